@@ -1,10 +1,11 @@
 /* What the host tells the kernels that pack objects into an extract and unpack them: which fields there are, and where the buffer has
  * them. What the kernels leave for the host.
  *
- *   work    | clumpi_pack_head | packing: two words for each granule; unpacking: a word for each place | tables | references |
+ *   work    | clumpi_pack_head | packing: a word for each granule; unpacking: for each place | tables | packing: a record of 16 bytes for
+ *             each granule; unpacking: references |
  *   tables  | clumpi_pack_class each | clumpi_pack_field each | clumpi_pack_end each |
  *
- * It is one buffer, since drivers take tens of microseconds to make one. The references are unpacking's, of objects without a place.
+ * It is one buffer, since drivers take tens of microseconds to make one. References are those of objects without a place.
  *
  * Read first: cl/core/layout.h.
  */
@@ -50,7 +51,7 @@ typedef struct clumpi_pack_end {
 typedef struct clumpi_pack_counts {
     clumpi_u32 classes, fields, ends; /* in the tables */
     clumpi_u32 objects;
-    clumpi_u64 tables_at, refs_at; /* bytes */
+    clumpi_u64 tables_at, records_at, refs_at; /* bytes; packing has no references, unpacking no records */
 } clumpi_pack_counts;
 
 /* Found by kernels; zeros before. */

@@ -4,9 +4,10 @@
  * Packing. The chosen objects of the list of rows are ranked, so a row knows the number of its first one. A reference asks for that by
  * the granule at which the row starts, and most rows are chosen whole, so they are told by one word that a cache has soon:
  *
- *   word  │ number of the first + 1, if all 64 objects are chosen │ PACK_PARTLY: see `firsts` and the bits of the chosen │ 0: no row starts here
+ *   word    │ number of the first + 1, if all 64 objects are chosen │ PACK_PARTLY: see the record │ 0: no row starts here
+ *   record  │ chosen objects: 64 bits │ number of the first of them │ class │
  *
- * A class is a range of numbers, so the number tells whether the reference is to an object of the field's class.
+ * A class is a range of numbers, so a number tells whether the reference is to an object of the field's class.
  *
  * Unpacking. Do-news have made the objects. Most rows were filled from the first slot to
  * the last, with objects of consecutive numbers. So each 64 objects of a class, counted from its first one, have a *place*: the
@@ -45,7 +46,9 @@ static inline __global clumpi_pack_head *pack_head(__global uchar *work) { retur
 #define PACK_PARTLY 0xffffffffu
 static inline __global uint *pack_words(__global uchar *work) { return (__global uint *)(pack_head(work) + 1); }
 
-static inline __global uint *pack_firsts(__global uchar *work, uint granules) { return pack_words(work) + granules; }
+static inline __global uint4 *pack_records(__global uchar *work, clumpi_pack_counts n) {
+    return (__global uint4 *)(work + n.records_at);
+}
 
 static inline __global uint *pack_places(__global uchar *work) { return (__global uint *)(pack_head(work) + 1); }
 
@@ -166,23 +169,24 @@ static inline ulong pack_chosen(__global const uint *chosen, ulong at, uint gran
     return (ulong)chosen[at + 1ul] << 32 | chosen[at];
 }
 
-/* Numbers of classes, and words and firsts, of the list as it is ranked; how many objects were chosen, which the list should have.
+/* Numbers of classes, words and records, of the list as it is ranked; how many objects were chosen, which the list should have.
  * chosen: a word of 64 bits for each granule, from chosen[at] on, in halves. */
 __kernel void clumpi_pack_rows(__global uchar *heap, uint header_at, __global const uint *chosen, ulong at,
-                               __global uchar *work) {
+                               clumpi_pack_counts n, __global uchar *work) {
     __local uint sum;
     clumpi_view v = clumpi_view_of(heap, header_at);
-    const uint classes = v.header->class_count, end = v.header->block_end * v.header->block_granules;
+    const uint classes = v.header->class_count, granules = v.header->block_granules, end = v.header->block_end * granules;
     clumpi_range list = clumpi_list_range(&v, 1u, classes);
     __global const uint *rows = clumpi_words_at(&v, v.header->at_list_rows);
     __global const uint *index = clumpi_words_at(&v, v.header->at_list_index);
-    __global uint *words = pack_words(work), *firsts = pack_firsts(work, end);
     if (get_local_id(0) == 0) sum = 0;
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     for (uint r = list.begin + (uint)get_global_id(0); r < list.end; r += (uint)get_global_size(0)) {
         const uint g = rows[r], first = index[r];
-        firsts[g] = first;
-        words[g] = pack_chosen(chosen, at, g) == ~0ul ? first + 1u : PACK_PARTLY;
+        const ulong mask = pack_chosen(chosen, at, g);
+        pack_words(work)[g] = mask == ~0ul ? first + 1u : PACK_PARTLY;
+        if (mask != ~0ul)
+            pack_records(work, n)[g] = (uint4)((uint)mask, (uint)(mask >> 32), first, clumpi_class_of_state(v.states[g / granules]));
     }
     uint mine = 0;
     for (uint g = (uint)get_global_id(0); g < end; g += (uint)get_global_size(0))
@@ -200,36 +204,49 @@ __kernel void clumpi_pack_rows(__global uchar *heap, uint header_at, __global co
 typedef struct pack_heap {
     __global uchar *heap;
     uint header_at;
-    __global const uint *words, *chosen; /* these from `at` on */
-    ulong at;
+    __global const uint *words;
+    __global const uint4 *records;
     uint end; /* granules of the heap */
     uint is_checked;
     uint left_out, dangling; /* seen by this work-item */
 } pack_heap;
 
-/* A reference without a number. It is left out if it names a live object of the field's class. One to the null row is none: what a
- * field had that was never written, in a checked heap. */
-static inline void pack_count(pack_heap *h, uint ref, const clumpi_pack_field field) {
-    if (ref == 0) return;
-    /* All of this again, since it is seldom needed and would take registers. */
-    const clumpi_view v = clumpi_view_of(h->heap, h->header_at);
-    const uint granule = ref >> 6, is_row = clumpi_place_fits(clumpi_place_of(clumpi_home_of(&v), granule), field.first, field.last),
-               is_live = is_row && (clumpi_row_bits(&v, granule) >> (ref & 63u) & 1ul);
+/* A reference to an object without a number. */
+static inline void pack_count(pack_heap *h, uint is_live) {
     h->left_out += is_live;
-    h->dangling += !is_live && (granule || ref == CLUMPI_STALE_REF);
+    h->dangling += !is_live;
+}
+
+/* A reference to what has no row, or a row of a class that is not the field's. One to the null row is none: what a field had that was
+ * never written, in a checked heap. */
+static inline void pack_count_strange(pack_heap *h, uint ref, const clumpi_pack_field field) {
+    if (ref >> 6 == 0 && ref != CLUMPI_STALE_REF) return;
+    /* Looked up again, since it is seldom needed and would take registers. */
+    const clumpi_view v = clumpi_view_of(h->heap, h->header_at);
+    const uint is_row = clumpi_place_fits(clumpi_place_of(clumpi_home_of(&v), ref >> 6), field.first, field.last);
+    pack_count(h, is_row && (clumpi_row_bits(&v, ref >> 6) >> (ref & 63u) & 1ul));
+}
+
+/* Of a row of which some objects are chosen. */
+static inline uint pack_number_partly(pack_heap *h, uint ref, const clumpi_pack_field field) {
+    const uint4 record = h->records[ref >> 6];
+    const ulong chosen = (ulong)record.y << 32 | record.x;
+    if (record.w < field.first || record.w > field.last) {
+        pack_count_strange(h, ref, field);
+        return 0;
+    }
+    if (chosen >> (ref & 63u) & 1ul) return record.z + clumpi_rank_in_row(chosen, ref & 63u) + 1u;
+    const clumpi_view v = clumpi_view_of(h->heap, h->header_at);
+    pack_count(h, (uint)(clumpi_row_bits(&v, ref >> 6) >> (ref & 63u)) & 1u);
+    return 0;
 }
 
 /* The number of the object plus 1, or 0. `word`: of the granule of the reference. */
 static inline uint pack_number(pack_heap *h, uint ref, uint word, const clumpi_pack_field field) {
-    const uint slot = ref & 63u;
-    uint number = word - 1u + slot, has_number = word != 0;
-    if (word == PACK_PARTLY) {
-        const ulong chosen = pack_chosen(h->chosen, h->at, ref >> 6);
-        has_number = (uint)(chosen >> slot) & 1u;
-        number = h->words[h->end + (ref >> 6)] + clumpi_rank_in_row(chosen, slot); /* from pack_firsts() */
-    }
-    if (has_number && number >= field.from && number < field.to) return number + 1u;
-    pack_count(h, ref, field);
+    const uint number = word - 1u + (ref & 63u);
+    if (word == PACK_PARTLY) return pack_number_partly(h, ref, field);
+    if (word && number >= field.from && number < field.to) return number + 1u;
+    pack_count_strange(h, ref, field);
     return 0;
 }
 
@@ -251,12 +268,13 @@ static inline void pack_field(pack_heap *h, const pack_lot *l, __global uchar *c
 }
 
 /* The chosen objects of rows of the list, of a class whose last row is before `end`. */
-static inline void pack_take(const pack_heap *h, const clumpi_memory memory, __global const uint *rows, __global const uint *index,
-                             const pack_team team, uint begin, uint end, uint first, pack_lot *l) {
+static inline void pack_take(const clumpi_memory memory, __global const uint *rows, __global const uint *index,
+                             __global const uint *chosen, ulong at, const pack_team team, uint begin, uint end, uint first,
+                             pack_lot *l) {
     l->here = 0;
     for (uint j = 0; j < PACK_ROWS; j++) {
         const uint r = min(begin + j, end - 1u), granule = rows[r], number = index[r] - first;
-        const ulong mask = begin + j < end ? pack_chosen(h->chosen, h->at, granule) : 0ul;
+        const ulong mask = begin + j < end ? pack_chosen(chosen, at, granule) : 0ul;
         __global uchar *row = clumpi_granule_at(memory, granule);
         for (uint slot = team.me; slot < 64u; slot += team.items)
             if (mask >> slot & 1ul) pack_lot_add(l, j, row, granule << 6 | slot, number + clumpi_rank_in_row(mask, slot));
@@ -272,8 +290,7 @@ __kernel void clumpi_pack_objects(__global uchar *heap, uint header_at, __global
     h.heap = heap;
     h.header_at = header_at;
     h.words = pack_words(work);
-    h.chosen = chosen;
-    h.at = at;
+    h.records = pack_records(work, n);
     h.end = v.header->block_end * v.header->block_granules;
     h.is_checked = v.header->at_checked != 0;
     h.left_out = h.dangling = 0;
@@ -294,7 +311,7 @@ __kernel void clumpi_pack_objects(__global uchar *heap, uint header_at, __global
         for (uint i = part.begin; i < part.end; i += part.step) {
             pack_lot lot;
             const pack_lot *l = &lot;
-            pack_take(&h, memory, rows, index, team, first_row + i * PACK_ROWS, row_end, c.first, &lot);
+            pack_take(memory, rows, index, chosen, at, team, first_row + i * PACK_ROWS, row_end, c.first, &lot);
             if (!lot.here) continue;
             for (uint f = c.begin; f < c.end; f++) pack_field(&h, l, columns, pack_fields(work, n)[f]);
             if (!refs) continue;

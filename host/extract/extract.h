@@ -77,12 +77,10 @@ typedef struct clumpi_pack {
     const uint32_t *sure;     /* likewise: objects that come into whole rows of free blocks */
     clumpi_pack_counts counts;
     clumpi_u32 places, loose; /* of all classes; objects beyond the sure ones */
-    cl_mem work;      /* cl/extract/layout.h; its references, from counts.refs_at on, are plain */
-    void *tables;     /* what it has of them, on the host */
-    cl_event written; /* they are on their way; NULL: they are not */
+    cl_mem work; /* cl/extract/layout.h; its references, from counts.refs_at on, are plain */
     clumpi_pack_class made[CLUMP_CLASSES_MAX + 1]; /* likewise, by class id of the extract */
 } clumpi_pack;
-/* DESTRUCTOR. Of one that is all zero, too. Waits until the tables are written. */
+/* DESTRUCTOR. Of one that is all zero, too. */
 void clumpi_pack_close(clumpi_pack *p);
 /* What kernels have found. Blocks. */
 clump_status clumpi_pack_fetch(clumpi_pack *p, clumpi_pack_head *head);
@@ -91,12 +89,12 @@ clump_status clumpi_pack_fetch(clumpi_pack *p, clumpi_pack_head *head);
 clump_status clumpi_pack_rank(clumpi_pack *p, cl_mem chosen);
 /* The numbers: head->numbers. Blocks. */
 clump_status clumpi_pack_ranked(clumpi_pack *p, clumpi_pack_head *head);
-/* Write the tables: `extract` is there. Does not block. */
+/* Write the tables: `extract` is there. Blocks. */
 clump_status clumpi_pack_open(clumpi_pack *p);
 /* Fill the buffer of the extract, and its references if it is to have them, of the objects that are ranked, and chosen. Does not block. */
 clump_status clumpi_pack_objects(clumpi_pack *p, cl_mem chosen);
 
-/* Tables and memory for objects that are to be made of an extract. Does not block. */
+/* Tables and memory for objects that are to be made of an extract. Blocks. */
 clump_status clumpi_unpack_open(clumpi_pack *p);
 /* After a do-new of the objects of class `id` of the extract: where they are; null for those that it did not make. chosen: NULL, or gets
  * their bits. May be done again. Does not block. */

@@ -14,6 +14,7 @@ static const char *const kernel_names[] = {CLUMPI_PACK_KERNELS(CLUMPI_KERNEL_NAM
 const clumpi_library clumpi_pack_library = CLUMPI_LIBRARY(NULL, NULL);
 
 #define WORK_ALIGN 64u
+#define RECORD_BYTES 16u
 #define WIDTH_MAX 16u /* bytes of an element; wider ones are split */
 
 static uint64_t align(uint64_t bytes) {
@@ -23,30 +24,23 @@ static uint64_t align(uint64_t bytes) {
 void clumpi_pack_close(clumpi_pack *p) {
     if (!p->heap) return;
     clump_context *c = p->heap->context;
-    const clump_error error = c->error; /* keep the cause */
-    (void)clumpi_transfer_wait(c, &p->written);
-    c->error = error;
     clumpi_buffer_release(c, &p->work);
-    clumpi_free(&c->allocator, p->tables);
-    p->tables = NULL;
     p->heap = NULL;
 }
 
-/* With a word, or two, for each granule or place, which are zeros, then `more` bytes, then tables, then so many references. */
-static clump_status open_work(clumpi_pack *p, uint64_t zeros, uint64_t more, uint64_t table_bytes,
-                              uint64_t refs) {
+/* With so many words that are zeros, bytes of tables, and of records or references. */
+static clump_status open_work(clumpi_pack *p, uint64_t words, uint64_t table_bytes, uint64_t more) {
     clump_context *c = p->heap->context;
-    const uint64_t head = sizeof(clumpi_pack_head);
-    p->counts.tables_at = align(head + zeros + more);
-    p->counts.refs_at = align(p->counts.tables_at + table_bytes);
-    clump_status status = clumpi_buffer_create(c, p->counts.refs_at + refs * sizeof(clump_ref),
-                                               "numbers of objects", &p->work);
-    return status ? status : clumpi_clear(c, p->work, 0, head + zeros);
+    const uint64_t zeros = sizeof(clumpi_pack_head) + words * sizeof(clumpi_u32);
+    p->counts.tables_at = align(zeros);
+    p->counts.records_at = p->counts.refs_at = align(p->counts.tables_at + table_bytes);
+    clump_status status =
+        clumpi_buffer_create(c, p->counts.refs_at + more, "numbers of objects", &p->work);
+    return status ? status : clumpi_clear(c, p->work, 0, zeros);
 }
 
 clump_status clumpi_pack_fetch(clumpi_pack *p, clumpi_pack_head *head) {
-    clump_status status = clumpi_read(p->heap->context, p->work, 0, sizeof *head, head);
-    return status ? status : clumpi_transfer_wait(p->heap->context, &p->written);
+    return clumpi_read(p->heap->context, p->work, 0, sizeof *head, head);
 }
 
 static clump_status run(clumpi_pack *p, clumpi_kernel_id id, const clumpi_arg *args,
@@ -91,13 +85,16 @@ clump_status clumpi_pack_rank(clumpi_pack *p, cl_mem chosen) {
     clump_heap *heap = p->heap;
     const clumpi_header *h = &heap->geometry.header;
     const clumpi_u64 chosen_at = clumpi_marks_white_at() / sizeof(clumpi_u32);
-    const clumpi_arg args[] = {
-        {sizeof chosen, &chosen}, {sizeof chosen_at, &chosen_at}, {sizeof p->work, &p->work}};
-    const uint64_t words = (uint64_t)h->block_end * h->block_granules * sizeof(clumpi_u32);
-    clump_status status = open_work(p, words, words, table_bytes_most(heap->schema), 0);
+    const clumpi_arg args[] = {{sizeof chosen, &chosen},
+                               {sizeof chosen_at, &chosen_at},
+                               {sizeof p->counts, &p->counts},
+                               {sizeof p->work, &p->work}};
+    const uint64_t granules = (uint64_t)h->block_end * h->block_granules;
+    clump_status status =
+        open_work(p, granules, table_bytes_most(heap->schema), granules * RECORD_BYTES);
     if (!status) status = clumpi_list_update(heap, 0, NULL, NULL);
     if (!status) status = clumpi_rank_enqueue(heap, 1, h->class_count, chosen, chosen_at);
-    return status ? status : run(p, CLUMPI_PACK_KERNEL(pack_rows), args, 3);
+    return status ? status : run(p, CLUMPI_PACK_KERNEL(pack_rows), args, 4);
 }
 
 clump_status clumpi_pack_ranked(clumpi_pack *p, clumpi_pack_head *head) {
@@ -235,20 +232,20 @@ static uint64_t table_bytes(const clumpi_pack *p) {
            p->counts.fields * sizeof(clumpi_pack_field) + p->counts.ends * sizeof(clumpi_pack_end);
 }
 
-/* p->tables stays until the device has it. */
 static clump_status write_tables(clumpi_pack *p) {
     clump_context *c = p->heap->context;
     const uint64_t bytes = table_bytes(p);
     if (!p->counts.classes) return CLUMP_OK;
-    p->tables = clumpi_alloc(&c->allocator, bytes);
-    if (!p->tables)
+    tables t = {.p = p, .classes = clumpi_alloc(&c->allocator, bytes)};
+    if (!t.classes)
         return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for an extract");
-    memset(p->tables, 0, bytes);
-    tables t = {.p = p, .classes = p->tables};
+    memset(t.classes, 0, bytes);
     t.fields = (clumpi_pack_field *)(void *)(t.classes + p->counts.classes);
     t.ends = (clumpi_pack_end *)(void *)(t.fields + p->counts.fields);
     fill(&t);
-    return clumpi_write_start(c, p->work, p->counts.tables_at, bytes, p->tables, &p->written);
+    clump_status status = clumpi_write(c, p->work, p->counts.tables_at, bytes, t.classes);
+    clumpi_free(&c->allocator, t.classes);
+    return status;
 }
 
 clump_status clumpi_pack_open(clumpi_pack *p) {
@@ -271,7 +268,7 @@ clump_status clumpi_pack_objects(clumpi_pack *p, cl_mem chosen) {
 clump_status clumpi_unpack_open(clumpi_pack *p) {
     count(p);
     clump_status status =
-        open_work(p, (uint64_t)p->places * sizeof(clumpi_u32), 0, table_bytes(p), p->loose);
+        open_work(p, p->places, table_bytes(p), (uint64_t)p->loose * sizeof(clump_ref));
     return status ? status : write_tables(p);
 }
 
