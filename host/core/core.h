@@ -112,6 +112,10 @@ double clumpi_now_ns(void);
 /* The queue that a context begins with, if it is of its cl_context and device. */
 clump_status clumpi_queues_open(clump_context *c, cl_command_queue queue);
 void clumpi_queues_close(clump_context *c);
+/* CONSTRUCTOR, DESTRUCTOR. A queue of the library's own beside that in use, in order, for what is to go on at the same time. Its commands are
+ * enqueued while c->on is it; events keep the order between the two. */
+clump_status clumpi_queue_create(clump_context *c, clumpi_queue **made);
+void clumpi_queue_release(clump_context *c, clumpi_queue *q);
 
 /* What has an order is used by the commands of this call: where it was last used on another queue, this one waits. Every public call
  * that enqueues for a heap begins with it; one that works on two heaps does it again before each change from one to the other. */

@@ -1,7 +1,7 @@
 /* Loading a heap (clump/save.h).
  *
- * A piece is read from the stream and brought to the device, which computes the sums of its chunks. Meanwhile the piece before is compared
- * with its checksum, and then used.
+ * A piece is read from the stream and brought to the device, which computes the sums of its chunks. Meanwhile the host reads others. Then it
+ * is compared with its checksum, and used.
  *
  * Invariant: nothing of the caller's changes before all of the file was read and compared. Objects are made and filled before
  * that, in a heap that had none; if the rest of the file is not right they go again, and nobody has seen them. Registered buffers, handles
@@ -22,7 +22,7 @@
 /* A piece that is on its way to the device, and what it is for. */
 typedef struct coming {
     clumpi_fetched fetched;
-    uint32_t bytes;     /* 0: there is none */
+    uint32_t bytes;
     clump_field_info f; /* in the heap's schema; of values */
     uint32_t class_id;  /* of the heap; 0: references of a registered buffer */
     cl_mem outside;     /* which go there */
@@ -42,7 +42,7 @@ typedef struct loading {
     clump_ref *handles;        /* NULL if there is none */
     uint8_t *live;             /* of each handle: is it in use? */
     clumpi_staging staging;
-    coming coming;  /* in the place whose turn it is not */
+    coming coming[CLUMPI_PLACES];
     int is_changed; /* the heap may have objects */
     clump_load_report report;
 } loading;
@@ -199,33 +199,51 @@ static clump_status use_outside(loading *l, const coming *n, cl_mem values) {
                                 n->from * sizeof(clump_ref), n->bytes);
 }
 
-static clump_status use_coming(loading *l) {
-    const coming n = l->coming;
-    clumpi_staged *place = clumpi_staging_other(&l->staging);
-    if (!n.bytes) return CLUMP_OK;
-    l->coming.bytes = 0;
-    clump_status status = clumpi_staged_wait(l->heap->context, place);
-    if (!status) status = clumpi_piece_compare(&l->stream, &l->coming.fetched, place->host_sums);
-    if (status) return status;
-    return n.class_id ? use_values(l, &n, place->values) : use_outside(l, &n, place->values);
+/* The piece that is on its way for longest. */
+static clump_status use_oldest(loading *l) {
+    const uint32_t number = clumpi_staging_oldest(&l->staging);
+    coming *n = &l->coming[number];
+    clumpi_staged *place = &l->staging.places[number];
+    clumpi_staging_pop(&l->staging);
+    clump_status status = clumpi_staged_wait(&l->staging, place);
+    if (!status) status = clumpi_piece_compare(&l->stream, &n->fetched, place->host_sums);
+    if (!status)
+        status = n->class_id ? use_values(l, n, place->values) : use_outside(l, n, place->values);
+    return status ? status : clumpi_staged_used(&l->staging, place);
 }
 
-/* The next piece goes to the device, and the one before is used. If both are wrong, the one before is told of. */
+static clump_status use_all(loading *l) {
+    clump_status status = CLUMP_OK;
+    while (l->staging.count && !status) status = use_oldest(l);
+    return status;
+}
+
+/* The next piece goes to the device. If several are wrong, the first of them is told of. An older one is used before, so that
+ * it does not wait on the device for the next one. */
 static clump_status read_piece(loading *l, uint32_t kind, coming next) {
-    clumpi_staged *place = clumpi_staging_place(&l->staging);
-    clump_status status =
-        clumpi_piece_fetch(&l->stream, kind, place->memory, next.bytes, &next.fetched);
-    if (!status) status = clumpi_staged_write(l->heap->context, place, next.bytes);
-    const clump_status before = use_coming(l);
-    if (status || before) return before ? before : status;
-    l->coming = next;
-    l->staging.turn = !l->staging.turn;
+    const uint32_t number = clumpi_staging_next(&l->staging);
+    clumpi_staged *place = &l->staging.places[number];
+    clump_status before = CLUMP_OK, status = clumpi_piece_fetch(&l->stream, kind, place->memory,
+                                                                next.bytes, &next.fetched);
+    if (status)
+        before = use_all(l);
+    else if (l->staging.count == CLUMPI_PLACES - 1)
+        before = use_oldest(l);
+    if (before || status) return before ? before : status;
+    status = clumpi_staged_write(&l->staging, place, next.bytes);
+    if (status) return status;
+    l->coming[number] = next;
+    clumpi_staging_push(&l->staging);
     return CLUMP_OK;
+}
+
+static clumpi_staged *next_place(loading *l) {
+    return &l->staging.places[clumpi_staging_next(&l->staging)];
 }
 
 /* What nobody here needs. */
 static clump_status skip_piece(loading *l, uint32_t kind, uint32_t bytes) {
-    return clumpi_piece_read(&l->stream, kind, clumpi_staging_place(&l->staging)->memory, bytes);
+    return clumpi_piece_read(&l->stream, kind, next_place(l)->memory, bytes);
 }
 
 static clump_status load_column(loading *l, const clumpi_saved_column *column) {
@@ -241,10 +259,9 @@ static clump_status load_column(loading *l, const clumpi_saved_column *column) {
                           : skip_piece(l, CLUMPI_KIND_VALUES, next.bytes);
         if (!status) status = clumpi_stream_progress(&l->stream, next.bytes);
     }
-    if (!status) status = use_coming(l);
-    if (!status && is_there && next.f.type == CLUMP_TYPE_REF)
-        status = check_refs(l, column, &next.f);
-    return status;
+    if (status || !is_there || next.f.type != CLUMP_TYPE_REF) return status;
+    status = use_all(l);
+    return status ? status : check_refs(l, column, &next.f);
 }
 
 /* Fields that the file does not have, of a class that has objects. */
@@ -252,7 +269,7 @@ static clump_status clear_gained(loading *l, uint32_t id) {
     const uint32_t ours = l->match.class_of[id];
     clump_status status = CLUMP_OK;
     clump_field_info f;
-    cl_mem zeros = clumpi_staging_place(&l->staging)->values;
+    cl_mem zeros = next_place(l)->values;
     for (clumpi_field_walk w = {.schema = l->heap->schema, .class_id = ours};
          !status && clumpi_match_next_gained(&l->match, id, &w, &f);)
         status = clumpi_dense_clear(&l->dense, ours, &f, zeros);
@@ -260,13 +277,14 @@ static clump_status clear_gained(loading *l, uint32_t id) {
 }
 
 static clump_status load_values(loading *l) {
-    clump_status status = clumpi_clear(l->heap->context, clumpi_staging_place(&l->staging)->values,
-                                       0, CLUMPI_ZERO_BYTES);
+    clump_status status =
+        clumpi_clear(l->heap->context, next_place(l)->values, 0, CLUMPI_ZERO_BYTES);
     for (uint32_t id = 1; !status && id <= clump_schema_get_class_count(l->saved.schema); id++)
         if (l->saved.counts[id]) status = clear_gained(l, id);
+    if (!status) status = clumpi_staged_used(&l->staging, next_place(l));
     for (clumpi_saved_column c = {.owner = 0}; !status && clumpi_saved_next(&l->saved, &c);)
         status = load_column(l, &c);
-    return status;
+    return status ? status : use_all(l);
 }
 
 /* ---- References outside ---------------------------------------------------------------------- */
@@ -282,7 +300,7 @@ static clump_status load_registered(loading *l, uint32_t buffer) {
         status = is_kept ? read_piece(l, CLUMPI_KIND_REGISTERED, next)
                          : skip_piece(l, CLUMPI_KIND_REGISTERED, next.bytes);
     }
-    if (!status) status = use_coming(l);
+    if (!status) status = use_all(l);
     l->report.registered += is_kept ? count : 0;
     return status;
 }
@@ -290,7 +308,7 @@ static clump_status load_registered(loading *l, uint32_t buffer) {
 /* A piece of handles, of which l->handles and l->live have room for n more. */
 static clump_status load_some_handles(loading *l, uint32_t n) {
     clump_context *c = l->heap->context;
-    const clumpi_staged *place = clumpi_staging_place(&l->staging);
+    const clumpi_staged *place = next_place(l);
     clump_ref *words = (clump_ref *)(void *)place->memory;
     const uint64_t from = l->report.handles, bytes = n * sizeof *words;
     clump_status status =
@@ -346,7 +364,7 @@ static clump_status commit_registered(loading *l, uint32_t buffer) {
     clump_context *c = l->heap->context;
     const clump_refs *refs = l->registered[buffer];
     const uint64_t given = l->saved.registered_counts[buffer], word = sizeof(clump_ref);
-    cl_mem words = clumpi_staging_place(&l->staging)->values;
+    cl_mem words = next_place(l)->values;
     clump_status status = CLUMP_OK;
     for (uint64_t from = 0; from < refs->count && !status;) {
         const uint32_t n = clumpi_saved_words_at_once(&l->saved, refs->count - from);

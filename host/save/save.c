@@ -1,7 +1,7 @@
 /* Saving a heap (clump/save.h).
  *
  * A piece of a column is gathered on the device, which computes the sums of its chunks, and brought to the host. Meanwhile the host
- * writes the piece before.
+ * writes a piece before.
  *
  * Read first: format.h, staging.h, heap/dense.h.
  */
@@ -20,38 +20,45 @@ typedef struct saving {
     clumpi_dense dense;
     const clump_refs **registered; /* in the order of registration */
     clumpi_staging staging;
-    uint32_t kind, bytes; /* of the piece that is on its way; bytes 0: there is none */
+    struct {
+        uint32_t kind, bytes;
+    } pieces[CLUMPI_PLACES]; /* that are on their way */
 } saving;
 
 /* ---- Pieces ---------------------------------------------------------------------------------- */
 
 static cl_mem values_of(saving *s) {
-    return clumpi_staging_place(&s->staging)->values;
+    return s->staging.places[clumpi_staging_next(&s->staging)].values;
 }
 
-/* The piece that is on its way arrives, and goes to the file. It is the one whose turn it is not. */
-static clump_status write_arrived(saving *s) {
-    const uint32_t bytes = s->bytes;
-    clumpi_staged *place = clumpi_staging_other(&s->staging);
-    if (!bytes) return CLUMP_OK;
-    s->bytes = 0;
-    clump_status status = clumpi_staged_wait(s->heap->context, place);
+/* The piece that is on its way for longest arrives, and goes to the file. */
+static clump_status write_oldest(saving *s) {
+    const uint32_t number = clumpi_staging_oldest(&s->staging);
+    const uint32_t kind = s->pieces[number].kind, bytes = s->pieces[number].bytes;
+    clumpi_staged *place = &s->staging.places[number];
+    clumpi_staging_pop(&s->staging);
+    clump_status status = clumpi_staged_wait(&s->staging, place);
     if (!status)
-        status = clumpi_piece_write(&s->stream, s->kind, place->memory, bytes, place->host_sums);
-    if (!status && s->kind == CLUMPI_KIND_VALUES)
-        status = clumpi_stream_progress(&s->stream, bytes);
+        status = clumpi_piece_write(&s->stream, kind, place->memory, bytes, place->host_sums);
+    if (!status && kind == CLUMPI_KIND_VALUES) status = clumpi_stream_progress(&s->stream, bytes);
     return status;
 }
 
-/* What was gathered goes its way, and the one before to the file. */
-static clump_status write_piece(saving *s, uint32_t kind, uint32_t bytes) {
-    clump_status status =
-        clumpi_staged_read(s->heap->context, clumpi_staging_place(&s->staging), bytes);
-    if (!status) status = write_arrived(s);
-    s->staging.turn = !s->staging.turn;
-    s->kind = kind;
-    s->bytes = status ? 0 : bytes;
+static clump_status write_all_on_way(saving *s) {
+    clump_status status = CLUMP_OK;
+    while (s->staging.count && !status) status = write_oldest(s);
     return status;
+}
+
+/* What was gathered goes its way. */
+static clump_status write_piece(saving *s, uint32_t kind, uint32_t bytes) {
+    const uint32_t number = clumpi_staging_next(&s->staging);
+    clump_status status = clumpi_staged_read(&s->staging, &s->staging.places[number], bytes);
+    if (status) return status;
+    s->pieces[number].kind = kind;
+    s->pieces[number].bytes = bytes;
+    clumpi_staging_push(&s->staging);
+    return s->staging.count == CLUMPI_PLACES ? write_oldest(s) : CLUMP_OK;
 }
 
 /* ---- What is in the file --------------------------------------------------------------------- */
@@ -141,7 +148,7 @@ static clump_status write_registered(saving *s, uint32_t buffer) {
 /* Numbers that are not in use are the host's to know, so it computes the sums. No other piece is on its way. */
 static clump_status write_handles(saving *s) {
     const uint32_t count = s->saved.handles;
-    clumpi_staged *place = clumpi_staging_place(&s->staging);
+    const clumpi_staged *place = &s->staging.places[clumpi_staging_next(&s->staging)];
     clump_ref *words = (clump_ref *)(void *)place->memory;
     clump_status status = CLUMP_OK;
     for (uint32_t from = 0; from < count && !status;) {
@@ -164,7 +171,7 @@ static clump_status write_all(saving *s) {
     for (clumpi_saved_column c = {.owner = 0}; !status && clumpi_saved_next(&s->saved, &c);)
         status = write_column(s, &c);
     for (uint32_t i = 0; i < s->saved.registered && !status; i++) status = write_registered(s, i);
-    if (!status) status = write_arrived(s);
+    if (!status) status = write_all_on_way(s);
     if (!status) status = write_handles(s);
     return status ? status : clumpi_end_write(&s->stream);
 }

@@ -1,10 +1,15 @@
-/* Pieces on their way between device and host: two take turns, so that one is on the bus while the host writes or reads the other.
+/* Pieces on their way between device and host, in a ring of places: while the host writes or reads one, others are on the bus or on the
+ * device.
  *
  *   device   values (gathered, or to be scattered) and the sums of their chunks
- *      │ bus
- *   host     memory that stays mapped: the piece, then its sums
+ *      │ a queue of its own moves the values; that in use has the kernels, and moves the sums
+ *   host     memory that stays mapped: the pieces, and their sums
  *
- * Invariant: `moved` has the transfers that use `memory`; nobody touches it until they have been waited for.
+ *       first          first + count
+ *   ... │ on their way │ next, free │ ...
+ *
+ * Invariant: `moved` and `summed` are the transfers that use the host's memory of a place; nobody touches that until they have been waited for.
+ * `values` are filled after `used`.
  *
  * Read first: cl/save/hash.h, core/core.h.
  */
@@ -20,18 +25,24 @@ extern const clumpi_library clumpi_save_library;
 #define CLUMPI_SAVE_KERNEL(name)                                                                   \
     ((clumpi_kernel_id){&clumpi_save_library, CLUMPI_KERNEL_##name, NULL})
 
+/* One for the host, one on the bus, one on the device; and one that is ready, since none of them is always as quick. */
+#define CLUMPI_PLACES 4u
+
 typedef struct clumpi_staged {
-    cl_mem values, sums; /* on the device */
-    cl_mem buffer;       /* whose memory is `memory` */
-    uint8_t *memory;     /* the piece on the host */
-    uint64_t *host_sums; /* of its chunks, in the same memory */
-    cl_event moved[2];   /* of the piece and of its sums; NULL: not under way */
+    cl_mem values, sums;    /* on the device */
+    uint8_t *memory;        /* the piece on the host */
+    uint64_t *host_sums;    /* of its chunks */
+    cl_event moved, summed; /* of the piece and of its sums; NULL: not under way */
+    cl_event used;          /* who read or wrote `values` on the device; NULL: nobody */
 } clumpi_staged;
 
 typedef struct clumpi_staging {
     clump_context *context;
-    clumpi_staged places[2];
-    uint32_t turn; /* the place that is to be filled */
+    clumpi_queue *transfers;
+    cl_mem memory, sums; /* of all places */
+    void *mapped, *sums_mapped;
+    clumpi_staged places[CLUMPI_PLACES];
+    uint32_t first, count; /* on their way */
 } clumpi_staging;
 
 /* CONSTRUCTOR. For pieces of up to `most` bytes. After a failure it is closed all the same. */
@@ -39,19 +50,29 @@ clump_status clumpi_staging_open(clumpi_staging *staging, clump_context *c, uint
 /* DESTRUCTOR. Waits for what is under way. One that is all zero is closed. */
 void clumpi_staging_close(clumpi_staging *staging);
 
-/* The place whose turn it is, and the other one: that of the piece that is on its way. */
-static inline clumpi_staged *clumpi_staging_place(clumpi_staging *staging) {
-    return &staging->places[staging->turn];
+/* Numbers of places: of the piece that is on its way for longest, and of a free one, of which there is one if not all are on their way. */
+static inline uint32_t clumpi_staging_oldest(const clumpi_staging *staging) {
+    return staging->first;
 }
-static inline clumpi_staged *clumpi_staging_other(clumpi_staging *staging) {
-    return &staging->places[!staging->turn];
+static inline uint32_t clumpi_staging_next(const clumpi_staging *staging) {
+    return (staging->first + staging->count) % CLUMPI_PLACES;
+}
+/* The next place's piece is on its way now; the oldest one's is not any more. */
+static inline void clumpi_staging_push(clumpi_staging *staging) {
+    staging->count++;
+}
+static inline void clumpi_staging_pop(clumpi_staging *staging) {
+    staging->first = (staging->first + 1) % CLUMPI_PLACES;
+    staging->count--;
 }
 
 /* Compute the sums of the piece in place->values, and bring both to the host. Does not block. */
-clump_status clumpi_staged_read(clump_context *c, clumpi_staged *place, uint32_t bytes);
+clump_status clumpi_staged_read(clumpi_staging *staging, clumpi_staged *place, uint32_t bytes);
 /* Bring the piece to the device, and its sums, as computed there, back. Does not block. */
-clump_status clumpi_staged_write(clump_context *c, clumpi_staged *place, uint32_t bytes);
+clump_status clumpi_staged_write(clumpi_staging *staging, clumpi_staged *place, uint32_t bytes);
 /* Until both are done. */
-clump_status clumpi_staged_wait(clump_context *c, clumpi_staged *place);
+clump_status clumpi_staged_wait(clumpi_staging *staging, clumpi_staged *place);
+/* Commands enqueued so far use place->values: a piece comes there after them. Does not block. */
+clump_status clumpi_staged_used(clumpi_staging *staging, clumpi_staged *place);
 
 #endif

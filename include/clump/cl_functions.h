@@ -29,6 +29,8 @@
       (cl_command_queue, cl_command_queue_info, size_t, void *, size_t *))                         \
     X(RetainContext, cl_int, (cl_context))                                                         \
     X(ReleaseContext, cl_int, (cl_context))                                                        \
+    X(CreateCommandQueue, cl_command_queue,                                                        \
+      (cl_context, cl_device_id, cl_command_queue_properties, cl_int *))                           \
     X(RetainCommandQueue, cl_int, (cl_command_queue))                                              \
     X(ReleaseCommandQueue, cl_int, (cl_command_queue))                                             \
     X(CreateBuffer, cl_mem, (cl_context, cl_mem_flags, size_t, void *, cl_int *))                  \

@@ -2,6 +2,7 @@
 #ifndef CL_TARGET_OPENCL_VERSION
 #define CL_TARGET_OPENCL_VERSION 200 /* for SVM */
 #endif
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS /* clCreateCommandQueue() */
 #include "failing.h"
 
 #include <stdlib.h>
@@ -112,6 +113,8 @@ PASS(GetCommandQueueInfo,
      (cl_command_queue a, cl_command_queue_info b, size_t c, void *d, size_t *e), a, b, c, d, e)
 RETAIN(RetainContext, cl_context, FAILING_CONTEXT)
 RELEASE(ReleaseContext, cl_context, FAILING_CONTEXT)
+CREATE(CreateCommandQueue, cl_command_queue, FAILING_QUEUE,
+       (cl_context a, cl_device_id b, cl_command_queue_properties c, cl_int *code), a, b, c, code)
 RETAIN(RetainCommandQueue, cl_command_queue, FAILING_QUEUE)
 RELEASE(ReleaseCommandQueue, cl_command_queue, FAILING_QUEUE)
 CREATE(CreateBuffer, cl_mem, FAILING_BUFFER,
