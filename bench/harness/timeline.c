@@ -76,13 +76,13 @@ static int write_file(bench_timeline *timeline, const bench_env *env, bench_erro
 
 /* ---- The round --------------------------------------------------------------------------------- */
 
-/* How much of the results was there before. */
+/* How many metrics and samples there were before. */
 typedef struct extent {
-    size_t metrics, notes, samples[BENCH_METRICS_MAX];
+    size_t metrics, samples[BENCH_METRICS_MAX];
 } extent;
 
 static extent extent_of(const bench_results *results) {
-    extent e = {.metrics = results->metric_count, .notes = results->note_count};
+    extent e = {.metrics = results->metric_count};
     for (size_t i = 0; i < e.metrics; i++) e.samples[i] = results->metrics[i].count;
     return e;
 }
@@ -94,7 +94,6 @@ static void cut(bench_results *results, const extent *e) {
         results->metrics[i] = (bench_metric){0};
     }
     results->metric_count = e->metrics;
-    results->note_count = e->notes;
 }
 
 int bench_timeline_round(bench_timeline *timeline, const bench_env *env,

@@ -1,7 +1,7 @@
 /* --timeline: one more round of a benchmark, after the measured ones, is recorded (clump/timeline.h) and written to a file.
  *
- * Recording costs an event for each command, so that round is no figure: what it adds to the results is taken away again, except for what it
- * says of the check.
+ * Recording costs an event for each command, so that round is no figure: the samples that it adds to the results are taken away again. Its check
+ * counts.
  *
  * Read first: bench.h, clump/timeline.h.
  */
