@@ -37,5 +37,5 @@ refused 2 "one benchmark, not 2" run app-generation app-wa-tor --timeline "$fold
 refused 2 "capacity is a single run" run capacity --timeline "$folder/no"
 refused 2 "enumerate, which makes its own context" run enumerate --timeline "$folder/no"
 refused 2 "pool-trace needs none" run pool-trace --set target=virtual --timeline "$folder/no"
-refused 2 "--timeline belongs to the command run" suite --out "$folder/suite" --timeline "$folder/no"
+refused 2 "--timeline belongs to the command run" list --timeline "$folder/no"
 [ ! -e "$folder/no" ] || fail "a file was made for a run that was refused"
