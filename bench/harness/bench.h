@@ -231,6 +231,7 @@ typedef struct bench_descriptor {
         *rounds_key;  /* the parameter that has the measured rounds instead of --repeat, ... */
     int is_single;    /* ... or there is one, whatever --repeat is */
     int has_progress; /* rounds show their own */
+    int has_own_context; /* rounds run in a clump_context that the benchmark makes, not in env->clump */
     int (*begin)(void *self, bench_env *env, const bench_values *values, bench_results *results);
     int (*round)(void *self, uint32_t number, int is_measured); /* from 0, the first warm up */
     int (*finish)(void *self); /* the last results and the check; NULL: nothing */
@@ -252,10 +253,11 @@ void bench_report_destroy(bench_report *report);
 
 /* How a run is asked for beyond its benchmark and values. */
 typedef struct bench_request {
-    const char *key;  /* its name in the file, or NULL */
-    const char *set;  /* what was set, "key=value key=value"; or NULL */
-    int has_checksum; /* the run must end with `checksum`, which is that */
-    double checksum;  /* of the sequential reference; a check of its own */
+    const char *key;      /* its name in the file, or NULL */
+    const char *set;      /* what was set, "key=value key=value"; or NULL */
+    int has_checksum;     /* the run must end with `checksum`, which is that */
+    double checksum;      /* of the sequential reference; a check of its own */
+    const char *timeline; /* the file for the timeline of one more round (timeline.h); or NULL */
 } bench_request;
 
 /* `request` NULL: nothing. */

@@ -11,6 +11,7 @@
 
 #include "bench.h"
 #include "options.h"
+#include "timeline.h"
 
 #define EXIT_USAGE 2
 static void print_usage(FILE *file) {
@@ -19,7 +20,7 @@ static void print_usage(FILE *file) {
         "usage: clump-bench list\n"
         "       clump-bench devices [--device SUBSTRING]\n"
         "       clump-bench run NAME... [--device SUBSTRING] [--set KEY=VALUE]...\n"
-        "                   [--repeat N] [--seed N] [--json FILE]\n"
+        "                   [--repeat N] [--seed N] [--json FILE] [--timeline FILE]\n"
         "       clump-bench suite [GROUP]... --out FOLDER [--device SUBSTRING] [--repeat N]\n"
         "                   [--seed N]\n"
         "       clump-bench report FOLDER\n"
@@ -33,7 +34,10 @@ static void print_usage(FILE *file) {
         "list      the benchmarks with their parameters and presets, which --set preset=NAME "
         "assigns\n"
         "devices   the OpenCL devices; a star marks the one that would be used\n"
-        "run       one or more benchmarks; --json writes the results to a file as well\n"
+        "run       one or more benchmarks; --json writes the results to a file as well;\n"
+        "          --timeline, for one benchmark, makes one more round, which is in no figure, "
+        "since\n"
+        "          recording costs time, and writes its commands as a trace for Perfetto\n"
         "suite     all of them at sizes that fit the device, or the groups of its report that are\n"
         "          named: one JSON, one report with plots; those that are named join the runs of\n"
         "          the same sitting in FOLDER\n"
@@ -91,6 +95,9 @@ static int prepare(const bench_options *given, const bench_descriptor **benchmar
     if (given->name_count == 0) {
         return bench_error_set(error, "run needs the name of a benchmark; try clump-bench list");
     }
+    if (given->timeline && given->name_count > 1) {
+        return bench_error_set(error, "--timeline takes one benchmark, not %zu", given->name_count);
+    }
     *device_needed = given->device != NULL;
     for (size_t i = 0; i < given->name_count; i++) {
         benchmarks[i] = bench_registry_find(given->names[i], error);
@@ -101,7 +108,11 @@ static int prepare(const bench_options *given, const bench_descriptor **benchmar
         if (bench_options_apply(given, &values[i], error)) {
             return -1;
         }
-        *device_needed |= needs_device(benchmarks[i], &values[i]);
+        int needs = needs_device(benchmarks[i], &values[i]);
+        if (given->timeline && bench_timeline_refuse(benchmarks[i], needs, error)) {
+            return -1;
+        }
+        *device_needed |= needs;
     }
     return 0;
 }
@@ -111,6 +122,7 @@ static int command_run(const bench_options *given) {
     bench_values *values = calloc(BENCH_NAMES_MAX, sizeof *values);
     bench_report *report = bench_report_create();
     bench_env env = {.seed = given->seed, .no_cache = given->no_cache};
+    const bench_request request = {.timeline = given->timeline};
     bench_error error;
     int device_needed = 0, status = EXIT_USAGE;
     if (!values || !report) {
@@ -126,7 +138,7 @@ static int command_run(const bench_options *given) {
     for (size_t i = 0; i < given->name_count; i++) {
         env.repeat = given->repeat ? given->repeat : benchmarks[i]->repeat;
         bench_results results;
-        status |= bench_run(&env, NULL, benchmarks[i], &values[i], report, &results);
+        status |= bench_run(&env, &request, benchmarks[i], &values[i], report, &results);
         bench_results_release(&results);
     }
     if (given->json) {

@@ -23,6 +23,8 @@ static int take_option(bench_options *given, const char *name, const char *value
         given->device = value;
     } else if (strcmp(name, "--json") == 0) {
         given->json = value;
+    } else if (strcmp(name, "--timeline") == 0) {
+        given->timeline = value;
     } else if (strcmp(name, "--out") == 0) {
         given->out = value;
     } else if (strcmp(name, "--data") == 0) {
@@ -59,8 +61,8 @@ static int take_option(bench_options *given, const char *name, const char *value
     } else {
         return bench_error_set(
             error,
-            "unknown option '%s'; there are --device, --set, --repeat, --seed, --json, --out, "
-            "--only, --scale, --data, --from, --no-cache",
+            "unknown option '%s'; there are --device, --set, --repeat, --seed, --json, --timeline, "
+            "--out, --only, --scale, --data, --from, --no-cache",
             name);
     }
     return 0;
@@ -106,6 +108,9 @@ int bench_options_refuse(const bench_options *given, unsigned takes, bench_error
     }
     if (!(takes & BENCH_TAKES_JSON) && given->json) {
         return bench_error_set(error, "--json belongs to the command run");
+    }
+    if (!(takes & BENCH_TAKES_JSON) && given->timeline) {
+        return bench_error_set(error, "--timeline belongs to the command run");
     }
     if (!(takes & BENCH_TAKES_PAPER) &&
         (given->only_count || given->from_count || given->scale || given->data)) {

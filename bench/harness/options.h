@@ -21,7 +21,7 @@ typedef struct bench_options {
     size_t set_count;
     const char *only[BENCH_NAMES_MAX], *from[BENCH_NAMES_MAX];
     size_t only_count, from_count;
-    const char *device, *json, *out, *data, *scale;
+    const char *device, *json, *timeline, *out, *data, *scale;
     uint32_t repeat, seed; /* repeat 0: the benchmark's own default */
     int has_seed, no_cache;
     int argc;
@@ -36,7 +36,7 @@ int bench_options_parse(bench_options *options, int argc, char **argv, bench_err
 /* Groups of options and arguments that only some commands understand. */
 #define BENCH_TAKES_NAMES 1u
 #define BENCH_TAKES_VALUES 2u /* --set */
-#define BENCH_TAKES_JSON 4u
+#define BENCH_TAKES_JSON 4u   /* --json, --timeline */
 #define BENCH_TAKES_OUT 8u
 #define BENCH_TAKES_REPEAT 16u
 #define BENCH_TAKES_PAPER 32u /* --only, --scale, --data, --from */

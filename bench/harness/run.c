@@ -8,35 +8,58 @@
 
 #include "bench.h"
 #include "memory.h"
+#include "timeline.h"
 
+/* `timeline` NULL: none is asked for. */
 static int run_rounds(void *self, const bench_env *env, const bench_descriptor *benchmark,
-                      const bench_values *values) {
+                      const bench_values *values, bench_timeline *timeline,
+                      bench_results *results) {
     uint32_t warm_up = benchmark->warm_up, rounds = benchmark->is_single ? 1 : env->repeat;
     bench_progress progress;
     int result = 0;
     if (benchmark->warm_up_key) warm_up = bench_u32(values, benchmark->warm_up_key);
     if (benchmark->rounds_key) rounds = bench_u32(values, benchmark->rounds_key);
     int has_bar = !benchmark->has_progress;
-    if (has_bar) bench_progress_begin(&progress, env, benchmark->name, warm_up + rounds);
-    for (uint32_t i = 0; result == 0 && i < warm_up + rounds; i++) {
-        result = benchmark->round(self, i, i >= warm_up);
+    const uint32_t all = warm_up + rounds + (timeline != NULL);
+    if (has_bar) bench_progress_begin(&progress, env, benchmark->name, all);
+    for (uint32_t i = 0; result == 0 && i < all; i++) {
+        result = i < warm_up + rounds
+                     ? benchmark->round(self, i, i >= warm_up)
+                     : bench_timeline_round(timeline, env, benchmark, self, i, results);
         if (has_bar) bench_progress_update(&progress, i + 1);
     }
     if (has_bar) bench_progress_end(&progress);
     return result;
 }
 
-int bench_measure(bench_env *env, const bench_descriptor *benchmark, const bench_values *values,
-                  bench_results *results) {
+static int measure(bench_env *env, const bench_descriptor *benchmark, const bench_values *values,
+                   bench_timeline *timeline, bench_results *results) {
     void *self = calloc(1, benchmark->bytes);
     if (!self) return bench_error_set(&results->error, "host memory ran out");
     int result = benchmark->begin(self, env, values, results) ||
-                         run_rounds(self, env, benchmark, values) ||
+                         run_rounds(self, env, benchmark, values, timeline, results) ||
                          (benchmark->finish && benchmark->finish(self))
                      ? -1
                      : 0;
     benchmark->end(self);
     free(self);
+    return result;
+}
+
+int bench_measure(bench_env *env, const bench_descriptor *benchmark, const bench_values *values,
+                  bench_results *results) {
+    return measure(env, benchmark, values, NULL, results);
+}
+
+static int measure_with_timeline(bench_env *env, const bench_descriptor *benchmark,
+                                 const bench_values *values, const char *path,
+                                 bench_results *results) {
+    bench_timeline timeline;
+    int result = bench_timeline_open(&timeline, path, &results->error) ||
+                         measure(env, benchmark, values, &timeline, results)
+                     ? -1
+                     : 0;
+    bench_timeline_close(&timeline);
     return result;
 }
 
@@ -54,7 +77,9 @@ int bench_run(bench_env *env, const bench_request *request, const bench_descript
     bench_results_init(results);
     bench_machine_read(&results->machine);
     bench_memory_restart();
-    if (bench_measure(env, benchmark, values, results)) {
+    if (request && request->timeline
+            ? measure_with_timeline(env, benchmark, values, request->timeline, results)
+            : bench_measure(env, benchmark, values, results)) {
         bench_check(results, 0, "the run stopped: %.400s", results->error.text);
         fprintf(stderr, "clump-bench: %s: %s\n", benchmark->name, results->error.text);
     } else if (results->verdict == BENCH_NO_VERDICT) {

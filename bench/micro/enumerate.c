@@ -224,6 +224,7 @@ const bench_descriptor bench_enumerate = {
     .repeat = 9,
     .bytes = sizeof(enumerate_state),
     .warm_up = 1,
+    .has_own_context = 1,
     .begin = begin,
     .round = run_round,
     .finish = finish,

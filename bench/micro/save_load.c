@@ -8,7 +8,9 @@
  *     bus_read_us, bus_write_us   as many bytes from and to a buffer of the device, through memory for transfers
  *     out_us, in_us         as many bytes written to and read from the same kind of place: a file with fsync(), or memory
  *
- * Memory is copied by `threads` threads, in out_us and in_us as in the functions that the library calls.
+ * Memory is copied by `threads` threads, in out_us and in_us as in the functions that the library calls. What goes to the place is stored past
+ * the caches, since nobody reads it soon and the device's transfers need the host's memory at the same time; what comes from it is copied
+ * plainly, since the library's transfer reads it next (copier.h).
  *
  * The floor of save_us is the longer of bus_read_us and out_us, as if both went on at the same time. Before a file is read its
  * pages are dropped from memory, as far as the system does what it is asked for (posix_fadvise).
@@ -57,7 +59,7 @@ typedef struct saver {
 static int keep(void *user, const void *data, size_t bytes) {
     saver *s = user;
     if (bytes > s->room - s->at) return ENOSPC;
-    copier_copy(s->copier, s->memory + s->at, data, bytes);
+    copier_store(s->copier, s->memory + s->at, data, bytes);
     s->at += bytes;
     return 0;
 }
@@ -107,7 +109,7 @@ static int plain_file(saver *s, int out, double *us) {
 static int plain_place(saver *s, int out, double *us) {
     if (is_file(s)) return plain_file(s, out, us);
     double begin = bench_now_us();
-    copier_copy(s->copier, s->other, s->memory, (size_t)s->bytes);
+    (out ? copier_store : copier_copy)(s->copier, s->other, s->memory, (size_t)s->bytes);
     *us = bench_now_us() - begin;
     return 0;
 }

@@ -174,6 +174,7 @@ const bench_descriptor bench_start_up = {
     .params = params,
     .repeat = 1,
     .bytes = sizeof(start_up),
+    .has_own_context = 1,
     .begin = begin,
     .round = run_round,
     .end = end};
