@@ -6,13 +6,22 @@
  */
 #include "collect/collect.h"
 
+static const char key; /* of the buffer that the heap keeps */
+
+static uint64_t bytes_of(const clump_heap *heap) {
+    return clumpi_marks_grey_at(clumpi_mark_granules(heap));
+}
+
 clump_status clumpi_chosen_create(clump_heap *heap, cl_mem *chosen) {
-    clump_context *c = heap->context;
-    const uint64_t bytes = clumpi_marks_grey_at(clumpi_mark_granules(heap));
-    clump_status status = clumpi_buffer_create(c, bytes, "chosen objects", chosen);
-    if (!status) status = clumpi_clear(c, *chosen, 0, bytes);
-    if (status) clumpi_buffer_release(c, chosen);
+    const uint64_t bytes = bytes_of(heap);
+    clump_status status = clumpi_scratch_take(heap, &key, bytes, "chosen objects", chosen);
+    if (!status) status = clumpi_clear(heap->context, *chosen, 0, bytes);
+    if (status) clumpi_chosen_release(heap, chosen);
     return status;
+}
+
+void clumpi_chosen_release(clump_heap *heap, cl_mem *chosen) {
+    clumpi_scratch_give(heap, &key, bytes_of(heap), chosen);
 }
 
 /* Of a checked heap references are plain meanwhile, as for a collection. */

@@ -116,8 +116,9 @@ clump_status clumpi_collect_sweep(clumpi_collection *r);
 /* ---- chosen.c: objects that somebody has chosen, by bits in a buffer that is laid out as the first part of that of the
  * marks: white ones are chosen ---- */
 
-/* Nobody is. The buffer is the caller's. */
+/* CONSTRUCTOR, DESTRUCTOR. Nobody is. */
 clump_status clumpi_chosen_create(clump_heap *heap, cl_mem *chosen);
+void clumpi_chosen_release(clump_heap *heap, cl_mem *chosen);
 /* What they lead to is chosen, too: by fields that are not weak. Blocks. */
 clump_status clumpi_chosen_follow(clump_heap *heap, cl_mem chosen);
 /* They are freed, all of them live. What they have in raw memory is not. *is_freed: they are, also if the call fails. Does not

@@ -78,6 +78,7 @@ typedef struct clumpi_pack {
     clumpi_pack_counts counts;
     clumpi_u32 places, loose; /* of all classes; objects beyond the sure ones */
     cl_mem work; /* cl/extract/layout.h; its references, from counts.refs_at on, are plain */
+    uint64_t work_bytes;
     clumpi_pack_class made[CLUMP_CLASSES_MAX + 1]; /* likewise, by class id of the extract */
 } clumpi_pack;
 /* DESTRUCTOR. Of one that is all zero, too. */

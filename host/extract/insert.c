@@ -310,6 +310,6 @@ clump_status clump_heap_insert(clump_heap *heap, const clump_extract *extract,
     inserting in = {.heap = heap, .extract = extract, .desc = desc ? desc : &nothing};
     clump_status status = insert(&in);
     clumpi_pack_close(&in.pack);
-    clumpi_buffer_release(c, &in.chosen);
+    clumpi_chosen_release(heap, &in.chosen);
     return status;
 }

@@ -103,7 +103,7 @@ clump_status clump_heap_migrate(clump_heap *heap, const clump_extract_desc *desc
     if (!status) status = carry(&m);
     if (!status) status = put_in(&m);
     if (!status && taken.objects) status = free_taken(&m);
-    clumpi_buffer_release(c, &m.chosen);
+    clumpi_chosen_release(heap, &m.chosen);
     clumpi_buffer_release(into->context, &m.refs);
     clump_extract_destroy(m.arrived);
     if (report && (!status || status == CLUMP_ERR_CAPACITY)) *report = taken;

@@ -17,14 +17,15 @@ const clumpi_library clumpi_pack_library = CLUMPI_LIBRARY(NULL, NULL);
 #define RECORD_BYTES 16u
 #define WIDTH_MAX 16u /* bytes of an element; wider ones are split */
 
+static const char key; /* of the buffer that a heap keeps */
+
 static uint64_t align(uint64_t bytes) {
     return (bytes + WORK_ALIGN - 1) / WORK_ALIGN * WORK_ALIGN;
 }
 
 void clumpi_pack_close(clumpi_pack *p) {
     if (!p->heap) return;
-    clump_context *c = p->heap->context;
-    clumpi_buffer_release(c, &p->work);
+    clumpi_scratch_give(p->heap, &key, p->work_bytes, &p->work);
     p->heap = NULL;
 }
 
@@ -34,8 +35,9 @@ static clump_status open_work(clumpi_pack *p, uint64_t words, uint64_t table_byt
     const uint64_t zeros = sizeof(clumpi_pack_head) + words * sizeof(clumpi_u32);
     p->counts.tables_at = align(zeros);
     p->counts.records_at = p->counts.refs_at = align(p->counts.tables_at + table_bytes);
+    p->work_bytes = p->counts.refs_at + more;
     clump_status status =
-        clumpi_buffer_create(c, p->counts.refs_at + more, "numbers of objects", &p->work);
+        clumpi_scratch_take(p->heap, &key, p->work_bytes, "numbers of objects", &p->work);
     return status ? status : clumpi_clear(c, p->work, 0, zeros);
 }
 

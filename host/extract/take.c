@@ -130,7 +130,7 @@ clump_status clumpi_free_refs(clump_heap *heap, cl_mem refs, uint64_t at, uint64
     if (!status) status = clumpi_chosen_free(heap, chosen, &is_freed);
     clumpi_buffer_release(c, &copy);
     clumpi_buffer_release(c, &wrong);
-    clumpi_buffer_release(c, &chosen);
+    clumpi_chosen_release(heap, &chosen);
     return status;
 }
 
@@ -264,7 +264,7 @@ clump_status clumpi_take(clump_heap *heap, const clump_extract_desc *desc, clump
     if (chosen)
         *chosen = t.chosen;
     else
-        clumpi_buffer_release(heap->context, &t.chosen);
+        clumpi_chosen_release(heap, &t.chosen);
     if (status == CLUMP_ERR_CAPACITY && t.extract && report)
         *report =
             (clump_extract_report){.objects = t.extract->objects[0], .bytes = t.extract->bytes};

@@ -48,6 +48,43 @@ void *clumpi_heap_keep(clump_heap *heap, const void *key, size_t bytes,
     return kept;
 }
 
+#define SCRATCH_SHARE 32u
+
+typedef struct scratch {
+    clumpi_attachment base;
+    cl_mem buffer; /* that nobody uses; NULL: there is none */
+    uint64_t bytes;
+} scratch;
+
+static void release_scratch(clumpi_attachment *base, clump_context *c) {
+    clumpi_buffer_release(c, &((scratch *)base)->buffer);
+    clumpi_free(&c->allocator, base);
+}
+
+clump_status clumpi_scratch_take(clump_heap *heap, const void *key, uint64_t bytes,
+                                 const char *what, cl_mem *buffer) {
+    scratch *kept = clumpi_heap_keep(heap, key, sizeof *kept, release_scratch);
+    if (!kept)
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_MEMORY, "no host memory for %s", what);
+    if (kept->bytes < bytes) clumpi_buffer_release(heap->context, &kept->buffer);
+    if (!kept->buffer) return clumpi_buffer_create(heap->context, bytes, what, buffer);
+    *buffer = kept->buffer;
+    kept->buffer = NULL;
+    return CLUMP_OK;
+}
+
+void clumpi_scratch_give(clump_heap *heap, const void *key, uint64_t bytes, cl_mem *buffer) {
+    const clumpi_header *h = &heap->geometry.header;
+    scratch *kept = (scratch *)clumpi_attachment_find(&heap->attachments, key);
+    if (*buffer && kept && !kept->buffer &&
+        bytes <= (uint64_t)h->block_end * clumpi_block_bytes(heap) / SCRATCH_SHARE) {
+        kept->buffer = *buffer;
+        kept->bytes = bytes;
+        *buffer = NULL;
+    }
+    clumpi_buffer_release(heap->context, buffer);
+}
+
 /* Field types that the device must be able to handle. */
 static clump_status check_types(clump_context *c, const clump_schema *schema) {
     if (c->capabilities.features & CLUMP_FEATURE_FP64) return CLUMP_OK;
