@@ -7,12 +7,14 @@
  *     check_us              clump_saved_check(): the saved bytes read and their checksums compared, without the device
  *     bus_read_us, bus_write_us   as many bytes from and to a buffer of the device, through memory for transfers
  *     out_us, in_us         as many bytes written to and read from the same kind of place: a file with fsync(), or memory
+ *     pipe_out_us, pipe_in_us   as many bytes from a buffer of the device to such a place, and back: both at the same time (pipe.h)
+ *     save_of_pipe, load_of_pipe   how many times as long
  *
  * Memory is copied by `threads` threads, in out_us and in_us as in the functions that the library calls. What goes to the place is stored past
  * the caches, since nobody reads it soon and the device's transfers need the host's memory at the same time; what comes from it is copied
  * plainly, since the library's transfer reads it next (copier.h).
  *
- * The floor of save_us is the longer of bus_read_us and out_us, as if both went on at the same time. Before a file is read its
+ * The floors are pipe_out_us and pipe_in_us. Before a file is read its
  * pages are dropped from memory, as far as the system does what it is asked for (posix_fadvise).
  *
  * The check: a kernel finds in the loaded heap every value and every reference of every object, in the order of the saved heap.
@@ -32,6 +34,7 @@
 #include "bench/harness/registry.h"
 #include "clump/save.h"
 #include "copier.h"
+#include "pipe.h"
 #include "rig.h"
 
 #define AT_ONCE (16u << 20) /* bytes of one read() or write(), as in a saved heap */
@@ -143,6 +146,67 @@ release:
     return result;
 }
 
+/* ---- Both at once ------------------------------------------------------------------------------ */
+
+/* What pipe_out() and pipe_in() move to and from: a file, or `other`. */
+typedef struct plain_end {
+    saver *s;
+    int file;
+    size_t at;
+} plain_end;
+
+static int end_take(void *user, void *data, size_t bytes) {
+    plain_end *end = user;
+    if (is_file(end->s)) return write(end->file, data, bytes) != (ssize_t)bytes;
+    copier_store(end->s->copier, end->s->other + end->at, data, bytes);
+    end->at += bytes;
+    return 0;
+}
+
+static int end_give(void *user, void *data, size_t bytes) {
+    plain_end *end = user;
+    if (is_file(end->s)) return read(end->file, data, bytes) != (ssize_t)bytes;
+    copier_copy(end->s->copier, data, end->s->other + end->at, bytes);
+    end->at += bytes;
+    return 0;
+}
+
+/* The device's buffer has ones (plain_bus()). */
+static int plain_pipe_out(saver *s, double *us) {
+    plain_end end = {.s = s, .file = -1};
+    double fsync_us = 0;
+    if (is_file(s) && (end.file = open(s->plain, O_WRONLY | O_CREAT | O_TRUNC, 0666)) < 0)
+        return fail_file(s, "open", s->plain);
+    int result = pipe_out(&s->rig, s->there, s->bytes, end_take, &end, us);
+    if (is_file(s)) {
+        const double begin = bench_now_us();
+        if (!result && fsync(end.file)) result = fail_file(s, "write", s->plain);
+        fsync_us = bench_now_us() - begin;
+        close(end.file);
+    }
+    *us += fsync_us;
+    return result;
+}
+
+/* All of it came. */
+static int check_pipe(saver *s) {
+    uint64_t wrong = 0;
+    for (uint64_t i = 0; !is_file(s) && i < s->bytes; i++) wrong += s->other[i] != 1;
+    if (!is_file(s)) memset(s->other, 2, (size_t)s->bytes);
+    bench_check(s->rig.results, wrong == 0, "%" PRIu64 " bytes of the plain copy did not come",
+                wrong);
+    return 0;
+}
+
+static int plain_pipe_in(saver *s, double *us) {
+    plain_end end = {.s = s, .file = -1};
+    if (is_file(s) && (drop_pages(s, s->plain) || (end.file = open(s->plain, O_RDONLY)) < 0))
+        return fail_file(s, "open", s->plain);
+    int result = pipe_in(&s->rig, s->there, s->bytes, end_give, &end, us);
+    if (is_file(s)) close(end.file);
+    return result;
+}
+
 /* ---- Rounds ------------------------------------------------------------------------------------ */
 
 static int save(saver *s, double *us) {
@@ -204,9 +268,11 @@ static int run_round(void *self, uint32_t number, int is_measured) {
     saver *s = self;
     bench_results *results = s->rig.results;
     double save_us, load_us, check_us, read_us = 0, write_us = 0, out_us, in_us;
+    double pipe_out_us, pipe_in_us;
     (void)number;
     if (save(s, &save_us) || load(s, &load_us, &check_us) || plain_place(s, 1, &out_us) ||
-        plain_place(s, 0, &in_us) || plain_bus(s, &read_us, &write_us)) {
+        plain_place(s, 0, &in_us) || plain_bus(s, &read_us, &write_us) ||
+        plain_pipe_out(s, &pipe_out_us) || check_pipe(s) || plain_pipe_in(s, &pipe_in_us)) {
         return -1;
     }
     if (!is_measured) return 0;
@@ -220,6 +286,10 @@ static int run_round(void *self, uint32_t number, int is_measured) {
     bench_sample(results, "bus_write_us", "us", write_us);
     bench_sample(results, "out_us", "us", out_us);
     bench_sample(results, "in_us", "us", in_us);
+    bench_sample(results, "pipe_out_us", "us", pipe_out_us);
+    bench_sample(results, "pipe_in_us", "us", pipe_in_us);
+    bench_sample(results, "save_of_pipe", "", save_us / pipe_out_us);
+    bench_sample(results, "load_of_pipe", "", load_us / pipe_in_us);
     bench_sample(results, "saved_bytes", "B", (double)s->bytes);
     return 0;
 }
@@ -234,10 +304,8 @@ static double median_of(const bench_results *results, const char *name) {
 static int finish(void *self) {
     saver *s = self;
     bench_results *results = s->rig.results;
-    const double read_us = median_of(results, "bus_read_us"), out_us = median_of(results, "out_us");
-    const double write_us = median_of(results, "bus_write_us"), in_us = median_of(results, "in_us");
-    bench_floor(results, "save_us", read_us > out_us ? read_us : out_us);
-    bench_floor(results, "load_us", write_us > in_us ? write_us : in_us);
+    bench_floor(results, "save_us", median_of(results, "pipe_out_us"));
+    bench_floor(results, "load_us", median_of(results, "pipe_in_us"));
     bench_check(results, 1, "%u objects in %" PRIu64 " bytes: as they were saved", s->live,
                 s->bytes);
     return bench_rig_verify(&s->rig, 0);
