@@ -12,15 +12,15 @@ static const char what[] = "pieces of a saved heap";
 
 /* ---- The two queues -------------------------------------------------------------------------- */
 
-/* What is enqueued from here on goes to the queue of transfers; gives that of the kernels, for turn_back(). */
-static clumpi_queue *turn_to_transfers(clumpi_staging *s) {
-    clumpi_queue *kernels = s->context->on;
-    s->context->on = s->transfers;
+/* What is enqueued from here on goes to the lane; gives the queue of the kernels, for turn_back(). */
+static clumpi_queue *turn_to(clump_context *c, const clumpi_lane *lane) {
+    clumpi_queue *kernels = c->on;
+    c->on = lane->queue;
     return kernels;
 }
 
-static void turn_back(clumpi_staging *s, clumpi_queue *kernels) {
-    s->context->on = kernels;
+static void turn_back(clump_context *c, clumpi_queue *kernels) {
+    c->on = kernels;
 }
 
 static clump_status flush(clump_context *c) {
@@ -50,22 +50,29 @@ static uint64_t sums_bytes(uint32_t bytes) {
 }
 
 /* A queue's unmapping comes after its transfers, so each has the memory that it moves to and from. */
-static clump_status open_memory(clumpi_staging *s, uint32_t most) {
-    clump_context *c = s->context;
-    clump_status status = clumpi_queue_create(c, &s->transfers);
+static clump_status open_lane(clump_context *c, clumpi_lane *lane, uint32_t most) {
+    clump_status status = clumpi_queue_create(c, &lane->queue);
     if (status) return status;
-    clumpi_queue *kernels = turn_to_transfers(s);
-    status = clumpi_transfer_memory(c, CLUMPI_PLACES * aligned(most), what, &s->memory, &s->mapped);
-    turn_back(s, kernels);
-    return status ? status
-                  : clumpi_transfer_memory(c, CLUMPI_PLACES * aligned(sums_bytes(most)), what,
-                                           &s->sums, &s->sums_mapped);
+    clumpi_queue *kernels = turn_to(c, lane);
+    status = clumpi_transfer_memory(c, CLUMPI_PLACES / CLUMPI_LANES * aligned(most), what,
+                                    &lane->memory, &lane->mapped);
+    turn_back(c, kernels);
+    return status;
+}
+
+static void close_lane(clump_context *c, clumpi_lane *lane) {
+    if (!lane->queue) return;
+    clumpi_queue *kernels = turn_to(c, lane);
+    clumpi_transfer_memory_release(c, &lane->memory, lane->mapped);
+    turn_back(c, kernels);
+    clumpi_queue_release(c, lane->queue);
 }
 
 static clump_status open_place(clumpi_staging *s, uint32_t number, uint32_t most) {
     clump_context *c = s->context;
     clumpi_staged *place = &s->places[number];
-    place->memory = (uint8_t *)s->mapped + number * aligned(most);
+    place->lane = &s->lanes[number % CLUMPI_LANES];
+    place->memory = (uint8_t *)place->lane->mapped + number / CLUMPI_LANES * aligned(most);
     place->host_sums =
         (uint64_t *)(void *)((uint8_t *)s->sums_mapped + number * aligned(sums_bytes(most)));
     clump_status status = clumpi_buffer_create(c, most, what, &place->values);
@@ -74,7 +81,10 @@ static clump_status open_place(clumpi_staging *s, uint32_t number, uint32_t most
 
 clump_status clumpi_staging_open(clumpi_staging *s, clump_context *c, uint32_t most) {
     *s = (clumpi_staging){.context = c};
-    clump_status status = open_memory(s, most);
+    clump_status status = clumpi_transfer_memory(c, CLUMPI_PLACES * aligned(sums_bytes(most)), what,
+                                                 &s->sums, &s->sums_mapped);
+    for (uint32_t i = 0; i < CLUMPI_LANES && !status; i++)
+        status = open_lane(c, &s->lanes[i], most);
     for (uint32_t i = 0; i < CLUMPI_PLACES && !status; i++) status = open_place(s, i, most);
     return status;
 }
@@ -91,12 +101,7 @@ void clumpi_staging_close(clumpi_staging *s) {
         clumpi_buffer_release(c, &s->places[i].values);
     }
     clumpi_transfer_memory_release(c, &s->sums, s->sums_mapped);
-    if (s->transfers) {
-        clumpi_queue *kernels = turn_to_transfers(s);
-        clumpi_transfer_memory_release(c, &s->memory, s->mapped);
-        turn_back(s, kernels);
-    }
-    clumpi_queue_release(c, s->transfers);
+    for (uint32_t i = 0; i < CLUMPI_LANES; i++) close_lane(c, &s->lanes[i]);
     s->context = NULL;
 }
 
@@ -122,23 +127,23 @@ clump_status clumpi_staged_read(clumpi_staging *s, clumpi_staged *place, uint32_
     clump_status status = clumpi_staged_used(s, place); /* gathered */
     if (!status) status = sum(c, place, bytes);
     if (status) return status;
-    clumpi_queue *kernels = turn_to_transfers(s);
+    clumpi_queue *kernels = turn_to(c, place->lane);
     status = wait_on_device(c, place->used);
     if (!status)
         status = clumpi_read_start(c, place->values, 0, bytes, place->memory, &place->moved);
     if (!status) status = flush(c);
-    turn_back(s, kernels);
+    turn_back(c, kernels);
     return status;
 }
 
 clump_status clumpi_staged_write(clumpi_staging *s, clumpi_staged *place, uint32_t bytes) {
     clump_context *c = s->context;
-    clumpi_queue *kernels = turn_to_transfers(s);
+    clumpi_queue *kernels = turn_to(c, place->lane);
     clump_status status = wait_on_device(c, place->used);
     if (!status)
         status = clumpi_write_start(c, place->values, 0, bytes, place->memory, &place->moved);
     if (!status) status = flush(c);
-    turn_back(s, kernels);
+    turn_back(c, kernels);
     if (!status) status = wait_on_device(c, place->moved);
     return status ? status : sum(c, place, bytes);
 }

@@ -2,7 +2,7 @@
  * device.
  *
  *   device   values (gathered, or to be scattered) and the sums of their chunks
- *      │ a queue of its own moves the values; that in use has the kernels, and moves the sums
+ *      │ two queues move the values, in turn; that in use has the kernels, and moves the sums
  *   host     memory that stays mapped: the pieces, and their sums
  *
  *       first          first + count
@@ -28,7 +28,18 @@ extern const clumpi_library clumpi_save_library;
 /* One for the host, one on the bus, one on the device; and one that is ready, since none of them is always as quick. */
 #define CLUMPI_PLACES 4u
 
+/* Each transfer waits for a kernel on another queue, which takes NVIDIA's driver 50 microseconds; meanwhile the other lane moves its piece. */
+#define CLUMPI_LANES 2u
+
+/* A queue, and the memory of its places. */
+typedef struct clumpi_lane {
+    clumpi_queue *queue;
+    cl_mem memory;
+    void *mapped;
+} clumpi_lane;
+
 typedef struct clumpi_staged {
+    clumpi_lane *lane;
     cl_mem values, sums;    /* on the device */
     uint8_t *memory;        /* the piece on the host */
     uint64_t *host_sums;    /* of its chunks */
@@ -38,9 +49,9 @@ typedef struct clumpi_staged {
 
 typedef struct clumpi_staging {
     clump_context *context;
-    clumpi_queue *transfers;
-    cl_mem memory, sums; /* of all places */
-    void *mapped, *sums_mapped;
+    clumpi_lane lanes[CLUMPI_LANES]; /* place n is of number n modulo CLUMPI_LANES */
+    cl_mem sums;                     /* on the host, of all places */
+    void *sums_mapped;
     clumpi_staged places[CLUMPI_PLACES];
     uint32_t first, count; /* on their way */
 } clumpi_staging;
