@@ -13,8 +13,8 @@ static uint64_t bytes_of(const clump_heap *heap) {
 }
 
 clump_status clumpi_chosen_create(clump_heap *heap, cl_mem *chosen) {
-    const uint64_t bytes = bytes_of(heap);
-    clump_status status = clumpi_scratch_take(heap, &key, bytes, "chosen objects", chosen);
+    uint64_t bytes = bytes_of(heap);
+    clump_status status = clumpi_scratch_take(heap, &key, &bytes, "chosen objects", chosen);
     if (!status) status = clumpi_clear(heap->context, *chosen, 0, bytes);
     if (status) clumpi_chosen_release(heap, chosen);
     return status;

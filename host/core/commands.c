@@ -142,12 +142,21 @@ static clump_status started(clump_context *c, const char *what, uint64_t bytes, 
     return transferred(c, what, bytes, *event);
 }
 
+/* What a transfer waits for: `after`, unless that is NULL, and what comes before it. */
+static cl_uint list_before(const clump_context *c, cl_event after, cl_event list[2]) {
+    cl_uint count = 0;
+    if (after) list[count++] = after;
+    if (c->on->last) list[count++] = c->on->last;
+    return count;
+}
+
 clump_status clumpi_read_start(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
-                               void *data, cl_event *event) {
+                               void *data, cl_event after, cl_event *event) {
+    cl_event list[2];
+    const cl_uint waits = list_before(c, after, list);
     *event = NULL;
-    cl_int code =
-        c->cl.EnqueueReadBuffer(c->on->queue, buffer, CL_FALSE, offset, bytes, data,
-                                c->on->last ? 1 : 0, c->on->last ? &c->on->last : NULL, event);
+    cl_int code = c->cl.EnqueueReadBuffer(c->on->queue, buffer, CL_FALSE, offset, bytes, data,
+                                          waits, waits ? list : NULL, event);
     if (code)
         return clumpi_fail_cl(&c->error, "clEnqueueReadBuffer", code, "%llu bytes at %llu",
                               (unsigned long long)bytes, (unsigned long long)offset);
@@ -155,11 +164,12 @@ clump_status clumpi_read_start(clump_context *c, cl_mem buffer, uint64_t offset,
 }
 
 clump_status clumpi_write_start(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
-                                const void *data, cl_event *event) {
+                                const void *data, cl_event after, cl_event *event) {
+    cl_event list[2];
+    const cl_uint waits = list_before(c, after, list);
     *event = NULL;
-    cl_int code =
-        c->cl.EnqueueWriteBuffer(c->on->queue, buffer, CL_FALSE, offset, bytes, data,
-                                 c->on->last ? 1 : 0, c->on->last ? &c->on->last : NULL, event);
+    cl_int code = c->cl.EnqueueWriteBuffer(c->on->queue, buffer, CL_FALSE, offset, bytes, data,
+                                           waits, waits ? list : NULL, event);
     if (code)
         return clumpi_fail_cl(&c->error, "clEnqueueWriteBuffer", code, "%llu bytes at %llu",
                               (unsigned long long)bytes, (unsigned long long)offset);

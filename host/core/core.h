@@ -144,11 +144,12 @@ clump_status clumpi_read(clump_context *c, cl_mem buffer, uint64_t offset, uint6
                          void *data);
 clump_status clumpi_write(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
                           const void *data);
-/* The same without blocking: *event is the caller's, and NULL after a failure; `data` is in use until it has been waited for. */
+/* The same without blocking, and after `after`, a command on another queue, unless that is NULL. *event is the caller's, and NULL after a
+ * failure; `data` is in use until it has been waited for. */
 clump_status clumpi_read_start(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
-                               void *data, cl_event *event);
+                               void *data, cl_event after, cl_event *event);
 clump_status clumpi_write_start(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
-                                const void *data, cl_event *event);
+                                const void *data, cl_event after, cl_event *event);
 /* Wait for it, and release it. *event is NULL then. If it was NULL, nothing. */
 clump_status clumpi_transfer_wait(clump_context *c, cl_event *event);
 /* Host memory that the device's transfers reach without a copy in between. It stays mapped, and is never an argument of a

@@ -37,7 +37,7 @@ static clump_status open_work(clumpi_pack *p, uint64_t words, uint64_t table_byt
     p->counts.records_at = p->counts.refs_at = align(p->counts.tables_at + table_bytes);
     p->work_bytes = p->counts.refs_at + more;
     clump_status status =
-        clumpi_scratch_take(p->heap, &key, p->work_bytes, "numbers of objects", &p->work);
+        clumpi_scratch_take(p->heap, &key, &p->work_bytes, "numbers of objects", &p->work);
     return status ? status : clumpi_clear(c, p->work, 0, zeros);
 }
 

@@ -61,14 +61,15 @@ static void release_scratch(clumpi_attachment *base, clump_context *c) {
     clumpi_free(&c->allocator, base);
 }
 
-clump_status clumpi_scratch_take(clump_heap *heap, const void *key, uint64_t bytes,
+clump_status clumpi_scratch_take(clump_heap *heap, const void *key, uint64_t *bytes,
                                  const char *what, cl_mem *buffer) {
     scratch *kept = clumpi_heap_keep(heap, key, sizeof *kept, release_scratch);
     if (!kept)
         return clumpi_fail(&heap->context->error, CLUMP_ERR_MEMORY, "no host memory for %s", what);
-    if (kept->bytes < bytes) clumpi_buffer_release(heap->context, &kept->buffer);
-    if (!kept->buffer) return clumpi_buffer_create(heap->context, bytes, what, buffer);
+    if (kept->bytes < *bytes) clumpi_buffer_release(heap->context, &kept->buffer);
+    if (!kept->buffer) return clumpi_buffer_create(heap->context, *bytes, what, buffer);
     *buffer = kept->buffer;
+    *bytes = kept->bytes;
     kept->buffer = NULL;
     return CLUMP_OK;
 }

@@ -234,10 +234,10 @@ clump_status clumpi_run_on_heap(clump_heap *heap, clumpi_kernel_id id, size_t gl
 void *clumpi_heap_keep(clump_heap *heap, const void *key, size_t bytes,
                        void (*release)(clumpi_attachment *, clump_context *));
 
-/* A buffer for the time of a call, of at least `bytes`, whose contents are undefined; and its end. If it takes no more than 1/32 of the
+/* A buffer for the time of a call, of at least *bytes, whose contents are undefined, then *bytes are what it has; and its end. If it takes no more than 1/32 of the
  * heap's memory the heap keeps it for the next call, under a key as above: a driver takes tens of microseconds to make one, and as long
  * again when it is first used. All commands that use it are of this heap. */
-clump_status clumpi_scratch_take(clump_heap *heap, const void *key, uint64_t bytes,
+clump_status clumpi_scratch_take(clump_heap *heap, const void *key, uint64_t *bytes,
                                  const char *what, cl_mem *buffer);
 void clumpi_scratch_give(clump_heap *heap, const void *key, uint64_t bytes, cl_mem *buffer);
 

@@ -28,12 +28,6 @@ static clump_status flush(clump_context *c) {
     return code ? clumpi_fail_cl(&c->error, "clFlush", code, "%s", what) : CLUMP_OK;
 }
 
-/* What is enqueued from here on waits for the event, unless it is NULL. */
-static clump_status wait_on_device(clump_context *c, cl_event event) {
-    if (!event) return CLUMP_OK;
-    return clumpi_sync_begin(c, &(clump_sync){.wait_count = 1, .wait_list = &event});
-}
-
 static void forget(clump_context *c, cl_event *event) {
     if (*event) c->cl.ReleaseEvent(*event);
     *event = NULL;
@@ -49,12 +43,17 @@ static uint64_t sums_bytes(uint32_t bytes) {
     return (uint64_t)clumpi_chunks(bytes) * sizeof(clumpi_u64);
 }
 
+/* Of a piece with its sums. */
+static uint64_t all_bytes(uint32_t bytes) {
+    return aligned(bytes) + aligned(sums_bytes(bytes));
+}
+
 /* A queue's unmapping comes after its transfers, so each has the memory that it moves to and from. */
 static clump_status open_lane(clump_context *c, clumpi_lane *lane, uint32_t most) {
     clump_status status = clumpi_queue_create(c, &lane->queue);
     if (status) return status;
     clumpi_queue *kernels = turn_to(c, lane);
-    status = clumpi_transfer_memory(c, CLUMPI_PLACES / CLUMPI_LANES * aligned(most), what,
+    status = clumpi_transfer_memory(c, CLUMPI_PLACES / CLUMPI_LANES * all_bytes(most), what,
                                     &lane->memory, &lane->mapped);
     turn_back(c, kernels);
     return status;
@@ -68,24 +67,17 @@ static void close_lane(clump_context *c, clumpi_lane *lane) {
     clumpi_queue_release(c, lane->queue);
 }
 
-static clump_status open_place(clumpi_staging *s, uint32_t number, uint32_t most) {
-    clump_context *c = s->context;
-    clumpi_staged *place = &s->places[number];
-    place->lane = &s->lanes[number % CLUMPI_LANES];
-    place->memory = (uint8_t *)place->lane->mapped + number / CLUMPI_LANES * aligned(most);
-    place->host_sums =
-        (uint64_t *)(void *)((uint8_t *)s->sums_mapped + number * aligned(sums_bytes(most)));
-    clump_status status = clumpi_buffer_create(c, most, what, &place->values);
-    return status ? status : clumpi_buffer_create(c, sums_bytes(most), what, &place->sums);
-}
-
 clump_status clumpi_staging_open(clumpi_staging *s, clump_context *c, uint32_t most) {
+    clump_status status = CLUMP_OK;
     *s = (clumpi_staging){.context = c};
-    clump_status status = clumpi_transfer_memory(c, CLUMPI_PLACES * aligned(sums_bytes(most)), what,
-                                                 &s->sums, &s->sums_mapped);
     for (uint32_t i = 0; i < CLUMPI_LANES && !status; i++)
         status = open_lane(c, &s->lanes[i], most);
-    for (uint32_t i = 0; i < CLUMPI_PLACES && !status; i++) status = open_place(s, i, most);
+    for (uint32_t i = 0; i < CLUMPI_PLACES && !status; i++) {
+        clumpi_staged *place = &s->places[i];
+        place->lane = &s->lanes[i % CLUMPI_LANES];
+        place->memory = (uint8_t *)place->lane->mapped + i / CLUMPI_LANES * all_bytes(most);
+        status = clumpi_buffer_create(c, all_bytes(most), what, &place->values);
+    }
     return status;
 }
 
@@ -97,40 +89,47 @@ void clumpi_staging_close(clumpi_staging *s) {
     c->error = error;
     for (uint32_t i = 0; i < CLUMPI_PLACES; i++) {
         forget(c, &s->places[i].used);
-        clumpi_buffer_release(c, &s->places[i].sums);
         clumpi_buffer_release(c, &s->places[i].values);
     }
-    clumpi_transfer_memory_release(c, &s->sums, s->sums_mapped);
     for (uint32_t i = 0; i < CLUMPI_LANES; i++) close_lane(c, &s->lanes[i]);
     s->context = NULL;
 }
 
 /* ---- Pieces ---------------------------------------------------------------------------------- */
 
-/* A work-item for each chunk, in groups that compilers for CPUs make vectors of. Their sums go to the host. */
-static clump_status sum(clump_context *c, clumpi_staged *place, uint32_t bytes) {
+/* A work-item for each chunk, in groups that compilers for CPUs make vectors of. Begins after `after`, unless that is NULL; place->used
+ * is its end. */
+static clump_status sum(clump_context *c, clumpi_staged *place, uint32_t bytes, cl_event after) {
     const size_t groups = (clumpi_chunks(bytes) + GROUP - 1) / GROUP;
     const clumpi_u32 count = bytes;
-    const clumpi_arg args[] = {{sizeof place->values, &place->values},
-                               {sizeof count, &count},
-                               {sizeof place->sums, &place->sums}};
+    const clumpi_u64 at = aligned(bytes);
+    const clumpi_arg args[] = {
+        {sizeof place->values, &place->values}, {sizeof count, &count}, {sizeof at, &at}};
+    const clump_sync sync = {
+        .wait_count = after != NULL, .wait_list = after ? &after : NULL, .event = &place->used};
+    place->host_sums = (uint64_t *)(void *)(place->memory + at);
+    forget(c, &place->used);
     clump_status status =
-        clumpi_run_kernel(c, CLUMPI_SAVE_KERNEL(save_sums), groups * GROUP, GROUP, args, 3, NULL);
-    if (!status)
-        status = clumpi_read_start(c, place->sums, 0, sums_bytes(bytes), place->host_sums,
-                                   &place->summed);
+        clumpi_run_kernel(c, CLUMPI_SAVE_KERNEL(save_sums), groups * GROUP, GROUP, args, 3, &sync);
     return status ? status : flush(c);
 }
 
 clump_status clumpi_staged_read(clumpi_staging *s, clumpi_staged *place, uint32_t bytes) {
     clump_context *c = s->context;
-    clump_status status = clumpi_staged_used(s, place); /* gathered */
-    if (!status) status = sum(c, place, bytes);
+    clump_status status = sum(c, place, bytes, NULL);
     if (status) return status;
     clumpi_queue *kernels = turn_to(c, place->lane);
-    status = wait_on_device(c, place->used);
-    if (!status)
-        status = clumpi_read_start(c, place->values, 0, bytes, place->memory, &place->moved);
+    status = clumpi_read_start(c, place->values, 0, aligned(bytes) + sums_bytes(bytes),
+                               place->memory, place->used, &place->moved);
+    if (!status) status = flush(c);
+    turn_back(c, kernels);
+    return status;
+}
+
+static clump_status read_sums(clump_context *c, clumpi_staged *place, uint32_t bytes) {
+    clumpi_queue *kernels = turn_to(c, place->lane);
+    clump_status status = clumpi_read_start(c, place->values, aligned(bytes), sums_bytes(bytes),
+                                            place->host_sums, place->used, &place->summed);
     if (!status) status = flush(c);
     turn_back(c, kernels);
     return status;
@@ -139,13 +138,12 @@ clump_status clumpi_staged_read(clumpi_staging *s, clumpi_staged *place, uint32_
 clump_status clumpi_staged_write(clumpi_staging *s, clumpi_staged *place, uint32_t bytes) {
     clump_context *c = s->context;
     clumpi_queue *kernels = turn_to(c, place->lane);
-    clump_status status = wait_on_device(c, place->used);
-    if (!status)
-        status = clumpi_write_start(c, place->values, 0, bytes, place->memory, &place->moved);
+    clump_status status =
+        clumpi_write_start(c, place->values, 0, bytes, place->memory, place->used, &place->moved);
     if (!status) status = flush(c);
     turn_back(c, kernels);
-    if (!status) status = wait_on_device(c, place->moved);
-    return status ? status : sum(c, place, bytes);
+    if (!status) status = sum(c, place, bytes, place->moved);
+    return status ? status : read_sums(c, place, bytes);
 }
 
 clump_status clumpi_staged_wait(clumpi_staging *s, clumpi_staged *place) {

@@ -1,15 +1,15 @@
 /* Pieces on their way between device and host, in a ring of places: while the host writes or reads one, others are on the bus or on the
  * device.
  *
- *   device   values (gathered, or to be scattered) and the sums of their chunks
- *      │ two queues move the values, in turn; that in use has the kernels, and moves the sums
- *   host     memory that stays mapped: the pieces, and their sums
+ *   device   values (gathered, or to be scattered), then the sums of their chunks
+ *      │ two queues move them, in turn; that in use has the kernels
+ *   host     memory that stays mapped: the same
  *
  *       first          first + count
  *   ... │ on their way │ next, free │ ...
  *
  * Invariant: `moved` and `summed` are the transfers that use the host's memory of a place; nobody touches that until they have been waited for.
- * `values` are filled after `used`.
+ * `values` are filled after `used`. What is enqueued for a piece is little, since the host has the other half of the work.
  *
  * Read first: cl/save/hash.h, core/core.h.
  */
@@ -40,18 +40,17 @@ typedef struct clumpi_lane {
 
 typedef struct clumpi_staged {
     clumpi_lane *lane;
-    cl_mem values, sums;    /* on the device */
-    uint8_t *memory;        /* the piece on the host */
-    uint64_t *host_sums;    /* of its chunks */
-    cl_event moved, summed; /* of the piece and of its sums; NULL: not under way */
-    cl_event used;          /* who read or wrote `values` on the device; NULL: nobody */
+    cl_mem values;       /* on the device, with room for their sums */
+    uint8_t *memory;     /* the piece on the host */
+    uint64_t *host_sums; /* of its chunks, after it */
+    cl_event moved,
+        summed; /* transfers of the piece, and of its sums if they do not go with it; NULL: not under way */
+    cl_event used; /* who read or wrote `values` on the device; NULL: nobody */
 } clumpi_staged;
 
 typedef struct clumpi_staging {
     clump_context *context;
     clumpi_lane lanes[CLUMPI_LANES]; /* place n is of number n modulo CLUMPI_LANES */
-    cl_mem sums;                     /* on the host, of all places */
-    void *sums_mapped;
     clumpi_staged places[CLUMPI_PLACES];
     uint32_t first, count; /* on their way */
 } clumpi_staging;

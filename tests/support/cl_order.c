@@ -5,7 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COMMANDS = 6144, WORDS = COMMANDS / 64, QUEUES = 16, OBJECTS = 16384, ARGS = 24, NONE = -1 };
+enum {
+    COMMANDS = 6144,
+    WORDS = COMMANDS / 64,
+    QUEUES = 256,
+    OBJECTS = 16384,
+    ARGS = 24,
+    NONE = -1
+};
 
 typedef uint64_t set[WORDS];
 
@@ -259,7 +266,18 @@ static cl_int CL_API_CALL finish(cl_command_queue queue) {
     return code;
 }
 
-const clump_cl_functions cl_order_functions = {.CreateBuffer = create_buffer,
+/* A new one, though another may have been at that address. */
+static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
+                                                 cl_command_queue_properties properties,
+                                                 cl_int *code) {
+    cl_command_queue queue = clCreateCommandQueue(context, device, properties, code);
+    for (int i = 0; queue && i < o.queue_count; i++)
+        if (o.queues[i] == queue) o.queues[i] = NULL;
+    return queue;
+}
+
+const clump_cl_functions cl_order_functions = {.CreateCommandQueue = create_queue,
+                                               .CreateBuffer = create_buffer,
                                                .CreateSubBuffer = create_sub_buffer,
                                                .CreateKernel = create_kernel,
                                                .SetKernelArg = set_arg,
