@@ -1,7 +1,7 @@
 /* The queues of a context, and the order of what is enqueued on several of them.
  *
  * Invariant: `on` is in the list of queues, and so is the queue of each clumpi_order. A queue is in the list as long as it is `own`, or
- * `on`, or something was last used on it, or the library made it for a call. What an order is of has all its commands on that queue, or before a command there that waits
+ * `on`, or something was last used on it; one of the library's own is not in it. What an order is of has all its commands on that queue, or before a command there that waits
  * for them. If it is not the queue's last user, and there were several queues when the next one came, `done` is of its commands alone
  * and of what was in the queue before.
  *
@@ -71,19 +71,23 @@ static void unuse(clump_context *c, clumpi_queue *q) {
 
 clump_status clumpi_queue_create(clump_context *c, clumpi_queue **made) {
     const cl_command_queue_properties properties =
-        c->on->has_profiling ? CL_QUEUE_PROFILING_ENABLE : 0;
+        c->own->has_profiling ? CL_QUEUE_PROFILING_ENABLE : 0;
     cl_int code = CL_SUCCESS;
+    clumpi_queue *q = *made = clumpi_alloc(&c->allocator, sizeof *q);
+    if (!q) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a queue");
+    *q = (clumpi_queue){
+        .in_order = 1, .has_profiling = c->own->has_profiling, .number = c->queue_count++};
+    q->queue = c->cl.CreateCommandQueue(c->context, c->device, properties, &code);
+    if (!code) return CLUMP_OK;
+    clumpi_free(&c->allocator, q);
     *made = NULL;
-    cl_command_queue queue = c->cl.CreateCommandQueue(c->context, c->device, properties, &code);
-    if (code) return clumpi_fail_cl(&c->error, "clCreateCommandQueue", code, "for transfers");
-    clump_status status = add(c, queue, made);
-    c->cl.ReleaseCommandQueue(queue); /* add() retained it */
-    if (!status) (*made)->users = 1;
-    return status;
+    return clumpi_fail_cl(&c->error, "clCreateCommandQueue", code, "for transfers");
 }
 
 void clumpi_queue_release(clump_context *c, clumpi_queue *q) {
-    unuse(c, q);
+    if (!q) return;
+    c->cl.ReleaseCommandQueue(q->queue);
+    clumpi_free(&c->allocator, q);
 }
 
 clump_status clumpi_queues_open(clump_context *c, cl_command_queue queue) {

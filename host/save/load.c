@@ -41,7 +41,7 @@ typedef struct loading {
     cl_mem *outside;           /* of each: its references, until the end */
     clump_ref *handles;        /* NULL if there is none */
     uint8_t *live;             /* of each handle: is it in use? */
-    clumpi_staging staging;
+    clumpi_staging *staging;
     coming coming[CLUMPI_PLACES];
     int is_changed; /* the heap may have objects */
     clump_load_report report;
@@ -107,7 +107,7 @@ static clump_status check_registered(loading *l, int without) {
 static clump_status open_memory(loading *l) {
     clump_context *c = l->heap->context;
     const uint32_t most = clumpi_saved_piece_most(&l->saved);
-    clump_status status = clumpi_staging_open(&l->staging, c, most);
+    clump_status status = clumpi_staging_open(c, most, &l->staging);
     l->outside = clumpi_alloc(&c->allocator, l->registered_count * sizeof *l->outside);
     if (!status && !l->outside)
         status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for registered buffers");
@@ -201,44 +201,44 @@ static clump_status use_outside(loading *l, const coming *n, cl_mem values) {
 
 /* The piece that is on its way for longest. */
 static clump_status use_oldest(loading *l) {
-    const uint32_t number = clumpi_staging_oldest(&l->staging);
+    const uint32_t number = clumpi_staging_oldest(l->staging);
     coming *n = &l->coming[number];
-    clumpi_staged *place = &l->staging.places[number];
-    clumpi_staging_pop(&l->staging);
-    clump_status status = clumpi_staged_wait(&l->staging, place);
+    clumpi_staged *place = &l->staging->places[number];
+    clumpi_staging_pop(l->staging);
+    clump_status status = clumpi_staged_wait(l->staging, place);
     if (!status) status = clumpi_piece_compare(&l->stream, &n->fetched, place->host_sums);
     if (!status)
         status = n->class_id ? use_values(l, n, place->values) : use_outside(l, n, place->values);
-    return status ? status : clumpi_staged_used(&l->staging, place);
+    return status ? status : clumpi_staged_used(l->staging, place);
 }
 
 static clump_status use_all(loading *l) {
     clump_status status = CLUMP_OK;
-    while (l->staging.count && !status) status = use_oldest(l);
+    while (l->staging->count && !status) status = use_oldest(l);
     return status;
 }
 
 /* The next piece goes to the device. If several are wrong, the first of them is told of. An older one is used before, so that
  * it does not wait on the device for the next one. */
 static clump_status read_piece(loading *l, uint32_t kind, coming next) {
-    const uint32_t number = clumpi_staging_next(&l->staging);
-    clumpi_staged *place = &l->staging.places[number];
+    const uint32_t number = clumpi_staging_next(l->staging);
+    clumpi_staged *place = &l->staging->places[number];
     clump_status before = CLUMP_OK, status = clumpi_piece_fetch(&l->stream, kind, place->memory,
                                                                 next.bytes, &next.fetched);
     if (status)
         before = use_all(l);
-    else if (l->staging.count == CLUMPI_PLACES - 1)
+    else if (l->staging->count == CLUMPI_PLACES - 1)
         before = use_oldest(l);
     if (before || status) return before ? before : status;
-    status = clumpi_staged_write(&l->staging, place, next.bytes);
+    status = clumpi_staged_write(l->staging, place, next.bytes);
     if (status) return status;
     l->coming[number] = next;
-    clumpi_staging_push(&l->staging);
+    clumpi_staging_push(l->staging);
     return CLUMP_OK;
 }
 
 static clumpi_staged *next_place(loading *l) {
-    return &l->staging.places[clumpi_staging_next(&l->staging)];
+    return &l->staging->places[clumpi_staging_next(l->staging)];
 }
 
 /* What nobody here needs. */
@@ -281,7 +281,7 @@ static clump_status load_values(loading *l) {
         clumpi_clear(l->heap->context, next_place(l)->values, 0, CLUMPI_ZERO_BYTES);
     for (uint32_t id = 1; !status && id <= clump_schema_get_class_count(l->saved.schema); id++)
         if (l->saved.counts[id]) status = clear_gained(l, id);
-    if (!status) status = clumpi_staged_used(&l->staging, next_place(l));
+    if (!status) status = clumpi_staged_used(l->staging, next_place(l));
     for (clumpi_saved_column c = {.owner = 0}; !status && clumpi_saved_next(&l->saved, &c);)
         status = load_column(l, &c);
     return status ? status : use_all(l);
@@ -430,12 +430,12 @@ static clump_status load(loading *l, const clump_load_desc *desc) {
     return status ? status : commit(l);
 }
 
-static void close_loading(loading *l) {
+static void close_loading(loading *l, int is_good) {
     clump_context *c = l->heap->context;
     const clump_allocator *a = &c->allocator;
     for (uint32_t i = 0; l->outside && i < l->registered_count; i++)
         clumpi_buffer_release(c, &l->outside[i]);
-    clumpi_staging_close(&l->staging);
+    clumpi_staging_close(l->staging, is_good);
     clumpi_dense_close(&l->dense);
     clumpi_saved_clear(&l->saved);
     clumpi_stream_close(&l->stream);
@@ -474,6 +474,6 @@ clump_status clump_heap_load(clump_heap *heap, const clump_load_desc *desc,
         report->value_bytes = l.stream.all;
         report->handles = clumpi_handles_live(heap);
     }
-    close_loading(&l);
+    close_loading(&l, !status);
     return status;
 }

@@ -19,7 +19,7 @@ typedef struct saving {
     clump_saved saved; /* what the head says; the schema is the heap's */
     clumpi_dense dense;
     const clump_refs **registered; /* in the order of registration */
-    clumpi_staging staging;
+    clumpi_staging *staging;
     struct {
         uint32_t kind, bytes;
     } pieces[CLUMPI_PLACES]; /* that are on their way */
@@ -28,16 +28,16 @@ typedef struct saving {
 /* ---- Pieces ---------------------------------------------------------------------------------- */
 
 static cl_mem values_of(saving *s) {
-    return s->staging.places[clumpi_staging_next(&s->staging)].values;
+    return s->staging->places[clumpi_staging_next(s->staging)].values;
 }
 
 /* The piece that is on its way for longest arrives, and goes to the file. */
 static clump_status write_oldest(saving *s) {
-    const uint32_t number = clumpi_staging_oldest(&s->staging);
+    const uint32_t number = clumpi_staging_oldest(s->staging);
     const uint32_t kind = s->pieces[number].kind, bytes = s->pieces[number].bytes;
-    clumpi_staged *place = &s->staging.places[number];
-    clumpi_staging_pop(&s->staging);
-    clump_status status = clumpi_staged_wait(&s->staging, place);
+    clumpi_staged *place = &s->staging->places[number];
+    clumpi_staging_pop(s->staging);
+    clump_status status = clumpi_staged_wait(s->staging, place);
     if (!status)
         status = clumpi_piece_write(&s->stream, kind, place->memory, bytes, place->host_sums);
     if (!status && kind == CLUMPI_KIND_VALUES) status = clumpi_stream_progress(&s->stream, bytes);
@@ -46,19 +46,19 @@ static clump_status write_oldest(saving *s) {
 
 static clump_status write_all_on_way(saving *s) {
     clump_status status = CLUMP_OK;
-    while (s->staging.count && !status) status = write_oldest(s);
+    while (s->staging->count && !status) status = write_oldest(s);
     return status;
 }
 
 /* What was gathered goes its way. */
 static clump_status write_piece(saving *s, uint32_t kind, uint32_t bytes) {
-    const uint32_t number = clumpi_staging_next(&s->staging);
-    clump_status status = clumpi_staged_read(&s->staging, &s->staging.places[number], bytes);
+    const uint32_t number = clumpi_staging_next(s->staging);
+    clump_status status = clumpi_staged_read(s->staging, &s->staging->places[number], bytes);
     if (status) return status;
     s->pieces[number].kind = kind;
     s->pieces[number].bytes = bytes;
-    clumpi_staging_push(&s->staging);
-    return s->staging.count == CLUMPI_PLACES ? write_oldest(s) : CLUMP_OK;
+    clumpi_staging_push(s->staging);
+    return s->staging->count == CLUMPI_PLACES ? write_oldest(s) : CLUMP_OK;
 }
 
 /* ---- What is in the file --------------------------------------------------------------------- */
@@ -148,7 +148,7 @@ static clump_status write_registered(saving *s, uint32_t buffer) {
 /* Numbers that are not in use are the host's to know, so it computes the sums. No other piece is on its way. */
 static clump_status write_handles(saving *s) {
     const uint32_t count = s->saved.handles;
-    const clumpi_staged *place = &s->staging.places[clumpi_staging_next(&s->staging)];
+    const clumpi_staged *place = &s->staging->places[clumpi_staging_next(s->staging)];
     clump_ref *words = (clump_ref *)(void *)place->memory;
     clump_status status = CLUMP_OK;
     for (uint32_t from = 0; from < count && !status;) {
@@ -201,7 +201,7 @@ static clump_status save(saving *s, const clump_save_desc *desc, clump_save_repo
     if (!status) status = describe(s, desc);
     if (!status)
         status =
-            clumpi_staging_open(&s->staging, s->heap->context, clumpi_saved_piece_most(&s->saved));
+            clumpi_staging_open(s->heap->context, clumpi_saved_piece_most(&s->saved), &s->staging);
     if (!status) status = write_all(s);
     clump_save_report made = {0};
     if (!status) status = report_save(s, &made);
@@ -240,7 +240,7 @@ clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc,
     status = clumpi_heap_enter(heap);
     if (!status) status = clumpi_pieces_pack(&s.stream, desc->zstd_level);
     if (!status) status = save(&s, desc, report);
-    clumpi_staging_close(&s.staging);
+    clumpi_staging_close(s.staging, !status);
     clumpi_dense_close(&s.dense);
     clumpi_stream_close(&s.stream);
     clumpi_free(&c->allocator, s.registered);

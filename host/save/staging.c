@@ -3,6 +3,7 @@
 
 #define SUMS_ALIGN 64u
 #define GROUP 64u
+#define KEPT_SHARE 256u /* of the device's memory */
 
 static const char *const kernel_files[] = {"cl/core/layout.h", "cl/save/hash.h", "cl/save/sums.cl"};
 static const char *const kernel_names[] = {CLUMPI_SAVE_KERNELS(CLUMPI_KERNEL_NAME)};
@@ -67,9 +68,10 @@ static void close_lane(clump_context *c, clumpi_lane *lane) {
     clumpi_queue_release(c, lane->queue);
 }
 
-clump_status clumpi_staging_open(clumpi_staging *s, clump_context *c, uint32_t most) {
+static clump_status make(clumpi_staging *s, uint32_t most) {
+    clump_context *c = s->context;
     clump_status status = CLUMP_OK;
-    *s = (clumpi_staging){.context = c};
+    s->most = most;
     for (uint32_t i = 0; i < CLUMPI_LANES && !status; i++)
         status = open_lane(c, &s->lanes[i], most);
     for (uint32_t i = 0; i < CLUMPI_PLACES && !status; i++) {
@@ -81,18 +83,70 @@ clump_status clumpi_staging_open(clumpi_staging *s, clump_context *c, uint32_t m
     return status;
 }
 
-void clumpi_staging_close(clumpi_staging *s) {
-    clump_context *c = s->context;
-    if (!c) return;
-    const clump_error error = c->error; /* keep the cause */
-    for (uint32_t i = 0; i < CLUMPI_PLACES; i++) (void)clumpi_staged_wait(s, &s->places[i]);
-    c->error = error;
-    for (uint32_t i = 0; i < CLUMPI_PLACES; i++) {
-        forget(c, &s->places[i].used);
-        clumpi_buffer_release(c, &s->places[i].values);
-    }
+static void destroy(clump_context *c, clumpi_staging *s) {
+    if (!s) return;
+    for (uint32_t i = 0; i < CLUMPI_PLACES; i++) clumpi_buffer_release(c, &s->places[i].values);
     for (uint32_t i = 0; i < CLUMPI_LANES; i++) close_lane(c, &s->lanes[i]);
-    s->context = NULL;
+    clumpi_free(&c->allocator, s);
+}
+
+/* ---- What the context keeps ------------------------------------------------------------------ */
+
+static const char key;
+
+typedef struct kept {
+    clumpi_attachment base;  /* of the context */
+    clumpi_staging *staging; /* that nobody uses; NULL: there is none */
+} kept;
+
+static void release_kept(clumpi_attachment *base, clump_context *c) {
+    destroy(c, ((kept *)base)->staging);
+    clumpi_free(&c->allocator, base);
+}
+
+/* NULL without host memory. */
+static kept *kept_of(clump_context *c) {
+    kept *k = (kept *)clumpi_attachment_find(&c->attachments, &key);
+    if (k) return k;
+    k = clumpi_alloc(&c->allocator, sizeof *k);
+    if (k) clumpi_attach(&c->attachments, &k->base, &key, release_kept);
+    return k;
+}
+
+clump_status clumpi_staging_open(clump_context *c, uint32_t most, clumpi_staging **staging) {
+    kept *k = kept_of(c);
+    clumpi_staging *s = k ? k->staging : NULL;
+    *staging = NULL;
+    if (k) k->staging = NULL;
+    if (s && s->most >= most) {
+        *staging = s;
+        return CLUMP_OK;
+    }
+    destroy(c, s);
+    s = k ? clumpi_alloc(&c->allocator, sizeof *s) : NULL;
+    if (!s) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %s", what);
+    s->context = c;
+    clump_status status = make(s, most);
+    if (status)
+        destroy(c, s);
+    else
+        *staging = s;
+    return status;
+}
+
+void clumpi_staging_close(clumpi_staging *s, int is_good) {
+    if (!s) return;
+    clump_context *c = s->context;
+    const clump_error error = c->error; /* keep the cause */
+    for (uint32_t i = 0; i < CLUMPI_PLACES; i++) is_good &= !clumpi_staged_wait(s, &s->places[i]);
+    c->error = error;
+    kept *k = kept_of(c); /* it is there */
+    s->first = s->count = 0;
+    if (is_good && !k->staging &&
+        CLUMPI_PLACES * all_bytes(s->most) <= c->capabilities.memory_bytes / KEPT_SHARE)
+        k->staging = s;
+    else
+        destroy(c, s);
 }
 
 /* ---- Pieces ---------------------------------------------------------------------------------- */
