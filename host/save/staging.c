@@ -138,7 +138,10 @@ void clumpi_staging_close(clumpi_staging *s, int is_good) {
     if (!s) return;
     clump_context *c = s->context;
     const clump_error error = c->error; /* keep the cause */
-    for (uint32_t i = 0; i < CLUMPI_PLACES; i++) is_good &= !clumpi_staged_wait(s, &s->places[i]);
+    for (uint32_t i = 0; i < CLUMPI_PLACES; i++) {
+        is_good &= !clumpi_staged_wait(s, &s->places[i]);
+        forget(c, &s->places[i].used); /* it has a reference to the queue in use */
+    }
     c->error = error;
     kept *k = kept_of(c); /* it is there */
     s->first = s->count = 0;
