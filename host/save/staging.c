@@ -68,24 +68,38 @@ static void close_lane(clump_context *c, clumpi_lane *lane) {
     clumpi_queue_release(c, lane->queue);
 }
 
-static clump_status make(clumpi_staging *s, uint32_t most) {
-    clump_context *c = s->context;
+static clump_status open_lanes(clumpi_staging *s, uint32_t most) {
     clump_status status = CLUMP_OK;
     s->most = most;
     for (uint32_t i = 0; i < CLUMPI_LANES && !status; i++)
-        status = open_lane(c, &s->lanes[i], most);
+        status = open_lane(s->context, &s->lanes[i], most);
+    return status;
+}
+
+/* On the device. */
+static clump_status open_places(clumpi_staging *s) {
+    clump_status status = CLUMP_OK;
     for (uint32_t i = 0; i < CLUMPI_PLACES && !status; i++) {
         clumpi_staged *place = &s->places[i];
         place->lane = &s->lanes[i % CLUMPI_LANES];
-        place->memory = (uint8_t *)place->lane->mapped + i / CLUMPI_LANES * all_bytes(most);
-        status = clumpi_buffer_create(c, all_bytes(most), what, &place->values);
+        place->memory = (uint8_t *)place->lane->mapped + i / CLUMPI_LANES * all_bytes(s->most);
+        status = clumpi_buffer_create(s->context, all_bytes(s->most), what, &place->values);
     }
     return status;
 }
 
+static void close_places(clumpi_staging *s) {
+    clump_context *c = s->context;
+    for (uint32_t i = 0; i < CLUMPI_PLACES; i++) {
+        forget(c, &s->places[i].used);
+        clumpi_buffer_release(c, &s->places[i].values);
+    }
+    s->first = s->count = 0;
+}
+
 static void destroy(clump_context *c, clumpi_staging *s) {
     if (!s) return;
-    for (uint32_t i = 0; i < CLUMPI_PLACES; i++) clumpi_buffer_release(c, &s->places[i].values);
+    close_places(s);
     for (uint32_t i = 0; i < CLUMPI_LANES; i++) close_lane(c, &s->lanes[i]);
     clumpi_free(&c->allocator, s);
 }
@@ -113,24 +127,33 @@ static kept *kept_of(clump_context *c) {
     return k;
 }
 
-clump_status clumpi_staging_open(clump_context *c, uint32_t most, clumpi_staging **staging) {
+/* That of the context if it is large enough, else a new one. */
+static clump_status find_or_make(clump_context *c, uint32_t most, clumpi_staging **staging) {
     kept *k = kept_of(c);
     clumpi_staging *s = k ? k->staging : NULL;
     *staging = NULL;
     if (k) k->staging = NULL;
-    if (s && s->most >= most) {
-        *staging = s;
-        return CLUMP_OK;
-    }
-    destroy(c, s);
-    s = k ? clumpi_alloc(&c->allocator, sizeof *s) : NULL;
-    if (!s) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %s", what);
-    s->context = c;
-    clump_status status = make(s, most);
-    if (status)
+    if (!s || s->most < most) {
         destroy(c, s);
-    else
-        *staging = s;
+        s = k ? clumpi_alloc(&c->allocator, sizeof *s) : NULL;
+        if (!s) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %s", what);
+        s->context = c;
+        clump_status status = open_lanes(s, most);
+        if (status) {
+            destroy(c, s);
+            return status;
+        }
+    }
+    *staging = s;
+    return CLUMP_OK;
+}
+
+clump_status clumpi_staging_open(clump_context *c, uint32_t most, clumpi_staging **staging) {
+    clump_status status = find_or_make(c, most, staging);
+    if (!status) status = open_places(*staging);
+    if (!status) return CLUMP_OK;
+    clumpi_staging_close(*staging, 0);
+    *staging = NULL;
     return status;
 }
 
@@ -138,13 +161,10 @@ void clumpi_staging_close(clumpi_staging *s, int is_good) {
     if (!s) return;
     clump_context *c = s->context;
     const clump_error error = c->error; /* keep the cause */
-    for (uint32_t i = 0; i < CLUMPI_PLACES; i++) {
-        is_good &= !clumpi_staged_wait(s, &s->places[i]);
-        forget(c, &s->places[i].used); /* it has a reference to the queue in use */
-    }
+    for (uint32_t i = 0; i < CLUMPI_PLACES; i++) is_good &= !clumpi_staged_wait(s, &s->places[i]);
     c->error = error;
+    close_places(s);
     kept *k = kept_of(c); /* it is there */
-    s->first = s->count = 0;
     if (is_good && !k->staging &&
         CLUMPI_PLACES * all_bytes(s->most) <= c->capabilities.memory_bytes / KEPT_SHARE)
         k->staging = s;

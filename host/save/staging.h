@@ -58,8 +58,8 @@ typedef struct clumpi_staging {
 
 /* CONSTRUCTOR. For pieces of up to `most` bytes. *staging is NULL after a failure. */
 clump_status clumpi_staging_open(clump_context *c, uint32_t most, clumpi_staging **staging);
-/* DESTRUCTOR, of NULL too. Waits for what is under way. If all went well, and it has no more than 1/256 of the device's memory, the context keeps
- * it for the next one: to pin memory takes NVIDIA's driver 0.4 to 0.8 ms for each MiB. */
+/* DESTRUCTOR, of NULL too. Waits for what is under way. If all went well, and it takes no more than 1/256 of what the device has, the context keeps
+ * the host's memory for the next one: to pin it takes NVIDIA's driver 0.4 to 0.8 ms for each MiB. */
 void clumpi_staging_close(clumpi_staging *staging, int is_good);
 
 /* Numbers of places: of the piece that is on its way for longest, and of a free one, of which there is one if not all are on their way. */
