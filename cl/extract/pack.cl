@@ -122,10 +122,10 @@ typedef struct pack_lot {
 } pack_lot;
 
 #if CLUMPI_ROW_PER_ITEM
-#define PACK_FOR_EACH(j) for (uint j = 0; j < l->here; j++)
+#define PACK_FOR_EACH(j) for (uint j = 0; j < l->here; j++) /* bound: PACK_LOT */
 #else
 #define PACK_FOR_EACH(j)                                                                          \
-    for (uint j = 0; j < PACK_LOT; j++)                                                            \
+    for (uint j = 0; j < PACK_LOT; j++) /* bound: PACK_LOT */                                      \
         if (l->here >> j & 1u)
 #endif
 

@@ -17,9 +17,11 @@
  * A load that fails leaves the heap without objects, as it was, and registered buffers and handles as they were. The events of a
  * checked heap keep what it made until then; that these objects went is no event.
  *
- * While the host writes or reads a piece, another one is on the bus. Files of earlier versions of the format are read.
+ * While the host writes or reads a piece, another one is on the bus, by queues that the library makes for that, and others are on the device. Files of
+ * earlier versions of the format are read.
  *
- * Host memory: two pieces (piece_bytes of clump_save_desc), and the handles. Device memory: two pieces; saving 4 bytes for each
+ * Host memory: four pieces (piece_bytes of clump_save_desc), and the handles. The context keeps the memory for the pieces until it ends, if that is no
+ * more than 1/256 of what the device has: pinning it takes longer than to save a small heap. Device memory: four pieces; saving 4 bytes for each
  * granule of the heap, loading 4 bytes for each object and for each reference of registered buffers.
  *
  * Threads: as for the heap. The functions of the program are called by the thread that makes the call, and must not use

@@ -164,6 +164,13 @@ RETAIN_AND_RELEASE(Context, cl_context, ACCOUNT_CONTEXT)
 RETAIN_AND_RELEASE(CommandQueue, cl_command_queue, ACCOUNT_QUEUE)
 RETAIN_AND_RELEASE(Event, cl_event, ACCOUNT_EVENT)
 
+static cl_command_queue CL_API_CALL create_queue(cl_context a, cl_device_id b,
+                                                 cl_command_queue_properties c, cl_int *code) {
+    cl_command_queue queue = clCreateCommandQueue(a, b, c, code);
+    if (queue) add(mine, ACCOUNT_QUEUE, 1);
+    return queue;
+}
+
 static cl_program CL_API_CALL create_program(cl_context a, cl_uint b, const char **c,
                                              const size_t *d, cl_int *code) {
     cl_program program = clCreateProgramWithSource(a, b, c, d, code);
@@ -240,6 +247,7 @@ static void *CL_API_CALL EnqueueMapBuffer(cl_command_queue a, cl_mem b, cl_bool 
 const clump_cl_functions account_cl = {
     .RetainContext = retain_Context,
     .ReleaseContext = release_Context,
+    .CreateCommandQueue = create_queue,
     .RetainCommandQueue = retain_CommandQueue,
     .ReleaseCommandQueue = release_CommandQueue,
     .CreateBuffer = create_buffer,

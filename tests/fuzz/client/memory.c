@@ -11,7 +11,8 @@ enum {
         5 << 20, /* of the code that their classes add to the programs of each heap */
     HOST_BLOCKS_MAX = 300 + 3 * REGIONS_MAX, /* names, uses and sub-buffers of regions */
     BUFFERS_MAX = 40 + 3 * REGIONS_MAX,
-    PROGRAMS_MAX = 13,
+    LANES = 2, /* the context keeps those of the last save or load */
+    PROGRAMS_MAX = 15,
     KERNELS_MAX = 130,
     EVENTS_MAX = 60 + REGIONS_MAX + TIMELINE_MAX
 };
@@ -73,7 +74,7 @@ void memory_step(client *c) {
     most->host_blocks = larger(most->host_blocks, now.host_blocks);
     for (int k = 0; k < ACCOUNT_KINDS; k++) {
         static const uint64_t limits[ACCOUNT_KINDS] = {
-            [ACCOUNT_CONTEXT] = 1,          [ACCOUNT_QUEUE] = 4,
+            [ACCOUNT_CONTEXT] = 1,          [ACCOUNT_QUEUE] = 4 + LANES,
             [ACCOUNT_BUFFER] = BUFFERS_MAX, [ACCOUNT_PROGRAM] = PROGRAMS_MAX,
             [ACCOUNT_KERNEL] = KERNELS_MAX, [ACCOUNT_EVENT] = EVENTS_MAX};
         uint64_t found = (uint64_t)now.references[k];
