@@ -346,6 +346,7 @@ typedef struct client {
     uint32_t step, operations;            /* done; to do */
     atomic_ullong deadline;               /* see watchdog.c */
     uint64_t resident;                    /* see memory_watch_process() */
+    uint64_t piece_most;                  /* bytes that a piece of what was saved can have had */
     text schema_text, source, facts, log; /* the last two are for messages */
     class_model classes[CLASSES_MAX];
     int class_count;

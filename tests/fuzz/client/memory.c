@@ -21,6 +21,10 @@ enum {
 #define DEVICE_SHARE 1.0
 #define DEVICE_EXTRA (256u << 10)
 
+/* The context keeps memory of as many pieces, with their checksums, of the largest heap that was saved. */
+#define PIECES_KEPT 4u
+#define PIECE_EXTRA (16u << 10)
+
 static uint64_t larger(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
@@ -55,7 +59,8 @@ static uint32_t evicted_blocks(const client *c) {
 void memory_step(client *c) {
     pause_pool_thread(c);
     account_sums now = account_read(c->account), *most = &c->sum.most;
-    uint64_t asked = asked_of_device(c), kept = 0;
+    uint64_t asked = asked_of_device(c),
+             kept = PIECES_KEPT * (c->piece_most + c->piece_most / 64 + PIECE_EXTRA);
     resume_pool_thread(c);
     for (uint32_t i = 0; i < c->heap_count; i++)
         kept += DEVICE_EXTRA +

@@ -38,6 +38,9 @@ static void save_heap(client *c, heap_model *h, kept *k) {
     }
     note(c, "%u objects, compact %d, pieces of %u", h->count, desc.compact, desc.piece_bytes);
     CHECK_OK(&c->on, clump_heap_save(h->heap, &desc, &report));
+    const uint64_t piece =
+        desc.piece_bytes && desc.piece_bytes < report.bytes ? desc.piece_bytes : report.bytes;
+    if (c->piece_most < piece) c->piece_most = piece;
     for (int i = 0; i < OUTSIDES_MAX; i++)
         if (h->outsides[i].refs) k->registered += h->outsides[i].limit;
     same_number(c, "objects saved", report.objects, h->count);
