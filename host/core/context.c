@@ -125,6 +125,17 @@ clumpi_attachment *clumpi_attach(clumpi_attachments *list, clumpi_attachment *at
     return other ? other : attachment;
 }
 
+void *clumpi_attachment_keep(clumpi_attachments *list, clump_context *c, const void *key,
+                             size_t bytes, void (*release)(clumpi_attachment *, clump_context *)) {
+    clumpi_attachment *kept = clumpi_attachment_find(list, key);
+    if (kept) return kept;
+    kept = clumpi_alloc(&c->allocator, bytes);
+    if (!kept) return NULL;
+    clumpi_attachment *first = clumpi_attach(list, kept, key, release);
+    if (first != kept) clumpi_free(&c->allocator, kept);
+    return first;
+}
+
 void clumpi_attachments_release(clumpi_attachments *list, clump_context *c) {
     for (clumpi_attachment *first; (first = atomic_load(list)) != NULL;) {
         atomic_store(list, first->next);

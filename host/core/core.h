@@ -102,6 +102,10 @@ clumpi_attachment *clumpi_attach(clumpi_attachments *list, clumpi_attachment *at
                                  const void *key,
                                  void (*release)(clumpi_attachment *, clump_context *));
 clumpi_attachment *clumpi_attachment_find(const clumpi_attachments *list, const void *key);
+/* The attachment of the key, made of `bytes` zeros, with the attachment first, when it is asked for the first time. Of several threads
+ * the first makes it. NULL without host memory. */
+void *clumpi_attachment_keep(clumpi_attachments *list, clump_context *c, const void *key,
+                             size_t bytes, void (*release)(clumpi_attachment *, clump_context *));
 void clumpi_attachments_release(clumpi_attachments *list, clump_context *c);
 
 /* The host's clock, counted from an arbitrary time; it only goes forward. */

@@ -41,11 +41,7 @@ clump_status clumpi_run_on_heap(clump_heap *heap, clumpi_kernel_id id, size_t gl
 
 void *clumpi_heap_keep(clump_heap *heap, const void *key, size_t bytes,
                        void (*release)(clumpi_attachment *, clump_context *)) {
-    clumpi_attachment *kept = clumpi_attachment_find(&heap->attachments, key);
-    if (kept) return kept;
-    kept = clumpi_alloc(&heap->context->allocator, bytes);
-    if (kept) clumpi_attach(&heap->attachments, kept, key, release);
-    return kept;
+    return clumpi_attachment_keep(&heap->attachments, heap->context, key, bytes, release);
 }
 
 #define SCRATCH_SHARE 32u

@@ -73,11 +73,7 @@ static void release_left(clumpi_attachment *base, clump_context *c) {
 
 /* Made with the first registration, so that the end of a heap needs no memory. */
 static left_refs *left_of(clump_context *c) {
-    clumpi_attachment *found = clumpi_attachment_find(&c->attachments, &left_key);
-    if (found) return (left_refs *)found;
-    left_refs *left = clumpi_alloc(&c->allocator, sizeof *left);
-    if (left) clumpi_attach(&c->attachments, &left->base, &left_key, release_left);
-    return left;
+    return clumpi_attachment_keep(&c->attachments, c, &left_key, sizeof(left_refs), release_left);
 }
 
 clump_status clump_refs_register(clump_heap *heap, const clump_refs_desc *desc, clump_refs **refs) {

@@ -76,14 +76,8 @@ static clumpi_pool_account *find_account(const clump_context *c) {
 
 /* Made if there is none yet, by the first of several threads; NULL without host memory. */
 static clumpi_pool_account *account_of(clump_context *c) {
-    clumpi_pool_account *account = find_account(c);
-    if (account) return account;
-    account = clumpi_alloc(&c->allocator, sizeof *account);
-    if (!account) return NULL;
-    clumpi_attachment *first =
-        clumpi_attach(&c->attachments, &account->base, &account_key, release_account);
-    if (first != &account->base) clumpi_free(&c->allocator, account);
-    return (clumpi_pool_account *)first;
+    return clumpi_attachment_keep(&c->attachments, c, &account_key, sizeof(clumpi_pool_account),
+                                  release_account);
 }
 
 clump_status clump_pools_set_limit(clump_context *context, uint64_t bytes) {

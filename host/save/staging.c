@@ -120,11 +120,7 @@ static void release_kept(clumpi_attachment *base, clump_context *c) {
 
 /* NULL without host memory. */
 static kept *kept_of(clump_context *c) {
-    kept *k = (kept *)clumpi_attachment_find(&c->attachments, &key);
-    if (k) return k;
-    k = clumpi_alloc(&c->allocator, sizeof *k);
-    if (k) clumpi_attach(&c->attachments, &k->base, &key, release_kept);
-    return k;
+    return clumpi_attachment_keep(&c->attachments, c, &key, sizeof(kept), release_kept);
 }
 
 /* That of the context if it is large enough, else a new one. */
@@ -191,25 +187,22 @@ static clump_status sum(clump_context *c, clumpi_staged *place, uint32_t bytes, 
     return status ? status : flush(c);
 }
 
-clump_status clumpi_staged_read(clumpi_staging *s, clumpi_staged *place, uint32_t bytes) {
-    clump_context *c = s->context;
-    clump_status status = sum(c, place, bytes, NULL);
-    if (status) return status;
+/* From byte `at` on, of the piece with its sums, to the same byte of the host's memory, after place->used. */
+static clump_status read_back(clump_context *c, clumpi_staged *place, uint64_t at, uint64_t bytes,
+                              cl_event *event) {
     clumpi_queue *kernels = turn_to(c, place->lane);
-    status = clumpi_read_start(c, place->values, 0, aligned(bytes) + sums_bytes(bytes),
-                               place->memory, place->used, &place->moved);
+    clump_status status =
+        clumpi_read_start(c, place->values, at, bytes, place->memory + at, place->used, event);
     if (!status) status = flush(c);
     turn_back(c, kernels);
     return status;
 }
 
-static clump_status read_sums(clump_context *c, clumpi_staged *place, uint32_t bytes) {
-    clumpi_queue *kernels = turn_to(c, place->lane);
-    clump_status status = clumpi_read_start(c, place->values, aligned(bytes), sums_bytes(bytes),
-                                            place->host_sums, place->used, &place->summed);
-    if (!status) status = flush(c);
-    turn_back(c, kernels);
-    return status;
+clump_status clumpi_staged_read(clumpi_staging *s, clumpi_staged *place, uint32_t bytes) {
+    clump_status status = sum(s->context, place, bytes, NULL);
+    return status
+               ? status
+               : read_back(s->context, place, 0, aligned(bytes) + sums_bytes(bytes), &place->moved);
 }
 
 clump_status clumpi_staged_write(clumpi_staging *s, clumpi_staged *place, uint32_t bytes) {
@@ -220,7 +213,7 @@ clump_status clumpi_staged_write(clumpi_staging *s, clumpi_staged *place, uint32
     if (!status) status = flush(c);
     turn_back(c, kernels);
     if (!status) status = sum(c, place, bytes, place->moved);
-    return status ? status : read_sums(c, place, bytes);
+    return status ? status : read_back(c, place, aligned(bytes), sums_bytes(bytes), &place->summed);
 }
 
 clump_status clumpi_staged_wait(clumpi_staging *s, clumpi_staged *place) {

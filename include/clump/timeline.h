@@ -13,7 +13,8 @@
  *     4           compactions (moves, bytes_moved, blocks_freed) and collections (live, dead, blocks_freed): the numbers of their reports,
  *                 if the call was asked for one. A collection that compacts has the compaction within it
  *     above 100   two of each pool: allocations and frees (bytes); steps (finished, copied_bytes, chunks_released)
- *     above 10^6  the first four again, of each further queue of the context (clump_context_set_queue())
+ *     above 10^6  the first four again, of each further queue of the context (clump_context_set_queue(), and two that it has for the
+ *                 transfers of saved heaps)
  * A copy of a step is an asynchronous event ("b", "e") "move" (bytes), since on a queue that is out of order they overlap; of a pool whose
  * queue does no profiling copies are left out. A copy that failed is only counted.
  *
