@@ -11,7 +11,7 @@ enum {
         5 << 20, /* of the code that their classes add to the programs of each heap */
     HOST_BLOCKS_MAX = 300 + 3 * REGIONS_MAX, /* names, uses and sub-buffers of regions */
     BUFFERS_MAX = 40 + 3 * REGIONS_MAX,
-    LANES = 2, /* the context keeps those of the last save or load */
+    LANES = 2,         /* the context keeps those of the last save or load */
     PROGRAMS_MAX = 15, /* of 16 that the library has */
     KERNELS_MAX = 130,
     EVENTS_MAX = 60 + REGIONS_MAX + TIMELINE_MAX
