@@ -74,7 +74,8 @@ inline bool read_trace(const char *path, trace *t) {
             ok = true;
         }
         if (!ok) {
-            std::fprintf(stderr, "%s, line %zu: no call of a trace: %s\n", path, number, line.c_str());
+            std::fprintf(stderr, "%s, line %zu: no call of a trace: %s\n", path, number,
+                         line.c_str());
             return false;
         }
         t->ops.push_back(o);
@@ -96,10 +97,13 @@ struct ranges {
         begins[id] = begin;
         return true;
     }
-    void remove(size_t id) { live.erase(begins[id]); }
+    void remove(size_t id) {
+        live.erase(begins[id]);
+    }
 };
 
-template <typename Peer> bool replay_once(const trace &t, bool is_measured) {
+template <typename Peer>
+bool replay_once(const trace &t, bool is_measured) {
     using clock = std::chrono::steady_clock;
     double alloc_ns = 0, free_ns = 0;
     size_t frees = 0;
@@ -108,7 +112,8 @@ template <typename Peer> bool replay_once(const trace &t, bool is_measured) {
     for (size_t begin = 0, end; begin < t.ops.size(); begin = end) {
         char kind = t.ops[begin].kind;
         bool failed = false;
-        for (end = begin + 1; end < t.ops.size() && t.ops[end].kind == kind; end++) {}
+        for (end = begin + 1; end < t.ops.size() && t.ops[end].kind == kind; end++) {
+        }
         auto start = clock::now();
         if (kind == 'a')
             for (size_t i = begin; i < end; i++) failed |= !peer.alloc(t.ops[i].id, t.ops[i].bytes);
@@ -125,8 +130,9 @@ template <typename Peer> bool replay_once(const trace &t, bool is_measured) {
             const op &o = t.ops[i];
             if (kind == 'f') seen.remove(o.id);
             if (kind == 'a' && !seen.add(o.id, peer.offset(o.id), o.bytes)) {
-                std::printf("check failed call %zu: %" PRIu64 " bytes at %" PRIu64 " are another's too, or outside\n", i,
-                            o.bytes, peer.offset(o.id));
+                std::printf("check failed call %zu: %" PRIu64 " bytes at %" PRIu64
+                            " are another's too, or outside\n",
+                            i, o.bytes, peer.offset(o.id));
                 return false;
             }
         }
@@ -138,7 +144,8 @@ template <typename Peer> bool replay_once(const trace &t, bool is_measured) {
     return true;
 }
 
-template <typename Peer> int replay(int argc, char **argv) {
+template <typename Peer>
+int replay(int argc, char **argv) {
     trace t;
     if (argc != 3 || !read_trace(argv[1], &t)) {
         std::fprintf(stderr, "usage: %s TRACE ROUNDS\n", argv[0]);
@@ -151,6 +158,6 @@ template <typename Peer> int replay(int argc, char **argv) {
     return 0;
 }
 
-} // namespace peers
+}  // namespace peers
 
 #endif

@@ -33,8 +33,14 @@ struct vma_block {
         info.flags = MIN_TIME ? VMA_VIRTUAL_ALLOCATION_CREATE_STRATEGY_MIN_TIME_BIT : 0;
         return vmaVirtualAllocate(block, &info, &live[id].handle, &live[id].offset) == VK_SUCCESS;
     }
-    void free(size_t id) { vmaVirtualFree(block, live[id].handle); }
-    uint64_t offset(size_t id) const { return live[id].offset; }
+    void free(size_t id) {
+        vmaVirtualFree(block, live[id].handle);
+    }
+    uint64_t offset(size_t id) const {
+        return live[id].offset;
+    }
 };
 
-int main(int argc, char **argv) { return peers::replay<vma_block>(argc, argv); }
+int main(int argc, char **argv) {
+    return peers::replay<vma_block>(argc, argv);
+}

@@ -33,7 +33,7 @@ inline std::mutex &pools_lock() {
 
 /* From here to its end the pool serves the vectors of the context. Neither is owned. */
 class pool_of_context {
-  public:
+   public:
     pool_of_context(const boost::compute::context &context, clump_pool *pool) : of(context.get()) {
         std::lock_guard<std::mutex> held(pools_lock());
         if (!pools().emplace(of, pool).second)
@@ -46,19 +46,21 @@ class pool_of_context {
     pool_of_context(const pool_of_context &) = delete;
     pool_of_context &operator=(const pool_of_context &) = delete;
 
-  private:
+   private:
     cl_context of;
 };
 
-template <class T> class allocator {
-  public:
+template <class T>
+class allocator {
+   public:
     typedef T value_type;
     typedef boost::compute::detail::device_ptr<T> pointer;
     typedef const boost::compute::detail::device_ptr<T> const_pointer;
     typedef std::size_t size_type;
     typedef std::ptrdiff_t difference_type;
 
-    explicit allocator(const boost::compute::context &context) : of(context) {}
+    explicit allocator(const boost::compute::context &context) : of(context) {
+    }
 
     /* Throws std::bad_alloc where the pool has no room, std::logic_error where the context has none. */
     pointer allocate(size_type n) {
@@ -76,13 +78,17 @@ template <class T> class allocator {
         }
         return pointer(boost::compute::buffer(made)); /* retains it */
     }
-    void deallocate(pointer p, size_type) { clReleaseMemObject(p.get_buffer().get()); }
+    void deallocate(pointer p, size_type) {
+        clReleaseMemObject(p.get_buffer().get());
+    }
     size_type max_size() const {
         return static_cast<size_type>(of.get_device().max_memory_alloc_size() / sizeof(T));
     }
-    boost::compute::context get_context() const { return of; }
+    boost::compute::context get_context() const {
+        return of;
+    }
 
-  private:
+   private:
     clump_pool *find() const {
         std::lock_guard<std::mutex> held(pools_lock());
         auto found = pools().find(of.get());
@@ -93,5 +99,5 @@ template <class T> class allocator {
     boost::compute::context of;
 };
 
-} // namespace clump_boost
+}  // namespace clump_boost
 #endif

@@ -72,6 +72,16 @@ report "every file of the library opens with a comment" "$(
     done
 )"
 
+# Other versions format differently.
+if command -v clang-format-14 >/dev/null; then
+    report "files are formatted by clang-format 14 (clang-format-14 -i FILE)" "$(
+        matching '^(include|host|tests|bench|tools|examples|python)/.*\.[ch](pp)?$' |
+            tr '\n' '\0' | xargs -0 -r -n 50 -P 2 clang-format-14 --dry-run -Werror 2>&1 || true
+    )"
+else
+    echo "without clang-format-14: the format was not checked"
+fi
+
 if [ "$failures" -gt 0 ]; then
     printf '%d checks failed\n' "$failures"
     exit 1

@@ -30,11 +30,31 @@
 namespace {
 
 enum Kind : uint8_t {
-    DOCUMENT, ASSEMBLY, INSTANCE, TRANSFORM, PART, BODY, SHELL, FACE, LOOP, COEDGE, EDGE, VERTEX, POINT, SURFACE, CURVE,
-    MATERIAL, LAYER, ATTRIBUTE, MESH, ARRAY, KINDS
+    DOCUMENT,
+    ASSEMBLY,
+    INSTANCE,
+    TRANSFORM,
+    PART,
+    BODY,
+    SHELL,
+    FACE,
+    LOOP,
+    COEDGE,
+    EDGE,
+    VERTEX,
+    POINT,
+    SURFACE,
+    CURVE,
+    MATERIAL,
+    LAYER,
+    ATTRIBUTE,
+    MESH,
+    ARRAY,
+    KINDS
 };
-const char kind_names[] = "Document\nAssembly\nInstance\nTransform\nPart\nBody\nShell\nFace\nLoop\nCoedge\nEdge\nVertex\n"
-                          "Point\nSurface\nCurve\nMaterial\nLayer\nAttribute\nMesh\nArray";
+const char kind_names[] =
+    "Document\nAssembly\nInstance\nTransform\nPart\nBody\nShell\nFace\nLoop\nCoedge\nEdge\nVertex\n"
+    "Point\nSurface\nCurve\nMaterial\nLayer\nAttribute\nMesh\nArray";
 
 struct Object;
 using References = std::vector<const Object *>;
@@ -50,7 +70,8 @@ struct Object {
 
 std::vector<std::unique_ptr<Object>> heap;
 
-template <class T, class... Arguments> T *make(Arguments &&...arguments) {
+template <class T, class... Arguments>
+T *make(Arguments &&...arguments) {
     auto made = std::make_unique<T>(std::forward<Arguments>(arguments)...);
     T *object = made.get();
     object->number = static_cast<uint32_t>(heap.size());
@@ -58,58 +79,83 @@ template <class T, class... Arguments> T *make(Arguments &&...arguments) {
     return object;
 }
 
-template <class Self, Kind K> struct Of : Object {
-    Kind kind() const override { return K; }
-    size_t bytes() const override { return sizeof(Self); }
+template <class Self, Kind K>
+struct Of : Object {
+    Kind kind() const override {
+        return K;
+    }
+    size_t bytes() const override {
+        return sizeof(Self);
+    }
 };
 
 /* A vector whose memory is an object of its own. */
-template <class T> struct Array : Of<Array<T>, ARRAY> {
+template <class T>
+struct Array : Of<Array<T>, ARRAY> {
     std::vector<T *> of;
-    size_t bytes() const override { return of.capacity() * sizeof(T *); }
-    void trace(References &out) const override { out.insert(out.end(), of.begin(), of.end()); }
+    size_t bytes() const override {
+        return of.capacity() * sizeof(T *);
+    }
+    void trace(References &out) const override {
+        out.insert(out.end(), of.begin(), of.end());
+    }
 };
 
 /* Of plain numbers. */
 struct Numbers : Of<Numbers, ARRAY> {
     size_t count;
-    explicit Numbers(size_t n) : count(n) {}
-    size_t bytes() const override { return count * sizeof(float); }
-    void trace(References &) const override {}
+    explicit Numbers(size_t n) : count(n) {
+    }
+    size_t bytes() const override {
+        return count * sizeof(float);
+    }
+    void trace(References &) const override {
+    }
 };
 
 struct Point : Of<Point, POINT> {
     double at[3] = {0, 0, 0};
-    void trace(References &) const override {}
+    void trace(References &) const override {
+    }
 };
 struct Transform : Of<Transform, TRANSFORM> {
     double matrix[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
-    void trace(References &) const override {}
+    void trace(References &) const override {
+    }
 };
 struct Surface : Of<Surface, SURFACE> { /* a plane, or a cylinder around an axis */
     double origin[3] = {0, 0, 0}, axis[3] = {0, 0, 1}, radius = 0;
-    void trace(References &) const override {}
+    void trace(References &) const override {
+    }
 };
 struct Curve : Of<Curve, CURVE> {
     double origin[3] = {0, 0, 0}, direction[3] = {1, 0, 0}, range[2] = {0, 1};
     Surface *on = nullptr;
-    void trace(References &out) const override { out.push_back(on); }
+    void trace(References &out) const override {
+        out.push_back(on);
+    }
 };
 struct Material : Of<Material, MATERIAL> {
     float colour[4] = {1, 1, 1, 1}, roughness = 0.5F, density = 7.8F;
     Material *base = nullptr; /* that it was derived from */
-    void trace(References &out) const override { out.push_back(base); }
+    void trace(References &out) const override {
+        out.push_back(base);
+    }
 };
 struct Layer : Of<Layer, LAYER> {
     char name[32] = "";
     Material *material = nullptr;
     Object *document = nullptr;
-    void trace(References &out) const override { out.insert(out.end(), {material, document}); }
+    void trace(References &out) const override {
+        out.insert(out.end(), {material, document});
+    }
 };
 struct Attribute : Of<Attribute, ATTRIBUTE> { /* of an entity: colour, name, tolerance */
     Attribute *next = nullptr;
     Object *owner = nullptr, *value = nullptr;
-    void trace(References &out) const override { out.insert(out.end(), {next, owner, value}); }
+    void trace(References &out) const override {
+        out.insert(out.end(), {next, owner, value});
+    }
 };
 
 struct Coedge;
@@ -177,11 +223,13 @@ struct Part : Of<Part, PART> {
     Material *material = nullptr;
     Layer *layer = nullptr;
     Array<Object> *users = nullptr; /* its instances */
-    void trace(References &out) const override { out.insert(out.end(), {bodies, material, layer, users}); }
+    void trace(References &out) const override {
+        out.insert(out.end(), {bodies, material, layer, users});
+    }
 };
 struct Assembly;
 struct Instance : Of<Instance, INSTANCE> {
-    Part *part = nullptr;      /* one of the two */
+    Part *part = nullptr; /* one of the two */
     Assembly *below = nullptr;
     Assembly *parent = nullptr;
     Transform *transform = nullptr;
@@ -193,40 +241,69 @@ struct Assembly : Of<Assembly, ASSEMBLY> {
     char name[48] = "";
     Array<Instance> *children = nullptr;
     Array<Object> *users = nullptr;
-    void trace(References &out) const override { out.insert(out.end(), {children, users}); }
+    void trace(References &out) const override {
+        out.insert(out.end(), {children, users});
+    }
 };
 struct Document : Of<Document, DOCUMENT> {
     Assembly *top = nullptr;
     Array<Part> *parts = nullptr;
     Array<Material> *materials = nullptr;
     Array<Layer> *layers = nullptr;
-    void trace(References &out) const override { out.insert(out.end(), {top, parts, materials, layers}); }
+    void trace(References &out) const override {
+        out.insert(out.end(), {top, parts, materials, layers});
+    }
 };
 
-void Vertex::trace(References &out) const { out.insert(out.end(), {edge, point}); }
-void Edge::trace(References &out) const { out.insert(out.end(), {start, end, coedge, curve, attribute}); }
-void Coedge::trace(References &out) const { out.insert(out.end(), {next, previous, partner, edge, loop}); }
-void Loop::trace(References &out) const { out.insert(out.end(), {next, first, face}); }
-void Mesh::trace(References &out) const { out.insert(out.end(), {positions, normals, indices, material, face}); }
-void Face::trace(References &out) const { out.insert(out.end(), {next, loops, surface, shell, attribute, mesh}); }
-void Shell::trace(References &out) const { out.insert(out.end(), {faces, body}); }
-void Body::trace(References &out) const { out.insert(out.end(), {next, shell, part, transform}); }
-void Instance::trace(References &out) const { out.insert(out.end(), {part, below, parent, transform, layer, painted}); }
+void Vertex::trace(References &out) const {
+    out.insert(out.end(), {edge, point});
+}
+void Edge::trace(References &out) const {
+    out.insert(out.end(), {start, end, coedge, curve, attribute});
+}
+void Coedge::trace(References &out) const {
+    out.insert(out.end(), {next, previous, partner, edge, loop});
+}
+void Loop::trace(References &out) const {
+    out.insert(out.end(), {next, first, face});
+}
+void Mesh::trace(References &out) const {
+    out.insert(out.end(), {positions, normals, indices, material, face});
+}
+void Face::trace(References &out) const {
+    out.insert(out.end(), {next, loops, surface, shell, attribute, mesh});
+}
+void Shell::trace(References &out) const {
+    out.insert(out.end(), {faces, body});
+}
+void Body::trace(References &out) const {
+    out.insert(out.end(), {next, shell, part, transform});
+}
+void Instance::trace(References &out) const {
+    out.insert(out.end(), {part, below, parent, transform, layer, painted});
+}
 
 /* ---- Solids ---------------------------------------------------------------------------------- */
 
 std::mt19937 draw;
 
 /* 0 .. n - 1. Not std::uniform_int_distribution, whose numbers differ between libraries. */
-uint32_t below(uint32_t n) { return static_cast<uint32_t>((uint64_t{draw()} * n) >> 32); }
-bool happens(uint32_t percent) { return below(100) < percent; }
+uint32_t below(uint32_t n) {
+    return static_cast<uint32_t>((uint64_t{draw()} * n) >> 32);
+}
+bool happens(uint32_t percent) {
+    return below(100) < percent;
+}
 
 [[noreturn]] void stop(const char *words, const char *more = "") {
     std::fprintf(stderr, "assembly: %s%s\n", words, more);
     std::exit(1);
 }
 
-template <class T> Array<T> *make_array() { return make<Array<T>>(); }
+template <class T>
+Array<T> *make_array() {
+    return make<Array<T>>();
+}
 
 Face *add_face(Shell *shell, double radius) {
     Face *face = make<Face>();
@@ -300,8 +377,10 @@ void add_walls(Shell *shell, Face *top, Face *bottom, uint32_t n, double radius,
     std::vector<Edge *> above, under, between;
     const double turn = 2 * 3.14159265358979 / n, x = below(1000), y = below(1000);
     for (uint32_t i = 0; i < n; i++) {
-        up.push_back(add_vertex(x + radius * std::cos(i * turn), y + radius * std::sin(i * turn), 1));
-        down.push_back(add_vertex(x + radius * std::cos(i * turn), y + radius * std::sin(i * turn), 0));
+        up.push_back(
+            add_vertex(x + radius * std::cos(i * turn), y + radius * std::sin(i * turn), 1));
+        down.push_back(
+            add_vertex(x + radius * std::cos(i * turn), y + radius * std::sin(i * turn), 0));
     }
     for (uint32_t i = 0; i < n; i++) {
         above.push_back(add_edge(up[i], up[(i + 1) % n]));
@@ -311,7 +390,10 @@ void add_walls(Shell *shell, Face *top, Face *bottom, uint32_t n, double radius,
     std::vector<Side> outline, other;
     for (uint32_t i = 0; i < n; i++) {
         Face *wall = add_face(shell, n == 2 ? radius : 0);
-        add_loop(wall, {{under[i], false}, {between[(i + 1) % n], false}, {above[i], true}, {between[i], true}});
+        add_loop(wall, {{under[i], false},
+                        {between[(i + 1) % n], false},
+                        {above[i], true},
+                        {between[i], true}});
         outline.push_back({above[i], false});
         other.push_back({under[n - 1 - i], true});
     }
@@ -354,8 +436,10 @@ void decorate(Face *face, const std::vector<Material *> &materials) {
         do sides++;
         while ((at = at->next) != loop->first);
     }
-    face->mesh = make_mesh(face, materials[below(static_cast<uint32_t>(materials.size()))], sides > 2 ? sides - 2 : 1);
-    while (happens(25)) add_attribute(face, materials[below(static_cast<uint32_t>(materials.size()))]);
+    face->mesh = make_mesh(face, materials[below(static_cast<uint32_t>(materials.size()))],
+                           sides > 2 ? sides - 2 : 1);
+    while (happens(25))
+        add_attribute(face, materials[below(static_cast<uint32_t>(materials.size()))]);
     if (happens(10)) add_attribute(face, make<Numbers>(4 + below(12)));
 }
 
@@ -377,7 +461,8 @@ Shell *build_solid(Body *body, const std::vector<Material *> &materials) {
         add_walls(shell, top, floor, 4 + below(5), 8, &counts);
         counts.inner++;
     }
-    if (counts.vertices - counts.edges + counts.faces - counts.inner != 2 * (1 - counts.genus)) stop("a solid is none");
+    if (counts.vertices - counts.edges + counts.faces - counts.inner != 2 * (1 - counts.genus))
+        stop("a solid is none");
     for (Face *face = shell->faces; face; face = face->next) {
         for (Loop *loop = face->loops; loop; loop = loop->next) {
             const Coedge *at = loop->first;
@@ -393,7 +478,8 @@ Shell *build_solid(Body *body, const std::vector<Material *> &materials) {
 Part *build_part(uint32_t number, const Document *document) {
     Part *part = make<Part>();
     std::snprintf(part->name, sizeof part->name, "part-%u", number);
-    part->material = document->materials->of[below(static_cast<uint32_t>(document->materials->of.size()))];
+    part->material =
+        document->materials->of[below(static_cast<uint32_t>(document->materials->of.size()))];
     part->layer = document->layers->of[below(static_cast<uint32_t>(document->layers->of.size()))];
     part->users = make_array<Object>();
     uint32_t bodies = 1;
@@ -423,14 +509,19 @@ void add_child(Assembly *parent, Part *part, Assembly *child, const Document *do
     instance->below = child;
     instance->parent = parent;
     instance->transform = make<Transform>();
-    if (happens(30)) instance->layer = document->layers->of[below(static_cast<uint32_t>(document->layers->of.size()))];
-    if (happens(5)) instance->painted = document->materials->of[below(static_cast<uint32_t>(document->materials->of.size()))];
+    if (happens(30))
+        instance->layer =
+            document->layers->of[below(static_cast<uint32_t>(document->layers->of.size()))];
+    if (happens(5))
+        instance->painted =
+            document->materials->of[below(static_cast<uint32_t>(document->materials->of.size()))];
     parent->children->of.push_back(instance);
     (part ? part->users : child->users)->of.push_back(instance);
 }
 
 /* An assembly with about that many instances of parts. Some assemblies below it were built before, and are used again. */
-Assembly *build_assembly(uint32_t instances, uint32_t depth, const Document *document, std::vector<Assembly *> *built) {
+Assembly *build_assembly(uint32_t instances, uint32_t depth, const Document *document,
+                         std::vector<Assembly *> *built) {
     const auto parts = static_cast<uint32_t>(document->parts->of.size());
     Assembly *assembly = make<Assembly>();
     std::snprintf(assembly->name, sizeof assembly->name, "assembly-%zu", built->size());
@@ -442,11 +533,13 @@ Assembly *build_assembly(uint32_t instances, uint32_t depth, const Document *doc
             add_child(assembly, document->parts->of[draw_part(parts)], nullptr, document);
             left--;
         } else if (!built->empty() && happens(30)) {
-            add_child(assembly, nullptr, (*built)[below(static_cast<uint32_t>(built->size()))], document);
+            add_child(assembly, nullptr, (*built)[below(static_cast<uint32_t>(built->size()))],
+                      document);
             left--;
         } else {
             const uint32_t share = left / 4 + below(left / 2 + 1);
-            add_child(assembly, nullptr, build_assembly(share, depth - 1, document, built), document);
+            add_child(assembly, nullptr, build_assembly(share, depth - 1, document, built),
+                      document);
             left -= share;
         }
     }
@@ -472,7 +565,8 @@ Document *build(uint32_t parts, uint32_t instances) {
         document->layers->of.push_back(layer);
     }
     for (uint32_t i = 0; i < parts; i++) {
-        if (happens(15)) build_part(i, document); /* an earlier version of it, which nobody holds any more */
+        if (happens(15))
+            build_part(i, document); /* an earlier version of it, which nobody holds any more */
         document->parts->of.push_back(build_part(i, document));
     }
     std::vector<Assembly *> built;
@@ -486,8 +580,10 @@ void write_words(std::FILE *file, const std::vector<uint32_t> &words) {
     std::vector<uint8_t> bytes;
     bytes.reserve(words.size() * 4);
     for (uint32_t word : words)
-        for (int shift = 0; shift < 32; shift += 8) bytes.push_back(static_cast<uint8_t>(word >> shift));
-    if (!bytes.empty() && std::fwrite(bytes.data(), bytes.size(), 1, file) != 1) stop("the file cannot be written");
+        for (int shift = 0; shift < 32; shift += 8)
+            bytes.push_back(static_cast<uint8_t>(word >> shift));
+    if (!bytes.empty() && std::fwrite(bytes.data(), bytes.size(), 1, file) != 1)
+        stop("the file cannot be written");
 }
 
 void write_graph(const char *path, const Document *document) {
@@ -507,24 +603,27 @@ void write_graph(const char *path, const Document *document) {
     std::FILE *file = std::fopen(path, "wb");
     if (!file) stop("cannot write ", path);
     bool is_written = std::fwrite("HGRAPH1", 8, 1, file) == 1;
-    write_words(file, {static_cast<uint32_t>(heap.size()), static_cast<uint32_t>(target.size()), 1, KINDS, name_bytes});
+    write_words(file, {static_cast<uint32_t>(heap.size()), static_cast<uint32_t>(target.size()), 1,
+                       KINDS, name_bytes});
     is_written = std::fwrite(names.data(), names.size(), 1, file) == 1 && is_written;
     write_words(file, offset);
     write_words(file, target);
     write_words(file, size);
     write_words(file, {document->number});
-    for (const auto &object : heap) is_written = std::fputc(object->kind(), file) != EOF && is_written;
+    for (const auto &object : heap)
+        is_written = std::fputc(object->kind(), file) != EOF && is_written;
     if (std::fclose(file) || !is_written) stop("cannot write ", path);
 }
 
 uint32_t parse(const char *text, const char *name) {
     char *end = nullptr;
     const unsigned long value = std::strtoul(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || value > 100000000) stop(name, " is a number up to 10^8");
+    if (*text < '0' || *text > '9' || *end || value > 100000000)
+        stop(name, " is a number up to 10^8");
     return static_cast<uint32_t>(value);
 }
 
-} // namespace
+}  // namespace
 
 int main(int argc, char **argv) {
     if (argc != 5) stop("assembly FILE SEED PARTS INSTANCES");
