@@ -25,7 +25,9 @@ import docs  # noqa: E402
 
 ROOT = pathlib.Path(docs.ROOT)
 INSTALL = "docs/guide/install.md"
-NO_NETWORK = re.compile("Could not find a version|Temporary failure|Network is unreachable|Connection (refused|timed out|broken)")
+# Failures for which a block is left out.
+LACKS = (("there is no network", re.compile("Could not find a version|Temporary failure|Network is unreachable|Connection (refused|timed out|broken)")),
+         ("there is no MPI (scripts/setup.sh --mpi)", re.compile("mpicc: command not found")))
 SUDO = """#!/bin/sh
 # Instead of installing packages: do they exist? Those that are files, and the lists of packages, are left alone.
 [ "$1" = apt-get ] || exit 1
@@ -70,8 +72,9 @@ class User:
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         if done.returncode:
             line = ([0] + re.findall(r"^@@ (\d+)$", done.stdout, re.M))[-1]
-            if NO_NETWORK.search(done.stdout):
-                print(f"{page}:{line}: left out, there is no network")
+            lacks = [reason for reason, said in LACKS if said.search(done.stdout)]
+            if lacks:
+                print(f"{page}:{line}: left out, {lacks[0]}")
             else:
                 docs.fail(page, line, f"status {done.returncode}\n" + "\n".join(done.stdout.splitlines()[-25:]))
         return done.stdout, done.returncode
