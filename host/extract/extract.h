@@ -1,7 +1,7 @@
 /* Extracts: extract.c is the buffer and what tells what is in it, take.c takes objects out of a heap, insert.c makes them in one,
- * migrate.c does both, pack.c launches what copies them.
+ * migrate.c does both, load.c makes one of a saved heap, pack.c launches what copies objects.
  *
- * May use: core, schema, heap, and of collect what follows references and frees chosen objects.
+ * May use: core, schema, heap, of collect what follows references and frees chosen objects, and of save what reads without a device.
  *
  * Invariant: schema and numbers of objects tell where each column is. Between two calls nothing is enqueued that uses an extract, so it needs
  * no order of queues (core/queue.c).

@@ -113,14 +113,14 @@ clump_status clumpi_piece_read_any(clumpi_stream *s, uint32_t kind, uint32_t mos
 clump_status clumpi_end_write(clumpi_stream *s);
 clump_status clumpi_end_read(clumpi_stream *s);
 
-/* ---- pack.c: zstd, if the library was built with it ---- */
+/* ---- zstd.c, if the library was built with it ---- */
 
-int clumpi_pack_level_most(void); /* 0: there is no zstd */
-size_t clumpi_pack_room(size_t bytes);
-/* Bytes that it takes in `packed`, which has room for clumpi_pack_room(); 0: it failed. */
-size_t clumpi_pack(int level, const void *data, size_t bytes, void *packed, size_t room);
+int clumpi_zstd_level_most(void); /* 0: there is no zstd */
+size_t clumpi_zstd_room(size_t bytes);
+/* Bytes that it takes in `packed`, which has room for clumpi_zstd_room(); 0: it failed. */
+size_t clumpi_zstd_pack(int level, const void *data, size_t bytes, void *packed, size_t room);
 /* 1 if it is `bytes` when it is unpacked. */
-int clumpi_unpack(const void *packed, size_t packed_bytes, void *data, size_t bytes);
+int clumpi_zstd_unpack(const void *packed, size_t packed_bytes, void *data, size_t bytes);
 
 /* ---- head.c ---- */
 
@@ -164,5 +164,17 @@ uint64_t clumpi_saved_value_bytes(const clump_saved *saved);
 uint32_t clumpi_saved_piece_most(const clump_saved *saved);
 /* References of a buffer, or handles, in the next piece, if so many are left. */
 uint32_t clumpi_saved_words_at_once(const clump_saved *saved, uint64_t left);
+
+/* Who reads a saved heap. */
+typedef struct clumpi_saved_reader {
+    const char *call; /* for messages */
+    /* NULL, or gets the head before the parts. Returns 0; another number ends the reading as in clump_saved_fn. */
+    int (*begin)(void *user, const clump_saved *saved);
+    clump_saved_fn take; /* NULL, or gets the parts */
+    void *user;
+} clumpi_saved_reader;
+/* What clump_saved_read() does. */
+clump_status clumpi_saved_read(const clump_load_desc *desc, const clumpi_saved_reader *reader,
+                               const clump_allocator *allocator, clump_error *error);
 
 #endif

@@ -55,7 +55,7 @@ clump_status clumpi_begin_read(clumpi_stream *s) {
 }
 
 clump_status clumpi_pieces_pack(clumpi_stream *s, int level) {
-    const int most = clumpi_pack_level_most();
+    const int most = clumpi_zstd_level_most();
     s->level = level;
     if (level >= 0 && level <= most) return CLUMP_OK;
     if (most)
@@ -82,9 +82,9 @@ clump_status clumpi_piece_write(clumpi_stream *s, uint32_t kind, const void *con
     clumpi_piece p = {.kind = kind, .number = s->pieces++, .bytes = bytes, .stored = bytes};
     clump_status status = CLUMP_OK;
     if (s->level && may_be_packed(kind)) {
-        status = reserve_packed(s, clumpi_pack_room(bytes));
+        status = reserve_packed(s, clumpi_zstd_room(bytes));
         if (status) return status;
-        const size_t packed = clumpi_pack(s->level, content, bytes, s->packed, s->packed_room);
+        const size_t packed = clumpi_zstd_pack(s->level, content, bytes, s->packed, s->packed_room);
         if (packed && packed < bytes) {
             p.stored = (uint32_t)packed;
             content = s->packed;
@@ -144,7 +144,7 @@ static clump_status read_stored(clumpi_stream *s, const clumpi_piece *p, void *s
 
 static clump_status read_packed(clumpi_stream *s, const clumpi_piece *p, void *content) {
     const uint64_t at = s->bytes - sizeof *p;
-    if (!clumpi_pack_level_most())
+    if (!clumpi_zstd_level_most())
         return clumpi_fail(
             s->error, CLUMP_ERR_UNSUPPORTED,
             "%s is packed by zstd, without which the library was built: configure it "
@@ -152,7 +152,7 @@ static clump_status read_packed(clumpi_stream *s, const clumpi_piece *p, void *c
             clumpi_stream_name(s));
     clump_status status = reserve_packed(s, p->stored);
     if (!status) status = read_stored(s, p, s->packed);
-    if (status || clumpi_unpack(s->packed, p->stored, content, p->bytes)) return status;
+    if (status || clumpi_zstd_unpack(s->packed, p->stored, content, p->bytes)) return status;
     return clumpi_fail(s->error, CLUMP_ERR_FORMAT,
                        "%s is not right: piece %u, which begins at byte %llu, is not %u bytes "
                        "that zstd packed",

@@ -122,8 +122,7 @@ typedef struct reading {
     clump_saved saved;
     uint64_t first[CLUMP_CLASSES_MAX + 2]; /* by class id: the number of its first object */
     uint8_t *piece;
-    clump_saved_fn take;
-    void *user;
+    const clumpi_saved_reader *reader;
 } reading;
 
 static void number_classes(reading *r) {
@@ -150,6 +149,13 @@ static clump_status judge(reading *r, const clump_saved_part *part, uint64_t lea
     return CLUMP_OK;
 }
 
+static clump_status ended(reading *r, int code) {
+    return code ? clumpi_fail(r->stream.error, CLUMP_ERR_IO,
+                              "%s: the function that takes parts ended it with %d", r->reader->call,
+                              code)
+                : CLUMP_OK;
+}
+
 static clump_status hand_over(reading *r, const clump_saved_part *part) {
     uint64_t least = 0, end = r->saved.objects;
     int is_refs = !part->field;
@@ -161,12 +167,8 @@ static clump_status hand_over(reading *r, const clump_saved_part *part) {
         is_refs = 1;
     }
     clump_status status = is_refs ? judge(r, part, least, end) : CLUMP_OK;
-    if (status || !r->take) return status;
-    const int code = r->take(r->user, &r->saved, part);
-    return code ? clumpi_fail(r->stream.error, CLUMP_ERR_IO,
-                              "clump_saved_read: the function that takes parts ended it with %d",
-                              code)
-                : CLUMP_OK;
+    if (status || !r->reader->take) return status;
+    return ended(r, r->reader->take(r->reader->user, &r->saved, part));
 }
 
 /* `count` things like those of `part`, in pieces of up to `most`. */
@@ -210,12 +212,11 @@ static clump_status read_all(reading *r) {
     return status ? status : clumpi_end_read(&r->stream);
 }
 
-static clump_status read_saved(const clump_load_desc *desc, const char *call,
-                               const clump_allocator *allocator, clump_saved_fn take, void *user,
-                               clump_error *error) {
+clump_status clumpi_saved_read(const clump_load_desc *desc, const clumpi_saved_reader *reader,
+                               const clump_allocator *allocator, clump_error *error) {
     const clump_allocator a = clumpi_allocator_resolve(allocator);
     clumpi_stream s;
-    clump_status status = clumpi_stream_open(&s, desc, call, &a, error);
+    clump_status status = clumpi_stream_open(&s, desc, reader->call, &a, error);
     if (status) return status;
     reading *r = clumpi_alloc(&a, sizeof *r);
     if (!r) {
@@ -223,8 +224,7 @@ static clump_status read_saved(const clump_load_desc *desc, const char *call,
         return clumpi_fail(error, CLUMP_ERR_MEMORY, "no host memory for reading a saved heap");
     }
     r->stream = s;
-    r->take = take;
-    r->user = user;
+    r->reader = reader;
     status = clumpi_head_read(&r->stream, &r->saved);
     if (!status) {
         number_classes(r);
@@ -233,6 +233,7 @@ static clump_status read_saved(const clump_load_desc *desc, const char *call,
             status = clumpi_fail(error, CLUMP_ERR_MEMORY, "no host memory for a piece of %u bytes",
                                  clumpi_saved_piece_most(&r->saved));
     }
+    if (!status && reader->begin) status = ended(r, reader->begin(reader->user, &r->saved));
     if (!status) status = read_all(r);
     clumpi_free(&a, r->piece);
     clumpi_saved_clear(&r->saved);
@@ -243,10 +244,12 @@ static clump_status read_saved(const clump_load_desc *desc, const char *call,
 
 clump_status clump_saved_read(const clump_load_desc *desc, const clump_allocator *allocator,
                               clump_saved_fn take, void *user, clump_error *error) {
-    return read_saved(desc, "clump_saved_read", allocator, take, user, error);
+    const clumpi_saved_reader reader = {.call = "clump_saved_read", .take = take, .user = user};
+    return clumpi_saved_read(desc, &reader, allocator, error);
 }
 
 clump_status clump_saved_check(const clump_load_desc *desc, const clump_allocator *allocator,
                                clump_error *error) {
-    return read_saved(desc, "clump_saved_check", allocator, NULL, NULL, error);
+    return clumpi_saved_read(desc, &(clumpi_saved_reader){.call = "clump_saved_check"}, allocator,
+                             error);
 }

@@ -25,6 +25,7 @@
 #define CLUMP_EXTRACT_H
 
 #include "clump/heap.h"
+#include "clump/save.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -141,6 +142,19 @@ CLUMP_API clump_status clump_heap_migrate(clump_heap *heap, const clump_extract_
 CLUMP_API clump_status clump_extract_create(clump_context *context, const clump_schema *schema,
                                             const uint64_t *objects, const void *data,
                                             uint64_t bytes, clump_extract **extract);
+
+/* CONSTRUCTOR. The objects of a saved heap (save.h) as an extract, which clump_heap_insert() makes in a heap that has objects: of several
+ * saved heaps, one after the other, too. Their numbers are those of the file. References of registered buffers and handles are read and
+ * compared, and left out.
+ *   context  [in]
+ *   desc     [in]            path or read; progress is told. without_registered has no meaning
+ *   extract  [out]           NULL on failure
+ *   report   [out, optional] objects and bytes
+ * Reads once, and the host compares the checksums. Host memory: a piece of the file. Device memory: the extract.
+ * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_IO; CLUMP_ERR_FORMAT it is not a saved heap, or is cut off, altered or of a newer version;
+ * CLUMP_ERR_UNSUPPORTED it is packed, and the library was built without zstd; CLUMP_ERR_MEMORY; CLUMP_ERR_CL. */
+CLUMP_API clump_status clump_extract_load(clump_context *context, const clump_load_desc *desc,
+                                          clump_extract **extract, clump_extract_report *report);
 
 /* DESTRUCTOR. NULL is allowed. Before or after its heap and its context. */
 CLUMP_API void clump_extract_destroy(clump_extract *extract);

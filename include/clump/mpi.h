@@ -26,6 +26,7 @@
 
 #include <mpi.h>
 
+#include "clump/extract.h"
 #include "clump/heap.h"
 #include "clump/save.h"
 
@@ -74,7 +75,7 @@ typedef struct clump_world_place {
 CLUMP_API clump_status clump_world_create(const clump_world_desc *desc, clump_world **world,
                                           clump_error *error);
 
-/* DESTRUCTOR. Of all ranks, in front of MPI_Finalize(); NULL is allowed. Halos and migrations are destroyed before. Of a broken world the communicator and
+/* DESTRUCTOR. Of all ranks, before MPI_Finalize(); NULL is allowed. Halos and migrations are destroyed before. Of a broken world the communicator and
  * messages under way are left to MPI. */
 CLUMP_API void clump_world_destroy(clump_world *world);
 
@@ -163,7 +164,7 @@ CLUMP_API clump_status clump_migration_create(clump_world *world, const clump_mi
 /* DESTRUCTOR. NULL is allowed. */
 CLUMP_API void clump_migration_destroy(clump_migration *migration);
 
-/* The list for kernels of the program, without `field`. A word counts; behind it come 2 words for each object: its reference (`id`),
+/* The list for kernels of the program, without `field`. A word counts; after it come 2 words for each object: its reference (`id`),
  * and the direction. A kernel does
  *     uint i = atomic_inc(list);
  *     if (i < most) { list[1 + 2 * i] = self.id; list[2 + 2 * i] = direction; }
@@ -199,13 +200,40 @@ CLUMP_API cl_mem clump_migration_get_arrivals(const clump_migration *migration);
 CLUMP_API clump_status clump_world_save(clump_world *world, clump_heap *heap, const char *path,
                                         const clump_save_desc *desc, clump_save_report *report);
 
-/* METHOD. Load what clump_world_save() wrote, with as many ranks and domains. Of all ranks.
+/* METHOD. Load what clump_world_save() wrote, with as many ranks and domains; clump_world_load_parts() takes others. Of all ranks.
  *   desc   [in, optional]  without_registered and progress are used
  * Blocks: yes. Returns, on all ranks, CLUMP_OK; or as clump_heap_load() where it failed; CLUMP_ERR_USAGE the file is of another number of ranks, or of other
  * domains: the error says which; CLUMP_ERR_FORMAT; CLUMP_ERR_IO; CLUMP_ERR_RANK another rank failed: this rank's heap may be loaded
  * then, and is not to be used. */
 CLUMP_API clump_status clump_world_load(clump_world *world, clump_heap *heap, const char *path,
                                         const clump_load_desc *desc, clump_load_report *report);
+
+/* The world that a file is of. */
+typedef struct clump_world_saved {
+    uint32_t ranks;      /* and parts: part n is the heap of rank n */
+    uint32_t dimensions; /* 1 .. 3 */
+    uint32_t domains[3]; /* along each; rank = (z * domains[1] + y) * domains[0] + x */
+} clump_world_saved;
+
+/* METHOD. Read the head of what clump_world_save() wrote. Of this rank alone.
+ *   saved  [out]  all 0 on failure
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_FORMAT; CLUMP_ERR_IO; CLUMP_ERR_RANK the world is broken. */
+CLUMP_API clump_status clump_world_read_saved(clump_world *world, const char *path,
+                                              clump_world_saved *saved);
+
+/* METHOD. Add the objects of some parts to this rank's heap, for a world of other domains than the one that was saved: with fewer ranks
+ * each takes several parts; with more of them several take the same part, and each frees what is not in its domain. Of all ranks; each says which parts, or none.
+ *   heap    [in]            may have objects; those of the first part are made first. The schema must have the fields of the file, as for clump_heap_insert()
+ *   parts   [in]            `count` different numbers, 0 .. clump_world_saved.ranks - 1
+ *   desc    [in, optional]  progress is used; it is told of each part by itself
+ *   report  [out, optional] of this rank: objects, and bytes of their values; of a failure those that were made before
+ * References within a part stay. Those of registered buffers and handles are left out. The memory of one part's values is needed beside the heap.
+ * Blocks: yes. Returns, on all ranks, CLUMP_OK; or as clump_extract_load() and clump_heap_insert() where it failed; CLUMP_ERR_USAGE a part that
+ * the file does not have, or one twice; CLUMP_ERR_RANK another rank failed. After a failure the heap has the objects of the parts before. */
+CLUMP_API clump_status clump_world_load_parts(clump_world *world, clump_heap *heap,
+                                              const char *path, const uint32_t *parts,
+                                              uint32_t count, const clump_load_desc *desc,
+                                              clump_extract_report *report);
 
 #ifdef __cplusplus
 }

@@ -11,7 +11,7 @@ mpiexec=$1 program=$2
 failed=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-for call in halo migration agree reduce save load; do
+for call in halo migration agree reduce save load parts; do
     said=$(timeout 60 "$mpiexec" -n 3 "$0" --rank "$program" "$call" "$work/dead.clump" 2>&1 </dev/null || true)
     for rank in 0 2; do
         if ! grep -q "^rank $rank: told and broken:" <<<"$said"; then

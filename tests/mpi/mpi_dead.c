@@ -1,5 +1,5 @@
-/* A rank that dies gives the others an error within their deadline, and not a hang: it is killed in front of a halo, a migration, an agreement, a
- * reduction, a save or a load. Started by dead.sh, behind which the launcher does not see that it died.
+/* A rank that dies gives the others an error within their deadline, and not a hang: it is killed before a halo, a migration, an agreement, a
+ * reduction, a save, a load, or a load of parts. Started by dead.sh, so that the launcher does not see that it died.
  *
  *   mpi_dead CALL FILE
  *
@@ -25,6 +25,10 @@ static clump_status run(const char *call, clump_world *world, clump_halo *halo,
     if (!strcmp(call, "reduce"))
         return clump_world_reduce(world, &number, 1, MPI_UINT64_T, MPI_SUM);
     if (!strcmp(call, "save")) return clump_world_save(world, ranks_q.heap, path, NULL, NULL);
+    if (!strcmp(call, "parts")) {
+        const uint32_t own = (uint32_t)ranks_rank;
+        return clump_world_load_parts(world, ranks_q.heap, path, &own, 1, NULL, NULL);
+    }
     CHECK(!strcmp(call, "load"));
     return clump_world_load(world, ranks_q.heap, path, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* Heaps of all ranks in one file: loaded again they are equal, object by object; what is wrong is refused on all ranks.
  *
  *   mpi_save FOLDER          save, load and compare; files that are cut off or altered
- *   mpi_save FOLDER load     load what another number of ranks saved: refused
+ *   mpi_save FOLDER load     load what another number of ranks saved: refused; and its parts, which go to the ranks in turn
  */
 #include "ranks.h"
 
@@ -14,6 +14,8 @@ typedef struct node {
 static const clump_struct_field fields[] = {
     {"number", offsetof(node, number)}, {"next", offsetof(node, next)}, {"x", offsetof(node, x)}};
 static const clump_struct_desc desc = {"Node", sizeof(node), 3, fields};
+
+enum { PARTS_MOST = 16, BEFORE = 9000000 };
 
 /* Ranks have different numbers of objects; rank 1 has none. */
 static uint32_t count_of(int rank) {
@@ -46,6 +48,30 @@ static void check_loaded(clump_heap *heap) {
                     clump_heap_read_object_field(heap, nodes[i].next, "Node", "number", 0, &next));
         CHECK(next == (n * 7 + 1) % count + 100000u * (uint32_t)ranks_rank);
     }
+    free(nodes);
+    CLUMP_CHECK(&ranks_q, clump_heap_check(heap));
+}
+
+/* One object that was there before, and those of the parts: values, and references within each part. */
+static void check_parts(clump_heap *heap, const uint32_t *parts, uint32_t part_count) {
+    uint32_t expected = 1, of_part[PARTS_MOST] = {0};
+    for (uint32_t i = 0; i < part_count; i++) expected += count_of((int)parts[i]);
+    node *nodes = calloc(expected, sizeof *nodes);
+    uint64_t found = 0;
+    CLUMP_CHECK(&ranks_q, clump_heap_read_structs(heap, &desc, nodes, expected, &found));
+    CHECK(found == expected);
+    for (uint32_t i = 0; i < expected; i++) {
+        if (nodes[i].number == BEFORE) continue;
+        const uint32_t part = nodes[i].number / 100000u, n = nodes[i].number % 100000u;
+        uint32_t next;
+        CHECK(part < PARTS_MOST && n < count_of((int)part) && nodes[i].x == n * 0.5f);
+        of_part[part]++;
+        if (n % 17) continue;
+        CLUMP_CHECK(&ranks_q,
+                    clump_heap_read_object_field(heap, nodes[i].next, "Node", "number", 0, &next));
+        CHECK(next == (n * 7 + 1) % count_of((int)part) + 100000u * part);
+    }
+    for (uint32_t i = 0; i < part_count; i++) CHECK(of_part[parts[i]] == count_of((int)parts[i]));
     free(nodes);
     CLUMP_CHECK(&ranks_q, clump_heap_check(heap));
 }
@@ -95,6 +121,54 @@ static void refused(clump_world *world, const char *path, const char *words) {
     clump_heap_destroy(heap);
 }
 
+/* What rank 0 asks for is refused, and so all fail, though the others ask for nothing of a good file. The heap has what it had. */
+static void parts_refused(clump_world *world, clump_heap *heap, const char *good, const char *path,
+                          const uint32_t *parts, uint32_t count, clump_status status,
+                          const char *words) {
+    clump_extract_report report = {.objects = 7};
+    const clump_status got = clump_world_load_parts(world, heap, ranks_rank ? good : path, parts,
+                                                    ranks_rank ? 0 : count, NULL, &report);
+    CHECK(got == (ranks_rank ? CLUMP_ERR_RANK : status));
+    CHECK(ranks_rank || strstr(clump_world_get_error(world)->message, words));
+    CHECK(!report.objects);
+    check_parts(heap, NULL, 0);
+}
+
+/* Each part goes to one rank; where ranks are more, each has one part, and several have the same. */
+static void load_parts(clump_world *world, const char *path) {
+    char bad[1010];
+    clump_heap *heap = empty_heap();
+    const node before = {.number = BEFORE};
+    clump_world_saved saved;
+    clump_extract_report report;
+    uint32_t parts[PARTS_MOST], count = 0, objects = 0;
+    CLUMP_CHECK(&ranks_q, clump_heap_new_structs(heap, &desc, &before, 1, NULL, NULL));
+    CHECK_WORLD(world, clump_world_read_saved(world, path, &saved));
+    CHECK(saved.ranks == 4 && saved.dimensions == 1 && saved.domains[0] == 4 &&
+          saved.domains[1] == 1 && saved.domains[2] == 1);
+    for (uint32_t p = saved.ranks; p-- > 0;)
+        if ((int)p % ranks_size == ranks_rank % (int)saved.ranks) parts[count++] = p;
+    for (uint32_t i = 0; i < count; i++) objects += count_of((int)parts[i]);
+
+    parts_refused(world, heap, path, path, (uint32_t[]){2, 4}, 2, CLUMP_ERR_USAGE,
+                  "part 4, and the file has parts 0 to 3");
+    parts_refused(world, heap, path, path, (uint32_t[]){3, 0, 3}, 3, CLUMP_ERR_USAGE,
+                  "part 3 twice");
+    parts_refused(world, heap, path, path, NULL, 1, CLUMP_ERR_USAGE, "the numbers of parts");
+    snprintf(bad, sizeof bad, "%s.bad", path);
+    copy_file(path, bad, 0, 2000);
+    parts_refused(world, heap, path, bad, (uint32_t[]){0}, 1, CLUMP_ERR_FORMAT, "");
+    copy_file(path, bad, 0, 20);
+    parts_refused(world, heap, path, bad, NULL, 0, CLUMP_ERR_FORMAT, "its head was altered");
+    CHECK(clump_world_read_saved(world, bad, &saved) == CLUMP_ERR_FORMAT && !saved.ranks);
+    CHECK(clump_world_read_saved(world, "no/such/file", &saved) == CLUMP_ERR_IO);
+
+    CHECK_WORLD(world, clump_world_load_parts(world, heap, path, parts, count, NULL, &report));
+    CHECK(report.objects == objects);
+    check_parts(heap, parts, count);
+    clump_heap_destroy(heap);
+}
+
 int main(int argc, char **argv) {
     char path[1000], bad[1010];
     clump_save_report saved;
@@ -108,6 +182,7 @@ int main(int argc, char **argv) {
         clump_status status = clump_world_load(world, ranks_q.heap, path, NULL, NULL);
         CHECK(status == CLUMP_ERR_USAGE);
         CHECK(strstr(clump_world_get_error(world)->message, "Load it with as many"));
+        load_parts(world, path);
     } else {
         make();
         CHECK_WORLD(world, clump_world_save(world, ranks_q.heap, path,

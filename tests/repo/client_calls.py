@@ -24,6 +24,7 @@ ELSEWHERE = {
     'clump_cl_code_name': 'a static text: fault_quick',
     'clump_heap_set_kernel': 'all launches of the client call it within the library; diff_buffers does by itself',
     'clump_kernel_create_fused': 'compiles a program: diff_fused makes random ones, fault_fused and fault_host the others',
+    'clump_extract_load': 'what clump_heap_save() wrote and clump_heap_insert() takes, which the client calls: diff_extract, fault_extract, fault_extract_host',
     'clump_pool_set_queues': 'which queues are waited for is seen with user events: diff_pool_buffer; layer',
     'clump_status_text': 'a static text: test_schema',
 }

@@ -23,11 +23,11 @@ PARTS = {
     'merge': ['compact'],
     'collect': ['compact'],
     'save': ['heap', 'compact'],
-    'extract': ['collect'],
+    'extract': ['collect', 'save'],
     'convert': ['heap'],
     'suballoc': ['core'],
     'pool': ['suballoc'],
-    'mpi': ['heap', 'save'],
+    'mpi': ['extract'],
 }
 # The headers that users include, by the part that they are of. clump.h has all.
 PUBLIC = {

@@ -928,6 +928,46 @@ static void other_kinship(void **state) {
     clump_heap_destroy(into);
 }
 
+/* A saved heap as an extract is that of all its objects, however it was cut into pieces; and heaps that have objects get them. */
+static void of_saved_heaps(void **state) {
+    static const uint32_t piece_bytes[] = {0, 4096, 4100};
+    clump_heap *heap = filled(&on, &(clump_heap_desc){.bytes = BYTES}, 23, OBJECTS);
+    clump_heap *into =
+        filled(&on, &(clump_heap_desc){.bytes = 4 * BYTES, .block_rows = 2}, 24, OBJECTS / 3);
+    picture p = picture_of(&on, heap);
+    uint8_t *all = malloc(p.count + 1u);
+    memset(all, 1, p.count + 1u);
+    packed k = picture_pack(&p, all);
+    k.dangling = 0; /* they were saved as null */
+    clump_extract *e;
+    clump_extract_report report;
+    for (size_t i = 0; i < sizeof piece_bytes / sizeof *piece_bytes; i++) {
+        memory_file file = saved_bytes(&on, heap, piece_bytes[i]);
+        const clump_load_desc desc = {.read = memory_read, .user = &file};
+        CHECK_OK(&on, clump_extract_load(on.clump, &desc, &e, &report));
+        assert_int_equal(file.at, file.bytes);
+        packed_compare(&on, &k, e, &report);
+        expect_insertion(&on, into, &p, &k, e);
+        clump_extract_destroy(e);
+        memory_release(&file);
+    }
+    clump_heap *empty = cl_fixture_heap_as(&on, saved_schema, &(clump_heap_desc){.bytes = BYTES});
+    memory_file file = saved_bytes(&on, empty, 0);
+    const clump_load_desc desc = {.read = memory_read, .user = &file};
+    CHECK_OK(&on, clump_extract_load(on.clump, &desc, &e, &report));
+    assert_int_equal(report.objects + report.bytes, 0);
+    assert_null(clump_extract_get_buffer(e));
+    CHECK_OK(&on, clump_heap_insert(empty, e, NULL));
+    clump_extract_destroy(e);
+    memory_release(&file);
+    free(all);
+    packed_release(&k);
+    picture_release(&p);
+    clump_heap_destroy(heap);
+    clump_heap_destroy(into);
+    clump_heap_destroy(empty);
+}
+
 int main(void) {
     const int code = cl_fixture_open(&on, NULL);
     if (code) return code;
@@ -939,7 +979,7 @@ int main(void) {
         cmocka_unit_test(other_contexts), cmocka_unit_test(altered),
         cmocka_unit_test(whole_way),      cmocka_unit_test(other_fields),
         cmocka_unit_test(other_kinship),  cmocka_unit_test(into_gaps),
-        cmocka_unit_test(unnamed),
+        cmocka_unit_test(unnamed),        cmocka_unit_test(of_saved_heaps),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     cl_fixture_close(&on);

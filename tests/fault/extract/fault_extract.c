@@ -8,6 +8,7 @@
 
 #include "cl_fixture.h"
 #include "heap/heap.h"
+#include "saved_heap.h"
 
 static const char text[] =
     "abstract class Z { uint z; }\n"
@@ -384,6 +385,48 @@ static void extracts(void **state) {
     free(data);
 }
 
+static void load_refused(const clump_load_desc *desc, clump_status status, const char *words) {
+    clump_extract *e = extract;
+    clump_extract_report report = {.objects = 7};
+    cl_fixture_expect_words(clump_context_get_error(on.clump),
+                            clump_extract_load(on.clump, desc, &e, &report), status, words, words,
+                            __LINE__);
+    assert_null(e);
+    assert_int_equal(report.objects, 0);
+}
+
+/* Saved heaps that cannot be extracts: nothing stays of them. */
+static void wrong_files(void **state) {
+    memory_file file = saved_bytes(&on, heap, 0);
+    clump_load_desc desc = {.read = memory_read, .user = &file};
+    clump_extract *e = extract;
+    assert_int_equal(clump_extract_load(NULL, &desc, &e, NULL), CLUMP_ERR_USAGE);
+    assert_null(e);
+    cl_fixture_expect_words(clump_context_get_error(on.clump),
+                            clump_extract_load(on.clump, &desc, NULL, NULL), CLUMP_ERR_USAGE,
+                            "clump_extract_load", "a place for the result", __LINE__);
+    load_refused(NULL, CLUMP_ERR_USAGE, "clump_extract_load");
+    load_refused(&(clump_load_desc){0}, CLUMP_ERR_USAGE, "clump_extract_load");
+    load_refused(&(clump_load_desc){.path = "no/such/file"}, CLUMP_ERR_IO, "no/such/file");
+    for (size_t at = 9; at < file.bytes; at += 61) {
+        file.data[at] ^= 8;
+        file.at = 0;
+        load_refused(&desc, CLUMP_ERR_FORMAT, "");
+        file.data[at] ^= 8;
+    }
+    const size_t bytes = file.bytes;
+    for (file.bytes = 0; file.bytes < bytes; file.bytes += 83) {
+        file.at = 0;
+        load_refused(&desc, CLUMP_ERR_FORMAT, "");
+    }
+    file.bytes = bytes;
+    file.at = 0;
+    CHECK_OK(&on, clump_extract_load(on.clump, &desc, &e, NULL));
+    assert_int_equal(clump_extract_get_objects(e, 0), 2 * COUNT);
+    clump_extract_destroy(e);
+    memory_release(&file);
+}
+
 int main(void) {
     const int code = cl_fixture_open(&on, NULL);
     if (code) return code;
@@ -392,7 +435,7 @@ int main(void) {
         cmocka_unit_test(corrupt),       cmocka_unit_test(schemas),
         cmocka_unit_test(small_buffer),  cmocka_unit_test(no_room),
         cmocka_unit_test(wrong_calls),   cmocka_unit_test(extracts),
-        cmocka_unit_test(wrong_moves),
+        cmocka_unit_test(wrong_moves),   cmocka_unit_test(wrong_files),
     };
     const int failed = cmocka_run_group_tests(tests, open_all, close_all);
     cl_fixture_close(&on);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "failing.h"
+#include "saved_heap.h"
 
 static const char text[] =
     "class A { uint id; ref A next; float2 at[2]; } class B { ref A a; uchar flag; }";
@@ -17,7 +18,8 @@ typedef struct run {
     clump_context *context;
     clump_schema *schema;
     clump_heap *heap, *into;
-    clump_extract *extract, *copy, *moved;
+    clump_extract *extract, *copy, *moved, *loaded;
+    memory_file file; /* a saved heap with COUNT objects */
     cl_mem refs;
     uint8_t *data;
     clump_error error;
@@ -85,6 +87,23 @@ static clump_status move(run *r) {
     return status;
 }
 
+static clump_status load(run *r) {
+    r->file.at = 0;
+    return clump_extract_load(r->context, &(clump_load_desc){.read = memory_read, .user = &r->file},
+                              &r->loaded, NULL);
+}
+
+/* By a context whose calls do not fail. */
+static memory_file saved(const cl_fixture *on) {
+    const clump_struct_desc a = {"A", 4, 0, NULL};
+    static const uint32_t zeros[COUNT];
+    clump_heap *heap = cl_fixture_heap(on, text, 1 << 20, 1);
+    CHECK_OK(on, clump_heap_new_structs(heap, &a, zeros, COUNT, NULL, NULL));
+    memory_file file = saved_bytes(on, heap, 0);
+    clump_heap_destroy(heap);
+    return file;
+}
+
 static clump_status make(run *r, const cl_fixture *on) {
     const clump_struct_desc a = {"A", 4, 0, NULL}, b = {"B", 4, 0, NULL};
     uint32_t zeros[COUNT] = {0};
@@ -129,7 +148,8 @@ static int step(run *r, const char *name, clump_status (*call)(run *), uint64_t 
 /* What is before the first extract may fail as it likes: fault_host has that. */
 static int run_once(const cl_fixture *on) {
     run r = {.refs = cl_fixture_buffer(on, NULL, 2 * COUNT * sizeof(clump_ref)),
-             .data = calloc(1, 1 << 18)};
+             .data = calloc(1, 1 << 18),
+             .file = saved(on)};
     assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &r.schema, NULL), CLUMP_OK);
     clump_status status = make(&r, on);
     if (status && !failing_hit())
@@ -139,16 +159,20 @@ static int run_once(const cl_fixture *on) {
                         step(&r, "copy", copy, left, OTHERS) &&
                         step(&r, "insert", put, left, OTHERS) &&
                         step(&r, "insert again", put_unnamed, left, OTHERS + taken) &&
-                        step(&r, "migrate", move, left, OTHERS + 2 * taken);
+                        step(&r, "migrate", move, left, OTHERS + 2 * taken) &&
+                        step(&r, "load", load, OTHERS + left + 2 * taken, 0);
     const int came = failing_hit();
     if (is_done) {
         failing.fail_at = failing.refuse_at = 0; /* what looks at the heaps is not tried here */
         expect_count(&r, r.heap, OTHERS + left + 2 * taken, "all");
         expect_count(&r, r.into, 0, "all");
+        assert_int_equal(clump_extract_get_objects(r.loaded, 0), COUNT);
     }
     clump_extract_destroy(r.extract);
     clump_extract_destroy(r.copy);
     clump_extract_destroy(r.moved);
+    clump_extract_destroy(r.loaded);
+    memory_release(&r.file);
     clump_heap_destroy(r.heap);
     clump_heap_destroy(r.into);
     clump_context_destroy(r.context);

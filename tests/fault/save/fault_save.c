@@ -300,7 +300,7 @@ static void made_up_as_packed(void **state) {
             m.bytes - at - sizeof p - p.bytes);
     m.bytes -= 4;
     assert_true(reseal(m.data, m.bytes) == 9);
-    if (clumpi_pack_level_most())
+    if (clumpi_zstd_level_most())
         expect_refused(&m, CLUMP_ERR_FORMAT, "zstd");
     else
         expect_refused(&m, CLUMP_ERR_UNSUPPORTED, "CLUMP_ZSTD");

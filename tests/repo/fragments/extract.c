@@ -1,4 +1,4 @@
-/* Ten fish: those of cells that leave, and all of them by way of the host. */
+/* Ten fish: those of cells that leave, and all of them by way of the host, and of a file. */
 #include "caller.h"
 
 static const char schema[] = "class Cell { uint leaves; } class Fish { float x; }";
@@ -39,6 +39,11 @@ int main(void) {
 
     fragment_3(moved, there.context, clump_heap_get_schema(q.heap), there.heap);
     EXPECT(objects_of(&q) == 16 && objects_of(&there) == 14);
+
+    CLUMP_CHECK(&q, clump_heap_save(q.heap, &(clump_save_desc){.path = "extract.clump"}, NULL));
+    fragment_4(there.heap, there.context, "extract.clump");
+    EXPECT(objects_of(&q) == 16 && objects_of(&there) == 30);
+    remove("extract.clump");
     expect_no_error(&q);
     expect_no_error(&there);
     return 0;

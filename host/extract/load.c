@@ -1,0 +1,66 @@
+/* An extract of a saved heap.
+ *
+ * A saved heap has the columns of an extract, in the same order and with the same numbers for references (docs/internals/save.md), cut into
+ * pieces. So a piece goes where it belongs in the buffer, and nothing has to be computed.
+ *
+ * Invariant: a piece is written after its checksum and its references were compared.
+ *
+ * Read first: extract.h, save/format.h.
+ */
+#include <string.h>
+
+#include "extract/extract.h"
+#include "save/format.h"
+
+typedef struct loading {
+    clump_context *context;
+    clump_extract *extract; /* NULL until the head was read */
+    clumpi_column_walk walk;
+    clump_status status; /* of the device; the context's error has words */
+} loading;
+
+static int make(void *user, const clump_saved *saved) {
+    loading *l = user;
+    l->status =
+        clump_extract_create(l->context, saved->schema, &saved->counts[1], NULL, 0, &l->extract);
+    return l->status != CLUMP_OK;
+}
+
+static int fill(void *user, const clump_saved *saved, const clump_saved_part *part) {
+    loading *l = user;
+    (void)saved;
+    if (!part->field) return 0; /* references outside of objects */
+    if (part->from == 0) clumpi_next_column(l->extract, &l->walk);
+    l->status =
+        clumpi_write(l->context, l->extract->buffer, l->walk.column.at + part->from * part->bytes,
+                     (size_t)part->count * part->bytes, part->data);
+    return l->status != CLUMP_OK;
+}
+
+clump_status clump_extract_load(clump_context *context, const clump_load_desc *desc,
+                                clump_extract **extract, clump_extract_report *report) {
+    loading l = {.context = context};
+    clump_error error = {0};
+    if (extract) *extract = NULL;
+    if (report) memset(report, 0, sizeof *report);
+    if (!context) return CLUMP_ERR_USAGE;
+    if (!extract)
+        return clumpi_fail(&context->error, CLUMP_ERR_USAGE,
+                           "clump_extract_load needs a place for the result");
+    clump_status status = clumpi_saved_read(
+        desc,
+        &(clumpi_saved_reader){
+            .call = "clump_extract_load", .begin = make, .take = fill, .user = &l},
+        &context->allocator, &error);
+    if (l.status) status = l.status;
+    if (status && !l.status) context->error = error;
+    if (status) {
+        clump_extract_destroy(l.extract);
+        return status;
+    }
+    if (report)
+        *report =
+            (clump_extract_report){.objects = l.extract->objects[0], .bytes = l.extract->bytes};
+    *extract = l.extract;
+    return CLUMP_OK;
+}

@@ -1,0 +1,122 @@
+/* Saving the heaps of all ranks in one file (mpi.h). Read first: parts.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/parts.h"
+
+static int count_bytes(void *user, const void *data, size_t bytes) {
+    clumpi_parts *p = user;
+    (void)data;
+    p->bytes += bytes;
+    return 0;
+}
+
+static int write_bytes(void *user, const void *data, size_t bytes) {
+    clumpi_parts *p = user;
+    if (bytes > p->bytes - p->at) {
+        p->status = clumpi_world_fail(p->world, CLUMP_ERR_IO,
+                                      "file %s: the heap of rank %d changed while it was saved",
+                                      p->path, p->world->place.rank);
+        return 1;
+    }
+    if (clumpi_parts_write(p, p->begin + p->at, data, bytes)) return 1;
+    p->at += bytes;
+    return 0;
+}
+
+/* Where the part begins: after those of lower ranks. */
+static clump_status place_part(clumpi_parts *p) {
+    clump_world *world = p->world;
+    uint64_t *both = malloc(2 * sizeof *both);
+    if (!both) {
+        world->is_broken = 1;
+        return clumpi_world_fail(world, CLUMP_ERR_MEMORY, "no host memory for a message");
+    }
+    MPI_Request request;
+    both[0] = p->bytes;
+    both[1] = 0; /* that of rank 0 stays */
+    const int code =
+        MPI_Iexscan(&both[0], &both[1], 1, MPI_UINT64_T, MPI_SUM, world->comm, &request);
+    clump_status status = code ? clumpi_world_fail_mpi(world, "MPI_Iexscan", code)
+                               : clumpi_wait_all_ranks(world, &request, "clump_world_save");
+    if (!status)
+        p->begin =
+            clumpi_parts_begin((uint32_t)world->place.size) + (world->place.rank ? both[1] : 0);
+    clumpi_world_free(world, both);
+    return status;
+}
+
+static clump_status make_file(clumpi_parts *p) {
+    const clumpi_parts_head h = clumpi_parts_head_of(p->world);
+    if (p->world->place.rank) return CLUMP_OK;
+    clump_status status = clumpi_parts_open(p, MPI_MODE_CREATE | MPI_MODE_WRONLY);
+    if (!status) {
+        const int code = MPI_File_set_size(p->file, 0);
+        if (code) status = clumpi_parts_fail(p, "empty", code);
+    }
+    if (!status) status = clumpi_parts_write(p, 0, &h, sizeof h);
+    return clumpi_parts_close(p, status);
+}
+
+static clump_status write_part(clumpi_parts *p, clump_heap *heap, const clump_save_desc *desc,
+                               clump_save_report *report) {
+    clump_save_desc own = *desc;
+    const uint32_t rank = (uint32_t)p->world->place.rank;
+    clumpi_parts_entry e = {.begin = p->begin, .bytes = p->bytes};
+    own.write = write_bytes;
+    own.progress = clumpi_parts_progress;
+    own.compact = 0; /* it was done */
+    e.hash = clumpi_parts_entry_hash(&e, rank);
+    clump_status status = clumpi_parts_open(p, MPI_MODE_WRONLY);
+    if (!status) status = clumpi_parts_write(p, clumpi_parts_entry_at(rank), &e, sizeof e);
+    if (!status) status = clumpi_parts_heap_status(p, clump_heap_save(heap, &own, report));
+    if (!status && p->at != p->bytes)
+        status = clumpi_world_fail(p->world, CLUMP_ERR_IO,
+                                   "file %s: the heap of rank %d changed while it was saved",
+                                   p->path, p->world->place.rank);
+    if (!status) {
+        const int code = MPI_File_sync(p->file);
+        if (code) status = clumpi_parts_fail(p, "write", code);
+    }
+    return clumpi_parts_close(p, status);
+}
+
+clump_status clump_world_save(clump_world *world, clump_heap *heap, const char *path,
+                              const clump_save_desc *desc, clump_save_report *report) {
+    if (!world) return CLUMP_ERR_USAGE;
+    clump_status status = clumpi_world_use(world);
+    if (status) return status;
+    clump_save_desc own = desc ? *desc : (clump_save_desc){.path = NULL};
+    const size_t length = path ? strlen(path) : 0;
+    char *name = malloc(length + 6);
+    clumpi_parts p = {.world = world, .path = name, .progress = own.progress, .user = own.user};
+    if (!name)
+        status = clumpi_world_fail(world, CLUMP_ERR_MEMORY, "no host memory for a name");
+    else if (!heap || !length)
+        status = clumpi_world_fail(world, CLUMP_ERR_USAGE,
+                                   "clump_world_save needs a heap and the path of a file");
+    if (name) snprintf(name, length + 6, "%s.part", path ? path : "");
+    own.path = NULL;
+    own.user = &p;
+    own.write = count_bytes;
+    own.progress = NULL;
+    if (!status) status = clumpi_parts_heap_status(&p, clump_heap_save(heap, &own, NULL));
+    status = clump_world_agree(world, status);
+    if (!status) status = place_part(&p);
+    int is_made = 0;
+    if (!status) {
+        status = clump_world_agree(world, make_file(&p));
+        is_made = 1;
+    }
+    if (!status) status = clump_world_agree(world, write_part(&p, heap, &own, report));
+    if (!status) {
+        if (!world->place.rank && rename(name, path))
+            status = clumpi_world_fail(world, CLUMP_ERR_IO, "file %s cannot be renamed to %s", name,
+                                       path);
+        status = clump_world_agree(world, status);
+    }
+    if (status && is_made && !world->place.rank) remove(name);
+    free(name);
+    return status;
+}
