@@ -21,9 +21,19 @@ typedef struct loading {
 
 static int make(void *user, const clump_saved *saved) {
     loading *l = user;
-    l->status =
-        clump_extract_create(l->context, saved->schema, &saved->counts[1], NULL, 0, &l->extract);
+    l->status = clumpi_extract_create(l->context, saved->schema, &l->extract);
+    if (!l->status) clumpi_extract_set_objects(l->extract, &saved->counts[1]);
+    if (!l->status) l->status = clumpi_extract_open(l->extract, NULL);
     return l->status != CLUMP_OK;
+}
+
+/* What the column leaves of its last CLUMPI_COLUMN_ALIGN bytes is 0. */
+static clump_status end_column(const loading *l) {
+    static const uint8_t zeros[CLUMPI_COLUMN_ALIGN];
+    const uint64_t end = l->walk.column.at + l->walk.column.bytes, rest = end % CLUMPI_COLUMN_ALIGN;
+    return rest ? clumpi_write(l->context, l->extract->buffer, end, CLUMPI_COLUMN_ALIGN - rest,
+                               zeros)
+                : CLUMP_OK;
 }
 
 static int fill(void *user, const clump_saved *saved, const clump_saved_part *part) {
@@ -33,7 +43,8 @@ static int fill(void *user, const clump_saved *saved, const clump_saved_part *pa
     if (part->from == 0) clumpi_next_column(l->extract, &l->walk);
     l->status =
         clumpi_write(l->context, l->extract->buffer, l->walk.column.at + part->from * part->bytes,
-                     (size_t)part->count * part->bytes, part->data);
+                     (uint64_t)part->count * part->bytes, part->data);
+    if (!l->status && part->from + part->count == l->walk.column.count) l->status = end_column(l);
     return l->status != CLUMP_OK;
 }
 
