@@ -82,7 +82,7 @@ static void report_counts(bench_app *app, const bench_tally *tally) {
     }
 }
 
-/* A world, all steps, and the state behind them. The caller destroys it, whatever comes back. */
+/* A world, all steps, and the state after them. The caller destroys it, whatever comes back. */
 static int run_course(bench_app *app, const course *c, double *us) {
     const bench_env *env = app->env;
     bench_world_desc desc = {.variant = c->variant,

@@ -18,7 +18,7 @@ static void report(const char *const *names, unsigned count, const bench_span *s
     }
 }
 
-/* Steps that are enqueued one behind the other. */
+/* Steps that are enqueued one after the other. */
 static int run_batch(void *world, int (*step)(void *world, cl_event *events, bench_error *error),
                      const char *const *names, unsigned count, unsigned steps,
                      bench_results *results, bench_error *error) {

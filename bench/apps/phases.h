@@ -4,7 +4,7 @@
 
 #include "bench/harness/bench.h"
 
-#define BENCH_PHASES_STEPS 10 /* at most, behind the measured ones, with an event per phase */
+#define BENCH_PHASES_STEPS 10 /* at most, after the measured ones, with an event per phase */
 #define BENCH_PHASES_MAX 32
 
 /* Make up to BENCH_PHASES_STEPS steps, as many as a second or two allow, with `step`, which fills

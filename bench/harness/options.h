@@ -30,7 +30,7 @@ typedef struct bench_options {
 
 /* All return 0, or -1 with an error; texts stay those of argv. */
 
-/* argv[0] is the program and argv[1] the command; the arguments behind them are read. */
+/* argv[0] is the program and argv[1] the command; the arguments after them are read. */
 int bench_options_parse(bench_options *options, int argc, char **argv, bench_error *error);
 
 /* Groups of options and arguments that only some commands understand. */

@@ -34,7 +34,7 @@ int bench_series_find(const bench_series *series, const char *column);
 /* The greatest value of a column; 0 without rows. */
 double bench_series_max(const bench_series *series, const char *column);
 
-/* A copy of a column of at least `rows` values, 0 behind its last row; NULL if host memory ran out or
+/* A copy of a column of at least `rows` values, 0 after its last row; NULL if host memory ran out or
  * there is no such column. Released by free(). */
 double *bench_series_copy_column(const bench_series *series, const char *column, size_t rows);
 

@@ -51,7 +51,7 @@ static void to_file(void *user, const char *text, size_t bytes) {
     const char *const end = text + bytes;
     errno = 0;
     if (fwrite(text, 1, bytes, timeline->file) != bytes) timeline->failure = errno ? errno : EIO;
-    const char *at = after(text, end, "\"dropped\":"); /* a number with a brace behind it */
+    const char *at = after(text, end, "\"dropped\":"); /* a number with a brace after it */
     if (at) timeline->dropped = strtoull(at, NULL, 10);
     for (at = text; (at = after(at, end, "\"ph\":\"X\"")); timeline->entries++) {
     }

@@ -56,7 +56,7 @@ int mark_graph_split(mark_graph *g, bench_error *error) {
         }
         for (uint32_t k = 0; k < count; k += MARK_NODE_REFS) to.target[at++] = part++;
     }
-    for (uint32_t i = 0, p = g->own; i < g->own; i++) { /* behind them what the parts refer to */
+    for (uint32_t i = 0, p = g->own; i < g->own; i++) { /* after them what the parts refer to */
         uint32_t count = g->offset[i + 1] - g->offset[i];
         for (uint32_t k = 0; count > MARK_NODE_REFS && k < count; k += MARK_NODE_REFS) {
             uint32_t n = count - k < MARK_NODE_REFS ? count - k : MARK_NODE_REFS;

@@ -160,7 +160,7 @@ static double sum(const table *t, size_t column, int narrow, int wide, int idle)
     return all;
 }
 
-/* The host reads once for each batch of launches; what is behind the batches are the longest gaps. */
+/* The host reads once for each batch of launches; what comes after the batches are the longest gaps. */
 static double longest_gaps(const table *t, uint32_t count) {
     double all = 0, below = INFINITY;
     for (uint32_t k = 0; k < count; k++) {

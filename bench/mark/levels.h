@@ -10,7 +10,7 @@
  *                 objects (graph.h)
  *     level_us    of a narrow level: by the device's clock from one level to the next; of others: that of the launch
  *     launch_us   on the first line of each launch: from its start to its end
- *     edge_us     of a narrow launch: before its first level, and behind its last
+ *     edge_us     of a narrow launch: before its first level, and after its last
  *     gap_us      from the end of the launch before to this one's start
  *
  * What the profiling events do not say is nan. The sums are metrics: see mark_levels_report().

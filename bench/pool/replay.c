@@ -380,7 +380,7 @@ static const bench_param params[] = {
      0, 0, "0|1"},
     POOL_BENCH_PARAMS,
     {"defrag", BENCH_ENUM, "off",
-     "steps between frames, with a budget or all they can; end: with a budget, behind the trace", 0,
+     "steps between frames, with a budget or all they can; end: with a budget, after the trace", 0,
      0, "off|budget|all|end"},
     {"budget_us", BENCH_INT, "500", "of a step, with defrag=budget or end", 1, 1e6, NULL},
     {"order", BENCH_ENUM, "fullest", "chunks to fill first", 0, 0, "fullest|oldest"},

@@ -138,7 +138,7 @@ clump_status clumpi_collect_log_end(clumpi_collection *r, clumpi_u32 steps);
 
 /* ---- host.c ---- */
 
-/* Go on on the host from what step `step` would find, with r->control as read behind the step before:
+/* Go on on the host from what step `step` would find, with r->control as read after the step before:
  * to the end, which is marked in r->control by
  * nothing queued and nothing grey for that step; or, where may_return, until it is wide. Blocks. */
 clump_status clumpi_collect_mark_host(clumpi_collection *r, clumpi_u32 step, int may_return);

@@ -158,7 +158,7 @@ static clump_status prepare(clumpi_collection *r) {
     if (by_queue_alone(r)) m->rows_above = UINT32_MAX;
     if (d->engine == CLUMP_MARK_ROWS) m->rows_above = narrow;
     m->rows_below = d->engine == CLUMP_MARK_ROWS ? narrow : m->rows_above / 4;
-    m->scanned[0] = UINT32_MAX; /* nothing is known of the sweep in front of the first */
+    m->scanned[0] = UINT32_MAX; /* nothing is known of the sweep before the first */
     return clumpi_write(r->heap->context, r->marks->buffer, offsetof(clumpi_marks_head, control),
                         sizeof *m, m);
 }

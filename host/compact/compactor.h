@@ -52,7 +52,7 @@ typedef struct clumpi_rule {
     double run_end;  /* or start */
     double interval; /* from the run before until it */
     int for_memory;  /* it was made since free blocks ran short */
-    int pending; /* its gain is still to be measured: tick_before, ... are those in front of it */
+    int pending;     /* its gain is still to be measured: tick_before, ... are those before it */
     double tick_before, share_before, removed;
     uint64_t ticks_before;
 

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* How the limit is dealt out. Looks keep back half of their part for the one behind a run. */
+/* How the limit is dealt out. Looks keep back half of their part for the one after a run. */
 #define RUN_SHARE 0.75
 #define LOOK_SHARE 0.25
 #define LOOK_SHARE_USUAL 0.125
@@ -19,7 +19,7 @@
 #define SHARE_LEAST 0.005  /* freeable share of which an effect is looked for */
 #define FREE_SHORT 0.1     /* free share of a heap that is short of memory */
 #define FREED_ENOUGH 0.05  /* share of the heap's blocks that a run for memory must bring */
-#define HOLD_FACTOR 2.0    /* after a run in vain, times the interval in front of it */
+#define HOLD_FACTOR 2.0    /* after a run in vain, times the interval before it */
 
 void clumpi_rule_init(clumpi_rule *r, double limit) {
     memset(r, 0, sizeof *r);
@@ -65,7 +65,7 @@ static void hold(clumpi_rule *r, double now) {
     r->hold_end = now + HOLD_FACTOR * (r->interval > least ? r->interval : least);
 }
 
-/* The window behind a run is over: what did the run bring? */
+/* The window after a run is over: what did the run bring? */
 static void judge(clumpi_rule *r, double now) {
     double less = r->share_before - r->mean_share;
     int worth = 0;

@@ -91,7 +91,7 @@ static clump_status gather_field(clumpi_compaction *r, uint32_t class_id, orderi
                               sizes->do_all_local, args, 7, NULL);
 }
 
-/* o->keys: where each object of the class goes. `before`: objects of the classes in front of it. */
+/* o->keys: where each object of the class goes. `before`: objects of the classes before it. */
 static clump_status sort_class(clumpi_compaction *r, uint32_t class_id, uint64_t before,
                                uint64_t objects, ordering *o) {
     clump_context *c = r->heap->context;

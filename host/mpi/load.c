@@ -137,16 +137,17 @@ clump_status clump_world_load_parts(clump_world *world, clump_heap *heap, const 
     clump_status status = clumpi_world_use(world);
     if (status) return status;
     clump_extract_report sum = {0};
+    const uint32_t n = parts ? count : 0;
     clumpi_parts p = {.world = world, .path = path};
     if (desc) p.progress = desc->progress;
     if (desc) p.user = desc->user;
-    if (!heap || !path || !*path || (count && !parts))
+    if (!heap || !path || !*path || n != count)
         status = clumpi_world_fail(world, CLUMP_ERR_USAGE,
                                    "clump_world_load_parts needs a heap, the path of a file, and "
                                    "the numbers of parts");
     if (!status) status = clumpi_parts_open(&p, MPI_MODE_RDONLY);
-    if (!status) status = check_parts(&p, parts, count);
-    for (uint32_t i = 0; i < count && !status; i++) status = add_part(&p, heap, parts[i], &sum);
+    if (!status) status = check_parts(&p, parts, n);
+    for (uint32_t i = 0; i < n && !status; i++) status = add_part(&p, heap, parts[i], &sum);
     if (report) *report = sum;
     return clump_world_agree(world, clumpi_parts_close(&p, status));
 }

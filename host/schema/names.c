@@ -145,7 +145,7 @@ const char *clumpi_guess_text(const clumpi_guess *guess, char out[CLUMPI_QUOTE_B
 
 /* ---- Which names may be used ----------------------------------------------------------------- */
 
-/* What every class generates; the suffix stands behind the class's name. */
+/* What every class generates; the suffix stands after the class's name. */
 static const char *const fixed_suffixes[] = {
     "",         "_new",     "_free",     "_null",      "_CLASS",
     "_is_null", "_is_live", "_class_of", "_group_new", "_new_of",

@@ -56,7 +56,7 @@ static int is_name_byte(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || is_digit(c);
 }
 
-/* The byte `ahead` bytes on; 0 behind the end, which begins no token. */
+/* The byte `ahead` bytes on; 0 after the end, which begins no token. */
 static char peek(const parser *p, size_t ahead) {
     return p->bytes - p->at > ahead ? p->text[p->at + ahead] : 0;
 }

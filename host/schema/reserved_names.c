@@ -4,7 +4,7 @@
  * to list. `words`: keywords and types of OpenCL C 1.2 to 3.0 and of C11, address space and access
  * qualifiers, and the macros of the standard headers: no class and no field can have them.
  * `builtins`: functions and enumerators that the compiler declares at file scope: a field may be
- * called `length`, since it only appears behind its class's name, but a class may not.
+ * called `length`, since it only appears after its class's name, but a class may not.
  *
  * Invariant: both tables are sorted and without duplicates; tests/unit/schema/test_schema.c finds every
  * entry. Read first: schema.h.
@@ -210,7 +210,7 @@ static int begins(const char *name, const char *prefix, size_t prefix_bytes) {
 
 int clumpi_reserved_builtin_below(const char *prefix) {
     size_t bytes = strlen(prefix);
-    /* The entries that begin with `prefix` stand together; '_' sorts behind digits and capitals. */
+    /* The entries that begin with `prefix` stand together; '_' sorts after digits and capitals. */
     for (size_t i = lower_bound(builtins, COUNT(builtins), prefix);
          i < COUNT(builtins) && strncmp(builtins[i], prefix, bytes) == 0; ++i)
         if (begins(builtins[i], prefix, bytes)) return 1;

@@ -117,7 +117,7 @@ struct clump_schema {
     clumpi_field_entry *fields; /* NULL if there are none */
     uint32_t field_count;
     uint32_t prefix,
-        gap; /* bytes of an object: before its fields, behind each column. 0 but in checked heaps */
+        gap; /* bytes of an object: before its fields, after each column. 0 but in checked heaps */
 };
 
 /* ---- For all of host/: a sealed schema ------------------------------------------------------- */
@@ -130,8 +130,8 @@ clump_status clumpi_schema_copy(const clump_schema *schema, const clump_allocato
 /* CONSTRUCTOR. A sealed schema without classes, for heaps that have raw memory only. CLUMP_ERR_MEMORY: *schema is NULL. */
 clump_status clumpi_schema_create_empty(const clump_allocator *allocator, clump_schema **schema);
 
-/* Lay the classes out anew, with `prefix` bytes in front of the fields of each object, a multiple of 4, and `gap`
- * bytes behind each column, that of the prefix too. Returns CLUMP_OK; CLUMP_ERR_SCHEMA: a class is too large then, and
+/* Lay the classes out anew, with `prefix` bytes before the fields of each object, a multiple of 4, and `gap`
+ * bytes after each column, that of the prefix too. Returns CLUMP_OK; CLUMP_ERR_SCHEMA: a class is too large then, and
  * the schema is of no use. */
 clump_status clumpi_schema_spread(clump_schema *schema, uint32_t prefix, uint32_t gap);
 

@@ -171,7 +171,7 @@ static uint32_t round_up(uint32_t bytes, uint32_t align) { /* a power of two */
     return (bytes + align - 1) & ~(align - 1);
 }
 
-/* Offset at or behind `offset`, in bytes of an object, whose place in a row is a multiple of
+/* Offset at or after `offset`, in bytes of an object, whose place in a row is a multiple of
  * `align`. */
 static uint32_t align_offset(uint32_t offset, uint32_t align) {
     return align > CLUMP_ROW_SLOTS ? round_up(offset, align / CLUMP_ROW_SLOTS) : offset;

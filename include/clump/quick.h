@@ -230,7 +230,7 @@ static inline void clumpi_quick_fail_of(const void *object, int code, const char
 }
 #endif
 
-/* Puts words behind those that are there, as far as there is room. */
+/* Puts words after those that are there, as far as there is room. */
 static inline void clumpi_quick_say(clump_error *e, const char *words) {
     size_t length = strlen(e->message);
     snprintf(e->message + length, sizeof e->message - length, "%s", words);

@@ -64,7 +64,7 @@ def _statements(code, begin, end):
             if parens == 0 and re.match(r'\s*(if|for|while|switch)\b', code[start:at]):
                 start = at + 1
         elif char in '{}' and parens == 0:
-            # A brace behind "=" opens an initialiser, whose statement is a declaration anyway.
+            # A brace after "=" opens an initialiser, whose statement is a declaration anyway.
             start = at + 1
         elif char == ';' and parens == 0:
             text = code[start:at]

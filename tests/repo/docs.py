@@ -128,7 +128,7 @@ def check_mpi_program(page, block):
     with open(os.path.join(os.path.dirname(path), "expected.txt"), encoding="utf-8") as file:
         expected = file.read().strip()
     if f"prints `{expected}`" not in block.after:
-        fail(page, block.line, f"no line behind the program says that it prints `{expected}`")
+        fail(page, block.line, f"no line after the program says that it prints `{expected}`")
 
 
 def check_c(page, block):
@@ -156,7 +156,7 @@ def check_c(page, block):
                 fail(page, block.line, f"this is not the text of {block.comment[1]}")
     expected = re.search(r"It prints `([^`]*)`", block.after)
     if not expected:
-        fail(page, block.line, "no line behind the program says what it prints")
+        fail(page, block.line, "no line after the program says what it prints")
         return True
     source = write(name_of(page, block, ".c"), line_mark + block.text)
     program = source[:-2]

@@ -7,7 +7,7 @@
 #include "bench/harness/buffers.h"
 #include "world.h"
 
-/* Kernels in the order in which they are created. A step is FORCE and all behind it; those from FIND on
+/* Kernels in the order in which they are created. A step is FORCE and all after it; those from FIND on
  * are there only if merging. */
 typedef enum collision_kernel {
     COLLISION_INIT,

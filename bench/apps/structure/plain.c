@@ -67,7 +67,7 @@ static int create_world(struct world *world, const structure_network *network, i
                : 0;
 }
 
-/* What each kernel has behind the world, but `init` and the last argument of `pull`. */
+/* What each kernel has after the world, but `init` and the last argument of `pull`. */
 static int set_arguments(struct world *world, const structure_desc *desc, bench_error *error) {
     bench_arg shared[STRUCTURE_ARGS];
     bench_plain *plain = &world->plain;

@@ -217,7 +217,7 @@ static uint32_t block_of(clump_ref ref) {
     return (plain_of(ref) >> 6) / clump_heap_get_layout(t.heap)->block_granules;
 }
 
-/* The line of a mark behind the head of the kernel. */
+/* The line of a mark after the head of the kernel. */
 static uint32_t line_of(const char *kernel, const char *mark) {
     char head[64];
     snprintf(head, sizeof head, "void %s(", kernel);

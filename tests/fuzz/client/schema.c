@@ -1,6 +1,6 @@
 /* Random schemas: up to six classes that inherit from each other, with fields of every type.
  *
- * A class comes behind its base, so that a base's words stand in front in object_model.words. Every
+ * A class comes after its base, so that a base's words stand in front in object_model.words. Every
  * class without a base declares the field `tag`.
  */
 #include "client.h"

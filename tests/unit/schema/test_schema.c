@@ -67,7 +67,7 @@ static void expect_field(const clump_schema *schema, const char *class_name, con
     assert_int_equal(info.step_bytes, step);
 }
 
-/* The example of the header, with a class behind Parcel. */
+/* The example of the header, with a class after Parcel. */
 static const char example[] =
     "// comments as in C\n"
     "abstract class Agent { ref Cell position; }\n"
