@@ -228,6 +228,7 @@ CLUMP_API clump_status clump_world_read_saved(clump_world *world, const char *pa
  *   desc    [in, optional]  progress is used; it is told of each part by itself
  *   report  [out, optional] of this rank: objects, and bytes of their values; of a failure those that were made before
  * References within a part stay. Those of registered buffers and handles are left out. The memory of one part's values is needed beside the heap.
+ * A rank that has loaded its parts waits for the others, so timeout_s must be longer than they take.
  * Blocks: yes. Returns, on all ranks, CLUMP_OK; or as clump_extract_load() and clump_heap_insert() where it failed; CLUMP_ERR_USAGE a part that
  * the file does not have, or one twice; CLUMP_ERR_RANK another rank failed. After a failure the heap has the objects of the parts before. */
 CLUMP_API clump_status clump_world_load_parts(clump_world *world, clump_heap *heap,
