@@ -20,6 +20,8 @@ static mpi_option common[] = {
     {"warmup", 2, 0, 1e9, "steps before them"},
     {"reference", 0, 0, 1,
      "1: rank 0 also runs the sequential program, and the checksums are compared"},
+    {"save", 0, 0, 1, "1: the world is saved in file=PATH at the end"},
+    {"load", 0, 0, 1, "1: it goes on from file=PATH, which any number of ranks has saved"},
     {"timeout", 60, 0.1, 1e6, "seconds that a rank waits for another one"},
     {NULL, 0, 0, 0, NULL}};
 
@@ -46,6 +48,10 @@ static int parse(mpi_run *run, char *const *arguments) {
         const size_t length = equals ? (size_t)(equals - *arguments) : strlen(*arguments);
         mpi_option *option = find(run->options, *arguments, length);
         char *end = NULL;
+        if (!strncmp(*arguments, "file=", 5)) {
+            run->file = *arguments + 5;
+            continue;
+        }
         if (!option) option = find(common, *arguments, length);
         if (!option || !equals)
             return bench_error_set(&run->error, "%s: options are NAME=NUMBER; see --help",
@@ -56,6 +62,8 @@ static int parse(mpi_run *run, char *const *arguments) {
             return bench_error_set(&run->error, "%s: it must be a number from %g to %g", *arguments,
                                    option->least, option->most);
     }
+    if (mpi_u32(run, "save") + mpi_u32(run, "load") && !(run->file && *run->file))
+        return bench_error_set(&run->error, "save=1 and load=1 need file=PATH");
     return 0;
 }
 
@@ -216,7 +224,8 @@ static int check(mpi_run *run, const mpi_app *app, void *self) {
     if (app->report(run, self) || app->checksum(run, self, &found)) return -1;
     if (!run->rank) printf("checksum %016llx\n", (unsigned long long)found);
     if (run->rank || !mpi_u32(run, "reference")) return 0;
-    if (app->reference(run, mpi_u32(run, "warmup") + mpi_u32(run, "steps"), &expected)) return -1;
+    const uint32_t steps = run->begun + mpi_u32(run, "warmup") + mpi_u32(run, "steps");
+    if (app->reference(run, steps, &expected)) return -1;
     if (found != expected)
         return bench_error_set(&run->error, "the sequential program comes to %016llx",
                                (unsigned long long)expected);
@@ -226,6 +235,8 @@ static int check(mpi_run *run, const mpi_app *app, void *self) {
 
 static int run_app(mpi_run *run, const mpi_app *app, void **self) {
     mpi_times times = {0};
+    if (!app->save && mpi_u32(run, "save") + mpi_u32(run, "load"))
+        return bench_error_set(&run->error, "%s is neither saved nor loaded", app->name);
     if (open_device(run) || open_world(run, app)) return -1;
     for (int i = 0; i < run->size; i++) { /* in order, as far as mpiexec keeps it */
         if (i == run->rank) {
@@ -236,7 +247,8 @@ static int run_app(mpi_run *run, const mpi_app *app, void **self) {
             return mpi_fail_world(run, "start", CLUMP_ERR_RANK);
     }
     return app->create(run, self) || measure(run, app, *self, &times) ||
-                   print_times(run, app, &times) || check(run, app, *self)
+                   print_times(run, app, &times) || check(run, app, *self) ||
+                   (mpi_u32(run, "save") && app->save(run, *self))
                ? -1
                : 0;
 }

@@ -21,6 +21,9 @@ typedef struct mpi_option {
 /* What this rank runs on. */
 typedef struct mpi_run {
     mpi_option *options;
+    const char
+        *file; /* of a world: save=1 writes it at the end, load=1 goes on from it. NULL: none */
+    uint32_t begun; /* steps that a loaded world has made before */
     int rank, size;
     char device_name[512];
     cl_device_id device;
@@ -51,6 +54,8 @@ typedef struct mpi_app {
     int (*checksum)(mpi_run *run, void *self, uint64_t *found);
     int (*reference)(mpi_run *run, uint32_t steps, uint64_t *expected);
     int (*report)(mpi_run *run, void *self); /* on all ranks; rank 0 prints */
+    /* To run->file; `create` goes on from that if load=1. NULL: it is neither saved nor loaded. */
+    int (*save)(mpi_run *run, void *self);
     void (*destroy)(void *self);
 } mpi_app;
 extern const mpi_app mpi_wa_tor, mpi_nbody;

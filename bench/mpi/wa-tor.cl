@@ -65,6 +65,30 @@ __kernel void cell_populate(CLUMP_HEAP, uint first, uint seed, uint fish_permill
     }
 }
 
+/* ---- Going on with what other bands have saved -------------------------------------------------- */
+
+/* Cells and clocks of those bands: agents get cells of this one. */
+__kernel void cell_drop(CLUMP_HEAP) {
+    CLUMP_FOR_EACH(Cell, self) Cell_free(self);
+}
+
+__kernel void clock_drop(CLUMP_HEAP) {
+    CLUMP_FOR_EACH(Clock, self) Clock_free(self);
+}
+
+/* Agents of this band take their cells; those of others, who came in the same parts, go. */
+__kernel void settle(CLUMP_HEAP, __global const uint *rows, uint width, uint height, uint first) {
+    CLUMP_FOR_EACH(Agent, self) {
+        uint n = Agent_position(self) - first;
+        if (n < width * height) {
+            cell_fill(clump_heap, cell_at(rows, n), begin(clump_heap, self),
+                      Agent_is_Shark(self) ? SHARK : FISH);
+        } else {
+            Agent_free(self);
+        }
+    }
+}
+
 /* ---- Edges ----------------------------------------------------------------------------------- */
 
 /* The kinds of the three first and three last rows, in the order in which the neighbours have them. */

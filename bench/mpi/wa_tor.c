@@ -15,6 +15,9 @@
 enum {
     CELL_INIT,
     CELL_POPULATE,
+    CELL_DROP,
+    CLOCK_DROP,
+    SETTLE,
     PACK_EDGES,
     FISH_SELECT,
     SHARK_SELECT,
@@ -28,12 +31,15 @@ enum {
     KERNEL_COUNT
 };
 static const char *const kernel_names[KERNEL_COUNT] = {
-    "cell_init",   "cell_populate", "pack_edges", "fish_select", "shark_select", "select_edges",
-    "cell_decide", "decide_edges",  "fish_move",  "shark_move",  "arrive",       "write_world"};
+    "cell_init",    "cell_populate", "cell_drop",    "clock_drop",   "settle",
+    "pack_edges",   "fish_select",   "shark_select", "select_edges", "cell_decide",
+    "decide_edges", "fish_move",     "shark_move",   "arrive",       "write_world"};
 
 typedef struct band {
     wa_tor_rules rules;
     uint32_t first_row, height, first, cells, row_count, iteration, most;
+    uint32_t *parts, part_count; /* of a file: those that have rows of this band */
+    uint64_t part_cells;         /* all that they have */
     clump_heap *heap;
     clump_program *program;
     clump_kernel *kernels[KERNEL_COUNT];
@@ -81,7 +87,7 @@ static int create_heap(mpi_run *run, band *b) {
     const bench_heap_desc heap = {.clump = run->context,
                                   .file = "bench/mpi/wa-tor.schema",
                                   /* As in bench/apps/wa-tor/heap.c; objects are a little larger. */
-                                  .bytes = (uint64_t)b->cells * 60 + (8u << 20)};
+                                  .bytes = (b->cells + b->part_cells) * 60 + (8u << 20)};
     if (bench_heap_create(&heap, &b->heap, &run->error)) return -1;
     const bench_program_desc program = {.clump = run->context,
                                         .heap = b->heap,
@@ -126,6 +132,7 @@ static int set_arguments(mpi_run *run, band *b) {
                    SET(CELL_POPULATE, 0, MPI_ARG(b->first), MPI_ARG(r->seed),
                        MPI_ARG(r->fish_permille), MPI_ARG(r->shark_permille),
                        MPI_ARG(r->fish_spawn), MPI_ARG(r->shark_spawn), MPI_ARG(r->shark_energy)) ||
+                   SET(SETTLE, 0, OWN) ||
                    SET(PACK_EDGES, 0, MPI_ARG(b->rows), MPI_ARG(b->edges), MPI_ARG(r->width),
                        MPI_ARG(b->height)) ||
                    SET(FISH_SELECT, 1, MPI_ARG(r->seed), BAND) ||
@@ -160,7 +167,77 @@ static int make_cells(mpi_run *run, band *b) {
     if (made != b->cells || misplaced)
         return bench_error_set(&run->error, "%llu of %u cells were made, %u of them out of place",
                                (unsigned long long)made, b->cells, misplaced);
-    return mpi_do_all(run, b->heap, b->kernels[CELL_POPULATE]);
+    return 0;
+}
+
+/* ---- Going on from a file --------------------------------------------------------------------- */
+
+static uint32_t row_of(const band *b, uint64_t rank, uint64_t size) {
+    return (uint32_t)(b->rules.height * rank / size);
+}
+
+static int choose_parts(mpi_run *run, band *b) {
+    clump_world_saved saved;
+    const clump_status status = clump_world_read_saved(run->world, run->file, &saved);
+    if (status) return mpi_fail_world(run, "the file", status);
+    b->parts = calloc(saved.ranks, sizeof *b->parts);
+    if (!b->parts) return bench_error_set(&run->error, "host memory ran out");
+    for (uint32_t part = 0; part < saved.ranks; part++) {
+        const uint32_t begin = row_of(b, part, saved.ranks), end = row_of(b, part + 1, saved.ranks);
+        if (begin >= b->first_row + b->height || end <= b->first_row) continue;
+        b->parts[b->part_count++] = part;
+        b->part_cells += (uint64_t)(end - begin) * b->rules.width;
+    }
+    return 0;
+}
+
+/* The clocks of all parts show the same. */
+static int read_clocks(mpi_run *run, band *b) {
+    uint64_t cells = 0, clocks = 0;
+    uint32_t *shown = calloc(b->part_count, sizeof *shown);
+    if (!shown) return bench_error_set(&run->error, "host memory ran out");
+    clump_status status = clump_heap_calc_count(b->heap, "Cell", &cells);
+    if (!status)
+        status = clump_heap_read_field_counted(b->heap, "Clock", "step", 0, shown, b->part_count,
+                                               &clocks);
+    b->iteration = run->begun = shown[0];
+    int is_right = cells == b->part_cells && clocks == b->part_count;
+    for (uint32_t i = 0; i < b->part_count; i++) is_right &= shown[i] == shown[0];
+    free(shown);
+    if (status) return mpi_fail(run, "the file", status);
+    return is_right ? 0
+                    : bench_error_set(&run->error, "file %s is not of a world of %u x %u cells",
+                                      run->file, b->rules.width, b->rules.height);
+}
+
+/* Agents of the parts, without cells. */
+static int load_parts(mpi_run *run, band *b) {
+    const clump_status status =
+        clump_world_load_parts(run->world, b->heap, run->file, b->parts, b->part_count, NULL, NULL);
+    if (status) return mpi_fail_world(run, "the file", status);
+    return read_clocks(run, b) || mpi_do_all(run, b->heap, b->kernels[CELL_DROP]) ||
+                   mpi_do_all(run, b->heap, b->kernels[CLOCK_DROP])
+               ? -1
+               : 0;
+}
+
+static int populate(mpi_run *run, band *b) {
+    if (!mpi_u32(run, "load"))
+        return make_cells(run, b) || mpi_do_all(run, b->heap, b->kernels[CELL_POPULATE]) ? -1 : 0;
+    return load_parts(run, b) || make_cells(run, b) || mpi_do_all(run, b->heap, b->kernels[SETTLE])
+               ? -1
+               : 0;
+}
+
+static int save(mpi_run *run, void *self) {
+    band *b = self;
+    const clump_struct_field step = {"step", 0};
+    clump_status status = clump_heap_new_structs(
+        b->heap, &(clump_struct_desc){"Clock", sizeof b->iteration, 1, &step}, &b->iteration, 1,
+        NULL, NULL);
+    if (status) return mpi_fail(run, "the clock", status);
+    status = clump_world_save(run->world, b->heap, run->file, NULL, NULL);
+    return status ? mpi_fail_world(run, "saving", status) : 0;
 }
 
 static void destroy(void *self) {
@@ -173,22 +250,24 @@ static void destroy(void *self) {
     clump_heap_destroy(b->heap);
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         if (buffers[i]) clReleaseMemObject(buffers[i]);
+    free(b->parts);
     free(b);
 }
 
 static int fill(mpi_run *run, band *b) {
     const uint64_t rank = (uint64_t)run->rank, size = (uint64_t)run->size;
     if (read_rules(run, &b->rules)) return -1;
-    b->first_row = (uint32_t)(b->rules.height * rank / size);
-    b->height = (uint32_t)(b->rules.height * (rank + 1) / size) - b->first_row;
+    b->first_row = row_of(b, rank, size);
+    b->height = row_of(b, rank + 1, size) - b->first_row;
     b->first = b->first_row * b->rules.width;
     b->cells = b->height * b->rules.width;
     b->row_count = (b->cells + 63) / 64;
     const uint64_t edge = 2 * EDGE_ROWS * (uint64_t)b->rules.width;
+    if (mpi_u32(run, "load") && choose_parts(run, b)) return -1;
     return create_heap(run, b) || mpi_buffer(run, (b->row_count + 1) * sizeof(cl_uint), &b->rows) ||
                    mpi_buffer(run, edge, &b->edges) || mpi_buffer(run, edge, &b->ghosts) ||
                    mpi_buffer(run, b->cells * sizeof(cl_uint), &b->codes) ||
-                   create_exchange(run, b) || set_arguments(run, b) || make_cells(run, b)
+                   create_exchange(run, b) || set_arguments(run, b) || populate(run, b)
                ? -1
                : 0;
 }
@@ -338,4 +417,5 @@ const mpi_app mpi_wa_tor = {.name = "wa-tor",
                             .checksum = checksum,
                             .reference = reference,
                             .report = report,
+                            .save = save,
                             .destroy = destroy};

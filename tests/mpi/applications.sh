@@ -39,6 +39,16 @@ same 1 2 3 4 -- wa-tor width=70 height=50 steps=40 warmup=0 | tee "$work/wa-tor"
 same 1 4 -- wa-tor width=33 height=12 steps=60 fish=500 sharks=200 shark_energy=6
 same 1 2 -- wa-tor width=1 height=9 steps=30 fish=400 sharks=100
 same 1 3 -- wa-tor width=2 height=9 steps=30 fish=400 sharks=100
+
+# A world that 4 ranks save goes on with fewer and with more of them, from parts that end elsewhere.
+"$mpiexec" -n 4 "$mpi" wa-tor width=70 height=50 steps=17 file="$work/world" save=1 >/dev/null </dev/null
+same 1 2 3 4 5 -- wa-tor width=70 height=50 steps=21 warmup=0 file="$work/world" load=1
+if "$mpiexec" -n 2 "$mpi" wa-tor width=70 height=48 file="$work/world" load=1 >"$work/said" 2>&1 </dev/null ||
+    ! grep -q 'is not of a world of 70 x 48 cells' "$work/said"; then
+    cat "$work/said"
+    echo "FAILED: another world is loaded"
+    exit 1
+fi
 same 1 2 3 4 -- nbody bodies=403 steps=8 warmup=0 | tee "$work/nbody"
 
 # The single heap. Its results are JSON.
