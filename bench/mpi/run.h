@@ -21,9 +21,8 @@ typedef struct mpi_option {
 /* What this rank runs on. */
 typedef struct mpi_run {
     mpi_option *options;
-    const char
-        *file; /* of a world: save=1 writes it at the end, load=1 goes on from it. NULL: none */
-    uint32_t begun; /* steps that a loaded world has made before */
+    const char *file; /* of a world, which save=1 writes and load=1 goes on from; NULL: none */
+    uint32_t begun;   /* steps that a loaded world has made before */
     int rank, size;
     char device_name[512];
     cl_device_id device;

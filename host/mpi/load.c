@@ -30,6 +30,13 @@ static clump_status end_part(clumpi_parts *p, clump_status status) {
     return clumpi_parts_heap_status(p, status);
 }
 
+static clumpi_parts file_of(clump_world *world, const char *path, const clump_load_desc *desc) {
+    clumpi_parts p = {.world = world, .path = path};
+    if (desc) p.progress = desc->progress;
+    if (desc) p.user = desc->user;
+    return p;
+}
+
 static clump_load_desc source_of(clumpi_parts *p) {
     return (clump_load_desc){.read = read_bytes, .user = p, .progress = clumpi_parts_progress};
 }
@@ -55,9 +62,7 @@ clump_status clump_world_load(clump_world *world, clump_heap *heap, const char *
     if (!world) return CLUMP_ERR_USAGE;
     clump_status status = clumpi_world_use(world);
     if (status) return status;
-    clumpi_parts p = {.world = world, .path = path};
-    if (desc) p.progress = desc->progress;
-    if (desc) p.user = desc->user;
+    clumpi_parts p = file_of(world, path, desc);
     clump_load_desc own = source_of(&p);
     own.without_registered = desc && desc->without_registered;
     if (!heap || !path || !*path)
@@ -78,7 +83,7 @@ clump_status clump_world_read_saved(clump_world *world, const char *path,
     if (!world) return CLUMP_ERR_USAGE;
     clump_status status = clumpi_world_use(world);
     if (status) return status;
-    clumpi_parts p = {.world = world, .path = path};
+    clumpi_parts p = file_of(world, path, NULL);
     clumpi_parts_head h;
     if (!saved || !path || !*path)
         return clumpi_world_fail(
@@ -138,9 +143,7 @@ clump_status clump_world_load_parts(clump_world *world, clump_heap *heap, const 
     if (status) return status;
     clump_extract_report sum = {0};
     const uint32_t n = parts ? count : 0;
-    clumpi_parts p = {.world = world, .path = path};
-    if (desc) p.progress = desc->progress;
-    if (desc) p.user = desc->user;
+    clumpi_parts p = file_of(world, path, desc);
     if (!heap || !path || !*path || n != count)
         status = clumpi_world_fail(world, CLUMP_ERR_USAGE,
                                    "clump_world_load_parts needs a heap, the path of a file, and "

@@ -87,7 +87,6 @@ clump_status clumpi_parts_write(clumpi_parts *p, uint64_t at, const void *data, 
     return CLUMP_OK;
 }
 
-/* How many bytes there were. */
 uint64_t clumpi_parts_read(clumpi_parts *p, uint64_t at, void *data, uint64_t bytes) {
     uint64_t done = 0;
     while (done < bytes) {
