@@ -24,6 +24,7 @@ void clumpi_options_append(clumpi_text *t, const clump_context *c, const char *u
     clumpi_text_append(t, " -DCLUMPI_HAVE_SUBGROUPS=%d", !!(f & CLUMP_FEATURE_SUBGROUPS));
     clumpi_text_append(t, " -DCLUMPI_ROW_PER_ITEM=%d",
                        c->capabilities.personality == CLUMP_PERSONALITY_CPU);
+    clumpi_text_append(t, " -DCLUMPI_IS_CPU=%d", c->capabilities.is_cpu);
     /* Race checkers take a volatile load beside an atomic for a race; Oclgrind says its name. It
      * does not know all intrinsics that optimised code has. */
     if (strstr(c->capabilities.platform_name, "Oclgrind"))
