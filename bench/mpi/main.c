@@ -126,6 +126,16 @@ int mpi_buffer(mpi_run *run, uint64_t bytes, cl_mem *buffer) {
     return code ? mpi_fail_cl(run, "clCreateBuffer", code) : 0;
 }
 
+/* A reduction, since that tells whether all ranks answered: a broken world fails it at once. */
+int mpi_agree(mpi_run *run, int failed) {
+    int failures = failed ? 1 : 0;
+    const clump_status status = clump_world_reduce(run->world, &failures, 1, MPI_INT, MPI_SUM);
+    if (status) return failed ? -1 : mpi_fail_world(run, "agreement", status);
+    if (!failures) return 0;
+    run->all_failed = 1;
+    return failed ? -1 : bench_error_set(&run->error, "ranks that failed: %d", failures);
+}
+
 /* ---- This rank's device ----------------------------------------------------------------------- */
 
 static int find_gpu(int number, cl_device_id *device) {
@@ -261,20 +271,23 @@ int main(int argc, char **argv) {
         print_help();
         return 0;
     }
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &run.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &run.size);
     for (size_t i = 0; argc > 1 && i < sizeof apps / sizeof *apps; i++)
         if (!strcmp(argv[1], apps[i]->name)) app = apps[i];
     if (app) run.options = app->options;
-    int result =
-        app ? parse(&run, argv + 2)
-            : bench_error_set(&run.error, "the applications are wa-tor and nbody; see --help");
-    if (!result) result = run_app(&run, app, &self);
+    if (app ? parse(&run, argv + 2)
+            : bench_error_set(&run.error, "the applications are wa-tor and nbody; see --help")) {
+        fprintf(stderr, "clump-bench-mpi: %s\n", run.error.text);
+        return 1;
+    }
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &run.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &run.size);
+    const int result = run_app(&run, app, &self);
     if (result) {
         fflush(stdout);
         fprintf(stderr, "clump-bench-mpi, rank %d: %s\n", run.rank, run.error.text);
-        MPI_Abort(MPI_COMM_WORLD, 1); /* MPI_Finalize() might wait for a rank that is gone */
+        /* MPI_Finalize() might wait for a rank that is gone. Launchers may lose what was printed just before MPI_Abort(). */
+        if (!run.all_failed) MPI_Abort(MPI_COMM_WORLD, 1);
     }
     if (self) app->destroy(self);
     clump_world_destroy(run.world);
@@ -282,5 +295,5 @@ int main(int argc, char **argv) {
     clReleaseCommandQueue(run.queue);
     clReleaseContext(run.cl);
     MPI_Finalize();
-    return 0;
+    return result ? 1 : 0;
 }

@@ -24,6 +24,7 @@ typedef struct mpi_run {
     const char *file; /* of a world, which save=1 writes and load=1 goes on from; NULL: none */
     uint32_t begun;   /* steps that a loaded world has made before */
     int rank, size;
+    int all_failed; /* all ranks know it, and each ends by itself */
     char device_name[512];
     cl_device_id device;
     cl_context cl;
@@ -63,6 +64,9 @@ extern const mpi_app mpi_wa_tor, mpi_nbody;
 int mpi_fail_world(mpi_run *run, const char *what, clump_status status);
 int mpi_fail(mpi_run *run, const char *what, clump_status status);
 int mpi_fail_cl(mpi_run *run, const char *what, cl_int code);
+
+/* All ranks come here, each with what its last step returned. Returns 0 if that was 0 on all of them. */
+int mpi_agree(mpi_run *run, int failed);
 
 /* Set the parameters of a kernel from `first` on. */
 typedef struct mpi_arg {

@@ -210,12 +210,12 @@ static int read_clocks(mpi_run *run, band *b) {
                                       run->file, b->rules.width, b->rules.height);
 }
 
-/* Agents of the parts, without cells. */
+/* Agents of the parts, without cells. A file may be another world's for some ranks only. */
 static int load_parts(mpi_run *run, band *b) {
     const clump_status status =
         clump_world_load_parts(run->world, b->heap, run->file, b->parts, b->part_count, NULL, NULL);
-    if (status) return mpi_fail_world(run, "the file", status);
-    return read_clocks(run, b) || mpi_do_all(run, b->heap, b->kernels[CELL_DROP]) ||
+    const int failed = status ? mpi_fail_world(run, "the file", status) : read_clocks(run, b);
+    return mpi_agree(run, failed) || mpi_do_all(run, b->heap, b->kernels[CELL_DROP]) ||
                    mpi_do_all(run, b->heap, b->kernels[CLOCK_DROP])
                ? -1
                : 0;
@@ -262,8 +262,8 @@ static int fill(mpi_run *run, band *b) {
     b->first = b->first_row * b->rules.width;
     b->cells = b->height * b->rules.width;
     b->row_count = (b->cells + 63) / 64;
-    const uint64_t edge = 2 * EDGE_ROWS * (uint64_t)b->rules.width;
-    if (mpi_u32(run, "load") && choose_parts(run, b)) return -1;
+    const uint64_t edge = (uint64_t)2 * EDGE_ROWS * b->rules.width;
+    if (mpi_u32(run, "load") && mpi_agree(run, choose_parts(run, b))) return -1;
     return create_heap(run, b) || mpi_buffer(run, (b->row_count + 1) * sizeof(cl_uint), &b->rows) ||
                    mpi_buffer(run, edge, &b->edges) || mpi_buffer(run, edge, &b->ghosts) ||
                    mpi_buffer(run, b->cells * sizeof(cl_uint), &b->codes) ||
@@ -298,7 +298,7 @@ static int exchange_edges(mpi_run *run, band *b, unsigned select, mpi_times *tim
     status = clump_halo_end(b->halo);
     if (status) return mpi_fail_world(run, "the halo", status);
     times->halo += MPI_Wtime() - before;
-    if (run->size > 1) times->bytes += 2 * EDGE_ROWS * (uint64_t)b->rules.width;
+    if (run->size > 1) times->bytes += (uint64_t)2 * EDGE_ROWS * b->rules.width;
     return 0;
 }
 
@@ -312,7 +312,7 @@ static int migrate(mpi_run *run, band *b, mpi_times *times) {
     times->migration += MPI_Wtime() - before;
     times->objects += report.left;
     times->bytes += report.bytes;
-    const cl_mem arrivals = clump_migration_get_arrivals(b->migration);
+    cl_mem arrivals = clump_migration_get_arrivals(b->migration);
     const uint32_t count = (uint32_t)report.arrived;
     if (!count) return 0;
     return SET(ARRIVE, 0, MPI_ARG(arrivals), MPI_ARG(count)) ||
