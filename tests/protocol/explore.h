@@ -11,9 +11,9 @@
 #ifndef CLUMP_TESTS_EXPLORE_H
 #define CLUMP_TESTS_EXPLORE_H
 
-/* Two sweeps take back what is reserved for others, and the third one finds it. Not more of them, since each is a
+/* After the quick sweep two take back what is reserved for others, and the fourth one finds it. Not more of them, since each is a
  * state; that more would not be needed for anything, the checks of null say. */
-#define HOSTED_SWEEPS 3u
+#define HOSTED_SWEEPS 4u
 #include "tests/protocol/executor.h"
 
 #include <time.h>

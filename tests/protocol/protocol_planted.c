@@ -90,6 +90,8 @@ static const fault faults[] = {
     {"sweep gives up at a block that it lost",
      {{"core/alloc.clh", "sight->unsure = 1;\n    return got;",
        "sight->unsure |= kind == 0;\n    return got;"}}},
+    {"a quick sweep says that there is no room",
+     {{"core/alloc.clh", "        sight->unsure |= is_left_out;\n", ""}}},
     {"sweep reads the states before the epoch",
      {{"core/alloc.clh", "CLUMPI_FENCE(); /* the states", "/* the states"}}},
     /* Reservations. */
