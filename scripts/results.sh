@@ -23,7 +23,7 @@ if [ -n "$(git -C "$root" status --porcelain)" ]; then
     echo "The tree has changes: commit them, so that the results name what they were measured with." >&2
     exit 1
 fi
-"$root/scripts/build.sh" "$build" -DCLUMP_BUILD_BENCH=ON
+"$root/scripts/build.sh" "$build" --target clump-bench
 
 for ((i = 0; ; i++)); do
     read -r load _ </proc/loadavg

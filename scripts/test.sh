@@ -39,8 +39,7 @@ case "${1:-}" in
     ;;
 esac
 "$root/scripts/setup.sh"
-"$root/scripts/build.sh" "$build" -DCLUMP_WERROR=ON -DCLUMP_BUILD_TESTS=ON -DCLUMP_BUILD_BENCH=ON \
-    -DCLUMP_TEST_TIMEOUT="${CLUMP_TEST_TIMEOUT:-300}"
+"$root/scripts/build.sh" "$build" -DCLUMP_TEST_TIMEOUT="${CLUMP_TEST_TIMEOUT:-300}"
 log=$build/test.log
 status=0
 

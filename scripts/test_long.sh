@@ -5,5 +5,5 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${CLUMP_BUILD:-$root/build}
 
 "$root/scripts/setup.sh"
-"$root/scripts/build.sh" "$build" -DCLUMP_BUILD_TESTS=ON
+"$root/scripts/build.sh" "$build"
 exec ctest --test-dir "$build" --output-on-failure -L slow "$@"
