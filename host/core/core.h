@@ -81,6 +81,7 @@ struct clump_context {
     clumpi_attachments attachments;
     clump_cache cache; /* `load` is NULL if programs are not kept; `folder` is the context's own */
     clump_compiled compiled; /* whole entries */
+    void *no_heap;           /* SVM that no kernel reads: clumpi_point() */
 };
 
 /* ---- context.c ---- */
@@ -306,7 +307,8 @@ typedef struct clumpi_kernel_id {
         *pointed; /* not NULL: the kernel of the part's program for heaps in segments */
 } clumpi_kernel_id;
 
-/* Tell OpenCL what a kernel finds by pointers. */
+/* Tell OpenCL what a kernel finds by pointers. OpenCL keeps that until it is told otherwise, and has no way to say "nothing": a kernel that
+ * served a heap with pointers is told of `no_heap` for one without, so that it never names memory which is gone. */
 clump_status clumpi_point(clump_context *c, cl_kernel kernel, const clumpi_pointed *pointed);
 
 /* An argument of a kernel, as clSetKernelArg takes it. */

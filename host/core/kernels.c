@@ -70,10 +70,13 @@ clump_status clumpi_build_library(clump_context *c, clumpi_kernel_id id) {
 }
 
 clump_status clumpi_point(clump_context *c, cl_kernel kernel, const clumpi_pointed *pointed) {
-    if (!pointed || !pointed->count) return CLUMP_OK;
+    if (!pointed) return CLUMP_OK;
+    const int has_pointers = pointed->count > 0;
+    if (!has_pointers && !c->no_heap) return CLUMP_OK; /* no kernel was told of anything */
+    const size_t count = has_pointers ? pointed->count : 1;
     cl_int code =
-        c->cl.SetKernelExecInfo(kernel, CLUMPI_KERNEL_EXEC_INFO_SVM_PTRS,
-                                pointed->count * sizeof *pointed->pointers, pointed->pointers);
+        c->cl.SetKernelExecInfo(kernel, CLUMPI_KERNEL_EXEC_INFO_SVM_PTRS, count * sizeof(void *),
+                                has_pointers ? pointed->pointers : &c->no_heap);
     return code ? clumpi_fail_cl(&c->error, "clSetKernelExecInfo", code, "the memory of a heap")
                 : CLUMP_OK;
 }

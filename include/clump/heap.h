@@ -96,7 +96,7 @@ CLUMP_API const clump_schema *clump_heap_get_schema(const clump_heap *heap);
 CLUMP_API cl_mem clump_heap_get_buffer(const clump_heap *heap);
 
 /* METHOD. Set the heap as the first argument of such a kernel, and tell OpenCL of the heap's other buffers, if it has several. A
- * kernel keeps both until it is made ready for another heap.
+ * kernel keeps both until it is made ready for another heap: once the heap is destroyed, do not launch it before that.
  * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE no kernel; CLUMP_ERR_CL. Threads: as for the heap; the kernel is changed. */
 CLUMP_API clump_status clump_heap_set_kernel(clump_heap *heap, cl_kernel kernel);
 

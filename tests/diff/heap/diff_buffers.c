@@ -336,6 +336,15 @@ static struct {
     void *memory[16];     /* the first of them, in the order in which they were made */
     const void *told[16]; /* that the last kernel was told of */
     size_t told_count;
+    int stale; /* launches of kernels that were told of memory which is gone */
+    struct {
+        cl_kernel kernel;
+        size_t count;
+        const void *pointers[16];
+    } kernels[64]; /* and what each was told of last */
+    size_t kernel_count;
+    const void *freed[64];
+    size_t freed_count;
 } device;
 
 static cl_mem CL_API_CALL create_buffer(cl_context c, cl_mem_flags flags, size_t bytes, void *host,
@@ -361,14 +370,52 @@ static clump_cl_functions real;
 static void *CL_API_CALL svm_alloc(cl_context c, cl_bitfield flags, size_t bytes, cl_uint align) {
     if (++device.svm >= device.svm_end && device.svm_end) return NULL;
     void *memory = real.SVMAlloc(c, flags, bytes, align);
+    for (size_t i = 0; i < device.freed_count; i++) /* the same place once more */
+        if (device.freed[i] == memory) device.freed[i] = NULL;
+    if (bytes <= CLUMPI_POINTER_ALIGN) return memory; /* the context's: clumpi_point() */
     if (memory && device.live < 16) device.memory[device.live] = memory;
     device.live += memory != NULL;
     return memory;
 }
 
 static void CL_API_CALL svm_free(cl_context c, void *memory) {
-    device.live -= memory != NULL;
+    for (int i = 0; i < 16; i++)
+        if (memory && device.memory[i] == memory) device.live--;
+    if (device.freed_count < 64) device.freed[device.freed_count++] = memory;
     real.SVMFree(c, memory);
+}
+
+static void remember(cl_kernel kernel, size_t count, const void *pointers) {
+    size_t k = 0;
+    while (k < device.kernel_count && device.kernels[k].kernel != kernel) k++;
+    assert_true(k < 64 && count <= 16);
+    if (k == device.kernel_count) device.kernel_count++;
+    device.kernels[k].kernel = kernel;
+    device.kernels[k].count = count;
+    memcpy(device.kernels[k].pointers, pointers, count * sizeof(void *));
+}
+
+/* As a driver that makes all memory resident that a kernel was told of, and finds some of it gone. */
+static cl_int CL_API_CALL enqueue(cl_command_queue q, cl_kernel kernel, cl_uint n, const size_t *o,
+                                  const size_t *global, const size_t *local, cl_uint waits,
+                                  const cl_event *wait, cl_event *event) {
+    for (size_t k = 0; k < device.kernel_count; k++) {
+        if (device.kernels[k].kernel != kernel) continue;
+        for (size_t i = 0; i < device.kernels[k].count; i++)
+            for (size_t f = 0; f < device.freed_count; f++)
+                if (device.kernels[k].pointers[i] == device.freed[f]) {
+                    device.stale++;
+                    return CL_INVALID_VALUE;
+                }
+    }
+    return real.EnqueueNDRangeKernel(q, kernel, n, o, global, local, waits, wait, event);
+}
+
+static cl_int CL_API_CALL release_kernel(cl_kernel kernel) {
+    for (size_t k = 0; k < device.kernel_count; k++)
+        if (device.kernels[k].kernel == kernel)
+            device.kernels[k] = device.kernels[--device.kernel_count];
+    return real.ReleaseKernel(kernel);
 }
 
 /* A device whose memory is that of the host needs to be told nothing; others read from elsewhere what they are not told of. */
@@ -377,6 +424,7 @@ static cl_int CL_API_CALL exec_info(cl_kernel kernel, cl_uint name, size_t bytes
     if (name == CLUMPI_KERNEL_EXEC_INFO_SVM_PTRS) {
         device.told_count = bytes / sizeof(void *);
         memcpy(device.told, value, bytes < sizeof device.told ? bytes : sizeof device.told);
+        remember(kernel, device.told_count, value);
     }
     return real.SetKernelExecInfo(kernel, name, bytes, value);
 }
@@ -419,6 +467,8 @@ static clump_context *limited(int has_svm) {
     if (has_svm) cl.SVMAlloc = svm_alloc;
     if (has_svm) cl.SVMFree = svm_free;
     if (has_svm) cl.SetKernelExecInfo = exec_info;
+    if (has_svm) cl.EnqueueNDRangeKernel = enqueue;
+    if (has_svm) cl.ReleaseKernel = release_kernel;
     clump_context_desc desc = {.context = on.context,
                                .device = on.device,
                                .queue = on.queue,
@@ -496,6 +546,54 @@ static void no_memory(void **state) {
     clump_context_destroy(context);
 }
 
+static void need(clump_context *context, clump_status status) {
+    if (status) fail_msg("%s", clump_context_get_error(context)->message);
+}
+
+/* Heaps of several buffers and others in turn, in one context: no kernel names memory of a heap that is gone. */
+static void in_turn(void **state) {
+    (void)state;
+    if (!has_pointers()) skip();
+    memset(&device, 0, sizeof device);
+    clump_context *context = limited(1);
+    cl_kernel own = NULL;
+    for (int i = 0; i < 4; i++) {
+        clump_heap_desc desc = {.context = context, .bytes = HEAP_BYTES};
+        if (i % 2 == 0)
+            desc.buffer_bytes = BUFFER_BYTES;
+        else
+            desc.evictable_bytes = HEAP_BYTES;
+        clump_heap *heap;
+        need(context, create(text_of_device(), desc, &heap));
+        need(context, clump_heap_check(heap));
+        need(context, clump_heap_calc_stats(heap, NULL, NULL, 0));
+        if (!own) { /* of the first heap: one that OpenCL programs build for themselves */
+            cl_int code;
+            cl_program program;
+            static const char *const text =
+                "__kernel void own(__global uint *heap) { (void)heap; }";
+            program = clCreateProgramWithSource(on.context, 1, (const char **)&text, NULL, &code);
+            CHECK_CL(code);
+            CHECK_CL(clBuildProgram(program, 1, &on.device, "", NULL, NULL));
+            own = clCreateKernel(program, "own", &code);
+            CHECK_CL(code);
+            CHECK_CL(clReleaseProgram(program));
+        }
+        const size_t one = 1;
+        need(context, clump_heap_set_kernel(heap, own));
+        CHECK_CL(enqueue(on.queue, own, 1, NULL, &one, &one, 0, NULL, NULL));
+        clump_heap_destroy(heap);
+        assert_int_equal(device.stale, 0);
+    }
+    /* The stand-in sees a kernel that was told of memory which is gone. */
+    const void *gone = device.freed[0];
+    size_t one = 1;
+    remember(own, 1, &gone);
+    assert_int_equal(enqueue(on.queue, own, 1, NULL, &one, &one, 0, NULL, NULL), CL_INVALID_VALUE);
+    CHECK_CL(clReleaseKernel(own));
+    clump_context_destroy(context);
+}
+
 static void refused(void **state) {
     (void)state;
     clump_heap *heap = NULL;
@@ -519,7 +617,7 @@ int main(void) {
         cmocka_unit_test(objects),      cmocka_unit_test(own_kernel),
         cmocka_unit_test(fused_kernel), cmocka_unit_test(other_layout),
         cmocka_unit_test(chosen),       cmocka_unit_test(no_memory),
-        cmocka_unit_test(refused),
+        cmocka_unit_test(in_turn),      cmocka_unit_test(refused),
     };
     int result = cl_fixture_open(&on, NULL);
     if (result) return result;
