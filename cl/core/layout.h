@@ -196,12 +196,12 @@ typedef struct clumpi_header {
     clumpi_u32 epoch_pad[30];
     clumpi_error errors[CLUMPI_ERRORS_PLACES];
     clumpi_u32 new_rows, new_objects; /* of the last do-new: rows of its list, objects made */
-    clumpi_u32 reduce_done;           /* groups that stored their partial result */
     clumpi_u32 ranked;                /* objects that the last ranking numbered (fields.cl) */
     clumpi_u32 list_of; /* what the list is for: 0 all objects; a class, a do-new of it; CLUMPI_LIST_KEYED */
     clumpi_u32 list_opened[CLUMPI_LISTS_KEPT]; /* free blocks that lists reserved: by number modulo 2; from 2 on, the lists before
                                                   these two, the latest first (chunk.clh) */
     clumpi_u32 new_pad[18];
+    clumpi_u32 reduce_done;  /* groups that stored their partial result; not 0 after a reduction: some groups did not */
     clumpi_u32 reduced_mark; /* 0, or of the last reduction: its number << 8 | bytes of its type */
     clumpi_u32 reduced[CLUMPI_REDUCE_BYTES / 4]; /* result of the last reduction */
 } clumpi_header;

@@ -419,3 +419,14 @@ __kernel void clumpi_unreserve(__global uchar *heap, uint header_at, uint turn) 
     clumpi_view v = clumpi_view_of(heap, header_at);
     reserve_end(&v, turn, tile, hints);
 }
+
+/* ---- Reductions ---- */
+
+/* Before a reduction that comes after other kernels: what these left is no part of it. A kernel with a CLUMP_REDUCE that some of its
+ * work-groups did not come to, and which no host waited for the result of, is reported. */
+__kernel void clumpi_reduce_begin(__global uchar *heap, uint header_at) {
+    const clumpi_view v = clumpi_view_of(heap, header_at);
+    const uint done = v.header->reduce_done;
+    if (done) clumpi_report(clumpi_home_of(&v), CLUMPI_ERROR_WRONG_LAUNCH, 1, 0, done);
+    v.header->reduce_done = v.header->reduced_mark = 0u;
+}

@@ -385,6 +385,13 @@ static clump_status report_wrong_launch(clump_heap *heap, const clumpi_error *e)
     clump_error *error = &heap->context->error;
     const char *name = clumpi_class_name(heap, e->class_id);
     uint32_t list_of = e->ref & ~CLUMPI_LOOP_KEYED;
+    if (!e->class_id && e->ref)
+        return clumpi_fail(
+            error, CLUMP_ERR_DEVICE,
+            "a kernel with CLUMP_REDUCE came to the end of it in %u work-groups and not in the "
+            "others: all its work-items must come to one CLUMP_REDUCE, so none may return before "
+            "it",
+            e->ref);
     if (!e->class_id)
         return clumpi_fail(
             error, CLUMP_ERR_DEVICE,
@@ -493,11 +500,27 @@ static void name_raw(const clump_heap *heap, clumpi_error *e) {
 clump_status clump_heap_fetch_errors(clump_heap *heap, clump_device_report *report) {
     if (report) memset(report, 0, sizeof *report);
     if (!heap) return CLUMP_ERR_USAGE;
-    uint64_t offset = clumpi_header_offset(heap, offsetof(clumpi_header, errors));
-    clumpi_error errors[CLUMPI_ERRORS];
+    const uint64_t offset = clumpi_header_offset(heap, offsetof(clumpi_header, errors)),
+                   done_at = clumpi_header_offset(heap, offsetof(clumpi_header, reduce_done));
+    struct {
+        clumpi_error errors[CLUMPI_ERRORS_PLACES];
+        clumpi_u32
+            between[(offsetof(clumpi_header, reduce_done) - offsetof(clumpi_header, new_rows)) /
+                    sizeof(clumpi_u32)];
+        clumpi_u32 done;
+    } now;
+    _Static_assert(
+        sizeof now == offsetof(clumpi_header, reduced_mark) - offsetof(clumpi_header, errors),
+        "a part of the header, as it is");
     clump_status status = clumpi_heap_enter(heap);
-    if (!status) status = clumpi_read(heap->context, heap->buffer, offset, sizeof errors, errors);
+    if (!status) status = clumpi_read(heap->context, heap->buffer, offset, sizeof now, &now);
+    if (!status && now.done)
+        status = clumpi_clear(heap->context, heap->buffer, done_at, sizeof now.done);
     if (status) return status;
+    clumpi_error *errors = now.errors;
+    clumpi_error *launch = &errors[CLUMP_DEVICE_WRONG_LAUNCH];
+    if (now.done && !launch->count) /* a reduction that nobody read did not end */
+        *launch = (clumpi_error){.count = 1, .ref = now.done};
     int any = 0;
     for (int i = 0; i < CLUMPI_ERRORS; i++) {
         any |= errors[i].count != 0;
@@ -509,6 +532,6 @@ clump_status clump_heap_fetch_errors(clump_heap *heap, clump_device_report *repo
         report->errors[i].work_item = errors[i].work_item;
     }
     if (!any) return CLUMP_OK;
-    status = clumpi_clear(heap->context, heap->buffer, offset, sizeof errors);
+    status = clumpi_clear(heap->context, heap->buffer, offset, sizeof now.errors);
     return status ? status : report_error(heap, errors);
 }

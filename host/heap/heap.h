@@ -38,7 +38,8 @@
     X(field_copy)                                                                                  \
     X(watch_settle)                                                                                \
     X(watch_set)                                                                                   \
-    X(segment_set)
+    X(segment_set)                                                                                 \
+    X(reduce_begin)
 enum { CLUMPI_HEAP_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_heap_library;
 #define CLUMPI_HEAP_KERNEL(name)                                                                   \

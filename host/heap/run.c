@@ -335,7 +335,7 @@ clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t cou
 
 /* As it lies in the header. */
 typedef struct reduction {
-    clumpi_u32 mark;
+    clumpi_u32 done, mark;
     unsigned char value[CLUMPI_REDUCE_BYTES];
 } reduction;
 
@@ -344,6 +344,23 @@ static clump_status wrong_result(clump_context *c, size_t bytes, uint32_t wanted
         &c->error, CLUMP_ERR_USAGE,
         "clump_reduce: a result of %zu bytes, but the type in the kernel's CLUMP_REDUCE has %u",
         bytes, wanted);
+}
+
+/* A kernel in which work-items returned before their CLUMP_REDUCE: what the others counted is of no use to the next reduction. */
+static clump_status unfinished(clump_heap *heap, const clump_kernel *k, uint32_t done,
+                               size_t groups) {
+    clump_context *c = heap->context;
+    clump_status status =
+        clumpi_clear(c, heap->buffer,
+                     clumpi_header_offset(heap, offsetof(clumpi_header, reduce_done)), sizeof done);
+    return status
+               ? status
+               : clumpi_fail(
+                     &c->error, CLUMP_ERR_USAGE,
+                     "clump_reduce: %u of the %zu work-groups of kernel %s came to the end of "
+                     "CLUMP_REDUCE, so there is no result. It ran: all its work-items must come to "
+                     "one CLUMP_REDUCE, so none may return before it",
+                     done, groups, k->name);
 }
 
 /* What a kernel reduces is not known before it ran once: the device leaves the size of its type, with a number
@@ -358,20 +375,22 @@ clump_status clump_reduce(clump_heap *heap, clump_kernel *k, void *result, size_
                            "clump_reduce: a result of %zu bytes; 1 to %u are possible", bytes,
                            CLUMPI_REDUCE_BYTES);
     if (k->reduces && bytes != k->reduces) return wrong_result(c, bytes, k->reduces);
-    const uint64_t at = clumpi_header_offset(heap, offsetof(clumpi_header, reduced_mark));
+    const uint64_t at = clumpi_header_offset(heap, offsetof(clumpi_header, reduce_done));
     const clumpi_launch_sizes *sizes = &c->sizes;
     size_t global = sizes->do_all_global, local = sizes->do_all_local;
     clumpi_group_fit(k->group_limit, &global, &local);
     status = check_required(k, local, "clump_reduce", own_sizes);
     if (status) return status;
     if (!heap->reduced_known) { /* the kernels since then may have come to a CLUMP_REDUCE */
-        status = clumpi_clear(c, heap->buffer, at, sizeof heap->reduced_mark);
+        const clump_sync waits = waits_of(sync);
+        status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(reduce_begin), 1, 1, NULL, 0, &waits);
         heap->reduced_mark = 0;
     }
     if (!status) status = launch(heap, k, global, local, sync, "of a reduction");
     reduction r;
-    if (!status) status = clumpi_read(c, heap->buffer, at, sizeof r.mark + bytes, &r);
+    if (!status) status = clumpi_read(c, heap->buffer, at, offsetof(reduction, value) + bytes, &r);
     if (status) return status;
+    if (r.done) return unfinished(heap, k, r.done, global / local);
     if (r.mark == heap->reduced_mark)
         return clumpi_fail(
             &c->error, CLUMP_ERR_USAGE,

@@ -48,7 +48,7 @@ CLUMP_API clump_status clump_do_new(clump_heap *heap, const char *class_name, ui
  * partial results are combined in a fixed order.
  *   result, bytes  [out]  the value, of the type named in CLUMP_REDUCE, which has at most 128 bytes
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE as clump_do_all(), or no result, or `bytes` are not those of the
- * type, or the kernel came to no CLUMP_REDUCE; what a kernel reduces is known when it ran once, so the first time
+ * type, or the kernel or some of its work-groups came to no CLUMP_REDUCE; what a kernel reduces is known when it ran once, so the first time
  * it has run then; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_reduce(clump_heap *heap, clump_kernel *kernel, void *result,
                                     size_t bytes, const clump_sync *sync);

@@ -130,7 +130,7 @@ static area areas[A_AREAS] = {
     [A_EXHAUSTED] = {"class.exhausted", "any number but the epoch means: look for room", ALWAYS, 1,
                      0},
     [A_ERRORS] = {"header.errors", "a report: whatever kernels count is legal", AT_REST, 0, 0},
-    [A_RESULTS] = {"header.new_rows, new_objects, ranked, reduced",
+    [A_RESULTS] = {"header.new_rows, new_objects, ranked, reduced, reduce_done",
                    "the result of a call, read at its end and written before it is read again",
                    AT_REST, 1, 0},
     [A_LIST_OF] = {"header.list_of", "written with each list, and not read without one", AT_REST, 1,
@@ -215,7 +215,8 @@ static int area_of(uint64_t bit) {
         if (IN_MEMBER(at, header, clumpi_header, new_rows) ||
             IN_MEMBER(at, header, clumpi_header, new_objects) ||
             IN_MEMBER(at, header, clumpi_header, ranked) ||
-            IN_MEMBER(at, header, clumpi_header, reduced))
+            IN_MEMBER(at, header, clumpi_header, reduced) ||
+        IN_MEMBER(at, header, clumpi_header, reduce_done))
             return A_RESULTS;
         if (IN_MEMBER(at, header, clumpi_header, list_opened)) return A_FORECAST;
         if (IN_MEMBER(at, header, clumpi_header, list_of))

@@ -202,7 +202,8 @@ static const char world_kernels[] =
     "CLUMP_SUM);\n}\n"
     "__kernel void other(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(Small, o) Small_v(o)++; }\n"
     "__kernel void maybe(CLUMP_HEAP_FIXED, uint does) {\n"
-    "    if (!does) return;\n    uint s = 7;\n    CLUMP_REDUCE(uint, s, CLUMP_MAX);\n}\n";
+    "    if (!does || (does == 2 && get_group_id(0) == 1)) return;\n    uint s = 7;\n    "
+    "CLUMP_REDUCE(uint, s, CLUMP_MAX);\n}\n";
 
 static world world_open(void) {
     world w;
@@ -344,8 +345,8 @@ static void reductions(void **state) {
     clump_kernel *other = cl_fixture_kernel(&on, w.program, "other");
     clump_kernel *maybe = cl_fixture_kernel(&on, w.program, "maybe");
     uint64_t n = 0;
-    uint32_t does = 1, seven = 0;
-    CHECK_OK(&on, clump_do_new(w.heap, "Small", 100, w.small, NULL, NULL));
+    uint32_t does = 1, seven = 0, objects = 100;
+    CHECK_OK(&on, clump_do_new(w.heap, "Small", objects, w.small, NULL, NULL));
     CHECK_OK(&on, clump_reduce(w.heap, count, &n, sizeof n, NULL));
     assert_int_equal(n >> 33, 100);
     refuse_reduction(&w, other, 8, "the kernel did not come to a CLUMP_REDUCE");
@@ -370,6 +371,35 @@ static void reductions(void **state) {
     CHECK_OK(&on, clump_reduce(w.heap, always, &seven, sizeof seven, NULL));
     CHECK_OK(&on, clump_do_all(w.heap, always, NULL));
     refuse_reduction(&w, maybe, 4, "the kernel did not come to a CLUMP_REDUCE");
+    /* A kernel of which one work-group returns before: no later reduction counts what the others left. */
+    does = 2;
+    SET_ARG(&on, maybe, 0, does);
+    for (int read = 0; read < 2; read++) {
+        if (read) {
+            refuse_reduction(&w, maybe, 4,
+                             "work-groups of kernel maybe came to the end of CLUMP_REDUCE");
+            CHECK_OK(&on, clump_heap_fetch_errors(w.heap, NULL)); /* it was told of */
+        } else {
+            CHECK_OK(&on, clump_do_all(w.heap, maybe, NULL));
+            CHECK_OK(&on, clump_heap_check(w.heap)); /* nothing is damaged */
+        }
+        for (int again = 0; again < 2; again++) {
+            CHECK_OK(&on, clump_reduce(w.heap, always, &seven, sizeof seven, NULL));
+            CHECK_OK(&on, clump_reduce(w.heap, count, &n, sizeof n, NULL));
+            assert_int_equal(n >> 33, objects);
+            objects += 10;
+            CHECK_OK(&on, clump_do_new(w.heap, "Small", 10, w.small, NULL, NULL));
+            CHECK_OK(&on, clump_reduce(w.heap, count, &n, sizeof n, NULL));
+            assert_int_equal(n >> 33, objects);
+        }
+        if (!read)
+            expect_wrong_launch(w.heap, "a kernel with CLUMP_REDUCE came to the end of it in");
+    }
+    /* The same where nothing else reduces before the errors are asked for. */
+    CHECK_OK(&on, clump_do_all(w.heap, maybe, NULL));
+    expect_wrong_launch(w.heap, "a kernel with CLUMP_REDUCE came to the end of it in");
+    CHECK_OK(&on, clump_heap_fetch_errors(w.heap, NULL));
+    CHECK_OK(&on, clump_reduce(w.heap, always, &seven, sizeof seven, NULL));
     /* Repair begins with new numbers. */
     CHECK_OK(&on, clump_reduce(w.heap, always, &seven, sizeof seven, NULL));
     CHECK_OK(&on, clump_heap_repair(w.heap, NULL));
