@@ -14,6 +14,29 @@ clump_status clumpi_sync_check(clump_context *c, const clump_sync *sync, const c
     return CLUMP_OK;
 }
 
+/* Below 0: the error that ended the command. */
+static clump_status state_of(clump_context *c, cl_event event, cl_int *state) {
+    cl_int code =
+        c->cl.GetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof *state, state, NULL);
+    return code ? clumpi_fail_cl(&c->error, "clGetEventInfo", code, "the state of a command")
+                : CLUMP_OK;
+}
+
+clump_status clumpi_sync_outcome(clump_context *c, const clump_sync *sync) {
+    for (cl_uint i = 0; sync && i < sync->wait_count; i++) {
+        cl_int state = CL_COMPLETE;
+        clump_status status = state_of(c, sync->wait_list[i], &state);
+        if (!status && state < 0)
+            status = clumpi_fail_cl(
+                &c->error, "the wait list", state,
+                "its event %u stands for a command that failed, so what waited for it "
+                "did not run",
+                i);
+        if (status) return status;
+    }
+    return CLUMP_OK;
+}
+
 /* Does a command need an event, for the order or for the timeline? */
 static int needs_event(const clump_context *c) {
     return !c->on->in_order || clumpi_timeline_has_room(c);
@@ -25,9 +48,19 @@ static void remember(clump_context *c, cl_event event) {
     c->on->last = event;
 }
 
+/* A command on a queue out of order that was ended by an error would end all that come later. */
+static clump_status forget_failed(clump_context *c) {
+    cl_int state = CL_COMPLETE;
+    clump_status status = c->on->last ? state_of(c, c->on->last, &state) : CLUMP_OK;
+    if (!status && state < 0) remember(c, NULL);
+    return status;
+}
+
 /* The user's wait list must be joined with `last` where the queue does not keep the order. */
 static clump_status wait_for_user(clump_context *c, const clump_sync *sync) {
-    if (c->on->in_order || !sync || !sync->wait_count) return CLUMP_OK;
+    if (c->on->in_order) return CLUMP_OK;
+    clump_status status = forget_failed(c);
+    if (status || !sync || !sync->wait_count) return status;
     cl_event all = NULL;
     cl_int code =
         c->cl.EnqueueMarkerWithWaitList(c->on->queue, sync->wait_count, sync->wait_list, &all);
@@ -61,7 +94,8 @@ clump_status clumpi_sync_begin(clump_context *c, const clump_sync *sync) {
 }
 
 clump_status clumpi_sync_end(clump_context *c, const clump_sync *sync) {
-    if (!sync || !sync->event) return CLUMP_OK;
+    clump_status status = clumpi_sync_outcome(c, sync);
+    if (status || !sync || !sync->event) return status;
     cl_int code = c->cl.EnqueueMarkerWithWaitList(c->on->queue, c->on->last ? 1 : 0,
                                                   c->on->last ? &c->on->last : NULL, sync->event);
     if (code) return clumpi_fail_cl(&c->error, "clEnqueueMarkerWithWaitList", code, "event");

@@ -179,8 +179,11 @@ void clumpi_buffer_release(clump_context *c, cl_mem *buffer);
 /* Check a wait list given by a user. */
 clump_status clumpi_sync_check(clump_context *c, const clump_sync *sync, const char *call);
 
+/* After a call has waited for its commands: did all that the user's events stand for succeed? Otherwise what was read is of no use. */
+clump_status clumpi_sync_outcome(clump_context *c, const clump_sync *sync);
+
 /* For calls of many commands: commands enqueued from now on wait for the user's events; an event
- * that completes when all enqueued so far has. */
+ * that completes when all enqueued so far has, and the outcome. */
 clump_status clumpi_sync_begin(clump_context *c, const clump_sync *sync);
 clump_status clumpi_sync_end(clump_context *c, const clump_sync *sync);
 

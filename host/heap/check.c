@@ -182,10 +182,11 @@ clump_status clumpi_check_find(clump_heap *heap, clumpi_u32 *told, clumpi_u32 *k
     clumpi_check check = {.first.key = UINT32_MAX};
     *told = 0;
     *key = UINT32_MAX;
+    clump_status status = heap->list_counted ? clumpi_unreserve(heap, NULL) : CLUMP_OK;
     if (heap->reserved) *told |= CLUMPI_CHECK_RESERVED;
     if (heap->list_valid) *told |= CLUMPI_CHECK_LIST;
     if (heap->list_valid && heap->list_numbered) *told |= CLUMPI_CHECK_NUMBERS;
-    clump_status status = check_fixed(heap);
+    if (!status) status = check_fixed(heap);
     if (!status && heap->reserved)
         status = clumpi_clear(c, heap->buffer, (uint64_t)h->at_plan_list * CLUMPI_UNIT,
                               (uint64_t)h->block_end * sizeof(clumpi_u32));

@@ -134,11 +134,12 @@ struct clump_heap {
     uint32_t
         segment_blocks; /* of a heap in segments (segments.c): blocks of each; 0: the buffer has all */
     uint32_t segment_count;
-    clumpi_pointers *segments;      /* their memory; that of number 0 is the buffer */
-    clumpi_pointed pointed;         /* the pointers to it */
-    clumpi_buffer_source *source;   /* that the buffer is from, or NULL */
-    uint64_t source_number;         /* by which it knows the buffer */
-    int list_valid;                 /* the list in the buffer matches the objects */
+    clumpi_pointers *segments;    /* their memory; that of number 0 is the buffer */
+    clumpi_pointed pointed;       /* the pointers to it */
+    clumpi_buffer_source *source; /* that the buffer is from, or NULL */
+    uint64_t source_number;       /* by which it knows the buffer */
+    int list_valid;               /* the list in the buffer matches the objects */
+    int list_counted; /* a list was begun, and its second launch failed: blocks still say that they have reserved slots */
     int list_numbered;              /* and its objects are numbered (cl/heap/enumerate.cl) */
     int numbers_wanted;             /* a kernel asked for the numbers of this list */
     int reserved;                   /* slots may be reserved (cl/core/reserve.clh) */

@@ -19,6 +19,12 @@ static clump_sync waits_of(const clump_sync *sync) {
     return waits;
 }
 
+/* Of later commands of the same call: if what the user's events stand for fails, OpenCL ends those that wait for it, and others of
+ * an in-order queue run. They would take what is left of an earlier call for the work of those that did not run. */
+static const clump_sync *still(const clump_heap *heap, const clump_sync *waits) {
+    return heap->context->on->in_order ? waits : NULL;
+}
+
 /* Objects are numbered along with the list, so that numbers take no launch of their own. A list is made with
  * numbers if the kernel at hand asks for them, or one asked for those of the list before. */
 clump_status clumpi_list_update(clump_heap *heap, int numbered, const clumpi_crowd *crowd,
@@ -46,11 +52,14 @@ clump_status clumpi_list_update(clump_heap *heap, int numbered, const clumpi_cro
     clump_sync waits = waits_of(sync);
     clump_status status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(list_count), global,
                                              sizes->scan_local, args, 2, &waits);
+    if (!status) heap->list_counted = heap->reserved;
     if (!status)
         status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(list_write), global, sizes->scan_local,
-                                    args, 4, NULL);
+                                    args, 4, still(heap, &waits));
     if (!status) {
-        heap->list_valid = heap->reserved = 1;
+        heap->list_valid = !waits.wait_count; /* it is not made if what it waits for fails */
+        heap->reserved = 1;
+        heap->list_counted = 0;
         heap->list_turn ^= 1;
     }
     heap->list_numbered = !status && with_numbers;
@@ -65,7 +74,7 @@ clump_status clumpi_unreserve(clump_heap *heap, const clump_sync *sync) {
     clump_status status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(unreserve),
                                              sizes->scan_groups * sizes->scan_local,
                                              sizes->scan_local, &turn, 1, &waits);
-    if (!status) heap->reserved = 0;
+    if (!status) heap->reserved = heap->list_counted = 0;
     return status;
 }
 
@@ -290,11 +299,11 @@ clump_status clumpi_new_claim(clump_heap *heap, clumpi_u32 class_id, uint64_t co
                                              sizes->scan_local, supply, 2, &waits);
     if (!status)
         status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_claim), global, sizes->scan_local,
-                                    args, 3, NULL);
+                                    args, 3, still(heap, &waits));
     const clumpi_class *k = &heap->geometry.classes[class_id];
     if (!status && k->cleared < k->columns_end)
         status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_clear), sizes->do_all_global,
-                                    sizes->do_all_local, args, 1, NULL);
+                                    sizes->do_all_local, args, 1, still(heap, &waits));
     return status;
 }
 
@@ -330,7 +339,11 @@ clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t cou
     if (!status) status = clumpi_checking_new(heap, info.id);
     if (!status) status = clumpi_enqueue(c, k->kernel, "of a do-new", global, local, sync);
     if (!status) status = clumpi_checking_end(heap);
-    return status || !made ? status : clumpi_new_made(heap, made);
+    if (status || !made) return status;
+    status = clumpi_new_made(heap, made);
+    if (!status) status = clumpi_sync_outcome(c, sync);
+    if (status) *made = 0;
+    return status;
 }
 
 /* As it lies in the header. */
@@ -389,6 +402,7 @@ clump_status clump_reduce(clump_heap *heap, clump_kernel *k, void *result, size_
     if (!status) status = launch(heap, k, global, local, sync, "of a reduction");
     reduction r;
     if (!status) status = clumpi_read(c, heap->buffer, at, offsetof(reduction, value) + bytes, &r);
+    if (!status) status = clumpi_sync_outcome(c, sync);
     if (status) return status;
     if (r.done) return unfinished(heap, k, r.done, global / local);
     if (r.mark == heap->reduced_mark)

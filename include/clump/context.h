@@ -181,7 +181,8 @@ CLUMP_API const clump_error *clump_context_get_error(const clump_context *contex
 CLUMP_API clump_status clump_device_probe(cl_device_id device, uint32_t disable,
                                           clump_capabilities *capabilities, clump_error *error);
 
-/* Events to wait for, and the event to give back, as in OpenCL. All zero: none. */
+/* Events to wait for, and the event to give back, as in OpenCL. All zero: none. If a command fails that is waited for, those that wait
+ * for it do not run: a call that blocks returns CLUMP_ERR_CL then, and of others the event has the error. */
 typedef struct clump_sync {
     cl_uint wait_count;
     const cl_event *wait_list; /* NULL if wait_count is 0 */

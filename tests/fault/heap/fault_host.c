@@ -532,12 +532,98 @@ static void nothing_fails(void **state) {
     failing_close(&on);
 }
 
+/* ---- A wait list whose command failed --------------------------------------------------------- */
+
+static cl_event failed; /* what it stands for did not run, so what waits for it does not */
+
+static int waits_for_it(cl_uint count, const cl_event *list) {
+    for (cl_uint i = 0; i < count; i++)
+        if (list[i] == failed) return 1;
+    return 0;
+}
+
+static cl_int CL_API_CALL enqueue(cl_command_queue q, cl_kernel kernel, cl_uint n, const size_t *o,
+                                  const size_t *global, const size_t *local, cl_uint waits,
+                                  const cl_event *list, cl_event *event) {
+    if (!waits_for_it(waits, list))
+        return clEnqueueNDRangeKernel(q, kernel, n, o, global, local, waits, list, event);
+    return event ? clEnqueueMarkerWithWaitList(q, 0, NULL, event) : CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL mark(cl_command_queue q, cl_uint waits, const cl_event *list,
+                               cl_event *event) {
+    const int is_in_vain = waits_for_it(waits, list);
+    return clEnqueueMarkerWithWaitList(q, is_in_vain ? 0 : waits, is_in_vain ? NULL : list, event);
+}
+
+static cl_int CL_API_CALL event_info(cl_event event, cl_event_info name, size_t bytes, void *to,
+                                     size_t *needed) {
+    const cl_int error = CL_OUT_OF_RESOURCES;
+    cl_int code = clGetEventInfo(event, name, bytes, to, needed);
+    if (!code && event == failed && name == CL_EVENT_COMMAND_EXECUTION_STATUS)
+        memcpy(to, &error, sizeof error);
+    return code;
+}
+
+/* Nothing is taken for a result, and nothing later goes by what was not done. */
+static void a_wait_list_fails(void **state) {
+    (void)state;
+    const clump_cl_functions cl = {.EnqueueNDRangeKernel = enqueue,
+                                   .EnqueueMarkerWithWaitList = mark,
+                                   .GetEventInfo = event_info};
+    run r = {0};
+    memset(&failing, 0, sizeof failing);
+    if (cl_fixture_open(&r.on, &(cl_fixture_desc){.cl = &cl})) fail();
+    r.context = r.on.clump;
+    assert_int_equal(step_schema(&r) | step_heap(&r) | step_program(&r) | step_kernel_init(&r) |
+                         step_kernel_count(&r) | step_kernel_move(&r) | step_kernel_drop(&r) |
+                         step_set_arg(&r),
+                     CLUMP_OK);
+    const clump_error *error = clump_context_get_error(r.context);
+    const clump_sync sync = {.wait_count = 1, .wait_list = &failed};
+    uint64_t made = 0;
+    uint32_t n = 0;
+    CHECK_CL(clEnqueueMarkerWithWaitList(r.on.queue, 0, NULL, &failed));
+    CHECK_OK(&r.on, clump_do_new(r.heap, "Body", OBJECTS, r.init, &made, NULL));
+    CHECK_OK(&r.on, clump_reduce(r.heap, r.count, &n, sizeof n, NULL));
+    assert_int_equal(n, OBJECTS);
+    n = 7;
+    cl_fixture_expect_words(error, clump_reduce(r.heap, r.count, &n, sizeof n, &sync), CLUMP_ERR_CL,
+                            "event 0 stands for a command that failed", "clump_reduce", __LINE__);
+    assert_int_equal(n, 7);
+    cl_fixture_expect_words(error, clump_do_new(r.heap, "Body", 10, r.init, &made, &sync),
+                            CLUMP_ERR_CL, "event 0 stands for a command that failed",
+                            "clump_do_new", __LINE__);
+    assert_int_equal(made, 0);
+    cl_fixture_expect_words(error, clump_compact(r.heap, NULL, NULL, &sync), CLUMP_ERR_CL,
+                            "event 0 stands for a command that failed", "clump_compact", __LINE__);
+    CHECK_HEAP(&r.on, r.heap);
+    CHECK_OK(&r.on, clump_reduce(r.heap, r.count, &n, sizeof n, NULL));
+    assert_int_equal(n, OBJECTS);
+    /* A list that was to be made by what did not run. */
+    CHECK_OK(&r.on, clump_do_all(r.heap, r.drop, NULL));
+    CHECK_OK(&r.on, clump_do_all(r.heap, r.move, &sync));
+    CHECK_OK(&r.on, clump_reduce(r.heap, r.count, &n, sizeof n, NULL));
+    assert_int_equal(n, OBJECTS / 2);
+    CHECK_CL(clReleaseEvent(failed));
+    failed = NULL;
+    clump_kernel_destroy(r.init);
+    clump_kernel_destroy(r.count);
+    clump_kernel_destroy(r.move);
+    clump_kernel_destroy(r.drop);
+    clump_program_destroy(r.program);
+    clump_heap_destroy(r.heap);
+    clump_schema_destroy(r.schema);
+    cl_fixture_close(&r.on);
+}
+
 int main(void) {
     static failing_part part = {run_once, NULL};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_fails),
         FAILING_TESTS(&part),
         cmocka_unit_test(structs_fail),
+        cmocka_unit_test(a_wait_list_fails),
     };
     choose_steps(all_steps, sizeof all_steps / sizeof *all_steps);
     return cmocka_run_group_tests(tests, NULL, NULL);
