@@ -3,6 +3,7 @@
  *
  * Read first: cl/api/device_api.clh, tests/support/cl_fixture.h.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,6 +118,24 @@ static const char source[] =
     "    CLUMP_FOR_EACH(Square, d) m = CLUMP_MAX(m, (ulong)Square_tag(d) << 33);\n"
     "    CLUMP_REDUCE(ulong, m, CLUMP_MAX);\n"
     "}\n"
+    /* All pairs; then a reduction to which only one work-item brings a number. */
+    "#define EXTREMES(type) \\\n"
+    "__kernel void extremes_##type(CLUMP_HEAP_FIXED, __global const type *x, __global type *out, "
+    "uint which) { \\\n"
+    "    if (get_global_id(0) == 0) \\\n"
+    "        for (uint i = 0; i < 64; i++) { \\\n"
+    "            out[i] = CLUMP_MIN(x[i / 8], x[i % 8]); \\\n"
+    "            out[64 + i] = CLUMP_MAX(x[i / 8], x[i % 8]); \\\n"
+    "        } \\\n"
+    "    type mine = get_global_id(0) == which ? x[6] : x[0]; \\\n"
+    "    CLUMP_REDUCE(type, mine, CLUMP_MIN); \\\n"
+    "}\n"
+    "EXTREMES(float)\n"
+    "#ifdef cl_khr_fp64\n"
+    "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
+    "EXTREMES(double)\n"
+    "#endif\n"
+    "uchar4 of_vectors(uchar4 a, uchar4 b) { return CLUMP_MAX(CLUMP_MIN(a, b), a); }\n"
     "typedef struct { uint count, low, high, all; } span;\n"
     "static span join(span a, span b) {\n"
     "    span c = {a.count + b.count, min(a.low, b.low), max(a.high, b.high), a.all ^ b.all};\n"
@@ -600,6 +619,46 @@ static uint64_t reserved_disks(void) {
     return classes[info.id - 1].reserved;
 }
 
+/* Of floating types: NaN counts for nothing and -0 is less than +0, whatever the device's own functions say. `bits` are a value's. */
+#define TEST_EXTREMES(type, word, nan, infinity)                                                   \
+    static void test_extremes_##type(void **state) {                                               \
+        const type x[8] = {nan, -infinity, -1, -0.0f, 0, 1, 2, infinity};                          \
+        type out[128], only = 0;                                                                   \
+        uint32_t which = 5;                                                                        \
+        (void)state;                                                                               \
+        if (sizeof(type) == 8 && !(f->capabilities->features & CLUMP_FEATURE_FP64)) skip();        \
+        clump_kernel *k = cl_fixture_kernel(f, program, "extremes_" #type);                        \
+        cl_mem in = cl_fixture_buffer(f, x, sizeof x),                                             \
+               to = cl_fixture_buffer(f, NULL, sizeof out);                                        \
+        SET_ARG(f, k, 0, in);                                                                      \
+        SET_ARG(f, k, 1, to);                                                                      \
+        SET_ARG(f, k, 2, which);                                                                   \
+        CHECK_OK(f, clump_reduce(heap, k, &only, sizeof only, NULL));                              \
+        assert_true(only == 2);                                                                    \
+        cl_fixture_read(f, to, out, sizeof out);                                                   \
+        for (int i = 0; i < 64; i++) {                                                             \
+            /* x is in order, but for the NaN. */                                                  \
+            int a = i / 8, b = i % 8, low = a < b ? a : b, high = a < b ? b : a;                   \
+            if (!low) low = high;                                                                  \
+            word found[2], expected[2];                                                            \
+            memcpy(&found[0], &out[i], sizeof(type));                                              \
+            memcpy(&found[1], &out[64 + i], sizeof(type));                                         \
+            memcpy(&expected[0], &x[low], sizeof(type));                                           \
+            memcpy(&expected[1], &x[high], sizeof(type));                                          \
+            for (int m = 0; m < 2; m++) {                                                          \
+                if (high == 0 ? out[64 * m + i] != out[64 * m + i] : found[m] == expected[m])      \
+                    continue;                                                                      \
+                fail_msg("CLUMP_M%s(%g, %g) is %g", m ? "AX" : "IN", (double)x[a], (double)x[b],   \
+                         (double)out[64 * m + i]);                                                 \
+            }                                                                                      \
+        }                                                                                          \
+        CHECK_CL(clReleaseMemObject(in));                                                          \
+        CHECK_CL(clReleaseMemObject(to));                                                          \
+        clump_kernel_destroy(k);                                                                   \
+    }
+TEST_EXTREMES(float, uint32_t, NAN, INFINITY)
+TEST_EXTREMES(double, uint64_t, NAN, INFINITY)
+
 static void test_reserve(void **state) {
     (void)state;
     if (!(f->capabilities->features & CLUMP_FEATURE_INT64_ATOMICS)) skip();
@@ -954,6 +1013,7 @@ int main(void) {
         cmocka_unit_test(test_casts),           cmocka_unit_test(test_launches),
         cmocka_unit_test(test_new_of),          cmocka_unit_test(test_one_work_item),
         cmocka_unit_test(test_few_teams),       cmocka_unit_test(test_reductions),
+        cmocka_unit_test(test_extremes_float),  cmocka_unit_test(test_extremes_double),
         cmocka_unit_test(test_fields),          cmocka_unit_test(test_reserve),
         cmocka_unit_test(test_bad_fields),      cmocka_unit_test(test_two_heaps),
         cmocka_unit_test(test_refusals),        cmocka_unit_test(test_build_errors),
@@ -961,9 +1021,10 @@ int main(void) {
         cmocka_unit_test(test_loops_in_do_new),
     };
     const struct CMUnitTest again[] = {
-        cmocka_unit_test(test_loops),    cmocka_unit_test(test_new_objects_wait),
-        cmocka_unit_test(test_launches), cmocka_unit_test(test_reductions),
-        cmocka_unit_test(test_fields),   cmocka_unit_test(test_events),
+        cmocka_unit_test(test_loops),          cmocka_unit_test(test_new_objects_wait),
+        cmocka_unit_test(test_launches),       cmocka_unit_test(test_reductions),
+        cmocka_unit_test(test_extremes_float), cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_events),
     };
     open_world(&(cl_fixture_desc){.cl = &counting});
     result = cmocka_run_group_tests_name("api, queue in order", tests, NULL, NULL);
