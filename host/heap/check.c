@@ -28,11 +28,11 @@ typedef struct span {
 
 /* What kernels change, of the header and of an entry of the class table. `stripes` is looked at below. */
 static const span header_changes[] = {
-    MEMBER(clumpi_header, epoch),    MEMBER(clumpi_header, errors),
-    MEMBER(clumpi_header, new_rows), MEMBER(clumpi_header, new_objects),
-    MEMBER(clumpi_header, ranked),   MEMBER(clumpi_header, list_of),
-    MEMBER(clumpi_header, reduced),  MEMBER(clumpi_header, reduced_mark),
-    MEMBER(clumpi_header, taken),    MEMBER(clumpi_header, list_opened),
+    MEMBER(clumpi_header, epoch),       MEMBER(clumpi_header, errors),
+    MEMBER(clumpi_header, new_rows),    MEMBER(clumpi_header, new_objects),
+    MEMBER(clumpi_header, ranked),      MEMBER(clumpi_header, list_of),
+    MEMBER(clumpi_header, reduced),     MEMBER(clumpi_header, reduced_mark),
+    MEMBER(clumpi_header, taken),       MEMBER(clumpi_header, list_opened),
     MEMBER(clumpi_header, reduce_done),
 };
 static const span class_changes[] = {

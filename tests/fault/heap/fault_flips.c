@@ -216,7 +216,7 @@ static int area_of(uint64_t bit) {
             IN_MEMBER(at, header, clumpi_header, new_objects) ||
             IN_MEMBER(at, header, clumpi_header, ranked) ||
             IN_MEMBER(at, header, clumpi_header, reduced) ||
-        IN_MEMBER(at, header, clumpi_header, reduce_done))
+            IN_MEMBER(at, header, clumpi_header, reduce_done))
             return A_RESULTS;
         if (IN_MEMBER(at, header, clumpi_header, list_opened)) return A_FORECAST;
         if (IN_MEMBER(at, header, clumpi_header, list_of))
