@@ -99,11 +99,11 @@ void clumpi_context_unuse(clump_context *c) {
 }
 
 const clump_capabilities *clump_context_get_capabilities(const clump_context *c) {
-    return &c->capabilities;
+    return c ? &c->capabilities : NULL;
 }
 
 const clump_error *clump_context_get_error(const clump_context *c) {
-    return &c->error;
+    return c ? &c->error : &clumpi_error_of_null;
 }
 
 static clumpi_attachment *find_from(clumpi_attachment *at, const void *key) {

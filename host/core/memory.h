@@ -59,6 +59,9 @@ clump_status clumpi_fail(clump_error *error, clump_status status, const char *fo
 clump_status clumpi_fail_at(clump_error *error, clump_status status, uint32_t line, uint32_t column,
                             const char *format, ...) __attribute__((format(CLUMPI_PRINTF, 5, 6)));
 
+/* The last error of what is not there. */
+extern const clump_error clumpi_error_of_null;
+
 /* The same for an OpenCL call that returned `code`. */
 clump_status clumpi_fail_cl(clump_error *error, const char *call, cl_int code, const char *format,
                             ...) __attribute__((format(CLUMPI_PRINTF, 4, 5)));

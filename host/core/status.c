@@ -60,6 +60,8 @@ clump_status clumpi_fail_at(clump_error *error, clump_status status, uint32_t li
     return status;
 }
 
+const clump_error clumpi_error_of_null = {.status = CLUMP_ERR_USAGE, .message = "NULL was given"};
+
 clump_status(clumpi_fail_cl)(clump_error *error, const char *call, cl_int code, const char *format,
                              ...) {
     if (!error) return CLUMP_ERR_CL;

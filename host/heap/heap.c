@@ -344,15 +344,15 @@ void clump_heap_destroy(clump_heap *heap) {
 }
 
 const clump_heap_layout *clump_heap_get_layout(const clump_heap *heap) {
-    return &heap->layout;
+    return heap ? &heap->layout : NULL;
 }
 
 const clump_schema *clump_heap_get_schema(const clump_heap *heap) {
-    return heap->schema;
+    return heap ? heap->schema : NULL;
 }
 
 cl_mem clump_heap_get_buffer(const clump_heap *heap) {
-    return heap->buffer;
+    return heap ? heap->buffer : NULL;
 }
 
 clump_status clump_heap_set_kernel(clump_heap *heap, cl_kernel kernel) {
@@ -366,7 +366,7 @@ clump_status clump_heap_set_kernel(clump_heap *heap, cl_kernel kernel) {
 }
 
 void clump_heap_touch(clump_heap *heap) {
-    heap->list_valid = heap->reduced_known = 0;
+    if (heap) heap->list_valid = heap->reduced_known = 0;
 }
 
 _Static_assert(CLUMPI_ROW_SLOTS == CLUMP_ROW_SLOTS, "schema.h and layout.h have the same rows");

@@ -114,7 +114,7 @@ static uint32_t count_lines(const char *log, const char *kind) {
 }
 
 uint32_t clump_program_get_warning_count(const clump_program *p) {
-    return p->warnings;
+    return p ? p->warnings : 0;
 }
 
 /* Once more, with warnings as errors: a compiler that keeps programs may tell warnings only the first time. */
@@ -236,15 +236,15 @@ void clump_program_destroy(clump_program *p) {
 }
 
 const char *clump_program_get_log(const clump_program *p) {
-    return p->texts.log ? p->texts.log : "";
+    return p && p->texts.log ? p->texts.log : "";
 }
 
 const char *clump_program_get_source(const clump_program *p) {
-    return p->source;
+    return p ? p->source : NULL;
 }
 
 const char *clump_program_get_options(const clump_program *p) {
-    return p->options;
+    return p ? p->options : NULL;
 }
 
 /* The first parameter must be the heap; the second may be CLUMP_NUMBERS. Devices that cannot tell are

@@ -252,6 +252,6 @@ const clump_world_place *clump_world_get_place(const clump_world *world) {
 }
 
 const clump_error *clump_world_get_error(const clump_world *world) {
-    static const clump_error none = {.status = CLUMP_OK};
-    return world ? &world->error : &none;
+    static const clump_error of_null = {.status = CLUMP_ERR_USAGE, .message = "NULL was given"};
+    return world ? &world->error : &of_null;
 }

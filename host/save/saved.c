@@ -99,20 +99,21 @@ void clump_saved_destroy(clump_saved *saved) {
 }
 
 const clump_schema *clump_saved_get_schema(const clump_saved *saved) {
-    return saved->schema;
+    return saved ? saved->schema : NULL;
 }
 
 uint64_t clump_saved_get_objects(const clump_saved *saved, uint32_t class_id) {
+    if (!saved) return 0;
     if (!class_id) return saved->objects;
     return class_id <= CLUMP_CLASSES_MAX ? saved->counts[class_id] : 0;
 }
 
 uint32_t clump_saved_get_registered(const clump_saved *saved) {
-    return saved->registered;
+    return saved ? saved->registered : 0;
 }
 
 uint64_t clump_saved_get_registered_count(const clump_saved *saved, uint32_t buffer) {
-    return buffer < saved->registered ? saved->registered_counts[buffer] : 0;
+    return saved && buffer < saved->registered ? saved->registered_counts[buffer] : 0;
 }
 
 /* ---- All of it ------------------------------------------------------------------------------- */

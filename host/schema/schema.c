@@ -113,9 +113,7 @@ void clump_schema_destroy(clump_schema *schema) {
 }
 
 const clump_error *clump_schema_get_error(const clump_schema *schema) {
-    static const clump_error no_schema = {.status = CLUMP_ERR_USAGE,
-                                          .message = "there is no schema: NULL was given"};
-    return schema ? &schema->error : &no_schema;
+    return schema ? &schema->error : &clumpi_error_of_null;
 }
 
 /* ---- Declaring ------------------------------------------------------------------------------- */

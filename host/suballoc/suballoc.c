@@ -65,7 +65,7 @@ void clump_suballoc_destroy(clump_suballoc *s) {
 }
 
 const clump_error *clump_suballoc_get_error(const clump_suballoc *s) {
-    return &s->error;
+    return s ? &s->error : &clumpi_error_of_null;
 }
 
 static clump_range range_of(const clump_suballoc *s, uint32_t node, const clumpi_node *n) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The shared library exports the public functions of include/clump, all of them and nothing else, under the version of its
-SONAME. Of OpenCL it links the functions of CLUMP_CL_FUNCTION_LIST and no others, so that a loader of OpenCL 1.2 is enough.
+SONAME. Each takes NULL, and 0, for all its parameters: it returns, and if a pointer, then one to something or NULL. Of OpenCL it links the functions of CLUMP_CL_FUNCTION_LIST and no others, so that a loader of OpenCL 1.2 is enough.
 
     exports.py LIBRARY
     exports.py DLL OBJDUMP        of Windows, where names have no version; OBJDUMP is binutils' for Windows
@@ -43,8 +43,37 @@ def check_elf(library):
     allowed = {f'cl{name}' for name in re.findall(r'X\((\w+),', listed)}
     assert len(allowed) >= 40
     linked = set(re.findall(r' U (cl[A-Z]\w*)', output('nm', '-D', '--undefined-only', library)))
+    wrong += call_with_nothing(library, exported)
     wrong += [f'{name}: linked, not in CLUMP_CL_FUNCTION_LIST' for name in sorted(linked - allowed)]
     return exported, wrong
+
+
+CALLS = """
+import ctypes, sys
+library = ctypes.CDLL(sys.argv[1])
+for name in sys.argv[2:]:
+    print(name, flush=True)
+    function = getattr(library, name)
+    function.restype = ctypes.c_uint64
+    print(function(*[ctypes.c_void_p(0)] * 14), flush=True)
+"""
+
+
+def call_with_nothing(library, names):
+    """Some with more arguments than they have, which does nothing where arguments are passed in registers and by the caller."""
+    pointers = {name for header in (ROOT / 'include/clump').glob('*.h')
+                for name in re.findall(r'^CLUMP_API [\w ]+\*(\w+)\(', header.read_text(), re.M)}
+    rest, wrong = sorted(names), []
+    while rest:
+        child = subprocess.run([sys.executable, '-c', CALLS, library] + rest, capture_output=True, text=True)
+        words = child.stdout.split()
+        wrong += [f'{name}(NULL, ...) returns {result}' for name, result in zip(words[::2], words[1::2])
+                  if name in pointers and 0 < int(result) < 65536]
+        if child.returncode == 0:
+            break
+        wrong.append(f'{words[-1]}(NULL, ...) ends the process: {child.returncode}')
+        rest = rest[rest.index(words[-1]) + 1:]
+    return wrong
 
 
 def check_dll(library, objdump):
