@@ -105,8 +105,8 @@ static clump_status check_dead(clumpi_collection *r) {
     }
     if (!d->dead) return CLUMP_OK;
     size_t bytes = 0;
-    cl_int code = c->cl.GetMemObjectInfo(d->dead, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
-    if (code) return clumpi_fail_cl(&c->error, "clGetMemObjectInfo", code, "buffer `dead`");
+    clump_status status = clumpi_buffer_check(c, d->dead, "buffer `dead`", &bytes);
+    if (status) return status;
     if (bytes < 2 * sizeof(clump_ref))
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_collect: the buffer `dead` has %zu bytes; a number and a "

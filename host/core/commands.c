@@ -270,6 +270,17 @@ clump_status clumpi_buffer_create(clump_context *c, uint64_t bytes, const char *
                           (unsigned long long)bytes, what);
 }
 
+clump_status clumpi_buffer_check(clump_context *c, cl_mem buffer, const char *what, size_t *bytes) {
+    cl_context owner = NULL;
+    cl_int code = c->cl.GetMemObjectInfo(buffer, CL_MEM_CONTEXT, sizeof owner, &owner, NULL);
+    if (!code) code = c->cl.GetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof *bytes, bytes, NULL);
+    if (code) return clumpi_fail_cl(&c->error, "clGetMemObjectInfo", code, "%s", what);
+    if (owner == c->context) return CLUMP_OK;
+    return clumpi_fail(
+        &c->error, CLUMP_ERR_USAGE,
+        "the %s belongs to another cl_context than the heap: make it in that of the queue", what);
+}
+
 void clumpi_buffer_release(clump_context *c, cl_mem *buffer) {
     if (*buffer) c->cl.ReleaseMemObject(*buffer);
     *buffer = NULL;

@@ -176,6 +176,9 @@ clump_status clumpi_buffer_create(clump_context *c, uint64_t bytes, const char *
                                   cl_mem *buffer);
 void clumpi_buffer_release(clump_context *c, cl_mem *buffer);
 
+/* A buffer that a user gave: of the context? With its size. what: "buffer of references". Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_CL. */
+clump_status clumpi_buffer_check(clump_context *c, cl_mem buffer, const char *what, size_t *bytes);
+
 /* Check a wait list given by a user. */
 clump_status clumpi_sync_check(clump_context *c, const clump_sync *sync, const char *call);
 

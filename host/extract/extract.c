@@ -70,14 +70,14 @@ clump_status clump_extract_find_column(const clump_extract *extract, const char 
 static clump_status take_given(clump_extract *e, cl_mem given) {
     clump_context *c = e->context;
     size_t bytes = 0;
-    cl_int code = c->cl.GetMemObjectInfo(given, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
-    if (code) return clumpi_fail_cl(&c->error, "clGetMemObjectInfo", code, "buffer of an extract");
+    clump_status status = clumpi_buffer_check(c, given, "buffer of an extract", &bytes);
+    if (status) return status;
     if (bytes < e->bytes)
         return clumpi_fail(&c->error, CLUMP_ERR_CAPACITY,
                            "clump_heap_extract: the %llu objects take %llu bytes; the buffer has "
                            "%zu",
                            (unsigned long long)e->objects[0], (unsigned long long)e->bytes, bytes);
-    code = c->cl.RetainMemObject(given);
+    cl_int code = c->cl.RetainMemObject(given);
     if (code) return clumpi_fail_cl(&c->error, "clRetainMemObject", code, "buffer of an extract");
     e->buffer = given;
     return CLUMP_OK;
@@ -227,8 +227,8 @@ cl_mem clump_extract_get_refs(const clump_extract *extract) {
 clump_status clumpi_check_ref_buffer(clump_context *c, const char *call, cl_mem buffer, uint64_t at,
                                      uint64_t count) {
     size_t bytes = 0;
-    cl_int code = c->cl.GetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
-    if (code) return clumpi_fail_cl(&c->error, "clGetMemObjectInfo", code, "buffer of references");
+    clump_status status = clumpi_buffer_check(c, buffer, "buffer of references", &bytes);
+    if (status) return status;
     if (at % sizeof(clump_ref))
         return clumpi_fail(
             &c->error, CLUMP_ERR_USAGE,

@@ -22,8 +22,8 @@ struct clumpi_handles {
 
 static clump_status check_counted(clump_context *c, const clump_refs_desc *d) {
     size_t bytes = 0;
-    cl_int code = c->cl.GetMemObjectInfo(d->counted, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
-    if (code) return clumpi_fail_cl(&c->error, "clGetMemObjectInfo", code, "buffer of a count");
+    clump_status status = clumpi_buffer_check(c, d->counted, "buffer of a count", &bytes);
+    if (status) return status;
     if (d->counted_at % 4 || bytes < 4 || d->counted_at > bytes - 4)
         return clumpi_fail(
             &c->error, CLUMP_ERR_USAGE,
@@ -42,8 +42,8 @@ static clump_status check_refs_desc(clump_context *c, const clump_refs_desc *d, 
                            "offset %llu and stride %u of references must be multiples of 4",
                            (unsigned long long)d->offset, stride);
     size_t bytes = 0;
-    cl_int code = c->cl.GetMemObjectInfo(d->buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
-    if (code) return clumpi_fail_cl(&c->error, "clGetMemObjectInfo", code, "buffer of references");
+    clump_status status = clumpi_buffer_check(c, d->buffer, "buffer of references", &bytes);
+    if (status) return status;
     uint64_t room = bytes >= 4 && d->offset <= bytes - 4 ? (bytes - 4 - d->offset) / stride + 1 : 0;
     if (d->count > room)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,

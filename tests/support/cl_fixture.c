@@ -398,6 +398,16 @@ void cl_fixture_write(const cl_fixture *f, cl_mem buffer, const void *data, size
     CHECK_CL(clFinish(f->queue));
 }
 
+cl_mem cl_fixture_foreign_buffer(const cl_fixture *f, size_t bytes) {
+    cl_int code = CL_SUCCESS;
+    cl_context other = clCreateContext(NULL, 1, &f->device, NULL, NULL, &code);
+    CHECK_CL(code);
+    cl_mem buffer = clCreateBuffer(other, CL_MEM_READ_WRITE, bytes, NULL, &code);
+    CHECK_CL(code);
+    CHECK_CL(clReleaseContext(other));
+    return buffer;
+}
+
 void cl_fixture_read(const cl_fixture *f, cl_mem buffer, void *data, size_t bytes) {
     CHECK_CL(clFinish(f->queue));
     if (bytes)

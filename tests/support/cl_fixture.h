@@ -151,6 +151,8 @@ void cl_fixture_kit_close(cl_fixture_kit *kit);
 
 /* A buffer with a copy of data, or with zeros if that is NULL; and what it holds now. */
 cl_mem cl_fixture_buffer(const cl_fixture *f, const void *data, size_t bytes);
+/* One of another cl_context. */
+cl_mem cl_fixture_foreign_buffer(const cl_fixture *f, size_t bytes);
 void cl_fixture_write(const cl_fixture *f, cl_mem buffer, const void *data, size_t bytes);
 void cl_fixture_read(const cl_fixture *f, cl_mem buffer, void *data, size_t bytes);
 

@@ -135,6 +135,9 @@ static void marking(void **state) {
 static void the_dead(void **state) {
     cl_mem small = cl_fixture_buffer(&t.on, NULL, 4);
     REFUSED(USAGE, "has 4 bytes", COLLECT(.dead = small));
+    cl_mem foreign = cl_fixture_foreign_buffer(&t.on, 4096);
+    REFUSED(USAGE, "the buffer `dead` belongs to another cl_context", COLLECT(.dead = foreign));
+    clReleaseMemObject(foreign);
     REFUSED(USAGE, "dead_class", COLLECT(.dead_class = "Body"));
     REFUSED(NOT_FOUND, "\"Nobody\"", COLLECT(.dead = t.dead, .dead_class = "Nobody"));
     REFUSED(USAGE, "buffer `dead`", COLLECT(.finaliser = t.good));

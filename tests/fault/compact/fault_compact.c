@@ -421,6 +421,12 @@ static void registering(void **state) {
     REFUSED(USAGE, "byte 8:", enlist_counted(buffer, word, 8));
     REFUSED(USAGE, "buffer of 8", enlist_counted(buffer, word, UINT64_MAX - 3));
     CHECK_OK(&t.on, enlist_counted(buffer, word, 4));
+    cl_mem foreign = cl_fixture_foreign_buffer(&t.on, 400);
+    REFUSED(USAGE, "the buffer of references belongs to another cl_context",
+            enlist(foreign, 0, 0, 1));
+    REFUSED(USAGE, "the buffer of a count belongs to another cl_context",
+            enlist_counted(buffer, foreign, 4));
+    clReleaseMemObject(foreign);
     cl_uint word_held = 0;
     CHECK_CL(clGetMemObjectInfo(word, CL_MEM_REFERENCE_COUNT, sizeof word_held, &word_held, NULL));
     assert_int_equal(word_held, 1);

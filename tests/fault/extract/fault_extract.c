@@ -98,6 +98,12 @@ static void wrong_choices(void **state) {
     refused(heap,
             (clump_extract_desc){.ref_buffer = buffer, .ref_buffer_at = 2, .ref_buffer_count = 1},
             CLUMP_ERR_USAGE, "multiple of 4");
+    cl_mem foreign = cl_fixture_foreign_buffer(&on, 65536);
+    refused(heap, (clump_extract_desc){.ref_buffer = foreign, .ref_buffer_count = 1},
+            CLUMP_ERR_USAGE, "the buffer of references belongs to another cl_context");
+    refused(heap, (clump_extract_desc){.refs = refs, .ref_count = COUNT, .buffer = foreign},
+            CLUMP_ERR_USAGE, "the buffer of an extract belongs to another cl_context");
+    clReleaseMemObject(foreign);
     refused(heap, (clump_extract_desc){.classes = none, .class_count = 2}, CLUMP_ERR_NOT_FOUND,
             "Nobody");
     refused(heap, (clump_extract_desc){.classes = null, .class_count = 1}, CLUMP_ERR_NOT_FOUND,
