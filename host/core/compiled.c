@@ -69,10 +69,9 @@ typedef cl_program(CL_API_CALL *create_with_il)(cl_context, const void *, size_t
 
 /* NULL: the device takes no SPIR-V. */
 static create_with_il find_function(clump_context *c) {
-    char versions[1024] = "", extensions[16384] = "";
+    char versions[1024] = "";
     cl_platform_id platform = NULL;
-    if (c->cl.GetDeviceInfo(c->device, CL_DEVICE_EXTENSIONS, sizeof extensions, extensions, NULL) ||
-        !clumpi_has_word(extensions, "cl_khr_il_program") ||
+    if (!clumpi_device_has(&c->cl, c->device, &c->allocator, "cl_khr_il_program") ||
         c->cl.GetDeviceInfo(c->device, CL_DEVICE_IL_VERSION_KHR, sizeof versions, versions, NULL) ||
         !strstr(versions, "SPIR-V") ||
         c->cl.GetDeviceInfo(c->device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL))

@@ -15,8 +15,8 @@ static clump_status create(const clump_context_desc *desc, clumpi_needs needs, c
     c->device = desc->device;
     clump_status status = clumpi_queues_open(c, desc->queue);
     if (status) return status;
-    status = clumpi_device_probe(&c->cl, desc->device, needs, desc->disable, desc->personality,
-                                 &c->capabilities, &c->error);
+    status = clumpi_device_probe(&c->cl, desc->device, needs, &c->allocator, desc->disable,
+                                 desc->personality, &c->capabilities, &c->error);
     if (!status) clumpi_device_sizes(&c->capabilities, &c->sizes);
     cl_int code = status ? CL_SUCCESS : c->cl.RetainContext(c->context);
     if (code) status = clumpi_fail_cl(&c->error, "clRetainContext", code, "not a context");

@@ -81,13 +81,26 @@ int clumpi_has_word(const char *list, const char *name) {
     return 0;
 }
 
-/* Stays empty if a device has more than there is room for: then it has no features. */
-static void list_extensions(probe *p, size_t capacity, char *list) {
+/* Of any length. NULL: the question failed, or `code` is CL_SUCCESS and there is no host memory. */
+static char *extensions_of(const clump_cl_functions *cl, cl_device_id device,
+                           const clump_allocator *allocator, cl_int *code) {
     size_t bytes = 0;
-    list[0] = 0;
-    if (!p->code) p->code = p->cl->GetDeviceInfo(p->device, CL_DEVICE_EXTENSIONS, 0, NULL, &bytes);
-    if (!p->code && bytes <= capacity) info(p, CL_DEVICE_EXTENSIONS, bytes, list);
-    if (p->code) list[0] = 0;
+    *code = cl->GetDeviceInfo(device, CL_DEVICE_EXTENSIONS, 0, NULL, &bytes);
+    if (*code) return NULL;
+    char *list = clumpi_alloc(allocator, bytes + 1); /* zeros */
+    if (list && bytes) *code = cl->GetDeviceInfo(device, CL_DEVICE_EXTENSIONS, bytes, list, NULL);
+    if (!list || !*code) return list;
+    clumpi_free(allocator, list);
+    return NULL;
+}
+
+int clumpi_device_has(const clump_cl_functions *cl, cl_device_id device,
+                      const clump_allocator *allocator, const char *extension) {
+    cl_int code = CL_SUCCESS;
+    char *list = extensions_of(cl, device, allocator, &code);
+    int has = list && clumpi_has_word(list, extension);
+    clumpi_free(allocator, list);
+    return has;
 }
 
 static uint32_t find_features(probe *p, const char *list, int is_cpu) {
@@ -220,9 +233,28 @@ static clump_status choose_personality(clump_capabilities *c, clump_personality 
     return CLUMP_OK;
 }
 
+/* What a device tells of its memory, where it can be: 0 is "not known", and so is more than any has. A buffer has as much as all at most. */
+#define MEMORY_MOST (UINT64_C(1) << 50)
+static void take_memory(clump_capabilities *c, uint64_t all, uint64_t buffer) {
+    c->memory_bytes = all > MEMORY_MOST ? 0 : all;
+    c->allocation_bytes = buffer && buffer < c->memory_bytes ? buffer : c->memory_bytes;
+    if (!c->memory_bytes && buffer <= MEMORY_MOST) c->allocation_bytes = buffer;
+}
+
+/* A power of two, of which sub-buffers begin at multiples. */
+#define ALIGN_PRESET                                                                               \
+    128u /* bytes: of the largest type, beyond which an implementation need not go */
+static uint32_t power_of_two(uint32_t bits) {
+    uint32_t bytes = 1;
+    if (bits < 8) return ALIGN_PRESET;
+    while (bytes < UINT32_C(1) << 28 && bytes * UINT64_C(8) < bits) bytes *= 2;
+    return bytes;
+}
+
 clump_status clumpi_device_probe(clump_cl_functions *cl, cl_device_id device, clumpi_needs needs,
-                                 uint32_t disable, clump_personality personality,
-                                 clump_capabilities *c, clump_error *error) {
+                                 const clump_allocator *allocator, uint32_t disable,
+                                 clump_personality personality, clump_capabilities *c,
+                                 clump_error *error) {
     probe p = {cl, device, CL_SUCCESS, "clGetDeviceInfo"};
     memset(c, 0, sizeof *c);
     clump_status status = check_device(&p, needs, error);
@@ -254,19 +286,22 @@ clump_status clumpi_device_probe(clump_cl_functions *cl, cl_device_id device, cl
     c->work_group_max = (uint32_t)group;
     if (!p.code && !status) status = choose_personality(c, personality, error);
     if (status) return status;
-    char extensions[16384];
-    list_extensions(&p, sizeof extensions, extensions);
+    char *extensions = p.code ? NULL : extensions_of(cl, device, allocator, &p.code);
+    if (p.code) return clumpi_fail_cl(error, p.call, p.code, "while probing the device");
+    if (!extensions)
+        return clumpi_fail(error, CLUMP_ERR_MEMORY,
+                           "no host memory for what a device tells of itself");
     c->features_found = find_features(&p, extensions, c->is_cpu);
     c->pointers = find_pointers(&p, cl, platform, c->device_version, extensions);
+    clumpi_free(allocator, extensions);
     if (p.code) return clumpi_fail_cl(error, p.call, p.code, "while probing the device");
     c->language = "";
     if (needs == CLUMPI_KERNELS) choose_language(&p, c);
     if (p.code) return clumpi_fail_cl(error, p.call, p.code, "while probing the device");
     c->features = c->features_found & ~disable;
     c->compute_units = units ? units : 1;
-    c->base_align_bytes = align_bits / 8;
-    c->memory_bytes = memory;
-    c->allocation_bytes = allocation;
+    c->base_align_bytes = power_of_two(align_bits);
+    take_memory(c, memory, allocation);
     c->local_bytes = local;
     describe_paths(c);
     return CLUMP_OK;
@@ -279,8 +314,9 @@ clump_status clump_device_probe(cl_device_id device, uint32_t disable,
                            "clump_device_probe needs a device and a place "
                            "for the result");
     clump_cl_functions cl = clumpi_cl_resolve(NULL);
-    return clumpi_device_probe(&cl, device, CLUMPI_KERNELS, disable, CLUMP_PERSONALITY_DEVICE,
-                               capabilities, error);
+    const clump_allocator allocator = clumpi_allocator_resolve(NULL);
+    return clumpi_device_probe(&cl, device, CLUMPI_KERNELS, &allocator, disable,
+                               CLUMP_PERSONALITY_DEVICE, capabilities, error);
 }
 
 void clumpi_device_sizes(const clump_capabilities *c, clumpi_launch_sizes *sizes) {
@@ -308,4 +344,12 @@ void clumpi_device_sizes(const clump_capabilities *c, clumpi_launch_sizes *sizes
     sizes->pass_groups = (size_t)c->compute_units * 8;
     sizes->scan_local = local;
     sizes->scan_groups = c->compute_units * 8 < 512 ? c->compute_units * 8 : 512;
+}
+
+uint32_t clumpi_do_all_groups(const clumpi_launch_sizes *sizes, uint64_t bytes) {
+    const uint64_t room = bytes / 32 / CLUMPI_REDUCE_BYTES, least = 64;
+    uint64_t groups = room > sizes->pass_groups ? room : sizes->pass_groups;
+    if (groups < least) groups = least;
+    const uint64_t all = sizes->do_all_global / sizes->do_all_local;
+    return (uint32_t)(groups < all ? groups : all);
 }

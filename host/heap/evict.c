@@ -398,10 +398,11 @@ static clump_status fetch(moving *m) {
     if (status || !m->count) return status;
     const uint32_t found = find_others(m, 0);
     if (found < m->count)
-        return clumpi_fail(&heap->context->error, CLUMP_ERR_CAPACITY,
-                           "%s: %u blocks are to come back, and %u are free: evict or free others "
-                           "first, or ask for fewer `blocks`",
-                           m->call, m->count, found);
+        return clumpi_fail(
+            &heap->context->error, CLUMP_ERR_CAPACITY,
+            "%s: %u blocks are to come back, and of the %u that the heap's `bytes` have room for "
+            "%u are free: evict or free others first, or ask for fewer `blocks`",
+            m->call, m->count, clumpi_memory_blocks(heap), found);
     status = open_buffers(m);
     if (!status) status = copy_all(m);
     if (!status) status = write_heads(m);

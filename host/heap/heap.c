@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "core/device.h"
 #include "heap/heap.h"
 
 static const char *const kernel_files[] = {
@@ -135,17 +136,21 @@ static clump_status check_desc(const clump_heap_desc *desc, uint64_t *bytes) {
                            desc->block_rows, CLUMPI_ROWS_MAX);
     if (desc->evictable_bytes && (desc->pool || desc->raw || find_growing(desc->schema) ||
                                   desc->buffer_bytes || desc->checked || desc->watch_handles))
-        return clumpi_fail(&c->error, CLUMP_ERR_UNSUPPORTED,
-                           "a heap with evictable_bytes cannot have `%s`: leave out one of the two",
-                           desc->pool            ? "pool"
-                           : desc->buffer_bytes  ? "buffer_bytes"
-                           : desc->checked       ? "checked"
-                           : desc->watch_handles ? "watch_handles"
-                           : desc->raw           ? "raw"
-                                                 : find_growing(desc->schema)->name);
+        return clumpi_fail(
+            &c->error, CLUMP_ERR_USAGE,
+            "a heap with evictable_bytes cannot have %s%s: leave out one of the two",
+            desc->pool            ? "`pool`"
+            : desc->buffer_bytes  ? "`buffer_bytes`"
+            : desc->checked       ? "`checked`"
+            : desc->watch_handles ? "`watch_handles`"
+            : desc->raw           ? "`raw`"
+                                  : "arrays that grow, as is field ",
+            desc->pool || desc->buffer_bytes || desc->checked || desc->watch_handles || desc->raw
+                ? ""
+                : find_growing(desc->schema)->name);
     if (desc->buffer_bytes && (desc->pool || desc->raw || find_growing(desc->schema)))
         return clumpi_fail(
-            &c->error, CLUMP_ERR_UNSUPPORTED,
+            &c->error, CLUMP_ERR_USAGE,
             "a heap of several buffers (buffer_bytes) %s: leave that out, or buffer_bytes",
             desc->pool ? "cannot have its memory from a pool"
                        : "cannot have raw memory, and arrays that grow are in raw memory");
@@ -153,8 +158,14 @@ static clump_status check_desc(const clump_heap_desc *desc, uint64_t *bytes) {
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "the pool of a heap belongs to another clump_context than the heap");
     *bytes = desc->bytes;
+    if (!*bytes && !c->capabilities.memory_bytes)
+        return clumpi_fail(&c->error, CLUMP_ERR_UNSUPPORTED,
+                           "device_share: the device %s does not say how much memory it has, so "
+                           "there is nothing to take a share of: set "
+                           "`bytes`",
+                           c->capabilities.device_name);
     if (!*bytes) *bytes = (uint64_t)((double)c->capabilities.memory_bytes * desc->device_share);
-    if (*bytes > c->capabilities.memory_bytes)
+    if (c->capabilities.memory_bytes && *bytes > c->capabilities.memory_bytes)
         return clumpi_fail(
             &c->error, CLUMP_ERR_CAPACITY, "a heap of %llu bytes: the device has %llu in all",
             (unsigned long long)*bytes, (unsigned long long)c->capabilities.memory_bytes);
@@ -240,9 +251,9 @@ static clump_status lay_out(clump_heap *heap, uint64_t bytes, uint32_t block_row
                             clumpi_extras extras) {
     clump_context *c = heap->context;
     clumpi_geometry *g = &heap->geometry;
-    clump_status status = clumpi_geometry_compute(
-        heap->schema, bytes, block_rows, (uint32_t)c->sizes.scan_groups,
-        (uint32_t)(c->sizes.do_all_global / c->sizes.do_all_local), extras, g, &c->error);
+    clump_status status =
+        clumpi_geometry_compute(heap->schema, bytes, block_rows, (uint32_t)c->sizes.scan_groups,
+                                clumpi_do_all_groups(&c->sizes, bytes), extras, g, &c->error);
     if (status) return status;
     heap->has_ref_arrays = find_ref_arrays(heap);
     heap->segment_blocks = g->segment_blocks;
@@ -263,6 +274,28 @@ static clump_status lay_out(clump_heap *heap, uint64_t bytes, uint32_t block_row
 static clump_status make_buffers(clump_heap *heap) {
     clump_status status = make_buffer(heap);
     return status ? status : initialise(heap);
+}
+
+/* One buffer of so many bytes was refused, whatever the device tells of the largest that it gives: several of half the size, of a quarter, and so
+ * on, until they are made or one has no room for the metadata. */
+#define SPLITS_MOST 6
+static clump_status make_several(clump_heap *heap, uint64_t bytes, uint32_t block_rows,
+                                 clumpi_extras extras) {
+    clump_context *c = heap->context;
+    const uint64_t told = c->capabilities.allocation_bytes;
+    clump_error refused = c->error;
+    extras.segment_bytes = told && told < bytes ? told : bytes / 2;
+    for (int split = 0; split < SPLITS_MOST; split++, extras.segment_bytes /= 2) {
+        clumpi_segments_close(heap);
+        clumpi_buffer_release(c, &heap->buffer);
+        clump_status status = lay_out(heap, bytes, block_rows, extras);
+        if (status) break;
+        status = make_buffers(heap);
+        if (!status || !(is_no_room(c, status) || status == CLUMP_ERR_CAPACITY)) return status;
+        refused = c->error;
+    }
+    c->error = refused;
+    return refused.status;
 }
 
 static clump_status create(const clump_heap_desc *desc, uint64_t bytes, clump_heap *heap) {
@@ -286,13 +319,8 @@ static clump_status create(const clump_heap_desc *desc, uint64_t bytes, clump_he
     }
     status = make_buffers(heap);
     const int is_one = extras.raw || extras.segment_bytes || extras.evictable_bytes;
-    if (is_no_room(c, status) && !is_one && c->capabilities.pointers & CLUMP_POINTERS_SVM &&
-        bytes > c->capabilities.allocation_bytes) {
-        clumpi_buffer_release(c, &heap->buffer);
-        extras.segment_bytes = c->capabilities.allocation_bytes;
-        status = lay_out(heap, bytes, desc->block_rows, extras);
-        if (!status) status = make_buffers(heap);
-    }
+    if (is_no_room(c, status) && !is_one && c->capabilities.pointers & CLUMP_POINTERS_SVM)
+        status = make_several(heap, bytes, desc->block_rows, extras);
     return explain_size(heap, bytes, extras.raw || extras.evictable_bytes, status);
 }
 

@@ -240,11 +240,18 @@ static clump_status check_required(const clump_kernel *k, size_t local, const ch
 static const char own_sizes[] =
     ": leave the attribute out, or choose the sizes with clump_launch()";
 
+/* In groups of sizes.do_all_local. */
+static size_t do_all_global(const clump_heap *heap) {
+    const clumpi_launch_sizes *sizes = &heap->context->sizes;
+    const size_t most = heap->geometry.header.reduce_groups * sizes->do_all_local;
+    return sizes->do_all_global < most ? sizes->do_all_global : most;
+}
+
 clump_status clump_do_all(clump_heap *heap, clump_kernel *k, const clump_sync *sync) {
     clump_status status = clumpi_run_prepare(heap, k, sync, "clump_do_all");
     if (status) return status;
     const clumpi_launch_sizes *sizes = &heap->context->sizes;
-    size_t global = sizes->do_all_global;
+    size_t global = do_all_global(heap);
     size_t local = k->fixed ? sizes->do_all_local : sizes->changing_local;
     clumpi_group_fit(k->group_limit, &global, &local);
     status = check_required(k, local, "clump_do_all", own_sizes);
@@ -331,7 +338,7 @@ clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t cou
             "clump_do_new: the kernel asks for CLUMP_NUMBERS, but the rows of the new "
             "objects stand in the place of the list");
     const clumpi_launch_sizes *sizes = &c->sizes;
-    size_t global = sizes->do_all_global, local = sizes->do_all_local;
+    size_t global = do_all_global(heap), local = sizes->do_all_local;
     clumpi_group_fit(k->group_limit, &global, &local);
     status = check_required(k, local, "clump_do_new", own_sizes);
     if (!status) status = clumpi_new_claim(heap, info.id, count, UINT32_MAX, sync);
@@ -390,7 +397,7 @@ clump_status clump_reduce(clump_heap *heap, clump_kernel *k, void *result, size_
     if (k->reduces && bytes != k->reduces) return wrong_result(c, bytes, k->reduces);
     const uint64_t at = clumpi_header_offset(heap, offsetof(clumpi_header, reduce_done));
     const clumpi_launch_sizes *sizes = &c->sizes;
-    size_t global = sizes->do_all_global, local = sizes->do_all_local;
+    size_t global = do_all_global(heap), local = sizes->do_all_local;
     clumpi_group_fit(k->group_limit, &global, &local);
     status = check_required(k, local, "clump_reduce", own_sizes);
     if (status) return status;

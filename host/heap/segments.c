@@ -80,6 +80,9 @@ void clumpi_segments_close(clump_heap *heap) {
         clumpi_pointers_release(c, c->on->queue, &heap->segments[k]);
     clumpi_free(&c->allocator, heap->segments);
     clumpi_free(&c->allocator, heap->pointed.pointers);
+    heap->segments = NULL;
+    heap->pointed = (clumpi_pointed){0};
+    heap->segment_count = 0;
 }
 
 /* A place of the heap. */

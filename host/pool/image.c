@@ -11,13 +11,6 @@ static int device_says(clump_pool *p, cl_device_info what) {
     return -1;
 }
 
-static int has_extension(clump_pool *p, const char *name) {
-    char list[16384] = "";
-    if (p->cl.GetDeviceInfo(p->context->device, CL_DEVICE_EXTENSIONS, sizeof list, list, NULL))
-        return 0; /* too long to be read is no, too */
-    return clumpi_has_word(list, name);
-}
-
 static clump_status check_type(clump_pool *p, const cl_image_desc *desc) {
     int images = device_says(p, CL_DEVICE_IMAGE_SUPPORT);
     if (images < 0) return CLUMP_ERR_CL;
@@ -30,7 +23,7 @@ static clump_status check_type(clump_pool *p, const cl_image_desc *desc) {
                            "images on the memory of a pool are CL_MEM_OBJECT_IMAGE1D_BUFFER or "
                            "CL_MEM_OBJECT_IMAGE2D, not 0x%x",
                            (unsigned)desc->image_type);
-    if (!has_extension(p, "cl_khr_image2d_from_buffer"))
+    if (!clumpi_device_has(&p->cl, p->context->device, &p->allocator, "cl_khr_image2d_from_buffer"))
         return clumpi_fail(
             &p->error, CLUMP_ERR_UNSUPPORTED,
             "the device %s has no cl_khr_image2d_from_buffer, which 2D images on the "

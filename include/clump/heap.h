@@ -73,10 +73,10 @@ typedef struct clump_heap_layout {
 /* CONSTRUCTOR. Reserve the buffer and initialise it on the device.
  * Blocks: yes, so that lack of memory shows here and not in a later kernel.
  * Returns CLUMP_OK; CLUMP_ERR_USAGE schema not sealed, or missing without `raw`, `raw` or arrays of run-time length together
- * with `checked`, both or neither of bytes and device_share;
+ * with `checked`, two of desc's members that exclude each other, both or neither of bytes and device_share;
  * CLUMP_ERR_CAPACITY too small for one block of the largest class, too large for 32-bit references,
  * or more than the device gives (the message says what would fit); CLUMP_ERR_UNSUPPORTED a field
- * type the device lacks; CLUMP_ERR_CL; CLUMP_ERR_BUILD; CLUMP_ERR_MEMORY. On failure nothing stays allocated. */
+ * type the device lacks, or a device_share of a device that does not tell how much memory it has; CLUMP_ERR_CL; CLUMP_ERR_BUILD; CLUMP_ERR_MEMORY. On failure nothing stays allocated. */
 CLUMP_API clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap);
 
 /* DESTRUCTOR. NULL is allowed. Waits for the queue. Programs may be destroyed before or after. A heap that

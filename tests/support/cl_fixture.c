@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/device.h"
 #include "heap/heap.h"
 
 #define DEVICES_MAX 32
@@ -289,14 +290,14 @@ uint64_t cl_fixture_small_heap_bytes(const clump_context *context) {
 clump_heap *cl_fixture_heap_of_blocks(const cl_fixture *f, const char *schema, uint32_t blocks,
                                       uint32_t block_rows) {
     const clumpi_launch_sizes *sizes = &f->clump->sizes;
-    uint32_t reduce_groups = (uint32_t)(sizes->do_all_global / sizes->do_all_local);
     clump_schema *s = parse(schema);
     clumpi_geometry g;
     clump_error error;
     uint64_t bytes = 64;
     /* Twice as much until there are enough; then exactly what these and their metadata take. */
     while (clumpi_geometry_compute(s, bytes, block_rows, (uint32_t)sizes->scan_groups,
-                                   reduce_groups, (clumpi_extras){0}, &g, &error) ||
+                                   clumpi_do_all_groups(sizes, bytes), (clumpi_extras){0}, &g,
+                                   &error) ||
            g.header.block_end - g.header.first_block < blocks) {
         bytes *= 2;
         assert_true(bytes < UINT64_C(1) << 42);
@@ -305,7 +306,8 @@ clump_heap *cl_fixture_heap_of_blocks(const cl_fixture *f, const char *schema, u
     for (;;) {
         uint64_t fewer = bytes - block_bytes;
         if (clumpi_geometry_compute(s, fewer, block_rows, (uint32_t)sizes->scan_groups,
-                                    reduce_groups, (clumpi_extras){0}, &g, &error) ||
+                                    clumpi_do_all_groups(sizes, bytes), (clumpi_extras){0}, &g,
+                                    &error) ||
             g.header.block_end - g.header.first_block < blocks)
             break;
         bytes = fewer;

@@ -26,7 +26,10 @@ static struct {
     size_t group_max, kernel_group_max;
     char options[1024]; /* of the last clBuildProgram */
     int builds_nothing;
-    size_t widest; /* work-group enqueued since this was set to 0 */
+    size_t widest;             /* work-group enqueued since this was set to 0 */
+    cl_uint units, align_bits; /* align_bits UINT32_MAX: 0 */
+    cl_ulong memory;           /* 1: 0 */
+    size_t more_extensions;    /* bytes of a list that has the true one at its end */
 } says;
 
 static cl_fixture fixture;
@@ -55,6 +58,24 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
         return answer(&says.type, sizeof says.type, capacity, to, needed);
     if (name == CL_DEVICE_MAX_WORK_GROUP_SIZE && says.group_max)
         return answer(&says.group_max, sizeof says.group_max, capacity, to, needed);
+    if (name == CL_DEVICE_MAX_COMPUTE_UNITS && says.units)
+        return answer(&says.units, sizeof says.units, capacity, to, needed);
+    const cl_uint bits = says.align_bits == UINT32_MAX ? 0 : says.align_bits;
+    if (name == CL_DEVICE_MEM_BASE_ADDR_ALIGN && says.align_bits)
+        return answer(&bits, sizeof bits, capacity, to, needed);
+    const cl_ulong memory = says.memory == 1 ? 0 : says.memory;
+    if (name == CL_DEVICE_GLOBAL_MEM_SIZE && says.memory)
+        return answer(&memory, sizeof memory, capacity, to, needed);
+    if (name == CL_DEVICE_EXTENSIONS && says.more_extensions) {
+        size_t true_bytes = 0;
+        clGetDeviceInfo(device, name, 0, NULL, &true_bytes);
+        if (needed) *needed = says.more_extensions + true_bytes;
+        if (!to) return CL_SUCCESS;
+        if (capacity < says.more_extensions + true_bytes) return CL_INVALID_VALUE;
+        for (size_t i = 0; i < says.more_extensions; i++) ((char *)to)[i] = i % 20 ? 'x' : ' ';
+        ((char *)to)[says.more_extensions - 1] = ' ';
+        return clGetDeviceInfo(device, name, true_bytes, (char *)to + says.more_extensions, NULL);
+    }
     if (says.c_version && (name == C_ALL_VERSIONS || name == C_FEATURES)) {
         const name_version *list = name == C_FEATURES ? says.features : says.languages;
         size_t bytes = list_bytes(list);
@@ -271,11 +292,8 @@ static void personalities(void **state) {
 
 #define SUMMED 1000u
 
-/* The sum of the numbers of SUMMED objects, where kernels run in groups of at most `limit`; what is in
- * `says` afterwards is of the kernels that did it. UINT32_MAX: the heap was refused, as it must be below the
- * slots of a row; one less: the heap is corrupt. */
-static uint32_t sum_in_groups(size_t limit) {
-    static const char text[] = "class Body { uint id; }";
+/* The sum of the numbers of SUMMED objects, by kernels of the heap. One less than UINT32_MAX: the heap is corrupt. */
+static uint32_t sum_of(clump_heap *heap) {
     static const char source[] =
         "__kernel void make(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Body, self, i) Body_id(self) = i; }\n"
         "__kernel void sum(CLUMP_HEAP_FIXED) {\n"
@@ -283,16 +301,44 @@ static uint32_t sum_in_groups(size_t limit) {
         "    CLUMP_FOR_EACH(Body, self) n += Body_id(self);\n"
         "    CLUMP_REDUCE(uint, n, CLUMP_SUM);\n"
         "}\n";
-    clump_context *context = accepted(CLUMP_PERSONALITY_GPU);
+    clump_program *program = NULL;
+    clump_kernel *make, *sum;
+    uint32_t found = 0;
+    uint64_t made;
+    clump_program_desc d = {.heap = heap, .source = source};
+    assert_int_equal(clump_program_create(&d, &program), CLUMP_OK);
+    assert_int_equal(clump_kernel_create(program, "make", &make), CLUMP_OK);
+    assert_int_equal(clump_kernel_create(program, "sum", &sum), CLUMP_OK);
+    assert_int_equal(clump_do_new(heap, "Body", SUMMED, make, &made, NULL), CLUMP_OK);
+    assert_int_equal(clump_reduce(heap, sum, &found, sizeof found, NULL), CLUMP_OK);
+    if (clump_heap_check(heap)) found = UINT32_MAX - 1;
+    clump_kernel_destroy(make);
+    clump_kernel_destroy(sum);
+    clump_program_destroy(program);
+    return found;
+}
+
+static clump_status body_heap(clump_heap_desc desc, clump_heap **heap) {
+    static const char text[] = "class Body { uint id; }";
     clump_schema *schema;
+    assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &schema, NULL), CLUMP_OK);
+    desc.schema = schema;
+    clump_status status = clump_heap_create(&desc, heap);
+    clump_schema_destroy(schema);
+    return status;
+}
+
+/* As sum_of(), where kernels run in groups of at most `limit`; what is in `says` afterwards is of the kernels that did it. UINT32_MAX:
+ * the heap was refused, as it must be below the slots of a row. */
+static uint32_t sum_in_groups(size_t limit) {
+    clump_context *context = accepted(CLUMP_PERSONALITY_GPU);
     clump_heap *heap = NULL;
     uint32_t found = UINT32_MAX;
-    assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &schema, NULL), CLUMP_OK);
-    clump_heap_desc desc = {
-        .context = context, .schema = schema, .bytes = cl_fixture_small_heap_bytes(context)};
     says.kernel_group_max = limit;
     says.widest = 0;
-    clump_status status = clump_heap_create(&desc, &heap);
+    clump_status status = body_heap(
+        (clump_heap_desc){.context = context, .bytes = cl_fixture_small_heap_bytes(context)},
+        &heap);
     if (limit < CLUMP_ROW_SLOTS) {
         cl_fixture_expect_words(clump_context_get_error(context), status, CLUMP_ERR_UNSUPPORTED,
                                 "in groups of at most 63 work-items; 64 are needed",
@@ -300,24 +346,64 @@ static uint32_t sum_in_groups(size_t limit) {
         assert_null(heap);
     } else {
         assert_int_equal(status, CLUMP_OK);
-        clump_program *program = NULL;
-        clump_kernel *make, *sum;
-        uint64_t made;
-        clump_program_desc d = {.heap = heap, .source = source};
-        assert_int_equal(clump_program_create(&d, &program), CLUMP_OK);
-        assert_int_equal(clump_kernel_create(program, "make", &make), CLUMP_OK);
-        assert_int_equal(clump_kernel_create(program, "sum", &sum), CLUMP_OK);
-        assert_int_equal(clump_do_new(heap, "Body", SUMMED, make, &made, NULL), CLUMP_OK);
-        assert_int_equal(clump_reduce(heap, sum, &found, sizeof found, NULL), CLUMP_OK);
-        if (clump_heap_check(heap)) found = UINT32_MAX - 1;
-        clump_kernel_destroy(make);
-        clump_kernel_destroy(sum);
-        clump_program_destroy(program);
+        found = sum_of(heap);
     }
     clump_heap_destroy(heap);
-    clump_schema_destroy(schema);
     clump_context_destroy(context);
     return found;
+}
+
+/* What a device tells of itself is taken for what it can be. */
+static void odd_limits(void **state) {
+    (void)state;
+    clump_heap *heap = NULL;
+    clump_context *context;
+    memset(&says, 0, sizeof says);
+    says.more_extensions = 40000;
+    context = accepted(CLUMP_PERSONALITY_DEVICE);
+    assert_int_equal(clump_context_get_capabilities(context)->features_found,
+                     f->capabilities->features_found);
+    clump_context_destroy(context);
+    static const cl_ulong memories[] = {1, UINT64_MAX};
+    static const cl_uint aligns[] = {UINT32_MAX, 7, 24 * 8, 32768};
+    for (size_t i = 0; i < 2; i++) {
+        memset(&says, 0, sizeof says);
+        says.memory = memories[i];
+        context = accepted(CLUMP_PERSONALITY_DEVICE);
+        assert_int_equal(clump_context_get_capabilities(context)->memory_bytes, 0);
+        cl_fixture_expect_words(
+            clump_context_get_error(context),
+            body_heap((clump_heap_desc){.context = context, .device_share = 0.5}, &heap),
+            CLUMP_ERR_UNSUPPORTED, "does not say how much memory it has", "clump_heap_create",
+            __LINE__);
+        assert_int_equal(body_heap((clump_heap_desc){.context = context, .bytes = 1 << 21}, &heap),
+                         CLUMP_OK);
+        clump_heap_destroy(heap);
+        clump_context_destroy(context);
+    }
+    for (size_t i = 0; i < 4; i++) {
+        memset(&says, 0, sizeof says);
+        says.align_bits = aligns[i];
+        context = accepted(CLUMP_PERSONALITY_DEVICE);
+        uint32_t bytes = clump_context_get_capabilities(context)->base_align_bytes;
+        assert_true(bytes && (bytes & (bytes - 1)) == 0);
+        if (aligns[i] != UINT32_MAX) assert_true(bytes * UINT64_C(8) >= aligns[i]);
+        clump_context_destroy(context);
+    }
+    /* A small heap on a device of many compute units. */
+    static const cl_uint units[] = {16, 64};
+    for (size_t i = 0; i < 2; i++) {
+        memset(&says, 0, sizeof says);
+        says.units = units[i];
+        context = accepted(CLUMP_PERSONALITY_CPU);
+        clump_status status = body_heap(
+            (clump_heap_desc){.context = context, .bytes = 1 << 18, .block_rows = 1}, &heap);
+        if (status) fail_msg("%u units: %s", units[i], clump_context_get_error(context)->message);
+        assert_int_equal(sum_of(heap), (SUMMED - 1) * SUMMED / 2);
+        clump_heap_destroy(heap);
+        clump_context_destroy(context);
+    }
+    memset(&says, 0, sizeof says);
 }
 
 /* A kernel that runs in smaller groups than the device: it gets groups of whole rows that fit, or its
@@ -345,6 +431,7 @@ int main(void) {
         cmocka_unit_test_setup(language_of_the_user, as_it_is),
         cmocka_unit_test_setup(personalities, as_it_is),
         cmocka_unit_test_setup(smaller_groups, as_it_is),
+        cmocka_unit_test_setup(odd_limits, as_it_is),
     };
     int result = cl_fixture_open(f, NULL);
     if (result) return result;
