@@ -454,7 +454,8 @@ static clump_status report_raw(clump_heap *heap, int kind, const char *text,
         return clumpi_fail(
             &heap->context->error, CLUMP_ERR_DEVICE,
             "an array of class %s, of run-time length, was to have room for %u elements, "
-            "which is more than its `max`; %u times, first by work-item %u; nothing was changed",
+            "which is more than its `max`, or than the memory that it was to adopt; %u times, "
+            "first by work-item %u; nothing was changed",
             clumpi_class_name(heap, e->class_id), e->ref, e->count, e->work_item);
     if (kind == CLUMP_DEVICE_BAD_POINTER)
         return clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE,
