@@ -340,6 +340,21 @@ static void run_sweeps(void) {
     EXPECT(*state_of(2) == 0, "a block was not given back: state %08x", *state_of(2));
 }
 
+/* The only block with room is closed for as many slots: who gave back the others was stopped before he opened it. */
+static void run_in_closed_block(void) {
+    begin(&runs, 0);
+    clumpi_home h = tiny_home(&heap);
+    *state_of(1) = 2u << CLUMPI_CLASS_SHIFT | 1u;
+    *tiny_bits(&heap, 1) = 1;
+    clumpi_hint_agree(h, 0, 0, 1);
+    clumpi_hint_agree(h, 2, 0, 1);
+    *clumpi_run_closed(h, 2, 0, 5) = *clumpi_run_closed_any(h, 2, 0) = 1u << 1;
+    EXPECT(clumpi_run_of_row(h, 2, 5, 0), "null, though a block that is closed has room");
+    EXPECT(!clumpi_run_of_row(h, 2, 60, 0) && *clumpi_run_vain(h, 1, 60) == 1,
+           "a sweep in vain leaves no note");
+    EXPECT(clumpi_run_of_row(h, 2, 50, 0), "null for 50 slots, since there are no 60");
+}
+
 /* Marks that say nowhere where a run ends. */
 static void run_without_end(void) {
     begin(&runs, 0);
@@ -361,6 +376,7 @@ int main(void) {
     run_credits();
     run_bits();
     run_sweeps();
+    run_in_closed_block();
     run_without_end();
     return failures != 0;
 }
