@@ -355,6 +355,39 @@ static void run_in_closed_block(void) {
     EXPECT(clumpi_run_of_row(h, 2, 50, 0), "null for 50 slots, since there are no 60");
 }
 
+/* Operations for each request, while requests for as many slots fill a heap from the same place, and get null once more. */
+static ulong run_cost(uint count) {
+    static const tiny_spec many = {.name = "many blocks",
+                                   .first_block = 1,
+                                   .blocks = 100,
+                                   .block_granules = 1,
+                                   .per_row = 64,
+                                   .class_count = 2,
+                                   .classes = {{1, 1}, {1, 1}},
+                                   .runs = 1};
+    uint got = 0;
+    begin(&many, 0);
+    while (clumpi_run_of_row(tiny_home(&heap), 2, count, 0)) got++;
+    EXPECT(got == 64 / count * 100, "%u runs of %u slots in 100 blocks", got, count);
+    EXPECT(!clumpi_run_of_row(tiny_home(&heap), 2, count, 0), "room after null");
+    return operations / got;
+}
+
+/* A length that divides no row costs as much as one that does: what is left in each block is not looked at again. */
+static void run_costs(void) {
+    ulong least = OPERATIONS_MOST, most = 0;
+    for (uint count = 1; count <= 64; count++) {
+        uint divides = 1;
+        while (divides < count) divides *= 2;
+        ulong cost = run_cost(count), of_divides = run_cost(divides);
+        EXPECT(cost <= 3 * of_divides, "a run of %u slots takes %lu operations, one of %u %lu",
+               count, cost, divides, of_divides);
+        least = min(least, cost);
+        most = max(most, cost);
+    }
+    printf("runs of all lengths: %lu to %lu operations\n", least, most);
+}
+
 /* Marks that say nowhere where a run ends. */
 static void run_without_end(void) {
     begin(&runs, 0);
@@ -377,6 +410,7 @@ int main(void) {
     run_bits();
     run_sweeps();
     run_in_closed_block();
+    run_costs();
     run_without_end();
     return failures != 0;
 }
