@@ -429,13 +429,41 @@ static void marks(void **state) {
     assert_int_equal(cl_fixture_raw_bytes(&t.on, t.heap), 0);
 }
 
+/* ---- Notes ----------------------------------------------------------------------------------- */
+
+/* A note that five slots were looked for in vain is found to be wrong, and the repair takes it away. */
+static void notes(void **state) {
+    const clumpi_header *h = &t.heap->geometry.header;
+    const uint64_t at =
+        (uint64_t)h->at_marks * CLUMPI_UNIT + ((uint64_t)h->block_end * h->mark_rows + 1) * 16;
+    const uint64_t bytes = t.small + 1;
+    uint32_t epoch, none;
+    clump_context *c = t.on.clump;
+    CHECK_OK(&t.on,
+             clumpi_read(c, t.heap->buffer,
+                         clumpi_header_offset(t.heap, offsetof(clumpi_header, epoch)), 4, &epoch));
+    CHECK_OK(&t.on, clumpi_read(c, t.heap->buffer, at, 4, &none));
+    assert_int_not_equal(none, epoch);
+    CHECK_OK(&t.on, clumpi_write(c, t.heap->buffer, at, 4, &epoch));
+    REFUSED(clump_heap_check(t.heap), CLUMP_ERR_CORRUPT, "counts as out of memory");
+    /* Epochs begin again then, and the next launch moves to the second one. */
+    none = 2;
+    CHECK_OK(&t.on, clumpi_write(c, t.heap->buffer, at, 4, &none));
+    CHECK_OK(&t.on, clump_heap_repair(t.heap, NULL));
+    CHECK_OK(&t.on, clump_heap_check(t.heap));
+    uint64_t p = call(MALLOC, bytes, 0);
+    assert_true(p != 0);
+    release(p);
+    cl_fixture_expect_error(&t.on, t.heap, -1, 0, NULL);
+}
+
 int main(void) {
     int status = cl_fixture_open(&t.on, NULL);
     if (status) return status;
     const struct CMUnitTest tests[] = {cmocka_unit_test(sizes),      cmocka_unit_test(nulls),
                                        cmocka_unit_test(pointers),   cmocka_unit_test(places),
                                        cmocka_unit_test(exhaustion), cmocka_unit_test(heaps),
-                                       cmocka_unit_test(marks)};
+                                       cmocka_unit_test(marks),      cmocka_unit_test(notes)};
     status = cmocka_run_group_tests(tests, open_all, close_all);
     cl_fixture_close(&t.on);
     return status;
