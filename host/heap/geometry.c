@@ -396,7 +396,7 @@ static clump_status too_small(const clump_schema *schema, const clumpi_geometry 
                        "(64 %s%s take %llu) need %llu bytes",
                        (unsigned long long)g->bytes,
                        (unsigned long long)g->header.granule_bytes * g->header.block_granules,
-                       is_raw ? "slots of raw memory" : "objects of class ", largest.name,
+                       is_raw ? "requests for raw memory" : "objects of class ", largest.name,
                        (unsigned long long)row * 64, (unsigned long long)needed);
 }
 
