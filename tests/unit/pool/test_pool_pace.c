@@ -367,6 +367,45 @@ static void releases(void **state) {
     cl_fixture_close(&f);
 }
 
+/* ---- Queues out of order ---- */
+
+static cl_event unmapped;
+
+static cl_int CL_API_CALL unmap(cl_command_queue queue, cl_mem buffer, void *memory, cl_uint waits,
+                                const cl_event *list, cl_event *event) {
+    cl_int code = clEnqueueUnmapMemObject(queue, buffer, memory, waits, list, event);
+    if (!code && event) code = clRetainEvent(unmapped = *event);
+    return code;
+}
+
+/* What comes after it on such a queue would not wait for it, so it is done when the call is over. */
+static void unmaps_out_of_order(void **state) {
+    const clump_cl_functions functions = {.EnqueueUnmapMemObject = unmap};
+    cl_fixture f;
+    int result = cl_fixture_open(&f, &(cl_fixture_desc){.cl = &functions, .out_of_order = 1});
+    if (result == CL_FIXTURE_SKIP) skip();
+    assert_int_equal(result, 0);
+    clump_pool *pool;
+    clump_error error;
+    clump_allocation a;
+    void *memory;
+    cl_int is = CL_QUEUED;
+    assert_int_equal(clump_pool_create(&(clump_pool_desc){.context = f.clump}, &pool, &error),
+                     CLUMP_OK);
+    assert_int_equal(clump_pool_alloc(pool, &(clump_allocation_desc){.bytes = 1000}, &a, NULL),
+                     CLUMP_OK);
+    assert_int_equal(clump_pool_map(pool, a, CL_MAP_WRITE, &memory), CLUMP_OK);
+    memset(memory, 7, 1000);
+    assert_int_equal(clump_pool_unmap(pool, a, memory), CLUMP_OK);
+    assert_non_null(unmapped);
+    CHECK_CL(clGetEventInfo(unmapped, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof is, &is, NULL));
+    assert_int_equal(is, CL_COMPLETE);
+    CHECK_CL(clReleaseEvent(unmapped));
+    assert_int_equal(clump_pool_free(pool, a), CLUMP_OK);
+    clump_pool_destroy(pool);
+    cl_fixture_close(&f);
+}
+
 /* What a whole defragmentation reports is the sum of its steps. */
 static void sums(void **state) {
     cl_fixture f;
@@ -395,6 +434,7 @@ int main(void) {
                                        cmocka_unit_test(sums),
                                        cmocka_unit_test(learns_anew),
                                        cmocka_unit_test(times),
-                                       cmocka_unit_test(pauses_of_wrong_times)};
+                                       cmocka_unit_test(pauses_of_wrong_times),
+                                       cmocka_unit_test(unmaps_out_of_order)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
