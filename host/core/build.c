@@ -122,8 +122,8 @@ static const char *find_broken_promise(const char *log) {
  * error itself comes first. */
 static const char *explain_types(const char *log) {
     if (strstr(log, "compatible with any generic association"))
-        return ": a function that CLUMP_DISPATCH calls must return the type of the result, and a "
-               "variable for CLUMP_COMBINE must have the type of the stage; nothing is converted";
+        return ": a function that CLUMP_DISPATCH calls must return the type of the result; nothing "
+               "is converted";
     if (strstr(log, "clumpi_integer_needed_for_")) return ": the keys of a map must be integers";
     if (strstr(log, "clumpi_type_needed_for_"))
         return ": a field does not have the type that the macro was given for it, or that it must "
@@ -131,7 +131,8 @@ static const char *explain_types(const char *log) {
     if (strstr(log, "has_too_few_elements"))
         return ": a field has fewer elements than the macro needs";
     if (strstr(log, "clumpi_type_of_stage_"))
-        return ": CLUMP_FOR_ALL_STAGED must have the type of its stage; nothing is converted";
+        return ": the variables of CLUMP_FOR_ALL_STAGED and CLUMP_COMBINE must have the type of the "
+               "stage; nothing is converted";
     return "";
 }
 

@@ -549,7 +549,7 @@ static void refused(void **state) {
     close_world(&w);
     clump_heap_desc desc = {
         .context = on.clump, .bytes = heap_bytes(), .evictable_bytes = 1 << 20, .raw = 1};
-    cl_fixture_expect_words(error, clump_heap_create(&desc, &none), CLUMP_ERR_UNSUPPORTED, "`raw`",
+    cl_fixture_expect_words(error, clump_heap_create(&desc, &none), CLUMP_ERR_USAGE, "`raw`",
                             "create", __LINE__);
 }
 
