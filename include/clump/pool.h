@@ -112,7 +112,8 @@ typedef struct clump_pool_desc {
     clump_context *context; /* or NULL, with a queue */
     cl_command_queue queue; /* for copies and touching; of that context. Default: the context's */
     const char *name;       /* copied; default "pool" */
-    uint64_t chunk_bytes;   /* 0: automatic, doubling from 8 MiB to 64; less on small devices */
+    uint64_t chunk_bytes;   /* 0: automatic, doubling from 8 MiB to 64; less on small devices and within
+                                 small limits. A chunk is smaller where a limit leaves less */
     uint64_t limit_bytes;   /* of device memory in all; 0: only that of all pools, see below */
     double unique_share;    /* requests above this share of a chunk get a buffer of their own;
                                  above 0 and at most 1; 0: 0.5 */
