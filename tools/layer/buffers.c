@@ -32,11 +32,21 @@ static int is_poolable(cl_mem_flags flags, size_t bytes, const void *host) {
     return 0;
 }
 
+/* Its event is waited for: Intel's runtime returns from a blocking write of few bytes before they are there, and the program uses
+ * other queues. */
+static cl_int write(layer_context *c, cl_mem buffer, const void *host, size_t bytes) {
+    cl_event written = NULL;
+    cl_int code =
+        NEXT->clEnqueueWriteBuffer(c->queue, buffer, CL_TRUE, 0, bytes, host, 0, NULL, &written);
+    if (code) return code;
+    code = NEXT->clWaitForEvents(1, &written);
+    NEXT->clReleaseEvent(written);
+    return code;
+}
+
 /* The first contents, and where it is. */
 static cl_int complete(layer_context *c, cl_mem buffer, const void *host, layer_place *place) {
-    cl_int code = host ? NEXT->clEnqueueWriteBuffer(c->queue, buffer, CL_TRUE, 0, place->bytes,
-                                                    host, 0, NULL, NULL)
-                       : CL_SUCCESS;
+    cl_int code = host ? write(c, buffer, host, place->bytes) : CL_SUCCESS;
     if (!code)
         code = NEXT->clGetMemObjectInfo(buffer, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof(cl_mem),
                                         &place->chunk, NULL);

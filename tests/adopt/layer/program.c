@@ -626,11 +626,14 @@ static void late(void) {
     OK(clReleaseContext(context));
 }
 
-/* The test also runs it above late.c, which gives a handle where it refuses. */
+/* The test also runs it above late.c, which gives a handle where it refuses, and writes late. */
 static void refused(void) {
     cl_context context = new_context();
     cl_command_queue queue = new_queue(context);
-    cl_mem buffer = new_buffer(context, CL_MEM_READ_WRITE, 1000, NULL);
+    char found[5] = "";
+    cl_mem buffer = new_buffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, 5, "here");
+    OK(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, 5, found, 0, NULL, NULL));
+    CHECK(strcmp(found, "here") == 0);
     const cl_context_properties of_platform[] = {CL_CONTEXT_PLATFORM,
                                                  (cl_context_properties)platform, 0};
     const cl_buffer_region beyond = {1 << 20, 16};
