@@ -8,6 +8,7 @@
  * Read first: core.h, cl_files.h.
  */
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -275,7 +276,7 @@ void clumpi_user_texts_clear(clump_context *c, clumpi_user_texts *texts) {
     *texts = (clumpi_user_texts){0};
 }
 
-/* ---- First parameters of kernels ---- */
+/* ---- Parameters of kernels ---- */
 
 static cl_int ask_name(clump_context *c, cl_kernel kernel, cl_uint index, char *name, size_t room) {
     size_t bytes = 0;
@@ -316,4 +317,34 @@ cl_int clumpi_parameters_find(const char *parameters, const char *kernel, clumpi
         return CL_SUCCESS;
     }
     return CL_KERNEL_ARG_INFO_NOT_AVAILABLE;
+}
+
+int clumpi_parameter_ask(clump_context *c, cl_kernel kernel, cl_uint index, clumpi_parameter *p) {
+    *p = (clumpi_parameter){0};
+    if (!c->cl.GetKernelArgInfo(kernel, index, CL_KERNEL_ARG_TYPE_NAME, sizeof p->type, p->type,
+                                NULL) &&
+        !c->cl.GetKernelArgInfo(kernel, index, CL_KERNEL_ARG_NAME, sizeof p->name, p->name, NULL) &&
+        *p->type && *p->name)
+        return 1;
+    *p = (clumpi_parameter){0};
+    return 0;
+}
+
+int clumpi_parameter_find(const char *parameters, const char *kernel, cl_uint index,
+                          clumpi_parameter *p) {
+    char head[32];
+    const size_t length = strlen(kernel);
+    const size_t head_bytes = (size_t)snprintf(head, sizeof head, " %u ", (unsigned)index);
+    *p = (clumpi_parameter){0};
+    for (const char *line = parameters, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        if (*line != ' ' || strncmp(line + 1, kernel, length) != 0 ||
+            strncmp(line + 1 + length, head, head_bytes) != 0)
+            continue;
+        const char *at = take_word(line + 1 + length + head_bytes, p->name, sizeof p->name);
+        if (*at != ' ' || (size_t)(end - at) > sizeof p->type) break;
+        memcpy(p->type, at + 1, (size_t)(end - at) - 1);
+        return *p->name && *p->type;
+    }
+    *p = (clumpi_parameter){0};
+    return 0;
 }

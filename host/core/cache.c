@@ -1,6 +1,6 @@
 /* Built programs that are kept between processes (clump_cache).
  *
- * An entry is a header, the key, the build log, the first parameters of the kernels and the binary. The key
+ * An entry is a header, the key, the build log, the parameters of the kernels and the binary. The key
  * is a text: device, driver, platform, options, SHA-256 of the source. The entry's name is the key's SHA-256.
  *
  * Invariant: nothing here fails a call or touches the error record. An entry is used only if its
@@ -254,7 +254,15 @@ static size_t find_binary(clump_context *c, cl_program program, cl_uint *count, 
     return sizes[*index];
 }
 
-/* The first parameters of each kernel of a program that was built from source; returns whether it is
+/* The parameters after the first, for messages. A device that cannot tell one is not asked for the next. */
+static void append_others(clump_context *c, cl_kernel kernel, const char *name, cl_uint count,
+                          clumpi_text *t) {
+    clumpi_parameter p;
+    for (cl_uint i = 1; i < count && clumpi_parameter_ask(c, kernel, i, &p); i++)
+        clumpi_text_append(t, " %s %u %s %s\n", name, (unsigned)i, p.name, p.type);
+}
+
+/* The parameters of each kernel of a program that was built from source; returns whether the first ones are
  * known. */
 static int append_parameters(clump_context *c, cl_program program, clumpi_text *t) {
     size_t bytes = 0;
@@ -272,12 +280,14 @@ static int append_parameters(clump_context *c, cl_program program, clumpi_text *
         if (!code) {
             code = c->cl.GetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof count, &count, NULL);
             if (!code) code = clumpi_parameters_ask(c, kernel, count, &p);
+            if (!code) {
+                clumpi_text_append(t, "%s %d %s%s%s\n", name, p.is_const, p.first,
+                                   *p.second ? " " : "", p.second);
+                append_others(c, kernel, name, count, t);
+            }
             c->cl.ReleaseKernel(kernel);
         }
-        if (!code)
-            clumpi_text_append(t, "%s %d %s%s%s\n", name, p.is_const, p.first, *p.second ? " " : "",
-                               p.second);
-        else if (code != CL_KERNEL_ARG_INFO_NOT_AVAILABLE && code != CL_INVALID_ARG_INDEX)
+        if (code && code != CL_KERNEL_ARG_INFO_NOT_AVAILABLE && code != CL_INVALID_ARG_INDEX)
             known = 0;
     }
     clumpi_free(&c->allocator, names);

@@ -148,16 +148,15 @@ clump_status clumpi_write(clump_context *c, cl_mem buffer, uint64_t offset, uint
                           const void *data) {
     if (bytes == 0) return CLUMP_OK;
     cl_event event = NULL;
-    cl_int code = c->cl.EnqueueWriteBuffer(c->on->queue, buffer, CL_TRUE, offset, bytes, data,
-                                           c->on->last ? 1 : 0, c->on->last ? &c->on->last : NULL,
-                                           needs_event(c) ? &event : NULL);
+    cl_int code =
+        c->cl.EnqueueWriteBuffer(c->on->queue, buffer, CL_TRUE, offset, bytes, data,
+                                 c->on->last ? 1 : 0, c->on->last ? &c->on->last : NULL, &event);
     if (code)
         return clumpi_fail_cl(&c->error, "clEnqueueWriteBuffer", code, "%llu bytes at %llu",
                               (unsigned long long)bytes, (unsigned long long)offset);
     clump_status status = clumpi_timeline_add(c, NULL, "write", bytes, event);
-    if (!event) return status;
-    /* A blocking write of less than 512 bytes does not block on out-of-order queues of Intel's CPU
-     * runtime 2026.22 (docs/portability.md), so its event is waited for. */
+    /* A blocking write of less than 512 bytes does not block on queues of Intel's CPU runtime 2026.22
+     * (docs/portability.md), and the next command may be on another queue. So its event is waited for. */
     code = c->cl.WaitForEvents(1, &event);
     c->cl.ReleaseEvent(event);
     if (code) return clumpi_fail_cl(&c->error, "clWaitForEvents", code, "a write");

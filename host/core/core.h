@@ -253,6 +253,17 @@ cl_int clumpi_parameters_ask(clump_context *c, cl_kernel kernel, cl_uint count,
                              clumpi_parameters *p);
 cl_int clumpi_parameters_find(const char *parameters, const char *kernel, clumpi_parameters *p);
 
+/* A parameter of a kernel, as messages tell it. */
+typedef struct clumpi_parameter {
+    char type[64], name[64]; /* empty if longer, or not known */
+} clumpi_parameter;
+
+/* The same for one parameter, counted from 0 with the heap. Kept is, after the line of its kernel, " KERNEL INDEX NAME TYPE". Returns
+ * whether both are known. */
+int clumpi_parameter_ask(clump_context *c, cl_kernel kernel, cl_uint index, clumpi_parameter *p);
+int clumpi_parameter_find(const char *parameters, const char *kernel, cl_uint index,
+                          clumpi_parameter *p);
+
 /* ---- cache.c ---- */
 
 /* Take over what the desc says, to be released with the context. */

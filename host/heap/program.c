@@ -396,11 +396,13 @@ static size_t bytes_of_type(const char *name) {
 /* OpenCL refused an argument: which, and what would be right, as far as OpenCL can tell. */
 static clump_status refused_arg(clump_kernel *k, cl_int code, uint32_t index, size_t bytes) {
     clump_context *c = k->program->context;
-    char type[64] = "", name[64] = "", wanted[64] = "";
+    char wanted[64] = "";
+    const char *kept = k->program->texts.parameters;
+    clumpi_parameter p;
     cl_uint at = index + (k->numbered ? 2 : 1);
-    if (c->cl.GetKernelArgInfo(k->kernel, at, CL_KERNEL_ARG_TYPE_NAME, sizeof type, type, NULL) ||
-        c->cl.GetKernelArgInfo(k->kernel, at, CL_KERNEL_ARG_NAME, sizeof name, name, NULL))
-        type[0] = name[0] = 0;
+    if (!kept || !clumpi_parameter_find(kept, k->name, at, &p))
+        clumpi_parameter_ask(c, k->kernel, at, &p);
+    const char *type = p.type, *name = p.name;
     size_t right = bytes_of_type(type);
     if (right)
         snprintf(wanted, sizeof wanted, "; its type has %zu", right);

@@ -6,10 +6,11 @@
  *
  * Some devices call gone() while commands still use the buffer, some while the pool's lock is held
  * by the thread that releases it. So gone() only puts a note into a list, without a lock. The list
- * lives as long as the pool and all its buffers. Read first: pool.h.
+ * lives as long as the pool and all its buffers, and the code of gone() as long as the process. Read first: pool.h.
  */
 #include <string.h>
 
+#include "core/resident.h"
 #include "pool/pool.h"
 
 #define WAITING_LEAST 64u
@@ -216,6 +217,7 @@ static note *new_note(clump_pool *p, uint32_t record) {
         atomic_init(&list->holders, 1);
         list->allocator = p->allocator;
         p->returned = list;
+        clumpi_code_stays();
     }
     note *n = clumpi_alloc(&p->allocator, sizeof *n);
     if (n) *n = (note){NULL, p->returned, record};

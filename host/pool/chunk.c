@@ -28,6 +28,19 @@ clump_status clumpi_bytes_reserve(clump_pool *p, uint64_t bytes) {
     return CLUMP_OK;
 }
 
+/* What the limits leave, as long as nobody else takes it. */
+static uint64_t room_left(const clump_pool *p) {
+    const uint64_t limit = p->desc.limit_bytes, of_context = atomic_load(&p->account->limit);
+    const uint64_t taken = p->stats.bytes, by_all = atomic_load(&p->account->bytes);
+    uint64_t room = UINT64_MAX;
+    if (limit) room = limit > taken ? limit - taken : 0;
+    if (of_context) {
+        const uint64_t left = of_context > by_all ? of_context - by_all : 0;
+        if (left < room) room = left;
+    }
+    return room >> p->unit_shift << p->unit_shift;
+}
+
 void clumpi_bytes_return(clump_pool *p, uint64_t bytes) {
     p->stats.bytes -= bytes;
     atomic_fetch_sub(&p->account->bytes, bytes);
@@ -82,6 +95,8 @@ clump_status clumpi_chunk_new(clump_pool *p, clump_memory memory, uint64_t units
     if (!is_unique) {
         bytes = clumpi_chunk_bytes_wanted(p, memory);
         while (bytes < needed) bytes *= 2; /* of an automatic size: a large one early */
+        const uint64_t room = room_left(p);
+        if (bytes > room) bytes = room > needed ? room : needed;
     }
     clumpi_chunk *c = clumpi_alloc(&p->allocator, sizeof *c);
     if (!c) return fail_host(p);

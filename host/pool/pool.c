@@ -152,14 +152,29 @@ static clump_status check_desc(const clump_pool_desc *d, const clump_capabilitie
     return CLUMP_OK;
 }
 
-/* The size that chunks grow to. */
+/* What the pool can have in all. */
+static uint64_t choose_most(const clump_pool *p) {
+    const uint64_t of_context = atomic_load(&p->account->limit);
+    uint64_t most = p->context->capabilities.memory_bytes;
+    if (p->desc.limit_bytes && p->desc.limit_bytes < most) most = p->desc.limit_bytes;
+    if (of_context && of_context < most) most = of_context;
+    return most;
+}
+
+/* A size as near to `bytes` as chunks can have. */
+static uint64_t in_units(const clump_pool *p, uint64_t bytes) {
+    return bytes > p->desc.alignment ? bytes >> p->unit_shift << p->unit_shift : p->desc.alignment;
+}
+
+/* The size that chunks grow to: at most a quarter of all, so that there is room for other kinds of memory. */
 static uint64_t choose_chunk_bytes(const clump_pool *p) {
     const clump_capabilities *c = &p->context->capabilities;
+    const uint64_t quarter = choose_most(p) / 4;
     uint64_t bytes = CHUNK_PRESET, most = c->memory_bytes / 32;
     if (c->allocation_bytes < most) most = c->allocation_bytes;
-    if (p->desc.limit_bytes && p->desc.limit_bytes / 4 < most) most = p->desc.limit_bytes / 4;
+    if (quarter < most) most = quarter;
     while (bytes > most && bytes > CHUNK_LEAST) bytes /= 2;
-    return bytes;
+    return bytes > quarter ? in_units(p, quarter) : bytes;
 }
 
 static clump_status create(const clump_pool_desc *desc, clump_context *c, clump_pool *p,
@@ -247,7 +262,9 @@ uint64_t clumpi_chunk_bytes_wanted(const clump_pool *p, clump_memory memory) {
     uint64_t bytes = choose_chunk_bytes(p);
     size_t count = p->kinds[memory].count;
     if (count < 3) bytes >>= 3 - count;
-    return bytes < CHUNK_LEAST ? CHUNK_LEAST : bytes;
+    uint64_t least = choose_most(p) / 16;
+    if (least > CHUNK_LEAST) least = CHUNK_LEAST;
+    return in_units(p, bytes < least ? least : bytes);
 }
 
 static void report_leaks(clump_pool *p) {

@@ -112,7 +112,8 @@ typedef struct clump_pool_desc {
     clump_context *context; /* or NULL, with a queue */
     cl_command_queue queue; /* for copies and touching; of that context. Default: the context's */
     const char *name;       /* copied; default "pool" */
-    uint64_t chunk_bytes;   /* 0: automatic, doubling from 8 MiB to 64; less on small devices */
+    uint64_t chunk_bytes;   /* 0: automatic, doubling from 8 MiB to 64; less on small devices and
+                                 in small limits. Any chunk is smaller where a limit leaves less */
     uint64_t limit_bytes;   /* of device memory in all; 0: only that of all pools, see below */
     double unique_share;    /* requests above this share of a chunk get a buffer of their own;
                                  above 0 and at most 1; 0: 0.5 */
@@ -218,7 +219,7 @@ CLUMP_API clump_status clump_pool_get_buffer(clump_pool *pool, clump_allocation 
  * A buffer may outlive its pool. It stays as it is then, and the memory of its whole chunk stays until the last
  * such buffer of that chunk is released; no pool counts that memory any more. `leaked` is called
  * for the buffers that are there at destruction. The context's clump_allocator must be usable until the last of them
- * is released.
+ * is released. The library may be unloaded before: from the first such buffer on its code stays in the process, where the driver calls it.
  * Blocks: as clump_pool_alloc(). Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_CAPACITY, also
  * while regions still wait for their markers: finish the queues and try again; CLUMP_ERR_MEMORY;
  * CLUMP_ERR_CL. */

@@ -145,6 +145,10 @@ static void check_parameters(const char *parameters) {
     static const char *const names[] = {"init", "split", "a", ""};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         clumpi_parameters p;
+        clumpi_parameter one;
+        const int is_known = clumpi_parameter_find(parameters, names[i], 1, &one);
+        REQUIRE(strlen(one.type) < sizeof one.type && strlen(one.name) < sizeof one.name);
+        REQUIRE(is_known == (*one.type && *one.name));
         cl_int code = clumpi_parameters_find(parameters, names[i], &p);
         REQUIRE(code == CL_SUCCESS || code == CL_KERNEL_ARG_INFO_NOT_AVAILABLE);
         REQUIRE(memchr(p.first, 0, sizeof p.first) && memchr(p.second, 0, sizeof p.second));

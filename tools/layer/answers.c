@@ -39,14 +39,14 @@ static int ask(layer_context *c, layer_answers *a) {
     cl_int code = CL_SUCCESS;
     void *host = a->asked & CL_MEM_COPY_HOST_PTR ? (void *)(uintptr_t)sample : NULL;
     cl_mem buffer = NEXT->clCreateBuffer(c->context, a->asked, SAMPLE, host, &code);
-    if (!buffer) return 0;
+    if (code) return 0;
     if (!a->is_sub) {
         code = ask_about(buffer, a);
     } else {
         cl_uint before = references_of(buffer);
         cl_mem sub = NEXT->clCreateSubBuffer(buffer, a->asked_sub, CL_BUFFER_CREATE_TYPE_REGION,
                                              &whole, &a->code);
-        if (sub) {
+        if (!a->code) {
             a->retains_parent = references_of(buffer) > before;
             code = ask_about(sub, a);
             NEXT->clReleaseMemObject(sub);

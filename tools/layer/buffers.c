@@ -32,11 +32,21 @@ static int is_poolable(cl_mem_flags flags, size_t bytes, const void *host) {
     return 0;
 }
 
+/* Its event is waited for: Intel's runtime returns from a blocking write of few bytes before they are there, and the program uses
+ * other queues. */
+static cl_int write(layer_context *c, cl_mem buffer, const void *host, size_t bytes) {
+    cl_event written = NULL;
+    cl_int code =
+        NEXT->clEnqueueWriteBuffer(c->queue, buffer, CL_TRUE, 0, bytes, host, 0, NULL, &written);
+    if (code) return code;
+    code = NEXT->clWaitForEvents(1, &written);
+    NEXT->clReleaseEvent(written);
+    return code;
+}
+
 /* The first contents, and where it is. */
 static cl_int complete(layer_context *c, cl_mem buffer, const void *host, layer_place *place) {
-    cl_int code = host ? NEXT->clEnqueueWriteBuffer(c->queue, buffer, CL_TRUE, 0, place->bytes,
-                                                    host, 0, NULL, NULL)
-                       : CL_SUCCESS;
+    cl_int code = host ? write(c, buffer, host, place->bytes) : CL_SUCCESS;
     if (!code)
         code = NEXT->clGetMemObjectInfo(buffer, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof(cl_mem),
                                         &place->chunk, NULL);
@@ -91,7 +101,17 @@ static cl_mem take_pooled(cl_context context, cl_mem_flags flags, size_t bytes, 
     return made;
 }
 
-/* ---- Making ----------------------------------------------------------------------------------- */
+/* ---- Making ------------------------------------------------------------------------------------
+ *
+ * Whether something was made is what the code says: a driver may refuse and return a handle nevertheless. */
+
+/* Record a buffer whose bytes were reserved, if it was made. */
+static cl_mem add_buffer(cl_mem made, size_t bytes, cl_int code, cl_int *code_ret) {
+    tell(code_ret, code);
+    if (!made || code || !layer_object_add(LAYER_BUFFER, made, bytes, NULL))
+        layer_bytes_return(bytes);
+    return made;
+}
 
 static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t bytes,
                                         void *host, cl_int *code_ret) {
@@ -101,9 +121,9 @@ static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, 
         tell(code_ret, CL_SUCCESS);
         return made;
     }
-    made = NEXT->clCreateBuffer(context, flags, bytes, host, code_ret);
-    if (!made || !layer_object_add(LAYER_BUFFER, made, bytes, NULL)) layer_bytes_return(bytes);
-    return made;
+    cl_int code = CL_SUCCESS;
+    made = NEXT->clCreateBuffer(context, flags, bytes, host, &code);
+    return add_buffer(made, bytes, code, code_ret);
 }
 
 static cl_mem CL_API_CALL create_buffer_with_properties(cl_context context,
@@ -112,16 +132,18 @@ static cl_mem CL_API_CALL create_buffer_with_properties(cl_context context,
                                                         void *host, cl_int *code_ret) {
     if (!layer_bytes_reserve(bytes)) return limited(code_ret);
     if (layer.settings.pool_bytes) layer_count_refusal(LAYER_PROPERTIES);
+    cl_int code = CL_SUCCESS;
     cl_mem made =
-        NEXT->clCreateBufferWithProperties(context, properties, flags, bytes, host, code_ret);
-    if (!made || !layer_object_add(LAYER_BUFFER, made, bytes, NULL)) layer_bytes_return(bytes);
-    return made;
+        NEXT->clCreateBufferWithProperties(context, properties, flags, bytes, host, &code);
+    return add_buffer(made, bytes, code, code_ret);
 }
 
 /* The size of an image is known when it is there. `buffer`: of which it is an image, or NULL. */
-static cl_mem add_image(cl_mem made, layer_kind kind, cl_mem buffer, cl_int *code_ret) {
+static cl_mem add_image(cl_mem made, layer_kind kind, cl_mem buffer, cl_int code,
+                        cl_int *code_ret) {
     size_t bytes = 0;
-    if (!made) return NULL;
+    tell(code_ret, code);
+    if (!made || code) return made;
     if (!buffer) NEXT->clGetMemObjectInfo(made, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
     if (!layer_bytes_reserve(bytes)) {
         NEXT->clReleaseMemObject(made);
@@ -135,51 +157,55 @@ static cl_mem buffer_of(const cl_image_desc *desc) {
     return desc ? desc->buffer : NULL;
 }
 
-static void count_refused(cl_mem made, cl_mem buffer) {
+static void count_refused(cl_int code, cl_mem buffer) {
     layer_place place;
-    if (!made && buffer && layer_object_place(buffer, &place)) layer_count_image_refused();
+    if (code && buffer && layer_object_place(buffer, &place)) layer_count_image_refused();
 }
 
 static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags,
                                        const cl_image_format *format, const cl_image_desc *desc,
                                        void *host, cl_int *code_ret) {
-    cl_mem made = NEXT->clCreateImage(context, flags, format, desc, host, code_ret);
-    count_refused(made, buffer_of(desc));
-    return add_image(made, LAYER_IMAGE, buffer_of(desc), code_ret);
+    cl_int code = CL_SUCCESS;
+    cl_mem made = NEXT->clCreateImage(context, flags, format, desc, host, &code);
+    count_refused(code, buffer_of(desc));
+    return add_image(made, LAYER_IMAGE, buffer_of(desc), code, code_ret);
 }
 
 static cl_mem CL_API_CALL create_image_with_properties(
     cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
     const cl_image_format *format, const cl_image_desc *desc, void *host, cl_int *code_ret) {
+    cl_int code = CL_SUCCESS;
     cl_mem made =
-        NEXT->clCreateImageWithProperties(context, properties, flags, format, desc, host, code_ret);
-    count_refused(made, buffer_of(desc));
-    return add_image(made, LAYER_IMAGE, buffer_of(desc), code_ret);
+        NEXT->clCreateImageWithProperties(context, properties, flags, format, desc, host, &code);
+    count_refused(code, buffer_of(desc));
+    return add_image(made, LAYER_IMAGE, buffer_of(desc), code, code_ret);
 }
 
 static cl_mem CL_API_CALL create_image_2d(cl_context context, cl_mem_flags flags,
                                           const cl_image_format *format, size_t width,
                                           size_t height, size_t pitch, void *host,
                                           cl_int *code_ret) {
-    return add_image(
-        NEXT->clCreateImage2D(context, flags, format, width, height, pitch, host, code_ret),
-        LAYER_IMAGE, NULL, code_ret);
+    cl_int code = CL_SUCCESS;
+    cl_mem made = NEXT->clCreateImage2D(context, flags, format, width, height, pitch, host, &code);
+    return add_image(made, LAYER_IMAGE, NULL, code, code_ret);
 }
 
 static cl_mem CL_API_CALL create_image_3d(cl_context context, cl_mem_flags flags,
                                           const cl_image_format *format, size_t width,
                                           size_t height, size_t depth, size_t pitch, size_t slice,
                                           void *host, cl_int *code_ret) {
-    return add_image(NEXT->clCreateImage3D(context, flags, format, width, height, depth, pitch,
-                                           slice, host, code_ret),
-                     LAYER_IMAGE, NULL, code_ret);
+    cl_int code = CL_SUCCESS;
+    cl_mem made = NEXT->clCreateImage3D(context, flags, format, width, height, depth, pitch, slice,
+                                        host, &code);
+    return add_image(made, LAYER_IMAGE, NULL, code, code_ret);
 }
 
 static cl_mem CL_API_CALL create_pipe(cl_context context, cl_mem_flags flags, cl_uint packet,
                                       cl_uint packets, const cl_pipe_properties *properties,
                                       cl_int *code_ret) {
-    return add_image(NEXT->clCreatePipe(context, flags, packet, packets, properties, code_ret),
-                     LAYER_PIPE, NULL, code_ret);
+    cl_int code = CL_SUCCESS;
+    cl_mem made = NEXT->clCreatePipe(context, flags, packet, packets, properties, &code);
+    return add_image(made, LAYER_PIPE, NULL, code, code_ret);
 }
 
 /* ---- Sub-buffers ------------------------------------------------------------------------------ */
@@ -199,26 +225,26 @@ static cl_int code_of_driver(const layer_place *parent, cl_mem_flags flags,
     if (code) return code;
     cl_mem_flags own = parent->answers->asked & ~(cl_mem_flags)CL_MEM_COPY_HOST_PTR;
     cl_mem buffer = NEXT->clCreateBuffer(context, own, parent->bytes, NULL, &code);
-    if (!buffer) return code;
+    if (code) return code;
     cl_mem sub = NEXT->clCreateSubBuffer(buffer, flags, type, info, &code);
-    if (sub) NEXT->clReleaseMemObject(sub);
+    if (!code) NEXT->clReleaseMemObject(sub);
     NEXT->clReleaseMemObject(buffer);
-    return sub ? CL_INVALID_VALUE : code;
+    return code ? code : CL_INVALID_VALUE;
 }
 
 /* It lies in the chunk, beside the pooled buffer, which it keeps alive. */
 static cl_mem sub_of_pooled(cl_mem parent, const layer_place *of, cl_mem_flags flags,
                             const cl_buffer_region *region, cl_int *code_ret) {
-    cl_int code = CL_OUT_OF_HOST_MEMORY;
+    cl_int code = CL_SUCCESS;
     const layer_answers *answers = layer_answers_of_sub(of->context, of->answers->asked, flags);
     if (!answers || answers->code) {
-        tell(code_ret, answers ? answers->code : code);
+        tell(code_ret, answers ? answers->code : CL_OUT_OF_HOST_MEMORY);
         return NULL;
     }
     cl_buffer_region there = {of->offset + region->origin, region->size};
     cl_mem made =
         NEXT->clCreateSubBuffer(of->chunk, flags, CL_BUFFER_CREATE_TYPE_REGION, &there, &code);
-    if (made) {
+    if (made && !code) {
         layer_place place = {.context = of->context,
                              .answers = answers,
                              .chunk = of->chunk,
@@ -252,8 +278,10 @@ static cl_mem CL_API_CALL create_sub_buffer(cl_mem parent, cl_mem_flags flags,
         tell(code_ret, code_of_driver(&of, flags, type, info));
         return NULL;
     }
-    cl_mem made = NEXT->clCreateSubBuffer(parent, flags, type, info, code_ret);
-    if (made) layer_object_add(LAYER_SUB_BUFFER, made, 0, NULL);
+    cl_int code = CL_SUCCESS;
+    cl_mem made = NEXT->clCreateSubBuffer(parent, flags, type, info, &code);
+    tell(code_ret, code);
+    if (made && !code) layer_object_add(LAYER_SUB_BUFFER, made, 0, NULL);
     return made;
 }
 

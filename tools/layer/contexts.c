@@ -91,17 +91,21 @@ static cl_uint references_of(cl_context context) {
     return count;
 }
 
-/* Does a device make images of buffers, and not of sub-buffers? */
+/* Does a device make images of buffers, and not of sub-buffers? PoCL 3.1 keeps a reference of the context when an image of a
+ * buffer is released. Nobody else has this context, and no command of it runs: what is there more than before is released. */
 static int makes_images(cl_context context, cl_mem buffer, cl_mem sub) {
     const cl_image_format format = {CL_R, CL_UNSIGNED_INT8};
+    const cl_uint before = references_of(context);
     cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER, .image_width = 16};
     cl_int code[2];
     for (int i = 0; i < 2; i++) {
         desc.buffer = i ? sub : buffer;
         cl_mem image =
             NEXT->clCreateImage(context, CL_MEM_READ_WRITE, &format, &desc, NULL, &code[i]);
-        if (image) NEXT->clReleaseMemObject(image);
+        if (!code[i]) NEXT->clReleaseMemObject(image);
     }
+    for (cl_uint kept = references_of(context); kept > before; kept--)
+        NEXT->clReleaseContext(context);
     return code[0] || !code[1];
 }
 
@@ -123,7 +127,7 @@ static const char *try_maps(layer_device *d, cl_context context, cl_mem buffer, 
     cl_int code = CL_SUCCESS;
     cl_uint before = references_of(context);
     cl_command_queue queue = NEXT->clCreateCommandQueue(context, d->device, 0, &code);
-    if (!queue) return "no queue for the pool";
+    if (code) return "no queue for the pool";
     d->per_queue = references_of(context) - before;
     int whole = references_of_map(queue, buffer), part = references_of_map(queue, sub);
     NEXT->clReleaseCommandQueue(queue);
@@ -143,20 +147,21 @@ static const char *try_buffers(layer_device *d, cl_context context) {
     const cl_buffer_region region = {d->alignment, d->alignment};
     cl_mem sub = NULL,
            buffer = NEXT->clCreateBuffer(context, CL_MEM_READ_WRITE, 2 * d->alignment, NULL, &code);
-    if (buffer) {
+    const int has_buffer = !code;
+    if (has_buffer) {
         with_buffer = references_of(context);
         sub = NEXT->clCreateSubBuffer(buffer, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION,
                                       &region, &code);
     }
     const char *refuses = "the device makes no sub-buffers";
-    if (sub) {
+    if (has_buffer && !code) {
         d->per_buffer = with_buffer - before;
         d->per_sub = references_of(context) - with_buffer;
         int may = layer.settings.no_images || makes_images(context, buffer, sub);
         refuses = may ? try_maps(d, context, buffer, sub) : no_images;
         NEXT->clReleaseMemObject(sub);
     }
-    if (buffer) NEXT->clReleaseMemObject(buffer);
+    if (has_buffer) NEXT->clReleaseMemObject(buffer);
     return refuses;
 }
 
@@ -172,7 +177,7 @@ static const char *try_device(layer_device *d) {
     if (!code && !(type & CL_DEVICE_TYPE_CPU)) return "buffers are pooled on CPUs alone";
     if (code || d->alignment < 16) return "its device is not known";
     cl_context context = NEXT->clCreateContext(NULL, 1, &d->device, NULL, NULL, &code);
-    if (!context) return "the device is not to be had for a test";
+    if (code) return "the device is not to be had for a test";
     const char *refuses = try_buffers(d, context);
     NEXT->clReleaseContext(context);
     return refuses;
@@ -200,6 +205,7 @@ static const char *make_pool(layer_context *c) {
     cl_int code = CL_SUCCESS;
     cl_uint before = references_of(c->context);
     c->queue = NEXT->clCreateCommandQueue(c->context, c->device->device, 0, &code);
+    if (code) c->queue = NULL;
     if (!c->queue) return "no queue for the pool";
     clump_context_desc desc = {
         .context = c->context, .device = c->device->device, .queue = c->queue, .cl = &layer.cl};
@@ -212,21 +218,26 @@ static const char *make_pool(layer_context *c) {
     return NULL;
 }
 
-/* Several devices have memories of their own, between which a driver moves whole buffers. */
-static const char *prepare(layer_context *c) {
-    cl_uint devices = 0;
-    cl_device_id device = NULL;
-    cl_int code =
-        NEXT->clGetContextInfo(c->context, CL_CONTEXT_NUM_DEVICES, sizeof devices, &devices, NULL);
-    if (code || devices != 1) return "it has several devices, or none";
-    code = NEXT->clGetContextInfo(c->context, CL_CONTEXT_DEVICES, sizeof device, &device, NULL);
-    c->device = code ? NULL : device_of(device);
+/* Several devices have memories of their own, between which a driver moves whole buffers. The program's own list counts: PoCL lists
+ * for each sub-device the device of which it is a part. */
+static const char *prepare(layer_context *c, cl_uint count, const cl_device_id *devices) {
+    cl_device_id device = count == 1 ? *devices : NULL;
+    cl_int code = CL_SUCCESS;
+    if (!devices) {
+        code =
+            NEXT->clGetContextInfo(c->context, CL_CONTEXT_NUM_DEVICES, sizeof count, &count, NULL);
+        if (!code && count == 1)
+            code = NEXT->clGetContextInfo(c->context, CL_CONTEXT_DEVICES, sizeof device, &device,
+                                          NULL);
+    }
+    if (code || count != 1) return "it has several devices, or none";
+    c->device = device_of(device);
     if (!c->device) return "its device is not known";
     return c->device->refuses ? c->device->refuses : make_pool(c);
 }
 
-/* Nobody else has the context yet. */
-static void add_context(cl_context context) {
+/* Nobody else has the context yet. `devices` NULL: its list is not known. */
+static void add_context(cl_context context, cl_uint count, const cl_device_id *devices) {
     layer_context *c = calloc(1, sizeof *c);
     if (!c || pthread_mutex_init(&c->queues_lock, NULL)) {
         free(c);
@@ -234,7 +245,7 @@ static void add_context(cl_context context) {
     }
     c->context = context;
     c->references = 1;
-    c->refuses = prepare(c);
+    c->refuses = prepare(c, count, devices);
     if (c->refuses) {
         release_pool(c);
         layer_count_context(c->refuses);
@@ -251,18 +262,22 @@ static cl_context CL_API_CALL create_context(const cl_context_properties *proper
                                              const cl_device_id *devices,
                                              void(CL_CALLBACK *notify)(const char *, const void *,
                                                                        size_t, void *),
-                                             void *user, cl_int *code) {
-    cl_context made = NEXT->clCreateContext(properties, count, devices, notify, user, code);
-    if (made && !layer.is_child) add_context(made);
+                                             void *user, cl_int *code_ret) {
+    cl_int code = CL_SUCCESS;
+    cl_context made = NEXT->clCreateContext(properties, count, devices, notify, user, &code);
+    if (code_ret) *code_ret = code;
+    if (made && !code && !layer.is_child) add_context(made, count, devices);
     return made;
 }
 
 static cl_context CL_API_CALL
 create_context_from_type(const cl_context_properties *properties, cl_device_type type,
                          void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
-                         void *user, cl_int *code) {
-    cl_context made = NEXT->clCreateContextFromType(properties, type, notify, user, code);
-    if (made && !layer.is_child) add_context(made);
+                         void *user, cl_int *code_ret) {
+    cl_int code = CL_SUCCESS;
+    cl_context made = NEXT->clCreateContextFromType(properties, type, notify, user, &code);
+    if (code_ret) *code_ret = code;
+    if (made && !code && !layer.is_child) add_context(made, 0, NULL);
     return made;
 }
 
@@ -365,8 +380,10 @@ static layer_context *context_of(cl_command_queue queue) {
     return layer_context_enter(context);
 }
 
-static void add_queue(cl_context context, cl_command_queue queue) {
-    layer_context *c = queue ? layer_context_enter(context) : NULL;
+/* `code`: what the driver said when it made the queue. It is told to the program. */
+static void add_queue(cl_context context, cl_command_queue queue, cl_int code, cl_int *code_ret) {
+    if (code_ret) *code_ret = code;
+    layer_context *c = queue && !code ? layer_context_enter(context) : NULL;
     cl_command_queue_properties properties = 0;
     if (!c) return;
     NEXT->clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL);
@@ -398,17 +415,20 @@ static void add_queue(cl_context context, cl_command_queue queue) {
 
 static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
                                                  cl_command_queue_properties properties,
-                                                 cl_int *code) {
-    cl_command_queue made = NEXT->clCreateCommandQueue(context, device, properties, code);
-    add_queue(context, made);
+                                                 cl_int *code_ret) {
+    cl_int code = CL_SUCCESS;
+    cl_command_queue made = NEXT->clCreateCommandQueue(context, device, properties, &code);
+    add_queue(context, made, code, code_ret);
     return made;
 }
 
-static cl_command_queue CL_API_CALL create_queue_with_properties(
-    cl_context context, cl_device_id device, const cl_queue_properties *properties, cl_int *code) {
+static cl_command_queue CL_API_CALL
+create_queue_with_properties(cl_context context, cl_device_id device,
+                             const cl_queue_properties *properties, cl_int *code_ret) {
+    cl_int code = CL_SUCCESS;
     cl_command_queue made =
-        NEXT->clCreateCommandQueueWithProperties(context, device, properties, code);
-    add_queue(context, made);
+        NEXT->clCreateCommandQueueWithProperties(context, device, properties, &code);
+    add_queue(context, made, code, code_ret);
     return made;
 }
 
@@ -429,14 +449,15 @@ static create_queue_khr_fn find_create_queue_khr(cl_device_id device) {
 
 static cl_command_queue CL_API_CALL create_queue_khr(cl_context context, cl_device_id device,
                                                      const cl_queue_properties *properties,
-                                                     cl_int *code) {
+                                                     cl_int *code_ret) {
     create_queue_khr_fn found = find_create_queue_khr(device);
     if (!found) {
-        if (code) *code = CL_INVALID_DEVICE;
+        if (code_ret) *code_ret = CL_INVALID_DEVICE;
         return NULL;
     }
-    cl_command_queue made = found(context, device, properties, code);
-    add_queue(context, made);
+    cl_int code = CL_SUCCESS;
+    cl_command_queue made = found(context, device, properties, &code);
+    add_queue(context, made, code, code_ret);
     return made;
 }
 

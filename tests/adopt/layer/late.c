@@ -1,5 +1,7 @@
 /* A layer below libclump-layer.so, in the place of a driver that tells the end of memory objects late: at the next clFinish(),
- * when other objects may have their handles. The test `layer` loads it. */
+ * when other objects may have their handles; and that gives the last handle again when it refuses, as PoCL 3.1 gives one of a context that it
+ * did not make; and that carries out a blocking write of few bytes when its event is waited for, as Intel's runtime does some time later. The
+ * test `layer` loads it. */
 #include <CL/cl_layer.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -50,6 +52,75 @@ static cl_int CL_API_CALL finish(cl_command_queue queue) {
     return code;
 }
 
+/* ---- Refusing with a handle -------------------------------------------------------------------- */
+
+#define GIVES_A_HANDLE(name, type, parameters, arguments)                                          \
+    static type CL_API_CALL refusing_##name parameters {                                           \
+        static type last;                                                                          \
+        cl_int code = CL_SUCCESS;                                                                  \
+        type made = below.name arguments;                                                          \
+        if (code_ret) *code_ret = code;                                                            \
+        if (!code) last = made;                                                                    \
+        return last;                                                                               \
+    }
+typedef void(CL_CALLBACK *notifier)(const char *, const void *, size_t, void *);
+static cl_context last_context;
+static cl_context CL_API_CALL of_devices(const cl_context_properties *properties, cl_uint count,
+                                         const cl_device_id *devices, notifier notify, void *user,
+                                         cl_int *code) {
+    return last_context = below.clCreateContext(properties, count, devices, notify, user, code);
+}
+static cl_context CL_API_CALL of_type(const cl_context_properties *properties, cl_device_type type,
+                                      notifier notify, void *user, cl_int *code_ret) {
+    cl_int code = CL_SUCCESS;
+    cl_context made = below.clCreateContextFromType(properties, type, notify, user, &code);
+    if (code_ret) *code_ret = code;
+    return code ? last_context : made;
+}
+GIVES_A_HANDLE(clCreateBuffer, cl_mem,
+               (cl_context context, cl_mem_flags flags, size_t bytes, void *host, cl_int *code_ret),
+               (context, flags, bytes, host, &code))
+GIVES_A_HANDLE(clCreateSubBuffer, cl_mem,
+               (cl_mem parent, cl_mem_flags flags, cl_buffer_create_type type, const void *info,
+                cl_int *code_ret),
+               (parent, flags, type, info, &code))
+GIVES_A_HANDLE(clCreateCommandQueue, cl_command_queue,
+               (cl_context context, cl_device_id device, cl_command_queue_properties properties,
+                cl_int *code_ret),
+               (context, device, properties, &code))
+
+/* ---- Writing late ------------------------------------------------------------------------------ */
+
+static struct {
+    cl_event before; /* the write waits for it; NULL: there is none */
+    char data[512];
+} held;
+
+static cl_int CL_API_CALL write_late(cl_command_queue queue, cl_mem buffer, cl_bool blocks,
+                                     size_t offset, size_t bytes, const void *data, cl_uint waits,
+                                     const cl_event *wait_list, cl_event *event) {
+    if (!blocks || bytes >= sizeof held.data || waits || held.before)
+        return below.clEnqueueWriteBuffer(queue, buffer, blocks, offset, bytes, data, waits,
+                                          wait_list, event);
+    cl_context context = NULL;
+    cl_int code =
+        below.clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
+    if (!code) held.before = below.clCreateUserEvent(context, &code);
+    if (code) return code;
+    memcpy(held.data, data, bytes);
+    return below.clEnqueueWriteBuffer(queue, buffer, CL_FALSE, offset, bytes, held.data, 1,
+                                      &held.before, event);
+}
+
+static cl_int CL_API_CALL wait_for(cl_uint count, const cl_event *events) {
+    if (held.before) {
+        below.clSetUserEventStatus(held.before, CL_COMPLETE);
+        below.clReleaseEvent(held.before);
+        held.before = NULL;
+    }
+    return below.clWaitForEvents(count, events);
+}
+
 CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t room, void *value,
                                                size_t *needed) {
     static const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
@@ -71,6 +142,13 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint count, const cl_icd_dispatch
     table = below;
     table.clSetMemObjectDestructorCallback = set_callback;
     table.clFinish = finish;
+    table.clEnqueueWriteBuffer = write_late;
+    table.clWaitForEvents = wait_for;
+    table.clCreateContext = of_devices;
+    table.clCreateContextFromType = of_type;
+    table.clCreateBuffer = refusing_clCreateBuffer;
+    table.clCreateSubBuffer = refusing_clCreateSubBuffer;
+    table.clCreateCommandQueue = refusing_clCreateCommandQueue;
     *layer_ret = &table;
     return CL_SUCCESS;
 }

@@ -177,6 +177,19 @@ def check_late(layer, program, late):
     expect(len(freed) == len(set(freed)) == 20, f'a limit: {len(freed)} ends in the trace, of {len(set(freed))} buffers')
 
 
+def check_refused(layer, program, late):
+    """What the driver refuses is not recorded, also where it gives a handle; parts of a device are devices."""
+    for below in (None, late):
+        done = layer.run([program, 'refused'], POOL, below=below)
+        expect((done.returncode, done.stdout) == (0, 'one buffer\n'), f'refused: status {done.returncode}, {done.stdout}')
+        expect('made: 1 objects' in done.report and 'not released: 0 objects' in done.report, f'refused: {done.report}')
+        expect('contexts without a pool' not in done.report or NO_GPUS in done.report, f'a context that was refused: {done.report}')
+    done = layer.same('parts', [program, 'parts'], POOL)
+    several = number(done.report, r'^  (\d+) contexts without a pool: it has several devices')
+    pooled = number(done.report, r'^pooled: (\d+)')
+    expect('no parts' in done.stdout or (several == 1 and (pooled == 3 or NO_GPUS in done.report)), f'parts: {done.report}')
+
+
 def check_values(layer, program):
     wrong = [({'CLUMP_LAYER_POOL': '4Q'}, 'CLUMP_LAYER_POOL="4Q" is no number of bytes'),
              ({'CLUMP_LAYER_POOL': ''}, 'CLUMP_LAYER_POOL="" is no number'),
@@ -234,6 +247,8 @@ def check_others(layer):
     if python:
         os.environ['OPENCV_OPENCL_DEVICE'] = ':CPU:'
         layer.same('OpenCV', [python, TRACES / 'opencv_pipeline.py'], POOL, only_pooled=True)
+    if shutil.which('clinfo'):  # with the trial whether images may be refused
+        layer.same('clinfo, images of buffers', ['clinfo'], {'CLUMP_LAYER_POOL': '4M'})
     for name, words, compare in (('clinfo', [], True), ('clpeak', ['--kernel-latency', '--transfer-bandwidth'], False),
                                  ('clblast_tuner_invert', ['-precision', '32'], False)):
         if not shutil.which(name):
@@ -266,6 +281,7 @@ def main():
         check_ends(layer, program)
         check_handlers(layer, ending)
         check_late(layer, program, late)
+        check_refused(layer, program, late)
         check_values(layer, program)
         check_trace(layer, program, bench)
         layer.same('hello', [hello], {**POOL, 'CLUMP_LAYER_POOL': '64M'})

@@ -7,6 +7,8 @@
  *   program leak        buffers that are not released, from two functions
  *   program limit       buffers until there are no more
  *   program late        a buffer that has the handle of one whose end the driver tells later
+ *   program refused     one buffer, and contexts, buffers, sub-buffers and queues that are refused
+ *   program parts       a context of one part of the device, and one of two parts
  *   program fork|exit  ends in an unusual way
  *
  * Exit status 0: all contents were right; 77: there is no OpenCL device. Addresses are never written, since they differ.
@@ -624,6 +626,69 @@ static void late(void) {
     OK(clReleaseContext(context));
 }
 
+/* The test also runs it above late.c, which gives a handle where it refuses, and writes late. */
+static void refused(void) {
+    cl_context context = new_context();
+    cl_command_queue queue = new_queue(context);
+    char found[5] = "";
+    cl_mem buffer = new_buffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, 5, "here");
+    OK(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, 5, found, 0, NULL, NULL));
+    CHECK(strcmp(found, "here") == 0);
+    const cl_context_properties of_platform[] = {CL_CONTEXT_PLATFORM,
+                                                 (cl_context_properties)platform, 0};
+    const cl_buffer_region beyond = {1 << 20, 16};
+    cl_int code = CL_SUCCESS;
+    /* A bit that is no type: there is no such device. */
+    (void)clCreateContextFromType(of_platform, (cl_device_type)1 << 20, NULL, NULL, &code);
+    CHECK(code != CL_SUCCESS);
+    (void)clCreateContextFromType(of_platform, (cl_device_type)1 << 20, NULL, NULL, NULL);
+    (void)clCreateBuffer(context, CL_MEM_READ_WRITE, 0, NULL, &code);
+    CHECK(code == CL_INVALID_BUFFER_SIZE);
+    (void)clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_READ_ONLY, 64, NULL, &code);
+    CHECK(code != CL_SUCCESS);
+    (void)clCreateSubBuffer(buffer, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &beyond,
+                            &code);
+    CHECK(code == CL_INVALID_VALUE);
+    (void)clCreateCommandQueue(context, device, (cl_command_queue_properties)1 << 40, &code);
+    CHECK(code != CL_SUCCESS);
+    OK(clFinish(queue));
+    OK(clReleaseMemObject(buffer));
+    OK(clFinish(queue));
+    OK(clReleaseCommandQueue(queue));
+    OK(clReleaseContext(context));
+    printf("one buffer\n");
+}
+
+static void parts(void) {
+    const cl_device_partition_property equally[] = {CL_DEVICE_PARTITION_EQUALLY, 1, 0};
+    cl_device_id sub[64];
+    cl_uint count = 0;
+    cl_int code = clCreateSubDevices(device, equally, 64, sub, &count);
+    if (code || count < 2) {
+        printf("no parts\n");
+        return;
+    }
+    for (cl_uint devices = 1; devices <= 2; devices++) {
+        cl_context context = clCreateContext(NULL, devices, sub, NULL, NULL, &code);
+        OK(code);
+        for (int i = 0; i < 3; i++) {
+            cl_command_queue queue = clCreateCommandQueue(context, sub[devices - 1], 0, &code);
+            OK(code);
+            cl_mem buffer = new_buffer(context, CL_MEM_READ_WRITE, 100, NULL);
+            const char seven = 7;
+            char found = 0;
+            OK(clEnqueueFillBuffer(queue, buffer, &seven, 1, 0, 100, 0, NULL, NULL));
+            OK(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 99, 1, &found, 0, NULL, NULL));
+            CHECK(found == 7);
+            OK(clReleaseMemObject(buffer));
+            OK(clReleaseCommandQueue(queue));
+        }
+        OK(clReleaseContext(context));
+    }
+    for (cl_uint i = 0; i < count; i++) OK(clReleaseDevice(sub[i]));
+    printf("two parts\n");
+}
+
 static void *ends(void *user) {
     (void)user;
     exit(failures != 0);
@@ -670,10 +735,16 @@ int main(int count, char **words) {
         limit();
     } else if (strcmp(what, "late") == 0) {
         late();
+    } else if (strcmp(what, "refused") == 0) {
+        refused();
+    } else if (strcmp(what, "parts") == 0) {
+        parts();
     } else if (strcmp(what, "fork") == 0 || strcmp(what, "exit") == 0) {
         unusual(what);
     } else {
-        printf("usage: program same [images]|reuse|threads N|leak|limit|late|fork|exit\n");
+        printf(
+            "usage: program same [images]|reuse|threads "
+            "N|leak|limit|late|refused|parts|fork|exit\n");
         return 2;
     }
     if (failures) printf("%d failures\n", failures);

@@ -1,11 +1,12 @@
 /* Buffers that their callers own: when their regions are given out again, in every kind of memory and with several
- * queues; what is counted meanwhile; buffers that outlive their pool; what is refused; that a pool compiles nothing.
+ * queues; what is counted meanwhile; buffers that outlive their pool, and the library; what is refused; that a pool compiles nothing.
  *
  * A user event holds the queue, so that a command which writes to a released buffer is under way for
  * as long as the test likes.
  *
  * Read first: include/clump/pool.h. Read next: tests/stress/pool_buffers_tsan.c.
  */
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -325,11 +326,47 @@ static void compiles_nothing(void **state) {
     cl_fixture_close(&f);
 }
 
+/* A plug-in may close the library while the driver still has its callback: of a buffer that is not released yet, and of one
+ * that a command uses. */
+static void buffers_outlive_the_library(void **state) {
+    cl_fixture f = open_fixture(NULL);
+    void *library = dlopen(CLUMP_SHARED, RTLD_NOW | RTLD_LOCAL);
+    if (!library) fail_msg("%s", dlerror());
+#define TAKE(name)                                                                                 \
+    __typeof__(&clump_##name) name = (__typeof__(&clump_##name))dlsym(library, "clump_" #name)
+    TAKE(pool_create);
+    TAKE(pool_create_buffer);
+    TAKE(pool_destroy);
+#undef TAKE
+    assert_true(pool_create && pool_create_buffer && pool_destroy);
+    assert_ptr_not_equal(pool_destroy, clump_pool_destroy); /* that of the test is never unloaded */
+    clump_pool *pool;
+    clump_error error;
+    assert_int_equal(pool_create(&(clump_pool_desc){.queue = f.queue}, &pool, &error), CLUMP_OK);
+    clump_allocation_desc desc = {.bytes = 1000};
+    cl_mem kept, used;
+    assert_int_equal(pool_create_buffer(pool, &desc, 1, &f.queue, &kept), CLUMP_OK);
+    assert_int_equal(pool_create_buffer(pool, &desc, 1, &f.queue, &used), CLUMP_OK);
+    cl_int code;
+    cl_event blocks = clCreateUserEvent(f.context, &code);
+    const char zero = 0;
+    CHECK_CL(clEnqueueFillBuffer(f.queue, used, &zero, 1, 0, 1000, 1, &blocks, NULL));
+    CHECK_CL(clReleaseMemObject(used));
+    pool_destroy(pool);
+    assert_int_equal(dlclose(library), 0);
+    CHECK_CL(clReleaseMemObject(kept)); /* the driver calls what was unloaded, if it was */
+    CHECK_CL(clSetUserEventStatus(blocks, CL_COMPLETE));
+    CHECK_CL(clFinish(f.queue));
+    clReleaseEvent(blocks);
+    cl_fixture_close(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(given_out_when_done),        cmocka_unit_test(several_queues),
-        cmocka_unit_test(stays_where_it_is),          cmocka_unit_test(refused),
-        cmocka_unit_test(buffers_outlive_their_pool), cmocka_unit_test(compiles_nothing),
+        cmocka_unit_test(given_out_when_done),         cmocka_unit_test(several_queues),
+        cmocka_unit_test(stays_where_it_is),           cmocka_unit_test(refused),
+        cmocka_unit_test(buffers_outlive_their_pool),  cmocka_unit_test(compiles_nothing),
+        cmocka_unit_test(buffers_outlive_the_library),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -344,6 +344,7 @@ static void the_log_is_kept(void **state) {
 /* The whole of it: a heap, whose kernels are the library's, and a program that may not change objects. */
 static void heaps_and_programs(void **state) {
     clump_cache cache = {.folder = path_of("whole")};
+    char refusals[2][CLUMP_ERROR_MESSAGE_BYTES];
     for (int round = 0; round < 2; round++) {
         cl_fixture f = open_with(cache);
         cl.sources = cl.binaries = 0;
@@ -354,6 +355,7 @@ static void heaps_and_programs(void **state) {
             "__kernel void makes(CLUMP_HEAP_FIXED) {}\n" /* not what "make" is */
             "__kernel void make(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(A, a, i) A_x(a) = i; }\n"
             "__kernel void look(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(A, a) A_x(a) += 1; }\n"
+            "__kernel void takes(CLUMP_HEAP_FIXED, float dt, __global const uint *list) {}\n"
             "__kernel void wrong(__global uint *numbers) {}\n"
             "__kernel void longer(__global uint *clump_heap_with_a_name_that_is_longer_than_any_"
             "that_the_library_has) {}\n"
@@ -383,6 +385,13 @@ static void heaps_and_programs(void **state) {
         assert_int_equal(sum, 100 * 101 / 2);
         assert_int_equal(cl.sources > 0, round == 0);
         assert_int_equal(cl.binaries > 1, round == 1);
+        /* The words about a parameter are those of a program that was built from source. */
+        clump_kernel *takes = cl_fixture_kernel(&f, program, "takes");
+        double dt = 1;
+        CHECK_STATUS(&f, clump_kernel_set_arg(takes, 0, sizeof dt, &dt), CLUMP_ERR_CL);
+        snprintf(refusals[round], sizeof refusals[round], "%s",
+                 clump_context_get_error(f.clump)->message);
+        clump_kernel_destroy(takes);
         cl.no_info = 0;
         clump_kernel_destroy(make);
         clump_kernel_destroy(look);
@@ -390,6 +399,7 @@ static void heaps_and_programs(void **state) {
         clump_heap_destroy(heap);
         cl_fixture_close(&f);
     }
+    assert_string_equal(refusals[1], refusals[0]);
 }
 
 /* ---- Entries that are wrong ---- */

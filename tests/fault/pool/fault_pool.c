@@ -276,6 +276,60 @@ static void limits(void **state) {
     cl_fixture_close(&f);
 }
 
+/* Allocate one unit after the other until the pool refuses. */
+static uint64_t fill(clump_pool *pool, uint64_t unit, clump_memory memory) {
+    clump_allocation made;
+    clump_allocation_desc one = {.bytes = 1, .memory = memory};
+    uint64_t bytes = 0;
+    while (!clump_pool_alloc(pool, &one, &made, NULL)) bytes += unit;
+    assert_int_equal(error_of(pool).status, CLUMP_ERR_CAPACITY);
+    return bytes;
+}
+
+/* A limit of any size is given out to the last unit, whatever the size of chunks. */
+static void small_limits(void **state) {
+    cl_fixture f = open_fixture(NULL);
+    const uint64_t unit = 4096;
+    const uint64_t limits[] = {4096, 10000, 40960, 100000, 131072, 300000, 1 << 20, 3 << 19};
+    const uint64_t chunks[] = {0, 4096, 40960, 1 << 20};
+    clump_pool *pool;
+    clump_error error;
+    clump_allocation made;
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        for (size_t k = 0; k < sizeof chunks / sizeof *chunks; k++) {
+            clump_pool_desc desc = {.context = f.clump,
+                                    .alignment = unit,
+                                    .chunk_bytes = chunks[k],
+                                    .limit_bytes = limits[i]};
+            if (chunks[k] > limits[i]) continue;
+            assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
+            assert_int_equal(fill(pool, unit, CLUMP_MEMORY_DEVICE), limits[i] / unit * unit);
+            clump_pool_destroy(pool);
+        }
+    /* One kind of memory leaves room for another. */
+    clump_pool_desc desc = {.context = f.clump, .alignment = unit, .limit_bytes = 1 << 20};
+    assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
+    for (int i = 0; i < 20; i++) {
+        clump_allocation_desc one = {.bytes = 1,
+                                     .memory = i % 2 ? CLUMP_MEMORY_HOST : CLUMP_MEMORY_DEVICE};
+        assert_int_equal(clump_pool_alloc(pool, &one, &made, NULL), CLUMP_OK);
+    }
+    assert_true(clump_pools_get_bytes(f.clump) <= 1 << 18);
+    clump_pool_destroy(pool);
+    /* The limit of all pools, set when there is a chunk, leaves less than another would be. */
+    desc.limit_bytes = 0;
+    assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
+    clump_allocation_desc one = {.bytes = 1};
+    assert_int_equal(clump_pool_alloc(pool, &one, &made, NULL), CLUMP_OK);
+    const uint64_t limit = clump_pools_get_bytes(f.clump) + 100000;
+    assert_int_equal(clump_pools_set_limit(f.clump, limit), CLUMP_OK);
+    const uint64_t of_host = fill(pool, unit, CLUMP_MEMORY_HOST);
+    assert_int_equal(of_host, 100000 / unit * unit);
+    assert_int_equal(unit + fill(pool, unit, CLUMP_MEMORY_DEVICE) + of_host, limit / unit * unit);
+    clump_pool_destroy(pool);
+    cl_fixture_close(&f);
+}
+
 static unsigned leaks;
 static void count_leak(void *user, const clump_allocation_info *info) {
     assert_string_equal(info->name, "forgotten");
@@ -976,6 +1030,7 @@ int main(void) {
         cmocka_unit_test(bad_descs),
         cmocka_unit_test(bad_calls),
         cmocka_unit_test(limits),
+        cmocka_unit_test(small_limits),
         cmocka_unit_test(debugging),
         cmocka_unit_test(margins_to_the_byte),
         cmocka_unit_test(margins_are_waited_for),
