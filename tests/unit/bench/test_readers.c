@@ -1,4 +1,4 @@
-/* Files of others that benchmarks read: graphs as SciPy, NetworkX, METIS and others write them, patterns as Golly writes them. Each is read as
+/* Files that benchmarks read: graphs as SciPy, NetworkX, METIS and others write them, patterns as Golly writes them, tables. Each is read as
  * its writer means it, or refused with words that say why.
  *
  * Read first: bench/graph/file.c, bench/apps/game-of-life/pattern.h.
@@ -17,6 +17,7 @@
 
 #include "bench/apps/game-of-life/pattern.h"
 #include "bench/graph/pairs.h"
+#include "bench/harness/series.h"
 
 static char path[64];
 
@@ -254,13 +255,32 @@ static void rules_mean_what_golly_means(void **state) {
     }
 }
 
+/* ---- Tables ---------------------------------------------------------------------------------- */
+
+static void tables(void **state) {
+    (void)state;
+    static const struct {
+        const char *data;
+        size_t rows; /* 0: it is refused */
+    } cases[] = {{"a,b\n1,2\n3,4\n", 2}, {"a,b\n1,2\n3,4", 0},    {"a,b\n1,2\n3,", 0},
+                 {"a,b\n1,2\n3", 0},     {"a,b\n1,2\n3,4\n5", 0}, {"a,b\n1,2,3\n", 0},
+                 {"a,b\n1,x\n", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bench_series series = {.columns = 0};
+        bench_error error;
+        write_file(cases[i].data, strlen(cases[i].data));
+        int failed = bench_series_read_csv(&series, path, &error);
+        if (failed != -(cases[i].rows == 0) || (!failed && series.rows != cases[i].rows))
+            fail_msg("%s\n%zu rows", cases[i].data, series.rows);
+        bench_series_release(&series);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(matrices),
-                                       cmocka_unit_test(lists),
-                                       cmocka_unit_test(long_lines),
-                                       cmocka_unit_test(compressed),
-                                       cmocka_unit_test(heap_graphs),
-                                       cmocka_unit_test(patterns),
-                                       cmocka_unit_test(rules_mean_what_golly_means)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(matrices),    cmocka_unit_test(lists),
+        cmocka_unit_test(long_lines),  cmocka_unit_test(compressed),
+        cmocka_unit_test(heap_graphs), cmocka_unit_test(tables),
+        cmocka_unit_test(patterns),    cmocka_unit_test(rules_mean_what_golly_means)};
     return cmocka_run_group_tests(tests, choose_path, remove_file);
 }
