@@ -77,11 +77,10 @@ int main(int argc, char **argv) {
           "a heap");
     times[1] = now_ms();
     check(c,
-          clump_program_create(
-              &(clump_program_desc){.heap = heap,
-                                    .source = read_text(FOLDER "/kernels.cl"),
-                                    .options = argc > 2 ? argv[2] : NULL},
-              &program),
+          clump_program_create(&(clump_program_desc){.heap = heap,
+                                                     .source = read_text(FOLDER "/kernels.cl"),
+                                                     .options = argc > 2 ? argv[2] : NULL},
+                               &program),
           "a program");
     check(c, clump_kernel_create(program, "init", &init), "init");
     check(c, clump_kernel_create(program, "move", &move), "move");
