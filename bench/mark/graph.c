@@ -124,7 +124,7 @@ static const char *find_fault(const mark_graph *g) {
     return NULL;
 }
 
-/* A byte for each node, and nothing behind them; read so that zlib looks at its checksum, too. */
+/* A byte for each node, which says its kind if the kinds have names, and nothing behind them; read so that zlib looks at its checksum, too. */
 static const char *read_kinds(gzFile file, uint64_t nodes, uint32_t kinds) {
     uint8_t bytes[4096];
     while (nodes) {
@@ -132,7 +132,7 @@ static const char *read_kinds(gzFile file, uint64_t nodes, uint32_t kinds) {
         int got = gzread(file, bytes, part);
         if (got <= 0) return "it ends too early";
         for (int i = 0; i < got; i++)
-            if (bytes[i] >= kinds) return "a node is of a kind that it has not";
+            if (kinds && bytes[i] >= kinds) return "a node is of a kind that it has not";
         nodes -= (unsigned)got;
     }
     int got = gzread(file, bytes, 1);
