@@ -1,6 +1,7 @@
 /* Reading the command line. See options.h. */
 #include "options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@ static int parse_u32(const char *text, uint32_t max, uint32_t *number) {
     char *end = NULL;
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
-    if (errno || end == text || *end || text[0] == '-' || value > max) {
+    if (errno || !isdigit((unsigned char)text[0]) || *end || value > max) {
         return 0;
     }
     *number = (uint32_t)value;

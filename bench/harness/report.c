@@ -192,8 +192,9 @@ static char *read_text(const char *path, bench_error *error) {
         bench_error_set(error, "%s is no file of at most 256 MiB", path);
     } else {
         text = malloc((size_t)bytes + 1);
-        if (!text || fread(text, 1, (size_t)bytes, file) != (size_t)bytes) {
-            bench_error_set(error, "cannot read all of %s", path);
+        if (!text || fread(text, 1, (size_t)bytes, file) != (size_t)bytes ||
+            memchr(text, 0, (size_t)bytes)) {
+            bench_error_set(error, "cannot read all of %s as a text", path);
             free(text);
             text = NULL;
         } else {
@@ -209,7 +210,7 @@ cJSON *bench_report_read(const char *path, bench_error *error) {
     if (!text) {
         return NULL;
     }
-    cJSON *root = cJSON_Parse(text);
+    cJSON *root = cJSON_ParseWithOpts(text, NULL, 1); /* nothing behind it */
     free(text);
     if (!root) {
         bench_error_set(error, "%s is not JSON", path);

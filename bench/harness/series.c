@@ -125,14 +125,16 @@ int bench_series_read_csv(bench_series *series, const char *path, bench_error *e
     int bad = read_names(series, file);
     double value;
     char end;
-    for (size_t i = 0; !bad && fscanf(file, "%lf%c", &value, &end) == 2; i++) {
-        size_t column = i % series->columns;
+    size_t column = 0;
+    int got = 0;
+    for (size_t i = 0; !bad && (got = fscanf(file, "%lf%c", &value, &end)) == 2; i++) {
+        column = i % series->columns;
         double *row = column ? series->values + (series->rows - 1) * series->columns
                              : bench_series_add_row(series);
         bad = !row || end != (column + 1 < series->columns ? ',' : '\n');
         if (row) row[column] = value;
     }
-    bad |= !feof(file);
+    bad |= got != EOF || !feof(file) || (series->rows && column + 1 < series->columns); /* cut */
     fclose(file);
     return bad ? bench_error_set(error, "%s is no table of numbers under names", path) : 0;
 }

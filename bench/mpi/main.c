@@ -61,6 +61,8 @@ static int parse(mpi_run *run, char *const *arguments) {
             option->value > option->most)
             return bench_error_set(&run->error, "%s: it must be a number from %g to %g", *arguments,
                                    option->least, option->most);
+        if (option->value != floor(option->value) && strcmp(option->name, "timeout") != 0)
+            return bench_error_set(&run->error, "%s: it must be a whole number", *arguments);
     }
     if (mpi_u32(run, "save") + mpi_u32(run, "load") && !(run->file && *run->file))
         return bench_error_set(&run->error, "save=1 and load=1 need file=PATH");

@@ -156,17 +156,40 @@ static int check(clump_context *c, const entry *e) {
     return memcmp(digest, e->header.digest, sizeof digest) == 0;
 }
 
-/* The preprocessor has run, and the language is chosen: no options are left. */
-static int build_il(clump_context *c, const entry *e, create_with_il create, cl_program *program,
-                    clumpi_text *note) {
+/* The preprocessor has run, and the language is chosen. What is left is for the device's own compiler, such as
+ * -cl-denorms-are-zero, of which SPIR-V has nothing. */
+static void append_device_options(clumpi_text *t, const char *options) {
+    static const char *const done[] = {"-cl-std=", "-cl-kernel-arg-info"};
+    size_t bytes;
+    for (const char *at = options; *at; at += bytes) {
+        at += strspn(at, " ");
+        bytes = strcspn(at, " ");
+        if (strncmp(at, "-cl-", 4) != 0 || strncmp(at, done[0], strlen(done[0])) == 0 ||
+            strncmp(at, done[1], strlen(done[1])) == 0)
+            continue;
+        clumpi_text_append_bytes(t, at, bytes);
+        clumpi_text_append_bytes(t, " ", 1);
+    }
+}
+
+static int build_il(clump_context *c, const entry *e, const char *options, create_with_il create,
+                    cl_program *program, clumpi_text *note) {
     cl_int code = CL_SUCCESS;
+    clumpi_text left = {.allocator = &c->allocator};
+    clumpi_text_append_bytes(&left, "", 0);
+    append_device_options(&left, options);
+    if (left.failed) {
+        clumpi_free(&c->allocator, left.data);
+        return 0;
+    }
     cl_program p = create(c->context, e->il, (size_t)e->header.il_bytes, &code);
     const char *call = "clCreateProgramWithILKHR";
     if (!code) {
         call = "clBuildProgram";
-        code = c->cl.BuildProgram(p, 1, &c->device, "", NULL, NULL);
+        code = c->cl.BuildProgram(p, 1, &c->device, left.data, NULL, NULL);
         if (code) c->cl.ReleaseProgram(p);
     }
+    clumpi_free(&c->allocator, left.data);
     if (code)
         clumpi_text_append(note, "the device's compiler refuses the SPIR-V: %s returned %d", call,
                            code);
@@ -183,8 +206,8 @@ static int copy_texts(clump_context *c, const entry *e, clumpi_user_texts *texts
 }
 
 /* As clumpi_compiled_load(); the note says why not. */
-static int load(clump_context *c, const char *key, size_t key_bytes, cl_program *program,
-                clumpi_user_texts *texts, clumpi_text *note) {
+static int load(clump_context *c, const char *key, size_t key_bytes, const char *options,
+                cl_program *program, clumpi_user_texts *texts, clumpi_text *note) {
     entry e;
     create_with_il create = find_function(c);
     if (!create) {
@@ -206,7 +229,7 @@ static int load(clump_context *c, const char *key, size_t key_bytes, cl_program 
         return 0;
     }
     if (texts && !copy_texts(c, &e, texts)) return 0;
-    return build_il(c, &e, create, program, note);
+    return build_il(c, &e, options, create, program, note);
 }
 
 int clumpi_compiled_load(clump_context *c, const char *source, const char *options,
@@ -215,7 +238,8 @@ int clumpi_compiled_load(clump_context *c, const char *source, const char *optio
     char *key = clumpi_alloc(&c->allocator, clumpi_compiled_key_room(options));
     if (!key) return 0;
     clumpi_text_append(note, "note: built from source: ");
-    int found = load(c, key, clumpi_compiled_key(source, options, key), program, texts, note);
+    int found =
+        load(c, key, clumpi_compiled_key(source, options, key), options, program, texts, note);
     clumpi_free(&c->allocator, key);
     clumpi_text_append(note, "\n");
     if (found) {

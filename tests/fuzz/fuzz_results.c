@@ -13,6 +13,15 @@ static int is_result(const char *path) {
     bench_error error;
     cJSON *root = bench_report_read(path, &error);
     if (!root) fuzz_check_words(error.text, sizeof error.text);
+    if (root) { /* nothing else is behind it */
+        FILE *file = fopen(path, "r");
+        int c, last = 0;
+        REQUIRE(file);
+        while ((c = fgetc(file)) != EOF)
+            if (c > ' ') last = c;
+        fclose(file);
+        REQUIRE(last == '}');
+    }
     cJSON_Delete(root);
     return root != NULL;
 }

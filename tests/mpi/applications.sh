@@ -49,6 +49,11 @@ if "$mpiexec" -n 2 "$mpi" wa-tor width=70 height=48 file="$work/world" load=1 >"
     echo "FAILED: another world is loaded"
     exit 1
 fi
+if "$mpiexec" -n 1 "$mpi" wa-tor width=70.5 >"$work/said" 2>&1 </dev/null || ! grep -q 'width=70.5: it must be a whole number' "$work/said"; then
+    cat "$work/said"
+    echo "FAILED: a part of a cell"
+    exit 1
+fi
 same 1 2 3 4 -- nbody bodies=403 steps=8 warmup=0 | tee "$work/nbody"
 
 # The single heap. Its results are JSON.

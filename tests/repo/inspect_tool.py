@@ -84,6 +84,7 @@ def check_refused(folder):
             ('not JSON near line 2, column ', '{\n  x'),
             ('not JSON near line 1, column ', json.dumps(DUMP)[:-1]),
             ('not JSON near line 1, column ', json.dumps(DUMP) + ' {}'),
+            ('not JSON near line 1, column ', json.dumps(DUMP) + '\0{}'),
             ('"format" is no text', {}),
             ('its format is "clump pool 1", not "clump heap 1"', {**DUMP, 'format': 'clump pool 1'}),
             ('"blocks" is no whole number', {**DUMP, 'blocks': 1.5}),

@@ -44,9 +44,9 @@ static char *read_whole(const char *path, size_t *bytes) {
     return data;
 }
 
-static int write_whole(const char *path, const char *text) {
+static int write_whole(const char *path, const char *data, size_t bytes) {
     FILE *file = fopen(path, "wb");
-    int failed = !file || fputs(text, file) < 0;
+    int failed = !file || fwrite(data, 1, bytes, file) != bytes;
     if (file) failed |= fclose(file) != 0;
     return failed;
 }
@@ -146,7 +146,7 @@ static char *find_parameters(const char *all) {
 
 /* In one folder, which goes with them. */
 typedef struct paths {
-    char folder[64], source[96], text[96], il[96], said[96];
+    char folder[64], source[96], text[96], il[96], copy[96], said[96];
 } paths;
 
 static int open_paths(paths *p) {
@@ -161,6 +161,7 @@ static int open_paths(paths *p) {
     snprintf(p->source, sizeof p->source, "%s/program.cl", p->folder);
     snprintf(p->text, sizeof p->text, "%s/program.ll", p->folder);
     snprintf(p->il, sizeof p->il, "%s/program.spv", p->folder);
+    snprintf(p->copy, sizeof p->copy, "%s/copy.spv", p->folder);
     snprintf(p->said, sizeof p->said, "%s/said", p->folder);
     return 0;
 }
@@ -169,6 +170,7 @@ static void close_paths(const paths *p) {
     unlink(p->source);
     unlink(p->text);
     unlink(p->il);
+    unlink(p->copy);
     unlink(p->said);
     rmdir(p->folder);
 }
@@ -180,6 +182,27 @@ static unsigned part_options(char *options, const char **arguments, unsigned cou
         arguments[count++] = word;
     }
     return count;
+}
+
+/* "-cl-ext=-NAME,-NAME" of extensions that clang takes each device of SPIR-V to have, and this one lacks: their macros would have
+ * kernels choose other code than from source. */
+static void name_lacking(const compile_target *target, char *to, size_t room) {
+    static const struct {
+        uint32_t feature; /* 0: of other vendors */
+        const char *names;
+    } known[] = {
+        {0,
+         "-cl_amd_media_ops,-cl_amd_media_ops2,-cl_intel_device_side_avc_motion_estimation,"
+         "-cl_arm_integer_dot_product_int8,-cl_arm_integer_dot_product_accumulate_int8,"
+         "-cl_arm_integer_dot_product_accumulate_int16,"
+         "-cl_arm_integer_dot_product_accumulate_saturate_int8"},
+        {CLUMP_FEATURE_INT64_ATOMICS, ",-cl_khr_int64_base_atomics,-cl_khr_int64_extended_atomics"},
+        {CLUMP_FEATURE_FP64, ",-cl_khr_fp64,-__opencl_c_fp64"},
+        {CLUMP_FEATURE_SUBGROUPS, ",-cl_khr_subgroups,-cl_intel_subgroups,-__opencl_c_subgroups"}};
+    size_t bytes = (size_t)snprintf(to, room, "-cl-ext=");
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!(target->features & known[i].feature))
+            bytes += (size_t)snprintf(to + bytes, room - bytes, "%s", known[i].names);
 }
 
 /* Returns the exit status, or -1 after words. */
@@ -198,11 +221,16 @@ static int run_clang(const compile_target *target, const paths *p, const char *o
                                             "-emit-llvm",
                                             "-Wno-unused-command-line-argument",
                                             "-fno-color-diagnostics"};
-    char version[40], *copy = strdup(options);
+    char extensions[512], *copy = strdup(options);
     unsigned count = 14;
-    snprintf(version, sizeof version, "-D__OPENCL_VERSION__=%c%c0", target->language[2],
-             target->language[4]);
-    arguments[count++] = version;
+    name_lacking(target, extensions, sizeof extensions);
+    arguments[count++] = "-Xclang";
+    arguments[count++] = extensions;
+    arguments[count++] = "-D__OPENCL_VERSION__=300"; /* as CL_DEVICE_VERSION in device.c */
+    if (target->features & CLUMP_FEATURE_SUBGROUPS && strcmp(target->language, "CL1.2") == 0)
+        arguments[count++] = "-Dcl_khr_subgroup_ballot=1"; /* clang knows it from 2.0 on */
+    if (strstr(options, "-cl-fast-relaxed-math"))
+        arguments[count++] = "-ffp-contract=fast"; /* as devices do of source then */
     if (copy) count = part_options(copy, arguments, count);
     if (!copy || !count) {
         fprintf(stderr, "clump-compile: the options are too many\n");
@@ -216,6 +244,32 @@ static int run_clang(const compile_target *target, const paths *p, const char *o
     int status = run(arguments, p->said);
     free(copy);
     return status == 0 || status == 1 ? status : complain(target->clang, status, p->said);
+}
+
+static int run_validator(const paths *p, const char *rules, const char *il) {
+    const char *const check[] = {"spirv-val", "--target-env", rules, il, NULL};
+    int status = run(check, p->said);
+    return status == 0 || status == 127 ? 0 : complain("spirv-val", status, p->said);
+}
+
+/* By the rules of OpenCL. A module with something that these do not know (spirv.c) is looked at twice: as it is, by the rules of its
+ * version of SPIR-V; and without that, by those of OpenCL. */
+static int validate(const paths *p) {
+    size_t bytes;
+    char *il = read_whole(p->il, &bytes);
+    if (!il || bytes < 8) {
+        fprintf(stderr, "clump-compile: %s cannot be read\n", p->il);
+        free(il);
+        return -1;
+    }
+    char rules[16];
+    snprintf(rules, sizeof rules, "spv%d.%d", il[6], il[5]); /* little-endian: 0, minor, major, 0 */
+    int differs = compile_spirv_leave_out((uint32_t *)(void *)il, bytes / 4);
+    int failed = differs && write_whole(p->copy, il, bytes);
+    free(il);
+    if (failed) fprintf(stderr, "clump-compile: %s cannot be written\n", p->copy);
+    if (failed || (differs && run_validator(p, rules, p->il))) return -1;
+    return run_validator(p, "opencl2.2", differs ? p->copy : p->il);
 }
 
 static int run_spirv(const compile_target *target, const paths *p) {
@@ -242,14 +296,12 @@ static int run_spirv(const compile_target *target, const paths *p) {
                                      "-o",
                                      p->il,
                                      NULL};
-    const char *const check[] = {"spirv-val", "--target-env", "opencl2.2", p->il, NULL};
     int status = run(pack, p->said);
     if (status) return complain(target->clang, status, p->said);
     status = run(translate, p->said);
     unlink(bitcode);
     if (status) return complain(target->llvm_spirv, status, p->said);
-    status = run(check, p->said);
-    return status == 0 || status == 127 ? 0 : complain("spirv-val", status, p->said);
+    return validate(p);
 }
 
 int compile_run(const compile_target *target, const char *source, const char *options,
@@ -259,7 +311,7 @@ int compile_run(const compile_target *target, const char *source, const char *op
     compile_result_clear(r);
     if (open_paths(&p)) return -1;
     int status = -1;
-    if (write_whole(p.source, source))
+    if (write_whole(p.source, source, strlen(source)))
         fprintf(stderr, "clump-compile: %s cannot be written: %s\n", p.source, strerror(errno));
     else
         status = run_clang(target, &p, options);

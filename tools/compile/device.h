@@ -4,7 +4,7 @@
  *
  * Invariant: nothing is launched. After a failure `failure` has words, or the library's error says it.
  *
- * Read next: device.c, clang.c.
+ * Read next: device.c, clang.c, spirv.c.
  */
 #ifndef COMPILE_DEVICE_H
 #define COMPILE_DEVICE_H
@@ -34,6 +34,10 @@ typedef struct compile_result {
 int compile_run(const compile_target *target, const char *source, const char *options,
                 compile_result *result);
 void compile_result_clear(compile_result *result);
+
+/* Takes out of a module, for the validator, what the rules of OpenCL 2.2 do not know and devices have: its instructions become others
+ * that have a result of the same type. Returns whether there was something. */
+int compile_spirv_leave_out(uint32_t *words, size_t count);
 
 /* A file of entries, as host/core/compiled_key.h has it. */
 typedef struct compile_file {

@@ -9,6 +9,7 @@
  *
  * Read next: device.h.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +64,9 @@ static uint64_t take_bytes(const char *text) {
     static const char units[] = "KMG";
     char *end;
     if (*text < '0' || *text > '9') return 0;
+    errno = 0;
     uint64_t bytes = strtoull(text, &end, 10);
+    if (errno) return 0;
     const char *unit = *end ? strchr(units, *end) : NULL;
     uint32_t shift = unit ? 10 * (uint32_t)(unit - units + 1) : 0;
     if (*end && (!unit || end[1])) return 0;
@@ -108,8 +111,9 @@ static int take_valued(arguments *a, const char *option, const char *value) {
         }
     if (strcmp(option, "--heap") == 0) return (a->heap_bytes = take_bytes(value)) != 0;
     if (strcmp(option, "--block-rows") == 0) {
-        a->block_rows = (uint32_t)take_bytes(value);
-        return a->block_rows >= 1 && a->block_rows <= 64;
+        const uint64_t rows = take_bytes(value);
+        a->block_rows = rows <= 64 ? (uint32_t)rows : 0;
+        return a->block_rows != 0;
     }
     if (strcmp(option, "--features") == 0) return take_features(value, &a->target.features);
     if (strcmp(option, "--language") == 0) {

@@ -185,7 +185,7 @@ static void take_saved(snapshot *s) {
 /* ---- Files ----------------------------------------------------------------------------------- */
 
 /* All of it, with a zero at its end; NULL with words. */
-static char *read_file(const char *path) {
+static char *read_file(const char *path, size_t *size) {
     FILE *file = fopen(path, "rb");
     size_t bytes = 0, room = 1u << 16;
     char *text = file ? malloc(room) : NULL;
@@ -200,6 +200,7 @@ static char *read_file(const char *path) {
     if (file) fclose(file);
     if (text && !failed) {
         text[bytes] = 0;
+        *size = bytes;
         return text;
     }
     free(text);
@@ -219,12 +220,18 @@ static void tell_place(const char *path, const char *text, const char *end) {
 int read_snapshot(const char *path, snapshot *s) {
     memset(s, 0, sizeof *s);
     s->path = path;
-    char *text = read_file(path);
+    size_t bytes = 0;
+    char *text = read_file(path, &bytes);
     if (!text) return 0;
     int good = 1;
     if (text[strspn(text, " \t\r\n")] == '{') {
         const char *end = text;
         s->dump = cJSON_ParseWithOpts(text, &end, 1);
+        if (s->dump && strlen(text) != bytes) { /* the rest is behind a zero */
+            cJSON_Delete(s->dump);
+            s->dump = NULL;
+            end = text + strlen(text);
+        }
         if (!s->dump) tell_place(path, text, end);
         good = s->dump && take_dump(s);
     } else {

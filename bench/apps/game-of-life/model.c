@@ -8,7 +8,7 @@
 static int refuse_rule(const char *text, bench_error *error) {
     return bench_error_set(error,
                            "'%.64s' is no rule; valid: survival/birth/states such as 23/3 or "
-                           "0235678/3468/255 (2 .. 512 states), or B3/S23",
+                           "0235678/3468/255 (2 .. 512 states), B3/S23 or S23/B3",
                            text);
 }
 
@@ -24,32 +24,56 @@ static const char *parse_counts(const char *text, uint32_t *mask) {
     return text;
 }
 
+/* "B3/S23", in either order and without the stroke, too. NULL, or what follows. */
+static const char *parse_named(const char *text, uint32_t *born, uint32_t *survive) {
+    int seen[2] = {0, 0};
+    for (int i = 0; i < 2; i++) {
+        int is_birth = tolower((unsigned char)*text) == 'b';
+        if ((!is_birth && tolower((unsigned char)*text) != 's') || seen[is_birth]++) {
+            return NULL;
+        }
+        text = parse_counts(text + 1, is_birth ? born : survive);
+        if (!text) {
+            return NULL;
+        }
+        text += i == 0 && *text == '/';
+    }
+    return text;
+}
+
+/* "23/3". NULL, or what follows. */
+static const char *parse_bare(const char *text, uint32_t *born, uint32_t *survive) {
+    text = parse_counts(text, survive);
+    return text && *text == '/' ? parse_counts(text + 1, born) : NULL;
+}
+
 int life_rule_parse(const char *text, life_rules *rules, bench_error *error) {
-    uint32_t first = 0, second = 0;
-    int is_birth_first = *text == 'B' || *text == 'b';
-    const char *rest = parse_counts(text + is_birth_first, &first);
-    if (!rest || *rest++ != '/') {
-        return refuse_rule(text, error);
-    }
-    if (is_birth_first && *rest != 'S' && *rest != 's') {
-        return refuse_rule(text, error);
-    }
-    rest = parse_counts(rest + is_birth_first, &second);
+    uint32_t born = 0, survive = 0;
+    int is_named = isalpha((unsigned char)*text);
+    const char *rest =
+        is_named ? parse_named(text, &born, &survive) : parse_bare(text, &born, &survive);
     if (!rest) {
         return refuse_rule(text, error);
     }
     rules->states = 2;
     if (*rest == '/') {
         char *end = NULL;
-        unsigned long states = isdigit((unsigned char)rest[1]) ? strtoul(rest + 1, &end, 10) : 0;
+        const char *number = rest + 1 + (is_named && tolower((unsigned char)rest[1]) == 'c');
+        unsigned long states = isdigit((unsigned char)*number) ? strtoul(number, &end, 10) : 0;
         rules->states = states <= LIFE_STATES_MAX ? (uint32_t)states : 0;
         rest = end ? end : rest;
+    }
+    if (*rest == ':') {
+        return bench_error_set(error,
+                               "'%.64s' has a bounded grid; here a world has its own width and "
+                               "height, and nothing lives around it",
+                               text);
     }
     if (*rest || rules->states < 2) {
         return refuse_rule(text, error);
     }
-    rules->born = is_birth_first ? first : second;
-    rules->survive = is_birth_first ? second : first;
+    rules->born = born;
+    rules->survive = survive;
     return 0;
 }
 

@@ -38,8 +38,7 @@ typedef struct life_rules {
     int is_faithful;
 } life_rules;
 
-/* Fill in born, survive and states from "23/3", "0235678/3468/255" (survival, birth, states) or
- * "B3/S23". */
+/* Fill in born, survive and states from "23/3", "0235678/3468/255" (survival, birth, states), "B3/S23" or "S23/B3". */
 int life_rule_parse(const char *text, life_rules *rules, bench_error *error);
 
 /* Fails if the rules cannot be run. */

@@ -180,7 +180,13 @@ static int parse_image(reader *r) {
     if (format >= '4' && !isspace(take(r))) { /* exactly one: the next byte is a pixel already */
         return fail(r, "expected a space before the pixels");
     }
-    return make_cells(r) ? -1 : take_pixels(r, format, white);
+    if (make_cells(r) || take_pixels(r, format, white)) {
+        return -1;
+    }
+    while (isspace(peek(r))) {
+        take(r);
+    }
+    return peek(r) < 0 ? 0 : fail(r, "something follows the pixels; a file has one image");
 }
 
 /* ---- RLE ------------------------------------------------------------------------------------- */
@@ -237,6 +243,7 @@ static int take_rule(reader *r) {
 /* Put a run of cells at (*x, *y), or end rows. */
 static int put_run(reader *r, int tag, uint32_t count, uint32_t *x, uint32_t *y) {
     life_pattern *pattern = r->pattern;
+    int lives = tag == 'o' || tag == 'A';
     if (tag == '$') {
         *y = count < pattern->height - *y ? *y + count : pattern->height;
         *x = 0;
@@ -248,30 +255,63 @@ static int put_run(reader *r, int tag, uint32_t count, uint32_t *x, uint32_t *y)
     if (count > pattern->width - *x) {
         return fail(r, "a row is longer than the header says");
     }
-    memset(pattern->cells + (size_t)*y * pattern->width + *x, tag == 'o', count);
+    memset(pattern->cells + (size_t)*y * pattern->width + *x, lives, count);
     *x += count;
     return 0;
+}
+
+/* Ends of lines, which may be anywhere, and lines that begin with `#`. */
+static void skip_line_ends(reader *r) {
+    while (peek(r) == '\n' || peek(r) == '\r') {
+        int is_end = take(r) == '\n';
+        while (is_end && peek(r) == '#') {
+            skip_line(r);
+        }
+    }
+}
+
+/* The count of a run, whose digits may be in two lines. Returns 1; 0 if there is none, -1 with an error. */
+static int take_count(reader *r, uint32_t *count) {
+    uint64_t value = 0;
+    int digits = 0;
+    for (; isdigit(peek(r)); digits = 1, skip_line_ends(r)) {
+        value = 10 * value + (uint64_t)(take(r) - '0');
+        if (value > LIFE_CELLS_MAX) {
+            return bench_error_set(r->error, "%s, line %u: a run is above %u", r->name, r->line,
+                                   LIFE_CELLS_MAX);
+        }
+    }
+    *count = digits ? (uint32_t)value : 1;
+    return digits;
 }
 
 static int take_runs(reader *r) {
     uint32_t x = 0, y = 0;
     for (;;) {
         uint32_t count = 1;
-        while (isspace(peek(r))) {
+        skip_line_ends(r);
+        if (isspace(peek(r))) {
             take(r);
+            continue;
         }
-        int is_counted = isdigit(peek(r));
-        if (is_counted && take_number(r, LIFE_CELLS_MAX, "a run", &count)) {
+        int is_counted = take_count(r, &count);
+        if (is_counted < 0) {
             return -1;
         }
         int tag = peek(r);
         if (tag == '!' && !is_counted) {
             return 0;
         }
-        if (tag < 0) {
-            return fail(r, "the file ends without !");
+        if (tag < 0 && !is_counted && y + 1 >= r->pattern->height) {
+            return 0; /* some leave it out */
         }
-        if ((tag != 'b' && tag != 'o' && tag != '$') || count == 0) {
+        if (tag < 0) {
+            return fail(r, "the file ends without !, and not all rows were there");
+        }
+        if ((tag >= 'B' && tag <= 'X') || (tag >= 'p' && tag <= 'y')) {
+            return fail(r, "a cell has a third state; patterns of two states are read");
+        }
+        if (!memchr("bo.A$", tag, 5) || count == 0) {
             return fail(r, "expected b, o, $, each with a count or without, or !");
         }
         if (put_run(r, tag, count, &x, &y)) {
@@ -282,8 +322,12 @@ static int take_runs(reader *r) {
 }
 
 static int parse_rle(reader *r) {
-    while (peek(r) == '#') {
-        skip_line(r);
+    while (isspace(peek(r)) || peek(r) == '#') {
+        if (peek(r) == '#') {
+            skip_line(r);
+        } else {
+            take(r);
+        }
     }
     if (take_assignment(r, "x") ||
         take_number(r, LIFE_CELLS_MAX, "the width", &r->pattern->width)) {
@@ -302,15 +346,45 @@ static int parse_rle(reader *r) {
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
+static int begins(const reader *r, const char *with) {
+    size_t bytes = strlen(with);
+    return (size_t)(r->end - r->at) >= bytes && memcmp(r->at, with, bytes) == 0;
+}
+
+/* What others call a pattern, too, and is not read. NULL: it is none of these. */
+static const char *find_other(const reader *r) {
+    static const struct {
+        const char *begin, *what;
+    } known[] = {
+        {"\x1f\x8b", "is compressed: gzip -dc FILE > OTHER makes a file that can be read"},
+        {"PK\x3\x4", "is a zip archive; unpack it first"},
+        {"[M2]", "is a macrocell file: bgolly -m 0 -o OTHER.rle FILE converts it"},
+        {"#Life", "is a Life 1.05 or 1.06 file: bgolly -m 0 -o OTHER.rle FILE converts it"},
+        {"#MCell", "is an MCell file: bgolly -m 0 -o OTHER.rle FILE converts it"},
+        {"!", "is a plain text pattern: bgolly -m 0 -o OTHER.rle FILE converts it"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (begins(r, known[i].begin)) {
+            return known[i].what;
+        }
+    }
+    return NULL;
+}
+
 int life_pattern_parse(const char *name, const void *data, size_t bytes, life_pattern *pattern,
                        bench_error *error) {
     *pattern = (life_pattern){0};
-    const uint8_t *text = data;
+    const uint8_t *text = data, *first = text;
     reader r = {name, text, text + bytes, 1, pattern, error};
+    const char *other = find_other(&r);
     int result;
-    if (bytes >= 2 && text[0] == 'P' && strchr("1245", text[1]) && text[1]) {
+    while (first < r.end && isspace(*first)) {
+        first++;
+    }
+    if (other) {
+        result = bench_error_set(error, "%s %s", name, other);
+    } else if (bytes >= 2 && text[0] == 'P' && strchr("1245", text[1]) && text[1]) {
         result = parse_image(&r);
-    } else if (bytes && (*text == '#' || *text == 'x' || *text == 'X')) {
+    } else if (first < r.end && (*first == '#' || *first == 'x' || *first == 'X')) {
         result = parse_rle(&r);
     } else {
         result = bench_error_set(error,

@@ -1,6 +1,7 @@
-/* Makes 1000 bodies, moves them, and numbers them; says where the program came from, and how long it took.
+/* Makes 1000 bodies, moves them, numbers them, and makes each anew; says where the program came from, a hash of the bits that it
+ * computed, and how long it took.
  *
- *   compiled source|il|damaged|cut|text [FOLDER]    FOLDER keeps built programs; text: says the program's text instead
+ *   compiled source|il|damaged|cut|text [OPTIONS [FOLDER]]    FOLDER keeps built programs; text: says the program's text instead
  *
  * Exit status 0: every value is right.
  */
@@ -11,6 +12,7 @@
 #include <time.h>
 
 #include "compiled_kernels.h"
+#include "relaxed_kernels.h"
 
 #define BODIES 1000u
 
@@ -52,20 +54,22 @@ int main(int argc, char **argv) {
     clump_schema *schema;
     if (clump_schema_parse_file(FOLDER "/bodies.schema", NULL, &schema, &error))
         fail("bodies.schema", error.message);
-    unsigned char *data = malloc(compiled_kernels_bytes);
+    size_t bytes = compiled_kernels_bytes + relaxed_kernels_bytes;
+    unsigned char *data = malloc(bytes);
     memcpy(data, compiled_kernels, compiled_kernels_bytes);
+    memcpy(data + compiled_kernels_bytes, relaxed_kernels, relaxed_kernels_bytes);
     if (strcmp(argv[1], "damaged") == 0) data[compiled_kernels_bytes - 100] ^= 1;
     clump_context_desc desc = {.context = context, .device = device, .queue = queue};
-    if (argc > 2) desc.cache.folder = argv[2];
+    if (argc > 3) desc.cache.folder = argv[3];
     if (strcmp(argv[1], "source") != 0 && strcmp(argv[1], "text") != 0)
-        desc.compiled = (clump_compiled){data, compiled_kernels_bytes};
+        desc.compiled = (clump_compiled){data, bytes};
     if (strcmp(argv[1], "cut") == 0) desc.compiled.bytes--;
 
     double times[5] = {now_ms()};
     clump_context *c;
     clump_heap *heap;
     clump_program *program;
-    clump_kernel *init, *move, *numbered;
+    clump_kernel *init, *move, *numbered, *renew;
     if (clump_context_create(&desc, &c, &error)) fail("a context", error.message);
     check(c,
           clump_heap_create(&(clump_heap_desc){.context = c, .schema = schema, .bytes = 1u << 20},
@@ -73,13 +77,15 @@ int main(int argc, char **argv) {
           "a heap");
     times[1] = now_ms();
     check(c,
-          clump_program_create(
-              &(clump_program_desc){.heap = heap, .source = read_text(FOLDER "/kernels.cl")},
-              &program),
+          clump_program_create(&(clump_program_desc){.heap = heap,
+                                                     .source = read_text(FOLDER "/kernels.cl"),
+                                                     .options = argc > 2 ? argv[2] : NULL},
+                               &program),
           "a program");
     check(c, clump_kernel_create(program, "init", &init), "init");
     check(c, clump_kernel_create(program, "move", &move), "move");
     check(c, clump_kernel_create(program, "numbered", &numbered), "numbered");
+    check(c, clump_kernel_create(program, "renew", &renew), "renew");
     times[2] = now_ms();
     uint64_t made;
     cl_mem out = clCreateBuffer(context, CL_MEM_READ_WRITE, BODIES * 4, NULL, &code);
@@ -99,12 +105,25 @@ int main(int argc, char **argv) {
         if (ids[i] >= BODIES || x[i] != (float)ids[i]) fail("a body", "x is not its number");
         if (numbers[i] >= BODIES || seen[numbers[i]]++) fail("a body", "was numbered twice");
     }
+    static uint32_t bits[3 * BODIES];
+    cl_mem sums = clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof bits, NULL, &code);
+    check(c, clump_kernel_set_arg(renew, 0, sizeof sums, &sums), "a parameter");
+    check(c, clump_do_all(heap, renew, NULL), "a do-all that makes and frees");
+    check(c, clump_heap_check(heap), "a check after that");
+    clEnqueueReadBuffer(queue, sums, CL_TRUE, 0, sizeof bits, bits, 0, NULL, NULL);
+    check(c, clump_heap_read_field(heap, "Body", "id", 0, ids, BODIES), "id");
+    memset(seen, 0, sizeof seen);
+    for (uint32_t i = 0; i < BODIES; i++)
+        if (ids[i] >= BODIES || seen[ids[i]]++) fail("a body", "was not made anew");
+    uint64_t hash = 14695981039346656037u; /* FNV-1a of words */
+    for (uint32_t i = 0; i < 3 * BODIES; i++) hash = (hash ^ bits[i]) * 1099511628211u;
     if (strcmp(argv[1], "text") == 0)
         fputs(clump_program_get_source(program), stdout);
     else
-        printf("%sheap %.1f program %.1f first %.1f total %.1f ms\n",
-               clump_program_get_log(program), times[1] - times[0], times[2] - times[1],
-               times[3] - times[2], times[3] - times[0]);
+        printf("%sbits %016llx last %08x\nheap %.1f program %.1f first %.1f total %.1f ms\n",
+               clump_program_get_log(program), (unsigned long long)hash, bits[3 * BODIES - 1],
+               times[1] - times[0], times[2] - times[1], times[3] - times[2], times[3] - times[0]);
+    clump_kernel_destroy(renew);
     clump_kernel_destroy(init);
     clump_kernel_destroy(move);
     clump_kernel_destroy(numbered);
@@ -114,6 +133,7 @@ int main(int argc, char **argv) {
     clump_schema_destroy(schema);
     free(data);
     clReleaseMemObject(out);
+    clReleaseMemObject(sums);
     clReleaseCommandQueue(queue);
     clReleaseContext(context);
     return 0;

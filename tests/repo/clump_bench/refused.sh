@@ -24,7 +24,7 @@ grep -q "line $lines: no live allocation" "$folder/out" || fail "no line: $(cat 
 word() { printf "\\x$(printf %02x "$1")\\x00\\x00\\x00"; }
 graph() { # TARGET
     printf 'HGRAPH1\0'
-    for n in 3 2 1 0 0 0 1 2 2 "$1" 0 8 40 600 0; do word "$n"; done
+    for n in 3 2 1 0 0 0 1 2 2 "$1" 0 8 40 60 0; do word "$n"; done
     printf '\0\0\0'
 }
 graph 1 >"$folder/graph"
@@ -42,7 +42,7 @@ refused 1 "is no graph" run mark-graph --set "file=$0"
 refused 1 "cannot open" run mark-graph --set "file=$folder/nothing"
 
 # A graph with edges: the same four in lines and as a matrix, whose vertices are counted from 1; and the graph above.
-printf '%s\n' '# a comment' '0 1' '1 2 7' '3 0' '2 3' '3 2' >"$folder/lines"
+printf '%s\n' '# a comment' '0 1 1' '1 2 7' '3 0 2.5' '2 3 1' '3 2 1' >"$folder/lines"
 printf '%s\n' '%%MatrixMarket matrix coordinate pattern symmetric' '% a comment' '5 5 4' '2 1' '3 2' '4 1' '4 3' >"$folder/matrix"
 gzip -c "$folder/matrix" >"$folder/matrix.gz"
 few=(--no-cache --repeat 1 --set batch=1 --set batches=1)
@@ -52,10 +52,10 @@ for expected in "lines 4 vertices, 4 edges, 1 " "matrix 5 vertices, 4 edges, 2 "
     grep -q "check: ok: ${expected#* }components" "$folder/out" || fail "graph: $(tail -3 "$folder/out"), not $expected"
 done
 printf '%s\n' '0 1' '2' >"$folder/wrong-lines"
-printf '%s\n' '%%MatrixMarket' '3 3 1' '0 1' >"$folder/wrong-matrix"
-refused 1 "wrong-lines, line 2: no two numbers" run graph --set "file=$folder/wrong-lines"
-refused 1 "wrong-matrix, line 3: vertices are counted from 1" run graph --set "file=$folder/wrong-matrix"
-refused 1 "has no edge" run graph --set "file=/dev/null"
+printf '%s\n' '%%MatrixMarket matrix coordinate pattern general' '3 3 1' '0 1' >"$folder/wrong-matrix"
+refused 1 "wrong-lines, line 2: expected two numbers of vertices" run graph --set "file=$folder/wrong-lines"
+refused 1 "wrong-matrix, line 3: 0 is no vertex; they are counted from 1 to 3" run graph --set "file=$folder/wrong-matrix"
+refused 1 "/dev/null is empty" run graph --set "file=/dev/null"
 refused 1 "3 batches of 2 edges are more than the 4 edges" run graph --set "file=$folder/lines" --set batch=2 --set batches=3
 refused 1 "layout=max: an array has 20001 elements.*layout=inline" run arrays --set layout=max --set objects=1 --set longest=20001
 refused 1 "shortest=65 is more than longest=64" run arrays --set shortest=65
