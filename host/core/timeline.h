@@ -54,10 +54,10 @@ struct clumpi_timeline {
     _Atomic(uint32_t) count;
     uint64_t dropped;
     cl_ulong
-        origin; /* ns of the device's clock at which the trace begins; 0: none was written yet */
-    double begun;      /* clumpi_now_ns() */
+        origin;   /* ns of the device's clock at which the trace begins; 0: none was written yet */
+    double begun; /* clumpi_now_ns() */
     int64_t to_device; /* added to the host's clock gives the device's; INT64_MIN: not known yet */
-    double written;    /* clumpi_now_ns() when to_device was found */
+    double known_at;   /* clumpi_now_ns() for which to_device was found */
     uint64_t moves;    /* that were written: each has a number of its own */
     clumpi_timeline_pool_name *pools;
     size_t pool_count, pool_capacity;

