@@ -451,5 +451,5 @@ clump_status clump_kernel_set_arg(clump_kernel *k, uint32_t index, size_t bytes,
 }
 
 uint32_t clump_kernel_get_arg_count(const clump_kernel *k) {
-    return k ? k->arg_count : 0;
+    return k && !k->fused ? k->arg_count : 0;
 }
