@@ -122,6 +122,10 @@ int bench_event_take(cl_event event, bench_span *span, bench_error *error);
 static inline double bench_span_us(bench_span span) {
     return (double)(span.end_ns - span.start_ns) * 1e-3;
 }
+/* From the end of one to the end of another. */
+static inline double bench_span_us_after(bench_span before, bench_span span) {
+    return span.end_ns > before.end_ns ? (double)(span.end_ns - before.end_ns) * 1e-3 : 0;
+}
 
 /* Measured bandwidth of the device, read plus written, with clEnqueueCopyBuffer on two buffers of
  * `bytes`, 0: as much as is large and still fits: the floor for traffic. Takes the best of some

@@ -14,6 +14,7 @@
 #define DEVICES_MAX 64
 #define PLATFORMS_MAX 16
 #define COPY_BYTES_MAX (256u << 20)
+#define LONGEST_NS UINT64_C(86400000000000) /* of a command: a day */
 
 typedef struct entry {
     cl_platform_id platform;
@@ -230,6 +231,11 @@ int bench_event_take(cl_event event, bench_span *span, bench_error *error) {
     if (code != CL_SUCCESS) {
         return bench_error_cl(error, "the time of a command", code);
     }
+    if (!end || end < start || end - start > LONGEST_NS)
+        return bench_error_set(error,
+                               "a command began at %llu and ended at %llu, as the device tells, "
+                               "which cannot be",
+                               (unsigned long long)start, (unsigned long long)end);
     span->start_ns = start;
     span->end_ns = end;
     return 0;

@@ -85,7 +85,7 @@ static int make(bulk *b, int kernel, double *us) {
     for (int i = 0; i < 2; i++) {
         if (events[i] && bench_event_take(events[i], &spans[i], rig->error)) result = -1;
     }
-    if (result == 0) *us = (double)(spans[1].end_ns - spans[0].end_ns) * 1e-3;
+    if (result == 0) *us = bench_span_us_after(spans[0], spans[1]);
     return result;
 }
 

@@ -127,8 +127,8 @@ static int time_list(enumerate_state *s, int is_measured) {
         if (events[i] && bench_event_take(events[i], &spans[i], s->rig.error)) result = -1;
     }
     if (result == 0 && is_measured) {
-        double outdated = (double)(spans[1].end_ns - spans[0].end_ns) * 1e-3;
-        double current = (double)(spans[2].end_ns - spans[1].end_ns) * 1e-3;
+        double outdated = bench_span_us_after(spans[0], spans[1]);
+        double current = bench_span_us_after(spans[1], spans[2]);
         bench_sample(s->rig.results, "list_us", "us", outdated > current ? outdated - current : 0);
         bench_sample(s->rig.results, "launches_outdated", "launches", launches[1]);
         bench_sample(s->rig.results, "launches_current", "launches", launches[2]);

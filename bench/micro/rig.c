@@ -71,7 +71,7 @@ static int take(bench_rig *rig, cl_event before, cl_event event, double *us) {
     bench_span from, to;
     int result = bench_event_take(event, &to, rig->error);
     if (bench_event_take(before, &from, rig->error)) result = -1;
-    if (!result) *us = (double)(to.end_ns - from.end_ns) * 1e-3;
+    if (!result) *us = bench_span_us_after(from, to);
     return result;
 }
 

@@ -132,7 +132,8 @@ typedef struct clumpi_class {
     clumpi_u32 fixed_pad[19];
     /* Changed by kernels. */
     clumpi_u32 exhausted; /* value of header.epoch at which a sweep found no room */
-    clumpi_u32 counter_pad[31];
+    clumpi_u32 swept;     /* of runs: the same when the last sweep began (runs.clh) */
+    clumpi_u32 counter_pad[30];
     clumpi_reservation reserved;
 } clumpi_class;
 
@@ -186,7 +187,8 @@ typedef struct clumpi_header {
                              there is none */
     clumpi_u32 raw_units; /* the largest slot of a class that is not of runs, in CLUMPI_RAW_UNIT */
     clumpi_u32 raw_most;  /* the largest request, likewise */
-    clumpi_u32 at_marks, mark_rows; /* where runs begin and end (runs.clh); rows of a block that can have some */
+    clumpi_u32 at_marks, mark_rows; /* where runs begin and end (runs.clh); rows of a block that can have some. After the last
+                                       block's marks: CLUMPI_RUN_NOTES_BYTES() */
     clumpi_u32 at_segments; /* of a heap in segments (segments.clh): what is added to the addresses of each; 0: there are none */
     clumpi_u32 segment_reciprocal,
         segment_shift; /* granule / granules of a segment, as block_reciprocal and block_shift */
@@ -205,6 +207,10 @@ typedef struct clumpi_header {
     clumpi_u32 reduced_mark; /* 0, or of the last reduction: its number << 8 | bytes of its type */
     clumpi_u32 reduced[CLUMPI_REDUCE_BYTES / 4]; /* result of the last reduction */
 } clumpi_header;
+
+/* What requests for runs leave for others (runs.clh): for 1 to 64 slots of both classes, and as many blocks, an epoch; then for
+ * each word of hints of both classes a word, and one for each number of slots. */
+#define CLUMPI_RUN_NOTES_BYTES(hint_words) (4u * (3u * CLUMPI_ROW_SLOTS + 2u * (hint_words) * (CLUMPI_ROW_SLOTS + 1u)))
 
 /* Where a kernel over numbered objects finds the list, in units: its second parameter, CLUMP_NUMBERS.
  * It is the same for all launches on a heap. */

@@ -316,6 +316,12 @@ static inline void check_hints(const clumpi_view *v, uint told, uint set, uint m
     uint room = words[used - 1] | *clumpi_hint_word(clumpi_home_of(v), 0, 0, used - 1);
     if (me == 0 && v->classes[set].rows && v->classes[set].exhausted == h->epoch && room)
         violation(v, told, CLUMPI_VIOLATION_EXHAUSTED, end, set, h->epoch, room);
+    /* Of runs, one for each number of slots (runs.clh). */
+    if (!v->classes[set].is_runs) return;
+    __global const uint *vain = (__global const uint *)clumpi_marks_of(clumpi_home_of(v), end, 0);
+    uint from = set == h->class_count ? CLUMPI_ROW_SLOTS : 0u, free = *clumpi_hint_word(clumpi_home_of(v), 0, 0, used - 1);
+    for (uint i = me; free && i < CLUMPI_ROW_SLOTS; i += items)
+        if (vain[from + i] == h->epoch) violation(v, told, CLUMPI_VIOLATION_EXHAUSTED, end, set, h->epoch, free);
 }
 
 /* Rows of a class in the list: ascending, with the bitmaps that there are, as many as there are; so it has all.

@@ -12,17 +12,22 @@ _Static_assert((int)CLUMP_WAY_NARROW == (int)CLUMPI_MARK_NARROW &&
                    (int)CLUMP_WAY_REFILL == (int)CLUMPI_MARK_REFILL,
                "the ways have the same numbers on the device");
 
-/* The times of a launch. */
-static void note(void *with, uint32_t phase, cl_ulong queued, cl_ulong start, cl_ulong end) {
+static double us_after(cl_ulong begin, cl_ulong at) {
+    return at > begin ? 1e-3 * (double)(at - begin) : 0;
+}
+
+/* The times of a launch; zeros, if they are not known. */
+static void note(void *with, uint32_t phase, const clumpi_times *times) {
     clumpi_collection *r = with;
     const clump_mark_log *log = r->tuning->log;
     if (phase != CLUMP_COLLECT_MARK) return;
-    if (!r->log_launches) r->log_begin = queued;
+    const cl_ulong queued = times->queued ? times->queued : times->start;
+    if (!r->log_begin) r->log_begin = queued;
     if (r->log_launches < log->room) {
         clump_mark_launch *at = &log->launches[r->log_launches];
-        at->queued_us = 1e-3 * (double)(queued - r->log_begin);
-        at->start_us = 1e-3 * (double)(start - r->log_begin);
-        at->end_us = 1e-3 * (double)(end - r->log_begin);
+        at->queued_us = us_after(r->log_begin, queued);
+        at->start_us = us_after(r->log_begin, times->start);
+        at->end_us = us_after(r->log_begin, times->end);
     }
     r->log_launches++;
 }

@@ -72,13 +72,15 @@ static uint64_t moves_within(const pace *p, double us) {
     return moves < 1 ? 1 : moves > 4e9 ? UINT64_C(4000000000) : (uint64_t)moves;
 }
 
-/* Learn from a run; without profiling from the wall clock. */
+/* Learn from a run; from the wall clock without profiling, or where the device does not know how long it took. */
 static void learn(clump_heap *heap, const clumpi_compaction *r, uint64_t moves, double wall_us) {
     pace *p = pace_of(heap);
     if (!p) return; /* the next run is guessed again */
-    double move_us = r->timed.is_on ? r->report.us[CLUMP_COMPACT_MOVE] : wall_us, total = 0;
+    double move_us = r->report.us[CLUMP_COMPACT_MOVE], total = 0;
     for (int i = 0; i < CLUMP_COMPACT_PHASE_COUNT; i++) total += r->report.us[i];
-    p->fixed_us = r->timed.is_on ? total - move_us : 0;
+    if (!r->timed.is_on || r->timed.unknown || !(move_us > 0) || total > wall_us)
+        total = move_us = wall_us;
+    p->fixed_us = total - move_us;
     if (moves) p->us_per_move = move_us / (double)moves;
 }
 

@@ -118,6 +118,23 @@ static const char *find_broken_promise(const char *log) {
     return NULL;
 }
 
+/* Types that must be the same: cl/api/device_api.clh, cl/api/staged.clh. Logs quote the macros' texts, so what is in the
+ * error itself comes first. */
+static const char *explain_types(const char *log) {
+    if (strstr(log, "compatible with any generic association"))
+        return ": a function that CLUMP_DISPATCH calls must return the type of the result, and a "
+               "variable for CLUMP_COMBINE must have the type of the stage; nothing is converted";
+    if (strstr(log, "clumpi_integer_needed_for_")) return ": the keys of a map must be integers";
+    if (strstr(log, "clumpi_type_needed_for_"))
+        return ": a field does not have the type that the macro was given for it, or that it must "
+               "have; nothing is converted";
+    if (strstr(log, "has_too_few_elements"))
+        return ": a field has fewer elements than the macro needs";
+    if (strstr(log, "clumpi_type_of_stage_"))
+        return ": CLUMP_FOR_ALL_STAGED must have the type of its stage; nothing is converted";
+    return "";
+}
+
 /* What to do about an error that the library can explain, after a text. */
 static const char *explain_log(const char *log) {
     int is_lacking = strstr(log, "lacks_CLUMP_HEAP_as") != NULL;
@@ -133,7 +150,7 @@ static const char *explain_log(const char *log) {
         return ": a kernel or function that uses numbers must have CLUMP_NUMBERS as its second "
                "parameter, and "
                "call functions that use numbers with clump_heap, clump_numbers";
-    return "";
+    return explain_types(log);
 }
 
 /* code: CL_SUCCESS if the compiler took what the library refuses. */

@@ -58,24 +58,26 @@ static void make_folders(char *path) {
     }
 }
 
-/* A file of its own first, which is then put in place at once. */
+/* A file of its own first, which is then put in place at once: of what a link leads to, and also of what is no file, since the name is
+ * the cache's own. */
 static void store_file(void *user, const char *name, const void *data, size_t bytes) {
     clump_context *c = user;
     clumpi_text path = {.allocator = &c->allocator}, part = {.allocator = &c->allocator};
+    clumpi_place place;
     clumpi_text_append(&path, "%s/%s", c->cache.folder, name);
-    clumpi_text_append(&part, "%s.XXXXXX", path.data ? path.data : "");
-    int file = -1;
-    if (!path.failed && !part.failed) {
-        make_folders(part.data);
-        file = clumpi_file_create_own(part.data);
-    }
+    if (!path.failed) make_folders(path.data);
+    const int is_found =
+        !path.failed && (!clumpi_place_find(&place, path.data) || place.is_special);
+    clumpi_text_append(&part, "%s.XXXXXX", is_found ? place.path : "");
+    int file = is_found && !part.failed ? clumpi_file_create_own(part.data) : -1;
     if (file >= 0) {
         int failed = clumpi_file_write(file, data, bytes) != 0;
+        failed |= clumpi_place_adopt(&place, file) != 0;
         failed |= close(file) != 0;
         if (failed)
             unlink(part.data);
         else
-            (void)clumpi_file_replace(-1, part.data, path.data);
+            (void)clumpi_file_replace(-1, part.data, place.path);
     }
     clumpi_free(&c->allocator, path.data);
     clumpi_free(&c->allocator, part.data);

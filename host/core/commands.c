@@ -319,22 +319,3 @@ clump_status clumpi_finish(clump_context *c) {
     if (code) return clumpi_fail_cl(&c->error, "clFinish", code, "work enqueued before has failed");
     return CLUMP_OK;
 }
-
-clump_status clumpi_times_of(clump_context *c, cl_event event, const char *what,
-                             clumpi_times *times) {
-    const struct {
-        cl_profiling_info name;
-        cl_ulong *to;
-    } all[] = {{CL_PROFILING_COMMAND_QUEUED, &times->queued},
-               {CL_PROFILING_COMMAND_START, &times->start},
-               {CL_PROFILING_COMMAND_END, &times->end}};
-    /* clFinish() is not enough: on an H200 the times of a command were not there yet after it, once, with four threads that
-     * shared a cl_context (docs/portability.md). */
-    cl_int code = c->cl.WaitForEvents(1, &event);
-    if (code) return clumpi_fail_cl(&c->error, "clWaitForEvents", code, "%s", what);
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        code = c->cl.GetEventProfilingInfo(event, all[i].name, sizeof *all[i].to, all[i].to, NULL);
-        if (code) return clumpi_fail_cl(&c->error, "clGetEventProfilingInfo", code, "%s", what);
-    }
-    return CLUMP_OK;
-}

@@ -131,18 +131,28 @@ static inline clump_status clumpi_order_enter(clump_context *c, clumpi_order *or
 /* Nothing is enqueued for it any more: wait until all is done. */
 clump_status clumpi_order_finish(clump_context *c, clumpi_order *order);
 
+/* ---- times.c ---- */
+
+/* When a command was enqueued, began and ended, in ns of the device's clock. What a device tells may be wrong, so all that want to know how
+ * long a command ran ask here. */
+typedef struct clumpi_times {
+    cl_ulong queued, start, end; /* all 0: not known; queued 0: only that is not known */
+    int are_known;               /* 1: start <= end, and no longer than it can be */
+} clumpi_times;
+
+/* Of a command that has ended: 1, or 0 if its times are not known. `since`: clumpi_now_ns() before it was enqueued; 0: nobody knows. `*code`,
+ * unless that is NULL, is that of the call. */
+int clumpi_times_read(const clump_cl_functions *cl, cl_event event, double since,
+                      clumpi_times *times, cl_int *code);
+/* The same, after it has ended, for which this waits. Times that are not known are no failure. `what` is for the words. */
+clump_status clumpi_times_of(clump_context *c, cl_event event, const char *what, double since,
+                             clumpi_times *times);
+
 /* ---- commands.c ---- */
 
 /* Enqueue a kernel. `sync` may be NULL; its event, if asked for, is that of this command. */
 clump_status clumpi_enqueue(clump_context *c, cl_kernel kernel, const char *name, size_t global,
                             size_t local, const clump_sync *sync);
-
-/* When a command was enqueued, began and ended, in ns of the device's clock. Blocks until it has ended. `what` is for the words. */
-typedef struct clumpi_times {
-    cl_ulong queued, start, end;
-} clumpi_times;
-clump_status clumpi_times_of(clump_context *c, cl_event event, const char *what,
-                             clumpi_times *times);
 
 /* Blocking transfers, after everything that was enqueued. */
 clump_status clumpi_read(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,

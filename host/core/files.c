@@ -7,12 +7,14 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/files.h"
 
 #define AT_ONCE ((size_t)1 << 30) /* bytes for one read() or write() */
+#define NOT_REGULAR ", and only a regular file can be replaced by a new one"
 
 #ifdef _WIN32
 
@@ -31,8 +33,37 @@ int clumpi_file_open_now(const char *path) {
     return open(path, O_RDONLY | NO_INHERIT);
 }
 
-int clumpi_file_create(const char *path) {
-    return open(path, O_WRONLY | O_CREAT | NO_INHERIT, FILE_MODE);
+/* MoveFileEx() would replace a link, so none is followed. */
+const char *clumpi_place_find(clumpi_place *place, const char *path) {
+    memset(place, 0, sizeof *place);
+    if (strlen(path) >= sizeof place->path) return strerror(ENAMETOOLONG);
+    memcpy(place->path, path, strlen(path) + 1);
+    const DWORD is = GetFileAttributesA(path);
+    if (is == INVALID_FILE_ATTRIBUTES) return NULL; /* creating the file next to it tells more */
+    place->is_special = 1;
+    if (is & FILE_ATTRIBUTE_DIRECTORY) return "it is a folder" NOT_REGULAR;
+    if (is & FILE_ATTRIBUTE_REPARSE_POINT) return "it is a link" NOT_REGULAR;
+    const HANDLE file = CreateFileA(path, 0, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
+                                    NULL, OPEN_EXISTING, 0, NULL);
+    const DWORD type = file == INVALID_HANDLE_VALUE ? FILE_TYPE_DISK : GetFileType(file);
+    if (file != INVALID_HANDLE_VALUE) CloseHandle(file);
+    if (type != FILE_TYPE_DISK) return "it is a device" NOT_REGULAR;
+    place->is_special = 0;
+    place->is_there = 1;
+    return is & FILE_ATTRIBUTE_READONLY ? strerror(EACCES) : NULL;
+}
+
+int clumpi_place_create(const clumpi_place *place, const char *path, const char **why) {
+    (void)place;
+    const int file = open(path, O_WRONLY | O_CREAT | NO_INHERIT, FILE_MODE);
+    *why = file < 0 ? strerror(errno) : NULL;
+    return file;
+}
+
+int clumpi_place_adopt(const clumpi_place *place, int file) {
+    (void)place;
+    (void)file;
+    return 0;
 }
 
 /* The byte that is locked lies beyond any file's end: what is locked cannot be written by others. */
@@ -86,7 +117,10 @@ void clumpi_folder_make(const char *path) {
 
 #include <sys/file.h>
 
-#define FILE_MODE (S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH) /* less the umask */
+#define OWN_MODE (S_IRUSR | S_IWUSR)
+#define FILE_MODE (OWN_MODE | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH) /* less the umask */
+#define MODES 07777u
+#define LINKS_MOST 40 /* in a row, as Linux has it */
 typedef size_t byte_count;
 
 int clumpi_file_open(const char *path) {
@@ -97,8 +131,75 @@ int clumpi_file_open_now(const char *path) {
     return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
-int clumpi_file_create(const char *path) {
-    return open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
+/* Replaces the path, if it is a symbolic link, by what the link says. 0 if it is none, 1, or -1 with errno. */
+static int follow(char *path, size_t room) {
+    char link[sizeof((clumpi_place *)0)->path];
+    const ssize_t bytes = readlink(path, link, sizeof link);
+    if (bytes < 0) return errno == EINVAL || errno == ENOENT ? 0 : -1;
+    const char *slash = *link == '/' ? NULL : strrchr(path, '/');
+    const size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
+    if (folder + (size_t)bytes >= room) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    memcpy(path + folder, link, (size_t)bytes);
+    path[folder + (size_t)bytes] = 0;
+    return 1;
+}
+
+static const char *special(mode_t mode) {
+    return S_ISDIR(mode)    ? "it is a folder" NOT_REGULAR
+           : S_ISFIFO(mode) ? "it is a pipe" NOT_REGULAR
+           : S_ISCHR(mode) || S_ISBLK(mode)
+               ? "it is a device" NOT_REGULAR
+               : "it is neither a regular file nor a link to one" NOT_REGULAR;
+}
+
+const char *clumpi_place_find(clumpi_place *place, const char *path) {
+    struct stat is;
+    memset(place, 0, sizeof *place);
+    if (strlen(path) >= sizeof place->path) return strerror(ENAMETOOLONG);
+    memcpy(place->path, path, strlen(path) + 1);
+    const int found = stat(path, &is) == 0;
+    if (!found && errno != ENOENT) return strerror(errno);
+    place->is_special = found && !S_ISREG(is.st_mode);
+    if (place->is_special) return special(is.st_mode);
+    int links = 0, more = 1;
+    while (links++ <= LINKS_MOST && (more = follow(place->path, sizeof place->path)) > 0) {
+    }
+    if (more) return strerror(more < 0 ? errno : ELOOP);
+    if (!found) return NULL;
+    struct stat behind; /* /proc has links whose text is no path */
+    if (stat(place->path, &behind) || behind.st_dev != is.st_dev || behind.st_ino != is.st_ino)
+        return "the file behind this link has no name";
+    place->is_there = 1;
+    place->mode = is.st_mode & MODES;
+    place->owner = is.st_uid;
+    place->group = is.st_gid;
+    return faccessat(AT_FDCWD, place->path, W_OK, AT_EACCESS) ? strerror(errno) : NULL;
+}
+
+/* Not through a link, and without waiting for who reads a pipe. */
+int clumpi_place_create(const clumpi_place *place, const char *path, const char **why) {
+    const int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+                          place->is_there ? OWN_MODE : FILE_MODE);
+    struct stat is;
+    *why = file < 0 || fstat(file, &is)             ? strerror(errno)
+           : S_ISREG(is.st_mode) && is.st_nlink < 2 ? NULL
+                                                    : "what is there is not a file of its own";
+    if (file < 0 || !*why) return file;
+    close(file);
+    return -1;
+}
+
+int clumpi_place_adopt(const clumpi_place *place, int file) {
+    struct stat is;
+    if (!place->is_there) return 0;
+    if (fstat(file, &is)) return errno;
+    const int is_other = is.st_uid != place->owner || is.st_gid != place->group;
+    if (is_other && fchown(file, place->owner, place->group)) return errno;
+    const int differs = is_other || (is.st_mode & MODES) != place->mode;
+    return differs && fchmod(file, place->mode) ? errno : 0;
 }
 
 int clumpi_file_lock(int file) {

@@ -44,6 +44,7 @@ clump_status clump_timeline_record(clump_context *c, uint32_t capacity) {
                                "no host memory for a timeline of %u entries", capacity);
         t->capacity = capacity;
         t->to_device = INT64_MIN;
+        t->begun = clumpi_now_ns();
     }
     replace(c, t);
     return CLUMP_OK;

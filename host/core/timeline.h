@@ -55,6 +55,7 @@ struct clumpi_timeline {
     uint64_t dropped;
     cl_ulong
         origin; /* ns of the device's clock at which the trace begins; 0: none was written yet */
+    double begun;      /* clumpi_now_ns() */
     int64_t to_device; /* added to the host's clock gives the device's; INT64_MIN: not known yet */
     double written;    /* clumpi_now_ns() when to_device was found */
     uint64_t moves;    /* that were written: each has a number of its own */

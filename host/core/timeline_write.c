@@ -65,17 +65,16 @@ static clump_status time_events(trace *w) {
         if (!e->event) continue;
         clumpi_times times;
         const clump_error before = w->c->error;
-        clump_status status = clumpi_times_of(w->c, e->event, e->name, &times);
+        clump_status status = clumpi_times_of(w->c, e->event, e->name, w->t->begun, &times);
         if (status && is_command(e)) return status;
-        if (status) { /* the pool has dealt with a copy that failed */
-            w->c->error = before;
+        if (status) w->c->error = before; /* the pool has dealt with a copy that failed */
+        if (status || !times.are_known) {
             w->dropped++;
             continue;
         }
         w->ranges[i] = (ns_range){(int64_t)times.start, (int64_t)times.end};
-        if (w->ranges[i].to < w->ranges[i].from) w->ranges[i].to = w->ranges[i].from;
         const int64_t differs = (int64_t)times.queued - (int64_t)e->to;
-        if (is_command(e) && differs > most) most = differs;
+        if (is_command(e) && times.queued && differs > most) most = differs;
     }
     if (most == INT64_MIN) return CLUMP_OK;
     const double since = w->now - w->t->written;

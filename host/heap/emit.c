@@ -38,6 +38,13 @@ static void emit_plain_field(clumpi_text *t, const clump_schema *schema, const c
     clumpi_text_append(t, ", %uu))\n", f->stride_bytes);
 }
 
+/* What CLUMPI_FIELD_MUST_HAVE asks for: the elements that each object has. */
+static void emit_count(clumpi_text *t, const clump_class_info *c, const clump_field_info *f) {
+    if (f->count || f->array)
+        clumpi_text_append(t, "#define clumpi_count_%s_%s %uu\n", c->name, f->name,
+                           f->array ? 0 : f->count);
+}
+
 /* What clumpi_checked_read() compares: bytes of an element, 1 for a reference; 0: nothing, since all values of so few
  * bytes are usual. */
 static uint32_t judged(const clump_field_info *f) {
@@ -58,7 +65,7 @@ static void emit_checked_field(clumpi_text *t, const clump_schema *schema,
                        "(uint)__LINE__, %uu, %uu, %uu",
                        array ? "element" : "field", c->id, c->id << 8 | c->last, f->base_bytes,
                        f->stride_bytes, read);
-    if (array) clumpi_text_append(t, ", (uint)(clumpi_i), %uu, %uu", f->step_bytes, f->count);
+    if (array) clumpi_text_append(t, ", (ulong)(clumpi_i), %uu, %uu", f->step_bytes, f->count);
     clumpi_text_append(t, "))\n");
 }
 
@@ -210,7 +217,7 @@ static void emit_owned_memory(clumpi_text *t, const clump_schema *schema, const 
     clumpi_text_append(t,
                        "#define %s_%s_adopt(clumpi_r, clumpi_p, clumpi_n) "
                        "clumpi_array_adopt(CLUMPI_CHANGING_HEAP, clumpi_id_%u(clump_heap, "
-                       "clumpi_r), (clumpi_p), (uint)(clumpi_n), clumpi_array_%u_%u)\n",
+                       "clumpi_r), (clumpi_p), (ulong)(clumpi_n), clumpi_array_%u_%u)\n",
                        c->name, f->name, c->id, f->class_id, index);
 }
 
@@ -219,16 +226,17 @@ static void emit_array_field(clumpi_text *t, const clump_schema *schema, const c
                              const clump_field_info *f, uint32_t index) {
     static const struct {
         const char *suffix, *parameter, *heap, *function, *argument;
-    } calls[] = {{"length", "", "clump_heap", "length", ""},
-                 {"capacity", "", "clump_heap", "capacity", ""},
-                 {"resize", ", clumpi_n", "CLUMPI_CHANGING_HEAP", "resize", ", (uint)(clumpi_n)"},
-                 {"reserve", ", clumpi_n", "CLUMPI_CHANGING_HEAP", "reserve", ", (uint)(clumpi_n)"},
-                 {"trim", "", "CLUMPI_CHANGING_HEAP", "trim", ""}};
+    } calls[] = {
+        {"length", "", "clump_heap", "length", ""},
+        {"capacity", "", "clump_heap", "capacity", ""},
+        {"resize", ", clumpi_n", "CLUMPI_CHANGING_HEAP", "resize", ", (ulong)(clumpi_n)"},
+        {"reserve", ", clumpi_n", "CLUMPI_CHANGING_HEAP", "reserve", ", (ulong)(clumpi_n)"},
+        {"trim", "", "CLUMPI_CHANGING_HEAP", "trim", ""}};
     clumpi_text_append(t, "#define %s_%s(clumpi_r, clumpi_i) (*(__global ", c->name, f->name);
     append_type(t, schema, f);
     clumpi_text_append(t,
                        " *)clumpi_array_at(clump_heap, clumpi_id_%u(clump_heap, clumpi_r), "
-                       "(uint)(clumpi_i), clumpi_array_%u_%u))\n",
+                       "(clumpi_index)(clumpi_i), clumpi_array_%u_%u))\n",
                        c->id, f->class_id, index);
     clumpi_text_append(t,
                        "#define %s_%s_append(clumpi_r, clumpi_x) clumpi_append_%u_%u(clump_heap, "
@@ -248,6 +256,7 @@ static void emit_array_field(clumpi_text *t, const clump_schema *schema, const c
 static void emit_field(clumpi_text *t, const clump_schema *schema, const clump_class_info *c,
                        const clump_field_info *f, uint32_t index, int checked) {
     if (f->part) return;
+    emit_count(t, c, f);
     if (f->array) {
         emit_array_field(t, schema, c, f, index);
         return;
@@ -398,7 +407,7 @@ static void emit_new(clumpi_text *t, const clump_schema *schema, const clump_cla
                        "    %s clumpi_none = {0};\n"
                        "    return clumpi_want ? clumpi_new_%u(clump_heap%s) : clumpi_none;\n}\n"
                        "#define %s_group_new(clumpi_want) "
-                       "clumpi_group_new_%u(CLUMPI_CHANGING_HEAP, clumpi_want%s)\n",
+                       "clumpi_group_new_%u(CLUMPI_CHANGING_HEAP, (clumpi_want) ? 1u : 0u%s)\n",
                        n, id, line.parameter, n, id, line.handed_on, n, id, line.here);
 }
 
@@ -426,14 +435,16 @@ static void emit_new_of(clumpi_text *t, const clump_schema *schema, const clump_
 
 /* What CLUMP_DISPATCH consists of: a case for each concrete class that is `c` or below it. */
 static void emit_cases(clumpi_text *t, const clump_schema *schema, const clump_class_info *c) {
-    clumpi_text_append(t, "#define clumpi_cases_%s(clumpi_to, clumpi_name, clumpi_args)", c->name);
+    clumpi_text_append(
+        t, "#define clumpi_cases_%s(clumpi_call, clumpi_result, clumpi_name, clumpi_args)",
+        c->name);
     for (uint32_t id = c->id; id <= c->last; id++) {
         clump_class_info d;
         clump_schema_get_class(schema, id, &d);
         if (d.is_abstract) continue;
         clumpi_text_append(t,
                            " case %uu: { %s self = {clumpi_id}; "
-                           "clumpi_to clumpi_name##%s clumpi_args; break; }",
+                           "clumpi_call(clumpi_result, clumpi_name##%s clumpi_args); break; }",
                            id, d.name, d.name);
     }
     clumpi_text_append(t, "\n");

@@ -369,7 +369,9 @@ static uint64_t place_metadata(clumpi_geometry *g, uint32_t blocks, uint32_t col
     h->at_block_plans = place(&end, (uint64_t)blocks * sizeof(clumpi_block_plan));
     h->at_plan_list = place(&end, (uint64_t)blocks * sizeof(clumpi_u32));
     h->at_moved = place(&end, ((uint64_t)blocks + 31) / 32 * 4);
-    if (h->mark_rows) h->at_marks = place(&end, (uint64_t)blocks * h->mark_rows * 16);
+    if (h->mark_rows)
+        h->at_marks = place(&end, (uint64_t)blocks * h->mark_rows * 16 +
+                                      CLUMPI_RUN_NOTES_BYTES((uint64_t)h->hint_count[0]));
     if (extras.watched) h->at_watch = place(&end, (uint64_t)blocks * h->block_granules * 8);
     if (g->checked.events) place_checked(g, blocks, &end);
     h->at_record_table = h->at_list_index;
@@ -394,7 +396,7 @@ static clump_status too_small(const clump_schema *schema, const clumpi_geometry 
                        "(64 %s%s take %llu) need %llu bytes",
                        (unsigned long long)g->bytes,
                        (unsigned long long)g->header.granule_bytes * g->header.block_granules,
-                       is_raw ? "slots of raw memory" : "objects of class ", largest.name,
+                       is_raw ? "requests for raw memory" : "objects of class ", largest.name,
                        (unsigned long long)row * 64, (unsigned long long)needed);
 }
 

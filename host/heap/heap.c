@@ -447,28 +447,6 @@ static clump_status report_wrong_launch(clump_heap *heap, const clumpi_error *e)
         name, clumpi_class_name(heap, list_of));
 }
 
-/* A call on raw memory that was told something impossible. */
-static clump_status report_raw(clump_heap *heap, int kind, const char *text,
-                               const clumpi_error *e) {
-    if (e->class_id && kind == CLUMP_DEVICE_BAD_SIZE)
-        return clumpi_fail(
-            &heap->context->error, CLUMP_ERR_DEVICE,
-            "an array of class %s, of run-time length, was to have room for %u elements, "
-            "which is more than its `max`; %u times, first by work-item %u; nothing was changed",
-            clumpi_class_name(heap, e->class_id), e->ref, e->count, e->work_item);
-    if (kind == CLUMP_DEVICE_BAD_POINTER)
-        return clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE,
-                           "%s; %u times, first by work-item %u for %s0x%08x; nothing was changed",
-                           text, e->count, e->work_item,
-                           e->ref ? "handle " : "one outside of the heap, ", e->ref);
-    return clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE,
-                       "%s: %u; %u times, first by work-item %u. A size is 1 to %llu bytes, an "
-                       "alignment a power of two up to %u",
-                       text, e->ref, e->count, e->work_item,
-                       (unsigned long long)heap->geometry.header.raw_most * CLUMPI_RAW_UNIT,
-                       CLUMPI_RAW_ALIGN_MAX);
-}
-
 /* The first kind of error there is, in words, and what to do. */
 static clump_status report_error(clump_heap *heap, const clumpi_error *errors) {
     static const char *const texts[] = {
@@ -487,6 +465,7 @@ static clump_status report_error(clump_heap *heap, const clumpi_error *errors) {
     for (int i = 0; i < CLUMPI_ERRORS; i++) {
         const clumpi_error *e = &errors[i];
         if (!e->count) continue;
+        if (clumpi_is_of_raw(heap, i, e)) return clumpi_raw_report(heap, i, e);
         if (i == CLUMP_DEVICE_WRONG_LAUNCH) return report_wrong_launch(heap, e);
         if (i == CLUMP_DEVICE_BAD_CLASS)
             return clumpi_fail(
@@ -497,8 +476,13 @@ static clump_status report_error(clump_heap *heap, const clumpi_error *errors) {
                 "not abstract",
                 clumpi_class_name(heap, e->class_id), e->ref, clumpi_class_name(heap, e->ref),
                 e->count, e->work_item, clumpi_class_name(heap, e->class_id));
-        if (i == CLUMP_DEVICE_BAD_POINTER || i == CLUMP_DEVICE_BAD_SIZE)
-            return report_raw(heap, i, texts[i], e);
+        if (i == CLUMP_DEVICE_BAD_SIZE)
+            return clumpi_fail(
+                &heap->context->error, CLUMP_ERR_DEVICE,
+                "an array of class %s, of run-time length, was to have room for %u elements, "
+                "which is more than its `max`, or than the memory that it was to adopt; %u times, "
+                "first by work-item %u; nothing was changed",
+                clumpi_class_name(heap, e->class_id), e->ref, e->count, e->work_item);
         char found[CLUMP_FINDING_TEXT_BYTES];
         int is_told = 0;
         if (i != CLUMP_DEVICE_OUT_OF_MEMORY && i != CLUMP_DEVICE_RETRY_BOUND) {

@@ -319,6 +319,10 @@ uint32_t clumpi_raw_slot_units(uint32_t index);
 uint32_t clumpi_raw_units_wanted(uint64_t block_bytes, uint32_t smallest);
 uint32_t clumpi_raw_units_of(uint64_t block_bytes);
 
+/* What kernels reported, of raw memory: is it, and that in words. References are handles (heap.h). Returns CLUMP_ERR_DEVICE. */
+int clumpi_is_of_raw(const clump_heap *heap, int kind, const clumpi_error *e);
+clump_status clumpi_raw_report(clump_heap *heap, int kind, const clumpi_error *e);
+
 /* For messages: of a class of the schema its name, else what it is. */
 const char *clumpi_class_name(const clump_heap *heap, uint32_t id);
 

@@ -1,4 +1,4 @@
-/* Raw memory: which classes of slots a heap has for it, and how large these are.
+/* Raw memory: which classes of slots a heap has for it, and how large these are; what kernels report of it, in words.
  *
  * The sizes are 16, 32, .. 128 bytes, then four for each doubling. So at most 15 bytes of a slot are lost for requests of
  * up to 128 bytes, and a fifth for larger ones. The largest is a power of two: a row of 64 of these fits a block.
@@ -49,4 +49,58 @@ const char *clumpi_class_name(const clump_heap *heap, uint32_t id) {
     if (id >= h->first_raw && id <= h->class_count)
         return heap->geometry.classes[id].is_away ? "(evicted or vacant)" : "(raw memory)";
     return clump_schema_get_class(heap->schema, id, &info) ? "(unknown)" : info.name;
+}
+
+/* ---- Reports --------------------------------------------------------------------------------- */
+
+int clumpi_is_of_raw(const clump_heap *heap, int kind, const clumpi_error *e) {
+    if (kind == CLUMP_DEVICE_BAD_POINTER) return 1;
+    if (kind == CLUMP_DEVICE_BAD_SIZE) return !e->class_id; /* else of an array */
+    if (!heap->has_raw || kind == CLUMP_DEVICE_WRONG_LAUNCH) return 0;
+    return e->class_id ? e->class_id >= heap->geometry.header.first_raw
+                       : kind == CLUMP_DEVICE_DOUBLE_FREE;
+}
+
+/* What was asked for, as far as its class tells. */
+static clump_status report_no_room(clump_heap *heap, const clumpi_error *e) {
+    const clumpi_header *h = &heap->geometry.header;
+    const uint64_t row =
+        (uint64_t)heap->geometry.classes[h->class_count - 1].slot_bytes * CLUMPI_ROW_SLOTS;
+    const int has_arrays = heap->schema && clumpi_schema_find_array(heap->schema, 1);
+    const int is_slot = e->class_id + 2 > h->class_count ? 0 : 1;
+    uint64_t bytes = e->class_id == h->class_count ? row : (uint64_t)h->raw_units * CLUMPI_RAW_UNIT;
+    if (is_slot) bytes = heap->geometry.classes[e->class_id].slot_bytes;
+    return clumpi_fail(
+        &heap->context->error, CLUMP_ERR_DEVICE,
+        "there was no room for %s %llu bytes of raw memory, so null was returned; "
+        "%u times, first by work-item %u. Free what is not needed%s, or make a "
+        "larger heap",
+        is_slot ? "up to" : "more than", (unsigned long long)bytes, e->count, e->work_item,
+        has_arrays ? ", also objects whose arrays of run-time length lie there" : "");
+}
+
+clump_status clumpi_raw_report(clump_heap *heap, int kind, const clumpi_error *e) {
+    clump_error *error = &heap->context->error;
+    if (kind == CLUMP_DEVICE_OUT_OF_MEMORY) return report_no_room(heap, e);
+    if (kind == CLUMP_DEVICE_BAD_SIZE)
+        return clumpi_fail(error, CLUMP_ERR_DEVICE,
+                           "raw memory was asked for with a size or alignment that cannot be: %u; "
+                           "%u times, first by work-item %u. A size is 1 to %llu bytes, an "
+                           "alignment a power of two up to %u",
+                           e->ref, e->count, e->work_item,
+                           (unsigned long long)heap->geometry.header.raw_most * CLUMPI_RAW_UNIT,
+                           CLUMPI_RAW_ALIGN_MAX);
+    if (kind == CLUMP_DEVICE_RETRY_BOUND)
+        return clumpi_fail(error, CLUMP_ERR_DEVICE,
+                           "what the heap knows of its raw memory was overwritten; it was seen %u "
+                           "times, first by work-item %u. clump_heap_check() says where, and "
+                           "clump_heap_repair() makes the heap usable again",
+                           e->count, e->work_item);
+    return clumpi_fail(
+        error, CLUMP_ERR_DEVICE,
+        "a pointer was freed or looked at %s; %u times, first by work-item %u for "
+        "%s0x%08x; nothing was changed",
+        kind == CLUMP_DEVICE_DOUBLE_FREE ? "whose raw memory is not in use any more"
+                                         : "that no allocation of raw memory returned",
+        e->count, e->work_item, e->ref ? "handle " : "one outside of the heap, ", e->ref);
 }

@@ -45,6 +45,11 @@ static clump_status run_repair(clump_heap *heap, clumpi_u32 was_reserved, clumpi
     if (!status && h->mark_rows)
         status = clumpi_run_on_heap(heap, CLUMPI_CHECK_KERNEL(repair_marks), global,
                                     sizes->scan_local, NULL, 0, NULL);
+    if (!status && h->mark_rows) /* requests left notes about epochs that come again */
+        status = clumpi_clear(
+            c, heap->buffer,
+            (uint64_t)h->at_marks * CLUMPI_UNIT + (uint64_t)h->block_end * h->mark_rows * 16,
+            CLUMPI_RUN_NOTES_BYTES((uint64_t)h->hint_count[0]));
     for (clumpi_u32 level = 0; !status && level < h->hint_levels; level++) {
         arg = (clumpi_arg){sizeof level, &level};
         status = clumpi_run_on_heap(heap, CLUMPI_CHECK_KERNEL(repair_hints), global,

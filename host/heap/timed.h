@@ -16,13 +16,15 @@ typedef struct clumpi_timed {
     const char *what;  /* the call, for messages */
     double *us;        /* by phase: what clumpi_timed_read() adds to */
     uint32_t launches; /* all, timed or not */
+    uint32_t unknown;  /* timed ones whose times are not known: `us` lacks them */
     struct {
         cl_event event;
         uint32_t phase;
+        double since; /* clumpi_now_ns() */
     } commands[CLUMPI_COMMANDS_MAX];
     uint32_t count;
-    /* Optional: called by clumpi_timed_read() with the times of each command, in ns of the device. */
-    void (*note)(void *with, uint32_t phase, cl_ulong queued, cl_ulong start, cl_ulong end);
+    /* Optional: called by clumpi_timed_read() with the times of each command. */
+    void (*note)(void *with, uint32_t phase, const clumpi_times *times);
     void *with;
 } clumpi_timed;
 

@@ -13,7 +13,7 @@ struct clump_halo {
     int tags;
     char *sent, *received; /* all directions one after the other */
     clumpi_messages messages;
-    cl_event written; /* the last write of the last end; NULL: none is under way */
+    cl_event written; /* after it all writes of the last end are done; NULL: none is under way */
     int is_begun;
 };
 
@@ -109,9 +109,7 @@ void clump_halo_destroy(clump_halo *halo) {
 /* ---- An exchange ------------------------------------------------------------------------------ */
 
 static clump_status order(clump_world *world) {
-    if (!world->is_out_of_order) return CLUMP_OK;
-    const cl_int code = clEnqueueBarrierWithWaitList(world->queue, 0, NULL, NULL);
-    return code ? clumpi_world_fail_cl(world, "clEnqueueBarrierWithWaitList", code) : CLUMP_OK;
+    return clumpi_world_order(world, world->queue, world->is_out_of_order);
 }
 
 static clump_status read_edges(clump_halo *halo) {
@@ -164,6 +162,20 @@ clump_status clump_halo_begin(clump_halo *halo) {
     return status;
 }
 
+/* The writes were enqueued out of order: one that is the last to be done is made, and what comes next waits for it. */
+static clump_status order_writes(clump_halo *halo) {
+    clump_world *world = halo->world;
+    cl_event all = NULL;
+    const cl_int code = clEnqueueBarrierWithWaitList(world->queue, 0, NULL, &all);
+    if (code) {
+        (void)clFinish(world->queue);
+        return clumpi_world_fail_cl(world, "clEnqueueBarrierWithWaitList", code);
+    }
+    clReleaseEvent(halo->written);
+    halo->written = all;
+    return CLUMP_OK;
+}
+
 clump_status clump_halo_end(clump_halo *halo) {
     if (!halo) return CLUMP_ERR_USAGE;
     clump_world *world = halo->world;
@@ -188,6 +200,10 @@ clump_status clump_halo_end(clump_halo *halo) {
                                  d->receive_bytes[i], halo->received + at, 0, NULL, &halo->written);
         at += d->receive_bytes[i];
     }
-    if (code) return clumpi_world_fail_cl(world, "clEnqueueWriteBuffer", code);
-    return status ? status : order(world);
+    const int is_ordered = !world->is_out_of_order || !halo->written;
+    if (code) {
+        if (!is_ordered) (void)clFinish(world->queue);
+        return clumpi_world_fail_cl(world, "clEnqueueWriteBuffer", code);
+    }
+    return status || is_ordered ? status : order_writes(halo);
 }

@@ -221,11 +221,49 @@ void clumpi_leavers_close(clump_migration *m) {
     free(m->leavers);
 }
 
+/* ---- Transfers -------------------------------------------------------------------------------- */
+
+/* The queue that the heap's commands are on now. A transfer there comes after them, which a queue out of order does not see to; the
+ * next ones come after the transfer, since it is waited for. */
+static clump_status enter_queue(clump_migration *m, cl_command_queue *queue) {
+    clump_world *world = m->world;
+    int is_out_of_order = world->is_out_of_order;
+    *queue = clump_context_get_queue(world->context);
+    const cl_int code = *queue == world->queue
+                            ? CL_SUCCESS
+                            : clumpi_queue_is_out_of_order(*queue, &is_out_of_order);
+    return code ? clumpi_world_fail_cl(world, "clGetCommandQueueInfo", code)
+                : clumpi_world_order(world, *queue, is_out_of_order);
+}
+
+/* Not by a blocking write: Intel's CPU runtime 2026.22 comes back too early (docs/portability.md). */
+static clump_status write_words(clump_migration *m, cl_mem buffer, uint64_t from, uint64_t count,
+                                const uint32_t *words) {
+    cl_command_queue queue;
+    cl_event event = NULL;
+    const clump_status status = enter_queue(m, &queue);
+    if (status) return status;
+    cl_int code = clEnqueueWriteBuffer(queue, buffer, CL_FALSE, from * sizeof *words,
+                                       count * sizeof *words, words, 0, NULL, &event);
+    if (code) return clumpi_world_fail_cl(m->world, "clEnqueueWriteBuffer", code);
+    code = clWaitForEvents(1, &event);
+    clReleaseEvent(event);
+    return code ? clumpi_world_fail_cl(m->world, "clWaitForEvents", code) : CLUMP_OK;
+}
+
+static clump_status read_words(clump_migration *m, uint64_t from, uint64_t count) {
+    cl_command_queue queue;
+    const clump_status status = enter_queue(m, &queue);
+    if (status) return status;
+    const cl_int code =
+        clEnqueueReadBuffer(queue, m->list, CL_TRUE, from * sizeof *m->words,
+                            count * sizeof *m->words, m->words + from, 0, NULL, NULL);
+    return code ? clumpi_world_fail_cl(m->world, "clEnqueueReadBuffer", code) : CLUMP_OK;
+}
+
 clump_status clumpi_leavers_clear(clump_migration *m) {
-    static const cl_uint none = 0;
-    const cl_int code = clEnqueueWriteBuffer(m->world->queue, m->list, CL_FALSE, 0, sizeof none,
-                                             &none, 0, NULL, NULL);
-    return code ? clumpi_world_fail_cl(m->world, "clEnqueueWriteBuffer", code) : CLUMP_OK;
+    static const uint32_t none = 0;
+    return write_words(m, m->list, 0, 1, &none);
 }
 
 /* ---- Who leaves ------------------------------------------------------------------------------- */
@@ -234,13 +272,6 @@ static clump_status run(clump_migration *m, clump_kernel *kernel, uint64_t items
     const size_t global = (size_t)((items + LOCAL - 1) / LOCAL * LOCAL);
     const clump_status status = clump_launch(m->heap, kernel, global, LOCAL, NULL);
     return status ? clumpi_world_fail_context(m->world, status) : CLUMP_OK;
-}
-
-static clump_status read_words(clump_migration *m, uint64_t from, uint64_t count) {
-    const cl_int code =
-        clEnqueueReadBuffer(m->world->queue, m->list, CL_TRUE, from * sizeof *m->words,
-                            count * sizeof *m->words, m->words + from, 0, NULL, NULL);
-    return code ? clumpi_world_fail_cl(m->world, "clEnqueueReadBuffer", code) : CLUMP_OK;
 }
 
 static int compare_leavers(const void *a, const void *b) {
@@ -398,10 +429,9 @@ clump_status clumpi_leavers_free(clump_migration *m, const int *has_left) {
             for (uint64_t o = m->out[k].from[d]; has_left[d] && o < m->out[k].from[d + 1]; o++)
                 m->words[1 + n++] = m->out[k].refs[o];
     if (!n || m->copies) return CLUMP_OK;
-    const cl_int code = clEnqueueWriteBuffer(m->world->queue, m->list, CL_TRUE, sizeof *m->words,
-                                             n * sizeof *m->words, m->words + 1, 0, NULL, NULL);
-    if (code) return clumpi_world_fail_cl(m->world, "clEnqueueWriteBuffer", code);
-    clump_status status = clump_kernel_set_arg(m->release, 1, sizeof n, &n);
+    clump_status status = write_words(m, m->list, 1, n, m->words + 1);
+    if (status) return status;
+    status = clump_kernel_set_arg(m->release, 1, sizeof n, &n);
     return status ? clumpi_world_fail_context(m->world, status) : run(m, m->release, n);
 }
 
@@ -481,9 +511,8 @@ static void undo(clump_migration *m, uint32_t classes, uint64_t last_made) {
         const clump_ref *refs = m->in[k].refs;
         while (count) {
             uint32_t n = count < m->most ? (uint32_t)count : m->most;
-            const cl_int code = clEnqueueWriteBuffer(world->queue, m->list, CL_TRUE, sizeof *refs,
-                                                     n * sizeof *refs, refs, 0, NULL, NULL);
-            if (code || clump_kernel_set_arg(m->release, 1, sizeof n, &n) || run(m, m->release, n))
+            if (write_words(m, m->list, 1, n, refs) ||
+                clump_kernel_set_arg(m->release, 1, sizeof n, &n) || run(m, m->release, n))
                 break;
             refs += n;
             count -= n;
@@ -493,17 +522,15 @@ static void undo(clump_migration *m, uint32_t classes, uint64_t last_made) {
 }
 
 static clump_status write_arrivals(clump_migration *m) {
-    cl_int code = CL_SUCCESS;
+    clump_status status = CLUMP_OK;
     m->arrived = 0;
-    for (uint32_t k = 0; k < m->mover_count && !code; k++) {
+    for (uint32_t k = 0; k < m->mover_count && !status; k++) {
         const clumpi_moving *in = &m->in[k];
         if (!in->count) continue;
-        code = clEnqueueWriteBuffer(m->world->queue, m->arrivals, CL_TRUE,
-                                    m->arrived * sizeof(clump_ref), in->count * sizeof(clump_ref),
-                                    in->refs, 0, NULL, NULL);
+        status = write_words(m, m->arrivals, m->arrived, in->count, in->refs);
         m->arrived += in->count;
     }
-    return code ? clumpi_world_fail_cl(m->world, "clEnqueueWriteBuffer", code) : CLUMP_OK;
+    return status;
 }
 
 static uint32_t **open_kept(clump_migration *m) {

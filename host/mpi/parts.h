@@ -32,7 +32,7 @@ typedef struct clumpi_parts {
     clump_world *world;
     const char *path;
     MPI_File file;
-    int is_open;
+    int is_open, is_made; /* made: by this rank */
     uint64_t begin, bytes, at; /* of the part: its place, its size, and what is done of it */
     clump_status status;       /* of the file; the world's error has words */
     clump_progress_fn progress;

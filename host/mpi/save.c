@@ -2,7 +2,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "core/files.h"
 #include "mpi/parts.h"
 
 static int count_bytes(void *user, const void *data, size_t bytes) {
@@ -47,10 +49,27 @@ static clump_status place_part(clumpi_parts *p) {
     return status;
 }
 
-static clump_status make_file(clumpi_parts *p) {
+/* MPI would write into a pipe or a device, and know nothing of the mode of the file that is replaced. */
+static clump_status create_file(clumpi_parts *p, const clumpi_place *place) {
+    const char *why;
+    const int file = clumpi_place_create(place, p->path, &why);
+    if (file < 0)
+        return clumpi_world_fail(p->world, CLUMP_ERR_IO, "file %s cannot be created: %s", p->path,
+                                 why);
+    p->is_made = 1;
+    const int code = clumpi_place_adopt(place, file);
+    close(file);
+    if (!code) return CLUMP_OK;
+    return clumpi_world_fail(p->world, CLUMP_ERR_IO,
+                             "file %s cannot get the owner and the mode of the old one: %s",
+                             p->path, strerror(code));
+}
+
+static clump_status make_file(clumpi_parts *p, const clumpi_place *place) {
     const clumpi_parts_head h = clumpi_parts_head_of(p->world);
     if (p->world->place.rank) return CLUMP_OK;
-    clump_status status = clumpi_parts_open(p, MPI_MODE_CREATE | MPI_MODE_WRONLY);
+    clump_status status = create_file(p, place);
+    if (!status) status = clumpi_parts_open(p, MPI_MODE_WRONLY);
     if (!status) {
         const int code = MPI_File_set_size(p->file, 0);
         if (code) status = clumpi_parts_fail(p, "empty", code);
@@ -88,15 +107,19 @@ clump_status clump_world_save(clump_world *world, clump_heap *heap, const char *
     clump_status status = clumpi_world_use(world);
     if (status) return status;
     clump_save_desc own = desc ? *desc : (clump_save_desc){.path = NULL};
-    const size_t length = path ? strlen(path) : 0;
-    char *name = malloc(length + 6);
+    clumpi_place place = {.path = ""};
+    const char *why = path && *path ? clumpi_place_find(&place, path) : NULL;
+    const size_t room = strlen(place.path) + sizeof ".part";
+    char *name = malloc(room);
     clumpi_parts p = {.world = world, .path = name, .progress = own.progress, .user = own.user};
     if (!name)
         status = clumpi_world_fail(world, CLUMP_ERR_MEMORY, "no host memory for a name");
-    else if (!heap || !length)
+    else if (!heap || !path || !*path)
         status = clumpi_world_fail(world, CLUMP_ERR_USAGE,
                                    "clump_world_save needs a heap and the path of a file");
-    if (name) snprintf(name, length + 6, "%s.part", path ? path : "");
+    else if (why)
+        status = clumpi_world_fail(world, CLUMP_ERR_IO, "cannot save to %s: %s", path, why);
+    if (name) snprintf(name, room, "%s.part", place.path);
     own.path = NULL;
     own.user = &p;
     own.write = count_bytes;
@@ -104,19 +127,15 @@ clump_status clump_world_save(clump_world *world, clump_heap *heap, const char *
     if (!status) status = clumpi_parts_heap_status(&p, clump_heap_save(heap, &own, NULL));
     status = clump_world_agree(world, status);
     if (!status) status = place_part(&p);
-    int is_made = 0;
-    if (!status) {
-        status = clump_world_agree(world, make_file(&p));
-        is_made = 1;
-    }
+    if (!status) status = clump_world_agree(world, make_file(&p, &place));
     if (!status) status = clump_world_agree(world, write_part(&p, heap, &own, report));
     if (!status) {
-        if (!world->place.rank && rename(name, path))
+        if (!world->place.rank && rename(name, place.path))
             status = clumpi_world_fail(world, CLUMP_ERR_IO, "file %s cannot be renamed to %s", name,
-                                       path);
+                                       place.path);
         status = clump_world_agree(world, status);
     }
-    if (status && is_made && !world->place.rank) remove(name);
+    if (status && p.is_made) remove(name);
     free(name);
     return status;
 }

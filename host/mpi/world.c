@@ -192,8 +192,21 @@ static clump_status open_mpi(clump_world *world, const clump_world_desc *d) {
     return CLUMP_OK;
 }
 
-static clump_status open_queue(clump_world *world) {
+cl_int clumpi_queue_is_out_of_order(cl_command_queue queue, int *is_out_of_order) {
     cl_command_queue_properties properties = 0;
+    const cl_int code =
+        clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL);
+    *is_out_of_order = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
+    return code;
+}
+
+clump_status clumpi_world_order(clump_world *world, cl_command_queue queue, int is_out_of_order) {
+    if (!is_out_of_order) return CLUMP_OK;
+    const cl_int code = clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL);
+    return code ? clumpi_world_fail_cl(world, "clEnqueueBarrierWithWaitList", code) : CLUMP_OK;
+}
+
+static clump_status open_queue(clump_world *world) {
     cl_int code = clRetainCommandQueue(world->queue);
     if (code) {
         world->queue = NULL;
@@ -201,10 +214,7 @@ static clump_status open_queue(clump_world *world) {
     }
     code =
         clGetCommandQueueInfo(world->queue, CL_QUEUE_CONTEXT, sizeof world->cl, &world->cl, NULL);
-    if (!code)
-        code = clGetCommandQueueInfo(world->queue, CL_QUEUE_PROPERTIES, sizeof properties,
-                                     &properties, NULL);
-    world->is_out_of_order = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
+    if (!code) code = clumpi_queue_is_out_of_order(world->queue, &world->is_out_of_order);
     return code ? clumpi_world_fail_cl(world, "clGetCommandQueueInfo", code) : CLUMP_OK;
 }
 

@@ -58,6 +58,10 @@ clump_status clumpi_world_fail_mpi(clump_world *world, const char *call, int cod
 /* CLUMP_ERR_RANK with the words of old, in a broken world. */
 clump_status clumpi_world_use(const clump_world *world);
 
+/* Whether a queue is out of order; and what is enqueued there from now on comes after all before, if it is. */
+cl_int clumpi_queue_is_out_of_order(cl_command_queue queue, int *is_out_of_order);
+clump_status clumpi_world_order(clump_world *world, cl_command_queue queue, int is_out_of_order);
+
 /* Tags for one more halo or migration; CLUMP_ERR_CAPACITY. */
 clump_status clumpi_world_take_tags(clump_world *world, int *tags);
 

@@ -31,13 +31,10 @@ static const clumpi_pace_model *choose_pace(const clump_pool *p, int waits) {
 /* ---- Copies that have completed -------------------------------------------------------------- */
 
 static void learn(clump_pool *p, const clumpi_op *op) {
-    cl_ulong from = 0, to = 0;
+    clumpi_times t;
     if (!p->has_profiling || !op->event) return;
-    if (p->cl.GetEventProfilingInfo(op->event, CL_PROFILING_COMMAND_START, sizeof from, &from,
-                                    NULL) ||
-        p->cl.GetEventProfilingInfo(op->event, CL_PROFILING_COMMAND_END, sizeof to, &to, NULL))
-        return;
-    if (to > from) clumpi_pace_learn(&p->device_pace, 1, (double)op->piece, (double)(to - from));
+    if (clumpi_times_read(&p->cl, op->event, op->since, &t, NULL))
+        clumpi_pace_learn(&p->device_pace, 1, (double)op->piece, (double)(t.end - t.start));
 }
 
 /* Did the copy fail on the device? Then the bytes at the target are worth nothing. */

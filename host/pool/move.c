@@ -134,6 +134,7 @@ clump_status clumpi_op_copy(clump_pool *p, clumpi_op *op, uint64_t bytes,
                             const clump_defrag_desc *desc) {
     const clumpi_record *r = clumpi_record_at(p, op->record);
     cl_event event = NULL;
+    const double since = clumpi_now_ns();
     clump_status status = clumpi_copy_range(
         p, op->from->buffer, op->from_at + op->copied, op->to->buffer, op->to_at + op->copied,
         bytes, r->extra ? &r->extra->uses : NULL, desc, op->event, &event);
@@ -142,6 +143,7 @@ clump_status clumpi_op_copy(clump_pool *p, clumpi_op *op, uint64_t bytes,
     op->event = event;
     op->copied += bytes;
     op->piece = bytes;
+    op->since = since;
     op->state = CLUMPI_OP_COPYING;
     return CLUMP_OK;
 }

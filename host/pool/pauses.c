@@ -4,24 +4,29 @@
 #include "pool/pool.h"
 
 /* The oldest frame has completed: note its longest pause. Its last one reaches to the frame after
- * it, so it is only known when that one has begun; it is counted with that one. Returns 0 if it
- * has not completed, or tells no times. */
+ * it, so it is only known when that one has begun; it is counted with that one. Of a command whose times are not known neither the
+ * pause before it is known nor the one after it; a frame of which no pause is known does not count. Returns 0 if it
+ * has not completed. */
 static int measure(clump_pool *p, clumpi_frame *frame) {
-    uint64_t longest = 0, end = p->frame_last_end;
+    uint64_t longest = 0, end = p->frame_last_end, latest = 0;
+    int is_unknown = p->frame_end_unknown, is_measured = 0;
     for (size_t i = 0; i < frame->events.count; i++)
         if (!clumpi_event_is_complete(p, frame->events.list[i])) return 0;
     for (size_t i = 0; i < frame->events.count; i++) {
-        cl_ulong from = 0, to = 0;
-        cl_event event = frame->events.list[i];
-        if (p->cl.GetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof from, &from,
-                                        NULL) ||
-            p->cl.GetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof to, &to, NULL))
-            continue;
-        if (end && from > end && from - end > longest) longest = from - end;
-        if (to > end) end = to;
+        clumpi_times t;
+        const int is_known = clumpi_times_read(&p->cl, frame->events.list[i], 0, &t, NULL);
+        if (is_known && !is_unknown) {
+            if (end && t.start > end && t.start - end > longest) longest = t.start - end;
+            is_measured = 1;
+        }
+        is_unknown = !is_known;
+        if (t.end > end) end = t.end;
+        if (t.end > latest) latest = t.end;
     }
-    if (p->frame_last_end) p->pauses[p->frames_seen++ % CLUMPI_FRAMES_MAX] = longest;
-    p->frame_last_end = end;
+    if (p->frame_last_end && is_measured) p->pauses[p->frames_seen++ % CLUMPI_FRAMES_MAX] = longest;
+    /* Not what an earlier frame said: an end that was wrong would hide the pauses after it for ever. */
+    if (latest) p->frame_last_end = latest;
+    p->frame_end_unknown = is_unknown;
     return 1;
 }
 

@@ -104,6 +104,7 @@ struct clumpi_op {
     uint64_t from_at, to_at;       /* bytes */
     uint64_t bytes, copied, piece; /* piece: of the last copy enqueued */
     cl_event event;                /* of that copy */
+    double since;                  /* clumpi_now_ns() before it was enqueued */
 };
 
 typedef struct clumpi_kind {
@@ -173,6 +174,7 @@ struct clump_pool {
     uint32_t frame_at, frames_wanted;
     uint64_t pauses[CLUMPI_FRAMES_MAX]; /* of the last frames that completed */
     uint64_t frames_seen, frame_last_end;
+    int frame_end_unknown; /* what ran last in the last frame ended nobody knows when */
     double pause_factor;
 };
 

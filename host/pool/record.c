@@ -289,6 +289,17 @@ clump_status clump_pool_map(clump_pool *pool, clump_allocation allocation, cl_ma
     ON_RECORD(pool, allocation, "clump_pool_map", map(p, r, flags, memory));
 }
 
+/* On a queue out of order nothing that comes after it would wait for it, so the host does. */
+static cl_int unmap_buffer(clump_pool *p, const clumpi_record *r, void *memory) {
+    cl_event event = NULL;
+    cl_int code = p->cl.EnqueueUnmapMemObject(p->desc.queue, r->chunk->buffer, memory, 0, NULL,
+                                              p->in_order ? NULL : &event);
+    if (code || !event) return code;
+    code = p->cl.WaitForEvents(1, &event);
+    p->cl.ReleaseEvent(event);
+    return code;
+}
+
 static clump_status unmap(clump_pool *p, clumpi_record *r, void *memory) {
     if (!memory || !r->extra || !r->extra->maps)
         return clumpi_fail(
@@ -296,7 +307,7 @@ static clump_status unmap(clump_pool *p, clumpi_record *r, void *memory) {
             "clump_pool_unmap: the allocation is not mapped, or the pointer is NULL");
     cl_int code = CL_SUCCESS;
     if (!clumpi_memory_is_hosts(r->chunk->memory))
-        code = p->cl.EnqueueUnmapMemObject(p->desc.queue, r->chunk->buffer, memory, 0, NULL, NULL);
+        code = unmap_buffer(p, r, memory);
     else if (memory != clumpi_record_region(p, r).pointer)
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
                            "clump_pool_unmap: it is no pointer of clump_pool_map()");

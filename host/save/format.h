@@ -20,7 +20,8 @@ typedef struct clumpi_stream {
     const clump_allocator *allocator;
     clump_error *error;
     const char *path; /* NULL: functions */
-    char *part;       /* a file that is written: its name until it is whole */
+    char *place;      /* a file that is written: the path behind the links of `path` */
+    char *part;       /* its name until it is whole */
     int file;         /* -1: none is open */
     int (*write)(void *user, const void *data, size_t bytes);
     size_t (*read)(void *user, void *data, size_t bytes);

@@ -2,7 +2,7 @@
  *
  * A file is written under another name, brought to the disk, and renamed; then its folder is brought to the disk. So a file of
  * the name is the old one or the new one, whenever the machine stops. A lock keeps a second save to the same path out,
- * and ends with the process.
+ * and ends with the process. The name is the one behind symbolic links, and the new file gets owner, group and mode of the old one.
  *
  * Read first: format.h.
  */
@@ -35,20 +35,36 @@ static clump_status take_part(clumpi_stream *s) {
     return ftruncate(s->file, 0) ? fail_io(s, "empty", s->part, errno) : CLUMP_OK;
 }
 
-static clump_status create_file(clumpi_stream *s) {
+static clump_status name_part(clumpi_stream *s, const clumpi_place *place) {
     clumpi_text part = {.allocator = s->allocator};
-    clumpi_text_append(&part, "%s.part", s->path);
-    if (part.failed) {
-        clumpi_free(s->allocator, part.data);
-        return clumpi_fail(s->error, CLUMP_ERR_MEMORY, "no host memory for the name of a file");
-    }
+    clumpi_text_append(&part, "%s.part", place->path);
     s->part = part.data;
-    s->file = clumpi_file_create(s->part);
-    clump_status status = s->file < 0 ? fail_io(s, "create", s->part, errno) : take_part(s);
-    if (!status) return CLUMP_OK;
-    if (s->file >= 0) close(s->file); /* the file is that of the other save */
-    s->file = -1;
-    return status;
+    s->place = clumpi_copy_text(s->allocator, place->path, strlen(place->path));
+    if (!part.failed && s->place) return CLUMP_OK;
+    return clumpi_fail(s->error, CLUMP_ERR_MEMORY, "no host memory for the name of a file");
+}
+
+static clump_status create_file(clumpi_stream *s) {
+    clumpi_place place;
+    const char *why = clumpi_place_find(&place, s->path);
+    if (why)
+        return clumpi_fail(
+            s->error, CLUMP_ERR_IO, "cannot save to %s: %s%s", s->path, why,
+            place.is_special ? "; `write` of clump_save_desc may write anywhere" : "");
+    clump_status status = name_part(s, &place);
+    if (status) return status;
+    s->file = clumpi_place_create(&place, s->part, &why);
+    if (s->file < 0)
+        return clumpi_fail(s->error, CLUMP_ERR_IO, "cannot create %s: %s", s->part, why);
+    status = take_part(s);
+    if (status) {
+        close(s->file); /* the file is that of the other save */
+        s->file = -1;
+        return status;
+    }
+    const int code = clumpi_place_adopt(&place, s->file);
+    return code ? fail_io(s, "give the owner and the mode of the old file to", s->part, code)
+                : CLUMP_OK;
 }
 
 clump_status clumpi_stream_create(clumpi_stream *s, const clump_save_desc *desc, const char *call,
@@ -80,7 +96,7 @@ clump_status clumpi_stream_write(clumpi_stream *s, const void *data, size_t byte
 /* The name of a file is on the disk when its folder is. Folders that cannot be opened or synced are left to
  * the system. */
 static void sync_folder(clumpi_stream *s) {
-    char *folder = clumpi_copy_text(s->allocator, s->path, strlen(s->path));
+    char *folder = clumpi_copy_text(s->allocator, s->place, strlen(s->place));
     if (!folder) return;
     char *slash = strrchr(folder, '/');
     if (slash) slash[slash == folder] = 0;
@@ -93,10 +109,10 @@ clump_status clumpi_stream_commit(clumpi_stream *s) {
     int code = clumpi_file_sync(s->file);
     if (code && code != EINVAL && code != EROFS)
         return fail_io(s, "bring to the disk", s->part, code);
-    code = clumpi_file_replace(s->file, s->part, s->path);
+    code = clumpi_file_replace(s->file, s->part, s->place);
     s->file = -1;
     if (code)
-        return clumpi_fail(s->error, CLUMP_ERR_IO, "cannot rename %s to %s: %s", s->part, s->path,
+        return clumpi_fail(s->error, CLUMP_ERR_IO, "cannot rename %s to %s: %s", s->part, s->place,
                            strerror(code));
     clumpi_free(s->allocator, s->part);
     s->part = NULL;
@@ -162,8 +178,9 @@ void clumpi_stream_close(clumpi_stream *s) {
     else if (s->file >= 0)
         close(s->file);
     clumpi_free(s->allocator, s->part);
+    clumpi_free(s->allocator, s->place);
     clumpi_free(s->allocator, s->packed);
-    s->part = NULL;
+    s->part = s->place = NULL;
     s->packed = NULL;
     s->file = -1;
 }

@@ -99,7 +99,8 @@ typedef struct clump_collect_report {
     uint64_t queue_overflows; /* objects that found it full */
     uint32_t launches, readbacks; /* of marking and sweeping; readbacks wait for the device */
     uint64_t memory_bytes;        /* device memory that collections of the heap keep */
-    double us[CLUMP_COLLECT_PHASE_COUNT]; /* device time; 0 if the queue does no profiling */
+    double us[CLUMP_COLLECT_PHASE_COUNT]; /* device time; 0 if the queue does no profiling, and without
+                                             the commands whose times the device tells wrong */
     double total_us;                      /* their sum, or with HOST what the host measured */
     double host_us; /* what the host marked: that alone, of us[CLUMP_COLLECT_MARK], which has the
                        copies too. 0: nothing was handed over */

@@ -93,7 +93,8 @@ typedef struct clump_compact_report {
                                                point to a class that takes part */
     uint64_t refs_dangling;                 /* of the examined: see the head of this file */
     uint64_t outside_examined, outside_rewritten, outside_dangling; /* registered and handles */
-    double us[CLUMP_COMPACT_PHASE_COUNT]; /* device time; 0 if the queue does no profiling */
+    double us[CLUMP_COMPACT_PHASE_COUNT]; /* device time; 0 if the queue does no profiling, and without
+                                             the commands whose times the device tells wrong */
     double total_us;                      /* their sum */
     uint32_t launches;
     uint64_t floor_bytes; /* what must at least be read and written: objects moved twice, a

@@ -63,8 +63,8 @@ typedef struct clump_convert_report {
  *   report  [out, optional]
  * Device memory: for the time of the call both heaps, 4 bytes for each granule of the old one, and 8 for each registered reference.
  * The number of launches does not depend on the number of objects.
- * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE no schema, a heap with `raw` or a schema, old or new, with arrays of run-time length, whose raw
- * memory is not moved; errors of kernels that were not fetched; what clump_heap_create() says of the new heap; CLUMP_ERR_SCHEMA the schemas do
+ * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE no schema, a heap with `raw` or a schema, old or new, with arrays of run-time length, with `max` too;
+ * errors of kernels that were not fetched; what clump_heap_create() says of the new heap; CLUMP_ERR_SCHEMA the schemas do
  * not fit; CLUMP_ERR_CAPACITY too many objects for `bytes`, or the device has no room for both heaps; CLUMP_ERR_UNSUPPORTED;
  * CLUMP_ERR_CORRUPT; CLUMP_ERR_MEMORY; CLUMP_ERR_BUILD; CLUMP_ERR_CL. After a failure the heap, its schema and all references are as before; if the
  * device gives up at the very end, registered references may be undefined. */

@@ -94,7 +94,8 @@ CLUMP_API clump_status clump_pool_finish_move(clump_pool *pool, clump_allocation
  * their order. The pauses between them, and from the last to the first of the next frame, are
  * looked at when they have completed. A step with use_pauses may then take
  *     factor * (least over the last `frames` frames of (longest pause of the frame))
- * (Eichinger's thesis 4.4.2), measured in device time. 0 until as many frames are known. Without events the
+ * (Eichinger's thesis 4.4.2), measured in device time. 0 until as many frames are known. Commands whose
+ * times the device tells wrong (an end before the beginning, say) are left out, with the pauses next to them. Without events the
  * call only ends a frame in the pool's trace. */
 CLUMP_API clump_status clump_pool_end_frame(clump_pool *pool, cl_uint count,
                                             const cl_event *events);

@@ -95,7 +95,7 @@ typedef struct clump_mark_turn {
 typedef struct clump_mark_launch {
     double queued_us, start_us,
         end_us; /* by profiling events, from when the first was enqueued; 0 without
-                                              a report or a queue that does profiling */
+                                              a report or a queue that does profiling, and if the device tells them wrong */
     uint64_t clock_begin, clock_end; /* of its first work-item */
 } clump_mark_launch;
 

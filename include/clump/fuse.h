@@ -37,7 +37,8 @@
  * Floating point: OpenCL lets a compiler contract a product and a sum into one operation, also where the product is
  * computed in one loop and the sum in another. On NVIDIA the bodies are kept apart for that reason. Elsewhere, results of
  * programs in which a sum has a product for an operand may differ in the last bit; fma() or `#pragma OPENCL FP_CONTRACT OFF`
- * make them the same. A reduction in floating point is the same if the device runs both kernels in groups
+ * make such sums the same. The pragma does not reach into built-in functions, whose bits may depend on the place of a work-item
+ * in its group and on the group's size, as those of rsqrt() on Intel's CPU runtime (docs/portability.md). A reduction in floating point is the same if the device runs both kernels in groups
  * of the same size, which it does unless the fused one needs too many registers.
  *
  * Why a kernel and not a call for each launch: the fused kernel is compiled, as long as the program itself. It is compiled

@@ -46,7 +46,8 @@ typedef struct clump_world clump_world;
 typedef struct clump_world_desc {
     MPI_Comm comm;          /* required; copied */
     clump_context *context; /* required: that of this rank's heap. Lives as long as the world */
-    cl_command_queue queue; /* required: the context's. Retained */
+    cl_command_queue queue; /* required: the context's. Retained. Halos are on it; migrations are on the
+                               context's queue in use (clump_context_set_queue()) */
     uint32_t dimensions;    /* 1 .. 3; 0: 1 */
     uint32_t domains[3];    /* along each; their product is the number of ranks. 0: chosen */
     int periodic[3];        /* 1: the first and the last domain along it are neighbours */

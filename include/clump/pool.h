@@ -261,7 +261,7 @@ CLUMP_API clump_status clump_pool_set_user_data(clump_pool *pool, clump_allocati
  *   flags  CL_MAP_READ, CL_MAP_WRITE
  * Of USM of the host and shared USM the pointer is that of the region: mapping waits for the commands of the pool's queue and those that
  * clump_pool_use() named.
- * Blocks: yes, with the lock; unmapping: no. Returns CLUMP_OK; CLUMP_ERR_REFERENCE;
+ * Blocks: yes, with the lock; unmapping: only on a queue out of order. Returns CLUMP_OK; CLUMP_ERR_REFERENCE;
  * CLUMP_ERR_USAGE; CLUMP_ERR_UNSUPPORTED as clump_pool_get_buffer(); CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_map(clump_pool *pool, clump_allocation allocation,
                                       cl_map_flags flags, void **memory);

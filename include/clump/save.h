@@ -49,7 +49,11 @@ typedef struct clump_save_desc {
     /* Where to: set one of the two.
      * A file is written under the name `path` with ".part" at its end, brought to the disk, and then renamed: a file of
      * that name is replaced by a whole one or not at all, whenever the process or the machine ends. A part that is left by a process that
-     * ended is overwritten by the next save. Two saves to one path at the same time: the second is refused. */
+     * ended is overwritten by the next save. Two saves to one path at the same time: the second is refused.
+     * A symbolic link stays, and the file that it leads to is replaced (".part" is next to that). The new file has the owner, the group and
+     * the mode of the old one, but not its access control list, nor other extended attributes. Other names of the old file (hard links) keep
+     * the old contents, since no file system replaces several names at once. Refused: a pipe, a device and whatever else is no regular
+     * file, which `write` can write to; a file that this process must not write, or whose owner it cannot give. */
     const char *path;
     /* Takes all `bytes`, in order, and returns 0; another number ends the call, and its error tells the number. */
     int (*write)(void *user, const void *data, size_t bytes);
@@ -76,7 +80,7 @@ typedef struct clump_save_report {
  *   desc    [in]
  *   report  [out, optional]
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE both or neither of path and write, a bad piece_bytes or
- * zstd_level, or a heap with `raw`: what raw memory holds is known to the program alone; CLUMP_ERR_UNSUPPORTED zstd_level without zstd; CLUMP_ERR_IO a file cannot be written (the error says which, and why), or a function said so; CLUMP_ERR_CORRUPT the heap's metadata are damaged;
+ * zstd_level, or a heap with `raw`: what raw memory holds is known to the program alone; CLUMP_ERR_UNSUPPORTED zstd_level without zstd; CLUMP_ERR_IO a file cannot be written or replaced (the error says which, and why), or a function said so; CLUMP_ERR_CORRUPT the heap's metadata are damaged;
  * CLUMP_ERR_MEMORY; CLUMP_ERR_CL. After a failure a file of that name is as it was, and there is no part of the new one. */
 CLUMP_API clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc,
                                        clump_save_report *report);

@@ -16,7 +16,7 @@
  *     above 10^6  the first four again, of each further queue of the context (clump_context_set_queue(), and two that it has for the
  *                 transfers of saved heaps)
  * A copy of a step is an asynchronous event ("b", "e") "move" (bytes), since on a queue that is out of order they overlap; of a pool whose
- * queue does no profiling copies are left out. A copy that failed is only counted.
+ * queue does no profiling copies are left out. A copy that failed is only counted, and so is a command whose times the device tells wrong.
  *
  * Times are those of the device, by profiling; calls on pools have the host's, converted: exact to the time that the quickest of the
  * recorded commands took to be enqueued. With no command in the recording they count from the first of them.

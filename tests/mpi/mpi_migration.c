@@ -1,8 +1,11 @@
 /* Objects of two classes walk over a grid of domains; each rank also walks all of them on the host, and compares. Then refusals: no room, wrong
  * directions, wrong lists; nothing is lost. Then copies.
  *
+ * Commands that use one buffer come one after the other, also on a queue out of order, and where the context changes its queue (ordered.h).
+ *
  * Objects of a chain refer to the next one. Those that leave together stay together.
  */
+#include "ordered.h"
 #include "ranks.h"
 
 enum { COUNT = 600, STEPS = 12 };
@@ -68,6 +71,15 @@ static thing thing_of(uint32_t n) {
     return t;
 }
 
+static cl_command_queue second; /* that the context uses in turn */
+
+static void check_order(void) {
+    CHECK(!clFinish(ranks_q.queue) && (!second || !clFinish(second)));
+    const char *complaint = ordered_end();
+    if (complaint) fprintf(stderr, "%s\n", complaint);
+    CHECK(!complaint);
+}
+
 /* Triples ball, ball, box: 0 -> 1 -> 2, and the box refers to ball 0. */
 static void make_things(void) {
     for (int t = 0; t < COUNT / 3; t++) {
@@ -77,6 +89,7 @@ static void make_things(void) {
             has_next[3 * t + i] = 1;
         }
         if (at != ranks_rank) continue;
+        if (t % 32 == 0) check_order();
         thing things[3];
         clump_ref refs[3];
         for (int i = 0; i < 3; i++) things[i] = thing_of((uint32_t)(3 * t + i));
@@ -121,6 +134,7 @@ static void check_things(void) {
             CLUMP_CHECK(&ranks_q,
                         clump_heap_read_structs(ranks_q.heap, &box_desc, all, COUNT, &boxes));
         for (uint64_t i = 0; i < (boxed ? boxes : balls); i++) {
+            if (i % 128 == 0) check_order(); /* which does not look at more than some thousand */
             const thing is = all[i], was = thing_of(is.number);
             CHECK(is.number < COUNT && is_box(is.number) == boxed &&
                   owner[is.number] == ranks_rank);
@@ -137,12 +151,24 @@ static void check_things(void) {
     }
     CHECK(boxes == expected[1]);
     CLUMP_CHECK(&ranks_q, clump_heap_check(ranks_q.heap));
+    check_order();
 }
 
 static clump_kernel *kernel_of(const char *name) {
     clump_kernel *kernel;
     CLUMP_CHECK(&ranks_q, clump_kernel_create(ranks_q.program, name, &kernel));
     return kernel;
+}
+
+/* The context's queue, or a second one. */
+static void use_queue(int is_second) {
+    if (!second) {
+        const cl_command_queue_properties properties =
+            ranks_out_of_order ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0;
+        second = clCreateCommandQueue(ranks_q.cl, ranks_q.device, properties, NULL);
+    }
+    CHECK(second);
+    CLUMP_CHECK(&ranks_q, clump_context_set_queue(ranks_q.context, is_second ? second : NULL));
 }
 
 static void walk(uint32_t dimensions, int is_periodic) {
@@ -170,6 +196,7 @@ static void walk(uint32_t dimensions, int is_periodic) {
     for (uint32_t step = 0; step < STEPS; step++) {
         const uint32_t seed = step + 100 * dimensions;
         uint64_t left = 0, arrived = 0;
+        use_queue(step / 2 % 2);
         CLUMP_CHECK(&ranks_q, CLUMP_SET_ARGS(mark, seed, p->directions, open));
         CLUMP_CHECK(&ranks_q, clump_do_all(ranks_q.heap, mark, NULL));
         CHECK_WORLD(world, clump_migration_run(migration, &report));
@@ -185,6 +212,7 @@ static void walk(uint32_t dimensions, int is_periodic) {
         CHECK(!!clump_migration_get_arrivals(migration) == !!arrived);
         check_things();
     }
+    use_queue(0);
     clump_kernel_destroy(mark);
     clump_migration_destroy(migration);
     clump_world_destroy(world);
@@ -358,6 +386,7 @@ static void no_room(void) {
 }
 
 int main(void) {
+    ordered_begin();
     ranks_open(schema, source, 4 << 20);
     make_things();
     check_things();
@@ -365,7 +394,9 @@ int main(void) {
     if (ranks_size > 1) {
         part();
         no_room();
+        check_order();
     }
+    CHECK(!second || !clReleaseCommandQueue(second));
     ranks_close();
     return 0;
 }

@@ -3,6 +3,8 @@
  *   mpi_save FOLDER          save, load and compare; files that are cut off or altered
  *   mpi_save FOLDER load     load what another number of ranks saved: refused; and its parts, which go to the ranks in turn
  */
+#include <sys/stat.h>
+
 #include "ranks.h"
 
 static const char schema[] = "class Node { uint number; ref Node next; float x; }";
@@ -169,6 +171,36 @@ static void load_parts(clump_world *world, const char *path) {
     clump_heap_destroy(heap);
 }
 
+/* Through a link, which stays, as does the mode of the file behind it; and not into a pipe, neither under the name nor under that of the
+ * part. */
+static void save_elsewhere(clump_world *world, const char *folder, const char *path) {
+    char name[1020], pipe[1010];
+    struct stat is;
+    snprintf(name, sizeof name, "%s/link", folder);
+    snprintf(pipe, sizeof pipe, "%s/pipe", folder);
+    if (!ranks_rank)
+        CHECK(!chmod(path, 0600) && !symlink("world.clump", name) && !mkfifo(pipe, 0600));
+    barrier();
+    CHECK_WORLD(world, clump_world_save(world, ranks_q.heap, name, NULL, NULL));
+    CHECK(!lstat(name, &is) && S_ISLNK(is.st_mode));
+    CHECK(!lstat(path, &is) && S_ISREG(is.st_mode) && (is.st_mode & 07777) == 0600);
+    for (int is_part = 0; is_part < 2; is_part++) {
+        const clump_status status = clump_world_save(world, ranks_q.heap, pipe, NULL, NULL);
+        CHECK(status == CLUMP_ERR_IO || (is_part && ranks_rank && status == CLUMP_ERR_RANK));
+        CHECK(status == CLUMP_ERR_RANK ||
+              strstr(clump_world_get_error(world)->message, is_part ? "created" : "a pipe"));
+        barrier();
+        snprintf(name, sizeof name, "%s%s", pipe, is_part ? ".part" : "");
+        CHECK(!lstat(name, &is) && S_ISFIFO(is.st_mode));
+        barrier();
+        if (!ranks_rank && !is_part) {
+            snprintf(name, sizeof name, "%s.part", pipe);
+            CHECK(!rename(pipe, name));
+        }
+        barrier();
+    }
+}
+
 int main(int argc, char **argv) {
     char path[1000], bad[1010];
     clump_save_report saved;
@@ -217,6 +249,7 @@ int main(int argc, char **argv) {
         heap = empty_heap();
         CHECK_WORLD(world, clump_world_load(world, heap, path, NULL, NULL));
         clump_heap_destroy(heap);
+        save_elsewhere(world, argv[1], path);
         snprintf(bad, sizeof bad, "%s/no/such/folder", argv[1]);
         clump_status status = clump_world_save(world, ranks_q.heap, bad, NULL, NULL);
         CHECK(status == (ranks_rank ? CLUMP_ERR_RANK : CLUMP_ERR_IO));

@@ -34,15 +34,21 @@ static clump_quick ranks_q;
         CHECK(status_ == CLUMP_OK && #call);                                                       \
     } while (0)
 
-/* A device, a heap of `schema` and a program of `source`; NULL: none. CLUMP_PERSONALITY=gpu as in the other tests. */
+static int ranks_out_of_order;
+
+/* A device, a heap of `schema` and a program of `source`; NULL: none. CLUMP_PERSONALITY=gpu as in the other tests;
+ * CLUMP_TEST_OUT_OF_ORDER=1: the queue is out of order. */
 static void ranks_open(const char *schema, const char *source, uint64_t bytes) {
-    const char *personality = getenv("CLUMP_PERSONALITY");
+    const char *personality = getenv("CLUMP_PERSONALITY"),
+               *order = getenv("CLUMP_TEST_OUT_OF_ORDER");
+    ranks_out_of_order = order && !strcmp(order, "1");
     MPI_Init(NULL, NULL);
     MPI_Comm_rank(MPI_COMM_WORLD, &ranks_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks_size);
     const clump_quick_desc desc = {.schema = schema,
                                    .source = source,
                                    .heap.bytes = bytes,
+                                   .out_of_order = ranks_out_of_order,
                                    .context.personality = personality && !strcmp(personality, "gpu")
                                                               ? CLUMP_PERSONALITY_GPU
                                                               : CLUMP_PERSONALITY_DEVICE};

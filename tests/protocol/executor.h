@@ -584,6 +584,39 @@ static int exec_run_op(exec_thread *t, const program_op *o) {
     return 1;
 }
 
+/* 1: a request for `count` slots of one block could be served from the block. */
+static int exec_has_room(uint block, uint count) {
+    tiny_heap *h = &world->heap;
+    uint state = tiny_view(h).states[block], gap = 0;
+    if (clumpi_class_of_state(state) != h->class_count) return state == 0;
+    for (uint slot = 0; slot < 64 && gap < count; slot++)
+        gap = *tiny_bits(h, block * h->block_granules) >> slot & 1 ? 0 : gap + 1;
+    return gap == count && clumpi_credits_of_state(state) + count <= 64;
+}
+
+/* What requests left for others: what is closed has no room, and what was looked for in vain is not there. */
+static void exec_check_notes(void) {
+    tiny_heap *h = &world->heap;
+    clumpi_home home = tiny_home(h);
+    uint id = h->class_count, epoch = tiny_view(h).header->epoch, run = 0;
+    for (uint b = h->first_block; b < h->first_block + h->blocks; b++) {
+        uint any = *clumpi_run_closed_any(home, id, b / 32) >> (b & 31) & 1;
+        run = tiny_view(h).states[b] == 0 ? run + 1 : 0;
+        for (uint blocks = 1; blocks <= run; blocks++)
+            if (*clumpi_run_vain(home, 2, blocks) == epoch)
+                exec_fail("%u blocks are free, and were looked for in vain", blocks);
+        for (uint count = 1; count <= 64; count++) {
+            uint closed = *clumpi_run_closed(home, id, b / 32, count) >> (b & 31) & 1;
+            int room = exec_has_room(b, count);
+            if (closed && (room || !any))
+                exec_fail("block %u is closed for %u slots: %s", b, count,
+                          room ? "it has room" : "nobody opens it again");
+            if (room && *clumpi_run_vain(home, 1, count) == epoch)
+                exec_fail("block %u has %u slots, and they were looked for in vain", b, count);
+        }
+    }
+}
+
 /* Marks as the bits want them: where a slot is taken and no run ends, one goes on in the next. */
 static void exec_check_runs(void) {
     tiny_heap *h = &world->heap;
@@ -603,6 +636,7 @@ static void exec_check_runs(void) {
         }
     }
     if (open) exec_fail("a run has no end");
+    exec_check_notes();
     if (begins != world->runs_live)
         exec_fail("%u runs begin, the programs own %u", begins, world->runs_live);
     uint had = exec.spec->old_run != 0, freed = had + world->runs_got - world->runs_live;

@@ -81,6 +81,7 @@ static inline uint hosted_op32(enum hosted_kind kind, void *cell, uint value, ui
 #define CLUMPI_AND(p, v) HOSTED_OP32(HOSTED_AND, p, v, 0)
 #define CLUMPI_CAS(p, expected, desired) HOSTED_OP32(HOSTED_CAS, p, desired, expected)
 #define CLUMPI_FENCE() ((void)HOSTED_OP32(HOSTED_FENCE, 0, 0, 0))
+#define CLUMPI_FENCE_BEHIND_CHANGE() CLUMPI_FENCE()
 #define CLUMPI_FENCE_ACQ_REL() ((void)HOSTED_OP32(HOSTED_FENCE_ACQ_REL, 0, 0, 0))
 
 #if HOSTED_WORD_BITS == 64

@@ -340,6 +340,54 @@ static void run_sweeps(void) {
     EXPECT(*state_of(2) == 0, "a block was not given back: state %08x", *state_of(2));
 }
 
+/* The only block with room is closed for as many slots: who gave back the others was stopped before he opened it. */
+static void run_in_closed_block(void) {
+    begin(&runs, 0);
+    clumpi_home h = tiny_home(&heap);
+    *state_of(1) = 2u << CLUMPI_CLASS_SHIFT | 1u;
+    *tiny_bits(&heap, 1) = 1;
+    clumpi_hint_agree(h, 0, 0, 1);
+    clumpi_hint_agree(h, 2, 0, 1);
+    *clumpi_run_closed(h, 2, 0, 5) = *clumpi_run_closed_any(h, 2, 0) = 1u << 1;
+    EXPECT(clumpi_run_of_row(h, 2, 5, 0), "null, though a block that is closed has room");
+    EXPECT(!clumpi_run_of_row(h, 2, 60, 0) && *clumpi_run_vain(h, 1, 60) == 1,
+           "a sweep in vain leaves no note");
+    EXPECT(clumpi_run_of_row(h, 2, 50, 0), "null for 50 slots, since there are no 60");
+}
+
+/* Operations for each request, while requests for as many slots fill a heap from the same place, and get null once more. */
+static ulong run_cost(uint count) {
+    static const tiny_spec many = {.name = "many blocks",
+                                   .first_block = 1,
+                                   .blocks = 100,
+                                   .block_granules = 1,
+                                   .per_row = 64,
+                                   .class_count = 2,
+                                   .classes = {{1, 1}, {1, 1}},
+                                   .runs = 1};
+    uint got = 0;
+    begin(&many, 0);
+    while (clumpi_run_of_row(tiny_home(&heap), 2, count, 0)) got++;
+    EXPECT(got == 64 / count * 100, "%u runs of %u slots in 100 blocks", got, count);
+    EXPECT(!clumpi_run_of_row(tiny_home(&heap), 2, count, 0), "room after null");
+    return operations / got;
+}
+
+/* A length that divides no row costs as much as one that does: what is left in each block is not looked at again. */
+static void run_costs(void) {
+    ulong least = OPERATIONS_MOST, most = 0;
+    for (uint count = 1; count <= 64; count++) {
+        uint divides = 1;
+        while (divides < count) divides *= 2;
+        ulong cost = run_cost(count), of_divides = run_cost(divides);
+        EXPECT(cost <= 3 * of_divides, "a run of %u slots takes %lu operations, one of %u %lu",
+               count, cost, divides, of_divides);
+        least = min(least, cost);
+        most = max(most, cost);
+    }
+    printf("runs of all lengths: %lu to %lu operations\n", least, most);
+}
+
 /* Marks that say nowhere where a run ends. */
 static void run_without_end(void) {
     begin(&runs, 0);
@@ -361,6 +409,8 @@ int main(void) {
     run_credits();
     run_bits();
     run_sweeps();
+    run_in_closed_block();
+    run_costs();
     run_without_end();
     return failures != 0;
 }

@@ -151,6 +151,7 @@ static void free_word(Word w) {
 }
 
 #define __global
+#define CLUMPI_FIELD_MUST_BE(type, C, f, of) ((void)0)
 #define CLUMPI_ARRAYS_CLH /* what map.clh includes */
 #define CLUMP_HEAP void *clump_heap
 #define CLUMP_HEAP_FIXED const void *clump_heap

@@ -240,6 +240,7 @@ static inline uint tiny_make_header(tiny_heap *h, const tiny_spec *spec) {
     header->block_end = end;
     header->class_count = spec->class_count;
     header->slots_rows = TINY_LIST;
+    header->epoch = 1;
     uint words = 0, bits = end;
     do {
         bits = (bits + 31u) / 32u;
@@ -260,7 +261,7 @@ static inline uint tiny_make_header(tiny_heap *h, const tiny_spec *spec) {
     TINY_PLACE(at_stripes, (spec->class_count + 1u) * TINY_STRIPES * sizeof(clumpi_stripe));
     TINY_PLACE(at_hints, (spec->class_count + 1u) * words * 4u);
     header->mark_rows = spec->runs;
-    TINY_PLACE(at_marks, end * spec->runs * 16u);
+    TINY_PLACE(at_marks, spec->runs * (end * 16u + CLUMPI_RUN_NOTES_BYTES(header->hint_count[0])));
 #undef TINY_PLACE
     header->at_striped = at; /* does not change, nor do the lists */
     h->at_lists = at + (uint)((end * sizeof(clumpi_striped) + CLUMPI_UNIT - 1u) / CLUMPI_UNIT);

@@ -358,6 +358,22 @@ clump_program *cl_fixture_program(const cl_fixture *f, clump_heap *heap, const c
     return program;
 }
 
+void cl_fixture_expect_build(const cl_fixture *f, const char *schema, const char *source,
+                             const char *options, const char *words) {
+    clump_heap *heap = cl_fixture_heap(f, schema, 1u << 20, 2);
+    const clump_program_desc desc = {.heap = heap, .source = source, .options = options};
+    clump_program *program;
+    const clump_status status = clump_program_create(&desc, &program);
+    const char *log = program ? clump_program_get_log(program) : "no program";
+    const char *message = clump_context_get_error(f->clump)->message;
+    if (!words && status) fail_msg("does not build: %s\n%s\n%s", message, log, source);
+    if (words && status != CLUMP_ERR_BUILD) fail_msg("it builds (%d):\n%s", status, source);
+    if (words && !strstr(message, words) && !strstr(log, words))
+        fail_msg("no \"%s\" in: %s\n%s", words, message, log);
+    clump_program_destroy(program);
+    clump_heap_destroy(heap);
+}
+
 clump_kernel *cl_fixture_kernel(const cl_fixture *f, clump_program *program, const char *name) {
     clump_kernel *kernel;
     CHECK_OK(f, clump_kernel_create(program, name, &kernel));

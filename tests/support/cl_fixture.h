@@ -133,6 +133,10 @@ typedef struct cl_fixture_build {
 /* A program; prints the build log if it does not build. options and how may be NULL. */
 clump_program *cl_fixture_program(const cl_fixture *f, clump_heap *heap, const char *source,
                                   const char *options, const cl_fixture_build *how);
+/* A program for a heap with the schema does not build, and the error has the words; NULL: it builds. options may be
+ * NULL. */
+void cl_fixture_expect_build(const cl_fixture *f, const char *schema, const char *source,
+                             const char *options, const char *words);
 clump_kernel *cl_fixture_kernel(const cl_fixture *f, clump_program *program, const char *name);
 
 /* A heap of so many blocks of two rows, a program for it, and the kernels of the program that a list names. */

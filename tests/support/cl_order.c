@@ -31,6 +31,7 @@ static struct {
     set host;         /* commands that the host knows to be done */
     set all[QUEUES];  /* commands of a queue */
     int last[QUEUES]; /* of a queue in order: its last command */
+    int barrier[QUEUES]; /* of a queue: its last barrier */
     cl_command_queue queues[QUEUES];
     int queue_count, count;
     known *objects;
@@ -99,6 +100,7 @@ static int queue_number(cl_command_queue queue) {
     cl_command_queue_properties properties = 0;
     clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL);
     o.queues[o.queue_count] = queue;
+    o.barrier[o.queue_count] = NONE;
     o.last[o.queue_count] = properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE ? -2 : NONE;
     return o.queue_count++;
 }
@@ -118,6 +120,7 @@ static int add(const char *name, cl_command_queue queue, cl_uint waits, const cl
     o.names[me] = name;
     o.queue_of[me] = q;
     if (o.last[q] >= 0) join(before, o.before[o.last[q]]);
+    if (o.barrier[q] != NONE) join(before, o.before[o.barrier[q]]);
     if (is_marker && !waits) join(before, o.all[q]);
     for (cl_uint i = 0; i < waits; i++) {
         const int known_at = find(list[i]);
@@ -246,6 +249,15 @@ static cl_int CL_API_CALL enqueue_marker(cl_command_queue queue, cl_uint waits,
                                          const cl_event *list, cl_event *event) {
     cl_int code = clEnqueueMarkerWithWaitList(queue, waits, list, event);
     if (!code) add("a marker", queue, waits, list, event, 1);
+    return code;
+}
+
+cl_int CL_API_CALL cl_order_barrier(cl_command_queue queue, cl_uint waits, const cl_event *list,
+                                    cl_event *event) {
+    cl_int code = clEnqueueBarrierWithWaitList(queue, waits, list, event);
+    if (code) return code;
+    const int me = add("a barrier", queue, waits, list, event, 1);
+    o.barrier[o.queue_of[me]] = me;
     return code;
 }
 

@@ -16,6 +16,9 @@
 #include "clump/cl_functions.h"
 
 extern const clump_cl_functions cl_order_functions;
+/* The library has no need of this one, but clump-mpi. */
+cl_int CL_API_CALL cl_order_barrier(cl_command_queue queue, cl_uint waits, const cl_event *list,
+                                    cl_event *event);
 
 /* Forget all, when nothing is enqueued. */
 void cl_order_begin(void);

@@ -9,7 +9,8 @@
  * row_a . x_a - row_b . x_b is by how much the impulses x bring the two surfaces nearer. The impulses solve
  * (B^T B + W) x = B^T distance, where W is what moving costs a cell.
  *
- * Sums whose order is up to chance are double, and are rounded to float once: so both versions get the same bits.
+ * Sums whose order is up to chance are double, and are rounded to float once: so both versions get the same bits, where
+ * built-in functions give the same bits in groups of any size (docs/portability.md).
  * After CellModeller (T. J. Rudge and others, ACS Synthetic Biology 1, 2012), without planes and spheres.
  */
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable

@@ -3,6 +3,7 @@
  * Read first: trial.h.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "trial.h"
 
@@ -95,6 +96,55 @@ static void planner_time_steps(void **state) {
     world_close(w);
 }
 
+/* ---- Devices that tell wrong times ---- */
+
+static enum { END_BEFORE_START, FAR_TOO_LATE, ALL_EQUAL, ALL_ZERO, NOTHING, WAYS } lie;
+
+static cl_int CL_API_CALL lying(cl_event event, cl_profiling_info what, size_t bytes, void *value,
+                                size_t *size) {
+    cl_ulong start = 0;
+    const cl_int code =
+        clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL);
+    const int is_end = what == CL_PROFILING_COMMAND_END;
+    if (code || lie == NOTHING) return code;
+    if (lie == ALL_ZERO) start = 0;
+    if (is_end && lie == FAR_TOO_LATE) start = UINT64_MAX;
+    if (is_end && lie == END_BEFORE_START) start--;
+    memcpy(value, &start, bytes);
+    return CL_SUCCESS;
+}
+
+/* Steps are paced by the clock, so a long one does all that is left, and a report has no longer times than the clock. */
+static void wrong_times(void **state) {
+    cl_fixture lied = *f;
+    static const clump_cl_functions functions = {.GetEventProfilingInfo = lying};
+    clump_context_desc desc = {.context = f->context,
+                               .device = f->device,
+                               .queue = f->queue,
+                               .cl = &functions,
+                               .personality = f->capabilities->personality};
+    clump_error error;
+    if (clump_context_create(&desc, &lied.clump, &error)) fail_msg("%s", error.message);
+    for (lie = 0; lie < WAYS; lie++) {
+        world *w = world_open(&lied, graph, 60, 4, seed); /* which has learnt nothing yet */
+        clump_compact_report report;
+        LABEL(w, "wrong times, %d", (int)lie);
+        snapshot *before = world_fill(w, &fills[1]);
+        CHECK_OK(&lied, clump_compact(w->heap, &(clump_compact_desc){.max_us = 50}, &report, NULL));
+        WORLD_CHECK(w, report.moves && report.moves_left && report.total_us == 0,
+                    "%llu moves, %llu left, %g us", (unsigned long long)report.moves,
+                    (unsigned long long)report.moves_left, report.total_us);
+        CHECK_OK(&lied,
+                 clump_compact(w->heap, &(clump_compact_desc){.max_us = 1e9}, &report, NULL));
+        WORLD_CHECK(w, report.moves && !report.moves_left && report.total_us == 0,
+                    "%llu moves, %llu left, %g us", (unsigned long long)report.moves,
+                    (unsigned long long)report.moves_left, report.total_us);
+        snapshot_drop(before);
+        world_close(w);
+    }
+    clump_context_destroy(lied.clump);
+}
+
 /* Times are 0 then, and steps are paced by the clock. */
 static void queue_without_profiling(void **state) {
     cl_fixture plain = *f;
@@ -141,6 +191,7 @@ int main(void) {
         cmocka_unit_test(planner_steps),
         cmocka_unit_test(planner_time_steps),
         cmocka_unit_test(queue_without_profiling),
+        cmocka_unit_test(wrong_times),
     };
     const trial_group groups[] = {
         TRIAL_GROUP("budgets", tests, TRIAL_AS_IS),

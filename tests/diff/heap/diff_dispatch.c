@@ -4,6 +4,7 @@
  *
  * Read first: cl/api/device_api.clh, tests/support/cl_fixture.h.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "clump/checked.h"
@@ -431,18 +432,6 @@ static void test_wrong_in_checked_heap(void **state) {
 
 /* ---- What does not build ---------------------------------------------------------------------- */
 
-/* The log has the words. */
-static void expect_unbuilt(const char *schema, const char *text, const char *words_of_log) {
-    clump_heap *of = cl_fixture_heap(f, schema, 1u << 20, 2);
-    clump_program_desc desc = {.heap = of, .source = text};
-    clump_program *unbuilt;
-    CHECK_STATUS(f, clump_program_create(&desc, &unbuilt), CLUMP_ERR_BUILD);
-    if (!strstr(clump_program_get_log(unbuilt), words_of_log))
-        fail_msg("no \"%s\" in: %s", words_of_log, clump_program_get_log(unbuilt));
-    clump_program_destroy(unbuilt);
-    clump_heap_destroy(of);
-}
-
 #define TWO "class Base { uint a; } class Below : Base { uint b; } "
 #define OF_BASE "uint f_Base(CLUMP_HEAP_FIXED, Base self) { return Base_a(self); }\n"
 #define OF_BELOW "uint f_Below(CLUMP_HEAP_FIXED, Below self) { return Below_b(self); }\n"
@@ -453,26 +442,40 @@ static void expect_unbuilt(const char *schema, const char *text, const char *wor
 
 static void test_unbuilt(void **state) {
     (void)state;
-    clump_heap *of = cl_fixture_heap(f, TWO, 1u << 20, 2);
-    clump_program_destroy(
-        cl_fixture_program(f, of, OF_BASE OF_BELOW DISPATCH KERNEL, NULL, NULL)); /* that builds */
-    clump_heap_destroy(of);
+    cl_fixture_expect_build(f, TWO, OF_BASE OF_BELOW DISPATCH KERNEL, NULL, NULL);
     /* A function is missing: of the class below, of the class itself. */
-    expect_unbuilt(TWO, OF_BASE DISPATCH KERNEL, "f_Below");
-    expect_unbuilt(TWO, OF_BELOW DISPATCH KERNEL, "f_Base");
+    cl_fixture_expect_build(f, TWO, OF_BASE DISPATCH KERNEL, NULL, "f_Below");
+    cl_fixture_expect_build(f, TWO, OF_BELOW DISPATCH KERNEL, NULL, "f_Base");
     /* The class has a field of the name, whose accessor is a macro: the error has the line of the dispatch. */
-    expect_unbuilt("class Base { uint a; uint f; } class Below : Base { uint b; }",
-                   OF_BASE OF_BELOW DISPATCH KERNEL, "program.cl:3");
+    cl_fixture_expect_build(f, "class Base { uint a; uint f; } class Below : Base { uint b; }",
+                            OF_BASE OF_BELOW DISPATCH KERNEL, NULL, "program.cl:3");
     /* A function of one class makes objects, and the call promises that none does. */
-    expect_unbuilt(
-        TWO,
+    cl_fixture_expect_build(
+        f, TWO,
         OF_BASE "uint f_Below(CLUMP_HEAP, Below self) { return Below_new().id; }\n" DISPATCH KERNEL,
-        "program.cl:3");
+        NULL, "program.cl:3");
     /* The parameter is not called self. */
-    expect_unbuilt(TWO,
-                   OF_BASE OF_BELOW
-                   "CLUMP_DISPATCH(uint, Base, f, (CLUMP_HEAP_FIXED, Base b), (clump_heap, b));\n",
-                   "self");
+    cl_fixture_expect_build(
+        f, TWO,
+        OF_BASE OF_BELOW
+        "CLUMP_DISPATCH(uint, Base, f, (CLUMP_HEAP_FIXED, Base b), (clump_heap, b));\n",
+        NULL, "self");
+    /* A function returns another type than the result, to which C would convert it. */
+    static const char *const other[] = {"int", "float", "ulong", "uchar"};
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+        char text[500];
+        snprintf(text, sizeof text,
+                 OF_BASE
+                 "%s f_Below(CLUMP_HEAP_FIXED, Below self) { return (%s)Below_b(self); }\n" DISPATCH
+                     KERNEL,
+                 other[i], other[i]);
+        cl_fixture_expect_build(f, TWO, text, NULL, "must return the type of the result");
+    }
+    cl_fixture_expect_build(
+        f, TWO,
+        "typedef unsigned int number;\n" OF_BASE
+        "number f_Below(CLUMP_HEAP_FIXED, Below self) { return Below_b(self); }\n" DISPATCH KERNEL,
+        NULL, NULL);
 }
 
 int main(void) {

@@ -58,7 +58,8 @@ static const char source[] =
     "        refs[k] = find(clump_heap, clump_numbers, k / ROOM, k % ROOM);\n"
     "    if (get_global_id(0) == 0)\n"
     "        refs[5u * ROOM] = find(clump_heap, clump_numbers, 5u, 0u) |\n"
-    "                          find(clump_heap, clump_numbers, 0u, ~0u);\n"
+    "                          find(clump_heap, clump_numbers, 0u, ~0u) |\n"
+    "                          CLUMP_AT(Base, 1ul << 32).id;\n"
     "}\n"
     /* What it sees stays as it was when the kernel was enqueued, though it changes the heap. */
     "__kernel void replace(CLUMP_HEAP, CLUMP_NUMBERS, uint tag) {\n"

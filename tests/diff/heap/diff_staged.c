@@ -4,6 +4,7 @@
  *
  * Read first: cl/api/staged.clh, tests/support/cl_fixture.h.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "support/cl_fixture.h"
@@ -150,11 +151,44 @@ static void test_as_gpus_do(void **state) {
     look_around("-DCLUMPI_ROW_PER_ITEM=0", locals, 3);
 }
 
+/* A stage of another type than what goes through it would convert it, on GPUs only: neither builds. */
+static void test_types(void **state) {
+    (void)state;
+    static const struct {
+        const char *stage, *it, *parts, *sum, *words;
+    } cases[] = {{"uint", "uint", "ulong", "ulong", NULL},
+                 {"uint", "unsigned", "float2", "float2", NULL},
+                 {"uint", "float", "float", "float", "type_of_stage_staged"},
+                 {"float", "uint", "uint", "uint", "type_of_stage_staged"},
+                 {"uint", "int", "uint", "uint", "type_of_stage_staged"},
+                 {"uint", "uint", "float", "uint", "must have the type of the stage"},
+                 {"uint", "uint", "uint", "ulong", "must have the type of the stage"},
+                 {"uint", "uint", "uint", "int", "must have the type of the stage"}};
+    static const char *const options[] = {NULL, "-DCLUMPI_ROW_PER_ITEM=0"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[700];
+        snprintf(text, sizeof text,
+                 "__kernel void look(CLUMP_HEAP_FIXED) {\n"
+                 "    CLUMP_STAGE(%s, staged);\n"
+                 "    CLUMP_STAGE(%s, parts);\n"
+                 "    CLUMP_FOR_EACH_TOGETHER(Point, self) {\n"
+                 "        %s sum = 0;\n"
+                 "        CLUMP_FOR_ALL_STAGED(Point, other, %s, it, staged, 1) { sum += 1; }\n"
+                 "        CLUMP_COMBINE(parts, sum, CLUMP_SUM);\n"
+                 "    }\n"
+                 "}\n",
+                 cases[i].stage, cases[i].parts, cases[i].sum, cases[i].it);
+        for (int k = 0; k < 2; k++)
+            cl_fixture_expect_build(f, schema, text, options[k], cases[i].words);
+    }
+}
+
 int main(void) {
     int result = cl_fixture_open(f, NULL);
     if (result) return result;
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_as_the_device_does),
-                                       cmocka_unit_test(test_as_gpus_do)};
+                                       cmocka_unit_test(test_as_gpus_do),
+                                       cmocka_unit_test(test_types)};
     result = cmocka_run_group_tests(tests, NULL, NULL);
     cl_fixture_close(f);
     return result;

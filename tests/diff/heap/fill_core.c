@@ -30,7 +30,7 @@ static const char fill_source[] =
     "    uint together = all || get_group_id(0) % 2u;\n"
     "    Small r = Small_null;\n"
     "    if (want && !together) r = Small_new();\n"
-    "    Small s = Small_group_new(want && together);\n"
+    "    Small s = Small_group_new((ulong)(want && together) << 40);\n"
     "    if (want) out[i] = together ? s.id : r.id;\n"
     "}\n"
     "#define FREE(C) { C r = {refs[i]}; C##_free(r); }\n"

@@ -344,12 +344,45 @@ static void test_limits(void **state) {
     close_world(&w);
 }
 
+/* Other types than those of the fields do not build, nor does a place that is no float3. */
+static void test_types(void **state) {
+    (void)state;
+    static const char fields[] = "float scale; uint count[3]; uint starts[*];",
+                      place[] = "float3 place(CLUMP_HEAP_FIXED, Body b) { return Body_x(b); }\n";
+    static const struct {
+        const char *origin, *fields, *place, *message;
+    } cases[] = {
+        {"float origin[3];", fields, place, NULL},
+        {"int origin[3];", fields, place, "type_needed_for_Cells_origin"},
+        {"float origin[2];", fields, place, "Cells_origin_has_too_few_elements"},
+        {"float origin[3];", "int scale; uint count[3]; uint starts[*];", place,
+         "type_needed_for_Cells_scale"},
+        {"float origin[3];", "float scale; int count[3]; uint starts[*];", place,
+         "type_needed_for_Cells_count"},
+        {"float origin[3];", "float scale; uint count[2]; uint starts[*];", place,
+         "Cells_count_has_too_few_elements"},
+        {"float origin[3];", "float scale; uint count[3]; ushort starts[*];", place,
+         "type_needed_for_Cells_starts"},
+        {"float origin[3];", fields,
+         "float place(CLUMP_HEAP_FIXED, Body b) { return Body_x(b); }\n", "program.cl:2"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char schema_of[200], text[200];
+        snprintf(schema_of, sizeof schema_of,
+                 "class Cells { %s %s ref Body sorted[*]; } class Body { float x; }",
+                 cases[i].origin, cases[i].fields);
+        snprintf(text, sizeof text, "%sCLUMP_GRID_DEFINE(cells, Cells, Body, place);\n",
+                 cases[i].place);
+        cl_fixture_expect_build(f, schema_of, text, NULL, cases[i].message);
+    }
+}
+
 static int run_with(const char *name, uint32_t disable) {
     int status = cl_fixture_open(f, &(cl_fixture_desc){.disable = disable});
     if (status) return status;
     is_short = f->capabilities->is_cpu && f->capabilities->personality == CLUMP_PERSONALITY_GPU;
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_plane), cmocka_unit_test(test_space),
-                                       cmocka_unit_test(test_limits)};
+                                       cmocka_unit_test(test_limits), cmocka_unit_test(test_types)};
     status = cmocka_run_group_tests_name(name, tests, NULL, NULL);
     cl_fixture_close(f);
     return status;

@@ -410,6 +410,59 @@ static void run_world(int wide, int checked) {
     close_world(&w);
 }
 
+/* Other types than those of the fields do not build: C would convert, and other keys would be found. Names of the same
+ * type do. */
+static void test_types(void **state) {
+    (void)state;
+#define KEYS_ARE "integers"
+#define KEY "type_needed_for_E_key"
+#define VALUE "type_needed_for_E_value"
+#define FIELD "does not have the type"
+    static const struct {
+        const char *field_key, *field_value, *others, *key, *value, *words;
+    } cases[] = {
+        {"uint", "uint", "", "int", "uint", KEY},
+        {"uint", "uint", "", "int", "uint", FIELD},
+        {"int", "uint", "", "uint", "uint", KEY},
+        {"uint", "uint", "", "ulong", "uint", KEY},
+        {"ulong", "uint", "", "uint", "uint", KEY},
+        {"ulong", "uint", "", "long", "uint", KEY},
+        {"uint", "uint", "", "ushort", "uint", KEY},
+        {"float", "uint", "", "uint", "uint", KEY},
+        {"uint", "uint", "", "float", "uint", KEY},
+        {"float", "uint", "", "float", "uint", KEYS_ARE},
+        {"ref E", "uint", "", "E", "uint", KEYS_ARE},
+        {"uint", "uint", "", "uint", "float", VALUE},
+        {"uint", "float", "", "uint", "uint", VALUE},
+        {"uint", "float", "", "uint", "int", VALUE},
+        {"uint", "ulong", "", "uint", "uint", VALUE},
+        {"uint", "uint", "", "uint", "E", VALUE},
+        {"uint", "ref E", "", "uint", "Map", VALUE},
+        {"uint", "uint", "", "unsigned int", "number", NULL},
+        {"long", "float", "", "long", "float", NULL},
+        {"ulong", "ref Map", "", "const ulong", "Map", NULL},
+        {"uint", "bool", "", "uint", "uchar", NULL},
+        {"uint", "uint", "ref E next; ushort erased;", "uint", "uint", "type_needed_for_E_erased"},
+        {"uint", "uint", "ref E next; ulong erased;", "uint", "uint", "type_needed_for_E_erased"},
+        {"uint", "uint", "ref Map next; uint erased;", "uint", "uint", "type_needed_for_E_next"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char schema[300], text[200];
+        const char *others = cases[i].others[0] ? cases[i].others : "ref E next; uint erased;";
+        snprintf(schema, sizeof schema,
+                 "class Map { ref E heads[*]; } class E { %s key; %s value; %s }",
+                 cases[i].field_key, cases[i].field_value, others);
+        snprintf(text, sizeof text, "typedef uint number;\nCLUMP_MAP_DEFINE(m, Map, E, %s, %s);\n",
+                 cases[i].key, cases[i].value);
+        cl_fixture_expect_build(f, schema, text, NULL, cases[i].words);
+    }
+    cl_fixture_expect_build(f,
+                            "class Map { ref Map heads[*]; } class E { uint key; uint value; ref E "
+                            "next; uint erased; }",
+                            "CLUMP_MAP_DEFINE(m, Map, E, uint, uint);\n", NULL,
+                            "type_needed_for_Map_heads");
+}
+
 /* PoCL takes long to compile the kernels for GPUs. */
 static void test_narrow_keys(void **state) {
     if (is_short) skip();
@@ -519,7 +572,8 @@ static int run_with(const char *name, uint32_t disable) {
     is_short = f->capabilities->is_cpu && f->capabilities->personality == CLUMP_PERSONALITY_GPU;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_narrow_keys), cmocka_unit_test(test_wide_keys),
-        cmocka_unit_test(test_full), cmocka_unit_test(test_no_memory)};
+        cmocka_unit_test(test_full), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_types)};
     status = cmocka_run_group_tests_name(name, tests, NULL, NULL);
     cl_fixture_close(f);
     return status;

@@ -465,12 +465,46 @@ static void test_no_memory(void **state) {
     close_world(&w);
 }
 
+/* Other types than those of the fields, and too few pages, do not build. */
+static void test_types(void **state) {
+    (void)state;
+    static const char words[] = "uint first; uint filling; uint growing;",
+                      pages[] = "ref Page pages[28];";
+    static const struct {
+        const char *words, *pages, *items, *type, *message;
+    } cases[] = {
+        {words, pages, "uint", "float", "type_needed_for_Page_items"},
+        {words, pages, "float", "uint", "type_needed_for_Page_items"},
+        {words, pages, "uint", "int", "type_needed_for_Page_items"},
+        {words, pages, "ulong", "uint", "type_needed_for_Page_items"},
+        {words, pages, "ref Page", "Trail", "type_needed_for_Page_items"},
+        {words, pages, "uint", "unsigned", NULL},
+        {words, "ref Page pages[30];", "ref Trail", "Trail", NULL},
+        {words, "ref Page pages[16];", "uint", "uint", "Trail_pages_has_too_few_elements"},
+        {words, "ref Page pages[*];", "uint", "uint", "Trail_pages_has_too_few_elements"},
+        {words, "ref Trail pages[28];", "uint", "uint", "type_needed_for_Trail_pages"},
+        {"ulong first; uint filling; uint growing;", pages, "uint", "uint",
+         "type_needed_for_Trail_first"},
+        {"uint first; ushort filling; uint growing;", pages, "uint", "uint",
+         "type_needed_for_Trail_filling"},
+        {"uint first; uint filling; uchar growing;", pages, "uint", "uint",
+         "type_needed_for_Trail_growing"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char schema_of[200], text[100];
+        snprintf(schema_of, sizeof schema_of, "class Trail { %s %s } class Page { %s items[*]; }",
+                 cases[i].words, cases[i].pages, cases[i].items);
+        snprintf(text, sizeof text, "CLUMP_VECTOR_DEFINE(v, Trail, Page, %s);\n", cases[i].type);
+        cl_fixture_expect_build(f, schema_of, text, NULL, cases[i].message);
+    }
+}
+
 static int run_with(const char *name, uint32_t disable) {
     int status = cl_fixture_open(f, &(cl_fixture_desc){.disable = disable});
     if (status) return status;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_many), cmocka_unit_test(test_checked),
-                                       cmocka_unit_test(test_room),
-                                       cmocka_unit_test(test_no_memory)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_many), cmocka_unit_test(test_checked), cmocka_unit_test(test_room),
+        cmocka_unit_test(test_no_memory), cmocka_unit_test(test_types)};
     status = cmocka_run_group_tests_name(name, tests, NULL, NULL);
     cl_fixture_close(f);
     return status;

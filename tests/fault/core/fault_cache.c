@@ -511,6 +511,18 @@ static void files_that_are_wrong(void **state) {
     assert_int_equal(truncate(path, 0), 0);
     assert_true(compiles(&f));
     assert_false(compiles(&f));
+    char other[520];
+    struct stat is;
+    snprintf(other, sizeof other, "%s/other.clump", path_of(""));
+    write_file(other, "behind a link, which stays, and so does the mode");
+    assert_int_equal(chmod(other, 0640), 0);
+    unlink(path);
+    assert_int_equal(symlink("../other.clump", path), 0);
+    assert_true(compiles(&f));
+    assert_false(compiles(&f));
+    assert_true(!lstat(path, &is) && S_ISLNK(is.st_mode));
+    assert_true(!lstat(other, &is) && S_ISREG(is.st_mode) && is.st_size > 100);
+    assert_int_equal(is.st_mode & 07777, 0640);
     unlink(path);
     assert_int_equal(mkfifo(path, 0600), 0); /* must not be waited for */
     assert_true(compiles(&f));

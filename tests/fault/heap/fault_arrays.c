@@ -20,7 +20,7 @@ static const char schema_text[] =
 static const char source[] =
     "enum { NEW, FREE, LENGTH, CAPACITY, RESIZE, RESERVE, APPEND, TRIM, GET, SET, FILL };\n"
     "#define EACH(x) which == 0u ? x(a) : which == 1u ? x(b) : x(c)\n"
-    "__kernel void call(CLUMP_HEAP, __global uint *out, uint id, uint what, uint which, uint n, "
+    "__kernel void call(CLUMP_HEAP, __global uint *out, uint id, uint what, uint which, ulong n, "
     "uint x) {\n"
     "    if (get_global_id(0)) return;\n"
     "    Node r = {id};\n"
@@ -55,6 +55,7 @@ static const char source[] =
     "}\n";
 enum { NEW, FREE, LENGTH, CAPACITY, RESIZE, RESERVE, APPEND, TRIM, GET, SET, FILL };
 enum { A, B, C, ARRAYS };
+#define WIDE (UINT64_C(1) << 32) /* 0 as a length */
 static const char *const names[] = {"a", "b", "c"};
 
 static struct {
@@ -66,7 +67,7 @@ static struct {
     uint32_t node; /* with 3 elements in each array */
 } t;
 
-static uint32_t call(uint32_t what, uint32_t id, uint32_t which, uint32_t n, uint32_t x) {
+static uint32_t call(uint32_t what, uint32_t id, uint32_t which, uint64_t n, uint32_t x) {
     uint32_t out;
     SET_ARG(&t.on, t.used, 0, t.out);
     SET_ARG(&t.on, t.used, 1, id);
@@ -133,7 +134,7 @@ static void bounds(void **state) {
         assert_true(call(CAPACITY, t.node, which, 0, 0) > 3);
         assert_int_equal(call(GET, t.node, which, 2, 0), 100 * which + 9);
         cl_fixture_expect_error(&t.on, t.heap, -1, 0, NULL);
-        static const uint32_t wrong[] = {3, 4, 1000, UINT32_MAX};
+        static const uint64_t wrong[] = {3, 4, 1000, UINT32_MAX, WIDE, WIDE + 1};
         for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
             call(SET, t.node, which, wrong[i], 5);
             cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_ACCESS, t.node, "class Node");
@@ -157,18 +158,22 @@ static void bounds(void **state) {
 static void too_many(void **state) {
     (void)state;
     const uint64_t before = cl_fixture_raw_bytes(&t.on, t.heap);
-    static const uint32_t wishes[] = {5, 1000, UINT32_MAX};
+    static const uint64_t wishes[] = {5, 1000, UINT32_MAX, WIDE, WIDE + 3};
     for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++) {
+        const uint32_t told = wishes[i] < WIDE ? (uint32_t)wishes[i] : UINT32_MAX;
         assert_int_equal(call(RESIZE, t.node, C, wishes[i], 0), 0);
-        cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE, wishes[i],
+        cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE, told,
                                 "class Node, of run-time length, was to have room");
         assert_int_equal(call(RESERVE, t.node, C, wishes[i], 0), 0);
-        cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE, wishes[i],
-                                "more than its `max`");
+        cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE, told, "more than its `max`");
     }
     for (uint32_t which = A; which <= B; which++) {
-        assert_int_equal(call(RESIZE, t.node, which, UINT32_MAX, 0), 0);
-        cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE, UINT32_MAX, "A size is 1 to");
+        static const uint64_t most[] = {UINT32_MAX, WIDE, WIDE + 3};
+        for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
+            assert_int_equal(call(RESIZE, t.node, which, most[i], 0), 0);
+            cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE, UINT32_MAX,
+                                    "A size is 1 to");
+        }
         const uint32_t inside = which == B ? 2 : 0;
         assert_int_equal(call(RESERVE, t.node, which, (1 << 29) + inside, 0), 0);
         cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE, UINT32_C(1) << 31, NULL);

@@ -52,7 +52,7 @@ static const char source[] =
     "__kernel void bounds(CLUMP_HEAP_FIXED, __global uint *refs) {\n"
     "    Node n = {refs[0]};\n"
     "    Node_a(n, 3) = 1;\n"
-    "    Node_a(n, refs[1]) = 1; " WRONG
+    "    Node_a(n, (ulong)refs[2] << 32 | refs[1]) = 1; " WRONG
     "\n"
     "}\n"
     "__kernel void unwritten(CLUMP_HEAP, __global uint *refs) {\n"
@@ -543,12 +543,17 @@ static void test_kinds_of_references(void **state) {
 static void bounds(uint32_t without) {
     open_heap(without);
     const int on = !(without & CLUMP_CHECK_BOUNDS);
-    uint32_t index[2] = {make(64), 4};
+    uint32_t index[3] = {make(64), 4, 0};
     cl_fixture_write(&t.on, t.refs, index, sizeof index);
     run("bounds", 0);
     if (on) {
         clump_finding f = expect(CLUMP_FINDING_BOUNDS, "bounds", "Node", "a", index[0]);
         assert_int_equal(f.index, 4);
+        index[1] = 0, index[2] = 1; /* 2^32 is not 0 */
+        cl_fixture_write(&t.on, t.refs, index, sizeof index);
+        run("bounds", 0);
+        f = expect(CLUMP_FINDING_BOUNDS, "bounds", "Node", "a", index[0]);
+        assert_int_equal(f.index, UINT32_MAX);
     } else {
         uint32_t count = 0; /* the gap behind the array had it */
         CHECK_OK(&t.on, clump_heap_fetch_findings(t.heap, NULL, 0, &count, NULL));

@@ -127,8 +127,8 @@ enum {
 static area areas[A_AREAS] = {
     [A_EPOCH] = {"header.epoch", "any number that no class has as `exhausted` means: look for room",
                  AT_REST, 1, 0},
-    [A_EXHAUSTED] = {"class.exhausted", "any number but the epoch means: look for room", ALWAYS, 1,
-                     0},
+    [A_EXHAUSTED] = {"class.exhausted, swept", "any number but the epoch means: look for room",
+                     ALWAYS, 1, 0},
     [A_ERRORS] = {"header.errors", "a report: whatever kernels count is legal", AT_REST, 0, 0},
     [A_RESULTS] = {"header.new_rows, new_objects, ranked, reduced, reduce_done",
                    "the result of a call, read at its end and written before it is read again",
@@ -184,7 +184,8 @@ static int within(uint64_t at, uint64_t begin, uint64_t bytes) {
 static int class_area(uint64_t at) {
     const uint64_t table = units(t.heap->geometry.header.at_classes);
     uint64_t base = table + (at - table) / sizeof(clumpi_class) * sizeof(clumpi_class);
-    if (IN_MEMBER(at, base, clumpi_class, exhausted)) return A_EXHAUSTED;
+    if (IN_MEMBER(at, base, clumpi_class, exhausted) || IN_MEMBER(at, base, clumpi_class, swept))
+        return A_EXHAUSTED;
     if (IN_MEMBER(at, base, clumpi_class, reserved.learnt)) return A_FORECAST;
     if (IN_MEMBER(at, base, clumpi_class, reserved.left)) return A_LEFT;
     if (IN_MEMBER(at, base, clumpi_class, reserved.keep)) return A_TAKEN;

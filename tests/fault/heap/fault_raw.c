@@ -4,6 +4,7 @@
  *
  * Read first: cl/api/raw.clh, cl/core/runs.clh.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -311,6 +312,15 @@ static void places(void **state) {
     clump_program_destroy(p);
 }
 
+/* The last error speaks to users of raw memory, who have neither classes nor objects. */
+static void own_words(void) {
+    static const char *const foreign[] = {"class",     "slot",   "compact",
+                                          "reference", "object", "C_new"};
+    const char *message = clump_context_get_error(t.on.clump)->message;
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        if (strstr(message, foreign[i])) fail_msg("\"%s\" speaks of \"%s\"", message, foreign[i]);
+}
+
 /* ---- No room --------------------------------------------------------------------------------- */
 
 static void exhaustion(void **state) {
@@ -322,7 +332,17 @@ static void exhaustion(void **state) {
         uint64_t count = call(FILL, sizes_of[i], ROOM - 1);
         assert_true(count > 0 && count < ROOM - 1);
         memcpy(kept, t.results, sizeof kept);
-        cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_OUT_OF_MEMORY, 0, "raw memory");
+        char words[80];
+        snprintf(
+            words, sizeof words, "there was no room for %s %llu bytes of raw memory",
+            i ? "more than" : "up to",
+            (unsigned long long)(i < 2 ? t.small
+                                       : t.heap->geometry
+                                                 .classes[t.heap->geometry.header.class_count - 1]
+                                                 .slot_bytes *
+                                             UINT64_C(64)));
+        cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_OUT_OF_MEMORY, 0, words);
+        own_words();
         CHECK_OK(&t.on, clump_heap_calc_stats(t.heap, &full, NULL, 0));
         uint64_t blocks = (sizes_of[i] + t.block_bytes - 1) / t.block_bytes;
         assert_true(full.free_blocks < blocks || sizes_of[i] < t.block_bytes);
@@ -364,7 +384,8 @@ static void heaps(void **state) {
     REFUSED(make_heap(8 << 20, 0, NULL, NULL, &heap), CLUMP_ERR_USAGE, "or `raw`");
     REFUSED(make_heap(8 << 20, 1, schema_text, &checked, &heap), CLUMP_ERR_USAGE,
             "cannot have raw memory");
-    REFUSED(make_heap(1000, 1, NULL, NULL, &heap), CLUMP_ERR_CAPACITY, "slots of raw memory");
+    REFUSED(make_heap(1000, 1, NULL, NULL, &heap), CLUMP_ERR_CAPACITY,
+            "(64 requests for raw memory take");
     clump_heap *without;
     CHECK_OK(&t.on, make_heap(8 << 20, 0, schema_text, NULL, &without));
     clump_program *p = NULL;
@@ -429,13 +450,74 @@ static void marks(void **state) {
     assert_int_equal(cl_fixture_raw_bytes(&t.on, t.heap), 0);
 }
 
+/* ---- Words ----------------------------------------------------------------------------------- */
+
+/* What kernels report of raw memory, each kind with the class that it can have. */
+static void words(void **state) {
+    const clumpi_header *h = &t.heap->geometry.header;
+    const struct {
+        uint32_t kind, class_id;
+        const char *words;
+    } cases[] = {
+        {CLUMP_DEVICE_OUT_OF_MEMORY, h->first_raw, "up to 16 bytes of raw memory"},
+        {CLUMP_DEVICE_DOUBLE_FREE, 0, "whose raw memory is not in use any more; 1 times"},
+        {CLUMP_DEVICE_DOUBLE_FREE, h->first_raw + 1, "whose raw memory is not in use any more"},
+        {CLUMP_DEVICE_BAD_REFERENCE, h->first_raw, "that no allocation of raw memory returned"},
+        {CLUMP_DEVICE_BAD_POINTER, 0, "that no allocation of raw memory returned"},
+        {CLUMP_DEVICE_BAD_SIZE, 0, "raw memory was asked for with a size"},
+        {CLUMP_DEVICE_RETRY_BOUND, h->class_count, "its raw memory was overwritten"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const clumpi_error e = {1, cases[i].class_id, 0, 7};
+        const uint64_t at = clumpi_header_offset(t.heap, offsetof(clumpi_header, errors));
+        CHECK_OK(&t.on, clumpi_write(t.on.clump, t.heap->buffer, at + cases[i].kind * sizeof e,
+                                     sizeof e, &e));
+        cl_fixture_expect_error(&t.on, t.heap, (int)cases[i].kind, 0, cases[i].words);
+        own_words();
+    }
+    /* Of an object as before. */
+    const clumpi_error e = {1, 1, 0, 7};
+    CHECK_OK(&t.on, clumpi_write(t.on.clump, t.heap->buffer,
+                                 clumpi_header_offset(t.heap, offsetof(clumpi_header, errors)),
+                                 sizeof e, &e));
+    cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_OUT_OF_MEMORY, 0, "for class Node");
+}
+
+/* ---- Notes ----------------------------------------------------------------------------------- */
+
+/* A note that five slots were looked for in vain is found to be wrong, and the repair takes it away. */
+static void notes(void **state) {
+    const clumpi_header *h = &t.heap->geometry.header;
+    const uint64_t at =
+        (uint64_t)h->at_marks * CLUMPI_UNIT + ((uint64_t)h->block_end * h->mark_rows + 1) * 16;
+    const uint64_t bytes = t.small + 1;
+    uint32_t epoch, none;
+    clump_context *c = t.on.clump;
+    CHECK_OK(&t.on,
+             clumpi_read(c, t.heap->buffer,
+                         clumpi_header_offset(t.heap, offsetof(clumpi_header, epoch)), 4, &epoch));
+    CHECK_OK(&t.on, clumpi_read(c, t.heap->buffer, at, 4, &none));
+    assert_int_not_equal(none, epoch);
+    CHECK_OK(&t.on, clumpi_write(c, t.heap->buffer, at, 4, &epoch));
+    REFUSED(clump_heap_check(t.heap), CLUMP_ERR_CORRUPT, "counts as out of memory");
+    /* Epochs begin again then, and the next launch moves to the second one. */
+    none = 2;
+    CHECK_OK(&t.on, clumpi_write(c, t.heap->buffer, at, 4, &none));
+    CHECK_OK(&t.on, clump_heap_repair(t.heap, NULL));
+    CHECK_OK(&t.on, clump_heap_check(t.heap));
+    uint64_t p = call(MALLOC, bytes, 0);
+    assert_true(p != 0);
+    release(p);
+    cl_fixture_expect_error(&t.on, t.heap, -1, 0, NULL);
+}
+
 int main(void) {
     int status = cl_fixture_open(&t.on, NULL);
     if (status) return status;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sizes),      cmocka_unit_test(nulls),
-                                       cmocka_unit_test(pointers),   cmocka_unit_test(places),
-                                       cmocka_unit_test(exhaustion), cmocka_unit_test(heaps),
-                                       cmocka_unit_test(marks)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes),  cmocka_unit_test(nulls),      cmocka_unit_test(pointers),
+        cmocka_unit_test(places), cmocka_unit_test(exhaustion), cmocka_unit_test(heaps),
+        cmocka_unit_test(marks),  cmocka_unit_test(words),      cmocka_unit_test(notes)};
     status = cmocka_run_group_tests(tests, open_all, close_all);
     cl_fixture_close(&t.on);
     return status;

@@ -1,6 +1,7 @@
 /* Saved heaps that are cut off, altered in any bit, put together of two, foreign, newer, or made up with right checksums: each is
  * refused with words, and the heap has no objects afterwards, as before, and its registered buffers and handles are as they were. Disks that are full, reads that are
- * short, processes that are killed between two pieces: the old checkpoint survives.
+ * short, processes that are killed between two pieces: the old checkpoint survives. Paths that are links are followed; what is no regular
+ * file is refused, and stays.
  *
  *     fault_save                      the tests
  *     fault_save child PATH PIECES    save to PATH, and be killed after so many pieces; after all of them, if 0: be not
@@ -8,6 +9,8 @@
  *
  * Read first: tests/support/saved_heap.h, tests/support/reseal.h, docs/internals/save.md.
  */
+#define _GNU_SOURCE /* ptsname(). NOLINT(bugprone-reserved-identifier) */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,7 +18,9 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -595,6 +600,147 @@ static void two_saves(void **state) {
     clReleaseMemObject(buffer);
 }
 
+/* ---- What the path names --------------------------------------------------------------------- */
+
+static mode_t mode_of(const char *path) {
+    struct stat is;
+    assert_int_equal(lstat(path, &is), 0);
+    return is.st_mode;
+}
+
+static void in_folder(char *path, size_t room, const char *name) {
+    assert_in_range(snprintf(path, room, "%s/%s", names.folder, name), 1, room - 1);
+}
+
+/* Symbolic links stay; what they lead to is replaced, or made, and keeps its mode. */
+static void save_through_links(void **state) {
+    char link_a[64], link_b[64], folder[64], far[72], far_part[80];
+    cl_mem buffer;
+    clump_heap *h = filled_heap(&buffer);
+    make_names();
+    in_folder(link_a, sizeof link_a, "a");
+    in_folder(link_b, sizeof link_b, "b");
+    in_folder(folder, sizeof folder, "sub");
+    in_folder(far, sizeof far, "sub/heap");
+    in_folder(far_part, sizeof far_part, "sub/heap.part");
+    assert_int_equal(mkdir(folder, 0700), 0);
+    assert_int_equal(symlink("b", link_a), 0);
+    const mode_t mask = umask(022);
+    assert_int_equal(symlink("sub/../sub/heap", link_b), 0);
+    for (int is_there = 0; is_there < 2; is_there++) {
+        CHECK_OK(&on,
+                 clump_heap_save(h, &(clump_save_desc){.path = link_a, .piece_bytes = 4096}, NULL));
+        assert_true(S_ISLNK(mode_of(link_a)) && S_ISLNK(mode_of(link_b)));
+        assert_int_equal(mode_of(far) & 07777, is_there ? 0640 : 0644);
+        assert_false(exists(far_part));
+        assert_int_equal(rename(far, names.path), 0);
+        expect_old();
+        FILE *file = fopen(far, "wb");
+        assert_non_null(file);
+        assert_int_equal(fclose(file), 0);
+        assert_int_equal(chmod(far, 0640), 0);
+    }
+    umask(mask);
+    unlink(link_b);
+    assert_int_equal(symlink("a", link_b), 0); /* round and round */
+    cl_fixture_expect_words(clump_context_get_error(on.clump),
+                            clump_heap_save(h, &(clump_save_desc){.path = link_a}, NULL),
+                            CLUMP_ERR_IO, strerror(ELOOP), "a ring of links", __LINE__);
+    unlink(link_a);
+    unlink(link_b);
+    unlink(far);
+    rmdir(folder);
+    remove_names();
+    clump_heap_destroy(h);
+    clReleaseMemObject(buffer);
+}
+
+/* The new file has the mode of the old one; another name of the old one keeps what it had, as save.h says. */
+static void save_keeps_mode(void **state) {
+    static const mode_t modes[] = {0600, 0640, 0666, 0700};
+    char other[64], old[2] = "";
+    cl_mem buffer;
+    clump_heap *h = filled_heap(&buffer);
+    const clump_save_desc save = {.path = names.path, .piece_bytes = 4096};
+    make_names();
+    in_folder(other, sizeof other, "other");
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        FILE *file = fopen(names.path, "wb");
+        assert_true(file && fputs("x", file) >= 0 && !fclose(file));
+        assert_int_equal(chmod(names.path, modes[i]), 0);
+        assert_int_equal(link(names.path, other), 0);
+        CHECK_OK(&on, clump_heap_save(h, &save, NULL));
+        expect_old();
+        assert_int_equal(mode_of(names.path) & 07777, modes[i]);
+        file = fopen(other, "rb");
+        assert_true(file && fread(old, 1, 2, file) == 1 && old[0] == 'x' && !fclose(file));
+        unlink(other);
+    }
+    if (geteuid()) { /* root may write all */
+        assert_int_equal(chmod(names.path, 0444), 0);
+        cl_fixture_expect_words(clump_context_get_error(on.clump), clump_heap_save(h, &save, NULL),
+                                CLUMP_ERR_IO, strerror(EACCES), "read-only", __LINE__);
+        expect_old();
+    }
+    remove_names();
+    clump_heap_destroy(h);
+    clReleaseMemObject(buffer);
+}
+
+static void expect_kept(clump_heap *h, const char *path, clump_status status, const char *words) {
+    struct stat before, after;
+    assert_int_equal(lstat(path, &before), 0);
+    cl_fixture_expect_words(clump_context_get_error(on.clump),
+                            clump_heap_save(h, &(clump_save_desc){.path = names.path}, NULL),
+                            status, words, words, __LINE__);
+    assert_int_equal(lstat(path, &after), 0);
+    assert_true(before.st_ino == after.st_ino && before.st_mode == after.st_mode &&
+                before.st_size == after.st_size);
+}
+
+/* What is no regular file is refused before anything is written, and stays; so does a part that is not what a save leaves. */
+static void save_to_no_file(void **state) {
+    char other[64];
+    cl_mem buffer;
+    clump_heap *h = filled_heap(&buffer);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    make_names();
+    in_folder(other, sizeof other, "other");
+    assert_int_equal(mkfifo(names.path, 0600), 0);
+    expect_kept(h, names.path, CLUMP_ERR_IO, "it is a pipe");
+    unlink(names.path);
+    assert_int_equal(mkdir(names.path, 0700), 0);
+    expect_kept(h, names.path, CLUMP_ERR_IO, "it is a folder");
+    rmdir(names.path);
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", names.path);
+    const int server = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_int_equal(bind(server, (struct sockaddr *)&address, sizeof address), 0);
+    expect_kept(h, names.path, CLUMP_ERR_IO, "it is neither a regular file");
+    close(server);
+    unlink(names.path);
+    const int terminal = posix_openpt(O_RDWR | O_NOCTTY); /* a device that is the test's own */
+    if (terminal >= 0 && !grantpt(terminal) && !unlockpt(terminal)) {
+        assert_int_equal(symlink(ptsname(terminal), names.path), 0);
+        expect_kept(h, names.path, CLUMP_ERR_IO, "it is a device");
+        unlink(names.path);
+    }
+    close(terminal);
+    write_old();
+    assert_int_equal(mkfifo(names.part, 0600), 0);
+    expect_kept(h, names.part, CLUMP_ERR_IO, "cannot create");
+    unlink(names.part);
+    assert_int_equal(link(names.path, names.part), 0); /* emptying the one would empty the other */
+    expect_kept(h, names.part, CLUMP_ERR_IO, "not a file of its own");
+    unlink(names.part);
+    assert_int_equal(symlink("other", names.part), 0);
+    expect_kept(h, names.part, CLUMP_ERR_IO, "cannot create");
+    assert_false(exists(other));
+    expect_old();
+    remove_names();
+    clump_heap_destroy(h);
+    clReleaseMemObject(buffer);
+}
+
 /* A file with something after its end. */
 static void longer_file(void **state) {
     clump_error error;
@@ -665,6 +811,9 @@ int main(int count, char **words) {
         cmocka_unit_test(full_disk),
         cmocka_unit_test(killed),
         cmocka_unit_test(two_saves),
+        cmocka_unit_test(save_through_links),
+        cmocka_unit_test(save_keeps_mode),
+        cmocka_unit_test(save_to_no_file),
         cmocka_unit_test(raw_memory),
         cmocka_unit_test(longer_file),
     };

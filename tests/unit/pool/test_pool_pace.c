@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "cl_fixture.h"
+#include "core/core.h"
 #include "pool/pace.h"
 
 /* ---- Pace ------------------------------------------------------------------------------------ */
@@ -112,6 +113,7 @@ static struct {
     cl_event event;
     cl_ulong start, end;
     cl_int status;
+    int is_silent; /* says CL_SUCCESS, and nothing else */
 } events[EVENTS];
 static unsigned event_count;
 
@@ -126,6 +128,7 @@ static cl_int CL_API_CALL profiling_info(cl_event event, cl_profiling_info what,
                                          void *value, size_t *size) {
     unsigned i = number_of(event);
     if (events[i].status != CL_COMPLETE) return CL_PROFILING_INFO_NOT_AVAILABLE;
+    if (events[i].is_silent) return CL_SUCCESS;
     memcpy(value, what == CL_PROFILING_COMMAND_END ? &events[i].end : &events[i].start, bytes);
     return CL_SUCCESS;
 }
@@ -146,6 +149,7 @@ static cl_event command(const cl_fixture *f, cl_ulong start, cl_ulong end) {
     events[event_count].start = start;
     events[event_count].end = end;
     events[event_count].status = CL_COMPLETE;
+    events[event_count].is_silent = 0;
     return events[event_count++].event;
 }
 
@@ -205,6 +209,100 @@ static void pauses(void **state) {
     assert_true(fabs(report.budget_us - 1e-3) < 1e-9);
     for (unsigned i = 0; i < event_count; i++) clReleaseEvent(events[i].event);
     clump_pool_destroy(pool);
+    cl_fixture_close(&f);
+}
+
+/* One frame of 1000: two commands, with pauses of 100 between them and of 400 to the next. */
+static void end_frame(const cl_fixture *f, clump_pool *pool, cl_ulong at, cl_ulong first_end) {
+    cl_event frame[2];
+    frame[0] = command(f, at, at + first_end);
+    frame[1] = command(f, at + 300, at + 600);
+    assert_int_equal(clump_pool_end_frame(pool, 2, frame), CLUMP_OK);
+}
+
+/* A device that tells an end before the beginning, nothing, or any number: what lies next to it is not known, and the rest goes on. */
+static void pauses_of_wrong_times(void **state) {
+    clump_cl_functions functions = {.GetEventProfilingInfo = profiling_info,
+                                    .GetEventInfo = event_info};
+    static const cl_ulong ends[] = {(cl_ulong)-1, 0, UINT64_MAX, UINT64_C(1) << 40};
+    cl_fixture f;
+    open_with(&f, &functions);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        for (int is_silent = 0; is_silent < 2; is_silent++) {
+            clump_pool *pool;
+            clump_error error;
+            cl_ulong at = 10000;
+            event_count = 0;
+            assert_int_equal(
+                clump_pool_create(&(clump_pool_desc){.context = f.clump}, &pool, &error), CLUMP_OK);
+            assert_int_equal(clump_pool_set_frames(pool, 2, 1), CLUMP_OK);
+            for (int k = 0; k < 3; k++, at += 1000) end_frame(&f, pool, at, 200);
+            assert_int_equal(pause_of(pool), 400);
+            end_frame(&f, pool, at,
+                      ends[i] ? ends[i] : 0 - at); /* the first one; 0: it ends at 0 */
+            events[event_count - 2].is_silent = is_silent;
+            /* The pauses before and after it are not known, but what one end hides is seen at the next frame. */
+            (void)pause_of(pool);
+            for (int k = 0; k < 4; k++) end_frame(&f, pool, at += 1000, 200);
+            assert_int_equal(pause_of(pool), 400);
+            end_frame(&f, pool, at += 1000, 200); /* the last one of a frame */
+            events[event_count - 1].end = ends[i] ? at + 300 + ends[i] : 0;
+            events[event_count - 1].is_silent = is_silent;
+            for (int k = 0; k < 4; k++) end_frame(&f, pool, at += 1000, 200);
+            assert_int_equal(pause_of(pool), 400);
+            clump_pool_destroy(pool);
+            for (unsigned k = 0; k < event_count; k++) clReleaseEvent(events[k].event);
+        }
+    cl_fixture_close(&f);
+}
+
+/* What all parts ask. */
+static void times(void **state) {
+    const clump_cl_functions functions = {.GetEventProfilingInfo = profiling_info};
+    const double hour = 3.6e12;
+    const struct {
+        cl_ulong start, end;
+        double since; /* so long ago the host enqueued it; 0: nobody knows */
+        int are_known;
+    } cases[] = {
+        {5000, 5000, 0, 1},
+        {5000, 6000, 0, 1},
+        {5000, 6000, 1, 1}, /* clocks may differ by a moment */
+        {5000, 4999, 0, 0},
+        {5000, 0, 0, 0},
+        {0, 5000, 0, 0},
+        {0, 0, 0, 0},
+        {5000, UINT64_MAX, 0, 0},
+        {5000, UINT64_MAX / 2, 0, 0},
+        {5000, 5000 + (cl_ulong)hour, 0, 1},
+        {5000, 5000 + (cl_ulong)hour, 1e9, 0}, /* longer than the host has waited */
+        {5000, 5000 + (cl_ulong)hour, hour, 1},
+    };
+    cl_fixture f;
+    open_with(&f, NULL);
+    event_count = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        clumpi_times told;
+        cl_int code;
+        const cl_event event = command(&f, cases[i].start, cases[i].end);
+        const double since = cases[i].since > 0 ? clumpi_now_ns() - cases[i].since : 0;
+        /* A machine that has not run for so long has no such moment. */
+        if (since < 0) continue;
+        if (clumpi_times_read(&functions, event, since, &told, &code) != cases[i].are_known)
+            fail_msg("case %zu: from %llu to %llu", i, (unsigned long long)cases[i].start,
+                     (unsigned long long)cases[i].end);
+        assert_int_equal(code, CL_SUCCESS);
+        assert_int_equal(told.are_known, cases[i].are_known);
+        assert_true(told.start == (told.are_known ? cases[i].start : 0));
+        assert_true(told.end == (told.are_known ? cases[i].end : 0));
+        assert_true(told.queued == told.start); /* as this device tells */
+        events[event_count - 1].is_silent = 1;
+        assert_false(clumpi_times_read(&functions, event, since, &told, NULL));
+        events[event_count - 1].status = CL_RUNNING;
+        assert_false(clumpi_times_read(&functions, event, since, &told, &code));
+        assert_int_equal(code, CL_PROFILING_INFO_NOT_AVAILABLE);
+    }
+    for (unsigned k = 0; k < event_count; k++) clReleaseEvent(events[k].event);
     cl_fixture_close(&f);
 }
 
@@ -269,6 +367,45 @@ static void releases(void **state) {
     cl_fixture_close(&f);
 }
 
+/* ---- Queues out of order ---- */
+
+static cl_event unmapped;
+
+static cl_int CL_API_CALL unmap(cl_command_queue queue, cl_mem buffer, void *memory, cl_uint waits,
+                                const cl_event *list, cl_event *event) {
+    cl_int code = clEnqueueUnmapMemObject(queue, buffer, memory, waits, list, event);
+    if (!code && event) code = clRetainEvent(unmapped = *event);
+    return code;
+}
+
+/* What comes after it on such a queue would not wait for it, so it is done when the call is over. */
+static void unmaps_out_of_order(void **state) {
+    const clump_cl_functions functions = {.EnqueueUnmapMemObject = unmap};
+    cl_fixture f;
+    int result = cl_fixture_open(&f, &(cl_fixture_desc){.cl = &functions, .out_of_order = 1});
+    if (result == CL_FIXTURE_SKIP) skip();
+    assert_int_equal(result, 0);
+    clump_pool *pool;
+    clump_error error;
+    clump_allocation a;
+    void *memory;
+    cl_int is = CL_QUEUED;
+    assert_int_equal(clump_pool_create(&(clump_pool_desc){.context = f.clump}, &pool, &error),
+                     CLUMP_OK);
+    assert_int_equal(clump_pool_alloc(pool, &(clump_allocation_desc){.bytes = 1000}, &a, NULL),
+                     CLUMP_OK);
+    assert_int_equal(clump_pool_map(pool, a, CL_MAP_WRITE, &memory), CLUMP_OK);
+    memset(memory, 7, 1000);
+    assert_int_equal(clump_pool_unmap(pool, a, memory), CLUMP_OK);
+    assert_non_null(unmapped);
+    CHECK_CL(clGetEventInfo(unmapped, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof is, &is, NULL));
+    assert_int_equal(is, CL_COMPLETE);
+    CHECK_CL(clReleaseEvent(unmapped));
+    assert_int_equal(clump_pool_free(pool, a), CLUMP_OK);
+    clump_pool_destroy(pool);
+    cl_fixture_close(&f);
+}
+
 /* What a whole defragmentation reports is the sum of its steps. */
 static void sums(void **state) {
     cl_fixture f;
@@ -289,9 +426,15 @@ static void sums(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(learns),     cmocka_unit_test(keeps_budgets), cmocka_unit_test(nonsense),
-        cmocka_unit_test(pauses),     cmocka_unit_test(releases),      cmocka_unit_test(sums),
-        cmocka_unit_test(learns_anew)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(learns),
+                                       cmocka_unit_test(keeps_budgets),
+                                       cmocka_unit_test(nonsense),
+                                       cmocka_unit_test(pauses),
+                                       cmocka_unit_test(releases),
+                                       cmocka_unit_test(sums),
+                                       cmocka_unit_test(learns_anew),
+                                       cmocka_unit_test(times),
+                                       cmocka_unit_test(pauses_of_wrong_times),
+                                       cmocka_unit_test(unmaps_out_of_order)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
