@@ -89,6 +89,7 @@ const char *clump_program_get_options(const clump_program *program);
 clump_status clump_kernel_create(clump_program *program, const char *name, clump_kernel **kernel);
 void clump_kernel_destroy(clump_kernel *kernel);
 clump_status clump_kernel_set_arg(clump_kernel *kernel, uint32_t index, size_t bytes, const void *value);
+uint32_t clump_kernel_get_arg_count(const clump_kernel *kernel);
 clump_status clump_kernel_create_fused(clump_kernel *const *kernels, uint32_t count, clump_kernel **fused);
 clump_status clump_do_all(clump_heap *heap, clump_kernel *kernel, const clump_sync *sync);
 clump_status clump_launch(clump_heap *heap, clump_kernel *kernel, size_t global, size_t local, const clump_sync *sync);
@@ -138,6 +139,7 @@ typedef struct { uint64_t bytes, used_bytes, requested_bytes; uint32_t chunks, u
 clump_status clump_pool_create(const clump_pool_desc *desc, clump_pool **pool, clump_error *error);
 void clump_pool_destroy(clump_pool *pool);
 void clump_pool_get_error(clump_pool *pool, clump_error *error);
+clump_status clump_pool_set_queues(clump_pool *pool, cl_uint queue_count, const cl_command_queue *queues);
 clump_status clump_pool_create_buffer(clump_pool *pool, const clump_allocation_desc *desc, cl_uint queue_count, const cl_command_queue *queues, cl_mem *buffer);
 clump_status clump_pool_get_stats(clump_pool *pool, clump_pool_stats *stats);
 clump_status clump_pool_trim(clump_pool *pool);

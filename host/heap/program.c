@@ -451,3 +451,7 @@ clump_status clump_kernel_set_arg(clump_kernel *k, uint32_t index, size_t bytes,
     arg->bytes = bytes;
     return CLUMP_OK;
 }
+
+uint32_t clump_kernel_get_arg_count(const clump_kernel *k) {
+    return k && !k->fused ? k->arg_count : 0;
+}

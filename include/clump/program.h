@@ -72,6 +72,9 @@ CLUMP_API void clump_kernel_destroy(clump_kernel *kernel);
 CLUMP_API clump_status clump_kernel_set_arg(clump_kernel *kernel, uint32_t index, size_t bytes,
                                             const void *value);
 
+/* METHOD. How many parameters clump_kernel_set_arg() can set; of a fused kernel none. */
+CLUMP_API uint32_t clump_kernel_get_arg_count(const clump_kernel *kernel);
+
 #ifdef __cplusplus
 }
 #endif

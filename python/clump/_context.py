@@ -1,4 +1,5 @@
 """The context of a queue, and how calls are made on it."""
+import sys
 import threading
 import weakref
 
@@ -6,27 +7,43 @@ import pyopencl as cl
 
 from ._errors import error_of
 from ._library import ffi, lib
+from ._values import c_path, pointer
 
 
-def pointer(kind, of):
-    """The OpenCL object of a PyOpenCL one."""
-    return ffi.cast(kind, of.int_ptr)
+HELD = {}  # by address: how an object ends, and what must stay until then. The garbage collector may take all else apart in any order.
 
 
-def destroy_at_end(owner, lock, destroy, object_):
-    """Calls destroy(object_) when the owner goes, or Python ends. The lock: garbage may be found by any thread."""
+def _end(object_, held=HELD, is_finalizing=sys.is_finalizing):
+    destroy, locks, needs = held[int(ffi.cast("intptr_t", object_))]
+    taken = []
+    try:
+        for lock in locks:
+            # At the end of the interpreter a daemon thread may have stopped within a call, with the lock: then the process ends with both.
+            if not lock.acquire(blocking=not is_finalizing()):
+                return
+            taken.append(lock)
+        # Before the memory is given to another object. What it needed goes after it.
+        del held[int(ffi.cast("intptr_t", object_))]
+        destroy(object_)
+    finally:
+        for lock in reversed(taken):
+            lock.release()
 
-    def end():
-        with lock:
-            destroy(object_)
 
-    return weakref.finalize(owner, end)
+def owned(object_, destroy, locks, *needs):
+    """The object of the library, as cffi's one that calls destroy() when nothing refers to it any more: neither while a method of Python
+    (__del__, too) can still use it, nor while a call does. Locks: garbage may be found by any thread. needs: owned objects that stay as
+    long."""
+    if not object_:
+        return object_
+    HELD[int(ffi.cast("intptr_t", object_))] = destroy, locks, needs
+    return ffi.gc(object_, _end)
 
 
 class Context:
     """What the library knows about a device. All work goes to `queue`, which may be set to another queue of the same device and
     pyopencl.Context, for the calls after that: each heap keeps its order, and those of different heaps on different queues may run at the
-    same time. Heaps on one device should share a context.
+    same time. Heaps on one device should share a context. It keeps all queues that it had: the buffers of its pools wait for them.
 
     queue: a pyopencl.CommandQueue. cache: a folder where built programs are kept."""
 
@@ -34,18 +51,19 @@ class Context:
         if not isinstance(queue, cl.CommandQueue):
             raise TypeError(f"the queue is a {type(queue).__name__}; it must be a pyopencl.CommandQueue, or a clump.Context in its place")
         desc = ffi.new("clump_context_desc *")
-        self._queue = self._first_queue = queue
+        self._queue = queue
+        self._queues = [queue]  # all that it had
+        self._pools = weakref.WeakSet()
         desc.context = pointer("cl_context", queue.context)
         desc.device = pointer("cl_device_id", queue.device)
         desc.queue = pointer("cl_command_queue", queue)
-        folder = ffi.new("char[]", str(cache).encode()) if cache else ffi.NULL
+        folder = ffi.new("char[]", c_path("cache", cache)) if cache else ffi.NULL
         desc.cache.folder = folder
         made, error = ffi.new("clump_context **"), ffi.new("clump_error *")
         if lib.clump_context_create(desc, made, error):
             raise error_of(error)
         self._lock = threading.RLock()
-        self._object = made[0]
-        destroy_at_end(self, self._lock, lib.clump_context_destroy, made[0])
+        self._object = owned(made[0], lib.clump_context_destroy, [self._lock])
 
     @property
     def queue(self):
@@ -56,6 +74,10 @@ class Context:
         with self._lock:
             self._call(lib.clump_context_set_queue, self._object, pointer("cl_command_queue", queue))
             self._queue = queue
+            if queue not in self._queues:
+                self._queues.append(queue)
+        for pool in list(self._pools):
+            pool._wait_for_queues()
 
     def _call(self, function, *arguments):
         """A call of the library, by one thread at a time; it may take long, and lets other threads of Python run."""

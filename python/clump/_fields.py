@@ -1,4 +1,7 @@
 """Where a field lies, and its values as arrays of NumPy and PyOpenCL."""
+import operator
+import sys
+
 import numpy as np
 import pyopencl as cl
 import pyopencl.array
@@ -6,9 +9,27 @@ import pyopencl.cltypes
 
 from ._errors import Error
 from ._library import ffi, lib
+from ._values import c_text, fitting
 
 SCALARS = {"bool": np.bool_, "char": np.int8, "uchar": np.uint8, "short": np.int16, "ushort": np.uint16, "int": np.int32,
            "uint": np.uint32, "long": np.int64, "ulong": np.uint64, "float": np.float32, "double": np.float64, "ref": np.uint32}
+SCANS = ("pyopencl.scan", "pyopencl.algorithm")
+
+
+class Within(cl.array.Array):
+    """An array that begins within its buffer, or has distances. PyOpenCL's scans take it for one from the beginning of the buffer (all
+    versions to 2026.1), so they do not get the buffer."""
+
+    @property
+    def base_data(self):
+        if (self.offset or not self.flags.c_contiguous) and sys._getframe(1).f_globals.get("__name__") in SCANS:
+            raise Error("CLUMP_ERR_USAGE", "PyOpenCL's scans (cumsum, copy_if, unique, sort) do not know where this array begins within the heap's "
+                        "buffer; use Heap.array(..., copy=True)")
+        return self._base_data
+
+    @base_data.setter
+    def base_data(self, data):
+        self._base_data = data
 
 
 class Field:
@@ -18,7 +39,7 @@ class Field:
     array of PyOpenCL, a vector type for vectors."""
 
     def __init__(self, heap, class_name, name):
-        self.heap, self.class_name, self.name = heap, class_name.encode(), name.encode()
+        self.heap, self.class_name, self.name = heap, c_text("class_name", class_name), c_text("field", name)
         schema = lib.clump_heap_get_schema(heap._object)
         owner, info = ffi.new("clump_class_info *"), ffi.new("clump_field_info *")
         if lib.clump_schema_find_class(schema, self.class_name, owner):
@@ -38,8 +59,10 @@ class Field:
         self.device_value = ".id" if self.scalar == "ref" else ""
 
     def check_index(self, index):
+        index = operator.index(index)
         if not 0 <= index < max(self.count, 1):
             raise Error("CLUMP_ERR_USAGE", f"element {index} of {self.name.decode()}, which has {max(self.count, 1)}")
+        return index
 
     def to_user(self, values):
         """(elements, objects[, components]) as read() gives it."""
@@ -50,7 +73,7 @@ class Field:
     def to_heap(self, values, count):
         """The other way round."""
         shape = (count,) + ((self.count,) if self.count else ()) + ((self.width,) if self.width > 1 else ())
-        given = np.asarray(values)
+        given = fitting(f"{self.class_name.decode()}.{self.name.decode()}", values, self.scalar, self.dtype)
         try:
             given = np.broadcast_to(given, shape)
         except ValueError:
@@ -62,8 +85,8 @@ class Field:
         return stored
 
     def view(self, refs, index, granule_bytes, packed):
-        """An Array of the heap's memory, if all values lie at equal distances, or with `packed` one after the other; else None. The
-        place of an object's value is in the comment of schema.h."""
+        """An Array of the heap's memory, if all values lie at equal distances; else None. With `packed` also None, unless the values lie one
+        after the other where a buffer of their own can begin. The place of an object's value is in the comment of schema.h."""
         info = self.info
         offsets = (refs >> 6).astype(np.int64) * granule_bytes + info.base_bytes + (refs & 63).astype(np.int64) * info.stride_bytes
         offsets += index * info.step_bytes
@@ -71,7 +94,10 @@ class Field:
         if len(refs) == 0 or len(steps) > 1 or (len(steps) and steps[0] <= 0):
             return None
         step = int(steps[0]) if len(steps) else self.array_dtype.itemsize
-        if packed and step != self.array_dtype.itemsize:
+        buffer, start, item = self.heap.buffer, int(offsets[0]), self.array_dtype.itemsize
+        alignment = self.heap.queue.device.mem_base_addr_align // 8
+        if step == item and start % alignment == 0 and buffer.associated_memobject is None:
+            return cl.array.Array(self.heap.queue, (len(refs),), self.array_dtype, data=buffer[start:start + len(refs) * item])
+        if packed:
             return None
-        return cl.array.Array(self.heap.queue, (len(refs),), self.array_dtype, data=self.heap.buffer, offset=int(offsets[0]),
-                              strides=(step,))
+        return Within(self.heap.queue, (len(refs),), self.array_dtype, data=buffer, offset=start, strides=(step,))

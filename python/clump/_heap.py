@@ -5,27 +5,22 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array
 
-from ._context import Context, destroy_at_end, pointer, report_dict
+from ._context import context_of, owned, report_dict
 from ._errors import Error, error_of
 from ._fields import Field
 from ._library import ffi, lib
 from ._program import Program
+from ._values import c_names, c_path, c_text, pointer, refs_array, text_bytes
 
 ORDERS = {"any": lib.CLUMP_ORDER_ANY, "address": lib.CLUMP_ORDER_ADDRESS, "field": lib.CLUMP_ORDER_FIELD}
 
 
 def _schema(text):
     made, error = ffi.new("clump_schema **"), ffi.new("clump_error *")
-    text = text.encode()
+    text = text_bytes("the schema", text)
     if lib.clump_schema_parse(text, len(text), ffi.NULL, made, error):
         raise error_of(error)
     return ffi.gc(made[0], lib.clump_schema_destroy)
-
-
-def _names(names):
-    """An array of C strings, and what keeps it alive."""
-    kept = [ffi.new("char[]", name.encode()) for name in names]
-    return ffi.new("char *[]", kept), kept
 
 
 @ffi.def_extern()
@@ -41,7 +36,10 @@ class Heap:
     the device gives one so large. evictable_bytes: how much more than its memory the heap may hold, by evict() and fetch()."""
 
     def __init__(self, queue, schema, bytes=0, device_share=0.0, block_rows=0, pool=None, buffer_bytes=0, evictable_bytes=0):
-        self._context = queue if isinstance(queue, Context) else pool._context if pool else Context(queue)
+        if pool and isinstance(queue, cl.CommandQueue) and queue != pool._context.queue:
+            raise Error("CLUMP_ERR_USAGE", "the heap's queue is not that of the pool's clump.Context, on which the heap works; name this queue, "
+                        "or a clump.Context of both")
+        self._context = pool._context if pool and isinstance(queue, cl.CommandQueue) else context_of(queue)
         self._pool = pool
         schema = _schema(schema)
         desc = ffi.new("clump_heap_desc *", {"context": self._context._object, "schema": schema, "bytes": bytes,
@@ -50,10 +48,9 @@ class Heap:
                                              "pool": pool._object if pool else ffi.NULL})
         made = ffi.new("clump_heap **")
         self._context._call(lib.clump_heap_create, desc, made)
-        self._object = made[0]
+        self._object = owned(made[0], lib.clump_heap_destroy, [self._context._lock], *([pool._object] if pool else []))
         self._gathers = {}
         self._is_evictable = evictable_bytes > 0
-        destroy_at_end(self, self._context._lock, lib.clump_heap_destroy, made[0])
 
     @property
     def queue(self):
@@ -79,26 +76,28 @@ class Heap:
 
     def do_all(self, kernel, *args, wait_for=None):
         """Runs a kernel over all objects of the classes that its loops name."""
-        kernel.set_args(*args)
-        return self._context._launch(lib.clump_do_all, self._object, kernel._object, wait_for=wait_for)
+        with kernel._with_args(args) as object_:
+            return self._context._launch(lib.clump_do_all, self._object, object_, wait_for=wait_for)
 
     def do_new(self, class_name, count, kernel, *args, wait_for=None):
         """Makes objects, and runs the kernel once for each. Those that find no room are told by check_errors()."""
-        kernel.set_args(*args)
-        return self._context._launch(lib.clump_do_new, self._object, class_name.encode(), count, kernel._object, ffi.NULL,
-                                     wait_for=wait_for)
+        name = c_text("class_name", class_name)
+        with kernel._with_args(args) as object_:
+            return self._context._launch(lib.clump_do_new, self._object, name, count, object_, ffi.NULL, wait_for=wait_for)
 
     def launch(self, kernel, global_size, local_size, *args, wait_for=None):
         """Runs a kernel with work sizes of the caller's."""
-        kernel.set_args(*args)
-        return self._context._launch(lib.clump_launch, self._object, kernel._object, global_size, local_size, wait_for=wait_for)
+        with kernel._with_args(args) as object_:
+            return self._context._launch(lib.clump_launch, self._object, object_, global_size, local_size, wait_for=wait_for)
 
     def reduce(self, kernel, dtype, *args, wait_for=None):
-        """Runs a kernel that ends in CLUMP_REDUCE, and returns its result, a NumPy scalar of that type."""
-        kernel.set_args(*args)
+        """Runs a kernel that ends in CLUMP_REDUCE, and returns its result, a NumPy scalar of that type. Whether it is the type in the kernel
+        is told by its size only."""
+        if dtype is None or np.dtype(dtype).kind not in "biufV" or np.dtype(dtype).hasobject:
+            raise TypeError(f"the type of a reduction is {dtype!r}; it must be one of a number, such as numpy.float32")
         result = np.zeros((), dtype)
-        self._context._launch(lib.clump_reduce, self._object, kernel._object, ffi.from_buffer(result), result.nbytes,
-                              wait_for=wait_for)
+        with kernel._with_args(args) as object_:
+            self._context._launch(lib.clump_reduce, self._object, object_, ffi.from_buffer(result), result.nbytes, wait_for=wait_for)
         return result[()]
 
     def check_errors(self):
@@ -133,7 +132,7 @@ class Heap:
     def count(self, class_name):
         """Live objects of a class and its subclasses."""
         count = ffi.new("uint64_t *")
-        self._context._call(lib.clump_heap_calc_count, self._object, class_name.encode(), count)
+        self._context._call(lib.clump_heap_calc_count, self._object, c_text("class_name", class_name), count)
         return count[0]
 
     def refs(self, class_name):
@@ -166,12 +165,14 @@ class Heap:
     def array(self, class_name, field, index=0, copy=None):
         """A field of all objects as a pyopencl.array.Array, in the order of read(). `index`: the element of an array field.
 
-        copy=None: the array is the heap's memory itself if the values lie one after the other there, as those of a class with one
-        field do, or of up to 64 objects that were made together; else a copy that the device makes. copy=False: never a copy, and
-        strides if the values lie at equal distances; else an Error. copy=True: always a copy. Memory of the heap is right until objects
-        of the class are made, freed or moved. A heap of several buffers, or with `evictable_bytes`, gives copies alone."""
+        copy=None: the array is the heap's memory itself (a sub-buffer) if the values lie one after the other there, as those of a class
+        with one field do, or of up to 64 objects that were made together, and begin where the device lets a sub-buffer begin; else a copy
+        that the device makes. copy=False: never a copy; an offset within the heap's buffer and strides, if the values lie at equal
+        distances, and else an Error. PyOpenCL's scans ignore both, so they raise one, too. copy=True: always a copy. Memory of the heap is
+        right until objects of the class are made, freed or moved. A heap of several buffers, or with `evictable_bytes`, gives copies only."""
         f = Field(self, class_name, field)
-        f.check_index(index)
+        index = f.check_index(index)
+        copy = None if copy is None else bool(copy)
         if not copy:
             layout = lib.clump_heap_get_layout(self._object)
             has_table = layout.buffer_blocks or self._is_evictable  # a reference alone does not tell where an object lies
@@ -203,10 +204,12 @@ __kernel void gather(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global {f.device_type} *
 
     def compact(self, classes=(), null_dangling=False, slack=0.0, max_moves=0, order="any", order_field=None):
         """Moves objects together, and rewrites the references to them. Returns the report as a dict."""
-        names, kept = _names(classes)
-        field = ffi.new("char[]", order_field.encode()) if order_field else ffi.NULL
+        names, kept = c_names("classes", classes)
+        field = ffi.new("char[]", c_text("order_field", order_field)) if order_field is not None else ffi.NULL
         if order not in ORDERS:
             raise ValueError(f"order is {order!r}; it must be one of {', '.join(ORDERS)}")
+        if order_field is not None and order != "field":
+            raise ValueError(f'order_field is {order_field!r} and order {order!r}; it must be order="field"')
         desc = ffi.new("clump_compact_desc *", {"classes": names, "class_count": len(kept), "null_dangling": null_dangling,
                                                 "slack": slack, "max_moves": max_moves, "order": ORDERS[order], "order_field": field})
         report = ffi.new("clump_compact_report *")
@@ -216,8 +219,8 @@ __kernel void gather(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global {f.device_type} *
     def collect(self, roots=(), root_classes=(), only_mark=False):
         """Frees the objects that no root leads to: registered buffers, `roots` (references) and all objects of `root_classes`. Returns
         the report as a dict."""
-        names, kept = _names(root_classes)
-        refs = np.ascontiguousarray(roots, np.uint32)
+        names, kept = c_names("root_classes", root_classes)
+        refs = refs_array("roots", roots)
         desc = ffi.new("clump_collect_desc *", {"roots": ffi.from_buffer("uint32_t[]", refs), "root_count": len(refs),
                                                 "root_classes": names, "root_class_count": len(kept), "only_mark": only_mark})
         report = ffi.new("clump_collect_report *")
@@ -248,10 +251,10 @@ __kernel void gather(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global {f.device_type} *
         return self._move_blocks(lib.clump_heap_fetch, class_name, refs, blocks, 0)
 
     def _move_blocks(self, function, class_name, refs, blocks, age):
-        name = ffi.new("char[]", class_name.encode()) if class_name is not None else ffi.NULL
+        name = ffi.new("char[]", c_text("class_name", class_name)) if class_name is not None else ffi.NULL
         desc, report = ffi.new("clump_evict_desc *", {"class_name": name, "blocks": blocks, "age": age}), ffi.new("clump_evict_report *")
         if refs is not None:
-            refs = np.ascontiguousarray(refs, np.uint32)
+            refs = refs_array("refs", refs)
             desc.refs, desc.ref_count = ffi.from_buffer("uint32_t[]", refs), len(refs)
         self._context._call(function, self._object, desc, report)
         return report_dict(report)
@@ -273,13 +276,13 @@ __kernel void gather(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global {f.device_type} *
 
     def save(self, path, compact=False):
         """Saves the heap to a file. Returns the report as a dict."""
-        name, report = ffi.new("char[]", str(path).encode()), ffi.new("clump_save_report *")
+        name, report = ffi.new("char[]", c_path("path", path)), ffi.new("clump_save_report *")
         self._context._call(lib.clump_heap_save, self._object, ffi.new("clump_save_desc *", {"path": name, "compact": compact}), report)
         return report_dict(report)
 
     def load(self, path):
         """Loads a saved heap into this one, which has no objects. Returns the report as a dict."""
-        name, report = ffi.new("char[]", str(path).encode()), ffi.new("clump_load_report *")
+        name, report = ffi.new("char[]", c_path("path", path)), ffi.new("clump_load_report *")
         self._context._call(lib.clump_heap_load, self._object, ffi.new("clump_load_desc *", {"path": name}), report)
         return report_dict(report)
 
@@ -289,7 +292,7 @@ __kernel void gather(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global {f.device_type} *
         self._context._call(lib.clump_heap_dump, self._object, lib.python_write, ffi.new_handle(pieces))
         text = b"".join(pieces)
         if path is not None:
-            with open(path, "wb") as file:
+            with open(c_path("path", path), "wb") as file:
                 file.write(text)
         return json.loads(text)
 
@@ -303,12 +306,17 @@ class Registered:
     """A registered buffer of references; see Heap.register()."""
 
     def __init__(self, heap, buffer, count, offset, stride, weak, null_dangling):
-        desc = ffi.new("clump_refs_desc *", {"buffer": pointer("cl_mem", getattr(buffer, "data", buffer)), "count": count,
+        if isinstance(buffer, cl.array.Array):
+            if buffer.dtype != np.uint32 and not buffer.dtype.fields or not buffer.flags.c_contiguous:
+                raise Error("CLUMP_ERR_USAGE", f"an array of type {buffer.dtype} with strides {buffer.strides} for references; it must be a "
+                            "contiguous one of uint32, or of structs that have them")
+            buffer = buffer.data  # raises for an array that does not begin where its buffer does
+        desc = ffi.new("clump_refs_desc *", {"buffer": pointer("cl_mem", buffer), "count": count,
                                              "offset": offset, "stride": stride, "weak": weak, "null_dangling": null_dangling})
         made = ffi.new("clump_refs **")
         self._heap = heap
         heap._context._call(lib.clump_refs_register, heap._object, desc, made)
-        self._end = destroy_at_end(self, heap._context._lock, lib.clump_refs_unregister, made[0])
+        self._object = owned(made[0], lib.clump_refs_unregister, [heap._context._lock], heap._object)
 
     def unregister(self):
-        self._end()
+        ffi.release(self._object)

@@ -3,9 +3,10 @@ import threading
 
 import pyopencl as cl
 
-from ._context import context_of, destroy_at_end, pointer, report_dict
+from ._context import context_of, owned, report_dict
 from ._errors import Error, error_of
 from ._library import ffi, lib
+from ._values import pointer
 
 
 class Pool:
@@ -23,8 +24,14 @@ class Pool:
             status = lib.clump_pool_create(desc, made, error)
         if status:
             raise error_of(error)
-        self._object = made[0]
-        destroy_at_end(self, self._context._lock, lib.clump_pool_destroy, made[0])
+        self._object = owned(made[0], lib.clump_pool_destroy, [self._context._lock, self._lock])
+        self._context._pools.add(self)
+        self._wait_for_queues()
+
+    def _wait_for_queues(self):
+        """Buffers without a queue of their own may be in use on each queue that the context had."""
+        queues = self._context._queues[:]
+        self._call(lib.clump_pool_set_queues, len(queues), [pointer("cl_command_queue", queue) for queue in queues])
 
     def _call(self, function, *arguments):
         with self._lock:
@@ -35,7 +42,8 @@ class Pool:
 
     def alloc(self, bytes, queue=None):
         """A pyopencl.Buffer of the pool. When the last reference to it is gone, its memory is given out again as soon as the commands
-        that `queue` has at that time are done; default: the pool's queue. A pool that is full waits for that queue once."""
+        that `queue` has at that time are done; default: those of all queues that the pool's context had. A pool that is full waits for them
+        once."""
         desc, buffer = ffi.new("clump_allocation_desc *", {"bytes": bytes}), ffi.new("cl_mem *")
         queues = ffi.new("cl_command_queue[]", [pointer("cl_command_queue", queue)] if queue else 0)
         try:
@@ -43,7 +51,8 @@ class Pool:
         except Error as error:
             if error.status != "CLUMP_ERR_CAPACITY":
                 raise
-            (queue or self._context._first_queue).finish()
+            for used in [queue] if queue else self._context._queues[:]:
+                used.finish()
             self._call(lib.clump_pool_create_buffer, desc, len(queues), queues, buffer)
         return cl.Buffer.from_int_ptr(int(ffi.cast("intptr_t", buffer[0])), retain=False)
 
@@ -63,8 +72,8 @@ class Pool:
 class PoolAllocator:
     """For arrays of PyOpenCL: pyopencl.array.zeros(queue, n, dtype, allocator=clump.PoolAllocator(pool)).
 
-    queue: that on which the arrays are used; default: the pool's. Where several queues use an array, finish the others before the last
-    reference to it goes."""
+    queue: that on which the arrays are used; default: each that the pool's context has or had (Context.queue). Where other queues use an
+    array, finish them before the last reference to it goes."""
 
     def __init__(self, pool, queue=None):
         self.pool, self.queue = pool, queue

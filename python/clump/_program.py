@@ -1,10 +1,14 @@
 """Programs and kernels."""
+import contextlib
+
 import numpy as np
 import pyopencl as cl
 import pyopencl.array
 
-from ._context import destroy_at_end, pointer
+from ._context import owned
+from ._errors import Error
 from ._library import ffi, lib
+from ._values import c_text, pointer
 
 
 class Program:
@@ -14,7 +18,7 @@ class Program:
     errors."""
 
     def __init__(self, heap, source, options="", name="program.cl", checked=False, strict=False):
-        texts = [ffi.new("char[]", text.encode()) for text in (source, options, name)]
+        texts = [ffi.new("char[]", c_text(what, text)) for what, text in (("source", source), ("options", options), ("name", name))]
         desc = ffi.new("clump_program_desc *", {"heap": heap._object, "source": texts[0], "options": texts[1], "name": texts[2],
                                                 "checked": checked, "strict": strict})
         made = ffi.new("clump_program **")
@@ -22,8 +26,7 @@ class Program:
         try:
             self._context._call(lib.clump_program_create, desc, made)
         finally:  # there is one after CLUMP_ERR_BUILD, too
-            destroy_at_end(self, self._context._lock, lib.clump_program_destroy, made[0])
-        self._object = made[0]
+            self._object = owned(made[0], lib.clump_program_destroy, [self._context._lock])
 
     @property
     def log(self):
@@ -45,49 +48,85 @@ class Program:
 
 
 class Kernel:
-    """A kernel. Its parameters are set by set_args(), or with the call that launches it."""
+    """A kernel. Its parameters are set by set_args(), for all launches that name none, or given to a launch, for that one."""
 
     def __init__(self, program, name):
         made = ffi.new("clump_kernel **")
         self._context = program._context
-        self._context._call(lib.clump_kernel_create, program._object, name.encode(), made)
+        self._context._call(lib.clump_kernel_create, program._object, c_text("the kernel's name", name), made)
         self._take(made[0], name)
 
-    def _take(self, made, name):
+    def _take(self, made, name, parts=()):
         self.name = name
-        self._object = made
-        self._kept = {}
-        destroy_at_end(self, self._context._lock, lib.clump_kernel_destroy, made)
+        self._object = owned(made, lib.clump_kernel_destroy, [self._context._lock], *(part._object for part in parts))
+        self._parts = parts  # their parameters, too
+        self._kept = {}  # of each parameter that is set: its buffer, or None
 
     def fuse(self, *others):
         """One kernel that does what this one and the others do one after the other, in one launch (clump/fuse.h). Each launch takes the
-        parameters that they have then."""
+        parameters that they have then, by set_args()."""
         parts, made = (self, *others), ffi.new("clump_kernel **")
         self._context._call(lib.clump_kernel_create_fused, ffi.new("clump_kernel *[]", [part._object for part in parts]), len(parts), made)
         fused = Kernel.__new__(Kernel)
         fused._context = self._context
-        fused._take(made[0], ", ".join(part.name for part in parts))
-        fused._kept = {"parts": parts}  # their parameters, too
+        fused._take(made[0], ", ".join(part.name for part in parts), parts)
         return fused
 
     def set_args(self, *values):
-        """All parameters after the heap: NumPy scalars, buffers and arrays of PyOpenCL, pyopencl.LocalMemory."""
+        """All parameters after the heap: NumPy scalars, buffers and arrays of PyOpenCL, pyopencl.LocalMemory. The kernel keeps them."""
+        count = lib.clump_kernel_get_arg_count(self._object)
+        if len(values) != count and not self._parts:  # a fused one has none, and the library says which have
+            raise Error("CLUMP_ERR_USAGE", f"kernel {self.name} has {count} parameters after its heap parameter; given: {len(values)}")
+        self._forget()
         for index, value in enumerate(values):
             self.set_arg(index, value)
         return self
 
     def set_arg(self, index, value):
+        kept = None
         if isinstance(value, cl.LocalMemory):
-            self._context._call(lib.clump_kernel_set_arg, self._object, index, value.size, ffi.NULL)
-            return
-        if isinstance(value, cl.array.Array):
-            value = value.data  # raises for an array that does not begin where its buffer does
-        if isinstance(value, cl.MemoryObjectHolder):
-            self._kept[index] = value
-            bytes_ = ffi.buffer(ffi.new("cl_mem *", pointer("cl_mem", value)))[:]
-        elif isinstance(value, np.generic):
-            bytes_ = value.tobytes()
+            size, bytes_ = value.size, ffi.NULL
         else:
-            raise TypeError(f"parameter {index} of {self.name}: {type(value).__name__}; it must be a NumPy scalar such as "
-                            "numpy.float32(1), a buffer or array of PyOpenCL, or pyopencl.LocalMemory")
-        self._context._call(lib.clump_kernel_set_arg, self._object, index, len(bytes_), bytes_)
+            if isinstance(value, cl.array.Array):
+                if not value.flags.c_contiguous:
+                    raise Error("CLUMP_ERR_USAGE", f"parameter {index} of {self.name}: an array with strides {value.strides}, of which the "
+                                "kernel would not know; its base_data is the buffer")
+                value = value.data  # raises for an array that does not begin where its buffer does
+            if isinstance(value, cl.MemoryObjectHolder):
+                kept, bytes_ = value, ffi.buffer(ffi.new("cl_mem *", pointer("cl_mem", value)))[:]
+            elif isinstance(value, np.generic) and value.dtype.kind in "biufcV" and not value.dtype.hasobject:
+                bytes_ = value.tobytes()
+            else:
+                raise TypeError(f"parameter {index} of {self.name}: {type(value).__name__}; it must be a NumPy scalar such as "
+                                "numpy.float32(1), a buffer or array of PyOpenCL, or pyopencl.LocalMemory")
+            size = len(bytes_)
+        self._context._call(lib.clump_kernel_set_arg, self._object, index, size, bytes_)
+        self._kept[index] = kept
+
+    def _forget(self):
+        """No parameter is set any more. OpenCL keeps the memory of buffers, so it gets null instead."""
+        for index, kept in self._kept.items():
+            if isinstance(kept, cl.Buffer):
+                self._context._call(lib.clump_kernel_set_arg, self._object, index, ffi.sizeof("cl_mem"), ffi.new("cl_mem *"))
+        self._kept = {}
+
+    def _check_args(self):
+        for part in self._parts:
+            part._check_args()
+        count = lib.clump_kernel_get_arg_count(self._object)
+        missing = [str(index) for index in range(count) if index not in self._kept]
+        if missing:
+            raise Error("CLUMP_ERR_USAGE", f"not set of the parameters of kernel {self.name}: {', '.join(missing)}, counted from 0; give "
+                        f"all {count} to the launch, or to set_args() before it")
+
+    @contextlib.contextmanager
+    def _with_args(self, values):
+        """For a launch."""
+        try:
+            if values:
+                self.set_args(*values)
+            self._check_args()
+            yield self._object
+        finally:
+            if values:  # they were for this launch
+                self._forget()

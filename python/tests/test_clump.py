@@ -3,6 +3,8 @@ import gc
 import json
 import os
 import random
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -10,6 +12,7 @@ import unittest
 
 import numpy as np
 import pyopencl as cl
+import pyopencl.algorithm
 import pyopencl.array
 import pyopencl.cltypes
 
@@ -82,6 +85,11 @@ class Case(unittest.TestCase):
         return gate
 
     @staticmethod
+    def is_view(array, heap):
+        """Whether an array is the heap's memory: its buffer, or a sub-buffer."""
+        return heap.buffer == (array.base_data.associated_memobject or array.base_data)
+
+    @staticmethod
     def open(gate):
         if gate.command_execution_status != cl.command_execution_status.COMPLETE:
             gate.set_status(cl.command_execution_status.COMPLETE)
@@ -151,6 +159,52 @@ class Fields(Case):
         self.raises("CLUMP_ERR_USAGE", "element 3 of grain, which has 3", heap.array, "Stone", "grain", 3)
         self.raises("CLUMP_ERR_NOT_FOUND", "Stown", heap.count, "Stown")
 
+    def test_values_that_do_not_fit(self):
+        heap = self.fresh(8, 8)
+        before = {(name, field): heap.read(name, field) for name in ("Stone", "Leaf") for field in heap.classes[name]}
+        wrong = [("Stone", "number", value) for value in (np.nan, -1, 2**40, 2.0**32, 1.5, np.inf, 2**70, "7", None, 1j, b"a")]
+        wrong += [("Stone", "next", value) for value in (1.5, 1.0, -1, 2**32, True, np.full(8, -1, np.int64))]
+        wrong += [("Stone", "weight", value) for value in (1j, None, [None] * 8, 1e300, np.datetime64("2020"), np.ma.masked,
+                                                           np.ma.masked_array(np.ones(8), [0] * 7 + [1]), np.zeros(8, "i4,i4"))]
+        wrong += [("Stone", "wet", value) for value in (2, 0.5, np.nan, -1)]
+        wrong += [("Stone", "grain", value) for value in (32768, -32769, [1, 2, 2.5])]
+        wrong += [("Leaf", "colour", value) for value in (256, -1, [1, 2, 3, 300])] + [("Leaf", "area", np.longdouble("1e4000"))]
+        for name, field, value in wrong:
+            with self.subTest(field=field, value=value):
+                self.raises("CLUMP_ERR_USAGE", f"{name}.{field}: ", heap.write, name, field, value)
+        for (name, field), values in before.items():
+            np.testing.assert_array_equal(heap.read(name, field), values, strict=True)
+        exact = [("number", 2**32 - 1), ("number", 7.0), ("weight", np.nan), ("weight", -np.inf), ("weight", 2**40), ("wet", 1.0), ("wet", [0, 1] * 4),
+                 ("next", np.arange(8)), ("next", 0), ("grain", [-32768, 0, 32767]), ("weight", np.ma.masked_array(np.ones(8)))]
+        for field, value in exact:
+            heap.write("Stone", field, value)
+            found = heap.read("Stone", field)
+            np.testing.assert_array_equal(found, np.broadcast_to(np.asarray(value).astype(found.dtype), found.shape), strict=True)
+
+    def test_texts(self):
+        heap = self.fresh(2)
+        calls = [lambda x: heap.count(x), lambda x: heap.refs(x), lambda x: heap.read(x, "weight"), lambda x: heap.read("Stone", x),
+                 lambda x: heap.write("Stone", x, 0), lambda x: heap.array(x, "weight"), lambda x: heap.evict(x), lambda x: heap.fetch(x),
+                 lambda x: heap.compact([x]), lambda x: heap.compact(order="field", order_field=x), lambda x: heap.collect(root_classes=[x]),
+                 lambda x: heap.do_new(x, 1, self.kernel("make_stones")), lambda x: self.program.kernel(x),
+                 lambda x: clump.Program(heap, "", name=x), lambda x: clump.Program(heap, "", options=x), lambda x: clump.Program(heap, x)]
+        files = [heap.save, heap.load, heap.dump, lambda x: clump.Context(QUEUE, cache=x)]
+        with tempfile.TemporaryDirectory() as folder:
+            for call in calls + files:
+                with self.assertRaisesRegex(ValueError, "NUL"):
+                    call("Stone\0s" if call in calls else os.path.join(folder, "file\0s"))
+                with self.assertRaises(TypeError):
+                    call(b"Stone" if call in calls else 7)
+            self.assertEqual(os.listdir(folder), [])
+            for path in (None, ["x"]):
+                with self.assertRaises(TypeError):
+                    heap.save(path)
+        for call in (lambda: heap.compact("Stone"), lambda: heap.compact(classes="Stone"), lambda: heap.collect(root_classes="Stone")):
+            with self.assertRaisesRegex(TypeError, r"\['Stone'\]"):
+                call()
+        self.raises("CLUMP_ERR_SCHEMA", "zero byte", clump.Heap, CONTEXT, "class A { uint x; }\0", bytes=1 << 20)
+        self.assertEqual(heap.count("Stone"), 2)
+
 
 class Arrays(Case):
     def test_as_read(self):
@@ -173,28 +227,47 @@ class Arrays(Case):
     def test_view_and_copy(self):
         heap = self.fresh(50, 50)  # a row of each
         view = heap.array("Stone", "weight", copy=False)
-        self.assertEqual(view.base_data.int_ptr, heap.buffer.int_ptr)
+        self.assertTrue(self.is_view(view, heap))
         view += 1
         np.testing.assert_array_equal(heap.read("Stone", "weight"), np.arange(50, dtype=np.float32) * 0.5 + 1)
-        self.assertEqual(heap.array("Stone", "weight").base_data.int_ptr, heap.buffer.int_ptr)
+        self.assertEqual(self.is_view(heap.array("Stone", "weight"), heap), view.offset == 0)  # it begins where a sub-buffer can
         copy = heap.array("Stone", "weight", copy=True)
         copy += 1
-        self.assertNotEqual(copy.base_data.int_ptr, heap.buffer.int_ptr)
+        self.assertFalse(self.is_view(copy, heap))
         self.assertEqual(heap.read("Stone", "weight")[0], 1)
         area = heap.array("Leaf", "area", copy=False)  # an aos class: structs one after the other
         self.assertFalse(area.flags.c_contiguous)
         self.assertGreater(area.strides[0], 8)
         self.assertTrue(heap.array("Leaf", "area").flags.c_contiguous)
 
+    def test_scans(self):
+        heap = self.fresh(50, 50)
+        for name, field in (("Stone", "number"), ("Stone", "weight"), ("Leaf", "area")):
+            values = heap.read(name, field)
+            for copy in (None, False, True):
+                array = heap.array(name, field, copy=copy)
+                if isinstance(array, clump._fields.Within):  # strides, or where no sub-buffer begins
+                    self.assertFalse(copy is None)
+                    self.raises("CLUMP_ERR_USAGE", "PyOpenCL's scans", cl.array.cumsum, array)
+                    self.raises("CLUMP_ERR_USAGE", "PyOpenCL's scans", cl.algorithm.copy_if, array, "ary[i] > 10")
+                else:
+                    np.testing.assert_array_equal(cl.array.cumsum(array).get(), np.cumsum(values, dtype=values.dtype), strict=True)
+                    chosen, count, _ = cl.algorithm.copy_if(array, "ary[i] > 10")
+                    np.testing.assert_array_equal(chosen.get()[:int(count.get())], values[values > 10], strict=True)
+        self.assertIsInstance(heap.array("Leaf", "area", copy=False), clump._fields.Within)
+        self.raises("CLUMP_ERR_USAGE", "strides", self.kernel("weigh").set_arg, 1, heap.array("Leaf", "area", copy=False))
+        with self.assertRaises(TypeError):
+            heap.array("Stone", "grain", 1.0)
+
     def test_one_field_is_a_view(self):
         heap = clump.Heap(CONTEXT, "class Sample { float value; }", bytes=8 << 20)
         heap.do_new("Sample", 100000, clump.Program(heap, """
             __kernel void fill(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Sample, self, i) Sample_value(self) = i; }""").kernel("fill"))
         rows = np.unique(heap.refs("Sample") >> 6)  # of 256 bytes; on some devices not all of them are neighbours
-        view = heap.array("Sample", "value", copy=None if len(np.unique(np.diff(rows))) == 1 else True)
-        self.assertEqual(view.base_data.int_ptr == heap.buffer.int_ptr, len(np.unique(np.diff(rows))) == 1)
+        view = heap.array("Sample", "value", copy=len(np.unique(np.diff(rows))) != 1)
+        self.assertEqual(self.is_view(view, heap), len(np.unique(np.diff(rows))) == 1)
         view *= 2
-        if view.base_data.int_ptr != heap.buffer.int_ptr:
+        if not self.is_view(view, heap):
             heap.write("Sample", "value", view.get())
         np.testing.assert_array_equal(heap.read("Sample", "value"), np.arange(100000, dtype=np.float32) * 2, strict=True)
 
@@ -214,7 +287,30 @@ class Launches(Case):
         weigh.set_args(np.float32(0), cl.array.to_device(QUEUE, np.array([2], np.float32)), cl.LocalMemory(4))
         gc.collect()  # the kernel keeps the array
         heap.do_all(weigh)
-        np.testing.assert_array_equal(heap.read("Stone", "weight"), np.arange(100, dtype=np.float32) * 0.5 + 9)
+        heap.do_all(weigh)
+        expected = np.arange(100, dtype=np.float32) * 0.5 + 11
+        np.testing.assert_array_equal(heap.read("Stone", "weight"), expected)
+        one = np.float32(1), more, cl.LocalMemory(4)
+        for given in (one[:1], one[:2], (*one, np.float32(1))):
+            self.raises("CLUMP_ERR_USAGE", f"weigh has 3 parameters after its heap parameter; given: {len(given)}", heap.do_all, weigh, *given)
+            self.raises("CLUMP_ERR_USAGE", "has 3", weigh.set_args, *given)
+        heap.do_all(weigh, *one)
+        expected += 4
+        for call in (heap.do_all, lambda k: heap.do_new("Stone", 1, k), lambda k: heap.launch(k, 64, 64), lambda k: heap.reduce(k, np.float32)):
+            self.raises("CLUMP_ERR_USAGE", "not set of the parameters of kernel weigh: 0, 1, 2", call, weigh)  # they were for the launch before
+        with self.assertRaises(TypeError):
+            heap.do_all(weigh, np.float32(1), more, 3)
+        weigh.set_arg(0, np.float32(1))
+        self.raises("CLUMP_ERR_USAGE", "weigh: 1, 2", heap.do_all, weigh)
+        np.testing.assert_array_equal(heap.read("Stone", "weight"), expected)
+        for wrong in (np.str_("abcd"), np.datetime64("2020"), np.zeros((), object)[()]):
+            with self.assertRaisesRegex(TypeError, "parameter 0 of weigh"):
+                weigh.set_arg(0, wrong)
+        for wrong in (None, object, "U1", [("a", object)]):
+            with self.assertRaisesRegex(TypeError, "type of a reduction"):
+                heap.reduce(self.kernel("total"), wrong)
+        with self.assertRaisesRegex(TypeError, "pyopencl.Event"):
+            heap.reduce(self.kernel("total"), np.float32, wait_for=[QUEUE])
         for wrong in (1, 1.0, "1", None, [1]):
             with self.assertRaisesRegex(TypeError, "parameter 0 of weigh.*numpy.float32"):
                 weigh.set_arg(0, wrong)
@@ -222,6 +318,25 @@ class Launches(Case):
         self.raises("CLUMP_ERR_USAGE", "parameter 3", weigh.set_arg, 3, np.float32(1))
         with self.assertRaises(cl.array.ArrayHasOffsetError):
             weigh.set_arg(1, cl.array.to_device(QUEUE, np.zeros(8, np.float32))[4:])
+
+    def test_memory_of_deleted_arrays(self):
+        heap, weigh, pool = self.fresh(100), self.kernel("weigh"), clump.Pool(CONTEXT)
+        allocator = clump.PoolAllocator(pool)
+        for _ in range(3):
+            heap.do_all(weigh, np.float32(0), cl.array.zeros(QUEUE, 100, np.float32, allocator=allocator), cl.LocalMemory(4))
+        QUEUE.finish()
+        self.assertEqual(pool.stats()["allocations"], 0)
+        copy = heap.array("Stone", "weight", copy=True).base_data
+        QUEUE.finish()
+        self.assertEqual((sys.getrefcount(copy), copy.get_info(cl.mem_info.REFERENCE_COUNT)), (2, 1))
+        weigh.set_args(np.float32(0), cl.array.zeros(QUEUE, 100, np.float32, allocator=allocator), cl.LocalMemory(4))
+        heap.do_all(weigh)
+        QUEUE.finish()
+        self.assertEqual(pool.stats()["allocations"], 1)  # for the next launch
+        heap.do_all(weigh)
+        weigh.set_args(np.float32(0), copy, cl.LocalMemory(4))
+        QUEUE.finish()
+        self.assertEqual(pool.stats()["allocations"], 0)
 
     def test_events(self):
         heap, gate = self.fresh(10), self.gate()
@@ -312,13 +427,13 @@ class SeveralBuffers(Case):
         number = heap.read("Stone", "number")
         for copy in (None, True):
             array = heap.array("Stone", "weight", copy=copy)
-            self.assertNotEqual(array.base_data.int_ptr, heap.buffer.int_ptr)
+            self.assertFalse(self.is_view(array, heap))
             np.testing.assert_array_equal(array.get(), (number * 0.5).astype(np.float32), strict=True)
         self.raises("CLUMP_ERR_USAGE", "several buffers", heap.array, "Stone", "weight", copy=False)
         few = self.heap_of(4 << 20)
         few.do_new("Stone", 50, program.kernel("make_stones"))  # a row, of which an ordinary heap gives a view
         np.testing.assert_array_equal(few.array("Stone", "weight").get(), few.read("Stone", "weight"), strict=True)
-        self.assertNotEqual(few.array("Stone", "weight").base_data.int_ptr, few.buffer.int_ptr)
+        self.assertFalse(self.is_view(few.array("Stone", "weight"), few))
         heap.do_all(program.kernel("chain"))
         heap.do_all(program.kernel("crack"), np.uint32(5))
         expected = heap.count("Stone")
@@ -438,11 +553,11 @@ class OutOfCore(Case):
         heap = self.core()
         self.raises("CLUMP_ERR_NOT_FOUND", "Stown", heap.evict, "Stown")
         self.raises("CLUMP_ERR_USAGE", "one of class_name and refs", heap.fetch, "Stone", refs=[1])
-        self.raises("CLUMP_ERR_UNSUPPORTED", "pool", clump.Heap, CONTEXT, SCHEMA, bytes=16 << 20, evictable_bytes=1 << 20,
+        self.raises("CLUMP_ERR_USAGE", "pool", clump.Heap, CONTEXT, SCHEMA, bytes=16 << 20, evictable_bytes=1 << 20,
                     pool=clump.Pool(CONTEXT))
         self.make(heap, "make_stones", 50)
         self.raises("CLUMP_ERR_USAGE", "evicted", heap.array, "Stone", "weight", copy=False)
-        self.assertNotEqual(heap.array("Stone", "weight").base_data.int_ptr, heap.buffer.int_ptr)
+        self.assertFalse(self.is_view(heap.array("Stone", "weight"), heap))
         np.testing.assert_array_equal(heap.array("Stone", "weight").get(), np.arange(50, dtype=np.float32) * 0.5, strict=True)
 
 
@@ -492,6 +607,24 @@ class References(Case):
         report = heap.collect()
         self.assertEqual((report["live"], report["dead"]), (0, 25))
         del weak
+
+    def test_arrays_of_references(self):
+        heap = self.fresh(16)
+        refs, core = heap.refs("Stone"), OutOfCore.core()
+        for wrong in (refs[:8].reshape(4, 2), refs.reshape(16, 1), refs > 0, refs.astype(np.float64), refs.astype(np.int64) - 2**32, [-1], [2**32], [1.5],
+                      [None], ["1"], np.ma.masked_array(refs, refs > 0), np.zeros((0, 2), np.uint32)):
+            for name, call in (("roots", heap.collect), ("refs", core.fetch)):
+                with self.subTest(name=name, refs=wrong):
+                    self.raises("CLUMP_ERR_USAGE", name, call, **{name: wrong})
+        self.assertEqual(heap.count("Stone"), 16)
+        for right, live in ((refs[::2], 8), (refs[::-1], 16), (refs[:8].astype(np.int64), 8), (refs.astype(">u4"), 16), (refs[:3].tolist(), 3), (refs[0], 1),
+                            (cl.array.to_device(QUEUE, refs[:5]), 5), ([], 0)):
+            self.assertEqual(heap.collect(roots=right, only_mark=True)["live"], live)
+        zeros = cl.array.zeros(QUEUE, 8, np.uint32)
+        for wrong in (zeros.astype(np.float32), zeros.astype(np.uint64), zeros[::2]):
+            self.raises("CLUMP_ERR_USAGE", "contiguous one of uint32", heap.register, wrong, 4)
+        with self.assertRaises(TypeError):
+            heap.register(QUEUE, 4)
 
     def test_dump(self):
         heap = self.fresh(300, 7)
@@ -612,6 +745,31 @@ class Pools(Case):
         pool.trim()
         self.assertEqual((pool.stats()["waiting_bytes"], pool.stats()["allocations"]), (0, 0))
 
+    def test_a_region_waits_for_all_queues_of_the_context(self):
+        for is_early in (False, True):  # the buffer is made before the queue is another one
+            context, other, gate = clump.Context(QUEUE), cl.CommandQueue(QUEUE.context), self.gate()
+            pool = clump.Pool(context)
+            allocator = clump.PoolAllocator(pool)
+            buffer = allocator(4096) if is_early else None
+            context.queue = other
+            buffer = buffer or allocator(4096)
+            cl.enqueue_fill_buffer(other, buffer, np.uint8(1), 0, 4096)
+            cl.enqueue_marker(other, wait_for=[gate])  # as a command with the buffer would wait
+            del buffer
+            for _ in range(2):
+                QUEUE.finish()
+                stats = pool.stats()
+                self.assertTrue(stats["waiting_bytes"] >= 4096 or stats["allocations"] == 1, stats)
+            self.open(gate)
+            other.finish()
+            pool.trim()
+            self.assertEqual((pool.stats()["waiting_bytes"], pool.stats()["allocations"]), (0, 0))
+            late = clump.Pool(context)  # it knows of both queues, too
+            self.assertEqual(late.alloc(64).size, 64)
+            self.raises("CLUMP_ERR_USAGE", "the pool's clump.Context", clump.Heap, QUEUE, SCHEMA, bytes=1 << 20, pool=late)
+            with self.assertRaisesRegex(TypeError, "pyopencl.CommandQueue"):
+                context.queue = QUEUE.context
+
     def test_a_full_pool_waits_for_its_commands(self):
         pool = clump.Pool(CONTEXT, chunk_bytes=1 << 20, limit_bytes=1 << 20)
         allocator = clump.PoolAllocator(pool, QUEUE)
@@ -688,6 +846,42 @@ class Lifetimes(Case):
         for thread in threads:
             thread.join()
         self.assertEqual(wrong, [])
+
+    def test_the_end(self):
+        """Objects of the library stay as long as methods of Python can use them: in garbage, and at the end of the interpreter."""
+        for threads, at_end in (0, ["end: 8", "end: 9"]), (1, []):  # a daemon thread keeps all objects of its module
+            done = subprocess.run([sys.executable, "-c", END, str(threads)], capture_output=True, text=True, timeout=300)
+            self.assertEqual((done.returncode, done.stdout.splitlines(), done.stderr), (0, ["garbage: 7", "atexit: 8", *at_end], ""))
+
+
+END = """
+import atexit, gc, sys, threading, pyopencl as cl, clump
+queue = cl.CommandQueue(cl.create_some_context(interactive=False))
+context = clump.Context(queue)
+class Held:
+    def __init__(self, word, count, is_cycle):
+        self.heap, self.pool, self.word = clump.Heap(context, SCHEMA, bytes=1 << 20), clump.Pool(context), word
+        kernel = clump.Program(self.heap, KERNEL).kernel("make")
+        self.heap.do_new("A", count, kernel)
+        self.registered = self.heap.register(cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 64), 1)
+        self.this = self if is_cycle else None
+    def __del__(self):
+        self.pool.alloc(64)
+        print(f"{self.word}: {self.heap.count('A')}")
+SCHEMA, KERNEL = "class A { uint x; }", "__kernel void make(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(A, self, i) A_x(self) = i; }"
+Held("garbage", 7, True)
+gc.collect()
+end, cycle = Held("end", 8, False), Held("end", 9, True)
+atexit.register(lambda: print("atexit:", end.heap.count("A")))
+busy, begun = clump.Heap(clump.Context(queue), SCHEMA, bytes=1 << 20), threading.Event()
+def run():
+    while True:
+        busy.count("A")
+        begun.set()
+for _ in range(int(sys.argv[1])):
+    threading.Thread(target=run, daemon=True).start()
+    begun.wait()
+"""
 
 
 if __name__ == "__main__":

@@ -1,0 +1,87 @@
+"""What comes from Python and goes to C: texts, names, references, values of fields. What would change on the way is refused."""
+import os
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array
+
+from ._errors import Error
+from ._library import ffi
+
+CLASSES = {"cl_context": cl.Context, "cl_device_id": cl.Device, "cl_command_queue": cl.CommandQueue, "cl_kernel": cl.Kernel,
+           "cl_mem": cl.MemoryObjectHolder, "cl_event": cl.Event}
+
+
+def pointer(kind, of):
+    """The OpenCL object of a PyOpenCL one."""
+    if not isinstance(of, CLASSES[kind]):
+        raise TypeError(f"this is a {type(of).__name__}; it must be a pyopencl.{CLASSES[kind].__name__}")
+    return ffi.cast(kind, of.int_ptr)
+
+
+def text_bytes(what, text):
+    if not isinstance(text, str):
+        raise TypeError(f"{what} is a {type(text).__name__}; it must be a str")
+    return text.encode()
+
+
+def c_text(what, text):
+    """For C, where the first NUL is the end."""
+    return _whole(what, text, text_bytes(what, text))
+
+
+def c_path(what, path):
+    return _whole(what, path, os.fsencode(path))
+
+
+def _whole(what, text, encoded):
+    if b"\0" in encoded:
+        raise ValueError(f"{what} is {text!r}; it must have no NUL character")
+    return encoded
+
+
+def c_names(what, names):
+    """An array of C strings, and what keeps it alive."""
+    if isinstance(names, (str, bytes)):
+        raise TypeError(f"{what} is {names!r}; it must be a list of names, such as [{names!r}]")
+    kept = [ffi.new("char[]", c_text(f"a name in {what}", name)) for name in names]
+    return ffi.new("char *[]", kept), kept
+
+
+def _plain(what, values):
+    """As an array of NumPy whose elements are all there."""
+    if isinstance(values, cl.array.Array):
+        values = values.get()
+    if np.ma.is_masked(values):
+        raise Error("CLUMP_ERR_USAGE", f"{what}: some values are masked; fill them (numpy.ma.filled)")
+    return np.asarray(values)
+
+
+def refs_array(what, refs):
+    """References as an array of uint32 with one axis."""
+    given = _plain(what, refs)
+    if given.ndim > 1:
+        raise Error("CLUMP_ERR_USAGE", f"{what} is an array of shape {given.shape}; it must have one axis, as that of Heap.refs() "
+                    "(numpy.ravel)")
+    return np.ascontiguousarray(fitting(what, given, "ref", np.dtype(np.uint32)))
+
+
+def fitting(what, values, scalar, dtype):
+    """The values as an array of the type: each is the same there, or for floats the nearest. scalar: the name of the type."""
+    given = _plain(what, values)
+    if given.dtype == dtype or given.size == 0:
+        return given.astype(dtype, copy=False)
+    kind = "a reference (uint32)" if scalar == "ref" else f"of type {scalar}"
+    if given.dtype.kind not in ("iu" if scalar == "ref" else "biuf"):
+        raise Error("CLUMP_ERR_USAGE", f"{what}: values of NumPy's type {given.dtype}; each must be {kind}")
+    with np.errstate(invalid="ignore", over="ignore"):
+        made = given.astype(dtype)
+        if dtype.kind == "f":
+            wrong = np.isinf(made) & np.isfinite(given)
+        else:
+            wrong = made != given
+            if dtype.kind in "iu" and given.dtype.kind == "f":  # a cast that saturates gives the limit, which is equal as a float
+                wrong |= given >= 2.0 ** (8 * dtype.itemsize - (dtype.kind == "i"))
+    if wrong.any():
+        raise Error("CLUMP_ERR_USAGE", f"{what}: {given[wrong][0]} is among the values; each must be {kind}")
+    return made
