@@ -4,6 +4,7 @@
  */
 #include <assert.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "heap/heap.h"
@@ -486,6 +487,25 @@ static clump_status report_error(clump_heap *heap, const clumpi_error *errors) {
     return CLUMP_OK;
 }
 
+/* The message is of the first kind. What else was counted must not be lost with it. */
+static void name_other_kinds(clump_heap *heap, const clumpi_error *errors) {
+    static const char *const names[] = {
+#define ERROR_NAME(name, text) #name,
+        CLUMP_DEVICE_ERROR_LIST(ERROR_NAME)
+#undef ERROR_NAME
+    };
+    char *message = heap->context->error.message;
+    size_t at = strlen(message);
+    int kinds = 0;
+    for (int i = 0; i < CLUMPI_ERRORS; i++) {
+        if (!errors[i].count || !kinds++) continue;
+        if (at < CLUMP_ERROR_MESSAGE_BYTES)
+            snprintf(message + at, CLUMP_ERROR_MESSAGE_BYTES - at, "%s%s %u times",
+                     kinds == 2 ? ". Also reported: " : ", ", names[i], errors[i].count);
+        at = strlen(message);
+    }
+}
+
 /* A free of a slot of raw memory is reported with a reference, as that of an object is: the handle instead. */
 static void name_raw(const clump_heap *heap, clumpi_error *e) {
     const clumpi_header *h = &heap->geometry.header;
@@ -533,5 +553,8 @@ clump_status clump_heap_fetch_errors(clump_heap *heap, clump_device_report *repo
     }
     if (!any) return CLUMP_OK;
     status = clumpi_clear(heap->context, heap->buffer, offset, sizeof now.errors);
-    return status ? status : report_error(heap, errors);
+    if (status) return status;
+    status = report_error(heap, errors);
+    if (status == CLUMP_ERR_DEVICE) name_other_kinds(heap, errors);
+    return status;
 }

@@ -144,8 +144,9 @@ typedef struct clump_device_report {
 
 /* METHOD. Fetch and clear what kernels reported.
  *   report  [out, optional]
- * Blocks: yes. Returns CLUMP_OK nothing was reported; CLUMP_ERR_DEVICE something was (the context's
- * error says it in words); CLUMP_ERR_CL. */
+ * Blocks: yes. Returns CLUMP_OK nothing was reported; CLUMP_ERR_DEVICE something was (the context's error
+ * describes the first kind of the list above that was reported, and names all others with their counts); CLUMP_ERR_CL;
+ * CLUMP_ERR_MEMORY. */
 CLUMP_API clump_status clump_heap_fetch_errors(clump_heap *heap, clump_device_report *report);
 
 /* ---- Looking into the heap ------------------------------------------------------------------ */
