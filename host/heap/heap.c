@@ -110,17 +110,28 @@ static const clump_field_info *find_growing(const clump_schema *schema) {
     return schema ? clumpi_schema_find_array(schema, 1) : NULL;
 }
 
+/* The first array that grows, as "Class.field". */
+static const char *growing_name(const clump_schema *schema,
+                                char text[2 * CLUMP_NAME_BYTES_MAX + 2]) {
+    const clump_field_info *f = find_growing(schema);
+    snprintf(text, 2 * CLUMP_NAME_BYTES_MAX + 2, "%s.%s", clumpi_schema_field_class(schema, f),
+             f->name);
+    return text;
+}
+
 static clump_status check_desc(const clump_heap_desc *desc, uint64_t *bytes) {
     clump_context *c = desc->context;
+    char growing[2 * CLUMP_NAME_BYTES_MAX + 2];
     if (desc->schema ? clump_schema_get_class_count(desc->schema) == 0 : !desc->raw)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_heap_create needs a schema that is sealed, or `raw`");
     const clump_field_info *array = desc->schema ? clumpi_schema_find_array(desc->schema, 0) : NULL;
     if (array && desc->checked)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "a checked heap cannot have arrays of run-time length, and field %s is "
-                           "one: leave out `checked`, and build programs with `checked` instead",
-                           array->name);
+                           "a checked heap cannot have arrays of run-time length, and field %s of "
+                           "class %s is one: leave out `checked`, and build programs with "
+                           "`checked` instead",
+                           array->name, clumpi_schema_field_class(desc->schema, array));
     if (desc->raw && desc->checked)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "a checked heap cannot have raw memory: leave out `raw` or `checked`");
@@ -143,7 +154,7 @@ static clump_status check_desc(const clump_heap_desc *desc, uint64_t *bytes) {
                            : desc->checked       ? "checked"
                            : desc->watch_handles ? "watch_handles"
                            : desc->raw           ? "raw"
-                                                 : find_growing(desc->schema)->name);
+                                                 : growing_name(desc->schema, growing));
     if (desc->buffer_bytes && (desc->pool || desc->raw || find_growing(desc->schema)))
         return clumpi_fail(
             &c->error, CLUMP_ERR_UNSUPPORTED,

@@ -43,8 +43,10 @@ typedef struct clump_convert_report {
     uint64_t
         dangling; /* references that named no live object of the field's class, or in registered buffers and handles no
                                live object: null now */
-    uint32_t fields_lost;   /* of classes with objects: fields that the new schema does not have */
-    uint32_t fields_gained; /* fields that only the new schema has: 0, and null, in all objects */
+    /* Fields that objects had and the new schema lacks; fields that only the new schema has: 0, and null, in all objects. A
+     * field counts once, however many classes inherit it. */
+    uint32_t fields_lost;
+    uint32_t fields_gained;
 } clump_convert_report;
 
 /* METHOD. Give a heap another schema. The rules are those of clump_heap_load():

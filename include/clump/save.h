@@ -101,10 +101,10 @@ typedef struct clump_load_report {
     uint64_t bytes; /* of the saved heap */
     uint64_t value_bytes;
     uint64_t handles, registered; /* as in clump_save_report */
-    uint32_t
-        fields_lost; /* of classes with objects: fields of the file that the heap's schema does not have */
-    uint32_t
-        fields_gained; /* fields of the heap's schema that the file does not have: 0, and null, in all objects */
+    /* Of classes with objects: fields of the file that the heap's schema lacks; fields of the heap's schema that the file
+     * lacks, which are 0, and null, in all objects. A field counts once, however many classes inherit it. */
+    uint32_t fields_lost;
+    uint32_t fields_gained;
 } clump_load_report;
 
 /* METHOD. Load into a heap without objects and without handles. What the caller has to make before, and is compared:
