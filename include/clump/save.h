@@ -76,7 +76,7 @@ typedef struct clump_save_report {
  *   desc    [in]
  *   report  [out, optional]
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE both or neither of path and write, a bad piece_bytes or
- * zstd_level, or a heap with `raw`: what raw memory holds is known to the program alone; CLUMP_ERR_UNSUPPORTED zstd_level without zstd; CLUMP_ERR_IO a file cannot be written (the error says which, and why), or a function said so; CLUMP_ERR_CORRUPT the heap's metadata are damaged;
+ * zstd_level, or a heap with `raw`: what raw memory holds is known to the program alone; CLUMP_ERR_UNSUPPORTED zstd_level without zstd; CLUMP_ERR_IO a file cannot be written (the error says which, and why), or a function said so; CLUMP_ERR_CAPACITY more than 65,536 registered buffers; CLUMP_ERR_CORRUPT the heap's metadata are damaged;
  * CLUMP_ERR_MEMORY; CLUMP_ERR_CL. After a failure a file of that name is as it was, and there is no part of the new one. */
 CLUMP_API clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc,
                                        clump_save_report *report);

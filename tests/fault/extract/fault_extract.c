@@ -164,7 +164,7 @@ static void wrong_heaps(void **state) {
     clump_extract *e;
     cl_fixture_expect_words(clump_context_get_error(on.clump),
                             clump_extract_create(on.clump, s, objects, NULL, 0, &e),
-                            CLUMP_ERR_USAGE, "field w is an array", "create", __LINE__);
+                            CLUMP_ERR_USAGE, "field w of class A is an array", "create", __LINE__);
     clump_heap_destroy(arrays);
     clump_schema_destroy(s);
 }
