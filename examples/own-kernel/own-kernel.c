@@ -37,10 +37,9 @@ int main(void) {
     cl_kernel paint = clCreateKernel(program, "paint", &code);
     CLUMP_CHECK(program, code);
 
-    cl_mem heap = clump_heap_get_buffer(q.heap); /* the parameter CLUMP_HEAP */
     cl_uint every = 4;
     size_t global[2] = {WIDTH, HEIGHT};
-    CLUMP_CHECK(paint, clSetKernelArg(paint, 0, sizeof heap, &heap));
+    CLUMP_CHECK(&q, clump_heap_set_kernel(q.heap, paint)); /* the parameter CLUMP_HEAP */
     CLUMP_CHECK(paint, clSetKernelArg(paint, 1, sizeof every, &every));
     CLUMP_CHECK(q.queue,
                 clEnqueueNDRangeKernel(q.queue, paint, 2, NULL, global, NULL, 0, NULL, NULL));
