@@ -107,8 +107,7 @@ CLUMP_API void clump_heap_touch(clump_heap *heap);
 
 /* ---- Errors that kernels reported ---------------------------------------------------------- */
 
-/* What a kernel can report. The first event of each kind is kept with its detail, all are counted.
- * */
+/* What a kernel can report. The first event of each kind is kept with its detail, all are counted. */
 #define CLUMP_DEVICE_ERROR_LIST(X)                                                                 \
     X(OUT_OF_MEMORY, "an allocation returned null: no slot of the class and no block was free")    \
     X(DOUBLE_FREE, "a reference was freed whose object was not live")                              \
