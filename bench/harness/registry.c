@@ -1,4 +1,4 @@
-/* The list of all benchmarks. A new one gets a line in each of the two places below.
+/* The list of all benchmarks. A new one gets a line here and one in registry.h.
  *
  * Read first: bench.h.
  */

@@ -102,6 +102,7 @@ static clump_status collect(clumpi_collection *r, clump_collect_report *report) 
     if (!status && !r->desc->only_mark) status = clumpi_collect_drop(r);
     if (!status && !r->desc->only_mark) status = null_weak(r);
     if (!status) status = clumpi_collect_sweep(r);
+    r->is_swept = !status;
     if (!status) status = clumpi_checking_settle(r->heap);
     if (!status && report) status = clumpi_collect_read(r);
     if (status) return status;
@@ -123,7 +124,14 @@ static void show(clump_context *c, uint32_t begun, const clump_collect_report *r
 
 clump_status clump_collect(clump_heap *heap, const clump_collect_desc *desc,
                            clump_collect_report *report, const clump_sync *sync) {
+    int is_swept;
+    return clumpi_collect(heap, desc, report, sync, &is_swept);
+}
+
+clump_status clumpi_collect(clump_heap *heap, const clump_collect_desc *desc,
+                            clump_collect_report *report, const clump_sync *sync, int *is_swept) {
     static const clump_collect_desc registered = {0};
+    *is_swept = 0;
     if (report) memset(report, 0, sizeof *report);
     if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = heap->context;
@@ -149,12 +157,13 @@ clump_status clump_collect(clump_heap *heap, const clump_collect_desc *desc,
     clump_status times = clumpi_timed_read(c, &r.timed);
     if (times && status) c->error = error;
     if (!status) status = times;
+    *is_swept = r.is_swept;
+    if (report && r.is_swept) *report = r.report;
     if (status) {
         /* Objects may still be grey in it. */
         clumpi_buffer_release(c, &r.marks->buffer);
         return status;
     }
-    if (report) *report = r.report;
     show(c, begun, report);
     return clumpi_sync_end(c, sync);
 }

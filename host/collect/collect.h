@@ -53,6 +53,7 @@ typedef struct clumpi_collection {
     clumpi_u32 dead_first, dead_last; /* classes of desc->dead_class */
     uint64_t dead_room;               /* references that desc->dead has room for */
     clump_collect_report report;
+    int is_swept;                /* the dead are gone, whatever fails afterwards */
     clumpi_timed timed;          /* its phases are clump_collect_phase */
     clumpi_mark_control control; /* as last read */
     double narrow_us;            /* that narrow stretches took, since the host last gave back */
@@ -144,6 +145,10 @@ clump_status clumpi_collect_log_end(clumpi_collection *r, clumpi_u32 steps);
 clump_status clumpi_collect_mark_host(clumpi_collection *r, clumpi_u32 step, int may_return);
 
 /* ---- For collector.c ---- */
+
+/* clump_collect(). *is_swept: the dead are gone, also if the call fails. */
+clump_status clumpi_collect(clump_heap *heap, const clump_collect_desc *desc,
+                            clump_collect_report *report, const clump_sync *sync, int *is_swept);
 
 /* What clump_collect() would say to this desc before it does anything. */
 clump_status clumpi_collect_check(clump_heap *heap, const clump_collect_desc *desc);

@@ -1,7 +1,7 @@
 /* Triggers of collection: counting safepoints, blocks in use, allocations that failed.
  *
  * Invariant: a collector that does not run clump_collect() leaves the heap as it is; one that does
- * returns what that returned.
+ * returns what that returned. A collection that was wanted stays wanted until the dead are gone.
  *
  * Read first: include/clump/collector.h.
  */
@@ -115,11 +115,12 @@ clump_status clump_collector_safepoint(clump_collector *collector, int *ran,
     clump_collector *k = collector;
     clump_status status = look(k, &wanted);
     if (status || !wanted) return status;
-    status = clump_collect(k->desc.heap, &k->desc.collect, report, NULL);
-    if (status) return status;
-    if (ran) *ran = 1;
-    k->asked = 0;
+    int is_swept;
+    status = clumpi_collect(k->desc.heap, &k->desc.collect, report, NULL, &is_swept);
+    if (ran) *ran = is_swept;
+    k->asked = !is_swept; /* what is still to be done is wanted at the next safepoint */
+    if (!is_swept) return status;
     k->safepoints = 0;
     k->is_fresh = 1;
-    return CLUMP_OK;
+    return status;
 }

@@ -166,9 +166,9 @@ clump_status clump_extract_create(clump_context *context, const clump_schema *sc
     if (array)
         return clumpi_fail(
             &c->error, CLUMP_ERR_USAGE,
-            "clump_extract_create: field %s is an array of run-time length; extracts "
+            "clump_extract_create: field %s of class %s is an array of run-time length; extracts "
             "have none",
-            array->name);
+            array->name, clumpi_schema_field_class(schema, array));
     if (!data && bytes)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_extract_create: %llu bytes, but no data",

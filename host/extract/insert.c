@@ -124,9 +124,9 @@ static clump_status check(inserting *in) {
     if (array)
         return clumpi_fail(
             &c->error, CLUMP_ERR_USAGE,
-            "%s: field %s is an array of run-time length; objects are put into heaps "
+            "%s: field %s of class %s is an array of run-time length; objects are put into heaps "
             "without such arrays",
-            call, array->name);
+            call, array->name, clumpi_schema_field_class(in->heap->schema, array));
     clump_status status = CLUMP_OK;
     for (uint32_t id = 1; id <= clump_schema_get_class_count(e->schema) && !status; id++)
         status = match_class(in, id);

@@ -59,9 +59,9 @@ static clump_status check_heap(const taking *t) {
     const clump_field_info *array = clumpi_schema_find_array(heap->schema, 0);
     if (array)
         return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
-                           "%s: field %s is an array of run-time length; only objects of heaps "
-                           "without such arrays are taken out",
-                           call, array->name);
+                           "%s: field %s of class %s is an array of run-time length; only objects "
+                           "of heaps without such arrays are taken out",
+                           call, array->name, clumpi_schema_field_class(heap->schema, array));
     if (heap->has_raw)
         return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
                            "%s: the heap was made with `raw`, and what raw memory holds is known "

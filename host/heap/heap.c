@@ -4,6 +4,7 @@
  */
 #include <assert.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/device.h"
@@ -110,17 +111,28 @@ static const clump_field_info *find_growing(const clump_schema *schema) {
     return schema ? clumpi_schema_find_array(schema, 1) : NULL;
 }
 
+/* The first array that grows, as "Class.field". */
+static const char *growing_name(const clump_schema *schema,
+                                char text[2 * CLUMP_NAME_BYTES_MAX + 2]) {
+    const clump_field_info *f = find_growing(schema);
+    snprintf(text, 2 * CLUMP_NAME_BYTES_MAX + 2, "%s.%s", clumpi_schema_field_class(schema, f),
+             f->name);
+    return text;
+}
+
 static clump_status check_desc(const clump_heap_desc *desc, uint64_t *bytes) {
     clump_context *c = desc->context;
+    char growing[2 * CLUMP_NAME_BYTES_MAX + 2];
     if (desc->schema ? clump_schema_get_class_count(desc->schema) == 0 : !desc->raw)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_heap_create needs a schema that is sealed, or `raw`");
     const clump_field_info *array = desc->schema ? clumpi_schema_find_array(desc->schema, 0) : NULL;
     if (array && desc->checked)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "a checked heap cannot have arrays of run-time length, and field %s is "
-                           "one: leave out `checked`, and build programs with `checked` instead",
-                           array->name);
+                           "a checked heap cannot have arrays of run-time length, and field %s of "
+                           "class %s is one: leave out `checked`, and build programs with "
+                           "`checked` instead",
+                           array->name, clumpi_schema_field_class(desc->schema, array));
     if (desc->raw && desc->checked)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "a checked heap cannot have raw memory: leave out `raw` or `checked`");
@@ -136,18 +148,14 @@ static clump_status check_desc(const clump_heap_desc *desc, uint64_t *bytes) {
                            desc->block_rows, CLUMPI_ROWS_MAX);
     if (desc->evictable_bytes && (desc->pool || desc->raw || find_growing(desc->schema) ||
                                   desc->buffer_bytes || desc->checked || desc->watch_handles))
-        return clumpi_fail(
-            &c->error, CLUMP_ERR_USAGE,
-            "a heap with evictable_bytes cannot have %s%s: leave out one of the two",
-            desc->pool            ? "`pool`"
-            : desc->buffer_bytes  ? "`buffer_bytes`"
-            : desc->checked       ? "`checked`"
-            : desc->watch_handles ? "`watch_handles`"
-            : desc->raw           ? "`raw`"
-                                  : "arrays that grow, as is field ",
-            desc->pool || desc->buffer_bytes || desc->checked || desc->watch_handles || desc->raw
-                ? ""
-                : find_growing(desc->schema)->name);
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "a heap with evictable_bytes cannot have `%s`: leave out one of the two",
+                           desc->pool            ? "pool"
+                           : desc->buffer_bytes  ? "buffer_bytes"
+                           : desc->checked       ? "checked"
+                           : desc->watch_handles ? "watch_handles"
+                           : desc->raw           ? "raw"
+                                                 : growing_name(desc->schema, growing));
     if (desc->buffer_bytes && (desc->pool || desc->raw || find_growing(desc->schema)))
         return clumpi_fail(
             &c->error, CLUMP_ERR_USAGE,
@@ -498,6 +506,25 @@ static clump_status report_error(clump_heap *heap, const clumpi_error *errors) {
     return CLUMP_OK;
 }
 
+/* The message is of the first kind. What else was counted must not be lost with it. */
+static void name_other_kinds(clump_heap *heap, const clumpi_error *errors) {
+    static const char *const names[] = {
+#define ERROR_NAME(name, text) #name,
+        CLUMP_DEVICE_ERROR_LIST(ERROR_NAME)
+#undef ERROR_NAME
+    };
+    char *message = heap->context->error.message;
+    size_t at = strlen(message);
+    int kinds = 0;
+    for (int i = 0; i < CLUMPI_ERRORS; i++) {
+        if (!errors[i].count || !kinds++) continue;
+        if (at < CLUMP_ERROR_MESSAGE_BYTES)
+            snprintf(message + at, CLUMP_ERROR_MESSAGE_BYTES - at, "%s%s %u times",
+                     kinds == 2 ? ". Also reported: " : ", ", names[i], errors[i].count);
+        at = strlen(message);
+    }
+}
+
 /* A free of a slot of raw memory is reported with a reference, as that of an object is: the handle instead. */
 static void name_raw(const clump_heap *heap, clumpi_error *e) {
     const clumpi_header *h = &heap->geometry.header;
@@ -545,5 +572,8 @@ clump_status clump_heap_fetch_errors(clump_heap *heap, clump_device_report *repo
     }
     if (!any) return CLUMP_OK;
     status = clumpi_clear(heap->context, heap->buffer, offset, sizeof now.errors);
-    return status ? status : report_error(heap, errors);
+    if (status) return status;
+    status = report_error(heap, errors);
+    if (status == CLUMP_ERR_DEVICE) name_other_kinds(heap, errors);
+    return status;
 }

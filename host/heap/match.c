@@ -41,28 +41,44 @@ int clumpi_match_next_gained(const clumpi_match *m, uint32_t class_id, clumpi_fi
     return 0;
 }
 
-/* Of a class that has objects. */
-static clump_status match_fields(clumpi_match *m, uint32_t id) {
+/* Fields of a schema, by their places in it. */
+typedef struct field_set {
+    uint8_t has[CLUMP_FIELDS_MAX];
+} field_set;
+
+/* 1 if the field, one of the class or of its bases, was not in the set. */
+static uint32_t add(field_set *set, const clump_schema *schema, uint32_t class_id,
+                    const char *name) {
+    const clumpi_field_entry *f = clumpi_schema_find_field(schema, class_id, name);
+    uint8_t *has = &set->has[f - schema->fields];
+    const uint32_t is_new = !*has;
+    *has = 1;
+    return is_new;
+}
+
+/* Of a class that has objects. lost, gained: what was counted for another class, which inherits it too. */
+static clump_status match_fields(clumpi_match *m, uint32_t id, field_set *lost, field_set *gained) {
     clump_field_info theirs, ours;
     clump_status status = CLUMP_OK;
     int is_there;
     for (clumpi_field_walk w = {.schema = m->from, .class_id = id};
          !status && clumpi_next_field(&w, &theirs);) {
         status = clumpi_match_field(m, id, &theirs, &ours, &is_there);
-        m->fields_lost += !is_there;
+        if (!is_there) m->fields_lost += add(lost, m->from, id, theirs.name);
     }
     for (clumpi_field_walk w = {.schema = m->to, .class_id = m->class_of[id]};
          clumpi_match_next_gained(m, id, &w, &ours);)
-        m->fields_gained++;
+        m->fields_gained += add(gained, m->to, m->class_of[id], ours.name);
     return status;
 }
 
 clump_status clumpi_match_schemas(clumpi_match *m) {
     const uint32_t classes = clump_schema_get_class_count(m->from);
     clump_status status = CLUMP_OK;
+    field_set lost = {{0}}, gained = {{0}};
     for (uint32_t id = 1; !status && id <= classes; id++) status = match_class(m, id);
     for (uint32_t id = 1; !status && id <= classes; id++)
-        if (m->objects[id]) status = match_fields(m, id);
+        if (m->objects[id]) status = match_fields(m, id, &lost, &gained);
     return status;
 }
 

@@ -16,7 +16,7 @@ typedef struct clumpi_match {
     const char *into;              /* likewise for `to`: "the heap's schema" */
     /* What clumpi_match_schemas() finds. */
     uint32_t class_of[CLUMP_CLASSES_MAX + 1]; /* by class id of `from`: that of `to`; 0: none */
-    uint32_t fields_lost, fields_gained;      /* of classes with objects */
+    uint32_t fields_lost, fields_gained; /* of classes with objects; an inherited one counts once */
 } clumpi_match;
 
 /* Fill in class_of, and count fields, if each object and each of its fields has a place in `to`, or may be left out. Returns CLUMP_OK;

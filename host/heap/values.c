@@ -45,9 +45,9 @@ static clump_status find_field(clump_heap *heap, const char *class_name, const c
 clump_status clumpi_fail_array(clump_heap *heap, const clump_field_info *f, int is_written) {
     return clumpi_fail(
         &heap->context->error, CLUMP_ERR_USAGE,
-        f->array ? "field %s is an array of run-time length, which %s"
-                 : "field %s belongs to an array of run-time length, and %s",
-        f->name,
+        f->array ? "field %s of class %s is an array of run-time length, which %s"
+                 : "field %s of class %s belongs to an array of run-time length, and %s",
+        f->name, clumpi_schema_field_class(heap->schema, f),
         is_written ? "is changed by kernels only" : "clump_heap_read_object_array() reads");
 }
 

@@ -456,9 +456,9 @@ clump_status clump_heap_load(clump_heap *heap, const clump_load_desc *desc,
     if (array)
         return clumpi_fail(
             &c->error, CLUMP_ERR_USAGE,
-            "clump_heap_load: field %s is an array of run-time length, and heaps with "
+            "clump_heap_load: field %s of class %s is an array of run-time length, and heaps with "
             "such arrays are neither saved nor loaded",
-            array->name);
+            array->name, clumpi_schema_field_class(heap->schema, array));
     loading l = {.heap = heap};
     clump_status status =
         clumpi_stream_open(&l.stream, desc, "clump_heap_load", &c->allocator, &c->error);

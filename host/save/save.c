@@ -225,9 +225,9 @@ clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc,
     const clump_field_info *array = clumpi_schema_find_array(heap->schema, 0);
     if (array)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_heap_save: field %s is an array of run-time length, and only "
-                           "heaps without such arrays are saved",
-                           array->name);
+                           "clump_heap_save: field %s of class %s is an array of run-time length, "
+                           "and only heaps without such arrays are saved",
+                           array->name, clumpi_schema_field_class(heap->schema, array));
     if (heap->has_raw)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_heap_save: the heap was made with `raw`, and what raw memory "

@@ -134,9 +134,9 @@ clump_status clump_schema_emit_c(const clump_schema *schema, const char *prefix,
     const clump_field_info *array = clumpi_schema_find_array(schema, 0);
     if (array)
         return clumpi_fail(error, CLUMP_ERR_SCHEMA,
-                           "field \"%s\" is an array of run-time length, which has no place in a "
-                           "struct of C",
-                           array->name);
+                           "field \"%s\" of class \"%s\" is an array of run-time length, which has "
+                           "no place in a struct of C",
+                           array->name, clumpi_schema_field_class(schema, array));
     clump_status status = check_names(schema, count, error);
     if (status) return status;
     clumpi_text t = {.allocator = &schema->allocator};

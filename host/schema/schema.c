@@ -429,6 +429,10 @@ const clump_field_info *clumpi_schema_find_array(const clump_schema *schema, int
     return NULL;
 }
 
+const char *clumpi_schema_field_class(const clump_schema *schema, const clump_field_info *field) {
+    return schema->classes[field->class_id - 1].info.name;
+}
+
 uint32_t clump_schema_get_class_count(const clump_schema *schema) {
     return schema ? schema->class_count : 0;
 }

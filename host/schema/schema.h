@@ -147,6 +147,9 @@ static inline uint32_t clumpi_elements(const clump_field_info *field) {
  * there is none. */
 const clump_field_info *clumpi_schema_find_array(const clump_schema *schema, int growing);
 
+/* The name of the class that declares a field: messages name both. */
+const char *clumpi_schema_field_class(const clump_schema *schema, const clump_field_info *field);
+
 /* Class `id`, or NULL if there is none or the schema is not sealed. */
 const clumpi_class_entry *clumpi_schema_class(const clump_schema *schema, uint32_t id);
 

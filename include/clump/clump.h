@@ -1,15 +1,16 @@
 /* Clump: a dynamic object heap for OpenCL programs. This header includes all others except
- * experimental.h and quick.h, the short way for a first program. For C++17 there is clump.hpp.
+ * experimental.h; quick.h, the short way for a first program; and mpi.h, which belongs to a library of its own.
+ * For C++17 there is clump.hpp.
  *
- * Reading order: status.h, allocator.h, context.h, schema.h, heap.h, program.h, run.h, fuse.h; then
- * cl/api/device_api.clh for what kernels may call; then structs.h, refs.h, compact.h, compactor.h, collect.h,
- * collector.h, save.h, extract.h, timeline.h. Buffers without a heap: suballoc.h, pool.h, defrag.h. These headers
- * are the reference; what they do not say is not promised.
+ * Reading order: status.h, allocator.h, cl_functions.h, context.h, schema.h, heap.h, program.h, run.h, fuse.h; then
+ * cl/api/device_api.clh for what kernels may call; then checked.h, structs.h, refs.h, compact.h, compactor.h, collect.h,
+ * collector.h, convert.h, evict.h, save.h, extract.h, timeline.h. Buffers without a heap: suballoc.h, pool.h, defrag.h.
+ * These headers are the reference; what they do not say is not promised.
  *
  * The library prints nothing, never exits, keeps no global state and starts no thread.
- * It does not: choose a device, create contexts or queues, share one heap among devices, run
- * constructors (objects are made with undefined contents), or catch a reference to an object that
- * was freed and whose slot was given out again.
+ * It does not: choose a device, create a cl_context, share one heap among devices, or run constructors (objects are made
+ * with undefined contents). A reference to an object that was freed and whose slot was given out again is caught only in
+ * checked heaps (checked.h); handles see it in heaps with watch_handles (heap.h).
  */
 #ifndef CLUMP_CLUMP_H
 #define CLUMP_CLUMP_H

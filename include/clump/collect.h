@@ -118,11 +118,13 @@ typedef struct clump_collect_report {
  * Blocks: yes, a few times while it marks; what follows marking only if `report` is given, or as
  * clump_compact() does.
  * Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND class; CLUMP_ERR_USAGE a value out of range, options that
- * exclude each other, or what clump_compact() would refuse; CLUMP_ERR_CAPACITY an order of
- * compaction without enough free blocks (garbage is collected then); CLUMP_ERR_CL;
- * CLUMP_ERR_BUILD of a heap with arrays of run-time length, whose first collection compiles a program;
- * CLUMP_ERR_MEMORY. The heap is unchanged by a call that fails, except by CLUMP_ERR_CL from a
- * device that gives up; then another collection puts it right if objects did not move yet. */
+ * exclude each other, a buffer of another cl_context, objects that are evicted (evict.h), or what
+ * clump_compact() would refuse; CLUMP_ERR_CAPACITY `compact` has an order, and there are not enough free
+ * blocks for it; CLUMP_ERR_CORRUPT marking does not come to an end, since the heap is damaged; CLUMP_ERR_CL; CLUMP_ERR_BUILD; CLUMP_ERR_MEMORY.
+ * After an error the heap is unchanged, with two exceptions. If only `compact` failed, as it does with
+ * CLUMP_ERR_CAPACITY, the collection is done: the dead are freed, and the report is filled in except for
+ * `compact`. After CLUMP_ERR_CL from a device that gives up another collection puts the heap right
+ * if objects did not move yet. */
 CLUMP_API clump_status clump_collect(clump_heap *heap, const clump_collect_desc *desc,
                                      clump_collect_report *report, const clump_sync *sync);
 

@@ -46,10 +46,11 @@ CLUMP_API void clump_collector_request(clump_collector *collector);
 
 /* METHOD. Call at a safe point: where no kernel or host variable holds a reference that no root
  * leads to.
- *   ran     [out, optional]  1 if it collected
+ *   ran     [out, optional]  1 if it collected, also if the compaction after it failed
  *   report  [out, optional]  of that run
- * Blocks: yes; with `every` alone only when it collects. Returns as clump_collect().
- * */
+ * Blocks: yes; with only `every` set, only when it collects. Returns as clump_collect(). A collection that
+ * fails before objects are freed is tried again at the next safepoint. One that only failed to compact
+ * is done: `ran` is 1, and the next one waits for a trigger or a request. */
 CLUMP_API clump_status clump_collector_safepoint(clump_collector *collector, int *ran,
                                                  clump_collect_report *report);
 

@@ -108,8 +108,8 @@ typedef struct clump_compact_report {
  *   sync    [in, optional]
  * Blocks: only if `report` is given, or max_us, an order or `merge`.
  * Returns CLUMP_OK, also if there was nothing to do; CLUMP_ERR_NOT_FOUND class or field;
- * CLUMP_ERR_USAGE a value out of range, or options that exclude each other; CLUMP_ERR_CAPACITY an order
- * without enough free blocks; CLUMP_ERR_CL; CLUMP_ERR_MEMORY. The heap is unchanged by a call that
+ * CLUMP_ERR_USAGE a value out of range, options that exclude each other, or objects that are evicted (evict.h);
+ * CLUMP_ERR_CAPACITY an order without enough free blocks; CLUMP_ERR_CL; CLUMP_ERR_MEMORY. The heap is unchanged by a call that
  * fails, except by CLUMP_ERR_CL from a device that gives up. */
 CLUMP_API clump_status clump_compact(clump_heap *heap, const clump_compact_desc *desc,
                                      clump_compact_report *report, const clump_sync *sync);

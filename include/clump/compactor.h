@@ -45,8 +45,10 @@ CLUMP_API void clump_compactor_destroy(clump_compactor *compactor);
 /* METHOD. Call once per iteration, where no reference is held that clump_compact() would not find.
  *   ran     [out, optional]  1 if it compacted
  *   report  [out, optional]  of that run; asking for it makes the run block
- * Blocks: `every`: no; k2: yes; automatic: only when it looks, which it does rarely enough to stay
- * within cost_limit. Returns as clump_compact(). */
+ * Blocks: `every`: no; `candidates` and `share`: yes; `automatic`: only when it looks, which it does rarely
+ * enough to stay within cost_limit.
+ * Returns as clump_compact(). A compaction that fails counts as a run of `every`, which waits for m more
+ * calls, and for `automatic`, as one that freed nothing; `candidates` and `share` look again at the next call. */
 CLUMP_API clump_status clump_compactor_tick(clump_compactor *compactor, int *ran,
                                             clump_compact_report *report);
 

@@ -1,7 +1,7 @@
 /* A context: the user's OpenCL context, device and queue, and what was probed about the device.
  *
- * The library creates no cl_context and no queue of its own. It retains the three objects given to
- * it and releases them with the context. A queue with out-of-order execution is used as if it were in
+ * The library creates no cl_context. It retains the three objects given to it and releases them with the
+ * context. It creates queues for one purpose: the transfers of saved heaps, which have two (save.h). A queue with out-of-order execution is used as if it were in
  * order (each command waits for the one before).
  *
  * Queues. All work is enqueued on the queue that the context was created with, until
@@ -177,7 +177,8 @@ CLUMP_API const clump_capabilities *clump_context_get_capabilities(const clump_c
 CLUMP_API const clump_error *clump_context_get_error(const clump_context *context);
 
 /* Probe a device without keeping anything: what clump_context_create() would find, with the personality
- * that fits the device. */
+ * that fits the device. Returns CLUMP_OK; CLUMP_ERR_USAGE no device, or no place; CLUMP_ERR_UNSUPPORTED as
+ * clump_context_create(); CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_device_probe(cl_device_id device, uint32_t disable,
                                           clump_capabilities *capabilities, clump_error *error);
 

@@ -17,6 +17,10 @@
  * A change of a schema in a running program is therefore: clump_heap_convert(), clump_program_create(), clump_kernel_create(). A field that
  * was added is 0, and null, in all objects; a kernel of the new program sets it where it is to be something else.
  *
+ * Not converted are heaps with raw memory, with arrays of run-time length in the old schema or in the new one, with evictable_bytes,
+ * and of several buffers: docs/guide/limits.md has the list of all kinds of heaps and the calls that they refuse. A heap of several
+ * buffers gets another schema by clump_heap_save() and clump_heap_load().
+ *
  * Threads: as for the heap.
  *
  * Read first: heap.h, refs.h. save.h has the same for heaps in files.
@@ -43,8 +47,10 @@ typedef struct clump_convert_report {
     uint64_t
         dangling; /* references that named no live object of the field's class, or in registered buffers and handles no
                                live object: null now */
-    uint32_t fields_lost;   /* of classes with objects: fields that the new schema does not have */
-    uint32_t fields_gained; /* fields that only the new schema has: 0, and null, in all objects */
+    /* Fields that objects had and the new schema lacks; fields that only the new schema has: 0, and null, in all objects. A
+     * field counts once, however many classes inherit it. */
+    uint32_t fields_lost;
+    uint32_t fields_gained;
 } clump_convert_report;
 
 /* METHOD. Give a heap another schema. The rules are those of clump_heap_load():
@@ -65,7 +71,8 @@ typedef struct clump_convert_report {
  * The number of launches does not depend on the number of objects.
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE no schema, a heap with `raw` or a schema, old or new, with arrays of run-time length, with `max` too;
  * errors of kernels that were not fetched; what clump_heap_create() says of the new heap; CLUMP_ERR_SCHEMA the schemas do
- * not fit; CLUMP_ERR_CAPACITY too many objects for `bytes`, or the device has no room for both heaps; CLUMP_ERR_UNSUPPORTED;
+ * not fit; CLUMP_ERR_CAPACITY too many objects for `bytes`, or the device has no room for both heaps, or the new one would need several buffers;
+ * CLUMP_ERR_UNSUPPORTED a heap of several buffers or with evictable_bytes, or a field type the device lacks;
  * CLUMP_ERR_CORRUPT; CLUMP_ERR_MEMORY; CLUMP_ERR_BUILD; CLUMP_ERR_CL. After a failure the heap, its schema and all references are as before; if the
  * device gives up at the very end, registered references may be undefined. */
 CLUMP_API clump_status clump_heap_convert(clump_heap *heap, const clump_convert_desc *desc,

@@ -79,13 +79,15 @@ CLUMP_API clump_status clump_pool_defrag_step(clump_pool *pool, const clump_defr
                                               clump_defrag_report *report);
 
 /* METHOD. Steps until there is nothing left to move, as one exclusive operation: no command may
- * use movable allocations meanwhile. Of the desc only order and weights count. Blocks: yes. */
+ * use movable allocations meanwhile. Of the desc only order and weights count. Blocks: yes. Returns as
+ * clump_pool_defrag_step(). */
 CLUMP_API clump_status clump_pool_defrag(clump_pool *pool, const clump_defrag_desc *desc,
                                          clump_defrag_report *report);
 
 /* METHOD. With `manual`: a move whose copy has completed, in `move`; its allocation 0 if there is
  * none. Then say what to do: COPY swaps, IGNORE keeps the old place, DESTROY frees the allocation.
- * Commands that still use the old place are named with clump_pool_use() before. */
+ * Commands that still use the old place are named with clump_pool_use() before. Returns CLUMP_OK;
+ * CLUMP_ERR_REFERENCE, from the second, an allocation of which no move waits; CLUMP_ERR_USAGE; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_next_move(clump_pool *pool, clump_move *move);
 CLUMP_API clump_status clump_pool_finish_move(clump_pool *pool, clump_allocation allocation,
                                               clump_move_op op);

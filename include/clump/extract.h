@@ -78,7 +78,7 @@ typedef struct clump_extract_report {
  * Device memory: the buffer; for the time of the call 24 bytes for each granule of the heap, and 4 for each reference given; with
  * `follow` what a collection takes (collect.h), which the heap keeps.
  * Blocks: yes. Returns CLUMP_OK, also if there are no such objects; CLUMP_ERR_USAGE something that is missing or out of range, nothing that
- * chooses, a heap with arrays of run-time length or with `raw`: what raw memory holds is known to the program alone; CLUMP_ERR_NOT_FOUND a class or
+ * chooses, objects that are evicted (evict.h), a heap with arrays of run-time length or with `raw`: what raw memory holds is known to the program alone; CLUMP_ERR_NOT_FOUND a class or
  * field; CLUMP_ERR_REFERENCE a reference names no live object: the error says how many and the first of them; CLUMP_ERR_CAPACITY desc->buffer is too small; CLUMP_ERR_CORRUPT;
  * CLUMP_ERR_MEMORY; CLUMP_ERR_BUILD; CLUMP_ERR_CL. After a failure no object was freed, but if the device of a
  * checked heap gives up at the very end. */
@@ -106,7 +106,7 @@ typedef struct clump_insert_desc {
  * `desc` asks for no references.
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE an extract of another context, a buffer without room, a heap with arrays of run-time
  * length; CLUMP_ERR_SCHEMA the schemas differ: the error names class and field; CLUMP_ERR_CAPACITY no room: the error says how many blocks
- * are needed and how many are free; CLUMP_ERR_FORMAT the buffer was altered: references to objects that are not in the extract, or of a class that the field
+ * are needed and how many are free; CLUMP_ERR_CORRUPT the heap's metadata are damaged; CLUMP_ERR_FORMAT the buffer was altered: references to objects that are not in the extract, or of a class that the field
  * does not have; CLUMP_ERR_MEMORY; CLUMP_ERR_BUILD; CLUMP_ERR_CL. After a failure the heap has the objects that it had; if the device gives up meanwhile, it may
  * have some of the new ones, too, with undefined contents. */
 CLUMP_API clump_status clump_heap_insert(clump_heap *heap, const clump_extract *extract,

@@ -4,9 +4,11 @@
  * docs/internals/core.md has the picture. Objects are made and freed by kernels (program.h, run.h); the
  * calls here create the heap, look into it and move field values between host and device.
  *
- * A heap of several buffers is used as any other. The buffers after the first are shared virtual memory (OpenCL 2.0; coarse-grained
+ * A heap of several buffers is used as any other, except that it cannot be converted (convert.h), has no raw memory, nor arrays that grow,
+ * and is not in a pool. The buffers after the first are shared virtual memory (OpenCL 2.0; coarse-grained
  * buffers), since these may refer to each other. Each access to an object looks up where its buffer is, at a cost that
- * docs/measurements/allocation.md has; a heap in one buffer does not pay for that. It has no raw memory, nor arrays that grow.
+ * docs/measurements/buffers.md has; a heap in one buffer does not pay for that. docs/guide/limits.md lists for all kinds of
+ * heaps the calls that are refused ("Which heaps refuse what").
  *
  * A reference (clump_ref) is 32 bits: granule index << 6 | slot; 0 is null. It stays valid until
  * its object is freed, or the heap is compacted (compact.h) or gets another schema (convert.h).
@@ -105,8 +107,7 @@ CLUMP_API void clump_heap_touch(clump_heap *heap);
 
 /* ---- Errors that kernels reported ---------------------------------------------------------- */
 
-/* What a kernel can report. The first event of each kind is kept with its detail, all are counted.
- * */
+/* What a kernel can report. The first event of each kind is kept with its detail, all are counted. */
 #define CLUMP_DEVICE_ERROR_LIST(X)                                                                 \
     X(OUT_OF_MEMORY, "an allocation returned null: no slot of the class and no block was free")    \
     X(DOUBLE_FREE, "a reference was freed whose object was not live")                              \
@@ -144,8 +145,9 @@ typedef struct clump_device_report {
 
 /* METHOD. Fetch and clear what kernels reported.
  *   report  [out, optional]
- * Blocks: yes. Returns CLUMP_OK nothing was reported; CLUMP_ERR_DEVICE something was (the context's
- * error says it in words); CLUMP_ERR_CL. */
+ * Blocks: yes. Returns CLUMP_OK nothing was reported; CLUMP_ERR_DEVICE something was (the context's error
+ * describes the first kind of the list above that was reported, and names all others with their counts); CLUMP_ERR_CL;
+ * CLUMP_ERR_MEMORY. */
 CLUMP_API clump_status clump_heap_fetch_errors(clump_heap *heap, clump_device_report *report);
 
 /* ---- Looking into the heap ------------------------------------------------------------------ */
@@ -203,7 +205,8 @@ CLUMP_API clump_status clump_heap_calc_stats(clump_heap *heap, clump_heap_stats 
  * nothing was written. Threads: as for the heap. */
 CLUMP_API clump_status clump_heap_dump(clump_heap *heap, clump_write_fn write, void *user);
 
-/* METHOD. Number of live objects of a class and its subclasses. Blocks: yes. */
+/* METHOD. Number of live objects of a class and its subclasses. Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND;
+ * CLUMP_ERR_USAGE; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_heap_calc_count(clump_heap *heap, const char *class_name,
                                              uint64_t *count);
 

@@ -4,7 +4,7 @@
  *   clump_quick q;
  *   CLUMP_CHECK(&q, clump_quick_open(&q, &(clump_quick_desc){.schema = schema, .source = kernels}));
  *   clump_kernel *kernel;
- *   CLUMP_CHECK(&q, clump_kernel_create(q.program, "step", &kernel));
+ *   CLUMP_CHECK(&q, clump_kernel_create(q.program, "advance", &kernel));
  *   CLUMP_CHECK(&q, clump_do_all(q.heap, kernel, NULL));
  *   clump_quick_close(&q);
  *

@@ -34,7 +34,7 @@ typedef struct clump_refs_desc {
 } clump_refs_desc;
 
 /* CONSTRUCTOR. Register a buffer of references with the heap.
- * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE no buffer, an offset or stride no multiple of 4, no
+ * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE no buffer or one of another cl_context, an offset or stride no multiple of 4, no
  * references, or a buffer is too small (the message says which size is needed); CLUMP_ERR_CL the buffer
  * is not valid (any more); CLUMP_ERR_MEMORY. */
 CLUMP_API clump_status clump_refs_register(clump_heap *heap, const clump_refs_desc *desc,

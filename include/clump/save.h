@@ -80,8 +80,10 @@ typedef struct clump_save_report {
  *   desc    [in]
  *   report  [out, optional]
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE both or neither of path and write, a bad piece_bytes or
- * zstd_level, or a heap with `raw`: what raw memory holds is known to the program alone; CLUMP_ERR_UNSUPPORTED zstd_level without zstd; CLUMP_ERR_IO a file cannot be written or replaced (the error says which, and why), or a function said so; CLUMP_ERR_CORRUPT the heap's metadata are damaged;
- * CLUMP_ERR_MEMORY; CLUMP_ERR_CL. After a failure a file of that name is as it was, and there is no part of the new one. */
+ * zstd_level, objects that are evicted, or a heap with arrays of run-time length or with `raw`: only the program knows what raw memory
+ * holds; CLUMP_ERR_UNSUPPORTED zstd_level without zstd; CLUMP_ERR_IO a file cannot be written or replaced (the error says which, and why), or a function said so; CLUMP_ERR_CAPACITY more than 65,536 registered buffers; CLUMP_ERR_CORRUPT the heap's metadata are damaged;
+ * CLUMP_ERR_MEMORY; CLUMP_ERR_CL. After a failure a file of that name is as it was, and there is no part of the new one; with `compact`
+ * objects may have moved. */
 CLUMP_API clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc,
                                        clump_save_report *report);
 
@@ -105,10 +107,10 @@ typedef struct clump_load_report {
     uint64_t bytes; /* of the saved heap */
     uint64_t value_bytes;
     uint64_t handles, registered; /* as in clump_save_report */
-    uint32_t
-        fields_lost; /* of classes with objects: fields of the file that the heap's schema does not have */
-    uint32_t
-        fields_gained; /* fields of the heap's schema that the file does not have: 0, and null, in all objects */
+    /* Of classes with objects: fields of the file that the heap's schema lacks; fields of the heap's schema that the file
+     * lacks, which are 0, and null, in all objects. A field counts once, however many classes inherit it. */
+    uint32_t fields_lost;
+    uint32_t fields_gained;
 } clump_load_report;
 
 /* METHOD. Load into a heap without objects and without handles. What the caller has to make before, and is compared:
@@ -125,8 +127,8 @@ typedef struct clump_load_report {
  * Handles have the numbers that they had, and the numbers of clump_heap_reserve() are those of the saved heap.
  *   desc    [in]
  *   report  [out, optional]
- * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE both or neither of path and read, a heap with objects, handles or raw memory in use, or
- * registered buffers that do not fit; CLUMP_ERR_IO a file cannot be read; CLUMP_ERR_FORMAT it is not a saved heap, or is cut off, altered or of a newer
+ * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE both or neither of path and read, a heap with objects, handles or raw memory in use,
+ * a heap with arrays of run-time length, or registered buffers that do not fit; CLUMP_ERR_IO a file cannot be read; CLUMP_ERR_FORMAT it is not a saved heap, or is cut off, altered or of a newer
  * version; CLUMP_ERR_UNSUPPORTED it is packed, and the library was built without zstd; CLUMP_ERR_SCHEMA the schemas do not fit; CLUMP_ERR_CAPACITY too many objects for the heap; CLUMP_ERR_MEMORY;
  * CLUMP_ERR_CL. After a failure the heap has no objects, as before; if the device gives up while it is emptied, clump_heap_repair()
  * does it. */

@@ -146,8 +146,7 @@ CLUMP_API clump_status clump_schema_add_class(clump_schema *schema, const clump_
 /* METHOD. Add a field to the class named `class_name` of an unsealed schema.
  * An array of run-time length counts as two or four fields.
  * Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND no such class; CLUMP_ERR_SCHEMA bad, reserved or duplicate
- * name, bad type, width, count or array; CLUMP_ERR_USAGE sealed; CLUMP_ERR_MEMORY. Unchanged on failure.
- * */
+ * name, bad type, width, count or array; CLUMP_ERR_USAGE sealed; CLUMP_ERR_MEMORY. Unchanged on failure. */
 CLUMP_API clump_status clump_schema_add_field(clump_schema *schema, const char *class_name,
                                               const clump_field_desc *desc);
 
@@ -162,8 +161,7 @@ CLUMP_API clump_status clump_schema_seal(clump_schema *schema);
  *   text, bytes  [in]             need not be zero-terminated; not kept
  *   schema       [out]            NULL on failure
  *   error        [out, optional]  line, column, the token found and what was expected
- * Returns CLUMP_OK; CLUMP_ERR_SCHEMA; CLUMP_ERR_USAGE; CLUMP_ERR_MEMORY. Time is linear in `bytes`.
- * */
+ * Returns CLUMP_OK; CLUMP_ERR_SCHEMA; CLUMP_ERR_USAGE; CLUMP_ERR_MEMORY. Time is linear in `bytes`. */
 CLUMP_API clump_status clump_schema_parse(const char *text, size_t bytes,
                                           const clump_allocator *allocator, clump_schema **schema,
                                           clump_error *error);

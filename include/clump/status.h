@@ -5,6 +5,15 @@
  * was wrong, where, what would be right): see clump_context_get_error() and
  * the `error` parameter of the schema calls. Nothing is ever printed.
  *
+ * The comment of a call lists the statuses that it can return. These hold for all calls, listed or not:
+ *   CLUMP_ERR_USAGE        NULL where the comment does not say "optional" or "allowed". No error record is filled in
+ *                          if there is no object to hold one
+ *   CLUMP_ERR_MEMORY       the call needs host memory
+ *   CLUMP_ERR_CL           the call uses the device
+ *   CLUMP_ERR_BUILD, CLUMP_ERR_UNSUPPORTED
+ *                          the call runs kernels of the library, and the first call that needs one builds it: the device's
+ *                          compiler refuses it, or runs it only in work-groups that are too small. Nothing was changed then
+ *
  * Read first: nothing. Read next: context.h.
  */
 #ifndef CLUMP_STATUS_H
@@ -23,12 +32,13 @@ extern "C" {
     X(CLUMP_OK, 0, "success")                                                                      \
     X(CLUMP_ERR_USAGE, -1, "a call was misused: an argument or the order of calls is wrong")       \
     X(CLUMP_ERR_MEMORY, -2, "host memory could not be allocated")                                  \
-    X(CLUMP_ERR_SCHEMA, -3, "the schema is not valid")                                             \
-    X(CLUMP_ERR_UNSUPPORTED, -4, "the device lacks what the call needs")                           \
+    X(CLUMP_ERR_SCHEMA, -3, "a schema is not valid, or two schemas do not fit together")           \
+    X(CLUMP_ERR_UNSUPPORTED, -4,                                                                   \
+      "the device, or this library as built, lacks what the call needs")                           \
     X(CLUMP_ERR_CAPACITY, -5, "the request does not fit the memory or the limits given")           \
     X(CLUMP_ERR_CL, -6, "an OpenCL call failed")                                                   \
     X(CLUMP_ERR_BUILD, -7, "the OpenCL program did not build")                                     \
-    X(CLUMP_ERR_NOT_FOUND, -8, "nothing has that name: a class, field, kernel, file or device")    \
+    X(CLUMP_ERR_NOT_FOUND, -8, "nothing has that name: a class, field, kernel or device")          \
     X(CLUMP_ERR_DEVICE, -9, "a kernel reported an error on the device")                            \
     X(CLUMP_ERR_CORRUPT, -10, "an invariant of the heap does not hold")                            \
     X(CLUMP_ERR_REFERENCE, -11, "a reference names no live object of the class")                   \

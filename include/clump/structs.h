@@ -46,8 +46,8 @@ typedef struct clump_struct_desc {
  *   structs   [out]            bytes that no field covers become 0; NULL is allowed with a capacity of 0
  *   capacity                   of `structs`
  *   count     [out, optional]  how many objects there are, also where there is no room for them
- * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND no such class or field; CLUMP_ERR_USAGE: a field twice, or not
- * within the struct, no place, or more objects than room; CLUMP_ERR_CL; CLUMP_ERR_MEMORY. */
+ * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND no such class or field; CLUMP_ERR_USAGE: a field twice, not
+ * within the struct, or of an array of run-time length, no place, or more objects than room; CLUMP_ERR_CL; CLUMP_ERR_MEMORY. */
 CLUMP_API clump_status clump_heap_read_structs(clump_heap *heap, const clump_struct_desc *desc,
                                                void *structs, uint64_t capacity, uint64_t *count);
 
@@ -85,7 +85,7 @@ CLUMP_API clump_status clump_heap_new_structs(clump_heap *heap, const clump_stru
  * CSV: a line of names (x, at.x, w[2], wide.s11), then a line for each object; a point in every locale; references and
  * booleans are numbers. NumPy: references are uint32, 3-vectors have 4 components as in OpenCL.
  * Blocks: yes; the host has all objects twice for a while. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_USAGE: no
- * `write`, or a class without fields; CLUMP_ERR_CAPACITY: too many fields for a header of .npy; CLUMP_ERR_CL;
+ * `write`, or a class without fields or with an array of run-time length; CLUMP_ERR_CAPACITY: too many fields for a header of .npy; CLUMP_ERR_CL;
  * CLUMP_ERR_MEMORY. */
 CLUMP_API clump_status clump_heap_write_csv(clump_heap *heap, const char *class_name,
                                             clump_write_fn write, void *user);

@@ -75,8 +75,7 @@ CLUMP_API clump_status clump_suballoc_alloc(clump_suballoc *suballoc, uint64_t b
                                             uint64_t *offset);
 
 /* METHOD. Take a range back; 0 is allowed and does nothing.
- * Returns CLUMP_OK; CLUMP_ERR_REFERENCE it is no range of this suballocator, or was freed before.
- * */
+ * Returns CLUMP_OK; CLUMP_ERR_REFERENCE it is no range of this suballocator, or was freed before. */
 CLUMP_API clump_status clump_suballoc_free(clump_suballoc *suballoc, clump_range range);
 
 /* What is known of a range. */

@@ -114,6 +114,27 @@ for header in $plain; do
         "$(compile "$header" "$cc" -x c -std=c11 "-I$work")"
 done
 
+# The example in the first comment of a header: its lines are indented by three spaces.
+compile_example() { # HEADER PARAMETERS: declare what it uses
+    local text
+    text=$(awk '/\*\//{exit} /^ \*   /' "include/clump/$1.h" | cut -c6-)
+    if [ -z "$text" ]; then
+        echo "it has none"
+        return
+    fi
+    printf '#include <stddef.h>\n#include "clump/clump.h"\n#include "clump/quick.h"\nvoid example(%s);\nvoid example(%s) {\n%s\n}\n' \
+        "$2" "$2" "$text" |
+        "$cc" -x c -std=c11 "${strict[@]}" -Werror -Wno-unused -fsyntax-only "${include_flags[@]}" - 2>&1 ||
+        echo "(exit status not 0)"
+}
+report "the example of quick.h compiles" "$(compile_example quick 'const char *schema, const char *kernels')"
+report "the example of structs.h compiles" "$(compile_example structs void)"
+# A name that is built into OpenCL C compiles, and is refused when the program runs.
+report "no kernel in a comment has a name that clump_kernel_create() refuses" "$(
+    grep -oE 'clump_kernel_create\([^"]*"[A-Za-z0-9_]+"' include/clump/*.h* | grep -oE '"[A-Za-z0-9_]+"$' |
+        grep -xFf <(grep -oE '"[A-Za-z0-9_]+"' host/schema/reserved_names.c) || true
+)"
+
 # reached HEADER: the library's headers that it includes, and they in turn, without itself.
 reached() {
     printf '#include "clump/%s.h"\n' "$1" | "$cc" -x c -M "${include_flags[@]}" - | tr ' \\' '\n\n' |

@@ -27,6 +27,10 @@ printf 'class A { uint x; }\nclass A_struct { uint x; }\n' >"$work/twins"
 expect 0 "Body: 20 bytes an object, layout soa" "$work/good"
 expect 0 "    uint w[3]: 12 bytes" "$work/good"
 expect 0 "static const clump_struct_desc Body_struct = " --emit-c "$work/good"
+# The example of the text format in the header.
+sed -n '/text format, by example/,/schema = { class }/p' "$root/include/clump/schema.h" | grep '^ [*]     ' |
+    grep -v 'schema = ' | cut -c4- >"$work/example"
+expect 0 "Parcel: 16 bytes an object, layout aos" "$work/example"
 expect 1 "$work/bad:2:3: " "$work/bad"
 expect 1 "cannot" "$work/none"
 expect 1 "the name that describes class A" --emit-c "$work/twins"

@@ -836,6 +836,55 @@ static void triggers(void **state) {
     cl_fixture_kit_close(&k);
 }
 
+/* A compaction that fails after the dead are gone, and a collection that fails before. */
+static void failed_safepoints(void **state) {
+    static const char *names[] = {"Item"};
+    cl_fixture_kit k = kit_open(40);
+    const uint32_t capacity = cl_fixture_capacity(k.heap, "Item");
+    clump_ref *refs = calloc(30 * capacity, sizeof *refs);
+    uint64_t count;
+    make_items(&k, 30 * capacity);
+    CHECK_OK(f, clump_heap_read_refs(k.heap, "Item", refs, 30 * capacity, &count));
+    const clump_compact_desc order = {.order = CLUMP_ORDER_ADDRESS};
+    clump_collector_desc desc = {
+        .heap = k.heap,
+        .every = 100,
+        .collect = {.roots = refs, .root_count = 25 * (uint64_t)capacity, .compact = &order}};
+    clump_collector *collector;
+    clump_collect_report report;
+    int ran = 0;
+    CHECK_OK(f, clump_collector_create(&desc, &collector));
+    clump_collector_request(collector);
+    CHECK_STATUS(f, clump_collector_safepoint(collector, &ran, &report), CLUMP_ERR_CAPACITY);
+    assert_int_equal(ran, 1);
+    assert_int_equal(report.live, 25 * capacity);
+    assert_int_equal(report.dead, 5 * capacity);
+    CHECK_OK(f, clump_heap_calc_count(k.heap, "Item", &count));
+    assert_int_equal(count, 25 * capacity);
+    assert_int_equal(safepoint(collector), 0);
+    clump_collector_destroy(collector);
+
+    desc = (clump_collector_desc){
+        .heap = k.heap,
+        .out_of_memory = 1,
+        .collect = {.root_classes = (const char *const *)names, .root_class_count = 1}};
+    CHECK_OK(f, clump_collector_create(&desc, &collector));
+    make_items(&k, 16 * capacity);
+    names[0] = "Nothing";
+    for (int i = 0; i < 2; i++) {
+        CHECK_STATUS(f, clump_collector_safepoint(collector, &ran, NULL), CLUMP_ERR_NOT_FOUND);
+        assert_int_equal(ran, 0);
+    }
+    names[0] = "Item";
+    assert_int_equal(safepoint(collector), 1);
+    assert_int_equal(safepoint(collector), 0);
+    clump_collector_destroy(collector);
+    CHECK_STATUS(f, clump_heap_fetch_errors(k.heap, NULL), CLUMP_ERR_DEVICE);
+    CHECK_HEAP(f, k.heap);
+    cl_fixture_kit_close(&k);
+    free(refs);
+}
+
 /* ---- Opening devices ------------------------------------------------------------------------- */
 
 static int open_all(uint32_t disable, int out_of_order) {
@@ -879,17 +928,29 @@ int main(int argc, char **argv) {
         return opening ? opening : cmocka_run_group_tests_name("tiny", alone, NULL, NULL);
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_narrow),  cmocka_unit_test(random_middle),
-        cmocka_unit_test(random_wide),    cmocka_unit_test(kinds_of_roots),
-        cmocka_unit_test(listed_classes), cmocka_unit_test(self_loops),
-        cmocka_unit_test(grid),           cmocka_unit_test(stars),
-        cmocka_unit_test(deep_then_wide), cmocka_unit_test(lists),
-        cmocka_unit_test(random_nodes),   cmocka_unit_test(all_garbage),
-        cmocka_unit_test(no_garbage),     cmocka_unit_test(chain),
-        cmocka_unit_test(finalisers),     cmocka_unit_test(room_again),
-        cmocka_unit_test(triggers),       cmocka_unit_test(handed_over),
-        cmocka_unit_test(given_back),     cmocka_unit_test(wide_enough_to_stay),
-        cmocka_unit_test(one_weak_field), cmocka_unit_test(logged),
+        cmocka_unit_test(random_narrow),
+        cmocka_unit_test(random_middle),
+        cmocka_unit_test(random_wide),
+        cmocka_unit_test(kinds_of_roots),
+        cmocka_unit_test(listed_classes),
+        cmocka_unit_test(self_loops),
+        cmocka_unit_test(grid),
+        cmocka_unit_test(stars),
+        cmocka_unit_test(deep_then_wide),
+        cmocka_unit_test(lists),
+        cmocka_unit_test(random_nodes),
+        cmocka_unit_test(all_garbage),
+        cmocka_unit_test(no_garbage),
+        cmocka_unit_test(chain),
+        cmocka_unit_test(finalisers),
+        cmocka_unit_test(room_again),
+        cmocka_unit_test(triggers),
+        cmocka_unit_test(failed_safepoints),
+        cmocka_unit_test(handed_over),
+        cmocka_unit_test(given_back),
+        cmocka_unit_test(wide_enough_to_stay),
+        cmocka_unit_test(one_weak_field),
+        cmocka_unit_test(logged),
     };
     const struct CMUnitTest few[] = {
         cmocka_unit_test(random_middle),

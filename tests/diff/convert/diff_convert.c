@@ -265,17 +265,43 @@ static uint64_t expect_field(picture *before, const picture *after, const uint32
     return dangling;
 }
 
+/* Fields that were counted, each as the class that declares it. */
+typedef struct counted {
+    const picture *of[512];
+    uint32_t class_id[512];
+    const char *name[512];
+    uint32_t count;
+} counted;
+
+/* 1, and counted then, if the field is not yet. It may be of a base. */
+static uint32_t count_once(counted *c, const picture *p, uint32_t class_id, const char *name) {
+    clump_class_info k;
+    clump_field_info f;
+    for (;; class_id = k.base) {
+        CHECK_STATUS(&on, clump_schema_get_class(p->schema, class_id, &k), CLUMP_OK);
+        if (!k.base || clump_schema_find_field(p->schema, k.base, name, &f)) break;
+    }
+    for (uint32_t i = 0; i < c->count; i++)
+        if (c->of[i] == p && c->class_id[i] == class_id && strcmp(c->name[i], name) == 0) return 0;
+    assert_in_range(c->count, 0, 511);
+    c->of[c->count] = p;
+    c->class_id[c->count] = class_id;
+    c->name[c->count++] = name;
+    return 1;
+}
+
 /* All fields of the objects of a class. */
 static uint64_t expect_class(picture *before, const picture_class *a, picture *after,
                              const picture_class *b, const uint32_t *number_of,
-                             clump_convert_report *counts) {
+                             clump_convert_report *counts, counted *seen) {
     uint64_t dangling = 0;
     for (uint32_t i = 0; i < a->desc.field_count; i++) /* also of those that are lost */
-        counts->fields_lost += picture_field(b, a->infos[i].name) < 0;
+        if (picture_field(b, a->infos[i].name) < 0)
+            counts->fields_lost += count_once(seen, before, a->info.id, a->infos[i].name);
     for (uint32_t i = 0; i < b->desc.field_count; i++) {
         const clump_field_info *f = &b->infos[i];
         const int there = picture_field(a, f->name);
-        counts->fields_gained += there < 0;
+        if (there < 0) counts->fields_gained += count_once(seen, after, b->info.id, f->name);
         for (uint32_t n = 0; n < a->count; n++) {
             const uint8_t *now = b->structs + (size_t)n * b->desc.bytes + b->fields[i].offset;
             const uint8_t *was =
@@ -295,6 +321,7 @@ static uint64_t expect_class(picture *before, const picture_class *a, picture *a
 static void convert(clump_heap *heap, const clump_convert_desc *desc, outside *o) {
     picture before = picture_of(&on, heap);
     clump_convert_report report, counts = {0};
+    counted seen = {.count = 0};
     uint64_t dangling = 0;
     CHECK_OK(&on, clump_heap_convert(heap, desc, &report));
     CHECK_HEAP(&on, heap);
@@ -304,7 +331,7 @@ static void convert(clump_heap *heap, const clump_convert_desc *desc, outside *o
         const picture_class *a = &before.classes[i];
         if (a->count)
             dangling += expect_class(&before, a, &after, class_of_name(&after, a->info.name),
-                                     number_of, &counts);
+                                     number_of, &counts, &seen);
     }
     if (o) dangling += expect_outside(o, heap, &before, &after, number_of);
     assert_int_equal(report.objects, before.count);

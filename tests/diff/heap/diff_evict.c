@@ -551,6 +551,14 @@ static void refused(void **state) {
         .context = on.clump, .bytes = heap_bytes(), .evictable_bytes = 1 << 20, .raw = 1};
     cl_fixture_expect_words(error, clump_heap_create(&desc, &none), CLUMP_ERR_USAGE, "`raw`",
                             "create", __LINE__);
+    static const char growing[] = "class A { uint x; } class B : A { ref A q[*]; }";
+    clump_schema *s;
+    assert_int_equal(clump_schema_parse(growing, strlen(growing), NULL, &s, NULL), CLUMP_OK);
+    desc.raw = 0;
+    desc.schema = s;
+    cl_fixture_expect_words(error, clump_heap_create(&desc, &none), CLUMP_ERR_UNSUPPORTED, "`B.q`",
+                            "create", __LINE__);
+    clump_schema_destroy(s);
 }
 
 /* Host memory and buffers that are refused, at each place: the heap is as before. */

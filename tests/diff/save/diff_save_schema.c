@@ -223,7 +223,7 @@ static void gained(void **state) {
         "class Between : Root { uint filler; }\n"
         "class B : Between { long big; ref A a; char c[5] packed; }\n"
         "class C { uint id; } class Unused { uint id; ref C c; } class Fresh { uint x; }\n",
-        0, 3 + 4); /* of A: first, more, wide; of B: first, more, filler, c */
+        0, 5); /* first and more of both, wide of A, filler and c of B */
     find_any(h, "Root");
     expect_zeros(h, "A", "first", 1, 16);
     expect_zeros(h, "A", "more", 1, 4);

@@ -156,15 +156,15 @@ static void wrong_heaps(void **state) {
     assert_int_equal(clump_schema_parse(array, strlen(array), NULL, &s, NULL), CLUMP_OK);
     d = (clump_heap_desc){.context = on.clump, .schema = s, .bytes = 4 << 20};
     CHECK_OK(&on, clump_heap_create(&d, &arrays));
-    refused(arrays, desc, CLUMP_ERR_USAGE, "field w is an array of run-time length");
-    cl_fixture_expect_words(clump_context_get_error(on.clump),
-                            clump_heap_insert(arrays, extract, NULL), CLUMP_ERR_USAGE,
-                            "field w is an array of run-time length", "insert", __LINE__);
+    refused(arrays, desc, CLUMP_ERR_USAGE, "field w of class A is an array of run-time length");
+    cl_fixture_expect_words(
+        clump_context_get_error(on.clump), clump_heap_insert(arrays, extract, NULL),
+        CLUMP_ERR_USAGE, "field w of class A is an array of run-time length", "insert", __LINE__);
     const uint64_t objects[8] = {0};
     clump_extract *e;
     cl_fixture_expect_words(clump_context_get_error(on.clump),
                             clump_extract_create(on.clump, s, objects, NULL, 0, &e),
-                            CLUMP_ERR_USAGE, "field w is an array", "create", __LINE__);
+                            CLUMP_ERR_USAGE, "field w of class A is an array", "create", __LINE__);
     clump_heap_destroy(arrays);
     clump_schema_destroy(s);
 }

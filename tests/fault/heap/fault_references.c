@@ -176,6 +176,25 @@ static void launch(int checked, uint32_t first, uint32_t patterns, uint32_t *tal
     cl_fixture_read(&t.on, t.tallies, tallies, TALLIES * sizeof *tallies);
 }
 
+/* The message describes the first kind, and names each other one with its count. */
+static void check_message(const clump_device_report *report) {
+    static const char *const names[] = {
+#define NAME(name, text) #name,
+        CLUMP_DEVICE_ERROR_LIST(NAME)
+#undef NAME
+    };
+    const char *message = clump_context_get_error(t.on.clump)->message;
+    int is_first = 1;
+    for (int i = 0; i < CLUMP_DEVICE_ERROR_COUNT; i++) {
+        char words[64];
+        if (!report->errors[i].count) continue;
+        snprintf(words, sizeof words, "%s %u times", names[i], report->errors[i].count);
+        if ((strstr(message, words) != NULL) == is_first)
+            fail_msg("\"%s\" is%s in: %s", words, is_first ? "" : " not", message);
+        is_first = 0;
+    }
+}
+
 static void try_patterns(int checked) {
     uint64_t live = 0, refused = 0, bad = 0, twice = 0;
     read_heap(t.before);
@@ -188,6 +207,7 @@ static void try_patterns(int checked) {
             fail_msg("%u patterns, from %llu on: wrong, such as 0x%x (%x)", tallies[WRONG],
                      (unsigned long long)done, tallies[WRONG_ID], tallies[WRONG_BITS]);
         CHECK_STATUS(&t.on, clump_heap_fetch_errors(t.heap, &report), CLUMP_ERR_DEVICE);
+        check_message(&report);
         uint32_t none = report.errors[CLUMP_DEVICE_BAD_REFERENCE].count,
                  gone = report.errors[CLUMP_DEVICE_DOUBLE_FREE].count;
         assert_int_equal(none + gone, tallies[REFUSED]);
