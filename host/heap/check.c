@@ -37,10 +37,10 @@ static const span header_changes[] = {
 };
 static const span class_changes[] = {
     MEMBER(clumpi_class, exhausted),           MEMBER(clumpi_class, swept),
-    MEMBER(clumpi_class, reserved.stripes),
-    MEMBER(clumpi_class, reserved.holes),      MEMBER(clumpi_class, reserved.holes_from),
-    MEMBER(clumpi_class, reserved.empty_from), MEMBER(clumpi_class, reserved.left),
-    MEMBER(clumpi_class, reserved.keep),       MEMBER(clumpi_class, reserved.learnt),
+    MEMBER(clumpi_class, reserved.stripes),    MEMBER(clumpi_class, reserved.holes),
+    MEMBER(clumpi_class, reserved.holes_from), MEMBER(clumpi_class, reserved.empty_from),
+    MEMBER(clumpi_class, reserved.left),       MEMBER(clumpi_class, reserved.keep),
+    MEMBER(clumpi_class, reserved.learnt),
 };
 /* And of a column. */
 static const span column_changes[] = {MEMBER(clumpi_column, hit)};
