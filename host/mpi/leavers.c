@@ -37,9 +37,9 @@ static clump_status add_field(clump_migration *m, clumpi_mover *mover, const clu
     const uint32_t elements = f->count ? f->count : 1;
     if (f->array != CLUMP_ARRAY_FIXED || f->part != CLUMP_PART_NONE)
         return clumpi_world_fail(m->world, CLUMP_ERR_USAGE,
-                                 "clump_migration_create: field %s is an array of run-time length; "
-                                 "such objects do not migrate",
-                                 f->name);
+                                 "clump_migration_create: field %s of class %s is an array of "
+                                 "run-time length; such objects do not migrate",
+                                 f->name, mover->desc.class_name);
     mover->fields[mover->desc.field_count++] = (clump_struct_field){f->name, mover->desc.bytes};
     if (f->type == CLUMP_TYPE_REF)
         for (uint32_t i = 0; i < elements; i++)

@@ -4,6 +4,7 @@
  * each object that says where it was made, gaps between the columns of rows, and a pattern in all memory that no
  * object has. Programs that are made for it are built with the checks; programs of other heaps cannot run on it, nor
  * its own on others. Everything else about it is as of any heap, only slower, and with room for fewer objects.
+ * A class whose objects are larger than 65,536 bytes with the word and the gaps is refused: clump_heap_create() returns CLUMP_ERR_SCHEMA.
  * docs/guide/debugging.md has an example, what each check costs, and what it does not see.
  *
  * Read first: heap.h, program.h.
