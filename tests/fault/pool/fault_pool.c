@@ -330,6 +330,43 @@ static void small_limits(void **state) {
     cl_fixture_close(&f);
 }
 
+static cl_int CL_API_CALL small_device(cl_device_id device, cl_device_info name, size_t bytes,
+                                       void *value, size_t *size) {
+    const cl_int code = clGetDeviceInfo(device, name, bytes, value, size);
+    const cl_ulong memory = 64 << 20;
+    if (!code && name == CL_DEVICE_GLOBAL_MEM_SIZE && value) memcpy(value, &memory, sizeof memory);
+    return code;
+}
+
+/* A CPU gives more memory than there is, so pools without a limit stop before. */
+static void memory_of_cpus(void **state) {
+    static const clump_cl_functions tells_less = {.GetDeviceInfo = small_device};
+    const uint64_t unit = 1 << 20, share = 48 << 20;
+    cl_fixture f = open_fixture(&tells_less);
+    if (!f.capabilities->is_cpu) {
+        cl_fixture_close(&f);
+        skip();
+    }
+    assert_int_equal(f.capabilities->memory_bytes, 64 << 20);
+    clump_pool *pool, *second;
+    clump_error error;
+    clump_pool_desc desc = {.context = f.clump, .alignment = unit};
+    assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
+    assert_int_equal(fill(pool, unit, CLUMP_MEMORY_DEVICE), share);
+    error = error_of(pool);
+    cl_fixture_expect_words(&error, error.status, CLUMP_ERR_CAPACITY,
+                            "three quarters of the memory", "clump_pool_alloc", __LINE__);
+    assert_int_equal(clump_pool_create(&desc, &second, &error), CLUMP_OK);
+    assert_int_equal(fill(second, unit, CLUMP_MEMORY_DEVICE), 0); /* all pools together */
+    clump_pool_destroy(second);
+    desc.limit_bytes = 60 << 20; /* who sets a limit knows better */
+    clump_pool_destroy(pool);
+    assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
+    assert_int_equal(fill(pool, unit, CLUMP_MEMORY_DEVICE), desc.limit_bytes);
+    clump_pool_destroy(pool);
+    cl_fixture_close(&f);
+}
+
 static unsigned leaks;
 static void count_leak(void *user, const clump_allocation_info *info) {
     assert_string_equal(info->name, "forgotten");
@@ -1031,6 +1068,7 @@ int main(void) {
         cmocka_unit_test(bad_calls),
         cmocka_unit_test(limits),
         cmocka_unit_test(small_limits),
+        cmocka_unit_test(memory_of_cpus),
         cmocka_unit_test(debugging),
         cmocka_unit_test(margins_to_the_byte),
         cmocka_unit_test(margins_are_waited_for),
