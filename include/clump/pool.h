@@ -114,8 +114,8 @@ typedef struct clump_pool_desc {
     const char *name;       /* copied; default "pool" */
     uint64_t chunk_bytes;   /* 0: automatic, doubling from 8 MiB to 64; less on small devices and
                                  in small limits. Any chunk is smaller where a limit leaves less */
-    uint64_t limit_bytes;   /* of device memory in all; 0: only that of all pools, see below; without
-                                 it, on a CPU, three quarters of memory_bytes for all pools */
+    uint64_t limit_bytes;   /* of device memory in all; 0: only that of all pools, see below; where
+                                 there is none, on a CPU 3/4 of memory_bytes, for all pools */
     double unique_share;    /* requests above this share of a chunk get a buffer of their own;
                                  above 0 and at most 1; 0: 0.5 */
     uint32_t alignment;     /* of offsets and sizes: a power of two, at least the device's base
