@@ -239,7 +239,20 @@ int clumpi_cache_load(clump_context *c, const clumpi_text *key, const char *opti
     return found;
 }
 
-/* Which of a program's devices is the context's, and how large its binary is: 0 if there is none. */
+/* The device of which a sub-device is a part, in the end; another device itself. */
+static cl_device_id root_of(clump_context *c, cl_device_id device) {
+    for (int depth = 0; depth < DEVICES_MAX; depth++) {
+        cl_device_id parent = NULL;
+        if (c->cl.GetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof parent, &parent, NULL) ||
+            !parent)
+            break;
+        device = parent;
+    }
+    return device;
+}
+
+/* Which of a program's devices is the context's, and how large its binary is: 0 if there is none. PoCL lists for a
+ * sub-device the device of which it is a part. */
 static size_t find_binary(clump_context *c, cl_program program, cl_uint *count, cl_uint *index) {
     cl_device_id devices[DEVICES_MAX];
     size_t sizes[DEVICES_MAX], bytes = 0;
@@ -248,6 +261,10 @@ static size_t find_binary(clump_context *c, cl_program program, cl_uint *count, 
     *count = (cl_uint)(bytes / sizeof *devices);
     *index = 0;
     while (*index < *count && devices[*index] != c->device) ++*index;
+    if (*index == *count) {
+        const cl_device_id root = root_of(c, c->device);
+        for (*index = 0; *index < *count && devices[*index] != root;) ++*index;
+    }
     if (*index == *count ||
         c->cl.GetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof sizes, sizes, NULL))
         return 0;

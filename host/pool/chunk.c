@@ -6,6 +6,22 @@
 
 /* ---- Accounts -------------------------------------------------------------------------------- */
 
+uint64_t clumpi_limit_of_all(const clump_pool *p) {
+    const clump_capabilities *c = &p->context->capabilities;
+    const uint64_t limit = atomic_load(&p->account->limit);
+    return limit || p->desc.limit_bytes || !c->is_cpu ? limit : c->memory_bytes / 4 * 3;
+}
+
+static clump_status fail_limit_of_all(clump_pool *p, uint64_t bytes, uint64_t before,
+                                      uint64_t limit) {
+    const int is_set = atomic_load(&p->account->limit) != 0;
+    return clumpi_fail(
+        &p->error, CLUMP_ERR_CAPACITY,
+        "%llu bytes more: the pools of the context have %llu and are limited to %llu%s",
+        (unsigned long long)bytes, (unsigned long long)before, (unsigned long long)limit,
+        is_set ? "" : ", three quarters of the memory of a CPU; limit_bytes can allow more");
+}
+
 clump_status clumpi_bytes_reserve(clump_pool *p, uint64_t bytes) {
     uint64_t limit = p->desc.limit_bytes;
     if (limit && (p->stats.bytes > limit || bytes > limit - p->stats.bytes))
@@ -15,13 +31,10 @@ clump_status clumpi_bytes_reserve(clump_pool *p, uint64_t bytes) {
                            (unsigned long long)limit);
     _Atomic(uint64_t) *all = &p->account->bytes;
     uint64_t before = atomic_fetch_add(all, bytes);
-    limit = atomic_load(&p->account->limit);
+    limit = clumpi_limit_of_all(p);
     if (limit && before + bytes > limit) {
         atomic_fetch_sub(all, bytes);
-        return clumpi_fail(
-            &p->error, CLUMP_ERR_CAPACITY,
-            "%llu bytes more: the pools of the context have %llu and are limited to %llu",
-            (unsigned long long)bytes, (unsigned long long)before, (unsigned long long)limit);
+        return fail_limit_of_all(p, bytes, before, limit);
     }
     p->stats.bytes += bytes;
     if (p->stats.bytes > p->stats.bytes_peak) p->stats.bytes_peak = p->stats.bytes;
@@ -30,7 +43,7 @@ clump_status clumpi_bytes_reserve(clump_pool *p, uint64_t bytes) {
 
 /* What the limits leave, as long as nobody else takes it. */
 static uint64_t room_left(const clump_pool *p) {
-    const uint64_t limit = p->desc.limit_bytes, of_context = atomic_load(&p->account->limit);
+    const uint64_t limit = p->desc.limit_bytes, of_context = clumpi_limit_of_all(p);
     const uint64_t taken = p->stats.bytes, by_all = atomic_load(&p->account->bytes);
     uint64_t room = UINT64_MAX;
     if (limit) room = limit > taken ? limit - taken : 0;

@@ -154,7 +154,7 @@ static clump_status check_desc(const clump_pool_desc *d, const clump_capabilitie
 
 /* What the pool can have in all. */
 static uint64_t choose_most(const clump_pool *p) {
-    const uint64_t of_context = atomic_load(&p->account->limit);
+    const uint64_t of_context = clumpi_limit_of_all(p);
     uint64_t most = p->context->capabilities.memory_bytes;
     if (p->desc.limit_bytes && p->desc.limit_bytes < most) most = p->desc.limit_bytes;
     if (of_context && of_context < most) most = of_context;

@@ -240,6 +240,9 @@ static inline int clumpi_record_is_free_to_move(const clumpi_record *r) {
  * Then: a chunk with room for `units`, or a unique one of exactly `units`. CLUMP_ERR_CAPACITY: no
  * memory. */
 clump_status clumpi_bytes_reserve(clump_pool *p, uint64_t bytes);
+/* What all pools of the context may have, as far as it concerns this one; 0: whatever the device gives. A CPU refuses nothing before the
+ * system has no memory left, so a pool without any limit stops at three quarters of what the device tells. */
+uint64_t clumpi_limit_of_all(const clump_pool *p);
 void clumpi_bytes_return(clump_pool *p, uint64_t bytes);
 clump_status clumpi_chunk_new(clump_pool *p, clump_memory memory, uint64_t units, int is_unique,
                               clumpi_chunk **chunk);

@@ -114,7 +114,8 @@ typedef struct clump_pool_desc {
     const char *name;       /* copied; default "pool" */
     uint64_t chunk_bytes;   /* 0: automatic, doubling from 8 MiB to 64; less on small devices and
                                  in small limits. Any chunk is smaller where a limit leaves less */
-    uint64_t limit_bytes;   /* of device memory in all; 0: only that of all pools, see below */
+    uint64_t limit_bytes;   /* of device memory in all; 0: only that of all pools, see below; where
+                                 there is none, on a CPU 3/4 of memory_bytes, for all pools */
     double unique_share;    /* requests above this share of a chunk get a buffer of their own;
                                  above 0 and at most 1; 0: 0.5 */
     uint32_t alignment;     /* of offsets and sizes: a power of two, at least the device's base
@@ -156,7 +157,7 @@ CLUMP_API void clump_pool_destroy(clump_pool *pool);
 /* Copy the error of the last failed call on the pool, by any thread. */
 CLUMP_API void clump_pool_get_error(clump_pool *pool, clump_error *error);
 
-/* METHOD. Limit the device memory of all pools of a context together; 0: none. Memory that is
+/* METHOD. Limit the device memory of all pools of a context together; 0: none, but see limit_bytes. Memory that is
  * taken already stays. */
 CLUMP_API clump_status clump_pools_set_limit(clump_context *context, uint64_t bytes);
 CLUMP_API uint64_t clump_pools_get_bytes(const clump_context *context);

@@ -286,6 +286,43 @@ static void hits_and_misses(void **state) {
     cl_fixture_close(&f);
 }
 
+/* A context of one part of the device, or two: a program for a part is kept, whichever devices the implementation lists for it. */
+static void parts_are_kept(void **state) {
+    const cl_device_partition_property equally[] = {CL_DEVICE_PARTITION_EQUALLY, 1, 0};
+    cl_device_id parts[64];
+    cl_uint count = 0;
+    cl_fixture whole = open_with((clump_cache){0});
+    if (clCreateSubDevices(whole.device, equally, 64, parts, &count) || count < 2) {
+        cl_fixture_close(&whole);
+        skip();
+    }
+    for (cl_uint n = 1; n <= 2; n++) {
+        shelf s = {0};
+        cl_int code;
+        cl_fixture f = {.device = parts[n - 1]};
+        f.context = clCreateContext(NULL, n, parts, NULL, NULL, &code);
+        CHECK_CL(code);
+        f.queue = clCreateCommandQueue(f.context, f.device, 0, &code);
+        CHECK_CL(code);
+        clump_context_desc desc = {.context = f.context,
+                                   .device = f.device,
+                                   .queue = f.queue,
+                                   .cl = &functions,
+                                   .cache = on_shelf(&s)};
+        clump_error error;
+        assert_int_equal(clump_context_create(&desc, &f.clump, &error), CLUMP_OK);
+        assert_true(compiles(&f));
+        assert_int_equal(s.stores, 1);
+        assert_false(compiles(&f));
+        clump_context_destroy(f.clump);
+        clReleaseCommandQueue(f.queue);
+        clReleaseContext(f.context);
+        free(s.data);
+    }
+    for (cl_uint i = 0; i < count; i++) clReleaseDevice(parts[i]);
+    cl_fixture_close(&whole);
+}
+
 static void nothing_is_kept_unasked(void **state) {
     cl_fixture f = open_with((clump_cache){.folder = path_of("unasked")});
     clump_context_desc desc = {
@@ -643,6 +680,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(processes_at_the_same_time),
         cmocka_unit_test(hits_and_misses),
+        cmocka_unit_test(parts_are_kept),
         cmocka_unit_test(nothing_is_kept_unasked),
         cmocka_unit_test(what_includes_files_is_not_kept),
         cmocka_unit_test(the_log_is_kept),

@@ -276,12 +276,15 @@ static void limits(void **state) {
     cl_fixture_close(&f);
 }
 
-/* Allocate one unit after the other until the pool refuses. */
+#define FILL_MOST (UINT64_C(128) << 20)
+
+/* Allocate one unit after the other until the pool refuses, or has given far too much: a CPU never refuses. */
 static uint64_t fill(clump_pool *pool, uint64_t unit, clump_memory memory) {
     clump_allocation made;
     clump_allocation_desc one = {.bytes = 1, .memory = memory};
     uint64_t bytes = 0;
-    while (!clump_pool_alloc(pool, &one, &made, NULL)) bytes += unit;
+    while (!clump_pool_alloc(pool, &one, &made, NULL))
+        if ((bytes += unit) > FILL_MOST) fail_msg("the pool goes on for ever");
     assert_int_equal(error_of(pool).status, CLUMP_ERR_CAPACITY);
     return bytes;
 }
@@ -326,6 +329,43 @@ static void small_limits(void **state) {
     const uint64_t of_host = fill(pool, unit, CLUMP_MEMORY_HOST);
     assert_int_equal(of_host, 100000 / unit * unit);
     assert_int_equal(unit + fill(pool, unit, CLUMP_MEMORY_DEVICE) + of_host, limit / unit * unit);
+    clump_pool_destroy(pool);
+    cl_fixture_close(&f);
+}
+
+static cl_int CL_API_CALL small_device(cl_device_id device, cl_device_info name, size_t bytes,
+                                       void *value, size_t *size) {
+    const cl_int code = clGetDeviceInfo(device, name, bytes, value, size);
+    const cl_ulong memory = 64 << 20;
+    if (!code && name == CL_DEVICE_GLOBAL_MEM_SIZE && value) memcpy(value, &memory, sizeof memory);
+    return code;
+}
+
+/* A CPU gives more memory than there is, so pools without a limit stop before. */
+static void memory_of_cpus(void **state) {
+    static const clump_cl_functions tells_less = {.GetDeviceInfo = small_device};
+    const uint64_t unit = 1 << 20, share = 48 << 20;
+    cl_fixture f = open_fixture(&tells_less);
+    if (!f.capabilities->is_cpu) {
+        cl_fixture_close(&f);
+        skip();
+    }
+    assert_int_equal(f.capabilities->memory_bytes, 64 << 20);
+    clump_pool *pool, *second;
+    clump_error error;
+    clump_pool_desc desc = {.context = f.clump, .alignment = unit};
+    assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
+    assert_int_equal(fill(pool, unit, CLUMP_MEMORY_DEVICE), share);
+    error = error_of(pool);
+    cl_fixture_expect_words(&error, error.status, CLUMP_ERR_CAPACITY,
+                            "three quarters of the memory", "clump_pool_alloc", __LINE__);
+    assert_int_equal(clump_pool_create(&desc, &second, &error), CLUMP_OK);
+    assert_int_equal(fill(second, unit, CLUMP_MEMORY_DEVICE), 0); /* all pools together */
+    clump_pool_destroy(second);
+    desc.limit_bytes = 60 << 20; /* who sets a limit knows better */
+    clump_pool_destroy(pool);
+    assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
+    assert_int_equal(fill(pool, unit, CLUMP_MEMORY_DEVICE), desc.limit_bytes);
     clump_pool_destroy(pool);
     cl_fixture_close(&f);
 }
@@ -1031,6 +1071,7 @@ int main(void) {
         cmocka_unit_test(bad_calls),
         cmocka_unit_test(limits),
         cmocka_unit_test(small_limits),
+        cmocka_unit_test(memory_of_cpus),
         cmocka_unit_test(debugging),
         cmocka_unit_test(margins_to_the_byte),
         cmocka_unit_test(margins_are_waited_for),
