@@ -438,7 +438,7 @@ class OutOfCore(Case):
         heap = self.core()
         self.raises("CLUMP_ERR_NOT_FOUND", "Stown", heap.evict, "Stown")
         self.raises("CLUMP_ERR_USAGE", "one of class_name and refs", heap.fetch, "Stone", refs=[1])
-        self.raises("CLUMP_ERR_UNSUPPORTED", "pool", clump.Heap, CONTEXT, SCHEMA, bytes=16 << 20, evictable_bytes=1 << 20,
+        self.raises("CLUMP_ERR_USAGE", "pool", clump.Heap, CONTEXT, SCHEMA, bytes=16 << 20, evictable_bytes=1 << 20,
                     pool=clump.Pool(CONTEXT))
         self.make(heap, "make_stones", 50)
         self.raises("CLUMP_ERR_USAGE", "evicted", heap.array, "Stone", "weight", copy=False)
