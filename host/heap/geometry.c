@@ -14,6 +14,7 @@
  * Read first: cl/core/layout.h, cl/heap/layout.h; for raw memory raw.c. The scratch of compaction lies in the heap's buffer too, so
  * that its layout is known here: cl/compact/layout.h.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "cl/compact/layout.h"
@@ -474,13 +475,23 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
             (unsigned long long)resident, (unsigned long long)extras.evictable_bytes,
             (unsigned long long)(first * block_bytes), (unsigned long long)block_bytes);
     if (g->segment_blocks && !g->frames &&
-        (extras.segment_bytes < block_bytes || first >= g->segment_blocks))
+        (extras.segment_bytes < block_bytes || first >= g->segment_blocks)) {
+        char checks[48] = "";
+        if (extras.events) { /* without them it would have so much less */
+            g->checked.events = 0;
+            metadata -= place_metadata(g, (uint32_t)blocks, columns, reduce_groups, extras);
+            snprintf(checks, sizeof checks, " (%llu of them for its checks)",
+                     (unsigned long long)metadata);
+        }
         return clumpi_fail(
             error, CLUMP_ERR_CAPACITY,
             "a heap of %llu bytes in buffers of at most %llu: the first one must have room for "
-            "the metadata, %llu bytes, and a block of %llu",
+            "the metadata, %llu bytes%s, and a block of %llu: set buffer_bytes to %llu or more, "
+            "or to 0 for one buffer",
             (unsigned long long)bytes, (unsigned long long)extras.segment_bytes,
-            (unsigned long long)(first * block_bytes), (unsigned long long)block_bytes);
+            (unsigned long long)(first * block_bytes), checks, (unsigned long long)block_bytes,
+            (unsigned long long)((first + 1) * block_bytes));
+    }
     if (g->segment_blocks)
         find_reciprocal(g->segment_blocks * h->block_granules, &h->segment_reciprocal,
                         &h->segment_shift);

@@ -230,9 +230,10 @@ static clump_status check_desc(clump_pool *p, const clump_defrag_desc *d) {
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
                            "budget_us is %g; it must be 0 (no limit) or above", d->budget_us);
     const clump_defrag_weights *w = d->weights;
-    if (w && (!(w->location >= 0) || !(w->free >= 0)))
-        return clumpi_fail(&p->error, CLUMP_ERR_USAGE, "weights %g and %g; both must be at least 0",
-                           w->location, w->free);
+    if (w && (!(w->location >= 0 && w->free >= 0) || isinf(w->location) || isinf(w->free)))
+        return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
+                           "weights %g and %g; both must be numbers of at least 0", w->location,
+                           w->free);
     if (w && (w->free_small != 0 || w->free_limit != 0) &&
         !(w->free_small > 0 && w->free_limit > w->free_small && w->free_limit <= 1))
         return clumpi_fail(

@@ -41,7 +41,7 @@ typedef struct clump_heap_desc {
     uint64_t bytes;      /* all device memory the heap takes, metadata included */
     double device_share; /* instead of bytes: share of the device's memory, 0 < s <= 1 */
     /* The largest buffer: a larger heap has several. 0: one buffer, or, where the device gives none of that size, buffers of its
-     * allocation_bytes (context.h). */
+     * allocation_bytes (context.h). The metadata of all are in the first: a large part of a checked heap, of others a small one. */
     uint64_t buffer_bytes;
     /* How much more than `bytes` objects may take, of which as much is evicted (evict.h). 0: nothing can be. Not with raw memory,
      * checked, watch_handles, pool or buffer_bytes. */
@@ -76,8 +76,8 @@ typedef struct clump_heap_layout {
  * Blocks: yes, so that lack of memory shows here and not in a later kernel.
  * Returns CLUMP_OK; CLUMP_ERR_USAGE schema not sealed, or missing without `raw`, `raw` or arrays of run-time length together
  * with `checked`, two of desc's members that exclude each other, both or neither of bytes and device_share;
- * CLUMP_ERR_CAPACITY too small for one block of the largest class, too large for 32-bit references,
- * or more than the device gives (the message says what would fit); CLUMP_ERR_UNSUPPORTED a field
+ * CLUMP_ERR_CAPACITY too small for one block of the largest class, too large for 32-bit references, a buffer_bytes with no room for
+ * the metadata (the message says how much is needed), or more than the device gives (the message says what would fit); CLUMP_ERR_UNSUPPORTED a field
  * type the device lacks, or a device_share of a device that does not tell how much memory it has; CLUMP_ERR_CL; CLUMP_ERR_BUILD; CLUMP_ERR_MEMORY. On failure nothing stays allocated. */
 CLUMP_API clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap);
 

@@ -412,7 +412,9 @@ static inline clump_status clumpi_quick_open_heap(clump_quick *q, const clump_qu
         return status;
     heap.context = q->context;
     heap.schema = schema;
-    if (!heap.bytes && !(heap.device_share > 0)) heap.bytes = CLUMP_QUICK_HEAP_BYTES;
+    /* Zero, and not NaN, which clump_heap_create() refuses in words; `==` is a warning of some compilers. */
+    if (!heap.bytes && heap.device_share <= 0 && heap.device_share >= 0)
+        heap.bytes = CLUMP_QUICK_HEAP_BYTES;
     status = clump_heap_create(&heap, &q->heap);
     if (status) q->error = *clump_context_get_error(q->context);
     clump_schema_destroy(schema);

@@ -381,7 +381,10 @@ static void *CL_API_CALL svm_alloc(cl_context c, cl_bitfield flags, size_t bytes
 
 static void CL_API_CALL svm_free(cl_context c, void *memory) {
     for (int i = 0; i < 16; i++)
-        if (memory && device.memory[i] == memory) device.live--;
+        if (memory && device.memory[i] == memory) {
+            device.memory[i] = NULL; /* the place may be given out again, and not to a heap */
+            device.live--;
+        }
     if (device.freed_count < 64) device.freed[device.freed_count++] = memory;
     real.SVMFree(c, memory);
 }
@@ -631,6 +634,21 @@ static void refused(void **state) {
                             has_pointers() ? "the first one must have room for the metadata" : "",
                             "small", __LINE__);
     assert_null(heap);
+    if (!has_pointers()) return;
+    /* A checked heap is told how large its first buffer must be. */
+    static const char words[] = "set buffer_bytes to ";
+    const clump_checked_desc checks = {0};
+    clump_heap_desc checked = {
+        .bytes = HEAP_BYTES, .buffer_bytes = BUFFER_BYTES, .checked = &checks};
+    cl_fixture_expect_words(error, create(text_of_device(), checked, &heap), CLUMP_ERR_CAPACITY,
+                            "of them for its checks", "checked", __LINE__);
+    const char *told = strstr(error->message, words);
+    assert_non_null(told);
+    checked.buffer_bytes = strtoull(told + sizeof words - 1, NULL, 10);
+    if (create(text_of_device(), checked, &heap)) fail_msg("%s", error->message);
+    assert_true(clump_heap_get_layout(heap)->buffer_blocks);
+    assert_int_equal(clump_heap_check(heap), CLUMP_OK);
+    clump_heap_destroy(heap);
 }
 
 int main(void) {

@@ -193,6 +193,9 @@ static void bad_calls(void **state) {
     STEP(budget_us, NAN, "budget_us");
     STEP(budget_us, INFINITY, "budget_us");
     STEP(weights, &(clump_defrag_weights){.location = -1}, "weights -1");
+    STEP(weights, &(clump_defrag_weights){.location = INFINITY}, "weights inf");
+    STEP(weights, &(clump_defrag_weights){.free = INFINITY}, "and inf");
+    STEP(weights, &(clump_defrag_weights){.free = NAN}, "weights");
     STEP(weights, &(clump_defrag_weights){.free_limit = 0.5}, "free_small");
     REFUSED(pool, clump_pool_defrag_step(pool, &(clump_defrag_desc){.manual = 1, .wait = 1}, NULL),
             CLUMP_ERR_USAGE, "manual", before);

@@ -3,6 +3,7 @@
  *
  * Read first: include/clump/quick.h.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -217,6 +218,10 @@ static void wrong_descs(void **state) {
                               .program = {.name = "my.cl", .options = "-DONE", .strict = 1},
                               .heap = {.bytes = 10}},
           CLUMP_ERR_CAPACITY, "bytes");
+    fails(&(clump_quick_desc){.schema = schema, .heap = {.device_share = NAN}}, CLUMP_ERR_USAGE,
+          "above 0 and at most 1");
+    fails(&(clump_quick_desc){.schema = schema, .heap = {.device_share = -0.5}}, CLUMP_ERR_USAGE,
+          "device_share is -0.5");
     fails(&(clump_quick_desc){.source = "__kernel void f(CLUMP_HEAP) { }"}, CLUMP_ERR_USAGE,
           "no heap to build it for");
     fails(&(clump_quick_desc){.context = {.cache = {.load = load_nothing}}}, CLUMP_ERR_USAGE,

@@ -591,12 +591,42 @@ static void checked_heaps(void **state) {
     }
 }
 
+/* Buffers that are too small for the metadata: the error names a size that is large enough, and the checks' share. */
+static void small_buffers(void **state) {
+    (void)state;
+    clump_schema *schema = parse("class A { uint id; ref A next; } class B { float4 p; }");
+    static const char words[] = "set buffer_bytes to ";
+    for (uint64_t bytes = UINT64_C(1) << 19; bytes <= UINT64_C(1) << 30; bytes = bytes * 5 / 2)
+        for (uint32_t rows = 0; rows <= 64; rows += 16)
+            for (int checked = 0; checked < 2; checked++) {
+                clumpi_geometry g;
+                clump_error error = {0};
+                clumpi_extras extras = {.segment_bytes = 1024};
+                if (checked) extras.events = 4096, extras.generations = 1;
+                assert_int_equal(clumpi_geometry_compute(schema, bytes, rows, SCAN_GROUPS,
+                                                         REDUCE_GROUPS, extras, &g, &error),
+                                 CLUMP_ERR_CAPACITY);
+                if (strstr(error.message, "is too small")) continue; /* in one buffer, too */
+                assert_int_equal(strstr(error.message, "for its checks") != NULL, checked);
+                const char *told = strstr(error.message, words);
+                assert_non_null(told);
+                extras.segment_bytes = strtoull(told + sizeof words - 1, NULL, 10);
+                if (clumpi_geometry_compute(schema, bytes, rows, SCAN_GROUPS, REDUCE_GROUPS, extras,
+                                            &g, &error))
+                    fail_msg("%s", error.message);
+                assert_true(g.segment_blocks > g.header.first_block);
+                assert_true(g.segment_blocks * block_bytes(&g) <= extras.segment_bytes);
+            }
+    clump_schema_destroy(schema);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_by_hand), cmocka_unit_test(many_sizes),
         cmocka_unit_test(many_classes),  cmocka_unit_test(all_block_sizes),
         cmocka_unit_test(hint_levels),   cmocka_unit_test(smallest_heap),
         cmocka_unit_test(largest_heap),  cmocka_unit_test(checked_heaps),
+        cmocka_unit_test(small_buffers),
     };
     return cmocka_run_group_tests_name("geometry", tests, NULL, NULL);
 }
