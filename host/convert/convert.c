@@ -17,11 +17,12 @@ static const char call[] = "clump_heap_convert";
 static clump_status refuse_array(clump_context *c, const clump_schema *schema, const char *whose) {
     const clump_field_info *array = clumpi_schema_find_array(schema, 0);
     if (!array) return CLUMP_OK;
-    return clumpi_fail(
-        &c->error, CLUMP_ERR_USAGE, "%s: field %s of %s is an array of run-time length, and %s",
-        call, array->name, whose,
-        array->array == CLUMP_ARRAY_GROWING ? "its raw memory is not moved"
-                                            : "such arrays, with `max` too, are not converted");
+    return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                       "%s: field %s of class %s of %s is an array of run-time length, and %s",
+                       call, array->name, clumpi_schema_field_class(schema, array), whose,
+                       array->array == CLUMP_ARRAY_GROWING
+                           ? "its raw memory is not moved"
+                           : "such arrays, with `max` too, are not converted");
 }
 
 static clump_status check(clump_heap *heap, const clump_convert_desc *desc) {

@@ -132,7 +132,8 @@ static const char *explain_types(const char *log) {
     if (strstr(log, "has_too_few_elements"))
         return ": a field has fewer elements than the macro needs";
     if (strstr(log, "clumpi_type_of_stage_"))
-        return ": the variables of CLUMP_FOR_ALL_STAGED and CLUMP_COMBINE must have the type of the "
+        return ": the variables of CLUMP_FOR_ALL_STAGED and CLUMP_COMBINE must have the type of "
+               "the "
                "stage; nothing is converted";
     return "";
 }

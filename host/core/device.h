@@ -19,8 +19,9 @@ typedef enum clumpi_needs { CLUMPI_KERNELS, CLUMPI_MEMORY_ALONE } clumpi_needs;
 
 /* Optional entries of the table that the device has are filled in. */
 clump_status clumpi_device_probe(clump_cl_functions *cl, cl_device_id device, clumpi_needs needs,
-                                 const clump_allocator *allocator, uint32_t disable, clump_personality personality,
-                                 clump_capabilities *capabilities, clump_error *error);
+                                 const clump_allocator *allocator, uint32_t disable,
+                                 clump_personality personality, clump_capabilities *capabilities,
+                                 clump_error *error);
 
 /* Launch sizes for the device: enough work-items to fill it, few enough that small heaps do not pay
  * for idle ones. */

@@ -128,9 +128,11 @@ typedef struct clump_capabilities {
     uint32_t features;             /* clump_feature bits that are there and not disabled */
     uint32_t features_found;       /* clump_feature bits that are there */
     uint32_t compute_units;
-    uint64_t memory_bytes;     /* CL_DEVICE_GLOBAL_MEM_SIZE; 0: not known, since the device tells 0 or more than 2^50 */
-    uint64_t allocation_bytes; /* CL_DEVICE_MAX_MEM_ALLOC_SIZE, at most memory_bytes, or these if it tells 0; some devices give more */
-    uint64_t local_bytes;      /* CL_DEVICE_LOCAL_MEM_SIZE */
+    uint64_t
+        memory_bytes; /* CL_DEVICE_GLOBAL_MEM_SIZE; 0: not known, since the device tells 0 or more than 2^50 */
+    uint64_t
+        allocation_bytes; /* CL_DEVICE_MAX_MEM_ALLOC_SIZE, at most memory_bytes, or these if it tells 0; some devices give more */
+    uint64_t local_bytes; /* CL_DEVICE_LOCAL_MEM_SIZE */
     uint32_t base_align_bytes; /* CL_DEVICE_MEM_BASE_ADDR_ALIGN, converted from bits */
     uint32_t work_group_max;   /* CL_DEVICE_MAX_WORK_GROUP_SIZE */
     uint32_t word_bits;        /* 64 or 32: width of the atomics on row bitmaps */

@@ -65,7 +65,7 @@ report "the port for vcpkg has the version of include/clump/export.h" \
 report "no tabs in C files" "$(search $'\t' "${c_files[@]}")"
 report "no cast to void ** of the address of another pointer (strict aliasing)" \
     "$(search '\(void ?\*\*\) ?&' "${c_files[@]}")"
-report "device code does not print" "$(search '\bprintf\b' "${device_files[@]}")"
+report "device code does not print" "$(search '\bprintf\b' $(printf '%s\n' "${device_files[@]}" | grep -v '^findings/'))"
 report "every file of the library opens with a comment" "$(
     for file in "${library_files[@]}"; do
         case "$(head -c 2 "$file")" in '/*' | '//') ;; *) printf '%s\n' "$file" ;; esac

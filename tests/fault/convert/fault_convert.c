@@ -144,7 +144,8 @@ static void wrong_calls(void **state) {
     refuse(&(clump_convert_desc){0}, CLUMP_ERR_USAGE, "sealed", "no schema");
     refuse(&(clump_convert_desc){.schema = open}, CLUMP_ERR_USAGE, "sealed", "an open schema");
     refuse(&(clump_convert_desc){.schema = arrays}, CLUMP_ERR_USAGE,
-           "field w of the new schema is an array of run-time length, and such arrays, with `max` "
+           "field w of class A of the new schema is an array of run-time length, and such arrays, "
+           "with `max` "
            "too, are not converted",
            "arrays");
     desc.block_rows = 65;
@@ -186,8 +187,8 @@ static void wrong_heaps(void **state) {
     clump_heap *arrays = cl_fixture_heap(&on, "class A { uint id; float w[*] max 4; }", 4 << 20, 0);
     cl_fixture_expect_words(
         clump_context_get_error(on.clump), clump_heap_convert(arrays, &desc, NULL), CLUMP_ERR_USAGE,
-        "field w of the heap's schema is an array of run-time length, and such arrays", "arrays",
-        __LINE__);
+        "field w of class A of the heap's schema is an array of run-time length, and such arrays",
+        "arrays", __LINE__);
     CHECK_HEAP(&on, arrays);
     clump_heap_destroy(arrays);
     clump_heap *failed = cl_fixture_heap_of_blocks(&on, "class A { uint id; }", 1, 1);
