@@ -122,7 +122,7 @@ static const char *find_broken_promise(const char *log) {
 /* Types that must be the same: cl/api/device_api.clh, cl/api/staged.clh. Logs quote the macros' texts, so what is in the
  * error itself comes first. */
 static const char *explain_types(const char *log) {
-    if (strstr(log, "compatible with any generic association"))
+    if (strstr(log, "typeof ("))
         return ": a function that CLUMP_DISPATCH calls must return the type of the result; nothing "
                "is converted";
     if (strstr(log, "clumpi_integer_needed_for_")) return ": the keys of a map must be integers";

@@ -556,7 +556,7 @@ static void refused(void **state) {
     const clump_checked_desc all_checks = {0};
     clump_heap_desc pairs[5];
     static const char *const words[] = {"`raw`", "`buffer_bytes`", "`checked`", "`watch_handles`",
-                                        "cells"};
+                                        "`B.q`"};
     for (int i = 0; i < 5; i++) pairs[i] = base;
     pairs[0].raw = 1;
     pairs[1].buffer_bytes = 1 << 19;
