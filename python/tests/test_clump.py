@@ -856,7 +856,8 @@ class Lifetimes(Case):
 
 END = """
 import atexit, gc, sys, threading, pyopencl as cl, clump
-queue = cl.CommandQueue(cl.create_some_context(interactive=False))
+device = cl.create_some_context(interactive=False)
+queue = cl.CommandQueue(device)
 context = clump.Context(queue)
 class Held:
     def __init__(self, word, count, is_cycle):

@@ -62,6 +62,8 @@ report "nothing at the top that does not belong there" "$(matching '^[^/]+$' |
 version=$(sed -n 's/^#define CLUMP_VERSION_TEXT "\(.*\)"$/\1/p' include/clump/export.h)
 report "the port for vcpkg has the version of include/clump/export.h" \
     "$(grep '"version":' scripts/packaging/vcpkg/clump/vcpkg.json | grep -vF "\"$version\"" || true)"
+report "the package for Python has the version of include/clump/export.h" \
+    "$(grep '^version = ' python/pyproject.toml | grep -vF "\"$version\"" || true)"
 report "no tabs in C files" "$(search $'\t' "${c_files[@]}")"
 report "no cast to void ** of the address of another pointer (strict aliasing)" \
     "$(search '\(void ?\*\*\) ?&' "${c_files[@]}")"

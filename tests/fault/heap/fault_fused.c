@@ -527,6 +527,7 @@ static void test_misuse(void **state) {
     assert_null(fused);
     CHECK_OK(f, clump_kernel_create_fused(many, CLUMP_FUSED_KERNELS_MAX, &fused));
     CHECK_STATUS(f, clump_kernel_set_arg(fused, 0, sizeof x, &x), CLUMP_ERR_USAGE);
+    assert_int_equal(clump_kernel_get_arg_count(fused), 0);
     assert_non_null(strstr(error->message, "fused"));
     clump_kernel *two[] = {many[0], fused};
     CHECK_STATUS(f, clump_kernel_create_fused(two, 2, &again), CLUMP_ERR_USAGE);

@@ -566,6 +566,9 @@ static void kernels(void **state) {
     REFUSED(USAGE, "parameter 2", clump_kernel_set_arg(t.move, 2, sizeof dt, &dt));
     REFUSED(USAGE, "4294967295", clump_kernel_set_arg(t.move, UINT32_MAX, sizeof dt, &dt));
     REFUSED(USAGE, "parameter 0", clump_kernel_set_arg(t.init, 0, sizeof dt, &dt));
+    assert_int_equal(clump_kernel_get_arg_count(t.move), 2);
+    assert_int_equal(clump_kernel_get_arg_count(t.init), 0);
+    assert_int_equal(clump_kernel_get_arg_count(NULL), 0);
     REFUSED(USAGE, "0 bytes", clump_kernel_set_arg(t.move, 1, 0, NULL));
 }
 

@@ -9,6 +9,8 @@
 
 void set_numbers(client *c, clump_kernel *kernel, uint32_t first, uint32_t count,
                  const uint32_t *values) {
+    if (first + count > clump_kernel_get_arg_count(kernel))
+        complain(c, "a kernel has fewer parameters than are set");
     for (uint32_t i = 0; i < count; i++)
         CHECK_OK(&c->on, clump_kernel_set_arg(kernel, first + i, sizeof *values, &values[i]));
 }
