@@ -284,6 +284,14 @@ static clump_status make_buffers(clump_heap *heap) {
     return status ? status : initialise(heap);
 }
 
+/* Is it the size of the one buffer that is refused, and not that nothing is to be had? Both may be CL_MEM_OBJECT_ALLOCATION_FAILURE; parts of
+ * a small heap would be refused as well. */
+#define SMALL_HEAP_BYTES (UINT64_C(64) << 20)
+static int is_size_refused(const clump_context *c, uint64_t bytes) {
+    return bytes > c->capabilities.allocation_bytes || c->error.cl_code == CL_INVALID_BUFFER_SIZE ||
+           (c->error.cl_code == CL_MEM_OBJECT_ALLOCATION_FAILURE && bytes >= SMALL_HEAP_BYTES);
+}
+
 /* One buffer of so many bytes was refused, whatever the device tells of the largest that it gives: several of half the size, of a quarter, and so
  * on, until they are made or one has no room for the metadata. */
 #define SPLITS_MOST 6
@@ -327,7 +335,8 @@ static clump_status create(const clump_heap_desc *desc, uint64_t bytes, clump_he
     }
     status = make_buffers(heap);
     const int is_one = extras.raw || extras.segment_bytes || extras.evictable_bytes;
-    if (is_no_room(c, status) && !is_one && c->capabilities.pointers & CLUMP_POINTERS_SVM)
+    if (is_no_room(c, status) && !is_one && is_size_refused(c, bytes) &&
+        c->capabilities.pointers & CLUMP_POINTERS_SVM)
         status = make_several(heap, bytes, desc->block_rows, extras);
     return explain_size(heap, bytes, extras.raw || extras.evictable_bytes, status);
 }
