@@ -112,6 +112,11 @@ static clump_status check_queue(cl_command_queue queue, clump_pool *p, clump_err
     return CLUMP_OK;
 }
 
+/* What a device has in all; without end if it does not say. */
+static uint64_t memory_of(const clump_capabilities *device) {
+    return device->memory_bytes ? device->memory_bytes : UINT64_MAX;
+}
+
 static clump_status check_desc(const clump_pool_desc *d, const clump_capabilities *device,
                                uint32_t base, clump_error *error) {
     if (d->alignment & (d->alignment - 1) || (d->alignment && d->alignment < base))
@@ -121,7 +126,7 @@ static clump_status check_desc(const clump_pool_desc *d, const clump_capabilitie
             "the device's base alignment",
             d->alignment, base);
     uint64_t least = d->alignment ? d->alignment : base;
-    uint64_t memory = device->memory_bytes;
+    uint64_t memory = memory_of(device);
     if (d->chunk_bytes > memory)
         return clumpi_fail(error, CLUMP_ERR_USAGE,
                            "chunks of %llu bytes; the device has %llu in all",
@@ -155,7 +160,7 @@ static clump_status check_desc(const clump_pool_desc *d, const clump_capabilitie
 /* What the pool can have in all. */
 static uint64_t choose_most(const clump_pool *p) {
     const uint64_t of_context = clumpi_limit_of_all(p);
-    uint64_t most = p->context->capabilities.memory_bytes;
+    uint64_t most = memory_of(&p->context->capabilities);
     if (p->desc.limit_bytes && p->desc.limit_bytes < most) most = p->desc.limit_bytes;
     if (of_context && of_context < most) most = of_context;
     return most;
@@ -170,7 +175,7 @@ static uint64_t in_units(const clump_pool *p, uint64_t bytes) {
 static uint64_t choose_chunk_bytes(const clump_pool *p) {
     const clump_capabilities *c = &p->context->capabilities;
     const uint64_t quarter = choose_most(p) / 4;
-    uint64_t bytes = CHUNK_PRESET, most = c->memory_bytes / 32;
+    uint64_t bytes = CHUNK_PRESET, most = memory_of(c) / 32;
     if (c->allocation_bytes < most) most = c->allocation_bytes;
     if (quarter < most) most = quarter;
     while (bytes > most && bytes > CHUNK_LEAST) bytes /= 2;
@@ -336,7 +341,7 @@ typedef struct request {
 
 /* Can there ever be room? */
 static clump_status check_size(clump_pool *p, const clump_allocation_desc *d) {
-    uint64_t memory = p->context->capabilities.memory_bytes, limit = p->desc.limit_bytes;
+    uint64_t memory = memory_of(&p->context->capabilities), limit = p->desc.limit_bytes;
     uint64_t most = limit && limit < memory ? limit : memory;
     if (d->bytes <= most && d->alignment <= most) return CLUMP_OK;
     char at[64] = "";

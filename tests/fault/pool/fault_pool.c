@@ -336,11 +336,12 @@ static void small_limits(void **state) {
     cl_fixture_close(&f);
 }
 
+static cl_ulong told_memory;
 static cl_int CL_API_CALL small_device(cl_device_id device, cl_device_info name, size_t bytes,
                                        void *value, size_t *size) {
     const cl_int code = clGetDeviceInfo(device, name, bytes, value, size);
-    const cl_ulong memory = 64 << 20;
-    if (!code && name == CL_DEVICE_GLOBAL_MEM_SIZE && value) memcpy(value, &memory, sizeof memory);
+    if (!code && name == CL_DEVICE_GLOBAL_MEM_SIZE && value)
+        memcpy(value, &told_memory, sizeof told_memory);
     return code;
 }
 
@@ -348,6 +349,7 @@ static cl_int CL_API_CALL small_device(cl_device_id device, cl_device_info name,
 static void memory_of_cpus(void **state) {
     static const clump_cl_functions tells_less = {.GetDeviceInfo = small_device};
     const uint64_t unit = 1 << 20, share = 48 << 20;
+    told_memory = 64 << 20;
     cl_fixture f = open_fixture(&tells_less);
     if (!f.capabilities->is_cpu) {
         cl_fixture_close(&f);
@@ -371,6 +373,24 @@ static void memory_of_cpus(void **state) {
     assert_int_equal(fill(pool, unit, CLUMP_MEMORY_DEVICE), desc.limit_bytes);
     clump_pool_destroy(pool);
     cl_fixture_close(&f);
+}
+
+/* Of a device that does not say how much memory it has, pools take what they are allowed. */
+static void memory_is_not_told(void **state) {
+    static const clump_cl_functions tells_less = {.GetDeviceInfo = small_device};
+    static const cl_ulong memories[] = {0, UINT64_MAX};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        told_memory = memories[i];
+        cl_fixture f = open_fixture(&tells_less);
+        clump_pool *pool;
+        clump_error error;
+        clump_pool_desc desc = {.context = f.clump, .alignment = 4096, .limit_bytes = 1 << 20};
+        assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
+        assert_int_equal(fill(pool, 4096, CLUMP_MEMORY_DEVICE), desc.limit_bytes);
+        clump_pool_destroy(pool);
+        cl_fixture_close(&f);
+    }
 }
 
 static unsigned leaks;
@@ -1075,6 +1095,7 @@ int main(void) {
         cmocka_unit_test(limits),
         cmocka_unit_test(small_limits),
         cmocka_unit_test(memory_of_cpus),
+        cmocka_unit_test(memory_is_not_told),
         cmocka_unit_test(debugging),
         cmocka_unit_test(margins_to_the_byte),
         cmocka_unit_test(margins_are_waited_for),
