@@ -262,7 +262,7 @@ static size_t find_binary(clump_context *c, cl_program program, cl_uint *count, 
     *index = 0;
     while (*index < *count && devices[*index] != c->device) ++*index;
     if (*index == *count) {
-        const cl_device_id root = root_of(c, c->device);
+        cl_device_id root = root_of(c, c->device);
         for (*index = 0; *index < *count && devices[*index] != root;) ++*index;
     }
     if (*index == *count ||

@@ -371,8 +371,7 @@ static uint64_t place_metadata(clumpi_geometry *g, uint32_t blocks, uint32_t col
     h->at_plan_list = place(&end, (uint64_t)blocks * sizeof(clumpi_u32));
     h->at_moved = place(&end, ((uint64_t)blocks + 31) / 32 * 4);
     if (h->mark_rows)
-        h->at_marks = place(&end, (uint64_t)blocks * h->mark_rows * 16 +
-                                      CLUMPI_RUN_NOTES_BYTES((uint64_t)h->hint_count[0]));
+        h->at_marks = place(&end, (uint64_t)blocks * h->mark_rows * 16 + clumpi_run_notes_bytes(h));
     if (extras.watched) h->at_watch = place(&end, (uint64_t)blocks * h->block_granules * 8);
     if (g->checked.events) place_checked(g, blocks, &end);
     h->at_record_table = h->at_list_index;

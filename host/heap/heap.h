@@ -294,6 +294,12 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
                                      uint32_t reduce_groups, clumpi_extras extras,
                                      clumpi_geometry *geometry, clump_error *error);
 
+/* Of the notes of requests for runs of raw memory (cl/core/runs.clh). */
+static inline uint64_t clumpi_run_notes_bytes(const clumpi_header *h) {
+    return CLUMPI_RUN_NOTES_BYTES(/* NOLINT(bugprone-implicit-widening-of-multiplication-result) */
+                                  (uint64_t)h->hint_count[0]);
+}
+
 /* Classes 1 .. this have objects: those of the schema. */
 static inline uint32_t clumpi_object_classes(const clump_heap *heap) {
     return heap->geometry.header.first_raw - 1;

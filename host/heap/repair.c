@@ -49,7 +49,7 @@ static clump_status run_repair(clump_heap *heap, clumpi_u32 was_reserved, clumpi
         status = clumpi_clear(
             c, heap->buffer,
             (uint64_t)h->at_marks * CLUMPI_UNIT + (uint64_t)h->block_end * h->mark_rows * 16,
-            CLUMPI_RUN_NOTES_BYTES((uint64_t)h->hint_count[0]));
+            clumpi_run_notes_bytes(h));
     for (clumpi_u32 level = 0; !status && level < h->hint_levels; level++) {
         arg = (clumpi_arg){sizeof level, &level};
         status = clumpi_run_on_heap(heap, CLUMPI_CHECK_KERNEL(repair_hints), global,
