@@ -132,6 +132,8 @@ NOTHING(ReleaseCommandQueue, (cl_command_queue a), a)
 NOTHING(RetainMemObject, (cl_mem a), a)
 NOTHING(ReleaseMemObject, (cl_mem a), a)
 NOTHING(ReleaseKernel, (cl_kernel a), a)
+NOTHING(ReleaseEvent, (cl_event a), a)
+NOTHING(WaitForEvents, (cl_uint a, const cl_event *b), &a, b)
 NOTHING(Flush, (cl_command_queue a), a)
 NOTHING(Finish, (cl_command_queue a), a)
 NOTHING(SetKernelArg, (cl_kernel a, cl_uint b, size_t c, const void *d), a, &b, &c, d)
@@ -292,6 +294,8 @@ clump_status compile_device_open(const compile_target *target, compile_file *fil
         .ReleaseProgram = ReleaseProgram,
         .CreateKernel = CreateKernel,
         .ReleaseKernel = ReleaseKernel,
+        .ReleaseEvent = ReleaseEvent,
+        .WaitForEvents = WaitForEvents,
         .SetKernelArg = SetKernelArg,
         .GetKernelWorkGroupInfo = GetKernelWorkGroupInfo,
         .EnqueueNDRangeKernel = EnqueueNDRangeKernel,
