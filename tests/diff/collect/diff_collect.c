@@ -638,8 +638,11 @@ static const char source[] =
     "    }\n"
     "}\n"
     "__kernel void fill(CLUMP_HEAP, uint count, __global uint *none) {\n"
-    "    for (uint i = get_global_id(0); i < count; i += get_global_size(0))\n"
-    "        if (Item_is_null(Item_new())) atomic_inc(none);\n"
+    "    for (uint i = get_global_id(0); i < count; i += get_global_size(0)) {\n"
+    "        Item item = Item_new();\n"
+    "        if (Item_is_null(item)) atomic_inc(none);\n"
+    "        else Item_next(item) = Item_null; /* what is not written is what the memory held */\n"
+    "    }\n"
     "}\n";
 static const char items[] = "class Item { uint value; ref Item next; }";
 
