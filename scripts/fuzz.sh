@@ -7,10 +7,11 @@
 #
 # Targets are tests/fuzz/fuzz_NAME.c, built by clang with the address and the undefined-behaviour sanitizer in
 # build-fuzz/ (CLUMP_BUILD_FUZZ). Each works on a corpus of its own in build-fuzz/corpus/NAME, which stays for the next
-# run, and ends with a merge: an input that reaches an edge that no other does goes to tests/fuzz/corpus/NAME. A corpus
-# there is only added to.
-# An input that fails is in build-fuzz/found/NAME-*; once mended, put it into the kept corpus under a name that
-# says what it found. CLUMP_FUZZ_CC names the compiler (clang-14, else clang). Prints a table, and fails if a target did.
+# run, and ends with a merge: an input that reaches an edge that no other does becomes a line of
+# tests/fuzz/corpus/NAME.txt, to which lines are only added.
+# An input that fails is in build-fuzz/found/NAME-*; once mended, give it a name that says what it found and keep it:
+# tests/fuzz/corpus.py add. CLUMP_FUZZ_CC names the compiler (clang-14, else clang). Prints a table, and fails if a target
+# did.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${CLUMP_BUILD_FUZZ:-$root/build-fuzz}
@@ -62,10 +63,12 @@ status=0
 mkdir -p "$build/found"
 printf '%-10s | %12s | %6s | %8s | %7s | %s\n' target executions edges features seconds result
 for name in "${names[@]}"; do
-    kept=$root/tests/fuzz/corpus/$name own=$build/corpus/$name log=$build/fuzz-$name.log result=passed
-    words=()
-    if [ -f "$kept.dict" ]; then words=(-dict="$kept.dict"); fi
+    corpus=$root/tests/fuzz/corpus/$name own=$build/corpus/$name kept=$build/kept/$name log=$build/fuzz-$name.log
+    result=passed words=()
+    if [ -f "$corpus.dict" ]; then words=(-dict="$corpus.dict"); fi
+    rm -rf "$kept"
     mkdir -p "$own" "$kept"
+    if [ -f "$corpus.txt" ]; then "$root/tests/fuzz/corpus.py" unpack "$corpus.txt" "$kept"; fi
     started=$SECONDS
     if [ -n "$limit" ]; then
         "$build/tests/fuzz_$name" "$limit" -max_len="${length[$name]:-200}" -timeout=20 -print_final_stats=1 \
@@ -76,8 +79,11 @@ for name in "${names[@]}"; do
     seconds=$((SECONDS - started))
     # Edges alone, and not how often: the kept corpora stay small.
     if [ $result = passed ] && [ $merge = 1 ]; then
-        "$build/tests/fuzz_$name" -merge=1 -use_counters=0 -max_len=4096 "$kept" "$own" >>"$log.merge" 2>&1 ||
+        if "$build/tests/fuzz_$name" -merge=1 -use_counters=0 -max_len=4096 "$kept" "$own" >>"$log.merge" 2>&1; then
+            "$root/tests/fuzz/corpus.py" add "$corpus.txt" "$kept"/*
+        else
             result=FAILED
+        fi
     fi
     # The last line with figures says: #N WHAT cov: EDGES ft: FEATURES ...
     printf '%-10s | %12s | %6s | %8s | %7s | %s\n' "$name" \

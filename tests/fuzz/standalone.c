@@ -1,13 +1,13 @@
 /* A fuzz target without libFuzzer: replays its corpus, and then some mutations of it.
  *
- *     fuzz_NAME [ROUNDS [SEED]]     every file of the corpus, then so many seeded mutations (FUZZ_ROUNDS, seed 1)
- *     fuzz_NAME FILE...             these inputs
+ *     fuzz_NAME [ROUNDS [SEED]]     every line of the corpus, then so many seeded mutations (FUZZ_ROUNDS, seed 1)
+ *     fuzz_NAME FILE...             these inputs; corpus.py makes files of a corpus
  *
  * Each input lies in memory of exactly its size, so that a read beyond its end is seen. Coverage is libFuzzer's
  * business (scripts/fuzz.sh). Mutations are there because a corpus alone shows only what was right when it was made.
  * Read first: fuzz.h.
  */
-#include <dirent.h>
+#include <ctype.h>
 #include <fcntl.h>
 
 #include "fuzz.h"
@@ -18,7 +18,6 @@
 typedef struct input {
     uint8_t *data;
     size_t bytes;
-    char *name;
 } input;
 
 static input inputs[INPUTS_MAX];
@@ -40,33 +39,56 @@ static int read_input(const char *path) {
         return 0;
     }
     input *i = &inputs[input_count++];
-    i->name = strdup(path);
     i->data = malloc(1 << 20);
-    REQUIRE(i->name && i->data);
+    REQUIRE(i->data);
     i->bytes = fread(i->data, 1, 1 << 20, file);
     i->data = realloc(i->data, i->bytes + 1);
     fclose(file);
     return 1;
 }
 
-static int by_name(const void *a, const void *b) {
-    return strcmp(((const input *)a)->name, ((const input *)b)->name);
+/* A line of a corpus: "BYTES", or WORDS="BYTES"; corpus.py writes them. Returns whether it is one. */
+static int read_line(const char *line, input *i) {
+    const char *c = line + strspn(line, "abcdefghijklmnopqrstuvwxyz-0123456789");
+    if (c > line && *c++ != '=') return 0;
+    if (*c++ != '"') return 0;
+    i->data = malloc(strlen(c) + 1);
+    REQUIRE(i->data);
+    for (; *c != '"'; c++) {
+        unsigned byte = (unsigned char)*c;
+        if (byte < ' ' || byte > '~') return 0;
+        if (byte == '\\') {
+            byte = (unsigned char)*++c;
+            if (byte == 'x' && isxdigit((unsigned char)c[1]) && isxdigit((unsigned char)c[2])) {
+                sscanf(c + 1, "%2x", &byte);
+                c += 2;
+            } else if (byte != '\\' && byte != '"')
+                return 0;
+        }
+        i->data[i->bytes++] = (uint8_t)byte;
+    }
+    return strcmp(c, "\"\n") == 0;
 }
 
-static int read_folder(const char *folder) {
-    DIR *all = opendir(folder);
-    if (!all) {
-        perror(folder);
+/* Returns whether each line is an input. */
+static int read_corpus(const char *path) {
+    FILE *file = fopen(path, "rb");
+    if (!file) {
+        perror(path);
         return 0;
     }
-    for (struct dirent *entry; (entry = readdir(all)) != NULL;) {
-        char path[1024];
-        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (entry->d_name[0] != '.' && !read_input(path)) return 0;
+    char *line = NULL;
+    size_t room = 0;
+    int right = 1;
+    while (right && getline(&line, &room, file) >= 0) {
+        REQUIRE(input_count < INPUTS_MAX);
+        right = read_line(line, &inputs[input_count++]);
     }
-    closedir(all);
-    qsort(inputs, input_count, sizeof *inputs, by_name);
-    return 1;
+    if (!right)
+        fprintf(stderr, "%s:%zu: this is not \"BYTES\" nor WORDS=\"BYTES\"\n", path, input_count);
+    free(line);
+    fclose(file);
+    return right;
 }
 
 static uint32_t pick(uint64_t *state, size_t below) {
@@ -118,7 +140,7 @@ int main(int argc, char **argv) {
     if (end && *end) rounds = 0;
     for (int i = 1; end && *end && i < argc; i++)
         if (!read_input(argv[i])) return 1;
-    if (!input_count && !read_folder(FUZZ_CORPUS)) return 1;
+    if (!input_count && !read_corpus(FUZZ_CORPUS)) return 1;
     REQUIRE(input_count); /* a corpus without inputs tests nothing */
     /* What a target prints is of no interest, what it says of a failure is. */
     int quiet = open("/dev/null", O_WRONLY | O_CLOEXEC), out = dup(STDOUT_FILENO);
@@ -137,9 +159,6 @@ int main(int argc, char **argv) {
     fflush(stdout);
     REQUIRE(dup2(out, STDOUT_FILENO) >= 0);
     printf("%zu inputs, %llu mutations, seed %llu\n", input_count, rounds, seed);
-    for (size_t i = 0; i < input_count; i++) {
-        free(inputs[i].data);
-        free(inputs[i].name);
-    }
+    for (size_t i = 0; i < input_count; i++) free(inputs[i].data);
     return 0;
 }
