@@ -969,7 +969,7 @@ int main(int argc, char **argv) {
         close_all(failed);
         result += failed;
     }
-    if (!open_all(CLUMP_FEATURE_INT64_ATOMICS, 0)) {
+    if (cl_fixture_is_whole() && !open_all(CLUMP_FEATURE_INT64_ATOMICS, 0)) {
         int failed = cmocka_run_group_tests_name("32-bit words", few, NULL, NULL);
         close_all(failed);
         result += failed;

@@ -8,6 +8,10 @@ source "$(dirname "$0")/small.sh"
 
 chosen=()
 for name in $names; do is_application "$name" || chosen+=("$name"); done
+# A short run: of each kind one. All of them are clump-bench-benchmarks@whole.
+if [ -n "${CLUMP_SHORT:-}" ]; then
+    chosen=(alloc-scalability alloc-churn enumerate host-access save-load start-up pool-alloc pool-fit pool-trace pool-defrag)
+fi
 run_small "${chosen[@]}"
 
 load=$(cut -d' ' -f1 /proc/loadavg 2>/dev/null || true)
@@ -17,6 +21,7 @@ if grep -q '^cpu MHz' /proc/cpuinfo 2>/dev/null; then
     grep -q '"cpu_mhz_min":.*null' "$folder/enumerate.json" && fail "no clocks, but /proc/cpuinfo has them"
 fi
 [ "$(wc -l <"$folder/churn.csv")" -eq 6 ] || fail "alloc-churn's table has not 5 samples"
+[ -z "${CLUMP_SHORT:-}" ] || exit 0
 # The other layouts of arrays.
 for words in "arrays outside soa" "arrays max soa" "arrays packed soa" "arrays inline aos" "graph outside soa" "graph max aos"; do
     read -r name layout class <<<"$words"
