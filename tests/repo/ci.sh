@@ -22,6 +22,7 @@ is() { [ "$2" = "$3" ] || fail "$1: $(printf '%q is not %q' "$2" "$3")"; }
 expect() { is "parts of ${*:2}" "$(printf '%s\n' "${@:2}" | "$root/scripts/touched.sh" --parts | xargs)" "$1"; }
 all="extended gpu intel"
 expect "" docs/design.md examples/hello/README.md findings/run.c bench/results/pocl/suite.json CHANGELOG.md .ci/passed
+expect "" "" # nothing differs
 expect "$all" cl/core/atomics.clh
 expect "$all" docs/design.md host/core/error.c README.md
 expect "$all" new/file
@@ -51,14 +52,14 @@ fi
 # ---- What differs from a commit -----------------------------------------------------------------
 tree=$folder/tree
 rm -rf "$tree"
-mkdir -p "$tree"/{.ci,scripts,host,docs,build,bin}
+mkdir -p "$tree"/{.ci,scripts,host,cmake,docs,build,bin}
 cp "$root/.ci/run" "$root/.ci/times" "$tree/.ci"
 cp "$root/scripts/touched.sh" "$root/scripts/tidy.sh" "$tree/scripts"
 # shellcheck disable=SC2016 # for the scripts that are written
 {
     printf '#!/bin/sh\necho "called: test $*"\n[ "$1" != "${FAILING:-none}" ]\n' >"$tree/scripts/test.sh"
     printf '#!/bin/sh\necho "called: setup $*"\n' >"$tree/scripts/setup.sh"
-    printf '#!/bin/sh\nfor file; do :; done\nbasename "$file" >>"%s/checked"\n' "$folder" >"$tree/bin/clang-tidy-14"
+    printf '#!/bin/sh\nfor file; do :; done\ntest -f "$file" && basename "$file" >>"%s/checked"\n' "$folder" >"$tree/bin/clang-tidy-14"
 }
 chmod +x "$tree"/{scripts,bin}/*
 printf '/build/\n' >"$tree/.gitignore"
@@ -97,6 +98,7 @@ tidy "" docs/two.md
 tidy d.c host/d.c
 tidy a.c host/c.h
 tidy "a.c d.c" CMakeLists.txt
+tidy "a.c d.c" cmake/flags.cmake
 tidy "a.c d.c" host/.clang-tidy
 
 # ---- The run ------------------------------------------------------------------------------------
@@ -108,7 +110,7 @@ run() {
 }
 said() { grep -E "^($1)" "$folder/log" | xargs -d '\n' | sed 's/ -R ^(adopt_[^ ]*//' || true; }
 run 0
-is "after a change of documents" "$(said called)" "called: test "
+is "after a change of documents" "$(said 'called|clang')" "called: test  clang-tidy: nothing in 0 files"
 is "then left out" "$(said 'NOT RUN')" "NOT RUN: clang-tidy of the other files: not touched NOT RUN: kernels for GPUs: not touched \
 NOT RUN: intel: not touched NOT RUN: extended tests: not touched"
 echo >"$tree/host/e.h" # everything
@@ -122,6 +124,7 @@ touch "$tree/tests/mpi/new" "$tree/python/new"
 run 0
 is "after a change of MPI and Python" "$(said called)" \
     "called: test  called: setup --mpi called: setup --python called: test --extended -R ^(mpi|python) --no-tests=ignore"
+[[ $(said NOT) == *"NOT RUN: extended tests but mpi python: not touched" ]] || fail "then left out: $(said NOT)"
 CLUMP_CI_SECONDS=-1 run 0
 [[ $(said 'called|NOT') == *"NOT RUN: tests: the machine is slow"*"NOT RUN: kernels for GPUs: not touched"* ]] || fail "a slow machine: $(cat "$folder/log")"
 CLUMP_CI_SECONDS=-1 run 0 --everything
@@ -129,4 +132,7 @@ CLUMP_CI_SECONDS=-1 run 0 --everything
 if grep -E '^----' "$folder/log" | grep -vE ': [0-9]+ s \(known good: [0-9]+ s\)$'; then fail "a part whose time .ci/times does not have"; fi
 FAILING=--gpu-kernels run 1 --everything
 is "what failed" "$(said FAILED)" "FAILED: kernels for GPUs"
+mv "$tree/.git" "$tree/build"
+run 0
+[[ $(said 'called|clang') == "${all_parts/  /  clang-tidy: nothing in 2 files }"* ]] || fail "without a repository: $(cat "$folder/log")"
 echo "parts are chosen by what a change touches"
