@@ -133,6 +133,7 @@ if grep -E '^----' "$folder/log" | grep -vE ': [0-9]+ s \(known good: [0-9]+ s\)
 FAILING=--gpu-kernels run 1 --everything
 is "what failed" "$(said FAILED)" "FAILED: kernels for GPUs"
 mv "$tree/.git" "$tree/build"
+tidy "a.c d.c" docs/new.md
 run 0
 [[ $(said 'called|clang') == "${all_parts/  /  clang-tidy: nothing in 2 files }"* ]] || fail "without a repository: $(cat "$folder/log")"
 echo "parts are chosen by what a change touches"
