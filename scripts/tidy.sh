@@ -4,8 +4,8 @@
 # compile_commands.json and generated headers. Any finding fails, and so does a file that takes longer than
 # CLUMP_TIDY_TIMEOUT seconds (300). A file that is compiled several times is checked as it is compiled first.
 #
-# --touched takes what a change touches (scripts/touched.sh): files that changed, and files that include, directly or by
-# others, a file of the name of one that changed; all, if the checks or the build changed, or if that cannot be told.
+# --touched takes what a change touches (scripts/touched.sh): files that changed, and files that include one of them, themselves or
+# by others, as far as the names that they include tell; all, if the checks or the build changed, or if the change is not known.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
@@ -42,17 +42,20 @@ if not chosen:
 
 def included(name):
     with open(name, errors="replace") as file:
-        return {os.path.basename(path) for path in re.findall(r'^\s*#\s*include\s*[<"]([^>"]+)', file.read(), re.M)}
+        return {os.path.normpath(path).replace("../", "") for path in re.findall(r'^\s*#\s*include\s*[<"]([^>"]+)', file.read(), re.M)}
+
+def ends(names): # of a/b/c.h a/b/c.h, b/c.h and c.h
+    return {"/".join(name.split("/")[i:]) for name in names for i in range(name.count("/") + 1)}
 
 if os.path.exists(f"{work}/touched"):
     touched = open(f"{work}/touched").read().splitlines()
     if not any(re.search(r'^"|(^|/)(\.clang-tidy|CMakeLists\.txt)$|^scripts/tidy\.sh$|^cmake/', name) for name in touched):
         files = subprocess.check_output(["git", "ls-files", "-co", "--exclude-standard", "*.c", "*.h", "*.cl", "*.clh"], text=True)
         includes = {name: included(name) for name in files.splitlines() if os.path.exists(name)}
-        reached, before = {os.path.basename(name) for name in touched}, 0
+        reached, before = ends(touched), 0
         while len(reached) > before:
             before = len(reached)
-            reached |= {os.path.basename(name) for name in includes if includes[name] & reached}
+            reached |= ends(name for name in includes if includes[name] & reached)
         chosen = [name for name in chosen if name in touched or name not in includes or includes[name] & reached]
 json.dump([first[name] for name in chosen], open(f"{work}/compile_commands.json", "w"))
 open(f"{work}/files", "w").write("".join(f"{root}/{name}\0" for name in chosen))

@@ -63,7 +63,7 @@ cp "$root/scripts/touched.sh" "$root/scripts/tidy.sh" "$tree/scripts"
 }
 chmod +x "$tree"/{scripts,bin}/*
 printf '/build/\n' >"$tree/.gitignore"
-echo '#include "host/b.h"' >"$tree/host/a.c"
+echo '#include "../host/./b.h"' >"$tree/host/a.c"
 echo '#include <c.h>' >"$tree/host/b.h"
 touch "$tree"/host/{c.h,d.c} "$tree/docs/one.md"
 for name in a d; do echo "{\"file\": \"$tree/host/$name.c\"}"; done | paste -sd, | sed 's/.*/[&]/' >"$tree/build/compile_commands.json"
