@@ -34,7 +34,8 @@ static uint64_t run(const wa_tor_desc *desc, uint32_t steps) {
 }
 
 static void run_all(wa_tor_desc desc, uint32_t steps) {
-    for (size_t i = 0; i < VARIANTS; i++) {
+    const size_t count = cl_fixture_is_whole() ? VARIANTS : 1; /* the others do without the heap */
+    for (size_t i = 0; i < count; i++) {
         desc.world.variant = (bench_variant)i;
         run(&desc, steps);
     }
@@ -142,9 +143,14 @@ static void test_compacted(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_smallest), cmocka_unit_test(test_narrow),
-        cmocka_unit_test(test_middle),   cmocka_unit_test(test_wide_blocks),
         cmocka_unit_test(test_few_fish), cmocka_unit_test(test_compacted),
+    };
+    const struct CMUnitTest all[] = {
+        cmocka_unit_test(test_smallest), cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_few_fish), cmocka_unit_test(test_compacted),
+        cmocka_unit_test(test_middle),   cmocka_unit_test(test_wide_blocks),
         cmocka_unit_test(test_dynasoar), cmocka_unit_test(test_faithful),
     };
+    if (cl_fixture_is_whole()) return APP_FIXTURE_RUN("wa-tor", &fixture, all);
     return APP_FIXTURE_RUN("wa-tor", &fixture, tests);
 }
