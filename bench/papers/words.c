@@ -285,7 +285,8 @@ static double reduce(const bench_series *series, int column, const char *how) {
 static double reduce_word(const bench_series *series, const char *word) {
     char column[72];
     const char *dot = strrchr(word, '.');
-    snprintf(column, sizeof column, "%.*s", dot ? (int)(dot - word) : 0, word);
+    if (!dot) return NAN;
+    snprintf(column, sizeof column, "%.*s", (int)(dot - word), word);
     int at = bench_series_find(series, column);
     return at < 0 ? NAN : reduce(series, at, dot + 1);
 }
