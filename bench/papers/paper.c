@@ -22,7 +22,7 @@ typedef struct job {
     const paper *of;
     paper_results results;
     bench_report *report;
-    const char *path; /* of the JSON */
+    char path[2 * BENCH_TEXT_BYTES]; /* of the JSON */
     int skipped;
 } job;
 
@@ -177,10 +177,8 @@ static int make_folder(const char *folder) {
 
 static int run_paper(job *j, bench_error *error) {
     const bench_paper_request *request = j->request;
-    char path[2 * BENCH_TEXT_BYTES];
     int failed = 0;
-    snprintf(path, sizeof path, "%s/%s.json", request->folder, j->of->name);
-    j->path = path;
+    snprintf(j->path, sizeof j->path, "%s/%s.json", request->folder, j->of->name);
     make_folder(request->folder);
     if (request->from_count == 0) {
         j->results.folders[0] = request->folder; /* where series go; nothing is read yet */

@@ -76,7 +76,7 @@ int paper_results_create(const paper *of, int is_small, const char *data, paper_
     *results = (paper_results){.of = of, .is_small = is_small};
     snprintf(results->data, sizeof results->data, "%s", data ? data : "");
     int count = count_runs(of);
-    results->values = malloc((size_t)count * sizeof *results->values);
+    results->values = malloc(((size_t)count + 1) * sizeof *results->values); /* never 0 bytes */
     if (!results->values) return bench_error_set(error, "host memory ran out");
     for (int i = 0; i < count; i++) {
         if (set_values(results, i, &results->values[i], error)) return -1;
