@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes docs/measurements/papers.md and its plots anew from bench/results: the values of the papers beside ours.
+# Makes docs/measurements/papers.md anew from bench/results: the values of the papers beside ours. Plots are left
+# out, since git does not keep them: `clump-bench paper NAME --from FOLDER --out FOLDER` draws them.
 #
 #   scripts/papers.sh [FOLDER]
 #
@@ -10,12 +11,10 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 bench=${CLUMP_BUILD:-$root/build}/bench/clump-bench
 to=${1:-$root/docs}
 page=$to/measurements/papers.md
-plots=$to/figures-papers
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 
-mkdir -p "$to/measurements" "$plots"
-rm -f "$plots"/*.svg
+mkdir -p "$to/measurements"
 cat >"$page" <<'END'
 # Papers: their values beside ours
 
@@ -28,6 +27,9 @@ clump-bench paper maas --out out/maas --data FOLDER              # with files th
 clump-bench paper eichinger --out out/eichinger --scale small    # in seconds on a CPU, to see that it runs
 clump-bench paper ismm --out out/ismm --from bench/results/h200  # from runs that there are
 ```
+
+Plots lie beside the tables in that folder, if gnuplot is installed. Curves over steps need the series that the runs wrote:
+those of our runs are in the history ([results](../../bench/results/README.md)).
 
 Values of a paper stand as they are printed there, with the section, table or figure. The papers' curves are not
 here where the text has no numbers: figures were not copied. Ours are medians of runs at the same set-up on an
@@ -43,8 +45,7 @@ for name in thesis ismm maas eichinger; do
         if [ -f "$folder/$name.json" ] || [ -f "$folder/suite.json" ]; then from+=(--from "$folder"); fi
     done
     "$bench" paper "$name" "${from[@]}" --out "$made" >"$made/log"
-    sed -e 's/^#/##/' -e "s|\](\([^)/]*\)\.svg)|](../figures-papers/\1.svg)|" "$made/$name.md" >>"$page"
+    sed -e '/^!\[/,+1d' -e 's/^#/##/' "$made/$name.md" >>"$page"
     if [ "$name" != eichinger ]; then echo >>"$page"; fi
 done
-if ls "$made"/*.svg >/dev/null 2>&1; then cp "$made"/*.svg "$plots"; fi
 echo "$page"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A sitting for bench/results: builds a clean commit, waits until the machine is idle, runs the whole suite
-# and puts suite.json, report.md and the plots in the place of bench/results/NAME, all of whose files go.
+# and puts suite.json in the place of bench/results/NAME, all of whose files go. The report and the plots stay in
+# out/results-NAME, since `clump-bench report FOLDER` makes them from suite.json.
 #
 #   scripts/results.sh NAME [ARGUMENT...]
 #
@@ -41,11 +42,12 @@ mkdir -p "$made"
 # The command is part of the results, so it names no folder of this machine.
 build=$(cd "$build" && pwd)
 (cd "$root/out" && "$build/bench/clump-bench" suite --out "results-$name" "$@")
-grep -qE '^Commit [0-9a-f]{40}, tree clean\.$' "$made/report.md" || {
-    echo "$made/report.md does not name a clean commit." >&2
+grep -qE '^\{"context":.*"commit":"[0-9a-f]{40}","tree":"clean",' "$made/suite.json" || {
+    echo "$made/suite.json does not name a clean commit." >&2
     exit 1
 }
 rm -rf "$root/bench/results/$name"
-mv "$made" "$root/bench/results/$name"
+mkdir "$root/bench/results/$name"
+cp "$made/suite.json" "$root/bench/results/$name"
 echo "bench/results/$name is new. Figures that were taken from its old files have no file now:"
 "$root/tests/repo/check_figures.py" || true

@@ -4,10 +4,12 @@
  *            seed, command},
  *  benchmarks: [{key?, set?, name, preset?, preset_overridden?, params, check: {result, message},
  *                machine: {date, load, cpu_mhz_min, cpu_mhz_max},
- *                metrics: {NAME: {unit, median, min, max, floor?}}, notes?}]}
+ *                metrics: {NAME: {unit, median, min, max, floor?}}, notes?, series?}]}
  *
+ * One line for the context and one for each run, so that files which are kept are short and differ by runs.
  * `preset` is the name of the one that was assigned, `preset_overridden` the keys of those of its
  * parameters that have another value: such a run is not that set-up. Neither is there without a preset.
+ * `series`: bench/papers/paper.h.
  * `result` is "ok", "not checked" or "failed". null: could not be found out. `load` and clocks are those
  * before the run; device_mhz is the highest clock that the device gives itself.
  *
@@ -269,6 +271,30 @@ int bench_report_resume(bench_report *report, const bench_env *env, const char *
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
+/* Returns 0 if memory ran out. */
+static int print_line(FILE *file, const char *before, const cJSON *item, const char *after) {
+    char *text = cJSON_PrintUnformatted(item);
+    int ok = text && fprintf(file, "%s%s%s\n", before, text, after) > 0;
+    cJSON_free(text);
+    return ok;
+}
+
+/* As JSON, a line for the context and for each run; NULL if memory ran out. */
+static char *print_lines(const cJSON *context, const cJSON *runs) {
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *file = open_memstream(&text, &bytes);
+    if (!file) return NULL;
+    int ok = print_line(file, "{\"context\":", context, ",");
+    fprintf(file, "\"benchmarks\":[\n");
+    const cJSON *run = NULL;
+    cJSON_ArrayForEach(run, runs) ok = ok && print_line(file, "", run, run->next ? "," : "");
+    ok &= fprintf(file, "]}") > 0;
+    if (fclose(file) == 0 && ok) return text;
+    free(text);
+    return NULL;
+}
+
 static int write_text(const char *path, const char *text, bench_error *error) {
     FILE *file = fopen(path, "w");
     if (!file) {
@@ -284,16 +310,15 @@ int bench_report_write(bench_report *report, const bench_env *env, const char *c
     cJSON *root = cJSON_CreateObject();
     char *text = NULL;
     int result = -1;
-    if (!report->failed && root && add_context(root, env, report->command, command) &&
-        cJSON_AddItemReferenceToObject(root, "benchmarks", report->benchmarks)) {
-        text = cJSON_Print(root);
+    if (!report->failed && root && add_context(root, env, report->command, command)) {
+        text = print_lines(cJSON_GetObjectItem(root, "context"), report->benchmarks);
     }
     if (text) {
         result = write_text(path, text, error);
     } else {
         bench_error_set(error, "memory ran out while writing %s", path);
     }
-    cJSON_free(text);
+    free(text);
     cJSON_Delete(root);
     return result;
 }

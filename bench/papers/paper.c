@@ -22,7 +22,7 @@ typedef struct job {
     const paper *of;
     paper_results results;
     bench_report *report;
-    const char *path; /* of the JSON */
+    char path[2 * BENCH_TEXT_BYTES]; /* of the JSON */
     int skipped;
 } job;
 
@@ -90,6 +90,14 @@ static void drop(job *j, const char *key) {
     }
 }
 
+static int keep_series(job *j, int run, bench_error *error) {
+    cJSON *entries = bench_report_entries(j->report);
+    cJSON *entry = cJSON_GetArrayItem(entries, cJSON_GetArraySize(entries) - 1);
+    char path[BENCH_TEXT_BYTES];
+    paper_series_path(&j->results, 0, run, path);
+    return paper_keep_series(j->of, run, path, entry, error);
+}
+
 /* Returns 1 if its check failed. */
 static int run_one(job *j, int run, bench_error *error) {
     const paper_run *r = &j->of->runs[run];
@@ -112,6 +120,7 @@ static int run_one(job *j, int run, bench_error *error) {
             result = bench_run(j->env, &request, benchmark, values, j->report, results);
             bench_results_release(results);
         }
+        if (result == 0 && paper_uses_series(j->of, run)) result = keep_series(j, run, error);
     }
     free(values);
     free(results);
@@ -168,10 +177,8 @@ static int make_folder(const char *folder) {
 
 static int run_paper(job *j, bench_error *error) {
     const bench_paper_request *request = j->request;
-    char path[2 * BENCH_TEXT_BYTES];
     int failed = 0;
-    snprintf(path, sizeof path, "%s/%s.json", request->folder, j->of->name);
-    j->path = path;
+    snprintf(j->path, sizeof j->path, "%s/%s.json", request->folder, j->of->name);
     make_folder(request->folder);
     if (request->from_count == 0) {
         j->results.folders[0] = request->folder; /* where series go; nothing is read yet */

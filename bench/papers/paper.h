@@ -7,7 +7,8 @@
  *
  *     =RUN:METRIC        the median of a metric; METRIC.min, .max
  *     =RUN@COLUMN.max    of the series that the run wrote: .max, .last, .mean, and .at, the first column
- *                        where the maximum is
+ *                        where the maximum is. NAME.json keeps them as `series` of the run: only curves
+ *                        need the series itself
  *     #...               the same of what does not depend on the device, such as a number of moves:
  *                        a run on another one will do where there is none
  *     WORD//WORD         a ratio, of which one may be a number of the paper
@@ -110,6 +111,9 @@ const char *paper_other_device(const paper_results *results, size_t folder);
 
 /* Where the series of a run is, into `path` of BENCH_TEXT_BYTES. */
 void paper_series_path(const paper_results *results, size_t folder, int run, char *path);
+
+/* Put those numbers of the run's series that cells name into its entry. */
+int paper_keep_series(const paper *of, int run, const char *path, cJSON *entry, bench_error *error);
 
 /* Whether the item is one of `only`, of which none are all; whether one that is needs the run; and its series. */
 int paper_is_asked(const paper_item *item, const char *const *only, size_t only_count);

@@ -76,7 +76,7 @@ int paper_results_create(const paper *of, int is_small, const char *data, paper_
     *results = (paper_results){.of = of, .is_small = is_small};
     snprintf(results->data, sizeof results->data, "%s", data ? data : "");
     int count = count_runs(of);
-    results->values = malloc((size_t)count * sizeof *results->values);
+    results->values = malloc(((size_t)count + 1) * sizeof *results->values); /* never 0 bytes */
     if (!results->values) return bench_error_set(error, "host memory ran out");
     for (int i = 0; i < count; i++) {
         if (set_values(results, i, &results->values[i], error)) return -1;
@@ -281,21 +281,50 @@ static double reduce(const bench_series *series, int column, const char *how) {
     return strcmp(how, "mean") == 0 && series->rows ? sum / (double)series->rows : NAN;
 }
 
-static double of_series(const paper_results *results, size_t folder, int run, const char *word) {
-    char path[BENCH_TEXT_BYTES], column[72];
-    bench_series series = {.columns = 0};
-    bench_error error;
+/* COLUMN.how of a series. */
+static double reduce_word(const bench_series *series, const char *word) {
+    char column[72];
     const char *dot = strrchr(word, '.');
-    double value = NAN;
     if (!dot) return NAN;
     snprintf(column, sizeof column, "%.*s", (int)(dot - word), word);
-    paper_series_path(results, folder, run, path);
-    if (bench_series_read_csv(&series, path, &error) == 0 &&
-        bench_series_find(&series, column) >= 0) {
-        value = reduce(&series, bench_series_find(&series, column), dot + 1);
+    int at = bench_series_find(series, column);
+    return at < 0 ? NAN : reduce(series, at, dot + 1);
+}
+
+/* Returns 0 if memory ran out. */
+static int keep_words(const paper *of, int run, const char *cell, const bench_series *series,
+                      cJSON *entry) {
+    const char *at = cell;
+    int has_series = 0, found;
+    while (paper_is_ours(cell) && (found = next_run(of, &at, &has_series)) >= 0) {
+        char word[WORD_BYTES];
+        if (found != run || !has_series) continue;
+        snprintf(word, sizeof word, "%.*s", (int)strcspn(at, "/*|"), at);
+        cJSON *kept = cJSON_GetObjectItem(entry, "series");
+        if (!kept) kept = cJSON_AddObjectToObject(entry, "series");
+        if (cJSON_GetObjectItem(kept, word)) continue;
+        if (!cJSON_AddNumberToObject(kept, word, reduce_word(series, word))) return 0;
+    }
+    return 1;
+}
+
+int paper_keep_series(const paper *of, int run, const char *path, cJSON *entry,
+                      bench_error *error) {
+    bench_series series = {.columns = 0};
+    if (bench_series_read_csv(&series, path, error)) return -1;
+    int ok = 1;
+    for (const paper_item *item = of->items; item->name; item++) {
+        for (int r = 0; r < PAPER_ROWS_MAX && item->rows[r].cells[0]; r++) {
+            for (int c = 0; c < PAPER_CELLS_MAX && item->rows[r].cells[c]; c++)
+                ok = ok && keep_words(of, run, item->rows[r].cells[c], &series, entry);
+        }
     }
     bench_series_release(&series);
-    return value;
+    return ok ? 0 : bench_error_set(error, "host memory ran out");
+}
+
+static double of_series(const cJSON *entry, const char *word) {
+    return cJSON_GetNumberValue(cJSON_GetObjectItem(cJSON_GetObjectItem(entry, "series"), word));
 }
 
 /* RUN:METRIC or RUN@COLUMN.how, with *NUMBER after it. */
@@ -317,7 +346,7 @@ static double of_word(const paper_results *results, size_t folder, const char *w
     const cJSON *entry = run < 0 ? NULL : paper_find_entry(results, folder, run);
     if (!entry) return NAN;
     return factor * (plain[length] == ':' ? of_metric(entry, plain + length + 1)
-                                          : of_series(results, folder, run, plain + length + 1));
+                                          : of_series(entry, plain + length + 1));
 }
 
 /* A cell without its first sign. */

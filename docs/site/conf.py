@@ -16,7 +16,6 @@ html_show_copyright = False
 # The slugs of headings are those of GitHub, so that links to headings are the same there.
 myst_heading_anchors = 6
 myst_enable_extensions = ["deflist"]
-suppress_warnings = ["myst.header"]  # bench/results/*/report.md begin with a heading of the second level
 
 breathe_projects = {"clump": os.environ["CLUMP_DOCS_XML"]}
 breathe_default_project = "clump"

@@ -8,7 +8,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 command -v python3 >/dev/null || exit 77
 folder=$1
 rm -rf "$folder"
-mkdir -p "$folder/docs" "$folder/bench/results/d"
+mkdir -p "$folder/docs/measurements" "$folder/bench/results/d"
 
 fail() {
     echo "FAILED: $*"
@@ -49,7 +49,7 @@ d/a.json time//d/suite.json=g/one:time
 
 <!-- figures of other programs -->
 END
-cp "$folder/README.md" "$folder/bench/results/README.md"
+cp "$folder/README.md" "$folder/docs/measurements/graphs.md"
 "$here/check_figures.py" "$folder" >"$folder/out" || fail "right figures are refused: $(cat "$folder/out")"
 
 # fault WORDS FILE EXPRESSION: with that change of a file there is one fault, which has these words.
@@ -63,7 +63,7 @@ fault() {
 }
 fault "1,235 is 1234.4" README.md 's/1,234/1,235/'
 fault "39% is 38.49" README.md 's/38%/39%/'
-fault "618 is 617.2" bench/results/README.md 's/617/618/'
+fault "618 is 617.2" docs/measurements/graphs.md 's/617/618/'
 fault "1.3 is 1.4" bench/results/d/a.json 's/1300/1400/'
 fault "2.01 is 2" docs/benchmarks.md 's/2\.00/2.01/'
 fault "5 numbers.*6 words" README.md 's/- time share/- - time share/'

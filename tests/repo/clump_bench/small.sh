@@ -84,9 +84,9 @@ run_small() {
         done
         "$bench" compare "$folder/$name.json" "$folder/$name.json" >/dev/null || fail "compare $name.json"
         # Where it was measured; null is what this machine does not tell.
-        for line in '"result":.*"ok",' '"commit":.*"([0-9a-f]{40}|unknown)",' '"tree":.*"(clean|changed|unknown)",' \
-            '"load":.*[0-9],' '"cpu_mhz_min":.*([1-9][0-9]*|null),' '"cpu_mhz_max":.*([1-9][0-9]*|null)$'; do
-            grep -qE "$line" "$folder/$name.json" || fail "$name.json has no line $line"
+        for line in '"result":"ok",' '"commit":"([0-9a-f]{40}|unknown)",' '"tree":"(clean|changed|unknown)",' \
+            '"load":[0-9.]+,' '"cpu_mhz_min":([1-9][0-9.]*|null),' '"cpu_mhz_max":([1-9][0-9.]*|null)}'; do
+            grep -qE "$line" "$folder/$name.json" || fail "$name.json has no $line"
         done
     done
     echo "$# benchmarks"

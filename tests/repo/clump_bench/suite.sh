@@ -16,7 +16,7 @@ for group in game-of-life structure-sheet; do
         fail "suite $group: $(tail -3 "$folder/out")"
 done
 for key in game-of-life/clump game-of-life/sequential structure-sheet/soa structure-sheet/soa/start; do
-    grep -q "\"key\":.*\"$key\"" "$part/suite.json" || fail "suite.json has no $key"
+    grep -q "^{\"key\":\"$key\"," "$part/suite.json" || fail "suite.json has no $key"
 done
 grep -q "^8 runs: 6 ok .*, 2 not checked .*, 0 failed" "$part/report.md" || fail "$(sed -n 9p "$part/report.md")"
 grep -q "^| soa | .* | not checked |" "$part/report.md" || fail "a run without reference is checked in the report"
