@@ -364,14 +364,17 @@ const clump_allocator failing_allocator = {allocate, reallocate, release, NULL};
 
 uint64_t failing_strike_all(failing_scenario *run, const cl_fixture *on, cl_int code,
                             int persistent) {
+    const uint64_t step = code == CL_OUT_OF_RESOURCES || cl_fixture_is_whole() ? 1 : 5;
     uint64_t n = 0;
     do {
         memset(&failing, 0, sizeof failing);
-        failing.fail_at = ++n;
+        n += step;
+        failing.fail_at = n;
         failing.code = code;
         failing.persistent = persistent;
     } while (run(on));
-    print_message("%llu calls made to fail\n", (unsigned long long)n - 1);
+    print_message("%llu calls, each of %llu made to fail\n", (unsigned long long)(n - step),
+                  (unsigned long long)step);
     return n;
 }
 
