@@ -34,5 +34,6 @@ int main(int argc, char **argv) {
         {2, 3, 2, 2, 1, 0},
         {0},
     };
-    return programs_main((argc > 1 && strcmp(argv[1], "quick") == 0) || getenv("CLUMP_SHORT") ? quick : all);
+    const int is_quick = (argc > 1 && strcmp(argv[1], "quick") == 0) || getenv("CLUMP_SHORT");
+    return programs_main(is_quick ? quick : all);
 }
