@@ -24,12 +24,14 @@ folder=${CLUMP_IMPLEMENTATIONS:-${XDG_CACHE_HOME:-$HOME/.cache}/clump/opencl}
 
 all_devices=0
 tests=(-LE 'slow|extended|gpu-kernels')
+target=(--target default_programs)
 case "${1:-}" in
 --all-devices)
     all_devices=1
     shift
     ;;
 --extended)
+    target=()
     tests=(-L extended -LE 'slow|gpu-kernels')
     shift
     ;;
@@ -39,7 +41,7 @@ case "${1:-}" in
     ;;
 esac
 "$root/scripts/setup.sh"
-"$root/scripts/build.sh" "$build" -DCLUMP_TEST_TIMEOUT="${CLUMP_TEST_TIMEOUT:-300}"
+"$root/scripts/build.sh" "$build" "${target[@]}" -DCLUMP_TEST_TIMEOUT="${CLUMP_TEST_TIMEOUT:-300}"
 log=$build/test.log
 status=0
 

@@ -48,8 +48,8 @@ static inline void list_count_tile(const clumpi_view *v, __local reserve_tile *t
                                    const clumpi_team *team, __local clumpi_list_tally *counts, __local uint *gave) {
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     reserve_load(v, tile, first, blocks);
-    for (uint b = team->index; b < blocks; b += CLUMPI_LOOK * team->count) {
-        for (uint row = team->member; row < list_rows(v, tile->state[b]); row += team->size) {
+    CLUMPI_ROLLED for (uint b = team->index; b < blocks; b += CLUMPI_LOOK * team->count) {
+        CLUMPI_ROLLED for (uint row = team->member; row < list_rows(v, tile->state[b]); row += team->size) {
             ulong bits[CLUMPI_LOOK];
             for (uint k = 0; k < CLUMPI_LOOK; k++) {
                 uint at = b + k * team->count;
@@ -61,7 +61,7 @@ static inline void list_count_tile(const clumpi_view *v, __local reserve_tile *t
         }
     }
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-    for (uint b = me; b < blocks; b += items) {
+    CLUMPI_ROLLED for (uint b = me; b < blocks; b += items) {
         uint class_id = clumpi_class_of_state(tile->state[b]), credits = reserve_credits(tile, b);
         if (tile->state[b] & CLUMPI_STRIPED) {
             v->states[first + b] = (tile->state[b] & ~CLUMPI_CREDIT_MASK) | credits;
@@ -92,13 +92,13 @@ __kernel void clumpi_list_count(__global uchar *heap, uint header_at, uint numbe
     uint words = (v.header->class_count + 1) * COUNT_WORDS;
     __local uint *count_words = (__local uint *)counts;
     reserve_learn(&v, turn);
-    for (uint i = me; i < words; i += items) count_words[i] = 0;
+    CLUMPI_ROLLED for (uint i = me; i < words; i += items) count_words[i] = 0;
     if (me == 0) gave[0] = 0;
     clumpi_range chunk = list_chunk(&v, scratch, turn);
     clumpi_team team = clumpi_team_of(v.header->block_rows_max);
-    for (uint look = chunk.begin; look < chunk.end; look += CHUNK_LOOK) {
+    CLUMPI_ROLLED for (uint look = chunk.begin; look < chunk.end; look += CHUNK_LOOK) {
         uint look_end = min(look + CHUNK_LOOK, chunk.end), free_blocks = look_end - look;
-        for (uint left = chunk_look(&v, look, look_end, busy); left; left &= left - 1u) { /* bound: CHUNK_LOOK / CLUMPI_TILE */
+        CLUMPI_ROLLED for (uint left = chunk_look(&v, look, look_end, busy); left; left &= left - 1u) { /* bound: CHUNK_LOOK / CLUMPI_TILE */
             uint first = look + clumpi_lowest32(left) * CLUMPI_TILE, blocks = min(CLUMPI_TILE, look_end - first);
             free_blocks -= blocks;
             list_count_tile(&v, tile, first, blocks, &team, counts, gave);
@@ -106,10 +106,10 @@ __kernel void clumpi_list_count(__global uchar *heap, uint header_at, uint numbe
         if (me == 0) atomic_add(&counts[0].empty, free_blocks);
     }
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-    for (uint i = me; i < words; i += items) list_counts(&v, (uint)get_group_id(0))[i] = count_words[i];
+    CLUMPI_ROLLED for (uint i = me; i < words; i += items) list_counts(&v, (uint)get_group_id(0))[i] = count_words[i];
     if (me == 0 && gave[0]) clumpi_room_appeared(clumpi_home_of(&v));
     if (!numbered || get_group_id(0) != 0) return;
-    for (uint c = me; c <= v.header->class_count; c += items)
+    CLUMPI_ROLLED for (uint c = me; c <= v.header->class_count; c += items)
         clumpi_words_at(&v, v.header->at_list_full)[c] = CLUMPI_NONE;
 }
 
@@ -123,7 +123,7 @@ static inline void list_places(const clumpi_view *v, __local clumpi_list_tally *
     clumpi_groups_sum(list_counts(v, 0), (classes + 1) * COUNT_WORDS, (__local uint *)place, (__local uint *)totals);
     if (me == 0) {
         clumpi_list_tally sum = {0, 0, 0, 0};
-        for (uint c = 1; c <= classes; c++) {
+        CLUMPI_ROLLED for (uint c = 1; c <= classes; c++) {
             if (get_group_id(0) == 0) begin[c] = sum.rows;
             place[c].rows += sum.rows;
             place[c].partial += sum.partial;
@@ -181,7 +181,7 @@ static inline void list_octet(const clumpi_view *v, __local list_block *b, uint 
 static inline uint list_holes_before(__local const list_block *b, __local const uchar *holes, uint row) {
     uint sum = 0;
     for (uint octet = 0; octet < row >> 3; octet++) sum += b->holes[octet];
-    for (uint i = row & ~7u; i < row; i++) sum += holes[i] == LIST_EMPTY ? 0u : holes[i];
+    CLUMPI_ROLLED for (uint i = row & ~7u; i < row; i++) sum += holes[i] == LIST_EMPTY ? 0u : holes[i];
     return sum;
 }
 
@@ -209,7 +209,7 @@ static inline void list_begin(const clumpi_view *v, __local list_block *b, __loc
 static inline void list_before(__local list_block *tile, uint b, uint part) {
     clumpi_list_tally n = {0, 0, 0, 0};
     uint holes = 0, begin = part * LIST_PART, end = min(begin + LIST_PART, b);
-    for (uint i = begin; i < end; i++) {
+    CLUMPI_ROLLED for (uint i = begin; i < end; i++) {
         if (tile[i].kind != tile[b].kind) continue;
         n.rows += tile[i].adds.rows;
         n.partial += tile[i].adds.partial;
@@ -276,7 +276,7 @@ static inline void list_filled(const clumpi_view *v, uint numbered, __local cons
     __global uint *slots = clumpi_words_at(v, v->header->at_slots);
     slots[partial] = at;
     end = min((end + CLUMPI_HOLES - 1u) / CLUMPI_HOLES, p->hole_rows * (CLUMPI_ROW_SLOTS / CLUMPI_HOLES));
-    for (uint i = (hole + CLUMPI_HOLES - 1u) / CLUMPI_HOLES; i < end; i++) /* entries that begin here: 4 at most */
+    CLUMPI_ROLLED for (uint i = (hole + CLUMPI_HOLES - 1u) / CLUMPI_HOLES; i < end; i++) /* entries that begin here: 4 at most */
         slots[p->holes_at + i] = partial << 6 | (i * CLUMPI_HOLES - hole);
 }
 
@@ -291,7 +291,7 @@ static inline void list_block_rows(const clumpi_view *v, uint numbered, __local 
     uint rows = v->classes[class_id].rows;
     ulong filled = list_mask(b->filled);
     if (b->kind && list_is_full(v, b->state)) { /* most blocks of a class whose objects stay */
-        for (uint row = team->member; row < rows; row += team->size) {
+        CLUMPI_ROLLED for (uint row = team->member; row < rows; row += team->size) {
             uint at = b->at.rows + row;
             clumpi_words_at(v, v->header->at_list_rows)[at] = clumpi_row_granule(v, block, class_id, row);
             ((__global ulong *)clumpi_words_at(v, v->header->at_list_masks))[at] = ~0ul;
@@ -299,7 +299,7 @@ static inline void list_block_rows(const clumpi_view *v, uint numbered, __local 
         }
         return;
     }
-    for (uint row = team->member; row < rows; row += team->size) {
+    CLUMPI_ROLLED for (uint row = team->member; row < rows; row += team->size) {
         uint granule = clumpi_row_granule(v, block, class_id, row);
         if (filled >> row & 1ul) {
             list_filled(v, numbered, b, granule, row, list_holes_before(b, holes, row), p, &full[class_id]);
@@ -330,7 +330,7 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
     clumpi_team team = clumpi_team_of(v.header->block_rows_max);
     list_places(&v, place, totals, full);
     uint rows = 0, objects = 0;
-    for (uint c = 1; c <= classes; c++) {
+    CLUMPI_ROLLED for (uint c = 1; c <= classes; c++) {
         if (me == 0) hole_place[c] = (place[c].rows - rows) * 64u - (place[c].objects - objects);
         rows += totals[c].rows;
         objects += totals[c].objects;
@@ -338,26 +338,26 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
     reserve_share(&v, totals, turn, work_items, objects, plans);
     reserve_open(&v, turn, neighbours, totals, plans);
     uint fresh = 0; /* the first free blocks are reserved */
-    for (uint c = 1; c <= classes; c++) fresh += plans[c].blocks;
+    CLUMPI_ROLLED for (uint c = 1; c <= classes; c++) fresh += plans[c].blocks;
     const clumpi_range chunk = {list_chunks(&v)[get_group_id(0)].begin, list_chunks(&v)[get_group_id(0)].end};
     uint skipped = 0; /* free blocks that are not in place[0] yet */
-    for (uint look = chunk.begin; look < chunk.end; look += CHUNK_LOOK) {
+    CLUMPI_ROLLED for (uint look = chunk.begin; look < chunk.end; look += CHUNK_LOOK) {
         uint look_end = min(look + CHUNK_LOOK, chunk.end), next = look;
         uint tiles = (1u << (look_end - look + CLUMPI_TILE - 1u) / CLUMPI_TILE) - 1u;
         uint busy_tiles = chunk_look(&v, look, look_end, busy);
         uint left = place[0].empty + skipped < fresh ? tiles : busy_tiles;
-        for (; left; left &= left - 1u) { /* bound: CHUNK_LOOK / CLUMPI_TILE */
+        CLUMPI_ROLLED for (; left; left &= left - 1u) { /* bound: CHUNK_LOOK / CLUMPI_TILE */
             uint first = look + clumpi_lowest32(left) * CLUMPI_TILE, blocks = min(CLUMPI_TILE, look_end - first);
             skipped += first - next;
             next = first + blocks;
             reserve_hints_clear(&v, hints);
-            for (uint b = me; b < blocks; b += items) {
+            CLUMPI_ROLLED for (uint b = me; b < blocks; b += items) {
                 tile[b].state = v.states[first + b];
                 tile[b].filled[0] = tile[b].filled[1] = tile[b].partial[0] = tile[b].partial[1] = 0;
             }
             CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-            for (uint b = team.index; b < blocks; b += CLUMPI_LOOK * team.count) {
-                for (uint row = team.member; row < list_rows(&v, tile[b].state); row += team.size) {
+            CLUMPI_ROLLED for (uint b = team.index; b < blocks; b += CLUMPI_LOOK * team.count) {
+                CLUMPI_ROLLED for (uint row = team.member; row < list_rows(&v, tile[b].state); row += team.size) {
                     ulong bits[CLUMPI_LOOK];
                     for (uint k = 0; k < CLUMPI_LOOK; k++) {
                         uint at = b + k * team.count;
@@ -373,19 +373,19 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
                 }
             }
             CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-            for (uint i = me; i < blocks * LIST_OCTETS; i += items)
+            CLUMPI_ROLLED for (uint i = me; i < blocks * LIST_OCTETS; i += items)
                 list_octet(&v, &tile[i / LIST_OCTETS], i % LIST_OCTETS, &holes[i * 8u]);
             CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-            for (uint b = me; b < blocks; b += items) list_begin(&v, &tile[b], place, hole_place, skipped);
+            CLUMPI_ROLLED for (uint b = me; b < blocks; b += items) list_begin(&v, &tile[b], place, hole_place, skipped);
             CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-            for (uint i = me; i < blocks * (CLUMPI_TILE / LIST_PART); i += items)
+            CLUMPI_ROLLED for (uint i = me; i < blocks * (CLUMPI_TILE / LIST_PART); i += items)
                 list_before(tile, i / (CLUMPI_TILE / LIST_PART), i % (CLUMPI_TILE / LIST_PART));
             CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-            for (uint b = me; b < blocks; b += items) list_reserve(&v, &tile[b], first, first + b, plans, hints, opened);
+            CLUMPI_ROLLED for (uint b = me; b < blocks; b += items) list_reserve(&v, &tile[b], first, first + b, plans, hints, opened);
             CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
             reserve_hints_write(&v, hints, first);
             if (me == 0) atomic_add(&place[0].empty, skipped);
-            for (uint b = me; b < blocks; b += items) {
+            CLUMPI_ROLLED for (uint b = me; b < blocks; b += items) {
                 uint kind = tile[b].kind;
                 const clumpi_list_tally n = tile[b].adds;
                 atomic_add(&place[kind].empty, n.empty);
@@ -395,7 +395,7 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
                 atomic_add(&place[kind].objects, n.objects);
                 atomic_add(&hole_place[kind], list_holes(&tile[b]));
             }
-            for (uint b = team.index; b < blocks; b += team.count)
+            CLUMPI_ROLLED for (uint b = team.index; b < blocks; b += team.count)
                 list_block_rows(&v, numbered, &tile[b], first + b, &holes[b * CLUMPI_ROWS_MAX], &team, plans, full);
             CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
             skipped = 0;
@@ -409,15 +409,7 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
     if (me == 0 && opened[0]) atomic_add(&v.header->list_opened[turn], opened[0]);
     if (!numbered) return;
     __global uint *all_full = clumpi_words_at(&v, v.header->at_list_full);
-    for (uint c = 1 + me; c <= classes; c += items) atomic_min(&all_full[c], full[c]);
-}
-
-/* Give all reserved slots back. */
-__kernel void clumpi_unreserve(__global uchar *heap, uint header_at, uint turn) {
-    __local reserve_tile tile[1];
-    __local reserve_hints hints[1];
-    clumpi_view v = clumpi_view_of(heap, header_at);
-    reserve_end(&v, turn, tile, hints);
+    CLUMPI_ROLLED for (uint c = 1 + me; c <= classes; c += items) atomic_min(&all_full[c], full[c]);
 }
 
 /* ---- Reductions ---- */

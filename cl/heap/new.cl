@@ -28,7 +28,7 @@ __kernel void clumpi_new_count(__global uchar *heap, uint header_at, uint class_
     if (me == 0) count.free_blocks = count.free_slots = 0;
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     clumpi_range chunk = clumpi_block_chunk(&v);
-    for (uint b = chunk.begin + me; b < chunk.end; b += items) {
+    CLUMPI_ROLLED for (uint b = chunk.begin + me; b < chunk.end; b += items) {
         uint state = v.states[b];
         if (state == 0) atomic_inc(&count.free_blocks);
         if (clumpi_class_of_state(state) == class_id)
@@ -42,7 +42,7 @@ __kernel void clumpi_new_count(__global uchar *heap, uint header_at, uint class_
     }
     /* The list's rows are about to be replaced: until it is made anew, no class has any. */
     if (get_group_id(0) == 0)
-        for (uint c = me; c <= v.header->class_count + 1; c += items)
+        CLUMPI_ROLLED for (uint c = me; c <= v.header->class_count + 1; c += items)
             clumpi_words_at(&v, v.header->at_list_begin)[c] = 0;
 }
 
@@ -93,10 +93,10 @@ static inline void fill_fresh_row(const clumpi_view *v, uint block, uint class_i
 static inline void fill_block(const clumpi_view *v, uint block, uint class_id, uint objects,
                               uint index) {
     uint left = objects;
-    for (uint row = 0; row < v->classes[class_id].rows && left; row++) {
+    CLUMPI_ROLLED for (uint row = 0; row < v->classes[class_id].rows && left; row++) {
         uint granule = clumpi_row_granule(v, block, class_id, row);
         ulong taken = clumpi_row_bits(v, granule), clear = ~taken, mask = clear;
-        for (uint surplus = clumpi_popcount64(clear); surplus > left; surplus--)
+        CLUMPI_ROLLED for (uint surplus = clumpi_popcount64(clear); surplus > left; surplus--)
             mask &= ~(1ul << (63ul - clz(mask))); /* drop the highest */
         if (!mask) continue;
         clumpi_row_bits_set(v, granule, taken | mask);
@@ -125,12 +125,12 @@ __kernel void clumpi_new_claim(__global uchar *heap, uint header_at, uint class_
     }
     clumpi_range chunk = clumpi_block_chunk(&v);
     uint blocks_before = p.blocks_before, slots_before = p.slots_before;
-    for (uint tile = chunk.begin; tile < chunk.end; tile += CLUMPI_TILE) {
+    CLUMPI_ROLLED for (uint tile = chunk.begin; tile < chunk.end; tile += CLUMPI_TILE) {
         uint blocks = min(CLUMPI_TILE, chunk.end - tile), in_blocks = blocks_before,
              in_slots = slots_before;
-        for (uint b = me; b < blocks; b += items) state[b] = v.states[tile + b];
+        CLUMPI_ROLLED for (uint b = me; b < blocks; b += items) state[b] = v.states[tile + b];
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-        for (uint b = 0; b < blocks; b++) { /* every work-item counts along; b == its own: keep */
+        CLUMPI_ROLLED for (uint b = 0; b < blocks; b++) { /* every work-item counts along; b == its own: keep */
             uint is_free = state[b] == 0, is_ours = clumpi_class_of_state(state[b]) == class_id;
             uint room = is_ours ? capacity - clumpi_credits_of_state(state[b]) : 0;
             if (b % items == me) {
@@ -150,7 +150,7 @@ __kernel void clumpi_new_claim(__global uchar *heap, uint header_at, uint class_
         blocks_before = in_blocks;
         slots_before = in_slots;
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-        for (uint i = me; i < blocks * rows; i += items) {
+        CLUMPI_ROLLED for (uint i = me; i < blocks * rows; i += items) {
             uint b = i / rows, row = i % rows;
             if (fresh[b] && objects[b])
                 fill_fresh_row(&v, tile + b, class_id, row, objects[b], first[b]);
@@ -170,12 +170,12 @@ __kernel void clumpi_new_clear(__global uchar *heap, uint header_at, uint class_
     const ulong slots = (ulong)v.header->new_rows * 64ul;
     const clumpi_memory memory = clumpi_memory_of(heap, v.header);
     const uint first = v.classes[class_id].cleared, end = v.classes[class_id].columns_end;
-    for (ulong at = get_global_id(0); at < slots; at += get_global_size(0)) {
+    CLUMPI_ROLLED for (ulong at = get_global_id(0); at < slots; at += get_global_size(0)) {
         uint slot = (uint)at & 63u;
         if (!(masks[at >> 6] >> slot & 1ul)) continue;
-        for (uint c = first; c < end; c++) {
+        CLUMPI_ROLLED for (uint c = first; c < end; c++) {
             __global uchar *word = clumpi_granule_at(memory, rows[at >> 6]) + columns[c].base + slot * columns[c].stride;
-            for (uint e = 0; e < columns[c].count; e++) *(__global uint *)(word + e * columns[c].step) = 0;
+            CLUMPI_ROLLED for (uint e = 0; e < columns[c].count; e++) *(__global uint *)(word + e * columns[c].step) = 0;
         }
     }
 }

@@ -65,6 +65,8 @@ static clump_status build_programs(clump_heap *heap, const clump_compact_desc *d
     clump_context *c = heap->context;
     const clumpi_kernel_id any = clumpi_kernel_of(heap, CLUMPI_COMPACT_KERNEL(move));
     clump_status status = clumpi_build_library(c, any);
+    if (!status)
+        status = clumpi_build_library(c, clumpi_kernel_of(heap, CLUMPI_ASK_KERNEL(unreserve)));
     if (!status && desc->merge)
         status = clumpi_build_library(c, clumpi_kernel_of(heap, CLUMPI_MERGE_KERNEL(merge_count)));
     if (!status && desc->order >= CLUMP_ORDER_FIELD)

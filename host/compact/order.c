@@ -87,7 +87,7 @@ static clump_status gather_field(clumpi_compaction *r, uint32_t class_id, orderi
                          {sizeof bytes, &bytes},
                          {sizeof what, &what},
                          {sizeof o->keys, &o->keys}};
-    return clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(field_copy), sizes->do_all_global,
+    return clumpi_run_on_heap(heap, CLUMPI_ASK_KERNEL(field_copy), sizes->do_all_global,
                               sizes->do_all_local, args, 7, NULL);
 }
 

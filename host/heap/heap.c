@@ -14,7 +14,7 @@ static const char *const kernel_files[] = {
     "cl/core/layout.h",  "cl/core/prelude.clh", "cl/core/bitmap.clh", "cl/core/segments.clh",
     "cl/core/block.clh", "cl/core/reserve.clh", "cl/core/scan.clh",   "cl/heap/layout.h",
     "cl/heap/chunk.clh", "cl/heap/reserve.clh", "cl/heap/init.cl",    "cl/heap/enumerate.cl",
-    "cl/heap/new.cl",    "cl/heap/stats.cl",    "cl/heap/fields.cl",  "cl/heap/watch.cl"};
+    "cl/heap/new.cl"};
 static const char *const kernel_names[] = {CLUMPI_HEAP_KERNELS(CLUMPI_KERNEL_NAME)};
 const clumpi_library clumpi_heap_library = CLUMPI_LIBRARY(NULL, NULL);
 

@@ -24,26 +24,34 @@
 #include "core/pointers.h"
 #include "schema/schema.h"
 
+/* What each program with a heap launches. It is compiled before the first object is made, so it has nothing else. */
 #define CLUMPI_HEAP_KERNELS(X)                                                                     \
     X(init)                                                                                        \
+    X(segment_set)                                                                                 \
     X(list_count)                                                                                  \
     X(list_write)                                                                                  \
-    X(unreserve)                                                                                   \
     X(new_count)                                                                                   \
     X(new_claim)                                                                                   \
     X(new_clear)                                                                                   \
-    X(stats)                                                                                       \
-    X(rank_count)                                                                                  \
-    X(rank_write)                                                                                  \
-    X(field_copy)                                                                                  \
-    X(watch_settle)                                                                                \
-    X(watch_set)                                                                                   \
-    X(segment_set)                                                                                 \
     X(reduce_begin)
 enum { CLUMPI_HEAP_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_heap_library;
 #define CLUMPI_HEAP_KERNEL(name)                                                                   \
     ((clumpi_kernel_id){&clumpi_heap_library, CLUMPI_KERNEL_##name, NULL})
+
+/* What the host asks of a heap between launches. */
+#define CLUMPI_ASK_KERNELS(X)                                                                      \
+    X(unreserve)                                                                                   \
+    X(stats)                                                                                       \
+    X(rank_count)                                                                                  \
+    X(rank_write)                                                                                  \
+    X(field_copy)                                                                                  \
+    X(watch_settle)                                                                                \
+    X(watch_set)
+enum { CLUMPI_ASK_KERNELS(CLUMPI_KERNEL_INDEX) };
+extern const clumpi_library clumpi_ask_library;
+#define CLUMPI_ASK_KERNEL(name)                                                                    \
+    ((clumpi_kernel_id){&clumpi_ask_library, CLUMPI_KERNEL_##name, NULL})
 
 /* A program of their own: most who use a heap never check it. */
 #define CLUMPI_CHECK_KERNELS(X)                                                                    \

@@ -268,7 +268,7 @@ static clump_status run_watch(clump_heap *heap, clumpi_kernel_id id) {
 
 clump_status clumpi_handles_settle(clump_heap *heap) {
     if (!heap->geometry.header.at_watch || !heap->handles) return CLUMP_OK;
-    return run_watch(heap, CLUMPI_HEAP_KERNEL(watch_settle));
+    return run_watch(heap, CLUMPI_ASK_KERNEL(watch_settle));
 }
 
 clump_status clumpi_handles_watch(clump_heap *heap) {
@@ -277,7 +277,7 @@ clump_status clumpi_handles_watch(clump_heap *heap) {
     clump_status status =
         clumpi_clear(heap->context, heap->buffer, (uint64_t)h->at_watch * CLUMPI_UNIT,
                      (uint64_t)h->block_end * h->block_granules * 8);
-    return status ? status : run_watch(heap, CLUMPI_HEAP_KERNEL(watch_set));
+    return status ? status : run_watch(heap, CLUMPI_ASK_KERNEL(watch_set));
 }
 
 /* The word of a slot, and its bit. */

@@ -71,7 +71,7 @@ clump_status clumpi_unreserve(clump_heap *heap, const clump_sync *sync) {
     const clumpi_launch_sizes *sizes = &heap->context->sizes;
     clump_sync waits = waits_of(sync);
     clumpi_arg turn = {sizeof heap->list_turn, &heap->list_turn};
-    clump_status status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(unreserve),
+    clump_status status = clumpi_run_on_heap(heap, CLUMPI_ASK_KERNEL(unreserve),
                                              sizes->scan_groups * sizes->scan_local,
                                              sizes->scan_local, &turn, 1, &waits);
     if (!status) heap->reserved = heap->list_counted = 0;

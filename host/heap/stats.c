@@ -4,6 +4,14 @@
  */
 #include "heap/heap.h"
 
+static const char *const kernel_files[] = {
+    "cl/core/layout.h",    "cl/core/prelude.clh",  "cl/core/bitmap.clh", "cl/core/segments.clh",
+    "cl/core/block.clh",   "cl/core/reserve.clh",  "cl/core/scan.clh",   "cl/heap/layout.h",
+    "cl/heap/reserve.clh", "cl/heap/unreserve.cl", "cl/heap/stats.cl",   "cl/heap/fields.cl",
+    "cl/heap/watch.cl"};
+static const char *const kernel_names[] = {CLUMPI_ASK_KERNELS(CLUMPI_KERNEL_NAME)};
+const clumpi_library clumpi_ask_library = CLUMPI_LIBRARY(NULL, NULL);
+
 static uint64_t scan_offset(const clump_heap *heap) {
     return (uint64_t)heap->geometry.header.at_scan * CLUMPI_UNIT;
 }
@@ -19,7 +27,7 @@ static clump_status count_blocks(clump_heap *heap, clumpi_stats_result *counts) 
     if (!status) status = clumpi_unreserve(heap, NULL);
     if (!status) status = clumpi_clear(c, heap->buffer, scan_offset(heap), bytes);
     if (!status)
-        status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(stats),
+        status = clumpi_run_on_heap(heap, CLUMPI_ASK_KERNEL(stats),
                                     sizes->scan_groups * sizes->scan_local, sizes->scan_local,
                                     &turn, 1, NULL);
     if (!status) status = clumpi_read(c, heap->buffer, scan_offset(heap), bytes, counts);

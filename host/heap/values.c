@@ -72,10 +72,10 @@ clump_status clumpi_rank_enqueue(clump_heap *heap, clumpi_u32 first, clumpi_u32 
                          {sizeof chosen, &chosen},
                          {sizeof chosen_at, &chosen_at}};
     heap->list_numbered = 0; /* its numbers give way to those of these classes */
-    clump_status status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(rank_count), global,
+    clump_status status = clumpi_run_on_heap(heap, CLUMPI_ASK_KERNEL(rank_count), global,
                                              sizes->scan_local, args, 4, NULL);
     return status ? status
-                  : clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(rank_write), global,
+                  : clumpi_run_on_heap(heap, CLUMPI_ASK_KERNEL(rank_write), global,
                                        sizes->scan_local, args, 4, NULL);
 }
 
@@ -95,7 +95,7 @@ static clump_status copy(clump_heap *heap, const target *t, clumpi_u32 direction
     const clumpi_launch_sizes *sizes = &c->sizes;
     status = in ? clumpi_write(c, values, 0, bytes, in) : CLUMP_OK;
     if (!status)
-        status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(field_copy), sizes->do_all_global,
+        status = clumpi_run_on_heap(heap, CLUMPI_ASK_KERNEL(field_copy), sizes->do_all_global,
                                     sizes->do_all_local, args, 7, NULL);
     if (!status && direction == CLUMPI_COPY_REFS)
         status = clumpi_checking_name(heap, values, 0, count);

@@ -539,7 +539,8 @@ static void test_layouts(void **state) {
 static void test_no_room(void **state) {
     static world w;
     if (is_short) skip();
-    open_world(&w, "[*]", "", "[*]", "[*] inline 1", 1, LENGTH_MAX, 3 << 19);
+    open_world(&w, "[*]", "", "[*]", cl_fixture_is_whole() ? "[*] inline 1" : "[*]", 1, LENGTH_MAX,
+               3 << 19);
     uint32_t refused = 0;
     for (uint32_t n = 0; n < 8 * rounds; n++) {
         change(&w, n + first_seed, 1);

@@ -206,7 +206,7 @@ static clump_cache on_shelf(shelf *s) {
 /* ---- Several processes ---- */
 
 #define PROCESSES 4
-#define PROGRAMS 12
+#define PROGRAMS (cl_fixture_is_whole() ? 12 : 3)
 
 static void build_all(const cl_fixture *f, int may_compile) {
     for (int i = 0; i < PROGRAMS; i++) {
