@@ -27,13 +27,17 @@ int main(int argc, char **argv) {
         {16, 17, 2, 1, 1, 0},
         {0, 10, 2, 1, 1, 1},
         {11, 13, 2, 1, 1, 1},
-        {11, 13, 2, 2, 1, 0},
         {15, 15, 2, 1, 1, 0},
         {18, 18, 2, 1, 1, 0},
+        {11, 13, 2, 2, 1, 0},
         {14, 14, 2, 1, 1, 1},
         {2, 3, 2, 2, 1, 0},
         {0},
     };
-    const int is_quick = (argc > 1 && strcmp(argv[1], "quick") == 0) || getenv("CLUMP_SHORT");
-    return programs_main(is_quick ? quick : all);
+    if (argc > 1 && strcmp(argv[1], "quick") == 0) return programs_main(quick);
+    if (!getenv("CLUMP_SHORT")) return programs_main(all);
+    programs_row some[10] = {
+        {0}}; /* without the last three, which take as long as all the others together */
+    memcpy(some, quick, 9 * sizeof *some);
+    return programs_main(some);
 }

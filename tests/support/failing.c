@@ -364,7 +364,7 @@ const clump_allocator failing_allocator = {allocate, reallocate, release, NULL};
 
 uint64_t failing_strike_all(failing_scenario *run, const cl_fixture *on, cl_int code,
                             int persistent) {
-    const uint64_t step = code == CL_OUT_OF_RESOURCES || cl_fixture_is_whole() ? 1 : 5;
+    const uint64_t step = cl_fixture_is_whole() ? 1 : code == CL_OUT_OF_RESOURCES ? 4 : 9;
     uint64_t n = 0;
     do {
         memset(&failing, 0, sizeof failing);

@@ -57,8 +57,8 @@ clump_status failing_context(const cl_fixture *on, clump_context **context, clum
 typedef int failing_scenario(const cl_fixture *on);
 
 /* Run it with the first OpenCL call made to fail, then with the second, until there is no call left to
- * fail; prints how many there were. Returns that number and 1. In a short run (cl_fixture_is_whole()) each fifth call, unless the
- * code is CL_OUT_OF_RESOURCES: the others are the same calls once more. */
+ * fail; prints how many there were. Returns that number and 1. In a short run (cl_fixture_is_whole()) each fourth call, and each
+ * ninth if the code is not CL_OUT_OF_RESOURCES: these are the same calls once more. */
 uint64_t failing_strike_all(failing_scenario *run, const cl_fixture *on, cl_int code,
                             int persistent);
 

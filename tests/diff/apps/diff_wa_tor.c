@@ -142,8 +142,10 @@ static void test_compacted(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_smallest), cmocka_unit_test(test_narrow),
-        cmocka_unit_test(test_few_fish), cmocka_unit_test(test_compacted),
+        cmocka_unit_test(test_smallest),
+        cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_few_fish),
+        cmocka_unit_test(test_compacted),
     };
     const struct CMUnitTest all[] = {
         cmocka_unit_test(test_smallest), cmocka_unit_test(test_narrow),

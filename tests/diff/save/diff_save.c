@@ -428,8 +428,7 @@ static void references_outside(void **state) {
     load_outside(&on, &file, &o, x, objects, handles, 0, 0);
     load_outside(&on, &file, &o, x, objects, handles, 1, 100);
     cl_fixture other;
-    if (!cl_fixture_open_other(&other,
-                               &(cl_fixture_desc){.personality = CLUMP_PERSONALITY_GPU})) {
+    if (!cl_fixture_open_other(&other, &(cl_fixture_desc){.personality = CLUMP_PERSONALITY_GPU})) {
         load_outside(&other, &file, &o, x, objects, handles, 1, 7);
         cl_fixture_close(&other);
     }

@@ -10,7 +10,7 @@ chosen=()
 for name in $names; do is_application "$name" || chosen+=("$name"); done
 # A short run: of each kind one. All of them are clump-bench-benchmarks@whole.
 if [ -n "${CLUMP_SHORT:-}" ]; then
-    chosen=(alloc-scalability alloc-churn enumerate host-access save-load start-up pool-alloc pool-fit pool-trace pool-defrag)
+    chosen=(alloc-scalability alloc-churn enumerate start-up pool-alloc)
 fi
 run_small "${chosen[@]}"
 
