@@ -595,7 +595,7 @@ static inline void queue_step(clumpi_mark *m, const group_memory *s) {
 
 /* What a reference leads to goes to the next frontier; where that is full, to the queue. The class of an object is looked up
  * once, together with its mark: in a narrow level nothing counts but how many look-ups wait for each other. */
-static inline void follow_narrow(clumpi_mark *m, const group_memory *s, uint object, uint class_id,
+CLUMPI_LOCAL_INLINED void follow_narrow(clumpi_mark *m, const group_memory *s, uint object, uint class_id,
                                  uint k, __local narrow_front *next) {
     uint first, last, ref = nth_reference(m, object, class_id, k, &first, &last);
     uint its = clumpi_mark_class(m, (ref >> 6) < m->r.end ? ref : object);

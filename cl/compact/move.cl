@@ -135,7 +135,7 @@ static inline void copy_object(const recipe *r, uint from_id, uint to_id) {
 
 /* The objects of one row on a CPU: element by element, so that a row is read from its begin to its end
  * and what is known of a column stays in registers. */
-static inline void copy_row(const recipe *r, __global const uchar *row, __local const ushort *slots,
+CLUMPI_LOCAL_INLINED void copy_row(const recipe *r, __global const uchar *row, __local const ushort *slots,
                             __local const uint *places, uint objects) {
     __global uchar *to[64];
     uchar to_slots[64];
@@ -159,7 +159,7 @@ static inline void copy_row(const recipe *r, __global const uchar *row, __local 
 #endif
 
 /* All call together; `near` may be used after the next barrier. */
-static inline recipe recipe_of(const clumpi_view *v, uint class_id, __local clumpi_column *near) {
+CLUMPI_LOCAL_INLINED recipe recipe_of(const clumpi_view *v, uint class_id, __local clumpi_column *near) {
     __global const clumpi_class *class = &v->classes[class_id];
     recipe r = {clumpi_memory_of(v->heap, v->header), class->refs - class->copies, near,
                 clumpi_columns(v) + class->copies};

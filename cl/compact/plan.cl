@@ -40,7 +40,7 @@ __kernel void clumpi_plan_histogram(__global uchar *heap, uint header_at) {
 }
 
 /* Blocks that can give at this fill level: all, or those that are left at the threshold. */
-static inline uint givers(__local const uint *histogram, uint credits, uint threshold, uint ties) {
+CLUMPI_LOCAL_INLINED uint givers(__local const uint *histogram, uint credits, uint threshold, uint ties) {
     if (credits > threshold) return 0;
     return histogram[credits] - (credits == threshold ? ties : 0);
 }
@@ -66,7 +66,7 @@ typedef struct limits {
 } limits;
 
 /* found->threshold and ties. */
-static inline void find_threshold(__local const uint *histogram, bins mine, uint keep,
+CLUMPI_LOCAL_INLINED void find_threshold(__local const uint *histogram, bins mine, uint keep,
                                   uint before, uint count, __local limits *found) {
     if (before < keep && keep <= before + count)
         for (uint bin = mine.top; bin > mine.end; bin--) {
@@ -83,7 +83,7 @@ static inline void find_threshold(__local const uint *histogram, bins mine, uint
 
 /* found->below, below_ties, objects: the emptiest givers that together have at most `max_moves` objects,
  * and at least one block. */
-static inline void find_budget(__local const uint *histogram, bins mine, uint threshold, uint ties,
+CLUMPI_LOCAL_INLINED void find_budget(__local const uint *histogram, bins mine, uint threshold, uint ties,
                                uint max_moves, __local limits *found, __local uint *sums) {
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), objects = 0;
     for (uint bin = mine.top; bin > mine.end; bin--)
@@ -271,7 +271,7 @@ static inline clumpi_block_counts count_by_rank(__global const clumpi_class_plan
 }
 
 /* Where the classes begin in the list of blocks and among the batches; plans[0] has the sums. */
-static inline void place_classes(const clumpi_view *v, __local uint *begins) {
+CLUMPI_LOCAL_INLINED void place_classes(const clumpi_view *v, __local uint *begins) {
     uint classes = v->header->class_count;
     __global clumpi_class_plan *plans = clumpi_plans(v);
     if (get_local_id(0) == 0) {
@@ -294,7 +294,7 @@ static inline void place_classes(const clumpi_view *v, __local uint *begins) {
 /* The blocks of class `kind` in a tile, of which this work-item may have one; class 0 are the free
  * blocks, which are targets of class c. `so_far` has the counts in front of the tile, then behind it.
  * All work-items of the group call together. */
-static inline void write_tile(const clumpi_view *v, __global const clumpi_class_plan *p, uint kind,
+CLUMPI_LOCAL_INLINED void write_tile(const clumpi_view *v, __global const clumpi_class_plan *p, uint kind,
                               uint c, uint begin, uint block, uint state, uint mine,
                               __local clumpi_block_counts *so_far, __local uint *sums) {
     uint me = (uint)get_local_id(0), last = (uint)get_local_size(0) - 1;

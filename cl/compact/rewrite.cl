@@ -120,7 +120,7 @@ typedef struct group_memory {
 } group_memory;
 
 /* Sum up what the work-items of a group saw; one entry per group. more: to what the launch before saw. */
-static inline void tally_up(const clumpi_view *v, clumpi_tally t, __local group_memory *group, uint more) {
+CLUMPI_LOCAL_INLINED void tally_up(const clumpi_view *v, clumpi_tally t, __local group_memory *group, uint more) {
     __local clumpi_tally *sums = &group->sums;
     __global clumpi_tally *entry = &clumpi_tallies(v)[get_group_id(0)];
     if (get_local_id(0) == 0) {
@@ -263,7 +263,7 @@ static inline void rewrite_part(const clumpi_view *v, const clumpi_reach *r, con
 }
 
 /* Leave a long array to the next launch, by the whole group. 0: there is no room for its chunks. */
-static inline uint leave_chunks(const clumpi_view *v, uint column, clumpi_outside o, uint most,
+CLUMPI_LOCAL_INLINED uint leave_chunks(const clumpi_view *v, uint column, clumpi_outside o, uint most,
                                 __local group_memory *group) {
     __global clumpi_array_chunk *chunks = clumpi_array_chunks(v);
     uint count = (o.count - 1u) / most + 1u, room = clumpi_array_chunk_room(v);
@@ -280,7 +280,7 @@ static inline uint leave_chunks(const clumpi_view *v, uint column, clumpi_outsid
 }
 
 /* Of all objects of a block; together. */
-static inline void rewrite_arrays(const clumpi_view *v, const clumpi_reach *r, const rewrite_mode *p,
+CLUMPI_LOCAL_INLINED void rewrite_arrays(const clumpi_view *v, const clumpi_reach *r, const rewrite_mode *p,
                                   uint column, uint granule, uint rows, uint row_granules,
                                   __local group_memory *group, clumpi_tally *tally) {
     const clumpi_column words = clumpi_columns(v)[column], *array = &words;
@@ -308,7 +308,7 @@ static inline void rewrite_arrays(const clumpi_view *v, const clumpi_reach *r, c
 }
 
 /* The chunks that rewrite_all() left, in the launch after it. */
-static inline void rewrite_chunks(const clumpi_view *v, const rewrite_mode *p, __local group_memory *group) {
+CLUMPI_LOCAL_INLINED void rewrite_chunks(const clumpi_view *v, const rewrite_mode *p, __local group_memory *group) {
     const clumpi_reach r = clumpi_reach_of(v);
     clumpi_tally tally = {0, 0, 0, 0};
     __global const clumpi_array_chunk *chunks = clumpi_array_chunks(v);
@@ -325,7 +325,7 @@ static inline void rewrite_chunks(const clumpi_view *v, const rewrite_mode *p, _
 #endif
 
 /* All references of the heap that can point to a class that takes part; a work-group per block. */
-static inline void rewrite_blocks(const clumpi_view *v, const rewrite_mode *p, __local group_memory *group) {
+CLUMPI_LOCAL_INLINED void rewrite_blocks(const clumpi_view *v, const rewrite_mode *p, __local group_memory *group) {
     const clumpi_reach r = clumpi_reach_of(v);
     clumpi_tally tally = {0, 0, 0, 0};
     for (uint block = r.first_block + (uint)get_group_id(0); block < r.block_end;
@@ -349,7 +349,7 @@ static inline void rewrite_blocks(const clumpi_view *v, const rewrite_mode *p, _
 }
 
 /* chunks 1: the arrays that the launch before left, else everything else. The same for all work-items. */
-static inline void rewrite_all(const clumpi_view *v, const rewrite_mode *p, uint chunks, __local group_memory *group) {
+CLUMPI_LOCAL_INLINED void rewrite_all(const clumpi_view *v, const rewrite_mode *p, uint chunks, __local group_memory *group) {
 #if CLUMPI_REF_ARRAYS
     if (chunks) {
         rewrite_chunks(v, p, group);

@@ -44,7 +44,7 @@ static inline ulong list_row_bits(const clumpi_view *v, uint state, uint block, 
 }
 
 /* Count the blocks of a tile. Those with slots in stripes get their true credits. */
-static inline void list_count_tile(const clumpi_view *v, __local reserve_tile *tile, uint first, uint blocks,
+CLUMPI_LOCAL_INLINED void list_count_tile(const clumpi_view *v, __local reserve_tile *tile, uint first, uint blocks,
                                    const clumpi_team *team, __local clumpi_list_tally *counts, __local uint *gave) {
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     reserve_load(v, tile, first, blocks);
@@ -116,7 +116,7 @@ __kernel void clumpi_list_count(__global uchar *heap, uint header_at, uint numbe
 /* The counts of the groups before this one in `place`, those of all in `totals`. Then rows, partial rows and
  * objects get numbers across classes: where those of each class begin is added, for rows also in begin[]; where
  * its rows end is in `full`. */
-static inline void list_places(const clumpi_view *v, __local clumpi_list_tally *place,
+CLUMPI_LOCAL_INLINED void list_places(const clumpi_view *v, __local clumpi_list_tally *place,
                                __local clumpi_list_tally *totals, __local uint *full) {
     uint me = (uint)get_local_id(0), classes = v->header->class_count;
     __global uint *begin = clumpi_words_at(v, v->header->at_list_begin);
@@ -156,11 +156,11 @@ typedef struct list_block {
     uint row;              /* number of its first empty row, within its class or its owner's reservation */
 } list_block;
 
-static inline ulong list_mask(__local const uint *words) { return (ulong)words[1] << 32 | words[0]; }
-static inline uint list_count_of(__local const uint *words) { return popcount(words[0]) + popcount(words[1]); }
+CLUMPI_LOCAL_INLINED ulong list_mask(__local const uint *words) { return (ulong)words[1] << 32 | words[0]; }
+CLUMPI_LOCAL_INLINED uint list_count_of(__local const uint *words) { return popcount(words[0]) + popcount(words[1]); }
 
 /* Eight rows of a block. */
-static inline void list_octet(const clumpi_view *v, __local list_block *b, uint octet, __local const uchar *holes) {
+CLUMPI_LOCAL_INLINED void list_octet(const clumpi_view *v, __local list_block *b, uint octet, __local const uchar *holes) {
     uint filled = 0, partial = 0, sum = 0, first = octet * 8u;
     uint rows = list_is_free(b->state) ? 0u : v->classes[clumpi_class_of_state(b->state)].rows;
     uint is_full = list_is_full(v, b->state);
@@ -178,18 +178,18 @@ static inline void list_octet(const clumpi_view *v, __local list_block *b, uint 
 }
 
 /* Holes of a block before a row. */
-static inline uint list_holes_before(__local const list_block *b, __local const uchar *holes, uint row) {
+CLUMPI_LOCAL_INLINED uint list_holes_before(__local const list_block *b, __local const uchar *holes, uint row) {
     uint sum = 0;
     for (uint octet = 0; octet < row >> 3; octet++) sum += b->holes[octet];
     CLUMPI_ROLLED for (uint i = row & ~7u; i < row; i++) sum += holes[i] == LIST_EMPTY ? 0u : holes[i];
     return sum;
 }
 
-static inline uint list_holes(__local const list_block *b) { return b->adds.rows * 64u - b->adds.objects; }
+CLUMPI_LOCAL_INLINED uint list_holes(__local const list_block *b) { return b->adds.rows * 64u - b->adds.objects; }
 
 /* What a block adds to the counts, once its rows were looked at; and where its class stands before the tile.
  * skipped: free blocks before the tile that `place` does not have yet. */
-static inline void list_begin(const clumpi_view *v, __local list_block *b, __local const clumpi_list_tally *place,
+CLUMPI_LOCAL_INLINED void list_begin(const clumpi_view *v, __local list_block *b, __local const clumpi_list_tally *place,
                               __local const uint *hole_place, uint skipped) {
     clumpi_list_tally n = {0, 0, 0, 1};
     b->kind = list_is_free(b->state) ? 0u : clumpi_class_of_state(b->state);
@@ -206,7 +206,7 @@ static inline void list_begin(const clumpi_view *v, __local list_block *b, __loc
 }
 
 /* The blocks before a block in the tile count for its numbers: those of one part of the tile. */
-static inline void list_before(__local list_block *tile, uint b, uint part) {
+CLUMPI_LOCAL_INLINED void list_before(__local list_block *tile, uint b, uint part) {
     clumpi_list_tally n = {0, 0, 0, 0};
     uint holes = 0, begin = part * LIST_PART, end = min(begin + LIST_PART, b);
     CLUMPI_ROLLED for (uint i = begin; i < end; i++) {
@@ -231,7 +231,7 @@ static inline uint list_below(uint first, uint count, uint end) {
 }
 
 /* Reserve a numbered block, or some of its slots. */
-static inline void list_reserve(const clumpi_view *v, __local list_block *b, uint first, uint block,
+CLUMPI_LOCAL_INLINED void list_reserve(const clumpi_view *v, __local list_block *b, uint first, uint block,
                                 __local const reserve_plan *plans, __local reserve_hints *hints,
                                 __local uint *opened) {
     uint now = b->state, holes = 0, rows = 0, kind = b->kind;
@@ -261,7 +261,7 @@ static inline void list_reserve(const clumpi_view *v, __local list_block *b, uin
 }
 
 /* A row with objects goes to the list. before: holes in its block before it. */
-static inline void list_filled(const clumpi_view *v, uint numbered, __local const list_block *b, uint granule,
+CLUMPI_LOCAL_INLINED void list_filled(const clumpi_view *v, uint numbered, __local const list_block *b, uint granule,
                             uint row, uint before, __local const reserve_plan *p, __local uint *full) {
     ulong below = (1ul << row) - 1ul, bits = clumpi_row_bits(v, granule);
     uint rows_before = clumpi_popcount64(list_mask(b->filled) & below), at = b->at.rows + rows_before;
@@ -281,7 +281,7 @@ static inline void list_filled(const clumpi_view *v, uint numbered, __local cons
 }
 
 /* The rows of a block go to their lists. */
-static inline void list_block_rows(const clumpi_view *v, uint numbered, __local const list_block *b, uint block,
+CLUMPI_LOCAL_INLINED void list_block_rows(const clumpi_view *v, uint numbered, __local const list_block *b, uint block,
                                    __local const uchar *holes, const clumpi_team *team,
                                    __local const reserve_plan *plans, __local uint *full) {
     uint class_id = b->kind ? b->kind : b->owner;

@@ -54,7 +54,7 @@ typedef struct new_plan {
     uint blocks_before, slots_before; /* in the chunks of the groups before this one */
 } new_plan;
 
-static inline new_plan plan_new(const clumpi_view *v, uint capacity, uint count, uint fresh,
+CLUMPI_LOCAL_INLINED new_plan plan_new(const clumpi_view *v, uint capacity, uint count, uint fresh,
                                 __local clumpi_new_supply *before, __local clumpi_new_supply *all) {
     clumpi_groups_sum((__global const uint *)new_supplies(v), (uint)(sizeof(clumpi_new_supply) / 4u),
                       (__local uint *)before, (__local uint *)all);

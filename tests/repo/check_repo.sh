@@ -68,6 +68,12 @@ report "no tabs in C files" "$(search $'\t' "${c_files[@]}")"
 report "no cast to void ** of the address of another pointer (strict aliasing)" \
     "$(search '\(void ?\*\*\) ?&' "${c_files[@]}")"
 report "device code does not print" "$(search '\bprintf\b' $(printf '%s\n' "${device_files[@]}" | grep -v '^findings/'))"
+# cl/core/prelude.clh says why.
+report "functions of device code that take local memory are CLUMPI_LOCAL_INLINED" "$(
+    for file in $(matching '^cl/'); do
+        tr '\n' ' ' <"$file" | grep -oE 'static inline [^(;{}]*\([^)]*__local[^)]*\) *\{' | sed "s|^|$file: |" || true
+    done
+)"
 report "every file of the library opens with a comment" "$(
     for file in "${library_files[@]}"; do
         case "$(head -c 2 "$file")" in '/*' | '//') ;; *) printf '%s\n' "$file" ;; esac

@@ -69,7 +69,7 @@ __kernel void clumpi_merge_count(__global uchar *heap, uint header_at, ulong4 se
 }
 
 /* Sizes of the pass, from the candidates of each class. */
-static inline void plan_pass(const clumpi_view *v, uint factor, uint retain, uint most,
+CLUMPI_LOCAL_INLINED void plan_pass(const clumpi_view *v, uint factor, uint retain, uint most,
                              __local const uint *candidates, __local uint *begins) {
     uint at = 0, sources = 0, batches = 0;
     for (uint c = 1; c <= v->header->class_count; c++) {
