@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds with warnings as errors and runs all tests except those labelled extended and slow.
+# Installs what is missing, builds with warnings as errors and runs all tests except those labelled extended and slow. For these
+# it builds no more than they start.
 # Arguments go to ctest (-R name, -L label). CLUMP_DEVICE=TEXT chooses the device by a part of "platform / device",
 # CLUMP_BUILD the build folder (default build/), CLUMP_TEST_TIMEOUT the seconds that a test may take (300).
 #
@@ -36,6 +37,7 @@ case "${1:-}" in
     shift
     ;;
 --gpu-kernels)
+    target=()
     tests=(-L gpu-kernels -LE slow)
     shift
     ;;
