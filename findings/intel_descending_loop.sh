@@ -5,6 +5,24 @@
 . "$(dirname "$0")/common.sh"
 use_intel
 build run
-./run "$here/descending.cl" || true
-expect "100 right" "$(CL_CONFIG_CPU_VECTORIZER_MODE=1 ./run "$here/descending.cl" | sed 's/.*: //')"
-expect WRONG "$(./run "$here/descending.cl" | sed 's/.* //')"
+cat >descending.cl <<'END'
+/* run: 1 1 200 */
+/* expected: 100 */
+/* The smallest index that satisfies a condition, by a loop that goes down. */
+uint filled(__local const uint *table, uint i, uint limit) {
+    return i > limit ? 0 : table[i];
+}
+
+__kernel void k(__global uint *out, uint n) {
+    __local uint table[512];
+    uint least = 0xffffffffu;
+    for (uint i = get_local_id(0); i < n; i += get_local_size(0)) table[i] = i < 100 ? 0 : i;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = n; i > 0; i--)
+        if (filled(table, i - 1, 150)) least = i - 1;
+    out[0] = least;
+}
+END
+./run descending.cl || true
+expect "100 right" "$(CL_CONFIG_CPU_VECTORIZER_MODE=1 ./run descending.cl | sed 's/.*: //')"
+expect WRONG "$(./run descending.cl | sed 's/.* //')"

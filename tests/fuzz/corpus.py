@@ -4,7 +4,7 @@
     corpus.py unpack NAME.txt FOLDER     a file of each line
     corpus.py add NAME.txt FILE...       a line of each file, if there is none yet
 
-A line is an entry of a dictionary for libFuzzer, as in NAME.dict: "BYTES", or WORDS="BYTES" for an input that has a
+A line is an entry of a dictionary for libFuzzer, as in words.dict: "BYTES", or WORDS="BYTES" for an input that has a
 name. Bytes that are not printable are \\xHH; a quote and a backslash have a backslash before them. Lines are sorted by
 their bytes. The file of an input without a name has its SHA-1 as name, as libFuzzer does it.
 """

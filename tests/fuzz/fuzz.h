@@ -5,7 +5,7 @@
  *     a libFuzzer target, with CLUMP_FUZZER=ON and clang: scripts/fuzz.sh
  *
  * Both have the address and the undefined-behaviour sanitizer. Inputs that found something, and those that together
- * reach all code that was reached, are the lines of corpus/NAME.txt; words of a format are in corpus/NAME.dict.
+ * reach all code that was reached, are the lines of corpus/NAME.txt; words of the formats are in corpus/words.dict.
  *
  * Read next: standalone.c, fuzz_options.c.
  */
