@@ -17,8 +17,8 @@ parts() {
     python/CMakeLists.txt | python/pyproject.toml) echo extended ;; # packages have them, too
     python/*) echo python ;;
     examples/adapters/* | tests/adopt/adopt_*) echo intel extended ;;
-    CMakePresets.json | examples/* | tools/* | tests/adopt/* | tests/package/* | tests/repo/* | tests/protocol/* | tests/fuzz/client/*) echo extended ;;
-    tests/fuzz/* | tests/unit/*) ;;
+    CMakePresets.json | examples/* | tools/* | tests/adopt/* | tests/package/* | tests/repo/* | tests/protocol/* | tests/fuzz/* | tests/unit/bench/*) echo extended ;; # sanitised ones are extended
+    tests/unit/*) ;;
     bench/*) echo gpu extended ;; # the applications are tests, too
     *) echo gpu intel extended ;;
     esac

@@ -29,7 +29,7 @@ expect "$all" new/file
 expect "$all" '"docs/caf\303\251.md"' # as git writes it
 expect mpi host/mpi/world.c tests/mpi/mpi_world.c docs/design.md
 expect "mpi python" bench/mpi/main.c python/clump/core.py
-expect extended tools/clump_info.c
+expect extended tools/clump_info.c tests/fuzz/fuzz.h
 expect "extended gpu" bench/apps/app.c
 
 if [ -e "$root/.git" ]; then
