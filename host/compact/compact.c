@@ -7,6 +7,7 @@
 #include "compact/compact.h"
 #include "compact/merge/merge.h"
 #include "core/timeline.h"
+#include "sort/sort.h"
 
 /* Objects, slots and blocks of the classes that take part, and the bytes of all reference fields that
  * can point to one of them. */
@@ -48,6 +49,19 @@ static double fragmentation(const census *s) {
     return s->slots ? 1.0 - (double)s->objects / (double)s->slots : 0.0;
 }
 
+clump_status clumpi_compact_build(clump_heap *heap, const clump_compact_desc *desc) {
+    clump_context *c = heap->context;
+    const clumpi_kernel_id any = clumpi_kernel_of(heap, CLUMPI_COMPACT_KERNEL(move));
+    clump_status status = clumpi_build_library(c, any);
+    if (!status)
+        status = clumpi_build_library(c, clumpi_kernel_of(heap, CLUMPI_ASK_KERNEL(unreserve)));
+    if (!status && desc->merge)
+        status = clumpi_build_library(c, clumpi_kernel_of(heap, CLUMPI_MERGE_KERNEL(merge_count)));
+    if (!status && desc->order >= CLUMP_ORDER_FIELD)
+        status = clumpi_build_library(c, CLUMPI_SORT_KERNEL(sort_count));
+    return status;
+}
+
 /* What past compactions of a heap cost, in microseconds; 0: not known. */
 typedef struct pace {
     clumpi_attachment base; /* of the heap */
@@ -87,7 +101,8 @@ static void learn(clump_heap *heap, const clumpi_compaction *r, uint64_t moves, 
 static clump_status run_within(clumpi_compaction *r) {
     clump_heap *heap = r->heap;
     uint64_t moves = 0;
-    clump_status status = clumpi_finish(heap->context);
+    clump_status status = clumpi_compact_build(heap, r->desc); /* no move takes that long */
+    if (!status) status = clumpi_finish(heap->context);
     double start = clumpi_now_ns();
     if (!status)
         status = clumpi_planner_run(r, moves_within(pace_of(r->heap), r->desc->max_us), &moves);

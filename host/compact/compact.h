@@ -61,6 +61,11 @@ typedef struct clumpi_moving {
     int in_local;       /* all of its records in local memory */
 } clumpi_moving;
 
+/* ---- compact.c ---- */
+
+/* Build the programs that such a compaction needs: what is timed, or does not wait, would take seconds with it. */
+clump_status clumpi_compact_build(clump_heap *heap, const clump_compact_desc *desc);
+
 /* ---- check.c ---- */
 
 /* What clump_compact() would say to this desc before it does anything. */

@@ -10,9 +10,7 @@
 #include <string.h>
 
 #include "compact/compact.h"
-#include "compact/merge/merge.h"
 #include "heap/timed.h"
-#include "sort/sort.h"
 
 #define COST_LIMIT 0.01
 #define GUESS_GPU 1e12 /* bytes of objects that a run gets through in a second, about */
@@ -60,20 +58,6 @@ static void select_classes(clump_compactor *k) {
     k->conversions = heap->conversions;
 }
 
-/* The programs that ticks need: a simulation would stop for seconds while they are built. */
-static clump_status build_programs(clump_heap *heap, const clump_compact_desc *desc) {
-    clump_context *c = heap->context;
-    const clumpi_kernel_id any = clumpi_kernel_of(heap, CLUMPI_COMPACT_KERNEL(move));
-    clump_status status = clumpi_build_library(c, any);
-    if (!status)
-        status = clumpi_build_library(c, clumpi_kernel_of(heap, CLUMPI_ASK_KERNEL(unreserve)));
-    if (!status && desc->merge)
-        status = clumpi_build_library(c, clumpi_kernel_of(heap, CLUMPI_MERGE_KERNEL(merge_count)));
-    if (!status && desc->order >= CLUMP_ORDER_FIELD)
-        status = clumpi_build_library(c, CLUMPI_SORT_KERNEL(sort_count));
-    return status;
-}
-
 clump_status clump_compactor_create(const clump_compactor_desc *desc, clump_compactor **compactor) {
     if (compactor) *compactor = NULL;
     if (!desc || !desc->heap) return CLUMP_ERR_USAGE; /* no context to hold words */
@@ -82,7 +66,7 @@ clump_status clump_compactor_create(const clump_compactor_desc *desc, clump_comp
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_compactor_create needs a place for the result");
     clump_status status = check_desc(desc);
-    if (!status) status = build_programs(desc->heap, &desc->compact);
+    if (!status) status = clumpi_compact_build(desc->heap, &desc->compact);
     if (status) return status;
     clump_compactor *k = clumpi_alloc(&c->allocator, sizeof *k);
     if (!k) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a compactor");
