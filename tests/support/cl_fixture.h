@@ -78,8 +78,8 @@ uint32_t cl_fixture_line_of(const char *source, const char *text);
 void cl_fixture_expect_words(const clump_error *error, clump_status found, clump_status expected,
                              const char *words, const char *call, int line);
 
-/* Whether a test leaves nothing out: not in the default run, for which CTest sets CLUMP_SHORT. There PoCL's compiler takes nine
- * tenths of the time, so contexts with other kernels than the device's, and schemas that differ by little, are left to
+/* Whether a test leaves nothing out: not in the default run, for which CTest sets CLUMP_SHORT. There PoCL's compiler takes more
+ * than half of the time, so contexts with other kernels than the device's, and schemas that differ by little, are left to
  * NAME@whole (tests/CMakeLists.txt). diff_features has words of 32 bits in each run. */
 int cl_fixture_is_whole(void);
 /* A context with other kernels than the device's: as cl_fixture_open(), and CL_FIXTURE_SKIP in a short run. */
