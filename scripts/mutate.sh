@@ -3,7 +3,7 @@
 # those that no test saw.
 #
 #   mutate.sh [--seed N] [--count N] [--files GLOB] [--kind all|hand|random|endurance] [--only ID]... [--list]
-#             [--jobs N] [--time-left SECONDS] [--resume] [--tests NAME,...] [--folder DIR]
+#             [--jobs N] [--time-left SECONDS] [--resume] [--tests NAME,...] [--matrix] [--folder DIR]
 #
 # The faults are those of scripts/mutants.txt and others drawn at random from the seed. Tests by
 # file: scripts/mutate/tests.txt. The kind endurance is scripts/mutants_endurance.txt alone, on the random

@@ -39,6 +39,8 @@ def arguments():
     p.add_argument('--time-left', type=float, metavar='SECONDS', help='begin no mutant too late')
     p.add_argument('--resume', action='store_true', help='keep the results that there are')
     p.add_argument('--tests', metavar='NAME,...', help='only these, where the table has them')
+    p.add_argument('--matrix', action='store_true',
+                   help='run all tests of a mutant, and say which find mutants that no other finds')
     p.add_argument('--folder', type=pathlib.Path, default=ROOT / 'build' / 'mutate',
                    help='for the copies and the results')
     p.add_argument('--results', type=pathlib.Path, help='default: FOLDER/results.jsonl')
@@ -212,7 +214,7 @@ class Run:
     # ---- One mutant ----
 
     def judge(self, copy, mutant, kept):
-        result = {'seconds': 0.0, 'ran': []}
+        result = {'seconds': 0.0, 'ran': [], 'found_by': []}
         begin = time.monotonic()
         names = self.tests_of(mutant, copy)
         copy.plant(mutant)
@@ -224,10 +226,14 @@ class Run:
                 if verdict == 'failed' and name.startswith('~'):
                     verdict, seconds = copy.run(plain, self.limits[plain])
                 result['ran'].append(plain)
-                if verdict in ('failed', 'hung'):
+                if verdict not in ('failed', 'hung'):
+                    continue
+                if not result['found_by']:
                     result.update(verdict='found', by=plain, how=verdict)
+                result['found_by'].append(plain)
+                if not self.o.matrix:
                     break
-            else:
+            if not result['found_by']:
                 result['verdict'] = 'survived'
         except scratch.BuildError as error:
             result.update(verdict='discarded', why='a test does not build', words=str(error)[-500:])
@@ -339,6 +345,8 @@ def main():
         return 2 if draw.stale else 0
     text, survivors = report.summary(run.results, draw.skipped, run.left)
     print('\n' + text)
+    if options.matrix:
+        print('\n' + report.matrix(run.results))
     return 2 if draw.stale else 1 if survivors else 0
 
 

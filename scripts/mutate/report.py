@@ -51,6 +51,20 @@ def summary(results, skipped, left):
     return '\n'.join(lines), len(survivors)
 
 
+def matrix(results):
+    """Which tests earn their place: of each, the mutants it ran on, those that it found, and of
+    them those that no other test found. A test with none of its own may still keep a promise that
+    no mutant breaks."""
+    found = [r for r in results if r['verdict'] == 'found']
+    lines = [f"{'test':<32}{'mutants':>8}{'found':>7}{'alone':>7}"]
+    for test in sorted({name for r in found for name in r['ran']}):
+        mine = [r for r in found if test in r['found_by']]
+        alone = [r for r in mine if len(r['found_by']) == 1]
+        lines.append(f"{test:<32}{sum(test in r['ran'] for r in found):>8}{len(mine):>7}"
+                     f"{len(alone):>7}")
+    return '\n'.join(lines)
+
+
 def listing(mutant, text, side):
     old, new = operators.changed_lines(text, mutant)
     return f'{mutant.ident} {mutant.path}:{mutant.line} {mutant.kind} {side} {mutant.note}\n' \
