@@ -65,17 +65,17 @@ const clump_schema *clump_heap_get_schema(const clump_heap *heap);
 cl_mem clump_heap_get_buffer(const clump_heap *heap);
 clump_status clump_heap_set_kernel(clump_heap *heap, cl_kernel kernel);
 void clump_heap_touch(clump_heap *heap);
-clump_status clump_heap_fetch_errors(clump_heap *heap, void *report);
-clump_status clump_heap_calc_stats(clump_heap *heap, clump_heap_stats *stats, void *classes, uint32_t capacity);
-clump_status clump_heap_calc_count(clump_heap *heap, const char *class_name, uint64_t *count);
+clump_status clump_heap_take_errors(clump_heap *heap, void *report);
+clump_status clump_heap_read_stats(clump_heap *heap, clump_heap_stats *stats, void *classes, uint32_t capacity);
+clump_status clump_heap_read_count(clump_heap *heap, const char *class_name, uint64_t *count);
 clump_status clump_heap_check(clump_heap *heap);
 clump_status clump_heap_read_refs(clump_heap *heap, const char *class_name, clump_ref *refs, uint64_t capacity, uint64_t *count);
 clump_status clump_heap_read_field(clump_heap *heap, const char *class_name, const char *field, uint32_t index, void *values, uint64_t count);
 clump_status clump_heap_write_field(clump_heap *heap, const char *class_name, const char *field, uint32_t index, const void *values, uint64_t count);
 typedef ... clump_refs;
 typedef struct { cl_mem buffer; uint64_t offset; uint32_t stride; uint64_t count; int null_dangling, weak; ...; } clump_refs_desc;
-clump_status clump_refs_register(clump_heap *heap, const clump_refs_desc *desc, clump_refs **refs);
-void clump_refs_unregister(clump_refs *refs);
+clump_status clump_refs_create(clump_heap *heap, const clump_refs_desc *desc, clump_refs **refs);
+void clump_refs_destroy(clump_refs *refs);
 
 /* program.h, run.h */
 typedef ... clump_program;
@@ -91,10 +91,10 @@ void clump_kernel_destroy(clump_kernel *kernel);
 clump_status clump_kernel_set_arg(clump_kernel *kernel, uint32_t index, size_t bytes, const void *value);
 uint32_t clump_kernel_get_arg_count(const clump_kernel *kernel);
 clump_status clump_kernel_create_fused(clump_kernel *const *kernels, uint32_t count, clump_kernel **fused);
-clump_status clump_do_all(clump_heap *heap, clump_kernel *kernel, const clump_sync *sync);
-clump_status clump_launch(clump_heap *heap, clump_kernel *kernel, size_t global, size_t local, const clump_sync *sync);
-clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t count, clump_kernel *kernel, uint64_t *made, const clump_sync *sync);
-clump_status clump_reduce(clump_heap *heap, clump_kernel *kernel, void *result, size_t bytes, const clump_sync *sync);
+clump_status clump_heap_do_all(clump_heap *heap, clump_kernel *kernel, const clump_sync *sync);
+clump_status clump_heap_launch(clump_heap *heap, clump_kernel *kernel, size_t global, size_t local, const clump_sync *sync);
+clump_status clump_heap_do_new(clump_heap *heap, clump_kernel *kernel, const char *class_name, uint64_t count, uint64_t *made, const clump_sync *sync);
+clump_status clump_heap_reduce(clump_heap *heap, clump_kernel *kernel, size_t bytes, void *result, const clump_sync *sync);
 
 /* heap.h: a text for Python, piece by piece */
 extern "Python" void python_write(void *pieces, const char *text, size_t bytes);
@@ -109,10 +109,10 @@ typedef struct { const char *const *classes; uint32_t class_count; int null_dang
                  clump_compact_order order; const char *order_field; ...; } clump_compact_desc;
 typedef struct { uint64_t objects, moves, moves_left, bytes_moved; uint32_t blocks_before, blocks_freed;
                  double fragmentation_before, fragmentation_after; uint64_t refs_examined, refs_rewritten, refs_dangling; ...; } clump_compact_report;
-clump_status clump_compact(clump_heap *heap, const clump_compact_desc *desc, clump_compact_report *report, const clump_sync *sync);
+clump_status clump_heap_compact(clump_heap *heap, const clump_compact_desc *desc, clump_compact_report *report, const clump_sync *sync);
 typedef struct { const clump_ref *roots; uint64_t root_count; const char *const *root_classes; uint32_t root_class_count; int only_mark; ...; } clump_collect_desc;
 typedef struct { uint64_t live, dead, roots, roots_dangling, weak_nulled; uint32_t blocks_freed; ...; } clump_collect_report;
-clump_status clump_collect(clump_heap *heap, const clump_collect_desc *desc, clump_collect_report *report, const clump_sync *sync);
+clump_status clump_heap_collect(clump_heap *heap, const clump_collect_desc *desc, clump_collect_report *report, const clump_sync *sync);
 typedef struct { const char *path; int zstd_level; int compact; ...; } clump_save_desc;
 typedef struct { uint64_t objects, bytes, handles, registered, dangling; ...; } clump_save_report;
 clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc, clump_save_report *report);
@@ -125,7 +125,7 @@ typedef struct { const char *class_name; const clump_ref *refs; uint64_t ref_cou
 typedef struct { uint64_t objects, blocks, bytes; ...; } clump_evict_report;
 clump_status clump_heap_age_blocks(clump_heap *heap);
 clump_status clump_heap_evict(clump_heap *heap, const clump_evict_desc *desc, clump_evict_report *report);
-clump_status clump_heap_fetch(clump_heap *heap, const clump_evict_desc *desc, clump_evict_report *report);
+clump_status clump_heap_bring_back(clump_heap *heap, const clump_evict_desc *desc, clump_evict_report *report);
 clump_status clump_heap_get_evicted(const clump_heap *heap, clump_evict_report *report);
 typedef struct { const clump_schema *schema; uint64_t bytes; uint32_t block_rows; ...; } clump_convert_desc;
 typedef struct { uint64_t objects, dangling; uint32_t fields_lost, fields_gained; ...; } clump_convert_report;

@@ -153,7 +153,7 @@ static int report_heap(bench_app *app) {
     if (!heap) {
         return 0;
     }
-    clump_status status = clump_heap_calc_stats(heap, &stats, NULL, 0);
+    clump_status status = clump_heap_read_stats(heap, &stats, NULL, 0);
     if (status == CLUMP_OK) {
         status = clump_heap_check(heap);
     }

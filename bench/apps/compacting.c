@@ -17,7 +17,7 @@ int bench_compacting_create(bench_compacting *c, clump_context *clump, clump_hea
     own.compact.class_count = class_name ? 1 : 0;
     clump_status status = clump_compactor_create(&own, &c->compactor);
     if (status == CLUMP_OK) {
-        status = clump_compact(heap, &own.compact, NULL, NULL);
+        status = clump_heap_compact(heap, &own.compact, NULL, NULL);
     }
     return status == CLUMP_OK ? 0 : bench_error_clump(error, "the compactor", clump, status);
 }

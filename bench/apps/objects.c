@@ -136,15 +136,15 @@ int bench_objects_do_all(bench_objects *objects, unsigned kernel, cl_event *even
                          bench_error *error) {
     clump_sync sync = {.event = event};
     return bench_objects_check(
-        objects, clump_do_all(objects->heap, objects->kernels[kernel], event ? &sync : NULL),
+        objects, clump_heap_do_all(objects->heap, objects->kernels[kernel], event ? &sync : NULL),
         objects->names[kernel], error);
 }
 
 int bench_objects_do_new(bench_objects *objects, const char *class_name, uint64_t count,
                          unsigned kernel, bench_error *error) {
     uint64_t made = 0;
-    clump_status status = count ? clump_do_new(objects->heap, class_name, count,
-                                               objects->kernels[kernel], &made, NULL)
+    clump_status status = count ? clump_heap_do_new(objects->heap, objects->kernels[kernel],
+                                                    class_name, count, &made, NULL)
                                 : CLUMP_OK;
     if (status != CLUMP_OK) {
         return bench_objects_check(objects, status, objects->names[kernel], error);
@@ -166,7 +166,7 @@ void bench_objects_destroy(void *world) {
 
 int bench_objects_finish(void *world, bench_error *error) {
     bench_objects *objects = world;
-    return bench_objects_check(objects, clump_heap_fetch_errors(objects->heap, NULL),
+    return bench_objects_check(objects, clump_heap_take_errors(objects->heap, NULL),
                                "the steps so far", error);
 }
 

@@ -44,7 +44,7 @@ int bench_world_check_counts(const bench_world *world, const bench_class_count *
     const bench_compacting *on = find_compacting(world);
     for (size_t i = 0; on && i < count; i++) {
         uint64_t objects = 0;
-        clump_status status = clump_heap_calc_count(on->heap, expected[i].name, &objects);
+        clump_status status = clump_heap_read_count(on->heap, expected[i].name, &objects);
         if (status != CLUMP_OK) {
             return bench_error_clump(error, "counting objects", on->clump, status);
         }

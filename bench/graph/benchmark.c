@@ -95,9 +95,9 @@ static void sample_rate(graphing *g, int is_measured, const char *metric, uint64
 static clump_status launch(graphing *g, int kernel) {
     bench_rig *rig = &g->rig;
     size_t groups = (g->graph.vertices + rig->local - 1) / rig->local;
-    return kernel >= PLAIN_VISIT ? clump_launch(rig->heap, rig->kernels[kernel],
-                                                groups * rig->local, rig->local, NULL)
-                                 : clump_do_all(rig->heap, rig->kernels[kernel], NULL);
+    return kernel >= PLAIN_VISIT ? clump_heap_launch(rig->heap, rig->kernels[kernel],
+                                                     groups * rig->local, rig->local, NULL)
+                                 : clump_heap_do_all(rig->heap, rig->kernels[kernel], NULL);
 }
 
 /* Whether the last launch changed something: it stores its number. */
@@ -425,7 +425,7 @@ static int make_graph(graphing *g) {
     double us;
     uint64_t made = 0;
     clump_status status =
-        clump_do_new(rig->heap, "Vertex", g->graph.vertices, rig->kernels[MAKE], &made, &sync);
+        clump_heap_do_new(rig->heap, rig->kernels[MAKE], "Vertex", g->graph.vertices, &made, &sync);
     if (status) return bench_rig_fail(rig, "making the vertices", status);
     if (bench_event_take(event, &span, rig->error) || bench_rig_do_all(rig, LINK, &us)) return -1;
     if (made < g->graph.vertices)

@@ -17,7 +17,7 @@ __kernel void graph_make(CLUMP_HEAP, __global Vertex *vertices, __global const u
     }
 }
 
-__kernel void graph_link(CLUMP_HEAP_FIXED, __global const Vertex *vertices, __global const uint *offset,
+__kernel void graph_link(CLUMP_HEAP_NO_ALLOC, __global const Vertex *vertices, __global const uint *offset,
                          __global const uint *target) {
     CLUMP_FOR_EACH(Vertex, self) {
         uint begin = offset[Vertex_number(self)], n = Vertex_edges_length(self);
@@ -27,11 +27,11 @@ __kernel void graph_link(CLUMP_HEAP_FIXED, __global const Vertex *vertices, __gl
 
 /* ---- Breadth-first search, as in listing 4.28 of the thesis: each launch visits all vertices and takes those of one distance */
 
-__kernel void search_begin(CLUMP_HEAP_FIXED, uint start) {
+__kernel void search_begin(CLUMP_HEAP_NO_ALLOC, uint start) {
     CLUMP_FOR_EACH(Vertex, self) Vertex_distance(self) = Vertex_number(self) == start ? 0u : FAR;
 }
 
-__kernel void search_visit(CLUMP_HEAP_FIXED, uint level, __global uint *last) {
+__kernel void search_visit(CLUMP_HEAP_NO_ALLOC, uint level, __global uint *last) {
     uint found = 0u;
     CLUMP_FOR_EACH(Vertex, self) {
         if (Vertex_distance(self) != level) continue;
@@ -49,11 +49,11 @@ __kernel void search_visit(CLUMP_HEAP_FIXED, uint level, __global uint *last) {
 /* ---- Connected components: the label of a vertex is a vertex of its component. Labels only become less. A launch tells the label of
  * each neighbour to the vertex that a label names, the next shortens the way to the least one. Done when no edge has two labels. */
 
-__kernel void label_begin(CLUMP_HEAP_FIXED) {
+__kernel void label_begin(CLUMP_HEAP_NO_ALLOC) {
     CLUMP_FOR_EACH(Vertex, self) Vertex_label(self) = self;
 }
 
-__kernel void label_hook(CLUMP_HEAP_FIXED, uint round, __global uint *last) {
+__kernel void label_hook(CLUMP_HEAP_NO_ALLOC, uint round, __global uint *last) {
     uint found = 0u;
     CLUMP_FOR_EACH(Vertex, self) {
         uint n = Vertex_edges_length(self), mine = Vertex_label(self).id;
@@ -69,7 +69,7 @@ __kernel void label_hook(CLUMP_HEAP_FIXED, uint round, __global uint *last) {
 
 #define STEPS 32u
 
-__kernel void label_jump(CLUMP_HEAP_FIXED) {
+__kernel void label_jump(CLUMP_HEAP_NO_ALLOC) {
     CLUMP_FOR_EACH(Vertex, self) {
         Vertex label = Vertex_label(self);
         for (uint i = 0u; i < STEPS; i++) {
@@ -87,7 +87,7 @@ static inline Vertex edge_from(__global const Vertex *vertices, __global const u
     return vertices[ends[item]];
 }
 
-__kernel void edges_count(CLUMP_HEAP_FIXED, __global const Vertex *vertices, __global const uint *ends, uint count) {
+__kernel void edges_count(CLUMP_HEAP_NO_ALLOC, __global const Vertex *vertices, __global const uint *ends, uint count) {
     uint item = (uint)get_global_id(0);
     if (item < count) atomic_inc(&Vertex_touched(edge_from(vertices, ends, item)));
 }
@@ -103,7 +103,7 @@ __kernel void edges_room(CLUMP_HEAP, uint most, __global uint *faults) {
     }
 }
 
-__kernel void edges_insert(CLUMP_HEAP_FIXED, __global const Vertex *vertices, __global const uint *ends, uint count,
+__kernel void edges_insert(CLUMP_HEAP_NO_ALLOC, __global const Vertex *vertices, __global const uint *ends, uint count,
                            __global uint *faults) {
     uint item = (uint)get_global_id(0);
     if (item >= count) return;
@@ -113,7 +113,7 @@ __kernel void edges_insert(CLUMP_HEAP_FIXED, __global const Vertex *vertices, __
 
 /* ---- Edges that leave: null where each was; then each array that has lost some closes its gaps ---- */
 
-__kernel void edges_delete(CLUMP_HEAP_FIXED, __global const Vertex *vertices, __global const uint *ends, uint count,
+__kernel void edges_delete(CLUMP_HEAP_NO_ALLOC, __global const Vertex *vertices, __global const uint *ends, uint count,
                            __global uint *faults) {
     uint item = (uint)get_global_id(0);
     if (item >= count) return;
@@ -145,7 +145,7 @@ __kernel void edges_close(CLUMP_HEAP) {
 }
 
 /* lengths of all arrays, and the numbers of the neighbours of each vertex, from begin on as many as are expected there. */
-__kernel void graph_read(CLUMP_HEAP_FIXED, __global const uint *begin, __global uint *lengths, __global uint *entries) {
+__kernel void graph_read(CLUMP_HEAP_NO_ALLOC, __global const uint *begin, __global uint *lengths, __global uint *entries) {
     CLUMP_FOR_EACH(Vertex, self) {
         uint v = Vertex_number(self), at = begin[v], n = Vertex_edges_length(self);
         lengths[v] = n;
@@ -157,7 +157,7 @@ __kernel void graph_read(CLUMP_HEAP_FIXED, __global const uint *begin, __global 
 }
 
 /* What each vertex has in the end, by number. */
-__kernel void found_read(CLUMP_HEAP_FIXED, __global uint *distance, __global uint *label) {
+__kernel void found_read(CLUMP_HEAP_NO_ALLOC, __global uint *distance, __global uint *label) {
     CLUMP_FOR_EACH(Vertex, self) {
         distance[Vertex_number(self)] = Vertex_distance(self);
         label[Vertex_number(self)] = Vertex_number(Vertex_label(self));

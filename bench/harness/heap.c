@@ -88,7 +88,7 @@ int bench_heap_stats(clump_context *clump, clump_heap *heap, const char *const *
     if (!all) {
         return bench_error_set(error, "host memory ran out for statistics");
     }
-    clump_status status = clump_heap_calc_stats(heap, stats, all, capacity);
+    clump_status status = clump_heap_read_stats(heap, stats, all, capacity);
     int result = status == CLUMP_OK ? 0 : bench_error_clump(error, "the statistics", clump, status);
     for (uint32_t i = 0; result == 0 && i < count; i++) {
         clump_class_info info;

@@ -58,7 +58,7 @@ static void to_file(void *user, const char *text, size_t bytes) {
 }
 
 static int write_file(bench_timeline *timeline, const bench_env *env, bench_error *error) {
-    clump_status status = clump_timeline_write(env->clump, to_file, timeline);
+    clump_status status = clump_context_write_timeline(env->clump, to_file, timeline);
     if (status) return bench_error_clump(error, "the timeline", env->clump, status);
     errno = 0;
     if (fclose(timeline->file) && !timeline->failure) timeline->failure = errno ? errno : EIO;
@@ -99,13 +99,13 @@ static void cut(bench_results *results, const extent *e) {
 int bench_timeline_round(bench_timeline *timeline, const bench_env *env,
                          const bench_descriptor *benchmark, void *self, uint32_t number,
                          bench_results *results) {
-    clump_status status = clump_timeline_record(env->clump, ENTRIES_MOST);
+    clump_status status = clump_context_record_timeline(env->clump, ENTRIES_MOST);
     if (status) return bench_error_clump(&results->error, "the timeline", env->clump, status);
     const extent before = extent_of(results);
     int result = benchmark->round(self, number, 0);
     cut(results, &before);
     if (!result) result = write_file(timeline, env, &results->error);
-    clump_timeline_record(env->clump, 0);
+    clump_context_record_timeline(env->clump, 0);
     if (result) return result;
     bench_note(results,
                "one more round was recorded, and is in no figure: %" PRIu64

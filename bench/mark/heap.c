@@ -78,7 +78,7 @@ static void write_texts(const mark_heap *h, char schema[SCHEMA_BYTES], char sour
             "        place[list[first + i]] = self.id;\n"
             "    }\n"
             "}\n"
-            "__kernel void link_%s(CLUMP_HEAP_FIXED, __global const uint *place,\n"
+            "__kernel void link_%s(CLUMP_HEAP_NO_ALLOC, __global const uint *place,\n"
             "                      __global const uint *offset, __global const uint *target,\n"
             "                      __global uint *wrong, uint verify) {\n"
             "    CLUMP_FOR_EACH(%s, self) {\n"
@@ -191,7 +191,7 @@ static int make_kind(mark_heap *h, const kind *c, bench_error *error) {
     clump_status status = clump_kernel_create(h->program, name, &k);
     if (!status) status = set_buffers(k, buffers, 2);
     if (!status) status = clump_kernel_set_arg(k, 2, sizeof c->first, &c->first);
-    if (!status) status = clump_do_new(h->heap, class_name, c->count, k, &made, NULL);
+    if (!status) status = clump_heap_do_new(h->heap, k, class_name, c->count, &made, NULL);
     clump_kernel_destroy(k);
     if (status) return bench_error_clump(error, name, h->env->clump, status);
     if (made == c->count) return 0;
@@ -208,7 +208,7 @@ static int link_kind(mark_heap *h, const kind *c, uint32_t verify, bench_error *
     clump_status status = clump_kernel_create(h->program, name, &k);
     if (!status) status = set_buffers(k, buffers, 4);
     if (!status) status = clump_kernel_set_arg(k, 4, sizeof verify, &verify);
-    if (!status) status = clump_do_all(h->heap, k, NULL);
+    if (!status) status = clump_heap_do_all(h->heap, k, NULL);
     clump_kernel_destroy(k);
     return status ? bench_error_clump(error, name, h->env->clump, status) : 0;
 }
@@ -242,7 +242,7 @@ static int put_roots(mark_heap *h, bench_error *error) {
     if (code) return bench_error_cl(error, "the roots", code);
     clump_refs_desc desc = {.buffer = h->roots, .count = g->roots};
     if (!g->roots) return 0;
-    clump_status status = clump_refs_register(h->heap, &desc, &h->registered);
+    clump_status status = clump_refs_create(h->heap, &desc, &h->registered);
     return status ? bench_error_clump(error, "the roots", h->env->clump, status) : 0;
 }
 
@@ -275,7 +275,7 @@ int mark_heap_verify(mark_heap *h, const uint32_t *live, bench_error *error) {
     uint64_t count = 0;
     uint32_t wrong = 0;
     clump_status status = clump_heap_check(h->heap);
-    if (!status) status = clump_heap_calc_count(h->heap, "Node", &count);
+    if (!status) status = clump_heap_read_count(h->heap, "Node", &count);
     uint32_t *left = malloc((count + 1) * sizeof *left);
     if (!left) return bench_error_set(error, "host memory ran out for the check");
     if (!status) status = clump_heap_read_field(h->heap, "Node", "node", 0, left, count);

@@ -222,7 +222,7 @@ static int report(table *t) {
     desc.only_mark = 1;
     /* Once more than is needed, since the first makes the buffer of marks anew. */
     for (int i = 0; i < 2; i++)
-        if (clump_collect(of->heap, &desc, &told, NULL))
+        if (clump_heap_collect(of->heap, &desc, &told, NULL))
             return bench_error_set(error, "a collection with a log of levels failed");
     if (fill(t)) return bench_error_set(error, "host memory ran out for the levels");
     compare(t);

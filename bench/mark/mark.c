@@ -120,7 +120,7 @@ static clump_heap *get_heap(const mark_state *s) {
 }
 
 static int collect(mark_state *s, const clump_collect_desc *desc) {
-    clump_status status = clump_collect(get_heap(s), desc, &s->report, NULL);
+    clump_status status = clump_heap_collect(get_heap(s), desc, &s->report, NULL);
     return status ? bench_error_clump(s->error, "a collection", s->env->clump, status) : 0;
 }
 
@@ -179,7 +179,7 @@ static int report_bounds(mark_state *s) {
 static int copy_for_sweep(mark_state *s, double *ms) {
     clump_heap_stats all;
     double copy = 0;
-    clump_status status = clump_heap_calc_stats(get_heap(s), &all, NULL, 0);
+    clump_status status = clump_heap_read_stats(get_heap(s), &all, NULL, 0);
     if (status) return bench_error_clump(s->error, "the statistics", s->env->clump, status);
     uint64_t bytes = all.slots / CLUMP_ROW_SLOTS * 8 + (uint64_t)(all.blocks - all.free_blocks) * 4;
     if (bench_copy_bandwidth(s->env, bytes, &copy, s->error)) return -1;

@@ -43,7 +43,7 @@ static int put_roots(mark_synthetic *h, bench_error *error) {
     if (result) return result;
     if (code) return bench_error_cl(error, "the roots", code);
     clump_refs_desc desc = {.buffer = h->roots, .count = g->roots};
-    clump_status status = clump_refs_register(compact_heap_get(h->heap), &desc, &h->registered);
+    clump_status status = clump_refs_create(compact_heap_get(h->heap), &desc, &h->registered);
     return status ? bench_error_clump(error, "the roots", h->env->clump, status) : 0;
 }
 
@@ -98,7 +98,7 @@ static int compare(const mark_synthetic *h, const char *class_name, uint32_t fro
 static int verify_class(const mark_synthetic *h, const char *class_name, uint32_t from,
                         uint32_t end, const uint32_t *live, uint64_t *count, bench_error *error) {
     clump_heap *heap = compact_heap_get(h->heap);
-    clump_status status = clump_heap_calc_count(heap, class_name, count);
+    clump_status status = clump_heap_read_count(heap, class_name, count);
     uint32_t *numbers = malloc((*count + 1) * sizeof *numbers);
     uint8_t *left = calloc((size_t)h->objects + 1, 1);
     int result = numbers && left ? 0 : bench_error_set(error, "host memory ran out for the check");

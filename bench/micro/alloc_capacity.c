@@ -60,7 +60,7 @@ static int check_sum(capacity *c, uint64_t n) {
     cl_ulong sum = 0;
     uint64_t expected = 0;
     clump_status status =
-        clump_reduce(c->p.rig.heap, c->p.rig.kernels[POPULATION_SUM], &sum, sizeof sum, NULL);
+        clump_heap_reduce(c->p.rig.heap, c->p.rig.kernels[POPULATION_SUM], sizeof sum, &sum, NULL);
     if (status != CLUMP_OK) return bench_rig_fail(&c->p.rig, "the sum", status);
     for (uint32_t k = 0; k < c->p.kinds; k++) {
         uint64_t objects = n * c->counts[k];

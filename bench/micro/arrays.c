@@ -86,7 +86,7 @@ static int check_heap(adding *a) {
     if (set(a, WRONG, 2, a->rounds) || bench_rig_read(&a->rig, a->faults, sizeof faults, &faults))
         return -1;
     clump_status status =
-        clump_reduce(a->rig.heap, a->rig.kernels[WRONG], &wrong, sizeof wrong, NULL);
+        clump_heap_reduce(a->rig.heap, a->rig.kernels[WRONG], sizeof wrong, &wrong, NULL);
     if (status) return bench_rig_fail(&a->rig, "the verification", status);
     bench_check(a->rig.results, wrong == 0 && faults == 0,
                 "%" PRIu64 " elements or lengths are wrong, %u arrays got no room", (uint64_t)wrong,

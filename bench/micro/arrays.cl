@@ -22,7 +22,7 @@ __kernel void arrays_make(CLUMP_HEAP, uint shortest, uint longest, __global uint
 }
 
 /* Listing 4.27 of the thesis. */
-__kernel void arrays_add(CLUMP_HEAP_FIXED) {
+__kernel void arrays_add(CLUMP_HEAP_NO_ALLOC) {
     CLUMP_FOR_EACH(Dummy, self) {
         uint n = Dummy_values_length(self), data = Dummy_data(self);
         for (uint i = 0u; i < n; i++) Dummy_values(self, i) += data;
@@ -30,7 +30,7 @@ __kernel void arrays_add(CLUMP_HEAP_FIXED) {
 }
 
 /* Elements and lengths that are not what so many rounds leave. */
-__kernel void arrays_wrong(CLUMP_HEAP_FIXED, uint shortest, uint longest, uint rounds) {
+__kernel void arrays_wrong(CLUMP_HEAP_NO_ALLOC, uint shortest, uint longest, uint rounds) {
     ulong wrong = 0ul;
     CLUMP_FOR_EACH(Dummy, self) {
         uint number = Dummy_number(self), n = Dummy_values_length(self);
@@ -42,7 +42,7 @@ __kernel void arrays_wrong(CLUMP_HEAP_FIXED, uint shortest, uint longest, uint r
 
 /* ---- The same without objects: of 64 arrays, element i of all lies together, as many columns as the longest array needs ---- */
 
-__kernel void plain_add(CLUMP_HEAP_FIXED, __global const uint *lengths, __global const uint *all_data,
+__kernel void plain_add(CLUMP_HEAP_NO_ALLOC, __global const uint *lengths, __global const uint *all_data,
                         __global uint *values, uint longest, uint count) {
     uint number = (uint)get_global_id(0);
     if (number >= count) return;

@@ -75,11 +75,12 @@ static int make(bulk *b, int kernel, double *us) {
     bench_span spans[2] = {{0}};
     clump_sync nothing = {.event = &events[0]}, sync = {.event = &events[1]};
     size_t global = ((size_t)b->objects + rig->local - 1) / rig->local * rig->local;
-    clump_status status = clump_do_all(rig->heap, rig->kernels[NOTHING], &nothing);
+    clump_status status = clump_heap_do_all(rig->heap, rig->kernels[NOTHING], &nothing);
     if (status == CLUMP_OK) {
-        status = kernel == INIT
-                     ? clump_do_new(rig->heap, "Item", b->objects, rig->kernels[INIT], NULL, &sync)
-                     : clump_launch(rig->heap, rig->kernels[kernel], global, rig->local, &sync);
+        status =
+            kernel == INIT
+                ? clump_heap_do_new(rig->heap, rig->kernels[INIT], "Item", b->objects, NULL, &sync)
+                : clump_heap_launch(rig->heap, rig->kernels[kernel], global, rig->local, &sync);
     }
     int result = status == CLUMP_OK ? 0 : bench_rig_fail(rig, "making objects", status);
     for (int i = 0; i < 2; i++) {

@@ -28,13 +28,13 @@ __kernel void bulk_group_new(CLUMP_HEAP, uint items) {
     if (!Item_is_null(item)) fill(clump_heap, item, number);
 }
 
-__kernel void bulk_nothing(CLUMP_HEAP_FIXED) {
+__kernel void bulk_nothing(CLUMP_HEAP_NO_ALLOC) {
     (void)clump_heap;
 }
 
 /* seen[number] counts the objects of that number; faults[0] those with a wrong number or payload.
  */
-__kernel void bulk_see(CLUMP_HEAP_FIXED, __global uint *seen, uint items, __global uint *faults) {
+__kernel void bulk_see(CLUMP_HEAP_NO_ALLOC, __global uint *seen, uint items, __global uint *faults) {
     CLUMP_FOR_EACH(Item, self) {
         uint number = Item_number(self), bad = number >= items;
         for (uint i = 0u; i < WORDS; i++) bad |= Item_payload(self, i) != number + i;
@@ -46,7 +46,7 @@ __kernel void bulk_see(CLUMP_HEAP_FIXED, __global uint *seen, uint items, __glob
 }
 
 /* faults[1] counts the numbers that not exactly one object has. */
-__kernel void bulk_compare(CLUMP_HEAP_FIXED, __global const uint *seen, uint items,
+__kernel void bulk_compare(CLUMP_HEAP_NO_ALLOC, __global const uint *seen, uint items,
                            __global uint *faults) {
     uint number = (uint)get_global_id(0);
     if (number < items && seen[number] != 1u) atomic_inc(&faults[1]);

@@ -153,7 +153,7 @@ static int check_order(compact_state *s) {
     const char *field = s->desc.order_field ? s->desc.order_field : "number";
     clump_heap *heap = compact_heap_get(s->heap);
     uint64_t count = 0, i = 1;
-    clump_status status = clump_heap_calc_count(heap, "A", &count);
+    clump_status status = clump_heap_read_count(heap, "A", &count);
     uint32_t *values = malloc((count + 1) * sizeof *values);
     if (!values) return bench_error_set(s->error, "host memory ran out for the order");
     if (status == CLUMP_OK && count > 0) {

@@ -35,13 +35,13 @@ __kernel void make_b(CLUMP_HEAP, __global uint *places) {
     }
 }
 
-__kernel void link_a(CLUMP_HEAP_FIXED, __global const uint *places_of_b, uint seed, uint objects) {
+__kernel void link_a(CLUMP_HEAP_NO_ALLOC, __global const uint *places_of_b, uint seed, uint objects) {
     CLUMP_FOR_EACH(A, self) {
         A_other(self).id = places_of_b[pick(A_number(self), seed, DRAW_OTHER_OF_A, objects)];
     }
 }
 
-__kernel void link_b(CLUMP_HEAP_FIXED, __global const uint *places_of_a, uint seed, uint objects) {
+__kernel void link_b(CLUMP_HEAP_NO_ALLOC, __global const uint *places_of_a, uint seed, uint objects) {
     CLUMP_FOR_EACH(B, self) {
         B_other(self).id = places_of_a[pick(B_number(self), seed, DRAW_OTHER_OF_B, objects)];
     }
@@ -61,7 +61,7 @@ __kernel void free_all(CLUMP_HEAP) {
 
 /* ---- Verifying ------------------------------------------------------------------------------- */
 
-static uint is_damaged(CLUMP_HEAP_FIXED, Node self) {
+static uint is_damaged(CLUMP_HEAP_NO_ALLOC, Node self) {
     uint number = Node_number(self), wrong = 0u;
     for (uint i = 0u; i < PAYLOAD; i++) {
         wrong |= Node_payload(self, i) ^ content(number, i);
@@ -70,7 +70,7 @@ static uint is_damaged(CLUMP_HEAP_FIXED, Node self) {
 }
 
 /* Both give {objects, sum of their numbers' hashes, wrong references, damaged contents}. */
-__kernel void verify_a(CLUMP_HEAP_FIXED, uint seed, uint objects, ulong dead_below) {
+__kernel void verify_a(CLUMP_HEAP_NO_ALLOC, uint seed, uint objects, ulong dead_below) {
     ulong4 sum = (ulong4)(0ul);
     CLUMP_FOR_EACH(A, self) {
         uint number = A_number(self);
@@ -85,7 +85,7 @@ __kernel void verify_a(CLUMP_HEAP_FIXED, uint seed, uint objects, ulong dead_bel
 }
 
 /* A reference to an A that died is right whatever it is, or if it is null where `dead_is_null`. */
-__kernel void verify_b(CLUMP_HEAP_FIXED, uint seed, uint objects, ulong dead_below,
+__kernel void verify_b(CLUMP_HEAP_NO_ALLOC, uint seed, uint objects, ulong dead_below,
                        uint dead_is_null) {
     ulong4 sum = (ulong4)(0ul);
     CLUMP_FOR_EACH(B, self) {
@@ -102,7 +102,7 @@ __kernel void verify_b(CLUMP_HEAP_FIXED, uint seed, uint objects, ulong dead_bel
 }
 
 /* Count for each number how often its object was found in another place than the last time. */
-__kernel void count_moves(CLUMP_HEAP_FIXED, __global uint *places, __global uint *moves) {
+__kernel void count_moves(CLUMP_HEAP_NO_ALLOC, __global uint *places, __global uint *moves) {
     CLUMP_FOR_EACH(A, self) {
         uint number = A_number(self);
         if (places[number] != self.id) {

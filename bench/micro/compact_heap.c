@@ -167,14 +167,14 @@ clump_heap *compact_heap_get(compact_heap *h) {
 /* ---- Building -------------------------------------------------------------------------------- */
 
 static int run(compact_heap *h, kernel_id kernel, const char *what, bench_error *error) {
-    clump_status status = clump_do_all(h->heap, h->kernels[kernel], NULL);
+    clump_status status = clump_heap_do_all(h->heap, h->kernels[kernel], NULL);
     return status == CLUMP_OK ? 0 : fail(h, what, status, error);
 }
 
 static int make(compact_heap *h, const char *class_name, kernel_id kernel, bench_error *error) {
     uint64_t made = 0;
     clump_status status =
-        clump_do_new(h->heap, class_name, h->objects, h->kernels[kernel], &made, NULL);
+        clump_heap_do_new(h->heap, h->kernels[kernel], class_name, h->objects, &made, NULL);
     if (status != CLUMP_OK) return fail(h, "making the objects", status, error);
     if (made == h->objects) return 0;
     return bench_error_set(error, "the heap has room for %" PRIu64 " of %u objects of class %s",
@@ -182,9 +182,10 @@ static int make(compact_heap *h, const char *class_name, kernel_id kernel, bench
 }
 
 static int take_census(compact_heap *h, census *a, census *b, bench_error *error) {
-    clump_status status = clump_reduce(h->heap, h->kernels[KERNEL_verify_a], a, sizeof *a, NULL);
+    clump_status status =
+        clump_heap_reduce(h->heap, h->kernels[KERNEL_verify_a], sizeof *a, a, NULL);
     if (status == CLUMP_OK) {
-        status = clump_reduce(h->heap, h->kernels[KERNEL_verify_b], b, sizeof *b, NULL);
+        status = clump_heap_reduce(h->heap, h->kernels[KERNEL_verify_b], sizeof *b, b, NULL);
     }
     return status == CLUMP_OK ? 0 : fail(h, "verifying the objects", status, error);
 }
@@ -220,7 +221,7 @@ static int inspect(compact_heap *h, double dead, bench_error *error) {
     double share = dead / 100;
     double expected = (double)h->objects * (1 - share);
     double spread = 6 * sqrt((double)h->objects * share * (1 - share)) + 1;
-    clump_status status = clump_heap_fetch_errors(h->heap, NULL);
+    clump_status status = clump_heap_take_errors(h->heap, NULL);
     if (status != CLUMP_OK) return fail(h, "building the heap", status, error);
     if (take_census(h, &h->a, &h->b, error)) return -1;
     if (h->a.wrong || h->b.wrong || h->a.damaged || h->b.damaged || h->b.objects != h->objects ||
@@ -250,7 +251,7 @@ int compact_heap_compact(compact_heap *h, const clump_compact_desc *desc,
     cl_int code = clFinish(h->env->queue); /* the clock is to see nothing else */
     if (code != CL_SUCCESS) return bench_error_cl(error, "clFinish", code);
     double start_us = bench_now_us();
-    clump_status status = clump_compact(h->heap, &of_a, report, NULL);
+    clump_status status = clump_heap_compact(h->heap, &of_a, report, NULL);
     if (wall_us) *wall_us = bench_now_us() - start_us;
     return status == CLUMP_OK ? 0 : fail(h, "compacting", status, error);
 }
@@ -286,7 +287,7 @@ static int judge(const compact_heap *h, const char *what, clump_status status, b
 int compact_heap_verify(compact_heap *h, const clump_compact_desc *moved, bench_error *error) {
     census a, b;
     cl_uint dead_is_null = moved && moved->null_dangling;
-    int result = judge(h, "the fetch of errors", clump_heap_fetch_errors(h->heap, NULL), error);
+    int result = judge(h, "the fetch of errors", clump_heap_take_errors(h->heap, NULL), error);
     if (result == 0) {
         result = judge(h, "the heap check", clump_heap_check(h->heap), error);
     }
@@ -321,7 +322,7 @@ int compact_heap_read_places(compact_heap *h, clump_ref *places, bench_error *er
 /* The capacity of a block of A, 0 if there is none. */
 static int find_capacity(compact_heap *h, uint32_t *capacity, bench_error *error) {
     clump_class_stats classes[CLASS_COUNT];
-    clump_status status = clump_heap_calc_stats(h->heap, NULL, classes, CLASS_COUNT);
+    clump_status status = clump_heap_read_stats(h->heap, NULL, classes, CLASS_COUNT);
     if (status != CLUMP_OK) return fail(h, "the statistics", status, error);
     const clump_class_stats *a = &classes[h->class_a - 1];
     *capacity = a->blocks ? (uint32_t)(a->slots / a->blocks) : 0;
@@ -329,7 +330,7 @@ static int find_capacity(compact_heap *h, uint32_t *capacity, bench_error *error
 }
 
 static int read_refs(compact_heap *h, clump_ref **refs, uint64_t *count, bench_error *error) {
-    clump_status status = clump_heap_calc_count(h->heap, "A", count);
+    clump_status status = clump_heap_read_count(h->heap, "A", count);
     if (status != CLUMP_OK) return fail(h, "the count", status, error);
     *refs = malloc((*count + 1) * sizeof **refs);
     if (!*refs) return bench_error_set(error, "host memory ran out for references");

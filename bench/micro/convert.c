@@ -63,8 +63,9 @@ static int convert(converter *k, const clump_schema *schema, double *us) {
 static int verify(converter *k) {
     cl_ulong bad = 1;
     uint64_t count = 0;
-    clump_status status = clump_heap_calc_count(k->rig.heap, "Body", &count);
-    if (!status) status = clump_reduce(k->rig.heap, k->rig.kernels[VERIFY], &bad, sizeof bad, NULL);
+    clump_status status = clump_heap_read_count(k->rig.heap, "Body", &count);
+    if (!status)
+        status = clump_heap_reduce(k->rig.heap, k->rig.kernels[VERIFY], sizeof bad, &bad, NULL);
     bench_check(k->rig.results, bad == 0 && count == k->live,
                 "%" PRIu64 " of %u objects are left, with %" PRIu64 " wrong values", count, k->live,
                 (uint64_t)bad);

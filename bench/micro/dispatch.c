@@ -160,8 +160,9 @@ static int finish(void *self) {
         bench_rig_arg(rig, WRONG, 1, sizeof d->rounds, &d->rounds)) {
         return -1;
     }
-    clump_status status = clump_reduce(rig->heap, rig->kernels[WRONG], &wrong, sizeof wrong, NULL);
-    if (status == CLUMP_OK) status = clump_heap_calc_count(rig->heap, "Body", &live);
+    clump_status status =
+        clump_heap_reduce(rig->heap, rig->kernels[WRONG], sizeof wrong, &wrong, NULL);
+    if (status == CLUMP_OK) status = clump_heap_read_count(rig->heap, "Body", &live);
     if (status != CLUMP_OK) return bench_rig_fail(rig, "the verification", status);
     bench_check(rig->results, wrong == 0 && live == d->objects,
                 "%" PRIu64 " of %" PRIu64 " objects are wrong after %u steps; %u were made",

@@ -9,7 +9,7 @@
 #define SHIFT(k) (11u + (k))
 
 #define STEP(k)                                                                                    \
-    void step_K##k(CLUMP_HEAP_FIXED, K##k self) {                                                  \
+    void step_K##k(CLUMP_HEAP_NO_ALLOC, K##k self) {                                                  \
         uint x = K##k##_x(self), v = K##k##_v(self);                                               \
         for (uint i = 0u; i < WORK; i++) {                                                         \
             x = x * FACTOR(k##u) + v;                                                              \
@@ -19,10 +19,10 @@
     }
 CLASSES(STEP)
 
-CLUMP_DISPATCH_VOID(Body, step, (CLUMP_HEAP_FIXED, Body self), (clump_heap, self));
+CLUMP_DISPATCH_VOID(Body, step, (CLUMP_HEAP_NO_ALLOC, Body self), (clump_heap, self));
 
 /* The same amount of work for every object, on a field of its own. */
-void step_same(CLUMP_HEAP_FIXED, Body self) {
+void step_same(CLUMP_HEAP_NO_ALLOC, Body self) {
     uint y = Body_y(self), v = Body_v(self);
     for (uint i = 0u; i < WORK; i++) {
         y = y * FACTOR(0u) + v;
@@ -40,29 +40,29 @@ __kernel void make_bodies(CLUMP_HEAP, uint kind, uint first) {
     }
 }
 
-__kernel void step_by_dispatch(CLUMP_HEAP_FIXED) {
+__kernel void step_by_dispatch(CLUMP_HEAP_NO_ALLOC) {
     CLUMP_FOR_EACH(Body, self) Body_step(clump_heap, self);
 }
 
 /* Direct calls, of one class. */
-__kernel void step_class(CLUMP_HEAP_FIXED, uint kind) {
+__kernel void step_class(CLUMP_HEAP_NO_ALLOC, uint kind) {
 #define LOOP(k)                                                                                    \
     if (kind == k##u) CLUMP_FOR_EACH(K##k, self) step_K##k(clump_heap, self);
     CLASSES(LOOP)
 }
 
-__kernel void step_in_one_launch(CLUMP_HEAP_FIXED) {
+__kernel void step_in_one_launch(CLUMP_HEAP_NO_ALLOC) {
     CLUMP_FOR_EACH_BY_CLASS(Body, step, (clump_heap, self));
 }
 
-__kernel void step_through(CLUMP_HEAP_FIXED, __global const uint *refs, uint count) {
+__kernel void step_through(CLUMP_HEAP_NO_ALLOC, __global const uint *refs, uint count) {
     ulong i = get_global_id(0);
     if (i >= count) return;
     Body self = {refs[i]};
     Body_step(clump_heap, self);
 }
 
-__kernel void step_same_through(CLUMP_HEAP_FIXED, __global const uint *refs, uint count) {
+__kernel void step_same_through(CLUMP_HEAP_NO_ALLOC, __global const uint *refs, uint count) {
     ulong i = get_global_id(0);
     if (i >= count) return;
     Body self = {refs[i]};
@@ -78,7 +78,7 @@ static uint stepped(uint x, uint v, uint kind, uint steps) {
 }
 
 /* How many objects are wrong after so many steps. What their class is, is what the host said when they were made. */
-__kernel void count_wrong(CLUMP_HEAP_FIXED, uint steps, uint same_steps) {
+__kernel void count_wrong(CLUMP_HEAP_NO_ALLOC, uint steps, uint same_steps) {
     ulong wrong = 0ul;
     CLUMP_FOR_EACH(Body, self) {
         uint number = Body_number(self), kind = Body_kind(self), v = bench_hash(number, kind);

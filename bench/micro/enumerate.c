@@ -107,7 +107,7 @@ static int make_objects(enumerate_state *s) {
 static int visit(enumerate_state *s, kernel_id kernel, cl_event *event, unsigned *launches) {
     clump_sync sync = {.event = event};
     launch_count = 0;
-    clump_status status = clump_do_all(s->rig.heap, s->rig.kernels[kernel], &sync);
+    clump_status status = clump_heap_do_all(s->rig.heap, s->rig.kernels[kernel], &sync);
     *launches = launch_count;
     return status == CLUMP_OK ? 0 : bench_rig_fail(&s->rig, "a do-all", status);
 }
@@ -166,9 +166,10 @@ static int report_floor(enumerate_state *s) {
 static int check(enumerate_state *s) {
     cl_ulong sum = 0;
     uint64_t count = 0;
-    clump_status status = clump_reduce(s->rig.heap, s->rig.kernels[SUM], &sum, sizeof sum, NULL);
+    clump_status status =
+        clump_heap_reduce(s->rig.heap, s->rig.kernels[SUM], sizeof sum, &sum, NULL);
     if (status != CLUMP_OK) return bench_rig_fail(&s->rig, "the reduction", status);
-    status = clump_heap_calc_count(s->rig.heap, "Point", &count);
+    status = clump_heap_read_count(s->rig.heap, "Point", &count);
     if (status != CLUMP_OK) return bench_rig_fail(&s->rig, "the count", status);
     bench_check(s->rig.results, sum == s->sum && count == s->live,
                 "%" PRIu64 " of %" PRIu64 " objects, whose numbers sum up to %" PRIu64

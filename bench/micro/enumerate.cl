@@ -16,18 +16,18 @@ __kernel void thin_points(CLUMP_HEAP, uint seed, uint keep_below, uint together)
     }
 }
 
-__kernel void visit_nothing(CLUMP_HEAP_FIXED) {
+__kernel void visit_nothing(CLUMP_HEAP_NO_ALLOC) {
     (void)clump_heap;
 }
 
 /* Two fields read, one written: 12 bytes of traffic an object. */
-__kernel void move_points(CLUMP_HEAP_FIXED, float dt) {
+__kernel void move_points(CLUMP_HEAP_NO_ALLOC, float dt) {
     CLUMP_FOR_EACH(Point, self) {
         Point_x(self) += Point_v(self) * dt;
     }
 }
 
-__kernel void sum_points(CLUMP_HEAP_FIXED) {
+__kernel void sum_points(CLUMP_HEAP_NO_ALLOC) {
     ulong sum = 0ul;
     CLUMP_FOR_EACH(Point, self) {
         sum += Point_number(self);

@@ -3,7 +3,7 @@
  * Objects of 56 bytes, with four references each. On the host's clock, from call to return:
  *
  *     evict_us   clump_heap_evict() of everything
- *     fetch_us   clump_heap_fetch() of everything
+ *     fetch_us   clump_heap_bring_back() of everything
  *     read_us    as many bytes read from a buffer into memory of the process; the floor of evict_us
  *     write_us   as many bytes written to a buffer; the floor of fetch_us
  *     evict_of_read, fetch_of_write   how many times as long
@@ -37,13 +37,13 @@ static int move(mover *m, int is_fetching, double *us) {
     clump_evict_report report;
     clump_heap *heap = m->rig.heap;
     double begin = bench_now_us();
-    clump_status status =
-        is_fetching ? clump_heap_fetch(heap, NULL, &report) : clump_heap_evict(heap, NULL, &report);
+    clump_status status = is_fetching ? clump_heap_bring_back(heap, NULL, &report)
+                                      : clump_heap_evict(heap, NULL, &report);
     *us = bench_now_us() - begin;
     if (status) return bench_rig_fail(&m->rig, is_fetching ? "fetching" : "evicting", status);
     m->bytes = report.bytes;
     uint64_t count = 0;
-    status = clump_heap_calc_count(heap, "Body", &count);
+    status = clump_heap_read_count(heap, "Body", &count);
     bench_check(m->rig.results,
                 report.objects == m->objects && count == (is_fetching ? m->objects : 0),
                 "%" PRIu64 " of %u objects moved, %" PRIu64 " are in memory", report.objects,
@@ -53,7 +53,8 @@ static int move(mover *m, int is_fetching, double *us) {
 
 static int verify(mover *m) {
     cl_ulong bad = 1;
-    clump_status status = clump_reduce(m->rig.heap, m->rig.kernels[VERIFY], &bad, sizeof bad, NULL);
+    clump_status status =
+        clump_heap_reduce(m->rig.heap, m->rig.kernels[VERIFY], sizeof bad, &bad, NULL);
     bench_check(m->rig.results, bad == 0, "%" PRIu64 " values are wrong", (uint64_t)bad);
     return status ? bench_rig_fail(&m->rig, "the verification", status) : 0;
 }

@@ -63,8 +63,9 @@ static int insert(mover *m, const clump_extract *e, double *us) {
 static int verify(mover *m) {
     cl_ulong bad = 1;
     uint64_t count = 0;
-    clump_status status = clump_heap_calc_count(m->other, "Body", &count);
-    if (!status) status = clump_reduce(m->other, m->rig.kernels[VERIFY], &bad, sizeof bad, NULL);
+    clump_status status = clump_heap_read_count(m->other, "Body", &count);
+    if (!status)
+        status = clump_heap_reduce(m->other, m->rig.kernels[VERIFY], sizeof bad, &bad, NULL);
     bench_check(m->rig.results, bad == 0 && count == m->taken,
                 "%" PRIu64 " of %u objects came, with %" PRIu64 " wrong values", count, m->taken,
                 (uint64_t)bad);
@@ -118,7 +119,7 @@ static int finish(void *self) {
     mover *m = self;
     bench_results *results = m->rig.results;
     uint64_t count = 1;
-    clump_status status = clump_heap_calc_count(m->other, "Body", &count);
+    clump_status status = clump_heap_read_count(m->other, "Body", &count);
     if (!status) status = clump_heap_check(m->other);
     if (status) return bench_rig_fail(&m->rig, "the check of the second heap", status);
     bench_check(results, count == 0, "%" PRIu64 " objects are left in the second heap", count);

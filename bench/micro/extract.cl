@@ -15,7 +15,7 @@ static uint is_taken(uint place, uint seed, uint share) { return bench_hash(plac
 
 static uint near_of(uint place, uint k, uint count) { return bench_hash(place, k) % count; }
 
-__kernel void extract_link(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, uint count, uint seed, uint share) {
+__kernel void extract_link(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, uint count, uint seed, uint share) {
     CLUMP_FOR_EACH_NUMBERED(Body, self, place) {
         Body_taken(self) = is_taken(place, seed, share);
         Body_place(self) = place;
@@ -27,7 +27,7 @@ __kernel void extract_link(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, uint count, uint see
 }
 
 /* Values and references that are wrong. */
-__kernel void extract_verify(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, uint count, uint seed, uint share) {
+__kernel void extract_verify(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, uint count, uint seed, uint share) {
     ulong bad = 0ul;
     CLUMP_FOR_EACH_NUMBERED(Body, self, number) {
         uint place = Body_place(self);

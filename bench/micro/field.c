@@ -138,8 +138,9 @@ static int verify(field *f) {
         bench_rig_arg(rig, VERIFY, 1, sizeof count, &count)) {
         return -1;
     }
-    clump_status status = clump_reduce(rig->heap, rig->kernels[VERIFY], &bad, sizeof bad, NULL);
-    if (status == CLUMP_OK) status = clump_heap_calc_count(rig->heap, "Record", &live);
+    clump_status status =
+        clump_heap_reduce(rig->heap, rig->kernels[VERIFY], sizeof bad, &bad, NULL);
+    if (status == CLUMP_OK) status = clump_heap_read_count(rig->heap, "Record", &live);
     if (status != CLUMP_OK) return bench_rig_fail(rig, "the verification", status);
     bench_check(rig->results, bad == 0 && live == count,
                 "%" PRIu64 " of %" PRIu64 " objects are wrong; %u were made", (uint64_t)bad, live,

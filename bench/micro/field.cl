@@ -18,7 +18,7 @@ __kernel void field_init(CLUMP_HEAP) {
     }
 }
 
-__kernel void field_touch(CLUMP_HEAP_FIXED) {
+__kernel void field_touch(CLUMP_HEAP_NO_ALLOC) {
     CLUMP_FOR_EACH(Record, self) {
 #pragma unroll /* before the loop over slots is vectorised */
         for (uint i = 0u; i < TOUCH; i++) Record_f(self, i) += (VALUE)(SCALAR)1;
@@ -33,7 +33,7 @@ static uint is_wrong(VALUE found, uint number, uint i, uint rounds) {
 }
 
 /* The number of wrong objects. */
-__kernel void field_verify(CLUMP_HEAP_FIXED, uint rounds, uint count) {
+__kernel void field_verify(CLUMP_HEAP_NO_ALLOC, uint rounds, uint count) {
     ulong bad = 0ul;
     CLUMP_FOR_EACH(Record, self) {
         uint number = Record_number(self), wrong = number >= count;
@@ -43,20 +43,20 @@ __kernel void field_verify(CLUMP_HEAP_FIXED, uint rounds, uint count) {
     CLUMP_REDUCE(ulong, bad, CLUMP_SUM);
 }
 
-__kernel void plain_init(CLUMP_HEAP_FIXED, __global VALUE *f, uint count) {
+__kernel void plain_init(CLUMP_HEAP_NO_ALLOC, __global VALUE *f, uint count) {
     ulong number = get_global_id(0);
     if (number >= count) return;
     for (uint i = 0u; i < FIELDS; i++) f[AT(number, i, count)] = (VALUE)(SCALAR)(number + i);
 }
 
-__kernel void plain_touch(CLUMP_HEAP_FIXED, __global VALUE *f, uint count) {
+__kernel void plain_touch(CLUMP_HEAP_NO_ALLOC, __global VALUE *f, uint count) {
     ulong number = get_global_id(0);
     if (number >= count) return;
 #pragma unroll
     for (uint i = 0u; i < TOUCH; i++) f[AT(number, i, count)] += (VALUE)(SCALAR)1;
 }
 
-__kernel void plain_verify(CLUMP_HEAP_FIXED, __global const VALUE *f, uint count, uint rounds,
+__kernel void plain_verify(CLUMP_HEAP_NO_ALLOC, __global const VALUE *f, uint count, uint rounds,
                            __global uint *faults) {
     ulong number = get_global_id(0);
     if (number >= count) return;
@@ -67,7 +67,7 @@ __kernel void plain_verify(CLUMP_HEAP_FIXED, __global const VALUE *f, uint count
 }
 
 
-__kernel void plain_copy(CLUMP_HEAP_FIXED, __global const VALUE *from, __global VALUE *to,
+__kernel void plain_copy(CLUMP_HEAP_NO_ALLOC, __global const VALUE *from, __global VALUE *to,
                          ulong count) {
     ulong i = get_global_id(0);
     if (i < count) to[i] = from[i];

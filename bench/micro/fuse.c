@@ -100,11 +100,11 @@ static int finish(void *self) {
         bench_rig_arg(rig, WRONG, 3, sizeof f->factor, &f->factor)) {
         return -1;
     }
-    clump_status status = clump_reduce(rig->heap, f->map, &fused, sizeof fused, NULL);
+    clump_status status = clump_heap_reduce(rig->heap, f->map, sizeof fused, &fused, NULL);
     if (status == CLUMP_OK)
-        status = clump_reduce(rig->heap, rig->kernels[SUM], &separate, sizeof separate, NULL);
+        status = clump_heap_reduce(rig->heap, rig->kernels[SUM], sizeof separate, &separate, NULL);
     if (status == CLUMP_OK)
-        status = clump_reduce(rig->heap, rig->kernels[WRONG], &wrong, sizeof wrong, NULL);
+        status = clump_heap_reduce(rig->heap, rig->kernels[WRONG], sizeof wrong, &wrong, NULL);
     if (status != CLUMP_OK) return bench_rig_fail(rig, "the verification", status);
     bench_check(rig->results, wrong == 0,
                 "%" PRIu64 " objects are wrong after %u updates and %u maps", (uint64_t)wrong,

@@ -19,39 +19,39 @@ static float turned(float x, float v) {
     return x < -1.0f || x > 1.0f ? -v : v;
 }
 
-__kernel void kick(CLUMP_HEAP_FIXED, float dt) {
+__kernel void kick(CLUMP_HEAP_NO_ALLOC, float dt) {
     CLUMP_FOR_EACH(Body, self) {
         Body_vx(self) = fma(Body_force_x(self), dt, Body_vx(self));
         Body_vy(self) = fma(Body_force_y(self), dt, Body_vy(self));
     }
 }
-__kernel void drift(CLUMP_HEAP_FIXED, float dt) {
+__kernel void drift(CLUMP_HEAP_NO_ALLOC, float dt) {
     CLUMP_FOR_EACH(Body, self) {
         Body_x(self) = fma(Body_vx(self), dt, Body_x(self));
         Body_y(self) = fma(Body_vy(self), dt, Body_y(self));
     }
 }
-__kernel void bounce(CLUMP_HEAP_FIXED) {
+__kernel void bounce(CLUMP_HEAP_NO_ALLOC) {
     CLUMP_FOR_EACH(Body, self) {
         Body_vx(self) = turned(Body_x(self), Body_vx(self));
         Body_vy(self) = turned(Body_y(self), Body_vy(self));
     }
 }
 
-__kernel void scale(CLUMP_HEAP_FIXED, uint factor) {
+__kernel void scale(CLUMP_HEAP_NO_ALLOC, uint factor) {
     CLUMP_FOR_EACH(Body, self) Body_a(self) = Body_a(self) * factor + Body_number(self);
 }
-__kernel void fold(CLUMP_HEAP_FIXED) {
+__kernel void fold(CLUMP_HEAP_NO_ALLOC) {
     CLUMP_FOR_EACH(Body, self) Body_b(self) ^= Body_a(self) >> 7;
 }
-__kernel void sum(CLUMP_HEAP_FIXED) {
+__kernel void sum(CLUMP_HEAP_NO_ALLOC) {
     ulong total = 0ul;
     CLUMP_FOR_EACH(Body, self) total += Body_b(self);
     CLUMP_REDUCE(ulong, total, CLUMP_SUM);
 }
 
 /* How many objects are not as so many steps leave them. */
-__kernel void count_wrong(CLUMP_HEAP_FIXED, uint updates, float dt, uint maps, uint factor) {
+__kernel void count_wrong(CLUMP_HEAP_NO_ALLOC, uint updates, float dt, uint maps, uint factor) {
     ulong wrong = 0ul;
     CLUMP_FOR_EACH(Body, self) {
         uint i = Body_number(self), a = i, b = i;

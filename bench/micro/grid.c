@@ -72,9 +72,9 @@ static int keep(gridding *g, double *us) {
                                      .key_kernel = g->rig.kernels[KEYS]};
     clFinish(g->rig.env->queue);
     double begin = bench_now_us();
-    clump_status status = clump_compact(g->rig.heap, &desc, NULL, NULL);
-    if (!status) status = clump_launch(g->rig.heap, g->rig.kernels[ROOM], 1, 1, NULL);
-    if (!status) status = clump_do_all(g->rig.heap, g->rig.kernels[NOTE], NULL);
+    clump_status status = clump_heap_compact(g->rig.heap, &desc, NULL, NULL);
+    if (!status) status = clump_heap_launch(g->rig.heap, g->rig.kernels[ROOM], 1, 1, NULL);
+    if (!status) status = clump_heap_do_all(g->rig.heap, g->rig.kernels[NOTE], NULL);
     clFinish(g->rig.env->queue);
     *us = bench_now_us() - begin;
     return status ? bench_rig_fail(&g->rig, "keeping the grid", status) : 0;

@@ -13,7 +13,7 @@ static float2 place_of_number(uint number, uint round, uint side) {
            (1.0f / 1024.0f);
 }
 
-float3 place_of(CLUMP_HEAP_FIXED, Body body) { return (float3)(Body_x(body), Body_y(body), 0.0f); }
+float3 place_of(CLUMP_HEAP_NO_ALLOC, Body body) { return (float3)(Body_x(body), Body_y(body), 0.0f); }
 
 CLUMP_GRID_DEFINE(cells, Cells, Body, place_of);
 
@@ -28,7 +28,7 @@ __kernel void bodies_make(CLUMP_HEAP) {
     CLUMP_FOR_EACH_NEW(Body, self, i) Body_number(self) = i;
 }
 
-__kernel void bodies_move(CLUMP_HEAP_FIXED, uint round, uint side) {
+__kernel void bodies_move(CLUMP_HEAP_NO_ALLOC, uint round, uint side) {
     CLUMP_FOR_EACH(Body, self) {
         float2 place = place_of_number(Body_number(self), round, side);
         Body_x(self) = place.x;
@@ -36,7 +36,7 @@ __kernel void bodies_move(CLUMP_HEAP_FIXED, uint round, uint side) {
     }
 }
 
-__kernel void grid_keys(CLUMP_HEAP_FIXED, __global uint *keys, __global const Cells *grid) {
+__kernel void grid_keys(CLUMP_HEAP_NO_ALLOC, __global uint *keys, __global const Cells *grid) {
     CLUMP_FOR_EACH_KEYED(Body, self, i) keys[i] = cells_key(clump_heap, grid[0], self);
 }
 
@@ -44,13 +44,13 @@ __kernel void grid_room(CLUMP_HEAP, __global const Cells *grid, uint bodies, __g
     if (get_global_id(0) == 0 && !Cells_sorted_resize(grid[0], bodies)) atomic_inc(faults);
 }
 
-__kernel void grid_note(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global const Cells *grid, __global uint *faults) {
+__kernel void grid_note(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global const Cells *grid, __global uint *faults) {
     uint failed = cells_note(clump_heap, clump_numbers, grid[0]);
     if (failed) atomic_add(faults, failed);
 }
 
 /* Others within a distance of 1. */
-__kernel void grid_near(CLUMP_HEAP_FIXED, __global const Cells *grid, __global uint *near) {
+__kernel void grid_near(CLUMP_HEAP_NO_ALLOC, __global const Cells *grid, __global uint *near) {
     CLUMP_FOR_EACH(Body, self) {
         float2 at = (float2)(Body_x(self), Body_y(self));
         uint count = 0;
@@ -64,20 +64,20 @@ __kernel void grid_near(CLUMP_HEAP_FIXED, __global const Cells *grid, __global u
 
 /* ---- The same with plain arrays: bodies counted by cell, sums of the counts, bodies put in their places. */
 
-__kernel void plain_count(CLUMP_HEAP_FIXED, __global const float2 *places, uint bodies, uint columns,
+__kernel void plain_count(CLUMP_HEAP_NO_ALLOC, __global const float2 *places, uint bodies, uint columns,
                           __global uint *counts, __global uint *ranks) {
     uint number = (uint)get_global_id(0);
     if (number >= bodies) return;
     ranks[number] = atomic_inc(&counts[(uint)places[number].y * columns + (uint)places[number].x]);
 }
 
-__kernel void plain_place(CLUMP_HEAP_FIXED, __global float2 *places, uint bodies, uint round, uint side) {
+__kernel void plain_place(CLUMP_HEAP_NO_ALLOC, __global float2 *places, uint bodies, uint round, uint side) {
     uint number = (uint)get_global_id(0);
     if (number < bodies) places[number] = place_of_number(number, round, side);
 }
 
 /* counts become sums of all before, in their group; and the sum of each group. */
-BENCH_SUMS_KERNEL void plain_sums(CLUMP_HEAP_FIXED, __global uint *counts, __global uint *sums) {
+BENCH_SUMS_KERNEL void plain_sums(CLUMP_HEAP_NO_ALLOC, __global uint *counts, __global uint *sums) {
     __local uint of[BENCH_SUMS_GROUP];
     uint at = (uint)get_global_id(0), value = counts[at], sum = bench_sum_of_group(value, of);
     counts[at] = sum - value;
@@ -85,7 +85,7 @@ BENCH_SUMS_KERNEL void plain_sums(CLUMP_HEAP_FIXED, __global uint *counts, __glo
 }
 
 /* One group. */
-BENCH_SUMS_KERNEL void plain_sums_of_sums(CLUMP_HEAP_FIXED, __global uint *sums, uint groups) {
+BENCH_SUMS_KERNEL void plain_sums_of_sums(CLUMP_HEAP_NO_ALLOC, __global uint *sums, uint groups) {
     __local uint of[BENCH_SUMS_GROUP];
     bench_sums_of_sums(sums, groups, of);
 }
@@ -94,7 +94,7 @@ static uint plain_start(__global const uint *counts, __global const uint *sums, 
     return counts[cell] + sums[cell / BENCH_SUMS_GROUP];
 }
 
-__kernel void plain_sort(CLUMP_HEAP_FIXED, __global const float2 *places, uint bodies, uint columns,
+__kernel void plain_sort(CLUMP_HEAP_NO_ALLOC, __global const float2 *places, uint bodies, uint columns,
                          __global const uint *counts, __global const uint *ranks, __global const uint *sums,
                          __global float2 *sorted, __global uint *numbers) {
     uint number = (uint)get_global_id(0);
@@ -105,7 +105,7 @@ __kernel void plain_sort(CLUMP_HEAP_FIXED, __global const float2 *places, uint b
     numbers[at] = number;
 }
 
-__kernel void plain_near(CLUMP_HEAP_FIXED, __global const float2 *sorted, uint bodies, uint columns,
+__kernel void plain_near(CLUMP_HEAP_NO_ALLOC, __global const float2 *sorted, uint bodies, uint columns,
                          __global const uint *counts, __global const uint *sums, __global const uint *numbers,
                          __global uint *near) {
     uint me = (uint)get_global_id(0), count = 0u;

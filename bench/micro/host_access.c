@@ -115,7 +115,8 @@ static int verify_device(host *h, uint32_t seed, const char *what) {
     bench_rig *rig = &h->rig;
     cl_ulong bad = 0;
     if (bench_rig_arg(rig, VERIFY, 0, sizeof seed, &seed)) return -1;
-    clump_status status = clump_reduce(rig->heap, rig->kernels[VERIFY], &bad, sizeof bad, NULL);
+    clump_status status =
+        clump_heap_reduce(rig->heap, rig->kernels[VERIFY], sizeof bad, &bad, NULL);
     bench_check(rig->results, bad == 0, "%" PRIu64 " values are wrong after %s", (uint64_t)bad,
                 what);
     return status == CLUMP_OK ? 0 : bench_rig_fail(rig, "the verification", status);

@@ -15,7 +15,7 @@ __kernel void host_thin(CLUMP_HEAP, uint seed, uint keep) {
 }
 
 /* Objects whose value is not what the host should have written. */
-__kernel void host_verify(CLUMP_HEAP_FIXED, uint seed) {
+__kernel void host_verify(CLUMP_HEAP_NO_ALLOC, uint seed) {
     ulong bad = 0ul;
     CLUMP_FOR_EACH(Point, self) {
         VALUE found = Point_value(self);

@@ -64,7 +64,7 @@ static int erase(mapping *m, uint32_t count, cl_uint from, cl_uint step, double 
 
 static int expect_entries(mapping *m, uint32_t expected) {
     uint64_t count = 0;
-    clump_status status = clump_heap_calc_count(m->rig.heap, "Entry", &count);
+    clump_status status = clump_heap_read_count(m->rig.heap, "Entry", &count);
     if (status) return bench_rig_fail(&m->rig, "the count of entries", status);
     bench_check(m->rig.results, count == expected, "there are %" PRIu64 " entries, not %u", count,
                 expected);

@@ -24,7 +24,7 @@ __kernel void map_insert(CLUMP_HEAP, __global const Table *map, uint count, uint
 }
 
 /* The key of each number is there with its value if the number is at least `from`, below `until`, and a multiple of `step`. */
-__kernel void map_find(CLUMP_HEAP_FIXED, __global const Table *map, uint count, uint from, uint until, uint step,
+__kernel void map_find(CLUMP_HEAP_NO_ALLOC, __global const Table *map, uint count, uint from, uint until, uint step,
                        __global uint *faults) {
     uint item = (uint)get_global_id(0), number = item + from;
     if (item >= count) return;
@@ -33,7 +33,7 @@ __kernel void map_find(CLUMP_HEAP_FIXED, __global const Table *map, uint count, 
     if (Entry_is_null(entry) == is_due || (is_due && Entry_value(entry) != number)) atomic_inc(faults);
 }
 
-__kernel void map_erase(CLUMP_HEAP_FIXED, __global const Table *map, uint count, uint from, uint step,
+__kernel void map_erase(CLUMP_HEAP_NO_ALLOC, __global const Table *map, uint count, uint from, uint step,
                         __global uint *faults) {
     uint item = (uint)get_global_id(0), number = item * step + from;
     if (item >= count) return;
@@ -47,7 +47,7 @@ __kernel void map_tidy(CLUMP_HEAP, __global const Table *map, uint before, __glo
 
 /* ---- A table of fixed size, without objects: open addressing, one place after the other. Key 0 is a free place. */
 
-__kernel void plain_insert(CLUMP_HEAP_FIXED, __global uint *keys, __global uint *values, uint mask, uint count, __global uint *faults) {
+__kernel void plain_insert(CLUMP_HEAP_NO_ALLOC, __global uint *keys, __global uint *values, uint mask, uint count, __global uint *faults) {
     uint item = (uint)get_global_id(0);
     if (item >= count) return;
     uint key = key_of(item), place = bench_hash(key, 0u) & mask;
@@ -59,7 +59,7 @@ __kernel void plain_insert(CLUMP_HEAP_FIXED, __global uint *keys, __global uint 
     atomic_inc(faults);
 }
 
-__kernel void plain_find(CLUMP_HEAP_FIXED, __global const uint *keys, __global const uint *values, uint mask, uint count, uint from,
+__kernel void plain_find(CLUMP_HEAP_NO_ALLOC, __global const uint *keys, __global const uint *values, uint mask, uint count, uint from,
                          uint until, __global uint *faults) {
     uint item = (uint)get_global_id(0), number = item + from;
     if (item >= count) return;

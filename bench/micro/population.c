@@ -70,7 +70,7 @@ static int create_rig(population *p, bench_env *env, const bench_values *values,
 
 int population_stats(population *p, clump_heap_stats *all, clump_class_stats *kinds) {
     clump_class_stats classes[POPULATION_KINDS_MAX + 1]; /* the first is Thing's */
-    clump_status status = clump_heap_calc_stats(p->rig.heap, all, classes, p->kinds + 1);
+    clump_status status = clump_heap_read_stats(p->rig.heap, all, classes, p->kinds + 1);
     if (kinds) memcpy(kinds, classes + 1, p->kinds * sizeof *kinds);
     return status == CLUMP_OK ? 0 : bench_rig_fail(&p->rig, "the statistics", status);
 }
@@ -78,8 +78,8 @@ int population_stats(population *p, clump_heap_stats *all, clump_class_stats *ki
 int population_do_new(population *p, uint32_t kind, uint64_t count, uint64_t *made) {
     char name[16];
     snprintf(name, sizeof name, "Thing%u", kind);
-    clump_status status =
-        clump_do_new(p->rig.heap, name, count, p->rig.kernels[POPULATION_INIT + kind], made, NULL);
+    clump_status status = clump_heap_do_new(p->rig.heap, p->rig.kernels[POPULATION_INIT + kind],
+                                            name, count, made, NULL);
     return status == CLUMP_OK ? 0 : bench_rig_fail(&p->rig, "a do-new", status);
 }
 
@@ -154,7 +154,7 @@ int population_step(population *p, const population_move *move, double *us) {
 
 int population_fetch_nulls(population *p, uint64_t *nulls) {
     clump_device_report report;
-    clump_status status = clump_heap_fetch_errors(p->rig.heap, &report);
+    clump_status status = clump_heap_take_errors(p->rig.heap, &report);
     *nulls = report.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count;
     return status == CLUMP_OK || status == CLUMP_ERR_DEVICE
                ? 0

@@ -46,7 +46,7 @@ __kernel void population_step(CLUMP_HEAP, __global uint *ids, uint first, uint e
 /* Tallies over all entries: [0] freed and [1] made since the references were `before`, [2] not the
  * object that it should be, [4 + k] objects of class k. An entry that changed hands without an
  * empty step between did both. */
-__kernel void population_verify(CLUMP_HEAP_FIXED, __global const uint *ids,
+__kernel void population_verify(CLUMP_HEAP_NO_ALLOC, __global const uint *ids,
                                 __global const uint *before, uint entries, __global uint *tallies) {
     uint freed = 0u, made = 0u, bad = 0u, count[4] = {0u, 0u, 0u, 0u};
     for (uint entry = (uint)get_global_id(0); entry < entries; entry += (uint)get_global_size(0)) {
@@ -89,7 +89,7 @@ __kernel void population_clear(CLUMP_HEAP) {
 }
 
 /* The sum of the tags. */
-__kernel void population_sum(CLUMP_HEAP_FIXED) {
+__kernel void population_sum(CLUMP_HEAP_NO_ALLOC) {
     ulong sum = 0ul;
     CLUMP_FOR_EACH(Thing, self) {
         sum += Thing_tag(self);

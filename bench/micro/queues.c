@@ -63,7 +63,7 @@ static int use(queues *q, uint32_t queue) {
 }
 
 static int launch(queues *q, uint32_t heap, uint32_t kernel) {
-    clump_status status = clump_do_all(q->heaps[heap], q->rig.kernels[kernel], NULL);
+    clump_status status = clump_heap_do_all(q->heaps[heap], q->rig.kernels[kernel], NULL);
     return status == CLUMP_OK ? 0 : bench_rig_fail(&q->rig, "a do-all", status);
 }
 
@@ -128,7 +128,7 @@ static int finish(void *self) {
     for (uint32_t h = 0; h < HEAPS; h++) {
         cl_ulong wrong = 0;
         clump_status status =
-            clump_reduce(q->heaps[h], rig->kernels[WRONG], &wrong, sizeof wrong, NULL);
+            clump_heap_reduce(q->heaps[h], rig->kernels[WRONG], sizeof wrong, &wrong, NULL);
         if (status != CLUMP_OK) return bench_rig_fail(rig, "the verification", status);
         bench_check(rig->results, wrong == 0, "%" PRIu64 " objects of heap %u are wrong",
                     (uint64_t)wrong, h);
@@ -149,7 +149,7 @@ static int begin(void *self, bench_env *env, const bench_values *values, bench_r
     for (uint32_t h = 0; h < HEAPS; h++) {
         uint64_t made = 0;
         clump_status status =
-            clump_do_new(q->heaps[h], "Body", q->objects, q->rig.kernels[MAKE], &made, NULL);
+            clump_heap_do_new(q->heaps[h], q->rig.kernels[MAKE], "Body", q->objects, &made, NULL);
         if (status != CLUMP_OK) return bench_rig_fail(&q->rig, "a do-new", status);
         if (made != q->objects)
             return bench_error_set(q->rig.error, "no room for %u objects", q->objects);

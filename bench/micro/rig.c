@@ -53,7 +53,7 @@ int bench_rig_arg(bench_rig *rig, size_t kernel, uint32_t index, size_t bytes, c
 int bench_rig_do_new(bench_rig *rig, size_t kernel, const char *class_name, uint64_t count) {
     uint64_t made = 0;
     clump_status status =
-        clump_do_new(rig->heap, class_name, count, rig->kernels[kernel], &made, NULL);
+        clump_heap_do_new(rig->heap, rig->kernels[kernel], class_name, count, &made, NULL);
     if (status != CLUMP_OK) return bench_rig_fail(rig, "making the objects", status);
     if (made == count) return 0;
     return bench_error_set(rig->error, "the heap has room for %" PRIu64 " of %" PRIu64 " objects",
@@ -80,7 +80,8 @@ int bench_rig_launch(bench_rig *rig, size_t kernel, uint64_t items, double *us) 
     clump_sync sync = {.event = &event};
     if (mark(rig, &before)) return -1;
     size_t global = (size_t)((items + rig->local - 1) / rig->local * rig->local);
-    clump_status status = clump_launch(rig->heap, rig->kernels[kernel], global, rig->local, &sync);
+    clump_status status =
+        clump_heap_launch(rig->heap, rig->kernels[kernel], global, rig->local, &sync);
     if (status == CLUMP_OK) return take(rig, before, event, us);
     clReleaseEvent(before);
     return bench_rig_fail(rig, "a launch", status);
@@ -92,7 +93,7 @@ int bench_rig_do_alls(bench_rig *rig, clump_kernel *const *kernels, size_t count
     clump_status status = CLUMP_OK;
     if (mark(rig, &before)) return -1;
     for (size_t i = 0; i < count && status == CLUMP_OK; i++) {
-        status = clump_do_all(rig->heap, kernels[i], i + 1 == count ? &last : NULL);
+        status = clump_heap_do_all(rig->heap, kernels[i], i + 1 == count ? &last : NULL);
     }
     if (status == CLUMP_OK) return take(rig, before, event, us);
     clReleaseEvent(before);
@@ -105,7 +106,7 @@ int bench_rig_do_all(bench_rig *rig, size_t kernel, double *us) {
 
 int bench_rig_verify(bench_rig *rig, uint64_t nulls) {
     clump_device_report report;
-    clump_status status = clump_heap_fetch_errors(rig->heap, &report);
+    clump_status status = clump_heap_take_errors(rig->heap, &report);
     if (status != CLUMP_OK && status != CLUMP_ERR_DEVICE) {
         return bench_rig_fail(rig, "the fetch of errors", status);
     }
@@ -126,7 +127,7 @@ int bench_rig_verify(bench_rig *rig, uint64_t nulls) {
 }
 
 int bench_rig_stats(bench_rig *rig, clump_heap_stats *stats) {
-    clump_status status = clump_heap_calc_stats(rig->heap, stats, NULL, 0);
+    clump_status status = clump_heap_read_stats(rig->heap, stats, NULL, 0);
     return status == CLUMP_OK ? 0 : bench_rig_fail(rig, "the statistics", status);
 }
 

@@ -254,8 +254,8 @@ static clump_load_desc source_of(saver *s) {
 static int verify(saver *s, clump_heap *heap) {
     cl_ulong bad = 1;
     uint64_t count = 0;
-    clump_status status = clump_heap_calc_count(heap, "Body", &count);
-    if (!status) status = clump_reduce(heap, s->rig.kernels[VERIFY], &bad, sizeof bad, NULL);
+    clump_status status = clump_heap_read_count(heap, "Body", &count);
+    if (!status) status = clump_heap_reduce(heap, s->rig.kernels[VERIFY], sizeof bad, &bad, NULL);
     bench_check(s->rig.results, bad == 0 && count == s->live,
                 "%" PRIu64 " of %u objects are loaded, with %" PRIu64 " wrong values", count,
                 s->live, (uint64_t)bad);

@@ -17,7 +17,7 @@ __kernel void save_thin(CLUMP_HEAP, uint seed, uint keep) {
 
 static uint near_of(uint place, uint k, uint count) { return bench_hash(place, k) % count; }
 
-__kernel void save_link(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, uint count) {
+__kernel void save_link(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, uint count) {
     CLUMP_FOR_EACH_NUMBERED(Body, self, place) {
         Body_place(self) = place;
         Body_next(self) = CLUMP_AT(Body, (place + 1u) % count);
@@ -26,7 +26,7 @@ __kernel void save_link(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, uint count) {
 }
 
 /* Values and references that are wrong. */
-__kernel void save_verify(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, uint count) {
+__kernel void save_verify(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, uint count) {
     ulong bad = 0ul;
     CLUMP_FOR_EACH_NUMBERED(Body, self, place) {
         uint number = Body_number(self);

@@ -27,7 +27,7 @@ static const char source[] =
     "__kernel void init(CLUMP_HEAP) {\n"
     "    CLUMP_FOR_EACH_NEW(Body, self, i) { Body_id(self) = i; Body_x(self) = 0; }\n"
     "}\n"
-    "__kernel void move(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void move(CLUMP_HEAP_NO_ALLOC) {\n"
     "    CLUMP_FOR_EACH(Body, self) Body_x(self) += (float)Body_id(self);\n"
     "}\n";
 
@@ -87,8 +87,8 @@ static int create_program(start *s) {
 
 static int visit(start *s) {
     uint64_t made;
-    if (fail(s, "a do-new", clump_do_new(s->heap, "Body", OBJECTS, s->init, &made, NULL)) ||
-        fail(s, "a do-all", clump_do_all(s->heap, s->move, NULL)))
+    if (fail(s, "a do-new", clump_heap_do_new(s->heap, s->init, "Body", OBJECTS, &made, NULL)) ||
+        fail(s, "a do-all", clump_heap_do_all(s->heap, s->move, NULL)))
         return -1;
     cl_int code = clFinish(s->queue);
     return code ? bench_error_cl(s->error, "clFinish", code) : 0;

@@ -42,12 +42,12 @@ __kernel void append_growing(CLUMP_HEAP, __global const Trail *trails, uint coun
     else is_in[item] = 1;
 }
 
-__kernel void append_list(CLUMP_HEAP_FIXED, __global const List *list, uint count, __global uint *faults) {
+__kernel void append_list(CLUMP_HEAP_NO_ALLOC, __global const List *list, uint count, __global uint *faults) {
     uint item = (uint)get_global_id(0);
     if (item < count && List_items_append(list[0], item) == CLUMP_NO_ROOM) atomic_inc(faults);
 }
 
-__kernel void plain_append(CLUMP_HEAP_FIXED, __global uint *plain, uint count, __global uint *length) {
+__kernel void plain_append(CLUMP_HEAP_NO_ALLOC, __global uint *plain, uint count, __global uint *length) {
     uint item = (uint)get_global_id(0);
     if (item < count) plain[atomic_inc(length)] = item;
 }
@@ -56,19 +56,19 @@ static void see(__global uint *seen, uint count, uint number, __global uint *fau
     if (number >= count || atomic_inc(&seen[number])) atomic_inc(faults);
 }
 
-__kernel void read(CLUMP_HEAP_FIXED, __global const Trail *trails, uint which, uint count, __global uint *seen, __global uint *faults) {
+__kernel void read(CLUMP_HEAP_NO_ALLOC, __global const Trail *trails, uint which, uint count, __global uint *seen, __global uint *faults) {
     uint item = (uint)get_global_id(0);
     if (item == 0 && trail_length(clump_heap, trails[which]) != count) atomic_inc(faults);
     if (item < count) see(seen, count, *trail_at(clump_heap, trails[which], item), faults);
 }
 
-__kernel void read_list(CLUMP_HEAP_FIXED, __global const List *list, uint count, __global uint *seen, __global uint *faults) {
+__kernel void read_list(CLUMP_HEAP_NO_ALLOC, __global const List *list, uint count, __global uint *seen, __global uint *faults) {
     uint item = (uint)get_global_id(0);
     if (item == 0 && List_items_length(list[0]) != count) atomic_inc(faults);
     if (item < count) see(seen, count, List_items(list[0], item), faults);
 }
 
-__kernel void plain_read(CLUMP_HEAP_FIXED, __global const uint *plain, uint count, __global uint *seen, __global uint *faults) {
+__kernel void plain_read(CLUMP_HEAP_NO_ALLOC, __global const uint *plain, uint count, __global uint *seen, __global uint *faults) {
     uint item = (uint)get_global_id(0);
     if (item < count) see(seen, count, plain[item], faults);
 }

@@ -113,12 +113,12 @@ int mpi_set(mpi_run *run, clump_kernel *kernel, uint32_t first, const mpi_arg *a
 
 int mpi_launch(mpi_run *run, clump_heap *heap, clump_kernel *kernel, uint64_t items) {
     const clump_status status =
-        clump_launch(heap, kernel, (size_t)((items + 63) / 64 * 64), 64, NULL);
+        clump_heap_launch(heap, kernel, (size_t)((items + 63) / 64 * 64), 64, NULL);
     return status ? mpi_fail(run, "a launch", status) : 0;
 }
 
 int mpi_do_all(mpi_run *run, clump_heap *heap, clump_kernel *kernel) {
-    const clump_status status = clump_do_all(heap, kernel, NULL);
+    const clump_status status = clump_heap_do_all(heap, kernel, NULL);
     return status ? mpi_fail(run, "a do-all", status) : 0;
 }
 

@@ -93,7 +93,7 @@ static int make_objects(mpi_run *run, ring *r, const collision_body *bodies) {
                                    NULL);
     if (code) return mpi_fail_cl(run, "the first states", code);
     const clump_status status =
-        clump_do_new(r->heap, "Body", r->count, r->kernels[BODY_INIT], &made, NULL);
+        clump_heap_do_new(r->heap, r->kernels[BODY_INIT], "Body", r->count, &made, NULL);
     if (status) return mpi_fail(run, "the bodies", status);
     return made == r->count ? 0
                             : bench_error_set(&run->error, "the heap has no room for the bodies");
@@ -217,7 +217,7 @@ static int reference(mpi_run *run, uint32_t steps, uint64_t *expected) {
 
 static int report(mpi_run *run, void *self) {
     const ring *r = self;
-    const clump_status status = clump_heap_fetch_errors(r->heap, NULL);
+    const clump_status status = clump_heap_take_errors(r->heap, NULL);
     return status ? mpi_fail(run, "the heap", status) : 0;
 }
 

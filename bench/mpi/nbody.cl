@@ -16,7 +16,7 @@ __kernel void body_init(CLUMP_HEAP, __global const float *states) {
 }
 
 /* Another rank's block was here, which may have had a body more. */
-__kernel void write_block(CLUMP_HEAP_FIXED, __global float4 *block, __global long2 *sums,
+__kernel void write_block(CLUMP_HEAP_NO_ALLOC, __global float4 *block, __global long2 *sums,
                           uint count, uint room) {
     CLUMP_FOR_EACH(Body, self) {
         uint i = Body_number(self);
@@ -28,7 +28,7 @@ __kernel void write_block(CLUMP_HEAP_FIXED, __global float4 *block, __global lon
     }
 }
 
-__kernel void add_pulls(CLUMP_HEAP_FIXED, __global const float4 *block, uint count,
+__kernel void add_pulls(CLUMP_HEAP_NO_ALLOC, __global const float4 *block, uint count,
                         __global long2 *sums, float softening2, float scale) {
     CLUMP_FOR_EACH(Body, self) {
         float x = Body_x(self), y = Body_y(self);
@@ -44,14 +44,14 @@ __kernel void add_pulls(CLUMP_HEAP_FIXED, __global const float4 *block, uint cou
     }
 }
 
-__kernel void update(CLUMP_HEAP_FIXED, __global const long2 *sums, float kick, float dt) {
+__kernel void update(CLUMP_HEAP_NO_ALLOC, __global const long2 *sums, float kick, float dt) {
     CLUMP_FOR_EACH(Body, self) {
         long2 sum = sums[Body_number(self)];
         body_move(clump_heap, self, convert_float_rte(sum.x), convert_float_rte(sum.y), kick, dt);
     }
 }
 
-__kernel void write_states(CLUMP_HEAP_FIXED, __global float *states) {
+__kernel void write_states(CLUMP_HEAP_NO_ALLOC, __global float *states) {
     CLUMP_FOR_EACH(Body, self) {
         body_write(clump_heap, self, states + 5u * Body_number(self));
     }

@@ -42,14 +42,14 @@ __kernel void cell_init(CLUMP_HEAP, __global uint *rows, uint row_count) {
 }
 
 /* New agents asked for nothing yet. */
-static Agent begin(CLUMP_HEAP_FIXED, Agent agent) {
+static Agent begin(CLUMP_HEAP_NO_ALLOC, Agent agent) {
     if (!Agent_is_null(agent)) {
         Agent_asked(agent) = NOBODY;
     }
     return agent;
 }
 
-static void cell_fill(CLUMP_HEAP_FIXED, Cell cell, Agent agent, uint kind) {
+static void cell_fill(CLUMP_HEAP_NO_ALLOC, Cell cell, Agent agent, uint kind) {
     Cell_agent(cell) = agent;
     Cell_kind(cell) = (uchar)(Agent_is_null(agent) ? EMPTY : kind);
 }
@@ -92,7 +92,7 @@ __kernel void settle(CLUMP_HEAP, __global const uint *rows, uint width, uint hei
 /* ---- Edges ----------------------------------------------------------------------------------- */
 
 /* The kinds of the three first and three last rows, in the order in which the neighbours have them. */
-__kernel void pack_edges(CLUMP_HEAP_FIXED, __global const uint *rows, __global uchar *edges,
+__kernel void pack_edges(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, __global uchar *edges,
                          uint width, uint height) {
     for (uint i = (uint)get_global_id(0); i < 6u * width; i += (uint)get_global_size(0)) {
         uint k = i / width, x = i % width;
@@ -106,7 +106,7 @@ __kernel void pack_edges(CLUMP_HEAP_FIXED, __global const uint *rows, __global u
     }
 }
 
-static uint kind_at(CLUMP_HEAP_FIXED, BAND, int row, uint x) {
+static uint kind_at(CLUMP_HEAP_NO_ALLOC, BAND, int row, uint x) {
     (void)first;
     (void)cells;
     if (row < 0) {
@@ -119,7 +119,7 @@ static uint kind_at(CLUMP_HEAP_FIXED, BAND, int row, uint x) {
 }
 
 /* The neighbour that who is of kind `who` at this place asks for; NOBODY, also if it is of another kind. */
-static uint asks(CLUMP_HEAP_FIXED, BAND, int row, uint x, uint who, uint iteration, uint seed) {
+static uint asks(CLUMP_HEAP_NO_ALLOC, BAND, int row, uint x, uint who, uint iteration, uint seed) {
     uint vacant = 0u, prey = 0u;
     if (kind_at(clump_heap, BAND_HERE, row, x) != who) {
         return NOBODY;
@@ -140,7 +140,7 @@ static uint asks(CLUMP_HEAP_FIXED, BAND, int row, uint x, uint who, uint iterati
 }
 
 /* After the halo: agents of the first and the last row ask, and so do agents of the rows beyond. */
-__kernel void select_edges(CLUMP_HEAP_FIXED, uint iteration, uint seed, uint who, BAND) {
+__kernel void select_edges(CLUMP_HEAP_NO_ALLOC, uint iteration, uint seed, uint who, BAND) {
     for (uint i = (uint)get_global_id(0); i < 2u * width; i += (uint)get_global_size(0)) {
         uint x = i % width, is_last = i / width;
         int row = is_last ? (int)height - 1 : 0;
@@ -169,7 +169,7 @@ __kernel void select_edges(CLUMP_HEAP_FIXED, uint iteration, uint seed, uint who
 }
 
 /* The cells of the row beyond: which of them are granted to an agent of this band. */
-__kernel void decide_edges(CLUMP_HEAP_FIXED, uint iteration, uint seed, uint who, BAND) {
+__kernel void decide_edges(CLUMP_HEAP_NO_ALLOC, uint iteration, uint seed, uint who, BAND) {
     for (uint i = (uint)get_global_id(0); i < 2u * width; i += (uint)get_global_size(0)) {
         uint x = i % width, is_last = i / width;
         int row = is_last ? (int)height - 1 : 0, beyond = is_last ? row + 1 : row - 1;
@@ -203,7 +203,7 @@ static bool is_inside(uint n, uint width, uint height) {
 }
 
 /* Runs while the halo is under way: agents of inner rows ask; the others only get older. */
-__kernel void fish_select(CLUMP_HEAP_FIXED, uint iteration, uint seed, BAND) {
+__kernel void fish_select(CLUMP_HEAP_NO_ALLOC, uint iteration, uint seed, BAND) {
     CLUMP_FOR_EACH(Fish, self) {
         Fish_spawn_timer(self)++;
         uint n = Fish_position(self) - first;
@@ -217,7 +217,7 @@ __kernel void fish_select(CLUMP_HEAP_FIXED, uint iteration, uint seed, BAND) {
     }
 }
 
-__kernel void shark_select(CLUMP_HEAP_FIXED, uint iteration, uint seed, BAND) {
+__kernel void shark_select(CLUMP_HEAP_NO_ALLOC, uint iteration, uint seed, BAND) {
     CLUMP_FOR_EACH(Shark, self) {
         Shark_spawn_timer(self)++;
         if (--Shark_energy(self) == 0u) {
@@ -235,7 +235,7 @@ __kernel void shark_select(CLUMP_HEAP_FIXED, uint iteration, uint seed, BAND) {
 }
 
 /* Agents of the row beyond are granted cells there by their own band. */
-__kernel void cell_decide(CLUMP_HEAP_FIXED, uint iteration, uint seed, uint who,
+__kernel void cell_decide(CLUMP_HEAP_NO_ALLOC, uint iteration, uint seed, uint who,
                           __global const uint *rows, uint width, uint height, uint first) {
     CLUMP_FOR_EACH(Cell, self) {
         uint mask = cell_take_requests(clump_heap, self);
@@ -253,7 +253,7 @@ __kernel void cell_decide(CLUMP_HEAP_FIXED, uint iteration, uint seed, uint who,
 }
 
 /* List an agent that leaves: upwards is direction 0. */
-static void leave(CLUMP_HEAP_FIXED, Agent self, __global uint *list, uint most) {
+static void leave(CLUMP_HEAP_NO_ALLOC, Agent self, __global uint *list, uint most) {
     uint i = atomic_inc(list);
     if (i < most) {
         list[1u + 2u * i] = self.id;

@@ -159,7 +159,7 @@ static int make_cells(mpi_run *run, band *b) {
         clEnqueueWriteBuffer(run->queue, b->rows, CL_TRUE, at, sizeof none, &none, 0, NULL, NULL);
     if (code) return mpi_fail_cl(run, "clEnqueueWriteBuffer", code);
     clump_status status =
-        clump_do_new(b->heap, "Cell", b->cells, b->kernels[CELL_INIT], &made, NULL);
+        clump_heap_do_new(b->heap, b->kernels[CELL_INIT], "Cell", b->cells, &made, NULL);
     if (status) return mpi_fail(run, "the cells", status);
     code = clEnqueueReadBuffer(run->queue, b->rows, CL_TRUE, at, sizeof misplaced, &misplaced, 0,
                                NULL, NULL);
@@ -196,7 +196,7 @@ static int read_clocks(mpi_run *run, band *b) {
     uint64_t cells = 0, clocks = 0;
     uint32_t *shown = calloc(b->part_count, sizeof *shown);
     if (!shown) return bench_error_set(&run->error, "host memory ran out");
-    clump_status status = clump_heap_calc_count(b->heap, "Cell", &cells);
+    clump_status status = clump_heap_read_count(b->heap, "Cell", &cells);
     if (!status)
         status = clump_heap_read_field_counted(b->heap, "Clock", "step", 0, shown, b->part_count,
                                                &clocks);
@@ -397,9 +397,9 @@ static int reference(mpi_run *run, uint32_t steps, uint64_t *expected) {
 static int report(mpi_run *run, void *self) {
     band *b = self;
     uint64_t counts[2] = {0, 0};
-    clump_status status = clump_heap_fetch_errors(b->heap, NULL);
-    if (!status) status = clump_heap_calc_count(b->heap, "Fish", &counts[0]);
-    if (!status) status = clump_heap_calc_count(b->heap, "Shark", &counts[1]);
+    clump_status status = clump_heap_take_errors(b->heap, NULL);
+    if (!status) status = clump_heap_read_count(b->heap, "Fish", &counts[0]);
+    if (!status) status = clump_heap_read_count(b->heap, "Shark", &counts[1]);
     if (status) return mpi_fail(run, "the heap", status);
     status = clump_world_reduce(run->world, counts, 2, MPI_UINT64_T, MPI_SUM);
     if (status) return mpi_fail_world(run, "numbers", status);

@@ -9,7 +9,7 @@ static inline uint page_bytes(uint length) {
     return bytes <= 16u ? 16u : 1u << (32u - clz(bytes - 1u));
 }
 
-static inline __global uint *list_of(CLUMP_HEAP_FIXED, uint handle) {
+static inline __global uint *list_of(CLUMP_HEAP_NO_ALLOC, uint handle) {
     return (__global uint *)clump_raw_at(clump_heap, handle);
 }
 
@@ -84,7 +84,7 @@ __kernel void lists_delete(CLUMP_HEAP, __global uint *handles, __global uint *le
 }
 
 /* The neighbours of each vertex from begin[v] on, as many as are expected there. */
-__kernel void lists_read(CLUMP_HEAP_FIXED, __global const uint *handles, __global const uint *lengths,
+__kernel void lists_read(CLUMP_HEAP_NO_ALLOC, __global const uint *handles, __global const uint *lengths,
                          __global const uint *begin, uint count, __global uint *entries) {
     uint v = (uint)get_global_id(0);
     if (v >= count || handles[v] == 0u) return;

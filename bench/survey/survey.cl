@@ -30,7 +30,7 @@ __kernel void survey_free(CLUMP_HEAP, __global const uint *handles, uint items, 
     clump_free(clump_heap, clump_raw_at(clump_heap, handles[first + item / stride]));
 }
 
-__kernel void survey_write(CLUMP_HEAP_FIXED, __global const uint *handles, uint items, uint first, uint low, uint high, uint seed) {
+__kernel void survey_write(CLUMP_HEAP_NO_ALLOC, __global const uint *handles, uint items, uint first, uint low, uint high, uint seed) {
     uint item = (uint)get_global_id(0);
     if (item >= items || handles[first + item] == 0u) return;
     survey_fill((__global uchar *)clump_raw_at(clump_heap, handles[first + item]), survey_bytes(item, low, high, seed), item);
@@ -38,7 +38,7 @@ __kernel void survey_write(CLUMP_HEAP_FIXED, __global const uint *handles, uint 
 
 /* found[0]: nulls; [1]: words and bytes that are not what was written; [2]: memory that is too small; [3], [4]: the smallest
  * handle, and the largest. */
-__kernel void survey_verify(CLUMP_HEAP_FIXED, __global const uint *handles, uint items, uint first, uint low, uint high, uint seed,
+__kernel void survey_verify(CLUMP_HEAP_NO_ALLOC, __global const uint *handles, uint items, uint first, uint low, uint high, uint seed,
                             __global uint *found) {
     uint item = (uint)get_global_id(0);
     if (item >= items) return;
@@ -73,20 +73,20 @@ static inline uint survey_units(uint item, uint items, uint low, uint high, uint
     return item < items ? (survey_bytes(item, low, high, seed) + 15u) / 16u : 0u;
 }
 
-BENCH_SUMS_KERNEL void survey_count(CLUMP_HEAP_FIXED, __global uint *groups, uint items, uint low, uint high, uint seed) {
+BENCH_SUMS_KERNEL void survey_count(CLUMP_HEAP_NO_ALLOC, __global uint *groups, uint items, uint low, uint high, uint seed) {
     __local uint sums[BENCH_SUMS_GROUP];
     uint sum = bench_sum_of_group(survey_units((uint)get_global_id(0), items, low, high, seed), sums);
     if (get_local_id(0) == 255u) groups[get_group_id(0)] = sum;
 }
 
 /* One group: groups[i] becomes the sum of those before it. */
-BENCH_SUMS_KERNEL void survey_sums(CLUMP_HEAP_FIXED, __global uint *groups, uint count) {
+BENCH_SUMS_KERNEL void survey_sums(CLUMP_HEAP_NO_ALLOC, __global uint *groups, uint count) {
     __local uint sums[BENCH_SUMS_GROUP];
     bench_sums_of_sums(groups, count, sums);
 }
 
 /* places[item]: where its output begins, in units. */
-BENCH_SUMS_KERNEL void survey_place(CLUMP_HEAP_FIXED, __global const uint *groups, uint items, uint low, uint high, uint seed,
+BENCH_SUMS_KERNEL void survey_place(CLUMP_HEAP_NO_ALLOC, __global const uint *groups, uint items, uint low, uint high, uint seed,
                                     __global uint *places, __global uchar *output) {
     __local uint sums[BENCH_SUMS_GROUP];
     uint item = (uint)get_global_id(0), mine = survey_units(item, items, low, high, seed);

@@ -14,7 +14,7 @@ static const char kernels[] =
     "        Sample_number(self) = i;\n"
     "    }\n"
     "}\n"
-    "__kernel void square(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void square(CLUMP_HEAP_NO_ALLOC) {\n"
     "    CLUMP_FOR_EACH(Sample, self) Sample_value(self) *= Sample_value(self);\n"
     "}\n"
     "__kernel void give(CLUMP_HEAP, __global float *out) {\n"
@@ -59,10 +59,10 @@ int main(void) {
         CLUMP_CHECK(&q, CLUMP_SET_ARGS(take, from[r]));
         CLUMP_CHECK(&q, CLUMP_SET_ARGS(give, to[r]));
         clump_sync after_write = {.wait_count = 1, .wait_list = &written};
-        CLUMP_CHECK(&q, clump_do_new(q.heap, "Sample", SAMPLES, take, NULL, &after_write));
-        CLUMP_CHECK(&q,
-                    clump_do_all(q.heap, square, NULL)); /* waits for the call before by itself */
-        CLUMP_CHECK(&q, clump_do_all(q.heap, give, &(clump_sync){.event = &given}));
+        CLUMP_CHECK(&q, clump_heap_do_new(q.heap, take, "Sample", SAMPLES, NULL, &after_write));
+        CLUMP_CHECK(
+            &q, clump_heap_do_all(q.heap, square, NULL)); /* waits for the call before by itself */
+        CLUMP_CHECK(&q, clump_heap_do_all(q.heap, give, &(clump_sync){.event = &given}));
         CLUMP_CHECK(q.queue, clFlush(q.queue));
 
         CLUMP_CHECK(transfers, clEnqueueReadBuffer(transfers, to[r], CL_FALSE, 0, sizeof out[r],
@@ -76,7 +76,7 @@ int main(void) {
     int wrong = 0;
     for (int r = 0; r < ROUNDS; r++)
         for (int i = 0; i < SAMPLES; i++) wrong += out[r][i] != in[r][i] * in[r][i];
-    CLUMP_CHECK(&q, clump_heap_fetch_errors(q.heap, NULL));
+    CLUMP_CHECK(&q, clump_heap_take_errors(q.heap, NULL));
     printf("%d rounds of %d samples, %d wrong\n", ROUNDS, SAMPLES, wrong);
     for (int r = 0; r < ROUNDS; r++) {
         clReleaseMemObject(from[r]);

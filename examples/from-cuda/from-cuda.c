@@ -37,7 +37,7 @@ static void launch(clump_quick *q, const char *name, cl_mem first, cl_mem second
         CLUMP_CHECK(q, CLUMP_SET_ARGS(kernel, first, count, second));
     else
         CLUMP_CHECK(q, CLUMP_SET_ARGS(kernel, first, count));
-    CLUMP_CHECK(q, clump_launch(q->heap, kernel, (items + 63) / 64 * 64, 64, NULL));
+    CLUMP_CHECK(q, clump_heap_launch(q->heap, kernel, (items + 63) / 64 * 64, 64, NULL));
     clump_kernel_destroy(kernel);
 }
 
@@ -66,12 +66,12 @@ int main(void) {
     launch(&q, "look_up", root, found, 0, KEYS);
     launch(&q, "fill_table", table, lost, 0, KEYS);
     launch(&q, "empty_table", table, items, 0, BUCKETS);
-    CLUMP_CHECK(&q, clump_heap_fetch_errors(q.heap, NULL)); /* a null, a double free */
+    CLUMP_CHECK(&q, clump_heap_take_errors(q.heap, NULL)); /* a null, a double free */
 
     cl_uint right = read_word(&q, sum) == expected, keys = read_word(&q, found);
     cl_uint in_table = read_word(&q, items), without_room = read_word(&q, lost);
     clump_heap_stats stats;
-    CLUMP_CHECK(&q, clump_heap_calc_stats(q.heap, &stats, NULL, 0));
+    CLUMP_CHECK(&q, clump_heap_read_stats(q.heap, &stats, NULL, 0));
     printf("lists: %s sum\n", right ? "right" : "wrong");
     printf("tree: %u of %d keys found\n", (unsigned)keys, KEYS);
     printf("table: %u of %d keys, %u lost\n", (unsigned)in_table, KEYS, (unsigned)without_room);

@@ -62,7 +62,7 @@ __kernel void grow_tree(CLUMP_HEAP, __global uint *root, __global uint *lost) {
     atomic_inc(lost);
 }
 
-__kernel void look_up(CLUMP_HEAP_FIXED, __global uint *root, __global uint *found) {
+__kernel void look_up(CLUMP_HEAP_NO_ALLOC, __global uint *root, __global uint *found) {
     uint me = get_global_id(0);
     if (me >= KEYS) return;
     uint at = *root;

@@ -21,13 +21,13 @@ static const char kernels[] =
     "__kernel void make(CLUMP_HEAP) {\n"
     "    CLUMP_FOR_EACH_NEW(Page, self, i) Page_number(self) = i;\n"
     "}\n"
-    "__kernel void link_pages(CLUMP_HEAP_FIXED, CLUMP_NUMBERS) {\n"
+    "__kernel void link_pages(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS) {\n"
     "    CLUMP_FOR_EACH_NUMBERED(Page, self, i) {\n"
     "        for (uint k = 0; k < 3; k++) Page_link(self, k) = CLUMP_AT(Page, linked(i, k));\n"
     "        Page_best(self) = CLUMP_AT(Page, (i + 1) % PAGES);\n"
     "    }\n"
     "}\n"
-    "__kernel void count_best(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void count_best(CLUMP_HEAP_NO_ALLOC) {\n"
     "    uint count = 0;\n"
     "    CLUMP_FOR_EACH(Page, self) if (!Page_is_null(Page_best(self))) count++;\n"
     "    CLUMP_REDUCE(uint, count, CLUMP_SUM);\n"
@@ -66,7 +66,7 @@ static int compare(clump_quick *q, clump_kernel *count_best, const uint32_t *roo
     int wrong = 0;
     CLUMP_CHECK(
         q, clump_heap_read_field_counted(q->heap, "Page", "number", 0, numbers, PAGES, &pages));
-    CLUMP_CHECK(q, clump_reduce(q->heap, count_best, &best, sizeof best, NULL));
+    CLUMP_CHECK(q, clump_heap_reduce(q->heap, count_best, sizeof best, &best, NULL));
     for (uint64_t i = 0; i < pages; i++) wrong += !reached[numbers[i]];
     for (uint32_t i = 0; i < PAGES; i++) expected_best += reached[i] && reached[(i + 1) % PAGES];
     printf("%d pages, %d of them with a best page, %d wrong\n", (int)pages, (int)best, wrong);
@@ -82,8 +82,8 @@ int main(void) {
     CLUMP_CHECK(&q, clump_kernel_create(q.program, "make", &make));
     CLUMP_CHECK(&q, clump_kernel_create(q.program, "link_pages", &link_pages));
     CLUMP_CHECK(&q, clump_kernel_create(q.program, "count_best", &count_best));
-    CLUMP_CHECK(&q, clump_do_new(q.heap, "Page", PAGES, make, NULL, NULL));
-    CLUMP_CHECK(&q, clump_do_all(q.heap, link_pages, NULL));
+    CLUMP_CHECK(&q, clump_heap_do_new(q.heap, make, "Page", PAGES, NULL, NULL));
+    CLUMP_CHECK(&q, clump_heap_do_all(q.heap, link_pages, NULL));
 
     /* Roots: four pages by a buffer that kernels could write to, a fifth by a handle. */
     static clump_ref refs[PAGES];
@@ -98,16 +98,16 @@ int main(void) {
     cl_mem buffer = clCreateBuffer(q.cl, CL_MEM_COPY_HOST_PTR, sizeof in_buffer, in_buffer, &code);
     CLUMP_CHECK(q.cl, code);
     clump_refs_desc refs_desc = {.buffer = buffer, .count = ROOTS};
-    CLUMP_CHECK(&q, clump_refs_register(q.heap, &refs_desc, &registered));
-    CLUMP_CHECK(&q, clump_handle_create(q.heap, refs[roots[ROOTS]], &handle));
+    CLUMP_CHECK(&q, clump_refs_create(q.heap, &refs_desc, &registered));
+    CLUMP_CHECK(&q, clump_heap_create_handle(q.heap, refs[roots[ROOTS]], &handle));
 
-    CLUMP_CHECK(&q, clump_collect(q.heap, NULL, NULL, NULL));
+    CLUMP_CHECK(&q, clump_heap_collect(q.heap, NULL, NULL, NULL));
     int wrong = compare(&q, count_best, roots, ROOTS + 1);
-    clump_refs_unregister(registered); /* the handle alone is left */
-    CLUMP_CHECK(&q, clump_collect(q.heap, NULL, NULL, NULL));
+    clump_refs_destroy(registered); /* the handle alone is left */
+    CLUMP_CHECK(&q, clump_heap_collect(q.heap, NULL, NULL, NULL));
     wrong += compare(&q, count_best, roots + ROOTS, 1);
-    CLUMP_CHECK(&q, clump_handle_destroy(q.heap, handle));
-    CLUMP_CHECK(&q, clump_collect(q.heap, NULL, NULL, NULL));
+    CLUMP_CHECK(&q, clump_heap_destroy_handle(q.heap, handle));
+    CLUMP_CHECK(&q, clump_heap_collect(q.heap, NULL, NULL, NULL));
     wrong += compare(&q, count_best, NULL, 0);
 
     clReleaseMemObject(buffer);

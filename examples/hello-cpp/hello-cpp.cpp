@@ -19,7 +19,7 @@ __kernel void split(CLUMP_HEAP, uint every) {
         Body_id(child) = Body_id(self);
     }
 }
-__kernel void last_id(CLUMP_HEAP_FIXED) {
+__kernel void last_id(CLUMP_HEAP_NO_ALLOC) {
     uint most = 0;
     CLUMP_FOR_EACH(Body, self) most = max(most, Body_id(self));
     CLUMP_REDUCE(uint, most, CLUMP_MAX);

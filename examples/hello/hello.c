@@ -28,10 +28,10 @@ int main(void) {
     CLUMP_CHECK(&q, clump_quick_open(&q, &(clump_quick_desc){.schema = schema, .source = kernels}));
     CLUMP_CHECK(&q, clump_kernel_create(q.program, "init", &init));
     CLUMP_CHECK(&q, clump_kernel_create(q.program, "split", &split));
-    CLUMP_CHECK(&q, clump_do_new(q.heap, "Body", 1000, init, &made, NULL));
-    CLUMP_CHECK(&q, clump_do_all(q.heap, split, NULL));
-    CLUMP_CHECK(&q, clump_heap_fetch_errors(q.heap, NULL));
-    CLUMP_CHECK(&q, clump_heap_calc_count(q.heap, "Body", &count));
+    CLUMP_CHECK(&q, clump_heap_do_new(q.heap, init, "Body", 1000, &made, NULL));
+    CLUMP_CHECK(&q, clump_heap_do_all(q.heap, split, NULL));
+    CLUMP_CHECK(&q, clump_heap_take_errors(q.heap, NULL));
+    CLUMP_CHECK(&q, clump_heap_read_count(q.heap, "Body", &count));
     printf("%d made, %d now\n", (int)made, (int)count);
     clump_kernel_destroy(init);
     clump_kernel_destroy(split);

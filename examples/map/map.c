@@ -25,7 +25,7 @@ static const char kernels[] =
     "}\n"
     "\n"
     "// The entry of the key in the list from `at` to `end`, or null.\n"
-    "Entry find(CLUMP_HEAP_FIXED, Entry at, uint end, uint key) {\n"
+    "Entry find(CLUMP_HEAP_NO_ALLOC, Entry at, uint end, uint key) {\n"
     "    for (uint i = 0; i < KEYS && at.id != end && !Entry_is_null(at); i++) {\n"
     "        if (*(volatile __global uint *)&Entry_key(at) == key) return at;\n"
     "        at.id = *(volatile __global uint *)&Entry_next(at);\n"
@@ -132,14 +132,14 @@ int main(void) {
     cl_mem counter = clCreateBuffer(q.cl, CL_MEM_COPY_HOST_PTR, sizeof left_out, &left_out, &code);
     CLUMP_CHECK(q.cl, code);
     CLUMP_CHECK(&q, CLUMP_SET_ARGS(count_keys, counter));
-    CLUMP_CHECK(&q, clump_do_new(q.heap, "Bucket", BUCKETS, make_buckets, NULL, NULL));
-    CLUMP_CHECK(&q, clump_launch(q.heap, count_keys, 4096, 64, NULL));
+    CLUMP_CHECK(&q, clump_heap_do_new(q.heap, make_buckets, "Bucket", BUCKETS, NULL, NULL));
+    CLUMP_CHECK(&q, clump_heap_launch(q.heap, count_keys, 4096, 64, NULL));
     CLUMP_CHECK(q.queue, clEnqueueReadBuffer(q.queue, counter, CL_TRUE, 0, sizeof left_out,
                                              &left_out, 0, NULL, NULL));
     int wrong = compare(&q, expected, 1);
-    CLUMP_CHECK(&q, clump_do_all(q.heap, remove_rare, NULL));
+    CLUMP_CHECK(&q, clump_heap_do_all(q.heap, remove_rare, NULL));
     wrong += compare(&q, expected, RARE);
-    CLUMP_CHECK(&q, clump_heap_fetch_errors(q.heap, NULL));
+    CLUMP_CHECK(&q, clump_heap_take_errors(q.heap, NULL));
 
     clReleaseMemObject(counter);
     clump_kernel_destroy(make_buckets);

@@ -13,7 +13,7 @@ static const char kernels[] =
     "        Particle_leaves(self) = 0;\n"
     "    }\n"
     "}\n"
-    "__kernel void advance(CLUMP_HEAP_FIXED, float low, float high, float all) {\n"
+    "__kernel void advance(CLUMP_HEAP_NO_ALLOC, float low, float high, float all) {\n"
     "    CLUMP_FOR_EACH(Particle, self) {\n"
     "        float x = Particle_x(self) + Particle_v(self);\n"
     "        // direction 0 is down, 1 is up; 0 in the field is: it stays\n"
@@ -46,20 +46,20 @@ int main(int argc, char **argv) {
     const clump_world_place *place = clump_world_get_place(world);
     const float low = 10.0f * place->rank, high = low + 10, all = 10.0f * place->size;
     CLUMP_CHECK(&q, CLUMP_SET_ARGS(init, low));
-    CLUMP_CHECK(&q, clump_do_new(q.heap, "Particle", 1000, init, &made, NULL));
+    CLUMP_CHECK(&q, clump_heap_do_new(q.heap, init, "Particle", 1000, &made, NULL));
 
     const clump_migration_desc leaving = {
         .heap = q.heap, .class_name = "Particle", .field = "leaves"};
     if (clump_migration_create(world, &leaving, &migration)) goto told;
     CLUMP_CHECK(&q, CLUMP_SET_ARGS(advance, low, high, all));
     for (int step = 0; step < 10; step++) {
-        CLUMP_CHECK(&q, clump_do_all(q.heap, advance, NULL));
+        CLUMP_CHECK(&q, clump_heap_do_all(q.heap, advance, NULL));
         if (clump_migration_run(migration, &report)) goto told;
         counts[1] += report.left;
     }
 
     /* Of all ranks together: particles, and how often one crossed a border. */
-    CLUMP_CHECK(&q, clump_heap_calc_count(q.heap, "Particle", &counts[0]));
+    CLUMP_CHECK(&q, clump_heap_read_count(q.heap, "Particle", &counts[0]));
     if (clump_world_reduce(world, counts, 2, MPI_UINT64_T, MPI_SUM)) goto told;
     if (!place->rank)
         printf("%d ranks: %d particles, %d crossings\n", place->size, (int)counts[0],

@@ -7,7 +7,7 @@ enum { WIDTH = 64, HEIGHT = 32 };
 
 static const char schema[] = "class Dot { uint x; uint y; }";
 
-/* Without loops over objects: the list that they need is made by clump_do_all() and clump_launch(). */
+/* Without loops over objects: the list that they need is made by clump_heap_do_all() and clump_heap_launch(). */
 static const char kernels[] =
     "__kernel void paint(CLUMP_HEAP, uint every) {\n"
     "    uint x = get_global_id(0), y = get_global_id(1);\n"
@@ -48,7 +48,7 @@ int main(void) {
     static uint32_t x[WIDTH * HEIGHT], y[WIDTH * HEIGHT];
     static int seen[HEIGHT][WIDTH];
     uint64_t count;
-    CLUMP_CHECK(&q, clump_heap_fetch_errors(q.heap, NULL));
+    CLUMP_CHECK(&q, clump_heap_take_errors(q.heap, NULL));
     CLUMP_CHECK(&q,
                 clump_heap_read_field_counted(q.heap, "Dot", "x", 0, x, WIDTH * HEIGHT, &count));
     CLUMP_CHECK(&q, clump_heap_read_field(q.heap, "Dot", "y", 0, y, count));

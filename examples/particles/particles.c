@@ -81,16 +81,16 @@ int main(void) {
     for (int s = 0; s < STEPS; s++) {
         uint64_t count, expected;
         if (s % 10 == 0) {
-            CLUMP_CHECK(&q, clump_do_new(q.heap, "Particle", ROCKETS, start, NULL, NULL));
+            CLUMP_CHECK(&q, clump_heap_do_new(q.heap, start, "Particle", ROCKETS, NULL, NULL));
             model_start(&m);
         }
-        CLUMP_CHECK(&q, clump_do_all(q.heap, fly, NULL));
-        CLUMP_CHECK(&q, clump_heap_calc_count(q.heap, "Particle", &count));
+        CLUMP_CHECK(&q, clump_heap_do_all(q.heap, fly, NULL));
+        CLUMP_CHECK(&q, clump_heap_read_count(q.heap, "Particle", &count));
         expected = model_step(&m);
         if (count != expected) wrong++;
         if (s % 3 == 2) printf("step %2d: %4d particles\n", s + 1, (int)count);
     }
-    CLUMP_CHECK(&q, clump_heap_fetch_errors(q.heap, NULL)); /* no allocation failed */
+    CLUMP_CHECK(&q, clump_heap_take_errors(q.heap, NULL)); /* no allocation failed */
     printf("%d of %d steps differ from the count of the host\n", wrong, STEPS);
     clump_kernel_destroy(start);
     clump_kernel_destroy(fly);

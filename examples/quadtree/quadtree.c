@@ -26,7 +26,7 @@ static const char kernels[] =
     "    return near <= RADIUS * RADIUS && far >= RADIUS * RADIUS;\n"
     "}\n"
     "\n"
-    "void fill(CLUMP_HEAP_FIXED, Node self, uint x, uint y, uint size) {\n"
+    "void fill(CLUMP_HEAP_NO_ALLOC, Node self, uint x, uint y, uint size) {\n"
     "    for (uint i = 0; i < 4; i++) Node_child(self, i) = Node_null;\n"
     "    Node_x(self) = x;\n"
     "    Node_y(self) = y;\n"
@@ -55,7 +55,7 @@ static const char kernels[] =
     "\n"
     "// Two launches, so that no work-item frees what another one still reads: first mark the\n"
     "// nodes that are not crossed and have leaves only, then free these leaves.\n"
-    "__kernel void mark(CLUMP_HEAP_FIXED, int cx, int cy) {\n"
+    "__kernel void mark(CLUMP_HEAP_NO_ALLOC, int cx, int cy) {\n"
     "    CLUMP_FOR_EACH(Node, self) {\n"
     "        bool merge = !Node_is_null(Node_child(self, 0)) &&\n"
     "                     !crossed(Node_x(self), Node_y(self), Node_size(self), cx, cy);\n"
@@ -130,10 +130,10 @@ static void move_circle(clump_quick *q, clump_kernel *kernels_of[3], cl_int cx, 
     CLUMP_CHECK(q, CLUMP_SET_ARGS(divide, cx, cy));
     CLUMP_CHECK(q, CLUMP_SET_ARGS(mark, cx, cy));
     for (int level = 0; level < LEVELS; level++)
-        CLUMP_CHECK(q, clump_do_all(q->heap, divide, NULL));
+        CLUMP_CHECK(q, clump_heap_do_all(q->heap, divide, NULL));
     for (int level = 0; level < LEVELS; level++) {
-        CLUMP_CHECK(q, clump_do_all(q->heap, mark, NULL));
-        CLUMP_CHECK(q, clump_do_all(q->heap, merge, NULL));
+        CLUMP_CHECK(q, clump_heap_do_all(q->heap, mark, NULL));
+        CLUMP_CHECK(q, clump_heap_do_all(q->heap, merge, NULL));
     }
 }
 
@@ -153,18 +153,18 @@ int main(void) {
 
     clump_ref root;
     clump_handle handle; /* leads to the root wherever it moves */
-    CLUMP_CHECK(&q, clump_do_new(q.heap, "Node", 1, make_root, NULL, NULL));
+    CLUMP_CHECK(&q, clump_heap_do_new(q.heap, make_root, "Node", 1, NULL, NULL));
     CLUMP_CHECK(&q, clump_heap_read_refs(q.heap, "Node", &root, 1, &count));
-    CLUMP_CHECK(&q, clump_handle_create(q.heap, root, &handle));
+    CLUMP_CHECK(&q, clump_heap_create_handle(q.heap, root, &handle));
 
     int wrong = 0;
     for (int step = 0; step < STEPS; step++) {
         int cx = 70 + 20 * step, cy = 100;
         clump_compact_report report;
         move_circle(&q, kernel, cx, cy);
-        CLUMP_CHECK(&q, clump_compact(q.heap, NULL, &report, NULL));
-        CLUMP_CHECK(&q, clump_heap_fetch_errors(q.heap, NULL));
-        CLUMP_CHECK(&q, clump_handle_read(q.heap, handle, &root));
+        CLUMP_CHECK(&q, clump_heap_compact(q.heap, NULL, &report, NULL));
+        CLUMP_CHECK(&q, clump_heap_take_errors(q.heap, NULL));
+        CLUMP_CHECK(&q, clump_heap_read_handle(q.heap, handle, &root));
         CLUMP_CHECK(&q, clump_heap_read_refs(q.heap, "Node", refs, NODES_MAX, &count));
         CLUMP_CHECK(&q, clump_heap_read_structs(q.heap, &node_desc, nodes, NODES_MAX, &count));
         int right = walk(root, 0, 0, SIZE, cx, cy) == count &&

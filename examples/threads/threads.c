@@ -12,7 +12,7 @@ static const char kernels[] =
     "__kernel void make(CLUMP_HEAP, uint thread) {\n"
     "    CLUMP_FOR_EACH_NEW(Item, self, i) Item_value(self) = (ulong)i * (thread + 1);\n"
     "}\n"
-    "__kernel void sum(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void sum(CLUMP_HEAP_NO_ALLOC) {\n"
     "    ulong sum = 0;\n"
     "    CLUMP_FOR_EACH(Item, self) sum += Item_value(self);\n"
     "    CLUMP_REDUCE(ulong, sum, CLUMP_SUM);\n"
@@ -33,9 +33,9 @@ static void *work(void *user) {
     CLUMP_CHECK(&q, clump_kernel_create(q.program, "make", &make));
     CLUMP_CHECK(&q, clump_kernel_create(q.program, "sum", &sum));
     CLUMP_CHECK(&q, CLUMP_SET_ARGS(make, j->number));
-    CLUMP_CHECK(&q, clump_do_new(q.heap, "Item", ITEMS, make, NULL, NULL));
-    CLUMP_CHECK(&q, clump_reduce(q.heap, sum, &j->sum, sizeof j->sum, NULL));
-    CLUMP_CHECK(&q, clump_heap_fetch_errors(q.heap, NULL));
+    CLUMP_CHECK(&q, clump_heap_do_new(q.heap, make, "Item", ITEMS, NULL, NULL));
+    CLUMP_CHECK(&q, clump_heap_reduce(q.heap, sum, sizeof j->sum, &j->sum, NULL));
+    CLUMP_CHECK(&q, clump_heap_take_errors(q.heap, NULL));
 
     for (int i = 0; i < 100; i++) { /* a hundred buffers out of the common pool */
         clump_allocation allocation;

@@ -14,7 +14,7 @@ static const char kernels[] =
     "        Cell_visits(self) = 0;\n"
     "    }\n"
     "}\n"
-    "__kernel void visit(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void visit(CLUMP_HEAP_NO_ALLOC) {\n"
     "    CLUMP_FOR_EACH(Cell, self) Cell_visits(self) += Cell_number(self);\n"
     "}\n";
 
@@ -50,9 +50,9 @@ static void run(clump_quick *q, const char *name, int make) {
     clump_kernel *kernel;
     CLUMP_CHECK(q, clump_kernel_create(q->program, name, &kernel));
     if (make)
-        CLUMP_CHECK(q, clump_do_new(q->heap, "Cell", CELLS, kernel, NULL, NULL));
+        CLUMP_CHECK(q, clump_heap_do_new(q->heap, kernel, "Cell", CELLS, NULL, NULL));
     else
-        CLUMP_CHECK(q, clump_do_all(q->heap, kernel, NULL));
+        CLUMP_CHECK(q, clump_heap_do_all(q->heap, kernel, NULL));
     clump_kernel_destroy(kernel);
 }
 

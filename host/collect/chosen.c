@@ -42,7 +42,7 @@ clump_status clumpi_chosen_follow(clump_heap *heap, cl_mem chosen) {
     clumpi_collection r = {
         .heap = heap, .marks = clumpi_marks_of(heap), .desc = &desc, .chosen = chosen};
     if (!r.marks)
-        return clumpi_fail(&heap->context->error, CLUMP_ERR_MEMORY,
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_HOST_MEMORY,
                            "no host memory for marks of a heap");
     clump_status status = clumpi_collect_begin(&r);
     if (!status) status = reach(&r);

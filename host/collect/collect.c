@@ -1,4 +1,4 @@
-/* clump_collect(): marking, weak references, finalisers, the sweep, compaction, and the report.
+/* clump_heap_collect(): marking, weak references, finalisers, the sweep, compaction, and the report.
  *
  * Read first: collect.h, check.c, mark.c. Read next: cl/collect/sweep.cl, collector.c.
  */
@@ -46,7 +46,7 @@ static clump_status list_dead(clumpi_collection *r) {
             clumpi_collect_run(r, CLUMP_COLLECT_LIST, CLUMPI_COLLECT_KERNEL(sweep_list), args, 4);
     if (status || !d->finaliser) return status;
     status = clump_kernel_set_arg(d->finaliser, 0, sizeof d->dead, &d->dead);
-    if (!status) status = clump_do_all(r->heap, d->finaliser, NULL);
+    if (!status) status = clump_heap_do_all(r->heap, d->finaliser, NULL);
     d->finaliser->args[0].bytes = 0; /* the buffer is the caller's */
     return status;
 }
@@ -108,7 +108,7 @@ static clump_status collect(clumpi_collection *r, clump_collect_report *report) 
     if (status) return status;
     if (report) fill_report(r);
     if (!r->desc->compact) return CLUMP_OK;
-    return clump_compact(r->heap, r->desc->compact, report ? &r->report.compact : NULL, NULL);
+    return clump_heap_compact(r->heap, r->desc->compact, report ? &r->report.compact : NULL, NULL);
 }
 
 /* What is known without waiting for the device. */
@@ -122,8 +122,8 @@ static void show(clump_context *c, uint32_t begun, const clump_collect_report *r
     clumpi_timeline_end(c, begun, "collection", args);
 }
 
-clump_status clump_collect(clump_heap *heap, const clump_collect_desc *desc,
-                           clump_collect_report *report, const clump_sync *sync) {
+clump_status clump_heap_collect(clump_heap *heap, const clump_collect_desc *desc,
+                                clump_collect_report *report, const clump_sync *sync) {
     int is_swept;
     return clumpi_collect(heap, desc, report, sync, &is_swept);
 }
@@ -138,9 +138,9 @@ clump_status clumpi_collect(clump_heap *heap, const clump_collect_desc *desc,
     clumpi_collection r = {
         .heap = heap, .marks = clumpi_marks_of(heap), .desc = desc ? desc : &registered};
     if (!r.marks)
-        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a collection");
-    clump_status status = clumpi_sync_check(c, sync, "clump_collect");
-    if (!status) status = clumpi_away_refuse(heap, "clump_collect");
+        return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a collection");
+    clump_status status = clumpi_sync_check(c, sync, "clump_heap_collect");
+    if (!status) status = clumpi_away_refuse(heap, "clump_heap_collect");
     if (!status) status = clumpi_heap_enter(heap);
     if (!status) status = clumpi_collect_begin(&r);
     if (status) return status;

@@ -146,11 +146,11 @@ clump_status clumpi_collect_mark_host(clumpi_collection *r, clumpi_u32 step, int
 
 /* ---- For collector.c ---- */
 
-/* clump_collect(). *is_swept: the dead are gone, also if the call fails. */
+/* clump_heap_collect(). *is_swept: the dead are gone, also if the call fails. */
 clump_status clumpi_collect(clump_heap *heap, const clump_collect_desc *desc,
                             clump_collect_report *report, const clump_sync *sync, int *is_swept);
 
-/* What clump_collect() would say to this desc before it does anything. */
+/* What clump_heap_collect() would say to this desc before it does anything. */
 clump_status clumpi_collect_check(clump_heap *heap, const clump_collect_desc *desc);
 
 #endif

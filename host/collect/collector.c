@@ -1,6 +1,6 @@
 /* Triggers of collection: counting safepoints, blocks in use, allocations that failed.
  *
- * Invariant: a collector that does not run clump_collect() leaves the heap as it is; one that does
+ * Invariant: a collector that does not run clump_heap_collect() leaves the heap as it is; one that does
  * returns what that returned. A collection that was wanted stays wanted until the dead are gone.
  *
  * Read first: include/clump/collector.h.
@@ -45,7 +45,7 @@ clump_status clump_collector_create(const clump_collector_desc *desc, clump_coll
     clump_status status = check_desc(desc);
     if (status) return status;
     clump_collector *k = clumpi_alloc(&c->allocator, sizeof *k);
-    if (!k) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a collector");
+    if (!k) return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a collector");
     k->desc = *desc;
     if (!(desc->growth > 0)) k->desc.growth = GROWTH_PRESET;
     if (k->desc.collect.finaliser) k->desc.collect.finaliser->users++;
@@ -82,7 +82,7 @@ static clump_status look_for_failures(clump_collector *k, int *found) {
 
 static clump_status count_used(clump_collector *k, uint32_t *used) {
     clump_heap_stats all;
-    clump_status status = clump_heap_calc_stats(k->desc.heap, &all, NULL, 0);
+    clump_status status = clump_heap_read_stats(k->desc.heap, &all, NULL, 0);
     *used = status ? 0 : all.blocks - all.free_blocks;
     return status;
 }
@@ -106,8 +106,8 @@ static clump_status look(clump_collector *k, int *wanted) {
     return status;
 }
 
-clump_status clump_collector_safepoint(clump_collector *collector, int *ran,
-                                       clump_collect_report *report) {
+clump_status clump_collector_tick(clump_collector *collector, int *ran,
+                                  clump_collect_report *report) {
     int wanted = 0;
     if (ran) *ran = 0;
     if (report) memset(report, 0, sizeof *report);

@@ -26,9 +26,9 @@ static clump_status make(clump_heap *heap, dropping *d) {
     clumpi_text source = {.allocator = &c->allocator};
     if (d->kernel) return CLUMP_OK;
     clumpi_source_append(&source, files, 1);
-    clump_status status =
-        source.failed ? clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a program")
-                      : CLUMP_OK;
+    clump_status status = source.failed ? clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY,
+                                                      "no host memory for a program")
+                                        : CLUMP_OK;
     clump_program_destroy(d->program); /* of a call that failed */
     d->program = NULL;
     if (!status)
@@ -46,7 +46,7 @@ clump_status clumpi_collect_drop(clumpi_collection *r) {
     if (!clumpi_schema_find_array(heap->schema, 1)) return CLUMP_OK;
     dropping *d = clumpi_heap_keep(heap, &key, sizeof *d, release);
     if (!d)
-        return clumpi_fail(&heap->context->error, CLUMP_ERR_MEMORY,
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_HOST_MEMORY,
                            "no host memory for a collection");
     const uint64_t at = clumpi_marks_white_at() / sizeof(uint64_t);
     const clumpi_u32 end = (clumpi_u32)clumpi_mark_granules(heap);
@@ -55,5 +55,5 @@ clump_status clumpi_collect_drop(clumpi_collection *r) {
         status = clump_kernel_set_arg(d->kernel, 0, sizeof r->marks->buffer, &r->marks->buffer);
     if (!status) status = clump_kernel_set_arg(d->kernel, 1, sizeof at, &at);
     if (!status) status = clump_kernel_set_arg(d->kernel, 2, sizeof end, &end);
-    return status ? status : clump_do_all(heap, d->kernel, NULL);
+    return status ? status : clump_heap_do_all(heap, d->kernel, NULL);
 }

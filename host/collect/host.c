@@ -27,8 +27,8 @@ typedef struct host_mark {
 } host_mark;
 
 static clump_status no_memory(const host_mark *m) {
-    return clumpi_fail(&m->heap->context->error, CLUMP_ERR_MEMORY,
-                       "clump_collect: no host memory for marking on the host");
+    return clumpi_fail(&m->heap->context->error, CLUMP_ERR_HOST_MEMORY,
+                       "clump_heap_collect: no host memory for marking on the host");
 }
 
 /* ---- Copies ---------------------------------------------------------------------------------- */

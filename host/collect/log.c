@@ -60,7 +60,8 @@ clump_status clumpi_collect_log_end(clumpi_collection *r, clumpi_u32 steps) {
     clumpi_mark_launch *launches = clumpi_alloc(&c->allocator, log->room * sizeof *launches);
     clump_status status = CLUMP_OK;
     if (!turns || !launches)
-        status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a log of marking");
+        status =
+            clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a log of marking");
     if (!status)
         status = clumpi_read(c, marks->buffer, clumpi_marks_turns_at(granules, marks->capacity),
                              log->room * sizeof *turns, turns);

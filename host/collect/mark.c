@@ -228,7 +228,7 @@ static clump_status predict_copies(clumpi_collection *r) {
     clump_heap *heap = r->heap;
     const clumpi_header *h = &heap->geometry.header;
     clump_heap_stats all;
-    clump_status status = clump_heap_calc_stats(heap, &all, NULL, 0);
+    clump_status status = clump_heap_read_stats(heap, &all, NULL, 0);
     if (status) return status;
     uint64_t block_bytes = (uint64_t)h->block_granules * h->granule_bytes;
     uint64_t bytes = block_bytes * (all.blocks - all.free_blocks) + 24 * clumpi_mark_granules(heap);
@@ -273,7 +273,7 @@ static clump_status mark_device(clumpi_collection *r) {
         if (status || (!m->queued[step % 3] && !m->grey[step % 3])) break;
         if (progress(m) == before || progress(m) > 256 * clumpi_mark_granules(r->heap))
             status = clumpi_fail(&r->heap->context->error, CLUMP_ERR_CORRUPT,
-                                 "clump_collect: marking does not come to its end, which only "
+                                 "clump_heap_collect: marking does not come to its end, which only "
                                  "memory corruption explains");
         if (!status && is_narrow(r, step)) {
             r->narrow_us += 1e-3 * (clumpi_now_ns() - start);

@@ -1,4 +1,4 @@
-/* What clump_compact() was asked for: classes by name, and every option of its strategy in its range.
+/* What clump_heap_compact() was asked for: classes by name, and every option of its strategy in its range.
  *
  * Invariant: nothing is launched and nothing changed here.
  *
@@ -14,7 +14,8 @@ static clump_status select_class(clumpi_compaction *r, const char *name) {
     clump_class_info info;
     if (!name || clump_schema_find_class(r->heap->schema, name, &info))
         return clumpi_fail(&r->heap->context->error, CLUMP_ERR_NOT_FOUND,
-                           "clump_compact: the heap has no class \"%s\"", name ? name : "(null)");
+                           "clump_heap_compact: the heap has no class \"%s\"",
+                           name ? name : "(null)");
     for (uint32_t id = info.id; id <= info.last; id++)
         r->selected[id / 64] |= UINT64_C(1) << id % 64;
     return CLUMP_OK;
@@ -25,7 +26,7 @@ static clump_status select_classes(clumpi_compaction *r) {
     uint32_t count = clumpi_object_classes(r->heap);
     if (d->class_count && !d->classes)
         return clumpi_fail(&r->heap->context->error, CLUMP_ERR_USAGE,
-                           "clump_compact: class_count is %u, but there are no classes",
+                           "clump_heap_compact: class_count is %u, but there are no classes",
                            d->class_count);
     clump_status status = CLUMP_OK;
     for (uint32_t i = 0; i < d->class_count && !status; i++)
@@ -40,7 +41,8 @@ static clump_status check_order_field(const clumpi_compaction *r) {
     clump_error *e = &r->heap->context->error;
     const char *name = r->desc->order_field;
     if (!name)
-        return clumpi_fail(e, CLUMP_ERR_USAGE, "clump_compact: the order needs an order_field");
+        return clumpi_fail(e, CLUMP_ERR_USAGE,
+                           "clump_heap_compact: the order needs an order_field");
     for (uint32_t id = 1; id <= clumpi_object_classes(r->heap); id++) {
         clump_class_info info;
         clump_field_info f;
@@ -48,12 +50,13 @@ static clump_status check_order_field(const clumpi_compaction *r) {
         if (info.is_abstract || !clumpi_is_selected(r, id)) continue;
         if (clump_schema_find_field(r->heap->schema, id, name, &f))
             return clumpi_fail(e, CLUMP_ERR_NOT_FOUND,
-                               "clump_compact: class %s has no field \"%s\"", info.name, name);
+                               "clump_heap_compact: class %s has no field \"%s\"", info.name, name);
         if ((f.type != CLUMP_TYPE_REF && f.type != CLUMP_TYPE_UINT) || f.width > 1 || f.count)
-            return clumpi_fail(e, CLUMP_ERR_USAGE,
-                               "clump_compact: objects can be ordered by a reference or a uint, "
-                               "field %s of class %s is neither",
-                               name, info.name);
+            return clumpi_fail(
+                e, CLUMP_ERR_USAGE,
+                "clump_heap_compact: objects can be ordered by a reference or a uint, "
+                "field %s of class %s is neither",
+                name, info.name);
     }
     return CLUMP_OK;
 }
@@ -62,27 +65,29 @@ static clump_status check_order(const clumpi_compaction *r) {
     const clump_compact_desc *d = r->desc;
     clump_error *e = &r->heap->context->error;
     if (d->order < CLUMP_ORDER_ANY || d->order > CLUMP_ORDER_KEY)
-        return clumpi_fail(e, CLUMP_ERR_USAGE, "clump_compact: there is no order %d",
+        return clumpi_fail(e, CLUMP_ERR_USAGE, "clump_heap_compact: there is no order %d",
                            (int)d->order);
     if (d->order != CLUMP_ORDER_FIELD && d->order_field)
         return clumpi_fail(e, CLUMP_ERR_USAGE,
-                           "clump_compact: order_field is for CLUMP_ORDER_FIELD only");
+                           "clump_heap_compact: order_field is for CLUMP_ORDER_FIELD only");
     if (d->order != CLUMP_ORDER_KEY && d->key_kernel)
         return clumpi_fail(e, CLUMP_ERR_USAGE,
-                           "clump_compact: key_kernel is for CLUMP_ORDER_KEY only");
+                           "clump_heap_compact: key_kernel is for CLUMP_ORDER_KEY only");
     if (d->order != CLUMP_ORDER_ANY && (d->max_moves || d->max_us > 0 || d->slack > 0))
-        return clumpi_fail(e, CLUMP_ERR_USAGE,
-                           "clump_compact: an order moves all objects into full blocks; it has "
-                           "neither steps nor slack");
+        return clumpi_fail(
+            e, CLUMP_ERR_USAGE,
+            "clump_heap_compact: an order moves all objects into full blocks; it has "
+            "neither steps nor slack");
     if (d->order == CLUMP_ORDER_FIELD) return check_order_field(r);
     if (d->order != CLUMP_ORDER_KEY) return CLUMP_OK;
     if (!d->key_kernel || d->key_kernel->arg_count == 0)
         return clumpi_fail(e, CLUMP_ERR_USAGE,
-                           "clump_compact: the order needs a key_kernel with a parameter "
+                           "clump_heap_compact: the order needs a key_kernel with a parameter "
                            "`__global uint *keys` after the heap");
     if (!d->key_kernel->fixed)
-        return clumpi_fail(e, CLUMP_ERR_USAGE,
-                           "clump_compact: a key kernel's heap parameter must be CLUMP_HEAP_FIXED");
+        return clumpi_fail(
+            e, CLUMP_ERR_USAGE,
+            "clump_heap_compact: a key kernel's heap parameter must be CLUMP_HEAP_NO_ALLOC");
     return CLUMP_OK;
 }
 
@@ -90,14 +95,15 @@ static clump_status check_planner(const clumpi_compaction *r) {
     const clump_compact_desc *d = r->desc;
     clump_error *e = &r->heap->context->error;
     if (!(d->slack >= 0 && d->slack <= 1))
-        return clumpi_fail(e, CLUMP_ERR_USAGE, "clump_compact: slack is %g; 0 .. 1 is possible",
-                           d->slack);
+        return clumpi_fail(e, CLUMP_ERR_USAGE,
+                           "clump_heap_compact: slack is %g; 0 .. 1 is possible", d->slack);
     if (!(d->max_us >= 0) || isinf(d->max_us))
         return clumpi_fail(e, CLUMP_ERR_USAGE,
-                           "clump_compact: max_us is %g; it must be 0 (no limit) or above",
+                           "clump_heap_compact: max_us is %g; it must be 0 (no limit) or above",
                            d->max_us);
     if (d->max_moves && d->max_us > 0)
-        return clumpi_fail(e, CLUMP_ERR_USAGE, "clump_compact: set one of max_moves and max_us");
+        return clumpi_fail(e, CLUMP_ERR_USAGE,
+                           "clump_heap_compact: set one of max_moves and max_us");
     return check_order(r);
 }
 
@@ -108,23 +114,24 @@ static clump_status check_merge(const clumpi_compaction *r) {
     if (d->slack != 0 || d->max_moves || d->max_us != 0 || d->order != CLUMP_ORDER_ANY ||
         d->order_field || d->key_kernel)
         return clumpi_fail(e, CLUMP_ERR_USAGE,
-                           "clump_compact: slack, steps and orders are for the planner");
+                           "clump_heap_compact: slack, steps and orders are for the planner");
     if (m->rewrite < CLUMP_REWRITE_FORWARD || m->rewrite > CLUMP_REWRITE_RECOMPUTE_SHARED)
-        return clumpi_fail(e, CLUMP_ERR_USAGE, "clump_compact: there is no way %d to rewrite",
+        return clumpi_fail(e, CLUMP_ERR_USAGE, "clump_heap_compact: there is no way %d to rewrite",
                            (int)m->rewrite);
     if (m->candidates < CLUMP_CANDIDATES_STATES || m->candidates > CLUMP_CANDIDATES_BITMAP)
         return clumpi_fail(e, CLUMP_ERR_USAGE,
-                           "clump_compact: there is no way %d to find candidates",
+                           "clump_heap_compact: there is no way %d to find candidates",
                            (int)m->candidates);
     for (uint32_t id = 1; id <= clumpi_object_classes(r->heap); id++) {
         uint32_t capacity = r->heap->geometry.classes[id].capacity;
         clump_class_info info;
         clump_schema_get_class(r->heap->schema, id, &info);
         if (capacity && clumpi_is_selected(r, id) && (m->factor < 1 || m->factor >= capacity))
-            return clumpi_fail(e, CLUMP_ERR_USAGE,
-                               "clump_compact: factor is %u; 1 .. %u is possible for class %s, "
-                               "whose blocks hold %u objects",
-                               m->factor, capacity - 1, info.name, capacity);
+            return clumpi_fail(
+                e, CLUMP_ERR_USAGE,
+                "clump_heap_compact: factor is %u; 1 .. %u is possible for class %s, "
+                "whose blocks hold %u objects",
+                m->factor, capacity - 1, info.name, capacity);
     }
     return clumpi_merge_check(r);
 }

@@ -1,4 +1,4 @@
-/* clump_compact(): the strategy that was asked for, steps within a time, and the report.
+/* clump_heap_compact(): the strategy that was asked for, steps within a time, and the report.
  *
  * Read first: compact.h, check.c, run.c.
  */
@@ -32,7 +32,7 @@ static uint64_t reference_bytes_of(const clumpi_compaction *r, uint32_t class_id
 
 static clump_status count(clumpi_compaction *r, census *sum) {
     clump_class_stats classes[CLUMP_CLASSES_MAX];
-    clump_status status = clump_heap_calc_stats(r->heap, NULL, classes, CLUMP_CLASSES_MAX);
+    clump_status status = clump_heap_read_stats(r->heap, NULL, classes, CLUMP_CLASSES_MAX);
     *sum = (census){0};
     for (uint32_t id = 1; id <= clumpi_object_classes(r->heap) && !status; id++) {
         const clump_class_stats *s = &classes[id - 1];
@@ -151,16 +151,16 @@ static void show(clump_context *c, uint32_t begun, const clump_compact_report *r
     clumpi_timeline_end(c, begun, "compaction", args);
 }
 
-clump_status clump_compact(clump_heap *heap, const clump_compact_desc *desc,
-                           clump_compact_report *report, const clump_sync *sync) {
+clump_status clump_heap_compact(clump_heap *heap, const clump_compact_desc *desc,
+                                clump_compact_report *report, const clump_sync *sync) {
     static const clump_compact_desc everything = {0};
     if (report) memset(report, 0, sizeof *report);
     if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = heap->context;
     clumpi_compaction r = {
         .heap = heap, .desc = desc ? desc : &everything, .wants_report = report != NULL};
-    clump_status status = clumpi_sync_check(c, sync, "clump_compact");
-    if (!status) status = clumpi_away_refuse(heap, "clump_compact");
+    clump_status status = clumpi_sync_check(c, sync, "clump_heap_compact");
+    if (!status) status = clumpi_away_refuse(heap, "clump_heap_compact");
     if (!status) status = clumpi_heap_enter(heap);
     if (!status) status = clumpi_compact_begin(&r);
     if (status) return status;
@@ -168,7 +168,7 @@ clump_status clump_compact(clump_heap *heap, const clump_compact_desc *desc,
         r.tallies =
             clumpi_alloc(&c->allocator, clumpi_compact_wide_groups(heap) * sizeof *r.tallies);
         if (!r.tallies)
-            return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for the report");
+            return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for the report");
     }
     r.timed = (clumpi_timed){.is_on = (report || r.desc->max_us > 0) && c->on->has_profiling,
                              .what = "compaction",

@@ -68,7 +68,7 @@ clump_status clumpi_compact_build(clump_heap *heap, const clump_compact_desc *de
 
 /* ---- check.c ---- */
 
-/* What clump_compact() would say to this desc before it does anything. */
+/* What clump_heap_compact() would say to this desc before it does anything. */
 clump_status clumpi_compact_check(clump_heap *heap, const clump_compact_desc *desc);
 
 /* Fill in what the desc says, or say what is wrong with it. */

@@ -1,6 +1,6 @@
 /* Triggers of compaction: counting calls, counting blocks, and the rule of compactor.h.
  *
- * Invariant: a compactor that does not run clump_compact() leaves the heap as it is; one that does
+ * Invariant: a compactor that does not run clump_heap_compact() leaves the heap as it is; one that does
  * returns what that returned. Only `automatic` asks for the time.
  *
  * Read first: compactor.h, compactor_rule.c.
@@ -69,7 +69,7 @@ clump_status clump_compactor_create(const clump_compactor_desc *desc, clump_comp
     if (!status) status = clumpi_compact_build(desc->heap, &desc->compact);
     if (status) return status;
     clump_compactor *k = clumpi_alloc(&c->allocator, sizeof *k);
-    if (!k) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a compactor");
+    if (!k) return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a compactor");
     k->desc = *desc;
     select_classes(k);
     clumpi_rule_init(&k->rule, desc->cost_limit > 0 ? desc->cost_limit : COST_LIMIT);
@@ -103,7 +103,7 @@ static clump_status count(clump_compactor *k, clumpi_look *look) {
     clump_heap *heap = k->desc.heap;
     clump_class_stats classes[CLUMP_CLASSES_MAX];
     clump_heap_stats all;
-    clump_status status = clump_heap_calc_stats(heap, &all, classes, CLUMP_CLASSES_MAX);
+    clump_status status = clump_heap_read_stats(heap, &all, classes, CLUMP_CLASSES_MAX);
     if (status) return status;
     uint64_t slack = (uint64_t)(k->desc.compact.slack * SLACK_PARTS + 0.5);
     double speed = heap->context->capabilities.is_cpu ? GUESS_CPU : GUESS_GPU;
@@ -124,7 +124,7 @@ static clump_status count(clump_compactor *k, clumpi_look *look) {
 /* ---- Triggers -------------------------------------------------------------------------------- */
 
 static clump_status compact(clump_compactor *k, int *ran, clump_compact_report *report) {
-    clump_status status = clump_compact(k->desc.heap, &k->desc.compact, report, NULL);
+    clump_status status = clump_heap_compact(k->desc.heap, &k->desc.compact, report, NULL);
     if (!status) *ran = 1;
     return status;
 }

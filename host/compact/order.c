@@ -29,12 +29,13 @@ static clump_status check_room(clumpi_compaction *r, const clump_class_stats *cl
         clump_class_info info;
         clump_schema_get_class(heap->schema, id, &info);
         if (needed > free_blocks)
-            return clumpi_fail(&heap->context->error, CLUMP_ERR_CAPACITY,
-                               "clump_compact: an order moves the %llu objects of class %s into "
-                               "%llu free blocks, but there will be only %llu; compact without an "
-                               "order first",
-                               (unsigned long long)s->objects, info.name,
-                               (unsigned long long)needed, (unsigned long long)free_blocks);
+            return clumpi_fail(
+                &heap->context->error, CLUMP_ERR_CAPACITY,
+                "clump_heap_compact: an order moves the %llu objects of class %s into "
+                "%llu free blocks, but there will be only %llu; compact without an "
+                "order first",
+                (unsigned long long)s->objects, info.name, (unsigned long long)needed,
+                (unsigned long long)free_blocks);
         free_blocks += s->blocks - needed;
     }
     return CLUMP_OK;
@@ -47,7 +48,7 @@ static clump_status launch_key_kernel(clump_heap *heap, clump_kernel *k) {
     clump_status status = clumpi_list_update(heap, k->numbered, NULL, NULL);
     if (status) return status;
     status = clumpi_write(heap->context, heap->buffer, at, sizeof list_of, &list_of);
-    if (!status) status = clump_do_all(heap, k, NULL);
+    if (!status) status = clump_heap_do_all(heap, k, NULL);
     heap->list_valid = 0; /* it is no list for other kernels */
     return status;
 }
@@ -64,7 +65,7 @@ static clump_status run_key_kernel(clumpi_compaction *r, ordering *o) {
     if (status || !count) return status;
     status = clumpi_clear(c, o->all_keys, 0, count * 4);
     if (!status) status = clump_kernel_set_arg(k, 0, sizeof o->all_keys, &o->all_keys);
-    if (!status) status = clumpi_run_prepare(heap, k, NULL, "clump_compact");
+    if (!status) status = clumpi_run_prepare(heap, k, NULL, "clump_heap_compact");
     if (!status) status = launch_key_kernel(heap, k);
     k->args[0].bytes = 0; /* the buffer goes with this call */
     return status;
@@ -133,7 +134,7 @@ clump_status clumpi_order_run(clumpi_compaction *r) {
     clump_heap_stats stats;
     clump_class_stats classes[CLUMP_CLASSES_MAX];
     ordering o = {0};
-    clump_status status = clump_heap_calc_stats(heap, &stats, classes, CLUMP_CLASSES_MAX);
+    clump_status status = clump_heap_read_stats(heap, &stats, classes, CLUMP_CLASSES_MAX);
     if (!status) status = check_room(r, classes, stats.free_blocks);
     if (!status && r->desc->order == CLUMP_ORDER_KEY) status = run_key_kernel(r, &o);
     uint64_t before = 0;

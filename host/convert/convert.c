@@ -49,7 +49,7 @@ static clump_status check(clump_heap *heap, const clump_convert_desc *desc) {
         if (errors[i].count)
             status = clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                                  "%s: kernels reported something that was not fetched, and would "
-                                 "be lost: call clump_heap_fetch_errors() before",
+                                 "be lost: call clump_heap_take_errors() before",
                                  call);
     return status;
 }

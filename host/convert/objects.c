@@ -41,7 +41,7 @@ static clump_status append(clumpi_conversion *v, uint32_t id, const clump_field_
         !clumpi_grow(&c->allocator, &v->class_list, &v->class_room, needed,
                      sizeof *v->class_list) ||
         !clumpi_grow(&c->allocator, &v->info_list, &v->info_room, needed, sizeof *v->info_list))
-        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a list of fields");
+        return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a list of fields");
     v->field_list[v->field_count] = *field;
     v->class_list[v->field_count] = id;
     v->info_list[v->field_count++] = *info;
@@ -166,7 +166,7 @@ static clump_status look_for_wrong(clumpi_conversion *v) {
     if (!bytes) return CLUMP_OK;
     clumpi_convert_wrong *wrong = clumpi_alloc(&c->allocator, bytes);
     if (!wrong)
-        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a list of fields");
+        return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a list of fields");
     clump_status status = clumpi_read(c, v->wrong, 0, bytes, wrong);
     for (uint32_t i = 0; i < v->field_count && !status; i++) {
         v->report.dangling += wrong[i].dangling;

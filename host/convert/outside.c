@@ -42,7 +42,8 @@ clump_status clumpi_outside_prepare(clumpi_conversion *v) {
     if (!count) return CLUMP_OK;
     v->outside = clumpi_alloc(&c->allocator, count * sizeof *v->outside);
     if (!v->outside)
-        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for registered references");
+        return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY,
+                           "no host memory for registered references");
     clump_status status = clumpi_clear(c, v->wrong, 0, sizeof wrong);
     for (const clump_refs *r = v->heap->refs; r && !status; r = r->next) {
         v->outside[v->outside_count].refs = r;

@@ -109,7 +109,7 @@ static const char *line_of(const char *text, const char *at) {
 
 static const char lost_const[] = "discards qualifiers";
 
-/* A line of the log says that an object's heap loses its `const`: something with CLUMP_HEAP_FIXED makes or
+/* A line of the log says that an object's heap loses its `const`: something with CLUMP_HEAP_NO_ALLOC makes or
  * frees objects, or hands its heap to a function that may. NULL without one. */
 static const char *find_broken_promise(const char *log) {
     for (const char *at = log; at && (at = strstr(at, lost_const)) != NULL; at++) {
@@ -132,7 +132,8 @@ static const char *explain_types(const char *log) {
     if (strstr(log, "has_too_few_elements"))
         return ": a field has fewer elements than the macro needs";
     if (strstr(log, "clumpi_type_of_stage_"))
-        return ": the variables of CLUMP_FOR_ALL_STAGED and CLUMP_COMBINE must have the type of "
+        return ": the variables of CLUMP_FOR_WHOLE_CLASS_STAGED and CLUMP_COMBINE must have the "
+               "type of "
                "the "
                "stage; nothing is converted";
     return "";
@@ -142,11 +143,12 @@ static const char *explain_types(const char *log) {
 static const char *explain_log(const char *log) {
     int is_lacking = strstr(log, "lacks_CLUMP_HEAP_as") != NULL;
     if (find_broken_promise(log) || (!is_lacking && strstr(log, "CLUMPI_CHANGING_HEAP")))
-        return ": a kernel or function with CLUMP_HEAP_FIXED makes or frees objects, or calls a "
+        return ": a kernel or function with CLUMP_HEAP_NO_ALLOC makes or frees objects, or calls a "
                "function that "
                "takes CLUMP_HEAP; its first parameter must be CLUMP_HEAP then";
     if (is_lacking)
-        return ": a kernel or function that uses objects must have CLUMP_HEAP or CLUMP_HEAP_FIXED "
+        return ": a kernel or function that uses objects must have CLUMP_HEAP or "
+               "CLUMP_HEAP_NO_ALLOC "
                "as its first "
                "parameter, and call functions that use objects with clump_heap";
     if (strstr(log, "lacks_CLUMP_NUMBERS_as"))
@@ -221,13 +223,13 @@ static clump_status build_source(clump_context *c, const char *source, const cha
     built b = build_program(c, source, options, user);
     clump_status status = CLUMP_OK;
     if (!b.call)
-        status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for the options");
+        status = clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for the options");
     else if (b.code && strcmp(b.call, "clBuildProgram") != 0)
         status = clumpi_fail_cl(&c->error, b.call, b.code, "%zu bytes of source", strlen(source));
     else if (b.code == CL_OUT_OF_HOST_MEMORY || b.code == CL_OUT_OF_RESOURCES)
         status = clumpi_fail_cl(&c->error, b.call, b.code, "no resources to compile");
     else if (user && !b.log)
-        status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for the build log");
+        status = clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for the build log");
     else if (b.code)
         status = build_failed(c, b.code, user, b.log);
     else if (user && find_broken_promise(b.log))

@@ -94,7 +94,7 @@ clump_status clumpi_cache_open(clump_context *c, const clump_cache *cache) {
     const char *folder = clumpi_copy_text(&c->allocator, cache->folder, strlen(cache->folder));
     c->cache = (clump_cache){folder, load_file, store_file, c};
     return folder ? CLUMP_OK
-                  : clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a context");
+                  : clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a context");
 }
 
 void clumpi_cache_close(clump_context *c) {

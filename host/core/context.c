@@ -32,12 +32,12 @@ static clump_status make(const clump_context_desc *desc, clumpi_needs needs,
                            "clump_allocator: set all of allocate, reallocate, release, or none");
     clump_allocator allocator = clumpi_allocator_resolve(a);
     clump_context *c = clumpi_alloc(&allocator, sizeof *c);
-    if (!c) return clumpi_fail(error, CLUMP_ERR_MEMORY, "no host memory for a context");
+    if (!c) return clumpi_fail(error, CLUMP_ERR_HOST_MEMORY, "no host memory for a context");
     c->allocator = allocator;
     atomic_init(&c->users, 1);
     if (!clumpi_lock_init(&c->timeline_lock, 1)) {
         clumpi_free(&allocator, c);
-        return clumpi_fail(error, CLUMP_ERR_MEMORY, "no lock for a context");
+        return clumpi_fail(error, CLUMP_ERR_HOST_MEMORY, "no lock for a context");
     }
     clump_status status = clumpi_cache_open(c, &desc->cache);
     if (!status) status = clumpi_compiled_open(c, &desc->compiled);

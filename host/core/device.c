@@ -289,7 +289,7 @@ clump_status clumpi_device_probe(clump_cl_functions *cl, cl_device_id device, cl
     char *extensions = p.code ? NULL : extensions_of(cl, device, allocator, &p.code);
     if (p.code) return clumpi_fail_cl(error, p.call, p.code, "while probing the device");
     if (!extensions)
-        return clumpi_fail(error, CLUMP_ERR_MEMORY,
+        return clumpi_fail(error, CLUMP_ERR_HOST_MEMORY,
                            "no host memory for what a device tells of itself");
     c->features_found = find_features(&p, extensions, c->is_cpu);
     c->pointers = find_pointers(&p, cl, platform, c->device_version, extensions);

@@ -36,7 +36,7 @@ static clump_status build(clump_context *c, clumpi_kernel_id id, cl_program *pro
     if (id.pointed) clumpi_text_append(&options, " -DCLUMPI_SEGMENTS=1");
     clump_status status;
     if (source.failed || options.failed)
-        status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for kernel sources");
+        status = clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for kernel sources");
     else
         status = clumpi_build(c, source.data, options.data, NULL, program, NULL);
     clumpi_free(&c->allocator, source.data);
@@ -53,7 +53,7 @@ static built *find_or_build(clump_context *c, clumpi_kernel_id id) {
     if (b) return b;
     b = clumpi_alloc(&c->allocator, sizeof *b + library->kernel_count * sizeof *b->kernels);
     if (!b) {
-        clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for kernels");
+        clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for kernels");
         return NULL;
     }
     b->library = library;

@@ -46,7 +46,7 @@ static clump_status add(clump_context *c, cl_command_queue queue, clumpi_queue *
     clump_status status = look_at(c, &seen);
     if (status) return status;
     clumpi_queue *q = clumpi_alloc(&c->allocator, sizeof *q);
-    if (!q) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a queue");
+    if (!q) return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a queue");
     cl_int code = c->cl.RetainCommandQueue(queue);
     if (code) {
         clumpi_free(&c->allocator, q);
@@ -74,7 +74,7 @@ clump_status clumpi_queue_create(clump_context *c, clumpi_queue **made) {
         c->own->has_profiling ? CL_QUEUE_PROFILING_ENABLE : 0;
     cl_int code = CL_SUCCESS;
     clumpi_queue *q = *made = clumpi_alloc(&c->allocator, sizeof *q);
-    if (!q) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a queue");
+    if (!q) return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a queue");
     *q = (clumpi_queue){
         .in_order = 1, .has_profiling = c->own->has_profiling, .number = c->queue_count++};
     q->queue = c->cl.CreateCommandQueue(c->context, c->device, properties, &code);

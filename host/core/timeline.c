@@ -26,21 +26,22 @@ void clumpi_timeline_release(clump_context *c) {
     replace(c, NULL);
 }
 
-clump_status clump_timeline_record(clump_context *c, uint32_t capacity) {
+clump_status clump_context_record_timeline(clump_context *c, uint32_t capacity) {
     if (!c) return CLUMP_ERR_USAGE;
     if (capacity > ENTRIES_MOST)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_timeline_record: %u entries; at most %u can be recorded",
+                           "clump_context_record_timeline: %u entries; at most %u can be recorded",
                            capacity, ENTRIES_MOST);
     if (capacity && !c->on->has_profiling)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_timeline_record: the context's queue does no profiling; create "
-                           "it with CL_QUEUE_PROFILING_ENABLE");
+        return clumpi_fail(
+            &c->error, CLUMP_ERR_USAGE,
+            "clump_context_record_timeline: the context's queue does no profiling; create "
+            "it with CL_QUEUE_PROFILING_ENABLE");
     clumpi_timeline *t = NULL;
     if (capacity) {
         t = clumpi_alloc(&c->allocator, sizeof *t + capacity * sizeof *t->entries);
         if (!t)
-            return clumpi_fail(&c->error, CLUMP_ERR_MEMORY,
+            return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY,
                                "no host memory for a timeline of %u entries", capacity);
         t->capacity = capacity;
         t->to_device = INT64_MIN;

@@ -328,7 +328,8 @@ static clump_status open_trace(clump_context *c, trace *w) {
     w->order = clumpi_alloc(&c->allocator, w->count * sizeof *w->order);
     w->queues = clumpi_alloc(&c->allocator, c->queue_count);
     if (w->pools && w->ranges && w->order && w->queues) return CLUMP_OK;
-    return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for the times of a timeline");
+    return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY,
+                       "no host memory for the times of a timeline");
 }
 
 static void close_trace(trace *w) {
@@ -356,13 +357,14 @@ static void forget(const trace *w, uint64_t dropped) {
     clumpi_lock_give(&c->timeline_lock);
 }
 
-clump_status clump_timeline_write(clump_context *c, clump_write_fn write, void *user) {
+clump_status clump_context_write_timeline(clump_context *c, clump_write_fn write, void *user) {
     if (!c) return CLUMP_ERR_USAGE;
     if (!write || !c->timeline)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           write ? "clump_timeline_write: nothing is being recorded; call "
-                                   "clump_timeline_record() first"
-                                 : "clump_timeline_write needs a function that takes the text");
+        return clumpi_fail(
+            &c->error, CLUMP_ERR_USAGE,
+            write ? "clump_context_write_timeline: nothing is being recorded; call "
+                    "clump_context_record_timeline() first"
+                  : "clump_context_write_timeline needs a function that takes the text");
     clump_status status = clumpi_finish(c);
     if (status) return status;
     trace w;
@@ -375,7 +377,7 @@ clump_status clump_timeline_write(clump_context *c, clump_write_fn write, void *
         for (uint32_t i = 0; i < w.count; i++) append_entry(&w, i);
         clumpi_text_append(&w.text, "\n]}\n");
         if (w.text.failed)
-            status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY,
+            status = clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY,
                                  "no host memory for the text of a timeline");
     }
     if (!status) {

@@ -93,7 +93,7 @@ clump_status clumpi_extract_create(clump_context *c, const clump_schema *schema,
                                    clump_extract **extract) {
     clump_extract *e = clumpi_alloc(&c->allocator, sizeof *e);
     *extract = NULL;
-    if (!e) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for an extract");
+    if (!e) return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for an extract");
     clumpi_context_use(c);
     e->context = c;
     clump_status status = clumpi_schema_copy(schema, &c->allocator, &e->schema);

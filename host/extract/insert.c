@@ -153,7 +153,7 @@ static clump_status plan_room(inserting *in) {
     clump_heap_stats stats;
     const uint32_t count = clump_schema_get_class_count(in->extract->schema);
     uint64_t needed = 0;
-    clump_status status = clump_heap_calc_stats(heap, &stats, classes, clumpi_object_classes(heap));
+    clump_status status = clump_heap_read_stats(heap, &stats, classes, clumpi_object_classes(heap));
     for (uint32_t id = 1; id <= count && !status; id++) {
         const uint64_t objects = in->extract->objects[id];
         if (!objects) continue;

@@ -46,7 +46,7 @@ static clump_status carry(migrating *m) {
     if (here->context == there->context) return share(m);
     void *data = clumpi_alloc(&here->allocator, bytes);
     if (!data)
-        return clumpi_fail(&here->error, CLUMP_ERR_MEMORY, "no host memory for %llu bytes",
+        return clumpi_fail(&here->error, CLUMP_ERR_HOST_MEMORY, "no host memory for %llu bytes",
                            (unsigned long long)bytes);
     clump_status status = clump_extract_read(m->taken, data, bytes);
     if (!status)

@@ -240,7 +240,7 @@ static clump_status write_tables(clumpi_pack *p) {
     if (!p->counts.classes) return CLUMP_OK;
     tables t = {.p = p, .classes = clumpi_alloc(&c->allocator, bytes)};
     if (!t.classes)
-        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for an extract");
+        return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for an extract");
     memset(t.classes, 0, bytes);
     t.fields = (clumpi_pack_field *)(void *)(t.classes + p->counts.classes);
     t.ends = (clumpi_pack_end *)(void *)(t.fields + p->counts.fields);

@@ -47,7 +47,7 @@ static clump_status read_inside(clump_heap *heap, const array *a, uint32_t count
     uint64_t at = a->row + f->base_bytes + (uint64_t)a->slot * f->stride_bytes;
     uint64_t bytes = (uint64_t)(count - 1) * f->step_bytes + f->element_bytes;
     uint8_t *span = clumpi_alloc(&c->allocator, bytes);
-    if (!span) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for an array");
+    if (!span) return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for an array");
     clump_status status = clumpi_blocks_read(heap, at, bytes, span);
     for (uint32_t i = 0; i < count && !status; i++)
         memcpy(values + (size_t)i * f->element_bytes, span + (size_t)i * f->step_bytes,

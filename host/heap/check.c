@@ -119,7 +119,8 @@ static clump_status check_fixed(clump_heap *heap) {
     size_t columns = g->classes[g->header.class_count].columns_end * sizeof(clumpi_column);
     char *now = clumpi_alloc(&c->allocator, sizeof g->header + table + 2 * columns);
     if (!now)
-        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory to check a heap's header");
+        return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY,
+                           "no host memory to check a heap's header");
     const clumpi_header *header = (const clumpi_header *)now;
     const clumpi_class *classes = (const clumpi_class *)(header + 1);
     clumpi_column *of_device = (clumpi_column *)(now + sizeof *header + table);

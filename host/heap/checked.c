@@ -73,7 +73,7 @@ clump_status clumpi_checking_open(clump_heap *heap, const clump_checked_desc *de
     clumpi_checking *k = clumpi_alloc(&c->allocator, sizeof *k);
     heap->checking = k;
     if (!k || !clumpi_grow(&c->allocator, &k->names, &k->name_capacity, 1, sizeof *k->names))
-        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a checked heap");
+        return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a checked heap");
     k->names[k->name_count++] = (clumpi_kernel_name){NULL, NULL};
     k->desc = *desc;
     heap->checks = CLUMP_CHECK_ALL & ~desc->without;
@@ -110,7 +110,8 @@ clump_status clumpi_checking_write(clump_heap *heap) {
     if (!heap->checks) return CLUMP_OK;
     uint32_t count = g->checked.gaps[g->header.class_count + 1];
     clumpi_gap *gaps = clumpi_alloc(&c->allocator, (count + 1) * sizeof *gaps);
-    if (!gaps) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a checked heap");
+    if (!gaps)
+        return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a checked heap");
     clumpi_gaps_build(heap->schema, g, gaps);
     clump_status status =
         clumpi_write(c, heap->buffer, offset_of(heap, 0), sizeof g->checked, &g->checked);
@@ -307,7 +308,7 @@ static clump_status read_ring(clump_heap *heap, clumpi_event **ring) {
     const clumpi_checks *fixed = &heap->geometry.checked;
     *ring = clumpi_alloc(&c->allocator, fixed->events * sizeof **ring);
     if (!*ring)
-        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %u events",
+        return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for %u events",
                            fixed->events);
     return clumpi_read(c, heap->buffer, (uint64_t)fixed->at_events * CLUMPI_UNIT,
                        fixed->events * sizeof **ring, *ring);
@@ -373,7 +374,7 @@ clump_status clumpi_checking_words(clump_heap *heap, char *text, size_t bytes, i
     char more[64] = "";
     clumpi_finding_describe(heap, k->names, k->name_count, &k->kept[before], &first);
     if (k->kept_count > before + 1 || k->lost != lost)
-        snprintf(more, sizeof more, "; and %u findings more: clump_heap_fetch_findings()",
+        snprintf(more, sizeof more, "; and %u findings more: clump_heap_take_findings()",
                  k->kept_count - before - 1 + (k->lost != lost));
     snprintf(text, bytes, "%.*s%s", (int)(bytes - sizeof more), first.text, more);
     *is_told = 1;
@@ -385,13 +386,13 @@ static clump_status refuse(clump_heap *heap, const char *call, const char *why) 
                        "%s: %s: clump_heap_desc.checked says what a heap checks", call, why);
 }
 
-clump_status clump_heap_fetch_findings(clump_heap *heap, clump_finding *findings, uint32_t capacity,
-                                       uint32_t *count, uint32_t *lost) {
+clump_status clump_heap_take_findings(clump_heap *heap, clump_finding *findings, uint32_t capacity,
+                                      uint32_t *count, uint32_t *lost) {
     if (count) *count = 0;
     if (lost) *lost = 0;
     if (!heap) return CLUMP_ERR_USAGE;
-    if (!count) return refuse(heap, "clump_heap_fetch_findings", "it needs a place for the count");
-    if (!heap->checks) return refuse(heap, "clump_heap_fetch_findings", "the heap is not checked");
+    if (!count) return refuse(heap, "clump_heap_take_findings", "it needs a place for the count");
+    if (!heap->checks) return refuse(heap, "clump_heap_take_findings", "the heap is not checked");
     clumpi_checking *k = heap->checking;
     clump_status status = clumpi_heap_enter(heap);
     if (!status) status = clumpi_checking_collect(heap);

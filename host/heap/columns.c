@@ -220,7 +220,8 @@ clump_status clumpi_columns_write(clump_heap *heap) {
     if (!count) return CLUMP_OK;
     clumpi_column *columns = clumpi_alloc(&c->allocator, count * sizeof *columns);
     if (!columns)
-        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %u columns", count);
+        return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for %u columns",
+                           count);
     clumpi_columns_build(heap->schema, g->classes, columns);
     clump_status status =
         clumpi_write(c, heap->buffer, (uint64_t)g->header.at_columns * CLUMPI_UNIT,

@@ -45,7 +45,7 @@ static clump_status read_states(dump *d) {
     uint32_t blocks = heap->layout.block_count;
     d->states = clumpi_alloc(&heap->context->allocator, blocks * sizeof *d->states);
     if (!d->states)
-        return clumpi_fail(&heap->context->error, CLUMP_ERR_MEMORY,
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_HOST_MEMORY,
                            "no host memory for a dump of %u blocks", blocks);
     clump_status status = clumpi_unreserve(heap, NULL);
     if (status) return status;
@@ -78,7 +78,7 @@ static clump_status read_live(dump *d) {
     if (status || !d->live_count) return status;
     d->live = clumpi_alloc(&heap->context->allocator, d->live_count * sizeof *d->live);
     if (!d->live)
-        return clumpi_fail(&heap->context->error, CLUMP_ERR_MEMORY,
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_HOST_MEMORY,
                            "no host memory for a dump of live objects at %u places", d->live_count);
     return clump_heap_read_live(heap, d->live, d->live_count, &d->live_count);
 }
@@ -199,7 +199,7 @@ clump_status clump_heap_dump(clump_heap *heap, clump_write_fn write, void *user)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_heap_dump needs a function that takes the text");
     dump *d = clumpi_alloc(&c->allocator, sizeof *d);
-    if (!d) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a dump");
+    if (!d) return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a dump");
     d->heap = heap;
     d->text.allocator = &c->allocator;
     clump_status status = clumpi_heap_enter(heap);
@@ -212,7 +212,8 @@ clump_status clump_heap_dump(clump_heap *heap, clump_write_fn write, void *user)
         append_live(d);
         append_blocks(d);
         if (d->text.failed)
-            status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a dump's text");
+            status =
+                clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a dump's text");
     }
     if (!status) write(user, d->text.data, d->text.bytes);
     clumpi_free(&c->allocator, d->text.data);

@@ -94,7 +94,8 @@ static int is_away(const moving *m, uint32_t block) {
 }
 
 static clump_status no_memory(const moving *m) {
-    return clumpi_fail(&m->heap->context->error, CLUMP_ERR_MEMORY, "%s: no host memory", m->call);
+    return clumpi_fail(&m->heap->context->error, CLUMP_ERR_HOST_MEMORY, "%s: no host memory",
+                       m->call);
 }
 
 /* ---- Which blocks ----------------------------------------------------------------------------- */
@@ -418,18 +419,18 @@ clump_status clump_heap_evict(clump_heap *heap, const clump_evict_desc *desc,
     clump_status status = open_call(&m, heap, desc, "clump_heap_evict");
     if (!status && m.desc.refs)
         status = clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
-                             "clump_heap_evict: refs are for clump_heap_fetch() alone");
+                             "clump_heap_evict: refs are for clump_heap_bring_back() alone");
     if (!status) status = evict(&m);
     if (!status && report) *report = m.report;
     close_call(&m);
     return status;
 }
 
-clump_status clump_heap_fetch(clump_heap *heap, const clump_evict_desc *desc,
-                              clump_evict_report *report) {
+clump_status clump_heap_bring_back(clump_heap *heap, const clump_evict_desc *desc,
+                                   clump_evict_report *report) {
     moving m = {0};
     if (report) memset(report, 0, sizeof *report);
-    clump_status status = open_call(&m, heap, desc, "clump_heap_fetch");
+    clump_status status = open_call(&m, heap, desc, "clump_heap_bring_back");
     if (!status) status = fetch(&m);
     if (!status && report) *report = m.report;
     close_call(&m);
@@ -490,6 +491,6 @@ clump_status clumpi_away_refuse(const clump_heap *heap, const char *call) {
     if (!heap->away || !heap->away->evicted.blocks) return CLUMP_OK;
     return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
                        "%s: %llu objects are evicted, and may refer to others: call "
-                       "clump_heap_fetch() first",
+                       "clump_heap_bring_back() first",
                        call, (unsigned long long)heap->away->evicted.objects);
 }

@@ -1,6 +1,6 @@
 /* Fused loops: whether kernels may run in one, the text of that kernel, and its launch.
  *
- *     __kernel void clump_fused(CLUMP_HEAP_FIXED, float clumpi_0_dt, uint n) {
+ *     __kernel void clump_fused(CLUMP_HEAP_NO_ALLOC, float clumpi_0_dt, uint n) {
  *         what stands before the last loop
  *         CLUMP_FOR_EACH(Body, clumpi_object) {
  *             CLUMPI_FUSED_BODY { float const dt = clumpi_0_dt; const Body self = clumpi_object; first body }
@@ -170,7 +170,7 @@ static void append_body(clumpi_text *t, const clumpi_reading *r, const clumpi_lo
 static void append_kernel(clumpi_text *t, const clumpi_reading *r, const clumpi_loop *loops,
                           uint32_t count) {
     const clumpi_loop *last = &loops[count - 1];
-    clumpi_text_append(t, "__kernel void clump_fused(CLUMP_HEAP_FIXED");
+    clumpi_text_append(t, "__kernel void clump_fused(CLUMP_HEAP_NO_ALLOC");
     for (uint32_t i = 0; i < count; i++)
         append_parameters(t, &loops[i], i + 1 < count ? i : UINT32_MAX);
     clumpi_text_append(t, ") {");
@@ -192,7 +192,7 @@ static clump_status create_program(clump_program *from, clumpi_text *source,
     clump_program *p = clumpi_alloc(a, sizeof *p);
     if (!p) {
         clumpi_free(a, source->data);
-        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a program");
+        return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a program");
     }
     *p = (clump_program){.context = c,
                          .users = 1,
@@ -206,7 +206,7 @@ static clump_status create_program(clump_program *from, clumpi_text *source,
     clump_status status = CLUMP_OK;
     if (!p->name || !p->options || source->failed ||
         clumpi_schema_copy(from->schema, a, &p->schema))
-        status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY,
+        status = clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY,
                              "no host memory for the program of a fused kernel");
     const clumpi_user_part user = {p->name, p->user_line};
     if (!status) status = clumpi_build(c, p->source, p->options, &user, &p->program, &p->texts);
@@ -225,7 +225,7 @@ static clump_status name_kernel(clump_kernel *k, clump_kernel *const *kernels, u
         clumpi_text_append(&name, "%s%s", i ? " + " : "", kernels[i]->name);
     if (name.failed) {
         clumpi_free(&c->allocator, name.data);
-        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a fused kernel");
+        return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a fused kernel");
     }
     clumpi_free(&c->allocator, k->name);
     k->name = name.data;
@@ -241,7 +241,7 @@ static clump_status keep_parts(clump_kernel *k, clump_kernel *const *kernels,
     if (f) f->parts = clumpi_alloc(a, count * sizeof(clump_kernel *));
     if (f) f->buffers = clumpi_alloc(a, parameters * sizeof *f->buffers);
     if (!f || !f->parts || !f->buffers)
-        return clumpi_fail(&k->program->context->error, CLUMP_ERR_MEMORY,
+        return clumpi_fail(&k->program->context->error, CLUMP_ERR_HOST_MEMORY,
                            "no host memory for a fused kernel");
     for (f->part_count = 0; f->part_count < count; f->part_count++) {
         const clumpi_loop *loop = &loops[f->part_count];

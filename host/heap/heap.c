@@ -63,7 +63,8 @@ clump_status clumpi_scratch_take(clump_heap *heap, const void *key, uint64_t *by
                                  const char *what, cl_mem *buffer) {
     scratch *kept = clumpi_heap_keep(heap, key, sizeof *kept, release_scratch);
     if (!kept)
-        return clumpi_fail(&heap->context->error, CLUMP_ERR_MEMORY, "no host memory for %s", what);
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_HOST_MEMORY, "no host memory for %s",
+                           what);
     if (kept->bytes < *bytes) clumpi_buffer_release(heap->context, &kept->buffer);
     if (!kept->buffer) return clumpi_buffer_create(heap->context, *bytes, what, buffer);
     *buffer = kept->buffer;
@@ -352,7 +353,7 @@ clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap) {
     clump_status status = check_desc(desc, &bytes);
     if (status) return status;
     clump_heap *h = clumpi_alloc(&c->allocator, sizeof *h);
-    if (!h) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a heap");
+    if (!h) return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a heap");
     h->context = c;
     h->users = 1;
     clumpi_context_use(c);
@@ -441,7 +442,7 @@ static clump_status report_wrong_launch(clump_heap *heap, const clumpi_error *e)
         return clumpi_fail(
             error, CLUMP_ERR_DEVICE,
             "a kernel with CLUMP_REDUCE was launched in more work-groups than a reduction "
-            "has, or in groups of more than %u work-items: run it by clump_reduce()",
+            "has, or in groups of more than %u work-items: run it by clump_heap_reduce()",
             CLUMPI_REDUCE_ITEMS);
     if (e->ref & CLUMPI_LOOP_KEYED)
         return clumpi_fail(
@@ -453,12 +454,13 @@ static clump_status report_wrong_launch(clump_heap *heap, const clumpi_error *e)
     if (!list_of || list_of == CLUMPI_LIST_KEYED)
         return clumpi_fail(
             error, CLUMP_ERR_DEVICE,
-            "a kernel with CLUMP_FOR_EACH_NEW(%s, ...) was not run by clump_do_new(), so it "
-            "visited nothing: use CLUMP_FOR_EACH, or clump_do_new()",
+            "a kernel with CLUMP_FOR_EACH_NEW(%s, ...) was not run by clump_heap_do_new(), so it "
+            "visited nothing: use CLUMP_FOR_EACH, or clump_heap_do_new()",
             name);
     return clumpi_fail(
         error, CLUMP_ERR_DEVICE,
-        "a kernel with CLUMP_FOR_EACH_NEW(%s, ...) was run by a clump_do_new() of class %s, so "
+        "a kernel with CLUMP_FOR_EACH_NEW(%s, ...) was run by a clump_heap_do_new() of class %s, "
+        "so "
         "it visited nothing, and the new objects have undefined contents: the loop must name "
         "that class, or a base of it",
         name, clumpi_class_name(heap, list_of));
@@ -545,7 +547,7 @@ static void name_raw(const clump_heap *heap, clumpi_error *e) {
                      CLUMPI_RAW_UNIT);
 }
 
-clump_status clump_heap_fetch_errors(clump_heap *heap, clump_device_report *report) {
+clump_status clump_heap_take_errors(clump_heap *heap, clump_device_report *report) {
     if (report) memset(report, 0, sizeof *report);
     if (!heap) return CLUMP_ERR_USAGE;
     const uint64_t offset = clumpi_header_offset(heap, offsetof(clumpi_header, errors)),

@@ -153,7 +153,7 @@ struct clump_heap {
     int reserved;                   /* slots may be reserved (cl/core/reserve.clh) */
     clumpi_u32 list_turn;           /* number of the next list, modulo 2 */
     clumpi_u32 reduced_mark;        /* header.reduced_mark, */
-    int reduced_known;              /* if no kernel ran since the last clump_reduce() */
+    int reduced_known;              /* if no kernel ran since the last clump_heap_reduce() */
     clump_refs *refs;               /* registered buffers of references */
     clumpi_handles *handles;        /* NULL until the first one is made */
     uint32_t checks;                /* CLUMP_CHECK_...; 0: the heap is not checked */
@@ -504,7 +504,7 @@ clump_status clumpi_check_find(clump_heap *heap, clumpi_u32 *told, clumpi_u32 *k
 /* ---- refs.c ---- */
 
 /* Unregister all buffers, and give up all handles, at the end of the heap. What callers have of them stays with
- * the context, for clump_refs_unregister(). */
+ * the context, for clump_refs_destroy(). */
 void clumpi_refs_clear(clump_heap *heap);
 
 /* Handles as a saved heap has them. How many numbers were given out, and how many of them are in use; whether one is; the

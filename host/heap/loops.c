@@ -115,9 +115,10 @@ static void read_parameters(clumpi_reading *r, clumpi_loop *loop, clumpi_range p
     clumpi_range list = {0, loop->tokens.count}, one;
     if (r->status) return;
     if (!clumpi_next_argument(&loop->tokens, &list, &one) || one.end != one.begin + 1 ||
-        !clumpi_token_is(&loop->tokens.all[one.begin], "CLUMP_HEAP_FIXED")) {
+        !clumpi_token_is(&loop->tokens.all[one.begin], "CLUMP_HEAP_NO_ALLOC")) {
         clumpi_refuse(
-            r, NULL, "its first parameter is not CLUMP_HEAP_FIXED, so it may make or free objects");
+            r, NULL,
+            "its first parameter is not CLUMP_HEAP_NO_ALLOC, so it may make or free objects");
         return;
     }
     while (!r->status && clumpi_next_argument(&loop->tokens, &list, &one)) {
@@ -138,7 +139,7 @@ static size_t check_jumps(clumpi_reading *r, const clumpi_tokens *t, size_t at, 
     size_t stop = clumpi_statement_end(t, at, end);
     const clumpi_token *head = &t->all[at];
     int is_loop = clumpi_token_is(head, "for") || clumpi_token_is(head, "while") ||
-                  clumpi_token_is(head, "switch") || clumpi_token_is(head, "CLUMP_FOR_ALL");
+                  clumpi_token_is(head, "switch") || clumpi_token_is(head, "CLUMP_FOR_WHOLE_CLASS");
     if (clumpi_token_is(head, "{")) {
         for (at++; at + 1 < stop;) at = check_jumps(r, t, at, stop - 1, inside);
     } else if (is_loop || clumpi_token_is(head, "if")) {

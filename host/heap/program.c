@@ -125,7 +125,8 @@ static clump_status build_strictly(clump_program *p, const clumpi_user_part *use
     clumpi_text options = {.allocator = &c->allocator};
     clumpi_text_append(&options, "%s -Werror", p->options);
     if (options.failed)
-        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for the program's options");
+        return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY,
+                           "no host memory for the program's options");
     clump_status status = clumpi_build(c, p->source, options.data, user, &program, &texts);
     clumpi_free(&c->allocator, options.data);
     if (!status) c->cl.ReleaseProgram(program);
@@ -169,7 +170,8 @@ static clump_status create(const clump_program_desc *desc, clump_program *p) {
     p->name = clumpi_copy_text(&c->allocator, name, strlen(name));
     if (source.failed || options.failed || !p->name) {
         clumpi_free(&c->allocator, source.data);
-        status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for the program's text");
+        status =
+            clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for the program's text");
     } else {
         p->source = source.data;
         p->options = options.data;
@@ -208,7 +210,7 @@ clump_status clump_program_create(const clump_program_desc *desc, clump_program 
     if (status) return status;
     clump_context *c = desc->heap->context;
     clump_program *p = clumpi_alloc(&c->allocator, sizeof *p);
-    if (!p) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a program");
+    if (!p) return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a program");
     p->context = c;
     p->users = 1;
     clumpi_context_use(c);
@@ -260,7 +262,7 @@ static clump_status check_parameters(clump_kernel *k, const char *name, cl_uint 
     if (strcmp(p.first, "clump_heap") != 0)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "the first parameter of kernel %s must be CLUMP_HEAP or "
-                           "CLUMP_HEAP_FIXED",
+                           "CLUMP_HEAP_NO_ALLOC",
                            name);
     k->fixed = p.is_const;
     k->numbered = strcmp(p.second, "clump_numbers") == 0;
@@ -305,7 +307,7 @@ static clump_status create_kernel(clump_kernel *k, const char *name) {
     cl_int code = CL_SUCCESS;
     k->name = clumpi_copy_text(&c->allocator, name, strlen(name));
     if (!k->name)
-        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for kernel %s", name);
+        return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for kernel %s", name);
     k->kernel = c->cl.CreateKernel(k->program->program, name, &code);
     if (code == CL_INVALID_KERNEL_NAME) return no_such_kernel(k->program, name);
     if (code) return clumpi_fail_cl(&c->error, "clCreateKernel", code, "kernel %s", name);
@@ -322,7 +324,7 @@ static clump_status create_kernel(clump_kernel *k, const char *name) {
     k->arg_count = count - 1 - (k->numbered ? 1 : 0);
     k->args = clumpi_alloc(&c->allocator, count * sizeof *k->args);
     if (!k->args)
-        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for kernel %s", name);
+        return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for kernel %s", name);
     return CLUMP_OK;
 }
 
@@ -344,7 +346,8 @@ clump_status clump_kernel_create(clump_program *program, const char *name, clump
 clump_status clumpi_kernel_make(clump_program *program, const char *name, clump_kernel **kernel) {
     clump_context *c = program->context;
     clump_kernel *k = clumpi_alloc(&c->allocator, sizeof *k);
-    if (!k) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for kernel %s", name);
+    if (!k)
+        return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for kernel %s", name);
     k->program = program;
     k->users = 1;
     program->users++;
@@ -438,7 +441,7 @@ clump_status clump_kernel_set_arg(clump_kernel *k, uint32_t index, size_t bytes,
     int is_large = value && !is_small && bytes <= KEPT_BYTES_MAX;
     void *copy = is_large ? clumpi_alloc(&c->allocator, bytes) : NULL;
     if (is_large && !copy)
-        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY,
+        return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY,
                            "no host memory for parameter %u of kernel %s", index, k->name);
     cl_int code = c->cl.SetKernelArg(k->kernel, index + (k->numbered ? 2 : 1), bytes, value);
     if (code) {

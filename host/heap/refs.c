@@ -36,7 +36,7 @@ static clump_status check_counted(clump_context *c, const clump_refs_desc *d) {
 static clump_status check_refs_desc(clump_context *c, const clump_refs_desc *d, uint32_t stride) {
     if (!d->buffer || !d->count)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_refs_register needs a buffer and at least one reference");
+                           "clump_refs_create needs a buffer and at least one reference");
     if (d->offset % 4 || stride % 4)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "offset %llu and stride %u of references must be multiples of 4",
@@ -76,19 +76,20 @@ static left_refs *left_of(clump_context *c) {
     return clumpi_attachment_keep(&c->attachments, c, &left_key, sizeof(left_refs), release_left);
 }
 
-clump_status clump_refs_register(clump_heap *heap, const clump_refs_desc *desc, clump_refs **refs) {
+clump_status clump_refs_create(clump_heap *heap, const clump_refs_desc *desc, clump_refs **refs) {
     if (refs) *refs = NULL;
     if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = heap->context;
     if (!desc || !refs)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_refs_register needs a description and a place for the result");
+                           "clump_refs_create needs a description and a place for the result");
     uint32_t stride = desc->stride ? desc->stride : sizeof(clump_ref);
     clump_status status = check_refs_desc(c, desc, stride);
     if (status) return status;
     clump_refs *r = left_of(c) ? clumpi_alloc(&c->allocator, sizeof *r) : NULL;
     if (!r)
-        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for registered references");
+        return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY,
+                           "no host memory for registered references");
     cl_int code = c->cl.RetainMemObject(desc->buffer);
     if (!code && desc->counted) {
         code = c->cl.RetainMemObject(desc->counted);
@@ -127,7 +128,7 @@ static void let_go(clump_refs *refs) {
     if (refs->counted) c->cl.ReleaseMemObject(refs->counted);
 }
 
-void clump_refs_unregister(clump_refs *refs) {
+void clump_refs_destroy(clump_refs *refs) {
     if (!refs) return;
     if (refs->heap)
         let_go(refs);
@@ -141,7 +142,7 @@ void clump_refs_unregister(clump_refs *refs) {
 static void free_handles(clump_heap *heap, clumpi_handles *h) {
     const clump_allocator *a = &heap->context->allocator;
     if (!h) return;
-    clump_refs_unregister(h->refs);
+    clump_refs_destroy(h->refs);
     clumpi_free(a, h->free);
     clumpi_free(a, h->live);
     clumpi_free(a, h);
@@ -174,7 +175,7 @@ static clump_status make_buffer(clump_heap *heap, clumpi_handles *h, const clump
     if (!status) status = clumpi_finish(c);
     if (!status) {
         clump_refs_desc desc = {.buffer = buffer, .count = h->room, .null_dangling = 1};
-        status = clump_refs_register(heap, &desc, &h->refs);
+        status = clump_refs_create(heap, &desc, &h->refs);
     }
     clumpi_buffer_release(c, &buffer);
     return status;
@@ -186,14 +187,15 @@ static clump_status make_handles(clump_heap *heap, uint32_t room, uint32_t used,
     clump_context *c = heap->context;
     clumpi_handles *h = clumpi_alloc(&c->allocator, sizeof *h);
     *made = NULL;
-    if (!h) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for handles");
+    if (!h) return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for handles");
     h->room = room;
     h->used = used;
     h->free = clumpi_alloc(&c->allocator, h->room * sizeof *h->free);
     h->live = clumpi_alloc(&c->allocator, h->room);
     clump_status status = CLUMP_OK;
     if (!h->free || !h->live)
-        status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %u handles", h->room);
+        status =
+            clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for %u handles", h->room);
     if (!status) status = make_buffer(heap, h, refs);
     if (status) {
         free_handles(heap, h);
@@ -211,7 +213,7 @@ static clump_status grow_handles(clump_heap *heap) {
     clumpi_handles *h;
     clump_ref *refs = clumpi_alloc(&c->allocator, used * sizeof *refs);
     if (!refs)
-        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %u handles", used);
+        return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for %u handles", used);
     clump_status status =
         old ? clumpi_read(c, old->refs->buffer, 0, used * sizeof *refs, refs) : CLUMP_OK;
     if (!status) status = make_handles(heap, old ? 2 * old->room : HANDLES_FIRST, used, refs, &h);
@@ -312,12 +314,12 @@ static clump_status look_if_watched(clump_heap *heap, clump_handle handle, clump
                         (uint64_t)(handle - 1) * sizeof *ref, sizeof *ref, ref);
 }
 
-clump_status clump_handle_create(clump_heap *heap, clump_ref ref, clump_handle *handle) {
+clump_status clump_heap_create_handle(clump_heap *heap, clump_ref ref, clump_handle *handle) {
     if (handle) *handle = 0;
     if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = heap->context;
     if (!handle)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_handle_create needs a place");
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_heap_create_handle needs a place");
     clump_status status = clumpi_heap_enter(heap);
     if (!status) status = clumpi_ref_check(heap, ref, 1, clumpi_object_classes(heap));
     clumpi_handles *h = heap->handles;
@@ -344,11 +346,12 @@ static clump_status check_handle(clump_heap *heap, clump_handle handle) {
                        handle);
 }
 
-clump_status clump_handle_read(clump_heap *heap, clump_handle handle, clump_ref *ref) {
+clump_status clump_heap_read_handle(clump_heap *heap, clump_handle handle, clump_ref *ref) {
     if (ref) *ref = 0;
     if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = heap->context;
-    if (!ref) return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_handle_read needs a place");
+    if (!ref)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_heap_read_handle needs a place");
     clump_status status = check_handle(heap, handle);
     if (status) return status;
     status = clumpi_heap_enter(heap);
@@ -360,7 +363,7 @@ clump_status clump_handle_read(clump_heap *heap, clump_handle handle, clump_ref 
     return status;
 }
 
-clump_status clump_handle_destroy(clump_heap *heap, clump_handle handle) {
+clump_status clump_heap_destroy_handle(clump_heap *heap, clump_handle handle) {
     if (!heap) return CLUMP_ERR_USAGE;
     clump_status status = check_handle(heap, handle);
     if (status) return status;

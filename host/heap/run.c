@@ -238,7 +238,7 @@ static clump_status check_required(const clump_kernel *k, size_t local, const ch
                        advice);
 }
 static const char own_sizes[] =
-    ": leave the attribute out, or choose the sizes with clump_launch()";
+    ": leave the attribute out, or choose the sizes with clump_heap_launch()";
 
 /* In groups of sizes.do_all_local. */
 static size_t do_all_global(const clump_heap *heap) {
@@ -247,33 +247,35 @@ static size_t do_all_global(const clump_heap *heap) {
     return sizes->do_all_global < most ? sizes->do_all_global : most;
 }
 
-clump_status clump_do_all(clump_heap *heap, clump_kernel *k, const clump_sync *sync) {
-    clump_status status = clumpi_run_prepare(heap, k, sync, "clump_do_all");
+clump_status clump_heap_do_all(clump_heap *heap, clump_kernel *k, const clump_sync *sync) {
+    clump_status status = clumpi_run_prepare(heap, k, sync, "clump_heap_do_all");
     if (status) return status;
     const clumpi_launch_sizes *sizes = &heap->context->sizes;
     size_t global = do_all_global(heap);
     size_t local = k->fixed ? sizes->do_all_local : sizes->changing_local;
     clumpi_group_fit(k->group_limit, &global, &local);
-    status = check_required(k, local, "clump_do_all", own_sizes);
+    status = check_required(k, local, "clump_heap_do_all", own_sizes);
     return status ? status : launch(heap, k, global, local, sync, "of a do-all");
 }
 
-clump_status clump_launch(clump_heap *heap, clump_kernel *k, size_t global, size_t local,
-                          const clump_sync *sync) {
-    clump_status status = clumpi_run_prepare(heap, k, sync, "clump_launch");
+clump_status clump_heap_launch(clump_heap *heap, clump_kernel *k, size_t global, size_t local,
+                               const clump_sync *sync) {
+    clump_status status = clumpi_run_prepare(heap, k, sync, "clump_heap_launch");
     if (status) return status;
     clump_context *c = heap->context;
     if (local == 0 || global == 0 || global % local)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_launch: %zu work-items in groups of %zu; the first must be a "
-                           "multiple of the second, and neither 0",
-                           global, local);
+        return clumpi_fail(
+            &c->error, CLUMP_ERR_USAGE,
+            "clump_heap_launch: %zu work-items in groups of %zu; the first must be a "
+            "multiple of the second, and neither 0",
+            global, local);
     if (local > k->group_limit)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_launch: groups of %zu work-items; the device runs kernel %s in "
-                           "groups of at most %zu",
-                           local, k->name, k->group_limit);
-    status = check_required(k, local, "clump_launch", "");
+        return clumpi_fail(
+            &c->error, CLUMP_ERR_USAGE,
+            "clump_heap_launch: groups of %zu work-items; the device runs kernel %s in "
+            "groups of at most %zu",
+            local, k->name, k->group_limit);
+    status = check_required(k, local, "clump_heap_launch", "");
     if (status) return status;
     return launch(heap, k, global, local, sync, "of a launch");
 }
@@ -323,10 +325,10 @@ clump_status clumpi_new_made(clump_heap *heap, uint64_t *made) {
     return status;
 }
 
-clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t count, clump_kernel *k,
-                          uint64_t *made, const clump_sync *sync) {
+clump_status clump_heap_do_new(clump_heap *heap, clump_kernel *k, const char *class_name,
+                               uint64_t count, uint64_t *made, const clump_sync *sync) {
     if (made) *made = 0;
-    clump_status status = clumpi_run_prepare(heap, k, sync, "clump_do_new");
+    clump_status status = clumpi_run_prepare(heap, k, sync, "clump_heap_do_new");
     if (status) return status;
     clump_context *c = heap->context;
     clump_class_info info;
@@ -335,12 +337,12 @@ clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t cou
     if (k->numbered)
         return clumpi_fail(
             &c->error, CLUMP_ERR_USAGE,
-            "clump_do_new: the kernel asks for CLUMP_NUMBERS, but the rows of the new "
+            "clump_heap_do_new: the kernel asks for CLUMP_NUMBERS, but the rows of the new "
             "objects stand in the place of the list");
     const clumpi_launch_sizes *sizes = &c->sizes;
     size_t global = do_all_global(heap), local = sizes->do_all_local;
     clumpi_group_fit(k->group_limit, &global, &local);
-    status = check_required(k, local, "clump_do_new", own_sizes);
+    status = check_required(k, local, "clump_heap_do_new", own_sizes);
     if (!status) status = clumpi_new_claim(heap, info.id, count, UINT32_MAX, sync);
     if (!status) status = clumpi_checking_begin(heap, k);
     if (!status) status = clumpi_checking_new(heap, info.id);
@@ -360,10 +362,10 @@ typedef struct reduction {
 } reduction;
 
 static clump_status wrong_result(clump_context *c, size_t bytes, uint32_t wanted) {
-    return clumpi_fail(
-        &c->error, CLUMP_ERR_USAGE,
-        "clump_reduce: a result of %zu bytes, but the type in the kernel's CLUMP_REDUCE has %u",
-        bytes, wanted);
+    return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                       "clump_heap_reduce: a result of %zu bytes, but the type in the kernel's "
+                       "CLUMP_REDUCE has %u",
+                       bytes, wanted);
 }
 
 /* A kernel in which work-items returned before their CLUMP_REDUCE: what the others counted is of no use to the next reduction. */
@@ -377,7 +379,7 @@ static clump_status unfinished(clump_heap *heap, const clump_kernel *k, uint32_t
                ? status
                : clumpi_fail(
                      &c->error, CLUMP_ERR_USAGE,
-                     "clump_reduce: %u of the %zu work-groups of kernel %s came to the end of "
+                     "clump_heap_reduce: %u of the %zu work-groups of kernel %s came to the end of "
                      "CLUMP_REDUCE, so there is no result. It ran: all its work-items must come to "
                      "one CLUMP_REDUCE, so none may return before it",
                      done, groups, k->name);
@@ -385,21 +387,21 @@ static clump_status unfinished(clump_heap *heap, const clump_kernel *k, uint32_t
 
 /* What a kernel reduces is not known before it ran once: the device leaves the size of its type, with a number
  * that tells the result from an earlier one. */
-clump_status clump_reduce(clump_heap *heap, clump_kernel *k, void *result, size_t bytes,
-                          const clump_sync *sync) {
-    clump_status status = clumpi_run_prepare(heap, k, sync, "clump_reduce");
+clump_status clump_heap_reduce(clump_heap *heap, clump_kernel *k, size_t bytes, void *result,
+                               const clump_sync *sync) {
+    clump_status status = clumpi_run_prepare(heap, k, sync, "clump_heap_reduce");
     if (status) return status;
     clump_context *c = heap->context;
     if (!result || bytes == 0 || bytes > CLUMPI_REDUCE_BYTES)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_reduce: a result of %zu bytes; 1 to %u are possible", bytes,
+                           "clump_heap_reduce: a result of %zu bytes; 1 to %u are possible", bytes,
                            CLUMPI_REDUCE_BYTES);
     if (k->reduces && bytes != k->reduces) return wrong_result(c, bytes, k->reduces);
     const uint64_t at = clumpi_header_offset(heap, offsetof(clumpi_header, reduce_done));
     const clumpi_launch_sizes *sizes = &c->sizes;
     size_t global = do_all_global(heap), local = sizes->do_all_local;
     clumpi_group_fit(k->group_limit, &global, &local);
-    status = check_required(k, local, "clump_reduce", own_sizes);
+    status = check_required(k, local, "clump_heap_reduce", own_sizes);
     if (status) return status;
     if (!heap->reduced_known) { /* the kernels since then may have come to a CLUMP_REDUCE */
         const clump_sync waits = waits_of(sync);
@@ -413,10 +415,10 @@ clump_status clump_reduce(clump_heap *heap, clump_kernel *k, void *result, size_
     if (status) return status;
     if (r.done) return unfinished(heap, k, r.done, global / local);
     if (r.mark == heap->reduced_mark)
-        return clumpi_fail(
-            &c->error, CLUMP_ERR_USAGE,
-            "clump_reduce: the kernel did not come to a CLUMP_REDUCE, so there is no result. It "
-            "ran: use clump_do_all() for kernels without one");
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_heap_reduce: the kernel did not come to a CLUMP_REDUCE, so there "
+                           "is no result. It "
+                           "ran: use clump_heap_do_all() for kernels without one");
     heap->reduced_mark = r.mark;
     heap->reduced_known = 1;
     k->reduces = r.mark & 255u;

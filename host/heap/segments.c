@@ -48,7 +48,7 @@ clump_status clumpi_segments_open(clump_heap *heap) {
     heap->segments = clumpi_alloc(&c->allocator, count * sizeof *heap->segments);
     heap->pointed.pointers = clumpi_alloc(&c->allocator, count * sizeof *heap->pointed.pointers);
     if (!heap->segments || !heap->pointed.pointers)
-        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a heap");
+        return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a heap");
     if (count > 1 && !c->no_heap) {
         c->no_heap = c->cl.SVMAlloc(c->context, CL_MEM_READ_WRITE, CLUMPI_POINTER_ALIGN,
                                     CLUMPI_POINTER_ALIGN);

@@ -53,14 +53,14 @@ static clump_class_stats class_stats(const clump_heap *heap, uint32_t id,
     return s;
 }
 
-clump_status clump_heap_calc_stats(clump_heap *heap, clump_heap_stats *heap_stats,
+clump_status clump_heap_read_stats(clump_heap *heap, clump_heap_stats *heap_stats,
                                    clump_class_stats *classes, uint32_t capacity) {
     if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = heap->context;
     uint32_t count = clumpi_object_classes(heap);
     if (classes && capacity < count)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_heap_calc_stats: room for %u classes, the heap has %u", capacity,
+                           "clump_heap_read_stats: room for %u classes, the heap has %u", capacity,
                            count);
     clumpi_stats_result counts;
     clump_status status = count_blocks(heap, &counts);
@@ -84,12 +84,12 @@ clump_status clump_heap_calc_stats(clump_heap *heap, clump_heap_stats *heap_stat
     return CLUMP_OK;
 }
 
-clump_status clump_heap_calc_count(clump_heap *heap, const char *class_name, uint64_t *count) {
+clump_status clump_heap_read_count(clump_heap *heap, const char *class_name, uint64_t *count) {
     if (count) *count = 0;
     if (!heap) return CLUMP_ERR_USAGE;
     if (!count)
         return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
-                           "clump_heap_calc_count needs a place for the count");
+                           "clump_heap_read_count needs a place for the count");
     clump_class_info info;
     clumpi_stats_result counts;
     clump_status status = clumpi_find_class(heap, class_name, &info);

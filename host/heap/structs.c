@@ -207,7 +207,7 @@ static clump_status plain_refs(const transfer *t, const clump_ref *refs, clump_r
     clump_status status = CLUMP_OK;
     *plain = clumpi_alloc(&heap->context->allocator, t->count * sizeof **plain);
     if (!*plain)
-        return clumpi_fail(&heap->context->error, CLUMP_ERR_MEMORY,
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_HOST_MEMORY,
                            "no host memory for %llu references", (unsigned long long)t->count);
     for (uint64_t i = 0; i < t->count && !status; i++) {
         (*plain)[i] = clumpi_ref_plain(heap, refs[i]);

@@ -45,7 +45,7 @@ static clump_status find_fields(table *t, const clump_class_info *c) {
     t->fields = clumpi_alloc(a, (all + 1) * sizeof *t->fields);
     t->infos = clumpi_alloc(a, (all + 1) * sizeof *t->infos);
     if (!t->fields || !t->infos)
-        return clumpi_fail(&t->heap->context->error, CLUMP_ERR_MEMORY,
+        return clumpi_fail(&t->heap->context->error, CLUMP_ERR_HOST_MEMORY,
                            "no host memory for %u fields", all);
     t->desc = (clump_struct_desc){.class_name = c->name, .field_count = all, .fields = t->fields};
     uint32_t end = all;
@@ -86,7 +86,7 @@ static clump_status open_table(table *t, const char *class_name, clump_write_fn 
     if (status) return status;
     t->structs = clumpi_alloc(&c->allocator, t->count * t->desc.bytes + 1);
     if (!t->structs)
-        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY,
+        return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY,
                            "no host memory for %llu objects of %u bytes",
                            (unsigned long long)t->count, t->desc.bytes);
     return clump_heap_read_structs(t->heap, &t->desc, t->structs, t->count, &t->count);
@@ -96,8 +96,8 @@ static clump_status open_table(table *t, const char *class_name, clump_write_fn 
 static clump_status end_table(table *t, clump_status status, clumpi_text *text,
                               clump_write_fn write, void *user) {
     if (!status && text->failed)
-        status =
-            clumpi_fail(&t->heap->context->error, CLUMP_ERR_MEMORY, "no host memory for the text");
+        status = clumpi_fail(&t->heap->context->error, CLUMP_ERR_HOST_MEMORY,
+                             "no host memory for the text");
     if (!status) write(user, text->data, text->bytes);
     clumpi_free(text->allocator, text->data);
     close_table(t);

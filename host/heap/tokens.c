@@ -30,7 +30,7 @@ clump_status clumpi_refuse(clumpi_reading *r, const clumpi_token *where, const c
 
 clump_status clumpi_reading_no_room(clumpi_reading *r) {
     if (!r->status)
-        r->status = clumpi_fail(&r->context->error, CLUMP_ERR_MEMORY,
+        r->status = clumpi_fail(&r->context->error, CLUMP_ERR_HOST_MEMORY,
                                 "no host memory to read the program of fused kernels");
     return r->status;
 }
@@ -104,7 +104,7 @@ static int is_word_of(const clumpi_token *t, const char *const *words, size_t co
 }
 
 size_t clumpi_statement_end(const clumpi_tokens *tokens, size_t at, size_t end) {
-    static const char *const heads[] = {"for", "while", "switch", "if", "CLUMP_FOR_ALL"};
+    static const char *const heads[] = {"for", "while", "switch", "if", "CLUMP_FOR_WHOLE_CLASS"};
     while (at < end && tokens->all[at].kind == CLUMPI_TOKEN_DIRECTIVE) at++;
     if (at >= end) return end;
     if (clumpi_token_is(&tokens->all[at], "{")) return after_brackets(tokens, at, end);

@@ -154,7 +154,7 @@ static size_t bracket_around(const scan *s, size_t i) {
 
 /* Is `i` the parenthesis of a call? */
 static int is_call(const scan *s, size_t i) {
-    static const char *const loops[] = {"CLUMP_FOR_ALL"};
+    static const char *const loops[] = {"CLUMP_FOR_WHOLE_CLASS"};
     const clumpi_token *name = at(s, i - 1);
     return is(s, i, "(") && name->kind == CLUMPI_TOKEN_WORD && !IS_ONE_OF(name, loops) &&
            (!is_keyword(name) || begins(name, "CLUMP") || begins(name, "clump"));
@@ -376,7 +376,7 @@ static int is_effect(const clumpi_token *t) {
 }
 
 static void scan_call(scan *s, size_t i) {
-    static const char *const of_library[] = {"CLUMP_FOR_ALL", "CLUMP_SUM", "CLUMP_MIN",
+    static const char *const of_library[] = {"CLUMP_FOR_WHOLE_CLASS", "CLUMP_SUM", "CLUMP_MIN",
                                              "CLUMP_MAX"};
     char name[CLUMPI_TOKEN_TEXT_BYTES];
     const clumpi_token *t = at(s, i);

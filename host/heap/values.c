@@ -176,7 +176,7 @@ clump_status clumpi_made_read(clump_heap *heap, clumpi_u32 class_id, clumpi_u32 
     if (status || !*count) return status;
     *sites = clumpi_alloc(&c->allocator, *count * sizeof **sites);
     if (!*sites)
-        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY,
+        return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY,
                            "no host memory for the places of %llu objects",
                            (unsigned long long)*count);
     return copy(heap, &t, CLUMPI_COPY_READ, *count, *count * sizeof **sites, *sites, NULL);
@@ -211,10 +211,11 @@ clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first,
     }
     if (live) return CLUMP_OK;
     if (state && heap->geometry.classes[state >> CLUMPI_CLASS_SHIFT].is_away)
-        return clumpi_fail(&c->error, CLUMP_ERR_REFERENCE,
-                           "reference 0x%08x names an evicted object, or none: clump_heap_fetch() "
-                           "brings evicted ones back",
-                           ref);
+        return clumpi_fail(
+            &c->error, CLUMP_ERR_REFERENCE,
+            "reference 0x%08x names an evicted object, or none: clump_heap_bring_back() "
+            "brings evicted ones back",
+            ref);
     clump_class_info info;
     clump_schema_get_class(heap->schema, first, &info);
     int any = first == 1 && last == clumpi_object_classes(heap);

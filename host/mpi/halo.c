@@ -60,7 +60,7 @@ clump_status clump_halo_create(clump_world *world, const clump_halo_desc *desc, 
         return clumpi_world_fail(world, CLUMP_ERR_USAGE,
                                  "clump_halo_create needs a desc and a place");
     clump_halo *h = calloc(1, sizeof *h);
-    if (!h) return clumpi_world_fail(world, CLUMP_ERR_MEMORY, "no host memory for a halo");
+    if (!h) return clumpi_world_fail(world, CLUMP_ERR_HOST_MEMORY, "no host memory for a halo");
     h->world = world;
     h->desc = *desc;
     clump_status status = clumpi_world_use(world);
@@ -70,9 +70,9 @@ clump_status clump_halo_create(clump_world *world, const clump_halo_desc *desc, 
         h->sent = malloc(sent + 1);
         h->received = malloc(received + 1);
         if (!h->sent || !h->received)
-            status =
-                clumpi_world_fail(world, CLUMP_ERR_MEMORY, "no host memory for %llu and %llu bytes",
-                                  (unsigned long long)sent, (unsigned long long)received);
+            status = clumpi_world_fail(world, CLUMP_ERR_HOST_MEMORY,
+                                       "no host memory for %llu and %llu bytes",
+                                       (unsigned long long)sent, (unsigned long long)received);
     }
     if (status) {
         free(h->sent);

@@ -64,7 +64,7 @@ static clump_status add_class(clump_migration *m, const clump_class_info *info, 
     mover->ref_offsets = calloc(refs + 1, sizeof *mover->ref_offsets);
     m->mover_count++; /* so that it is freed */
     if (!mover->fields || !mover->ref_offsets)
-        return clumpi_world_fail(m->world, CLUMP_ERR_MEMORY, "no host memory for a class");
+        return clumpi_world_fail(m->world, CLUMP_ERR_HOST_MEMORY, "no host memory for a class");
     mover->id = info->id;
     mover->mark_at = -1;
     mover->desc = (clump_struct_desc){.class_name = info->name, .fields = mover->fields};
@@ -104,7 +104,7 @@ static clump_status add_classes(clump_migration *m, const char *class_name, cons
     m->out = calloc(base.last - base.id + 1, sizeof *m->out);
     m->in = calloc(base.last - base.id + 1, sizeof *m->in);
     if (!m->movers || !m->out || !m->in)
-        return clumpi_world_fail(m->world, CLUMP_ERR_MEMORY, "no host memory for classes");
+        return clumpi_world_fail(m->world, CLUMP_ERR_HOST_MEMORY, "no host memory for classes");
     m->kind = 14695981039346656037u;
     clump_status status = CLUMP_OK;
     for (uint32_t id = base.id; id <= base.last && !status; id++) {
@@ -118,7 +118,7 @@ static clump_status add_classes(clump_migration *m, const char *class_name, cons
 
 /* %s: class, class, field; then class by class. */
 static const char find_format[] =
-    "__kernel void migration_find(CLUMP_HEAP_FIXED, __global uint *list, uint most) {\n"
+    "__kernel void migration_find(CLUMP_HEAP_NO_ALLOC, __global uint *list, uint most) {\n"
     "    CLUMP_FOR_EACH(%s, self) {\n"
     "        uint to = (uint)%s_%s(self);\n"
     "        if (to != 0u) {\n"
@@ -131,7 +131,7 @@ static const char find_format[] =
     "    }\n"
     "}\n";
 static const char others_format[] =
-    "__kernel void migration_tell(CLUMP_HEAP_FIXED, __global uint *list, uint most) {\n"
+    "__kernel void migration_tell(CLUMP_HEAP_NO_ALLOC, __global uint *list, uint most) {\n"
     "    uint n = min(list[0], most);\n"
     "    for (uint i = (uint)get_global_id(0); i < n; i += (uint)get_global_size(0)) {\n"
     "        %s self = {list[1u + 2u * i]};\n"
@@ -162,7 +162,7 @@ static clump_status build(clump_migration *m, const char *mark) {
     char *source = malloc(room);
     int length = 0;
     if (!source)
-        return clumpi_world_fail(m->world, CLUMP_ERR_MEMORY, "no host memory for a program");
+        return clumpi_world_fail(m->world, CLUMP_ERR_HOST_MEMORY, "no host memory for a program");
     if (mark) length = snprintf(source, room, find_format, c, c, mark);
     snprintf(source + length, room - (size_t)length, others_format, c, c, c, c, c);
     clump_status status = clump_program_create(
@@ -188,7 +188,7 @@ clump_status clumpi_leavers_open(clump_migration *m, const char *class_name, con
     m->words = malloc((1 + 2 * (size_t)m->most) * sizeof *m->words);
     m->leavers = malloc(m->most * sizeof *m->leavers);
     if (!m->words || !m->leavers)
-        return clumpi_world_fail(m->world, CLUMP_ERR_MEMORY, "no host memory for %u objects",
+        return clumpi_world_fail(m->world, CLUMP_ERR_HOST_MEMORY, "no host memory for %u objects",
                                  m->most);
     status = create_buffer(m->world, (1 + 2 * (uint64_t)m->most) * sizeof(uint32_t), &m->list);
     if (!status) status = build(m, field);
@@ -270,7 +270,7 @@ clump_status clumpi_leavers_clear(clump_migration *m) {
 
 static clump_status run(clump_migration *m, clump_kernel *kernel, uint64_t items) {
     const size_t global = (size_t)((items + LOCAL - 1) / LOCAL * LOCAL);
-    const clump_status status = clump_launch(m->heap, kernel, global, LOCAL, NULL);
+    const clump_status status = clump_heap_launch(m->heap, kernel, global, LOCAL, NULL);
     return status ? clumpi_world_fail_context(m->world, status) : CLUMP_OK;
 }
 
@@ -303,7 +303,7 @@ static clump_status list_leavers(clump_migration *m, uint32_t *count) {
     clump_status status = CLUMP_OK;
     *count = 0;
     if (m->find) {
-        status = clump_do_all(m->heap, m->find, NULL);
+        status = clump_heap_do_all(m->heap, m->find, NULL);
         if (status) return clumpi_world_fail_context(m->world, status);
     }
     status = run(m, m->tell, first);
@@ -337,7 +337,7 @@ static clump_status open_moving(clump_migration *m, clumpi_moving *moving, uint3
     moving->room = room;
     if (moving->refs && moving->values) return CLUMP_OK;
     moving->room = 0;
-    return clumpi_world_fail(m->world, CLUMP_ERR_MEMORY, "no host memory for %llu objects",
+    return clumpi_world_fail(m->world, CLUMP_ERR_HOST_MEMORY, "no host memory for %llu objects",
                              (unsigned long long)moving->count);
 }
 
@@ -570,7 +570,7 @@ static clump_status make_all(clump_migration *m, uint32_t **kept) {
 clump_status clumpi_arrivals_make(clump_migration *m) {
     uint32_t **kept = open_kept(m);
     if (!kept)
-        return clumpi_world_fail(m->world, CLUMP_ERR_MEMORY, "no host memory for references");
+        return clumpi_world_fail(m->world, CLUMP_ERR_HOST_MEMORY, "no host memory for references");
     const clump_status status = make_all(m, kept);
     for (uint32_t k = 0; k < m->mover_count; k++) free(kept[k]);
     free(kept);

@@ -37,7 +37,8 @@ clump_status clump_migration_create(clump_world *world, const clump_migration_de
     clump_status status = clumpi_world_use(world);
     if (status) return status;
     clump_migration *m = calloc(1, sizeof *m);
-    if (!m) return clumpi_world_fail(world, CLUMP_ERR_MEMORY, "no host memory for a migration");
+    if (!m)
+        return clumpi_world_fail(world, CLUMP_ERR_HOST_MEMORY, "no host memory for a migration");
     m->world = world;
     m->heap = desc->heap;
     m->copies = desc->copies != 0;
@@ -266,7 +267,7 @@ clump_status clump_migration_run(clump_migration *migration, clump_migration_rep
         if (x) free(x->heads_out);
         free(x);
         world->is_broken = 1;
-        return clumpi_world_fail(world, CLUMP_ERR_MEMORY, "no host memory for a migration");
+        return clumpi_world_fail(world, CLUMP_ERR_HOST_MEMORY, "no host memory for a migration");
     }
     x->head_words = words;
     m->arrived = 0;

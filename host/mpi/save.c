@@ -33,7 +33,7 @@ static clump_status place_part(clumpi_parts *p) {
     uint64_t *both = malloc(2 * sizeof *both);
     if (!both) {
         world->is_broken = 1;
-        return clumpi_world_fail(world, CLUMP_ERR_MEMORY, "no host memory for a message");
+        return clumpi_world_fail(world, CLUMP_ERR_HOST_MEMORY, "no host memory for a message");
     }
     MPI_Request request;
     both[0] = p->bytes;
@@ -113,7 +113,7 @@ clump_status clump_world_save(clump_world *world, clump_heap *heap, const char *
     char *name = malloc(room);
     clumpi_parts p = {.world = world, .path = name, .progress = own.progress, .user = own.user};
     if (!name)
-        status = clumpi_world_fail(world, CLUMP_ERR_MEMORY, "no host memory for a name");
+        status = clumpi_world_fail(world, CLUMP_ERR_HOST_MEMORY, "no host memory for a name");
     else if (!heap || !path || !*path)
         status = clumpi_world_fail(world, CLUMP_ERR_USAGE,
                                    "clump_world_save needs a heap and the path of a file");

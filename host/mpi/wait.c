@@ -41,7 +41,8 @@ static clump_status make_room(clump_world *world, clumpi_messages *m) {
     int *expected = realloc(m->expected, (size_t)room * sizeof *expected);
     if (expected) m->expected = expected;
     if (!requests || !statuses || !peers || !expected)
-        return clumpi_world_fail(world, CLUMP_ERR_MEMORY, "no host memory for %d messages", room);
+        return clumpi_world_fail(world, CLUMP_ERR_HOST_MEMORY, "no host memory for %d messages",
+                                 room);
     m->room = room;
     return CLUMP_OK;
 }
@@ -173,7 +174,7 @@ clump_status clump_world_agree(clump_world *world, clump_status own) {
     } *both = malloc(2 * sizeof *both); /* mine, and that of all: kept if the world breaks */
     if (!both) {
         world->is_broken = 1;
-        return clumpi_world_fail(world, CLUMP_ERR_MEMORY, "no host memory for a message");
+        return clumpi_world_fail(world, CLUMP_ERR_HOST_MEMORY, "no host memory for a message");
     }
     const clump_error error = world->error;
     MPI_Request request;
@@ -207,7 +208,7 @@ clump_status clump_world_reduce(clump_world *world, void *values, int count, MPI
     char *copies = malloc(2 * bytes + 1);
     if (!copies) {
         world->is_broken = 1; /* others wait */
-        return clumpi_world_fail(world, CLUMP_ERR_MEMORY, "no host memory for %zu bytes",
+        return clumpi_world_fail(world, CLUMP_ERR_HOST_MEMORY, "no host memory for %zu bytes",
                                  2 * bytes);
     }
     MPI_Request request;

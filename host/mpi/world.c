@@ -226,7 +226,7 @@ clump_status clump_world_create(const clump_world_desc *desc, clump_world **worl
     clump_status status = check(desc, error);
     if (status) return status;
     clump_world *w = calloc(1, sizeof *w);
-    if (!w) return set_error(error, CLUMP_ERR_MEMORY, "no host memory for a world");
+    if (!w) return set_error(error, CLUMP_ERR_HOST_MEMORY, "no host memory for a world");
     w->comm = MPI_COMM_NULL;
     w->context = desc->context;
     w->queue = desc->queue;

@@ -176,7 +176,7 @@ static clump_status note_queues(clump_pool *p, cl_uint count, const cl_command_q
     if (!count) return CLUMP_OK;
     *noted = clumpi_alloc(&p->allocator, count * sizeof **noted);
     if (!*noted)
-        return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for a list of queues");
+        return clumpi_fail(&p->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a list of queues");
     for (cl_uint i = 0; i < count; i++) {
         cl_int code = p->cl.RetainCommandQueue(queues[i]);
         if (code) return clumpi_fail_cl(&p->error, "clRetainCommandQueue", code, "of a buffer");
@@ -227,7 +227,7 @@ static note *new_note(clump_pool *p, uint32_t record) {
 /* The sub-buffer, from whose callback on the allocation is the caller's. */
 static clump_status lend(clump_pool *p, uint32_t record, cl_mem *buffer) {
     note *n = new_note(p, record);
-    if (!n) return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for a buffer");
+    if (!n) return clumpi_fail(&p->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a buffer");
     clump_region region = clumpi_record_region(p, clumpi_record_at(p, record));
     cl_buffer_region part = {region.offset, region.bytes};
     cl_int code = CL_SUCCESS;
@@ -258,7 +258,7 @@ static clump_status create(clump_pool *p, const clump_allocation_desc *desc, cl_
     if (status) return status;
     clumpi_record *r = clumpi_record_at(p, record);
     clumpi_extra *extra = clumpi_record_extra(p, r);
-    status = !extra ? CLUMP_ERR_MEMORY
+    status = !extra ? CLUMP_ERR_HOST_MEMORY
                     : note_queues(p, queue_count, queues, &extra->queues, &extra->queue_count);
     if (!status) status = lend(p, record, buffer);
     if (status) { /* nobody has used it */

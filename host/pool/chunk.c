@@ -84,7 +84,7 @@ static int grow_lists(clump_pool *p, clumpi_kind *k, int is_unique) {
 }
 
 static clump_status fail_host(clump_pool *p) {
-    return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for a chunk");
+    return clumpi_fail(&p->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a chunk");
 }
 
 static clump_status make_chunk(clump_pool *p, clumpi_chunk *chunk) {

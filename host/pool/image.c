@@ -66,7 +66,7 @@ clump_status clump_pool_create_image(clump_pool *pool, clump_allocation allocati
                                     (unsigned long long)r->bytes);
         else if (!clumpi_record_extra(p, r)) {
             p->cl.ReleaseMemObject(made);
-            status = CLUMP_ERR_MEMORY;
+            status = CLUMP_ERR_HOST_MEMORY;
         } else {
             r->extra->images++;
             *image = made;
@@ -77,16 +77,16 @@ clump_status clump_pool_create_image(clump_pool *pool, clump_allocation allocati
     return status;
 }
 
-clump_status clump_pool_release_image(clump_pool *pool, clump_allocation allocation, cl_mem image) {
+clump_status clump_pool_destroy_image(clump_pool *pool, clump_allocation allocation, cl_mem image) {
     clump_pool *p = clumpi_pool_enter(pool);
     if (!p) return CLUMP_ERR_USAGE;
-    uint32_t record = clumpi_record_find(p, allocation, "clump_pool_release_image");
+    uint32_t record = clumpi_record_find(p, allocation, "clump_pool_destroy_image");
     clumpi_record *r = record ? clumpi_record_at(p, record) : NULL;
     clump_status status = r ? CLUMP_OK : CLUMP_ERR_REFERENCE;
     if (r && (!image || !r->extra || !r->extra->images))
         status =
             clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                        "clump_pool_release_image: the allocation has no images, or it is NULL");
+                        "clump_pool_destroy_image: the allocation has no images, or it is NULL");
     if (!status) {
         cl_int code = p->cl.ReleaseMemObject(image);
         if (code) status = clumpi_fail_cl(&p->error, "clReleaseMemObject", code, "is it an image?");

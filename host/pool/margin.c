@@ -49,7 +49,7 @@ static clump_status check_margin(clump_pool *p, uint32_t record, unsigned char *
 
 clump_status clumpi_margins_check(clump_pool *p) {
     unsigned char *bytes = clumpi_alloc(&p->allocator, margin_bytes_most(p));
-    if (!bytes) return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for a margin");
+    if (!bytes) return clumpi_fail(&p->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a margin");
     clump_status status = CLUMP_OK;
     for (uint32_t i = 1; !status && i < p->slab_count * CLUMPI_RECORDS_SLAB; i++)
         if (clumpi_record_at(p, i)->is_live) status = check_margin(p, i, bytes);

@@ -116,7 +116,7 @@ clump_status clumpi_copy_range(clump_pool *p, cl_mem from, uint64_t from_at, cl_
                                const clump_defrag_desc *desc, cl_event after, cl_event *event) {
     clumpi_events waits = {0};
     if (!join_waits(p, uses, desc, p->in_order ? NULL : after, &waits))
-        return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for events");
+        return clumpi_fail(&p->error, CLUMP_ERR_HOST_MEMORY, "no host memory for events");
     cl_int code =
         p->cl.EnqueueCopyBuffer(p->desc.queue, from, to, from_at, to_at, bytes,
                                 (cl_uint)waits.count, waits.count ? waits.list : NULL, event);

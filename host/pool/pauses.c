@@ -66,7 +66,7 @@ static clump_status add_frame(clump_pool *p, cl_uint count, const cl_event *even
         return clumpi_fail_cl(&p->error, "clGetEventProfilingInfo", code, "is it an event?");
     clumpi_events copy = {0};
     if (!clumpi_grow(&p->allocator, &copy.list, &copy.capacity, count, sizeof *copy.list))
-        return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for a frame's events");
+        return clumpi_fail(&p->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a frame's events");
     for (cl_uint i = 0; i < count; i++) {
         code = p->cl.RetainEvent(events[i]);
         if (code) {

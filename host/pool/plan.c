@@ -166,7 +166,7 @@ static clump_status select_option(plan *pl, const option *o) {
     if (!is_below(pl, o->to, at, r)) return CLUMP_OK;
     uint32_t node = clumpi_chunk_take(p, o->to, o->free_node, at, units, 0);
     if (!node || !clumpi_op_new(p, o->record, o->to, node))
-        return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for a move");
+        return clumpi_fail(&p->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a move");
     pl->bytes += r->bytes;
     pl->ops++;
     return CLUMP_OK;
@@ -200,7 +200,7 @@ static clump_status plan_all(plan *pl, size_t movable) {
     clump_pool *p = pl->p;
     clumpi_kind *k = pl->kind;
     option *options = clumpi_alloc(&p->allocator, movable * sizeof *options);
-    if (!options) return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for a plan");
+    if (!options) return clumpi_fail(&p->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a plan");
     uint32_t count = 0;
     for (size_t i = 0; i < k->count; i++) {
         clumpi_chunk *c = k->order[i];
@@ -352,7 +352,7 @@ static clump_status plan_repack(plan *pl) {
         uint64_t at = clumpi_node_at(&to->ranges, room)->offset;
         uint32_t node = clumpi_chunk_take(p, to, room, at, units, 0);
         if (!node || !clumpi_op_new(p, record, to, node))
-            return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for a move");
+            return clumpi_fail(&p->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a move");
         pl->bytes += clumpi_record_at(p, record)->bytes;
         pl->ops++;
     }

@@ -80,16 +80,16 @@ static clumpi_pool_account *account_of(clump_context *c) {
                                   release_account);
 }
 
-clump_status clump_pools_set_limit(clump_context *context, uint64_t bytes) {
+clump_status clump_context_set_pool_limit(clump_context *context, uint64_t bytes) {
     if (!context) return CLUMP_ERR_USAGE;
     clumpi_pool_account *account = account_of(context);
     if (!account)
-        return clumpi_fail(&context->error, CLUMP_ERR_MEMORY, "no host memory for a limit");
+        return clumpi_fail(&context->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a limit");
     atomic_store(&account->limit, bytes);
     return CLUMP_OK;
 }
 
-uint64_t clump_pools_get_bytes(const clump_context *context) {
+uint64_t clump_context_get_pool_bytes(const clump_context *context) {
     clumpi_pool_account *account = context ? find_account(context) : NULL;
     return account ? atomic_load(&account->bytes) : 0;
 }
@@ -204,7 +204,7 @@ static clump_status create(const clump_pool_desc *desc, clump_context *c, clump_
         p->desc.chunk_bytes = desc->chunk_bytes >> p->unit_shift << p->unit_shift;
     const char *name = desc->name ? desc->name : "pool";
     p->name = clumpi_copy_text(&p->allocator, name, strlen(name));
-    if (!p->name) return clumpi_fail(error, CLUMP_ERR_MEMORY, "no host memory for a pool");
+    if (!p->name) return clumpi_fail(error, CLUMP_ERR_HOST_MEMORY, "no host memory for a pool");
     p->desc.name = p->name;
     cl_int code = p->cl.RetainCommandQueue(p->desc.queue);
     if (code) return clumpi_fail_cl(error, "clRetainCommandQueue", code, "the queue of a pool");
@@ -246,11 +246,11 @@ clump_status clump_pool_create(const clump_pool_desc *desc, clump_pool **pool, c
         p->number = atomic_fetch_add(&account->pools, 1);
         status = create(desc, c, p, error);
     } else {
-        status = clumpi_fail(error, CLUMP_ERR_MEMORY, "no host memory for a pool");
+        status = clumpi_fail(error, CLUMP_ERR_HOST_MEMORY, "no host memory for a pool");
     }
     if (!status && !clumpi_lock_init(&p->lock, !(desc->flags & CLUMP_POOL_SINGLE_THREADED))) {
         p->cl.ReleaseCommandQueue(p->desc.queue);
-        status = clumpi_fail(error, CLUMP_ERR_MEMORY, "no lock for a pool");
+        status = clumpi_fail(error, CLUMP_ERR_HOST_MEMORY, "no lock for a pool");
     }
     if (status) {
         if (p) clumpi_free(a, p->name);
@@ -405,7 +405,7 @@ static clump_status place(clump_pool *p, const request *r, uint32_t record) {
     uint64_t at = clumpi_node_place(clumpi_node_at(&chunk->ranges, free_node), r->align);
     rec->node = clumpi_chunk_take(p, chunk, free_node, at, r->units, record);
     if (!rec->node)
-        return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for more ranges");
+        return clumpi_fail(&p->error, CLUMP_ERR_HOST_MEMORY, "no host memory for more ranges");
     rec->chunk = chunk;
     return CLUMP_OK;
 }
@@ -449,7 +449,7 @@ static clump_status describe(clump_pool *p, const request *r, uint32_t record) {
     clumpi_extra *extra = clumpi_record_extra(p, rec);
     if (extra) extra->name = clumpi_copy_text(&p->allocator, r->desc->name, strlen(r->desc->name));
     if (extra && extra->name) return CLUMP_OK;
-    return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for a name");
+    return clumpi_fail(&p->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a name");
 }
 
 static void forget_place(clump_pool *p, clumpi_record *r, clumpi_events *uses) {
@@ -465,7 +465,8 @@ clump_status clumpi_allocate(clump_pool *p, const clump_allocation_desc *desc, i
     clump_status status = check_request(p, desc, &r);
     if (status) return status;
     uint32_t i = clumpi_record_new(p);
-    if (!i) return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for 512 allocations");
+    if (!i)
+        return clumpi_fail(&p->error, CLUMP_ERR_HOST_MEMORY, "no host memory for 512 allocations");
     status = describe(p, &r, i);
     if (!status) status = place_somehow(p, &r, i);
     clumpi_record *rec = clumpi_record_at(p, i);

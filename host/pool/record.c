@@ -66,7 +66,7 @@ uint32_t clumpi_record_find(clump_pool *p, clump_allocation allocation, const ch
 clumpi_extra *clumpi_record_extra(clump_pool *p, clumpi_record *r) {
     if (!r->extra) r->extra = clumpi_alloc(&p->allocator, sizeof *r->extra);
     if (!r->extra)
-        clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for what an allocation has");
+        clumpi_fail(&p->error, CLUMP_ERR_HOST_MEMORY, "no host memory for what an allocation has");
     return r->extra;
 }
 
@@ -178,7 +178,7 @@ clump_status clump_pool_unpin(clump_pool *pool, clump_allocation allocation) {
 static clump_status use(clump_pool *p, clumpi_record *r, cl_event event) {
     if (!event) return clumpi_fail(&p->error, CLUMP_ERR_USAGE, "clump_pool_use: no event");
     clumpi_extra *extra = clumpi_record_extra(p, r);
-    if (!extra) return CLUMP_ERR_MEMORY;
+    if (!extra) return CLUMP_ERR_HOST_MEMORY;
     clumpi_events *uses = &extra->uses;
     size_t kept = 0; /* events that have completed make room */
     for (size_t i = 0; i < uses->count; i++) {
@@ -197,9 +197,10 @@ clump_status clump_pool_use(clump_pool *pool, clump_allocation allocation, cl_ev
 
 static clump_status rename_record(clump_pool *p, clumpi_record *r, const char *name) {
     clumpi_extra *extra = clumpi_record_extra(p, r);
-    if (!extra) return CLUMP_ERR_MEMORY;
+    if (!extra) return CLUMP_ERR_HOST_MEMORY;
     char *copy = name ? clumpi_copy_text(&p->allocator, name, strlen(name)) : NULL;
-    if (name && !copy) return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for a name");
+    if (name && !copy)
+        return clumpi_fail(&p->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a name");
     clumpi_free(&p->allocator, extra->name);
     extra->name = copy;
     return CLUMP_OK;
@@ -227,7 +228,7 @@ static clump_status sub_buffer(clump_pool *p, clumpi_record *r, cl_mem *buffer) 
         return CLUMP_OK;
     }
     clumpi_extra *extra = clumpi_record_extra(p, r);
-    if (!extra) return CLUMP_ERR_MEMORY;
+    if (!extra) return CLUMP_ERR_HOST_MEMORY;
     if (!extra->sub_buffer) {
         clump_region region = clumpi_record_region(p, r);
         cl_buffer_region place = {region.offset, region.bytes};
@@ -262,7 +263,7 @@ static clump_status map(clump_pool *p, clumpi_record *r, cl_map_flags flags, voi
             "clump_pool_map needs CL_MAP_READ or CL_MAP_WRITE or both, and a place for "
             "the pointer");
     clumpi_extra *extra = clumpi_record_extra(p, r);
-    if (!extra) return CLUMP_ERR_MEMORY;
+    if (!extra) return CLUMP_ERR_HOST_MEMORY;
     if (clumpi_memory_is_hosts(r->chunk->memory)) {
         clump_status status = clumpi_backing_map_pointer(p, r, &extra->uses, memory);
         if (!status) count_map(p, r);

@@ -116,7 +116,7 @@ static clump_status slide_one(slide *s, clumpi_chunk *c, uint32_t node, uint32_t
     if (at & ((UINT64_C(1) << r->align_log) - 1)) return CLUMP_OK; /* not aligned there */
     if (!fits_budget(s, from - to, bytes)) return CLUMP_OK;
     if (!clumpi_grow(&p->allocator, &s->moves, &s->capacity, s->count + 1, sizeof *s->moves))
-        return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for a move");
+        return clumpi_fail(&p->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a move");
     double begun = s->copies;
     clump_status status = copy_down(s, r, from, to, bytes);
     if (status && s->copies != begun)

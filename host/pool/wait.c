@@ -19,7 +19,7 @@ clump_status clumpi_events_add(clump_pool *p, clumpi_events *events, cl_event ev
                                const char *what) {
     if (!clumpi_grow(&p->allocator, &events->list, &events->capacity, events->count + 1,
                      sizeof *events->list))
-        return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for an event");
+        return clumpi_fail(&p->error, CLUMP_ERR_HOST_MEMORY, "no host memory for an event");
     cl_int code = p->cl.RetainEvent(event);
     if (code) return clumpi_fail_cl(&p->error, "clRetainEvent", code, "%s", what);
     events->list[events->count++] = event;

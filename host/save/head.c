@@ -36,8 +36,8 @@ clump_status clumpi_head_write(clumpi_stream *s, const clump_saved *saved) {
                                  saved->registered * sizeof *saved->registered_counts);
     clump_status status = CLUMP_OK;
     if (schema.failed || head.failed)
-        status =
-            clumpi_fail(s->error, CLUMP_ERR_MEMORY, "no host memory for the head of a saved heap");
+        status = clumpi_fail(s->error, CLUMP_ERR_HOST_MEMORY,
+                             "no host memory for the head of a saved heap");
     if (!status)
         status = clumpi_piece_write(s, CLUMPI_KIND_HEAD, head.data, (uint32_t)head.bytes, NULL);
     clumpi_free(s->allocator, schema.data);
@@ -55,7 +55,7 @@ static clump_status parse_schema(clumpi_stream *s, clump_saved *saved, const cha
     clump_error error = {0};
     clump_status status =
         clump_schema_parse(text, bytes, &saved->allocator, &saved->schema, &error);
-    if (status == CLUMP_ERR_MEMORY)
+    if (status == CLUMP_ERR_HOST_MEMORY)
         return clumpi_fail(s->error, status, "no host memory for the schema of a saved heap");
     if (status)
         return clumpi_fail(s->error, CLUMP_ERR_FORMAT, "%s is not right: its schema, line %u: %s",
@@ -87,7 +87,8 @@ static clump_status read_registered(clumpi_stream *s, clump_saved *saved, const 
     const size_t bytes = saved->registered * sizeof *saved->registered_counts;
     saved->registered_counts = clumpi_alloc(&saved->allocator, bytes);
     if (!saved->registered_counts)
-        return clumpi_fail(s->error, CLUMP_ERR_MEMORY, "no host memory for registered references");
+        return clumpi_fail(s->error, CLUMP_ERR_HOST_MEMORY,
+                           "no host memory for registered references");
     memcpy(saved->registered_counts, at, bytes);
     for (uint32_t i = 0; i < saved->registered; i++)
         if (saved->registered_counts[i] > UINT64_C(1) << 40)

@@ -51,7 +51,7 @@ typedef struct loading {
 
 static clump_status check_empty(loading *l) {
     clump_heap_stats stats;
-    clump_status status = clump_heap_calc_stats(l->heap, &stats, NULL, 0);
+    clump_status status = clump_heap_read_stats(l->heap, &stats, NULL, 0);
     if (status) return status;
     if (stats.objects)
         return clumpi_fail(&l->heap->context->error, CLUMP_ERR_USAGE,
@@ -110,7 +110,8 @@ static clump_status open_memory(loading *l) {
     clump_status status = clumpi_staging_open(c, most, &l->staging);
     l->outside = clumpi_alloc(&c->allocator, l->registered_count * sizeof *l->outside);
     if (!status && !l->outside)
-        status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for registered buffers");
+        status =
+            clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for registered buffers");
     for (uint32_t i = 0; i < l->registered_count && !status; i++)
         if (l->saved.registered_counts[i])
             status = clumpi_buffer_create(c, l->saved.registered_counts[i] * sizeof(clump_ref),
@@ -337,7 +338,7 @@ static clump_status load_handles(loading *l) {
         const uint64_t upto = l->report.handles + n;
         if (!clumpi_grow(&c->allocator, &l->handles, &room, upto, sizeof *l->handles) ||
             !clumpi_grow(&c->allocator, &l->live, &live_room, upto, sizeof *l->live))
-            return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %u handles",
+            return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for %u handles",
                                l->saved.handles);
         status = load_some_handles(l, n);
     }

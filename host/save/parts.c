@@ -10,7 +10,8 @@ clump_status clumpi_registered_list(clump_heap *heap, const clump_refs ***list, 
     if (!*count) return CLUMP_OK;
     *list = clumpi_alloc(&c->allocator, *count * sizeof **list);
     if (!*list)
-        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for registered references");
+        return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY,
+                           "no host memory for registered references");
     uint32_t at = *count; /* heap->refs has the newest first */
     for (const clump_refs *r = heap->refs; r; r = r->next)
         if (r != handles) (*list)[--at] = r;

@@ -73,8 +73,8 @@ static int may_be_packed(uint32_t kind) {
 
 static clump_status reserve_packed(clumpi_stream *s, size_t bytes) {
     if (clumpi_grow(s->allocator, &s->packed, &s->packed_room, bytes, 1)) return CLUMP_OK;
-    return clumpi_fail(s->error, CLUMP_ERR_MEMORY, "no host memory for a packed piece of %zu bytes",
-                       bytes);
+    return clumpi_fail(s->error, CLUMP_ERR_HOST_MEMORY,
+                       "no host memory for a packed piece of %zu bytes", bytes);
 }
 
 clump_status clumpi_piece_write(clumpi_stream *s, uint32_t kind, const void *content,
@@ -195,8 +195,8 @@ clump_status clumpi_piece_read_any(clumpi_stream *s, uint32_t kind, uint32_t mos
     *bytes = p.bytes;
     *content = clumpi_alloc(s->allocator, p.bytes);
     if (!*content)
-        return clumpi_fail(s->error, CLUMP_ERR_MEMORY, "no host memory for a piece of %u bytes",
-                           p.bytes);
+        return clumpi_fail(s->error, CLUMP_ERR_HOST_MEMORY,
+                           "no host memory for a piece of %u bytes", p.bytes);
     return read_content(s, &p, *content);
 }
 

@@ -85,7 +85,8 @@ static clump_status describe_registered(saving *s) {
     s->saved.registered_counts =
         clumpi_alloc(&c->allocator, s->saved.registered * sizeof *s->saved.registered_counts);
     if (!s->saved.registered_counts)
-        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for registered references");
+        return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY,
+                           "no host memory for registered references");
     for (uint32_t i = 0; i < s->saved.registered && !status; i++)
         status = count_registered(s, s->registered[i], &s->saved.registered_counts[i]);
     return status;
@@ -194,7 +195,7 @@ static clump_status report_save(saving *s, clump_save_report *report) {
 
 static clump_status save(saving *s, const clump_save_desc *desc, clump_save_report *report) {
     clump_status status = CLUMP_OK;
-    if (desc->compact) status = clump_compact(s->heap, NULL, NULL, NULL);
+    if (desc->compact) status = clump_heap_compact(s->heap, NULL, NULL, NULL);
     if (!status) status = clumpi_handles_settle(s->heap);
     if (!status) status = clumpi_dense_open(s->heap, &s->dense);
     if (!status) status = clumpi_dense_open_rows(&s->dense);

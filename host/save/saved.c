@@ -79,7 +79,8 @@ clump_status clump_saved_open(const clump_load_desc *desc, const clump_allocator
     clump_status status = clumpi_stream_open(&s, desc, "clump_saved_open", &a, error);
     if (status) return status;
     clump_saved *made = clumpi_alloc(&a, sizeof *made);
-    if (!made) status = clumpi_fail(error, CLUMP_ERR_MEMORY, "no host memory for a saved heap");
+    if (!made)
+        status = clumpi_fail(error, CLUMP_ERR_HOST_MEMORY, "no host memory for a saved heap");
     if (!status) status = clumpi_head_read(&s, made);
     clumpi_stream_close(&s);
     if (status) {
@@ -91,7 +92,7 @@ clump_status clump_saved_open(const clump_load_desc *desc, const clump_allocator
     return CLUMP_OK;
 }
 
-void clump_saved_destroy(clump_saved *saved) {
+void clump_saved_close(clump_saved *saved) {
     if (!saved) return;
     const clump_allocator a = saved->allocator;
     clumpi_saved_clear(saved);
@@ -222,7 +223,7 @@ clump_status clumpi_saved_read(const clump_load_desc *desc, const clumpi_saved_r
     reading *r = clumpi_alloc(&a, sizeof *r);
     if (!r) {
         clumpi_stream_close(&s);
-        return clumpi_fail(error, CLUMP_ERR_MEMORY, "no host memory for reading a saved heap");
+        return clumpi_fail(error, CLUMP_ERR_HOST_MEMORY, "no host memory for reading a saved heap");
     }
     r->stream = s;
     r->reader = reader;
@@ -231,8 +232,9 @@ clump_status clumpi_saved_read(const clump_load_desc *desc, const clumpi_saved_r
         number_classes(r);
         r->piece = clumpi_alloc(&a, clumpi_saved_piece_most(&r->saved));
         if (!r->piece)
-            status = clumpi_fail(error, CLUMP_ERR_MEMORY, "no host memory for a piece of %u bytes",
-                                 clumpi_saved_piece_most(&r->saved));
+            status =
+                clumpi_fail(error, CLUMP_ERR_HOST_MEMORY, "no host memory for a piece of %u bytes",
+                            clumpi_saved_piece_most(&r->saved));
     }
     if (!status && reader->begin) status = ended(r, reader->begin(reader->user, &r->saved));
     if (!status) status = read_all(r);

@@ -132,7 +132,7 @@ static clump_status find_or_make(clump_context *c, uint32_t most, clumpi_staging
     if (!s || s->most < most) {
         destroy(c, s);
         s = k ? clumpi_alloc(&c->allocator, sizeof *s) : NULL;
-        if (!s) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %s", what);
+        if (!s) return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for %s", what);
         s->context = c;
         clump_status status = open_lanes(s, most);
         if (status) {

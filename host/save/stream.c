@@ -41,7 +41,7 @@ static clump_status name_part(clumpi_stream *s, const clumpi_place *place) {
     s->part = part.data;
     s->place = clumpi_copy_text(s->allocator, place->path, strlen(place->path));
     if (!part.failed && s->place) return CLUMP_OK;
-    return clumpi_fail(s->error, CLUMP_ERR_MEMORY, "no host memory for the name of a file");
+    return clumpi_fail(s->error, CLUMP_ERR_HOST_MEMORY, "no host memory for the name of a file");
 }
 
 static clump_status create_file(clumpi_stream *s) {

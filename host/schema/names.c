@@ -422,7 +422,7 @@ static clump_status check_group(naming *n, uint32_t group) {
     int grown = clumpi_grow(n->allocator, &n->names, &n->name_capacity, count, sizeof *n->names);
     clumpi_index_free(n->allocator, &n->set); /* a set of the right size is the cheapest to clear */
     if (!grown || !clumpi_index_reserve(n->allocator, &n->set, count))
-        return clumpi_fail(n->error, CLUMP_ERR_MEMORY, "no memory to compare generated names");
+        return clumpi_fail(n->error, CLUMP_ERR_HOST_MEMORY, "no memory to compare generated names");
     n->name_count = 0;
     for (uint32_t id = 1; id <= n->class_count; ++id) {
         if (n->group[id - 1] != group) continue;
@@ -442,7 +442,7 @@ clump_status clumpi_names_check_generated(const clump_allocator *a, clump_error 
                 .fields = fields};
     clump_status status = CLUMP_OK;
     if (!find_groups(&n))
-        status = clumpi_fail(error, CLUMP_ERR_MEMORY, "no memory to compare generated names");
+        status = clumpi_fail(error, CLUMP_ERR_HOST_MEMORY, "no memory to compare generated names");
     for (uint32_t group = 0; group < class_count && !status; ++group)
         status = check_group(&n, group);
     clumpi_index_free(a, &n.set);

@@ -430,7 +430,7 @@ static clump_status read_file(const char *path, const clump_allocator *a, char *
     clump_status status = CLUMP_OK;
     do {
         if (!clumpi_grow(a, &memory, &capacity, n + 4096, 1)) {
-            status = clumpi_fail(error, CLUMP_ERR_MEMORY, "no memory to read %s", quote);
+            status = clumpi_fail(error, CLUMP_ERR_HOST_MEMORY, "no memory to read %s", quote);
             break;
         }
         more = fread((char *)memory + n, 1, capacity - n, file);

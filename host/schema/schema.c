@@ -85,7 +85,7 @@ clump_status clump_schema_create(const clump_allocator *allocator, clump_schema 
     if (!clumpi_schema_allocator_is_whole(allocator)) return CLUMP_ERR_USAGE;
     clump_allocator resolved = clumpi_allocator_resolve(allocator);
     clump_schema *s = clumpi_alloc(&resolved, sizeof *s);
-    if (!s) return CLUMP_ERR_MEMORY;
+    if (!s) return CLUMP_ERR_HOST_MEMORY;
     s->allocator = resolved;
     *schema = s;
     return CLUMP_OK;
@@ -197,7 +197,8 @@ clump_status clumpi_schema_declare_class(clump_schema *s, const clump_class_desc
                               "class \"%s\" is one too many: a schema has at most %d classes",
                               desc->name, CLUMP_CLASSES_MAX);
     if (!reserve_class(s))
-        return clumpi_fail(&s->error, CLUMP_ERR_MEMORY, "no memory for class \"%s\"", desc->name);
+        return clumpi_fail(&s->error, CLUMP_ERR_HOST_MEMORY, "no memory for class \"%s\"",
+                           desc->name);
     uint32_t index = (uint32_t)s->class_decl_count++;
     s->class_decls[index] = (clumpi_class_decl){.name_at = put_name(s, desc->name),
                                                 .base_at = put_name(s, desc->base),
@@ -340,7 +341,8 @@ clump_status clumpi_schema_declare_field(clump_schema *s, uint32_t class_index,
                               desc->name, s->names + s->class_decls[class_index].name_at,
                               CLUMP_FIELDS_MAX);
     if (!reserve_fields(s, 1 + more))
-        return clumpi_fail(&s->error, CLUMP_ERR_MEMORY, "no memory for field \"%s\"", desc->name);
+        return clumpi_fail(&s->error, CLUMP_ERR_HOST_MEMORY, "no memory for field \"%s\"",
+                           desc->name);
     put_field(s,
               &(clumpi_field_decl){.class_index = class_index,
                                    .type = desc->type,
@@ -502,7 +504,7 @@ clump_status clumpi_schema_create_empty(const clump_allocator *allocator, clump_
     if (s->classes && s->fields) return CLUMP_OK;
     clump_schema_destroy(s);
     *schema = NULL;
-    return CLUMP_ERR_MEMORY;
+    return CLUMP_ERR_HOST_MEMORY;
 }
 
 clump_status clumpi_schema_copy(const clump_schema *schema, const clump_allocator *allocator,
@@ -518,7 +520,7 @@ clump_status clumpi_schema_copy(const clump_schema *schema, const clump_allocato
     made->fields = copy_memory(a, schema->fields, schema->field_count * sizeof *made->fields);
     if (!made->names || !made->classes || !made->fields) {
         clump_schema_destroy(made);
-        return CLUMP_ERR_MEMORY;
+        return CLUMP_ERR_HOST_MEMORY;
     }
     made->names_bytes = made->names_capacity = schema->names_bytes;
     made->class_count = schema->class_count;

@@ -123,11 +123,11 @@ struct clump_schema {
 /* ---- For all of host/: a sealed schema ------------------------------------------------------- */
 
 /* CONSTRUCTOR. A deep copy of a sealed schema; destroy it with clump_schema_destroy().
- * Returns CLUMP_OK; CLUMP_ERR_USAGE not sealed; CLUMP_ERR_MEMORY. *copy is NULL on failure. */
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE not sealed; CLUMP_ERR_HOST_MEMORY. *copy is NULL on failure. */
 clump_status clumpi_schema_copy(const clump_schema *schema, const clump_allocator *allocator,
                                 clump_schema **copy);
 
-/* CONSTRUCTOR. A sealed schema without classes, for heaps that have raw memory only. CLUMP_ERR_MEMORY: *schema is NULL. */
+/* CONSTRUCTOR. A sealed schema without classes, for heaps that have raw memory only. CLUMP_ERR_HOST_MEMORY: *schema is NULL. */
 clump_status clumpi_schema_create_empty(const clump_allocator *allocator, clump_schema **schema);
 
 /* Lay the classes out anew, with `prefix` bytes before the fields of each object, a multiple of 4, and `gap`

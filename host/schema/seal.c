@@ -289,7 +289,8 @@ static clump_status seal(sealing *w) {
     w->classes = clumpi_alloc(a, w->class_count * sizeof *w->classes);
     w->fields = clumpi_alloc(a, w->field_count * sizeof *w->fields);
     if (!w->classes || !w->fields)
-        return clumpi_fail(&w->schema->error, CLUMP_ERR_MEMORY, "no memory to seal the schema");
+        return clumpi_fail(&w->schema->error, CLUMP_ERR_HOST_MEMORY,
+                           "no memory to seal the schema");
     fill_classes(w);
     status = fill_fields(w);
     if (!status)

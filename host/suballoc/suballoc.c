@@ -51,7 +51,7 @@ clump_status clump_suballoc_create(const clump_suballoc_desc *desc, clump_suball
     }
     if (!s || !clumpi_suballoc_init(s)) {
         clumpi_free(&allocator, s);
-        return clumpi_fail(error, CLUMP_ERR_MEMORY, "no host memory for a suballocator");
+        return clumpi_fail(error, CLUMP_ERR_HOST_MEMORY, "no host memory for a suballocator");
     }
     *suballoc = s;
     return CLUMP_OK;
@@ -112,7 +112,7 @@ static __attribute__((noinline, cold)) clump_status fail_room(clump_suballoc *s,
 }
 
 static __attribute__((noinline, cold)) clump_status fail_memory(clump_suballoc *s) {
-    return clumpi_fail(&s->error, CLUMP_ERR_MEMORY, "no host memory for more ranges");
+    return clumpi_fail(&s->error, CLUMP_ERR_HOST_MEMORY, "no host memory for more ranges");
 }
 
 /* All requests except the simple ones. */

@@ -106,20 +106,19 @@ typedef struct clump_finding {
     char text[CLUMP_FINDING_TEXT_BYTES]; /* all of it in words */
 } clump_finding;
 
-/* METHOD. Fetch and clear what was found, oldest first. What clump_heap_fetch_errors() told of is still there.
+/* METHOD. Fetch and clear what was found, oldest first. What clump_heap_take_errors() told of is still there.
  *   findings  [out, optional]  room for `capacity`; those that do not fit are gone
  *   count     [out]            how many there were, at most 64 since the last call for either function
  *   lost      [out, optional]  events at places for which there was no room
  * Blocks: yes. Returns CLUMP_OK, also if there are findings; CLUMP_ERR_USAGE: the heap is not checked; CLUMP_ERR_CL;
- * CLUMP_ERR_MEMORY. Threads: as for the heap. */
-CLUMP_API clump_status clump_heap_fetch_findings(clump_heap *heap, clump_finding *findings,
-                                                 uint32_t capacity, uint32_t *count,
-                                                 uint32_t *lost);
+ * CLUMP_ERR_HOST_MEMORY. Threads: as for the heap. */
+CLUMP_API clump_status clump_heap_take_findings(clump_heap *heap, clump_finding *findings,
+                                                uint32_t capacity, uint32_t *count, uint32_t *lost);
 
 /* METHOD. Look at all memory that no object has, as CLUMP_CHECK_MEMORY does after each kernel. What was changed is
  * told once, and is made as it was. Leaves findings and errors to be fetched.
  * Blocks: no. Returns CLUMP_OK, whatever is found; CLUMP_ERR_USAGE: the heap is not checked; CLUMP_ERR_CL;
- * CLUMP_ERR_BUILD; CLUMP_ERR_MEMORY. */
+ * CLUMP_ERR_BUILD; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_heap_check_memory(clump_heap *heap);
 
 /* An allocation or a free. */
@@ -136,7 +135,7 @@ typedef struct clump_event {
  *   events  [out, optional]  the last `capacity` of those that are kept
  *   count   [out]            how many are kept
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE: the heap has no CLUMP_CHECK_HISTORY; CLUMP_ERR_CL;
- * CLUMP_ERR_MEMORY. */
+ * CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_heap_read_events(clump_heap *heap, clump_event *events,
                                               uint32_t capacity, uint32_t *count);
 
@@ -150,7 +149,7 @@ typedef struct clump_live {
 /* METHOD. Which objects there are, by class and place; most first within a class.
  *   live   [out, optional]  room for `capacity`
  *   count  [out]            how many entries there are; may exceed capacity
- * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE: the heap is not checked; CLUMP_ERR_CL; CLUMP_ERR_MEMORY. */
+ * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE: the heap is not checked; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_heap_read_live(clump_heap *heap, clump_live *live, uint32_t capacity,
                                             uint32_t *count);
 

@@ -370,37 +370,37 @@ class heap {
 
     /* Launches. None waits, except do_new_counted() and reduce(). */
     void do_all(const kernel &with, const clump_sync *sync = nullptr) {
-        check(clump_do_all(get(), with.get(), sync));
+        check(clump_heap_do_all(get(), with.get(), sync));
     }
     void launch(const kernel &with, std::size_t global, std::size_t local_size,
                 const clump_sync *sync = nullptr) {
-        check(clump_launch(get(), with.get(), global, local_size, sync));
+        check(clump_heap_launch(get(), with.get(), global, local_size, sync));
     }
     void do_new(const std::string &of, std::uint64_t count, const kernel &with,
                 const clump_sync *sync = nullptr) {
-        check(clump_do_new(get(), of.c_str(), count, with.get(), nullptr, sync));
+        check(clump_heap_do_new(get(), with.get(), of.c_str(), count, nullptr, sync));
     }
     std::uint64_t do_new_counted(const std::string &of, std::uint64_t count, const kernel &with,
                                  const clump_sync *sync = nullptr) {
         std::uint64_t made = 0;
-        check(clump_do_new(get(), of.c_str(), count, with.get(), &made, sync));
+        check(clump_heap_do_new(get(), with.get(), of.c_str(), count, &made, sync));
         return made;
     }
     template <class T>
     T reduce(const kernel &with, const clump_sync *sync = nullptr) {
         static_assert(std::is_trivially_copyable_v<T>, "the result comes as bytes");
         T result{};
-        check(clump_reduce(get(), with.get(), &result, sizeof result, sync));
+        check(clump_heap_reduce(get(), with.get(), sizeof result, &result, sync));
         return result;
     }
 
     /* What kernels reported: thrown, or looked at. Both clear it. */
     void throw_errors() {
-        check(clump_heap_fetch_errors(get(), nullptr));
+        check(clump_heap_take_errors(get(), nullptr));
     }
     clump_device_report fetch_errors() {
         clump_device_report report{};
-        const clump_status status = clump_heap_fetch_errors(get(), &report);
+        const clump_status status = clump_heap_take_errors(get(), &report);
         if (status != CLUMP_ERR_DEVICE) check(status);
         return report;
     }
@@ -408,7 +408,7 @@ class heap {
     /* Objects. */
     std::uint64_t count(const std::string &of) {
         std::uint64_t found = 0;
-        check(clump_heap_calc_count(get(), of.c_str(), &found));
+        check(clump_heap_read_count(get(), of.c_str(), &found));
         return found;
     }
     std::vector<clump_ref> read_refs(const std::string &of) {
@@ -481,12 +481,12 @@ class heap {
 
     clump_compact_report compact(const clump_compact_desc *desc = nullptr) {
         clump_compact_report report{};
-        check(clump_compact(get(), desc, &report, nullptr));
+        check(clump_heap_compact(get(), desc, &report, nullptr));
         return report;
     }
     clump_collect_report collect(const clump_collect_desc *desc = nullptr) {
         clump_collect_report report{};
-        check(clump_collect(get(), desc, &report, nullptr));
+        check(clump_heap_collect(get(), desc, &report, nullptr));
         return report;
     }
     /* Programs have to be made anew. The default: as much memory as before. */
@@ -513,7 +513,7 @@ class heap {
     }
     clump_evict_report fetch(const clump_evict_desc *desc = nullptr) {
         clump_evict_report report{};
-        check(clump_heap_fetch(get(), desc, &report));
+        check(clump_heap_bring_back(get(), desc, &report));
         return report;
     }
     clump_evict_report fetch(const std::string &of) {
@@ -537,7 +537,7 @@ class heap {
     }
     clump_heap_stats stats() {
         clump_heap_stats found{};
-        check(clump_heap_calc_stats(get(), &found, nullptr, 0));
+        check(clump_heap_read_stats(get(), &found, nullptr, 0));
         return found;
     }
     /* As JSON, which clump-inspect shows. */
@@ -672,7 +672,7 @@ class refs {
    public:
     refs(const heap &of, const clump_refs_desc &desc) : context_(of.share()) {
         clump_refs *made = nullptr;
-        of.check(clump_refs_register(of.get(), &desc, &made));
+        of.check(clump_refs_create(of.get(), &desc, &made));
         refs_ = owner(made);
     }
     clump_refs *get() const noexcept {
@@ -680,7 +680,7 @@ class refs {
     }
 
    private:
-    using owner = detail::owner<clump_refs, clump_refs_unregister>;
+    using owner = detail::owner<clump_refs, clump_refs_destroy>;
     detail::shared_context context_;
     owner refs_;
 };
@@ -689,7 +689,7 @@ class refs {
 class handle {
    public:
     handle(const heap &of, clump_ref ref) : context_(of.share()), heap_(of.get()) {
-        detail::check(context_, clump_handle_create(heap_, ref, &handle_));
+        detail::check(context_, clump_heap_create_handle(heap_, ref, &handle_));
     }
     handle(handle &&other) noexcept
         : context_(std::move(other.context_)),
@@ -706,13 +706,13 @@ class handle {
     handle(const handle &) = delete;
     handle &operator=(const handle &) = delete;
     ~handle() {
-        if (handle_) clump_handle_destroy(heap_, handle_);
+        if (handle_) clump_heap_destroy_handle(heap_, handle_);
     }
 
     /* Where the object is now; 0 if it is gone. */
     clump_ref read() const {
         clump_ref ref = 0;
-        detail::check(context_, clump_handle_read(heap_, handle_, &ref));
+        detail::check(context_, clump_heap_read_handle(heap_, handle_, &ref));
         return ref;
     }
 

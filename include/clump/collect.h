@@ -36,7 +36,7 @@ typedef enum clump_mark_engine {
                          the heap's size in host memory, and its time to come over */
 } clump_mark_engine;
 
-/* What a collection starts from, how it marks, and what happens to the dead. All zero: see clump_collect(). */
+/* What a collection starts from, how it marks, and what happens to the dead. All zero: see clump_heap_collect(). */
 typedef struct clump_collect_desc {
     /* Roots, in addition to those that are registered. */
     const clump_ref *roots; /* nulls and references to no live object are disregarded. They
@@ -59,7 +59,7 @@ typedef struct clump_collect_desc {
     const char *dead_class;  /* optional: only objects of this class and its subclasses go there */
     clump_kernel *finaliser; /* optional, with `dead`: launched as a do-all between marking and
                                 freeing, when nothing has changed yet. Its heap parameter is
-                                CLUMP_HEAP_FIXED, its next parameter
+                                CLUMP_HEAP_NO_ALLOC, its next parameter
                                 `__global const uint *dead`, set by the library */
 
     const clump_compact_desc *compact; /* optional: compact afterwards; {0} will do */
@@ -116,17 +116,17 @@ typedef struct clump_collect_report {
  *   report  [out, optional]
  *   sync    [in, optional]
  * Blocks: yes, a few times while it marks; what follows marking only if `report` is given, or as
- * clump_compact() does.
+ * clump_heap_compact() does.
  * Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND class; CLUMP_ERR_USAGE a value out of range, options that
  * exclude each other, a buffer of another cl_context, objects that are evicted (evict.h), or what
- * clump_compact() would refuse; CLUMP_ERR_CAPACITY `compact` has an order, and there are not enough free
- * blocks for it; CLUMP_ERR_CORRUPT marking does not come to an end, since the heap is damaged; CLUMP_ERR_CL; CLUMP_ERR_BUILD; CLUMP_ERR_MEMORY.
+ * clump_heap_compact() would refuse; CLUMP_ERR_CAPACITY `compact` has an order, and there are not enough free
+ * blocks for it; CLUMP_ERR_CORRUPT marking does not come to an end, since the heap is damaged; CLUMP_ERR_CL; CLUMP_ERR_BUILD; CLUMP_ERR_HOST_MEMORY.
  * After an error the heap is unchanged, with two exceptions. If only `compact` failed, as it does with
  * CLUMP_ERR_CAPACITY, the collection is done: the dead are freed, and the report is filled in except for
  * `compact`. After CLUMP_ERR_CL from a device that gives up another collection puts the heap right
  * if objects did not move yet. */
-CLUMP_API clump_status clump_collect(clump_heap *heap, const clump_collect_desc *desc,
-                                     clump_collect_report *report, const clump_sync *sync);
+CLUMP_API clump_status clump_heap_collect(clump_heap *heap, const clump_collect_desc *desc,
+                                          clump_collect_report *report, const clump_sync *sync);
 
 #ifdef __cplusplus
 }

@@ -29,13 +29,13 @@ typedef struct clump_collector_desc {
     double growth; /* 0: 0.05 */
 
     /* If an allocation has returned null since the last safepoint. What the heap counts for
-     * clump_heap_fetch_errors() is read and not cleared. A program that calls that function in between
+     * clump_heap_take_errors() is read and not cleared. A program that calls that function in between
      * looks at its report and calls clump_collector_request(). */
     int out_of_memory;
 } clump_collector_desc;
 
 /* CONSTRUCTOR. Returns CLUMP_OK; CLUMP_ERR_USAGE no trigger, a share that is not in 0 .. 1, or a
- * desc that clump_collect() would refuse; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_MEMORY. */
+ * desc that clump_heap_collect() would refuse; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_collector_create(const clump_collector_desc *desc,
                                               clump_collector **collector);
 /* DESTRUCTOR. NULL is allowed. */
@@ -48,11 +48,11 @@ CLUMP_API void clump_collector_request(clump_collector *collector);
  * leads to.
  *   ran     [out, optional]  1 if it collected, also if the compaction after it failed
  *   report  [out, optional]  of that run
- * Blocks: yes; with only `every` set, only when it collects. Returns as clump_collect(). A collection that
+ * Blocks: yes; with only `every` set, only when it collects. Returns as clump_heap_collect(). A collection that
  * fails before objects are freed is tried again at the next safepoint. One that only failed to compact
  * is done: `ran` is 1, and the next one waits for a trigger or a request. */
-CLUMP_API clump_status clump_collector_safepoint(clump_collector *collector, int *ran,
-                                                 clump_collect_report *report);
+CLUMP_API clump_status clump_collector_tick(clump_collector *collector, int *ran,
+                                            clump_collect_report *report);
 
 #ifdef __cplusplus
 }

@@ -109,11 +109,11 @@ typedef struct clump_compact_report {
  * Blocks: only if `report` is given, or max_us, an order or `merge`.
  * Returns CLUMP_OK, also if there was nothing to do; CLUMP_ERR_NOT_FOUND class or field;
  * CLUMP_ERR_USAGE a value out of range, options that exclude each other, or objects that are evicted (evict.h);
- * CLUMP_ERR_CAPACITY an order without enough free blocks; CLUMP_ERR_CL; CLUMP_ERR_MEMORY. The heap is unchanged by a call that
+ * CLUMP_ERR_CAPACITY an order without enough free blocks; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. The heap is unchanged by a call that
  * fails, except by CLUMP_ERR_CL from a device that gives up, or that has no room for the keys of a class when an order has
  * moved other classes: these are in order then, and the heap is sound. */
-CLUMP_API clump_status clump_compact(clump_heap *heap, const clump_compact_desc *desc,
-                                     clump_compact_report *report, const clump_sync *sync);
+CLUMP_API clump_status clump_heap_compact(clump_heap *heap, const clump_compact_desc *desc,
+                                          clump_compact_report *report, const clump_sync *sync);
 
 #ifdef __cplusplus
 }

@@ -151,7 +151,7 @@ typedef struct clump_capabilities {
  * Returns CLUMP_OK; CLUMP_ERR_USAGE an object is missing or they do not belong together, or the cache
  * has a folder and functions, or one function, or `compiled` is no file of clump-compile;
  * CLUMP_ERR_UNSUPPORTED no 32-bit atomics, no compiler, a big-endian or an embedded device;
- * CLUMP_ERR_MEMORY; CLUMP_ERR_CL. */
+ * CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_context_create(const clump_context_desc *desc, clump_context **context,
                                             clump_error *error);
 
@@ -165,7 +165,7 @@ CLUMP_API void clump_context_destroy(clump_context *context);
  *                          that the context was created with. It may be in order or out of order, with profiling or without, where
  *                          times in reports are 0 and a timeline only counts
  * Not within a callback of a call on the context. Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE a queue of another cl_context or device;
- * CLUMP_ERR_MEMORY; CLUMP_ERR_CL; then the queue is the one that it was. */
+ * CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL; then the queue is the one that it was. */
 CLUMP_API clump_status clump_context_set_queue(clump_context *context, cl_command_queue queue);
 
 /* The queue on which calls enqueue now. Not retained for the caller; NULL for NULL. */

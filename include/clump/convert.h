@@ -64,7 +64,7 @@ typedef struct clump_convert_report {
  *               null, whatever null_dangling says: left as it was it would name another object.
  *
  * Not kept: what was learnt of the demand; of a checked heap (checked.h) its events. What kernels reported has to be fetched before, with
- * clump_heap_fetch_errors().
+ * clump_heap_take_errors().
  *   desc    [in]
  *   report  [out, optional]
  * Device memory: for the time of the call both heaps, 4 bytes for each granule of the old one, and 8 for each registered reference.
@@ -73,7 +73,7 @@ typedef struct clump_convert_report {
  * errors of kernels that were not fetched; what clump_heap_create() says of the new heap; CLUMP_ERR_SCHEMA the schemas do
  * not fit; CLUMP_ERR_CAPACITY too many objects for `bytes`, or the device has no room for both heaps, or the new one would need several buffers;
  * CLUMP_ERR_UNSUPPORTED a heap of several buffers or with evictable_bytes, or a field type the device lacks;
- * CLUMP_ERR_CORRUPT; CLUMP_ERR_MEMORY; CLUMP_ERR_BUILD; CLUMP_ERR_CL. After a failure the heap, its schema and all references are as before; if the
+ * CLUMP_ERR_CORRUPT; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_BUILD; CLUMP_ERR_CL. After a failure the heap, its schema and all references are as before; if the
  * device gives up at the very end, registered references may be undefined. */
 CLUMP_API clump_status clump_heap_convert(clump_heap *heap, const clump_convert_desc *desc,
                                           clump_convert_report *report);

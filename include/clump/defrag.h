@@ -73,7 +73,7 @@ typedef struct clump_defrag_report {
  *   desc    [in, optional]   NULL: all zero, that is everything that can be moved now
  *   report  [out, optional]
  * Blocks: with wait or exclusive. Returns CLUMP_OK; CLUMP_ERR_USAGE, also while another thread's
- * step runs; CLUMP_ERR_MEMORY; CLUMP_ERR_CL. After a failure the pool is consistent; moves that
+ * step runs; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. After a failure the pool is consistent; moves that
  * were under way are dropped or go on. */
 CLUMP_API clump_status clump_pool_defrag_step(clump_pool *pool, const clump_defrag_desc *desc,
                                               clump_defrag_report *report);

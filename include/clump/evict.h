@@ -2,7 +2,7 @@
  * asks for them. Between the two, other objects use the memory.
  *
  * A heap made with `evictable_bytes` (heap.h) has that many bytes of blocks more than memory. clump_heap_evict() takes whole blocks, of
- * a class or those in which nothing was made or freed for a while, and clump_heap_fetch() brings back those of a class, or the
+ * a class or those in which nothing was made or freed for a while, and clump_heap_bring_back() brings back those of a class, or the
  * ones that have given objects. An object keeps its reference all the time.
  *
  * While an object is evicted, kernels must not use it. Loops do not visit it, C_is_live() is 0, C_class_of() is the class of no object, and
@@ -58,7 +58,7 @@ CLUMP_API clump_status clump_heap_age_blocks(clump_heap *heap);
  *   report  [out, optional]
  * Blocks: yes. Takes host memory for what leaves, from the context's allocator, and a buffer of at most 32 MiB on the device for as long as
  * the call lasts. Returns CLUMP_OK, also if there is nothing; CLUMP_ERR_USAGE the heap has no `evictable_bytes`, or refs are given;
- * CLUMP_ERR_NOT_FOUND; CLUMP_ERR_CAPACITY more would be evicted than evictable_bytes has room for; CLUMP_ERR_MEMORY, CLUMP_ERR_CL. */
+ * CLUMP_ERR_NOT_FOUND; CLUMP_ERR_CAPACITY more would be evicted than evictable_bytes has room for; CLUMP_ERR_HOST_MEMORY, CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_heap_evict(clump_heap *heap, const clump_evict_desc *desc,
                                         clump_evict_report *report);
 
@@ -67,8 +67,8 @@ CLUMP_API clump_status clump_heap_evict(clump_heap *heap, const clump_evict_desc
  *   report  [out, optional]
  * Blocks: yes. Returns as clump_heap_evict(); CLUMP_ERR_CAPACITY the heap has fewer free blocks than are needed: evict or free others
  * first, or ask for fewer `blocks`. */
-CLUMP_API clump_status clump_heap_fetch(clump_heap *heap, const clump_evict_desc *desc,
-                                        clump_evict_report *report);
+CLUMP_API clump_status clump_heap_bring_back(clump_heap *heap, const clump_evict_desc *desc,
+                                             clump_evict_report *report);
 
 /* METHOD. What is evicted now. Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE no place, or no heap. */
 CLUMP_API clump_status clump_heap_get_evicted(const clump_heap *heap, clump_evict_report *report);

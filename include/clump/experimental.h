@@ -99,7 +99,7 @@ typedef struct clump_mark_launch {
     uint64_t clock_begin, clock_end; /* of its first work-item */
 } clump_mark_launch;
 
-/* Filled in by clump_collect(). Costs a few writes a turn and a reading at the end. Launches of the roots are
+/* Filled in by clump_heap_collect(). Costs a few writes a turn and a reading at the end. Launches of the roots are
  * not in it. */
 typedef struct clump_mark_log {
     uint32_t room;                     /* [in] of both arrays, 1 .. 2^20 */

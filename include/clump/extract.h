@@ -80,7 +80,7 @@ typedef struct clump_extract_report {
  * Blocks: yes. Returns CLUMP_OK, also if there are no such objects; CLUMP_ERR_USAGE something that is missing or out of range, nothing that
  * chooses, objects that are evicted (evict.h), a heap with arrays of run-time length or with `raw`: what raw memory holds is known to the program alone; CLUMP_ERR_NOT_FOUND a class or
  * field; CLUMP_ERR_REFERENCE a reference names no live object: the error says how many and the first of them; CLUMP_ERR_CAPACITY desc->buffer is too small; CLUMP_ERR_CORRUPT;
- * CLUMP_ERR_MEMORY; CLUMP_ERR_BUILD; CLUMP_ERR_CL. After a failure no object was freed, but if the device of a
+ * CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_BUILD; CLUMP_ERR_CL. After a failure no object was freed, but if the device of a
  * checked heap gives up at the very end. */
 CLUMP_API clump_status clump_heap_extract(clump_heap *heap, const clump_extract_desc *desc,
                                           clump_extract **extract, clump_extract_report *report);
@@ -107,7 +107,7 @@ typedef struct clump_insert_desc {
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE an extract of another context, a buffer without room, a heap with arrays of run-time
  * length; CLUMP_ERR_SCHEMA the schemas differ: the error names class and field; CLUMP_ERR_CAPACITY no room: the error says how many blocks
  * are needed and how many are free; CLUMP_ERR_CORRUPT the heap's metadata are damaged; CLUMP_ERR_FORMAT the buffer was altered: references to objects that are not in the extract, or of a class that the field
- * does not have; CLUMP_ERR_MEMORY; CLUMP_ERR_BUILD; CLUMP_ERR_CL. After a failure the heap has the objects that it had; if the device gives up meanwhile, it may
+ * does not have; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_BUILD; CLUMP_ERR_CL. After a failure the heap has the objects that it had; if the device gives up meanwhile, it may
  * have some of the new ones, too, with undefined contents. */
 CLUMP_API clump_status clump_heap_insert(clump_heap *heap, const clump_extract *extract,
                                          const clump_insert_desc *desc);
@@ -138,7 +138,7 @@ CLUMP_API clump_status clump_heap_migrate(clump_heap *heap, const clump_extract_
  *   bytes    [in]            of data, which is compared; 0 without data
  *   extract  [out]           NULL on failure
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE a schema that is not sealed or has arrays of run-time length, objects of an abstract
- * class, more than a heap can have, or another number of bytes than they take; CLUMP_ERR_MEMORY; CLUMP_ERR_CL. */
+ * class, more than a heap can have, or another number of bytes than they take; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_extract_create(clump_context *context, const clump_schema *schema,
                                             const uint64_t *objects, const void *data,
                                             uint64_t bytes, clump_extract **extract);
@@ -152,7 +152,7 @@ CLUMP_API clump_status clump_extract_create(clump_context *context, const clump_
  *   report   [out, optional] objects and bytes
  * Reads once, and the host compares the checksums. Host memory: a piece of the file. Device memory: the extract.
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_IO; CLUMP_ERR_FORMAT it is not a saved heap, or is cut off, altered or of a newer version;
- * CLUMP_ERR_UNSUPPORTED it is packed, and the library was built without zstd; CLUMP_ERR_MEMORY; CLUMP_ERR_CL. */
+ * CLUMP_ERR_UNSUPPORTED it is packed, and the library was built without zstd; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_extract_load(clump_context *context, const clump_load_desc *desc,
                                           clump_extract **extract, clump_extract_report *report);
 

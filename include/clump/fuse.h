@@ -5,9 +5,9 @@
  * one after the other, bit for bit (floating point: see below): what would give others is refused, with the names of the
  * kernels and of the field, and the lines. Nothing is fused on trust.
  *
- * What can be fused. Kernels of one program, each of which has CLUMP_HEAP_FIXED and consists of one loop,
+ * What can be fused. Kernels of one program, each of which has CLUMP_HEAP_NO_ALLOC and consists of one loop,
  *
- *     __kernel void name(CLUMP_HEAP_FIXED, parameters...) {
+ *     __kernel void name(CLUMP_HEAP_NO_ALLOC, parameters...) {
  *         const declarations                     (in the last kernel: any statements)
  *         CLUMP_FOR_EACH(Class, self) body
  *         CLUMP_REDUCE(type, value, combine);    (only in the last kernel, or not at all)
@@ -26,7 +26,7 @@
  * as for an atomic operation, counts as written in all objects. That a parameter points to const is believed.
  *
  * Refused besides, since their result may depend on the order of the loops or cannot be told from the text: kernels
- * that may make or free objects (CLUMP_HEAP); CLUMP_NUMBERS and other loops than CLUMP_FOR_EACH with CLUMP_FOR_ALL inside;
+ * that may make or free objects (CLUMP_HEAP); CLUMP_NUMBERS and other loops than CLUMP_FOR_EACH with CLUMP_FOR_WHOLE_CLASS inside;
  * return, goto, and break out of the loop; work-item functions such as get_global_id(); barriers, local memory, images,
  * printf; parameters that a loop changes; calls of what is no function of the program (those of CLUMP_DISPATCH, of raw memory,
  * maps and grids); reqd_work_group_size; programs with #include, or with variables at file scope that are not constant.
@@ -58,8 +58,8 @@ extern "C" {
 /* Kernels that can become one. */
 #define CLUMP_FUSED_KERNELS_MAX 16u
 
-/* CONSTRUCTOR. One kernel that does what these do one after the other, for clump_do_all(), clump_launch(), and, if the
- * last one ends in CLUMP_REDUCE, clump_reduce(). It has no parameters of its own: each launch takes those that
+/* CONSTRUCTOR. One kernel that does what these do one after the other, for clump_heap_do_all(), clump_heap_launch(), and, if the
+ * last one ends in CLUMP_REDUCE, clump_heap_reduce(). It has no parameters of its own: each launch takes those that
  * clump_kernel_set_arg() gave the kernels it was made of, as they are then. These still can be run alone.
  *   kernels  [in]   in the order in which they would be launched; the same one may come more than once. They may be
  *                   destroyed before the fused kernel, with the parameters that they have
@@ -68,7 +68,7 @@ extern "C" {
  * A launch of it returns CLUMP_ERR_USAGE besides if two kernels share a buffer as above; nothing has run then.
  * Blocks: yes, while the device's compiler runs. Threads: as for clump_kernel_create().
  * Returns CLUMP_OK; CLUMP_ERR_USAGE: the kernels cannot be fused, and the error says why, with kernel, line and field;
- * CLUMP_ERR_BUILD: the device's compiler refuses the fused program; CLUMP_ERR_CL; CLUMP_ERR_MEMORY. */
+ * CLUMP_ERR_BUILD: the device's compiler refuses the fused program; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_kernel_create_fused(clump_kernel *const *kernels, uint32_t count,
                                                  clump_kernel **fused);
 

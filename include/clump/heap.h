@@ -78,7 +78,7 @@ typedef struct clump_heap_layout {
  * with `checked`, two of desc's members that exclude each other, both or neither of bytes and device_share;
  * CLUMP_ERR_CAPACITY too small for one block of the largest class, too large for 32-bit references, a buffer_bytes with no room for
  * the metadata (the message says how much is needed), or more than the device gives (the message says what would fit); CLUMP_ERR_UNSUPPORTED a field
- * type the device lacks, or a device_share of a device that does not tell how much memory it has; CLUMP_ERR_CL; CLUMP_ERR_BUILD; CLUMP_ERR_MEMORY. On failure nothing stays allocated. */
+ * type the device lacks, or a device_share of a device that does not tell how much memory it has; CLUMP_ERR_CL; CLUMP_ERR_BUILD; CLUMP_ERR_HOST_MEMORY. On failure nothing stays allocated. */
 CLUMP_API clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap);
 
 /* DESTRUCTOR. NULL is allowed. Waits for the queue. Programs may be destroyed before or after. A heap that
@@ -147,8 +147,8 @@ typedef struct clump_device_report {
  *   report  [out, optional]
  * Blocks: yes. Returns CLUMP_OK nothing was reported; CLUMP_ERR_DEVICE something was (the context's error
  * describes the first kind of the list above that was reported, and names all others with their counts); CLUMP_ERR_CL;
- * CLUMP_ERR_MEMORY. */
-CLUMP_API clump_status clump_heap_fetch_errors(clump_heap *heap, clump_device_report *report);
+ * CLUMP_ERR_HOST_MEMORY. */
+CLUMP_API clump_status clump_heap_take_errors(clump_heap *heap, clump_device_report *report);
 
 /* ---- Looking into the heap ------------------------------------------------------------------ */
 
@@ -192,7 +192,7 @@ CLUMP_API clump_status clump_heap_reserve(clump_heap *heap, const char *class_na
  *   heap_stats [out, optional]
  * Blocks: yes; reads 4 bytes per block on the device. Returns CLUMP_OK; CLUMP_ERR_USAGE;
  * CLUMP_ERR_CL. */
-CLUMP_API clump_status clump_heap_calc_stats(clump_heap *heap, clump_heap_stats *heap_stats,
+CLUMP_API clump_status clump_heap_read_stats(clump_heap *heap, clump_heap_stats *heap_stats,
                                              clump_class_stats *classes, uint32_t capacity);
 
 /* METHOD. The heap as JSON: its geometry, its classes with a histogram of how full their blocks are, the class and the fill
@@ -200,21 +200,21 @@ CLUMP_API clump_status clump_heap_calc_stats(clump_heap *heap, clump_heap_stats 
  * clump-inspect shows such texts as tables and as a page. The text takes about 6 bytes of host memory a block.
  *   write  [in]  gets the whole text in one call, after all else is done. It must not use the heap's context
  * Blocks: yes; reads 4 bytes a block from the device, of a checked heap also 4 bytes an object. Gives reserved slots back, as
- * clump_heap_calc_stats() does, with whose numbers it agrees. Returns CLUMP_OK, also if blocks are damaged: they are counted, and
- * clump_heap_check() says what is wrong; CLUMP_ERR_USAGE without `write`; CLUMP_ERR_CL; CLUMP_ERR_BUILD; CLUMP_ERR_MEMORY. After a failure
+ * clump_heap_read_stats() does, with whose numbers it agrees. Returns CLUMP_OK, also if blocks are damaged: they are counted, and
+ * clump_heap_check() says what is wrong; CLUMP_ERR_USAGE without `write`; CLUMP_ERR_CL; CLUMP_ERR_BUILD; CLUMP_ERR_HOST_MEMORY. After a failure
  * nothing was written. Threads: as for the heap. */
 CLUMP_API clump_status clump_heap_dump(clump_heap *heap, clump_write_fn write, void *user);
 
 /* METHOD. Number of live objects of a class and its subclasses. Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND;
  * CLUMP_ERR_USAGE; CLUMP_ERR_CL. */
-CLUMP_API clump_status clump_heap_calc_count(clump_heap *heap, const char *class_name,
+CLUMP_API clump_status clump_heap_read_count(clump_heap *heap, const char *class_name,
                                              uint64_t *count);
 
 /* METHOD. Verify every invariant of docs/internals/core.md: header, class table and columns against what the host
  * wrote; on the device credits against bitmaps and reserved slots, free and active hints at every level, the list of
  * objects, reservations. Walks all metadata. docs/internals/reliability.md lists the bits that it cannot judge.
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_CORRUPT, and the context's error says which invariant
- * fails first, at which block, with both values; CLUMP_ERR_CL; CLUMP_ERR_MEMORY. Changes nothing. */
+ * fails first, at which block, with both values; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. Changes nothing. */
 CLUMP_API clump_status clump_heap_check(clump_heap *heap);
 
 /* What a repair found. */
@@ -244,7 +244,7 @@ typedef struct clump_repair_report {
  *   report  [out, optional]
  * Blocks: yes. Returns CLUMP_OK: nothing was wrong, or nothing was lost; CLUMP_ERR_CORRUPT: the heap can be used
  * and the check is content, but objects appeared, vanished or were lost, as the context's error says; CLUMP_ERR_CL,
- * CLUMP_ERR_MEMORY: not all was done, call it again. Threads: as for the heap. */
+ * CLUMP_ERR_HOST_MEMORY: not all was done, call it again. Threads: as for the heap. */
 CLUMP_API clump_status clump_heap_repair(clump_heap *heap, clump_repair_report *report);
 
 /* METHOD. References of all live objects of a class and its subclasses, in the order in which a
@@ -252,7 +252,7 @@ CLUMP_API clump_status clump_heap_repair(clump_heap *heap, clump_repair_report *
  *   refs      [out, optional]  up to `capacity` references
  *   count     [out]            live objects; may exceed capacity
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_USAGE; CLUMP_ERR_CL;
- * CLUMP_ERR_MEMORY. */
+ * CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_heap_read_refs(clump_heap *heap, const char *class_name,
                                             clump_ref *refs, uint64_t capacity, uint64_t *count);
 
@@ -264,7 +264,7 @@ CLUMP_API clump_status clump_heap_read_refs(clump_heap *heap, const char *class_
  *           with a count of 0
  *   count   read: capacity in objects; write: must equal the number of live objects
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND class or field; CLUMP_ERR_USAGE index out of
- * range, or count wrong (nothing is read or written); CLUMP_ERR_CL; CLUMP_ERR_MEMORY. */
+ * range, or count wrong (nothing is read or written); CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_heap_read_field(clump_heap *heap, const char *class_name,
                                              const char *field, uint32_t index, void *values,
                                              uint64_t count);
@@ -298,7 +298,7 @@ CLUMP_API clump_status clump_heap_write_object_field(clump_heap *heap, clump_ref
  *   length    [out]            of the array; may exceed capacity
  * Blocks: yes, with two small transfers to verify `ref`, up to three for the words of the array, and two for elements.
  * Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND class or field; CLUMP_ERR_USAGE a field of another kind; CLUMP_ERR_REFERENCE;
- * CLUMP_ERR_CORRUPT the array was overwritten; CLUMP_ERR_CL; CLUMP_ERR_MEMORY. Threads: as for the heap. */
+ * CLUMP_ERR_CORRUPT the array was overwritten; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. Threads: as for the heap. */
 CLUMP_API clump_status clump_heap_read_object_array(clump_heap *heap, clump_ref ref,
                                                     const char *class_name, const char *field,
                                                     void *values, uint64_t capacity,

@@ -72,7 +72,7 @@ typedef struct clump_world_place {
  *   world  [out]            NULL on failure
  *   error  [out, optional]
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE something is missing or out of range, the domains are not as many as the ranks, or ranks differ in what they
- * say; CLUMP_ERR_MEMORY; CLUMP_ERR_RANK MPI failed, or another rank did. */
+ * say; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_RANK MPI failed, or another rank did. */
 CLUMP_API clump_status clump_world_create(const clump_world_desc *desc, clump_world **world,
                                           clump_error *error);
 
@@ -91,10 +91,10 @@ CLUMP_API const clump_error *clump_world_get_error(const clump_world *world);
  * or one gave no answer. */
 CLUMP_API clump_status clump_world_agree(clump_world *world, clump_status own);
 
-/* METHOD. Combine numbers of all ranks, for instance results of clump_reduce(). Of all ranks; as MPI_Allreduce().
+/* METHOD. Combine numbers of all ranks, for instance results of clump_heap_reduce(). Of all ranks; as MPI_Allreduce().
  *   values  [in, out]  `count` of them of the type; all ranks get the result. Unchanged on failure
  *   type, op           of MPI. Sums of floating-point numbers depend on the number of ranks in their last bits, integers do not
- * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_MEMORY; CLUMP_ERR_RANK. */
+ * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_RANK. */
 CLUMP_API clump_status clump_world_reduce(clump_world *world, void *values, int count,
                                           MPI_Datatype type, MPI_Op op);
 
@@ -115,7 +115,7 @@ typedef struct clump_halo_desc {
 
 /* CONSTRUCTOR. All ranks make the same halos in the same order, each with its own desc. Says nothing to other ranks.
  * Bytes in directions without a neighbour are disregarded.
- * Returns CLUMP_OK; CLUMP_ERR_USAGE parts that are not within the buffers; CLUMP_ERR_CAPACITY too many halos and migrations for the tags of MPI; CLUMP_ERR_MEMORY; CLUMP_ERR_CL. */
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE parts that are not within the buffers; CLUMP_ERR_CAPACITY too many halos and migrations for the tags of MPI; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_halo_create(clump_world *world, const clump_halo_desc *desc,
                                          clump_halo **halo);
 
@@ -158,7 +158,7 @@ typedef struct clump_migration_report {
 
 /* CONSTRUCTOR. All ranks make the same migrations in the same order.
  * Blocks: yes, while a program is compiled. Returns CLUMP_OK; CLUMP_ERR_USAGE something is missing, a heap of another context or with arrays of run-time
- * length, or a field of another type; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_CAPACITY; CLUMP_ERR_MEMORY; CLUMP_ERR_BUILD; CLUMP_ERR_CL. */
+ * length, or a field of another type; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_CAPACITY; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_BUILD; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_migration_create(clump_world *world, const clump_migration_desc *desc,
                                               clump_migration **migration);
 
@@ -176,11 +176,11 @@ CLUMP_API cl_mem clump_migration_get_list(const clump_migration *migration);
  * object is lost, and none is in two heaps, except if the world breaks. All fields go along; a reference to an object that leaves in the same direction
  * stays one, another becomes null there. What refers to them here dangles.
  * Where a neighbour has no room, or fails, the objects that were to go there stay, and so do their fields: the next run sends them. The world is not broken by
- * that. A heap without room has also reported OUT_OF_MEMORY (clump_heap_fetch_errors()).
+ * that. A heap without room has also reported OUT_OF_MEMORY (clump_heap_take_errors()).
  *   report  [out, optional]
  * Blocks: yes. Costs on the device: launches and memory for the objects that leave and arrive, not for the heap. Returns CLUMP_OK; CLUMP_ERR_CAPACITY more than `most`
  * leave (none did), or here is no room for those that arrive (they stay where they are); CLUMP_ERR_USAGE a direction where the world ends;
- * CLUMP_ERR_REFERENCE the list has what is no live object of the class; CLUMP_ERR_RANK a neighbour failed, or gave no answer; CLUMP_ERR_MEMORY;
+ * CLUMP_ERR_REFERENCE the list has what is no live object of the class; CLUMP_ERR_RANK a neighbour failed, or gave no answer; CLUMP_ERR_HOST_MEMORY;
  * CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_migration_run(clump_migration *migration,
                                            clump_migration_report *report);

@@ -15,7 +15,7 @@
  * Threads: all calls on one pool may come from any thread at any time, unless
  * CLUMP_POOL_SINGLE_THREADED is set; a lock makes them one after the other. Pools, of one context too, may be
  * created and destroyed on any thread too, each while no other call on that pool runs.
- * clump_pools_set_limit() belongs to the thread of the context. Callbacks are called without the lock. A
+ * clump_context_set_pool_limit() belongs to the thread of the context. Callbacks are called without the lock. A
  * clump_allocator of the context must be as thread-safe as malloc.
  *
  * Wrong input is refused, with words, and changes nothing: CLUMP_ERR_REFERENCE for an allocation
@@ -142,11 +142,11 @@ typedef struct clump_pool_desc {
 } clump_pool_desc;
 
 /* CONSTRUCTOR. Makes no chunk yet. Without a context the pool is for the cl_context and the device of its queue, and that device
- * needs no compiler. No heap can be in such a pool, and no limit of clump_pools_set_limit() is for it.
+ * needs no compiler. No heap can be in such a pool, and no limit of clump_context_set_pool_limit() is for it.
  *   pool   [out]            NULL on failure
  *   error  [out, optional]  says why it failed
  * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_UNSUPPORTED without a context: the device is not there or has less
- * than OpenCL 1.2; CLUMP_ERR_MEMORY; CLUMP_ERR_CL. */
+ * than OpenCL 1.2; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_create(const clump_pool_desc *desc, clump_pool **pool,
                                          clump_error *error);
 
@@ -159,8 +159,8 @@ CLUMP_API void clump_pool_get_error(clump_pool *pool, clump_error *error);
 
 /* METHOD. Limit the device memory of all pools of a context together; 0: none, but see limit_bytes. Memory that is
  * taken already stays. */
-CLUMP_API clump_status clump_pools_set_limit(clump_context *context, uint64_t bytes);
-CLUMP_API uint64_t clump_pools_get_bytes(const clump_context *context);
+CLUMP_API clump_status clump_context_set_pool_limit(clump_context *context, uint64_t bytes);
+CLUMP_API uint64_t clump_context_get_pool_bytes(const clump_context *context);
 
 /* ---- Allocations ---------------------------------------------------------------------------- */
 
@@ -183,7 +183,7 @@ typedef struct clump_allocation_desc {
  * lock), with margins (which are written then, likewise), or with CLUMP_POOL_COMPACT_WHEN_FULL.
  * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_UNSUPPORTED the device has no memory of that kind; CLUMP_ERR_CAPACITY the memory is not there, or a limit does
  * not allow it: the error tells which, with the OpenCL code if the device refused;
- * CLUMP_ERR_MEMORY; CLUMP_ERR_CL. */
+ * CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_alloc(clump_pool *pool, const clump_allocation_desc *desc,
                                         clump_allocation *allocation, clump_region *region);
 
@@ -201,7 +201,7 @@ CLUMP_API clump_status clump_pool_get_info(clump_pool *pool, clump_allocation al
 /* METHOD. A cl_mem of its own: a sub-buffer, made at the first call; of a unique allocation, its
  * buffer. The pool's; valid until the allocation is moved or freed. Blocks: no.
  * Returns CLUMP_OK; CLUMP_ERR_UNSUPPORTED it is USM, and the device makes no cl_mem of that; CLUMP_ERR_REFERENCE; CLUMP_ERR_USAGE;
- * CLUMP_ERR_MEMORY; CLUMP_ERR_CL. */
+ * CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_get_buffer(clump_pool *pool, clump_allocation allocation,
                                              cl_mem *buffer);
 
@@ -222,7 +222,7 @@ CLUMP_API clump_status clump_pool_get_buffer(clump_pool *pool, clump_allocation 
  * for the buffers that are there at destruction. The context's clump_allocator must be usable until the last of them
  * is released. The library may be unloaded before: from the first such buffer on its code stays in the process, where the driver calls it.
  * Blocks: as clump_pool_alloc(). Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_CAPACITY, also
- * while regions still wait for their markers: finish the queues and try again; CLUMP_ERR_MEMORY;
+ * while regions still wait for their markers: finish the queues and try again; CLUMP_ERR_HOST_MEMORY;
  * CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_create_buffer(clump_pool *pool, const clump_allocation_desc *desc,
                                                 cl_uint queue_count, const cl_command_queue *queues,
@@ -233,7 +233,7 @@ CLUMP_API clump_status clump_pool_create_buffer(clump_pool *pool, const clump_al
  *   queue_count  0: the pool's queue, which is also the default
  *   queues       of the pool's cl_context; copied, and retained until the next such call or the end of the pool. A queue
  *                may be left out when its commands that use such buffers are done
- * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_MEMORY; CLUMP_ERR_CL. */
+ * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_set_queues(clump_pool *pool, cl_uint queue_count,
                                              const cl_command_queue *queues);
 
@@ -252,7 +252,7 @@ CLUMP_API clump_status clump_pool_unpin(clump_pool *pool, clump_allocation alloc
 CLUMP_API clump_status clump_pool_use(clump_pool *pool, clump_allocation allocation,
                                       cl_event event);
 
-/* METHOD. Name an allocation; NULL: no name. Copied. Returns CLUMP_OK; CLUMP_ERR_REFERENCE; CLUMP_ERR_MEMORY. */
+/* METHOD. Name an allocation; NULL: no name. Copied. Returns CLUMP_OK; CLUMP_ERR_REFERENCE; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_pool_set_name(clump_pool *pool, clump_allocation allocation,
                                            const char *name);
 CLUMP_API clump_status clump_pool_set_user_data(clump_pool *pool, clump_allocation allocation,
@@ -272,13 +272,13 @@ CLUMP_API clump_status clump_pool_unmap(clump_pool *pool, clump_allocation alloc
 
 /* METHOD. An image on the memory of an allocation, where the device can:
  * CL_MEM_OBJECT_IMAGE1D_BUFFER, and CL_MEM_OBJECT_IMAGE2D with cl_khr_image2d_from_buffer. The
- * allocation stays where it is until clump_pool_release_image().
+ * allocation stays where it is until clump_pool_destroy_image().
  *   desc  its `buffer` is ignored
  * Returns CLUMP_OK; CLUMP_ERR_UNSUPPORTED; CLUMP_ERR_USAGE; CLUMP_ERR_REFERENCE; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_create_image(clump_pool *pool, clump_allocation allocation,
                                                const cl_image_format *format,
                                                const cl_image_desc *desc, cl_mem *image);
-CLUMP_API clump_status clump_pool_release_image(clump_pool *pool, clump_allocation allocation,
+CLUMP_API clump_status clump_pool_destroy_image(clump_pool *pool, clump_allocation allocation,
                                                 cl_mem image);
 
 /* METHOD. Release the empty chunks, also the one that is kept, and memory whose last use has
@@ -317,7 +317,7 @@ CLUMP_API clump_status clump_pool_get_details(clump_pool *pool, clump_pool_detai
 
 /* METHOD. Verify all invariants; with margins, read these back and compare.
  * Blocks: only with margins. Returns CLUMP_OK; CLUMP_ERR_CORRUPT, the error says what and where;
- * CLUMP_ERR_CL; CLUMP_ERR_MEMORY. */
+ * CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_pool_check(clump_pool *pool);
 
 /* METHOD. The pool as JSON (docs/guide/pool.md has the schema), or as a picture of all chunks (SVG):

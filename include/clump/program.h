@@ -35,7 +35,7 @@ typedef struct clump_program_desc {
 /* CONSTRUCTOR. Compile. Blocks: yes, while the device's compiler runs.
  * Returns CLUMP_OK; CLUMP_ERR_BUILD: the context's error has the first lines of the build log, line
  * and column in the user's source if the log names them, clump_program_get_log() has all of it and
- * *program is NOT NULL but can run nothing; CLUMP_ERR_USAGE; CLUMP_ERR_CL; CLUMP_ERR_MEMORY. */
+ * *program is NOT NULL but can run nothing; CLUMP_ERR_USAGE; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_program_create(const clump_program_desc *desc,
                                             clump_program **program);
 
@@ -54,11 +54,11 @@ CLUMP_API const char *clump_program_get_log(const clump_program *program);
 CLUMP_API const char *clump_program_get_source(const clump_program *program);
 CLUMP_API const char *clump_program_get_options(const clump_program *program);
 
-/* CONSTRUCTOR. The kernel `name`, whose first parameter must be CLUMP_HEAP or CLUMP_HEAP_FIXED.
+/* CONSTRUCTOR. The kernel `name`, whose first parameter must be CLUMP_HEAP or CLUMP_HEAP_NO_ALLOC.
  * Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND, the error lists the kernels that there are; CLUMP_ERR_USAGE first parameter
  * is no heap, or the name is that of a built-in function or a word of OpenCL C (mix, step), which some
  * implementations compile and then do not find; CLUMP_ERR_UNSUPPORTED the device runs it only in work-groups that are
- * smaller than a row (64) where the library's kernels for GPUs are used; CLUMP_ERR_CL; CLUMP_ERR_MEMORY. */
+ * smaller than a row (64) where the library's kernels for GPUs are used; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_kernel_create(clump_program *program, const char *name,
                                            clump_kernel **kernel);
 

@@ -5,7 +5,7 @@
  *   CLUMP_CHECK(&q, clump_quick_open(&q, &(clump_quick_desc){.schema = schema, .source = kernels}));
  *   clump_kernel *kernel;
  *   CLUMP_CHECK(&q, clump_kernel_create(q.program, "advance", &kernel));
- *   CLUMP_CHECK(&q, clump_do_all(q.heap, kernel, NULL));
+ *   CLUMP_CHECK(&q, clump_heap_do_all(q.heap, kernel, NULL));
  *   clump_quick_close(&q);
  *
  * What is made here is what context.h, heap.h and program.h make, and is used with their calls. A program that has a

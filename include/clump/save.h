@@ -82,7 +82,7 @@ typedef struct clump_save_report {
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE both or neither of path and write, a bad piece_bytes or
  * zstd_level, objects that are evicted, or a heap with arrays of run-time length or with `raw`: only the program knows what raw memory
  * holds; CLUMP_ERR_UNSUPPORTED zstd_level without zstd; CLUMP_ERR_IO a file cannot be written or replaced (the error says which, and why), or a function said so; CLUMP_ERR_CAPACITY more than 65,536 registered buffers; CLUMP_ERR_CORRUPT the heap's metadata are damaged;
- * CLUMP_ERR_MEMORY; CLUMP_ERR_CL. After a failure a file of that name is as it was, and there is no part of the new one; with `compact`
+ * CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. After a failure a file of that name is as it was, and there is no part of the new one; with `compact`
  * objects may have moved. */
 CLUMP_API clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc,
                                        clump_save_report *report);
@@ -129,7 +129,7 @@ typedef struct clump_load_report {
  *   report  [out, optional]
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE both or neither of path and read, a heap with objects, handles or raw memory in use,
  * a heap with arrays of run-time length, or registered buffers that do not fit; CLUMP_ERR_IO a file cannot be read; CLUMP_ERR_FORMAT it is not a saved heap, or is cut off, altered or of a newer
- * version; CLUMP_ERR_UNSUPPORTED it is packed, and the library was built without zstd; CLUMP_ERR_SCHEMA the schemas do not fit; CLUMP_ERR_CAPACITY too many objects for the heap; CLUMP_ERR_MEMORY;
+ * version; CLUMP_ERR_UNSUPPORTED it is packed, and the library was built without zstd; CLUMP_ERR_SCHEMA the schemas do not fit; CLUMP_ERR_CAPACITY too many objects for the heap; CLUMP_ERR_HOST_MEMORY;
  * CLUMP_ERR_CL. After a failure the heap has no objects, as before; if the device gives up while it is emptied, clump_heap_repair()
  * does it. */
 CLUMP_API clump_status clump_heap_load(clump_heap *heap, const clump_load_desc *desc,
@@ -145,13 +145,13 @@ typedef struct clump_saved clump_saved;
  *   allocator  [in, optional]   default malloc, realloc, free; copied
  *   saved      [out]            NULL on failure
  *   error      [out, optional]
- * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_IO; CLUMP_ERR_FORMAT; CLUMP_ERR_UNSUPPORTED; CLUMP_ERR_MEMORY. */
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_IO; CLUMP_ERR_FORMAT; CLUMP_ERR_UNSUPPORTED; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_saved_open(const clump_load_desc *desc,
                                         const clump_allocator *allocator, clump_saved **saved,
                                         clump_error *error);
 
 /* DESTRUCTOR. NULL is allowed. */
-CLUMP_API void clump_saved_destroy(clump_saved *saved);
+CLUMP_API void clump_saved_close(clump_saved *saved);
 
 /* The schema of the heap that was saved. Lives as long as `saved`. */
 CLUMP_API const clump_schema *clump_saved_get_schema(const clump_saved *saved);
@@ -191,7 +191,7 @@ typedef int (*clump_saved_fn)(void *user, const clump_saved *saved, const clump_
  *   user       [in]             for `take`
  *   error      [out, optional]
  * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_IO a file cannot be read, or a function said so; CLUMP_ERR_FORMAT; CLUMP_ERR_UNSUPPORTED;
- * CLUMP_ERR_MEMORY. */
+ * CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_saved_read(const clump_load_desc *desc,
                                         const clump_allocator *allocator, clump_saved_fn take,
                                         void *user, clump_error *error);

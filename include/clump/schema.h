@@ -132,7 +132,7 @@ typedef struct clump_field_desc {
 /* CONSTRUCTOR. An empty schema.
  *   allocator  [in, optional]  default malloc, realloc, free; copied
  *   schema     [out]           NULL on failure
- * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_MEMORY. */
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_schema_create(const clump_allocator *allocator, clump_schema **schema);
 
 /* DESTRUCTOR. NULL is allowed. Heaps keep what they need: a schema may go before them. */
@@ -140,13 +140,13 @@ CLUMP_API void clump_schema_destroy(clump_schema *schema);
 
 /* METHOD. Add a class to an unsealed schema.
  * Returns CLUMP_OK; CLUMP_ERR_SCHEMA bad, reserved or duplicate name, too many classes;
- * CLUMP_ERR_USAGE sealed; CLUMP_ERR_MEMORY. On failure the schema is as before. */
+ * CLUMP_ERR_USAGE sealed; CLUMP_ERR_HOST_MEMORY. On failure the schema is as before. */
 CLUMP_API clump_status clump_schema_add_class(clump_schema *schema, const clump_class_desc *desc);
 
 /* METHOD. Add a field to the class named `class_name` of an unsealed schema.
  * An array of run-time length counts as two or four fields.
  * Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND no such class; CLUMP_ERR_SCHEMA bad, reserved or duplicate
- * name, bad type, width, count or array; CLUMP_ERR_USAGE sealed; CLUMP_ERR_MEMORY. Unchanged on failure. */
+ * name, bad type, width, count or array; CLUMP_ERR_USAGE sealed; CLUMP_ERR_HOST_MEMORY. Unchanged on failure. */
 CLUMP_API clump_status clump_schema_add_field(clump_schema *schema, const char *class_name,
                                               const clump_field_desc *desc);
 
@@ -161,7 +161,7 @@ CLUMP_API clump_status clump_schema_seal(clump_schema *schema);
  *   text, bytes  [in]             need not be zero-terminated; not kept
  *   schema       [out]            NULL on failure
  *   error        [out, optional]  line, column, the token found and what was expected
- * Returns CLUMP_OK; CLUMP_ERR_SCHEMA; CLUMP_ERR_USAGE; CLUMP_ERR_MEMORY. Time is linear in `bytes`. */
+ * Returns CLUMP_OK; CLUMP_ERR_SCHEMA; CLUMP_ERR_USAGE; CLUMP_ERR_HOST_MEMORY. Time is linear in `bytes`. */
 CLUMP_API clump_status clump_schema_parse(const char *text, size_t bytes,
                                           const clump_allocator *allocator, clump_schema **schema,
                                           clump_error *error);
@@ -232,7 +232,7 @@ CLUMP_API const char *clump_type_name(clump_type type, uint32_t width);
  *   write   [in]             gets the text, in one part, with `user`; is not called if the call fails
  *   error   [out, optional]
  * Returns CLUMP_OK; CLUMP_ERR_USAGE: not sealed, no `write`, or the prefix is no identifier; CLUMP_ERR_SCHEMA: two names
- * would be the same, as of classes A and A_struct, or there is an array of run-time length; CLUMP_ERR_MEMORY. */
+ * would be the same, as of classes A and A_struct, or there is an array of run-time length; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_schema_emit_c(const clump_schema *schema, const char *prefix,
                                            clump_write_fn write, void *user, clump_error *error);
 

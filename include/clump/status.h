@@ -8,7 +8,7 @@
  * The comment of a call lists the statuses that it can return. These hold for all calls, listed or not:
  *   CLUMP_ERR_USAGE        NULL where the comment does not say "optional" or "allowed". No error record is filled in
  *                          if there is no object to hold one
- *   CLUMP_ERR_MEMORY       the call needs host memory
+ *   CLUMP_ERR_HOST_MEMORY       the call needs host memory
  *   CLUMP_ERR_CL           the call uses the device
  *   CLUMP_ERR_BUILD, CLUMP_ERR_UNSUPPORTED
  *                          the call runs kernels of the library, and the first call that needs one builds it: the device's
@@ -31,7 +31,7 @@ extern "C" {
 #define CLUMP_STATUS_LIST(X)                                                                       \
     X(CLUMP_OK, 0, "success")                                                                      \
     X(CLUMP_ERR_USAGE, -1, "a call was misused: an argument or the order of calls is wrong")       \
-    X(CLUMP_ERR_MEMORY, -2, "host memory could not be allocated")                                  \
+    X(CLUMP_ERR_HOST_MEMORY, -2, "host memory could not be allocated")                             \
     X(CLUMP_ERR_SCHEMA, -3, "a schema is not valid, or two schemas do not fit together")           \
     X(CLUMP_ERR_UNSUPPORTED, -4,                                                                   \
       "the device, or this library as built, lacks what the call needs")                           \

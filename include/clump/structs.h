@@ -47,7 +47,7 @@ typedef struct clump_struct_desc {
  *   capacity                   of `structs`
  *   count     [out, optional]  how many objects there are, also where there is no room for them
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND no such class or field; CLUMP_ERR_USAGE: a field twice, not
- * within the struct, or of an array of run-time length, no place, or more objects than room; CLUMP_ERR_CL; CLUMP_ERR_MEMORY. */
+ * within the struct, or of an array of run-time length, no place, or more objects than room; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_heap_read_structs(clump_heap *heap, const clump_struct_desc *desc,
                                                void *structs, uint64_t capacity, uint64_t *count);
 
@@ -68,12 +68,12 @@ CLUMP_API clump_status clump_heap_write_chosen_structs(clump_heap *heap,
                                                        const clump_ref *refs, uint64_t count,
                                                        const void *structs);
 
-/* METHOD. Make `count` objects of a class that is not abstract, as clump_do_new() does: as many as there is room for,
+/* METHOD. Make `count` objects of a class that is not abstract, as clump_heap_do_new() does: as many as there is room for,
  * the first of the structs. Fields that are not named become 0, and null.
  *   refs  [out, optional]  references of the objects, in the order of the structs; room for `count`
- *   made  [out, optional]  how many; for the others OUT_OF_MEMORY is reported (clump_heap_fetch_errors())
+ *   made  [out, optional]  how many; for the others OUT_OF_MEMORY is reported (clump_heap_take_errors())
  * Blocks: yes. Returns as clump_heap_read_structs(); CLUMP_ERR_USAGE: an abstract class, or more than 2^31 objects. After
- * CLUMP_ERR_CL and CLUMP_ERR_MEMORY the objects may be there, with undefined contents. */
+ * CLUMP_ERR_CL and CLUMP_ERR_HOST_MEMORY the objects may be there, with undefined contents. */
 CLUMP_API clump_status clump_heap_new_structs(clump_heap *heap, const clump_struct_desc *desc,
                                               const void *structs, uint64_t count, clump_ref *refs,
                                               uint64_t *made);
@@ -86,7 +86,7 @@ CLUMP_API clump_status clump_heap_new_structs(clump_heap *heap, const clump_stru
  * booleans are numbers. NumPy: references are uint32, 3-vectors have 4 components as in OpenCL.
  * Blocks: yes; the host has all objects twice for a while. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_USAGE: no
  * `write`, or a class without fields or with an array of run-time length; CLUMP_ERR_CAPACITY: too many fields for a header of .npy; CLUMP_ERR_CL;
- * CLUMP_ERR_MEMORY. */
+ * CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_heap_write_csv(clump_heap *heap, const char *class_name,
                                             clump_write_fn write, void *user);
 CLUMP_API clump_status clump_heap_write_npy(clump_heap *heap, const char *class_name,

@@ -55,7 +55,7 @@ typedef struct clump_suballoc_desc {
 /* CONSTRUCTOR.
  *   suballoc  [out]            NULL on failure
  *   error     [out, optional]  says why it failed
- * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_MEMORY. */
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_suballoc_create(const clump_suballoc_desc *desc,
                                              clump_suballoc **suballoc, clump_error *error);
 
@@ -69,7 +69,7 @@ CLUMP_API void clump_suballoc_destroy(clump_suballoc *suballoc);
  *   range      [out]            0 on failure
  *   offset     [out, optional]
  * Returns CLUMP_OK; CLUMP_ERR_CAPACITY no free range can hold it; CLUMP_ERR_USAGE;
- * CLUMP_ERR_MEMORY. */
+ * CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_suballoc_alloc(clump_suballoc *suballoc, uint64_t bytes,
                                             uint64_t alignment, void *user_data, clump_range *range,
                                             uint64_t *offset);

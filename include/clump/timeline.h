@@ -40,18 +40,18 @@ extern "C" {
  *   capacity [in]             each takes about 200 bytes of host memory until it is written
  * Blocks: no.
  * Returns CLUMP_OK; CLUMP_ERR_USAGE the queue in use does no profiling, or the capacity is larger; then everything is as before;
- * CLUMP_ERR_MEMORY. */
-CLUMP_API clump_status clump_timeline_record(clump_context *context, uint32_t capacity);
+ * CLUMP_ERR_HOST_MEMORY. */
+CLUMP_API clump_status clump_context_record_timeline(clump_context *context, uint32_t capacity);
 
 /* METHOD. Write what was recorded, and forget it; recording goes on with the same capacity, and times go on from the same
  * first command. The text is handed over in one piece.
  *   write    [in]             is called once, or not at all if the call fails
  *   user     [in]             for `write`
  * Blocks: until the commands are done.
- * Returns CLUMP_OK; CLUMP_ERR_USAGE no function, or nothing is being recorded; CLUMP_ERR_MEMORY; CLUMP_ERR_CL a command has failed, or
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE no function, or nothing is being recorded; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL a command has failed, or
  * has no times; what was recorded stays. */
-CLUMP_API clump_status clump_timeline_write(clump_context *context, clump_write_fn write,
-                                            void *user);
+CLUMP_API clump_status clump_context_write_timeline(clump_context *context, clump_write_fn write,
+                                                    void *user);
 
 #ifdef __cplusplus
 }

@@ -77,18 +77,18 @@ class Heap:
     def do_all(self, kernel, *args, wait_for=None):
         """Runs a kernel over all objects of the classes that its loops name."""
         with kernel._with_args(args) as object_:
-            return self._context._launch(lib.clump_do_all, self._object, object_, wait_for=wait_for)
+            return self._context._launch(lib.clump_heap_do_all, self._object, object_, wait_for=wait_for)
 
     def do_new(self, class_name, count, kernel, *args, wait_for=None):
         """Makes objects, and runs the kernel once for each. Those that find no room are told by check_errors()."""
         name = c_text("class_name", class_name)
         with kernel._with_args(args) as object_:
-            return self._context._launch(lib.clump_do_new, self._object, name, count, object_, ffi.NULL, wait_for=wait_for)
+            return self._context._launch(lib.clump_heap_do_new, self._object, object_, name, count, ffi.NULL, wait_for=wait_for)
 
     def launch(self, kernel, global_size, local_size, *args, wait_for=None):
         """Runs a kernel with work sizes of the caller's."""
         with kernel._with_args(args) as object_:
-            return self._context._launch(lib.clump_launch, self._object, object_, global_size, local_size, wait_for=wait_for)
+            return self._context._launch(lib.clump_heap_launch, self._object, object_, global_size, local_size, wait_for=wait_for)
 
     def reduce(self, kernel, dtype, *args, wait_for=None):
         """Runs a kernel that ends in CLUMP_REDUCE, and returns its result, a NumPy scalar of that type. Whether it is the type in the kernel
@@ -97,12 +97,12 @@ class Heap:
             raise TypeError(f"the type of a reduction is {dtype!r}; it must be one of a number, such as numpy.float32")
         result = np.zeros((), dtype)
         with kernel._with_args(args) as object_:
-            self._context._launch(lib.clump_reduce, self._object, object_, ffi.from_buffer(result), result.nbytes, wait_for=wait_for)
+            self._context._launch(lib.clump_heap_reduce, self._object, object_, result.nbytes, ffi.from_buffer(result), wait_for=wait_for)
         return result[()]
 
     def check_errors(self):
         """Raises what kernels reported since the last call: out of memory, a double free, ..."""
-        self._context._call(lib.clump_heap_fetch_errors, self._object, ffi.NULL)
+        self._context._call(lib.clump_heap_take_errors, self._object, ffi.NULL)
 
     def check(self):
         """Verifies every invariant of the heap."""
@@ -132,7 +132,7 @@ class Heap:
     def count(self, class_name):
         """Live objects of a class and its subclasses."""
         count = ffi.new("uint64_t *")
-        self._context._call(lib.clump_heap_calc_count, self._object, c_text("class_name", class_name), count)
+        self._context._call(lib.clump_heap_read_count, self._object, c_text("class_name", class_name), count)
         return count[0]
 
     def refs(self, class_name):
@@ -192,7 +192,7 @@ class Heap:
             c, name = f.class_name.decode(), f.name.decode()
             at = ", element" if f.count else ""
             self._gathers[key] = Program(self, f"""
-__kernel void gather(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global {f.device_type} *values, uint element) {{
+__kernel void gather(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global {f.device_type} *values, uint element) {{
     CLUMP_FOR_EACH_NUMBERED({c}, self, i) values[i] = {c}_{name}(self{at}){f.device_value};
 }}""", name="gather.cl").kernel("gather")
         result = cl.array.empty(self.queue, self.count(f.class_name.decode()), f.array_dtype)
@@ -213,7 +213,7 @@ __kernel void gather(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global {f.device_type} *
         desc = ffi.new("clump_compact_desc *", {"classes": names, "class_count": len(kept), "null_dangling": null_dangling,
                                                 "slack": slack, "max_moves": max_moves, "order": ORDERS[order], "order_field": field})
         report = ffi.new("clump_compact_report *")
-        self._context._call(lib.clump_compact, self._object, desc, report, ffi.NULL)
+        self._context._call(lib.clump_heap_compact, self._object, desc, report, ffi.NULL)
         return report_dict(report)
 
     def collect(self, roots=(), root_classes=(), only_mark=False):
@@ -224,7 +224,7 @@ __kernel void gather(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global {f.device_type} *
         desc = ffi.new("clump_collect_desc *", {"roots": ffi.from_buffer("uint32_t[]", refs), "root_count": len(refs),
                                                 "root_classes": names, "root_class_count": len(kept), "only_mark": only_mark})
         report = ffi.new("clump_collect_report *")
-        self._context._call(lib.clump_collect, self._object, desc, report, ffi.NULL)
+        self._context._call(lib.clump_heap_collect, self._object, desc, report, ffi.NULL)
         return report_dict(report)
 
     def convert(self, schema, bytes=0, block_rows=0):
@@ -248,7 +248,7 @@ __kernel void gather(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global {f.device_type} *
     def fetch(self, class_name=None, refs=None, blocks=0):
         """Evicted objects come back, by whole blocks: those of a class and its subclasses, or the blocks that have the objects `refs`, or all.
         Either all of these come, or, where the memory has too little room, none. Returns what came as a dict."""
-        return self._move_blocks(lib.clump_heap_fetch, class_name, refs, blocks, 0)
+        return self._move_blocks(lib.clump_heap_bring_back, class_name, refs, blocks, 0)
 
     def _move_blocks(self, function, class_name, refs, blocks, age):
         name = ffi.new("char[]", c_text("class_name", class_name)) if class_name is not None else ffi.NULL
@@ -298,7 +298,7 @@ __kernel void gather(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global {f.device_type} *
 
     def stats(self):
         stats = ffi.new("clump_heap_stats *")
-        self._context._call(lib.clump_heap_calc_stats, self._object, stats, ffi.NULL, 0)
+        self._context._call(lib.clump_heap_read_stats, self._object, stats, ffi.NULL, 0)
         return report_dict(stats)
 
 
@@ -315,8 +315,8 @@ class Registered:
                                              "offset": offset, "stride": stride, "weak": weak, "null_dangling": null_dangling})
         made = ffi.new("clump_refs **")
         self._heap = heap
-        heap._context._call(lib.clump_refs_register, heap._object, desc, made)
-        self._object = owned(made[0], lib.clump_refs_unregister, [heap._context._lock], heap._object)
+        heap._context._call(lib.clump_refs_create, heap._object, desc, made)
+        self._object = owned(made[0], lib.clump_refs_destroy, [heap._context._lock], heap._object)
 
     def unregister(self):
         ffi.release(self._object)

@@ -50,10 +50,10 @@ __kernel void make_leaves(CLUMP_HEAP) {
         for (uint k = 0; k < 4; k++) Leaf_colour(self, k) = i + k;
     }
 }
-__kernel void weigh(CLUMP_HEAP_FIXED, float by, __global const float *more, __local float *one) {
+__kernel void weigh(CLUMP_HEAP_NO_ALLOC, float by, __global const float *more, __local float *one) {
     CLUMP_FOR_EACH(Stone, self) { one[0] = 0; Stone_weight(self) += by + more[0]; }
 }
-__kernel void chain(CLUMP_HEAP_FIXED, CLUMP_NUMBERS) {
+__kernel void chain(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS) {
     CLUMP_FOR_EACH_NUMBERED(Stone, self, i) {
         Stone after = CLUMP_AT(Stone, i + 1);
         Stone_next(self) = i % 10 == 9 ? Thing_null : Stone_as_Thing(after);
@@ -62,7 +62,7 @@ __kernel void chain(CLUMP_HEAP_FIXED, CLUMP_NUMBERS) {
 __kernel void crack(CLUMP_HEAP, uint every) {
     CLUMP_FOR_EACH(Stone, self) if (Stone_number(self) / 10 % every) Stone_free(self);
 }
-__kernel void total(CLUMP_HEAP_FIXED) {
+__kernel void total(CLUMP_HEAP_NO_ALLOC) {
     float sum = 0;
     CLUMP_FOR_EACH(Stone, self) sum += Stone_weight(self);
     CLUMP_REDUCE(float, sum, CLUMP_SUM);
@@ -395,7 +395,7 @@ class Launches(Case):
 
 
 OWN_KERNELS = """
-__kernel void add(CLUMP_HEAP_FIXED, __global const Stone *stones, uint count, float by) {
+__kernel void add(CLUMP_HEAP_NO_ALLOC, __global const Stone *stones, uint count, float by) {
     uint i = get_global_id(0);
     if (i < count) Stone_weight(stones[i]) += by;
 }
@@ -638,13 +638,13 @@ class References(Case):
     def test_fused_kernels(self):
         heap = self.fresh(100)
         program = clump.Program(heap, """
-            __kernel void grow(CLUMP_HEAP_FIXED, float by) { CLUMP_FOR_EACH(Stone, self) Stone_weight(self) += by; }
-            __kernel void total(CLUMP_HEAP_FIXED) {
+            __kernel void grow(CLUMP_HEAP_NO_ALLOC, float by) { CLUMP_FOR_EACH(Stone, self) Stone_weight(self) += by; }
+            __kernel void total(CLUMP_HEAP_NO_ALLOC) {
                 float sum = 0;
                 CLUMP_FOR_EACH(Stone, self) sum += Stone_weight(self);
                 CLUMP_REDUCE(float, sum, CLUMP_SUM);
             }
-            __kernel void borrow(CLUMP_HEAP_FIXED) {
+            __kernel void borrow(CLUMP_HEAP_NO_ALLOC) {
                 CLUMP_FOR_EACH(Stone, self) Stone_number(self) = (uint)Stone_weight((Stone){self.id});
             }""")
         grow, total = program.kernel("grow"), program.kernel("total")
@@ -686,7 +686,7 @@ class References(Case):
             np.testing.assert_array_equal(heap.array("Stone", "weight", copy=copy).get(), before["weight"], strict=True)
         self.raises("CLUMP_ERR_USAGE", "", heap.do_all, self.kernel("chain"))
         program = clump.Program(heap, """
-            __kernel void grow_old(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(Stone, self) Stone_age(self) = Stone_number(self) + 1; }""")
+            __kernel void grow_old(CLUMP_HEAP_NO_ALLOC) { CLUMP_FOR_EACH(Stone, self) Stone_age(self) = Stone_number(self) + 1; }""")
         heap.do_all(program.kernel("grow_old"))
         np.testing.assert_array_equal(heap.read("Stone", "age"), before["number"] + 1)
         self.raises("CLUMP_ERR_SCHEMA", "in line 1", heap.convert, "class Stone { flot x; }")

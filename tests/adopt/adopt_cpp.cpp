@@ -60,19 +60,19 @@ static const char source[] = R"(
 __kernel void init(CLUMP_HEAP) {
     CLUMP_FOR_EACH_NEW(Body, self, i) { Body_x(self) = i; Body_next(self) = Body_null; Body_hot(self) = i & 1; }
 }
-__kernel void add(CLUMP_HEAP_FIXED, float by, __global const float *more, __local float *scratch) {
+__kernel void add(CLUMP_HEAP_NO_ALLOC, float by, __global const float *more, __local float *scratch) {
     CLUMP_FOR_EACH(Body, self) { scratch[0] = 0; Body_x(self) += by + more[0]; }
 }
 __kernel void drop(CLUMP_HEAP, uint from) {
     CLUMP_FOR_EACH(Body, self) if (Body_x(self) >= from) Body_free(self);
 }
-__kernel void grow(CLUMP_HEAP_FIXED, float by) {
+__kernel void grow(CLUMP_HEAP_NO_ALLOC, float by) {
     CLUMP_FOR_EACH(Body, self) Body_x(self) += by;
 }
-__kernel void follow(CLUMP_HEAP_FIXED) {
+__kernel void follow(CLUMP_HEAP_NO_ALLOC) {
     CLUMP_FOR_EACH(Body, self) if (!Body_is_null(Body_next(self))) Body_x(self) = Body_x(Body_next(self));
 }
-__kernel void sum(CLUMP_HEAP_FIXED) {
+__kernel void sum(CLUMP_HEAP_NO_ALLOC) {
     float sum = 0;
     CLUMP_FOR_EACH(Body, self) sum += Body_x(self);
     CLUMP_REDUCE(float, sum, CLUMP_SUM);

@@ -56,7 +56,7 @@ static void check_head(const clump_saved *saved) {
     REQUIRE(memcmp(again->counts, saved->counts, sizeof saved->counts) == 0);
     REQUIRE(memcmp(again->reserved, saved->reserved, sizeof saved->reserved) == 0);
     REQUIRE(clumpi_saved_value_bytes(again) == clumpi_saved_value_bytes(saved));
-    clump_saved_destroy(again);
+    clump_saved_close(again);
 }
 
 static void check_saved(const clump_saved *saved) {
@@ -108,7 +108,7 @@ static void check_parts(source *from) {
     REQUIRE(!clump_saved_read(&desc, NULL, add_part, &s, &error));
     REQUIRE(s.values == clumpi_saved_value_bytes(saved));
     REQUIRE(s.references == references * sizeof(clump_ref));
-    clump_saved_destroy(saved);
+    clump_saved_close(saved);
 }
 
 static void run(const clump_load_desc *desc, source *from) {
@@ -120,7 +120,7 @@ static void run(const clump_load_desc *desc, source *from) {
         REQUIRE(!saved);
     } else {
         check_saved(saved);
-        clump_saved_destroy(saved);
+        clump_saved_close(saved);
     }
     from->at = 0;
     const int checked = clump_saved_check(desc, NULL, &error);

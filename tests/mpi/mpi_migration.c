@@ -16,7 +16,7 @@ static const char schema[] =
     "class Box : Thing { ulong weight; ref Ball ball; }"
     "class Stone { uint x; }";
 static const char source[] =
-    "__kernel void mark(CLUMP_HEAP_FIXED, uint step, uint directions, ulong open) {\n"
+    "__kernel void mark(CLUMP_HEAP_NO_ALLOC, uint step, uint directions, ulong open) {\n"
     "    CLUMP_FOR_EACH(Thing, self) {\n"
     "        uint h = (Thing_number(self) / 3u * 2654435761u) ^ step * 40503u; h ^= h >> 13; h *= "
     "2246822519u; h ^= h >> 16;\n"
@@ -24,7 +24,7 @@ static const char source[] =
     "        Thing_leaves(self) = d < directions && (open >> d & 1ul) ? d + 1u : 0u;\n"
     "    }\n"
     "}\n"
-    "__kernel void list(CLUMP_HEAP_FIXED, __global uint *list, uint most, uint direction, uint "
+    "__kernel void list(CLUMP_HEAP_NO_ALLOC, __global uint *list, uint most, uint direction, uint "
     "every) {\n"
     "    CLUMP_FOR_EACH(Thing, self) {\n"
     "        if (Thing_number(self) % every) continue;\n"
@@ -32,7 +32,7 @@ static const char source[] =
     "        if (i < most) { list[1 + 2 * i] = self.id; list[2 + 2 * i] = direction; }\n"
     "    }\n"
     "}\n"
-    "__kernel void spoil(CLUMP_HEAP_FIXED, __global uint *list, uint ref) {\n"
+    "__kernel void spoil(CLUMP_HEAP_NO_ALLOC, __global uint *list, uint ref) {\n"
     "    if (get_global_id(0) == 0) { list[0] = 1u; list[1] = ref; list[2] = 0u; }\n"
     "}\n";
 
@@ -198,7 +198,7 @@ static void walk(uint32_t dimensions, int is_periodic) {
         uint64_t left = 0, arrived = 0;
         use_queue(step / 2 % 2);
         CLUMP_CHECK(&ranks_q, CLUMP_SET_ARGS(mark, seed, p->directions, open));
-        CLUMP_CHECK(&ranks_q, clump_do_all(ranks_q.heap, mark, NULL));
+        CLUMP_CHECK(&ranks_q, clump_heap_do_all(ranks_q.heap, mark, NULL));
         CHECK_WORLD(world, clump_migration_run(migration, &report));
         for (uint32_t n = 0; n < COUNT; n++) {
             const uint32_t d = direction_of(n, seed, p->directions);
@@ -234,7 +234,7 @@ static void part(void) {
     /* Refused: a direction that there is not, on one rank. The others learn it; nothing has moved. */
     if (!ranks_rank) {
         CLUMP_CHECK(&ranks_q, CLUMP_SET_ARGS(list, words, most, no_direction, all));
-        CLUMP_CHECK(&ranks_q, clump_do_all(ranks_q.heap, list, NULL));
+        CLUMP_CHECK(&ranks_q, clump_heap_do_all(ranks_q.heap, list, NULL));
     }
     for (uint32_t n = 0; n < COUNT; n++) here += owner[n] == ranks_rank;
     clump_status status = clump_migration_run(migration, &report);
@@ -249,7 +249,7 @@ static void part(void) {
 
     /* A reference that is none. */
     CLUMP_CHECK(&ranks_q, CLUMP_SET_ARGS(spoil, words, none));
-    if (!ranks_rank) CLUMP_CHECK(&ranks_q, clump_launch(ranks_q.heap, spoil, 64, 64, NULL));
+    if (!ranks_rank) CLUMP_CHECK(&ranks_q, clump_heap_launch(ranks_q.heap, spoil, 64, 64, NULL));
     status = clump_migration_run(migration, NULL);
     CHECK(status == (!ranks_rank ? CLUMP_ERR_REFERENCE : is_beside ? CLUMP_ERR_RANK : CLUMP_OK));
     check_things();
@@ -260,7 +260,7 @@ static void part(void) {
     CHECK_WORLD(world, clump_migration_create(world, &desc, &small));
     cl_mem small_words = clump_migration_get_list(small);
     CLUMP_CHECK(&ranks_q, CLUMP_SET_ARGS(list, small_words, few, direction, all));
-    CLUMP_CHECK(&ranks_q, clump_do_all(ranks_q.heap, list, NULL));
+    CLUMP_CHECK(&ranks_q, clump_heap_do_all(ranks_q.heap, list, NULL));
     status = clump_migration_run(small, NULL);
     CHECK(here > few ? status == CLUMP_ERR_CAPACITY
                      : status == CLUMP_OK || status == CLUMP_ERR_RANK);
@@ -271,12 +271,12 @@ static void part(void) {
 
     /* Every third leaves upwards. */
     CLUMP_CHECK(&ranks_q, CLUMP_SET_ARGS(list, words, most, direction, every));
-    CLUMP_CHECK(&ranks_q, clump_do_all(ranks_q.heap, list, NULL));
+    CLUMP_CHECK(&ranks_q, clump_heap_do_all(ranks_q.heap, list, NULL));
     CHECK_WORLD(world, clump_migration_run(migration, &report));
     for (uint32_t n = 0; n < COUNT; n += 3) out += owner[n] == ranks_rank;
     CHECK(report.left == out && report.left_out == out); /* each lost its `next` */
     uint64_t balls = 0;
-    CLUMP_CHECK(&ranks_q, clump_heap_calc_count(ranks_q.heap, "Ball", &balls));
+    CLUMP_CHECK(&ranks_q, clump_heap_read_count(ranks_q.heap, "Ball", &balls));
     for (uint32_t n = 0; n < COUNT; n += 3) owner[n] = (owner[n] + 1) % ranks_size;
     uint64_t expected = 0;
     for (uint32_t n = 0; n < COUNT; n++) expected += !is_box(n) && owner[n] == ranks_rank;
@@ -289,11 +289,11 @@ static void part(void) {
     CHECK_WORLD(world, clump_migration_create(world, &desc, &copies));
     words = clump_migration_get_list(copies);
     CLUMP_CHECK(&ranks_q, CLUMP_SET_ARGS(list, words, most, direction, all));
-    CLUMP_CHECK(&ranks_q, clump_do_all(ranks_q.heap, list, NULL));
+    CLUMP_CHECK(&ranks_q, clump_heap_do_all(ranks_q.heap, list, NULL));
     uint64_t before = 0, after = 0;
-    CLUMP_CHECK(&ranks_q, clump_heap_calc_count(ranks_q.heap, "Thing", &before));
+    CLUMP_CHECK(&ranks_q, clump_heap_read_count(ranks_q.heap, "Thing", &before));
     CHECK_WORLD(world, clump_migration_run(copies, &report));
-    CLUMP_CHECK(&ranks_q, clump_heap_calc_count(ranks_q.heap, "Thing", &after));
+    CLUMP_CHECK(&ranks_q, clump_heap_read_count(ranks_q.heap, "Thing", &after));
     CHECK(report.left == before && after == before + report.arrived);
     clump_migration_destroy(copies);
 
@@ -315,7 +315,7 @@ static void part(void) {
 static void no_room(void) {
     static const char text[] = "class Thing { uint number; } class Stone { uint x[64]; }";
     static const char kernels[] =
-        "__kernel void list(CLUMP_HEAP_FIXED, __global uint *list) {\n"
+        "__kernel void list(CLUMP_HEAP_NO_ALLOC, __global uint *list) {\n"
         "    CLUMP_FOR_EACH(Thing, self) {\n"
         "        uint i = atomic_inc(list); list[1 + 2 * i] = self.id; list[2 + 2 * i] = 1u;\n"
         "    }\n"
@@ -355,8 +355,8 @@ static void no_room(void) {
         CLUMP_CHECK(&ranks_q,
                     clump_heap_new_structs(heap, &(clump_struct_desc){"Thing", 4, 1, &field},
                                            numbers, SENT, NULL, NULL));
-    if (ranks_rank == 1) CLUMP_CHECK(&ranks_q, clump_launch(heap, fill, 1, 1, NULL));
-    CLUMP_CHECK(&ranks_q, clump_do_all(heap, list, NULL));
+    if (ranks_rank == 1) CLUMP_CHECK(&ranks_q, clump_heap_launch(heap, fill, 1, 1, NULL));
+    CLUMP_CHECK(&ranks_q, clump_heap_do_all(heap, list, NULL));
     clump_status status = clump_migration_run(migration, &report);
     CHECK(status == (ranks_rank == 0   ? CLUMP_ERR_RANK
                      : ranks_rank == 1 ? CLUMP_ERR_CAPACITY
@@ -365,14 +365,14 @@ static void no_room(void) {
           strstr(clump_world_get_error(world)->message, "rank 1 could not take 50 objects"));
     CHECK(ranks_rank != 1 || strstr(clump_world_get_error(world)->message, "room for 0"));
     uint64_t there = 0;
-    CLUMP_CHECK(&ranks_q, clump_heap_calc_count(heap, "Thing", &there));
+    CLUMP_CHECK(&ranks_q, clump_heap_read_count(heap, "Thing", &there));
     CHECK(there == (ranks_rank ? 0 : SENT) && !report.left && !report.arrived);
     CLUMP_CHECK(&ranks_q, clump_heap_check(heap));
     /* Stones go, and they come. */
-    if (ranks_rank == 1) CLUMP_CHECK(&ranks_q, clump_do_all(heap, crumble, NULL));
-    CLUMP_CHECK(&ranks_q, clump_do_all(heap, list, NULL));
+    if (ranks_rank == 1) CLUMP_CHECK(&ranks_q, clump_heap_do_all(heap, crumble, NULL));
+    CLUMP_CHECK(&ranks_q, clump_heap_do_all(heap, list, NULL));
     CHECK_WORLD(world, clump_migration_run(migration, &report));
-    CLUMP_CHECK(&ranks_q, clump_heap_calc_count(heap, "Thing", &there));
+    CLUMP_CHECK(&ranks_q, clump_heap_read_count(heap, "Thing", &there));
     CHECK(there == (ranks_rank == 1 ? SENT : 0));
     CLUMP_CHECK(&ranks_q, clump_heap_check(heap));
     clump_migration_destroy(migration);

@@ -94,9 +94,9 @@ static void try_reductions(clump_world *world) {
     /* The last rank fails, and all learn who. The world goes on. */
     const int is_last = ranks_rank == ranks_size - 1;
     char words[64];
-    clump_status status = clump_world_agree(world, is_last ? CLUMP_ERR_MEMORY : CLUMP_OK);
-    snprintf(words, sizeof words, "rank %d failed: CLUMP_ERR_MEMORY", ranks_size - 1);
-    CHECK(status == (is_last ? CLUMP_ERR_MEMORY : CLUMP_ERR_RANK));
+    clump_status status = clump_world_agree(world, is_last ? CLUMP_ERR_HOST_MEMORY : CLUMP_OK);
+    snprintf(words, sizeof words, "rank %d failed: CLUMP_ERR_HOST_MEMORY", ranks_size - 1);
+    CHECK(status == (is_last ? CLUMP_ERR_HOST_MEMORY : CLUMP_ERR_RANK));
     CHECK(is_last || strstr(clump_world_get_error(world)->message, words));
     CHECK_WORLD(world, clump_world_agree(world, CLUMP_OK));
 }

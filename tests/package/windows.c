@@ -49,7 +49,7 @@ int main(void) {
     EXPECT(count_files("kept/programs", ".clump") > 0);
     CLUMP_CHECK(&q, clump_kernel_create(q.program, "fill", &fill));
     for (int i = 0; i < 2; i++) { /* the second replaces the first; line ends among the values */
-        CLUMP_CHECK(&q, clump_do_new(q.heap, "Cell", 2000, fill, NULL, NULL));
+        CLUMP_CHECK(&q, clump_heap_do_new(q.heap, fill, "Cell", 2000, NULL, NULL));
         CLUMP_CHECK(
             &q, clump_heap_save(
                     q.heap, &(clump_save_desc){.path = "heap", .progress = save_meanwhile}, NULL));
@@ -63,7 +63,7 @@ int main(void) {
 
     CLUMP_CHECK(&q, clump_quick_open(&q, &desc));
     CLUMP_CHECK(&q, clump_heap_load(q.heap, &(clump_load_desc){.path = "heap"}, NULL));
-    CLUMP_CHECK(&q, clump_heap_calc_count(q.heap, "Cell", &count));
+    CLUMP_CHECK(&q, clump_heap_read_count(q.heap, "Cell", &count));
     EXPECT(count == 4000);
     EXPECT(clump_heap_load(q.heap, &(clump_load_desc){.path = "none"}, NULL) == CLUMP_ERR_IO);
     clump_quick_close(&q);

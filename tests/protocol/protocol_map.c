@@ -154,7 +154,7 @@ static void free_word(Word w) {
 #define CLUMPI_FIELD_MUST_BE(type, C, f, of) ((void)0)
 #define CLUMPI_ARRAYS_CLH /* what map.clh includes */
 #define CLUMP_HEAP void *clump_heap
-#define CLUMP_HEAP_FIXED const void *clump_heap
+#define CLUMP_HEAP_NO_ALLOC const void *clump_heap
 #define CLUMPI_FENCE_ACQ_REL() fence()
 #define CLUMPI_OR(p, v) atomic((volatile uint *)(p), 0, 0, (v))
 #define CLUMPI_CAS(p, expected, desired) atomic((volatile uint *)(p), 1, (expected), (desired))

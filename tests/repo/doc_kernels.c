@@ -101,10 +101,10 @@ static void check_reduced(clump_kernel *kernel, const char *name, const char *ty
     uint32_t whole;
     char found[64];
     if (!strcmp(type, "float")) {
-        CHECK_OK(&fixture, clump_reduce(heap, kernel, &number, sizeof number, NULL));
+        CHECK_OK(&fixture, clump_heap_reduce(heap, kernel, sizeof number, &number, NULL));
         snprintf(found, sizeof found, "%g", (double)number);
     } else {
-        CHECK_OK(&fixture, clump_reduce(heap, kernel, &whole, sizeof whole, NULL));
+        CHECK_OK(&fixture, clump_heap_reduce(heap, kernel, sizeof whole, &whole, NULL));
         snprintf(found, sizeof found, "%u", whole);
     }
     if (strcmp(found, value) != 0) {
@@ -148,19 +148,19 @@ static void act(char *action) {
     } else if (!strcmp(verb, "new") && count >= 4) {
         uint64_t wanted = strtoull(words[2], NULL, 10), made = 0;
         clump_kernel *kernel = make_kernel(words + 3, count - 3, 0);
-        CHECK_OK(&fixture, clump_do_new(heap, words[1], wanted, kernel, &made, NULL));
+        CHECK_OK(&fixture, clump_heap_do_new(heap, kernel, words[1], wanted, &made, NULL));
         if (made != wanted) give_up("not all objects were made", words[1]);
         clump_kernel_destroy(kernel);
     } else if (!strcmp(verb, "all") && count >= 2) {
         clump_kernel *kernel = make_kernel(words + 1, count - 1, 0);
-        CHECK_OK(&fixture, clump_do_all(heap, kernel, NULL));
+        CHECK_OK(&fixture, clump_heap_do_all(heap, kernel, NULL));
         clump_kernel_destroy(kernel);
     } else if (!strcmp(verb, "order") && count >= 3) {
         const char *const classes[] = {words[1]};
         clump_kernel *kernel = make_kernel(words + 2, count - 2, 1); /* 0: the keys */
         const clump_compact_desc desc = {
             .classes = classes, .class_count = 1, .order = CLUMP_ORDER_KEY, .key_kernel = kernel};
-        CHECK_OK(&fixture, clump_compact(heap, &desc, NULL, NULL));
+        CHECK_OK(&fixture, clump_heap_compact(heap, &desc, NULL, NULL));
         clump_kernel_destroy(kernel);
     } else if (!strcmp(verb, "reduce") && count == 4) {
         check_reduced(make_kernel(words + 1, 1, 0), words[1], words[2], words[3]);
@@ -170,7 +170,7 @@ static void act(char *action) {
         check_refused(words + 1);
     } else if (!strcmp(verb, "count") && count == 3) {
         uint64_t found = 0;
-        CHECK_OK(&fixture, clump_heap_calc_count(heap, words[1], &found));
+        CHECK_OK(&fixture, clump_heap_read_count(heap, words[1], &found));
         if (found != strtoull(words[2], NULL, 10)) {
             fprintf(stderr, "%llu of %s, expected %s\n", (unsigned long long)found, words[1],
                     words[2]);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A timeline that clump_timeline_write() wrote is opened in Perfetto's own interface, in headless Chromium, and Perfetto is asked what it read:
+"""A timeline that clump_context_write_timeline() wrote is opened in Perfetto's own interface, in headless Chromium, and Perfetto is asked what it read:
 all commands, spans and what pools did, with their names, times and threads, and no errors.
 
     timeline_perfetto.py DIFF_TIMELINE FOLDER     a screenshot is left in FOLDER. Exit status 77: skipped

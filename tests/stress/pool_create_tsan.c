@@ -65,15 +65,15 @@ static void run_once(clump_context_desc on) {
     for (int i = 0; i < THREADS; i++) {
         clump_allocation_desc desc = {.bytes = BYTES};
         REQUIRE(!clump_pool_alloc(pools[i], &desc, &allocation, NULL));
-        REQUIRE(clump_pools_get_bytes(clump) == (uint64_t)(i + 1) * BYTES);
+        REQUIRE(clump_context_get_pool_bytes(clump) == (uint64_t)(i + 1) * BYTES);
     }
-    REQUIRE(!clump_pools_set_limit(clump, THREADS * BYTES));
+    REQUIRE(!clump_context_set_pool_limit(clump, THREADS * BYTES));
     for (int i = 0; i < THREADS; i++) {
         clump_allocation_desc desc = {.bytes = BYTES};
         REQUIRE(clump_pool_alloc(pools[i], &desc, &allocation, NULL) == CLUMP_ERR_CAPACITY);
     }
     for (int i = 0; i < THREADS; i++) clump_pool_destroy(pools[i]);
-    REQUIRE(clump_pools_get_bytes(clump) == 0);
+    REQUIRE(clump_context_get_pool_bytes(clump) == 0);
     REQUIRE(atomic_load(&blocks) == before + 1); /* the account */
     clump_context_destroy(clump);
     REQUIRE(atomic_load(&blocks) == 0);

@@ -193,7 +193,7 @@ static uint64_t churn(uint32_t target, uint32_t mode) {
     SET_ARG(&t.on, t.churn, 6, mode);
     SET_ARG(&t.on, t.churn, 7, seed);
     double start = seconds();
-    CHECK_OK(&t.on, clump_launch(t.heap, t.churn, t.items, t.local, NULL));
+    CHECK_OK(&t.on, clump_heap_launch(t.heap, t.churn, t.items, t.local, NULL));
     cl_fixture_read(&t.on, t.tallies, t.host_tallies, t.items * sizeof(tally));
     double took = seconds() - start;
     if (took < 0.05 && t.steps < 1u << 16) t.steps *= 2;
@@ -265,7 +265,7 @@ static uint64_t compare_with_bags(void) {
 /* What kernels reported is one OUT_OF_MEMORY for each null. */
 static void check_reports(const char *name, double nulls_max) {
     clump_device_report report;
-    clump_status status = clump_heap_fetch_errors(t.heap, &report);
+    clump_status status = clump_heap_take_errors(t.heap, &report);
     for (int e = 0; e < CLUMP_DEVICE_ERROR_COUNT; e++) {
         uint64_t expected = e == CLUMP_DEVICE_OUT_OF_MEMORY ? (uint32_t)t.nulls : 0;
         if (report.errors[e].count != expected)
@@ -309,7 +309,7 @@ static void run_phase(const phase *p, double operations) {
     CHECK_OK(&t.on, clump_heap_check(t.heap));
     uint64_t objects = compare_with_bags();
     clump_heap_stats stats;
-    CHECK_OK(&t.on, clump_heap_calc_stats(t.heap, &stats, NULL, 0));
+    CHECK_OK(&t.on, clump_heap_read_stats(t.heap, &stats, NULL, 0));
     assert_int_equal(stats.objects, objects);
     compare_held(p->name);
     run.done[t.queue] += done;
@@ -331,7 +331,7 @@ static void finish(void) {
     check_reports("end", 0);
     CHECK_OK(&t.on, clump_heap_check(t.heap));
     assert_int_equal(compare_with_bags(), 0);
-    CHECK_OK(&t.on, clump_heap_calc_stats(t.heap, &stats, NULL, 0));
+    CHECK_OK(&t.on, clump_heap_read_stats(t.heap, &stats, NULL, 0));
     assert_int_equal(stats.objects, 0);
     assert_int_equal(stats.free_blocks, stats.blocks);
 }

@@ -211,7 +211,7 @@ int cl_fixture_run_rounds(int argc, char **argv, uint32_t *rounds, uint32_t *see
 void cl_fixture_expect_error(cl_fixture *f, clump_heap *heap, int kind, uint32_t ref,
                              const char *words) {
     clump_device_report r;
-    clump_status status = clump_heap_fetch_errors(heap, &r);
+    clump_status status = clump_heap_take_errors(heap, &r);
     assert_int_equal(status, kind < 0 ? CLUMP_OK : CLUMP_ERR_DEVICE);
     for (int i = 0; i < CLUMP_DEVICE_ERROR_COUNT; i++)
         assert_int_equal(r.errors[i].count, i == kind);
@@ -226,7 +226,7 @@ void cl_fixture_nap(void) {
 
 uint64_t cl_fixture_raw_bytes(cl_fixture *f, clump_heap *heap) {
     clump_heap_stats stats;
-    CHECK_OK(f, clump_heap_calc_stats(heap, &stats, NULL, 0));
+    CHECK_OK(f, clump_heap_read_stats(heap, &stats, NULL, 0));
     return stats.raw_bytes;
 }
 
@@ -349,7 +349,7 @@ uint32_t cl_fixture_capacity(clump_heap *heap, const char *class_name) {
 uint64_t cl_fixture_free_slots(const cl_fixture *f, clump_heap *heap, const char *class_name) {
     clump_class_stats classes[CLUMP_CLASSES_MAX];
     clump_heap_stats stats;
-    CHECK_OK(f, clump_heap_calc_stats(heap, &stats, classes, CLUMP_CLASSES_MAX));
+    CHECK_OK(f, clump_heap_read_stats(heap, &stats, classes, CLUMP_CLASSES_MAX));
     const clump_class_stats *c = &classes[cl_fixture_class_id(heap, class_name) - 1];
     return c->slots - c->objects +
            (uint64_t)stats.free_blocks * cl_fixture_capacity(heap, class_name);

@@ -102,7 +102,7 @@ uint64_t cl_fixture_raw_bytes(cl_fixture *f, clump_heap *heap); /* in use */
 /* No kernel reported anything since the last fetch, and all invariants of the heap hold. */
 #define CHECK_HEAP(f, heap)                                                                        \
     do {                                                                                           \
-        CHECK_OK(f, clump_heap_fetch_errors(heap, NULL));                                          \
+        CHECK_OK(f, clump_heap_take_errors(heap, NULL));                                           \
         CHECK_OK(f, clump_heap_check(heap));                                                       \
     } while (0)
 

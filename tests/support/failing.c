@@ -499,7 +499,7 @@ int failing_may_be_ignored(void) {
 void failing_check_words(const clump_error *error, const char *step, clump_status status) {
     assert_true(status < 0 && error->status == status && strlen(error->message) > 10);
     if (failing.refused) {
-        if (status != CLUMP_ERR_MEMORY)
+        if (status != CLUMP_ERR_HOST_MEMORY)
             fail_msg("%s, request %llu refused: %s", step, (unsigned long long)failing.refuse_at,
                      error->message);
         return;

@@ -66,7 +66,7 @@ static const char source[] =
 
 static uint32_t count_of(const cl_fixture *f, clump_heap *heap, const char *class_name) {
     uint64_t count;
-    CHECK_OK(f, clump_heap_calc_count(heap, class_name, &count));
+    CHECK_OK(f, clump_heap_read_count(heap, class_name, &count));
     return (uint32_t)count;
 }
 
@@ -125,7 +125,7 @@ static void drop(const cl_fixture *f, clump_heap *heap, clump_program *program, 
                  uint32_t of) {
     clump_kernel *kernel = cl_fixture_kernel(f, program, name);
     SET_ARG(f, kernel, 0, of);
-    CHECK_OK(f, clump_do_all(heap, kernel, NULL));
+    CHECK_OK(f, clump_heap_do_all(heap, kernel, NULL));
     clump_kernel_destroy(kernel);
 }
 
@@ -152,7 +152,7 @@ uint32_t saved_refs(const cl_fixture *f, clump_heap *heap, clump_ref **refs) {
     const clump_schema *s = clump_heap_get_schema(heap);
     clump_heap_stats stats;
     uint64_t at = 0, count;
-    CHECK_OK(f, clump_heap_calc_stats(heap, &stats, NULL, 0));
+    CHECK_OK(f, clump_heap_read_stats(heap, &stats, NULL, 0));
     *refs = malloc((stats.objects + 1) * sizeof **refs);
     for (uint32_t id = 1; id <= clump_schema_get_class_count(s); id++) {
         clump_class_info c;

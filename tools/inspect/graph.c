@@ -168,7 +168,7 @@ int graph_read(const char *path, const root_choice *choice, graph *g) {
 }
 
 void graph_free(graph *g) {
-    clump_saved_destroy(g->saved);
+    clump_saved_close(g->saved);
     free(g->out_begin);
     free(g->out);
     memset(g, 0, sizeof *g);

@@ -249,7 +249,7 @@ int read_snapshot(const char *path, snapshot *s) {
 
 void free_snapshot(snapshot *s) {
     cJSON_Delete(s->dump);
-    clump_saved_destroy(s->saved);
+    clump_saved_close(s->saved);
     free(s->live);
     memset(s, 0, sizeof *s);
 }

@@ -31,7 +31,7 @@ int barnes_hut_heap_count_faults(void *self, uint32_t *faults, bench_error *erro
     bench_objects *objects = self;
     return bench_objects_check(
         objects,
-        clump_reduce(objects->heap, objects->kernels[FAULTS], faults, sizeof *faults, NULL),
+        clump_heap_reduce(objects->heap, objects->kernels[FAULTS], sizeof *faults, faults, NULL),
         kernel_names[FAULTS], error);
 }
 
@@ -71,7 +71,7 @@ static int create_buffers(struct world *world, const barnes_hut_desc *desc, benc
         return -1;
     }
     clump_refs_desc refs = {.buffer = world->root, .count = 1};
-    return bench_objects_check(objects, clump_refs_register(objects->heap, &refs, &world->refs),
+    return bench_objects_check(objects, clump_refs_create(objects->heap, &refs, &world->refs),
                                "registering the root", error);
 }
 
@@ -130,7 +130,7 @@ static int build(struct world *world, bench_error *error) {
 static void destroy(void *self) {
     struct world *world = self;
     if (world) {
-        clump_refs_unregister(world->refs);
+        clump_refs_destroy(world->refs);
     }
     bench_objects_destroy(world);
 }
@@ -173,7 +173,7 @@ static int read_state(void *self, void *out, bench_error *error) {
     bench_objects *objects = &world->objects;
     uint64_t nodes = 0;
     if (bench_objects_do_all(objects, WRITE, NULL, error) ||
-        bench_objects_check(objects, clump_heap_calc_count(objects->heap, "TreeNode", &nodes),
+        bench_objects_check(objects, clump_heap_read_count(objects->heap, "TreeNode", &nodes),
                             "counting nodes", error) ||
         barnes_hut_read_bodies(&world->constants, &objects->buffers, world->shown, world->count,
                                state, error) ||

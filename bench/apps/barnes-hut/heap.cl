@@ -29,11 +29,11 @@ __kernel void body_init(CLUMP_HEAP, __global const float *states) {
 
 /* What a node keeps of its child's reach2. It is 0 unless the child is a node, which is cheaper to
  * ask than the child's class: the heap need not be asked where the child is. */
-static inline __global real *reach2_below(CLUMP_HEAP_FIXED, TreeNode node, uint i) {
+static inline __global real *reach2_below(CLUMP_HEAP_NO_ALLOC, TreeNode node, uint i) {
     return (__global real *)&TreeNode_below(node) + 12u + i;
 }
 
-static inline int holds_node(CLUMP_HEAP_FIXED, TreeNode node, uint i) {
+static inline int holds_node(CLUMP_HEAP_NO_ALLOC, TreeNode node, uint i) {
     return *reach2_below(clump_heap, node, i) > 0.0f;
 }
 
@@ -62,13 +62,13 @@ __kernel void root_init(CLUMP_HEAP, __global TreeNode *root, float2 reach) {
 /* ---- The phases of a step -------------------------------------------------------------------- */
 
 /* All four. A packed array of 16 bytes lies at a multiple of 16. */
-static inline uint4 get_children(CLUMP_HEAP_FIXED, TreeNode node) {
+static inline uint4 get_children(CLUMP_HEAP_NO_ALLOC, TreeNode node) {
     return *(__global const uint4 *)&TreeNode_children(node, 0u);
 }
 
 /* The cells that a body is in are opened down to level `path`, by the way that leads to the body; below
  * it they are near enough. */
-__kernel void compute_force(CLUMP_HEAP_FIXED, __global const TreeNode *root, real softening2,
+__kernel void compute_force(CLUMP_HEAP_NO_ALLOC, __global const TreeNode *root, real softening2,
                             uint path) {
     CLUMP_FOR_EACH(Body, self) {
         real4 own = Body_summary(self);
@@ -105,7 +105,7 @@ __kernel void compute_force(CLUMP_HEAP_FIXED, __global const TreeNode *root, rea
 }
 
 /* And out of the tree with those that leave the cell of their slot. */
-__kernel void move(CLUMP_HEAP_FIXED, real kick, real dt) {
+__kernel void move(CLUMP_HEAP_NO_ALLOC, real kick, real dt) {
     CLUMP_FOR_EACH(Body, self) {
         real4 from = Body_summary(self), to = from;
         real2 force = Body_force(self), velocity = Body_velocity(self);
@@ -127,7 +127,7 @@ __kernel void move(CLUMP_HEAP_FIXED, real kick, real dt) {
 /* Every body that is not in the tree goes down to a slot that holds no node, and is exchanged
  * for what is there: nothing or a body, which becomes the next one of its chain. This always
  * succeeds. */
-__kernel void push(CLUMP_HEAP_FIXED, __global const TreeNode *root) {
+__kernel void push(CLUMP_HEAP_NO_ALLOC, __global const TreeNode *root) {
     CLUMP_FOR_EACH(Body, self) {
         if (!TreeNode_is_null(Body_parent(self))) {
             continue;
@@ -314,7 +314,7 @@ __kernel void gather(CLUMP_HEAP, uint pass) {
 /* ---- Showing the world ----------------------------------------------------------------------- */
 
 /* Keys of a compaction that puts what is near in space together in memory. */
-__kernel void find_codes(CLUMP_HEAP_FIXED, __global uint *keys) {
+__kernel void find_codes(CLUMP_HEAP_NO_ALLOC, __global uint *keys) {
     CLUMP_FOR_EACH_KEYED(NodeBase, self, i) {
         real4 summary = NodeBase_summary(self);
         keys[i] = find_morton_code(summary.x, summary.y);
@@ -322,7 +322,7 @@ __kernel void find_codes(CLUMP_HEAP_FIXED, __global uint *keys) {
 }
 
 /* `levels` 0: not in the tree. */
-__kernel void write_bodies(CLUMP_HEAP_FIXED, __global real *states, __global uchar *levels) {
+__kernel void write_bodies(CLUMP_HEAP_NO_ALLOC, __global real *states, __global uchar *levels) {
     CLUMP_FOR_EACH(Body, self) {
         uint i = Body_id(self);
         real4 summary = Body_summary(self);
@@ -339,7 +339,7 @@ __kernel void write_bodies(CLUMP_HEAP_FIXED, __global real *states, __global uch
 
 /* Between two steps: is referred to by the slot of its parent that it names, and a level below
  * it. */
-static inline uint is_linked(CLUMP_HEAP_FIXED, NodeBase self) {
+static inline uint is_linked(CLUMP_HEAP_NO_ALLOC, NodeBase self) {
     TreeNode parent = NodeBase_parent(self);
     return TreeNode_is_live(parent) &&
            TreeNode_children(parent, NodeBase_child_index(self) & 3u).id == self.id &&
@@ -347,7 +347,7 @@ static inline uint is_linked(CLUMP_HEAP_FIXED, NodeBase self) {
 }
 
 /* Counts objects that do not hang in the tree as they must. */
-__kernel void count_faults(CLUMP_HEAP_FIXED, __global const TreeNode *root) {
+__kernel void count_faults(CLUMP_HEAP_NO_ALLOC, __global const TreeNode *root) {
     uint faults = 0u;
     CLUMP_FOR_EACH(Body, self) {
         faults += !is_linked(clump_heap, Body_as_NodeBase(self)) || !Body_is_null(Body_next(self));

@@ -28,7 +28,7 @@ typedef struct __attribute__((aligned(16))) body_copy {
     uint id;
 } body_copy;
 
-static inline body_copy see(CLUMP_HEAP_FIXED, Body body) {
+static inline body_copy see(CLUMP_HEAP_NO_ALLOC, Body body) {
     body_copy s = {Body_x(body), Body_y(body), Body_mass(body), Body_id(body)};
     return s;
 }
@@ -43,14 +43,14 @@ static inline pulls add(pulls a, pulls b) {
     return sum;
 }
 
-__kernel void compute_force(CLUMP_HEAP_FIXED, float softening2, float scale) {
+__kernel void compute_force(CLUMP_HEAP_NO_ALLOC, float softening2, float scale) {
     CLUMP_STAGE(body_copy, staged);
     CLUMP_STAGE(pulls, parts);
     CLUMP_FOR_EACH_TOGETHER(Body, self) {
         body_copy me = {0.0f, 0.0f, 0.0f, 0u};
         if (CLUMP_TAKES_PART(self)) me = see(clump_heap, self);
         pulls sum = {0, 0};
-        CLUMP_FOR_ALL_STAGED(Body, other, body_copy, it, staged, see(clump_heap, other)) {
+        CLUMP_FOR_WHOLE_CLASS_STAGED(Body, other, body_copy, it, staged, see(clump_heap, other)) {
             float dx = it.x - me.x, dy = it.y - me.y; /* itself too, which pulls with 0 */
             float f = pull(dx, dy, it.mass, softening2, scale);
             sum.x += quantise(f * dx);
@@ -64,7 +64,7 @@ __kernel void compute_force(CLUMP_HEAP_FIXED, float softening2, float scale) {
     }
 }
 
-__kernel void update(CLUMP_HEAP_FIXED, float kick, float dt) {
+__kernel void update(CLUMP_HEAP_NO_ALLOC, float kick, float dt) {
     CLUMP_FOR_EACH(Body, self) {
         body_move(clump_heap, self, Body_force_x(self), Body_force_y(self), kick, dt);
     }
@@ -89,21 +89,21 @@ typedef struct suitable {
     Body body;
 } suitable;
 
-static inline suitable see_whole(CLUMP_HEAP_FIXED, Body body) {
+static inline suitable see_whole(CLUMP_HEAP_NO_ALLOC, Body body) {
     suitable s = {see(clump_heap, body), body};
     return s;
 }
 
 /* Each body looks for one in reach that it may take in: that of the least rank, of equal ranks that with the
  * lowest id. */
-__kernel void find_candidate(CLUMP_HEAP_FIXED, float reach2) {
+__kernel void find_candidate(CLUMP_HEAP_NO_ALLOC, float reach2) {
     CLUMP_STAGE(suitable, staged);
     CLUMP_STAGE(neighbor, parts);
     CLUMP_FOR_EACH_TOGETHER(Body, self) {
         body_copy me = {0.0f, 0.0f, 0.0f, 0u};
         if (CLUMP_TAKES_PART(self)) me = see(clump_heap, self);
         neighbor best = {reach2, 0u, Body_null};
-        CLUMP_FOR_ALL_STAGED(Body, other, suitable, it, staged, see_whole(clump_heap, other)) {
+        CLUMP_FOR_WHOLE_CLASS_STAGED(Body, other, suitable, it, staged, see_whole(clump_heap, other)) {
             float d = distance2(it.seen.x - me.x, it.seen.y - me.y);
             float rank = rank_of(d);
             if (d < reach2 && rank <= best.rank &&
@@ -124,7 +124,7 @@ __kernel void find_candidate(CLUMP_HEAP_FIXED, float reach2) {
 }
 
 /* Several may want the same: the highest id gets it. */
-__kernel void request(CLUMP_HEAP_FIXED) {
+__kernel void request(CLUMP_HEAP_NO_ALLOC) {
     CLUMP_FOR_EACH(Body, self) {
         Body candidate = Body_candidate(self);
         if (!Body_is_null(candidate)) {
@@ -134,7 +134,7 @@ __kernel void request(CLUMP_HEAP_FIXED) {
 }
 
 /* Who is wanted takes nobody in, so nobody reads a body that another one changes. */
-__kernel void merge(CLUMP_HEAP_FIXED) {
+__kernel void merge(CLUMP_HEAP_NO_ALLOC) {
     CLUMP_FOR_EACH(Body, self) {
         Body other = Body_candidate(self);
         if (Body_is_null(other) || Body_suitor(other) != Body_id(self) || Body_suitor(self) != 0u) {
@@ -167,7 +167,7 @@ __kernel void delete_merged(CLUMP_HEAP) {
 /* ---- Showing the world ----------------------------------------------------------------------- */
 
 /* Show: `states` is all zero before; a body that is gone keeps mass 0. */
-__kernel void write_bodies(CLUMP_HEAP_FIXED, __global float *states) {
+__kernel void write_bodies(CLUMP_HEAP_NO_ALLOC, __global float *states) {
     CLUMP_FOR_EACH(Body, self) {
         body_write(clump_heap, self, states + 5u * (Body_id(self) - 1u));
     }

@@ -86,7 +86,7 @@ static line line_at(__global const uint *rows, uint first, uint count) {
 }
 
 /* First the rows of all lines, then their cells: so no read waits for that of another line. */
-static uint count_living(CLUMP_HEAP_FIXED, __global const uint *rows, uint2 size, uint i) {
+static uint count_living(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, uint2 size, uint i) {
     uint x = i % size.x, y = i / size.x, left = x > 0u, width = left + 1u + (x + 1u < size.x);
     uint count = 0u;
     line lines[3];
@@ -108,7 +108,7 @@ static uint count_living(CLUMP_HEAP_FIXED, __global const uint *rows, uint2 size
     return count;
 }
 
-__kernel void candidate_prepare(CLUMP_HEAP_FIXED, __global const uint *rows, uint2 size,
+__kernel void candidate_prepare(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, uint2 size,
                                 uint4 rule) {
     CLUMP_FOR_EACH(Candidate, self) {
         uint count = count_living(clump_heap, rows, size, Candidate_index(self));
@@ -120,7 +120,7 @@ __kernel void candidate_prepare(CLUMP_HEAP_FIXED, __global const uint *rows, uin
     }
 }
 
-__kernel void alive_prepare(CLUMP_HEAP_FIXED, __global const uint *rows, uint2 size, uint4 rule) {
+__kernel void alive_prepare(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, uint2 size, uint4 rule) {
     CLUMP_FOR_EACH(Alive, self) {
         if (Alive_state(self) == 0u) {
             if (Alive_is_new(self)) {
@@ -194,7 +194,7 @@ __kernel void alive_update(CLUMP_HEAP, __global const uint *rows, uint2 size, ui
 /* ---- Showing the world ----------------------------------------------------------------------- */
 
 /* The state of each cell as in model.h, and a count of the cells whose agent does not fit them. */
-__kernel void write_world(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global const uint *rows, uint2 size,
+__kernel void write_world(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global const uint *rows, uint2 size,
                           __global ushort *world, __global uint *misfits) {
     CLUMP_FOR_EACH_NUMBERED(Cell, self, i) {
         Agent agent = Cell_agent(self);

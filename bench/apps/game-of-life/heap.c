@@ -102,8 +102,9 @@ static int set_arguments(struct world *world, bench_error *error) {
 static int populate(struct world *world, bench_error *error) {
     bench_objects *o = &world->objects;
     size_t items = (world->cells + 63) / 64 * 64;
-    return bench_objects_check(o, clump_launch(o->heap, o->kernels[CELL_POPULATE], items, 64, NULL),
-                               "the first agents", error);
+    return bench_objects_check(
+        o, clump_heap_launch(o->heap, o->kernels[CELL_POPULATE], items, 64, NULL),
+        "the first agents", error);
 }
 
 static int create(const life_desc *desc, void **self, bench_error *error) {

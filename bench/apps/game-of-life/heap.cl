@@ -100,7 +100,7 @@ __kernel void cell_populate(CLUMP_HEAP, CLUMP_NUMBERS, __global const uint *rows
 /* Of all that tell a cell without an agent that they come alive, one is the first: it finds the
  * word 0, and will make the candidate. Counts of cells with an agent pass 0 too, hence the second
  * question. */
-__kernel void agent_announce(CLUMP_HEAP_FIXED, __global const uint *rows, uint2 size) {
+__kernel void agent_announce(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, uint2 size) {
     CLUMP_FOR_EACH(Agent, self) {
         if (!Agent_is_changing(self)) {
             continue;
@@ -175,7 +175,7 @@ __kernel void agent_settle(CLUMP_HEAP, __global const uint *rows, uint2 size, ui
 
 /* The state of each cell, and a count of the cells that do not know their neighbours or
  * whose agent does not fit them. */
-__kernel void write_world(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global const uint *rows, uint2 size,
+__kernel void write_world(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global const uint *rows, uint2 size,
                           __global ushort *world, __global uint *misfits) {
     CLUMP_FOR_EACH_NUMBERED(Cell, self, i) {
         uint count = 0u;

@@ -64,7 +64,7 @@ __kernel void spring_init(CLUMP_HEAP, __global const uint *springs, __global con
     }
 }
 
-__kernel void link_nodes(CLUMP_HEAP_FIXED, __global const uint *nodes,
+__kernel void link_nodes(CLUMP_HEAP_NO_ALLOC, __global const uint *nodes,
                          __global const uint *spring_refs) {
     CLUMP_FOR_EACH(NodeBase, self) {
         __global const uint *slots = nodes + 10u * NodeBase_id(self) + 5u;
@@ -83,7 +83,7 @@ __kernel void link_nodes(CLUMP_HEAP_FIXED, __global const uint *nodes,
 /* ---- The phases of a step: forces and motion ------------------------------------------------- */
 
 /* Begins a step. The first is searched in any case: the network itself may have loose parts. */
-__kernel void pull_nodes(CLUMP_HEAP_FIXED, __global uint *changed, float dt, uint is_searched) {
+__kernel void pull_nodes(CLUMP_HEAP_NO_ALLOC, __global uint *changed, float dt, uint is_searched) {
     if (get_global_id(0) == 0) {
         changed[0] = is_searched;
     }
@@ -95,7 +95,7 @@ __kernel void pull_nodes(CLUMP_HEAP_FIXED, __global uint *changed, float dt, uin
 
 /* A spring keeps its pull, and `move` fetches it from there: reads in no order cost less than writes in no
  * order, and the pulls of all springs are few bytes. */
-__kernel void compute_force(CLUMP_HEAP_FIXED, __global uint *changed) {
+__kernel void compute_force(CLUMP_HEAP_NO_ALLOC, __global uint *changed) {
     CLUMP_FOR_EACH(Spring, self) {
         float size;
         NodeBase p1 = Spring_p1(self), p2 = Spring_p2(self);
@@ -111,7 +111,7 @@ __kernel void compute_force(CLUMP_HEAP_FIXED, __global uint *changed) {
 }
 
 /* The order in which the pulls are added up is that of the node's springs, in every variant. */
-__kernel void move(CLUMP_HEAP_FIXED, float dt, float keep) {
+__kernel void move(CLUMP_HEAP_NO_ALLOC, float dt, float keep) {
     CLUMP_FOR_EACH(Node, self) {
         uint ends = Node_ends(self);
         float2 pulls[DEGREE];
@@ -134,7 +134,7 @@ __kernel void move(CLUMP_HEAP_FIXED, float dt, float keep) {
 /* ---- The phases of a step: what has come off, by search.clh ---------------------------------- */
 
 /* Forget broken springs. A node that is left without any is a part of its own, anchor or not. */
-static void begin_node(CLUMP_HEAP_FIXED, NodeBase self, int holds) {
+static void begin_node(CLUMP_HEAP_NO_ALLOC, NodeBase self, int holds) {
     int had = 0, left = 0;
     for (uint i = 0u; i < DEGREE; i++) {
         Spring spring = NodeBase_springs(self, i);
@@ -155,7 +155,7 @@ static void begin_node(CLUMP_HEAP_FIXED, NodeBase self, int holds) {
 #endif
 }
 
-__kernel void begin_search(CLUMP_HEAP_FIXED, __global const uint *changed,
+__kernel void begin_search(CLUMP_HEAP_NO_ALLOC, __global const uint *changed,
                            __global uint *deepest) {
     if (changed[0] == 0u) {
         return;
@@ -176,7 +176,7 @@ __kernel void begin_search(CLUMP_HEAP_FIXED, __global const uint *changed,
 
 /* A pass of the search by levels: from the nodes of one to those of the next, which several may find at
  * once. `deepest` is the last level that has nodes, so the host knows when it is done. */
-__kernel void visit(CLUMP_HEAP_FIXED, __global uint *deepest, uint level) {
+__kernel void visit(CLUMP_HEAP_NO_ALLOC, __global uint *deepest, uint level) {
     CLUMP_FOR_EACH(NodeBase, self) {
         if (NodeBase_level(self) != level) {
             continue;
@@ -196,7 +196,7 @@ __kernel void visit(CLUMP_HEAP_FIXED, __global uint *deepest, uint level) {
     }
 }
 
-__kernel void join(CLUMP_HEAP_FIXED, __global const uint *changed) {
+__kernel void join(CLUMP_HEAP_NO_ALLOC, __global const uint *changed) {
     if (changed[0] == 0u) {
         return;
     }
@@ -210,7 +210,7 @@ __kernel void join(CLUMP_HEAP_FIXED, __global const uint *changed) {
 
 /* Afterwards a node's parent is null or its level is known, and a spring has stiffness, exactly if they
  * stay. */
-__kernel void mark(CLUMP_HEAP_FIXED, __global const uint *changed) {
+__kernel void mark(CLUMP_HEAP_NO_ALLOC, __global const uint *changed) {
     if (changed[0] == 0u) {
         return;
     }
@@ -257,7 +257,7 @@ __kernel void remove_loose(CLUMP_HEAP, __global const uint *changed) {
 
 /* The state is all zero before: six words a node (x, y, vx, vy, springs, 1), then a word a spring:
  * 1. What is gone stays zero. `springs` has bit i for springs[i]. */
-static void show(CLUMP_HEAP_FIXED, NodeBase self, float2 vel, __global uint *state) {
+static void show(CLUMP_HEAP_NO_ALLOC, NodeBase self, float2 vel, __global uint *state) {
     __global uint *to = state + 6u * NodeBase_id(self);
     uint springs = 0u;
     for (uint i = 0u; i < DEGREE; i++) {
@@ -271,7 +271,7 @@ static void show(CLUMP_HEAP_FIXED, NodeBase self, float2 vel, __global uint *sta
     to[5] = 1u;
 }
 
-__kernel void write_state(CLUMP_HEAP_FIXED, __global uint *state, uint nodes) {
+__kernel void write_state(CLUMP_HEAP_NO_ALLOC, __global uint *state, uint nodes) {
     CLUMP_FOR_EACH(Node, self) {
         show(clump_heap, Node_as_NodeBase(self), Node_vel(self), state);
     }

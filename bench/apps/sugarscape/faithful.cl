@@ -138,7 +138,7 @@ __kernel void first_females(CLUMP_HEAP, __global const uint *rows, rules r,
 
 /* ---- The phases of a step: sugar ------------------------------------------------------------- */
 
-__kernel void grow_sugar(CLUMP_HEAP_FIXED, __global const uint *rows, rules r) {
+__kernel void grow_sugar(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, rules r) {
     CLUMP_FOR_EACH(Cell, self) {
         Cell_sugar(self) =
             min(Cell_sugar(self) + Cell_grow_rate(self), Cell_sugar_capacity(self));
@@ -146,7 +146,7 @@ __kernel void grow_sugar(CLUMP_HEAP_FIXED, __global const uint *rows, rules r) {
 }
 
 /* Nobody's sugar changes here, since the cells beside it look at it. */
-__kernel void prepare_diffuse(CLUMP_HEAP_FIXED, __global const uint *rows, rules r) {
+__kernel void prepare_diffuse(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, rules r) {
     CLUMP_FOR_EACH(Cell, self) {
         uint eighths = 0u;
         FOR_EACH_LINE(w, window_of(r, Cell_cell_id(self), (int)r.max_vision, 0), r) {
@@ -163,7 +163,7 @@ __kernel void prepare_diffuse(CLUMP_HEAP_FIXED, __global const uint *rows, rules
 }
 
 /* A cell gives its share away, of which nothing comes back. */
-__kernel void update_diffuse(CLUMP_HEAP_FIXED, __global const uint *rows, rules r) {
+__kernel void update_diffuse(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, rules r) {
     CLUMP_FOR_EACH(Cell, self) {
         uint sugar = Cell_sugar(self), share = share_of(r, sugar), eighths = 0u;
         FOR_EACH_LINE(w, window_of(r, Cell_cell_id(self), 0, (int)r.max_vision), r) {
@@ -189,21 +189,21 @@ __kernel void age_and_metabolize(CLUMP_HEAP, __global const uint *rows, rules r)
     }
 }
 
-static bool is_free(CLUMP_HEAP_FIXED, Cell cell) { return Agent_is_null(Cell_agent(cell)); }
+static bool is_free(CLUMP_HEAP_NO_ALLOC, Cell cell) { return Agent_is_null(Cell_agent(cell)); }
 
 /* Ask for the cell that the asking agent sees at this place: it has that agent so many lines above or below as the
  * agent has it below or above. Line 8 of its window is its own. */
-static void ask_from(CLUMP_HEAP_FIXED, Cell cell, uint place) {
+static void ask_from(CLUMP_HEAP_NO_ALLOC, Cell cell, uint place) {
     atomic_or(&Cell_asked(cell), 1u << (16u - place / 16u));
 }
 
 /* A cell's sugar, as in rules.clh. */
-static uint word_of(CLUMP_HEAP_FIXED, Cell cell) {
+static uint word_of(CLUMP_HEAP_NO_ALLOC, Cell cell) {
     uint sugar = Cell_sugar(cell);
     return is_free(clump_heap, cell) ? sugar | VACANT : 0u;
 }
 
-__kernel void prepare_move(CLUMP_HEAP_FIXED, __global const uint *rows, rules r, uint iteration) {
+__kernel void prepare_move(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, rules r, uint iteration) {
     CLUMP_FOR_EACH(Agent, self) {
         uint number = Cell_cell_id(Agent_position(self));
         philox4x32_ctr_t random = draw(r, number, iteration, DRAW_MOVE);
@@ -234,7 +234,7 @@ __kernel void prepare_move(CLUMP_HEAP_FIXED, __global const uint *rows, rules r,
 }
 
 /* The strongest of the agents in a line that ask for a cell, if it is stronger than `best`. */
-static Agent strongest(CLUMP_HEAP_FIXED, const window *w, Cell cell, Agent best) {
+static Agent strongest(CLUMP_HEAP_NO_ALLOC, const window *w, Cell cell, Agent best) {
     uint strength = Agent_is_null(best) ? 0u : Agent_strength(best);
     for (uint n = w->first; n < w->end; n += AT_ONCE) {
         Agent agents[AT_ONCE];
@@ -256,7 +256,7 @@ static Agent strongest(CLUMP_HEAP_FIXED, const window *w, Cell cell, Agent best)
 }
 
 /* Give permission to the strongest of the agents that ask for a cell. */
-static void decide(CLUMP_HEAP_FIXED, __global const uint *rows, rules r) {
+static void decide(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, rules r) {
     CLUMP_FOR_EACH(Cell, self) {
         uint lines = Cell_asked(self);
         if (lines == 0u) {
@@ -278,11 +278,11 @@ static void decide(CLUMP_HEAP_FIXED, __global const uint *rows, rules r) {
     }
 }
 
-__kernel void decide_permission(CLUMP_HEAP_FIXED, __global const uint *rows, rules r) {
+__kernel void decide_permission(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, rules r) {
     decide(clump_heap, rows, r);
 }
 
-__kernel void update_move(CLUMP_HEAP_FIXED, __global const uint *rows, rules r) {
+__kernel void update_move(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, rules r) {
     CLUMP_FOR_EACH(Agent, self) {
         Cell cell = Agent_position(self);
         if (Agent_permission(self)) {
@@ -300,11 +300,11 @@ __kernel void update_move(CLUMP_HEAP_FIXED, __global const uint *rows, rules r) 
 
 /* ---- The phases of a step: mating ------------------------------------------------------------ */
 
-static bool is_ready_agent(CLUMP_HEAP_FIXED, rules r, Agent agent) {
+static bool is_ready_agent(CLUMP_HEAP_NO_ALLOC, rules r, Agent agent) {
     return is_ready(r, Agent_sugar(agent), Agent_endowment(agent), Agent_age(agent));
 }
 
-__kernel void propose(CLUMP_HEAP_FIXED, __global const uint *rows, rules r) {
+__kernel void propose(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, rules r) {
     CLUMP_FOR_EACH(Male, self) {
         if (!is_ready_agent(clump_heap, r, Male_as_Agent(self))) {
             continue;
@@ -328,7 +328,7 @@ __kernel void propose(CLUMP_HEAP_FIXED, __global const uint *rows, rules r) {
     }
 }
 
-__kernel void decide_proposal(CLUMP_HEAP_FIXED, __global const uint *rows, rules r) {
+__kernel void decide_proposal(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, rules r) {
     CLUMP_FOR_EACH(Female, self) {
         if (!Female_is_asked(self)) {
             continue;
@@ -353,7 +353,7 @@ __kernel void decide_proposal(CLUMP_HEAP_FIXED, __global const uint *rows, rules
     }
 }
 
-__kernel void propose_offspring_target(CLUMP_HEAP_FIXED, __global const uint *rows, rules r,
+__kernel void propose_offspring_target(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, rules r,
                                        uint iteration) {
     CLUMP_FOR_EACH(Male, self) {
         if (!Male_proposal_accepted(self)) {
@@ -376,11 +376,11 @@ __kernel void propose_offspring_target(CLUMP_HEAP_FIXED, __global const uint *ro
     }
 }
 
-__kernel void decide_birthplace(CLUMP_HEAP_FIXED, __global const uint *rows, rules r) {
+__kernel void decide_birthplace(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, rules r) {
     decide(clump_heap, rows, r);
 }
 
-static body body_of(CLUMP_HEAP_FIXED, Agent agent) {
+static body body_of(CLUMP_HEAP_NO_ALLOC, Agent agent) {
     body b = {0u, Agent_sugar(agent), Agent_age(agent), Agent_max_age(agent),
               Agent_endowment(agent), Agent_metabolism(agent), Agent_vision(agent), 0u};
     return b;
@@ -423,7 +423,7 @@ __kernel void mate(CLUMP_HEAP, __global const uint *rows, rules r, uint iteratio
 
 /* ---- Showing the world ----------------------------------------------------------------------- */
 
-__kernel void write_states(CLUMP_HEAP_FIXED, __global const uint *rows, rules r,
+__kernel void write_states(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, rules r,
                            __global uint *states) {
     CLUMP_FOR_EACH(Cell, self) {
         uint number = Cell_cell_id(self), children = 0u;

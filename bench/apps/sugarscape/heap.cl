@@ -50,7 +50,7 @@ __kernel void cell_init(CLUMP_HEAP, __global uint *rows, rules r) {
 }
 
 /* Put an agent on a vacant cell. */
-static void agent_init(CLUMP_HEAP_FIXED, Agent self, Cell cell, uint parity, uint position,
+static void agent_init(CLUMP_HEAP_NO_ALLOC, Agent self, Cell cell, uint parity, uint position,
                        body b) {
     Agent_position(self) = position;
     Agent_request(self) = 0u;
@@ -64,12 +64,12 @@ static void agent_init(CLUMP_HEAP_FIXED, Agent self, Cell cell, uint parity, uin
     Cell_sugar(cell, parity) &= ~VACANT;
 }
 
-static void male_init(CLUMP_HEAP_FIXED, Male self, Cell cell, uint parity, uint position, body b) {
+static void male_init(CLUMP_HEAP_NO_ALLOC, Male self, Cell cell, uint parity, uint position, body b) {
     agent_init(clump_heap, Male_as_Agent(self), cell, parity, position, b);
     Male_mate(self) = Female_null;
 }
 
-static void female_init(CLUMP_HEAP_FIXED, Female self, Cell cell, uint parity, uint position,
+static void female_init(CLUMP_HEAP_NO_ALLOC, Female self, Cell cell, uint parity, uint position,
                         body b) {
     agent_init(clump_heap, Female_as_Agent(self), cell, parity, position, b);
     Female_children(self) = 0u;
@@ -97,11 +97,11 @@ __kernel void first_females(CLUMP_HEAP, __global const uint *rows, rules r,
 /* ---- The phases of a step -------------------------------------------------------------------- */
 
 /* Sugar of a cell when it has grown, and its share. */
-static uint grown(CLUMP_HEAP_FIXED, rules r, uint parity, uint row_id, uint slot) {
+static uint grown(CLUMP_HEAP_NO_ALLOC, rules r, uint parity, uint row_id, uint slot) {
     Cell cell = {row_id | slot};
     return grow(r, Cell_sugar(cell, parity) & ~VACANT, Cell_growth(cell));
 }
-static uint cell_share(CLUMP_HEAP_FIXED, rules r, uint parity, uint row_id, uint slot) {
+static uint cell_share(CLUMP_HEAP_NO_ALLOC, rules r, uint parity, uint row_id, uint slot) {
     return share_of(r, grown(clump_heap, r, parity, row_id, slot));
 }
 
@@ -117,14 +117,14 @@ static band band_of(__global const uint *rows, rules r, uint row) {
 }
 
 /* The shares of a cell and those above and below. */
-static uint column_shares(CLUMP_HEAP_FIXED, rules r, uint parity, band b, uint slot) {
+static uint column_shares(CLUMP_HEAP_NO_ALLOC, rules r, uint parity, band b, uint slot) {
     return cell_share(clump_heap, r, parity, b.above, slot) +
            cell_share(clump_heap, r, parity, b.here, slot) +
            cell_share(clump_heap, r, parity, b.below, slot);
 }
 
 /* Grow Sugar, Precompute Sugar Diffusion, Diffuse Sugar. */
-__kernel void diffuse(CLUMP_HEAP_FIXED, __global const uint *rows, rules r, uint iteration) {
+__kernel void diffuse(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, rules r, uint iteration) {
     uint parity = iteration % 2u, lines = r.pitch / 64u;
     FOR_EACH_ROW_INSIDE(row, r) {
         uint x = row % lines * 64u - r.max_vision, y = row / lines - r.max_vision;
@@ -159,7 +159,7 @@ __kernel void diffuse(CLUMP_HEAP_FIXED, __global const uint *rows, rules r, uint
 /* Grow Sugar, Precompute Sugar Diffusion, Diffuse Sugar by DynaSOAr's rules, from all cells within the greatest
  * vision. What a cell gets of the square around it is the sum of its lines: first each cell adds up those beside
  * it, then the sums above and below it. The frame has nothing to give, so its lines stay 0. */
-__kernel void add_line(CLUMP_HEAP_FIXED, __global const uint *rows, rules r, uint iteration) {
+__kernel void add_line(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, rules r, uint iteration) {
     uint parity = iteration % 2u;
     int vision = (int)r.max_vision;
     FOR_EACH_ROW_INSIDE(row, r) {
@@ -177,7 +177,7 @@ __kernel void add_line(CLUMP_HEAP_FIXED, __global const uint *rows, rules r, uin
         }
     }
 }
-__kernel void diffuse_far(CLUMP_HEAP_FIXED, __global const uint *rows, rules r, uint iteration) {
+__kernel void diffuse_far(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, rules r, uint iteration) {
     uint parity = iteration % 2u;
     int vision = (int)r.max_vision;
     FOR_EACH_ROW_INSIDE(row, r) {
@@ -225,7 +225,7 @@ __kernel void age(CLUMP_HEAP, __global const uint *rows, rules r, uint iteration
 /* Age and Metabolize, Select Outgoing Cell. The dead stay on their cells for the rest of the step.
  * Requests go out in a second loop: between atomics a CPU would not look ahead to what the next
  * agent sees (a third of this kernel's time at 1024 x 1024). */
-__kernel void select_cell(CLUMP_HEAP_FIXED, __global const uint *rows, rules r, uint iteration) {
+__kernel void select_cell(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, rules r, uint iteration) {
     CLUMP_FOR_EACH(Agent, self) {
         uint position = Agent_position(self);
         if (!r.is_dynasoar) {
@@ -271,7 +271,7 @@ static uint move_agent(GRID, rules r, uint parity, Agent self, uint request) {
 }
 
 /* Select Incoming Agent, Move to New Cell. Females show on their cells whether they are ready. */
-__kernel void move(CLUMP_HEAP_FIXED, __global const uint *rows, rules r, uint iteration) {
+__kernel void move(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, rules r, uint iteration) {
     uint parity = (iteration + 1u) % 2u;
     CLUMP_FOR_EACH(Male, self) {
         uint request = Male_request(self);
@@ -293,7 +293,7 @@ __kernel void move(CLUMP_HEAP_FIXED, __global const uint *rows, rules r, uint it
 }
 
 /* Male proposes to female. */
-__kernel void propose(CLUMP_HEAP_FIXED, __global const uint *rows, rules r) {
+__kernel void propose(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, rules r) {
     CLUMP_FOR_EACH(Male, self) {
         uint sugar = Male_sugar(self);
         if (Male_request(self) == DEAD ||
@@ -310,7 +310,7 @@ __kernel void propose(CLUMP_HEAP_FIXED, __global const uint *rows, rules r) {
 }
 
 /* Female accepts proposal, Choose Offspring Target. */
-__kernel void accept(CLUMP_HEAP_FIXED, __global const uint *rows, rules r, uint iteration) {
+__kernel void accept(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, rules r, uint iteration) {
     CLUMP_FOR_EACH(Male, self) {
         uint request = Male_request(self);
         if (request == 0u || request == DEAD) {
@@ -333,7 +333,7 @@ __kernel void accept(CLUMP_HEAP_FIXED, __global const uint *rows, rules r, uint 
     }
 }
 
-static body body_of(CLUMP_HEAP_FIXED, Agent agent) {
+static body body_of(CLUMP_HEAP_NO_ALLOC, Agent agent) {
     body b = {0u, Agent_sugar(agent), Agent_age(agent), Agent_max_age(agent),
               Agent_endowment(agent), Agent_metabolism(agent), Agent_vision(agent), 0u};
     return b;
@@ -389,7 +389,7 @@ __kernel void spawn(CLUMP_HEAP, __global const uint *rows, rules r, uint iterati
 
 /* ---- Showing the world ----------------------------------------------------------------------- */
 
-__kernel void write_states(CLUMP_HEAP_FIXED, __global const uint *rows, rules r, uint iteration,
+__kernel void write_states(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, rules r, uint iteration,
                            __global uint *states) {
     FOR_EACH_ROW_INSIDE(row, r) {
         FOR_EACH_SLOT(slot) {

@@ -11,7 +11,7 @@
 
 /* `links` has 8 cells for each: those that lead to it, and those that it leads to, ~0 for none; the
  * others are arrays of network.h. */
-__kernel void cell_link(CLUMP_HEAP_FIXED, __global const uint *cells, __global const uint *links,
+__kernel void cell_link(CLUMP_HEAP_NO_ALLOC, __global const uint *cells, __global const uint *links,
                         __global const uchar *max_velocity, __global const uchar *limit) {
     CLUMP_FOR_EACH(Cell, self) {
         uint i = Cell_index(self), counts[2] = {0u, 0u};
@@ -82,7 +82,7 @@ __kernel void create_cars(CLUMP_HEAP, moment now) {
     }
 }
 
-__kernel void change_lights(CLUMP_HEAP_FIXED) {
+__kernel void change_lights(CLUMP_HEAP_NO_ALLOC) {
     CLUMP_FOR_EACH(TrafficLight, self) {
         uint timer = TrafficLight_timer(self) + 1u, phase = TrafficLight_phase(self);
         if (timer == TrafficLight_phase_time(self)) {
@@ -98,7 +98,7 @@ __kernel void change_lights(CLUMP_HEAP_FIXED) {
 }
 
 /* The free cells ahead, as many as the velocity says; the velocity becomes their number. */
-static void extend_path(CLUMP_HEAP_FIXED, Car self, moment now) {
+static void extend_path(CLUMP_HEAP_NO_ALLOC, Car self, moment now) {
     Cell cell = Car_position(self);
     uint velocity = Car_velocity(self), length = 0u;
     for (uint i = 0u; i < velocity; i++) {
@@ -120,7 +120,7 @@ static void extend_path(CLUMP_HEAP_FIXED, Car self, moment now) {
 }
 
 /* Not faster than the limits of the cells of the path. */
-static void constrain_velocity(CLUMP_HEAP_FIXED, Car self) {
+static void constrain_velocity(CLUMP_HEAP_NO_ALLOC, Car self) {
     uint velocity = min(Car_velocity(self), Cell_current_max_velocity(Car_position(self)));
     for (uint passed = 0u; passed < velocity; passed++) {
         uint limit = Cell_current_max_velocity(Car_path(self, passed));
@@ -131,7 +131,7 @@ static void constrain_velocity(CLUMP_HEAP_FIXED, Car self) {
     Car_velocity(self) = velocity;
 }
 
-__kernel void prepare_path(CLUMP_HEAP_FIXED, moment now) {
+__kernel void prepare_path(CLUMP_HEAP_NO_ALLOC, moment now) {
     CLUMP_FOR_EACH(Car, self) {
         philox2x32_ctr_t random = draw(now, Car_number(self), 0u, DRAW_SLOW);
         uint velocity = Car_velocity(self) + 1u + random.v[1] % SPEEDUP_MAX;
@@ -163,4 +163,4 @@ __kernel void move_cars(CLUMP_HEAP) {
 
 /* ---- Showing the world ----------------------------------------------------------------------- */
 
-static uint limit_now(CLUMP_HEAP_FIXED, Cell self) { return Cell_current_max_velocity(self); }
+static uint limit_now(CLUMP_HEAP_NO_ALLOC, Cell self) { return Cell_current_max_velocity(self); }

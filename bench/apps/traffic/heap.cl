@@ -13,7 +13,7 @@
 /* ---- Making the world ------------------------------------------------------------------------ */
 
 /* The arrays are those of network.h. */
-__kernel void cell_link(CLUMP_HEAP_FIXED, __global const uint *cells, __global const uint *next,
+__kernel void cell_link(CLUMP_HEAP_NO_ALLOC, __global const uint *cells, __global const uint *next,
                         __global const uint *previous, __global const uchar *max_velocity,
                         __global const uchar *limit, __global const uint *specials) {
     CLUMP_FOR_EACH(Cell, self) {
@@ -100,7 +100,7 @@ static void car_init(CLUMP_HEAP, Car self, Cell cell, uint number) {
 /* ---- The phases of a step: looking ----------------------------------------------------------- */
 
 /* Where a car goes from a branch or a sink, `distance` cells into its step. Null: it leaves. */
-static Cell look_closer(CLUMP_HEAP_FIXED, Cell at, moment now, uint number, uint distance) {
+static Cell look_closer(CLUMP_HEAP_NO_ALLOC, Cell at, moment now, uint number, uint distance) {
     SinkCell sink = Cell_as_SinkCell(at);
     if (!SinkCell_is_null(sink)) {
         Cell beyond = SinkCell_beyond(sink);
@@ -122,7 +122,7 @@ static Cell look_closer(CLUMP_HEAP_FIXED, Cell at, moment now, uint number, uint
     return BranchCell_outgoing(branch, choose_lane(now, number, distance, weights));
 }
 
-static void look_car(CLUMP_HEAP_FIXED, Car self, moment now) {
+static void look_car(CLUMP_HEAP_NO_ALLOC, Car self, moment now) {
     /* To have `ahead` in the car saves a read that the next one would wait for. */
     Cell at = Car_position(self), before = at, ahead = Car_ahead(self), ahead_before = ahead;
     uint distance = 0u, number = Car_number(self), here = Cell_limit(at), here_before = here;
@@ -171,7 +171,7 @@ static void look_car(CLUMP_HEAP_FIXED, Car self, moment now) {
 }
 
 /* Is there a car that could pass the signal in a step? The first lane has the street behind it. */
-static bool look_group(CLUMP_HEAP_FIXED, SharedSignalGroup self) {
+static bool look_group(CLUMP_HEAP_NO_ALLOC, SharedSignalGroup self) {
     uint count = SharedSignalGroup_cell_count(self);
     for (uint lane = 0u; lane < count; lane++) {
         Cell cell = SharedSignalGroup_cells(self, lane);
@@ -186,7 +186,7 @@ static bool look_group(CLUMP_HEAP_FIXED, SharedSignalGroup self) {
     return false;
 }
 
-__kernel void look(CLUMP_HEAP_FIXED, moment now) {
+__kernel void look(CLUMP_HEAP_NO_ALLOC, moment now) {
     CLUMP_FOR_EACH(Car, self) {
         look_car(clump_heap, self, now);
     }
@@ -313,4 +313,4 @@ __kernel void act(CLUMP_HEAP, moment now) {
 
 /* ---- Showing the world ----------------------------------------------------------------------- */
 
-static uint limit_now(CLUMP_HEAP_FIXED, Cell self) { return Cell_limit(self) & LIMIT; }
+static uint limit_now(CLUMP_HEAP_NO_ALLOC, Cell self) { return Cell_limit(self) & LIMIT; }

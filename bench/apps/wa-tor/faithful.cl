@@ -25,7 +25,7 @@ __kernel void cell_init(CLUMP_HEAP, __global uint *rows, uint row_count) {
     }
 }
 
-__kernel void cell_link(CLUMP_HEAP_FIXED, __global const uint *rows, uint width, uint cells) {
+__kernel void cell_link(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, uint width, uint cells) {
     CLUMP_FOR_EACH(Cell, self) {
         uint n = Cell_number(self);
         for (uint i = 0u; i < 4u; i++) {
@@ -35,7 +35,7 @@ __kernel void cell_link(CLUMP_HEAP_FIXED, __global const uint *rows, uint width,
 }
 
 /* There is nobody if `agent` is null. */
-static void cell_fill(CLUMP_HEAP_FIXED, Cell cell, Agent agent, uint kind) {
+static void cell_fill(CLUMP_HEAP_NO_ALLOC, Cell cell, Agent agent, uint kind) {
     Cell_agent(cell) = agent;
     Cell_kind(cell) = Agent_is_null(agent) ? EMPTY : kind;
 }
@@ -86,12 +86,12 @@ __kernel void cell_populate(CLUMP_HEAP, uint seed, uint fish_permille, uint shar
 /* ---- The phases of a step -------------------------------------------------------------------- */
 
 /* The byte of the agent on this side of the cell. Not as a part of the vector: that would write all four. */
-static __global uchar *request_from(CLUMP_HEAP_FIXED, Cell cell, uint side) {
+static __global uchar *request_from(CLUMP_HEAP_NO_ALLOC, Cell cell, uint side) {
     return (__global uchar *)&Cell_requests(cell) + side;
 }
 
 /* The neighbours lie together: one read, where they are aligned for it. */
-static uint4 neighbors_of(CLUMP_HEAP_FIXED, Cell cell) {
+static uint4 neighbors_of(CLUMP_HEAP_NO_ALLOC, Cell cell) {
     __global const uint *all = &Cell_neighbors(cell, 0u).id;
     return (size_t)all % sizeof(uint4) == 0 ? *(__global const uint4 *)all : vload4(0, all);
 }
@@ -104,7 +104,7 @@ static Cell neighbor_at(uint4 all, uint i) {
 
 /* The agent on a cell with these neighbours asks to enter one of those in `mask`, if there is one: neighbour i knows
  * the cell as its neighbour (i + 2) % 4. */
-static void request(CLUMP_HEAP_FIXED, Agent self, uint4 neighbors, uint mask, uint iteration,
+static void request(CLUMP_HEAP_NO_ALLOC, Agent self, uint4 neighbors, uint mask, uint iteration,
                     uint draw, uint seed) {
     Cell target = Cell_null;
     if (mask != 0u) {
@@ -118,14 +118,14 @@ static void request(CLUMP_HEAP_FIXED, Agent self, uint4 neighbors, uint mask, ui
 }
 
 /* The agent is on the cell that it asked for, whose number follows from that of the old one. */
-static void enter(CLUMP_HEAP_FIXED, Agent self, uint width, uint cells) {
+static void enter(CLUMP_HEAP_NO_ALLOC, Agent self, uint width, uint cells) {
     uint n = Agent_number(self), side = Agent_side(self);
     Agent_position(self) = Agent_new_position(self);
     Agent_number(self) = neighbor_of(n, n % width, width, cells, (side + 2u) % 4u);
 }
 
 /* Whether the agent asked, and may go. Takes the request back. */
-static bool take_grant(CLUMP_HEAP_FIXED, Agent self) {
+static bool take_grant(CLUMP_HEAP_NO_ALLOC, Agent self) {
     Cell target = Agent_new_position(self);
     if (Cell_is_null(target)) {
         return false;
@@ -138,7 +138,7 @@ static bool take_grant(CLUMP_HEAP_FIXED, Agent self) {
     return is_granted;
 }
 
-__kernel void fish_select(CLUMP_HEAP_FIXED, uint iteration, uint seed) {
+__kernel void fish_select(CLUMP_HEAP_NO_ALLOC, uint iteration, uint seed) {
     CLUMP_FOR_EACH(Fish, self) {
         Fish_spawn_timer(self)++;
         uint4 neighbors = neighbors_of(clump_heap, Fish_position(self));
@@ -151,7 +151,7 @@ __kernel void fish_select(CLUMP_HEAP_FIXED, uint iteration, uint seed) {
     }
 }
 
-__kernel void shark_select(CLUMP_HEAP_FIXED, uint iteration, uint seed) {
+__kernel void shark_select(CLUMP_HEAP_NO_ALLOC, uint iteration, uint seed) {
     CLUMP_FOR_EACH(Shark, self) {
         Shark_spawn_timer(self)++;
         if (--Shark_energy(self) == 0u) {
@@ -170,7 +170,7 @@ __kernel void shark_select(CLUMP_HEAP_FIXED, uint iteration, uint seed) {
 }
 
 /* Of several requests leave one. */
-__kernel void cell_decide(CLUMP_HEAP_FIXED, uint iteration, uint seed, uint draw) {
+__kernel void cell_decide(CLUMP_HEAP_NO_ALLOC, uint iteration, uint seed, uint draw) {
     CLUMP_FOR_EACH(Cell, self) {
         uint4 asked = convert_uint4(Cell_requests(self));
         uint mask = asked.s0 | asked.s1 << 1 | asked.s2 << 2 | asked.s3 << 3;

@@ -156,9 +156,9 @@ static int create(const wa_tor_desc *desc, void **self, bench_error *error) {
 /* The table of rows is part of the world: its references are saved, and are those of the loaded cells. Only for
  * the time of a call, since a compaction would have to look at them. */
 static clump_status register_rows(struct world *world, clump_refs **refs) {
-    return clump_refs_register(world->objects.heap,
-                               &(clump_refs_desc){.buffer = world->rows, .count = world->row_count},
-                               refs);
+    return clump_refs_create(world->objects.heap,
+                             &(clump_refs_desc){.buffer = world->rows, .count = world->row_count},
+                             refs);
 }
 
 int wa_tor_heap_save(void *self, const char *path, bench_error *error) {
@@ -168,7 +168,7 @@ int wa_tor_heap_save(void *self, const char *path, bench_error *error) {
     if (!status) {
         status = clump_heap_save(world->objects.heap, &(clump_save_desc){.path = path}, NULL);
     }
-    clump_refs_unregister(refs);
+    clump_refs_destroy(refs);
     return bench_objects_check(&world->objects, status, "the checkpoint", error);
 }
 
@@ -201,7 +201,7 @@ int wa_tor_heap_resume(const wa_tor_desc *desc, const char *path, uint32_t steps
     if (!status) {
         status = clump_heap_load(world->objects.heap, &(clump_load_desc){.path = path}, NULL);
     }
-    clump_refs_unregister(refs);
+    clump_refs_destroy(refs);
     world->iteration = steps;
     if (bench_objects_check(&world->objects, status, path, error) || check_rows(world, error)) {
         bench_objects_destroy(world);

@@ -38,7 +38,7 @@ __kernel void cell_populate(CLUMP_HEAP, uint seed, uint fish_permille, uint shar
 
 /* Ask to enter one of the neighbours in `mask` of cell n; who may enter none stays. Only that cell's
  * agent writes that byte: neighbour i knows the cell as its neighbour (i + 2) % 4. */
-static void request(CLUMP_HEAP_FIXED, GRID, uint n, uint mask, uint iteration, uint draw,
+static void request(CLUMP_HEAP_NO_ALLOC, GRID, uint n, uint mask, uint iteration, uint draw,
                     uint seed) {
     if (mask == 0u) {
         return;
@@ -48,11 +48,11 @@ static void request(CLUMP_HEAP_FIXED, GRID, uint n, uint mask, uint iteration, u
     cell_request(clump_heap, target, (selected + 2u) % 4u);
 }
 
-static Agent agent_beside(CLUMP_HEAP_FIXED, GRID, uint n, uint x, uint i) {
+static Agent agent_beside(CLUMP_HEAP_NO_ALLOC, GRID, uint n, uint x, uint i) {
     return Cell_agent(cell_at(rows, neighbor_of(n, x, width, cells, i)));
 }
 
-__kernel void fish_select(CLUMP_HEAP_FIXED, uint iteration, uint seed, GRID) {
+__kernel void fish_select(CLUMP_HEAP_NO_ALLOC, uint iteration, uint seed, GRID) {
     CLUMP_FOR_EACH(Fish, self) {
         Fish_spawn_timer(self)++;
         uint n = Fish_position(self), x = n % width, vacant = 0u;
@@ -63,7 +63,7 @@ __kernel void fish_select(CLUMP_HEAP_FIXED, uint iteration, uint seed, GRID) {
     }
 }
 
-__kernel void shark_select(CLUMP_HEAP_FIXED, uint iteration, uint seed, GRID) {
+__kernel void shark_select(CLUMP_HEAP_NO_ALLOC, uint iteration, uint seed, GRID) {
     CLUMP_FOR_EACH(Shark, self) {
         Shark_spawn_timer(self)++;
         if (--Shark_energy(self) == 0u) {
@@ -84,7 +84,7 @@ __kernel void shark_select(CLUMP_HEAP_FIXED, uint iteration, uint seed, GRID) {
 
 /* Grant each cell to one of the agents that asked for it, and forget their requests. The others
  * stay where they are: their new_position is their position. */
-__kernel void cell_decide(CLUMP_HEAP_FIXED, uint iteration, uint seed, uint draw, GRID) {
+__kernel void cell_decide(CLUMP_HEAP_NO_ALLOC, uint iteration, uint seed, uint draw, GRID) {
     CLUMP_FOR_EACH(Cell, self) {
         uint mask = cell_take_requests(clump_heap, self);
         if (mask == 0u) {

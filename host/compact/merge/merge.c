@@ -33,12 +33,12 @@ static uint32_t record_entries(const clumpi_compaction *r) {
 
 clump_status clumpi_merge_check(const clumpi_compaction *r) {
     if (r->desc->merge->rewrite == CLUMP_REWRITE_FORWARD || record_entries(r)) return CLUMP_OK;
-    return clumpi_fail(&r->heap->context->error, CLUMP_ERR_USAGE,
-                       "clump_compact: the record of one source takes %llu bytes for factor %u, "
-                       "and the device has %llu of local memory; rewrite by other means",
-                       (unsigned long long)record_bytes(r->heap, r->desc->merge->factor),
-                       r->desc->merge->factor,
-                       (unsigned long long)r->heap->context->capabilities.local_bytes);
+    return clumpi_fail(
+        &r->heap->context->error, CLUMP_ERR_USAGE,
+        "clump_heap_compact: the record of one source takes %llu bytes for factor %u, "
+        "and the device has %llu of local memory; rewrite by other means",
+        (unsigned long long)record_bytes(r->heap, r->desc->merge->factor), r->desc->merge->factor,
+        (unsigned long long)r->heap->context->capabilities.local_bytes);
 }
 
 /* The plan of a pass; *sources is how many blocks it frees. `candidates`: their bitmap, or NULL. */

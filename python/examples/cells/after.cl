@@ -14,7 +14,7 @@ __kernel void first(CLUMP_HEAP) {
 }
 
 /* Also the grid: lists of the cells in each square. */
-__kernel void start(CLUMP_HEAP_FIXED, __global uint *heads, uint lists) {
+__kernel void start(CLUMP_HEAP_NO_ALLOC, __global uint *heads, uint lists) {
     CLUMP_FOR_EACH(Cell, self) {
         Cell_step(self) = (float4)(0, 0, 0, RATE * Cell_len(self));
         Cell_contacts(self) = Contact_null;
@@ -22,7 +22,7 @@ __kernel void start(CLUMP_HEAP_FIXED, __global uint *heads, uint lists) {
     }
 }
 
-__kernel void predict(CLUMP_HEAP_FIXED) {
+__kernel void predict(CLUMP_HEAP_NO_ALLOC) {
     CLUMP_FOR_EACH(Cell, self) {
         capsule c = moved(Cell_pose(self), Cell_len(self), Cell_step(self));
         Cell_goal(self) = c.pose;
@@ -30,11 +30,11 @@ __kernel void predict(CLUMP_HEAP_FIXED) {
     }
 }
 
-static void link(CLUMP_HEAP_FIXED, Contact contact, Cell cell, uint end) {
+static void link(CLUMP_HEAP_NO_ALLOC, Contact contact, Cell cell, uint end) {
     Contact_next(contact, end).id = atomic_xchg((volatile __global uint *)&Cell_contacts(cell), contact.id);
 }
 
-static void update(CLUMP_HEAP_FIXED, Contact contact) {
+static void update(CLUMP_HEAP_NO_ALLOC, Contact contact) {
     Cell a = Contact_cell(contact, 0), b = Contact_cell(contact, 1);
     touch t = touch_of((capsule){Cell_goal(a), Cell_goal_len(a)}, (capsule){Cell_goal(b), Cell_goal_len(b)});
     for (uint p = 0; p < 2; p++) {
@@ -44,11 +44,11 @@ static void update(CLUMP_HEAP_FIXED, Contact contact) {
     }
 }
 
-__kernel void update_contacts(CLUMP_HEAP_FIXED) {
+__kernel void update_contacts(CLUMP_HEAP_NO_ALLOC) {
     CLUMP_FOR_EACH(Contact, self) update(clump_heap, self);
 }
 
-static bool touches(CLUMP_HEAP_FIXED, Cell a, Cell b) {
+static bool touches(CLUMP_HEAP_NO_ALLOC, Cell a, Cell b) {
     for (Contact k = Cell_contacts(a); !Contact_is_null(k);) {
         uint end = Contact_cell(k, 1).id == a.id;
         if (Contact_cell(k, 1 - end).id == b.id) return true;
@@ -81,7 +81,7 @@ __kernel void find_contacts(CLUMP_HEAP, __global const uint *heads, uint lists) 
 }
 
 /* y = B x */
-__kernel void by_rows(CLUMP_HEAP_FIXED) {
+__kernel void by_rows(CLUMP_HEAP_NO_ALLOC) {
     CLUMP_FOR_EACH(Contact, self) {
         float4 a = Cell_p(Contact_cell(self, 0)), b = Cell_p(Contact_cell(self, 1));
         for (uint p = 0; p < 2; p++)
@@ -89,7 +89,7 @@ __kernel void by_rows(CLUMP_HEAP_FIXED) {
     }
 }
 
-static float4 sum_of(CLUMP_HEAP_FIXED, Cell self, bool of_distances) {
+static float4 sum_of(CLUMP_HEAP_NO_ALLOC, Cell self, bool of_distances) {
     double4 sum = 0;
     for (Contact k = Cell_contacts(self); !Contact_is_null(k);) {
         uint end = Contact_cell(k, 1).id == self.id;
@@ -103,7 +103,7 @@ static float4 sum_of(CLUMP_HEAP_FIXED, Cell self, bool of_distances) {
 }
 
 /* The residual of x = 0: B^T distance */
-__kernel void residual(CLUMP_HEAP_FIXED) {
+__kernel void residual(CLUMP_HEAP_NO_ALLOC) {
     CLUMP_FOR_EACH(Cell, self) {
         Cell_x(self) = 0;
         Cell_res(self) = Cell_p(self) = sum_of(clump_heap, self, true);
@@ -111,34 +111,34 @@ __kernel void residual(CLUMP_HEAP_FIXED) {
 }
 
 /* (B^T B + W) p */
-__kernel void by_columns(CLUMP_HEAP_FIXED) {
+__kernel void by_columns(CLUMP_HEAP_NO_ALLOC) {
     CLUMP_FOR_EACH(Cell, self) Cell_ap(self) = sum_of(clump_heap, self, false) + cost(Cell_len(self), Cell_p(self));
 }
 
-__kernel void squared_residual(CLUMP_HEAP_FIXED) {
+__kernel void squared_residual(CLUMP_HEAP_NO_ALLOC) {
     double sum = 0;
     CLUMP_FOR_EACH(Cell, self) sum += product(Cell_res(self), Cell_res(self));
     CLUMP_REDUCE(double, sum, CLUMP_SUM);
 }
 
-__kernel void p_times_ap(CLUMP_HEAP_FIXED) {
+__kernel void p_times_ap(CLUMP_HEAP_NO_ALLOC) {
     double sum = 0;
     CLUMP_FOR_EACH(Cell, self) sum += product(Cell_p(self), Cell_ap(self));
     CLUMP_REDUCE(double, sum, CLUMP_SUM);
 }
 
-__kernel void along(CLUMP_HEAP_FIXED, float alpha) {
+__kernel void along(CLUMP_HEAP_NO_ALLOC, float alpha) {
     CLUMP_FOR_EACH(Cell, self) {
         Cell_x(self) += alpha * Cell_p(self);
         Cell_res(self) -= alpha * Cell_ap(self);
     }
 }
 
-__kernel void next_direction(CLUMP_HEAP_FIXED, float beta) {
+__kernel void next_direction(CLUMP_HEAP_NO_ALLOC, float beta) {
     CLUMP_FOR_EACH(Cell, self) Cell_p(self) = Cell_res(self) + beta * Cell_p(self);
 }
 
-__kernel void add_impulse(CLUMP_HEAP_FIXED) {
+__kernel void add_impulse(CLUMP_HEAP_NO_ALLOC) {
     CLUMP_FOR_EACH(Cell, self) Cell_step(self) = with_impulse(Cell_step(self), Cell_x(self));
 }
 

@@ -181,7 +181,7 @@ static uint32_t count_blocks(barnes_hut_desc desc, clump_compact_order order) {
     clump_heap_stats stats;
     desc.world.compaction = &compaction;
     if (barnes_hut_world_create(&desc, &world, &error)) fail_msg("%s", error.text);
-    CHECK_OK(&fixture, clump_heap_calc_stats(bench_world_heap(&world), &stats, NULL, 0));
+    CHECK_OK(&fixture, clump_heap_read_stats(bench_world_heap(&world), &stats, NULL, 0));
     bench_world_destroy(&world);
     return stats.blocks;
 }

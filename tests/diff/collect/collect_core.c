@@ -99,7 +99,7 @@ static void outside_open(const gc_case *c, outside *o) {
     const world *w = c->w;
     memset(o, 0, sizeof *o);
     for (uint32_t i = 0; i < c->held_count; i++)
-        CHECK_OK(w->f, clump_handle_create(w->heap, c->held[i], &o->handles[i]));
+        CHECK_OK(w->f, clump_heap_create_handle(w->heap, c->held[i], &o->handles[i]));
     if (!c->count) return;
     o->packed = cl_fixture_buffer(w->f, c->packed, c->count * 4);
     o->strided = cl_fixture_buffer(w->f, c->strided, c->count * STRIDE * 4);
@@ -113,21 +113,21 @@ static void outside_open(const gc_case *c, outside *o) {
                                .counted = o->counted,
                                .counted_at = 4};
     clump_refs_desc weak = {.buffer = o->weak, .count = c->count, .weak = 1, .counted = o->counted};
-    CHECK_OK(w->f, clump_refs_register(w->heap, &packed, &o->refs[0]));
-    CHECK_OK(w->f, clump_refs_register(w->heap, &weak, &o->refs[1]));
-    CHECK_OK(w->f, clump_refs_register(w->heap, &strided, &o->refs[2]));
+    CHECK_OK(w->f, clump_refs_create(w->heap, &packed, &o->refs[0]));
+    CHECK_OK(w->f, clump_refs_create(w->heap, &weak, &o->refs[1]));
+    CHECK_OK(w->f, clump_refs_create(w->heap, &strided, &o->refs[2]));
 }
 
 static void outside_close(const gc_case *c, outside *o, const snapshot *now, int only_mark) {
     const world *w = c->w;
     for (uint32_t i = 0; i < c->held_count; i++) {
         clump_ref is;
-        CHECK_OK(w->f, clump_handle_read(w->heap, o->handles[i], &is));
+        CHECK_OK(w->f, clump_heap_read_handle(w->heap, o->handles[i], &is));
         check_outside(c, now, c->held[i], is, 0);
-        CHECK_OK(w->f, clump_handle_destroy(w->heap, o->handles[i]));
+        CHECK_OK(w->f, clump_heap_destroy_handle(w->heap, o->handles[i]));
     }
     if (!c->count) return;
-    for (int i = 0; i < 3; i++) clump_refs_unregister(o->refs[i]);
+    for (int i = 0; i < 3; i++) clump_refs_destroy(o->refs[i]);
     clump_ref *is = malloc(c->count * STRIDE * 4);
     assert_non_null(is);
     cl_fixture_read(w->f, o->packed, is, c->count * 4);
@@ -176,7 +176,7 @@ clump_collect_report case_run(gc_case *c, const clump_collect_desc *options) {
         clCreateSubBuffer(around, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
     CHECK_CL(code);
     memset(&report, 0xee, sizeof report);
-    CHECK_OK(w->f, clump_collect(w->heap, &d, &report, NULL));
+    CHECK_OK(w->f, clump_heap_collect(w->heap, &d, &report, NULL));
     clReleaseMemObject(d.dead);
     cl_fixture_read(w->f, around, dead, (room + 1 + GUARDS) * sizeof *dead);
     clReleaseMemObject(around);

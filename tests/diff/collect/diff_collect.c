@@ -629,7 +629,7 @@ static const char source[] =
     "                              ? Item_null : Item_next(self);\n"
     "    }\n"
     "}\n"
-    "__kernel void last_words(CLUMP_HEAP_FIXED, __global const uint *dead, __global uint *sum,\n"
+    "__kernel void last_words(CLUMP_HEAP_NO_ALLOC, __global const uint *dead, __global uint *sum,\n"
     "                         uint factor) {\n"
     "    for (uint i = get_global_id(0); i < dead[0]; i += get_global_size(0)) {\n"
     "        Item item;\n"
@@ -661,7 +661,7 @@ static void finalisers(void **state) {
     uint64_t made, count;
     clump_ref refs[COUNT];
     uint32_t values[COUNT], sum = 0, factor = 3, expected = 0, one = 1;
-    CHECK_OK(f, clump_do_new(k.heap, "Item", COUNT, k.kernels[MAKE], &made, NULL));
+    CHECK_OK(f, clump_heap_do_new(k.heap, k.kernels[MAKE], "Item", COUNT, &made, NULL));
     assert_int_equal(made, COUNT);
     CHECK_OK(f, clump_heap_read_refs(k.heap, "Item", refs, COUNT, &count));
     CHECK_OK(f, clump_heap_read_field(k.heap, "Item", "value", 0, values, COUNT));
@@ -679,17 +679,17 @@ static void finalisers(void **state) {
     SET_ARG(f, k.kernels[FILL], 0, one);
     SET_ARG(f, k.kernels[FILL], 1, none);
     cl_event before, after;
-    CHECK_OK(f, clump_launch(k.heap, k.kernels[FILL], 1, 1, &(clump_sync){.event = &before}));
+    CHECK_OK(f, clump_heap_launch(k.heap, k.kernels[FILL], 1, 1, &(clump_sync){.event = &before}));
     clump_collect_desc d = {
         .roots = roots, .root_count = COUNT / 64, .dead = dead, .finaliser = k.kernels[LAST_WORDS]};
     clump_sync sync = {.wait_count = 1, .wait_list = &before, .event = &after};
-    CHECK_OK(f, clump_collect(k.heap, &d, NULL, &sync));
+    CHECK_OK(f, clump_heap_collect(k.heap, &d, NULL, &sync));
     CHECK_CL(clWaitForEvents(1, &after));
     CHECK_CL(clReleaseEvent(before));
     CHECK_CL(clReleaseEvent(after));
     /* The list was the finaliser's for that one launch only. */
-    CHECK_STATUS(f, clump_do_all(k.heap, k.kernels[LAST_WORDS], NULL), CLUMP_ERR_USAGE);
-    CHECK_OK(f, clump_heap_calc_count(k.heap, "Item", &count));
+    CHECK_STATUS(f, clump_heap_do_all(k.heap, k.kernels[LAST_WORDS], NULL), CLUMP_ERR_USAGE);
+    CHECK_OK(f, clump_heap_read_count(k.heap, "Item", &count));
     assert_int_equal(count, COUNT / 2);
     cl_fixture_read(f, total, &sum, 4);
     cl_fixture_read(f, dead, values, 4);
@@ -722,14 +722,14 @@ static void room_again(void **state) {
         uint32_t more = count + 10;
         SET_ARG(f, k.kernels[FILL], 0, more);
         SET_ARG(f, k.kernels[FILL], 1, missed);
-        CHECK_OK(f, clump_launch(k.heap, k.kernels[FILL], 256, 64, NULL));
+        CHECK_OK(f, clump_heap_launch(k.heap, k.kernels[FILL], 256, 64, NULL));
         cl_fixture_read(f, missed, &none, 4);
         clReleaseMemObject(missed);
         assert_int_equal(none, 10);
-        CHECK_STATUS(f, clump_heap_fetch_errors(k.heap, NULL), CLUMP_ERR_DEVICE);
+        CHECK_STATUS(f, clump_heap_take_errors(k.heap, NULL), CLUMP_ERR_DEVICE);
         clump_collect_report r;
         if (round == 2) f->clump->sizes.pass_groups = 1; /* whichever group it is that tells */
-        CHECK_OK(f, clump_collect(k.heap, NULL, round == 1 ? NULL : &r, NULL));
+        CHECK_OK(f, clump_heap_collect(k.heap, NULL, round == 1 ? NULL : &r, NULL));
         if (round != 1) assert_int_equal(r.dead, count);
         CHECK_HEAP(f, k.heap);
     }
@@ -746,7 +746,7 @@ static void one_weak_field(void **state) {
         "__kernel void make(CLUMP_HEAP) {\n"
         "    CLUMP_FOR_EACH_NEW(Item, self, i) { Item_value(self) = i; Item_last(self) = self; }\n"
         "}\n"
-        "__kernel void link(CLUMP_HEAP_FIXED, uint to) {\n"
+        "__kernel void link(CLUMP_HEAP_NO_ALLOC, uint to) {\n"
         "    CLUMP_FOR_EACH(Item, self) Item_last(self).id = to;\n"
         "}\n";
     for (int i = 0; i < 2; i++) {
@@ -756,15 +756,15 @@ static void one_weak_field(void **state) {
                      *link = cl_fixture_kernel(f, program, "link");
         uint64_t made, count;
         clump_ref refs[2], last = 77;
-        CHECK_OK(f, clump_do_new(heap, "Item", 2, make, &made, NULL));
+        CHECK_OK(f, clump_heap_do_new(heap, make, "Item", 2, &made, NULL));
         CHECK_OK(f, clump_heap_read_refs(heap, "Item", refs, 2, &count));
         SET_ARG(f, link, 0, refs[1]);
-        CHECK_OK(f, clump_do_all(heap, link, NULL));
+        CHECK_OK(f, clump_heap_do_all(heap, link, NULL));
         clump_collect_desc desc = {.roots = refs, .root_count = 1};
-        CHECK_OK(f, clump_collect(heap, &desc, NULL, NULL));
+        CHECK_OK(f, clump_heap_collect(heap, &desc, NULL, NULL));
         CHECK_OK(f, clump_heap_read_field(heap, "Item", "last", 0, &last, 1));
         assert_int_equal(last, 0);
-        CHECK_OK(f, clump_heap_calc_count(heap, "Item", &count));
+        CHECK_OK(f, clump_heap_read_count(heap, "Item", &count));
         assert_int_equal(count, 1);
         clump_kernel_destroy(make);
         clump_kernel_destroy(link);
@@ -777,7 +777,7 @@ static void one_weak_field(void **state) {
 
 static int safepoint(clump_collector *collector) {
     int ran;
-    CHECK_OK(f, clump_collector_safepoint(collector, &ran, NULL));
+    CHECK_OK(f, clump_collector_tick(collector, &ran, NULL));
     return ran;
 }
 
@@ -785,7 +785,7 @@ static void make_items(cl_fixture_kit *k, uint32_t count) {
     cl_mem missed = cl_fixture_buffer(f, NULL, 4);
     SET_ARG(f, k->kernels[FILL], 0, count);
     SET_ARG(f, k->kernels[FILL], 1, missed);
-    CHECK_OK(f, clump_launch(k->heap, k->kernels[FILL], 64, 64, NULL));
+    CHECK_OK(f, clump_heap_launch(k->heap, k->kernels[FILL], 64, 64, NULL));
     CHECK_CL(clFinish(f->queue));
     clReleaseMemObject(missed);
 }
@@ -808,11 +808,11 @@ static void triggers(void **state) {
     make_items(&k, 41 * capacity);
     assert_int_equal(safepoint(collector), 1);
     assert_int_equal(safepoint(collector), 0); /* still counted, but known */
-    CHECK_STATUS(f, clump_heap_fetch_errors(k.heap, NULL), CLUMP_ERR_DEVICE);
+    CHECK_STATUS(f, clump_heap_take_errors(k.heap, NULL), CLUMP_ERR_DEVICE);
     assert_int_equal(safepoint(collector), 0);
     make_items(&k, 41 * capacity);
     assert_int_equal(safepoint(collector), 1);
-    CHECK_STATUS(f, clump_heap_fetch_errors(k.heap, NULL), CLUMP_ERR_DEVICE);
+    CHECK_STATUS(f, clump_heap_take_errors(k.heap, NULL), CLUMP_ERR_DEVICE);
     clump_collector_destroy(collector);
 
     /* With everything a root nothing dies, and the trigger must not fire again and again. */
@@ -858,11 +858,11 @@ static void failed_safepoints(void **state) {
     int ran = 0;
     CHECK_OK(f, clump_collector_create(&desc, &collector));
     clump_collector_request(collector);
-    CHECK_STATUS(f, clump_collector_safepoint(collector, &ran, &report), CLUMP_ERR_CAPACITY);
+    CHECK_STATUS(f, clump_collector_tick(collector, &ran, &report), CLUMP_ERR_CAPACITY);
     assert_int_equal(ran, 1);
     assert_int_equal(report.live, 25 * capacity);
     assert_int_equal(report.dead, 5 * capacity);
-    CHECK_OK(f, clump_heap_calc_count(k.heap, "Item", &count));
+    CHECK_OK(f, clump_heap_read_count(k.heap, "Item", &count));
     assert_int_equal(count, 25 * capacity);
     assert_int_equal(safepoint(collector), 0);
     clump_collector_destroy(collector);
@@ -875,14 +875,14 @@ static void failed_safepoints(void **state) {
     make_items(&k, 16 * capacity);
     names[0] = "Nothing";
     for (int i = 0; i < 2; i++) {
-        CHECK_STATUS(f, clump_collector_safepoint(collector, &ran, NULL), CLUMP_ERR_NOT_FOUND);
+        CHECK_STATUS(f, clump_collector_tick(collector, &ran, NULL), CLUMP_ERR_NOT_FOUND);
         assert_int_equal(ran, 0);
     }
     names[0] = "Item";
     assert_int_equal(safepoint(collector), 1);
     assert_int_equal(safepoint(collector), 0);
     clump_collector_destroy(collector);
-    CHECK_STATUS(f, clump_heap_fetch_errors(k.heap, NULL), CLUMP_ERR_DEVICE);
+    CHECK_STATUS(f, clump_heap_take_errors(k.heap, NULL), CLUMP_ERR_DEVICE);
     CHECK_HEAP(f, k.heap);
     cl_fixture_kit_close(&k);
     free(refs);

@@ -130,12 +130,13 @@ static void wrong_times(void **state) {
         clump_compact_report report;
         LABEL(w, "wrong times, %d", (int)lie);
         snapshot *before = world_fill(w, &fills[1]);
-        CHECK_OK(&lied, clump_compact(w->heap, &(clump_compact_desc){.max_us = 50}, &report, NULL));
+        CHECK_OK(&lied,
+                 clump_heap_compact(w->heap, &(clump_compact_desc){.max_us = 50}, &report, NULL));
         WORLD_CHECK(w, report.moves && report.moves_left && report.total_us == 0,
                     "%llu moves, %llu left, %g us", (unsigned long long)report.moves,
                     (unsigned long long)report.moves_left, report.total_us);
         CHECK_OK(&lied,
-                 clump_compact(w->heap, &(clump_compact_desc){.max_us = 1e9}, &report, NULL));
+                 clump_heap_compact(w->heap, &(clump_compact_desc){.max_us = 1e9}, &report, NULL));
         WORLD_CHECK(w, report.moves && !report.moves_left && report.total_us == 0,
                     "%llu moves, %llu left, %g us", (unsigned long long)report.moves,
                     (unsigned long long)report.moves_left, report.total_us);
@@ -169,7 +170,7 @@ static void queue_without_profiling(void **state) {
         LABEL(w, "queue without profiling, %d", i);
         snapshot *before = world_fill(w, &fills[1]);
         do {
-            CHECK_OK(&plain, clump_compact(w->heap, &how[i], &report, NULL));
+            CHECK_OK(&plain, clump_heap_compact(w->heap, &how[i], &report, NULL));
             WORLD_CHECK(w, report.moves && report.launches && report.total_us == 0,
                         "%llu moves, %u launches, %g us", (unsigned long long)report.moves,
                         report.launches, report.total_us);

@@ -31,10 +31,10 @@ static const char source[] =
     "    CLUMP_FOR_EACH(Shape, self) if (Shape_tag(self) % keep) Shape_free(self);\n"
     "}\n"
     "__kernel void clear(CLUMP_HEAP) { CLUMP_FOR_EACH(Shape, self) Shape_free(self); }\n"
-    "__kernel void place(CLUMP_HEAP_FIXED, __global uint *places) {\n"
+    "__kernel void place(CLUMP_HEAP_NO_ALLOC, __global uint *places) {\n"
     "    CLUMP_FOR_EACH(Shape, self) places[Shape_tag(self)] = self.id;\n"
     "}\n"
-    "__kernel void link(CLUMP_HEAP_FIXED, __global const uint *places, uint n, uint keep) {\n"
+    "__kernel void link(CLUMP_HEAP_NO_ALLOC, __global const uint *places, uint n, uint keep) {\n"
     "    CLUMP_FOR_EACH(Shape, self) {\n"
     "        Shape next = {places[Shape_tag(self) * 7u % (n / keep) * keep]};\n"
     "        Shape_next(self) = next;\n"
@@ -42,10 +42,10 @@ static const char source[] =
     "        if (b.id) Box_dot(b) = Shape_as_Dot(next);\n"
     "    }\n"
     "}\n"
-    "__kernel void bump(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void bump(CLUMP_HEAP_NO_ALLOC) {\n"
     "    CLUMP_FOR_EACH(Dot, self) Dot_x(self) += 1u;\n"
     "}\n"
-    "__kernel void chase(CLUMP_HEAP_FIXED, __global uint *out) {\n"
+    "__kernel void chase(CLUMP_HEAP_NO_ALLOC, __global uint *out) {\n"
     "    CLUMP_FOR_EACH(Shape, self) {\n"
     "        Shape next = Shape_next(self);\n"
     "        uint sum = next.id ? 1u + Shape_tag(next) * 5u : 0u;\n"
@@ -73,7 +73,7 @@ static const char source[] =
     "    Box_next(b) = Shape_null;\n"
     "    Box_dot(b) = Dot_null;\n"
     "}\n"
-    "__kernel void total(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void total(CLUMP_HEAP_NO_ALLOC) {\n"
     "    uint n = 0;\n"
     "    CLUMP_FOR_EACH(Shape, self) n += Shape_tag(self);\n"
     "    CLUMP_REDUCE(uint, n, CLUMP_SUM);\n"
@@ -140,21 +140,21 @@ static void kernels_close(void) {
 static void populate(void) {
     uint32_t base = 0;
     kernels_open();
-    CHECK_OK(f, clump_do_all(k.heap, k.clear, NULL));
+    CHECK_OK(f, clump_heap_do_all(k.heap, k.clear, NULL));
     SET_ARG(f, k.make, 0, base);
-    CHECK_OK(f, clump_do_new(k.heap, "Dot", DOTS, k.make, NULL, NULL));
+    CHECK_OK(f, clump_heap_do_new(k.heap, k.make, "Dot", DOTS, NULL, NULL));
     base = DOTS;
     SET_ARG(f, k.make, 0, base);
-    CHECK_OK(f, clump_do_new(k.heap, "Box", BOXES, k.make, NULL, NULL));
-    CHECK_OK(f, clump_do_all(k.heap, k.drop, NULL));
-    CHECK_OK(f, clump_do_all(k.heap, k.place, NULL));
-    CHECK_OK(f, clump_do_all(k.heap, k.link, NULL));
+    CHECK_OK(f, clump_heap_do_new(k.heap, k.make, "Box", BOXES, NULL, NULL));
+    CHECK_OK(f, clump_heap_do_all(k.heap, k.drop, NULL));
+    CHECK_OK(f, clump_heap_do_all(k.heap, k.place, NULL));
+    CHECK_OK(f, clump_heap_do_all(k.heap, k.link, NULL));
     CHECK_HEAP(f, k.heap);
 }
 
 /* A checksum of every object, by tag. */
 static void look(uint32_t *sums) {
-    CHECK_OK(f, clump_do_all(k.heap, k.chase, NULL));
+    CHECK_OK(f, clump_heap_do_all(k.heap, k.chase, NULL));
     cl_fixture_read(f, k.out, sums, SHAPES * 4);
 }
 
@@ -169,16 +169,16 @@ static void do_all_after(void **state) {
     for (int i = 0; i < 2; i++) {
         populate();
         look(k.before);
-        CHECK_OK(f, clump_compact(k.heap, i ? &merging : NULL, NULL, NULL));
+        CHECK_OK(f, clump_heap_compact(k.heap, i ? &merging : NULL, NULL, NULL));
         same_sums(0);
         CHECK_HEAP(f, k.heap);
         uint32_t sum = 0, expected = 0;
         for (uint32_t tag = 0; tag < SHAPES; tag += KEEP) expected += tag;
-        CHECK_OK(f, clump_compact(k.heap, i ? &merging : NULL, NULL, NULL));
-        CHECK_OK(f, clump_reduce(k.heap, k.total, &sum, sizeof sum, NULL));
+        CHECK_OK(f, clump_heap_compact(k.heap, i ? &merging : NULL, NULL, NULL));
+        CHECK_OK(f, clump_heap_reduce(k.heap, k.total, sizeof sum, &sum, NULL));
         assert_int_equal(sum, expected);
         clump_class_stats stats[4];
-        CHECK_OK(f, clump_heap_calc_stats(k.heap, NULL, stats, 4));
+        CHECK_OK(f, clump_heap_read_stats(k.heap, NULL, stats, 4));
         assert_int_equal(stats[cl_fixture_class_id(k.heap, "Dot") - 1].objects, DOTS / KEEP);
         uint32_t capacity = cl_fixture_capacity(k.heap, "Dot");
         if (!i)
@@ -193,32 +193,32 @@ static void allocation_after(void **state) {
         populate();
         look(k.before);
         clump_compact_report report;
-        CHECK_OK(f, clump_compact(k.heap, i ? &merging : NULL, &report, NULL));
+        CHECK_OK(f, clump_heap_compact(k.heap, i ? &merging : NULL, &report, NULL));
         assert_true(report.moves > 0 && report.blocks_freed > 0);
         uint32_t base = SHAPES, n;
         uint64_t made, room = cl_fixture_free_slots(f, k.heap, "Dot") / 2;
         SET_ARG(f, k.make, 0, base);
-        CHECK_OK(f, clump_do_new(k.heap, "Dot", room, k.make, &made, NULL));
+        CHECK_OK(f, clump_heap_do_new(k.heap, k.make, "Dot", room, &made, NULL));
         assert_int_equal(made, room);
         CHECK_HEAP(f, k.heap);
-        CHECK_OK(f, clump_compact(k.heap, i ? &merging : NULL, NULL, NULL));
+        CHECK_OK(f, clump_heap_compact(k.heap, i ? &merging : NULL, NULL, NULL));
         base += (uint32_t)room;
         n = (uint32_t)cl_fixture_free_slots(f, k.heap, "Dot");
         assert_true(n > 0);
         SET_ARG(f, k.spawn, 0, n);
         SET_ARG(f, k.spawn, 1, base);
-        CHECK_OK(f, clump_launch(k.heap, k.spawn, (n + 63) / 64 * 64, 64, NULL));
+        CHECK_OK(f, clump_heap_launch(k.heap, k.spawn, (n + 63) / 64 * 64, 64, NULL));
         CHECK_HEAP(f, k.heap);
         assert_int_equal(cl_fixture_free_slots(f, k.heap, "Dot"), 0);
-        CHECK_OK(f, clump_launch(k.heap, k.spawn, 64, 64, NULL));
+        CHECK_OK(f, clump_heap_launch(k.heap, k.spawn, 64, 64, NULL));
         clump_device_report errors;
-        CHECK_STATUS(f, clump_heap_fetch_errors(k.heap, &errors), CLUMP_ERR_DEVICE);
+        CHECK_STATUS(f, clump_heap_take_errors(k.heap, &errors), CLUMP_ERR_DEVICE);
         assert_int_equal(errors.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count, 64);
         /* Full: nothing to move, nothing lost. */
-        CHECK_OK(f, clump_compact(k.heap, NULL, &report, NULL));
+        CHECK_OK(f, clump_heap_compact(k.heap, NULL, &report, NULL));
         CHECK_HEAP(f, k.heap);
         uint64_t count;
-        CHECK_OK(f, clump_heap_calc_count(k.heap, "Shape", &count));
+        CHECK_OK(f, clump_heap_read_count(k.heap, "Shape", &count));
         assert_int_equal(count, SHAPES / KEEP + room + n);
         base = SHAPES; /* away with the new ones, whose tags are too large to look at */
         uint32_t *tags = malloc(count * sizeof *tags);
@@ -230,7 +230,7 @@ static void allocation_after(void **state) {
             if (tags[j] >= base) tags[j] = 1; /* not a multiple */
         }
         CHECK_OK(f, clump_heap_write_field(k.heap, "Shape", "tag", 0, tags, count));
-        CHECK_OK(f, clump_do_all(k.heap, k.drop, NULL));
+        CHECK_OK(f, clump_heap_do_all(k.heap, k.drop, NULL));
         free(tags);
         free(seen);
         same_sums(0);
@@ -243,28 +243,28 @@ static void allocation_after(void **state) {
 static void room_after_exhaustion(void **state) {
     for (int i = 0; i < 2; i++) {
         kernels_open();
-        CHECK_OK(f, clump_do_all(k.heap, k.clear, NULL));
+        CHECK_OK(f, clump_heap_do_all(k.heap, k.clear, NULL));
         uint32_t base = 0, n = 200;
         uint64_t room = cl_fixture_free_slots(f, k.heap, "Dot"), made, count;
         SET_ARG(f, k.make, 0, base);
-        CHECK_OK(f, clump_do_new(k.heap, "Dot", room, k.make, &made, NULL));
+        CHECK_OK(f, clump_heap_do_new(k.heap, k.make, "Dot", room, &made, NULL));
         assert_int_equal(made, room);
-        CHECK_OK(f, clump_do_all(k.heap, k.drop, NULL)); /* leaves some in each block */
+        CHECK_OK(f, clump_heap_do_all(k.heap, k.drop, NULL)); /* leaves some in each block */
         CHECK_HEAP(f, k.heap);
         clump_heap_stats stats;
-        CHECK_OK(f, clump_heap_calc_stats(k.heap, &stats, NULL, 0));
+        CHECK_OK(f, clump_heap_read_stats(k.heap, &stats, NULL, 0));
         assert_int_equal(stats.free_blocks, 0);
         base = (uint32_t)room;
         SET_ARG(f, k.spawn_box, 0, n);
         SET_ARG(f, k.spawn_box, 1, base);
-        CHECK_OK(f, clump_launch(k.heap, k.spawn_box, 256, 64, NULL));
+        CHECK_OK(f, clump_heap_launch(k.heap, k.spawn_box, 256, 64, NULL));
         clump_device_report errors;
-        CHECK_STATUS(f, clump_heap_fetch_errors(k.heap, &errors), CLUMP_ERR_DEVICE);
+        CHECK_STATUS(f, clump_heap_take_errors(k.heap, &errors), CLUMP_ERR_DEVICE);
         assert_int_equal(errors.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count, n);
-        CHECK_OK(f, clump_compact(k.heap, i ? &merging : NULL, NULL, NULL));
-        CHECK_OK(f, clump_launch(k.heap, k.spawn_box, 256, 64, NULL));
+        CHECK_OK(f, clump_heap_compact(k.heap, i ? &merging : NULL, NULL, NULL));
+        CHECK_OK(f, clump_heap_launch(k.heap, k.spawn_box, 256, 64, NULL));
         CHECK_HEAP(f, k.heap);
-        CHECK_OK(f, clump_heap_calc_count(k.heap, "Box", &count));
+        CHECK_OK(f, clump_heap_read_count(k.heap, "Box", &count));
         assert_int_equal(count, n);
     }
 }
@@ -275,9 +275,9 @@ static void among_enqueued(void **state) {
         populate();
         look(k.before);
         for (int j = 0; j < 3; j++) {
-            CHECK_OK(f, clump_do_all(k.heap, k.bump, NULL));
-            CHECK_OK(f, clump_compact(k.heap, i ? &merging : NULL, NULL, NULL));
-            CHECK_OK(f, clump_do_all(k.heap, k.bump, NULL));
+            CHECK_OK(f, clump_heap_do_all(k.heap, k.bump, NULL));
+            CHECK_OK(f, clump_heap_compact(k.heap, i ? &merging : NULL, NULL, NULL));
+            CHECK_OK(f, clump_heap_do_all(k.heap, k.bump, NULL));
         }
         same_sums(6);
         CHECK_HEAP(f, k.heap);
@@ -290,11 +290,11 @@ static void after_enqueued_frees(void **state) {
     populate();
     look(k.before);
     SET_ARG(f, k.make, 0, base);
-    CHECK_OK(f, clump_do_new(k.heap, "Dot", DOTS, k.make, NULL, NULL));
-    CHECK_OK(f, clump_do_all(k.heap, k.drop, NULL));
-    CHECK_OK(f, clump_compact(k.heap, NULL, NULL, NULL));
+    CHECK_OK(f, clump_heap_do_new(k.heap, k.make, "Dot", DOTS, NULL, NULL));
+    CHECK_OK(f, clump_heap_do_all(k.heap, k.drop, NULL));
+    CHECK_OK(f, clump_heap_compact(k.heap, NULL, NULL, NULL));
     uint64_t count;
-    CHECK_OK(f, clump_heap_calc_count(k.heap, "Dot", &count));
+    CHECK_OK(f, clump_heap_read_count(k.heap, "Dot", &count));
     assert_int_equal(count, 2 * DOTS / KEEP);
     CHECK_HEAP(f, k.heap);
 }
@@ -304,14 +304,14 @@ static void pending_errors(void **state) {
     for (int i = 0; i < 2; i++) {
         uint32_t victim = KEEP * 3;
         populate();
-        CHECK_OK(f, clump_do_all(k.heap, k.place, NULL));
+        CHECK_OK(f, clump_heap_do_all(k.heap, k.place, NULL));
         uint32_t places[SHAPES];
         cl_fixture_read(f, k.places, places, sizeof places);
         SET_ARG(f, k.misuse, 1, victim);
-        CHECK_OK(f, clump_launch(k.heap, k.misuse, 1, 1, NULL));
-        CHECK_OK(f, clump_compact(k.heap, i ? &merging : NULL, NULL, NULL));
+        CHECK_OK(f, clump_heap_launch(k.heap, k.misuse, 1, 1, NULL));
+        CHECK_OK(f, clump_heap_compact(k.heap, i ? &merging : NULL, NULL, NULL));
         clump_device_report report;
-        CHECK_STATUS(f, clump_heap_fetch_errors(k.heap, &report), CLUMP_ERR_DEVICE);
+        CHECK_STATUS(f, clump_heap_take_errors(k.heap, &report), CLUMP_ERR_DEVICE);
         assert_int_equal(report.errors[CLUMP_DEVICE_DOUBLE_FREE].count, 1);
         assert_int_equal(report.errors[CLUMP_DEVICE_DOUBLE_FREE].ref, places[victim]);
         assert_int_equal(report.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count, 0);
@@ -334,9 +334,9 @@ static void events(void **state) {
     cl_event gate = clCreateUserEvent(f->context, &code), compacted = NULL, bumped = NULL;
     CHECK_CL(code);
     clump_sync sync = {1, &gate, &compacted}, then = {1, &compacted, &bumped};
-    CHECK_OK(f, clump_compact(k.heap, NULL, NULL, &sync));
+    CHECK_OK(f, clump_heap_compact(k.heap, NULL, NULL, &sync));
     assert_non_null(compacted);
-    CHECK_OK(f, clump_do_all(k.heap, k.bump, &then));
+    CHECK_OK(f, clump_heap_do_all(k.heap, k.bump, &then));
     CHECK_CL(clFlush(f->queue));
     for (int i = 0; i < 20; i++) { /* long enough for what does not wait */
         assert_false(is_complete(compacted) || is_complete(bumped));
@@ -358,7 +358,8 @@ static void events(void **state) {
         clump_compact_report report;
         sync.event = &compacted;
         compacted = NULL;
-        CHECK_OK(f, clump_compact(k.heap, i % 2 ? &merging : NULL, i < 2 ? &report : NULL, &sync));
+        CHECK_OK(
+            f, clump_heap_compact(k.heap, i % 2 ? &merging : NULL, i < 2 ? &report : NULL, &sync));
         assert_non_null(compacted);
         CHECK_CL(clWaitForEvents(1, &compacted));
         CHECK_CL(clReleaseEvent(compacted));
@@ -371,16 +372,16 @@ static void events(void **state) {
 /* A registered buffer that kernels read: places by tag stay right. */
 static void registered_for_kernels(void **state) {
     populate();
-    CHECK_OK(f, clump_do_all(k.heap, k.place, NULL));
+    CHECK_OK(f, clump_heap_do_all(k.heap, k.place, NULL));
     clump_refs *refs;
     clump_refs_desc desc = {.buffer = k.places, .count = SHAPES, .null_dangling = 1};
-    CHECK_OK(f, clump_refs_register(k.heap, &desc, &refs));
-    CHECK_OK(f, clump_compact(k.heap, NULL, NULL, NULL));
+    CHECK_OK(f, clump_refs_create(k.heap, &desc, &refs));
+    CHECK_OK(f, clump_heap_compact(k.heap, NULL, NULL, NULL));
     uint32_t *places = malloc(2 * SHAPES * sizeof *places), *now = places + SHAPES;
     cl_fixture_read(f, k.places, places, SHAPES * 4);
     cl_fixture_write(f, k.out, places, SHAPES * 4);
-    clump_refs_unregister(refs);
-    CHECK_OK(f, clump_do_all(k.heap, k.place, NULL)); /* writes those that are live */
+    clump_refs_destroy(refs);
+    CHECK_OK(f, clump_heap_do_all(k.heap, k.place, NULL)); /* writes those that are live */
     cl_fixture_read(f, k.places, now, SHAPES * 4);
     for (uint32_t tag = 0; tag < SHAPES; tag++)
         assert_int_equal(places[tag], tag % KEEP ? 0 : now[tag]);

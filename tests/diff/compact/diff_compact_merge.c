@@ -185,7 +185,7 @@ static void merge_few_records(void **state) {
         trial_again(w, &desc);
     }
     merge.factor = 60;
-    CHECK_STATUS(f, clump_compact(w->heap, &desc, NULL, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_heap_compact(w->heap, &desc, NULL, NULL), CLUMP_ERR_USAGE);
     assert_non_null(strstr(clump_context_get_error(f->clump)->message, "local memory"));
     snapshot_drop(start);
 }

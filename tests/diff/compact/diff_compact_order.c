@@ -120,7 +120,7 @@ static const char shapes[] =
     "class Mote { uchar v; }\n";
 
 static const char key_source[] =
-    "__kernel void keys(CLUMP_HEAP_FIXED, __global uint *keys, uint modulus) {\n"
+    "__kernel void keys(CLUMP_HEAP_NO_ALLOC, __global uint *keys, uint modulus) {\n"
     "    CLUMP_FOR_EACH_KEYED(Shape, self, number)\n"
     "        keys[number] = Shape_tag(self) * 2654435761u % modulus;\n"
     "}\n";

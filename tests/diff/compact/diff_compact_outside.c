@@ -36,11 +36,11 @@ static void outside_open(outside *o, world *w, const snapshot *s) {
                             .stride = o->stride * 4u,
                             .count = o->count,
                             .null_dangling = o->null_dangling};
-    CHECK_OK(f, clump_refs_register(w->heap, &desc, &o->refs));
+    CHECK_OK(f, clump_refs_create(w->heap, &desc, &o->refs));
 }
 
 static void outside_close(outside *o) {
-    clump_refs_unregister(o->refs);
+    clump_refs_destroy(o->refs);
     clReleaseMemObject(o->buffer);
     free(o->before);
     free(o->after);
@@ -104,7 +104,7 @@ static void outside_with(int which, const clump_compact_desc *desc, const fill *
     snapshot *now = snapshot_take(w);
     outside_open(&gone, w, now);
     snapshot_drop(now);
-    clump_refs_unregister(gone.refs);
+    clump_refs_destroy(gone.refs);
     gone.refs = NULL;
     for (int round = 0; round < 2; round++) {
         trial t;
@@ -144,7 +144,7 @@ static void outside_buffers_merge(void **state) {
         cl_mem buffer = cl_fixture_buffer(f, refs, start->count * sizeof *refs);
         clump_refs *registered;
         clump_refs_desc desc = {.buffer = buffer, .count = start->count};
-        CHECK_OK(f, clump_refs_register(w->heap, &desc, &registered));
+        CHECK_OK(f, clump_refs_create(w->heap, &desc, &registered));
         trial_run(&t, w,
                   &(clump_compact_desc){.merge = &(clump_merge_desc){
                                             .factor = 2, .rewrite = (clump_merge_rewrite)rewrite}});
@@ -155,7 +155,7 @@ static void outside_buffers_merge(void **state) {
             WORLD_CHECK(w, is_new_place(&t, to, refs[n], now[n]), "%08x became %08x", refs[n],
                         now[n]);
         equal(&t, "outside references dangling", t.report.outside_dangling, 0);
-        clump_refs_unregister(registered);
+        clump_refs_destroy(registered);
         clReleaseMemObject(buffer);
         free(refs);
         free(to);
@@ -178,16 +178,17 @@ static void handles(void **state) {
     clump_ref ref;
     for (uint32_t i = 0; i < HANDLES; i++) {
         was[i] = start->refs[draw(w, start->count)];
-        CHECK_OK(f, clump_handle_create(w->heap, was[i], &handle[i]));
+        CHECK_OK(f, clump_heap_create_handle(w->heap, was[i], &handle[i]));
         assert_int_not_equal(handle[i], 0);
         for (uint32_t j = 0; j < i; j++) assert_int_not_equal(handle[i], handle[j]);
     }
     for (uint32_t i = 0; i < HANDLES; i++) {
-        CHECK_OK(f, clump_handle_read(w->heap, handle[i], &ref));
+        CHECK_OK(f, clump_heap_read_handle(w->heap, handle[i], &ref));
         assert_int_equal(ref, was[i]);
     }
     /* A part is given up, and another part loses its objects. */
-    for (uint32_t i = 0; i < HANDLES; i += 7) CHECK_OK(f, clump_handle_destroy(w->heap, handle[i]));
+    for (uint32_t i = 0; i < HANDLES; i += 7)
+        CHECK_OK(f, clump_heap_destroy_handle(w->heap, handle[i]));
     for (uint32_t i = 1; i < HANDLES; i += 7)
         if (live_class(start, was[i])) put_free(w, start->image, was[i]);
     put_hints(w, start->image);
@@ -203,7 +204,7 @@ static void handles(void **state) {
     graph_counts c = {0};
     for (uint32_t i = 0; i < HANDLES; i++) {
         if (i % 7 == 0) continue;
-        CHECK_OK(f, clump_handle_read(w->heap, handle[i], &ref));
+        CHECK_OK(f, clump_heap_read_handle(w->heap, handle[i], &ref));
         c.examined++;
         if (!live_class(t.before, was[i])) {
             WORLD_CHECK(w, !ref, "handle %u of a freed object gives %08x", i, ref);
@@ -217,14 +218,14 @@ static void handles(void **state) {
     check_outside_counts(&t, &c);
     WORLD_CHECK(w, c.dangling >= 80, "only %llu are dead", (unsigned long long)c.dangling);
     /* Numbers that were given up are refused, and can be given out again. */
-    CHECK_STATUS(f, clump_handle_read(w->heap, handle[0], &ref), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_heap_read_handle(w->heap, handle[0], &ref), CLUMP_ERR_USAGE);
     clump_handle fresh;
-    CHECK_OK(f, clump_handle_create(w->heap, t.after->refs[0], &fresh));
-    CHECK_OK(f, clump_handle_read(w->heap, fresh, &ref));
+    CHECK_OK(f, clump_heap_create_handle(w->heap, t.after->refs[0], &fresh));
+    CHECK_OK(f, clump_heap_read_handle(w->heap, fresh, &ref));
     assert_int_equal(ref, t.after->refs[0]);
-    CHECK_OK(f, clump_handle_destroy(w->heap, fresh));
+    CHECK_OK(f, clump_heap_destroy_handle(w->heap, fresh));
     for (uint32_t i = 0; i < HANDLES; i++)
-        if (i % 7) CHECK_OK(f, clump_handle_destroy(w->heap, handle[i]));
+        if (i % 7) CHECK_OK(f, clump_heap_destroy_handle(w->heap, handle[i]));
     free(to);
     snapshot_drop(start);
     trial_done(&t);
@@ -241,7 +242,7 @@ static void destroyed_with_heap(void **state) {
     clump_handle handle;
     snapshot *start = world_fill(w, &fills[0]);
     outside_open(&o, w, start);
-    CHECK_OK(f, clump_handle_create(w->heap, start->refs[0], &handle));
+    CHECK_OK(f, clump_heap_create_handle(w->heap, start->refs[0], &handle));
     snapshot_drop(start);
     world_close(w);
     o.refs = NULL;

@@ -36,7 +36,7 @@ static const char source[] =
     "        if (mix(seed ^ Base_tag(self) * 2u) % 100u < base) Base_free(self);\n"
     "}\n"
     /* Every object points to itself, wherever it is. */
-    "__kernel void astray(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void astray(CLUMP_HEAP_NO_ALLOC) {\n"
     "    uint count = 0;\n"
     "    CLUMP_FOR_EACH(Small, self) count += Small_next(self).id != self.id;\n"
     "    CLUMP_FOR_EACH(Base, self) count += Base_other(self).id != self.id;\n"
@@ -72,8 +72,8 @@ static void scene_fill(scene *s, uint32_t small, uint32_t left, uint32_t right) 
         uint64_t count =
             (uint64_t)classes[i].blocks * cl_fixture_capacity(s->heap, classes[i].name);
         if (count)
-            CHECK_OK(f, clump_do_new(s->heap, classes[i].name, count,
-                                     s->kit.kernels[i ? MAKE_BASE : MAKE_SMALL], NULL, NULL));
+            CHECK_OK(f, clump_heap_do_new(s->heap, s->kit.kernels[i ? MAKE_BASE : MAKE_SMALL],
+                                          classes[i].name, count, NULL, NULL));
     }
     CHECK_HEAP(f, s->heap);
 }
@@ -84,29 +84,29 @@ static void scene_cull(scene *s, uint32_t small, uint32_t base) {
     SET_ARG(f, s->kit.kernels[CULL], 0, seed);
     SET_ARG(f, s->kit.kernels[CULL], 1, small);
     SET_ARG(f, s->kit.kernels[CULL], 2, base);
-    CHECK_OK(f, clump_do_all(s->heap, s->kit.kernels[CULL], NULL));
+    CHECK_OK(f, clump_heap_do_all(s->heap, s->kit.kernels[CULL], NULL));
 }
 
 static void scene_check(scene *s, uint64_t objects) {
     uint32_t astray = 1;
     CHECK_HEAP(f, s->heap);
-    CHECK_OK(f, clump_reduce(s->heap, s->kit.kernels[ASTRAY], &astray, sizeof astray, NULL));
+    CHECK_OK(f, clump_heap_reduce(s->heap, s->kit.kernels[ASTRAY], sizeof astray, &astray, NULL));
     assert_int_equal(astray, 0);
     clump_heap_stats stats;
-    CHECK_OK(f, clump_heap_calc_stats(s->heap, &stats, NULL, 0));
+    CHECK_OK(f, clump_heap_read_stats(s->heap, &stats, NULL, 0));
     assert_true(stats.objects == objects);
 }
 
 static uint64_t scene_objects(scene *s) {
     clump_heap_stats stats;
-    CHECK_OK(f, clump_heap_calc_stats(s->heap, &stats, NULL, 0));
+    CHECK_OK(f, clump_heap_read_stats(s->heap, &stats, NULL, 0));
     return stats.objects;
 }
 
 /* Blocks that could be freed in a class. */
 static uint32_t freeable(scene *s, const char *class_name, double slack) {
     clump_class_stats stats[4];
-    CHECK_OK(f, clump_heap_calc_stats(s->heap, NULL, stats, 4));
+    CHECK_OK(f, clump_heap_read_stats(s->heap, NULL, stats, 4));
     const clump_class_stats *c = &stats[cl_fixture_class_id(s->heap, class_name) - 1];
     double room = floor((double)c->objects * (1 + slack) + 1e-6);
     double keep = ceil(room / cl_fixture_capacity(s->heap, class_name));
@@ -285,7 +285,7 @@ static void automatically_for_memory(void **state) {
     scene_close(&s);
 }
 
-/* What clump_compact() says is what a tick says, and the next tick tries again. */
+/* What clump_heap_compact() says is what a tick says, and the next tick tries again. */
 static void passes_failures_on(void **state) {
     (void)state;
     scene s = scene_open(20);
@@ -331,7 +331,8 @@ static void no_tick_builds(void **state) {
                                              .order_field = "tag"}};
     clump_compactor *compactor;
     CHECK_OK(shared, clump_compactor_create(&desc, &compactor));
-    CHECK_OK(shared, clump_do_new(kit.heap, "Small", 200, kit.kernels[MAKE_SMALL], NULL, NULL));
+    CHECK_OK(shared,
+             clump_heap_do_new(kit.heap, kit.kernels[MAKE_SMALL], "Small", 200, NULL, NULL));
     int64_t programs = account_read(&counted).references[ACCOUNT_PROGRAM];
     int ran = 0;
     clump_compact_report report;

@@ -184,7 +184,7 @@ static void check_sums(const trial *t) {
     clump_heap_stats all;
     uint64_t objects = 0, slots = 0, slots_after = 0;
     uint32_t blocks = 0, blocks_after = 0, free_blocks = w->h->block_end - w->h->first_block;
-    CHECK_OK(f, clump_heap_calc_stats(w->heap, &all, stats, CLUMP_CLASSES_MAX));
+    CHECK_OK(f, clump_heap_read_stats(w->heap, &all, stats, CLUMP_CLASSES_MAX));
     for (uint32_t id = 1; id <= w->class_count; id++) {
         class_plan a = plan_of(t->before, id), b = plan_of(t->after, id);
         const clump_class_stats *c = &stats[id - 1];
@@ -267,7 +267,7 @@ void trial_run(trial *t, world *w, const clump_compact_desc *desc) {
     find_part(t);
     t->before = snapshot_take(w);
     memset(&t->report, 0xee, sizeof t->report);
-    CHECK_OK(f, clump_compact(w->heap, desc, &t->report, NULL));
+    CHECK_OK(f, clump_heap_compact(w->heap, desc, &t->report, NULL));
     CHECK_HEAP(f, w->heap);
     t->after = snapshot_take(w);
     if (t->desc.order != CLUMP_ORDER_ANY) { /* all blocks of a class give up their objects */

@@ -165,18 +165,18 @@ static outside open_outside(clump_heap *heap, uint64_t *random) {
         {.buffer = o.packed, .count = OUTSIDE, .null_dangling = 1},
         {.buffer = o.gaps, .offset = 4, .stride = 4 * GAP, .count = OUTSIDE, .weak = 1},
         {.buffer = o.counted, .count = OUTSIDE, .counted = o.count}};
-    for (int b = 0; b < 3; b++) CHECK_OK(&on, clump_refs_register(heap, &descs[b], &o.refs[b]));
+    for (int b = 0; b < 3; b++) CHECK_OK(&on, clump_refs_create(heap, &descs[b], &o.refs[b]));
     for (uint32_t i = 0; i < HANDLES; i++) {
         o.handle_refs[i] = p.refs[test_random(random, p.count)];
-        CHECK_OK(&on, clump_handle_create(heap, o.handle_refs[i], &o.handles[i]));
+        CHECK_OK(&on, clump_heap_create_handle(heap, o.handle_refs[i], &o.handles[i]));
     }
-    CHECK_OK(&on, clump_handle_destroy(heap, o.handles[HANDLES - 1])); /* its place has null */
+    CHECK_OK(&on, clump_heap_destroy_handle(heap, o.handles[HANDLES - 1])); /* its place has null */
     picture_release(&p);
     return o;
 }
 
 static void close_outside(outside *o) {
-    for (int b = 0; b < 3; b++) clump_refs_unregister(o->refs[b]);
+    for (int b = 0; b < 3; b++) clump_refs_destroy(o->refs[b]);
     clReleaseMemObject(o->packed);
     clReleaseMemObject(o->gaps);
     clReleaseMemObject(o->counted);
@@ -212,7 +212,7 @@ static uint64_t expect_outside(outside *o, clump_heap *heap, const picture *befo
                                      : o->were[b][i]);
         }
     for (uint32_t i = 0; i + 1 < HANDLES; i++) {
-        CHECK_OK(&on, clump_handle_read(heap, o->handles[i], &ref));
+        CHECK_OK(&on, clump_heap_read_handle(heap, o->handles[i], &ref));
         assert_int_equal(ref, now_of(before, after, number_of, o->handle_refs[i], &counted));
         o->handle_refs[i] = ref;
     }
@@ -439,7 +439,7 @@ static const char source[] =
     "        else { A n = A_new(); if (!A_is_null(n)) { A_id(n) = 2000000; A_next(n) = s; } }\n"
     "    }\n"
     "}\n"
-    "__kernel void sum(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void sum(CLUMP_HEAP_NO_ALLOC) {\n"
     "    ulong mine = 0;\n"
     "    CLUMP_FOR_EACH(A, s) mine += A_id(s);\n"
     "    CLUMP_REDUCE(ulong, mine, CLUMP_SUM);\n"
@@ -473,7 +473,7 @@ static void programs_and_triggers(void **state) {
     int ran;
     make_a(heap, COUNT, refs);
     CHECK_OK(&on, clump_heap_reserve(heap, "A", 640));
-    CHECK_OK(&on, clump_handle_create(heap, refs[0], &first));
+    CHECK_OK(&on, clump_heap_create_handle(heap, refs[0], &first));
     CHECK_OK(&on, clump_compactor_create(
                       &(clump_compactor_desc){.heap = heap,
                                               .candidates = 1,
@@ -482,40 +482,41 @@ static void programs_and_triggers(void **state) {
     CHECK_OK(&on,
              clump_collector_create(&(clump_collector_desc){.heap = heap, .every = 1}, &collector));
     CHECK_OK(&on, clump_compactor_tick(compactor, &ran, &compacted));
-    CHECK_OK(&on, clump_collector_safepoint(collector, &ran, &collected)); /* all but one go */
+    CHECK_OK(&on, clump_collector_tick(collector, &ran, &collected)); /* all but one go */
     assert_int_equal(collected.dead, COUNT - 1);
     make_a(heap, COUNT, refs);
     clump_program *old = cl_fixture_program(&on, heap, source, NULL, NULL);
     clump_kernel *old_halve = cl_fixture_kernel(&on, old, "halve");
     convert(heap, &(clump_convert_desc){.schema = schema, .block_rows = 3}, NULL);
-    cl_fixture_expect_words(clump_context_get_error(on.clump), clump_do_all(heap, old_halve, NULL),
-                            CLUMP_ERR_USAGE, "another layout", "an old kernel", __LINE__);
+    cl_fixture_expect_words(clump_context_get_error(on.clump),
+                            clump_heap_do_all(heap, old_halve, NULL), CLUMP_ERR_USAGE,
+                            "another layout", "an old kernel", __LINE__);
     clump_program *program = cl_fixture_program(&on, heap, source, NULL, NULL);
     clump_kernel *halve = cl_fixture_kernel(&on, program, "halve"),
                  *sum = cl_fixture_kernel(&on, program, "sum");
     uint64_t total = 0, expected = 0;
-    CHECK_OK(&on, clump_do_all(heap, halve, NULL));
-    CHECK_OK(&on, clump_reduce(heap, sum, &total, sizeof total, NULL));
+    CHECK_OK(&on, clump_heap_do_all(heap, halve, NULL));
+    CHECK_OK(&on, clump_heap_reduce(heap, sum, sizeof total, &total, NULL));
     for (uint32_t i = 0; i < COUNT; i += 2) expected += i + 2000000;
     assert_int_equal(total, expected + 2000000); /* the one that the handle kept has id 0, too */
     assert_int_equal(heap->geometry.classes[cl_fixture_class_id(heap, "A")].reserved.least, 640);
     CHECK_HEAP(&on, heap);
-    CHECK_OK(&on, clump_handle_read(heap, first, &ref));
+    CHECK_OK(&on, clump_heap_read_handle(heap, first, &ref));
     thin_out(heap, ref, refs, COUNT + 2);
     CHECK_OK(&on, clump_compactor_tick(compactor, &ran, &compacted));
     assert_int_equal(ran, 1);
-    CHECK_OK(&on, clump_collector_safepoint(collector, &ran, &collected));
+    CHECK_OK(&on, clump_collector_tick(collector, &ran, &collected));
     assert_int_equal(ran, 1);
-    CHECK_OK(&on, clump_handle_read(heap, first, &ref)); /* it alone is left */
+    CHECK_OK(&on, clump_heap_read_handle(heap, first, &ref)); /* it alone is left */
     uint32_t id = 1;
     uint64_t count;
     CHECK_OK(&on, clump_heap_read_object_field(heap, ref, "A", "id", 0, &id));
     assert_int_equal(id, 0);
-    CHECK_OK(&on, clump_heap_calc_count(heap, "A", &count));
+    CHECK_OK(&on, clump_heap_read_count(heap, "A", &count));
     assert_int_equal(count, 1);
     /* A compactor of a class that is gone says so. */
-    CHECK_OK(&on, clump_handle_destroy(heap, first));
-    CHECK_OK(&on, clump_collector_safepoint(collector, &ran, &collected));
+    CHECK_OK(&on, clump_heap_destroy_handle(heap, first));
+    CHECK_OK(&on, clump_collector_tick(collector, &ran, &collected));
     convert(heap, &(clump_convert_desc){.schema = without}, NULL);
     cl_fixture_expect_words(clump_context_get_error(on.clump),
                             clump_compactor_tick(compactor, &ran, NULL), CLUMP_ERR_NOT_FOUND,
@@ -542,25 +543,26 @@ static void watched(void **state) {
     clump_handle handles[100];
     clump_extract *e;
     make_a(heap, 100, refs);
-    for (int i = 0; i < 100; i++) CHECK_OK(&on, clump_handle_create(heap, refs[i], &handles[i]));
+    for (int i = 0; i < 100; i++)
+        CHECK_OK(&on, clump_heap_create_handle(heap, refs[i], &handles[i]));
     const clump_extract_desc some = {.refs = refs, .ref_count = 10, .free_objects = 1};
     CHECK_OK(&on, clump_heap_extract(heap, &some, &e, NULL));
     clump_extract_destroy(e);
     convert(heap, &(clump_convert_desc){.schema = schema}, NULL);
     for (int i = 0; i < 100; i++) {
         uint32_t id = 1000;
-        CHECK_OK(&on, clump_handle_read(heap, handles[i], &ref));
+        CHECK_OK(&on, clump_heap_read_handle(heap, handles[i], &ref));
         assert_int_equal(ref != 0, i >= 10);
         if (i < 10) continue;
         CHECK_OK(&on, clump_heap_read_object_field(heap, ref, "A", "id", 0, &id));
         assert_int_equal(id, i);
     }
-    CHECK_OK(&on, clump_handle_read(heap, handles[50], &ref));
+    CHECK_OK(&on, clump_heap_read_handle(heap, handles[50], &ref));
     const clump_extract_desc one = {.refs = &ref, .ref_count = 1, .free_objects = 1};
     CHECK_OK(&on, clump_heap_extract(heap, &one, &e, NULL));
     clump_extract_destroy(e);
     make_a(heap, 100, refs); /* one of them has its slot */
-    CHECK_OK(&on, clump_handle_read(heap, handles[50], &ref));
+    CHECK_OK(&on, clump_heap_read_handle(heap, handles[50], &ref));
     assert_int_equal(ref, 0);
     CHECK_HEAP(&on, heap);
     clump_schema_destroy(schema);
@@ -588,14 +590,14 @@ static void checked(void **state) {
     uint32_t before_count, after_count, found, lost;
     make_a(heap, 500, refs);
     CHECK_OK(&on, clump_heap_write_field(heap, "A", "next", 0, refs, 500));
-    CHECK_OK(&on, clump_do_all(heap, halve, NULL));
+    CHECK_OK(&on, clump_heap_do_all(heap, halve, NULL));
     CHECK_OK(&on, clump_heap_write_object_field(heap, refs[0], "A", "next", 0, &refs[1]));
     make_a(heap, 40,
            more); /* in slots of freed ones, which have references of an older generation */
     cl_mem stale = cl_fixture_buffer(&on, refs, sizeof refs);
     clump_refs *registered;
-    CHECK_OK(&on, clump_refs_register(heap, &(clump_refs_desc){.buffer = stale, .count = 500},
-                                      &registered));
+    CHECK_OK(&on, clump_refs_create(heap, &(clump_refs_desc){.buffer = stale, .count = 500},
+                                    &registered));
     CHECK_OK(&on, clump_heap_read_live(heap, before, 8, &before_count));
     clump_convert_report report;
     CHECK_OK(&on, clump_heap_convert(heap, &(clump_convert_desc){.schema = schema}, &report));
@@ -622,9 +624,9 @@ static void checked(void **state) {
     }
     clump_program *fresh = cl_fixture_program(&on, heap, source, NULL, NULL);
     clump_kernel *again = cl_fixture_kernel(&on, fresh, "halve");
-    CHECK_OK(&on, clump_do_all(heap, again, NULL));
+    CHECK_OK(&on, clump_heap_do_all(heap, again, NULL));
     CHECK_HEAP(&on, heap);
-    CHECK_OK(&on, clump_heap_fetch_findings(heap, findings, 8, &found, &lost));
+    CHECK_OK(&on, clump_heap_take_findings(heap, findings, 8, &found, &lost));
     assert_int_equal(found + lost, 0);
     assert_int_equal(leaks, 0);
     clump_kernel_destroy(halve);
@@ -633,7 +635,7 @@ static void checked(void **state) {
     clump_program_destroy(fresh);
     clump_heap_destroy(heap);
     assert_true(leaks > 0);
-    clump_refs_unregister(registered);
+    clump_refs_destroy(registered);
     clReleaseMemObject(stale);
     clump_schema_destroy(schema);
 }

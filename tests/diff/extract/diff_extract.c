@@ -203,7 +203,7 @@ static void by_class_and_predicate(void **state) {
         uint64_t count;
         clump_schema_find_class(clump_heap_get_schema(heap), fields[i][0], &c);
         clump_schema_find_field(clump_heap_get_schema(heap), c.id, fields[i][1], &f);
-        CHECK_OK(&on, clump_heap_calc_count(heap, fields[i][0], &count));
+        CHECK_OK(&on, clump_heap_read_count(heap, fields[i][0], &count));
         uint8_t *values = calloc(count + 1, f.element_bytes);
         for (uint64_t n = 0; n < count; n++)
             values[(n + 1) * f.element_bytes - 1] = (uint8_t)test_random(&random, 2);
@@ -248,8 +248,8 @@ static void by_following(void **state) {
     picture p = picture_of(&on, heap);
     cl_mem buffer = cl_fixture_buffer(&on, p.refs, 200 * sizeof *p.refs);
     clump_refs *registered;
-    CHECK_OK(&on, clump_refs_register(heap, &(clump_refs_desc){.buffer = buffer, .count = 200},
-                                      &registered));
+    CHECK_OK(&on, clump_refs_create(heap, &(clump_refs_desc){.buffer = buffer, .count = 200},
+                                    &registered));
     const char *const boxes[] = {"Crate"};
     for (int i = 0; i < 3; i++) {
         uint8_t *chosen = draw(&p, &random, i == 2 ? 0 : 2);
@@ -265,7 +265,7 @@ static void by_following(void **state) {
         free(refs);
         free(chosen);
     }
-    clump_refs_unregister(registered);
+    clump_refs_destroy(registered);
     clReleaseMemObject(buffer);
     picture_release(&p);
     clump_heap_destroy(heap);
@@ -322,7 +322,7 @@ static void dangling(void **state) {
     for (uint32_t i = 0; i < p.class_count; i++)
         if (strcmp(p.classes[i].info.name, "Box") == 0) boxes = &p.classes[i];
     uint64_t things;
-    CHECK_OK(&on, clump_heap_calc_count(heap, "Thing", &things));
+    CHECK_OK(&on, clump_heap_read_count(heap, "Thing", &things));
     wrong = calloc(things, sizeof *wrong);
     for (uint64_t i = 0; i < things; i++)
         wrong[i] = i % 3 == 0   ? p.refs[i]
@@ -363,20 +363,20 @@ static void migrate(void **state) {
         clump_ref *refs = list(&p, chosen, &random, &count), now;
         while (!chosen[one]) one++;
         while (other + 1 < p.count && chosen[other]) other++;
-        if (turn == 0) CHECK_OK(&on, clump_handle_create(heap, p.refs[one], &handle));
-        if (turn == 0) CHECK_OK(&on, clump_handle_create(heap, p.refs[other], &stays));
+        if (turn == 0) CHECK_OK(&on, clump_heap_create_handle(heap, p.refs[one], &handle));
+        if (turn == 0) CHECK_OK(&on, clump_heap_create_handle(heap, p.refs[other], &stays));
         const clump_extract_desc desc = {
             .refs = refs, .ref_count = count, .free_objects = 1, .keep_refs = 1};
         round_trip(heap, &desc, chosen, &into, 1);
         if (turn == 0) {
-            CHECK_OK(&on, clump_handle_read(heap, handle, &now));
+            CHECK_OK(&on, clump_heap_read_handle(heap, handle, &now));
             assert_int_equal(now, 0);
-            CHECK_OK(&on, clump_handle_read(heap, stays, &now));
+            CHECK_OK(&on, clump_heap_read_handle(heap, stays, &now));
             assert_int_equal(now, p.refs[other]);
         }
         if (turn == 6) { /* nothing is left */
             clump_heap_stats stats;
-            CHECK_OK(&on, clump_heap_calc_stats(heap, &stats, NULL, 0));
+            CHECK_OK(&on, clump_heap_read_stats(heap, &stats, NULL, 0));
             assert_int_equal(stats.objects, 0);
             assert_int_equal(stats.free_blocks, stats.blocks);
         }
@@ -414,7 +414,7 @@ static void checked_heaps(void **state) {
         if (clump_heap_get_checks(heap)) {
             uint32_t found;
             CHECK_OK(&on, clump_heap_check_memory(heap));
-            CHECK_OK(&on, clump_heap_fetch_findings(heap, NULL, 0, &found, NULL));
+            CHECK_OK(&on, clump_heap_take_findings(heap, NULL, 0, &found, NULL));
             assert_int_equal(found, 0);
         }
         free(refs);
@@ -428,7 +428,7 @@ static void checked_heaps(void **state) {
 
 static uint64_t objects_of(clump_heap *heap) {
     clump_heap_stats stats;
-    CHECK_OK(&on, clump_heap_calc_stats(heap, &stats, NULL, 0));
+    CHECK_OK(&on, clump_heap_read_stats(heap, &stats, NULL, 0));
     return stats.objects;
 }
 
@@ -437,7 +437,7 @@ static int has_room(clump_heap *heap, const packed *k) {
     clump_class_stats classes[16];
     clump_heap_stats stats;
     uint64_t blocks = 0;
-    CHECK_OK(&on, clump_heap_calc_stats(heap, &stats, classes, 16));
+    CHECK_OK(&on, clump_heap_read_stats(heap, &stats, classes, 16));
     for (uint32_t id = 1; id <= clump_schema_get_class_count(clump_heap_get_schema(heap)); id++) {
         clump_class_info c;
         clump_schema_get_class(clump_heap_get_schema(heap), id, &c);
@@ -589,7 +589,7 @@ static void whole_way(void **state) {
         picture_compare(&before, NULL, &after, 0);
         picture_release(&after);
         clump_heap_stats stats;
-        CHECK_OK(&f, clump_heap_calc_stats(small, &stats, NULL, 0));
+        CHECK_OK(&f, clump_heap_read_stats(small, &stats, NULL, 0));
         assert_int_equal(stats.objects, 0);
 
         CHECK_OK(&on, clump_heap_migrate(heap, &desc, into, &get, i == 2 ? NULL : &e, &report));

@@ -34,7 +34,7 @@ picture picture_of(const cl_fixture *on, clump_heap *heap) {
                      CLUMP_OK);
     const clump_schema *schema = p.schema;
     p.class_count = clump_schema_get_class_count(schema);
-    CHECK_OK(on, clump_heap_calc_stats(heap, NULL, stats, 16));
+    CHECK_OK(on, clump_heap_read_stats(heap, NULL, stats, 16));
     for (uint32_t id = 1; id <= p.class_count; id++) {
         picture_class *k = &p.classes[id - 1];
         clump_schema_get_class(schema, id, &k->info);

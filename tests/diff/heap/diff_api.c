@@ -32,7 +32,8 @@ static const char source[] =
     "        if (Shape_is_Dot(self)) Dot_x(Shape_as_Dot(self)) = (float)(base + i) * 0.5f;\n"
     "    }\n"
     "}\n"
-    "__kernel void visit(CLUMP_HEAP_FIXED, uint mode, __global uint *seen, __global uint *after) "
+    "__kernel void visit(CLUMP_HEAP_NO_ALLOC, uint mode, __global uint *seen, __global uint "
+    "*after) "
     "{\n"
     "    if (mode == 0u) CLUMP_FOR_EACH(Shape, self) atomic_inc(&seen[Shape_tag(self)]);\n"
     "    if (mode == 1u) CLUMP_FOR_EACH(Dot, self) { atomic_inc(&seen[Dot_tag(self)]); }\n"
@@ -49,9 +50,9 @@ static const char source[] =
     "}\n"
     "    atomic_inc(after);\n"
     "}\n"
-    "__kernel void pairs(CLUMP_HEAP_FIXED, uint mode, __global uint *seen) {\n"
+    "__kernel void pairs(CLUMP_HEAP_NO_ALLOC, uint mode, __global uint *seen) {\n"
     "    CLUMP_FOR_EACH(Dot, self) {\n"
-    "        CLUMP_FOR_ALL(Shape, other) {\n"
+    "        CLUMP_FOR_WHOLE_CLASS(Shape, other) {\n"
     "            if (mode == 1u && Shape_tag(other) % 3u) continue;\n"
     "            atomic_inc(&seen[Dot_tag(self)]);\n"
     "            if (mode == 2u) break;\n"
@@ -73,7 +74,7 @@ static const char source[] =
     "    out[item] = s.id;\n"
     "    if (!Shape_is_null(s)) Shape_tag(s) = item;\n"
     "}\n"
-    "__kernel void casts(CLUMP_HEAP_FIXED, __global uint *out) {\n"
+    "__kernel void casts(CLUMP_HEAP_NO_ALLOC, __global uint *out) {\n"
     "    CLUMP_FOR_EACH(Shape, s) {\n"
     "        uint bits = Shape_class_of(s) | Shape_is_Dot(s) << 8 | Shape_is_Disk(s) << 9 |\n"
     "                    Shape_is_Square(s) << 10 | Shape_is_live(s) << 11;\n"
@@ -97,30 +98,31 @@ static const char source[] =
     "__kernel void drop(CLUMP_HEAP, uint rest) {\n"
     "    CLUMP_FOR_EACH(Shape, self) if (Shape_tag(self) % 3u == rest) Shape_free(self);\n"
     "}\n"
-    "__kernel void sum(CLUMP_HEAP_FIXED, uint lonely) {\n"
+    "__kernel void sum(CLUMP_HEAP_NO_ALLOC, uint lonely) {\n"
     "    uint n = 0;\n"
     "    if (lonely) CLUMP_FOR_EACH(Lonely, self) n += Lonely_tag(self);\n"
     "    if (!lonely) CLUMP_FOR_EACH(Shape, self) n += Shape_tag(self);\n"
     "    CLUMP_REDUCE(uint, n, CLUMP_SUM);\n"
     "}\n"
-    "__kernel void sum4(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void sum4(CLUMP_HEAP_NO_ALLOC) {\n"
     "    float4 s = 0;\n"
     "    CLUMP_FOR_EACH(Dot, d) s += (float4)(1, Dot_x(d), 2, Dot_x(d) * 2);\n"
     "    CLUMP_REDUCE(float4, s, CLUMP_SUM)\n"
     "}\n"
-    "__kernel void least(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void least(CLUMP_HEAP_NO_ALLOC) {\n"
     "    int m = INT_MAX;\n"
     "    CLUMP_FOR_EACH(Disk, d) m = CLUMP_MIN(m, 5 - (int)Disk_tag(d));\n"
     "    CLUMP_REDUCE(int, m, CLUMP_MIN);\n"
     "}\n"
-    "__kernel void most(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void most(CLUMP_HEAP_NO_ALLOC) {\n"
     "    ulong m = 0;\n"
     "    CLUMP_FOR_EACH(Square, d) m = CLUMP_MAX(m, (ulong)Square_tag(d) << 33);\n"
     "    CLUMP_REDUCE(ulong, m, CLUMP_MAX);\n"
     "}\n"
     /* All pairs; then a reduction to which only one work-item brings a number. */
     "#define EXTREMES(type) \\\n"
-    "__kernel void extremes_##type(CLUMP_HEAP_FIXED, __global const type *x, __global type *out, "
+    "__kernel void extremes_##type(CLUMP_HEAP_NO_ALLOC, __global const type *x, __global type "
+    "*out, "
     "uint which) { \\\n"
     "    if (get_global_id(0) == 0) \\\n"
     "        for (uint i = 0; i < 64; i++) { \\\n"
@@ -141,13 +143,13 @@ static const char source[] =
     "    span c = {a.count + b.count, min(a.low, b.low), max(a.high, b.high), a.all ^ b.all};\n"
     "    return c;\n"
     "}\n"
-    "__kernel void spans(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void spans(CLUMP_HEAP_NO_ALLOC) {\n"
     "    span s = {0, UINT_MAX, 0, 0};\n"
     "    CLUMP_FOR_EACH(Shape, d) { uint t = Shape_tag(d); span one = {1, t, t, t}; s = join(s, "
     "one); }\n"
     "    CLUMP_REDUCE(span, s, join);\n"
     "}\n"
-    "__kernel void fields(CLUMP_HEAP_FIXED, __global uint *wrong) {\n"
+    "__kernel void fields(CLUMP_HEAP_NO_ALLOC, __global uint *wrong) {\n"
     "    CLUMP_FOR_EACH(Disk, d) {\n"
     "        uint t = Disk_tag(d);\n"
     "        float4 c = Disk_colour(d);\n"
@@ -251,7 +253,7 @@ static void close_world(void) {
 static void make(clump_heap *where, const char *name, uint32_t base, uint32_t count) {
     uint64_t made;
     SET_ARG(f, kernels[MAKE], 0, base);
-    CHECK_OK(f, clump_do_new(where, name, count, kernels[MAKE], &made, NULL));
+    CHECK_OK(f, clump_heap_do_new(where, kernels[MAKE], name, count, &made, NULL));
     assert_int_equal(made, count);
 }
 
@@ -259,7 +261,7 @@ static void make(clump_heap *where, const char *name, uint32_t base, uint32_t co
 static void populate(clump_heap *where) {
     for (uint32_t rest = 0; rest < 3; rest++) {
         SET_ARG(f, kernels[DROP], 0, rest);
-        CHECK_OK(f, clump_do_all(where, kernels[DROP], NULL));
+        CHECK_OK(f, clump_heap_do_all(where, kernels[DROP], NULL));
     }
     make(where, "Dot", 0, DOTS);
     make(where, "Disk", DOTS, DISKS);
@@ -284,7 +286,7 @@ static void visit_in(clump_heap *where, uint32_t mode) {
     SET_ARG(f, kernels[VISIT], 0, mode);
     SET_ARG(f, kernels[VISIT], 1, seen_buffer);
     SET_ARG(f, kernels[VISIT], 2, after_buffer);
-    CHECK_OK(f, clump_do_all(where, kernels[VISIT], NULL));
+    CHECK_OK(f, clump_heap_do_all(where, kernels[VISIT], NULL));
     fetch_seen();
 }
 
@@ -331,7 +333,7 @@ static void test_loops(void **state) {
         clear_seen();
         SET_ARG(f, kernels[PAIRS], 0, mode);
         SET_ARG(f, kernels[PAIRS], 1, seen_buffer);
-        CHECK_OK(f, clump_do_all(heap, kernels[PAIRS], NULL));
+        CHECK_OK(f, clump_heap_do_all(heap, kernels[PAIRS], NULL));
         fetch_seen();
         expect_seen(0, DOTS + DISKS, 1, mode == 0 ? SHAPES : mode == 1 ? SHAPES / 3 : 1);
     }
@@ -344,14 +346,14 @@ static void test_new_objects_wait(void **state) {
     for (uint32_t before = SHAPES; before < 4 * SHAPES; before *= 2) {
         clear_seen();
         SET_ARG(f, kernels[SPAWN], 0, seen_buffer);
-        CHECK_OK(f, clump_do_all(heap, kernels[SPAWN], NULL));
+        CHECK_OK(f, clump_heap_do_all(heap, kernels[SPAWN], NULL));
         fetch_seen();
         CHECK_HEAP(f, heap);
         assert_int_equal(seen[0], before);
-        CHECK_OK(f, clump_heap_calc_count(heap, "Shape", &count));
+        CHECK_OK(f, clump_heap_read_count(heap, "Shape", &count));
         assert_int_equal(count, 2 * before);
     }
-    CHECK_OK(f, clump_heap_calc_count(heap, "Square", &count));
+    CHECK_OK(f, clump_heap_read_count(heap, "Square", &count));
     assert_int_equal(count, 4 * SHAPES - DOTS - DISKS);
 }
 
@@ -367,7 +369,7 @@ static void test_loops_in_do_new(void **state) {
     SET_ARG(f, kernels[VISIT], 2, after_buffer);
     for (int i = 0; i < 2; i++) {
         uint64_t made;
-        CHECK_OK(f, clump_do_new(heap, "Lonely", 10, kernels[VISIT], &made, NULL));
+        CHECK_OK(f, clump_heap_do_new(heap, kernels[VISIT], "Lonely", 10, &made, NULL));
         fetch_seen();
         expect_seen(0, SHAPES, 1, 0);
         uint64_t count;
@@ -386,8 +388,8 @@ static void test_casts(void **state) {
     populate(heap);
     clear_seen();
     SET_ARG(f, kernels[CASTS], 0, seen_buffer);
-    CHECK_OK(f, clump_do_all(heap, kernels[CASTS], NULL));
-    CHECK_OK(f, clump_do_all(heap, kernels[CASTS], NULL));
+    CHECK_OK(f, clump_heap_do_all(heap, kernels[CASTS], NULL));
+    CHECK_OK(f, clump_heap_do_all(heap, kernels[CASTS], NULL));
     fetch_seen();
     CHECK_HEAP(f, heap);
     uint32_t dot = cl_fixture_class_id(heap, "Dot") | 1u << 8 | 1u << 11 | 3u << 12 | 1u << 17;
@@ -417,16 +419,16 @@ static void test_new_of(void **state) {
     const uint32_t items = SHAPES / CHOICES * CHOICES;
     for (uint32_t rest = 0; rest < 3; rest++) {
         SET_ARG(f, kernels[DROP], 0, rest);
-        CHECK_OK(f, clump_do_all(heap, kernels[DROP], NULL));
+        CHECK_OK(f, clump_heap_do_all(heap, kernels[DROP], NULL));
     }
     for (uint32_t i = 0; i < items; i++) wanted[i] = choice[i % CHOICES];
     cl_fixture_write(f, after_buffer, wanted, sizeof wanted);
     SET_ARG(f, kernels[MAKE_OF], 0, seen_buffer);
     SET_ARG(f, kernels[MAKE_OF], 1, after_buffer);
-    CHECK_OK(f, clump_launch(heap, kernels[MAKE_OF], items, CHOICES, NULL));
+    CHECK_OK(f, clump_heap_launch(heap, kernels[MAKE_OF], items, CHOICES, NULL));
     cl_fixture_read(f, seen_buffer, made, sizeof made);
     clump_device_report report;
-    CHECK_STATUS(f, clump_heap_fetch_errors(heap, &report), CLUMP_ERR_DEVICE);
+    CHECK_STATUS(f, clump_heap_take_errors(heap, &report), CLUMP_ERR_DEVICE);
     assert_non_null(
         strstr(clump_context_get_error(f->clump)->message, "Shape_new_of() was asked for class "));
     assert_int_equal(report.errors[CLUMP_DEVICE_BAD_CLASS].count,
@@ -434,7 +436,7 @@ static void test_new_of(void **state) {
     assert_int_equal(report.errors[CLUMP_DEVICE_BAD_CLASS].class_id, shape);
     clear_seen();
     SET_ARG(f, kernels[CASTS], 0, seen_buffer);
-    CHECK_OK(f, clump_do_all(heap, kernels[CASTS], NULL));
+    CHECK_OK(f, clump_heap_do_all(heap, kernels[CASTS], NULL));
     fetch_seen();
     CHECK_HEAP(f, heap);
     for (uint32_t i = 0; i < items; i++) {
@@ -449,7 +451,7 @@ static void test_new_of(void **state) {
 
 static void expect_launches(uint32_t kernel, uint32_t launches) {
     memset(&calls, 0, sizeof calls);
-    CHECK_OK(f, clump_do_all(heap, kernels[kernel], NULL));
+    CHECK_OK(f, clump_heap_do_all(heap, kernels[kernel], NULL));
     if (calls.kernels != launches || calls.transfers || calls.waits)
         fail_msg("do-all of %s: %u launches, expected %u; %u transfers, %u waits",
                  kernel_names[kernel], calls.kernels, launches, calls.transfers, calls.waits);
@@ -473,13 +475,13 @@ static void test_launches(void **state) {
     expect_launches(DROP, 3);
     expect_launches(VISIT, 3);
     uint64_t count;
-    CHECK_OK(f, clump_heap_calc_count(heap, "Shape", &count));
+    CHECK_OK(f, clump_heap_read_count(heap, "Shape", &count));
     CHECK_HEAP(f, heap);
     expect_launches(VISIT, 1); /* looking into the heap leaves the list alone */
     make(heap, "Dot", 0, 1);
     expect_launches(VISIT, 3);
     memset(&calls, 0, sizeof calls);
-    CHECK_OK(f, clump_do_new(heap, "Dot", 1, kernels[MAKE], NULL, NULL));
+    CHECK_OK(f, clump_heap_do_new(heap, kernels[MAKE], "Dot", 1, NULL, NULL));
     assert_true(calls.kernels <= 3 && !calls.transfers && !calls.waits);
     fetch_seen();
     assert_int_equal(seen[SHAPES - SHAPES % 3 - 1], 7);
@@ -496,7 +498,7 @@ static void test_one_work_item(void **state) {
         if (mode >= 1 && mode <= 4) continue; /* test_few_teams */
         SET_ARG(f, kernels[VISIT], 0, mode);
         clear_seen();
-        CHECK_OK(f, clump_launch(heap, kernels[VISIT], 1, 1, NULL));
+        CHECK_OK(f, clump_heap_launch(heap, kernels[VISIT], 1, 1, NULL));
         fetch_seen();
         if (mode == 0) sum = seen[0];
         assert_in_range(sum, 0, 1);
@@ -524,12 +526,12 @@ static void test_few_teams(void **state) {
         SET_ARG(f, kernels[VISIT], 0, mode);
         for (size_t teams = 1; teams <= 10; teams++) {
             clear_seen();
-            CHECK_OK(f, clump_launch(heap, kernels[VISIT], teams * 64, 64, NULL));
+            CHECK_OK(f, clump_heap_launch(heap, kernels[VISIT], teams * 64, 64, NULL));
             fetch_seen();
             expect_seen(first[mode], end[mode], 1, 1);
             assert_int_equal(after, teams * 64);
             clear_seen(); /* half a team more, which takes nothing */
-            CHECK_OK(f, clump_launch(heap, kernels[VISIT], teams * 64 + 32, 32, NULL));
+            CHECK_OK(f, clump_heap_launch(heap, kernels[VISIT], teams * 64 + 32, 32, NULL));
             fetch_seen();
             expect_seen(first[mode], end[mode], 1, 1);
         }
@@ -545,26 +547,26 @@ static void test_reductions(void **state) {
     for (int again = 0; again < 2; again++) {
         lonely = 0;
         SET_ARG(f, kernels[SUM], 0, lonely);
-        CHECK_OK(f, clump_reduce(heap, kernels[SUM], &sum, sizeof sum, NULL));
+        CHECK_OK(f, clump_heap_reduce(heap, kernels[SUM], sizeof sum, &sum, NULL));
         assert_int_equal(sum, n * (n - 1) / 2);
         lonely = 1;
         SET_ARG(f, kernels[SUM], 0, lonely);
-        CHECK_OK(f, clump_reduce(heap, kernels[SUM], &sum, sizeof sum, NULL));
+        CHECK_OK(f, clump_heap_reduce(heap, kernels[SUM], sizeof sum, &sum, NULL));
         assert_int_equal(sum, 0);
         cl_float4 four;
-        CHECK_OK(f, clump_reduce(heap, kernels[SUM4], &four, sizeof four, NULL));
+        CHECK_OK(f, clump_heap_reduce(heap, kernels[SUM4], sizeof four, &four, NULL));
         uint32_t dots = DOTS + DISKS, tags = dots * (dots - 1) / 2;
         assert_true(four.s[0] == dots && four.s[1] == tags * 0.5f && four.s[2] == 2 * dots &&
                     four.s[3] == tags);
         int32_t least;
-        CHECK_OK(f, clump_reduce(heap, kernels[LEAST], &least, sizeof least, NULL));
+        CHECK_OK(f, clump_heap_reduce(heap, kernels[LEAST], sizeof least, &least, NULL));
         assert_int_equal(least, 5 - (int)(dots - 1));
         uint64_t most;
-        CHECK_OK(f, clump_reduce(heap, kernels[MOST], &most, sizeof most, NULL));
+        CHECK_OK(f, clump_heap_reduce(heap, kernels[MOST], sizeof most, &most, NULL));
         assert_true(most == (uint64_t)(SHAPES - 1) << 33);
         uint32_t span[4], all = 0;
         for (uint32_t i = 0; i < n; i++) all ^= i;
-        CHECK_OK(f, clump_reduce(heap, kernels[SPANS], span, sizeof span, NULL));
+        CHECK_OK(f, clump_heap_reduce(heap, kernels[SPANS], sizeof span, span, NULL));
         assert_true(span[0] == n && span[1] == 0 && span[2] == n - 1 && span[3] == all);
     }
     /* By odd numbers of work-groups, too. */
@@ -573,13 +575,13 @@ static void test_reductions(void **state) {
     SET_ARG(f, kernels[SUM], 0, lonely);
     for (size_t groups = 1; groups <= 7; groups++) {
         f->clump->sizes.do_all_global = groups * before.do_all_local;
-        CHECK_OK(f, clump_reduce(heap, kernels[SUM], &sum, sizeof sum, NULL));
+        CHECK_OK(f, clump_heap_reduce(heap, kernels[SUM], sizeof sum, &sum, NULL));
         assert_int_equal(sum, n * (n - 1) / 2);
     }
     f->clump->sizes = before;
-    CHECK_STATUS(f, clump_reduce(heap, kernels[SUM], &sum, 0, NULL), CLUMP_ERR_USAGE);
-    CHECK_STATUS(f, clump_reduce(heap, kernels[SUM], NULL, 4, NULL), CLUMP_ERR_USAGE);
-    CHECK_STATUS(f, clump_reduce(heap, kernels[SUM], &sum, 129, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_heap_reduce(heap, kernels[SUM], 0, &sum, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_heap_reduce(heap, kernels[SUM], 4, NULL, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_heap_reduce(heap, kernels[SUM], 129, &sum, NULL), CLUMP_ERR_USAGE);
 }
 
 /* ---- Fields ---------------------------------------------------------------------------------- */
@@ -614,8 +616,8 @@ static uint64_t reserved_disks(void) {
     assert_int_equal(clump_schema_find_class(clump_heap_get_schema(heap), "Disk", &info), CLUMP_OK);
     cl_fixture_write(f, after_buffer, &wrong, sizeof wrong);
     SET_ARG(f, kernels[FIELDS], 0, after_buffer);
-    CHECK_OK(f, clump_do_all(heap, kernels[FIELDS], NULL));
-    CHECK_OK(f, clump_heap_calc_stats(heap, NULL, classes, 16));
+    CHECK_OK(f, clump_heap_do_all(heap, kernels[FIELDS], NULL));
+    CHECK_OK(f, clump_heap_read_stats(heap, NULL, classes, 16));
     return classes[info.id - 1].reserved;
 }
 
@@ -633,7 +635,7 @@ static uint64_t reserved_disks(void) {
         SET_ARG(f, k, 0, in);                                                                      \
         SET_ARG(f, k, 1, to);                                                                      \
         SET_ARG(f, k, 2, which);                                                                   \
-        CHECK_OK(f, clump_reduce(heap, k, &only, sizeof only, NULL));                              \
+        CHECK_OK(f, clump_heap_reduce(heap, k, sizeof only, &only, NULL));                         \
         assert_true(only == 2);                                                                    \
         cl_fixture_read(f, to, out, sizeof out);                                                   \
         for (int i = 0; i < 64; i++) {                                                             \
@@ -672,7 +674,7 @@ static void test_reserve(void **state) {
     uint64_t reserved = reserved_disks();
     assert_true(reserved >= RESERVED && reserved < 4 * RESERVED);
     clump_class_stats classes[16] = {{0}};
-    CHECK_OK(f, clump_heap_calc_stats(heap, NULL, classes, 16)); /* given back by the call before */
+    CHECK_OK(f, clump_heap_read_stats(heap, NULL, classes, 16)); /* given back by the call before */
     for (int i = 0; i < 16; i++) assert_int_equal(classes[i].reserved, 0);
     CHECK_OK(f, clump_heap_check(heap));
     CHECK_STATUS(f, clump_heap_reserve(heap, "Disc", 1), CLUMP_ERR_NOT_FOUND);
@@ -694,7 +696,7 @@ static void test_fields(void **state) {
     write_disks(tags);
     cl_fixture_write(f, after_buffer, &wrong, sizeof wrong);
     SET_ARG(f, kernels[FIELDS], 0, after_buffer);
-    CHECK_OK(f, clump_do_all(heap, kernels[FIELDS], NULL));
+    CHECK_OK(f, clump_heap_do_all(heap, kernels[FIELDS], NULL));
     cl_fixture_read(f, after_buffer, &wrong, sizeof wrong);
     assert_int_equal(wrong, 0);
     /* The same order for enumerating, for reading all, and for reading one by one. */
@@ -762,14 +764,14 @@ static void test_bad_fields(void **state) {
     CHECK_STATUS(f, clump_heap_read_field(heap, "Dot", "y", 0, values, SHAPES),
                  CLUMP_ERR_NOT_FOUND);
     CHECK_STATUS(f, clump_heap_read_refs(heap, "None", NULL, 0, &count), CLUMP_ERR_NOT_FOUND);
-    CHECK_STATUS(f, clump_heap_calc_count(heap, "None", &count), CLUMP_ERR_NOT_FOUND);
+    CHECK_STATUS(f, clump_heap_read_count(heap, "None", &count), CLUMP_ERR_NOT_FOUND);
     clump_class_stats few[2];
-    CHECK_STATUS(f, clump_heap_calc_stats(heap, NULL, few, 2), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_heap_read_stats(heap, NULL, few, 2), CLUMP_ERR_USAGE);
     /* A freed one is none any more. */
     CHECK_OK(f, clump_heap_read_object_field(heap, refs[1], "Dot", "tag", 0, &tag));
     uint32_t rest = tag % 3;
     SET_ARG(f, kernels[DROP], 0, rest);
-    CHECK_OK(f, clump_do_all(heap, kernels[DROP], NULL));
+    CHECK_OK(f, clump_heap_do_all(heap, kernels[DROP], NULL));
     CHECK_STATUS(f, clump_heap_read_object_field(heap, refs[1], "Dot", "tag", 0, &tag),
                  CLUMP_ERR_REFERENCE);
     CHECK_HEAP(f, heap);
@@ -784,7 +786,7 @@ static void test_two_heaps(void **state) {
     populate(second);
     uint32_t rest = 1;
     SET_ARG(f, kernels[DROP], 0, rest);
-    CHECK_OK(f, clump_do_all(second, kernels[DROP], NULL));
+    CHECK_OK(f, clump_heap_do_all(second, kernels[DROP], NULL));
     visit_in(heap, 0);
     expect_seen(0, SHAPES, 1, 1);
     visit_in(second, 0);
@@ -813,8 +815,9 @@ static void test_two_heaps(void **state) {
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         second = cl_fixture_heap(f, others[i].text, HEAP_BYTES, others[i].rows);
-        CHECK_STATUS(f, clump_do_all(second, kernels[DROP], NULL), CLUMP_ERR_USAGE);
-        CHECK_STATUS(f, clump_do_new(second, "Dot", 1, kernels[MAKE], NULL, NULL), CLUMP_ERR_USAGE);
+        CHECK_STATUS(f, clump_heap_do_all(second, kernels[DROP], NULL), CLUMP_ERR_USAGE);
+        CHECK_STATUS(f, clump_heap_do_new(second, kernels[MAKE], "Dot", 1, NULL, NULL),
+                     CLUMP_ERR_USAGE);
         CHECK_HEAP(f, second);
         clump_heap_destroy(second);
     }
@@ -836,23 +839,27 @@ static void test_refusals(void **state) {
     CHECK_OK(f, clump_kernel_set_arg(k, 2, sizeof after_buffer, &after_buffer));
     CHECK_STATUS(f, clump_kernel_set_arg(k, 3, sizeof value, &value), CLUMP_ERR_USAGE);
     CHECK_STATUS(f, clump_kernel_set_arg(k, 0, 2 * sizeof value, &value), CLUMP_ERR_CL);
-    CHECK_STATUS(f, clump_do_all(heap, k, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_heap_do_all(heap, k, NULL), CLUMP_ERR_USAGE);
     assert_non_null(strstr(clump_context_get_error(f->clump)->message, "1"));
-    CHECK_STATUS(f, clump_launch(heap, k, 64, 64, NULL), CLUMP_ERR_USAGE);
-    CHECK_STATUS(f, clump_reduce(heap, k, &value, 4, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_heap_launch(heap, k, 64, 64, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_heap_reduce(heap, k, 4, &value, NULL), CLUMP_ERR_USAGE);
     CHECK_OK(f, clump_kernel_set_arg(k, 1, sizeof seen_buffer, &seen_buffer));
-    CHECK_STATUS(f, clump_launch(heap, k, 65, 64, NULL), CLUMP_ERR_USAGE);
-    CHECK_STATUS(f, clump_launch(heap, k, 0, 64, NULL), CLUMP_ERR_USAGE);
-    CHECK_STATUS(f, clump_launch(heap, k, 64, 0, NULL), CLUMP_ERR_USAGE);
-    CHECK_STATUS(f, clump_do_new(heap, "None", 1, kernels[MAKE], &made, NULL), CLUMP_ERR_NOT_FOUND);
-    CHECK_STATUS(f, clump_do_new(heap, NULL, 1, kernels[MAKE], &made, NULL), CLUMP_ERR_NOT_FOUND);
-    CHECK_STATUS(f, clump_do_new(heap, "Shape", 1, kernels[MAKE], &made, NULL), CLUMP_ERR_USAGE);
-    CHECK_STATUS(f, clump_do_new(heap, "Dot", (UINT64_C(1) << 31) + 1, kernels[MAKE], &made, NULL),
+    CHECK_STATUS(f, clump_heap_launch(heap, k, 65, 64, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_heap_launch(heap, k, 0, 64, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_heap_launch(heap, k, 64, 0, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_heap_do_new(heap, kernels[MAKE], "None", 1, &made, NULL),
+                 CLUMP_ERR_NOT_FOUND);
+    CHECK_STATUS(f, clump_heap_do_new(heap, kernels[MAKE], NULL, 1, &made, NULL),
+                 CLUMP_ERR_NOT_FOUND);
+    CHECK_STATUS(f, clump_heap_do_new(heap, kernels[MAKE], "Shape", 1, &made, NULL),
                  CLUMP_ERR_USAGE);
+    CHECK_STATUS(
+        f, clump_heap_do_new(heap, kernels[MAKE], "Dot", (UINT64_C(1) << 31) + 1, &made, NULL),
+        CLUMP_ERR_USAGE);
     clump_sync sync = {.wait_count = 1};
-    CHECK_STATUS(f, clump_do_all(heap, k, &sync), CLUMP_ERR_USAGE);
-    assert_int_equal(clump_do_all(NULL, k, NULL), CLUMP_ERR_USAGE);
-    assert_int_equal(clump_do_all(heap, NULL, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_heap_do_all(heap, k, &sync), CLUMP_ERR_USAGE);
+    assert_int_equal(clump_heap_do_all(NULL, k, NULL), CLUMP_ERR_USAGE);
+    assert_int_equal(clump_heap_do_all(heap, NULL, NULL), CLUMP_ERR_USAGE);
     clump_kernel_destroy(k);
     clump_kernel_destroy(NULL);
     visit(0);
@@ -907,9 +914,9 @@ static void test_build_errors(void **state) {
 
 static void expect_poke(clump_kernel *poke, uint32_t ref, uint32_t reports) {
     SET_ARG(f, poke, 0, ref);
-    CHECK_OK(f, clump_launch(heap, poke, 1, 1, NULL));
+    CHECK_OK(f, clump_heap_launch(heap, poke, 1, 1, NULL));
     clump_device_report report;
-    CHECK_STATUS(f, clump_heap_fetch_errors(heap, &report), reports ? CLUMP_ERR_DEVICE : CLUMP_OK);
+    CHECK_STATUS(f, clump_heap_take_errors(heap, &report), reports ? CLUMP_ERR_DEVICE : CLUMP_OK);
     assert_int_equal(report.errors[CLUMP_DEVICE_BAD_ACCESS].count, reports);
     if (reports) assert_int_equal(report.errors[CLUMP_DEVICE_BAD_ACCESS].ref, ref);
     CHECK_HEAP(f, heap);
@@ -918,7 +925,7 @@ static void expect_poke(clump_kernel *poke, uint32_t ref, uint32_t reports) {
 static void test_checked(void **state) {
     (void)state;
     static const char text[] =
-        "__kernel void poke(CLUMP_HEAP_FIXED, uint ref) {\n"
+        "__kernel void poke(CLUMP_HEAP_NO_ALLOC, uint ref) {\n"
         "    Dot d = {ref};\n"
         "    Dot_x(d) = 5.0f;\n"
         "    Dot_marks(d, 1) = Dot_tag(d);\n"
@@ -943,7 +950,7 @@ static void test_checked(void **state) {
     CHECK_OK(f, clump_heap_read_object_field(heap, refs[1], "Dot", "tag", 0, &tag));
     uint32_t rest = tag % 3;
     SET_ARG(f, kernels[DROP], 0, rest);
-    CHECK_OK(f, clump_do_all(heap, kernels[DROP], NULL));
+    CHECK_OK(f, clump_heap_do_all(heap, kernels[DROP], NULL));
     expect_poke(poke, refs[1], 3);
     clump_kernel_destroy(poke);
     clump_program_destroy(checked);
@@ -973,10 +980,10 @@ static void test_events(void **state) {
     clump_heap_touch(heap);
     clump_sync first = {1, &gate, &done[0]}, second = {1, &done[0], &done[1]};
     clump_sync third = {2, done, &done[2]}, fourth = {0, NULL, &done[3]};
-    CHECK_OK(f, clump_do_all(heap, kernels[VISIT], &first));
-    CHECK_OK(f, clump_do_all(heap, kernels[VISIT], &second));
-    CHECK_OK(f, clump_do_new(heap, "Dot", 5, kernels[MAKE], NULL, &third));
-    CHECK_OK(f, clump_do_all(heap, kernels[VISIT], &fourth));
+    CHECK_OK(f, clump_heap_do_all(heap, kernels[VISIT], &first));
+    CHECK_OK(f, clump_heap_do_all(heap, kernels[VISIT], &second));
+    CHECK_OK(f, clump_heap_do_new(heap, kernels[MAKE], "Dot", 5, NULL, &third));
+    CHECK_OK(f, clump_heap_do_all(heap, kernels[VISIT], &fourth));
     CHECK_CL(clFlush(f->queue));
     for (int i = 0; i < 4; i++) {
         assert_non_null(done[i]);
@@ -997,7 +1004,7 @@ static void test_events(void **state) {
     cl_event reduced = NULL;
     clump_sync last = {1, &gate, &reduced};
     SET_ARG(f, kernels[SUM], 0, lonely);
-    CHECK_OK(f, clump_reduce(heap, kernels[SUM], &sum, sizeof sum, &last));
+    CHECK_OK(f, clump_heap_reduce(heap, kernels[SUM], sizeof sum, &sum, &last));
     assert_true(is_complete(reduced));
     clReleaseEvent(reduced);
     clReleaseEvent(gate);

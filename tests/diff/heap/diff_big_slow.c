@@ -36,7 +36,7 @@ static const char source[] =
     "    CLUMP_FOR_EACH(Small, self) { Small s = Small_new(); if (!Small_is_null(s)) Small_tag(s) "
     "= 0u; }\n"
     "}\n"
-    "__kernel void sum(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void sum(CLUMP_HEAP_NO_ALLOC) {\n"
     "    ulong s = 0;\n"
     "    CLUMP_FOR_EACH(Small, self) s += Small_tag(self);\n"
     "    CLUMP_FOR_EACH(Base, self) s += Base_tag(self);\n"
@@ -49,7 +49,7 @@ static const char source[] =
 
 static void run(clump_heap *heap, clump_program *program, const char *name) {
     clump_kernel *kernel = cl_fixture_kernel(f, program, name);
-    CHECK_OK(f, clump_do_all(heap, kernel, NULL));
+    CHECK_OK(f, clump_heap_do_all(heap, kernel, NULL));
     CHECK_HEAP(f, heap);
     clump_kernel_destroy(kernel);
 }
@@ -58,7 +58,7 @@ static void make(clump_heap *heap, clump_program *program, const char *class_nam
     int small = strcmp(class_name, "Small") == 0;
     clump_kernel *kernel = cl_fixture_kernel(f, program, small ? "make_small" : "make");
     uint64_t made;
-    CHECK_OK(f, clump_do_new(heap, class_name, count, kernel, &made, NULL));
+    CHECK_OK(f, clump_heap_do_new(heap, kernel, class_name, count, &made, NULL));
     assert_true(made == count);
     CHECK_HEAP(f, heap);
     clump_kernel_destroy(kernel);
@@ -67,12 +67,12 @@ static void make(clump_heap *heap, clump_program *program, const char *class_nam
 static void expect(clump_heap *heap, clump_program *program, uint64_t small, uint64_t base,
                    uint64_t sum) {
     uint64_t count, found;
-    CHECK_OK(f, clump_heap_calc_count(heap, "Small", &count));
+    CHECK_OK(f, clump_heap_read_count(heap, "Small", &count));
     assert_true(count == small);
-    CHECK_OK(f, clump_heap_calc_count(heap, "Base", &count));
+    CHECK_OK(f, clump_heap_read_count(heap, "Base", &count));
     assert_true(count == base);
     clump_kernel *kernel = cl_fixture_kernel(f, program, "sum");
-    CHECK_OK(f, clump_reduce(heap, kernel, &found, sizeof found, NULL));
+    CHECK_OK(f, clump_heap_reduce(heap, kernel, sizeof found, &found, NULL));
     assert_true(found == sum);
     clump_kernel_destroy(kernel);
 }
@@ -121,7 +121,7 @@ static void test_big(void **state) {
     run(heap, program, "drop");
     expect(heap, program, 0, 0, 0);
     clump_heap_stats stats;
-    CHECK_OK(f, clump_heap_calc_stats(heap, &stats, NULL, 0));
+    CHECK_OK(f, clump_heap_read_stats(heap, &stats, NULL, 0));
     assert_int_equal(stats.free_blocks, stats.blocks);
     clump_program_destroy(program);
     clump_heap_destroy(heap);

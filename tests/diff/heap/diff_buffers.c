@@ -42,7 +42,7 @@ static const char source[] =
     "    Node_tag(n) = (uchar)i;\n"
     "    for (uint k = 0; k < 5; k++) Node_data(n, k) = i * 5 + k;\n"
     "}\n"
-    "__kernel void link(CLUMP_HEAP_FIXED, uint count, __global const Node *refs, uint step) {\n"
+    "__kernel void link(CLUMP_HEAP_NO_ALLOC, uint count, __global const Node *refs, uint step) {\n"
     "    uint i = (uint)get_global_id(0);\n"
     "    if (i < count && !Node_is_null(refs[i])) Node_next(refs[i]) = refs[(i + step) % count];\n"
     "}\n"
@@ -50,17 +50,18 @@ static const char source[] =
     "    CLUMP_FOR_EACH(Node, n)\n"
     "        if (Node_id(n) % of) Node_free(n);\n"
     "}\n"
-    "__kernel void turn(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void turn(CLUMP_HEAP_NO_ALLOC) {\n"
     "    CLUMP_FOR_EACH(Node, n) Node_tag(n) = (uchar)(Node_id(n) + Node_tag(n));\n"
     "}\n"
-    "__kernel void turn_back(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void turn_back(CLUMP_HEAP_NO_ALLOC) {\n"
     "    CLUMP_FOR_EACH(Node, n) {\n"
     "        Node_tag(n) = (uchar)(Node_tag(n) - Node_id(n));\n"
     "        Node_data(n, 0)++;\n"
     "    }\n"
     "}\n"
-    "__kernel void lower(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(Node, n) Node_data(n, 0)--; }\n"
-    "__kernel void check(CLUMP_HEAP_FIXED, __global uint *wrong, uint count, uint of, uint step) "
+    "__kernel void lower(CLUMP_HEAP_NO_ALLOC) { CLUMP_FOR_EACH(Node, n) Node_data(n, 0)--; }\n"
+    "__kernel void check(CLUMP_HEAP_NO_ALLOC, __global uint *wrong, uint count, uint of, uint "
+    "step) "
     "{\n"
     "    CLUMP_FOR_EACH(Node, n) {\n"
     "        uint i = Node_id(n), bad = i % of != 0 || i >= count;\n"
@@ -118,7 +119,7 @@ static void check_all(nodes *w, const char *when) {
     SET_ARG(&on, w->check, 1, w->count);
     SET_ARG(&on, w->check, 2, w->of);
     SET_ARG(&on, w->check, 3, w->step);
-    CHECK_OK(&on, clump_do_all(w->heap, w->check, NULL));
+    CHECK_OK(&on, clump_heap_do_all(w->heap, w->check, NULL));
     cl_fixture_read(&on, w->wrong, found, sizeof found);
     if (found[0] || found[1] != left)
         fail_msg("%s: %u of %u objects are wrong, %u are expected", when, found[0], found[1], left);
@@ -160,11 +161,11 @@ static void fill(nodes *w) {
     CHECK_OK(&on, clump_heap_reserve(w->heap, "Node", w->count));
     SET_ARG(&on, w->make, 0, w->count);
     SET_ARG(&on, w->make, 1, w->refs);
-    CHECK_OK(&on, clump_launch(w->heap, w->make, global, 64, NULL));
+    CHECK_OK(&on, clump_heap_launch(w->heap, w->make, global, 64, NULL));
     SET_ARG(&on, w->link, 0, w->count);
     SET_ARG(&on, w->link, 1, w->refs);
     SET_ARG(&on, w->link, 2, w->step);
-    CHECK_OK(&on, clump_launch(w->heap, w->link, global, 64, NULL));
+    CHECK_OK(&on, clump_heap_launch(w->heap, w->link, global, 64, NULL));
     cl_fixture_read(&on, w->refs, w->values, w->count * sizeof *w->values);
 }
 
@@ -232,18 +233,18 @@ static void objects(void **state) {
     check_all(&w, "read and written by the host");
     w.of = 3;
     SET_ARG(&on, w.drop, 0, w.of);
-    CHECK_OK(&on, clump_do_all(w.heap, w.drop, NULL));
+    CHECK_OK(&on, clump_heap_do_all(w.heap, w.drop, NULL));
     check_all(&w, "two of three freed");
     clump_compact_report report;
-    CHECK_OK(&on, clump_compact(w.heap, NULL, &report, NULL));
+    CHECK_OK(&on, clump_heap_compact(w.heap, NULL, &report, NULL));
     assert_true(report.moves > 0);
     check_all(&w, "compacted");
     host_calls(&w);
     clump_heap_stats before, after;
-    CHECK_OK(&on, clump_heap_calc_stats(w.heap, &before, NULL, 0));
+    CHECK_OK(&on, clump_heap_read_stats(w.heap, &before, NULL, 0));
     clump_collect_report swept;
-    CHECK_OK(&on, clump_collect(w.heap, &(clump_collect_desc){0}, &swept, NULL));
-    CHECK_OK(&on, clump_heap_calc_stats(w.heap, &after, NULL, 0));
+    CHECK_OK(&on, clump_heap_collect(w.heap, &(clump_collect_desc){0}, &swept, NULL));
+    CHECK_OK(&on, clump_heap_read_stats(w.heap, &after, NULL, 0));
     assert_int_equal(after.objects, 0); /* without roots nothing stays */
     assert_true(before.objects > 0);
     CHECK_HEAP(&on, w.heap);
@@ -298,8 +299,8 @@ static void fused_kernel(void **state) {
                              cl_fixture_kernel(&on, w.program, "turn_back")};
     clump_kernel *lower = cl_fixture_kernel(&on, w.program, "lower"), *fused;
     CHECK_OK(&on, clump_kernel_create_fused(parts, 2, &fused));
-    CHECK_OK(&on, clump_do_all(w.heap, fused, NULL));
-    CHECK_OK(&on, clump_do_all(w.heap, lower, NULL)); /* what a fused kernel that ran raised */
+    CHECK_OK(&on, clump_heap_do_all(w.heap, fused, NULL));
+    CHECK_OK(&on, clump_heap_do_all(w.heap, lower, NULL)); /* what a fused kernel that ran raised */
     check_all(&w, "changed and restored by a fused kernel");
     clump_kernel_destroy(fused);
     clump_kernel_destroy(parts[0]);
@@ -319,9 +320,9 @@ static void other_layout(void **state) {
     uint32_t of = 2;
     SET_ARG(&on, one.drop, 0, of);
     cl_fixture_expect_words(clump_context_get_error(on.clump),
-                            clump_do_all(several.heap, one.drop, NULL), CLUMP_ERR_USAGE,
-                            "a heap of another layout: buffer_blocks is 0 there", "clump_do_all",
-                            __LINE__);
+                            clump_heap_do_all(several.heap, one.drop, NULL), CLUMP_ERR_USAGE,
+                            "a heap of another layout: buffer_blocks is 0 there",
+                            "clump_heap_do_all", __LINE__);
     close_nodes(&several);
     close_nodes(&one);
 }
@@ -436,7 +437,7 @@ static cl_int CL_API_CALL exec_info(cl_kernel kernel, cl_uint name, size_t bytes
 /* Kernels of the program, of a user and of the library know the memory of all buffers after the first. */
 static void check_told(clump_context *context, clump_heap *heap) {
     static const char text[] =
-        "__kernel void touch(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(Node, n) Node_id(n)++; }\n";
+        "__kernel void touch(CLUMP_HEAP_NO_ALLOC) { CLUMP_FOR_EACH(Node, n) Node_id(n)++; }\n";
     const uint32_t count = heap->segment_count - 1;
     clump_program *program;
     clump_kernel *touch;
@@ -446,13 +447,13 @@ static void check_told(clump_context *context, clump_heap *heap) {
         clump_kernel_create(program, "touch", &touch))
         fail_msg("%s", clump_context_get_error(context)->message);
     for (int by = 0; by < 3; by++) {
-        static const char *const names[] = {"clump_heap_set_kernel()", "clump_do_all()",
+        static const char *const names[] = {"clump_heap_set_kernel()", "clump_heap_do_all()",
                                             "a kernel of the library"};
         memset(device.told, 0, sizeof device.told);
         device.told_count = 0;
         clump_status status = by == 0   ? clump_heap_set_kernel(heap, touch->kernel)
-                              : by == 1 ? clump_do_all(heap, touch, NULL)
-                                        : clump_heap_calc_stats(heap, NULL, NULL, 0);
+                              : by == 1 ? clump_heap_do_all(heap, touch, NULL)
+                                        : clump_heap_read_stats(heap, NULL, NULL, 0);
         if (status) fail_msg("%s", clump_context_get_error(context)->message);
         if (device.told_count != count)
             fail_msg("%s tells of %zu buffers, not of %u", names[by], device.told_count, count);
@@ -590,7 +591,7 @@ static void in_turn(void **state) {
         clump_heap *heap;
         need(context, create(text_of_device(), desc, &heap));
         need(context, clump_heap_check(heap));
-        need(context, clump_heap_calc_stats(heap, NULL, NULL, 0));
+        need(context, clump_heap_read_stats(heap, NULL, NULL, 0));
         if (!own) { /* of the first heap: one that OpenCL programs build for themselves */
             cl_int code;
             cl_program program;

@@ -26,53 +26,59 @@ enum { DOTS = 300, DISKS = 200, SQUARES = 130, SHAPES = DOTS + DISKS + SQUARES, 
 static const char source[] =
     "#define measure implementation_measure\n"
     "typedef struct { uint tag, kind; float4 at; } seen;\n"
-    "float area_Dot(CLUMP_HEAP_FIXED, Dot self, float t) { return t + Dot_x(self); }\n"
-    "float area_Disk(CLUMP_HEAP_FIXED, Disk self, float t) { return t * Disk_radius(self); }\n"
-    "float area_Square(CLUMP_HEAP_FIXED, Square self, float t) {\n"
+    "float area_Dot(CLUMP_HEAP_NO_ALLOC, Dot self, float t) { return t + Dot_x(self); }\n"
+    "float area_Disk(CLUMP_HEAP_NO_ALLOC, Disk self, float t) { return t * Disk_radius(self); }\n"
+    "float area_Square(CLUMP_HEAP_NO_ALLOC, Square self, float t) {\n"
     "    return t * (float)Square_side(self) + 0.5f;\n"
     "}\n"
-    "CLUMP_DISPATCH(float, Shape, area, (CLUMP_HEAP_FIXED, Shape self, float t), (clump_heap, "
+    "CLUMP_DISPATCH(float, Shape, area, (CLUMP_HEAP_NO_ALLOC, Shape self, float t), (clump_heap, "
     "self, t));\n"
-    "CLUMP_DISPATCH(float, Dot, area, (CLUMP_HEAP_FIXED, Dot self, float t), (clump_heap, self, "
+    "CLUMP_DISPATCH(float, Dot, area, (CLUMP_HEAP_NO_ALLOC, Dot self, float t), (clump_heap, self, "
     "t));\n"
-    "CLUMP_DISPATCH(float, Polygon, area, (CLUMP_HEAP_FIXED, Polygon self, float t),\n"
+    "CLUMP_DISPATCH(float, Polygon, area, (CLUMP_HEAP_NO_ALLOC, Polygon self, float t),\n"
     "               (clump_heap, self, t));\n"
-    "CLUMP_DISPATCH(float, Disk, area, (CLUMP_HEAP_FIXED, Disk self, float t),\n"
+    "CLUMP_DISPATCH(float, Disk, area, (CLUMP_HEAP_NO_ALLOC, Disk self, float t),\n"
     "               (clump_heap, self, t));\n"
-    "CLUMP_DISPATCH(float, Empty, area, (CLUMP_HEAP_FIXED, Empty self, float t),\n"
+    "CLUMP_DISPATCH(float, Empty, area, (CLUMP_HEAP_NO_ALLOC, Empty self, float t),\n"
     "               (clump_heap, self, t));\n"
     /* A vector, a struct with a vector, a reference, a pointer. */
-    "float3 measure_Dot(CLUMP_HEAP_FIXED, Dot self) { return (float3)(1, Dot_x(self), 2); }\n"
-    "float3 measure_Disk(CLUMP_HEAP_FIXED, Disk self) { return (float3)(Disk_radius(self), 3, 4); "
+    "float3 measure_Dot(CLUMP_HEAP_NO_ALLOC, Dot self) { return (float3)(1, Dot_x(self), 2); }\n"
+    "float3 measure_Disk(CLUMP_HEAP_NO_ALLOC, Disk self) { return (float3)(Disk_radius(self), 3, "
+    "4); "
     "}\n"
-    "float3 measure_Square(CLUMP_HEAP_FIXED, Square self) { return (float3)(5, 6, 7); }\n"
-    "CLUMP_DISPATCH(float3, Shape, measure, (CLUMP_HEAP_FIXED, Shape self), (clump_heap, self));\n"
-    "seen see_Dot(CLUMP_HEAP_FIXED, Dot self, uint k) {\n"
+    "float3 measure_Square(CLUMP_HEAP_NO_ALLOC, Square self) { return (float3)(5, 6, 7); }\n"
+    "CLUMP_DISPATCH(float3, Shape, measure, (CLUMP_HEAP_NO_ALLOC, Shape self), (clump_heap, "
+    "self));\n"
+    "seen see_Dot(CLUMP_HEAP_NO_ALLOC, Dot self, uint k) {\n"
     "    seen s = {Dot_tag(self), k, (float4)(1)}; return s;\n"
     "}\n"
-    "seen see_Disk(CLUMP_HEAP_FIXED, Disk self, uint k) {\n"
+    "seen see_Disk(CLUMP_HEAP_NO_ALLOC, Disk self, uint k) {\n"
     "    seen s = {Disk_tag(self), k + 1, (float4)(2)}; return s;\n"
     "}\n"
-    "seen see_Square(CLUMP_HEAP_FIXED, Square self, uint k) {\n"
+    "seen see_Square(CLUMP_HEAP_NO_ALLOC, Square self, uint k) {\n"
     "    seen s = {Square_tag(self), k + 2, (float4)(3)}; return s;\n"
     "}\n"
-    "CLUMP_DISPATCH(seen, Shape, see, (CLUMP_HEAP_FIXED, Shape self, uint k), (clump_heap, self, "
+    "CLUMP_DISPATCH(seen, Shape, see, (CLUMP_HEAP_NO_ALLOC, Shape self, uint k), (clump_heap, "
+    "self, "
     "k));\n"
-    "__global uint *marks_of_Dot(CLUMP_HEAP_FIXED, Dot self) { return &Dot_marks(self); }\n"
-    "__global uint *marks_of_Disk(CLUMP_HEAP_FIXED, Disk self) { return &Disk_marks(self); }\n"
-    "__global uint *marks_of_Square(CLUMP_HEAP_FIXED, Square self) { return &Square_marks(self); "
+    "__global uint *marks_of_Dot(CLUMP_HEAP_NO_ALLOC, Dot self) { return &Dot_marks(self); }\n"
+    "__global uint *marks_of_Disk(CLUMP_HEAP_NO_ALLOC, Disk self) { return &Disk_marks(self); }\n"
+    "__global uint *marks_of_Square(CLUMP_HEAP_NO_ALLOC, Square self) { return "
+    "&Square_marks(self); "
     "}\n"
-    "CLUMP_DISPATCH(__global uint *, Shape, marks_of, (CLUMP_HEAP_FIXED, Shape self), (clump_heap, "
+    "CLUMP_DISPATCH(__global uint *, Shape, marks_of, (CLUMP_HEAP_NO_ALLOC, Shape self), "
+    "(clump_heap, "
     "self));\n"
     /* None. */
-    "void mark_Dot(CLUMP_HEAP_FIXED, Dot self, uint by) { atomic_add(&Dot_marks(self), by); }\n"
-    "void mark_Disk(CLUMP_HEAP_FIXED, Disk self, uint by) {\n"
+    "void mark_Dot(CLUMP_HEAP_NO_ALLOC, Dot self, uint by) { atomic_add(&Dot_marks(self), by); }\n"
+    "void mark_Disk(CLUMP_HEAP_NO_ALLOC, Disk self, uint by) {\n"
     "    atomic_add(&Disk_marks(self), 10u * by);\n"
     "}\n"
-    "void mark_Square(CLUMP_HEAP_FIXED, Square self, uint by) {\n"
+    "void mark_Square(CLUMP_HEAP_NO_ALLOC, Square self, uint by) {\n"
     "    atomic_add(&Square_marks(self), 100u * by);\n"
     "}\n"
-    "CLUMP_DISPATCH_VOID(Shape, mark, (CLUMP_HEAP_FIXED, Shape self, uint by), (clump_heap, self, "
+    "CLUMP_DISPATCH_VOID(Shape, mark, (CLUMP_HEAP_NO_ALLOC, Shape self, uint by), (clump_heap, "
+    "self, "
     "by));\n"
     /* One that makes and frees: a dot becomes a disk, a disk a square, a square goes. */
     "Shape turn_Dot(CLUMP_HEAP, Dot self) {\n"
@@ -110,7 +116,7 @@ static const char source[] =
     "    CLUMP_FOR_EACH_NEW(Lonely, self, i) Lonely_tag(self) = i;\n"
     "}\n"
     /* Other work-items have the same object in the next loop, so each loop has elements of its own. */
-    "__kernel void visit(CLUMP_HEAP_FIXED, __global float *areas, uint shapes) {\n"
+    "__kernel void visit(CLUMP_HEAP_NO_ALLOC, __global float *areas, uint shapes) {\n"
     "    CLUMP_FOR_EACH(Shape, self) {\n"
     "        areas[Shape_tag(self)] = Shape_area(clump_heap, self, 3.0f);\n"
     "        Shape_mark(clump_heap, self, 1u);\n"
@@ -125,7 +131,7 @@ static const char source[] =
     "    areas += shapes;\n"
     "    CLUMP_FOR_EACH(Empty, self) areas[0] = 1 + Empty_area(clump_heap, self, 8.0f);\n"
     "}\n"
-    "__kernel void each(CLUMP_HEAP_FIXED, uint by) {\n"
+    "__kernel void each(CLUMP_HEAP_NO_ALLOC, uint by) {\n"
     "    if (by) CLUMP_FOR_EACH_BY_CLASS(Shape, mark, (clump_heap, self, by));\n"
     "    else CLUMP_FOR_EACH_BY_CLASS(Shape, area, (clump_heap, self, 1.0f));\n"
     "    CLUMP_FOR_EACH_BY_CLASS(Dot, mark, (clump_heap, self, 4u));\n"
@@ -133,7 +139,7 @@ static const char source[] =
     "    CLUMP_FOR_EACH_BY_CLASS(Empty, mark, (clump_heap, self, 8u));\n"
     "}\n"
     /* Each work-item takes one reference; 16 words of output each. */
-    "__kernel void call(CLUMP_HEAP_FIXED, __global const uint *refs, __global uint *out) {\n"
+    "__kernel void call(CLUMP_HEAP_NO_ALLOC, __global const uint *refs, __global uint *out) {\n"
     "    Shape self = {refs[get_global_id(0)]};\n"
     "    out += 16 * get_global_id(0);\n"
     "    out[0] = as_uint(Shape_area(clump_heap, self, 2.0f));\n"
@@ -172,7 +178,7 @@ static uint32_t refs[MOST], tags[SHAPES], words[MOST * OUT_WORDS];
 
 static void make(const char *name, uint32_t base, uint32_t count) {
     SET_ARG(f, kernels[MAKE], 0, base);
-    CHECK_OK(f, clump_do_new(heap, name, count, kernels[MAKE], NULL, NULL));
+    CHECK_OK(f, clump_heap_do_new(heap, kernels[MAKE], name, count, NULL, NULL));
 }
 
 /* Tags: dots, then disks, then squares. */
@@ -189,7 +195,7 @@ static void open_world(clump_heap *made, const cl_fixture_build *how) {
     make("Dot", 0, DOTS);
     make("Disk", DOTS, DISKS);
     make("Square", DOTS + DISKS, SQUARES);
-    CHECK_OK(f, clump_do_new(heap, "Lonely", LONELY, kernels[MAKE_LONELY], NULL, NULL));
+    CHECK_OK(f, clump_heap_do_new(heap, kernels[MAKE_LONELY], "Lonely", LONELY, NULL, NULL));
     uint64_t count;
     CHECK_OK(f, clump_heap_read_refs(heap, "Shape", refs, SHAPES, &count));
     assert_int_equal(count, SHAPES);
@@ -247,7 +253,7 @@ static void visit(void) {
     memset(words, 0, sizeof words);
     cl_fixture_write(f, out, words, sizeof words);
     SET_ARG(f, kernels[VISIT], 1, shapes);
-    CHECK_OK(f, clump_do_all(heap, kernels[VISIT], NULL));
+    CHECK_OK(f, clump_heap_do_all(heap, kernels[VISIT], NULL));
     cl_fixture_read(f, out, areas, sizeof areas);
     for (uint32_t i = 0; i < LOOPS * SHAPES; i++) {
         float expected = visited((int)(i / SHAPES), i % SHAPES);
@@ -259,7 +265,7 @@ static void visit(void) {
     expect_marks(1, 0);
     uint32_t by = 1;
     SET_ARG(f, kernels[EACH], 0, by);
-    CHECK_OK(f, clump_do_all(heap, kernels[EACH], NULL));
+    CHECK_OK(f, clump_heap_do_all(heap, kernels[EACH], NULL));
     expect_marks(1 + 1 + 4, 0);
 }
 
@@ -273,7 +279,7 @@ static void call(uint32_t count, const uint32_t *which) {
     memset(words, 0xee, sizeof words);
     cl_fixture_write(f, in, which, count * sizeof *which);
     cl_fixture_write(f, out, words, sizeof words);
-    CHECK_OK(f, clump_launch(heap, kernels[CALL], count, 1, NULL));
+    CHECK_OK(f, clump_heap_launch(heap, kernels[CALL], count, 1, NULL));
     cl_fixture_read(f, out, words, sizeof words);
 }
 
@@ -315,21 +321,21 @@ static void call_in_no_order(void) {
 
 static void expect_counts(uint32_t dots, uint32_t disks, uint32_t squares) {
     uint64_t dot, disk, square;
-    CHECK_OK(f, clump_heap_calc_count(heap, "Dot", &dot));
-    CHECK_OK(f, clump_heap_calc_count(heap, "Disk", &disk));
-    CHECK_OK(f, clump_heap_calc_count(heap, "Square", &square));
+    CHECK_OK(f, clump_heap_read_count(heap, "Dot", &dot));
+    CHECK_OK(f, clump_heap_read_count(heap, "Disk", &disk));
+    CHECK_OK(f, clump_heap_read_count(heap, "Square", &square));
     assert_int_equal(dot - disk, dots);
     assert_int_equal(disk, disks);
     assert_int_equal(square, squares);
 }
 
 static void turn(void) {
-    CHECK_OK(f, clump_do_all(heap, kernels[TURN], NULL));
+    CHECK_OK(f, clump_heap_do_all(heap, kernels[TURN], NULL));
     cl_fixture_read(f, out, words, SHAPES * sizeof *words);
     for (uint32_t tag = 0; tag < SHAPES; tag++)
         assert_int_equal(words[tag] != 0, is_dot(tag) || is_disk(tag));
     expect_counts(0, DOTS, DISKS);
-    CHECK_OK(f, clump_do_all(heap, kernels[TURN], NULL));
+    CHECK_OK(f, clump_heap_do_all(heap, kernels[TURN], NULL));
     expect_counts(0, 0, DOTS);
 }
 
@@ -391,11 +397,11 @@ static void call_wrong(void) {
     CHECK_OK(f, clump_heap_read_refs(heap, "Lonely", &wrong[1], 1, &count));
     assert_int_equal(count, LONELY);
     SET_ARG(f, kernels[DROP], 0, wrong[0]);
-    CHECK_OK(f, clump_do_all(heap, kernels[DROP], NULL));
+    CHECK_OK(f, clump_heap_do_all(heap, kernels[DROP], NULL));
     call(WRONG + 1, wrong);
     for (uint32_t i = 0; i <= WRONG; i++) expect_call(&words[(size_t)OUT_WORDS * i], SHAPES);
     clump_device_report report;
-    CHECK_STATUS(f, clump_heap_fetch_errors(heap, &report), CLUMP_ERR_DEVICE);
+    CHECK_STATUS(f, clump_heap_take_errors(heap, &report), CLUMP_ERR_DEVICE);
     assert_int_equal(report.errors[CLUMP_DEVICE_BAD_ACCESS].count, WRONG * CALLS);
     assert_int_equal(report.errors[CLUMP_DEVICE_BAD_ACCESS].class_id,
                      cl_fixture_class_id(heap, "Shape"));
@@ -415,7 +421,7 @@ static void test_wrong_in_checked_heap(void **state) {
     uint32_t count, of_call[CALLS] = {0};
     open_world(checked_heap(), NULL);
     call_wrong();
-    CHECK_OK(f, clump_heap_fetch_findings(heap, findings, 64, &count, NULL));
+    CHECK_OK(f, clump_heap_take_findings(heap, findings, 64, &count, NULL));
     assert_in_range(count, CALLS, 64);
     for (uint32_t i = 0; i < count; i++) {
         print_message("    %s\n", findings[i].text);
@@ -433,12 +439,12 @@ static void test_wrong_in_checked_heap(void **state) {
 /* ---- What does not build ---------------------------------------------------------------------- */
 
 #define TWO "class Base { uint a; } class Below : Base { uint b; } "
-#define OF_BASE "uint f_Base(CLUMP_HEAP_FIXED, Base self) { return Base_a(self); }\n"
-#define OF_BELOW "uint f_Below(CLUMP_HEAP_FIXED, Below self) { return Below_b(self); }\n"
+#define OF_BASE "uint f_Base(CLUMP_HEAP_NO_ALLOC, Base self) { return Base_a(self); }\n"
+#define OF_BELOW "uint f_Below(CLUMP_HEAP_NO_ALLOC, Below self) { return Below_b(self); }\n"
 #define DISPATCH                                                                                   \
-    "CLUMP_DISPATCH(uint, Base, f, (CLUMP_HEAP_FIXED, Base self), (clump_heap, self));\n"
+    "CLUMP_DISPATCH(uint, Base, f, (CLUMP_HEAP_NO_ALLOC, Base self), (clump_heap, self));\n"
 #define KERNEL                                                                                     \
-    "__kernel void k(CLUMP_HEAP_FIXED, uint r) { Base b = {r}; Base_f(clump_heap, b); }\n"
+    "__kernel void k(CLUMP_HEAP_NO_ALLOC, uint r) { Base b = {r}; Base_f(clump_heap, b); }\n"
 
 static void test_unbuilt(void **state) {
     (void)state;
@@ -458,23 +464,25 @@ static void test_unbuilt(void **state) {
     cl_fixture_expect_build(
         f, TWO,
         OF_BASE OF_BELOW
-        "CLUMP_DISPATCH(uint, Base, f, (CLUMP_HEAP_FIXED, Base b), (clump_heap, b));\n",
+        "CLUMP_DISPATCH(uint, Base, f, (CLUMP_HEAP_NO_ALLOC, Base b), (clump_heap, b));\n",
         NULL, "self");
     /* A function returns another type than the result, to which C would convert it. */
     static const char *const other[] = {"int", "float", "ulong", "uchar"};
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
         char text[500];
-        snprintf(text, sizeof text,
-                 OF_BASE
-                 "%s f_Below(CLUMP_HEAP_FIXED, Below self) { return (%s)Below_b(self); }\n" DISPATCH
-                     KERNEL,
-                 other[i], other[i]);
+        snprintf(
+            text, sizeof text,
+            OF_BASE
+            "%s f_Below(CLUMP_HEAP_NO_ALLOC, Below self) { return (%s)Below_b(self); }\n" DISPATCH
+                KERNEL,
+            other[i], other[i]);
         cl_fixture_expect_build(f, TWO, text, NULL, "must return the type of the result");
     }
     cl_fixture_expect_build(
         f, TWO,
         "typedef unsigned int number;\n" OF_BASE
-        "number f_Below(CLUMP_HEAP_FIXED, Below self) { return Below_b(self); }\n" DISPATCH KERNEL,
+        "number f_Below(CLUMP_HEAP_NO_ALLOC, Below self) { return Below_b(self); }\n" DISPATCH
+            KERNEL,
         NULL, NULL);
 }
 

@@ -49,10 +49,10 @@ static struct {
 static void run(const char *kernel, const char *class_name, uint32_t count) {
     clump_kernel *k = cl_fixture_kernel(&t.on, t.program, kernel);
     if (class_name) {
-        CHECK_OK(&t.on, clump_do_new(t.heap, class_name, count, k, NULL, NULL));
+        CHECK_OK(&t.on, clump_heap_do_new(t.heap, k, class_name, count, NULL, NULL));
     } else {
         SET_ARG(&t.on, k, 0, count);
-        CHECK_OK(&t.on, clump_do_all(t.heap, k, NULL));
+        CHECK_OK(&t.on, clump_heap_do_all(t.heap, k, NULL));
     }
     clump_kernel_destroy(k);
 }
@@ -80,7 +80,7 @@ static void fill(uint32_t count) {
 static void fill_raw(void) {
     clump_program *p = cl_fixture_program(&t.on, t.heap, raw_source, NULL, NULL);
     clump_kernel *k = cl_fixture_kernel(&t.on, p, "raw");
-    CHECK_OK(&t.on, clump_launch(t.heap, k, RAW_ITEMS, 1, NULL));
+    CHECK_OK(&t.on, clump_heap_launch(t.heap, k, RAW_ITEMS, 1, NULL));
     clump_kernel_destroy(k);
     clump_program_destroy(p);
 }
@@ -193,7 +193,7 @@ static void compare_stats(void) {
     const clump_heap_layout *l = clump_heap_get_layout(t.heap);
     clump_heap_stats stats;
     clump_class_stats classes[CLASSES];
-    CHECK_OK(&t.on, clump_heap_calc_stats(t.heap, &stats, classes, CLASSES));
+    CHECK_OK(&t.on, clump_heap_read_stats(t.heap, &stats, classes, CLASSES));
     expect(t.dump, "bytes", l->bytes);
     expect(t.dump, "metadata_bytes", l->metadata_bytes);
     expect(t.dump, "granule_bytes", l->granule_bytes);
@@ -253,7 +253,7 @@ static void test_filled(void **state) {
     take();
     compare_stats();
     compare_blocks();
-    CHECK_OK(&t.on, clump_compact(t.heap, NULL, NULL, NULL)); /* now there are full blocks */
+    CHECK_OK(&t.on, clump_heap_compact(t.heap, NULL, NULL, NULL)); /* now there are full blocks */
     take();
     compare_stats();
     compare_blocks();
@@ -298,7 +298,7 @@ static void test_live(void **state) {
     fill(3000);
     clump_program *p = cl_fixture_program(&t.on, t.heap, other, NULL, NULL);
     clump_kernel *k = cl_fixture_kernel(&t.on, p, "other");
-    CHECK_OK(&t.on, clump_launch(t.heap, k, 64, 1, NULL));
+    CHECK_OK(&t.on, clump_heap_launch(t.heap, k, 64, 1, NULL));
     take();
     compare_stats();
     compare_blocks();
@@ -363,7 +363,7 @@ static void write_files(const char *folder) {
     open_heap(NULL, 0);
     fill(20000);
     write_text(folder, "filled.json");
-    CHECK_OK(&t.on, clump_compact(t.heap, NULL, NULL, NULL));
+    CHECK_OK(&t.on, clump_heap_compact(t.heap, NULL, NULL, NULL));
     write_text(folder, "compacted.json");
     fill(40000);
     write_text(folder, "again.json");

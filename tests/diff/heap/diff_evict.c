@@ -42,24 +42,25 @@ static const char source[] =
     "    Plant_height(p) = 11ul * (first + i);\n"
     "    Plant_kind(p) = (uchar)(first + i);\n"
     "}\n"
-    "__kernel void befriend(CLUMP_HEAP_FIXED, __global const Thing *refs, uint count) {\n"
+    "__kernel void befriend(CLUMP_HEAP_NO_ALLOC, __global const Thing *refs, uint count) {\n"
     "    CLUMP_FOR_EACH(Thing, t) Thing_friend(t) = refs[(Thing_id(t) * 31u + 1u) % count];\n"
     "}\n"
-    "__kernel void grow(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void grow(CLUMP_HEAP_NO_ALLOC) {\n"
     "    CLUMP_FOR_EACH(Plant, p) Plant_height(p) += 1ul;\n"
     "}\n"
     "__kernel void drop(CLUMP_HEAP, __global const Thing *refs, uint count) {\n"
     "    uint i = (uint)get_global_id(0);\n"
     "    if (i < count) Thing_free(refs[i]);\n"
     "}\n"
-    "__kernel void spoil(CLUMP_HEAP_FIXED, __global const Stone *refs, uint count) {\n"
+    "__kernel void spoil(CLUMP_HEAP_NO_ALLOC, __global const Stone *refs, uint count) {\n"
     "    uint i = (uint)get_global_id(0);\n"
     "    if (i >= count) return;\n"
     "    Stone_id(refs[i]) = Stone_weight(refs[i]) = 0xbadu;\n"
     "    for (uint k = 0; k < 3; k++) Stone_marks(refs[i], k) = 0xbadu;\n"
     "}\n"
     /* seen[id]: how often it was visited, or 100 more for each thing that is wrong with it. */
-    "__kernel void look(CLUMP_HEAP_FIXED, __global uint *seen, __global ulong *heights, __global "
+    "__kernel void look(CLUMP_HEAP_NO_ALLOC, __global uint *seen, __global ulong *heights, "
+    "__global "
     "const Thing *refs,\n"
     "                   __global const uint *friends) {\n"
     "    CLUMP_FOR_EACH(Thing, t) {\n"
@@ -198,7 +199,7 @@ static void check_world(world *w, const char *when) {
     SET_ARG(&on, w->kernels[LOOK], 1, w->heights);
     SET_ARG(&on, w->kernels[LOOK], 2, w->refs);
     SET_ARG(&on, w->kernels[LOOK], 3, w->friends);
-    CHECK_OK(&on, clump_do_all(w->heap, w->kernels[LOOK], NULL));
+    CHECK_OK(&on, clump_heap_do_all(w->heap, w->kernels[LOOK], NULL));
     cl_fixture_read(&on, w->seen, seen, sizeof seen);
     cl_fixture_read(&on, w->heights, heights, sizeof heights);
     for (uint32_t i = 0; i < w->count; i++) {
@@ -230,8 +231,8 @@ static void make(world *w, int is_plant, uint32_t count) {
     SET_ARG(&on, k, 0, first);
     SET_ARG(&on, k, 1, count);
     SET_ARG(&on, k, 2, w->refs);
-    if (count) CHECK_OK(&on, clump_launch(w->heap, k, (count + 63) / 64 * 64, 64, NULL));
-    (void)clump_heap_fetch_errors(w->heap, NULL); /* of memory that ran out */
+    if (count) CHECK_OK(&on, clump_heap_launch(w->heap, k, (count + 63) / 64 * 64, 64, NULL));
+    (void)clump_heap_take_errors(w->heap, NULL); /* of memory that ran out */
     cl_fixture_read(&on, w->refs, refs, MOST * 4);
     for (uint32_t i = first; i < first + count; i++) {
         w->things[i] = (thing){refs[i], 0, (uint32_t)is_plant, UINT64_C(11) * i};
@@ -245,14 +246,14 @@ static void befriend(world *w) {
     write_refs(w);
     SET_ARG(&on, w->kernels[BEFRIEND], 0, w->refs);
     SET_ARG(&on, w->kernels[BEFRIEND], 1, w->count);
-    CHECK_OK(&on, clump_do_all(w->heap, w->kernels[BEFRIEND], NULL));
+    CHECK_OK(&on, clump_heap_do_all(w->heap, w->kernels[BEFRIEND], NULL));
     for (uint32_t i = 0; i < w->count; i++)
         if (w->things[i].ref && !is_evicted(w, i))
             w->things[i].friend = w->things[(i * 31 + 1) % w->count].ref;
 }
 
 static void grow(world *w) {
-    CHECK_OK(&on, clump_do_all(w->heap, w->kernels[GROW], NULL));
+    CHECK_OK(&on, clump_heap_do_all(w->heap, w->kernels[GROW], NULL));
     for (uint32_t i = 0; i < w->count; i++)
         if (w->things[i].ref && w->things[i].is_plant && !is_evicted(w, i)) w->things[i].height++;
 }
@@ -270,7 +271,8 @@ static void drop(world *w, uint32_t of) {
     SET_ARG(&on, w->kernels[DROP], 0, w->dying);
     SET_ARG(&on, w->kernels[DROP], 1, count);
     if (count)
-        CHECK_OK(&on, clump_launch(w->heap, w->kernels[DROP], (count + 63) / 64 * 64, 64, NULL));
+        CHECK_OK(&on,
+                 clump_heap_launch(w->heap, w->kernels[DROP], (count + 63) / 64 * 64, 64, NULL));
     free(dying);
 }
 
@@ -305,7 +307,7 @@ static void evict(world *w, clump_evict_desc desc) {
 
 static void fetch(world *w, clump_evict_desc desc) {
     clump_evict_report report;
-    clump_status status = clump_heap_fetch(w->heap, &desc, &report);
+    clump_status status = clump_heap_bring_back(w->heap, &desc, &report);
     if (status == CLUMP_ERR_CAPACITY) {
         assert_int_equal(note_away(w), 0);
         return;
@@ -358,7 +360,7 @@ static void random_steps(void **state) {
             check_world(&w, when);
         }
         /* As long as there is room, all come back. */
-        while (w.heap->context && clump_heap_fetch(w.heap, NULL, NULL) == CLUMP_ERR_CAPACITY) {
+        while (w.heap->context && clump_heap_bring_back(w.heap, NULL, NULL) == CLUMP_ERR_CAPACITY) {
             note_away(&w);
             drop(&w, 2);
         }
@@ -367,7 +369,7 @@ static void random_steps(void **state) {
         clump_evict_report rest;
         assert_int_equal(clump_heap_get_evicted(w.heap, &rest), CLUMP_OK);
         assert_int_equal(rest.blocks, 0);
-        CHECK_OK(&on, clump_compact(w.heap, NULL, NULL, NULL));
+        CHECK_OK(&on, clump_heap_compact(w.heap, NULL, NULL, NULL));
         CHECK_HEAP(&on, w.heap);
         close_world(&w);
     }
@@ -446,11 +448,11 @@ static void room(void **state) {
     cl_fixture_write(&on, w.dying, evicted, MOST * 4);
     SET_ARG(&on, w.kernels[SPOIL], 0, w.dying);
     SET_ARG(&on, w.kernels[SPOIL], 1, count);
-    CHECK_OK(&on, clump_launch(w.heap, w.kernels[SPOIL], (count + 63) / 64 * 64, 64, NULL));
+    CHECK_OK(&on, clump_heap_launch(w.heap, w.kernels[SPOIL], (count + 63) / 64 * 64, 64, NULL));
     free(evicted);
     check_world(&w, "written to, where nobody is");
     drop(&w, 2);
-    while (clump_heap_fetch(w.heap, NULL, NULL)) drop(&w, 2);
+    while (clump_heap_bring_back(w.heap, NULL, NULL)) drop(&w, 2);
     note_away(&w);
     check_world(&w, "fetched");
     close_world(&w);
@@ -471,15 +473,15 @@ static void seen(void **state) {
     SET_ARG(&on, w.kernels[ASK], 0, w.refs);
     SET_ARG(&on, w.kernels[ASK], 1, count);
     SET_ARG(&on, w.kernels[ASK], 2, w.seen);
-    CHECK_OK(&on, clump_launch(w.heap, w.kernels[ASK], 128, 64, NULL));
+    CHECK_OK(&on, clump_heap_launch(w.heap, w.kernels[ASK], 128, 64, NULL));
     cl_fixture_read(&on, w.seen, answers, sizeof answers);
     for (uint32_t i = 0; i < 128; i++) assert_int_equal(answers[i], i < 64 ? 0 : 1 | 1 << 2);
     /* A free is reported and does nothing. */
     SET_ARG(&on, w.kernels[DROP], 0, w.refs);
     uint32_t one = 1;
     SET_ARG(&on, w.kernels[DROP], 1, one);
-    CHECK_OK(&on, clump_launch(w.heap, w.kernels[DROP], 64, 64, NULL));
-    CHECK_STATUS(&on, clump_heap_fetch_errors(w.heap, &report), CLUMP_ERR_DEVICE);
+    CHECK_OK(&on, clump_heap_launch(w.heap, w.kernels[DROP], 64, 64, NULL));
+    CHECK_STATUS(&on, clump_heap_take_errors(w.heap, &report), CLUMP_ERR_DEVICE);
     assert_int_equal(report.errors[CLUMP_DEVICE_BAD_REFERENCE].count +
                          report.errors[CLUMP_DEVICE_DOUBLE_FREE].count,
                      1);
@@ -488,8 +490,8 @@ static void seen(void **state) {
     clump_kernel *spoil = cl_fixture_kernel(&on, checked, "spoil");
     SET_ARG(&on, spoil, 0, w.refs);
     SET_ARG(&on, spoil, 1, one);
-    CHECK_OK(&on, clump_launch(w.heap, spoil, 64, 64, NULL));
-    CHECK_STATUS(&on, clump_heap_fetch_errors(w.heap, &report), CLUMP_ERR_DEVICE);
+    CHECK_OK(&on, clump_heap_launch(w.heap, spoil, 64, 64, NULL));
+    CHECK_STATUS(&on, clump_heap_take_errors(w.heap, &report), CLUMP_ERR_DEVICE);
     assert_int_equal(report.errors[CLUMP_DEVICE_BAD_ACCESS].count, 5); /* one for each store */
     clump_kernel_destroy(spoil);
     clump_program_destroy(checked);
@@ -499,9 +501,9 @@ static void seen(void **state) {
         clump_heap_read_object_field(w.heap, w.things[0].ref, "Stone", "weight", 0, &value),
         CLUMP_ERR_REFERENCE, "names an evicted object", "read", __LINE__);
     const clump_error *error = clump_context_get_error(on.clump);
-    cl_fixture_expect_words(error, clump_compact(w.heap, NULL, NULL, NULL), CLUMP_ERR_USAGE,
+    cl_fixture_expect_words(error, clump_heap_compact(w.heap, NULL, NULL, NULL), CLUMP_ERR_USAGE,
                             "64 objects are evicted", "compact", __LINE__);
-    cl_fixture_expect_words(error, clump_collect(w.heap, NULL, NULL, NULL), CLUMP_ERR_USAGE,
+    cl_fixture_expect_words(error, clump_heap_collect(w.heap, NULL, NULL, NULL), CLUMP_ERR_USAGE,
                             "64 objects are evicted", "collect", __LINE__);
     clump_extract *extract = NULL;
     clump_extract_desc taking = {0};
@@ -512,7 +514,7 @@ static void seen(void **state) {
                             "evictable_bytes", "convert", __LINE__);
     fetch(&w, (clump_evict_desc){0});
     check_world(&w, "fetched");
-    CHECK_OK(&on, clump_collect(w.heap, &(clump_collect_desc){.only_mark = 1}, NULL, NULL));
+    CHECK_OK(&on, clump_heap_collect(w.heap, &(clump_collect_desc){.only_mark = 1}, NULL, NULL));
     close_world(&w);
 }
 
@@ -524,7 +526,7 @@ static void refused(void **state) {
     clump_heap *plain = cl_fixture_heap(&on, schema_text, heap_bytes(), 4), *none;
     cl_fixture_expect_words(error, clump_heap_evict(plain, NULL, NULL), CLUMP_ERR_USAGE,
                             "made without evictable_bytes", "evict", __LINE__);
-    cl_fixture_expect_words(error, clump_heap_fetch(plain, NULL, NULL), CLUMP_ERR_USAGE,
+    cl_fixture_expect_words(error, clump_heap_bring_back(plain, NULL, NULL), CLUMP_ERR_USAGE,
                             "made without evictable_bytes", "fetch", __LINE__);
     cl_fixture_expect_words(error, clump_heap_age_blocks(plain), CLUMP_ERR_USAGE,
                             "made without evictable_bytes", "age", __LINE__);
@@ -540,12 +542,12 @@ static void refused(void **state) {
         CLUMP_ERR_USAGE, "refs are for", "evict", __LINE__);
     cl_fixture_expect_words(
         error,
-        clump_heap_fetch(
+        clump_heap_bring_back(
             w.heap, &(clump_evict_desc){.refs = &ref, .ref_count = 1, .class_name = "Stone"}, NULL),
         CLUMP_ERR_USAGE, "one of class_name and refs", "fetch", __LINE__);
-    cl_fixture_expect_words(error,
-                            clump_heap_fetch(w.heap, &(clump_evict_desc){.ref_count = 1}, NULL),
-                            CLUMP_ERR_USAGE, "refs is NULL", "fetch", __LINE__);
+    cl_fixture_expect_words(
+        error, clump_heap_bring_back(w.heap, &(clump_evict_desc){.ref_count = 1}, NULL),
+        CLUMP_ERR_USAGE, "refs is NULL", "fetch", __LINE__);
     close_world(&w);
     clump_schema *fixed, *grows;
     static const char growing[] = "class A { uint x; } class B : A { ref A q[*]; }";
@@ -612,11 +614,11 @@ static void failures(void **state) {
             memory.calls = 0;
             memory.fail_at = failed + 1;
             clump_status status =
-                is_fetching ? clump_heap_fetch(w.heap, &(clump_evict_desc){0}, NULL)
+                is_fetching ? clump_heap_bring_back(w.heap, &(clump_evict_desc){0}, NULL)
                             : clump_heap_evict(w.heap, &(clump_evict_desc){.blocks = 8}, NULL);
             memory.fail_at = 0;
             if (!status) break;
-            assert_int_equal(status, CLUMP_ERR_MEMORY);
+            assert_int_equal(status, CLUMP_ERR_HOST_MEMORY);
             assert_int_equal(note_away(&w), 0);
             if (failed % 3 == 0) check_world(&w, "refused");
         }
@@ -639,11 +641,11 @@ static void loaded(void **state) {
     const size_t bytes = file.bytes;
     clump_heap_stats fresh, stats;
     into = open_heap(on.clump, saved_schema, heap_bytes());
-    CHECK_OK(&on, clump_heap_calc_stats(into, &fresh, NULL, 0));
+    CHECK_OK(&on, clump_heap_read_stats(into, &fresh, NULL, 0));
     file.bytes = bytes - 40;
     CHECK_STATUS(&on, load_bytes(into, &file, NULL), CLUMP_ERR_FORMAT);
     CHECK_HEAP(&on, into);
-    CHECK_OK(&on, clump_heap_calc_stats(into, &stats, NULL, 0));
+    CHECK_OK(&on, clump_heap_read_stats(into, &stats, NULL, 0));
     assert_int_equal(stats.objects, 0);
     assert_int_equal(stats.free_blocks, fresh.free_blocks);
     assert_int_equal(stats.blocks, fresh.blocks);
@@ -668,7 +670,7 @@ static void loaded_too_many(void **state) {
     SET_ARG(&on, make_stones, 0, none);
     SET_ARG(&on, make_stones, 1, count);
     SET_ARG(&on, make_stones, 2, refs);
-    CHECK_OK(&on, clump_launch(from, make_stones, (count + 63) / 64 * 64, 64, NULL));
+    CHECK_OK(&on, clump_heap_launch(from, make_stones, (count + 63) / 64 * 64, 64, NULL));
     memory_file file = saved_bytes(&on, from, 0);
     const clump_heap_layout *l = clump_heap_get_layout(from);
     clump_schema *schema;
@@ -709,7 +711,7 @@ static void repaired(void **state) {
     check_world(&w, "repaired");
     const clumpi_header *h = &w.heap->geometry.header;
     clump_heap_stats before, after;
-    CHECK_OK(&on, clump_heap_calc_stats(w.heap, &before, NULL, 0));
+    CHECK_OK(&on, clump_heap_read_stats(w.heap, &before, NULL, 0));
     for (uint32_t b = h->first_block; b < h->block_end; b++) {
         if (!w.is_away[b]) continue;
         CHECK_OK(&on, clumpi_clear(on.clump, w.heap->buffer,
@@ -723,7 +725,7 @@ static void repaired(void **state) {
     CHECK_OK(&on, clump_heap_repair(w.heap, &report));
     assert_true(report.blocks > 0);
     assert_int_equal(report.objects, 2000);
-    CHECK_OK(&on, clump_heap_calc_stats(w.heap, &after, NULL, 0));
+    CHECK_OK(&on, clump_heap_read_stats(w.heap, &after, NULL, 0));
     assert_int_equal(after.free_blocks, before.free_blocks);
     fetch(&w, (clump_evict_desc){.class_name = "Stone"});
     check_world(&w, "fetched after a repair");

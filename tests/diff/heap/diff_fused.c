@@ -175,7 +175,7 @@ static void say_loop(uint32_t number, int is_last) {
     }
     l->is_reduction = is_last && below(2);
     l->of_float = l->is_reduction && below(2) && (l->allowed[5] == OWN || l->allowed[5] == READ);
-    say("__kernel void loop_%u(CLUMP_HEAP_FIXED%s%s) {\n", number,
+    say("__kernel void loop_%u(CLUMP_HEAP_NO_ALLOC%s%s) {\n", number,
         l->has_number ? ", uint number" : "", l->has_buffer ? ", __global uint *out" : "");
     if (l->is_reduction) say("    %s total = 0;\n", l->of_float ? "float" : "uint");
     if (l->has_early)
@@ -199,23 +199,23 @@ static void say_loop(uint32_t number, int is_last) {
 static void say_helpers(void) {
     say("#define TWICE(x) (2u * (x))\n#define SET(place, value) place = (value)\n");
     for (int i = 0; i < FIELDS; i++)
-        say("uint far_%d(CLUMP_HEAP_FIXED, Body object) {\n"
+        say("uint far_%d(CLUMP_HEAP_NO_ALLOC, Body object) {\n"
             "    Body there = Body_next(object);\n"
             "    return (uint)Body_f%d(there);\n}\n"
-            "void add_%d(CLUMP_HEAP_FIXED, Body object, uint by) { Body_f%d(object) += by; }\n",
+            "void add_%d(CLUMP_HEAP_NO_ALLOC, Body object, uint by) { Body_f%d(object) += by; }\n",
             i, i, i, i);
     say("__kernel void make(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Body, self, i) Body_id(self) = i; }\n"
         "__kernel void drop(CLUMP_HEAP, uint seed, uint share) {\n"
         "    CLUMP_FOR_EACH(Body, self)\n"
         "        if ((Body_id(self) * 2654435761u ^ seed) %% 97u < share) Body_free(self);\n"
         "}\n"
-        "__kernel void link(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, uint seed, uint count) {\n"
+        "__kernel void link(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, uint seed, uint count) {\n"
         "    CLUMP_FOR_EACH_NUMBERED(Body, self, i) {\n"
         "        uint x = (i ^ seed) * 2654435761u;\n"
         "        Body_next(self) = CLUMP_AT(Body, (x >> 8) %% count);\n");
     for (int i = 0; i < FIELDS; i++) say("        Body_f%d(self) = (x >> %d) & 0xffffu;\n", i, i);
     say("    }\n}\n"
-        "__kernel void show(CLUMP_HEAP_FIXED, __global uint *shown) {\n"
+        "__kernel void show(CLUMP_HEAP_NO_ALLOC, __global uint *shown) {\n"
         "    CLUMP_FOR_EACH(Body, self) {\n"
         "        __global uint *at = shown + %du * Body_id(self);\n",
         FIELDS);
@@ -273,14 +273,14 @@ static void begin(world *w) {
     static const uint32_t zeros[OBJECTS_MOST];
     SET_ARG(f, w->fixed[LINK], 0, w->seed);
     SET_ARG(f, w->fixed[LINK], 1, w->live);
-    CHECK_OK(f, clump_do_all(w->heap, w->fixed[LINK], NULL));
+    CHECK_OK(f, clump_heap_do_all(w->heap, w->fixed[LINK], NULL));
     for (uint32_t i = 0; i < loop_count; i++)
         cl_fixture_write(f, w->buffers[i], zeros, sizeof zeros);
 }
 
 static void end(world *w, outcome *o) {
     SET_ARG(f, w->fixed[SHOW], 0, w->shown);
-    CHECK_OK(f, clump_do_all(w->heap, w->fixed[SHOW], NULL));
+    CHECK_OK(f, clump_heap_do_all(w->heap, w->fixed[SHOW], NULL));
     cl_fixture_read(f, w->shown, o->fields, sizeof o->fields);
     for (uint32_t i = 0; i < loop_count; i++)
         cl_fixture_read(f, w->buffers[i], o->buffers[i], sizeof o->buffers[i]);
@@ -288,9 +288,9 @@ static void end(world *w, outcome *o) {
 
 static void run_one(world *w, clump_kernel *k, int is_reduction, outcome *o) {
     if (is_reduction)
-        CHECK_OK(f, clump_reduce(w->heap, k, &o->reduced, sizeof o->reduced, NULL));
+        CHECK_OK(f, clump_heap_reduce(w->heap, k, sizeof o->reduced, &o->reduced, NULL));
     else
-        CHECK_OK(f, clump_do_all(w->heap, k, NULL));
+        CHECK_OK(f, clump_heap_do_all(w->heap, k, NULL));
 }
 
 static void compare(const outcome *separate, const outcome *fused) {
@@ -353,12 +353,12 @@ static void open_world(world *w, const char *schema) {
         w->kernels[i] = cl_fixture_kernel(f, w->program, name);
         w->buffers[i] = cl_fixture_buffer(f, NULL, sizeof(uint32_t) * OBJECTS_MOST);
     }
-    CHECK_OK(f, clump_do_new(w->heap, "Body", w->objects, w->fixed[MAKE], NULL, NULL));
+    CHECK_OK(f, clump_heap_do_new(w->heap, w->fixed[MAKE], "Body", w->objects, NULL, NULL));
     uint32_t share = below(3) ? below(90) : 0;
     SET_ARG(f, w->fixed[DROP], 0, w->seed);
     SET_ARG(f, w->fixed[DROP], 1, share);
-    CHECK_OK(f, clump_do_all(w->heap, w->fixed[DROP], NULL));
-    CHECK_OK(f, clump_heap_calc_count(w->heap, "Body", &live));
+    CHECK_OK(f, clump_heap_do_all(w->heap, w->fixed[DROP], NULL));
+    CHECK_OK(f, clump_heap_read_count(w->heap, "Body", &live));
     w->live = live ? (uint32_t)live : 1;
 }
 

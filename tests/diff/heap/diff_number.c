@@ -40,12 +40,12 @@ static const char source[] =
     "        atomic_inc(&visits[(at) * ROOM + i]);                                         \\\n"
     "        refs[(at) * ROOM + i] = self.id;                                              \\\n"
     "    }\n"
-    "__kernel void see(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global uint *visits,\n"
+    "__kernel void see(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global uint *visits,\n"
     "                  __global uint *refs) {\n"
     "    SEE(0u, Base) SEE(1u, Plain) SEE(2u, Special) SEE(3u, Other) SEE(4u, Alone)\n"
     "    CLUMP_FOR_EACH_NUMBERED(Nobody, self, i) atomic_inc(&visits[5u * ROOM]);\n"
     "}\n"
-    "static uint find(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, uint at, uint i) {\n"
+    "static uint find(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, uint at, uint i) {\n"
     "    if (at == 0u) return CLUMP_AT(Base, i).id;\n"
     "    if (at == 1u) return CLUMP_AT(Plain, i).id;\n"
     "    if (at == 2u) return CLUMP_AT(Special, i).id;\n"
@@ -53,7 +53,7 @@ static const char source[] =
     "    if (at == 4u) return CLUMP_AT(Alone, i).id;\n"
     "    return CLUMP_AT(Nobody, i).id;\n"
     "}\n"
-    "__kernel void look_up(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global uint *refs) {\n"
+    "__kernel void look_up(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global uint *refs) {\n"
     "    for (uint k = (uint)get_global_id(0); k < 5u * ROOM; k += (uint)get_global_size(0))\n"
     "        refs[k] = find(clump_heap, clump_numbers, k / ROOM, k % ROOM);\n"
     "    if (get_global_id(0) == 0)\n"
@@ -70,14 +70,14 @@ static const char source[] =
     "        if (!Other_is_null(other)) Other_tag(other) = tag + i;\n"
     "    }\n"
     "}\n"
-    "__kernel void leave(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global uint *visits) {\n"
+    "__kernel void leave(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global uint *visits) {\n"
     "    CLUMP_FOR_EACH_NUMBERED(Base, self, i) { atomic_inc(&visits[i]); break; }\n"
     "    CLUMP_FOR_EACH_NUMBERED(Base, self, i) { atomic_inc(&visits[ROOM]); return; }\n"
     "}\n"
-    "__kernel void plain(CLUMP_HEAP_FIXED, __global uint *out) {\n"
+    "__kernel void plain(CLUMP_HEAP_NO_ALLOC, __global uint *out) {\n"
     "    CLUMP_FOR_EACH(Alone, self) atomic_inc(out);\n"
     "}\n"
-    "__kernel void sum(CLUMP_HEAP_FIXED, CLUMP_NUMBERS) {\n"
+    "__kernel void sum(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS) {\n"
     "    uint all = 0;\n"
     "    CLUMP_FOR_EACH_NUMBERED(Base, self, i) all += i;\n"
     "    CLUMP_REDUCE(uint, all, CLUMP_SUM)\n"
@@ -142,8 +142,8 @@ static void close_world(world *w) {
 
 /* The loops of GPUs need whole teams of 64, which a do-all of a CPU need not have. */
 static void run(world *w, int kernel) {
-    CHECK_OK(f, options ? clump_launch(w->heap, w->kernels[kernel], 192, 64, NULL)
-                        : clump_do_all(w->heap, w->kernels[kernel], NULL));
+    CHECK_OK(f, options ? clump_heap_launch(w->heap, w->kernels[kernel], 192, 64, NULL)
+                        : clump_heap_do_all(w->heap, w->kernels[kernel], NULL));
 }
 
 static void drop(world *w, uint32_t salt, uint32_t share) {
@@ -199,17 +199,17 @@ static void test_numbers(void **state) {
     (void)state;
     world w = open_world();
     assert_int_equal(expect_numbers(&w), 0); /* nobody is there */
-    CHECK_OK(f, clump_do_new(w.heap, "Special", 1000, w.kernels[MAKE], NULL, NULL));
-    CHECK_OK(f, clump_do_new(w.heap, "Alone", 777, w.kernels[MAKE_ALONE], NULL, NULL));
-    CHECK_OK(f, clump_do_new(w.heap, "Plain", 2000, w.kernels[MAKE], NULL, NULL));
-    CHECK_OK(f, clump_do_new(w.heap, "Other", 300, w.kernels[MAKE], NULL, NULL));
+    CHECK_OK(f, clump_heap_do_new(w.heap, w.kernels[MAKE], "Special", 1000, NULL, NULL));
+    CHECK_OK(f, clump_heap_do_new(w.heap, w.kernels[MAKE_ALONE], "Alone", 777, NULL, NULL));
+    CHECK_OK(f, clump_heap_do_new(w.heap, w.kernels[MAKE], "Plain", 2000, NULL, NULL));
+    CHECK_OK(f, clump_heap_do_new(w.heap, w.kernels[MAKE], "Other", 300, NULL, NULL));
     assert_int_equal(expect_numbers(&w), 1000 * 3 + 777 + 2000 * 2 + 300 * 2);
     static const uint32_t shares[] = {1, 10, 50, 90};
     for (uint32_t round = 0; round < 4; round++) { /* holes, empty rows, empty blocks */
         drop(&w, round * 977, shares[round]);
         assert_true(expect_numbers(&w) > 777);
-        CHECK_OK(f, clump_do_new(w.heap, round % 2 ? "Plain" : "Special", 150 * round,
-                                 w.kernels[MAKE], NULL, NULL));
+        CHECK_OK(f, clump_heap_do_new(w.heap, w.kernels[MAKE], round % 2 ? "Plain" : "Special",
+                                      150 * round, NULL, NULL));
         expect_numbers(&w);
     }
     drop(&w, 0, 100);
@@ -221,8 +221,8 @@ static void test_numbers(void **state) {
 static void test_do_new(void **state) {
     (void)state;
     world w = open_world();
-    CHECK_OK(f, clump_do_new(w.heap, "Other", 100, w.kernels[MAKE], NULL, NULL));
-    CHECK_OK(f, clump_do_new(w.heap, "Alone", 1500, w.kernels[MAKE_ALONE], NULL, NULL));
+    CHECK_OK(f, clump_heap_do_new(w.heap, w.kernels[MAKE], "Other", 100, NULL, NULL));
+    CHECK_OK(f, clump_heap_do_new(w.heap, w.kernels[MAKE_ALONE], "Alone", 1500, NULL, NULL));
     for (uint32_t round = 0; round < 3; round++) {
         static uint32_t refs[ROOM], before[ROOM], tags[ROOM];
         look_up(&w);
@@ -238,7 +238,7 @@ static void test_do_new(void **state) {
             assert_int_equal(tag, i);
         }
         drop(&w, round, 40);
-        CHECK_OK(f, clump_do_new(w.heap, "Plain", 500, w.kernels[MAKE], NULL, NULL));
+        CHECK_OK(f, clump_heap_do_new(w.heap, w.kernels[MAKE], "Plain", 500, NULL, NULL));
     }
     close_world(&w);
 }
@@ -247,8 +247,8 @@ static void test_do_new(void **state) {
 static void test_changing(void **state) {
     (void)state;
     world w = open_world();
-    CHECK_OK(f, clump_do_new(w.heap, "Plain", 1000, w.kernels[MAKE], NULL, NULL));
-    CHECK_OK(f, clump_do_new(w.heap, "Special", 500, w.kernels[MAKE], NULL, NULL));
+    CHECK_OK(f, clump_heap_do_new(w.heap, w.kernels[MAKE], "Plain", 1000, NULL, NULL));
+    CHECK_OK(f, clump_heap_do_new(w.heap, w.kernels[MAKE], "Special", 500, NULL, NULL));
     expect_numbers(&w);
     uint32_t tag = 100000;
     SET_ARG(f, w.kernels[REPLACE], 0, tag);
@@ -258,7 +258,7 @@ static void test_changing(void **state) {
     uint64_t sum = 0, count;
     for (uint32_t i = 0; i < 500; i++) sum += tags[i] - tag;
     assert_int_equal(sum, 3 * (499 * 500 / 2)); /* 0, 3, ... 1497, each once */
-    CHECK_OK(f, clump_heap_calc_count(w.heap, "Plain", &count));
+    CHECK_OK(f, clump_heap_read_count(w.heap, "Plain", &count));
     assert_int_equal(count, 1000);
     expect_numbers(&w);
     close_world(&w);
@@ -267,9 +267,9 @@ static void test_changing(void **state) {
 static void test_leaving(void **state) {
     (void)state;
     world w = open_world();
-    CHECK_OK(f, clump_do_new(w.heap, "Plain", 1000, w.kernels[MAKE], NULL, NULL));
+    CHECK_OK(f, clump_heap_do_new(w.heap, w.kernels[MAKE], "Plain", 1000, NULL, NULL));
     cl_fixture_write(f, w.visits, zeros, sizeof zeros);
-    CHECK_OK(f, clump_launch(w.heap, w.kernels[LEAVE], 64, 64, NULL));
+    CHECK_OK(f, clump_heap_launch(w.heap, w.kernels[LEAVE], 64, 64, NULL));
     cl_fixture_read(f, w.visits, visits, sizeof visits);
     uint32_t left = 0;
     for (uint32_t i = 0; i < ROOM; i++) {
@@ -280,7 +280,7 @@ static void test_leaving(void **state) {
     assert_int_equal(visits[ROOM], left);
     uint32_t all = 0;
     if (!options) {
-        CHECK_OK(f, clump_reduce(w.heap, w.kernels[SUM], &all, sizeof all, NULL));
+        CHECK_OK(f, clump_heap_reduce(w.heap, w.kernels[SUM], sizeof all, &all, NULL));
         assert_int_equal(all, 999 * 1000 / 2);
     }
     close_world(&w);
@@ -297,7 +297,7 @@ static uint32_t launches_of(world *w, int kernel) {
 static void test_launches(void **state) {
     (void)state;
     world w = open_world();
-    CHECK_OK(f, clump_do_new(w.heap, "Alone", 1000, w.kernels[MAKE_ALONE], NULL, NULL));
+    CHECK_OK(f, clump_heap_do_new(w.heap, w.kernels[MAKE_ALONE], "Alone", 1000, NULL, NULL));
     assert_int_equal(launches_of(&w, PLAIN), 3);
     assert_int_equal(launches_of(&w, PLAIN), 1);
     assert_int_equal(launches_of(&w, SEE), 3); /* the first that wants numbers */
@@ -331,17 +331,18 @@ static void expect_unbuilt(world *w, const char *text) {
 static void test_refused(void **state) {
     (void)state;
     world w = open_world();
-    cl_fixture_expect_words(clump_context_get_error(f->clump),
-                            clump_do_new(w.heap, "Alone", 10, w.kernels[NEW_NUMBERED], NULL, NULL),
-                            CLUMP_ERR_USAGE, "CLUMP_NUMBERS", "do-new", __LINE__);
+    cl_fixture_expect_words(
+        clump_context_get_error(f->clump),
+        clump_heap_do_new(w.heap, w.kernels[NEW_NUMBERED], "Alone", 10, NULL, NULL),
+        CLUMP_ERR_USAGE, "CLUMP_NUMBERS", "do-new", __LINE__);
     cl_fixture_expect_words(clump_context_get_error(f->clump),
                             clump_kernel_set_arg(w.kernels[SEE], 2, 4, &launches), CLUMP_ERR_USAGE,
                             "kernel see has 2", "set an argument", __LINE__);
     expect_unbuilt(&w,
-                   "__kernel void f(CLUMP_HEAP_FIXED) {\n"
+                   "__kernel void f(CLUMP_HEAP_NO_ALLOC) {\n"
                    "    CLUMP_FOR_EACH_NUMBERED(Alone, self, i) Alone_tag(self) = i;\n}\n");
     expect_unbuilt(&w,
-                   "__kernel void f(CLUMP_HEAP_FIXED, uint i) {\n"
+                   "__kernel void f(CLUMP_HEAP_NO_ALLOC, uint i) {\n"
                    "    Alone_tag(CLUMP_AT(Alone, i)) = 1u;\n}\n");
     close_world(&w);
 }

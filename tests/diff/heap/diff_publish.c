@@ -37,19 +37,19 @@ static const char source[] =
     "#ifndef PLANTED\n"
     "#define PLANTED 0\n"
     "#endif\n"
-    "volatile __global uint *place_of(CLUMP_HEAP_FIXED, uint kind, uint id) {\n"
+    "volatile __global uint *place_of(CLUMP_HEAP_NO_ALLOC, uint kind, uint id) {\n"
     "    Column c = {id}; Struct s = {id}; Spread a = {id}; Packed p = {id};\n"
     "    if (kind == 0) return (volatile __global uint *)&Column_place(c);\n"
     "    if (kind == 1) return (volatile __global uint *)&Struct_place(s);\n"
     "    if (kind == 2) return (volatile __global uint *)&Spread_place(a, 1);\n"
     "    return (volatile __global uint *)&Packed_place(p, 1);\n"
     "}\n"
-    "void fill(CLUMP_HEAP_FIXED, Record r, uint word) {\n"
+    "void fill(CLUMP_HEAP_NO_ALLOC, Record r, uint word) {\n"
     "    Record_word(r) = word;\n"
     "    for (uint k = 0; k < 8; k++) Record_values(r, k) = word * 2654435761u + k;\n"
     "    Record_again(r) = word;\n"
     "}\n"
-    "void follow(CLUMP_HEAP_FIXED, volatile __global uint *place, __global uint *seen) {\n"
+    "void follow(CLUMP_HEAP_NO_ALLOC, volatile __global uint *place, __global uint *seen) {\n"
     "    Record there = {atomic_or(place, 0u)};\n"
     "    CLUMP_FENCE();\n"
     "    if (Record_is_null(there)) return;\n"
@@ -101,16 +101,16 @@ static void race(clump_heap *heap, clump_program *program, cl_uint kind, cl_mem 
     clump_kernel *make = cl_fixture_kernel(&fixture, program, name),
                  *rush = cl_fixture_kernel(&fixture, program, "race");
     SET_ARG(&fixture, make, 0, places);
-    CHECK_OK(&fixture, clump_do_new(heap, classes[kind], PLACES, make, &made, NULL));
+    CHECK_OK(&fixture, clump_heap_do_new(heap, make, classes[kind], PLACES, &made, NULL));
     assert_int_equal(made, PLACES);
     SET_ARG(&fixture, rush, 0, places);
     SET_ARG(&fixture, rush, 1, count);
     SET_ARG(&fixture, rush, 2, counters);
     SET_ARG(&fixture, rush, 3, kind);
-    CHECK_OK(&fixture, clump_launch(heap, rush, (size_t)RIVALS * 64, 64, NULL));
-    CHECK_OK(&fixture, clump_heap_fetch_errors(heap, NULL));
+    CHECK_OK(&fixture, clump_heap_launch(heap, rush, (size_t)RIVALS * 64, 64, NULL));
+    CHECK_OK(&fixture, clump_heap_take_errors(heap, NULL));
     cl_fixture_read(&fixture, counters, seen, sizeof seen);
-    CHECK_OK(&fixture, clump_heap_calc_count(heap, "Record", &records));
+    CHECK_OK(&fixture, clump_heap_read_count(heap, "Record", &records));
     CHECK_HEAP(&fixture, heap);
     if (seen[0] != PLACES || records != PLACES || seen[1] < (uint32_t)PLACES * RIVALS || seen[2])
         fail_msg(
@@ -132,9 +132,9 @@ static void free_twice(clump_heap *heap, clump_program *program) {
     cl_mem records = cl_fixture_buffer(&fixture, refs, sizeof refs);
     clump_kernel *kernel = cl_fixture_kernel(&fixture, program, "free_twice");
     SET_ARG(&fixture, kernel, 0, records);
-    CHECK_OK(&fixture, clump_launch(heap, kernel, (size_t)PLACES * 2, 1, NULL));
-    CHECK_STATUS(&fixture, clump_heap_fetch_errors(heap, &report), CLUMP_ERR_DEVICE);
-    CHECK_OK(&fixture, clump_heap_calc_count(heap, "Record", &count));
+    CHECK_OK(&fixture, clump_heap_launch(heap, kernel, (size_t)PLACES * 2, 1, NULL));
+    CHECK_STATUS(&fixture, clump_heap_take_errors(heap, &report), CLUMP_ERR_DEVICE);
+    CHECK_OK(&fixture, clump_heap_read_count(heap, "Record", &count));
     uint32_t told = report.errors[CLUMP_DEVICE_DOUBLE_FREE].count +
                     report.errors[CLUMP_DEVICE_BAD_REFERENCE].count;
     if (count || told != PLACES)

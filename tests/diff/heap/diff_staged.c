@@ -39,21 +39,22 @@ static const char source[] =
     "        if (n % 3u == 1u || (n > 900u && n < 1400u)) Point_free(self);\n"
     "    }\n"
     "}\n"
-    "__kernel void look(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void look(CLUMP_HEAP_NO_ALLOC) {\n"
     "    CLUMP_STAGE(uint, keys);\n"
     "    CLUMP_STAGE(ulong, weights);\n"
     "    CLUMP_STAGE(found, parts);\n"
     "    CLUMP_FOR_EACH_TOGETHER(Point, self) {\n"
     "        uint key = CLUMP_TAKES_PART(self) ? Point_key(self) : 0u;\n"
     "        found f = {0u, 0u, 0ul};\n"
-    "        CLUMP_FOR_ALL_STAGED(Point, other, uint, it, keys, Point_key(other)) {\n"
+    "        CLUMP_FOR_WHOLE_CLASS_STAGED(Point, other, uint, it, keys, Point_key(other)) {\n"
     "            if (it >= key) continue;\n"
     "            f.below++;\n"
     "        }\n"
-    "        CLUMP_FOR_ALL_STAGED(Heavy, other, ulong, it, weights, (ulong)Heavy_key(other)) {\n"
+    "        CLUMP_FOR_WHOLE_CLASS_STAGED(Heavy, other, ulong, it, weights, "
+    "(ulong)Heavy_key(other)) {\n"
     "            f.heavy += it;\n"
     "        }\n"
-    "        CLUMP_FOR_ALL_STAGED(Nobody, other, uint, it, keys, Nobody_nothing(other)) {\n"
+    "        CLUMP_FOR_WHOLE_CLASS_STAGED(Nobody, other, uint, it, keys, Nobody_nothing(other)) {\n"
     "            f.nobody += 1u + it;\n"
     "        }\n"
     "        CLUMP_COMBINE(parts, f, join);\n"
@@ -64,7 +65,7 @@ static const char source[] =
     "        }\n"
     "    }\n"
     "}\n"
-    "__kernel void write(CLUMP_HEAP_FIXED, __global uint4 *out) {\n"
+    "__kernel void write(CLUMP_HEAP_NO_ALLOC, __global uint4 *out) {\n"
     "    CLUMP_FOR_EACH(Point, self) {\n"
     "        out[Point_number(self)] =\n"
     "            (uint4)(Point_below(self), Point_heavy(self), Point_seen(self), 1u);\n"
@@ -113,19 +114,19 @@ static void look_around(const char *options, const size_t *locals, size_t count)
     cl_mem buffer = cl_fixture_buffer(f, out, sizeof out);
     uint32_t first = 0;
     SET_ARG(f, make, 0, first);
-    CHECK_OK(f, clump_do_new(heap, "Point", POINTS, make, NULL, NULL));
+    CHECK_OK(f, clump_heap_do_new(heap, make, "Point", POINTS, NULL, NULL));
     first = POINTS;
     SET_ARG(f, make, 0, first);
-    CHECK_OK(f, clump_do_new(heap, "Heavy", HEAVY, make, NULL, NULL));
-    CHECK_OK(f, clump_do_all(heap, drop, NULL));
+    CHECK_OK(f, clump_heap_do_new(heap, make, "Heavy", HEAVY, NULL, NULL));
+    CHECK_OK(f, clump_heap_do_all(heap, drop, NULL));
     for (size_t i = 0; i < count; i++) {
         if (locals[i] == 0)
-            CHECK_OK(f, clump_do_all(heap, look, NULL));
+            CHECK_OK(f, clump_heap_do_all(heap, look, NULL));
         else
-            CHECK_OK(f, clump_launch(heap, look, 3 * locals[i], locals[i], NULL));
+            CHECK_OK(f, clump_heap_launch(heap, look, 3 * locals[i], locals[i], NULL));
     }
     SET_ARG(f, write, 0, buffer);
-    CHECK_OK(f, clump_do_all(heap, write, NULL));
+    CHECK_OK(f, clump_heap_do_all(heap, write, NULL));
     cl_fixture_read(f, buffer, out, sizeof out);
     expect(out, (uint32_t)count);
     CHECK_HEAP(f, heap);
@@ -168,17 +169,18 @@ static void test_types(void **state) {
     const size_t step = cl_fixture_is_whole() ? 1 : 3;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i += step) {
         char text[700];
-        snprintf(text, sizeof text,
-                 "__kernel void look(CLUMP_HEAP_FIXED) {\n"
-                 "    CLUMP_STAGE(%s, staged);\n"
-                 "    CLUMP_STAGE(%s, parts);\n"
-                 "    CLUMP_FOR_EACH_TOGETHER(Point, self) {\n"
-                 "        %s sum = 0;\n"
-                 "        CLUMP_FOR_ALL_STAGED(Point, other, %s, it, staged, 1) { sum += 1; }\n"
-                 "        CLUMP_COMBINE(parts, sum, CLUMP_SUM);\n"
-                 "    }\n"
-                 "}\n",
-                 cases[i].stage, cases[i].parts, cases[i].sum, cases[i].it);
+        snprintf(
+            text, sizeof text,
+            "__kernel void look(CLUMP_HEAP_NO_ALLOC) {\n"
+            "    CLUMP_STAGE(%s, staged);\n"
+            "    CLUMP_STAGE(%s, parts);\n"
+            "    CLUMP_FOR_EACH_TOGETHER(Point, self) {\n"
+            "        %s sum = 0;\n"
+            "        CLUMP_FOR_WHOLE_CLASS_STAGED(Point, other, %s, it, staged, 1) { sum += 1; }\n"
+            "        CLUMP_COMBINE(parts, sum, CLUMP_SUM);\n"
+            "    }\n"
+            "}\n",
+            cases[i].stage, cases[i].parts, cases[i].sum, cases[i].it);
         for (int k = 0; k < (cl_fixture_is_whole() ? 2 : 1); k++)
             cl_fixture_expect_build(f, schema, text, options[k], cases[i].words);
     }

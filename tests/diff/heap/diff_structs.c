@@ -120,7 +120,7 @@ static int by_word(const void *a, const void *b) {
 static void drop_some(uint32_t of, uint32_t rest) {
     SET_ARG(f, drop, 0, of);
     SET_ARG(f, drop, 1, rest);
-    CHECK_OK(f, clump_do_all(heap, drop, NULL));
+    CHECK_OK(f, clump_heap_do_all(heap, drop, NULL));
 }
 
 /* Made in a heap of which the free memory is no zeros: what is not named is 0. */
@@ -331,7 +331,7 @@ static void test_full(void **state) {
     CHECK_OK(f, clump_heap_new_structs(heap, &Body_struct, all, room + 100, refs, &made));
     assert_int_equal(made, room);
     clump_device_report r;
-    CHECK_STATUS(f, clump_heap_fetch_errors(heap, &r), CLUMP_ERR_DEVICE);
+    CHECK_STATUS(f, clump_heap_take_errors(heap, &r), CLUMP_ERR_DEVICE);
     assert_int_equal(r.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count, 100);
     body *found = malloc(room * sizeof *found);
     CHECK_OK(f, clump_heap_read_chosen_structs(heap, &Body_struct, refs, room, found));

@@ -26,7 +26,7 @@ enum { REGION_BYTES = 100000, TURNS = 3000 };
 static const char schema_text[] = "class Body { float x; uint id; }";
 static const char source[] =
     "__kernel void body(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Body, b, i) Body_id(b) = i; }\n"
-    "__kernel void touch(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(Body, b) Body_x(b) = 1.0f; }\n"
+    "__kernel void touch(CLUMP_HEAP_NO_ALLOC) { CLUMP_FOR_EACH(Body, b) Body_x(b) = 1.0f; }\n"
     "__kernel void thin(CLUMP_HEAP) { CLUMP_FOR_EACH(Body, b) if (Body_id(b) % 3u) Body_free(b); "
     "}\n";
 
@@ -77,7 +77,7 @@ static void take(void) {
     cJSON_Delete(t.trace);
     free(t.text);
     t.text = NULL;
-    CHECK_OK(&t.on, clump_timeline_write(t.on.clump, keep, &t));
+    CHECK_OK(&t.on, clump_context_write_timeline(t.on.clump, keep, &t));
     const char *end = NULL;
     t.trace = cJSON_ParseWithOpts(t.text, &end, 1);
     if (!t.trace) fail_msg("a timeline is no JSON from here on: %.60s", end);
@@ -183,12 +183,12 @@ static void open_heap(void) {
 }
 
 static void simulate(void) {
-    CHECK_OK(&t.on, clump_do_new(t.heap, "Body", OBJECTS, t.body, NULL, NULL));
-    for (int i = 0; i < ROUNDS; i++) CHECK_OK(&t.on, clump_do_all(t.heap, t.touch, NULL));
-    CHECK_OK(&t.on, clump_do_all(t.heap, t.thin, NULL));
-    CHECK_OK(&t.on, clump_compact(t.heap, NULL, NULL, NULL));
+    CHECK_OK(&t.on, clump_heap_do_new(t.heap, t.body, "Body", OBJECTS, NULL, NULL));
+    for (int i = 0; i < ROUNDS; i++) CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.touch, NULL));
+    CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.thin, NULL));
+    CHECK_OK(&t.on, clump_heap_compact(t.heap, NULL, NULL, NULL));
     clump_heap_stats stats;
-    CHECK_OK(&t.on, clump_heap_calc_stats(t.heap, &stats, NULL, 0));
+    CHECK_OK(&t.on, clump_heap_read_stats(t.heap, &stats, NULL, 0));
     CHECK_OK(&t.on, clump_heap_reserve(t.heap, "Body", 10));
 }
 
@@ -196,7 +196,7 @@ static void commands(void **state) {
     (void)state;
     lie = RIGHT;
     open_heap();
-    CHECK_OK(&t.on, clump_timeline_record(t.on.clump, COMMANDS));
+    CHECK_OK(&t.on, clump_context_record_timeline(t.on.clump, COMMANDS));
     simulate();
     take();
     assert_int_equal(count("body", 0), 1);
@@ -212,7 +212,7 @@ static void commands(void **state) {
     /* It was forgotten; times go on. */
     const double end = last_end();
     cl_event event = NULL;
-    CHECK_OK(&t.on, clump_do_all(t.heap, t.touch, &(clump_sync){.event = &event}));
+    CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.touch, &(clump_sync){.event = &event}));
     CHECK_CL(clWaitForEvents(1, &event)); /* the caller's own */
     CHECK_CL(clReleaseEvent(event));
     take();
@@ -225,13 +225,13 @@ static void commands(void **state) {
 static void bounds(void **state) {
     (void)state;
     open_heap();
-    CHECK_OK(&t.on, clump_timeline_record(t.on.clump, COMMANDS));
+    CHECK_OK(&t.on, clump_context_record_timeline(t.on.clump, COMMANDS));
     simulate();
     take();
     const int all = count(NULL, 0);
     clump_heap_destroy(t.heap);
     t.heap = cl_fixture_heap(&t.on, schema_text, 8u << 20, 2);
-    CHECK_OK(&t.on, clump_timeline_record(t.on.clump, 3));
+    CHECK_OK(&t.on, clump_context_record_timeline(t.on.clump, 3));
     simulate();
     take();
     assert_int_equal(count(NULL, 0), 3);
@@ -239,25 +239,25 @@ static void bounds(void **state) {
     take();
     assert_int_equal(count(NULL, 0), 0);
     assert_true(dropped() == 0);
-    CHECK_OK(&t.on, clump_timeline_record(t.on.clump, 0));
-    CHECK_OK(&t.on, clump_do_all(t.heap, t.touch, NULL));
-    assert_int_equal(clump_timeline_write(t.on.clump, keep, &t), CLUMP_ERR_USAGE);
+    CHECK_OK(&t.on, clump_context_record_timeline(t.on.clump, 0));
+    CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.touch, NULL));
+    assert_int_equal(clump_context_write_timeline(t.on.clump, keep, &t), CLUMP_ERR_USAGE);
     /* What was recorded and not written goes with the context. */
-    CHECK_OK(&t.on, clump_timeline_record(t.on.clump, COMMANDS));
-    CHECK_OK(&t.on, clump_do_all(t.heap, t.touch, NULL));
+    CHECK_OK(&t.on, clump_context_record_timeline(t.on.clump, COMMANDS));
+    CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.touch, NULL));
     close_heap();
 }
 
 static void wrong_times(void **state) {
     (void)state;
     open_heap();
-    CHECK_OK(&t.on, clump_do_new(t.heap, "Body", OBJECTS, t.body, NULL, NULL));
-    CHECK_OK(&t.on, clump_do_all(t.heap, t.touch, NULL)); /* the list is made */
+    CHECK_OK(&t.on, clump_heap_do_new(t.heap, t.body, "Body", OBJECTS, NULL, NULL));
+    CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.touch, NULL)); /* the list is made */
     for (lie = BACKWARDS; lie <= FOR_EVER; lie++) {
-        CHECK_OK(&t.on, clump_timeline_record(t.on.clump, COMMANDS));
+        CHECK_OK(&t.on, clump_context_record_timeline(t.on.clump, COMMANDS));
         for (int i = 0; i < 3; i++) {
             cl_event event;
-            CHECK_OK(&t.on, clump_do_all(t.heap, t.touch, &(clump_sync){.event = &event}));
+            CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.touch, &(clump_sync){.event = &event}));
             if (i == 1) lied_of = event; /* which the timeline holds */
             CHECK_CL(clReleaseEvent(event));
         }
@@ -268,9 +268,9 @@ static void wrong_times(void **state) {
     }
     lied_of = NULL;
     lie = LONGER; /* and yet no two of a queue overlap, nor do spans */
-    CHECK_OK(&t.on, clump_timeline_record(t.on.clump, COMMANDS));
-    for (int i = 0; i < ROUNDS; i++) CHECK_OK(&t.on, clump_do_all(t.heap, t.touch, NULL));
-    for (int i = 0; i < 2; i++) CHECK_OK(&t.on, clump_collect(t.heap, NULL, NULL, NULL));
+    CHECK_OK(&t.on, clump_context_record_timeline(t.on.clump, COMMANDS));
+    for (int i = 0; i < ROUNDS; i++) CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.touch, NULL));
+    for (int i = 0; i < 2; i++) CHECK_OK(&t.on, clump_heap_collect(t.heap, NULL, NULL, NULL));
     take();
     assert_int_equal(count("touch", 0), ROUNDS);
     assert_true(dropped() == 0);
@@ -292,20 +292,20 @@ static cl_command_queue make_queue(cl_command_queue_properties properties) {
 static void queues(void **state) {
     (void)state;
     open_heap();
-    CHECK_OK(&t.on, clump_do_new(t.heap, "Body", OBJECTS, t.body, NULL, NULL));
-    CHECK_OK(&t.on, clump_do_all(t.heap, t.touch, NULL)); /* the list is made */
+    CHECK_OK(&t.on, clump_heap_do_new(t.heap, t.body, "Body", OBJECTS, NULL, NULL));
+    CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.touch, NULL)); /* the list is made */
     /* Commands on one out of order have events for the order, all without times. */
     const cl_command_queue_properties as_first =
         t.is_out_of_order ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0;
     cl_command_queue other = make_queue(CL_QUEUE_PROFILING_ENABLE), silent = make_queue(as_first);
-    CHECK_OK(&t.on, clump_timeline_record(t.on.clump, COMMANDS));
-    CHECK_OK(&t.on, clump_do_all(t.heap, t.touch, NULL));
+    CHECK_OK(&t.on, clump_context_record_timeline(t.on.clump, COMMANDS));
+    CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.touch, NULL));
     CHECK_OK(&t.on, clump_context_set_queue(t.on.clump, other));
-    CHECK_OK(&t.on, clump_do_all(t.heap, t.touch, NULL));
-    CHECK_OK(&t.on, clump_compact(t.heap, NULL, NULL, NULL));
+    CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.touch, NULL));
+    CHECK_OK(&t.on, clump_heap_compact(t.heap, NULL, NULL, NULL));
     CHECK_OK(&t.on, clump_context_set_queue(t.on.clump, silent));
-    CHECK_OK(&t.on, clump_do_all(t.heap, t.touch, NULL));
-    assert_int_equal(clump_timeline_record(t.on.clump, COMMANDS), CLUMP_ERR_USAGE);
+    CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.touch, NULL));
+    assert_int_equal(clump_context_record_timeline(t.on.clump, COMMANDS), CLUMP_ERR_USAGE);
     take();
     assert_true(dropped() >= 1 && dropped() <= 4); /* and the list of objects */
     const cJSON *first = next(NULL, "X", "touch"), *second = next(first, "X", "touch");
@@ -335,10 +335,10 @@ static void without_profiling(void **state) {
     clump_context *c = NULL;
     clump_error error;
     assert_int_equal(clump_context_create(&desc, &c, &error), CLUMP_OK);
-    assert_int_equal(clump_timeline_record(c, 10), CLUMP_ERR_USAGE);
+    assert_int_equal(clump_context_record_timeline(c, 10), CLUMP_ERR_USAGE);
     if (!strstr(clump_context_get_error(c)->message, "CL_QUEUE_PROFILING_ENABLE"))
         fail_msg("it says \"%s\"", clump_context_get_error(c)->message);
-    assert_int_equal(clump_timeline_record(c, 0), CLUMP_OK);
+    assert_int_equal(clump_context_record_timeline(c, 0), CLUMP_OK);
     clump_context_destroy(c);
     CHECK_CL(clReleaseCommandQueue(queue));
 }
@@ -347,11 +347,11 @@ static void without_profiling(void **state) {
 static void spans(void **state) {
     (void)state;
     open_heap();
-    CHECK_OK(&t.on, clump_do_new(t.heap, "Body", OBJECTS, t.body, NULL, NULL));
-    CHECK_OK(&t.on, clump_do_all(t.heap, t.thin, NULL));
-    CHECK_OK(&t.on, clump_timeline_record(t.on.clump, COMMANDS));
+    CHECK_OK(&t.on, clump_heap_do_new(t.heap, t.body, "Body", OBJECTS, NULL, NULL));
+    CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.thin, NULL));
+    CHECK_OK(&t.on, clump_context_record_timeline(t.on.clump, COMMANDS));
     clump_compact_report compacted;
-    CHECK_OK(&t.on, clump_compact(t.heap, NULL, &compacted, NULL));
+    CHECK_OK(&t.on, clump_heap_compact(t.heap, NULL, &compacted, NULL));
     take();
     const cJSON *all = cJSON_GetObjectItem(t.trace, "traceEvents");
     const cJSON *last = cJSON_GetArrayItem(all, cJSON_GetArraySize(all) - 1);
@@ -363,14 +363,14 @@ static void spans(void **state) {
     assert_true(arg_of(span, "blocks_freed") == (double)compacted.blocks_freed);
     assert_null(next(span, "X", "compaction"));
     /* One in another, after a command of its own, without a report. */
-    CHECK_OK(&t.on, clump_do_all(t.heap, t.touch, NULL));
+    CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.touch, NULL));
     take();
     const double touched = end_of(next(NULL, "X", "touch"));
     const clump_collect_desc both = {.root_classes = (const char *[]){"Body"},
                                      .root_class_count = 1,
                                      .compact = &(clump_compact_desc){0}};
-    CHECK_OK(&t.on, clump_do_all(t.heap, t.touch, NULL));
-    CHECK_OK(&t.on, clump_collect(t.heap, &both, NULL, NULL));
+    CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.touch, NULL));
+    CHECK_OK(&t.on, clump_heap_collect(t.heap, &both, NULL, NULL));
     take();
     const cJSON *inner = next(NULL, "X", "compaction"), *outer = next(NULL, "X", "collection");
     const cJSON *touch = next(NULL, "X", "touch"), *plan = next(NULL, "X", "clumpi_plan_clear");
@@ -383,15 +383,15 @@ static void spans(void **state) {
     assert_null(cJSON_GetObjectItem(inner, "args"));
     assert_null(cJSON_GetObjectItem(outer, "args"));
     clump_collect_report found;
-    CHECK_OK(&t.on, clump_collect(t.heap, NULL, &found, NULL)); /* nothing is a root */
+    CHECK_OK(&t.on, clump_heap_collect(t.heap, NULL, &found, NULL)); /* nothing is a root */
     take();
     outer = next(NULL, "X", "collection");
     assert_true(arg_of(outer, "live") == 0 && arg_of(outer, "dead") == (double)found.dead);
     assert_true(arg_of(outer, "blocks_freed") == (double)found.blocks_freed && found.dead > 0);
     /* A part of its commands is no span. */
     const int commands = count(NULL, 0);
-    CHECK_OK(&t.on, clump_timeline_record(t.on.clump, 2));
-    CHECK_OK(&t.on, clump_collect(t.heap, NULL, &found, NULL));
+    CHECK_OK(&t.on, clump_context_record_timeline(t.on.clump, 2));
+    CHECK_OK(&t.on, clump_heap_collect(t.heap, NULL, &found, NULL));
     take();
     assert_int_equal(count(NULL, 0), 2);
     assert_null(next(NULL, "X", "collection"));
@@ -451,16 +451,16 @@ static void naps(void) {
 static void pools(void **state) {
     (void)state;
     open_heap();
-    CHECK_OK(&t.on, clump_do_new(t.heap, "Body", OBJECTS, t.body, NULL, NULL));
+    CHECK_OK(&t.on, clump_heap_do_new(t.heap, t.body, "Body", OBJECTS, NULL, NULL));
     clump_pool *pool = open_pool();
-    CHECK_OK(&t.on, clump_timeline_record(t.on.clump, COMMANDS));
-    CHECK_OK(&t.on, clump_do_all(t.heap, t.touch, NULL));
+    CHECK_OK(&t.on, clump_context_record_timeline(t.on.clump, COMMANDS));
+    CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.touch, NULL));
     CHECK_CL(clFinish(t.on.queue));
     naps(); /* what clocks may be told apart by */
     clump_defrag_report report;
     use_pool(pool, &report);
     naps();
-    CHECK_OK(&t.on, clump_do_all(t.heap, t.touch, NULL));
+    CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.touch, NULL));
     clump_pool_destroy(pool); /* its name stays */
     take();
     const cJSON *before = next(NULL, "X", "touch"), *after = next(before, "X", "touch");
@@ -496,7 +496,7 @@ static void pools_of_one_name(void **state) {
     (void)state;
     char names[8][100], moves[2][100] = {"", ""};
     int count = 0, kinds = 0;
-    CHECK_OK(&t.on, clump_timeline_record(t.on.clump, COMMANDS));
+    CHECK_OK(&t.on, clump_context_record_timeline(t.on.clump, COMMANDS));
     for (int i = 0; i < 2; i++) {
         clump_pool *pool = open_pool();
         use_pool(pool, &(clump_defrag_report){0});
@@ -521,7 +521,7 @@ static void pools_of_one_name(void **state) {
         assert_int_equal(strncmp(moves[i], POOL " (", sizeof POOL + 1), 0);
     }
     assert_int_equal(kinds, 2);
-    CHECK_OK(&t.on, clump_timeline_record(t.on.clump, 0));
+    CHECK_OK(&t.on, clump_context_record_timeline(t.on.clump, 0));
     cJSON_Delete(t.trace);
     free(t.text);
     t.trace = NULL;
@@ -566,15 +566,15 @@ static void check_calls(void) {
 static void threads(void **state) {
     (void)state;
     open_heap();
-    CHECK_OK(&t.on, clump_do_new(t.heap, "Body", OBJECTS, t.body, NULL, NULL));
+    CHECK_OK(&t.on, clump_heap_do_new(t.heap, t.body, "Body", OBJECTS, NULL, NULL));
     clump_pool *pool = open_pool();
-    CHECK_OK(&t.on, clump_timeline_record(t.on.clump, 2 * 2 * TURNS + COMMANDS));
+    CHECK_OK(&t.on, clump_context_record_timeline(t.on.clump, 2 * 2 * TURNS + COMMANDS));
     pthread_t threads[2];
     for (int i = 0; i < 2; i++) assert_int_equal(pthread_create(&threads[i], NULL, turn, pool), 0);
     double bytes = 0, freed = 0;
     int calls = 0, touched = 0;
     for (int i = 0; i < 3 * ROUNDS; i++) {
-        CHECK_OK(&t.on, clump_do_all(t.heap, t.touch, NULL));
+        CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.touch, NULL));
         for (int k = 0; k < 2 && i + 1 == 3 * ROUNDS; k++) {
             void *failed = NULL;
             assert_int_equal(pthread_join(threads[k], &failed), 0);
@@ -599,9 +599,9 @@ static void threads(void **state) {
 
 static int write_file(const char *path) {
     open_heap();
-    CHECK_OK(&t.on, clump_timeline_record(t.on.clump, COMMANDS));
+    CHECK_OK(&t.on, clump_context_record_timeline(t.on.clump, COMMANDS));
     simulate();
-    CHECK_OK(&t.on, clump_collect(t.heap, NULL, &(clump_collect_report){0}, NULL));
+    CHECK_OK(&t.on, clump_heap_collect(t.heap, NULL, &(clump_collect_report){0}, NULL));
     for (int i = 0; i < 2; i++) {
         clump_pool *pool = open_pool();
         use_pool(pool, &(clump_defrag_report){0});

@@ -96,7 +96,7 @@ void fill_make(fill_test *t, const char *name, uint32_t how, uint32_t n, uint32_
     SET_ARG(t->f, kernel, 0, argument);
     SET_ARG(t->f, kernel, 1, n);
     SET_ARG(t->f, kernel, 2, out);
-    CHECK_OK(t->f, clump_launch(t->heap, kernel, round_up(n), FILL_LOCAL, NULL));
+    CHECK_OK(t->f, clump_heap_launch(t->heap, kernel, round_up(n), FILL_LOCAL, NULL));
     cl_fixture_read(t->f, out, refs, n * sizeof *refs);
     clReleaseMemObject(out);
 }
@@ -107,7 +107,7 @@ void fill_free(fill_test *t, const char *name, uint32_t n, const uint32_t *refs)
     SET_ARG(t->f, t->drop, 0, id);
     SET_ARG(t->f, t->drop, 1, n);
     SET_ARG(t->f, t->drop, 2, in);
-    CHECK_OK(t->f, clump_launch(t->heap, t->drop, round_up(n), FILL_LOCAL, NULL));
+    CHECK_OK(t->f, clump_heap_launch(t->heap, t->drop, round_up(n), FILL_LOCAL, NULL));
     CHECK_CL(clFinish(t->f->queue));
     clReleaseMemObject(in);
 }
@@ -120,7 +120,7 @@ static uint32_t fill_do_new(fill_test *t, const char *name, uint32_t want, uint3
     cl_mem out = cl_fixture_buffer(t->f, NULL, (want + 1) * sizeof *refs);
     SET_ARG(t->f, t->fresh, 0, id);
     SET_ARG(t->f, t->fresh, 1, out);
-    CHECK_OK(t->f, clump_do_new(t->heap, name, want, t->fresh, &made, NULL));
+    CHECK_OK(t->f, clump_heap_do_new(t->heap, t->fresh, name, want, &made, NULL));
     cl_fixture_read(t->f, out, refs, want * sizeof *refs);
     clReleaseMemObject(out);
     for (uint32_t i = 0; i < want; i++) {
@@ -159,7 +159,7 @@ void fill_expect(fill_test *t, const char *name, uint32_t n, uint32_t *refs) {
 static void fill_expect_empty(fill_test *t) {
     CHECK_HEAP(t->f, t->heap);
     clump_heap_stats stats;
-    CHECK_OK(t->f, clump_heap_calc_stats(t->heap, &stats, NULL, 0));
+    CHECK_OK(t->f, clump_heap_read_stats(t->heap, &stats, NULL, 0));
     assert_int_equal(stats.objects, 0);
     assert_int_equal(stats.slots, 0);
     assert_int_equal(stats.free_blocks, stats.blocks);
@@ -170,7 +170,7 @@ static void fill_expect_empty(fill_test *t) {
 static void fill_expect_report(fill_test *t, clump_device_error kind, uint32_t count,
                                const char *class_name, uint32_t ref, const char *what) {
     clump_device_report report;
-    CHECK_STATUS(t->f, clump_heap_fetch_errors(t->heap, &report), CLUMP_ERR_DEVICE);
+    CHECK_STATUS(t->f, clump_heap_take_errors(t->heap, &report), CLUMP_ERR_DEVICE);
     for (uint32_t i = 0; i < CLUMP_DEVICE_ERROR_COUNT; i++) {
         uint32_t expected = i == (uint32_t)kind ? count : 0;
         if (report.errors[i].count != expected)
@@ -306,7 +306,7 @@ void fill_swap(fill_test *t, uint32_t *refs, uint32_t *others) {
     SET_ARG(t->f, t->swap, 2, in);
     SET_ARG(t->f, t->swap, 3, per_item);
     SET_ARG(t->f, t->swap, 4, out);
-    CHECK_OK(t->f, clump_launch(t->heap, t->swap, round_up(items), FILL_LOCAL, NULL));
+    CHECK_OK(t->f, clump_heap_launch(t->heap, t->swap, round_up(items), FILL_LOCAL, NULL));
     cl_fixture_read(t->f, out, others, items * per_item * sizeof *refs);
     expect_no_null(items * per_item, others, "another class", "blocks freed in the kernel");
     clReleaseMemObject(in);

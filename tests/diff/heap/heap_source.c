@@ -70,8 +70,8 @@ static void __attribute__((format(printf, 2, 3))) put(heap_text *t, const char *
 static void put_class(heap_text *t, const model *m, uint32_t id) {
     const clump_class_info *c = &m->classes[id];
     heap_text sum = {0};
-    put(t, "void fill_%u(CLUMP_HEAP_FIXED, %s r, uint salt) {\n", id, c->name);
-    put(&sum, "uint sum_%u(CLUMP_HEAP_FIXED, %s r) {\n    uint s = 0;\n", id, c->name);
+    put(t, "void fill_%u(CLUMP_HEAP_NO_ALLOC, %s r, uint salt) {\n", id, c->name);
+    put(&sum, "uint sum_%u(CLUMP_HEAP_NO_ALLOC, %s r) {\n    uint s = 0;\n", id, c->name);
     for (uint32_t f = m->own_fields[id]; f < m->own_fields[id + 1]; f++) {
         const model_field *field = &m->fields[f];
         const char *index = field->info.count ? ", e" : "";
@@ -105,7 +105,7 @@ static void put_class(heap_text *t, const model *m, uint32_t id) {
 static void put_casts(heap_text *t, const model *m, uint32_t id) {
     const char *name = m->classes[id].name;
     put(t,
-        "uint casts_%u(CLUMP_HEAP_FIXED, %s r) {\n"
+        "uint casts_%u(CLUMP_HEAP_NO_ALLOC, %s r) {\n"
         "    uint s = %s_is_live(r) ? hash(%s_class_of(r)) : 0u;\n",
         id, name, name, name);
     for (uint32_t d = id + 1; d <= m->classes[id].last; d++) {
@@ -119,7 +119,7 @@ static void put_casts(heap_text *t, const model *m, uint32_t id) {
 }
 
 static void put_ops(heap_text *t, const model *m, const heap_names *names) {
-    put(t, "void link(CLUMP_HEAP_FIXED, uint field, uint id, uint e, uint target) {\n");
+    put(t, "void link(CLUMP_HEAP_NO_ALLOC, uint field, uint id, uint e, uint target) {\n");
     for (uint32_t f = 0; f < m->field_count; f++) {
         const clump_field_info *info = &m->fields[f].info;
         if (info->type != CLUMP_TYPE_REF) continue;
@@ -177,7 +177,7 @@ static void put_fresh(heap_text *t, const model *m, uint32_t root) {
 }
 
 static void put_loops(heap_text *t, const model *m, const heap_names *names) {
-    put(t, "__kernel void visit(CLUMP_HEAP_FIXED, uint class_id, uint salt) {\n");
+    put(t, "__kernel void visit(CLUMP_HEAP_NO_ALLOC, uint class_id, uint salt) {\n");
     for (uint32_t i = 0; i < names->seen_count; i++)
         put(t,
             "    if (class_id == %u) CLUMP_FOR_EACH(%s, self)\n"

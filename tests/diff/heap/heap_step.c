@@ -107,7 +107,7 @@ static int step_ops(heap_run *r) {
     HEAP_ARG(r, r->ops, 1, per_item);
     HEAP_ARG(r, r->ops, 2, in);
     HEAP_ARG(r, r->ops, 3, results);
-    HEAP_TRY(r, clump_launch(r->heap, r->ops, (n + 15) / 16 * 16, 16, NULL));
+    HEAP_TRY(r, clump_heap_launch(r->heap, r->ops, (n + 15) / 16 * 16, 16, NULL));
     cl_fixture_read(r->f, results, out, n * HEAP_PER_ITEM * sizeof *out);
     clReleaseMemObject(in);
     clReleaseMemObject(results);
@@ -138,7 +138,8 @@ static int step_do_new(heap_run *r) {
     HEAP_ARG(r, r->fresh, 0, class_id);
     HEAP_ARG(r, r->fresh, 1, salt);
     HEAP_ARG(r, r->fresh, 2, results);
-    HEAP_TRY(r, clump_do_new(r->heap, r->m->classes[class_id].name, want, r->fresh, &made, NULL));
+    HEAP_TRY(r,
+             clump_heap_do_new(r->heap, r->fresh, r->m->classes[class_id].name, want, &made, NULL));
     cl_fixture_read(r->f, results, out, (want + 1) * sizeof *out);
     clReleaseMemObject(results);
     int result = 0;
@@ -154,7 +155,7 @@ static int step_visit(heap_run *r) {
     uint32_t class_id = r->names.seen[draw(r, r->names.seen_count)], salt = draw(r, UINT32_MAX);
     HEAP_ARG(r, r->visit, 0, class_id);
     HEAP_ARG(r, r->visit, 1, salt);
-    HEAP_TRY(r, clump_do_all(r->heap, r->visit, NULL));
+    HEAP_TRY(r, clump_heap_do_all(r->heap, r->visit, NULL));
     for (uint32_t i = 0; i < r->m->live_count; i++) {
         model_object *object = r->m->live[i];
         if (model_is_a(r->m, object->class_id, class_id))
@@ -174,7 +175,7 @@ static int step_change(heap_run *r) {
     HEAP_ARG(r, r->change, 1, cull);
     HEAP_ARG(r, r->change, 2, breed);
     HEAP_ARG(r, r->change, 3, results);
-    HEAP_TRY(r, clump_do_all(r->heap, r->change, NULL));
+    HEAP_TRY(r, clump_heap_do_all(r->heap, r->change, NULL));
     cl_fixture_read(r->f, results, out, limit * sizeof *out);
     clReleaseMemObject(results);
     /* Parents may be gone and their slots given to children: first all frees, then all news. */
@@ -258,11 +259,11 @@ static int step_compact(heap_run *r) {
     cl_mem buffer = cl_fixture_buffer(r->f, handles, count * sizeof *handles);
     clump_refs *refs;
     clump_refs_desc outside = {.buffer = buffer, .count = count, .null_dangling = 1};
-    HEAP_TRY(r, clump_refs_register(r->heap, &outside, &refs));
-    clump_status status = clump_compact(r->heap, &desc, NULL, NULL);
+    HEAP_TRY(r, clump_refs_create(r->heap, &outside, &refs));
+    clump_status status = clump_heap_compact(r->heap, &desc, NULL, NULL);
     /* An order may lack free blocks: then nothing has changed. */
     if (status != CLUMP_ERR_CAPACITY || desc.order == CLUMP_ORDER_ANY) HEAP_TRY(r, status);
-    clump_refs_unregister(refs);
+    clump_refs_destroy(refs);
     for (uint32_t i = 0; i < count; i++) r->m->by_handle[handles[i]] = NULL;
     cl_fixture_read(r->f, buffer, handles, count * sizeof *handles);
     clReleaseMemObject(buffer);

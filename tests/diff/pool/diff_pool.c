@@ -300,7 +300,7 @@ static void run_program(const cl_fixture *f, uint64_t seed, unsigned number, wor
     sum->destroyed += w->destroyed;
     sum->refused += w->refused;
     clump_pool_destroy(w->pool);
-    assert_int_equal(clump_pools_get_bytes(f->clump), 0);
+    assert_int_equal(clump_context_get_pool_bytes(f->clump), 0);
     free(w);
 }
 

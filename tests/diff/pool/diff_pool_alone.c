@@ -90,8 +90,8 @@ static void serves(void **state) {
 
     /* Nothing of it reaches a context that the user has. */
     clump_pool *other;
-    assert_int_equal(clump_pools_get_bytes(f.clump), 0);
-    CHECK_OK(&f, clump_pools_set_limit(f.clump, 1 << 20));
+    assert_int_equal(clump_context_get_pool_bytes(f.clump), 0);
+    CHECK_OK(&f, clump_context_set_pool_limit(f.clump, 1 << 20));
     POOL_OK(pool, clump_pool_alloc(pool, &part, &first, NULL));
     POOL_OK(pool, clump_pool_alloc(pool, &part, &first, NULL));
     assert_int_equal(clump_pool_create(&(clump_pool_desc){.context = f.clump}, &other, &error),

@@ -19,7 +19,7 @@ static const char source[] =
     "__kernel void thin_out(CLUMP_HEAP) {\n"
     "    CLUMP_FOR_EACH(Body, self) if (Body_id(self) % 3) Body_free(self);\n"
     "}\n"
-    "__kernel void sum(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void sum(CLUMP_HEAP_NO_ALLOC) {\n"
     "    uint n = 0;\n"
     "    CLUMP_FOR_EACH(Body, self) {\n"
     "        n += Body_id(self);\n"
@@ -72,7 +72,7 @@ static void several_heaps(void **state) {
         uint32_t base = 100 * i;
         CHECK_OK(&f, clump_kernel_set_arg(make, 0, sizeof base, &base));
         uint64_t made;
-        CHECK_OK(&f, clump_do_new(heaps[i], "Body", OBJECTS, make, &made, NULL));
+        CHECK_OK(&f, clump_heap_do_new(heaps[i], make, "Body", OBJECTS, &made, NULL));
         assert_int_equal(made, OBJECTS);
         clump_kernel_destroy(make);
     }
@@ -89,11 +89,11 @@ static void several_heaps(void **state) {
     for (uint32_t i = 0; i < HEAPS; i++) {
         clump_kernel *thin = cl_fixture_kernel(&f, programs[i], "thin_out");
         clump_kernel *sum = cl_fixture_kernel(&f, programs[i], "sum");
-        CHECK_OK(&f, clump_do_all(heaps[i], thin, NULL));
-        CHECK_OK(&f, clump_compact(heaps[i], NULL, NULL, NULL));
+        CHECK_OK(&f, clump_heap_do_all(heaps[i], thin, NULL));
+        CHECK_OK(&f, clump_heap_compact(heaps[i], NULL, NULL, NULL));
         CHECK_HEAP(&f, heaps[i]);
         uint32_t n = 0;
-        CHECK_OK(&f, clump_reduce(heaps[i], sum, &n, sizeof n, NULL));
+        CHECK_OK(&f, clump_heap_reduce(heaps[i], sum, sizeof n, &n, NULL));
         assert_int_equal(n, expected_sum(100 * i));
         clump_kernel_destroy(thin);
         clump_kernel_destroy(sum);

@@ -21,16 +21,16 @@ enum { OBJECTS = 6000, ROUNDS = 6, DEVICES_MOST = 16 };
 /* Objects 2k and 2k + 1 have each other. */
 static const char schema_text[] = "class Body { uint id; uint sum; bool leaves; ref Body twin; }";
 static const char source[] =
-    "__kernel void touch(CLUMP_HEAP_FIXED, uint by) {\n"
+    "__kernel void touch(CLUMP_HEAP_NO_ALLOC, uint by) {\n"
     "    CLUMP_FOR_EACH(Body, b) Body_sum(b) = Body_sum(b) * 3u + by;\n"
     "}\n"
     "__kernel void thin(CLUMP_HEAP, uint of) {\n"
     "    CLUMP_FOR_EACH(Body, b) if (Body_id(b) / 2u % of == 0u) Body_free(b);\n"
     "}\n"
-    "__kernel void choose(CLUMP_HEAP_FIXED, uint of) {\n"
+    "__kernel void choose(CLUMP_HEAP_NO_ALLOC, uint of) {\n"
     "    CLUMP_FOR_EACH(Body, b) Body_leaves(b) = Body_id(b) / 2u % of == 0u;\n"
     "}\n"
-    "__kernel void apart(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void apart(CLUMP_HEAP_NO_ALLOC) {\n"
     "    uint n = 0;\n"
     "    CLUMP_FOR_EACH(Body, b) n += Body_id(Body_twin(b)) != (Body_id(b) ^ 1u);\n"
     "    CLUMP_REDUCE(uint, n, CLUMP_SUM);\n"
@@ -105,7 +105,7 @@ static int fill(side *s) {
 
 static int touch(side *s, uint32_t by) {
     TRY(s, clump_kernel_set_arg(s->kernels[TOUCH], 0, sizeof by, &by));
-    TRY(s, clump_do_all(s->heap, s->kernels[TOUCH], NULL));
+    TRY(s, clump_heap_do_all(s->heap, s->kernels[TOUCH], NULL));
     for (uint32_t i = 0; i < s->count; i++) s->bodies[i].sum = s->bodies[i].sum * 3u + by;
     return 0;
 }
@@ -116,8 +116,8 @@ static int compare(side *s) {
     uint64_t count = 0;
     uint32_t apart = 0;
     TRY(s, clump_heap_read_structs(s->heap, &body_desc, found, 2 * OBJECTS, &count));
-    TRY(s, clump_reduce(s->heap, s->kernels[APART], &apart, sizeof apart, NULL));
-    TRY(s, clump_heap_fetch_errors(s->heap, NULL));
+    TRY(s, clump_heap_reduce(s->heap, s->kernels[APART], sizeof apart, &apart, NULL));
+    TRY(s, clump_heap_take_errors(s->heap, NULL));
     TRY(s, clump_heap_check(s->heap));
     qsort(found, count, sizeof *found, by_id);
     qsort(s->bodies, s->count, sizeof *s->bodies, by_id);
@@ -166,15 +166,15 @@ static int work(side *s) {
         if (touch(s, r)) return 1;
         const uint32_t of = 7 + r;
         TRY(s, clump_kernel_set_arg(s->kernels[THIN], 0, sizeof of, &of));
-        TRY(s, clump_do_all(s->heap, s->kernels[THIN], NULL));
+        TRY(s, clump_heap_do_all(s->heap, s->kernels[THIN], NULL));
         uint32_t kept = 0;
         for (uint32_t i = 0; i < s->count; i++)
             if (s->bodies[i].id / 2 % of) s->bodies[kept++] = s->bodies[i];
         s->count = kept;
-        TRY(s, clump_compact(s->heap, NULL, NULL, NULL));
+        TRY(s, clump_heap_compact(s->heap, NULL, NULL, NULL));
         static const char *const roots[] = {"Body"};
         const clump_collect_desc all = {.root_classes = roots, .root_class_count = 1};
-        TRY(s, clump_collect(s->heap, &all, NULL, NULL));
+        TRY(s, clump_heap_collect(s->heap, &all, NULL, NULL));
         if (compare(s)) return 1;
     }
     return 0;
@@ -202,7 +202,7 @@ static int migrate(side *from, side *into, uint32_t of, uint64_t *moved) {
     clump_extract_report report = {0};
     const clump_extract_desc chosen = {.where_class = "Body", .where_field = "leaves"};
     TRY(from, clump_kernel_set_arg(from->kernels[CHOOSE], 0, sizeof of, &of));
-    TRY(from, clump_do_all(from->heap, from->kernels[CHOOSE], NULL));
+    TRY(from, clump_heap_do_all(from->heap, from->kernels[CHOOSE], NULL));
     atomic_store(&bytes_read, 0);
     TRY(from, clump_heap_migrate(from->heap, &chosen, into->heap, NULL, NULL, &report));
     *moved = report.bytes;

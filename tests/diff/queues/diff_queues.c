@@ -27,21 +27,21 @@ static const char source[] =
     "= "
     "0; }\n"
     "}\n"
-    "__kernel void touch(CLUMP_HEAP_FIXED, uint by) {\n"
+    "__kernel void touch(CLUMP_HEAP_NO_ALLOC, uint by) {\n"
     "    CLUMP_FOR_EACH(Body, b) Body_sum(b) = Body_sum(b) * 3u + by;\n"
     "}\n"
     "__kernel void thin(CLUMP_HEAP, uint of, uint rest) {\n"
     "    CLUMP_FOR_EACH(Body, b) if (Body_id(b) % of == rest) Body_free(b);\n"
     "}\n"
-    "__kernel void choose(CLUMP_HEAP_FIXED, uint of, uint rest) {\n"
+    "__kernel void choose(CLUMP_HEAP_NO_ALLOC, uint of, uint rest) {\n"
     "    CLUMP_FOR_EACH(Body, b) Body_leaves(b) = Body_id(b) % of == rest;\n"
     "}\n"
-    "__kernel void total(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void total(CLUMP_HEAP_NO_ALLOC) {\n"
     "    uint n = 0;\n"
     "    CLUMP_FOR_EACH(Body, b) n += Body_id(b) * 7u + Body_sum(b);\n"
     "    CLUMP_REDUCE(uint, n, CLUMP_SUM);\n"
     "}\n"
-    "__kernel void idle(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(Body, b) Body_sum(b) += 0u; }\n"
+    "__kernel void idle(CLUMP_HEAP_NO_ALLOC) { CLUMP_FOR_EACH(Body, b) Body_sum(b) += 0u; }\n"
     "__kernel void one(CLUMP_HEAP, uint id) {\n"
     "    if (get_global_id(0) == 0) {\n"
     "        Body b = Body_new();\n"
@@ -212,7 +212,7 @@ static void open_world(world *w, int kind) {
 
 static void close_world(world *w) {
     any_queue();
-    CHECK_OK(&t.on, clump_do_all(w->heap, w->kernels[IDLE], NULL));
+    CHECK_OK(&t.on, clump_heap_do_all(w->heap, w->kernels[IDLE], NULL));
     any_queue();
     clump_compactor_destroy(w->compactor);
     clump_collector_destroy(w->collector);
@@ -227,12 +227,12 @@ static void close_world(world *w) {
 /* Between two calls of a step: a launch on any queue, which nothing waits for, and then any queue. */
 static void elsewhere(world *w) {
     any_queue();
-    CHECK_OK(&t.on, clump_do_all(w->heap, w->kernels[IDLE], NULL));
+    CHECK_OK(&t.on, clump_heap_do_all(w->heap, w->kernels[IDLE], NULL));
     any_queue();
 }
 
 static void forget_handle(world *w) {
-    if (w->handle) CHECK_OK(&t.on, clump_handle_destroy(w->heap, w->handle));
+    if (w->handle) CHECK_OK(&t.on, clump_heap_destroy_handle(w->heap, w->handle));
     w->handle = 0;
 }
 
@@ -241,8 +241,8 @@ static void step_new(world *w) {
     uint64_t made = 0;
     t.next_id += count;
     SET_ARG(&t.on, w->kernels[BODY], 0, first);
-    CHECK_OK(&t.on, clump_do_new(w->heap, "Body", count, w->kernels[BODY],
-                                 test_random(&t.random, 2) ? &made : NULL, NULL));
+    CHECK_OK(&t.on, clump_heap_do_new(w->heap, w->kernels[BODY], "Body", count,
+                                      test_random(&t.random, 2) ? &made : NULL, NULL));
     assert_true(!made || made == count);
     add_bodies(w, first, count);
 }
@@ -250,7 +250,7 @@ static void step_new(world *w) {
 static void step_touch(world *w) {
     const uint32_t by = test_random(&t.random, 1000);
     SET_ARG(&t.on, w->kernels[TOUCH], 0, by);
-    CHECK_OK(&t.on, clump_do_all(w->heap, w->kernels[TOUCH], NULL));
+    CHECK_OK(&t.on, clump_heap_do_all(w->heap, w->kernels[TOUCH], NULL));
     for (uint32_t i = 0; i < w->count; i++) w->bodies[i].sum = w->bodies[i].sum * 3u + by;
 }
 
@@ -259,21 +259,21 @@ static void step_thin(world *w) {
     if (w->handle && w->held % of == rest) forget_handle(w);
     SET_ARG(&t.on, w->kernels[THIN], 0, of);
     SET_ARG(&t.on, w->kernels[THIN], 1, rest);
-    CHECK_OK(&t.on, clump_do_all(w->heap, w->kernels[THIN], NULL));
+    CHECK_OK(&t.on, clump_heap_do_all(w->heap, w->kernels[THIN], NULL));
     leave(w, of, rest, NULL);
 }
 
 static void step_one(world *w) {
     const uint32_t id = t.next_id++;
     SET_ARG(&t.on, w->kernels[ONE], 0, id);
-    CHECK_OK(&t.on, clump_launch(w->heap, w->kernels[ONE], 64, 1, NULL));
+    CHECK_OK(&t.on, clump_heap_launch(w->heap, w->kernels[ONE], 64, 1, NULL));
     add_bodies(w, id, 1);
 }
 
 static void step_total(world *w) {
     uint32_t sum = 0;
     if (!w->count) return;
-    CHECK_OK(&t.on, clump_reduce(w->heap, w->kernels[TOTAL], &sum, sizeof sum, NULL));
+    CHECK_OK(&t.on, clump_heap_reduce(w->heap, w->kernels[TOTAL], sizeof sum, &sum, NULL));
     if (sum != total_of(w)) fail_msg("a reduction is %u, and in the model %u", sum, total_of(w));
 }
 
@@ -282,12 +282,12 @@ static void step_compact(world *w) {
     const clump_compact_desc ordered = {.order = CLUMP_ORDER_FIELD, .order_field = "id"};
     const uint32_t how = test_random(&t.random, 4);
     if (how == 3) {
-        const clump_status status = clump_compact(w->heap, &ordered, NULL, NULL);
+        const clump_status status = clump_heap_compact(w->heap, &ordered, NULL, NULL);
         if (status != CLUMP_ERR_CAPACITY) CHECK_OK(&t.on, status);
     } else {
         CHECK_OK(&t.on,
-                 clump_compact(w->heap, how == 2 ? &(clump_compact_desc){.max_us = 1e6} : NULL,
-                               how ? &report : NULL, NULL));
+                 clump_heap_compact(w->heap, how == 2 ? &(clump_compact_desc){.max_us = 1e6} : NULL,
+                                    how ? &report : NULL, NULL));
     }
 }
 
@@ -302,30 +302,30 @@ static void step_collect(world *w) {
     clump_collect_report report;
     clump_collect_desc desc = {.root_classes = roots, .root_class_count = 1};
     desc.engine = (clump_mark_engine)test_random(&t.random, CLUMP_MARK_HOST + 1);
-    CHECK_OK(&t.on, clump_collect(w->heap, &desc, &report, NULL));
+    CHECK_OK(&t.on, clump_heap_collect(w->heap, &desc, &report, NULL));
     assert_int_equal(report.live, w->count);
     assert_int_equal(report.dead, 0);
 }
 
 static void step_collector(world *w) {
     int ran = 0;
-    CHECK_OK(&t.on, clump_collector_safepoint(w->collector, &ran, NULL));
+    CHECK_OK(&t.on, clump_collector_tick(w->collector, &ran, NULL));
 }
 
 static void step_count(world *w) {
     uint64_t count = 0;
     clump_heap_stats stats;
-    CHECK_OK(&t.on, clump_heap_calc_count(w->heap, "Body", &count));
+    CHECK_OK(&t.on, clump_heap_read_count(w->heap, "Body", &count));
     assert_int_equal(count, w->count);
     elsewhere(w);
-    CHECK_OK(&t.on, clump_heap_calc_stats(w->heap, &stats, NULL, 0));
+    CHECK_OK(&t.on, clump_heap_read_stats(w->heap, &stats, NULL, 0));
     assert_int_equal(stats.objects, w->count);
 }
 
 static void step_check(world *w) {
     CHECK_OK(&t.on, clump_heap_check(w->heap));
     elsewhere(w);
-    CHECK_OK(&t.on, clump_heap_fetch_errors(w->heap, NULL));
+    CHECK_OK(&t.on, clump_heap_take_errors(w->heap, NULL));
 }
 
 static void step_repair(world *w) {
@@ -427,12 +427,12 @@ static void step_handle(world *w) {
     clump_ref ref = 0;
     if (w->handle) {
         uint32_t id = 0;
-        CHECK_OK(&t.on, clump_handle_read(w->heap, w->handle, &ref));
+        CHECK_OK(&t.on, clump_heap_read_handle(w->heap, w->handle, &ref));
         elsewhere(w);
         CHECK_OK(&t.on, clump_heap_read_object_field(w->heap, ref, "Body", "id", 0, &id));
         assert_int_equal(id, w->held);
         any_queue(); /* its place outside of the heap is in use now, too */
-        CHECK_OK(&t.on, clump_compact(w->heap, NULL, NULL, NULL));
+        CHECK_OK(&t.on, clump_heap_compact(w->heap, NULL, NULL, NULL));
         any_queue();
         forget_handle(w);
         return;
@@ -441,7 +441,7 @@ static void step_handle(world *w) {
     CHECK_OK(&t.on, clump_heap_read_refs(w->heap, "Body", &ref, 1, &count));
     if (!count) return;
     elsewhere(w);
-    CHECK_OK(&t.on, clump_handle_create(w->heap, ref, &w->handle));
+    CHECK_OK(&t.on, clump_heap_create_handle(w->heap, ref, &w->handle));
     elsewhere(w);
     CHECK_OK(&t.on, clump_heap_read_object_field(w->heap, ref, "Body", "id", 0, &w->held));
 }
@@ -472,7 +472,7 @@ static void step_checked(world *w) {
     clump_event events[4];
     CHECK_OK(&t.on, clump_heap_check_memory(w->heap));
     elsewhere(w);
-    CHECK_OK(&t.on, clump_heap_fetch_findings(w->heap, NULL, 0, &count, NULL));
+    CHECK_OK(&t.on, clump_heap_take_findings(w->heap, NULL, 0, &count, NULL));
     elsewhere(w);
     CHECK_OK(&t.on, clump_heap_read_live(w->heap, NULL, 0, &count));
     elsewhere(w);
@@ -482,7 +482,7 @@ static void step_checked(world *w) {
 static void choose(world *w, uint32_t of, uint32_t rest) {
     SET_ARG(&t.on, w->kernels[CHOOSE], 0, of);
     SET_ARG(&t.on, w->kernels[CHOOSE], 1, rest);
-    CHECK_OK(&t.on, clump_do_all(w->heap, w->kernels[CHOOSE], NULL));
+    CHECK_OK(&t.on, clump_heap_do_all(w->heap, w->kernels[CHOOSE], NULL));
 }
 
 /* From one heap to another, in one call, or by an extract that is used on several queues. */
@@ -610,10 +610,10 @@ static int is_complete(cl_event event) {
 static void touch_with(world *w, cl_event wait, cl_event *event) {
     const uint32_t by = test_random(&t.random, 1000);
     SET_ARG(&t.on, w->kernels[TOUCH], 0, by);
-    CHECK_OK(&t.on, clump_do_all(w->heap, w->kernels[TOUCH],
-                                 &(clump_sync){.wait_count = wait != NULL,
-                                               .wait_list = wait ? &wait : NULL,
-                                               .event = event}));
+    CHECK_OK(&t.on, clump_heap_do_all(w->heap, w->kernels[TOUCH],
+                                      &(clump_sync){.wait_count = wait != NULL,
+                                                    .wait_list = wait ? &wait : NULL,
+                                                    .event = event}));
     for (uint32_t i = 0; i < w->count; i++) w->bodies[i].sum = w->bodies[i].sum * 3u + by;
 }
 
@@ -628,7 +628,7 @@ static void hold(cl_command_queue one, cl_command_queue other) {
     touch_with(held, gate, NULL);
     CHECK_OK(&t.on, clump_context_set_queue(t.on.clump, other));
     for (int i = 0; i < 5; i++) step_touch(free_one);
-    CHECK_OK(&t.on, clump_compact(free_one->heap, NULL, NULL, NULL));
+    CHECK_OK(&t.on, clump_heap_compact(free_one->heap, NULL, NULL, NULL));
     t.step = "a heap beside one that is held back";
     compare(free_one);
     touch_with(held, NULL, &second);

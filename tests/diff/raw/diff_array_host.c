@@ -71,13 +71,13 @@ static void test_structs(void **state) {
             CHECK_OK(f, clump_heap_read_chosen_structs(kit.heap, &desc, refs, ITEMS, found));
             assert_memory_equal(found, items, sizeof items);
         }
-        CHECK_OK(f, clump_do_all(kit.heap, kit.kernels[0], NULL));
+        CHECK_OK(f, clump_heap_do_all(kit.heap, kit.kernels[0], NULL));
         cl_fixture_read(f, wrong, &failed, sizeof failed);
         assert_int_equal(failed, 0);
         CHECK_OK(f, clump_heap_check(kit.heap));
-        CHECK_OK(f, clump_do_all(kit.heap, kit.kernels[1], NULL));
+        CHECK_OK(f, clump_heap_do_all(kit.heap, kit.kernels[1], NULL));
         clump_heap_stats stats;
-        CHECK_OK(f, clump_heap_calc_stats(kit.heap, &stats, NULL, 0));
+        CHECK_OK(f, clump_heap_read_stats(kit.heap, &stats, NULL, 0));
         assert_int_equal(stats.raw_bytes, 0);
     }
     clReleaseMemObject(wrong);
@@ -115,9 +115,9 @@ static void test_full_rows(void **state) {
     uint64_t read = 0, followed = 0, made = 0;
     uint32_t wrong = 1;
     SET_ARG(f, kit.kernels[1], 0, failed);
-    CHECK_OK(f, clump_do_new(kit.heap, "Node", NODES, kit.kernels[0], &made, NULL));
+    CHECK_OK(f, clump_heap_do_new(kit.heap, kit.kernels[0], "Node", NODES, &made, NULL));
     assert_int_equal(made, NODES);
-    CHECK_OK(f, clump_do_all(kit.heap, kit.kernels[1], NULL));
+    CHECK_OK(f, clump_heap_do_all(kit.heap, kit.kernels[1], NULL));
     cl_fixture_read(f, failed, &wrong, sizeof wrong);
     assert_int_equal(wrong, 0);
     for (uint32_t i = 0; i < NODES; i++) {
@@ -130,7 +130,7 @@ static void test_full_rows(void **state) {
                                          .engine = (clump_mark_engine)engine,
                                          .only_mark = 1};
         clump_collect_report report;
-        CHECK_OK(f, clump_collect(kit.heap, &desc, &report, NULL));
+        CHECK_OK(f, clump_heap_collect(kit.heap, &desc, &report, NULL));
         assert_int_equal(report.live, NODES);
         assert_int_equal(report.refs_read, read);
         assert_int_equal(report.refs_followed, followed);

@@ -157,16 +157,16 @@ static void open_world(world *w, const char *aos, const char *edges, const char 
     w->inside = info.count;
     clump_schema_find_field(s, cl_fixture_class_id(w->heap, "Node"), "leaves", &info);
     w->leaves_inside = info.count;
-    CHECK_OK(f, clump_refs_register(
-                    w->heap, &(clump_refs_desc){.buffer = w->table, .count = NODES, .weak = 1},
-                    &w->table_refs));
-    CHECK_OK(f, clump_refs_register(w->heap, &(clump_refs_desc){.buffer = w->roots, .count = ROOTS},
-                                    &w->root_refs));
+    CHECK_OK(f, clump_refs_create(w->heap,
+                                  &(clump_refs_desc){.buffer = w->table, .count = NODES, .weak = 1},
+                                  &w->table_refs));
+    CHECK_OK(f, clump_refs_create(w->heap, &(clump_refs_desc){.buffer = w->roots, .count = ROOTS},
+                                  &w->root_refs));
 }
 
 static void close_world(world *w) {
-    clump_refs_unregister(w->table_refs);
-    clump_refs_unregister(w->root_refs);
+    clump_refs_destroy(w->table_refs);
+    clump_refs_destroy(w->root_refs);
     clump_kernel_destroy(w->make_nodes);
     clump_kernel_destroy(w->make_leaves);
     clump_kernel_destroy(w->link);
@@ -191,21 +191,21 @@ static void build(world *w) {
     uint64_t made;
     SET_ARG(f, w->make_nodes, 0, w->table);
     SET_ARG(f, w->make_leaves, 0, w->table);
-    CHECK_OK(f, clump_do_new(w->heap, "Node", NODES - LEAVES, w->make_nodes, &made, NULL));
+    CHECK_OK(f, clump_heap_do_new(w->heap, w->make_nodes, "Node", NODES - LEAVES, &made, NULL));
     assert_int_equal(made, NODES - LEAVES);
-    CHECK_OK(f, clump_do_new(w->heap, "Leaf", LEAVES, w->make_leaves, &made, NULL));
+    CHECK_OK(f, clump_heap_do_new(w->heap, w->make_leaves, "Leaf", LEAVES, &made, NULL));
     assert_int_equal(made, LEAVES);
     SET_ARG(f, w->link, 0, w->table);
     SET_ARG(f, w->link, 1, w->failed);
     SET_ARG(f, w->link, 2, w->seed);
-    CHECK_OK(f, clump_do_all(w->heap, w->link, NULL));
+    CHECK_OK(f, clump_heap_do_all(w->heap, w->link, NULL));
     for (uint32_t k = 0; k < NODES; k++) w->length[k] = degree(w, k);
     done(w);
 }
 
 static void shorten(world *w) {
     SET_ARG(f, w->shorten, 0, w->failed);
-    CHECK_OK(f, clump_do_all(w->heap, w->shorten, NULL));
+    CHECK_OK(f, clump_heap_do_all(w->heap, w->shorten, NULL));
     for (uint32_t k = 0; k < NODES; k += 3) w->length[k] /= 2;
     done(w);
 }
@@ -290,12 +290,12 @@ static void collect(world *w, const uint32_t *numbers, uint32_t turn) {
     for (uint32_t i = 0; i <= WAYS; i++) {
         clump_collect_report r;
         const uint32_t way = i < WAYS ? i : turn % WAYS;
-        CHECK_OK(f, clump_collect(w->heap,
-                                  &(clump_collect_desc){.engine = ways[way].engine,
-                                                        .queue_room = ways[way].room,
-                                                        .tuning = ways[way].tuning,
-                                                        .only_mark = i < WAYS},
-                                  &r, NULL));
+        CHECK_OK(f, clump_heap_collect(w->heap,
+                                       &(clump_collect_desc){.engine = ways[way].engine,
+                                                             .queue_room = ways[way].room,
+                                                             .tuning = ways[way].tuning,
+                                                             .only_mark = i < WAYS},
+                                       &r, NULL));
         if (r.live != live || r.dead != dead || r.refs_read != refs)
             fail_msg(
                 "way %u: %llu live, %llu dead, %llu references read; %u, %u, %llu were "
@@ -320,7 +320,7 @@ static void thin(world *w, uint32_t seed, uint32_t share) {
     SET_ARG(f, w->thin, 0, w->table);
     SET_ARG(f, w->thin, 1, seed);
     SET_ARG(f, w->thin, 2, share);
-    CHECK_OK(f, clump_do_all(w->heap, w->thin, NULL));
+    CHECK_OK(f, clump_heap_do_all(w->heap, w->thin, NULL));
     done(w);
     for (uint32_t k = 0; k < NODES; k++)
         if (!w->is[k]) w->nulled[k] = 1; /* by the compaction that follows */
@@ -332,11 +332,11 @@ static void compact(world *w, uint32_t turn) {
         {.factor = 2, .rewrite = CLUMP_REWRITE_RECOMPUTE_GLOBAL},
         {.factor = 1, .rewrite = CLUMP_REWRITE_RECOMPUTE_SHARED}};
     clump_compact_report r;
-    CHECK_OK(f,
-             clump_compact(w->heap,
-                           &(clump_compact_desc){.null_dangling = 1,
-                                                 .merge = turn % 4 ? &merges[turn % 4 - 1] : NULL},
-                           &r, NULL));
+    CHECK_OK(f, clump_heap_compact(
+                    w->heap,
+                    &(clump_compact_desc){.null_dangling = 1,
+                                          .merge = turn % 4 ? &merges[turn % 4 - 1] : NULL},
+                    &r, NULL));
     assert_true(r.moves > 0 && r.refs_rewritten > 0);
     print_message("%llu moves, %llu of %llu references rewritten, %llu null\n",
                   (unsigned long long)r.moves, (unsigned long long)r.refs_rewritten,
@@ -351,7 +351,7 @@ static void end(world *w) {
     const uint32_t live = count_live(w);
     clump_collect_report r;
     cl_fixture_write(f, w->roots, zero, sizeof zero);
-    CHECK_OK(f, clump_collect(w->heap, NULL, &r, NULL));
+    CHECK_OK(f, clump_heap_collect(w->heap, NULL, &r, NULL));
     assert_true(live > 0 && r.dead == live && r.live == 0);
     assert_int_equal(cl_fixture_raw_bytes(f, w->heap), 0);
     done(w);

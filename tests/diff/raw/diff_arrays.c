@@ -197,7 +197,7 @@ static const char source[] =
     "    }\n"
     "}\n"
     /* All work-items append to the array of one object; got: the index of each. */
-    "__kernel void together(CLUMP_HEAP_FIXED, uint ref, __global uint *got) {\n"
+    "__kernel void together(CLUMP_HEAP_NO_ALLOC, uint ref, __global uint *got) {\n"
     "    Base o = {ref};\n"
     "    for (uint n = 0; n < 4u; n++) {\n"
     "        uint x = (uint)get_global_id(0) * 4u + n;\n"
@@ -263,14 +263,14 @@ static void open_world(world *w, const char *a, const char *aos, const char *b, 
     w->events = cl_fixture_buffer(f, NULL, sizeof w->seen);
     w->got = cl_fixture_buffer(f, NULL, 4 * OBJECTS * sizeof(uint32_t));
     CHECK_OK(f,
-             clump_refs_register(
+             clump_refs_create(
                  w->heap,
                  &(clump_refs_desc){.buffer = w->table, .count = OBJECTS, .stride = sizeof(record)},
                  &w->refs));
 }
 
 static void close_world(world *w) {
-    clump_refs_unregister(w->refs);
+    clump_refs_destroy(w->refs);
     for (int i = 0; i < CHANGES; i++) clump_kernel_destroy(w->changes[i]);
     clump_kernel_destroy(w->look);
     clump_kernel_destroy(w->begin);
@@ -303,7 +303,7 @@ static size_t element(const world *w, uint32_t k, uint32_t which, uint32_t i, vo
 
 static uint64_t raw_bytes(const world *w) {
     clump_heap_stats stats;
-    CHECK_OK(f, clump_heap_calc_stats(w->heap, &stats, NULL, 0));
+    CHECK_OK(f, clump_heap_read_stats(w->heap, &stats, NULL, 0));
     return stats.raw_bytes;
 }
 
@@ -312,8 +312,8 @@ static void check_world(world *w, int may_refuse) {
     clump_device_report report;
     SET_ARG(f, w->look, 0, w->table);
     SET_ARG(f, w->look, 1, w->events);
-    CHECK_OK(f, clump_launch(w->heap, w->look, OBJECTS, 64, NULL));
-    clump_status status = clump_heap_fetch_errors(w->heap, &report);
+    CHECK_OK(f, clump_heap_launch(w->heap, w->look, OBJECTS, 64, NULL));
+    clump_status status = clump_heap_take_errors(w->heap, &report);
     cl_fixture_read(f, w->events, w->seen, sizeof w->seen);
     for (int i = 0; i < CLUMP_DEVICE_ERROR_COUNT; i++)
         if (report.errors[i].count && !(may_refuse && i == CLUMP_DEVICE_OUT_OF_MEMORY))
@@ -382,7 +382,7 @@ static void change(world *w, uint32_t number, int may_refuse) {
         SET_ARG(f, w->changes[i], 1, w->events);
         SET_ARG(f, w->changes[i], 2, seed);
         SET_ARG(f, w->changes[i], 3, w->most);
-        CHECK_OK(f, clump_launch(w->heap, w->changes[i], OBJECTS, 64, NULL));
+        CHECK_OK(f, clump_heap_launch(w->heap, w->changes[i], OBJECTS, 64, NULL));
     }
     check_world(w, may_refuse);
     for (uint32_t k = 0; k < OBJECTS && !may_refuse; k++) {
@@ -401,9 +401,9 @@ static void change(world *w, uint32_t number, int may_refuse) {
 static void compact(world *w, uint32_t number) {
     const clump_merge_desc merge = {.factor = 1};
     clump_compact_report report;
-    CHECK_OK(f,
-             clump_compact(w->heap, &(clump_compact_desc){.merge = number % 4 == 3 ? &merge : NULL},
-                           &report, NULL));
+    CHECK_OK(f, clump_heap_compact(w->heap,
+                                   &(clump_compact_desc){.merge = number % 4 == 3 ? &merge : NULL},
+                                   &report, NULL));
     check_world(w, 0);
     read_all(w, 3);
 }
@@ -413,7 +413,7 @@ static void end(world *w) {
     cl_fixture_write(f, w->events, zero, sizeof zero);
     SET_ARG(f, w->end, 0, w->table);
     SET_ARG(f, w->end, 1, w->events);
-    CHECK_OK(f, clump_launch(w->heap, w->end, OBJECTS, 64, NULL));
+    CHECK_OK(f, clump_heap_launch(w->heap, w->end, OBJECTS, 64, NULL));
     check_world(w, 0);
     assert_int_equal(raw_bytes(w), 0);
 }
@@ -425,7 +425,7 @@ static void do_new(world *w) {
     cl_fixture_write(f, w->events, zero, sizeof zero);
     SET_ARG(f, w->begin, 0, w->table);
     SET_ARG(f, w->begin, 1, w->events);
-    CHECK_OK(f, clump_do_new(w->heap, "Full", OBJECTS, w->begin, &made, NULL));
+    CHECK_OK(f, clump_heap_do_new(w->heap, w->begin, "Full", OBJECTS, &made, NULL));
     assert_int_equal(made, OBJECTS);
     check_world(w, 0);
     read_all(w, 1);
@@ -446,10 +446,10 @@ static void collect(world *w, uint32_t keep) {
     cl_fixture_write(f, w->table, w->is, sizeof w->is);
     const uint64_t before = raw_bytes(w);
     clump_collect_report report;
-    CHECK_OK(f, clump_collect(w->heap, &(clump_collect_desc){.only_mark = 1}, &report, NULL));
+    CHECK_OK(f, clump_heap_collect(w->heap, &(clump_collect_desc){.only_mark = 1}, &report, NULL));
     assert_int_equal(report.dead, dead);
     assert_int_equal(raw_bytes(w), before);
-    CHECK_OK(f, clump_collect(w->heap, NULL, &report, NULL));
+    CHECK_OK(f, clump_heap_collect(w->heap, NULL, &report, NULL));
     assert_int_equal(report.dead, dead);
     assert_int_equal(report.live, live);
     check_world(w, 0);
@@ -469,14 +469,14 @@ static void append(world *w) {
         SET_ARG(f, w->room, 0, ref);
         SET_ARG(f, w->room, 1, wishes[i]);
         SET_ARG(f, w->room, 2, w->got);
-        CHECK_OK(f, clump_launch(w->heap, w->room, 64, 64, NULL));
+        CHECK_OK(f, clump_heap_launch(w->heap, w->room, 64, 64, NULL));
         cl_fixture_read(f, w->got, got, 2 * sizeof *got);
         assert_int_equal(got[0], 1);
         uint32_t capacity = got[1], given = 0;
         assert_true(capacity >= wishes[i]);
         SET_ARG(f, w->together, 0, ref);
         SET_ARG(f, w->together, 1, w->got);
-        CHECK_OK(f, clump_launch(w->heap, w->together, OBJECTS, 64, NULL));
+        CHECK_OK(f, clump_heap_launch(w->heap, w->together, OBJECTS, 64, NULL));
         cl_fixture_read(f, w->got, got, sizeof got);
         uint64_t length;
         CHECK_OK(f, clump_heap_read_object_array(w->heap, ref, "Base", "a", values, 4 * OBJECTS,
@@ -492,11 +492,11 @@ static void append(world *w) {
         }
         assert_int_equal(given, capacity < 4 * OBJECTS ? capacity : 4 * OBJECTS);
         assert_int_equal(length, given);
-        CHECK_OK(f, clump_heap_fetch_errors(w->heap, NULL));
+        CHECK_OK(f, clump_heap_take_errors(w->heap, NULL));
     }
     const uint32_t none = 0; /* the record is as the object is again */
     SET_ARG(f, w->room, 1, none);
-    CHECK_OK(f, clump_launch(w->heap, w->room, 64, 64, NULL));
+    CHECK_OK(f, clump_heap_launch(w->heap, w->room, 64, 64, NULL));
     w->is[k].length[0] = 0;
     cl_fixture_write(f, w->table, w->is, sizeof w->is);
 }

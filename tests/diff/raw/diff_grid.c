@@ -32,7 +32,8 @@ static const char source[] =
     "uint mix32(uint x) {\n"
     "    x ^= x >> 16; x *= 0x85ebca6bu; x ^= x >> 13; x *= 0xc2b2ae35u; return x ^ (x >> 16);\n"
     "}\n"
-    "float3 place(CLUMP_HEAP_FIXED, Body b) { return (float3)(Body_x(b), Body_y(b), Body_z(b)); }\n"
+    "float3 place(CLUMP_HEAP_NO_ALLOC, Body b) { return (float3)(Body_x(b), Body_y(b), Body_z(b)); "
+    "}\n"
     "CLUMP_GRID_DEFINE(cells, Cells, Body, place);\n"
     "__kernel void make_grid(CLUMP_HEAP, __global Cells *grid) {\n"
     "    CLUMP_FOR_EACH_NEW(Cells, self, i) grid[i] = self;\n"
@@ -47,7 +48,7 @@ static const char source[] =
     "    if (get_global_id(0) == 0) out[0] = Cells_sorted_resize(grid[0], n);\n"
     "}\n"
     "float coordinate(uint r) { return (float)(r % 200u) * 0.25f - 10.0f; }\n"
-    "void put(CLUMP_HEAP_FIXED, Body b, uint seed, uint flat) {\n"
+    "void put(CLUMP_HEAP_NO_ALLOC, Body b, uint seed, uint flat) {\n"
     "    Body_tag(b) = mix32(seed);\n"
     "    Body_x(b) = coordinate(mix32(seed + 1u));\n"
     "    Body_y(b) = coordinate(mix32(seed + 2u));\n"
@@ -62,7 +63,7 @@ static const char source[] =
     "    }\n"
     "}\n"
     /* At most a quarter in each direction. */
-    "__kernel void move(CLUMP_HEAP_FIXED, uint seed, uint flat) {\n"
+    "__kernel void move(CLUMP_HEAP_NO_ALLOC, uint seed, uint flat) {\n"
     "    CLUMP_FOR_EACH(Body, self) {\n"
     "        uint r = mix32(Body_tag(self) + seed);\n"
     "        Body_x(self) += (float)(r % 3u) * 0.25f - 0.25f;\n"
@@ -70,16 +71,18 @@ static const char source[] =
     "        if (!flat) Body_z(self) += (float)((r >> 16) % 3u) * 0.25f - 0.25f;\n"
     "    }\n"
     "}\n"
-    "__kernel void keys(CLUMP_HEAP_FIXED, __global uint *keys, __global const Cells *grid) {\n"
+    "__kernel void keys(CLUMP_HEAP_NO_ALLOC, __global uint *keys, __global const Cells *grid) {\n"
     "    CLUMP_FOR_EACH_KEYED(Body, self, i) keys[i] = cells_key(clump_heap, grid[0], self);\n"
     "}\n"
-    "__kernel void note(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global const Cells *grid, __global uint "
+    "__kernel void note(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global const Cells *grid, __global "
+    "uint "
     "*bad) {\n"
     "    uint n = cells_note(clump_heap, clump_numbers, grid[0]);\n"
     "    if (n) atomic_add(bad, n);\n"
     "}\n"
     /* out: for each body how many are near, the sum of their tags, how many were visited; and how many by a loop that is left. */
-    "__kernel void look(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global const Cells *grid, float radius, "
+    "__kernel void look(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global const Cells *grid, float "
+    "radius, "
     "float moved, __global uint4 *out) {\n"
     "    CLUMP_FOR_EACH_NUMBERED(Body, self, i) {\n"
     "        float3 at = place(clump_heap, self);\n"
@@ -124,13 +127,13 @@ static void open_world(world *w, uint32_t flat) {
     w->out = cl_fixture_buffer(f, NULL, sizeof(uint32_t));
     w->found = cl_fixture_buffer(f, NULL, sizeof w->results);
     const clump_refs_desc refs = {.buffer = w->grid, .count = 1, .stride = sizeof(clump_ref)};
-    CHECK_OK(f, clump_refs_register(w->heap, &refs, &w->refs));
+    CHECK_OK(f, clump_refs_create(w->heap, &refs, &w->refs));
     SET_ARG(f, w->kernels[MAKE_GRID], 0, w->grid);
-    CHECK_OK(f, clump_do_new(w->heap, "Cells", 1, w->kernels[MAKE_GRID], NULL, NULL));
+    CHECK_OK(f, clump_heap_do_new(w->heap, w->kernels[MAKE_GRID], "Cells", 1, NULL, NULL));
 }
 
 static void close_world(world *w) {
-    clump_refs_unregister(w->refs);
+    clump_refs_destroy(w->refs);
     for (int i = 0; i < KERNELS; i++) clump_kernel_destroy(w->kernels[i]);
     clump_program_destroy(w->program);
     clump_heap_destroy(w->heap);
@@ -152,7 +155,7 @@ static uint32_t set_grid(world *w, cl_float4 g, cl_uint4 count) {
     SET_ARG(f, k, 1, g);
     SET_ARG(f, k, 2, count);
     SET_ARG(f, k, 3, w->out);
-    CHECK_OK(f, clump_launch(w->heap, k, 1, 1, NULL));
+    CHECK_OK(f, clump_heap_launch(w->heap, k, 1, 1, NULL));
     return out_of(w);
 }
 
@@ -160,7 +163,7 @@ static void room(world *w, uint32_t n) {
     SET_ARG(f, w->kernels[ROOM], 0, w->grid);
     SET_ARG(f, w->kernels[ROOM], 1, n);
     SET_ARG(f, w->kernels[ROOM], 2, w->out);
-    CHECK_OK(f, clump_launch(w->heap, w->kernels[ROOM], 1, 1, NULL));
+    CHECK_OK(f, clump_heap_launch(w->heap, w->kernels[ROOM], 1, 1, NULL));
     assert_int_equal(out_of(w), 1);
 }
 
@@ -168,12 +171,12 @@ static void put_in_order(world *w) {
     const char *body = "Body";
     clump_compact_report report;
     SET_ARG(f, w->kernels[KEYS], 1, w->grid);
-    CHECK_OK(f, clump_compact(w->heap,
-                              &(clump_compact_desc){.classes = &body,
-                                                    .class_count = 1,
-                                                    .order = CLUMP_ORDER_KEY,
-                                                    .key_kernel = w->kernels[KEYS]},
-                              &report, NULL));
+    CHECK_OK(f, clump_heap_compact(w->heap,
+                                   &(clump_compact_desc){.classes = &body,
+                                                         .class_count = 1,
+                                                         .order = CLUMP_ORDER_KEY,
+                                                         .key_kernel = w->kernels[KEYS]},
+                                   &report, NULL));
 }
 
 /* Returns the number of objects for which it failed. */
@@ -182,7 +185,7 @@ static uint32_t note(world *w) {
     cl_fixture_write(f, w->out, &zero, sizeof zero);
     SET_ARG(f, w->kernels[NOTE], 0, w->grid);
     SET_ARG(f, w->kernels[NOTE], 1, w->out);
-    CHECK_OK(f, clump_do_all(w->heap, w->kernels[NOTE], NULL));
+    CHECK_OK(f, clump_heap_do_all(w->heap, w->kernels[NOTE], NULL));
     return out_of(w);
 }
 
@@ -212,7 +215,7 @@ static uint64_t look(world *w, float radius, float moved) {
     SET_ARG(f, k, 1, radius);
     SET_ARG(f, k, 2, moved);
     SET_ARG(f, k, 3, w->found);
-    CHECK_OK(f, clump_do_all(w->heap, k, NULL));
+    CHECK_OK(f, clump_heap_do_all(w->heap, k, NULL));
     CHECK_HEAP(f, w->heap);
     cl_fixture_read(f, w->found, w->results, sizeof w->results);
     for (uint64_t i = 0; i < w->count; i++) {
@@ -245,14 +248,14 @@ static void make_bodies(world *w, uint32_t count, uint32_t seed) {
     uint64_t made;
     SET_ARG(f, w->kernels[MAKE_BODIES], 0, seed);
     SET_ARG(f, w->kernels[MAKE_BODIES], 1, w->flat);
-    CHECK_OK(f, clump_do_new(w->heap, "Body", count, w->kernels[MAKE_BODIES], &made, NULL));
+    CHECK_OK(f, clump_heap_do_new(w->heap, w->kernels[MAKE_BODIES], "Body", count, &made, NULL));
     assert_int_equal(made, count);
 }
 
 static void change(world *w, int kernel, uint32_t seed, uint32_t value) {
     SET_ARG(f, w->kernels[kernel], 0, seed);
     SET_ARG(f, w->kernels[kernel], 1, value);
-    CHECK_OK(f, clump_do_all(w->heap, w->kernels[kernel], NULL));
+    CHECK_OK(f, clump_heap_do_all(w->heap, w->kernels[kernel], NULL));
 }
 
 /* Cells of a grid: {lowest corner, side}, counts. Most leave bodies outside. */
@@ -282,10 +285,10 @@ static void run_world(uint32_t flat) {
         const uint64_t visited = check(&w, radii[n % 4], 0);
         assert_true(visited >= w.count);
         if (n % 4 == 0) assert_true(visited < w.count * w.count / 4); /* a few cells only */
-        CHECK_OK(f, clump_compact(w.heap, NULL, NULL, NULL));
+        CHECK_OK(f, clump_heap_compact(w.heap, NULL, NULL, NULL));
         assert_int_equal(check(&w, radii[n % 4], 0), visited);
         change(&w, FREE_BODIES, seed + 1, 1);
-        CHECK_OK(f, clump_compact(w.heap, NULL, NULL, NULL));
+        CHECK_OK(f, clump_heap_compact(w.heap, NULL, NULL, NULL));
         check(&w, radii[n % 4], 0);
         change(&w, MOVE, seed, flat);
         check(&w, radii[n % 4], 0.25f);
@@ -329,16 +332,16 @@ static void test_limits(void **state) {
     clump_kernel *k = w.kernels[SET_GRID];
     SET_ARG(f, k, 1, g);
     SET_ARG(f, k, 2, large);
-    CHECK_OK(f, clump_launch(w.heap, k, 1, 1, NULL));
+    CHECK_OK(f, clump_heap_launch(w.heap, k, 1, 1, NULL));
     cl_fixture_expect_error(f, w.heap, CLUMP_DEVICE_BAD_SIZE, (4096 * 4096 + 1) * 4, NULL);
     assert_int_equal(out_of(&w), 0);
     check(&w, 2, 0);
     clump_collect_report report;
-    CHECK_OK(f, clump_collect(w.heap, NULL, &report, NULL));
+    CHECK_OK(f, clump_heap_collect(w.heap, NULL, &report, NULL));
     assert_int_equal(report.dead, 0);
     check(&w, 2, 0);
     room(&w, 0);
-    CHECK_OK(f, clump_collect(w.heap, NULL, &report, NULL));
+    CHECK_OK(f, clump_heap_collect(w.heap, NULL, &report, NULL));
     assert_int_equal(report.dead, BODIES);
     assert_int_equal(check(&w, 2, 0), 0);
     close_world(&w);
@@ -348,7 +351,7 @@ static void test_limits(void **state) {
 static void test_types(void **state) {
     (void)state;
     static const char fields[] = "float scale; uint count[3]; uint starts[*];",
-                      place[] = "float3 place(CLUMP_HEAP_FIXED, Body b) { return Body_x(b); }\n";
+                      place[] = "float3 place(CLUMP_HEAP_NO_ALLOC, Body b) { return Body_x(b); }\n";
     static const struct {
         const char *origin, *fields, *place, *message;
     } cases[] = {
@@ -364,7 +367,7 @@ static void test_types(void **state) {
         {"float origin[3];", "float scale; uint count[3]; ushort starts[*];", place,
          "type_needed_for_Cells_starts"},
         {"float origin[3];", fields,
-         "float place(CLUMP_HEAP_FIXED, Body b) { return Body_x(b); }\n", "program.cl:2"},
+         "float place(CLUMP_HEAP_NO_ALLOC, Body b) { return Body_x(b); }\n", "program.cl:2"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i += cl_fixture_is_whole() ? 1 : 3) {
         char schema_of[200], text[200];

@@ -59,7 +59,7 @@ static const char source[] =
     "    return mix32(number + 1u);\n"
     "#endif\n"
     "}\n"
-    "uint number_in(CLUMP_HEAP_FIXED, Word w) {\n"
+    "uint number_in(CLUMP_HEAP_NO_ALLOC, Word w) {\n"
     "    return Word_is_null(w) ? 0u : Item_number(Word_value(w));\n"
     "}\n"
     "__kernel void make_map(CLUMP_HEAP, __global Words *map) {\n"
@@ -93,7 +93,7 @@ static const char source[] =
     "        log[at] = (uint2)(result, number_in(clump_heap, w));\n"
     "    }\n"
     "}\n"
-    "__kernel void look(CLUMP_HEAP_FIXED, __global const Words *map, __global uint *values) {\n"
+    "__kernel void look(CLUMP_HEAP_NO_ALLOC, __global const Words *map, __global uint *values) {\n"
     "    for (uint n = (uint)get_global_id(0); n < KEYS; n += (uint)get_global_size(0))\n"
     "        values[n] = number_in(clump_heap, words_find(clump_heap, map[0], key_of(n)));\n"
     "}\n"
@@ -105,7 +105,7 @@ static const char source[] =
     "    uint result = words_insert(clump_heap, map[0], key_of(first + me), Item_null, &w);\n"
     "    log[me] = (uint2)(result, !Word_is_null(w));\n"
     "}\n"
-    "__kernel void take(CLUMP_HEAP_FIXED, __global const Words *map, __global uint2 *log, uint "
+    "__kernel void take(CLUMP_HEAP_NO_ALLOC, __global const Words *map, __global uint2 *log, uint "
     "first) {\n"
     "    uint me = (uint)get_global_id(0);\n"
     "    key_type key = key_of(first + me);\n"
@@ -153,16 +153,16 @@ static void open_world(world *w, int wide, int many, uint64_t bytes, int checked
     w->values = cl_fixture_buffer(f, NULL, sizeof w->value);
     w->out = cl_fixture_buffer(f, NULL, sizeof(uint32_t));
     const clump_refs_desc refs = {.buffer = w->map, .count = 1, .stride = sizeof(clump_ref)};
-    CHECK_OK(f, clump_refs_register(w->heap, &refs, &w->refs));
+    CHECK_OK(f, clump_refs_create(w->heap, &refs, &w->refs));
     SET_ARG(f, w->make_map, 0, w->map);
-    CHECK_OK(f, clump_do_new(w->heap, "Words", 1, w->make_map, NULL, NULL));
+    CHECK_OK(f, clump_heap_do_new(w->heap, w->make_map, "Words", 1, NULL, NULL));
 }
 
 static void close_world(world *w) {
     clump_kernel *const kernels[] = {w->make_map, w->resize, w->make_items, w->work,
                                      w->look,     w->tidy,   w->put,        w->take};
     const cl_mem buffers[] = {w->map, w->items, w->log, w->values, w->out};
-    clump_refs_unregister(w->refs);
+    clump_refs_destroy(w->refs);
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) clump_kernel_destroy(kernels[i]);
     clump_program_destroy(w->program);
     clump_heap_destroy(w->heap);
@@ -176,7 +176,7 @@ static uint32_t maintain(world *w, clump_kernel *kernel, uint32_t number) {
     SET_ARG(f, kernel, 0, w->map);
     SET_ARG(f, kernel, 1, number);
     SET_ARG(f, kernel, 2, w->out);
-    CHECK_OK(f, clump_launch(w->heap, kernel, kernel == w->resize ? 64 : 256, 64, NULL));
+    CHECK_OK(f, clump_heap_launch(w->heap, kernel, kernel == w->resize ? 64 : 256, 64, NULL));
     CHECK_HEAP(f, w->heap);
     cl_fixture_read(f, w->out, &out, sizeof out);
     return out;
@@ -216,7 +216,7 @@ static void check_keys(world *w) {
     static uint32_t values[KEYS];
     SET_ARG(f, w->look, 0, w->map);
     SET_ARG(f, w->look, 1, w->values);
-    CHECK_OK(f, clump_launch(w->heap, w->look, 512, 64, NULL));
+    CHECK_OK(f, clump_heap_launch(w->heap, w->look, 512, 64, NULL));
     CHECK_HEAP(f, w->heap);
     cl_fixture_read(f, w->values, values, sizeof values);
     for (uint32_t n = 0; n < KEYS; n++)
@@ -331,13 +331,13 @@ static void work(world *w, uint32_t seed) {
     uint64_t made;
     SET_ARG(f, w->make_items, 0, w->items);
     SET_ARG(f, w->make_items, 1, first);
-    CHECK_OK(f, clump_do_new(w->heap, "Item", VALUES, w->make_items, &made, NULL));
+    CHECK_OK(f, clump_heap_do_new(w->heap, w->make_items, "Item", VALUES, &made, NULL));
     assert_int_equal(made, VALUES);
     SET_ARG(f, w->work, 0, w->map);
     SET_ARG(f, w->work, 1, w->items);
     SET_ARG(f, w->work, 2, w->log);
     SET_ARG(f, w->work, 3, seed);
-    CHECK_OK(f, clump_launch(w->heap, w->work, ITEMS, 64, NULL));
+    CHECK_OK(f, clump_heap_launch(w->heap, w->work, ITEMS, 64, NULL));
     CHECK_HEAP(f, w->heap);
     cl_fixture_read(f, w->log, log, sizeof log);
     memset(&h, 0, sizeof h);
@@ -359,21 +359,22 @@ static void collect(world *w) {
     static uint32_t items[WORDS_MAX];
     uint64_t words, before, after;
     clump_collect_report report;
-    CHECK_OK(f, clump_heap_calc_count(w->heap, "Item", &before));
+    CHECK_OK(f, clump_heap_read_count(w->heap, "Item", &before));
     CHECK_OK(f,
              clump_heap_read_field_counted(w->heap, "Word", "value", 0, items, WORDS_MAX, &words));
-    CHECK_OK(f, clump_collect(w->heap, NULL, &report, NULL));
+    CHECK_OK(f, clump_heap_collect(w->heap, NULL, &report, NULL));
     assert_int_equal(report.live, 1 + 2 * words); /* the map, Words and their values */
     assert_int_equal(report.dead, before - words);
-    CHECK_OK(f, clump_heap_calc_count(w->heap, "Item", &after));
+    CHECK_OK(f, clump_heap_read_count(w->heap, "Item", &after));
     assert_int_equal(after, words);
 }
 
 static void compact(world *w, uint32_t number) {
     const clump_merge_desc merge = {.factor = 1};
     clump_compact_report report;
-    CHECK_OK(f, clump_compact(w->heap, &(clump_compact_desc){.merge = number % 2 ? &merge : NULL},
-                              &report, NULL));
+    CHECK_OK(f,
+             clump_heap_compact(w->heap, &(clump_compact_desc){.merge = number % 2 ? &merge : NULL},
+                                &report, NULL));
 }
 
 static void tidy(world *w, uint32_t lists) {
@@ -478,7 +479,7 @@ static void launch_simple(world *w, clump_kernel *kernel, uint32_t items, uint32
     SET_ARG(f, kernel, 0, w->map);
     SET_ARG(f, kernel, 1, w->log);
     SET_ARG(f, kernel, 2, first);
-    CHECK_OK(f, clump_launch(w->heap, kernel, items, 64, NULL));
+    CHECK_OK(f, clump_heap_launch(w->heap, kernel, items, 64, NULL));
     cl_fixture_read(f, w->log, log, items * sizeof *log);
 }
 
@@ -514,7 +515,7 @@ static void test_full(void **state) {
     launch_simple(&w, w.put, 64, ITEMS, log);
     assert_int_equal(count_results(log, 64, FULL), 64);
     uint64_t words;
-    CHECK_OK(f, clump_heap_calc_count(w.heap, "Word", &words));
+    CHECK_OK(f, clump_heap_read_count(w.heap, "Word", &words));
     assert_int_equal(words, LIST);
     tidy(&w, 1);
     launch_simple(&w, w.put, 64, ITEMS, log);
@@ -553,7 +554,7 @@ static void test_no_memory(void **state) {
     open_world(&w, 1, 0, cl_fixture_small_heap_bytes(f->clump), 0);
     assert_int_equal(maintain(&w, w.resize, LISTS_MAX), 1);
     launch_simple(&w, w.put, WORDS_MAX, 0, log);
-    CHECK_STATUS(f, clump_heap_fetch_errors(w.heap, &report), CLUMP_ERR_DEVICE);
+    CHECK_STATUS(f, clump_heap_take_errors(w.heap, &report), CLUMP_ERR_DEVICE);
     const uint32_t refused = count_results(log, WORDS_MAX, NO_MEMORY);
     assert_true(refused > 0);
     assert_int_equal(report.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count, refused);

@@ -77,7 +77,7 @@ static const char source[] =
     "handles[k]));\n"
     "}\n"
     /* What no object has. */
-    "__kernel void nobody(CLUMP_HEAP_FIXED, __global uint *out) {\n"
+    "__kernel void nobody(CLUMP_HEAP_NO_ALLOC, __global uint *out) {\n"
     "    if (get_global_id(0)) return;\n"
     "    out[0] = Node_data_memory(Node_null) || Node_data_release(Node_null);\n"
     "}\n"
@@ -155,13 +155,13 @@ static void open_heap(void) {
     clump_kernel *make = kernel("make"), *link = kernel("link");
     SET_ARG(f, make, 0, t.table);
     SET_ARG(f, make, 1, t.failed);
-    CHECK_OK(f, clump_do_new(t.heap, "Node", NODES, make, &made, NULL));
+    CHECK_OK(f, clump_heap_do_new(t.heap, make, "Node", NODES, &made, NULL));
     assert_int_equal(made, NODES);
     SET_ARG(f, link, 0, t.table);
     SET_ARG(f, link, 1, count);
     SET_ARG(f, link, 2, t.failed);
     for (uint32_t i = 0; i < 2; i++) { /* the second frees what the first took */
-        CHECK_OK(f, clump_do_all(t.heap, link, NULL));
+        CHECK_OK(f, clump_heap_do_all(t.heap, link, NULL));
         if (i) assert_int_equal(cl_fixture_raw_bytes(f, t.heap), before);
         before = cl_fixture_raw_bytes(f, t.heap);
     }
@@ -185,7 +185,7 @@ static void swap(void) {
     SET_ARG(f, k, 1, count);
     SET_ARG(f, k, 2, t.failed);
     const uint64_t before = cl_fixture_raw_bytes(f, t.heap);
-    CHECK_OK(f, clump_launch(t.heap, k, 512, 64, NULL));
+    CHECK_OK(f, clump_heap_launch(t.heap, k, 512, 64, NULL));
     clump_kernel_destroy(k);
     assert_int_equal(cl_fixture_raw_bytes(f, t.heap), before);
     done(1);
@@ -193,7 +193,7 @@ static void swap(void) {
 
 static void run_all(const char *name) {
     clump_kernel *k = kernel(name);
-    CHECK_OK(f, clump_do_all(t.heap, k, NULL));
+    CHECK_OK(f, clump_heap_do_all(t.heap, k, NULL));
     clump_kernel_destroy(k);
 }
 
@@ -204,24 +204,25 @@ static void free_move_collect(void) {
     clump_compact_report moved;
     clump_collect_report collected;
     SET_ARG(f, k, 0, t.table);
-    CHECK_OK(f, clump_do_all(t.heap, k, NULL));
+    CHECK_OK(f, clump_heap_do_all(t.heap, k, NULL));
     clump_kernel_destroy(k);
     done(1);
-    CHECK_OK(f, clump_refs_register(t.heap, &(clump_refs_desc){.buffer = t.table, .count = NODES},
-                                    &refs));
-    CHECK_OK(f, clump_compact(t.heap, &(clump_compact_desc){.null_dangling = 1}, &moved, NULL));
+    CHECK_OK(
+        f, clump_refs_create(t.heap, &(clump_refs_desc){.buffer = t.table, .count = NODES}, &refs));
+    CHECK_OK(f,
+             clump_heap_compact(t.heap, &(clump_compact_desc){.null_dangling = 1}, &moved, NULL));
     assert_true(moved.moves > 0);
     done(1);
     for (uint32_t n = 0; n < NODES; n += 8) t.is[n] = 0;
     cl_fixture_write(f, t.table, t.is, sizeof t.is);
     run_all("unlink");
     const uint64_t before = cl_fixture_raw_bytes(f, t.heap);
-    CHECK_OK(f, clump_collect(t.heap, NULL, &collected, NULL));
+    CHECK_OK(f, clump_heap_collect(t.heap, NULL, &collected, NULL));
     assert_int_equal(collected.dead, NODES / 8);
     assert_int_equal(collected.live, NODES / 8);
     assert_true(cl_fixture_raw_bytes(f, t.heap) < before);
     done(1);
-    clump_refs_unregister(refs);
+    clump_refs_destroy(refs);
 }
 
 /* What the objects gave up outlives them. */
@@ -230,15 +231,15 @@ static void part(void) {
     const uint32_t count = NODES;
     uint64_t live;
     SET_ARG(f, k, 0, t.handles);
-    CHECK_OK(f, clump_do_all(t.heap, k, NULL));
-    CHECK_OK(f, clump_heap_calc_count(t.heap, "Node", &live));
+    CHECK_OK(f, clump_heap_do_all(t.heap, k, NULL));
+    CHECK_OK(f, clump_heap_read_count(t.heap, "Node", &live));
     assert_int_equal(live, 0);
     uint64_t least = 0;
     for (uint32_t n = 4; n < NODES; n += 8) least += 1 + (NODES - 1 - n) * 37 % BYTES_MAX;
     assert_true(cl_fixture_raw_bytes(f, t.heap) >= least);
     SET_ARG(f, end, 0, t.handles);
     SET_ARG(f, end, 1, count);
-    CHECK_OK(f, clump_launch(t.heap, end, 1024, 64, NULL));
+    CHECK_OK(f, clump_heap_launch(t.heap, end, 1024, 64, NULL));
     CHECK_HEAP(f, t.heap);
     assert_int_equal(cl_fixture_raw_bytes(f, t.heap), 0);
     clump_kernel_destroy(k);
@@ -250,7 +251,7 @@ static uint32_t try(clump_kernel *k, uint32_t what) {
     SET_ARG(f, k, 0, t.is[3]);
     SET_ARG(f, k, 1, what);
     SET_ARG(f, k, 2, t.handles);
-    CHECK_OK(f, clump_launch(t.heap, k, 64, 64, NULL));
+    CHECK_OK(f, clump_heap_launch(t.heap, k, 64, 64, NULL));
     CHECK_OK(f, clump_heap_check(t.heap));
     cl_fixture_read(f, t.handles, &out, sizeof out);
     return out;
@@ -272,7 +273,7 @@ static void refused(void) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(try(k, cases[i].what), 0);
         clump_device_report r;
-        clump_heap_fetch_errors(t.heap, &r);
+        clump_heap_take_errors(t.heap, &r);
         for (int e = 0; e < CLUMP_DEVICE_ERROR_COUNT; e++)
             if (r.errors[e].count != (e == cases[i].kind))
                 fail_msg("case %zu: %u reports of kind %d", i, (unsigned)r.errors[e].count, e);
@@ -284,7 +285,7 @@ static void refused(void) {
     uint32_t out;
     clump_kernel *nobody = kernel("nobody");
     SET_ARG(f, nobody, 0, t.handles);
-    CHECK_OK(f, clump_launch(t.heap, nobody, 64, 64, NULL));
+    CHECK_OK(f, clump_heap_launch(t.heap, nobody, 64, 64, NULL));
     clump_kernel_destroy(nobody);
     cl_fixture_read(f, t.handles, &out, sizeof out);
     assert_int_equal(out, 0);

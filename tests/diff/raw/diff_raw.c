@@ -204,7 +204,7 @@ static void close_world(world *w) {
 }
 
 static void run(world *w, clump_kernel *k) {
-    CHECK_OK(f, clump_launch(w->heap, k, ITEMS, 64, NULL));
+    CHECK_OK(f, clump_heap_launch(w->heap, k, ITEMS, 64, NULL));
 }
 
 static int by_handle(const void *a, const void *b) {
@@ -219,7 +219,7 @@ static uint32_t word_of(uint32_t k, uint32_t generation, uint32_t i) {
 /* Everything that the host can see. nulls: requests that got null were reported. */
 static void check_world(world *w) {
     clump_device_report report;
-    clump_status status = clump_heap_fetch_errors(w->heap, &report);
+    clump_status status = clump_heap_take_errors(w->heap, &report);
     cl_fixture_read(f, w->events, w->seen, sizeof w->seen);
     for (int i = 0; i < CLUMP_DEVICE_ERROR_COUNT; i++)
         if (i != CLUMP_DEVICE_OUT_OF_MEMORY && report.errors[i].count)
@@ -265,7 +265,7 @@ static void check_world(world *w) {
     }
     clump_heap_stats stats;
     clump_class_stats classes[4];
-    CHECK_OK(f, clump_heap_calc_stats(w->heap, &stats, classes, 4));
+    CHECK_OK(f, clump_heap_read_stats(w->heap, &stats, classes, 4));
     if (stats.raw_bytes < bytes)
         fail_msg("%llu bytes in use, %llu asked for", (unsigned long long)stats.raw_bytes,
                  (unsigned long long)bytes);
@@ -315,7 +315,7 @@ static void end(world *w) {
 
 static void expect_empty(world *w) {
     clump_heap_stats stats;
-    CHECK_OK(f, clump_heap_calc_stats(w->heap, &stats, NULL, 0));
+    CHECK_OK(f, clump_heap_read_stats(w->heap, &stats, NULL, 0));
     assert_int_equal(stats.raw_bytes, 0);
     assert_int_equal(stats.raw_blocks, 0);
     assert_int_equal(stats.free_blocks, stats.blocks);
@@ -366,31 +366,32 @@ static void test_beside_objects(void **state) {
         step(&w, n + first_seed, 40, 3);
         SET_ARG(f, w.churn, 0, w.events);
         SET_ARG(f, w.churn, 1, n);
-        CHECK_OK(f, clump_launch(w.heap, w.churn, 20032, 64, NULL));
+        CHECK_OK(f, clump_heap_launch(w.heap, w.churn, 20032, 64, NULL));
         uint32_t keep = n % 2 ? 2 : 7;
         SET_ARG(f, w.thin, 0, w.events);
         SET_ARG(f, w.thin, 1, keep);
-        CHECK_OK(f, clump_do_all(w.heap, w.thin, NULL));
+        CHECK_OK(f, clump_heap_do_all(w.heap, w.thin, NULL));
         check_world(&w);
         clump_compact_report report;
         const clump_merge_desc merge = {.factor = 1};
-        CHECK_OK(f,
-                 clump_compact(w.heap, &(clump_compact_desc){.merge = n % 6 == 4 ? &merge : NULL},
-                               &report, NULL));
+        CHECK_OK(f, clump_heap_compact(w.heap,
+                                       &(clump_compact_desc){.merge = n % 6 == 4 ? &merge : NULL},
+                                       &report, NULL));
         check_world(&w);
         keep = 8; /* the pointers that objects have are right */
         SET_ARG(f, w.thin, 1, keep);
-        CHECK_OK(f, clump_do_all(w.heap, w.thin, NULL));
+        CHECK_OK(f, clump_heap_do_all(w.heap, w.thin, NULL));
         check_world(&w);
     }
     /* No root: all objects go; the memory stays, that of the objects, too. */
     clump_heap_stats before, after;
-    CHECK_OK(f, clump_heap_calc_stats(w.heap, &before, NULL, 0));
+    CHECK_OK(f, clump_heap_read_stats(w.heap, &before, NULL, 0));
     assert_true(before.objects > 0);
     clump_collect_report collected;
-    CHECK_OK(f, clump_collect(w.heap, &(clump_collect_desc){.root_count = 0}, &collected, NULL));
+    CHECK_OK(f,
+             clump_heap_collect(w.heap, &(clump_collect_desc){.root_count = 0}, &collected, NULL));
     assert_int_equal(collected.dead, before.objects);
-    CHECK_OK(f, clump_heap_calc_stats(w.heap, &after, NULL, 0));
+    CHECK_OK(f, clump_heap_read_stats(w.heap, &after, NULL, 0));
     assert_int_equal(after.objects, 0);
     assert_int_equal(after.raw_bytes, before.raw_bytes);
     check_world(&w);

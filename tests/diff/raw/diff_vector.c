@@ -85,7 +85,7 @@ static const char source[] =
     "    }\n"
     "}\n"
     /* out: length, then elements. */
-    "__kernel void look(CLUMP_HEAP_FIXED, __global const Trail *trails, __global const Names "
+    "__kernel void look(CLUMP_HEAP_NO_ALLOC, __global const Trail *trails, __global const Names "
     "*names, "
     "uint "
     "v, uint is_name, __global uint *out) {\n"
@@ -132,16 +132,16 @@ static void open_world(world *w, uint64_t bytes, int checked) {
     for (uint32_t i = 0; i < 2; i++) {
         const clump_refs_desc refs = {
             .buffer = held[i], .count = i ? 1 : VECTORS, .stride = sizeof(clump_ref)};
-        CHECK_OK(f, clump_refs_register(w->heap, &refs, &w->refs[i]));
+        CHECK_OK(f, clump_refs_create(w->heap, &refs, &w->refs[i]));
         SET_ARG(f, w->kernels[MAKE_TRAILS + i], 0, held[i]);
-        CHECK_OK(f, clump_do_new(w->heap, i ? "Names" : "Trail", i ? 1 : VECTORS,
-                                 w->kernels[MAKE_TRAILS + i], NULL, NULL));
+        CHECK_OK(f, clump_heap_do_new(w->heap, w->kernels[MAKE_TRAILS + i], i ? "Names" : "Trail",
+                                      i ? 1 : VECTORS, NULL, NULL));
     }
 }
 
 static void close_world(world *w) {
     const cl_mem buffers[] = {w->trails, w->names, w->to, w->out, w->found};
-    for (int i = 0; i < 2; i++) clump_refs_unregister(w->refs[i]);
+    for (int i = 0; i < 2; i++) clump_refs_destroy(w->refs[i]);
     for (int k = 0; k < KERNELS; k++) clump_kernel_destroy(w->kernels[k]);
     clump_program_destroy(w->program);
     clump_heap_destroy(w->heap);
@@ -159,7 +159,7 @@ static uint32_t upkeep(world *w, uint32_t v, uint32_t what, uint32_t n) {
     SET_ARG(f, k, 3, what);
     SET_ARG(f, k, 4, n);
     SET_ARG(f, k, 5, w->out);
-    CHECK_OK(f, clump_launch(w->heap, k, 64, 64, NULL));
+    CHECK_OK(f, clump_heap_launch(w->heap, k, 64, 64, NULL));
     cl_fixture_read(f, w->out, &out, sizeof out);
     return out;
 }
@@ -182,7 +182,7 @@ static void check_elements(world *w, uint32_t v, int is_name, const uint32_t *ex
     SET_ARG(f, k, 2, v);
     SET_ARG(f, k, 3, kind);
     SET_ARG(f, k, 4, w->found);
-    CHECK_OK(f, clump_launch(w->heap, k, 256, 64, NULL));
+    CHECK_OK(f, clump_heap_launch(w->heap, k, 256, 64, NULL));
     cl_fixture_read(f, w->found, found, (length + 1) * sizeof *found);
     assert_int_equal(found[0], length);
     for (uint32_t i = 0; i < length; i++)
@@ -256,7 +256,7 @@ static uint32_t append(world *w, const appending *a, const uint32_t *to, uint32_
     SET_ARG(f, k, 4, a->each);
     SET_ARG(f, k, 5, a->reserved);
     SET_ARG(f, k, 6, a->room);
-    CHECK_OK(f, clump_launch(w->heap, k, a->items, a->items < 64 ? a->items : 64, NULL));
+    CHECK_OK(f, clump_heap_launch(w->heap, k, a->items, a->items < 64 ? a->items : 64, NULL));
     cl_fixture_read(f, w->out, out, count * sizeof *out);
     take_in(w, to, before, out, count, base);
     w->next += count;
@@ -272,7 +272,7 @@ static void append_all(world *w, const appending *a, uint32_t seed, uint32_t vec
         out[i] = NO_ROOM;
     }
     while (append(w, a, to, out)) {
-        CHECK_OK(f, clump_heap_fetch_errors(w->heap, NULL));
+        CHECK_OK(f, clump_heap_take_errors(w->heap, NULL));
         assert_in_range(++tries, 1, TRIES);
     }
 }
@@ -286,7 +286,7 @@ static void name_items(world *w, uint32_t count) {
     SET_ARG(f, w->kernels[NAME_ITEMS], 0, w->names);
     SET_ARG(f, w->kernels[NAME_ITEMS], 1, w->next);
     SET_ARG(f, w->kernels[NAME_ITEMS], 2, w->out);
-    CHECK_OK(f, clump_do_new(w->heap, "Item", count, w->kernels[NAME_ITEMS], &made, NULL));
+    CHECK_OK(f, clump_heap_do_new(w->heap, w->kernels[NAME_ITEMS], "Item", count, &made, NULL));
     assert_int_equal(made, count);
     cl_fixture_read(f, w->out, out, count * sizeof *out);
     memset(seen, 0, sizeof seen);
@@ -303,11 +303,11 @@ static void compact_and_collect(world *w, uint32_t n) {
     const clump_merge_desc merge = {.factor = 1};
     clump_collect_report report;
     uint64_t items;
-    CHECK_OK(f, clump_compact(w->heap, &(clump_compact_desc){.merge = n % 2 ? &merge : NULL}, NULL,
-                              NULL));
+    CHECK_OK(f, clump_heap_compact(w->heap, &(clump_compact_desc){.merge = n % 2 ? &merge : NULL},
+                                   NULL, NULL));
     check_all(w);
-    CHECK_OK(f, clump_collect(w->heap, NULL, &report, NULL));
-    CHECK_OK(f, clump_heap_calc_count(w->heap, "Item", &items));
+    CHECK_OK(f, clump_heap_collect(w->heap, NULL, &report, NULL));
+    CHECK_OK(f, clump_heap_read_count(w->heap, "Item", &items));
     assert_int_equal(items, w->name_count);
     check_all(w);
     count_pages(w);
@@ -423,7 +423,7 @@ static void check_refused(world *w) {
     SET_ARG(f, k, 4, each);
     SET_ARG(f, k, 5, none);
     SET_ARG(f, k, 6, none);
-    CHECK_OK(f, clump_launch(w->heap, k, items, items, NULL));
+    CHECK_OK(f, clump_heap_launch(w->heap, k, items, items, NULL));
     cl_fixture_read(f, w->out, out, sizeof out);
     for (uint32_t i = 0; i < items; i++) assert_int_equal(out[i], NO_ROOM);
     CHECK_HEAP(f, w->heap);
@@ -446,20 +446,20 @@ static void test_no_memory(void **state) {
     for (; launches < 4 * TRIES && !(refused && reported); launches++) {
         memset(out, 0xff, sizeof out);
         refused = append(&w, &(appending){ITEMS, EACH, 0, 0}, to, out);
-        reported += clump_heap_fetch_errors(w.heap, &report) == CLUMP_ERR_DEVICE;
+        reported += clump_heap_take_errors(w.heap, &report) == CLUMP_ERR_DEVICE;
     }
     assert_true(refused > 0);
     assert_true(reported > 0);
     check_all(&w);
     assert_int_equal(upkeep(&w, 0, RESERVE, 0xffffffff), 0); /* more than indices reach */
-    assert_int_equal(clump_heap_fetch_errors(w.heap, NULL), CLUMP_ERR_DEVICE);
+    assert_int_equal(clump_heap_take_errors(w.heap, NULL), CLUMP_ERR_DEVICE);
     /* What one gives back another gets. */
     assert_int_equal(upkeep(&w, 1, CLEAR, 0), 1);
     w.length[1] = 0;
     for (uint32_t i = 0; i < ITEMS * EACH; i++) to[i] = 1;
     memset(out, 0xff, sizeof out);
     refused = append(&w, &(appending){1, 400, 0, 0}, to, out);
-    CHECK_OK(f, clump_heap_fetch_errors(w.heap, NULL));
+    CHECK_OK(f, clump_heap_take_errors(w.heap, NULL));
     assert_int_equal(refused, 0);
     check_all(&w);
     close_world(&w);

@@ -140,7 +140,7 @@ static void used_afterwards(void **state) {
         cl_fixture_heap_as(&on, saved_schema, &(clump_heap_desc){.bytes = 2 * BYTES});
     CHECK_OK(&on, load_bytes(loaded, &file, NULL));
     saved_fill(&on, loaded, 5, OBJECTS / 2);
-    CHECK_OK(&on, clump_compact(loaded, NULL, NULL, NULL));
+    CHECK_OK(&on, clump_heap_compact(loaded, NULL, NULL, NULL));
     CHECK_HEAP(&on, loaded);
     clump_heap_destroy(loaded);
     memory_file again = saved_bytes(&on, heap, 0);
@@ -165,7 +165,7 @@ static void into_a_used_heap(void **state) {
     clump_program *program = cl_fixture_program(&on, a, source, NULL, NULL);
     clump_kernel *drop = cl_fixture_kernel(&on, program, "drop");
     for (int i = 0; i < 3; i++) {
-        CHECK_OK(&on, clump_do_all(a, drop, NULL));
+        CHECK_OK(&on, clump_heap_do_all(a, drop, NULL));
         CHECK_OK(&on, load_bytes(a, &file, NULL));
         CHECK_OK(&on, clump_heap_read_field(a, "A", "v", 0, values, 1000));
         for (uint32_t k = 0; k < 1000; k++) assert_int_equal(values[k], ~k);
@@ -196,12 +196,12 @@ static outside outside_of(const cl_fixture *f, clump_heap *h, uint32_t more) {
         {.buffer = o.packed, .count = PACKED + more},
         {.buffer = o.spread, .count = SPREAD + more, .offset = 8, .stride = 12, .weak = 1},
         {.buffer = o.counted, .count = COUNTED + more, .counted = o.count, .counted_at = 4}};
-    for (int i = 0; i < 3; i++) CHECK_OK(f, clump_refs_register(h, &descs[i], &o.refs[i]));
+    for (int i = 0; i < 3; i++) CHECK_OK(f, clump_refs_create(h, &descs[i], &o.refs[i]));
     return o;
 }
 
 static void outside_release(outside *o) {
-    for (int i = 0; i < 3; i++) clump_refs_unregister(o->refs[i]);
+    for (int i = 0; i < 3; i++) clump_refs_destroy(o->refs[i]);
     clReleaseMemObject(o->packed);
     clReleaseMemObject(o->spread);
     clReleaseMemObject(o->counted);
@@ -288,20 +288,20 @@ static void load_outside(const cl_fixture *f, memory_file *file, const outside *
     expect_rest(f, &o, more);
     for (int i = 0; i < HANDLES; i++) {
         if (i % 5 == 2) {
-            CHECK_STATUS(f, clump_handle_read(loaded, handles[i], &ref), CLUMP_ERR_USAGE);
+            CHECK_STATUS(f, clump_heap_read_handle(loaded, handles[i], &ref), CLUMP_ERR_USAGE);
             continue;
         }
-        CHECK_OK(f, clump_handle_read(loaded, handles[i], &ref));
-        CHECK_OK(&on, clump_handle_read(heap, handles[i], &ours));
+        CHECK_OK(f, clump_heap_read_handle(loaded, handles[i], &ref));
+        CHECK_OK(&on, clump_heap_read_handle(heap, handles[i], &ours));
         assert_int_equal(saved_number(y, objects, ref), saved_number(x, objects, ours));
     }
     clump_handle next; /* a number that was free */
-    CHECK_OK(f, clump_handle_create(loaded, y[0], &next));
+    CHECK_OK(f, clump_heap_create_handle(loaded, y[0], &next));
     assert_int_equal(next, handles[2]);
-    CHECK_OK(f, clump_handle_destroy(loaded, next));
+    CHECK_OK(f, clump_heap_destroy_handle(loaded, next));
     CHECK_HEAP(f, loaded);
     /* They are the heap's own from now on. */
-    CHECK_OK(f, clump_compact(loaded, NULL, NULL, NULL));
+    CHECK_OK(f, clump_heap_compact(loaded, NULL, NULL, NULL));
     CHECK_OK(f, clump_heap_check(loaded));
     memory_file again = saved_bytes(f, loaded, 4096);
     if (!more) assert_int_equal(again.bytes, file->bytes);
@@ -335,7 +335,7 @@ static void compare_values(const parts *p, const clump_class_info *c,
                            const clump_saved_part *part) {
     const clump_field_info *f = part->field;
     uint64_t count;
-    CHECK_OK(&on, clump_heap_calc_count(heap, c->name, &count)); /* subclasses come after it */
+    CHECK_OK(&on, clump_heap_read_count(heap, c->name, &count)); /* subclasses come after it */
     uint8_t *ours = malloc(count * f->element_bytes + 1);
     for (uint32_t e = 0; e < part->bytes / f->element_bytes; e++) {
         CHECK_OK(&on, clump_heap_read_field(heap, c->name, f->name, e, ours, count));
@@ -359,7 +359,7 @@ static void compare_outside(const parts *p, const clump_saved_part *part) {
     for (uint32_t i = 0; i < part->count && b == CLUMP_SAVED_HANDLES; i++) {
         clump_ref ref = 0; /* numbers that were given back have none */
         if ((part->from + i) % 5 != 2)
-            CHECK_OK(&on, clump_handle_read(heap, p->handles[part->from + i], &ref));
+            CHECK_OK(&on, clump_heap_read_handle(heap, p->handles[part->from + i], &ref));
         to_numbers(p, &ref, 1);
         assert_int_equal(theirs[i], ref);
     }
@@ -419,9 +419,10 @@ static void references_outside(void **state) {
     const uint32_t objects = saved_refs(&on, heap, &x);
     outside_fill(&on, &o, x, objects);
     for (int i = 0; i < HANDLES; i++)
-        CHECK_OK(&on, clump_handle_create(heap, x[test_random(&random, objects)], &handles[i]));
+        CHECK_OK(&on,
+                 clump_heap_create_handle(heap, x[test_random(&random, objects)], &handles[i]));
     for (int i = HANDLES; i-- > 0;)
-        if (i % 5 == 2) CHECK_OK(&on, clump_handle_destroy(heap, handles[i]));
+        if (i % 5 == 2) CHECK_OK(&on, clump_heap_destroy_handle(heap, handles[i]));
     memory_file file = saved_bytes(&on, heap, 4096);
     read_parts(&file, (parts){.refs = x, .objects = objects, .o = &o, .handles = handles},
                PACKED + SPREAD + COUNT_NOW + HANDLES);
@@ -453,7 +454,7 @@ static void reserved_slots(void **state) {
     clump_ref ref;
     uint64_t count;
     CHECK_OK(&on, clump_heap_read_refs(loaded, "Node", &ref, 1, &count));
-    CHECK_OK(&on, clump_heap_calc_stats(loaded, &stats, classes, 16));
+    CHECK_OK(&on, clump_heap_read_stats(loaded, &stats, classes, 16));
     assert_true(classes[cl_fixture_class_id(loaded, "Leaf") - 1].reserved >= 500);
     memory_release(&file);
     memory_release(&again);
@@ -482,7 +483,7 @@ static void dangling(void **state) {
     CHECK_OK(&on, clump_heap_write_field(h, "B", "b", 0, wrong, COUNT));
     clump_program *program = cl_fixture_program(&on, h, source, NULL, NULL);
     clump_kernel *drop = cl_fixture_kernel(&on, program, "drop");
-    CHECK_OK(&on, clump_do_all(h, drop, NULL));
+    CHECK_OK(&on, clump_heap_do_all(h, drop, NULL));
     memory_file file = {0};
     clump_save_report report;
     CHECK_OK(&on,
@@ -599,12 +600,12 @@ static void files(void **state) {
 static void compacted(void **state) {
     clump_heap_stats before, after;
     saved_fill(&on, heap, 10, OBJECTS);
-    CHECK_OK(&on, clump_heap_calc_stats(heap, &before, NULL, 0));
+    CHECK_OK(&on, clump_heap_read_stats(heap, &before, NULL, 0));
     memory_file file = {0};
     CHECK_OK(&on, clump_heap_save(
                       heap, &(clump_save_desc){.write = memory_write, .user = &file, .compact = 1},
                       NULL));
-    CHECK_OK(&on, clump_heap_calc_stats(heap, &after, NULL, 0));
+    CHECK_OK(&on, clump_heap_read_stats(heap, &after, NULL, 0));
     assert_int_equal(after.objects, before.objects);
     assert_true(after.free_blocks > before.free_blocks);
     round_trip(&on, &(clump_heap_desc){.bytes = BYTES}, &file, 0);
@@ -658,7 +659,7 @@ static void looked_into(void **state) {
     memory_file file = saved_bytes(&on, heap, 0);
     const clump_load_desc load = {.read = memory_read, .user = &file};
     assert_int_equal(clump_saved_open(&load, NULL, &saved, &error), CLUMP_OK);
-    CHECK_OK(&on, clump_heap_calc_stats(heap, NULL, classes, 16));
+    CHECK_OK(&on, clump_heap_read_stats(heap, NULL, classes, 16));
     const clump_schema *ours = clump_heap_get_schema(heap), *theirs = clump_saved_get_schema(saved);
     uint64_t all = 0;
     assert_int_equal(clump_schema_get_class_count(theirs), clump_schema_get_class_count(ours));
@@ -684,7 +685,7 @@ static void looked_into(void **state) {
     CHECK_OK(&on,
              clump_heap_create(
                  &(clump_heap_desc){.context = on.clump, .schema = theirs, .bytes = BYTES}, &made));
-    clump_saved_destroy(saved);
+    clump_saved_close(saved);
     file.at = 0;
     CHECK_STATUS(&on, clump_heap_load(made, &load, NULL), CLUMP_ERR_USAGE); /* no buffers */
     file.at = 0;
@@ -736,7 +737,7 @@ static void kept_fill(clump_heap *h) {
     CHECK_OK(&on, clump_heap_write_field(h, "Car", "kind", 0, kind, CARS));
     CHECK_OK(&on, clump_heap_write_field(h, "Car", "number", 0, number, CARS));
     clump_handle handle;
-    CHECK_OK(&on, clump_handle_create(h, cities[13], &handle));
+    CHECK_OK(&on, clump_heap_create_handle(h, cities[13], &handle));
     CHECK_OK(&on, clump_heap_reserve(h, "Car", 9));
 }
 
@@ -747,8 +748,8 @@ static void expect_kept(clump_heap *made, const char *path, clump_heap *kept) {
     saved_compare(&on, made, &on, kept);
     const uint32_t objects = saved_refs(&on, made, &x);
     saved_refs(&on, kept, &y);
-    CHECK_OK(&on, clump_handle_read(made, 1, &a));
-    CHECK_OK(&on, clump_handle_read(kept, 1, &b));
+    CHECK_OK(&on, clump_heap_read_handle(made, 1, &a));
+    CHECK_OK(&on, clump_heap_read_handle(kept, 1, &b));
     assert_int_equal(saved_number(x, objects, a), 13);
     assert_int_equal(saved_number(y, objects, b), 13);
     free(x);

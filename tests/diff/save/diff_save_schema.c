@@ -64,13 +64,13 @@ static int save_one(void **state) {
     }
     CHECK_OK(&on, clump_heap_write_field(h, "B", "big", 0, big, COUNT));
     CHECK_OK(&on, clump_heap_write_field(h, "B", "a", 0, back, COUNT));
-    CHECK_OK(&on, clump_handle_create(h, a[17], &of_a));
-    CHECK_OK(&on, clump_handle_create(h, b[18], &of_b));
+    CHECK_OK(&on, clump_heap_create_handle(h, a[17], &of_a));
+    CHECK_OK(&on, clump_heap_create_handle(h, b[18], &of_b));
     const clump_ref two[2] = {b[19], a[20]};
     registered = cl_fixture_buffer(&on, two, sizeof two);
     clump_refs *refs;
     CHECK_OK(&on,
-             clump_refs_register(h, &(clump_refs_desc){.buffer = registered, .count = 2}, &refs));
+             clump_refs_create(h, &(clump_refs_desc){.buffer = registered, .count = 2}, &refs));
     file = saved_bytes(&on, h, 4096);
     clump_heap_destroy(h);
     return 0;
@@ -162,8 +162,8 @@ static void expect_outside(clump_heap *h, cl_mem two) {
     cl_fixture_read(&on, two, refs, sizeof refs);
     assert_int_equal(id_of(h, refs[0], "B"), B_IDS + 19);
     assert_int_equal(id_of(h, refs[1], "A"), 20);
-    CHECK_OK(&on, clump_handle_read(h, of_a, &refs[0]));
-    CHECK_OK(&on, clump_handle_read(h, of_b, &refs[1]));
+    CHECK_OK(&on, clump_heap_read_handle(h, of_a, &refs[0]));
+    CHECK_OK(&on, clump_heap_read_handle(h, of_b, &refs[1]));
     assert_int_equal(id_of(h, refs[0], "A"), 17);
     assert_int_equal(id_of(h, refs[1], "B"), B_IDS + 18);
 }
@@ -174,7 +174,7 @@ static clump_heap *load_into(const char *text, uint32_t lost, uint32_t gained) {
     cl_mem two = cl_fixture_buffer(&on, NULL, 8);
     clump_refs *refs;
     clump_load_report report;
-    CHECK_OK(&on, clump_refs_register(h, &(clump_refs_desc){.buffer = two, .count = 2}, &refs));
+    CHECK_OK(&on, clump_refs_create(h, &(clump_refs_desc){.buffer = two, .count = 2}, &refs));
     CHECK_OK(&on, load_bytes(h, &file, &report));
     assert_int_equal(report.fields_lost, lost);
     assert_int_equal(report.fields_gained, gained);
@@ -182,7 +182,7 @@ static clump_heap *load_into(const char *text, uint32_t lost, uint32_t gained) {
     find_a(h);
     find_b(h);
     expect_outside(h, two);
-    clump_refs_unregister(refs);
+    clump_refs_destroy(refs);
     clReleaseMemObject(two);
     return h;
 }
@@ -318,19 +318,19 @@ static void refused(void **state) {
         clump_refs *refs;
         clump_heap_stats stats;
         uint32_t words[2] = {1, 1};
-        CHECK_OK(&on, clump_refs_register(h, &(clump_refs_desc){.buffer = two, .count = 2}, &refs));
+        CHECK_OK(&on, clump_refs_create(h, &(clump_refs_desc){.buffer = two, .count = 2}, &refs));
         const clump_status status = load_bytes(h, &file, NULL);
         for (int w = 0; w < 3; w++)
             cl_fixture_expect_words(clump_context_get_error(on.clump), status, cases[i].status,
                                     cases[i].words[w], cases[i].text, __LINE__);
-        CHECK_OK(&on, clump_heap_calc_stats(h, &stats, NULL, 0));
+        CHECK_OK(&on, clump_heap_read_stats(h, &stats, NULL, 0));
         assert_int_equal(stats.objects, 0);
         assert_int_equal(stats.free_blocks, stats.blocks);
         CHECK_HEAP(&on, h);
         cl_fixture_read(&on, two, words, sizeof words);
         assert_int_equal(words[0] | words[1], 0);
-        assert_int_equal(clump_handle_read(h, of_a, &words[0]), CLUMP_ERR_USAGE);
-        clump_refs_unregister(refs);
+        assert_int_equal(clump_heap_read_handle(h, of_a, &words[0]), CLUMP_ERR_USAGE);
+        clump_refs_destroy(refs);
         clReleaseMemObject(two);
         clump_heap_destroy(h);
     }

@@ -22,9 +22,9 @@ static const char source[] =
     "        Body_last(self) = Body_as_Agent(self);\n"
     "    }\n"
     "}\n"
-    "__kernel void good(CLUMP_HEAP_FIXED, __global const uint *dead) {}\n"
-    "__kernel void none(CLUMP_HEAP_FIXED) {}\n"
-    "__kernel void more(CLUMP_HEAP_FIXED, __global const uint *dead, uint a, uint b) {}\n"
+    "__kernel void good(CLUMP_HEAP_NO_ALLOC, __global const uint *dead) {}\n"
+    "__kernel void none(CLUMP_HEAP_NO_ALLOC) {}\n"
+    "__kernel void more(CLUMP_HEAP_NO_ALLOC, __global const uint *dead, uint a, uint b) {}\n"
     "__kernel void maker(CLUMP_HEAP, __global const uint *dead) {}\n";
 
 static struct {
@@ -43,8 +43,8 @@ static int set_up(void **state) {
     t.other = cl_fixture_heap_of_blocks(&t.on, "class Else { uint a; }", 20, 1);
     t.program = cl_fixture_program(&t.on, t.heap, source, NULL, NULL);
     t.foreign = cl_fixture_program(
-        &t.on, t.other, "__kernel void f(CLUMP_HEAP_FIXED, __global const uint *dead) {}\n", NULL,
-        NULL);
+        &t.on, t.other, "__kernel void f(CLUMP_HEAP_NO_ALLOC, __global const uint *dead) {}\n",
+        NULL, NULL);
     t.make = cl_fixture_kernel(&t.on, t.program, "make");
     t.good = cl_fixture_kernel(&t.on, t.program, "good");
     t.none = cl_fixture_kernel(&t.on, t.program, "none");
@@ -52,7 +52,7 @@ static int set_up(void **state) {
     t.maker = cl_fixture_kernel(&t.on, t.program, "maker");
     t.stranger = cl_fixture_kernel(&t.on, t.foreign, "f");
     t.dead = cl_fixture_buffer(&t.on, NULL, 4096);
-    CHECK_OK(&t.on, clump_do_new(t.heap, "Body", 200, t.make, &made, NULL));
+    CHECK_OK(&t.on, clump_heap_do_new(t.heap, t.make, "Body", 200, &made, NULL));
     assert_int_equal(made, 200);
     t.bytes = clump_heap_get_layout(t.heap)->bytes;
     t.before = malloc(t.bytes);
@@ -95,7 +95,7 @@ static clump_status collect(clump_collect_desc desc) {
     static const clump_collect_report nothing;
     clump_collect_report report;
     memset(&report, 0xee, sizeof report);
-    clump_status status = clump_collect(t.heap, &desc, &report, NULL);
+    clump_status status = clump_heap_collect(t.heap, &desc, &report, NULL);
     if (status) assert_memory_equal(&report, &nothing, sizeof report);
     return status;
 }
@@ -111,10 +111,10 @@ static void roots(void **state) {
     REFUSED(USAGE, "root_class_count is 3", COLLECT(.root_class_count = 3));
     REFUSED(NOT_FOUND, "\"Bod\"", COLLECT(.root_classes = unknown, .root_class_count = 2));
     REFUSED(NOT_FOUND, "null", COLLECT(.root_classes = none, .root_class_count = 1));
-    assert_int_equal(clump_collect(NULL, NULL, NULL, NULL), USAGE);
+    assert_int_equal(clump_heap_collect(NULL, NULL, NULL, NULL), USAGE);
     cl_event event = NULL;
     REFUSED(USAGE, "wait_list",
-            clump_collect(t.heap, NULL, NULL, &(clump_sync){.wait_list = &event}));
+            clump_heap_collect(t.heap, NULL, NULL, &(clump_sync){.wait_list = &event}));
 }
 
 static void marking(void **state) {
@@ -143,7 +143,7 @@ static void the_dead(void **state) {
     REFUSED(USAGE, "buffer `dead`", COLLECT(.finaliser = t.good));
     REFUSED(USAGE, "only_mark", COLLECT(.dead = t.dead, .finaliser = t.good, .only_mark = 1));
     REFUSED(USAGE, "needs a parameter", COLLECT(.dead = t.dead, .finaliser = t.none));
-    REFUSED(USAGE, "CLUMP_HEAP_FIXED", COLLECT(.dead = t.dead, .finaliser = t.maker));
+    REFUSED(USAGE, "CLUMP_HEAP_NO_ALLOC", COLLECT(.dead = t.dead, .finaliser = t.maker));
     REFUSED(USAGE, "parameter 1", COLLECT(.dead = t.dead, .finaliser = t.more));
     clReleaseMemObject(small);
 }
@@ -152,8 +152,8 @@ static void the_dead(void **state) {
 static void finaliser_of_another_heap(void **state) {
     uint64_t count;
     clump_collect_desc desc = {.dead = t.dead, .finaliser = t.stranger};
-    CHECK_STATUS(&t.on, clump_collect(t.heap, &desc, NULL, NULL), USAGE);
-    CHECK_OK(&t.on, clump_heap_calc_count(t.heap, "Body", &count));
+    CHECK_STATUS(&t.on, clump_heap_collect(t.heap, &desc, NULL, NULL), USAGE);
+    CHECK_OK(&t.on, clump_heap_read_count(t.heap, "Body", &count));
     assert_int_equal(count, 200);
     CHECK_HEAP(&t.on, t.heap);
 }
@@ -188,7 +188,7 @@ static void triggers(void **state) {
     clump_collector *none = NULL;
     int ran = 1;
     assert_int_equal(clump_collector_create(NULL, &none), USAGE);
-    assert_int_equal(clump_collector_safepoint(NULL, &ran, NULL), USAGE);
+    assert_int_equal(clump_collector_tick(NULL, &ran, NULL), USAGE);
     assert_int_equal(ran, 0);
     clump_collector_request(NULL);
     clump_collector_destroy(NULL);
@@ -199,12 +199,12 @@ static void still_works(void **state) {
     clump_collect_report report;
     clump_ref refs[3] = {0, 0xffffffffu, 64};
     clump_collect_desc desc = {.roots = refs, .root_count = 3};
-    CHECK_OK(&t.on, clump_collect(t.heap, &desc, &report, NULL));
+    CHECK_OK(&t.on, clump_heap_collect(t.heap, &desc, &report, NULL));
     assert_int_equal(report.dead, 200);
     assert_int_equal(report.roots, 2);
     assert_int_equal(report.roots_dangling, 2);
     CHECK_HEAP(&t.on, t.heap);
-    CHECK_OK(&t.on, clump_collect(t.heap, &desc, &report, NULL));
+    CHECK_OK(&t.on, clump_heap_collect(t.heap, &desc, &report, NULL));
     assert_int_equal(report.dead + report.live, 0);
     CHECK_HEAP(&t.on, t.heap);
 }

@@ -33,13 +33,13 @@ static const char source[] =
     "__kernel void drop(CLUMP_HEAP, uint keep) {\n"
     "    CLUMP_FOR_EACH(Agent, self) if (Agent_tag(self) % keep) Agent_free(self);\n"
     "}\n"
-    "__kernel void good_keys(CLUMP_HEAP_FIXED, __global uint *keys) {\n"
+    "__kernel void good_keys(CLUMP_HEAP_NO_ALLOC, __global uint *keys) {\n"
     "    CLUMP_FOR_EACH_KEYED(Agent, self, number) keys[number] = Agent_tag(self) % 10u;\n"
     "}\n"
-    "__kernel void more_keys(CLUMP_HEAP_FIXED, __global uint *keys, uint modulus) {\n"
+    "__kernel void more_keys(CLUMP_HEAP_NO_ALLOC, __global uint *keys, uint modulus) {\n"
     "    CLUMP_FOR_EACH_KEYED(Agent, self, number) keys[number] = Agent_tag(self) % modulus;\n"
     "}\n"
-    "__kernel void no_keys(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void no_keys(CLUMP_HEAP_NO_ALLOC) {\n"
     "    CLUMP_FOR_EACH(Agent, self) Agent_tag(self) += 1u;\n"
     "}\n"
     "__kernel void rocks(CLUMP_HEAP, uint away) {\n"
@@ -116,7 +116,7 @@ static clump_status compact(clump_compact_desc desc) {
     clump_compact_report report, poison;
     memset(&poison, 0xee, sizeof poison);
     report = poison;
-    clump_status status = clump_compact(t.heap, &desc, &report, NULL);
+    clump_status status = clump_heap_compact(t.heap, &desc, &report, NULL);
     if (status && memcmp(&report, &poison, sizeof report) != 0)
         assert_memory_equal(&report, &nothing, sizeof report);
     return status;
@@ -174,13 +174,13 @@ static int set_up(void **state) {
     uint64_t made = 0, count = 0;
     SET_ARG(&t.on, t.drop, 0, keep);
     SET_ARG(&t.on, t.make, 0, base);
-    CHECK_OK(&t.on, clump_do_new(t.heap, "Body", BODIES, t.make, &made, NULL));
+    CHECK_OK(&t.on, clump_heap_do_new(t.heap, t.make, "Body", BODIES, &made, NULL));
     assert_int_equal(made, BODIES);
     base = BODIES;
     SET_ARG(&t.on, t.make, 0, base);
-    CHECK_OK(&t.on, clump_do_new(t.heap, "Star", STARS, t.make, &made, NULL));
+    CHECK_OK(&t.on, clump_heap_do_new(t.heap, t.make, "Star", STARS, &made, NULL));
     assert_int_equal(made, STARS);
-    CHECK_OK(&t.on, clump_do_all(t.heap, t.drop, NULL));
+    CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.drop, NULL));
     CHECK_OK(&t.on, clump_heap_read_refs(t.heap, "Agent", t.refs, OBJECTS, &count));
     assert_int_equal(count, OBJECTS);
     const clumpi_header *h = &t.heap->geometry.header;
@@ -221,7 +221,7 @@ static void classes(void **state) {
     REFUSED(
         NOT_FOUND, "\"Bod\"",
         COMPACT(.classes = unknown, .class_count = 2, .merge = &(clump_merge_desc){.factor = 1}));
-    REFUSED_SILENTLY(clump_compact(NULL, NULL, NULL, NULL));
+    REFUSED_SILENTLY(clump_heap_compact(NULL, NULL, NULL, NULL));
 }
 
 static void planner_values(void **state) {
@@ -264,9 +264,9 @@ static void merge_values(void **state) {
 static void wait_lists(void **state) {
     clump_sync sync = {.wait_count = 1};
     cl_event event = NULL;
-    REFUSED(USAGE, "clump_compact", clump_compact(t.heap, NULL, NULL, &sync));
+    REFUSED(USAGE, "clump_heap_compact", clump_heap_compact(t.heap, NULL, NULL, &sync));
     sync = (clump_sync){.wait_list = &event};
-    REFUSED(USAGE, "clump_compact", clump_compact(t.heap, NULL, NULL, &sync));
+    REFUSED(USAGE, "clump_heap_compact", clump_heap_compact(t.heap, NULL, NULL, &sync));
 }
 
 /* ---- Orders ---------------------------------------------------------------------------------- */
@@ -301,19 +301,19 @@ static void key_kernels(void **state) {
     REFUSED(USAGE, "key_kernel", COMPACT(KEY, ONE("Agent")));
     REFUSED(USAGE, "key_kernel", COMPACT(KEY, ONE("Agent"), .key_kernel = t.no_keys));
     REFUSED(USAGE, "key_kernel", COMPACT(.key_kernel = t.good_keys));
-    REFUSED(USAGE, "CLUMP_HEAP_FIXED", COMPACT(KEY, ONE("Agent"), .key_kernel = t.free_keys));
+    REFUSED(USAGE, "CLUMP_HEAP_NO_ALLOC", COMPACT(KEY, ONE("Agent"), .key_kernel = t.free_keys));
     /* Of a heap with another layout: found before anything moves, but perhaps not at once. */
     clump_heap *other = cl_fixture_heap(
         &t.on, "abstract class Agent { uint tag; } class Body : Agent { ulong4 x; }", 1u << 20, 0);
     clump_program *program = cl_fixture_program(
         &t.on, other,
-        "__kernel void keys(CLUMP_HEAP_FIXED, __global uint *keys) {\n"
+        "__kernel void keys(CLUMP_HEAP_NO_ALLOC, __global uint *keys) {\n"
         "    CLUMP_FOR_EACH_KEYED(Agent, self, number) keys[number] = Agent_tag(self);\n"
         "}\n",
         NULL, NULL);
     clump_kernel *keys = cl_fixture_kernel(&t.on, program, "keys");
     /* What is reserved is given back before the objects are listed. */
-    CHECK_OK(&t.on, clump_heap_calc_stats(t.heap, NULL, NULL, 0));
+    CHECK_OK(&t.on, clump_heap_read_stats(t.heap, NULL, NULL, 0));
     fetch(t.before);
     cl_fixture_expect_words(clump_context_get_error(t.on.clump),
                             COMPACT(KEY, ONE("Body"), .key_kernel = keys), USAGE, "layout",
@@ -337,10 +337,10 @@ static void room_for_orders(void **state) {
     /* Classes without objects need no room; of others also the last of the schema is looked at. */
     clump_kernel *rocks = cl_fixture_kernel(&t.on, t.program, "rocks");
     SET_ARG(&t.on, rocks, 0, away);
-    CHECK_OK(&t.on, clump_do_new(t.heap, "Rock", 1, rocks, &made, NULL));
+    CHECK_OK(&t.on, clump_heap_do_new(t.heap, rocks, "Rock", 1, &made, NULL));
     free_slots = cl_fixture_free_slots(&t.on, t.heap, "Star");
     SET_ARG(&t.on, t.make, 0, base);
-    CHECK_OK(&t.on, clump_do_new(t.heap, "Star", free_slots, t.make, &made, NULL));
+    CHECK_OK(&t.on, clump_heap_do_new(t.heap, t.make, "Star", free_slots, &made, NULL));
     assert_int_equal(made, free_slots);
     REFUSED(CLUMP_ERR_CAPACITY, "class Body", COMPACT(.order = CLUMP_ORDER_ADDRESS, ONE("Agent")));
     REFUSED(CLUMP_ERR_CAPACITY, "class Star", COMPACT(.order = CLUMP_ORDER_ADDRESS, ONE("Star")));
@@ -350,11 +350,11 @@ static void room_for_orders(void **state) {
     REFUSED(CLUMP_ERR_CAPACITY, "class Rock", COMPACT(.order = CLUMP_ORDER_ADDRESS, ONE("Rock")));
     away = 1;
     SET_ARG(&t.on, rocks, 0, away);
-    CHECK_OK(&t.on, clump_do_all(t.heap, rocks, NULL));
+    CHECK_OK(&t.on, clump_heap_do_all(t.heap, rocks, NULL));
     clump_kernel_destroy(rocks);
     CHECK_OK(&t.on, COMPACT(.order = CLUMP_ORDER_ADDRESS, ONE("Rock")));
     /* Away with the new ones: tags that are no multiple. */
-    CHECK_OK(&t.on, clump_heap_calc_count(t.heap, "Agent", &count));
+    CHECK_OK(&t.on, clump_heap_read_count(t.heap, "Agent", &count));
     uint32_t *tags = malloc(count * sizeof *tags);
     CHECK_OK(&t.on, clump_heap_read_field(t.heap, "Agent", "tag", 0, tags, count));
     for (uint64_t i = 0; i < count; i++)
@@ -362,8 +362,8 @@ static void room_for_orders(void **state) {
     CHECK_OK(&t.on, clump_heap_write_field(t.heap, "Agent", "tag", 0, tags, count));
     free(tags);
     SET_ARG(&t.on, t.drop, 0, keep);
-    CHECK_OK(&t.on, clump_do_all(t.heap, t.drop, NULL));
-    CHECK_OK(&t.on, clump_heap_calc_count(t.heap, "Agent", &count));
+    CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.drop, NULL));
+    CHECK_OK(&t.on, clump_heap_read_count(t.heap, "Agent", &count));
     assert_int_equal(count, OBJECTS);
     CHECK_HEAP(&t.on, t.heap);
 }
@@ -373,9 +373,9 @@ static void room_for_orders(void **state) {
 static clump_status enlist(cl_mem buffer, uint64_t offset, uint32_t stride, uint64_t count) {
     clump_refs *refs = (clump_refs *)&t;
     clump_refs_desc d = {.buffer = buffer, .offset = offset, .stride = stride, .count = count};
-    clump_status status = clump_refs_register(t.heap, &d, &refs);
+    clump_status status = clump_refs_create(t.heap, &d, &refs);
     assert_int_equal(refs == NULL, status != CLUMP_OK);
-    if (!status) clump_refs_unregister(refs);
+    if (!status) clump_refs_destroy(refs);
     return status;
 }
 
@@ -383,9 +383,9 @@ static clump_status enlist(cl_mem buffer, uint64_t offset, uint32_t stride, uint
 static clump_status enlist_counted(cl_mem buffer, cl_mem counted, uint64_t at) {
     clump_refs *refs = (clump_refs *)&t;
     clump_refs_desc d = {.buffer = buffer, .count = 100, .counted = counted, .counted_at = at};
-    clump_status status = clump_refs_register(t.heap, &d, &refs);
+    clump_status status = clump_refs_create(t.heap, &d, &refs);
     assert_int_equal(refs == NULL, status != CLUMP_OK);
-    if (!status) clump_refs_unregister(refs);
+    if (!status) clump_refs_destroy(refs);
     return status;
 }
 
@@ -393,10 +393,10 @@ static void registering(void **state) {
     cl_mem buffer = cl_fixture_buffer(&t.on, NULL, 400);
     clump_refs *refs = (clump_refs *)&t;
     clump_refs_desc good = {.buffer = buffer, .count = 100};
-    REFUSED_SILENTLY(clump_refs_register(NULL, &good, &refs));
-    REFUSED(USAGE, "clump_refs_register", clump_refs_register(t.heap, NULL, &refs));
+    REFUSED_SILENTLY(clump_refs_create(NULL, &good, &refs));
+    REFUSED(USAGE, "clump_refs_create", clump_refs_create(t.heap, NULL, &refs));
     assert_null(refs);
-    REFUSED(USAGE, "clump_refs_register", clump_refs_register(t.heap, &good, NULL));
+    REFUSED(USAGE, "clump_refs_create", clump_refs_create(t.heap, &good, NULL));
     REFUSED(USAGE, "buffer", enlist(NULL, 0, 0, 100));
     REFUSED(USAGE, "at least one", enlist(buffer, 0, 0, 0));
     REFUSED(USAGE, "offset 2", enlist(buffer, 2, 0, 1));
@@ -431,15 +431,15 @@ static void registering(void **state) {
     CHECK_CL(clGetMemObjectInfo(word, CL_MEM_REFERENCE_COUNT, sizeof word_held, &word_held, NULL));
     assert_int_equal(word_held, 1);
     clReleaseMemObject(word);
-    clump_refs_unregister(NULL);
+    clump_refs_destroy(NULL);
     cl_uint held = 0;
     CHECK_CL(clGetMemObjectInfo(buffer, CL_MEM_REFERENCE_COUNT, sizeof held, &held, NULL));
     assert_int_equal(held, 1);
     /* Retained as long as it is registered. */
-    CHECK_OK(&t.on, clump_refs_register(t.heap, &good, &refs));
+    CHECK_OK(&t.on, clump_refs_create(t.heap, &good, &refs));
     CHECK_CL(clGetMemObjectInfo(buffer, CL_MEM_REFERENCE_COUNT, sizeof held, &held, NULL));
     assert_int_equal(held, 2);
-    clump_refs_unregister(refs);
+    clump_refs_destroy(refs);
     clReleaseMemObject(buffer);
 }
 
@@ -447,33 +447,33 @@ static void handles(void **state) {
     clump_handle a = 77, b;
     clump_ref ref = 77, dead = t.refs[OBJECTS - 1] ^ 1u;
     for (uint32_t i = 0; i < OBJECTS; i++) assert_int_not_equal(t.refs[i], dead);
-    REFUSED_SILENTLY(clump_handle_create(NULL, t.refs[0], &a));
-    REFUSED_SILENTLY(clump_handle_read(NULL, 1, &ref));
-    REFUSED_SILENTLY(clump_handle_destroy(NULL, 1));
+    REFUSED_SILENTLY(clump_heap_create_handle(NULL, t.refs[0], &a));
+    REFUSED_SILENTLY(clump_heap_read_handle(NULL, 1, &ref));
+    REFUSED_SILENTLY(clump_heap_destroy_handle(NULL, 1));
     /* Before there is any. */
-    REFUSED(USAGE, "1 is no handle", clump_handle_read(t.heap, 1, &ref));
-    REFUSED(USAGE, "1 is no handle", clump_handle_destroy(t.heap, 1));
-    REFUSED(USAGE, "place", clump_handle_create(t.heap, t.refs[0], NULL));
-    REFUSED(CLUMP_ERR_REFERENCE, "", clump_handle_create(t.heap, dead, &a));
-    REFUSED(CLUMP_ERR_REFERENCE, "", clump_handle_create(t.heap, 0, &a));
-    REFUSED(CLUMP_ERR_REFERENCE, "", clump_handle_create(t.heap, 63, &a));
-    REFUSED(CLUMP_ERR_REFERENCE, "", clump_handle_create(t.heap, UINT32_MAX, &a));
+    REFUSED(USAGE, "1 is no handle", clump_heap_read_handle(t.heap, 1, &ref));
+    REFUSED(USAGE, "1 is no handle", clump_heap_destroy_handle(t.heap, 1));
+    REFUSED(USAGE, "place", clump_heap_create_handle(t.heap, t.refs[0], NULL));
+    REFUSED(CLUMP_ERR_REFERENCE, "", clump_heap_create_handle(t.heap, dead, &a));
+    REFUSED(CLUMP_ERR_REFERENCE, "", clump_heap_create_handle(t.heap, 0, &a));
+    REFUSED(CLUMP_ERR_REFERENCE, "", clump_heap_create_handle(t.heap, 63, &a));
+    REFUSED(CLUMP_ERR_REFERENCE, "", clump_heap_create_handle(t.heap, UINT32_MAX, &a));
     assert_int_equal(a, 0);
-    CHECK_OK(&t.on, clump_handle_create(t.heap, t.refs[0], &a));
-    CHECK_OK(&t.on, clump_handle_create(t.heap, t.refs[0], &b)); /* twice the same object */
+    CHECK_OK(&t.on, clump_heap_create_handle(t.heap, t.refs[0], &a));
+    CHECK_OK(&t.on, clump_heap_create_handle(t.heap, t.refs[0], &b)); /* twice the same object */
     assert_true(a && b && a != b);
-    REFUSED(USAGE, "place", clump_handle_read(t.heap, a, NULL));
-    REFUSED(USAGE, "0 is no handle", clump_handle_read(t.heap, 0, &ref));
+    REFUSED(USAGE, "place", clump_heap_read_handle(t.heap, a, NULL));
+    REFUSED(USAGE, "0 is no handle", clump_heap_read_handle(t.heap, 0, &ref));
     assert_int_equal(ref, 0);
-    REFUSED(USAGE, "4294967295", clump_handle_read(t.heap, UINT32_MAX, &ref));
-    REFUSED(USAGE, "0 is no handle", clump_handle_destroy(t.heap, 0));
-    REFUSED(USAGE, "4294967295", clump_handle_destroy(t.heap, UINT32_MAX));
-    CHECK_OK(&t.on, clump_handle_destroy(t.heap, a));
-    REFUSED(USAGE, "no handle", clump_handle_destroy(t.heap, a));
-    REFUSED(USAGE, "no handle", clump_handle_read(t.heap, a, &ref));
-    CHECK_OK(&t.on, clump_handle_read(t.heap, b, &ref));
+    REFUSED(USAGE, "4294967295", clump_heap_read_handle(t.heap, UINT32_MAX, &ref));
+    REFUSED(USAGE, "0 is no handle", clump_heap_destroy_handle(t.heap, 0));
+    REFUSED(USAGE, "4294967295", clump_heap_destroy_handle(t.heap, UINT32_MAX));
+    CHECK_OK(&t.on, clump_heap_destroy_handle(t.heap, a));
+    REFUSED(USAGE, "no handle", clump_heap_destroy_handle(t.heap, a));
+    REFUSED(USAGE, "no handle", clump_heap_read_handle(t.heap, a, &ref));
+    CHECK_OK(&t.on, clump_heap_read_handle(t.heap, b, &ref));
     assert_int_equal(ref, t.refs[0]);
-    CHECK_OK(&t.on, clump_handle_destroy(t.heap, b));
+    CHECK_OK(&t.on, clump_heap_destroy_handle(t.heap, b));
 }
 
 /* ---- Memory that runs out -------------------------------------------------------------------- */
@@ -524,30 +524,31 @@ static void memory_runs_out(void **state) {
             cl_fixture_write(&t.on, buffer, t.refs, sizeof t.refs);
             memory.requests = 0;
             memory.refuse_at = n;
-            clump_status status = clump_refs_register(t.heap, &desc, &refs), created, done;
+            clump_status status = clump_refs_create(t.heap, &desc, &refs), created, done;
             if (status) {
-                assert_int_equal(status, CLUMP_ERR_MEMORY);
-                CHECK_OK(&t.on, clump_refs_register(t.heap, &desc, &refs));
+                assert_int_equal(status, CLUMP_ERR_HOST_MEMORY);
+                CHECK_OK(&t.on, clump_refs_create(t.heap, &desc, &refs));
             }
-            created = clump_handle_create(t.heap, t.refs[n % OBJECTS], &handle);
+            created = clump_heap_create_handle(t.heap, t.refs[n % OBJECTS], &handle);
             if (created) {
-                assert_int_equal(created, CLUMP_ERR_MEMORY);
-                CHECK_OK(&t.on, clump_handle_create(t.heap, t.refs[n % OBJECTS], &handle));
+                assert_int_equal(created, CLUMP_ERR_HOST_MEMORY);
+                CHECK_OK(&t.on, clump_heap_create_handle(t.heap, t.refs[n % OBJECTS], &handle));
             }
             fetch(t.before);
-            done = clump_compact(t.heap, &descs[i], &report, NULL);
+            done = clump_heap_compact(t.heap, &descs[i], &report, NULL);
             if (done) {
-                cl_fixture_expect_words(clump_context_get_error(t.on.clump), done, CLUMP_ERR_MEMORY,
-                                        "memory", "clump_compact", __LINE__);
-                check_unchanged(1, "clump_compact without memory", __LINE__);
-                CHECK_OK(&t.on, clump_compact(t.heap, &descs[i], &report, NULL));
+                cl_fixture_expect_words(clump_context_get_error(t.on.clump), done,
+                                        CLUMP_ERR_HOST_MEMORY, "memory", "clump_heap_compact",
+                                        __LINE__);
+                check_unchanged(1, "clump_heap_compact without memory", __LINE__);
+                CHECK_OK(&t.on, clump_heap_compact(t.heap, &descs[i], &report, NULL));
             }
             failed = memory.requests >= n;
             memory.refuse_at = 0;
             check_objects();
-            CHECK_OK(&t.on, clump_handle_read(t.heap, handle, &ref));
-            assert_int_equal(clump_handle_destroy(t.heap, handle), CLUMP_OK);
-            clump_refs_unregister(refs);
+            CHECK_OK(&t.on, clump_heap_read_handle(t.heap, handle, &ref));
+            assert_int_equal(clump_heap_destroy_handle(t.heap, handle), CLUMP_OK);
+            clump_refs_destroy(refs);
         }
     }
     clReleaseMemObject(buffer);
@@ -577,16 +578,16 @@ static void room_of_earlier_classes(void **state) {
     uint32_t base = 0, keep = 4 * KEEP, away = 0;
     uint64_t made;
     SET_ARG(&t.on, t.make, 0, base);
-    CHECK_OK(&t.on, clump_do_new(t.heap, "Body", BODIES, t.make, &made, NULL));
+    CHECK_OK(&t.on, clump_heap_do_new(t.heap, t.make, "Body", BODIES, &made, NULL));
     SET_ARG(&t.on, t.drop, 0, keep);
-    CHECK_OK(&t.on, clump_do_all(t.heap, t.drop, NULL));
-    CHECK_OK(&t.on, clump_heap_calc_stats(t.heap, &stats, NULL, 0));
+    CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.drop, NULL));
+    CHECK_OK(&t.on, clump_heap_read_stats(t.heap, &stats, NULL, 0));
     clump_kernel *rocks = cl_fixture_kernel(&t.on, t.program, "rocks");
     SET_ARG(&t.on, rocks, 0, away);
     uint64_t blocks = stats.free_blocks / 2 + 1;
     uint64_t count = blocks * cl_fixture_capacity(t.heap, "Rock");
-    CHECK_OK(&t.on, clump_do_new(t.heap, "Rock", count, rocks, &made, NULL));
-    CHECK_OK(&t.on, clump_heap_calc_stats(t.heap, &stats, classes, CLASSES));
+    CHECK_OK(&t.on, clump_heap_do_new(t.heap, rocks, "Rock", count, &made, NULL));
+    CHECK_OK(&t.on, clump_heap_read_stats(t.heap, &stats, classes, CLASSES));
     assert_int_equal(classes[3].blocks, blocks);
     assert_true(stats.free_blocks < blocks);
     CHECK_OK(&t.on, COMPACT(.order = CLUMP_ORDER_ADDRESS));
@@ -603,7 +604,7 @@ static void order_without_objects(void **state) {
         "__kernel void init(CLUMP_HEAP, __global uint *out) {\n"
         "    CLUMP_FOR_EACH_NEW(A, self, i) { A_x(self) = i; out[i] = self.id; }\n}\n"
         "__kernel void clear(CLUMP_HEAP) { CLUMP_FOR_EACH(A, self) A_free(self); }\n"
-        "__kernel void keys(CLUMP_HEAP_FIXED, __global uint *keys) {\n"
+        "__kernel void keys(CLUMP_HEAP_NO_ALLOC, __global uint *keys) {\n"
         "    CLUMP_FOR_EACH_KEYED(A, self, i) keys[i] = A_x(self);\n}\n",
         NULL, NULL);
     clump_kernel *init = cl_fixture_kernel(&t.on, p, "init"),
@@ -623,25 +624,25 @@ static void order_without_objects(void **state) {
         clump_handle handle;
         clump_ref values[2], now;
         clump_compact_report report;
-        CHECK_OK(&t.on, clump_do_new(heap, "A", 2, init, NULL, NULL));
+        CHECK_OK(&t.on, clump_heap_do_new(heap, init, "A", 2, NULL, NULL));
         clump_refs_desc first = {.buffer = out, .count = 1, .null_dangling = 1};
         clump_refs_desc second = {.buffer = out, .offset = 4, .count = 1};
-        CHECK_OK(&t.on, clump_refs_register(heap, &first, &null));
-        CHECK_OK(&t.on, clump_refs_register(heap, &second, &keep));
+        CHECK_OK(&t.on, clump_refs_create(heap, &first, &null));
+        CHECK_OK(&t.on, clump_refs_create(heap, &second, &keep));
         cl_fixture_read(&t.on, out, values, sizeof values);
         clump_ref kept = values[1];
-        CHECK_OK(&t.on, clump_handle_create(heap, values[0], &handle));
-        CHECK_OK(&t.on, clump_do_all(heap, clear, NULL));
-        CHECK_OK(&t.on, clump_compact(heap, &orders[i], &report, NULL));
+        CHECK_OK(&t.on, clump_heap_create_handle(heap, values[0], &handle));
+        CHECK_OK(&t.on, clump_heap_do_all(heap, clear, NULL));
+        CHECK_OK(&t.on, clump_heap_compact(heap, &orders[i], &report, NULL));
         cl_fixture_read(&t.on, out, values, sizeof values);
-        CHECK_OK(&t.on, clump_handle_read(heap, handle, &now));
+        CHECK_OK(&t.on, clump_heap_read_handle(heap, handle, &now));
         assert_int_equal(values[0], 0);
         assert_int_equal(values[1], kept);
         assert_int_equal(now, 0);
         assert_int_equal(report.outside_dangling, 3);
-        CHECK_OK(&t.on, clump_handle_destroy(heap, handle));
-        clump_refs_unregister(null);
-        clump_refs_unregister(keep);
+        CHECK_OK(&t.on, clump_heap_destroy_handle(heap, handle));
+        clump_refs_destroy(null);
+        clump_refs_destroy(keep);
         CHECK_HEAP(&t.on, heap);
     }
     clReleaseMemObject(out);

@@ -47,14 +47,15 @@ static int open_all(void **state) {
     CHECK_OK(&on, clump_heap_write_field(heap, "A", "any", 0, any, COUNT));
     CHECK_OK(&on, clump_heap_write_field(heap, "A", "next", 0, a, COUNT));
     CHECK_OK(&on, clump_heap_write_field(heap, "B", "a", 0, a, COUNT));
-    CHECK_OK(&on, clump_handle_create(heap, a[17], &handle));
+    CHECK_OK(&on, clump_heap_create_handle(heap, a[17], &handle));
     registered = cl_fixture_buffer(&on, b, sizeof b);
-    CHECK_OK(&on, clump_refs_register(
-                      heap, &(clump_refs_desc){.buffer = registered, .count = COUNT}, &refs));
+    CHECK_OK(&on, clump_refs_create(heap, &(clump_refs_desc){.buffer = registered, .count = COUNT},
+                                    &refs));
     bytes = saved_bytes(&on, heap, 0);
     program = cl_fixture_program(
-        &on, heap, "__kernel void touch(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(A, s) A_id(s) += 0; }",
-        NULL, NULL);
+        &on, heap,
+        "__kernel void touch(CLUMP_HEAP_NO_ALLOC) { CLUMP_FOR_EACH(A, s) A_id(s) += 0; }", NULL,
+        NULL);
     touch = cl_fixture_kernel(&on, program, "touch");
     return 0;
 }
@@ -63,7 +64,7 @@ static int close_all(void **state) {
     clump_kernel_destroy(touch);
     clump_program_destroy(program);
     clump_heap_destroy(heap);
-    clump_refs_unregister(refs);
+    clump_refs_destroy(refs);
     clReleaseMemObject(registered);
     memory_release(&bytes);
     return 0;
@@ -84,9 +85,9 @@ static void expect_same(const char *what) {
     assert_memory_equal(now, b, sizeof b);
     cl_fixture_read(&on, registered, now, sizeof now);
     assert_memory_equal(now, b, sizeof b);
-    CHECK_OK(&on, clump_handle_read(heap, handle, &of_handle));
+    CHECK_OK(&on, clump_heap_read_handle(heap, handle, &of_handle));
     assert_int_equal(of_handle, a[17]);
-    CHECK_OK(&on, clump_do_all(heap, touch, NULL));
+    CHECK_OK(&on, clump_heap_do_all(heap, touch, NULL));
 }
 
 static void refuse(const clump_convert_desc *desc, clump_status status, const char *words,
@@ -199,9 +200,9 @@ static void wrong_heaps(void **state) {
     assert_int_equal(made, 64);
     cl_fixture_expect_words(clump_context_get_error(on.clump),
                             clump_heap_convert(failed, &desc, NULL), CLUMP_ERR_USAGE,
-                            "clump_heap_fetch_errors() before", "errors", __LINE__);
+                            "clump_heap_take_errors() before", "errors", __LINE__);
     clump_device_report report; /* they are still there */
-    CHECK_STATUS(&on, clump_heap_fetch_errors(failed, &report), CLUMP_ERR_DEVICE);
+    CHECK_STATUS(&on, clump_heap_take_errors(failed, &report), CLUMP_ERR_DEVICE);
     assert_int_equal(report.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count, 36);
     CHECK_OK(&on, clump_heap_convert(failed, &desc, NULL));
     CHECK_HEAP(&on, failed);

@@ -46,11 +46,11 @@ static clump_status make(run *r, const cl_fixture *on) {
         status = clump_heap_new_structs(r->heap, &(clump_struct_desc){"B", 4, 0, NULL}, ids, COUNT,
                                         NULL, NULL);
     if (!status) status = clump_heap_reserve(r->heap, "A", 100);
-    if (!status) status = clump_handle_create(r->heap, r->as[7], &r->handle);
+    if (!status) status = clump_heap_create_handle(r->heap, r->as[7], &r->handle);
     for (uint32_t i = 0; i < COUNT; i++) words[2 * i] = r->as[i];
     if (!status) cl_fixture_write(on, r->registered, words, sizeof words);
     if (!status)
-        status = clump_refs_register(
+        status = clump_refs_create(
             r->heap, &(clump_refs_desc){.buffer = r->registered, .stride = 8, .count = COUNT},
             &r->refs);
     return status;
@@ -64,10 +64,10 @@ static void expect(const run *r, const cl_fixture *on, const char *text, int is_
     clump_field_info more;
     clump_class_info b;
     const clump_schema *schema = clump_heap_get_schema(r->heap);
-    if (clump_heap_check(r->heap) || clump_heap_fetch_errors(r->heap, NULL) ||
+    if (clump_heap_check(r->heap) || clump_heap_take_errors(r->heap, NULL) ||
         clump_heap_read_refs(r->heap, "A", now, COUNT, &count) ||
         clump_heap_read_field(r->heap, "A", "id", 0, ids, COUNT) ||
-        clump_handle_read(r->heap, r->handle, &of_handle))
+        clump_heap_read_handle(r->heap, r->handle, &of_handle))
         fail_msg("%s, after %s: %s", text, failing.struck ? failing.struck : "a request",
                  clump_context_get_error(r->context)->message);
     cl_fixture_read(on, r->registered, words, sizeof words);
@@ -124,7 +124,7 @@ static int run_once(const cl_fixture *on) {
         fail_msg("the heap could not be made: %s",
                  r.context ? clump_context_get_error(r.context)->message : r.error.message);
     const int came = status ? failing_hit() : convert(&r, on);
-    clump_refs_unregister(r.refs);
+    clump_refs_destroy(r.refs);
     clump_heap_destroy(r.heap);
     clump_context_destroy(r.context);
     clump_schema_destroy(r.before);

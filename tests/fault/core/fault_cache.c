@@ -389,10 +389,10 @@ static void heaps_and_programs(void **state) {
         clump_heap *heap = cl_fixture_heap(&f, "class A { uint x; }", 1u << 20, 0);
         clump_program *program = cl_fixture_program(
             &f, heap,
-            "__kernel void makes(CLUMP_HEAP_FIXED) {}\n" /* not what "make" is */
+            "__kernel void makes(CLUMP_HEAP_NO_ALLOC) {}\n" /* not what "make" is */
             "__kernel void make(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(A, a, i) A_x(a) = i; }\n"
-            "__kernel void look(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(A, a) A_x(a) += 1; }\n"
-            "__kernel void takes(CLUMP_HEAP_FIXED, float dt, __global const uint *list) {}\n"
+            "__kernel void look(CLUMP_HEAP_NO_ALLOC) { CLUMP_FOR_EACH(A, a) A_x(a) += 1; }\n"
+            "__kernel void takes(CLUMP_HEAP_NO_ALLOC, float dt, __global const uint *list) {}\n"
             "__kernel void wrong(__global uint *numbers) {}\n"
             "__kernel void longer(__global uint *clump_heap_with_a_name_that_is_longer_than_any_"
             "that_the_library_has) {}\n"
@@ -415,8 +415,8 @@ static void heaps_and_programs(void **state) {
         assert_true(look->fixed);
         uint64_t made;
         uint32_t x[100], sum = 0;
-        CHECK_OK(&f, clump_do_new(heap, "A", 100, make, &made, NULL));
-        CHECK_OK(&f, clump_do_all(heap, look, NULL));
+        CHECK_OK(&f, clump_heap_do_new(heap, make, "A", 100, &made, NULL));
+        CHECK_OK(&f, clump_heap_do_all(heap, look, NULL));
         CHECK_OK(&f, clump_heap_read_field(heap, "A", "x", 0, x, 100));
         for (int i = 0; i < 100; i++) sum += x[i];
         assert_int_equal(sum, 100 * 101 / 2);

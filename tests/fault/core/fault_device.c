@@ -234,7 +234,7 @@ static void languages(void **state) {
 
 /* A user's option stands alone. */
 static void language_of_the_user(void **state) {
-    static const char text[] = "__kernel void none(CLUMP_HEAP_FIXED) {}\n";
+    static const char text[] = "__kernel void none(CLUMP_HEAP_NO_ALLOC) {}\n";
     static const char *const options[] = {"-cl-std=CL1.2", "-DA=1 -cl-std=CL1.2", "-DA=1", NULL};
     clump_schema *schema;
     clump_heap *heap;
@@ -296,7 +296,7 @@ static void personalities(void **state) {
 static uint32_t sum_of(clump_heap *heap) {
     static const char source[] =
         "__kernel void make(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Body, self, i) Body_id(self) = i; }\n"
-        "__kernel void sum(CLUMP_HEAP_FIXED) {\n"
+        "__kernel void sum(CLUMP_HEAP_NO_ALLOC) {\n"
         "    uint n = 0;\n"
         "    CLUMP_FOR_EACH(Body, self) n += Body_id(self);\n"
         "    CLUMP_REDUCE(uint, n, CLUMP_SUM);\n"
@@ -309,8 +309,8 @@ static uint32_t sum_of(clump_heap *heap) {
     assert_int_equal(clump_program_create(&d, &program), CLUMP_OK);
     assert_int_equal(clump_kernel_create(program, "make", &make), CLUMP_OK);
     assert_int_equal(clump_kernel_create(program, "sum", &sum), CLUMP_OK);
-    assert_int_equal(clump_do_new(heap, "Body", SUMMED, make, &made, NULL), CLUMP_OK);
-    assert_int_equal(clump_reduce(heap, sum, &found, sizeof found, NULL), CLUMP_OK);
+    assert_int_equal(clump_heap_do_new(heap, make, "Body", SUMMED, &made, NULL), CLUMP_OK);
+    assert_int_equal(clump_heap_reduce(heap, sum, sizeof found, &found, NULL), CLUMP_OK);
     if (clump_heap_check(heap)) found = UINT32_MAX - 1;
     clump_kernel_destroy(make);
     clump_kernel_destroy(sum);

@@ -27,8 +27,8 @@ typedef struct run {
 
 static void expect_count(const run *r, clump_heap *heap, uint64_t objects, const char *step) {
     clump_heap_stats stats;
-    if (clump_heap_check(heap) || clump_heap_fetch_errors(heap, NULL) ||
-        clump_heap_calc_stats(heap, &stats, NULL, 0))
+    if (clump_heap_check(heap) || clump_heap_take_errors(heap, NULL) ||
+        clump_heap_read_stats(heap, &stats, NULL, 0))
         fail_msg("after %s and %s: %s", step, failing.struck ? failing.struck : "a request",
                  clump_context_get_error(r->context)->message);
     if (stats.objects != objects)

@@ -75,7 +75,7 @@ static uint32_t call(uint32_t what, uint32_t id, uint32_t which, uint64_t n, uin
     SET_ARG(&t.on, t.used, 3, which);
     SET_ARG(&t.on, t.used, 4, n);
     SET_ARG(&t.on, t.used, 5, x);
-    CHECK_OK(&t.on, clump_launch(t.heap, t.used, 64, 64, NULL));
+    CHECK_OK(&t.on, clump_heap_launch(t.heap, t.used, 64, 64, NULL));
     cl_fixture_read(&t.on, t.out, &out, sizeof out);
     CHECK_OK(&t.on, clump_heap_check(t.heap));
     return out;
@@ -300,7 +300,7 @@ static void fixed(void **state) {
         char text[300];
         clump_program *program;
         snprintf(text, sizeof text,
-                 "__kernel void k(CLUMP_HEAP_FIXED, uint id) { Node r = {id}; %s }\n",
+                 "__kernel void k(CLUMP_HEAP_NO_ALLOC, uint id) { Node r = {id}; %s }\n",
                  bodies[i].body);
         clump_status status =
             clump_program_create(&(clump_program_desc){.heap = t.heap, .source = text}, &program);

@@ -27,7 +27,7 @@ static const char source[] =
     "        if (!Small_is_null(s)) Any_a(Small_as_Any(s)) = Any_a(Large_as_Any(self));\n"
     "    }\n"
     "}\n"
-    "__kernel void look(CLUMP_HEAP_FIXED, CLUMP_NUMBERS) {\n"
+    "__kernel void look(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS) {\n"
     "    CLUMP_FOR_EACH_NUMBERED(Any, self, i) Any_a(self) = i;\n"
     "}\n";
 
@@ -175,8 +175,9 @@ static int set_up(void **state) {
     t.look = cl_fixture_kernel(&t.on, t.program, "look");
     clump_kernel *k = cl_fixture_kernel(&t.on, t.program, "make");
     uint64_t made;
-    CHECK_OK(&t.on, clump_do_new(t.heap, "Small", 2 * capacity_of(t.small) + 70, k, &made, NULL));
-    CHECK_OK(&t.on, clump_do_new(t.heap, "Large", capacity_of(t.large) + 3, k, &made, NULL));
+    CHECK_OK(&t.on,
+             clump_heap_do_new(t.heap, k, "Small", 2 * capacity_of(t.small) + 70, &made, NULL));
+    CHECK_OK(&t.on, clump_heap_do_new(t.heap, k, "Large", capacity_of(t.large) + 3, &made, NULL));
     clump_kernel_destroy(k);
     CHECK_HEAP(&t.on, t.heap);
     t.full = find_block(t.small, 1);
@@ -348,9 +349,9 @@ static void watched_slots(void **state) {
     clump_handle handle;
     t.heap = cl_fixture_heap_watching(&t.on, plain);
     t.header = &t.heap->geometry.header;
-    CHECK_OK(&t.on, clump_do_new(t.heap, "Small", 3, k, &made, NULL));
+    CHECK_OK(&t.on, clump_heap_do_new(t.heap, k, "Small", 3, &made, NULL));
     CHECK_OK(&t.on, clump_heap_read_refs(t.heap, "Small", refs, 3, &count));
-    for (int i = 0; i < 3; i++) CHECK_OK(&t.on, clump_handle_create(t.heap, refs[i], &handle));
+    for (int i = 0; i < 3; i++) CHECK_OK(&t.on, clump_heap_create_handle(t.heap, refs[i], &handle));
     CHECK_OK(&t.on, clump_heap_check(t.heap));
     const uint64_t watch = (uint64_t)t.header->at_watch * CLUMPI_UNIT;
     uint32_t granule = refs[0] >> 6, block = granule / t.header->block_granules;
@@ -389,7 +390,7 @@ static void runs_of_raw_memory(void **state) {
     clump_kernel *k = cl_fixture_kernel(&t.on, p, "take");
     for (int i = 0; i < 2; i++) {
         SET_ARG(&t.on, k, 0, sizes[i]);
-        CHECK_OK(&t.on, clump_launch(t.heap, k, 64, 64, NULL));
+        CHECK_OK(&t.on, clump_heap_launch(t.heap, k, 64, 64, NULL));
     }
     CHECK_HEAP(&t.on, t.heap);
     uint32_t first = t.header->first_block, row_block = first;
@@ -466,8 +467,8 @@ static void stripes_at_rest(void **state) {
 
 /* From here on slots are reserved, some of them are in use, and the list of objects is valid. */
 static void in_use(void **state) {
-    CHECK_OK(&t.on, clump_do_all(t.heap, t.grow, NULL));
-    CHECK_OK(&t.on, clump_do_all(t.heap, t.look, NULL));
+    CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.grow, NULL));
+    CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.look, NULL));
     assert_true(t.heap->reserved && t.heap->list_valid && t.heap->list_numbered);
     CHECK_OK(&t.on, clump_heap_check(t.heap));
     t.part = 0;

@@ -33,7 +33,7 @@ static const char source[] =
     "        out[i] = n.id;\n"
     "    }\n"
     "}\n"
-    "__kernel void use(CLUMP_HEAP_FIXED, __global uint *refs) {\n"
+    "__kernel void use(CLUMP_HEAP_NO_ALLOC, __global uint *refs) {\n"
     "    Node n = {refs[0]};\n"
     "    Node_id(n) = 5; " WRONG
     "\n"
@@ -43,13 +43,13 @@ static const char source[] =
     "    Node_free(n); " FREED WRONG
     "\n"
     "}\n"
-    "__kernel void cast(CLUMP_HEAP_FIXED, __global uint *refs) {\n"
+    "__kernel void cast(CLUMP_HEAP_NO_ALLOC, __global uint *refs) {\n"
     "    Thing t = {refs[0]};\n"
     "\n"
     "    refs[1] = Thing_is_Node(t); " WRONG
     "\n"
     "}\n"
-    "__kernel void bounds(CLUMP_HEAP_FIXED, __global uint *refs) {\n"
+    "__kernel void bounds(CLUMP_HEAP_NO_ALLOC, __global uint *refs) {\n"
     "    Node n = {refs[0]};\n"
     "    Node_a(n, 3) = 1;\n"
     "    Node_a(n, (ulong)refs[2] << 32 | refs[1]) = 1; " WRONG
@@ -63,7 +63,7 @@ static const char source[] =
     "    Node_x(n) += 1.0f; " WRONG
     "\n"
     "}\n"
-    "__kernel void late(CLUMP_HEAP_FIXED, __global uint *refs, uint what) {\n"
+    "__kernel void late(CLUMP_HEAP_NO_ALLOC, __global uint *refs, uint what) {\n"
     "    Node n = {refs[0]};\n"
     "    __global uint *id = &Node_id(n);\n"
     "    id[what] = 99;\n"
@@ -84,7 +84,7 @@ static const char source[] =
     "    Small_v(s) = 1;\n"
     "}\n"
     /* A ring of nodes: each names the next, which has the next number. */
-    "__kernel void ring(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global uint *refs) {\n"
+    "__kernel void ring(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global uint *refs) {\n"
     "    CLUMP_FOR_EACH_NUMBERED(Node, n, i) {\n"
     "        Node next = CLUMP_AT(Node, i + 1);\n"
     "        if (Node_is_null(next)) next = CLUMP_AT(Node, 0);\n"
@@ -92,32 +92,32 @@ static const char source[] =
     "    }\n"
     "}\n"
     /* Takes every second one out, and then frees it. */
-    "__kernel void skip(CLUMP_HEAP_FIXED, __global uint *refs) {\n"
+    "__kernel void skip(CLUMP_HEAP_NO_ALLOC, __global uint *refs) {\n"
     "    CLUMP_FOR_EACH(Node, n) if (Node_id(n) % 2 == 0) Node_next(n) = Node_next(Node_next(n));\n"
     "}\n"
     "__kernel void odd(CLUMP_HEAP, __global uint *refs) {\n"
     "    CLUMP_FOR_EACH(Node, n) if (Node_id(n) % 2) Node_free(n);\n"
     "}\n"
     /* Two ways to the same object are equal; refs[0]: how many are not. */
-    "__kernel void same(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global uint *refs, uint step) {\n"
+    "__kernel void same(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global uint *refs, uint step) {\n"
     "    uint wrong = 0;\n"
     "    CLUMP_FOR_EACH_NUMBERED(Node, n, i) {\n"
     "        Node next = Node_next(n);\n"
     "        wrong += Node_id(next) - Node_id(n) != step && Node_id(next) != 0;\n"
     "        uint found = 0;\n"
-    "        CLUMP_FOR_ALL(Node, other) found += other.id == next.id;\n"
+    "        CLUMP_FOR_WHOLE_CLASS(Node, other) found += other.id == next.id;\n"
     "        wrong += found != 1 || CLUMP_AT(Node, i).id != n.id;\n"
     "    }\n"
     "    CLUMP_REDUCE(uint, wrong, CLUMP_SUM);\n"
     "}\n"
     /* All with all: each finds itself once. refs[1]: what came of it. */
-    "__kernel void together(CLUMP_HEAP_FIXED, __global uint *refs) {\n"
+    "__kernel void together(CLUMP_HEAP_NO_ALLOC, __global uint *refs) {\n"
     "    CLUMP_STAGE(uint2, staged);\n"
     "    CLUMP_STAGE(uint, parts);\n"
     "    Node one = {refs[0]};\n"
     "    CLUMP_FOR_EACH_TOGETHER(Node, self) {\n"
     "        uint sum = 0, mine = CLUMP_TAKES_PART(self) ? Node_id(self) : 0u;\n"
-    "        CLUMP_FOR_ALL_STAGED(Node, other, uint2, it, staged,\n"
+    "        CLUMP_FOR_WHOLE_CLASS_STAGED(Node, other, uint2, it, staged,\n"
     "                             (uint2)(Node_id(Node_next(other)), other.id)) { " STAGED
     "\n"
     "            sum += (it.x ^ mine) + (it.y == self.id);\n"
@@ -137,7 +137,7 @@ static const char source[] =
     "__kernel void part(CLUMP_HEAP, __global uint *refs) {\n"
     "    CLUMP_FOR_EACH(Pair, p) Pair_free(p);\n"
     "}\n"
-    "__kernel void none(CLUMP_HEAP_FIXED) {}\n";
+    "__kernel void none(CLUMP_HEAP_NO_ALLOC) {}\n";
 
 static struct {
     cl_fixture on;
@@ -187,7 +187,7 @@ static void run(const char *name, uint32_t what) {
     clump_kernel *k = cl_fixture_kernel(&t.on, t.program, name);
     if (strcmp(name, "small") != 0 && strcmp(name, "none") != 0) SET_ARG(&t.on, k, 0, t.refs);
     if (strcmp(name, "late") == 0) SET_ARG(&t.on, k, 1, what);
-    CHECK_OK(&t.on, clump_launch(t.heap, k, 1, 1, NULL));
+    CHECK_OK(&t.on, clump_heap_launch(t.heap, k, 1, 1, NULL));
     clump_kernel_destroy(k);
 }
 
@@ -197,7 +197,7 @@ static clump_ref make_of(const char *class_name, const char *kernel, uint32_t co
     clump_ref ref;
     uint64_t made = 0;
     SET_ARG(&t.on, init, 0, t.refs);
-    CHECK_OK(&t.on, clump_do_new(t.heap, class_name, count, init, &made, NULL));
+    CHECK_OK(&t.on, clump_heap_do_new(t.heap, init, class_name, count, &made, NULL));
     assert_int_equal(made, count);
     clump_kernel_destroy(init);
     cl_fixture_read(&t.on, t.refs, &ref, sizeof ref);
@@ -232,7 +232,7 @@ static uint32_t line_of(const char *kernel, const char *mark) {
 static clump_finding fetch(void) {
     clump_finding f[4];
     uint32_t count = 0, lost = 7;
-    CHECK_OK(&t.on, clump_heap_fetch_findings(t.heap, f, 4, &count, &lost));
+    CHECK_OK(&t.on, clump_heap_take_findings(t.heap, f, 4, &count, &lost));
     if (count != 1) {
         for (uint32_t i = 0; i < count && i < 4; i++) print_error("%s\n", f[i].text);
         fail_msg("%u findings", count);
@@ -261,14 +261,14 @@ static clump_finding expect(clump_finding_kind kind, const char *kernel, const c
     assert_int_equal(f.work_item, 0);
     expect_place(f.place, kernel, WRONG);
     /* The heap's errors say the same. */
-    const clump_status status = clump_heap_fetch_errors(t.heap, NULL);
+    const clump_status status = clump_heap_take_errors(t.heap, NULL);
     assert_int_equal(status, CLUMP_ERR_DEVICE);
     return f;
 }
 
 static void expect_nothing(void) {
     uint32_t count = 7;
-    CHECK_OK(&t.on, clump_heap_fetch_findings(t.heap, NULL, 0, &count, NULL));
+    CHECK_OK(&t.on, clump_heap_take_findings(t.heap, NULL, 0, &count, NULL));
     assert_int_equal(count, 0);
     CHECK_HEAP(&t.on, t.heap);
 }
@@ -297,9 +297,9 @@ static void references(uint32_t without) {
             assert_non_null(strstr(f.text, "it was freed by kernel drop, program.cl:14"));
         } else {
             uint32_t count = 7;
-            CHECK_OK(&t.on, clump_heap_fetch_findings(t.heap, NULL, 0, &count, NULL));
+            CHECK_OK(&t.on, clump_heap_take_findings(t.heap, NULL, 0, &count, NULL));
             assert_int_equal(count, 0); /* it is refused all the same */
-            CHECK_STATUS(&t.on, clump_heap_fetch_errors(t.heap, NULL), CLUMP_ERR_DEVICE);
+            CHECK_STATUS(&t.on, clump_heap_take_errors(t.heap, NULL), CLUMP_ERR_DEVICE);
         }
         CHECK_OK(&t.on, clump_heap_check(t.heap));
     }
@@ -370,7 +370,7 @@ static void test_stale_left_out(void **state) {
 static void run_all(const char *name) {
     clump_kernel *k = cl_fixture_kernel(&t.on, t.program, name);
     SET_ARG(&t.on, k, 0, t.refs);
-    CHECK_OK(&t.on, clump_do_all(t.heap, k, NULL));
+    CHECK_OK(&t.on, clump_heap_do_all(t.heap, k, NULL));
     clump_kernel_destroy(k);
 }
 
@@ -379,7 +379,7 @@ static void expect_same(uint32_t step) {
     uint32_t wrong = 77;
     SET_ARG(&t.on, k, 0, t.refs);
     SET_ARG(&t.on, k, 1, step);
-    CHECK_OK(&t.on, clump_reduce(t.heap, k, &wrong, sizeof wrong, NULL));
+    CHECK_OK(&t.on, clump_heap_reduce(t.heap, k, sizeof wrong, &wrong, NULL));
     clump_kernel_destroy(k);
     assert_int_equal(wrong, 0);
     expect_nothing();
@@ -406,32 +406,32 @@ static void test_generations_move(void **state) {
     for (uint32_t i = 0; i < NODES; i++)
         CHECK_OK(&t.on, clump_heap_write_object_field(t.heap, refs[i], "Node", "id", 0, &i));
     expect_same(1);
-    CHECK_OK(&t.on, clump_handle_create(t.heap, refs[10], &live));
-    CHECK_OK(&t.on, clump_handle_create(t.heap, refs[11], &dead));
+    CHECK_OK(&t.on, clump_heap_create_handle(t.heap, refs[10], &live));
+    CHECK_OK(&t.on, clump_heap_create_handle(t.heap, refs[11], &dead));
     cl_fixture_write(&t.on, t.refs, refs, sizeof refs);
     clump_refs_desc d = {.buffer = t.refs, .count = NODES};
-    CHECK_OK(&t.on, clump_refs_register(t.heap, &d, &registered));
+    CHECK_OK(&t.on, clump_refs_create(t.heap, &d, &registered));
     run_all("skip");
     run_all("odd");
     expect_same(2);
     for (int round = 0; round < 3; round++) {
         clump_compact_desc how = {.order = round == 1 ? CLUMP_ORDER_ADDRESS : CLUMP_ORDER_ANY};
         if (round < 2)
-            CHECK_OK(&t.on, clump_compact(t.heap, &how, NULL, NULL));
+            CHECK_OK(&t.on, clump_heap_compact(t.heap, &how, NULL, NULL));
         else
-            CHECK_OK(&t.on, clump_collect(t.heap, NULL, NULL, NULL));
+            CHECK_OK(&t.on, clump_heap_collect(t.heap, NULL, NULL, NULL));
         expect_same(2);
-        CHECK_OK(&t.on, clump_handle_read(t.heap, live, &held));
+        CHECK_OK(&t.on, clump_heap_read_handle(t.heap, live, &held));
         CHECK_OK(&t.on, clump_heap_read_object_field(t.heap, held, "Node", "id", 0, &id));
         assert_int_equal(id, 10);
-        CHECK_OK(&t.on, clump_handle_read(t.heap, dead, &held));
+        CHECK_OK(&t.on, clump_heap_read_handle(t.heap, dead, &held));
         assert_int_equal(held, 0);
         cl_fixture_read(&t.on, t.refs, now, sizeof now);
         for (uint32_t i = 0; i < NODES; i += 50)
             CHECK_OK(&t.on, clump_heap_read_object_field(t.heap, now[i], "Node", "id", 0, &id));
         assert_int_equal(now[1], 62); /* a slot of the null row: what such an access is told */
     }
-    clump_refs_unregister(registered);
+    clump_refs_destroy(registered);
     cl_fixture_write(&t.on, t.refs, &now[1], sizeof now[1]);
     run("use", 0);
     clump_finding f = expect(CLUMP_FINDING_ACCESS, "use", "Node", "id", now[1]);
@@ -449,10 +449,10 @@ static void test_roots(void **state) {
     cl_fixture_read(&t.on, t.refs, roots, sizeof roots);
     run("drop", 0);
     const clump_collect_desc desc = {.roots = roots, .root_count = 2};
-    CHECK_OK(&t.on, clump_collect(t.heap, &desc, &report, NULL));
+    CHECK_OK(&t.on, clump_heap_collect(t.heap, &desc, &report, NULL));
     assert_int_equal(report.roots, 2);
     assert_int_equal(report.roots_dangling, 1);
-    CHECK_OK(&t.on, clump_heap_calc_count(t.heap, "Node", &nodes));
+    CHECK_OK(&t.on, clump_heap_read_count(t.heap, "Node", &nodes));
     assert_int_equal(nodes, 1);
     cl_fixture_write(&t.on, t.refs, &roots[1], sizeof roots[1]);
     run("use", 0);
@@ -498,7 +498,7 @@ static void test_staged(void **state) {
         assert_int_equal(f.ref, gone);
         expect_place(f.place, "together", marks[body]);
         expect_place(f.by, "drop", FREED);
-        CHECK_STATUS(&t.on, clump_heap_fetch_errors(t.heap, NULL), CLUMP_ERR_DEVICE);
+        CHECK_STATUS(&t.on, clump_heap_take_errors(t.heap, NULL), CLUMP_ERR_DEVICE);
         before = f.count; /* a value is used more often than it is staged */
     }
     CHECK_HEAP(&t.on, t.heap);
@@ -556,9 +556,9 @@ static void bounds(uint32_t without) {
         assert_int_equal(f.index, UINT32_MAX);
     } else {
         uint32_t count = 0; /* the gap behind the array had it */
-        CHECK_OK(&t.on, clump_heap_fetch_findings(t.heap, NULL, 0, &count, NULL));
+        CHECK_OK(&t.on, clump_heap_take_findings(t.heap, NULL, 0, &count, NULL));
         assert_int_equal(count, 1);
-        CHECK_STATUS(&t.on, clump_heap_fetch_errors(t.heap, NULL), CLUMP_ERR_DEVICE);
+        CHECK_STATUS(&t.on, clump_heap_take_errors(t.heap, NULL), CLUMP_ERR_DEVICE);
     }
     close_heap();
 }
@@ -580,7 +580,7 @@ static void reads(uint32_t without) {
         expect_place(f.by, "init", NULL);
     }
     /* It is written now, and stays so where objects move. */
-    CHECK_OK(&t.on, clump_compact(t.heap, NULL, NULL, NULL));
+    CHECK_OK(&t.on, clump_heap_compact(t.heap, NULL, NULL, NULL));
     run("cast", 0);
     expect_nothing();
     close_heap();
@@ -631,7 +631,7 @@ static void memory(uint32_t without) {
         assert_string_equal(f.class_name, "Node");
         assert_string_equal(f.field, "id");
         expect_place(f.place, "late", NULL);
-        CHECK_STATUS(&t.on, clump_heap_fetch_errors(t.heap, NULL), CLUMP_ERR_DEVICE);
+        CHECK_STATUS(&t.on, clump_heap_take_errors(t.heap, NULL), CLUMP_ERR_DEVICE);
     }
     run("drop", 0);
     run("late", 0);
@@ -639,9 +639,9 @@ static void memory(uint32_t without) {
         expect_nothing();
         CHECK_OK(&t.on, clump_heap_check_memory(t.heap)); /* on demand, it finds both */
         uint32_t count = 0;
-        CHECK_OK(&t.on, clump_heap_fetch_findings(t.heap, NULL, 0, &count, NULL));
+        CHECK_OK(&t.on, clump_heap_take_findings(t.heap, NULL, 0, &count, NULL));
         assert_int_equal(count, 2);
-        CHECK_STATUS(&t.on, clump_heap_fetch_errors(t.heap, NULL), CLUMP_ERR_DEVICE);
+        CHECK_STATUS(&t.on, clump_heap_take_errors(t.heap, NULL), CLUMP_ERR_DEVICE);
     } else {
         clump_finding f = fetch();
         assert_int_equal(f.kind, CLUMP_FINDING_FREED);
@@ -649,7 +649,7 @@ static void memory(uint32_t without) {
         assert_int_equal(f.ref, ref);
         expect_place(f.place, "late", NULL);
         expect_place(f.by, "drop", FREED);
-        CHECK_STATUS(&t.on, clump_heap_fetch_errors(t.heap, NULL), CLUMP_ERR_DEVICE);
+        CHECK_STATUS(&t.on, clump_heap_take_errors(t.heap, NULL), CLUMP_ERR_DEVICE);
     }
     run("none", 0);
     expect_nothing(); /* told once */
@@ -673,14 +673,14 @@ static void test_padding(void **state) {
     open_heap(0);
     const uint32_t nodes_at = block_of(make(PAIRS));
     make_of("Pair", "pairs", PAIRS);
-    CHECK_OK(&t.on, clump_compact(t.heap, &order, NULL, NULL));
+    CHECK_OK(&t.on, clump_heap_compact(t.heap, &order, NULL, NULL));
     CHECK_OK(&t.on, clump_heap_read_refs(t.heap, "Pair", pairs, PAIRS, &count));
     uint32_t there = 0;
     for (uint32_t i = 0; i < PAIRS; i++) there += block_of(pairs[i]) == nodes_at;
     assert_true(there > 0);
     run_all("part");
     /* This gives back what is reserved, too. */
-    CHECK_OK(&t.on, clump_heap_calc_stats(t.heap, NULL, classes, 4));
+    CHECK_OK(&t.on, clump_heap_read_stats(t.heap, NULL, classes, 4));
     assert_int_equal(classes[3].blocks, 0);
     CHECK_OK(&t.on, clump_heap_check_memory(t.heap));
     expect_nothing();
@@ -727,7 +727,7 @@ static void test_leaks(void **state) {
     for (int i = 0; i < 3; i++) run("small", 0);
     make(5);
     run("drop", 0);
-    CHECK_OK(&t.on, clump_compact(t.heap, NULL, NULL, NULL));
+    CHECK_OK(&t.on, clump_heap_compact(t.heap, NULL, NULL, NULL));
     CHECK_OK(&t.on, clump_heap_read_live(t.heap, live, 4, &count));
     assert_int_equal(count, 2);
     assert_string_equal(live[0].class_name, "Node");
@@ -764,17 +764,17 @@ static void test_right(void **state) {
             run("drop", 0);
         }
         run("small", 0);
-        if (round % 3 == 1) CHECK_OK(&t.on, clump_compact(t.heap, NULL, NULL, NULL));
+        if (round % 3 == 1) CHECK_OK(&t.on, clump_heap_compact(t.heap, NULL, NULL, NULL));
         if (round % 3 == 2) { /* of a block, one object stays */
             clump_handle held;
-            CHECK_OK(&t.on, clump_handle_create(t.heap, refs[100], &held));
-            CHECK_OK(&t.on, clump_collect(t.heap, NULL, NULL, NULL));
+            CHECK_OK(&t.on, clump_heap_create_handle(t.heap, refs[100], &held));
+            CHECK_OK(&t.on, clump_heap_collect(t.heap, NULL, NULL, NULL));
         }
         CHECK_OK(&t.on, clump_heap_check_memory(t.heap));
         expect_nothing();
     }
     uint64_t nodes = 7;
-    CHECK_OK(&t.on, clump_heap_calc_count(t.heap, "Node", &nodes));
+    CHECK_OK(&t.on, clump_heap_read_count(t.heap, "Node", &nodes));
     assert_int_equal(nodes, 2);
     close_heap();
 }
@@ -786,18 +786,18 @@ static void test_refused(void **state) {
     const clump_error *error = clump_context_get_error(t.on.clump);
     open_heap(CLUMP_CHECK_LEAKS);
     clump_kernel *small = cl_fixture_kernel(&t.on, t.program, "small");
-    cl_fixture_expect_words(error, clump_launch(plain, small, 1, 1, NULL), CLUMP_ERR_USAGE,
+    cl_fixture_expect_words(error, clump_heap_launch(plain, small, 1, 1, NULL), CLUMP_ERR_USAGE,
                             "with other checks, but the heap is not checked", "launch", __LINE__);
-    cl_fixture_expect_words(error, clump_heap_fetch_findings(plain, NULL, 0, &count, NULL),
+    cl_fixture_expect_words(error, clump_heap_take_findings(plain, NULL, 0, &count, NULL),
                             CLUMP_ERR_USAGE, "the heap is not checked", "fetch", __LINE__);
     cl_fixture_expect_words(error, clump_heap_check_memory(plain), CLUMP_ERR_USAGE,
                             "the heap is not checked", "memory", __LINE__);
     cl_fixture_expect_words(error, clump_heap_read_live(plain, NULL, 0, &count), CLUMP_ERR_USAGE,
                             "the heap is not checked", "live", __LINE__);
     clump_program *p =
-        cl_fixture_program(&t.on, plain, "__kernel void k(CLUMP_HEAP_FIXED) {}", NULL, NULL);
+        cl_fixture_program(&t.on, plain, "__kernel void k(CLUMP_HEAP_NO_ALLOC) {}", NULL, NULL);
     clump_kernel *k = cl_fixture_kernel(&t.on, p, "k");
-    cl_fixture_expect_words(error, clump_launch(t.heap, k, 1, 1, NULL), CLUMP_ERR_USAGE,
+    cl_fixture_expect_words(error, clump_heap_launch(t.heap, k, 1, 1, NULL), CLUMP_ERR_USAGE,
                             "not checked, but the heap is checked", "launch", __LINE__);
     clump_kernel_destroy(k);
     clump_program_destroy(p);

@@ -24,7 +24,7 @@ static const char schema_text[] =
 /* A third of all objects goes; each of the others makes one of another class. */
 static const char source[] =
     "__kernel void make(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Any, self, i) Any_a(self) = i; }\n"
-    "__kernel void look(CLUMP_HEAP_FIXED, CLUMP_NUMBERS) {\n"
+    "__kernel void look(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS) {\n"
     "    CLUMP_FOR_EACH_NUMBERED(Any, self, i) Any_a(self) = Any_a(self);\n"
     "}\n"
     "__kernel void churn(CLUMP_HEAP) {\n"
@@ -309,7 +309,7 @@ static void flip_all(area_when state) {
 
 static uint64_t count_of(const char *name) {
     uint64_t count;
-    CHECK_OK(&t.on, clump_heap_calc_count(t.heap, name, &count));
+    CHECK_OK(&t.on, clump_heap_read_count(t.heap, name, &count));
     return count;
 }
 
@@ -318,7 +318,7 @@ static void run_with_flips(void) {
     static const char *const names[] = {"Small", "Twin", "Large"};
     uint64_t expected[3], seed = 5;
     recall();
-    CHECK_OK(&t.on, clump_do_all(t.heap, t.churn, NULL));
+    CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.churn, NULL));
     for (int i = 0; i < 3; i++) expected[i] = count_of(names[i]);
     CHECK_HEAP(&t.on, t.heap);
     for (int round = 0; round < 24; round++) {
@@ -333,8 +333,8 @@ static void run_with_flips(void) {
                     break;
                 }
         }
-        CHECK_OK(&t.on, clump_do_all(t.heap, t.look, NULL));
-        CHECK_OK(&t.on, clump_do_all(t.heap, t.churn, NULL));
+        CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.look, NULL));
+        CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.churn, NULL));
         CHECK_HEAP(&t.on, t.heap);
         for (int i = 0; i < 3; i++) assert_int_equal(count_of(names[i]), expected[i]);
         CHECK_HEAP(&t.on, t.heap);
@@ -428,8 +428,8 @@ static void at_rest(void **state) {
 
 /* Slots are reserved, some were handed out, and the list of objects is valid, with numbers. */
 static void in_use(void **state) {
-    CHECK_OK(&t.on, clump_do_all(t.heap, t.churn, NULL));
-    CHECK_OK(&t.on, clump_do_all(t.heap, t.look, NULL));
+    CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.churn, NULL));
+    CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.look, NULL));
     remember();
     assert_true(t.heap->reserved && t.heap->list_valid && t.heap->list_numbered);
     flip_all(IN_USE);
@@ -447,7 +447,7 @@ static clump_ref handles[WATCHED];
 static void expect_handles(const clump_ref *refs, clump_ref except) {
     for (int i = 0; i < WATCHED; i += EACH) {
         clump_ref ref;
-        CHECK_OK(&t.on, clump_handle_read(t.heap, handles[i], &ref));
+        CHECK_OK(&t.on, clump_heap_read_handle(t.heap, handles[i], &ref));
         assert_int_equal(ref, refs[i] == except ? 0 : refs[i]);
     }
 }
@@ -461,11 +461,11 @@ static void watched(void **state) {
     unsigned found = 0, more = 0, fewer = 0;
     t.heap = cl_fixture_heap_watching(&t.on, plain);
     const clumpi_header *h = &t.heap->geometry.header;
-    CHECK_OK(&t.on, clump_do_new(t.heap, "Small", WATCHED, t.make, &made, NULL));
+    CHECK_OK(&t.on, clump_heap_do_new(t.heap, t.make, "Small", WATCHED, &made, NULL));
     CHECK_OK(&t.on, clump_heap_read_refs(t.heap, "Small", refs, WATCHED, &count));
     assert_int_equal(count, WATCHED);
     for (int i = 0; i < WATCHED; i += EACH)
-        CHECK_OK(&t.on, clump_handle_create(t.heap, refs[i], &handles[i]));
+        CHECK_OK(&t.on, clump_heap_create_handle(t.heap, refs[i], &handles[i]));
     uint32_t *before = t.before;
     t.before = malloc(t.heap->layout.bytes);
     remember();
@@ -494,8 +494,8 @@ static void watched(void **state) {
             expect_handles(refs, (clump_ref)i);
             for (int j = 0; j < WATCHED; j += EACH) /* of a slot that was null'd by the look */
                 if (refs[j] == (clump_ref)i) {
-                    CHECK_OK(&t.on, clump_handle_destroy(t.heap, handles[j]));
-                    CHECK_OK(&t.on, clump_handle_create(t.heap, refs[j], &handles[j]));
+                    CHECK_OK(&t.on, clump_heap_destroy_handle(t.heap, handles[j]));
+                    CHECK_OK(&t.on, clump_heap_create_handle(t.heap, refs[j], &handles[j]));
                 }
         }
         flip_back(bit);
@@ -521,10 +521,10 @@ static int set_up(void **state) {
              twin = cl_fixture_class_id(t.heap, "Twin");
     assert_int_equal(g->classes[small].capacity, g->classes[twin].capacity);
     uint64_t made;
-    CHECK_OK(&t.on,
-             clump_do_new(t.heap, "Small", g->classes[small].capacity + 40, t.make, &made, NULL));
-    CHECK_OK(&t.on, clump_do_new(t.heap, "Large", cl_fixture_capacity(t.heap, "Large") + 3, t.make,
-                                 &made, NULL));
+    CHECK_OK(&t.on, clump_heap_do_new(t.heap, t.make, "Small", g->classes[small].capacity + 40,
+                                      &made, NULL));
+    CHECK_OK(&t.on, clump_heap_do_new(t.heap, t.make, "Large",
+                                      cl_fixture_capacity(t.heap, "Large") + 3, &made, NULL));
     t.begin = units(h->self_at);
     t.end = units(h->at_block_plans); /* scratch from there on */
     t.before = malloc(t.heap->layout.bytes);

@@ -32,17 +32,17 @@ static const char source[] =
     "__constant uint limit = 5u;\n"
     "typedef struct { uint x; } some;\n"
     "enum bounds { LEAST = 2, MOST = 9 };\n"
-    "uint read_a(CLUMP_HEAP_FIXED, Body r) { return Body_a(r); }\n"
-    "void write_a(CLUMP_HEAP_FIXED, Body r, uint x) { Body_a(r) = x; }\n"
-    "uint read_far(CLUMP_HEAP_FIXED, Body r) { return read_a(clump_heap, Body_next(r)); }\n"
+    "uint read_a(CLUMP_HEAP_NO_ALLOC, Body r) { return Body_a(r); }\n"
+    "void write_a(CLUMP_HEAP_NO_ALLOC, Body r, uint x) { Body_a(r) = x; }\n"
+    "uint read_far(CLUMP_HEAP_NO_ALLOC, Body r) { return read_a(clump_heap, Body_next(r)); }\n"
     "void add_to(__global uint *place, uint x) { *place += x; }\n"
     "uint ask(CLUMP_HEAP, Body r) { return Body_a(r); }\n"
     "uint most(uint a, uint b) { return a > b ? a : b; }\n"
-    "void take_1(CLUMP_HEAP_FIXED, Body r) { (r).id = Body_next(r).id; Body_b(r) = 1; }\n"
-    "void take_2(CLUMP_HEAP_FIXED, Body r) { uint *p = &(r.id); *p = 64u; Body_b(r) = 1; }\n"
-    "void take_3(CLUMP_HEAP_FIXED, Body r) { ((r).id)++; Body_b(r) = 1; }\n"
-    "void take_4(CLUMP_HEAP_FIXED, Body r) { (r) = Body_next(r); Body_b(r) = 1; }\n"
-    "void take_5(CLUMP_HEAP_FIXED, Body x, Body r) { Body other = x, *p = &r; *p = x; Body_b(r) = 1; }\n"
+    "void take_1(CLUMP_HEAP_NO_ALLOC, Body r) { (r).id = Body_next(r).id; Body_b(r) = 1; }\n"
+    "void take_2(CLUMP_HEAP_NO_ALLOC, Body r) { uint *p = &(r.id); *p = 64u; Body_b(r) = 1; }\n"
+    "void take_3(CLUMP_HEAP_NO_ALLOC, Body r) { ((r).id)++; Body_b(r) = 1; }\n"
+    "void take_4(CLUMP_HEAP_NO_ALLOC, Body r) { (r) = Body_next(r); Body_b(r) = 1; }\n"
+    "void take_5(CLUMP_HEAP_NO_ALLOC, Body x, Body r) { Body other = x, *p = &r; *p = x; Body_b(r) = 1; }\n"
     "uint who(void) { return get_global_id(0); }\n"
     "uint limited(uint x) { return x < limit ? x : limit; }\n"
     "uint deep_0(uint x) { return x; }\n"
@@ -53,7 +53,7 @@ static const char source[] =
     "__constant uint LATE = 7u;\n"
 
 #define LOOP(name, body)                                                                           \
-    "__kernel void " name "(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(Body, self) { " body " } }\n"
+    "__kernel void " name "(CLUMP_HEAP_NO_ALLOC) { CLUMP_FOR_EACH(Body, self) { " body " } }\n"
     "__kernel void make(CLUMP_HEAP) {\n"
     "    CLUMP_FOR_EACH_NEW(Body, self, i) {\n"
     "        Body_a(self) = i; Body_b(self) = 2 * i; Body_c(self) = 3 * i; Body_d(self) = 4 * i;\n"
@@ -81,7 +81,7 @@ static const char source[] =
     LOOP("far_call_a", "write_a(clump_heap, Body_next(self), 1u);")
     /* Ways of reading it elsewhere, or here. */
     LOOP("see_a", "Body_b(self) = Body_a(Body_next(self));")
-    LOOP("see_all_a", "uint n = 0; CLUMP_FOR_ALL(Body, other) { n += Body_a(other); } Body_b(self) = n;")
+    LOOP("see_all_a", "uint n = 0; CLUMP_FOR_WHOLE_CLASS(Body, other) { n += Body_a(other); } Body_b(self) = n;")
     LOOP("see_call_a", "Body_b(self) = read_a(clump_heap, Body_next(self));")
     LOOP("see_deep_a", "Body_b(self) = read_far(clump_heap, self);")
     LOOP("see_base_a", "Body_b(self) = Base_a(Body_as_Base(Body_next(self)));")
@@ -100,66 +100,66 @@ static const char source[] =
                   "if (Body_d(self) & 1u) continue; Body_d(self)++;\n"
                   "switch (Body_d(self)) { case 6: break; default: Body_d(self) = limited(7u); }\n"
                   "do { if (Body_d(self) > 3u) break; } while (0);")
-    "__kernel void sum_a(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void sum_a(CLUMP_HEAP_NO_ALLOC) {\n"
     "    uint n = 0;\n"
     "    CLUMP_FOR_EACH(Body, self) n += Body_a(self);\n"
     "    CLUMP_REDUCE(uint, n, CLUMP_SUM);\n"
     "}\n"
-    "__kernel void most_a(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void most_a(CLUMP_HEAP_NO_ALLOC) {\n"
     "    uint n = 0;\n"
     "    CLUMP_FOR_EACH(Body, self) n = max(n, Body_a(self));\n"
     "    CLUMP_REDUCE(uint, n, most);\n"
     "}\n"
-    "__kernel void constants(CLUMP_HEAP_FIXED, uint x, some s) {\n"
+    "__kernel void constants(CLUMP_HEAP_NO_ALLOC, uint x, some s) {\n"
     "    const uint twice = 2u * x, more[2] = {x, s.x};\n"
     "    CLUMP_FOR_EACH(Body, self) Body_d(self) += twice + more[1];\n"
     "}\n"
-    "__kernel void into(CLUMP_HEAP_FIXED, __global uint *out) {\n"
+    "__kernel void into(CLUMP_HEAP_NO_ALLOC, __global uint *out) {\n"
     "    CLUMP_FOR_EACH(Body, self) out[Body_c(self) / 3u] = Body_c(self);\n"
     "}\n"
-    "__kernel void from(CLUMP_HEAP_FIXED, __global const uint *in) {\n"
+    "__kernel void from(CLUMP_HEAP_NO_ALLOC, __global const uint *in) {\n"
     "    CLUMP_FOR_EACH(Body, self) Body_d(self) = in[Body_c(self) / 3u];\n"
     "}\n"
-    "__kernel void from_too(CLUMP_HEAP_FIXED, const __global uint *in) {\n"
+    "__kernel void from_too(CLUMP_HEAP_NO_ALLOC, const __global uint *in) {\n"
     "    CLUMP_FOR_EACH(Body, self) Body_b(self) = in[Body_c(self) / 3u];\n"
     "}\n"
-    "__kernel void by_cast(CLUMP_HEAP_FIXED, __global const uint *in) {\n"
+    "__kernel void by_cast(CLUMP_HEAP_NO_ALLOC, __global const uint *in) {\n"
     "    CLUMP_FOR_EACH(Body, self) ((__global uint *)in)[Body_c(self) / 3u] = 1u;\n"
     "}\n"
-    "__kernel void uses_limit(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(Body, self) Body_d(self) = limit; }\n"
-    "__kernel void has_limit(CLUMP_HEAP_FIXED, uint limit) { CLUMP_FOR_EACH(Body, self) Body_b(self) = limit; }\n"
-    "__kernel void uses_most(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(Body, self) Body_d(self) = MOST; }\n"
-    "__kernel void has_most(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void uses_limit(CLUMP_HEAP_NO_ALLOC) { CLUMP_FOR_EACH(Body, self) Body_d(self) = limit; }\n"
+    "__kernel void has_limit(CLUMP_HEAP_NO_ALLOC, uint limit) { CLUMP_FOR_EACH(Body, self) Body_b(self) = limit; }\n"
+    "__kernel void uses_most(CLUMP_HEAP_NO_ALLOC) { CLUMP_FOR_EACH(Body, self) Body_d(self) = MOST; }\n"
+    "__kernel void has_most(CLUMP_HEAP_NO_ALLOC) {\n"
     "    uint MOST = 0;\n"
     "    CLUMP_FOR_EACH(Body, self) MOST += Body_c(self);\n"
     "    CLUMP_REDUCE(uint, MOST, CLUMP_SUM);\n"
     "}\n"
-    "__kernel void over_base(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(Base, self) Base_b(self) = 1u; }\n"
-    "__kernel void over_other(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(Other, self) Other_a(self) = 1u; }\n"
+    "__kernel void over_base(CLUMP_HEAP_NO_ALLOC) { CLUMP_FOR_EACH(Base, self) Base_b(self) = 1u; }\n"
+    "__kernel void over_other(CLUMP_HEAP_NO_ALLOC) { CLUMP_FOR_EACH(Other, self) Other_a(self) = 1u; }\n"
     /* What is refused alone. */
     "__kernel void no_heap(CLUMP_HEAP) { CLUMP_FOR_EACH(Body, self) Body_b(self) = 1u; }\n"
-    "__kernel void no_numbers(CLUMP_HEAP_FIXED, CLUMP_NUMBERS) { CLUMP_FOR_EACH(Body, self) Body_b(self) = 1u; }\n"
-    "__kernel void no_loop(CLUMP_HEAP_FIXED) { }\n"
-    "__kernel void no_two(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void no_numbers(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS) { CLUMP_FOR_EACH(Body, self) Body_b(self) = 1u; }\n"
+    "__kernel void no_loop(CLUMP_HEAP_NO_ALLOC) { }\n"
+    "__kernel void no_two(CLUMP_HEAP_NO_ALLOC) {\n"
     "    CLUMP_FOR_EACH(Body, self) Body_b(self) = 1u;\n"
     "    CLUMP_FOR_EACH(Body, self) Body_b(self) = 1u;\n"
     "}\n"
-    "__kernel void no_if(CLUMP_HEAP_FIXED, uint x) { if (x) CLUMP_FOR_EACH(Body, self) Body_b(self) = 1u; }\n"
-    "__kernel void no_macro_loop(CLUMP_HEAP_FIXED) { LOOPS Body_b(self) = 1u; }\n"
-    "__kernel void no_open(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(Body, self) OPEN Body_b(self) = 1u; } }\n"
-    "__kernel void no_local(CLUMP_HEAP_FIXED, __local uint *x) { CLUMP_FOR_EACH(Body, self) x[0] = 1u; }\n"
-    "__kernel __attribute__((reqd_work_group_size(64, 1, 1))) void no_size(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void no_if(CLUMP_HEAP_NO_ALLOC, uint x) { if (x) CLUMP_FOR_EACH(Body, self) Body_b(self) = 1u; }\n"
+    "__kernel void no_macro_loop(CLUMP_HEAP_NO_ALLOC) { LOOPS Body_b(self) = 1u; }\n"
+    "__kernel void no_open(CLUMP_HEAP_NO_ALLOC) { CLUMP_FOR_EACH(Body, self) OPEN Body_b(self) = 1u; } }\n"
+    "__kernel void no_local(CLUMP_HEAP_NO_ALLOC, __local uint *x) { CLUMP_FOR_EACH(Body, self) x[0] = 1u; }\n"
+    "__kernel __attribute__((reqd_work_group_size(64, 1, 1))) void no_size(CLUMP_HEAP_NO_ALLOC) {\n"
     "    CLUMP_FOR_EACH(Body, self) Body_b(self) = 1u;\n"
     "}\n"
-    "__kernel void no_end(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void no_end(CLUMP_HEAP_NO_ALLOC) {\n"
     "    uint n = 0; CLUMP_FOR_EACH(Body, self) WHEN(Body_c(self)) { Body_d(self) = 1; } n = 1;\n"
     "}\n"
-    "__kernel void bare_when(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(Body, self) WHEN(Body_c(self)) Body_d(self) = 1; }\n"
+    "__kernel void bare_when(CLUMP_HEAP_NO_ALLOC) { CLUMP_FOR_EACH(Body, self) WHEN(Body_c(self)) Body_d(self) = 1; }\n"
     LOOP("no_return", "if (Body_b(self)) return; Body_b(self) = 1u;")
     LOOP("no_break", "if (Body_b(self)) break; Body_b(self) = 1u;")
     LOOP("no_self", "Body_b(self) = 1u; self = Body_next(self);")
     LOOP("no_hidden_self", "{ Body self = Body_null; (void)self; }")
-    LOOP("no_inner_self", "CLUMP_FOR_ALL(Body, self) Body_b(self) = 1u;")
+    LOOP("no_inner_self", "CLUMP_FOR_WHOLE_CLASS(Body, self) Body_b(self) = 1u;")
     LOOP("no_address_of_self", "Body *p = &self; (void)p;")
     LOOP("no_take_1", "take_1(clump_heap, self);")
     LOOP("no_take_2", "take_2(clump_heap, self);")
@@ -178,38 +178,38 @@ static const char source[] =
     LOOP("no_recursion", "Body_b(self) = deep_16(2u);")
     LOOP("no_late", "Body_b(self) = LATE;")
     LOOP("deep", "Body_b(self) = deep_15(2u);")
-    "__kernel void no_change(CLUMP_HEAP_FIXED, uint x) { CLUMP_FOR_EACH(Body, self) { x++; Body_b(self) = x; } }\n"
-    "__kernel void no_member(CLUMP_HEAP_FIXED, some x) { CLUMP_FOR_EACH(Body, self) { x.x = 2; Body_b(self) = x.x; } }\n"
-    "__kernel void no_group(CLUMP_HEAP_FIXED, uint x) { CLUMP_FOR_EACH(Body, self) { uint *p = &(x); *p = 1; } }\n"
-    "__kernel void counts(CLUMP_HEAP_FIXED, __global uint *x) {\n"
+    "__kernel void no_change(CLUMP_HEAP_NO_ALLOC, uint x) { CLUMP_FOR_EACH(Body, self) { x++; Body_b(self) = x; } }\n"
+    "__kernel void no_member(CLUMP_HEAP_NO_ALLOC, some x) { CLUMP_FOR_EACH(Body, self) { x.x = 2; Body_b(self) = x.x; } }\n"
+    "__kernel void no_group(CLUMP_HEAP_NO_ALLOC, uint x) { CLUMP_FOR_EACH(Body, self) { uint *p = &(x); *p = 1; } }\n"
+    "__kernel void counts(CLUMP_HEAP_NO_ALLOC, __global uint *x) {\n"
     "    CLUMP_FOR_EACH(Body, self) { atomic_inc(&x[Body_c(self) & 1u]); (*x)++; *x += (x[0]); }\n"
     "}\n"
-    "__kernel void no_pointer(CLUMP_HEAP_FIXED, __global uint *x) { CLUMP_FOR_EACH(Body, self) *x++ = 2; }\n"
-    "__kernel void no_early(CLUMP_HEAP_FIXED, uint x) {\n"
+    "__kernel void no_pointer(CLUMP_HEAP_NO_ALLOC, __global uint *x) { CLUMP_FOR_EACH(Body, self) *x++ = 2; }\n"
+    "__kernel void no_early(CLUMP_HEAP_NO_ALLOC, uint x) {\n"
     "    const uint y = x++;\n"
     "    CLUMP_FOR_EACH(Body, self) Body_b(self) = y;\n"
     "}\n"
-    "__kernel void no_early_place(CLUMP_HEAP_FIXED, __global const uint *x) {\n"
+    "__kernel void no_early_place(CLUMP_HEAP_NO_ALLOC, __global const uint *x) {\n"
     "    const __global uint *y = x;\n"
     "    CLUMP_FOR_EACH(Body, self) Body_b(self) = *y++;\n"
     "}\n"
-    "__kernel void no_early_call(CLUMP_HEAP_FIXED, __global uint *x) {\n"
+    "__kernel void no_early_call(CLUMP_HEAP_NO_ALLOC, __global uint *x) {\n"
     "    const uint y = atomic_inc(x);\n"
     "    CLUMP_FOR_EACH(Body, self) Body_b(self) = y;\n"
     "}\n"
     "uint odd(uint a, uint b) { return a | b; }\n"
     "#define even(a, b) ((a) & (b))\n"
-    "__kernel void odd_sum(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void odd_sum(CLUMP_HEAP_NO_ALLOC) {\n"
     "    uint n = 0;\n"
     "    CLUMP_FOR_EACH(Body, self) n |= Body_c(self);\n"
     "    CLUMP_REDUCE(uint, n, odd)\n"
     "}\n"
-    "__kernel void no_even_sum(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void no_even_sum(CLUMP_HEAP_NO_ALLOC) {\n"
     "    uint n = ~0u;\n"
     "    CLUMP_FOR_EACH(Body, self) n &= Body_c(self);\n"
     "    CLUMP_REDUCE(uint, n, even);\n"
     "}\n"
-    "__kernel void no_count(CLUMP_HEAP_FIXED) { uint n = 0; CLUMP_FOR_EACH(Body, self) Body_b(self) = n++; }\n"
+    "__kernel void no_count(CLUMP_HEAP_NO_ALLOC) { uint n = 0; CLUMP_FOR_EACH(Body, self) Body_b(self) = n++; }\n"
     LOOP("unrolled", "\n#pragma unroll\nfor (uint i = 0; i < 4; i++) Body_b(self) += i;\n")
     "#define LATE 8u\n"
     "#pragma OPENCL FP_CONTRACT OFF\n";
@@ -256,7 +256,7 @@ static void open_world(void) {
     program = cl_fixture_program(f, heap, source, NULL, NULL);
     error = clump_context_get_error(f->clump);
     clump_kernel *make = kernel_of("make");
-    CHECK_OK(f, clump_do_new(heap, "Body", OBJECTS, make, NULL, NULL));
+    CHECK_OK(f, clump_heap_do_new(heap, make, "Body", OBJECTS, NULL, NULL));
     clump_kernel_destroy(make);
 }
 
@@ -376,7 +376,7 @@ static void test_shapes(void **state) {
         {{"far_a", "sum_a"}, "field Base.a", "sum_a"},
         {{"uses_limit", "has_limit"}, "limit", "has_limit"},
         {{"uses_most", "has_most"}, "MOST", "has_most"},
-        {{"no_heap"}, "CLUMP_HEAP_FIXED", NULL},
+        {{"no_heap"}, "CLUMP_HEAP_NO_ALLOC", NULL},
         {{"no_numbers"}, "CLUMP_NUMBERS", NULL},
         {{"no_loop"}, "CLUMP_FOR_EACH", NULL},
         {{"no_two"}, "after its loop", NULL},
@@ -451,7 +451,7 @@ static void expect_program(const char *text, const char *options, const char *wo
     clump_program_destroy(odd);
 }
 
-#define K "__kernel void k(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(Body, self) Body_a(self) = N; }\n"
+#define K "__kernel void k(CLUMP_HEAP_NO_ALLOC) { CLUMP_FOR_EACH(Body, self) Body_a(self) = N; }\n"
 
 static void test_programs(void **state) {
     (void)state;
@@ -468,7 +468,7 @@ static void test_programs(void **state) {
         NULL, NULL);
     expect_program("#define N 4u\nuint \\\nlong_(void) { return 1; }\n" K, NULL, "backslash");
     expect_program(
-        "#define KERNEL(name) __kernel void name(CLUMP_HEAP_FIXED)\n"
+        "#define KERNEL(name) __kernel void name(CLUMP_HEAP_NO_ALLOC)\n"
         "KERNEL(k) { CLUMP_FOR_EACH(Body, self) Body_a(self) = 1u; }\n",
         NULL, "one kernel of this name");
 }
@@ -482,8 +482,8 @@ static void test_checked(void **state) {
         "__kernel void make(CLUMP_HEAP) {\n"
         "    CLUMP_FOR_EACH_NEW(Body, self, i) { Body_a(self) = i; Body_next(self) = Body_null; }\n"
         "}\n"
-        "__kernel void first(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(Body, self) Body_a(self)++; }\n"
-        "__kernel void second(CLUMP_HEAP_FIXED) {\n"
+        "__kernel void first(CLUMP_HEAP_NO_ALLOC) { CLUMP_FOR_EACH(Body, self) Body_a(self)++; }\n"
+        "__kernel void second(CLUMP_HEAP_NO_ALLOC) {\n"
         "    CLUMP_FOR_EACH(Body, self)\n"
         "        Body_c(self) = Body_d(Body_next(self));\n"
         "}\n";
@@ -495,10 +495,10 @@ static void test_checked(void **state) {
     clump_kernel *kernels[] = {cl_fixture_kernel(f, p, "first"), cl_fixture_kernel(f, p, "second")};
     clump_finding findings[4];
     uint32_t count = 0;
-    CHECK_OK(f, clump_do_new(checked, "Body", 10, make, NULL, NULL));
+    CHECK_OK(f, clump_heap_do_new(checked, make, "Body", 10, NULL, NULL));
     CHECK_OK(f, clump_kernel_create_fused(kernels, 2, &fused));
-    CHECK_OK(f, clump_do_all(checked, fused, NULL));
-    CHECK_OK(f, clump_heap_fetch_findings(checked, findings, 4, &count, NULL));
+    CHECK_OK(f, clump_heap_do_all(checked, fused, NULL));
+    CHECK_OK(f, clump_heap_take_findings(checked, findings, 4, &count, NULL));
     assert_int_equal(count, 1);
     assert_int_equal(findings[0].kind, CLUMP_FINDING_ACCESS);
     assert_int_equal(findings[0].count, 10);
@@ -542,8 +542,8 @@ static void test_misuse(void **state) {
     clump_program_destroy(other);
     /* It runs, also when those that it was made of are gone. */
     put_all(many, CLUMP_FUSED_KERNELS_MAX + 1);
-    CHECK_OK(f, clump_do_all(heap, fused, NULL));
-    CHECK_STATUS(f, clump_reduce(heap, fused, &x, sizeof x, NULL), CLUMP_ERR_USAGE);
+    CHECK_OK(f, clump_heap_do_all(heap, fused, NULL));
+    CHECK_STATUS(f, clump_heap_reduce(heap, fused, sizeof x, &x, NULL), CLUMP_ERR_USAGE);
     clump_kernel_destroy(fused);
 }
 
@@ -570,12 +570,12 @@ static cl_mem part_of(cl_mem whole, size_t origin, size_t bytes) {
 static void launch(const char *first, cl_mem a, const char *second, cl_mem b, const char *words) {
     clump_kernel *kernels[2], *fused = fuse_two(first, second, kernels);
     static world before, after;
-    CHECK_STATUS(f, clump_do_all(heap, fused, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_heap_do_all(heap, fused, NULL), CLUMP_ERR_USAGE);
     assert_non_null(strstr(error->message, "never set"));
     SET_ARG(f, kernels[0], 0, a);
     SET_ARG(f, kernels[1], 0, b);
     look(&before);
-    clump_status status = clump_do_all(heap, fused, NULL);
+    clump_status status = clump_heap_do_all(heap, fused, NULL);
     if (words) {
         assert_int_equal(status, CLUMP_ERR_USAGE);
         if (!strstr(error->message, words))

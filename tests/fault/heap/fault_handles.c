@@ -73,7 +73,7 @@ static int close_all(void **state) {
 static void make(const char *class_name, uint32_t base, uint32_t count, clump_ref *refs) {
     uint64_t made = 0;
     SET_ARG(&t.on, t.init, 0, base);
-    CHECK_OK(&t.on, clump_do_new(t.heap, class_name, count, t.init, &made, NULL));
+    CHECK_OK(&t.on, clump_heap_do_new(t.heap, t.init, class_name, count, &made, NULL));
     assert_int_equal(made, count);
     cl_fixture_read(&t.on, t.out, refs, count * sizeof *refs);
 }
@@ -81,20 +81,20 @@ static void make(const char *class_name, uint32_t base, uint32_t count, clump_re
 static clump_ref replace(clump_ref ref) {
     clump_ref other;
     SET_ARG(&t.on, t.replace, 0, ref);
-    CHECK_OK(&t.on, clump_launch(t.heap, t.replace, 1, 1, NULL));
+    CHECK_OK(&t.on, clump_heap_launch(t.heap, t.replace, 1, 1, NULL));
     cl_fixture_read(&t.on, t.out, &other, sizeof other);
     return other;
 }
 
 static clump_handle handle_of(clump_ref ref) {
     clump_handle h = 0;
-    CHECK_OK(&t.on, clump_handle_create(t.heap, ref, &h));
+    CHECK_OK(&t.on, clump_heap_create_handle(t.heap, ref, &h));
     return h;
 }
 
 static clump_ref read_handle(clump_handle h) {
     clump_ref ref = 7;
-    CHECK_OK(&t.on, clump_handle_read(t.heap, h, &ref));
+    CHECK_OK(&t.on, clump_heap_read_handle(t.heap, h, &ref));
     return ref;
 }
 
@@ -120,7 +120,7 @@ static void a_slot_given_out_again(void **state) {
     assert_int_equal(read_handle(twin), 0);
     assert_int_equal(read_handle(fresh), again);
     /* Without a handle in the slot, a second is nothing else. */
-    CHECK_OK(&t.on, clump_handle_destroy(t.heap, fresh));
+    CHECK_OK(&t.on, clump_heap_destroy_handle(t.heap, fresh));
     clump_handle second = handle_of(again);
     assert_int_equal(read_handle(second), again);
     assert_int_equal(read_handle(b), refs[4]);
@@ -134,8 +134,8 @@ static void refused_frees(void **state) {
     make("Node", 0, 64, refs);
     clump_handle a = handle_of(refs[9]);
     SET_ARG(&t.on, t.misfree, 0, refs[9]);
-    CHECK_OK(&t.on, clump_launch(t.heap, t.misfree, 1, 1, NULL));
-    CHECK_STATUS(&t.on, clump_heap_fetch_errors(t.heap, &report), CLUMP_ERR_DEVICE);
+    CHECK_OK(&t.on, clump_heap_launch(t.heap, t.misfree, 1, 1, NULL));
+    CHECK_STATUS(&t.on, clump_heap_take_errors(t.heap, &report), CLUMP_ERR_DEVICE);
     assert_int_equal(report.errors[CLUMP_DEVICE_BAD_REFERENCE].count, 2);
     assert_int_equal(read_handle(a), refs[9]);
     CHECK_HEAP(&t.on, t.heap);
@@ -149,10 +149,10 @@ static void no_root(void **state) {
     clump_handle gone = handle_of(refs[5]), there = handle_of(refs[6]);
     replace_in_place(refs[5]);
     /* The object of a handle that was given up is still watched, until it dies. */
-    CHECK_OK(&t.on, clump_handle_destroy(t.heap, handle_of(refs[7])));
+    CHECK_OK(&t.on, clump_heap_destroy_handle(t.heap, handle_of(refs[7])));
     uint64_t count = 0;
-    CHECK_OK(&t.on, clump_collect(t.heap, NULL, NULL, NULL));
-    CHECK_OK(&t.on, clump_heap_calc_count(t.heap, "Node", &count));
+    CHECK_OK(&t.on, clump_heap_collect(t.heap, NULL, NULL, NULL));
+    CHECK_OK(&t.on, clump_heap_read_count(t.heap, "Node", &count));
     assert_int_equal(count, 1);
     assert_int_equal(read_handle(gone), 0);
     assert_int_equal(read_handle(there), refs[6]);
@@ -176,11 +176,11 @@ static void rounds(void **state) {
             handles[first + i] = test_random(&random, 3) ? handle_of(refs[i]) : 0;
         for (uint32_t i = 0; i < made; i++) dead[i] |= test_random(&random, 3) == 0;
         cl_fixture_write(&t.on, t.dead, dead, sizeof dead);
-        CHECK_OK(&t.on, clump_do_all(t.heap, t.drop, NULL));
+        CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.drop, NULL));
         clump_compact_desc how = {.order = round % 4 == 1 ? CLUMP_ORDER_ADDRESS : CLUMP_ORDER_ANY};
         if (round % 4 == 2) how.merge = &merge;
         if (round % 2) make("Node", MOST - 1, 40, refs); /* take slots before anybody looks */
-        if (round % 3) CHECK_OK(&t.on, clump_compact(t.heap, &how, NULL, NULL));
+        if (round % 3) CHECK_OK(&t.on, clump_heap_compact(t.heap, &how, NULL, NULL));
         for (uint32_t i = 0; i < made; i++) {
             uint32_t id = MOST;
             if (!handles[i]) continue;
@@ -192,13 +192,13 @@ static void rounds(void **state) {
                 CHECK_OK(&t.on, clump_heap_read_object_field(t.heap, ref, "Node", "id", 0, &id));
             if (ref) assert_int_equal(id, i);
             if (!dead[i]) continue;
-            CHECK_OK(&t.on, clump_handle_destroy(t.heap, handles[i]));
+            CHECK_OK(&t.on, clump_heap_destroy_handle(t.heap, handles[i]));
             handles[i] = 0;
         }
         if (round % 2) { /* and give them back */
             dead[MOST - 1] = 1;
             cl_fixture_write(&t.on, t.dead, dead, sizeof dead);
-            CHECK_OK(&t.on, clump_do_all(t.heap, t.drop, NULL));
+            CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.drop, NULL));
             dead[MOST - 1] = 0;
         }
         CHECK_HEAP(&t.on, t.heap);

@@ -38,10 +38,10 @@ static const char source[] =
     "__kernel void init(CLUMP_HEAP) {\n"
     "    CLUMP_FOR_EACH_NEW(Body, self, i) { Body_id(self) = i; Body_x(self) = 0; }\n"
     "}\n"
-    "__kernel void move(CLUMP_HEAP_FIXED, float dt) {\n"
+    "__kernel void move(CLUMP_HEAP_NO_ALLOC, float dt) {\n"
     "    CLUMP_FOR_EACH(Body, self) Body_x(self) += dt;\n"
     "}\n"
-    "__kernel void count(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void count(CLUMP_HEAP_NO_ALLOC) {\n"
     "    uint n = 0;\n"
     "    CLUMP_FOR_EACH(Body, self) n++;\n"
     "    CLUMP_REDUCE(uint, n, CLUMP_SUM);\n"
@@ -49,7 +49,7 @@ static const char source[] =
     "__kernel void drop(CLUMP_HEAP) {\n"
     "    CLUMP_FOR_EACH(Body, self) if (Body_id(self) & 1) Body_free(self);\n"
     "}\n"
-    "__kernel void key(CLUMP_HEAP_FIXED, __global uint *keys) {\n"
+    "__kernel void key(CLUMP_HEAP_NO_ALLOC, __global uint *keys) {\n"
     "    CLUMP_FOR_EACH_KEYED(Body, self, i) keys[i] = Body_id(self) * 2654435761u;\n"
     "}\n";
 
@@ -106,7 +106,7 @@ static clump_status step_do_new(run *r) {
     /* The event is given as soon as the kernel is enqueued; what fails later must not lose it. */
     if (r->made) failing_cl.ReleaseEvent(r->made);
     r->made = NULL;
-    clump_status status = clump_do_new(r->heap, "Body", OBJECTS, r->init, &made, &sync);
+    clump_status status = clump_heap_do_new(r->heap, r->init, "Body", OBJECTS, &made, &sync);
     assert_int_equal(made, status ? 0 : OBJECTS);
     if (!status) assert_non_null(r->made);
     return status;
@@ -114,14 +114,14 @@ static clump_status step_do_new(run *r) {
 
 static clump_status step_do_all(run *r) {
     clump_sync sync = {.wait_count = 1, .wait_list = &r->made, .event = &r->moved};
-    clump_status status = clump_do_all(r->heap, r->move, &sync);
+    clump_status status = clump_heap_do_all(r->heap, r->move, &sync);
     assert_int_equal(r->moved != NULL, !status);
     return status;
 }
 
 static clump_status step_reduce(run *r) {
     uint32_t count = 0;
-    clump_status status = clump_reduce(r->heap, r->count, &count, sizeof count, NULL);
+    clump_status status = clump_heap_reduce(r->heap, r->count, sizeof count, &count, NULL);
     /* A do-new that failed half-way may have made its objects, so twice as many are right too. */
     if (!status) assert_true(count == OBJECTS || (failing.struck && count == 2 * OBJECTS));
     return status;
@@ -130,14 +130,14 @@ static clump_status step_reduce(run *r) {
 static clump_status step_stats(run *r) {
     clump_heap_stats all;
     clump_class_stats classes[2];
-    clump_status status = clump_heap_calc_stats(r->heap, &all, classes, 2);
+    clump_status status = clump_heap_read_stats(r->heap, &all, classes, 2);
     if (!status) assert_int_equal(all.objects, classes[0].objects + classes[1].objects);
     return status;
 }
 
 static clump_status step_count(run *r) {
     uint64_t count;
-    return clump_heap_calc_count(r->heap, "Star", &count);
+    return clump_heap_read_count(r->heap, "Star", &count);
 }
 
 static clump_status step_check(run *r) {
@@ -169,7 +169,7 @@ static clump_status step_write_field(run *r) {
     static uint32_t ids[4 * OBJECTS];
     uint64_t count = 0;
     for (uint32_t i = 0; i < 4 * OBJECTS; i++) ids[i] = i;
-    clump_status status = clump_heap_calc_count(r->heap, "Body", &count);
+    clump_status status = clump_heap_read_count(r->heap, "Body", &count);
     return status ? status : clump_heap_write_field(r->heap, "Body", "id", 0, ids, count);
 }
 
@@ -263,11 +263,11 @@ static clump_status step_dump(run *r) {
 static clump_status step_timeline(run *r) {
     size_t bytes = 0;
     clump_heap_stats stats;
-    clump_status status = clump_timeline_record(r->context, 2);
-    if (!status) status = clump_heap_calc_stats(r->heap, &stats, NULL, 0);
-    if (!status) status = clump_timeline_write(r->context, keep_text, &bytes);
+    clump_status status = clump_context_record_timeline(r->context, 2);
+    if (!status) status = clump_heap_read_stats(r->heap, &stats, NULL, 0);
+    if (!status) status = clump_context_write_timeline(r->context, keep_text, &bytes);
     assert_int_equal(bytes > 300, !status);
-    const clump_status stopped = clump_timeline_record(r->context, 0);
+    const clump_status stopped = clump_context_record_timeline(r->context, 0);
     return status ? status : stopped;
 }
 
@@ -284,7 +284,7 @@ static clump_status step_queue(run *r) {
     assert_ptr_equal(clump_context_get_queue(r->context), status ? r->on.queue : other);
     if (!status) status = clump_heap_reserve(r->heap, "Body", 3);
     assert_int_equal(clump_context_set_queue(r->context, NULL), CLUMP_OK); /* nothing to fail */
-    if (!status) status = clump_heap_calc_count(r->heap, "Body", &count);
+    if (!status) status = clump_heap_read_count(r->heap, "Body", &count);
     CHECK_CL(clReleaseCommandQueue(other));
     return status;
 }
@@ -297,18 +297,18 @@ static clump_status step_fuse(run *r) {
 /* If it fails after its launch, it has moved all the same. */
 static clump_status step_run_fused(run *r) {
     uint32_t objects = 0;
-    clump_status status = clump_reduce(r->heap, r->fused, &objects, sizeof objects, NULL);
+    clump_status status = clump_heap_reduce(r->heap, r->fused, sizeof objects, &objects, NULL);
     if (!status) assert_true(objects > 0 && objects % OBJECTS == 0);
     return status;
 }
 
 static clump_status step_drop(run *r) {
-    return clump_launch(r->heap, r->drop, 64, 1, NULL);
+    return clump_heap_launch(r->heap, r->drop, 64, 1, NULL);
 }
 
 static clump_status step_fetch_errors(run *r) {
     clump_device_report report;
-    clump_status status = clump_heap_fetch_errors(r->heap, &report);
+    clump_status status = clump_heap_take_errors(r->heap, &report);
     for (int i = 0; i < CLUMP_DEVICE_ERROR_COUNT; i++) assert_int_equal(report.errors[i].count, 0);
     return status;
 }
@@ -316,27 +316,27 @@ static clump_status step_fetch_errors(run *r) {
 static clump_status step_handle(run *r) {
     clump_ref ref = 0;
     clump_status status =
-        r->handle ? CLUMP_OK : clump_handle_create(r->heap, r->refs[8], &r->handle);
-    if (!status) status = clump_handle_read(r->heap, r->handle, &ref);
+        r->handle ? CLUMP_OK : clump_heap_create_handle(r->heap, r->refs[8], &r->handle);
+    if (!status) status = clump_heap_read_handle(r->heap, r->handle, &ref);
     if (!status) assert_int_equal(ref, r->refs[8]);
     return status;
 }
 
 static clump_status step_compact(run *r) {
     clump_compact_report report;
-    clump_status status = clump_compact(r->heap, NULL, &report, NULL);
+    clump_status status = clump_heap_compact(r->heap, NULL, &report, NULL);
     if (!status) assert_true(report.objects > 0);
     return status;
 }
 
 static clump_status step_merge(run *r) {
     clump_compact_desc desc = {.merge = &(clump_merge_desc){.factor = 3}};
-    return clump_compact(r->heap, &desc, NULL, NULL);
+    return clump_heap_compact(r->heap, &desc, NULL, NULL);
 }
 
 static clump_status step_order(run *r) {
     clump_compact_desc desc = {.order = CLUMP_ORDER_KEY, .key_kernel = r->key};
-    return clump_compact(r->heap, &desc, NULL, NULL);
+    return clump_heap_compact(r->heap, &desc, NULL, NULL);
 }
 
 /* A root in a buffer, a handle and a class; nothing is freed. */
@@ -348,7 +348,7 @@ static clump_status step_mark(run *r) {
                                .root_classes = stars,
                                .root_class_count = 1,
                                .only_mark = 1};
-    clump_status status = clump_collect(r->heap, &desc, &report, NULL);
+    clump_status status = clump_heap_collect(r->heap, &desc, &report, NULL);
     if (!status) assert_true(report.live > 0 && report.roots >= report.live);
     return status;
 }
@@ -358,7 +358,7 @@ static clump_status step_mark_host(run *r) {
     clump_collect_report report;
     clump_collect_desc desc = {
         .root_classes = bodies, .root_class_count = 1, .engine = CLUMP_MARK_HOST, .only_mark = 1};
-    clump_status status = clump_collect(r->heap, &desc, &report, NULL);
+    clump_status status = clump_heap_collect(r->heap, &desc, &report, NULL);
     if (!status) assert_int_equal(report.dead, 0);
     return status;
 }
@@ -369,7 +369,7 @@ static clump_status step_collector(run *r) {
         .heap = r->heap, .every = 1, .fill = 1, .out_of_memory = 1, .collect = {.only_mark = 1}};
     int ran = 0;
     clump_status status = clump_collector_create(&desc, &collector);
-    if (!status) status = clump_collector_safepoint(collector, &ran, NULL);
+    if (!status) status = clump_collector_tick(collector, &ran, NULL);
     assert_int_equal(ran, !status);
     clump_collector_destroy(collector);
     return status;
@@ -381,7 +381,7 @@ static clump_status step_collect(run *r) {
     static const clump_compact_desc compact;
     clump_collect_report report;
     clump_collect_desc desc = {.root_classes = bodies, .root_class_count = 1, .compact = &compact};
-    clump_status status = clump_collect(r->heap, &desc, &report, NULL);
+    clump_status status = clump_heap_collect(r->heap, &desc, &report, NULL);
     if (!status) assert_int_equal(report.dead, 0);
     return status;
 }
@@ -462,7 +462,7 @@ static void check_failure(const run *r, const char *step, clump_status status) {
     assert_int_equal(e->status, status);
     assert_true(strlen(e->message) > 10);
     if (failing.refused) {
-        if (status != CLUMP_ERR_MEMORY)
+        if (status != CLUMP_ERR_HOST_MEMORY)
             fail_msg("step %s, request %llu refused: %s: %s", step,
                      (unsigned long long)failing.refuse_at, clump_status_name(status), e->message);
         return;
@@ -584,26 +584,28 @@ static void a_wait_list_fails(void **state) {
     uint64_t made = 0;
     uint32_t n = 0;
     CHECK_CL(clEnqueueMarkerWithWaitList(r.on.queue, 0, NULL, &failed));
-    CHECK_OK(&r.on, clump_do_new(r.heap, "Body", OBJECTS, r.init, &made, NULL));
-    CHECK_OK(&r.on, clump_reduce(r.heap, r.count, &n, sizeof n, NULL));
+    CHECK_OK(&r.on, clump_heap_do_new(r.heap, r.init, "Body", OBJECTS, &made, NULL));
+    CHECK_OK(&r.on, clump_heap_reduce(r.heap, r.count, sizeof n, &n, NULL));
     assert_int_equal(n, OBJECTS);
     n = 7;
-    cl_fixture_expect_words(error, clump_reduce(r.heap, r.count, &n, sizeof n, &sync), CLUMP_ERR_CL,
-                            "event 0 stands for a command that failed", "clump_reduce", __LINE__);
-    assert_int_equal(n, 7);
-    cl_fixture_expect_words(error, clump_do_new(r.heap, "Body", 10, r.init, &made, &sync),
+    cl_fixture_expect_words(error, clump_heap_reduce(r.heap, r.count, sizeof n, &n, &sync),
                             CLUMP_ERR_CL, "event 0 stands for a command that failed",
-                            "clump_do_new", __LINE__);
+                            "clump_heap_reduce", __LINE__);
+    assert_int_equal(n, 7);
+    cl_fixture_expect_words(error, clump_heap_do_new(r.heap, r.init, "Body", 10, &made, &sync),
+                            CLUMP_ERR_CL, "event 0 stands for a command that failed",
+                            "clump_heap_do_new", __LINE__);
     assert_int_equal(made, 0);
-    cl_fixture_expect_words(error, clump_compact(r.heap, NULL, NULL, &sync), CLUMP_ERR_CL,
-                            "event 0 stands for a command that failed", "clump_compact", __LINE__);
+    cl_fixture_expect_words(error, clump_heap_compact(r.heap, NULL, NULL, &sync), CLUMP_ERR_CL,
+                            "event 0 stands for a command that failed", "clump_heap_compact",
+                            __LINE__);
     CHECK_HEAP(&r.on, r.heap);
-    CHECK_OK(&r.on, clump_reduce(r.heap, r.count, &n, sizeof n, NULL));
+    CHECK_OK(&r.on, clump_heap_reduce(r.heap, r.count, sizeof n, &n, NULL));
     assert_int_equal(n, OBJECTS);
     /* A list that was to be made by what did not run. */
-    CHECK_OK(&r.on, clump_do_all(r.heap, r.drop, NULL));
-    CHECK_OK(&r.on, clump_do_all(r.heap, r.move, &sync));
-    CHECK_OK(&r.on, clump_reduce(r.heap, r.count, &n, sizeof n, NULL));
+    CHECK_OK(&r.on, clump_heap_do_all(r.heap, r.drop, NULL));
+    CHECK_OK(&r.on, clump_heap_do_all(r.heap, r.move, &sync));
+    CHECK_OK(&r.on, clump_heap_reduce(r.heap, r.count, sizeof n, &n, NULL));
     assert_int_equal(n, OBJECTS / 2);
     CHECK_CL(clReleaseEvent(failed));
     failed = NULL;

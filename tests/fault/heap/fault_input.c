@@ -18,10 +18,10 @@ static const char schema_text[] =
 
 static const char source[] =
     "__kernel void init(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Body, self, i) Body_id(self) = i; }\n"
-    "__kernel void move(CLUMP_HEAP_FIXED, float dt, __local uint *scratch) {\n"
+    "__kernel void move(CLUMP_HEAP_NO_ALLOC, float dt, __local uint *scratch) {\n"
     "    CLUMP_FOR_EACH(Body, self) Body_x(self) += dt;\n"
     "}\n"
-    "__kernel void count(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void count(CLUMP_HEAP_NO_ALLOC) {\n"
     "    uint n = 0;\n"
     "    CLUMP_FOR_EACH(Body, self) n++;\n"
     "    CLUMP_REDUCE(uint, n, CLUMP_SUM);\n"
@@ -54,8 +54,8 @@ static void check_unchanged(const char *call, int line) {
     clump_class_stats classes[3];
     clump_error kept = *clump_context_get_error(t.on.clump);
     /* The first look gives back what is reserved, which the statistics would tell. */
-    if (clump_heap_check(t.heap) || clump_heap_calc_stats(t.heap, NULL, NULL, 0) ||
-        clump_heap_calc_stats(t.heap, &stats, classes, 3) || clump_heap_fetch_errors(t.heap, NULL))
+    if (clump_heap_check(t.heap) || clump_heap_read_stats(t.heap, NULL, NULL, 0) ||
+        clump_heap_read_stats(t.heap, &stats, classes, 3) || clump_heap_take_errors(t.heap, NULL))
         fail_msg("line %d, after %s: %s", line, call, clump_context_get_error(t.on.clump)->message);
     if (memcmp(&stats, &t.stats, sizeof stats) != 0 ||
         memcmp(classes, t.classes, sizeof classes) != 0)
@@ -98,12 +98,12 @@ static int set_up(void **state) {
     t.move = cl_fixture_kernel(&t.on, t.program, "move");
     t.count = cl_fixture_kernel(&t.on, t.program, "count");
     uint64_t made = 0, count = 0;
-    CHECK_OK(&t.on, clump_do_new(t.heap, "Body", OBJECTS, t.init, &made, NULL));
+    CHECK_OK(&t.on, clump_heap_do_new(t.heap, t.init, "Body", OBJECTS, &made, NULL));
     assert_int_equal(made, OBJECTS);
     CHECK_OK(&t.on, clump_heap_read_refs(t.heap, "Body", t.refs, OBJECTS, &count));
     CHECK_OK(&t.on, clump_heap_check(t.heap));
-    CHECK_OK(&t.on, clump_heap_calc_stats(t.heap, NULL, NULL, 0)); /* as check_unchanged() does */
-    CHECK_OK(&t.on, clump_heap_calc_stats(t.heap, &t.stats, t.classes, 3));
+    CHECK_OK(&t.on, clump_heap_read_stats(t.heap, NULL, NULL, 0)); /* as check_unchanged() does */
+    CHECK_OK(&t.on, clump_heap_read_stats(t.heap, &t.stats, t.classes, 3));
     assert_int_equal(t.stats.objects, OBJECTS);
     return 0;
 }
@@ -452,8 +452,8 @@ static void most_classes(void **state) {
     clump_kernel *k = cl_fixture_kernel(&t.on, p, "f");
     static clump_class_stats stats[CLUMP_CLASSES_MAX];
     uint64_t made;
-    CHECK_OK(&t.on, clump_do_new(heap, "C249", 1000, k, &made, NULL));
-    CHECK_OK(&t.on, clump_heap_calc_stats(heap, NULL, stats, CLUMP_CLASSES_MAX));
+    CHECK_OK(&t.on, clump_heap_do_new(heap, k, "C249", 1000, &made, NULL));
+    CHECK_OK(&t.on, clump_heap_read_stats(heap, NULL, stats, CLUMP_CLASSES_MAX));
     assert_int_equal(stats[CLUMP_CLASSES_MAX - 1].objects, 1000);
     CHECK_HEAP(&t.on, heap);
     clump_kernel_destroy(k);
@@ -595,21 +595,23 @@ static void arguments_of_wrong_size(void **state) {
 static void required_group_size(void **state) {
     clump_program *p = cl_fixture_program(
         &t.on, t.heap,
-        "__attribute__((reqd_work_group_size(2, 1, 1))) __kernel void two(CLUMP_HEAP_FIXED) {}\n"
-        "__attribute__((reqd_work_group_size(1, 1, 2))) __kernel void flat(CLUMP_HEAP_FIXED) {}\n",
+        "__attribute__((reqd_work_group_size(2, 1, 1))) __kernel void two(CLUMP_HEAP_NO_ALLOC) {}\n"
+        "__attribute__((reqd_work_group_size(1, 1, 2))) __kernel void flat(CLUMP_HEAP_NO_ALLOC) "
+        "{}\n",
         NULL, NULL);
     clump_kernel *two = cl_fixture_kernel(&t.on, p, "two");
     clump_kernel *flat = NULL;
     uint32_t n;
-    REFUSED(USAGE, "clump_do_all: kernel two is to run in groups of 2 x 1 x 1",
-            clump_do_all(t.heap, two, NULL));
-    REFUSED(USAGE, "choose the sizes with clump_launch()", clump_reduce(t.heap, two, &n, 4, NULL));
-    REFUSED(USAGE, "choose the sizes with clump_launch()",
-            clump_do_new(t.heap, "Body", 1, two, NULL, NULL));
-    REFUSED(USAGE, "not in those of this call, 1", clump_launch(t.heap, two, 2, 1, NULL));
-    CHECK_OK(&t.on, clump_launch(t.heap, two, 64, 2, NULL));
+    REFUSED(USAGE, "clump_heap_do_all: kernel two is to run in groups of 2 x 1 x 1",
+            clump_heap_do_all(t.heap, two, NULL));
+    REFUSED(USAGE, "choose the sizes with clump_heap_launch()",
+            clump_heap_reduce(t.heap, two, 4, &n, NULL));
+    REFUSED(USAGE, "choose the sizes with clump_heap_launch()",
+            clump_heap_do_new(t.heap, two, "Body", 1, NULL, NULL));
+    REFUSED(USAGE, "not in those of this call, 1", clump_heap_launch(t.heap, two, 2, 1, NULL));
+    CHECK_OK(&t.on, clump_heap_launch(t.heap, two, 64, 2, NULL));
     if (clump_kernel_create(p, "flat", &flat) == CLUMP_OK) {
-        REFUSED(USAGE, "groups of 1 x 1 x 2", clump_launch(t.heap, flat, 2, 1, NULL));
+        REFUSED(USAGE, "groups of 1 x 1 x 2", clump_heap_launch(t.heap, flat, 2, 1, NULL));
         clump_kernel_destroy(flat);
     }
     clump_kernel_destroy(two);
@@ -619,7 +621,7 @@ static void required_group_size(void **state) {
 /* Warnings can be counted, and refused. */
 static void warnings(void **state) {
     static const char text[] =
-        "__kernel void f(CLUMP_HEAP_FIXED, __global const uint *in, __global uint *out) {\n"
+        "__kernel void f(CLUMP_HEAP_NO_ALLOC, __global const uint *in, __global uint *out) {\n"
         "    __global uint *p = in;\n    out[0] = p[0];\n}\n";
     clump_program *p = cl_fixture_program(&t.on, t.heap, text, NULL, NULL);
     uint32_t count = clump_program_get_warning_count(p);
@@ -634,7 +636,7 @@ static void warnings(void **state) {
     assert_non_null(strstr(clump_context_get_error(t.on.clump)->message, "discards qualifiers"));
     assert_int_equal(clump_program_get_warning_count(p), count);
     clump_program_destroy(p);
-    d.source = "__kernel void f(CLUMP_HEAP_FIXED) {}\n";
+    d.source = "__kernel void f(CLUMP_HEAP_NO_ALLOC) {}\n";
     CHECK_OK(&t.on, clump_program_create(&d, &p));
     clump_program_destroy(p);
 }
@@ -642,27 +644,28 @@ static void warnings(void **state) {
 static void arguments_not_set(void **state) {
     clump_kernel *move = cl_fixture_kernel(&t.on, t.program, "move");
     float dt = 1;
-    REFUSED(USAGE, "parameter 0", clump_do_all(t.heap, move, NULL));
+    REFUSED(USAGE, "parameter 0", clump_heap_do_all(t.heap, move, NULL));
     SET_ARG(&t.on, move, 0, dt);
-    REFUSED(USAGE, "parameter 1", clump_do_all(t.heap, move, NULL));
-    REFUSED(USAGE, "clump_launch: parameter 1", clump_launch(t.heap, move, 1, 1, NULL));
+    REFUSED(USAGE, "parameter 1", clump_heap_do_all(t.heap, move, NULL));
+    REFUSED(USAGE, "clump_heap_launch: parameter 1", clump_heap_launch(t.heap, move, 1, 1, NULL));
     CHECK_OK(&t.on, clump_kernel_set_arg(move, 1, 64, NULL));
-    CHECK_OK(&t.on, clump_do_all(t.heap, move, NULL));
+    CHECK_OK(&t.on, clump_heap_do_all(t.heap, move, NULL));
     clump_kernel_destroy(move);
 }
 
 static void launches(void **state) {
-    REFUSED_SILENTLY(clump_do_all(NULL, t.init, NULL));
-    REFUSED(USAGE, "clump_do_all: the kernel is NULL", clump_do_all(t.heap, NULL, NULL));
-    REFUSED(USAGE, "clump_launch: the kernel is NULL", clump_launch(t.heap, NULL, 64, 64, NULL));
-    REFUSED_SILENTLY(clump_launch(NULL, t.init, 64, 64, NULL));
-    REFUSED(USAGE, "0 work-items", clump_launch(t.heap, t.init, 0, 64, NULL));
-    REFUSED(USAGE, "groups of 0", clump_launch(t.heap, t.init, 64, 0, NULL));
-    REFUSED(USAGE, "multiple", clump_launch(t.heap, t.init, 65, 64, NULL));
-    REFUSED(USAGE, "multiple", clump_launch(t.heap, t.init, 64, 128, NULL));
+    REFUSED_SILENTLY(clump_heap_do_all(NULL, t.init, NULL));
+    REFUSED(USAGE, "clump_heap_do_all: the kernel is NULL", clump_heap_do_all(t.heap, NULL, NULL));
+    REFUSED(USAGE, "clump_heap_launch: the kernel is NULL",
+            clump_heap_launch(t.heap, NULL, 64, 64, NULL));
+    REFUSED_SILENTLY(clump_heap_launch(NULL, t.init, 64, 64, NULL));
+    REFUSED(USAGE, "0 work-items", clump_heap_launch(t.heap, t.init, 0, 64, NULL));
+    REFUSED(USAGE, "groups of 0", clump_heap_launch(t.heap, t.init, 64, 0, NULL));
+    REFUSED(USAGE, "multiple", clump_heap_launch(t.heap, t.init, 65, 64, NULL));
+    REFUSED(USAGE, "multiple", clump_heap_launch(t.heap, t.init, 64, 128, NULL));
     /* A group that no device has. */
     REFUSED(USAGE, "in groups of at most",
-            clump_launch(t.heap, t.init, (size_t)1 << 40, (size_t)1 << 40, NULL));
+            clump_heap_launch(t.heap, t.init, (size_t)1 << 40, (size_t)1 << 40, NULL));
 }
 
 static void wait_lists(void **state) {
@@ -670,42 +673,43 @@ static void wait_lists(void **state) {
     uint32_t n = 7;
     uint64_t made = 7;
     const clump_sync no_list = {.wait_count = 1}, no_count = {.wait_list = &event};
-    REFUSED(USAGE, "clump_do_all: wait_count", clump_do_all(t.heap, t.init, &no_list));
-    REFUSED(USAGE, "clump_do_all: wait_count", clump_do_all(t.heap, t.init, &no_count));
-    REFUSED(USAGE, "wait_list", clump_launch(t.heap, t.init, 64, 64, &no_list));
-    REFUSED(USAGE, "wait_list", clump_do_new(t.heap, "Body", 1, t.init, &made, &no_count));
+    REFUSED(USAGE, "clump_heap_do_all: wait_count", clump_heap_do_all(t.heap, t.init, &no_list));
+    REFUSED(USAGE, "clump_heap_do_all: wait_count", clump_heap_do_all(t.heap, t.init, &no_count));
+    REFUSED(USAGE, "wait_list", clump_heap_launch(t.heap, t.init, 64, 64, &no_list));
+    REFUSED(USAGE, "wait_list", clump_heap_do_new(t.heap, t.init, "Body", 1, &made, &no_count));
     assert_int_equal(made, 0);
-    REFUSED(USAGE, "wait_list", clump_reduce(t.heap, t.count, &n, sizeof n, &no_list));
+    REFUSED(USAGE, "wait_list", clump_heap_reduce(t.heap, t.count, sizeof n, &n, &no_list));
     assert_int_equal(n, 7);
 }
 
 static void new_objects(void **state) {
     uint64_t made = 7;
     const uint64_t most = UINT64_C(1) << 31;
-    REFUSED_SILENTLY(clump_do_new(NULL, "Body", 1, t.init, &made, NULL));
+    REFUSED_SILENTLY(clump_heap_do_new(NULL, t.init, "Body", 1, &made, NULL));
     assert_int_equal(made, 0);
-    REFUSED(USAGE, "clump_do_new: the kernel is NULL",
-            clump_do_new(t.heap, "Body", 1, NULL, &made, NULL));
-    REFUSED(NOT_FOUND, "(null)", clump_do_new(t.heap, NULL, 1, t.init, &made, NULL));
-    REFUSED(NOT_FOUND, "\"body\"", clump_do_new(t.heap, "body", 1, t.init, &made, NULL));
-    REFUSED(USAGE, "Agent is abstract", clump_do_new(t.heap, "Agent", 1, t.init, &made, NULL));
-    REFUSED(USAGE, "2147483649", clump_do_new(t.heap, "Body", most + 1, t.init, &made, NULL));
-    REFUSED(USAGE, "2^31", clump_do_new(t.heap, "Body", UINT64_MAX, t.init, &made, NULL));
-    CHECK_OK(&t.on, clump_do_new(t.heap, "Body", 0, t.init, &made, NULL));
+    REFUSED(USAGE, "clump_heap_do_new: the kernel is NULL",
+            clump_heap_do_new(t.heap, NULL, "Body", 1, &made, NULL));
+    REFUSED(NOT_FOUND, "(null)", clump_heap_do_new(t.heap, t.init, NULL, 1, &made, NULL));
+    REFUSED(NOT_FOUND, "\"body\"", clump_heap_do_new(t.heap, t.init, "body", 1, &made, NULL));
+    REFUSED(USAGE, "Agent is abstract", clump_heap_do_new(t.heap, t.init, "Agent", 1, &made, NULL));
+    REFUSED(USAGE, "2147483649", clump_heap_do_new(t.heap, t.init, "Body", most + 1, &made, NULL));
+    REFUSED(USAGE, "2^31", clump_heap_do_new(t.heap, t.init, "Body", UINT64_MAX, &made, NULL));
+    CHECK_OK(&t.on, clump_heap_do_new(t.heap, t.init, "Body", 0, &made, NULL));
     assert_int_equal(made, 0);
     check_unchanged("a do-new of no objects", __LINE__);
 }
 
 static void reductions(void **state) {
     uint8_t result[129] = {[0] = 7, [128] = 7};
-    REFUSED_SILENTLY(clump_reduce(NULL, t.count, result, 4, NULL));
-    REFUSED(USAGE, "clump_reduce: the kernel is NULL", clump_reduce(t.heap, NULL, result, 4, NULL));
-    REFUSED(USAGE, "clump_reduce", clump_reduce(t.heap, t.count, NULL, 4, NULL));
-    REFUSED(USAGE, "0 bytes", clump_reduce(t.heap, t.count, result, 0, NULL));
-    REFUSED(USAGE, "129 bytes", clump_reduce(t.heap, t.count, result, 129, NULL));
-    REFUSED(USAGE, "1 to 128", clump_reduce(t.heap, t.count, result, SIZE_MAX, NULL));
+    REFUSED_SILENTLY(clump_heap_reduce(NULL, t.count, 4, result, NULL));
+    REFUSED(USAGE, "clump_heap_reduce: the kernel is NULL",
+            clump_heap_reduce(t.heap, NULL, 4, result, NULL));
+    REFUSED(USAGE, "clump_heap_reduce", clump_heap_reduce(t.heap, t.count, 4, NULL, NULL));
+    REFUSED(USAGE, "0 bytes", clump_heap_reduce(t.heap, t.count, 0, result, NULL));
+    REFUSED(USAGE, "129 bytes", clump_heap_reduce(t.heap, t.count, 129, result, NULL));
+    REFUSED(USAGE, "1 to 128", clump_heap_reduce(t.heap, t.count, SIZE_MAX, result, NULL));
     assert_int_equal(result[0], 7);
-    CHECK_OK(&t.on, clump_reduce(t.heap, t.count, result, 4, NULL));
+    CHECK_OK(&t.on, clump_heap_reduce(t.heap, t.count, 4, result, NULL));
     assert_int_equal(result[4] | result[128], 7);
     assert_int_equal(result[0] | result[1] << 8, OBJECTS);
 }
@@ -724,14 +728,15 @@ static void heaps_of_another_layout(void **state) {
     uint32_t n;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         clump_heap *other = cl_fixture_heap(&t.on, others[i], HEAP_BYTES, 0);
-        REFUSED(USAGE, "another layout: its classes differ", clump_do_all(other, t.init, NULL));
-        REFUSED(USAGE, "another layout", clump_launch(other, t.init, 1, 1, NULL));
-        REFUSED(USAGE, "another layout", clump_do_new(other, "Body", 1, t.init, &made, NULL));
-        REFUSED(USAGE, "another layout", clump_reduce(other, t.count, &n, sizeof n, NULL));
+        REFUSED(USAGE, "another layout: its classes differ",
+                clump_heap_do_all(other, t.init, NULL));
+        REFUSED(USAGE, "another layout", clump_heap_launch(other, t.init, 1, 1, NULL));
+        REFUSED(USAGE, "another layout", clump_heap_do_new(other, t.init, "Body", 1, &made, NULL));
+        REFUSED(USAGE, "another layout", clump_heap_reduce(other, t.count, sizeof n, &n, NULL));
         clump_heap_destroy(other);
     }
     clump_heap *wider = cl_fixture_heap(&t.on, schema_text, HEAP_BYTES, 5);
-    REFUSED(USAGE, "another layout: block_granules is", clump_do_all(wider, t.init, NULL));
+    REFUSED(USAGE, "another layout: block_granules is", clump_heap_do_all(wider, t.init, NULL));
     clump_heap_destroy(wider);
     clump_heap *raw;
     CHECK_OK(&t.on, clump_heap_create(&(clump_heap_desc){.context = t.on.clump,
@@ -739,17 +744,18 @@ static void heaps_of_another_layout(void **state) {
                                                          .bytes = HEAP_BYTES,
                                                          .raw = 1},
                                       &raw));
-    REFUSED(USAGE, "another layout: raw is 0 there, and 1 here", clump_do_all(raw, t.init, NULL));
+    REFUSED(USAGE, "another layout: raw is 0 there, and 1 here",
+            clump_heap_do_all(raw, t.init, NULL));
     clump_heap_destroy(raw);
     cl_fixture on;
     assert_int_equal(cl_fixture_open(&on, NULL), 0);
     clump_heap *foreign = cl_fixture_heap(&on, schema_text, HEAP_BYTES, 0);
-    assert_int_equal(clump_do_all(foreign, t.init, NULL), USAGE);
+    assert_int_equal(clump_heap_do_all(foreign, t.init, NULL), USAGE);
     assert_non_null(strstr(clump_context_get_error(on.clump)->message, "another context"));
     clump_heap_destroy(foreign);
     cl_fixture_close(&on);
     clump_heap *same = cl_fixture_heap(&t.on, schema_text, HEAP_BYTES, 0);
-    CHECK_OK(&t.on, clump_do_all(same, t.init, NULL));
+    CHECK_OK(&t.on, clump_heap_do_all(same, t.init, NULL));
     clump_heap_destroy(same);
 }
 
@@ -764,29 +770,31 @@ static void counts(void **state) {
     clump_device_report report = {.errors[0].count = 7};
     uint64_t count = 7;
     clump_ref refs[2] = {7, 7};
-    REFUSED_SILENTLY(clump_heap_fetch_errors(NULL, &report));
+    REFUSED_SILENTLY(clump_heap_take_errors(NULL, &report));
     assert_int_equal(report.errors[0].count, 0);
     REFUSED_SILENTLY(clump_heap_check(NULL));
     clump_repair_report repair = {.objects = 7};
     REFUSED_SILENTLY(clump_heap_repair(NULL, &repair));
     assert_int_equal(repair.objects, 0);
-    REFUSED_SILENTLY(clump_heap_calc_stats(NULL, NULL, NULL, 0));
-    REFUSED(USAGE, "room for 2 classes", clump_heap_calc_stats(t.heap, NULL, classes, 2));
+    REFUSED_SILENTLY(clump_heap_read_stats(NULL, NULL, NULL, 0));
+    REFUSED(USAGE, "room for 2 classes", clump_heap_read_stats(t.heap, NULL, classes, 2));
     assert_int_equal(classes[0].objects, 7);
     REFUSED_SILENTLY(clump_heap_dump(NULL, no_text, NULL));
     REFUSED(USAGE, "a function that takes the text", clump_heap_dump(t.heap, NULL, NULL));
     REFUSED_SILENTLY(clump_context_set_queue(NULL, t.on.queue));
     assert_null(clump_context_get_queue(NULL));
-    REFUSED_SILENTLY(clump_timeline_record(NULL, 10));
-    REFUSED_SILENTLY(clump_timeline_write(NULL, no_text, NULL));
-    REFUSED(USAGE, "nothing is being recorded", clump_timeline_write(t.on.clump, no_text, NULL));
-    REFUSED(USAGE, "a function that takes the text", clump_timeline_write(t.on.clump, NULL, NULL));
-    REFUSED(USAGE, "at most 16777216", clump_timeline_record(t.on.clump, (1u << 24) + 1));
-    REFUSED_SILENTLY(clump_heap_calc_count(NULL, "Body", &count));
+    REFUSED_SILENTLY(clump_context_record_timeline(NULL, 10));
+    REFUSED_SILENTLY(clump_context_write_timeline(NULL, no_text, NULL));
+    REFUSED(USAGE, "nothing is being recorded",
+            clump_context_write_timeline(t.on.clump, no_text, NULL));
+    REFUSED(USAGE, "a function that takes the text",
+            clump_context_write_timeline(t.on.clump, NULL, NULL));
+    REFUSED(USAGE, "at most 16777216", clump_context_record_timeline(t.on.clump, (1u << 24) + 1));
+    REFUSED_SILENTLY(clump_heap_read_count(NULL, "Body", &count));
     assert_int_equal(count, 0);
-    REFUSED(USAGE, "a place for the count", clump_heap_calc_count(t.heap, "Body", NULL));
-    REFUSED(NOT_FOUND, "(null)", clump_heap_calc_count(t.heap, NULL, &count));
-    REFUSED(NOT_FOUND, "\"Planet\"", clump_heap_calc_count(t.heap, "Planet", &count));
+    REFUSED(USAGE, "a place for the count", clump_heap_read_count(t.heap, "Body", NULL));
+    REFUSED(NOT_FOUND, "(null)", clump_heap_read_count(t.heap, NULL, &count));
+    REFUSED(NOT_FOUND, "\"Planet\"", clump_heap_read_count(t.heap, "Planet", &count));
     REFUSED_SILENTLY(clump_heap_read_refs(NULL, "Body", refs, 2, &count));
     REFUSED(USAGE, "a place for the count", clump_heap_read_refs(t.heap, "Body", refs, 2, NULL));
     REFUSED(NOT_FOUND, "(null)", clump_heap_read_refs(t.heap, NULL, refs, 2, &count));

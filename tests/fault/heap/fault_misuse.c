@@ -54,13 +54,14 @@ static void no_heap_parameter(void **state) {
     clump_heap *heap = cl_fixture_heap(&on, two_classes, 4u << 20, 0);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         refuse_build(heap, texts[i], 2,
-                     "must have CLUMP_HEAP or CLUMP_HEAP_FIXED as its first parameter");
+                     "must have CLUMP_HEAP or CLUMP_HEAP_NO_ALLOC as its first parameter");
     /* Nor the parameter of numbers. */
     refuse_build(
-        heap, "\n__kernel void a(CLUMP_HEAP_FIXED) { Big b = CLUMP_AT(Big, 3); Big_a(b) = 1; }\n",
-        2, "must have CLUMP_NUMBERS as its second parameter");
+        heap,
+        "\n__kernel void a(CLUMP_HEAP_NO_ALLOC) { Big b = CLUMP_AT(Big, 3); Big_a(b) = 1; }\n", 2,
+        "must have CLUMP_NUMBERS as its second parameter");
     refuse_build(heap,
-                 "\n__kernel void a(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH_NUMBERED(Big, b, i) "
+                 "\n__kernel void a(CLUMP_HEAP_NO_ALLOC) { CLUMP_FOR_EACH_NUMBERED(Big, b, i) "
                  "Big_a(b) = i; }\n",
                  2, "must have CLUMP_NUMBERS as its second parameter");
     clump_heap_destroy(heap);
@@ -83,7 +84,7 @@ static cl_int CL_API_CALL tell_no_warnings(cl_program program, cl_device_id devi
 /* For compilers, this is only a reason to warn. */
 static const char broken_promise[] =
     "\nvoid f(CLUMP_HEAP, Big b) { Big_free(b); }\n"
-    "__kernel void a(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(Big, b) f(clump_heap, b); }\n";
+    "__kernel void a(CLUMP_HEAP_NO_ALLOC) { CLUMP_FOR_EACH(Big, b) f(clump_heap, b); }\n";
 
 /* It is refused where nobody hears the warning, too. */
 static void changes_under_fixed_unheard(void **state) {
@@ -104,12 +105,12 @@ static void changes_under_fixed_unheard(void **state) {
 
 static void changes_under_fixed(void **state) {
     static const char *const direct[] = {
-        "\n__kernel void a(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(Big, b) { Big c = Big_new(); "
+        "\n__kernel void a(CLUMP_HEAP_NO_ALLOC) { CLUMP_FOR_EACH(Big, b) { Big c = Big_new(); "
         "Big_a(c) = 1; } }\n",
-        "\n__kernel void a(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(Big, b) Big_free(b); }\n",
-        "\n__kernel void a(CLUMP_HEAP_FIXED) { CLUMP_GROUP_SCRATCH; Big b = Big_group_new(1); "
+        "\n__kernel void a(CLUMP_HEAP_NO_ALLOC) { CLUMP_FOR_EACH(Big, b) Big_free(b); }\n",
+        "\n__kernel void a(CLUMP_HEAP_NO_ALLOC) { CLUMP_GROUP_SCRATCH; Big b = Big_group_new(1); "
         "Big_a(b) = 1; }\n",
-        "\nvoid f(CLUMP_HEAP_FIXED) { Big b = Big_new(); Big_free(b); }\n"
+        "\nvoid f(CLUMP_HEAP_NO_ALLOC) { Big b = Big_new(); Big_free(b); }\n"
         "__kernel void a(CLUMP_HEAP) { f(clump_heap); }\n",
     };
     clump_heap *heap = cl_fixture_heap(&on, two_classes, 4u << 20, 0);
@@ -120,14 +121,14 @@ static void changes_under_fixed(void **state) {
         refuse_build(heap, broken_promise, 3, "its first parameter must be CLUMP_HEAP then");
     /* What is right, stays right: less promised is handed over, and a user's own pointers are the user's. */
     build(heap,
-          "uint f(CLUMP_HEAP_FIXED, Big b) { return Big_a(b); }\n"
+          "uint f(CLUMP_HEAP_NO_ALLOC, Big b) { return Big_a(b); }\n"
           "void g(__global uchar *p) { p[0] = 1; }\n"
           "__kernel void a(CLUMP_HEAP, __global const uchar *p) {\n"
           "    CLUMP_FOR_EACH(Big, b) if (f(clump_heap, b)) Big_free(b);\n    g(p);\n}\n");
     clump_heap_destroy(heap);
 }
 
-/* CLUMP_HEAP_FIXED is about objects: fields may be written, references among them, and are looked at by compaction
+/* CLUMP_HEAP_NO_ALLOC is about objects: fields may be written, references among them, and are looked at by compaction
  * and collection as they are. */
 static void references_written_under_fixed(void **state) {
     clump_heap *heap = cl_fixture_heap(&on, "class Node { ref Node next; uint id; }", 4u << 20, 1);
@@ -135,10 +136,10 @@ static void references_written_under_fixed(void **state) {
         &on, heap,
         "__kernel void init(CLUMP_HEAP) {\n"
         "    CLUMP_FOR_EACH_NEW(Node, n, i) { Node_id(n) = i; Node_next(n) = Node_null; }\n}\n"
-        "__kernel void link(CLUMP_HEAP_FIXED, CLUMP_NUMBERS) {\n"
+        "__kernel void link(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS) {\n"
         "    CLUMP_FOR_EACH_NUMBERED(Node, n, i) if (i % 64 == 0) Node_next(n) = CLUMP_AT(Node, i "
         "+ 64);\n}\n"
-        "__kernel void check(CLUMP_HEAP_FIXED) {\n"
+        "__kernel void check(CLUMP_HEAP_NO_ALLOC) {\n"
         "    uint wrong = 0;\n"
         "    CLUMP_FOR_EACH(Node, n) {\n"
         "        Node to = Node_next(n);\n"
@@ -153,15 +154,15 @@ static void references_written_under_fixed(void **state) {
     clump_ref first[1];
     uint64_t count = 0;
     uint32_t wrong = 1;
-    CHECK_OK(&on, clump_do_new(heap, "Node", 1024, init, NULL, NULL));
-    CHECK_OK(&on, clump_do_all(heap, link, NULL));
+    CHECK_OK(&on, clump_heap_do_new(heap, init, "Node", 1024, NULL, NULL));
+    CHECK_OK(&on, clump_heap_do_all(heap, link, NULL));
     CHECK_OK(&on, clump_heap_read_refs(heap, "Node", first, 1, &count));
     clump_collect_desc collect = {.roots = first, .root_count = 1};
-    CHECK_OK(&on, clump_collect(heap, &collect, NULL, NULL));
-    CHECK_OK(&on, clump_heap_calc_count(heap, "Node", &count));
+    CHECK_OK(&on, clump_heap_collect(heap, &collect, NULL, NULL));
+    CHECK_OK(&on, clump_heap_read_count(heap, "Node", &count));
     assert_int_equal(count, 16); /* what the root leads to */
-    CHECK_OK(&on, clump_compact(heap, NULL, NULL, NULL));
-    CHECK_OK(&on, clump_reduce(heap, check, &wrong, sizeof wrong, NULL));
+    CHECK_OK(&on, clump_heap_compact(heap, NULL, NULL, NULL));
+    CHECK_OK(&on, clump_heap_reduce(heap, check, sizeof wrong, &wrong, NULL));
     assert_int_equal(wrong, 0);
     CHECK_HEAP(&on, heap);
     clump_kernel_destroy(init);
@@ -190,18 +191,18 @@ static const char world_kernels[] =
     "__kernel void some(CLUMP_HEAP) { CLUMP_FOR_EACH(Small, o) if (Small_v(o) < 1256) "
     "Small_free(o); }\n"
     "__kernel void free_big(CLUMP_HEAP) { CLUMP_FOR_EACH(Big, o) Big_free(o); }\n"
-    "__kernel void loops(CLUMP_HEAP_FIXED, __global uint *seen) {\n"
+    "__kernel void loops(CLUMP_HEAP_NO_ALLOC, __global uint *seen) {\n"
     "    CLUMP_FOR_EACH_NEW(Big, o, i) atomic_inc(seen);\n"
     "    CLUMP_FOR_EACH(Big, o) atomic_inc(seen + 1);\n}\n"
-    "__kernel void keys(CLUMP_HEAP_FIXED, __global uint *keys) {\n"
+    "__kernel void keys(CLUMP_HEAP_NO_ALLOC, __global uint *keys) {\n"
     "    CLUMP_FOR_EACH_KEYED(Small, o, i) keys[i] = ~Small_v(o);\n}\n"
-    "__kernel void new_keys(CLUMP_HEAP_FIXED, __global uint *keys) {\n"
+    "__kernel void new_keys(CLUMP_HEAP_NO_ALLOC, __global uint *keys) {\n"
     "    CLUMP_FOR_EACH_NEW(Small, o, i) keys[i] = Small_v(o);\n}\n"
-    "__kernel void count(CLUMP_HEAP_FIXED) {\n"
+    "__kernel void count(CLUMP_HEAP_NO_ALLOC) {\n"
     "    ulong s = 0;\n    CLUMP_FOR_EACH(Small, o) s += 1ul << 33;\n    CLUMP_REDUCE(ulong, s, "
     "CLUMP_SUM);\n}\n"
-    "__kernel void other(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(Small, o) Small_v(o)++; }\n"
-    "__kernel void maybe(CLUMP_HEAP_FIXED, uint does) {\n"
+    "__kernel void other(CLUMP_HEAP_NO_ALLOC) { CLUMP_FOR_EACH(Small, o) Small_v(o)++; }\n"
+    "__kernel void maybe(CLUMP_HEAP_NO_ALLOC, uint does) {\n"
     "    if (!does || (does == 2 && get_group_id(0) == 1)) return;\n    uint s = 7;\n    "
     "CLUMP_REDUCE(uint, s, CLUMP_MAX);\n}\n";
 
@@ -229,9 +230,9 @@ static void world_close(world *w) {
 /* What kernels reported, WRONG_LAUNCH alone and in these words. */
 static void expect_wrong_launch(clump_heap *heap, const char *words) {
     clump_device_report r;
-    clump_status status = clump_heap_fetch_errors(heap, &r);
+    clump_status status = clump_heap_take_errors(heap, &r);
     cl_fixture_expect_words(clump_context_get_error(on.clump), status, CLUMP_ERR_DEVICE, words,
-                            "clump_heap_fetch_errors", __LINE__);
+                            "clump_heap_take_errors", __LINE__);
     for (int i = 0; i < CLUMP_DEVICE_ERROR_COUNT; i++)
         assert_int_equal(r.errors[i].count != 0, i == CLUMP_DEVICE_WRONG_LAUNCH);
     CHECK_HEAP(&on, heap);
@@ -243,19 +244,19 @@ static void new_of_another_class(void **state) {
     uint64_t made = 0;
     world w = world_open();
     clump_kernel *some = cl_fixture_kernel(&on, w.program, "some");
-    CHECK_OK(&on, clump_do_new(w.heap, "Small", 1024, w.small, NULL, NULL));
-    CHECK_OK(&on, clump_do_all(w.heap, some, NULL));
+    CHECK_OK(&on, clump_heap_do_new(w.heap, w.small, "Small", 1024, NULL, NULL));
+    CHECK_OK(&on, clump_heap_do_all(w.heap, some, NULL));
     CHECK_HEAP(&on, w.heap);
-    CHECK_OK(&on, clump_do_new(w.heap, "Small", 256, w.big, &made, NULL)); /* meant "Big" */
+    CHECK_OK(&on, clump_heap_do_new(w.heap, w.big, "Small", 256, &made, NULL)); /* meant "Big" */
     assert_int_equal(made, 256);
-    expect_wrong_launch(w.heap,
-                        "CLUMP_FOR_EACH_NEW(Big, ...) was run by a clump_do_new() of class Small");
+    expect_wrong_launch(
+        w.heap, "CLUMP_FOR_EACH_NEW(Big, ...) was run by a clump_heap_do_new() of class Small");
     CHECK_OK(&on, clump_heap_read_field(w.heap, "Small", "v", 0, values, 2000));
     uint32_t innocent = 0;
     for (uint32_t i = 0; i < 1024; i++) innocent += values[i] >= 1256 && values[i] < 2024;
     assert_int_equal(innocent, 768);
     /* A loop of a subclass of what is made would take others' fields; that of a base is right. */
-    CHECK_OK(&on, clump_do_new(w.heap, "Tiny", 100, w.small, &made, NULL));
+    CHECK_OK(&on, clump_heap_do_new(w.heap, w.small, "Tiny", 100, &made, NULL));
     CHECK_HEAP(&on, w.heap);
     CHECK_OK(&on, clump_heap_read_field(w.heap, "Tiny", "v", 0, values, 2000));
     for (uint32_t i = 0; i < 100; i++) assert_in_range(values[i], 1000, 1099);
@@ -273,27 +274,28 @@ static void new_kernel_run_otherwise(void **state) {
     uint32_t seen[2] = {0, 0};
     cl_mem buffer = cl_fixture_buffer(&on, seen, sizeof seen);
     SET_ARG(&on, loops, 0, buffer);
-    CHECK_OK(&on, clump_do_new(w.heap, "Small", 1024, w.small, NULL, NULL));
-    CHECK_OK(&on, clump_do_new(w.heap, "Big", 64 * 8, w.big, NULL, NULL));
-    CHECK_OK(&on, clump_do_all(w.heap, free_big, NULL));
+    CHECK_OK(&on, clump_heap_do_new(w.heap, w.small, "Small", 1024, NULL, NULL));
+    CHECK_OK(&on, clump_heap_do_new(w.heap, w.big, "Big", 64 * 8, NULL, NULL));
+    CHECK_OK(&on, clump_heap_do_all(w.heap, free_big, NULL));
     CHECK_HEAP(&on, w.heap);
-    CHECK_OK(&on, clump_do_all(w.heap, w.big, NULL));
-    expect_wrong_launch(w.heap, "CLUMP_FOR_EACH_NEW(Big, ...) was not run by clump_do_new()");
-    CHECK_OK(&on, clump_launch(w.heap, w.big, 64, 64, NULL));
-    expect_wrong_launch(w.heap, "CLUMP_FOR_EACH_NEW(Big, ...) was not run by clump_do_new()");
+    CHECK_OK(&on, clump_heap_do_all(w.heap, w.big, NULL));
+    expect_wrong_launch(w.heap, "CLUMP_FOR_EACH_NEW(Big, ...) was not run by clump_heap_do_new()");
+    CHECK_OK(&on, clump_heap_launch(w.heap, w.big, 64, 64, NULL));
+    expect_wrong_launch(w.heap, "CLUMP_FOR_EACH_NEW(Big, ...) was not run by clump_heap_do_new()");
     clump_compact_desc order = {.order = CLUMP_ORDER_KEY, .key_kernel = keys};
-    CHECK_OK(&on, clump_compact(w.heap, &order, NULL, NULL));
-    expect_wrong_launch(w.heap, "CLUMP_FOR_EACH_NEW(Small, ...) was not run by clump_do_new()");
+    CHECK_OK(&on, clump_heap_compact(w.heap, &order, NULL, NULL));
+    expect_wrong_launch(w.heap,
+                        "CLUMP_FOR_EACH_NEW(Small, ...) was not run by clump_heap_do_new()");
     CHECK_OK(&on, clump_heap_read_field(w.heap, "Small", "v", 0, values, 1024));
     for (uint32_t i = 0; i < 1024; i++) assert_in_range(values[i], 1000, 2023);
     /* In one kernel both loops: each sees what is its own. */
-    CHECK_OK(&on, clump_do_new(w.heap, "Big", 100, loops, NULL, NULL));
+    CHECK_OK(&on, clump_heap_do_new(w.heap, loops, "Big", 100, NULL, NULL));
     CHECK_HEAP(&on, w.heap);
-    CHECK_OK(&on, clump_do_all(w.heap, loops, NULL));
+    CHECK_OK(&on, clump_heap_do_all(w.heap, loops, NULL));
     cl_fixture_read(&on, buffer, seen, sizeof seen);
     assert_int_equal(seen[0], 100);
     assert_int_equal(seen[1], 100);
-    expect_wrong_launch(w.heap, "CLUMP_FOR_EACH_NEW(Big, ...) was not run by clump_do_new()");
+    expect_wrong_launch(w.heap, "CLUMP_FOR_EACH_NEW(Big, ...) was not run by clump_heap_do_new()");
     clReleaseMemObject(buffer);
     clump_kernel_destroy(free_big);
     clump_kernel_destroy(loops);
@@ -307,21 +309,21 @@ static void key_kernel_run_otherwise(void **state) {
     world w = world_open();
     clump_kernel *keys = cl_fixture_kernel(&on, w.program, "keys");
     cl_mem buffer = cl_fixture_buffer(&on, NULL, sizeof zeros);
-    CHECK_OK(&on, clump_do_new(w.heap, "Small", 1024, w.small, NULL, NULL));
+    CHECK_OK(&on, clump_heap_do_new(w.heap, w.small, "Small", 1024, NULL, NULL));
     CHECK_OK(&on, clump_heap_read_field(w.heap, "Small", "v", 0, values, 1024)); /* numbers them */
     for (int after = 0; after < 2; after++) {
         SET_ARG(&on, keys, 0, buffer);
-        CHECK_OK(&on, clump_do_all(w.heap, keys, NULL));
+        CHECK_OK(&on, clump_heap_do_all(w.heap, keys, NULL));
         expect_wrong_launch(w.heap,
                             "CLUMP_FOR_EACH_KEYED(Small, ...) was not run as the key_kernel");
-        CHECK_OK(&on, clump_do_new(w.heap, "Small", 1, keys, NULL, NULL));
+        CHECK_OK(&on, clump_heap_do_new(w.heap, keys, "Small", 1, NULL, NULL));
         expect_wrong_launch(w.heap,
                             "CLUMP_FOR_EACH_KEYED(Small, ...) was not run as the key_kernel");
         cl_fixture_read(&on, buffer, found, sizeof found);
         assert_memory_equal(found, zeros, sizeof zeros);
         /* As what it is, it is right, and the next round is as before. */
         clump_compact_desc order = {.order = CLUMP_ORDER_KEY, .key_kernel = keys};
-        CHECK_OK(&on, clump_compact(w.heap, &order, NULL, NULL));
+        CHECK_OK(&on, clump_heap_compact(w.heap, &order, NULL, NULL));
         CHECK_HEAP(&on, w.heap);
     }
     clReleaseMemObject(buffer);
@@ -332,9 +334,9 @@ static void key_kernel_run_otherwise(void **state) {
 static void refuse_reduction(world *w, clump_kernel *k, size_t bytes, const char *words) {
     uint8_t result[128];
     memset(result, 7, sizeof result);
-    clump_status status = clump_reduce(w->heap, k, result, bytes, NULL);
-    cl_fixture_expect_words(clump_context_get_error(on.clump), status, USAGE, words, "clump_reduce",
-                            __LINE__);
+    clump_status status = clump_heap_reduce(w->heap, k, bytes, result, NULL);
+    cl_fixture_expect_words(clump_context_get_error(on.clump), status, USAGE, words,
+                            "clump_heap_reduce", __LINE__);
     for (size_t i = 0; i < sizeof result; i++) assert_int_equal(result[i], 7);
 }
 
@@ -346,20 +348,20 @@ static void reductions(void **state) {
     clump_kernel *maybe = cl_fixture_kernel(&on, w.program, "maybe");
     uint64_t n = 0;
     uint32_t does = 1, seven = 0, objects = 100;
-    CHECK_OK(&on, clump_do_new(w.heap, "Small", objects, w.small, NULL, NULL));
-    CHECK_OK(&on, clump_reduce(w.heap, count, &n, sizeof n, NULL));
+    CHECK_OK(&on, clump_heap_do_new(w.heap, w.small, "Small", objects, NULL, NULL));
+    CHECK_OK(&on, clump_heap_reduce(w.heap, count, sizeof n, &n, NULL));
     assert_int_equal(n >> 33, 100);
     refuse_reduction(&w, other, 8, "the kernel did not come to a CLUMP_REDUCE");
-    CHECK_OK(&on, clump_do_all(w.heap, count, NULL)); /* leaves a result that nobody read */
+    CHECK_OK(&on, clump_heap_do_all(w.heap, count, NULL)); /* leaves a result that nobody read */
     refuse_reduction(&w, other, 8, "the kernel did not come to a CLUMP_REDUCE");
     refuse_reduction(&w, count, 4, "4 bytes, but the type in the kernel's CLUMP_REDUCE has 8");
     refuse_reduction(&w, fresh, 4, "4 bytes, but the type in the kernel's CLUMP_REDUCE has 8");
     refuse_reduction(&w, fresh, 128, "128 bytes, but the type in the kernel's CLUMP_REDUCE has 8");
-    CHECK_OK(&on, clump_reduce(w.heap, fresh, &n, sizeof n, NULL));
+    CHECK_OK(&on, clump_heap_reduce(w.heap, fresh, sizeof n, &n, NULL));
     assert_int_equal(n >> 33, 100);
     /* What a kernel did once it may not do again. */
     SET_ARG(&on, maybe, 0, does);
-    CHECK_OK(&on, clump_reduce(w.heap, maybe, &seven, sizeof seven, NULL));
+    CHECK_OK(&on, clump_heap_reduce(w.heap, maybe, sizeof seven, &seven, NULL));
     assert_int_equal(seven, 7);
     does = 0;
     SET_ARG(&on, maybe, 0, does);
@@ -368,8 +370,8 @@ static void reductions(void **state) {
     clump_kernel *always = cl_fixture_kernel(&on, w.program, "maybe");
     does = 1;
     SET_ARG(&on, always, 0, does);
-    CHECK_OK(&on, clump_reduce(w.heap, always, &seven, sizeof seven, NULL));
-    CHECK_OK(&on, clump_do_all(w.heap, always, NULL));
+    CHECK_OK(&on, clump_heap_reduce(w.heap, always, sizeof seven, &seven, NULL));
+    CHECK_OK(&on, clump_heap_do_all(w.heap, always, NULL));
     refuse_reduction(&w, maybe, 4, "the kernel did not come to a CLUMP_REDUCE");
     /* A kernel of which one work-group returns before: no later reduction counts what the others left. */
     does = 2;
@@ -378,32 +380,32 @@ static void reductions(void **state) {
         if (read) {
             refuse_reduction(&w, maybe, 4,
                              "work-groups of kernel maybe came to the end of CLUMP_REDUCE");
-            CHECK_OK(&on, clump_heap_fetch_errors(w.heap, NULL)); /* it was told of */
+            CHECK_OK(&on, clump_heap_take_errors(w.heap, NULL)); /* it was told of */
         } else {
-            CHECK_OK(&on, clump_do_all(w.heap, maybe, NULL));
+            CHECK_OK(&on, clump_heap_do_all(w.heap, maybe, NULL));
             CHECK_OK(&on, clump_heap_check(w.heap)); /* nothing is damaged */
         }
         for (int again = 0; again < 2; again++) {
-            CHECK_OK(&on, clump_reduce(w.heap, always, &seven, sizeof seven, NULL));
-            CHECK_OK(&on, clump_reduce(w.heap, count, &n, sizeof n, NULL));
+            CHECK_OK(&on, clump_heap_reduce(w.heap, always, sizeof seven, &seven, NULL));
+            CHECK_OK(&on, clump_heap_reduce(w.heap, count, sizeof n, &n, NULL));
             assert_int_equal(n >> 33, objects);
             objects += 10;
-            CHECK_OK(&on, clump_do_new(w.heap, "Small", 10, w.small, NULL, NULL));
-            CHECK_OK(&on, clump_reduce(w.heap, count, &n, sizeof n, NULL));
+            CHECK_OK(&on, clump_heap_do_new(w.heap, w.small, "Small", 10, NULL, NULL));
+            CHECK_OK(&on, clump_heap_reduce(w.heap, count, sizeof n, &n, NULL));
             assert_int_equal(n >> 33, objects);
         }
         if (!read)
             expect_wrong_launch(w.heap, "a kernel with CLUMP_REDUCE came to the end of it in");
     }
     /* The same where nothing else reduces before the errors are asked for. */
-    CHECK_OK(&on, clump_do_all(w.heap, maybe, NULL));
+    CHECK_OK(&on, clump_heap_do_all(w.heap, maybe, NULL));
     expect_wrong_launch(w.heap, "a kernel with CLUMP_REDUCE came to the end of it in");
-    CHECK_OK(&on, clump_heap_fetch_errors(w.heap, NULL));
-    CHECK_OK(&on, clump_reduce(w.heap, always, &seven, sizeof seven, NULL));
+    CHECK_OK(&on, clump_heap_take_errors(w.heap, NULL));
+    CHECK_OK(&on, clump_heap_reduce(w.heap, always, sizeof seven, &seven, NULL));
     /* Repair begins with new numbers. */
-    CHECK_OK(&on, clump_reduce(w.heap, always, &seven, sizeof seven, NULL));
+    CHECK_OK(&on, clump_heap_reduce(w.heap, always, sizeof seven, &seven, NULL));
     CHECK_OK(&on, clump_heap_repair(w.heap, NULL));
-    CHECK_OK(&on, clump_reduce(w.heap, always, &seven, sizeof seven, NULL));
+    CHECK_OK(&on, clump_heap_reduce(w.heap, always, sizeof seven, &seven, NULL));
     clump_kernel_destroy(always);
     CHECK_HEAP(&on, w.heap);
     clump_kernel_destroy(count);
@@ -417,21 +419,21 @@ static void reductions(void **state) {
 static void reduction_of_many_groups(void **state) {
     world w = world_open();
     clump_kernel *count = cl_fixture_kernel(&on, w.program, "count");
-    CHECK_OK(&on, clump_do_new(w.heap, "Small", 100, w.small, NULL, NULL));
-    CHECK_OK(&on, clump_launch(w.heap, count, 1u << 20, 1, NULL));
+    CHECK_OK(&on, clump_heap_do_new(w.heap, w.small, "Small", 100, NULL, NULL));
+    CHECK_OK(&on, clump_heap_launch(w.heap, count, 1u << 20, 1, NULL));
     expect_wrong_launch(w.heap, "launched in more work-groups than a reduction has");
     if (on.capabilities->work_group_max >= 512) {
-        clump_status status = clump_launch(w.heap, count, 512, 512, NULL);
+        clump_status status = clump_heap_launch(w.heap, count, 512, 512, NULL);
         if (status == CLUMP_OK) expect_wrong_launch(w.heap, "groups of more than 256 work-items");
     }
     uint64_t n = 0;
-    CHECK_OK(&on, clump_reduce(w.heap, count, &n, sizeof n, NULL));
+    CHECK_OK(&on, clump_heap_reduce(w.heap, count, sizeof n, &n, NULL));
     assert_int_equal(n >> 33, 100);
     clump_kernel_destroy(count);
     refuse_build(
         w.heap,
         "typedef struct wide { uint a[33]; } wide;\n"
-        "__kernel void a(CLUMP_HEAP_FIXED) { wide s; CLUMP_REDUCE(wide, s, CLUMP_SUM); }\n",
+        "__kernel void a(CLUMP_HEAP_NO_ALLOC) { wide s; CLUMP_REDUCE(wide, s, CLUMP_SUM); }\n",
         2, "type_of_a_reduction_has_at_most_128_bytes");
     world_close(&w);
 }
@@ -464,9 +466,9 @@ static void checked_references(void **state) {
         cl_mem buffer = cl_fixture_buffer(&on, &out, sizeof out);
         clump_kernel *k = cl_fixture_kernel(&on, p, names[i]);
         SET_ARG(&on, k, 0, buffer);
-        CHECK_OK(&on, clump_launch(w.heap, k, 1, 1, NULL));
+        CHECK_OK(&on, clump_heap_launch(w.heap, k, 1, 1, NULL));
         clump_device_report r;
-        clump_status status = clump_heap_fetch_errors(w.heap, &r);
+        clump_status status = clump_heap_take_errors(w.heap, &r);
         cl_fixture_expect_words(clump_context_get_error(on.clump), status, CLUMP_ERR_DEVICE,
                                 "names no live object of the class", names[i], __LINE__);
         assert_int_equal(r.errors[CLUMP_DEVICE_BAD_ACCESS].count, 1);
@@ -481,7 +483,7 @@ static void checked_references(void **state) {
     cl_mem buffer = cl_fixture_buffer(&on, &out, sizeof out);
     clump_kernel *right = cl_fixture_kernel(&on, p, "right");
     SET_ARG(&on, right, 0, buffer);
-    CHECK_OK(&on, clump_launch(w.heap, right, 1, 1, NULL));
+    CHECK_OK(&on, clump_heap_launch(w.heap, right, 1, 1, NULL));
     CHECK_HEAP(&on, w.heap);
     cl_fixture_read(&on, buffer, &out, sizeof out);
     assert_int_equal(out, 3);

@@ -103,7 +103,7 @@ static uint64_t call(uint32_t what, uint64_t a, uint64_t b) {
     SET_ARG(&t.on, t.kernel, 1, what);
     SET_ARG(&t.on, t.kernel, 2, a);
     SET_ARG(&t.on, t.kernel, 3, b);
-    CHECK_OK(&t.on, clump_launch(t.heap, t.kernel, 64, 64, NULL));
+    CHECK_OK(&t.on, clump_heap_launch(t.heap, t.kernel, 64, 64, NULL));
     cl_fixture_read(&t.on, t.out, t.results, what == FILL ? sizeof t.results : sizeof *t.results);
     CHECK_OK(&t.on, clump_heap_check(t.heap));
     return t.results[0];
@@ -223,7 +223,7 @@ static void pointers(void **state) {
     uint64_t begin = far;
     for (uint64_t n = 1; n < 4096 / 16 && begin == far; n++) {
         if (call(USABLE, far - n, 0)) begin = far - n;
-        clump_heap_fetch_errors(t.heap, NULL);
+        clump_heap_take_errors(t.heap, NULL);
     }
     release(begin);
     refused(far, CLUMP_DEVICE_DOUBLE_FREE);
@@ -239,7 +239,7 @@ static void pointers(void **state) {
     uint64_t ref = call(OBJECT, 0, 0);
     refused((ref >> 6) * layout->granule_bytes / 16, CLUMP_DEVICE_BAD_POINTER);
     uint64_t objects;
-    CHECK_OK(&t.on, clump_heap_calc_count(t.heap, "Node", &objects));
+    CHECK_OK(&t.on, clump_heap_read_count(t.heap, "Node", &objects));
     assert_int_equal(objects, 1);
     assert_int_equal(cl_fixture_raw_bytes(&t.on, t.heap), 0);
 }
@@ -278,7 +278,7 @@ static void places(void **state) {
         for (uint64_t n = 1; handle && i % 3 == 0 && n < CLUMPI_RAW_ALIGN_MAX / 16; n++)
             if (!is_live[handle - n]) is_live[handle - n] = 2;
     }
-    clump_heap_fetch_errors(t.heap, NULL);
+    clump_heap_take_errors(t.heap, NULL);
     assert_true(count > 200);
     for (uint32_t i = 0; i < count; i += 2) { /* holes between them */
         call(FREE, handles[i], 0);
@@ -292,9 +292,9 @@ static void places(void **state) {
         SET_ARG(&t.on, k, 1, counter);
         SET_ARG(&t.on, k, 2, seed);
         SET_ARG(&t.on, k, 3, end);
-        CHECK_OK(&t.on, clump_launch(t.heap, k, 1024, 64, NULL));
+        CHECK_OK(&t.on, clump_heap_launch(t.heap, k, 1024, 64, NULL));
         clump_device_report r;
-        assert_int_equal(clump_heap_fetch_errors(t.heap, &r), CLUMP_ERR_DEVICE);
+        assert_int_equal(clump_heap_take_errors(t.heap, &r), CLUMP_ERR_DEVICE);
         for (int i = 0; i < CLUMP_DEVICE_ERROR_COUNT; i++)
             assert_true((r.errors[i].count != 0) <=
                         (i == CLUMP_DEVICE_BAD_POINTER || i == CLUMP_DEVICE_DOUBLE_FREE));
@@ -325,7 +325,7 @@ static void own_words(void) {
 
 static void exhaustion(void **state) {
     clump_heap_stats empty, full;
-    CHECK_OK(&t.on, clump_heap_calc_stats(t.heap, &empty, NULL, 0));
+    CHECK_OK(&t.on, clump_heap_read_stats(t.heap, &empty, NULL, 0));
     const uint64_t sizes_of[] = {t.small, t.small * 3, t.block_bytes * 3, t.most};
     static uint64_t kept[ROOM];
     for (size_t i = 0; i < sizeof sizes_of / sizeof *sizes_of; i++) {
@@ -343,7 +343,7 @@ static void exhaustion(void **state) {
                                              UINT64_C(64)));
         cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_OUT_OF_MEMORY, 0, words);
         own_words();
-        CHECK_OK(&t.on, clump_heap_calc_stats(t.heap, &full, NULL, 0));
+        CHECK_OK(&t.on, clump_heap_read_stats(t.heap, &full, NULL, 0));
         uint64_t blocks = (sizes_of[i] + t.block_bytes - 1) / t.block_bytes;
         assert_true(full.free_blocks < blocks || sizes_of[i] < t.block_bytes);
         if (sizes_of[i] < t.block_bytes) assert_int_equal(full.free_blocks, 0);
@@ -367,7 +367,7 @@ static void exhaustion(void **state) {
         cl_fixture_write(&t.on, t.out, kept, sizeof kept);
         call(FREE_LIST, 0, 0);
         cl_fixture_expect_error(&t.on, t.heap, -1, 0, NULL);
-        CHECK_OK(&t.on, clump_heap_calc_stats(t.heap, &full, NULL, 0));
+        CHECK_OK(&t.on, clump_heap_read_stats(t.heap, &full, NULL, 0));
         assert_memory_equal(&full, &empty, sizeof full);
     }
 }
@@ -401,15 +401,15 @@ static void heaps(void **state) {
         clump_program_destroy(p);
     }
     /* A kernel that says that it neither makes nor frees. */
-    assert_int_equal(
-        clump_program_create(&(clump_program_desc){.heap = t.heap,
-                                                   .source = "__kernel void k(CLUMP_HEAP_FIXED) { "
-                                                             "clump_malloc(clump_heap, 5); }"},
-                             &p),
-        CLUMP_ERR_BUILD);
+    assert_int_equal(clump_program_create(
+                         &(clump_program_desc){.heap = t.heap,
+                                               .source = "__kernel void k(CLUMP_HEAP_NO_ALLOC) { "
+                                                         "clump_malloc(clump_heap, 5); }"},
+                         &p),
+                     CLUMP_ERR_BUILD);
     clump_program_destroy(p);
     clump_kernel *k = t.kernel;
-    REFUSED(clump_launch(without, k, 64, 64, NULL), CLUMP_ERR_USAGE, "");
+    REFUSED(clump_heap_launch(without, k, 64, 64, NULL), CLUMP_ERR_USAGE, "");
     clump_heap_destroy(without);
 }
 

@@ -6,7 +6,7 @@
  * pattern the kernel asks is_live, class_of, the class tests and casts, and compares; then it frees the pattern as an
  * object of a class of which it is none. A program that is built with `checked` also reads and writes a field through
  * it. Nothing but the error record may change: after each launch the errors are fetched, which clears them, and the
- * whole buffer is compared. The launch is OpenCL's own, since clump_do_all() writes lists and reservations. The number of
+ * whole buffer is compared. The launch is OpenCL's own, since clump_heap_do_all() writes lists and reservations. The number of
  * errors must be that of the references that had to be refused.
  *
  * A quarter of the patterns are any 32 bits (different ones, up to 2^32 of them), a quarter lie in the heap, a
@@ -206,7 +206,7 @@ static void try_patterns(int checked) {
         if (tallies[WRONG])
             fail_msg("%u patterns, from %llu on: wrong, such as 0x%x (%x)", tallies[WRONG],
                      (unsigned long long)done, tallies[WRONG_ID], tallies[WRONG_BITS]);
-        CHECK_STATUS(&t.on, clump_heap_fetch_errors(t.heap, &report), CLUMP_ERR_DEVICE);
+        CHECK_STATUS(&t.on, clump_heap_take_errors(t.heap, &report), CLUMP_ERR_DEVICE);
         check_message(&report);
         uint32_t none = report.errors[CLUMP_DEVICE_BAD_REFERENCE].count,
                  gone = report.errors[CLUMP_DEVICE_DOUBLE_FREE].count;
@@ -264,18 +264,18 @@ static void from_the_host(void **state) {
 /* The objects are all there, and valid references are still taken. */
 static void all_can_be_freed(void **state) {
     uint64_t count;
-    CHECK_OK(&t.on, clump_heap_calc_count(t.heap, "Any", &count));
+    CHECK_OK(&t.on, clump_heap_read_count(t.heap, "Any", &count));
     assert_int_equal(count, t.count);
-    CHECK_OK(&t.on, clump_do_all(t.heap, t.end, NULL));
+    CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.end, NULL));
     CHECK_HEAP(&t.on, t.heap);
-    CHECK_OK(&t.on, clump_heap_calc_count(t.heap, "Any", &count));
+    CHECK_OK(&t.on, clump_heap_read_count(t.heap, "Any", &count));
     assert_int_equal(count, 0);
 }
 
 /* What lives, class by class, as the host reads it. */
 static void make_model(void) {
     static const char *const names[] = {"Small", "Twin", "Large"};
-    CHECK_OK(&t.on, clump_heap_calc_count(t.heap, "Any", &t.count));
+    CHECK_OK(&t.on, clump_heap_read_count(t.heap, "Any", &t.count));
     t.refs = malloc(t.count * sizeof *t.refs);
     t.kinds = calloc(t.granules, 1);
     t.live = calloc(t.granules, sizeof *t.live);
@@ -312,13 +312,13 @@ static int set_up(void **state) {
                  *thin = cl_fixture_kernel(&t.on, t.programs[0], "thin");
     for (int i = 0; i < 3; i++) {
         uint64_t made;
-        CHECK_OK(&t.on, clump_do_new(t.heap, names[i], 5 * cl_fixture_capacity(t.heap, names[i]),
-                                     make, &made, NULL));
+        CHECK_OK(&t.on, clump_heap_do_new(t.heap, make, names[i],
+                                          5 * cl_fixture_capacity(t.heap, names[i]), &made, NULL));
     }
     const clump_heap_layout *layout = clump_heap_get_layout(t.heap);
     uint32_t row = (layout->first_block + 2) * layout->block_granules;
     SET_ARG(&t.on, thin, 0, row);
-    CHECK_OK(&t.on, clump_do_all(t.heap, thin, NULL));
+    CHECK_OK(&t.on, clump_heap_do_all(t.heap, thin, NULL));
     CHECK_HEAP(&t.on, t.heap);
     clump_kernel_destroy(make);
     clump_kernel_destroy(thin);

@@ -274,8 +274,9 @@ static void right_descs(void **state) {
 static void arguments(void **state) {
     take(NULL, 0);
     static const char source[] =
-        "__kernel void one(CLUMP_HEAP_FIXED, __global uint *to) { to[get_global_id(0)] = 1; }\n"
-        "__kernel void eight(CLUMP_HEAP_FIXED, __global uint *to, uint b, ulong c, ushort d, uchar "
+        "__kernel void one(CLUMP_HEAP_NO_ALLOC, __global uint *to) { to[get_global_id(0)] = 1; }\n"
+        "__kernel void eight(CLUMP_HEAP_NO_ALLOC, __global uint *to, uint b, ulong c, ushort d, "
+        "uchar "
         "e,\n"
         "                    uint4 f, int g, uint h) {\n"
         "    to[1] = b; to[2] = c; to[3] = d; to[4] = e; to[5] = f.w; to[6] = g; to[7] = h;\n"
@@ -298,8 +299,8 @@ static void arguments(void **state) {
     int32_t g = 17;
     CLUMP_CHECK(&q, CLUMP_SET_ARGS(one, to));
     CLUMP_CHECK(&q, CLUMP_SET_ARGS(eight, to, b, c, d, e, f, g, h));
-    CLUMP_CHECK(&q, clump_launch(q.heap, one, 1, 1, NULL));
-    CLUMP_CHECK(&q, clump_launch(q.heap, eight, 1, 1, NULL));
+    CLUMP_CHECK(&q, clump_heap_launch(q.heap, one, 1, 1, NULL));
+    CLUMP_CHECK(&q, clump_heap_launch(q.heap, eight, 1, 1, NULL));
     CLUMP_CHECK(q.queue,
                 clEnqueueReadBuffer(q.queue, to, CL_TRUE, 0, sizeof found, found, 0, NULL, NULL));
     const uint32_t expected[8] = {1, 12, 13, 14, 15, 16, 17, 18};
@@ -313,7 +314,7 @@ static void arguments(void **state) {
     CLUMP_CHECK(&q, CLUMP_SET_ARGS(eight, to, b, c, d, e));
     CLUMP_CHECK(&q, CLUMP_SET_ARGS(eight, to, b, c, d, e, f));
     CLUMP_CHECK(&q, CLUMP_SET_ARGS(eight, to, b, c, d, e, f, g));
-    CLUMP_CHECK(&q, clump_launch(q.heap, eight, 1, 1, NULL));
+    CLUMP_CHECK(&q, clump_heap_launch(q.heap, eight, 1, 1, NULL));
     CLUMP_CHECK(q.queue,
                 clEnqueueReadBuffer(q.queue, to, CL_TRUE, 0, sizeof found, found, 0, NULL, NULL));
     assert_memory_equal(found, expected, sizeof expected);

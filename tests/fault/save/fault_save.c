@@ -56,11 +56,11 @@ static clump_heap *filled_heap(cl_mem *buffer) {
     CHECK_OK(&on, clump_heap_write_field(h, "A", "next", 0, as, COUNT));
     CHECK_OK(&on, clump_heap_write_field(h, "A", "b", 0, bs, COUNT));
     CHECK_OK(&on, clump_heap_write_field(h, "B", "a", 0, as, COUNT));
-    for (int i = 0; i < 3; i++) CHECK_OK(&on, clump_handle_create(h, as[i], &handle));
+    for (int i = 0; i < 3; i++) CHECK_OK(&on, clump_heap_create_handle(h, as[i], &handle));
     CHECK_OK(&on, clump_heap_reserve(h, "B", 12));
     *buffer = cl_fixture_buffer(&on, as, REGISTERED * sizeof *as);
-    CHECK_OK(&on, clump_refs_register(h, &(clump_refs_desc){.buffer = *buffer, .count = REGISTERED},
-                                      &made));
+    CHECK_OK(&on, clump_refs_create(h, &(clump_refs_desc){.buffer = *buffer, .count = REGISTERED},
+                                    &made));
     return h;
 }
 
@@ -78,14 +78,14 @@ static int open_all(void **state) {
     target = small_heap();
     registered = cl_fixture_buffer(&on, NULL, REGISTERED * sizeof(clump_ref));
     CHECK_OK(&on,
-             clump_refs_register(
+             clump_refs_create(
                  target, &(clump_refs_desc){.buffer = registered, .count = REGISTERED}, &refs));
     set_registered();
     return 0;
 }
 
 static int close_all(void **state) {
-    clump_refs_unregister(refs);
+    clump_refs_destroy(refs);
     clReleaseMemObject(registered);
     clump_heap_destroy(target);
     memory_release(&good);
@@ -103,12 +103,12 @@ static memory_file copy_of(const memory_file *m) {
 static void expect_nothing(void) {
     clump_heap_stats stats;
     clump_ref ref, words[REGISTERED];
-    CHECK_OK(&on, clump_heap_calc_stats(target, &stats, NULL, 0));
+    CHECK_OK(&on, clump_heap_read_stats(target, &stats, NULL, 0));
     assert_int_equal(stats.objects, 0);
     assert_int_equal(stats.free_blocks, stats.blocks);
     CHECK_HEAP(&on, target);
     for (clump_handle i = 0; i < 5; i++)
-        assert_int_equal(clump_handle_read(target, i, &ref), CLUMP_ERR_USAGE);
+        assert_int_equal(clump_heap_read_handle(target, i, &ref), CLUMP_ERR_USAGE);
     cl_fixture_read(&on, registered, words, sizeof words);
     for (uint32_t i = 0; i < REGISTERED; i++) assert_int_equal(words[i], i + 1);
 }
@@ -365,7 +365,7 @@ static void wrong_calls(void **state) {
         clump_saved_open(&(clump_load_desc){.path = "no/such/file"}, NULL, &saved, &error),
         CLUMP_ERR_IO);
     assert_int_equal(clump_saved_check(NULL, NULL, NULL), CLUMP_ERR_USAGE);
-    clump_saved_destroy(NULL);
+    clump_saved_close(NULL);
     assert_int_equal(m.bytes, 0);
     clump_heap_destroy(h);
 }
@@ -377,20 +377,20 @@ static void heaps_that_do_not_fit(void **state) {
     clump_refs *made;
     cl_fixture_expect_words(error, load_bytes(h, &good, NULL), CLUMP_ERR_USAGE,
                             "references of 1 registered buffers; the heap has 0", "none", __LINE__);
-    CHECK_OK(&on, clump_refs_register(
+    CHECK_OK(&on, clump_refs_create(
                       h, &(clump_refs_desc){.buffer = registered, .count = REGISTERED - 1}, &made));
     cl_fixture_expect_words(error, load_bytes(h, &good, NULL), CLUMP_ERR_USAGE, "room for 4",
                             "small", __LINE__);
     clump_heap_destroy(h);
-    clump_refs_unregister(made);
+    clump_refs_destroy(made);
     h = cl_fixture_heap_of_blocks(&on, text, 1, 1);
-    CHECK_OK(&on, clump_refs_register(
+    CHECK_OK(&on, clump_refs_create(
                       h, &(clump_refs_desc){.buffer = registered, .count = REGISTERED}, &made));
     cl_fixture_expect_words(error, load_bytes(h, &good, NULL), CLUMP_ERR_CAPACITY,
                             "the heap has 1:", "room", __LINE__);
     CHECK_HEAP(&on, h);
     clump_heap_destroy(h);
-    clump_refs_unregister(made);
+    clump_refs_destroy(made);
     expect_nothing();
 }
 
@@ -468,13 +468,13 @@ static void load_beside_raw(clump_heap *h) {
     SET_ARG(&on, keep, 0, handle);
     for (cl_uint frees = 0; frees < 2; frees++) {
         SET_ARG(&on, keep, 1, frees);
-        CHECK_OK(&on, clump_launch(h, keep, 64, 64, NULL));
+        CHECK_OK(&on, clump_heap_launch(h, keep, 64, 64, NULL));
         if (!frees)
             cl_fixture_expect_words(clump_context_get_error(on.clump), load_bytes(h, &good, NULL),
                                     CLUMP_ERR_USAGE, "bytes of raw memory", "raw memory in use",
                                     __LINE__);
     }
-    CHECK_OK(&on, clump_heap_fetch_errors(h, NULL));
+    CHECK_OK(&on, clump_heap_take_errors(h, NULL));
     clReleaseMemObject(handle);
     clump_kernel_destroy(keep);
     clump_program_destroy(program);
@@ -495,12 +495,12 @@ static void raw_memory(void **state) {
     assert_int_not_equal(access("raw.clump", F_OK), 0);
     clump_refs *made;
     cl_mem buffer = cl_fixture_buffer(&on, NULL, REGISTERED * sizeof(clump_ref));
-    CHECK_OK(&on, clump_refs_register(h, &(clump_refs_desc){.buffer = buffer, .count = REGISTERED},
-                                      &made));
+    CHECK_OK(&on, clump_refs_create(h, &(clump_refs_desc){.buffer = buffer, .count = REGISTERED},
+                                    &made));
     load_beside_raw(h);
     CHECK_OK(&on, load_bytes(h, &good, NULL));
     CHECK_HEAP(&on, h);
-    clump_refs_unregister(made);
+    clump_refs_destroy(made);
     clReleaseMemObject(buffer);
     clump_heap_destroy(h);
     clump_schema_destroy(schema);

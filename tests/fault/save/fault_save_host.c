@@ -32,10 +32,10 @@ static void expect_empty(run *r, const char *step) {
     if (clump_heap_check(r->loaded) || clump_heap_check(r->heap))
         fail_msg("after %s and %s: %s", step, failing.struck ? failing.struck : "a request",
                  clump_context_get_error(r->context)->message);
-    assert_int_equal(clump_heap_calc_stats(r->loaded, &stats, NULL, 0), CLUMP_OK);
+    assert_int_equal(clump_heap_read_stats(r->loaded, &stats, NULL, 0), CLUMP_OK);
     assert_int_equal(stats.objects, 0);
     assert_int_equal(stats.free_blocks, stats.blocks);
-    assert_int_equal(clump_handle_read(r->loaded, 1, &ref), CLUMP_ERR_USAGE);
+    assert_int_equal(clump_heap_read_handle(r->loaded, 1, &ref), CLUMP_ERR_USAGE);
 }
 
 static clump_status save(run *r) {
@@ -64,12 +64,12 @@ static clump_status make(run *r, const cl_fixture *on) {
     if (!status) status = clump_heap_create(&desc, &r->loaded);
     if (!status) status = clump_heap_new_structs(r->heap, &a, zeros, COUNT, as, NULL);
     if (!status) status = clump_heap_write_field(r->heap, "A", "next", 0, as, COUNT);
-    if (!status) status = clump_handle_create(r->heap, as[3], &handle);
+    if (!status) status = clump_heap_create_handle(r->heap, as[3], &handle);
     if (!status) status = clump_heap_reserve(r->heap, "A", 5);
     for (int i = 0; i < 2 && !status; i++)
-        status = clump_refs_register(i ? r->loaded : r->heap,
-                                     &(clump_refs_desc){.buffer = r->outside[i], .count = 2},
-                                     &r->refs[i]);
+        status =
+            clump_refs_create(i ? r->loaded : r->heap,
+                              &(clump_refs_desc){.buffer = r->outside[i], .count = 2}, &r->refs[i]);
     return status;
 }
 
@@ -111,12 +111,12 @@ static int run_once(const cl_fixture *on) {
         failing.fail_at = failing.refuse_at = 0; /* what looks at the heap is not tried here */
         clump_ref ref = 0;
         assert_int_equal(clump_heap_check(r.loaded), CLUMP_OK);
-        assert_int_equal(clump_heap_calc_count(r.loaded, "A", &count), CLUMP_OK);
+        assert_int_equal(clump_heap_read_count(r.loaded, "A", &count), CLUMP_OK);
         assert_int_equal(count, COUNT);
-        assert_int_equal(clump_handle_read(r.loaded, 1, &ref), CLUMP_OK);
+        assert_int_equal(clump_heap_read_handle(r.loaded, 1, &ref), CLUMP_OK);
         assert_int_not_equal(ref, 0);
     }
-    for (int i = 0; i < 2; i++) clump_refs_unregister(r.refs[i]);
+    for (int i = 0; i < 2; i++) clump_refs_destroy(r.refs[i]);
     clump_heap_destroy(r.heap);
     clump_heap_destroy(r.loaded);
     clump_context_destroy(r.context);
@@ -136,13 +136,13 @@ static int look_once(const cl_fixture *on) {
     const clump_load_desc from = {.read = memory_read, .user = &saved};
     saved.at = 0;
     clump_status status = clump_saved_open(&from, &failing_allocator, &opened, &error);
-    assert_int_equal(status, failing.refused ? CLUMP_ERR_MEMORY : CLUMP_OK);
+    assert_int_equal(status, failing.refused ? CLUMP_ERR_HOST_MEMORY : CLUMP_OK);
     assert_int_equal(opened == NULL, status != CLUMP_OK);
-    clump_saved_destroy(opened);
+    clump_saved_close(opened);
     const int was_refused = failing.refused;
     saved.at = 0;
     status = clump_saved_check(&from, &failing_allocator, &error);
-    assert_int_equal(status, failing.refused && !was_refused ? CLUMP_ERR_MEMORY : CLUMP_OK);
+    assert_int_equal(status, failing.refused && !was_refused ? CLUMP_ERR_HOST_MEMORY : CLUMP_OK);
     const int came = failing.refused;
     failing_check_nothing_left();
     return came;
@@ -154,12 +154,12 @@ static void requests_without_a_device(void **state) {
     cl_mem outside = cl_fixture_buffer(&on, NULL, 8);
     clump_refs *refs;
     CHECK_OK(&on,
-             clump_refs_register(heap, &(clump_refs_desc){.buffer = outside, .count = 2}, &refs));
+             clump_refs_create(heap, &(clump_refs_desc){.buffer = outside, .count = 2}, &refs));
     saved_fill(&on, heap, 1, 100);
     saved = saved_bytes(&on, heap, 4096);
     assert_true(failing_refuse_all(look_once, &on) > 10);
     memory_release(&saved);
-    clump_refs_unregister(refs);
+    clump_refs_destroy(refs);
     clReleaseMemObject(outside);
     clump_heap_destroy(heap);
     failing_close(&on);

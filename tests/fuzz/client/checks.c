@@ -40,7 +40,7 @@ void compare_findings(client *c, heap_model *h, const clump_device_report *r) {
     same_number(c, "checks of a heap", clump_heap_get_checks(h->heap),
                 CLUMP_CHECK_ALL & ~c->checked.without);
     if (c->checked.without == CLUMP_CHECK_ALL) return;
-    CHECK_OK(&c->on, clump_heap_fetch_findings(h->heap, found, PLACES_MAX, &count, &lost));
+    CHECK_OK(&c->on, clump_heap_take_findings(h->heap, found, PLACES_MAX, &count, &lost));
     for (uint32_t i = 0; i < count; i++) {
         const clump_finding *f = &found[i];
         int is_free = f->kind == CLUMP_FINDING_FREE || f->kind == CLUMP_FINDING_DOUBLE_FREE;

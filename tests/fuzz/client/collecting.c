@@ -296,7 +296,7 @@ void collect(client *c, heap_model *h) {
     describe(&g);
     sync_use u;
     const clump_sync *sync = begin_sync(c, &u);
-    CHECK_OK(&c->on, clump_collect(h->heap, &g.desc, wants_report ? &report : NULL, sync));
+    CHECK_OK(&c->on, clump_heap_collect(h->heap, &g.desc, wants_report ? &report : NULL, sync));
     end_sync(c, &u);
     follow_collection(&g, wants_report ? &report : NULL);
     collection_close(&g);
@@ -318,7 +318,7 @@ void collect_when_due(client *c, heap_model *h) {
         int collected = 0;
         clump_collect_report report;
         if (i == 2) clump_collector_request(collector);
-        CHECK_OK(&c->on, clump_collector_safepoint(collector, &collected, &report));
+        CHECK_OK(&c->on, clump_collector_tick(collector, &collected, &report));
         ran = collected != 0;
         if (i == 2 || desc.every == 1) same_number(c, "collections on demand", ran, 1);
         if (ran) follow_collection(&g, &report);

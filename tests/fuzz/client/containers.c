@@ -226,7 +226,7 @@ static object_model *make_container(client *c, heap_model *h, int class) {
     const class_model *k = &c->classes[class];
     fill_out(c, 1, 0);
     SET_NUMBERS(c, c->kernels[KERNEL_make], 1, tag, salt, (uint32_t) class);
-    CHECK_OK(&c->on, clump_do_new(h->heap, k->name, 1, c->kernels[KERNEL_make], NULL, NULL));
+    CHECK_OK(&c->on, clump_heap_do_new(h->heap, c->kernels[KERNEL_make], k->name, 1, NULL, NULL));
     read_out(c, 1);
     const clump_ref ref = c->out[0];
     take_answer(c, h, class, ref, tag, salt);

@@ -169,7 +169,7 @@ void convert_and_back(client *c, heap_model *h) {
     if (convert_to(c, h, &there)) {
         CHECK_OK(&c->on, clump_heap_check(h->heap));
         compare_values(c, h);
-        CHECK_STATUS(&c->on, clump_do_all(h->heap, c->kernels[KERNEL_checksum], NULL),
+        CHECK_STATUS(&c->on, clump_heap_do_all(h->heap, c->kernels[KERNEL_checksum], NULL),
                      CLUMP_ERR_USAGE);
         c->left_out = 0;
         CHECK_STATUS(&c->on, convert_to(c, h, &back) ? CLUMP_OK : CLUMP_ERR_CAPACITY, CLUMP_OK);

@@ -243,7 +243,7 @@ static void fetch(client *c, heap_model *h, const clump_evict_desc *d, int class
     if (d->blocks && d->blocks < wanted) wanted = (uint32_t)d->blocks;
     memset(&report, 0xee, sizeof report);
     count_states(h);
-    const clump_status status = clump_heap_fetch(h->heap, d, &report);
+    const clump_status status = clump_heap_bring_back(h->heap, d, &report);
     if (wanted > h->stats.free_blocks) {
         note(c, " (no room)");
         CHECK_STATUS(&c->on, status, CLUMP_ERR_CAPACITY);
@@ -298,8 +298,8 @@ void refuse_while_away(client *c, heap_model *h) {
     const clump_extract_desc take = {.classes = &name, .class_count = 1};
     clump_extract *extract;
     note(c, "refused, since %u objects are evicted", h->away_count);
-    CHECK_STATUS(&c->on, clump_compact(h->heap, NULL, NULL, NULL), CLUMP_ERR_USAGE);
-    CHECK_STATUS(&c->on, clump_collect(h->heap, NULL, NULL, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(&c->on, clump_heap_compact(h->heap, NULL, NULL, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(&c->on, clump_heap_collect(h->heap, NULL, NULL, NULL), CLUMP_ERR_USAGE);
     CHECK_STATUS(&c->on, clump_heap_save(h->heap, &(clump_save_desc){.path = "away"}, NULL),
                  CLUMP_ERR_USAGE);
     CHECK_STATUS(&c->on, clump_heap_extract(h->heap, &take, &extract, NULL), CLUMP_ERR_USAGE);

@@ -23,7 +23,7 @@ void write_grid(client *c) {
     const int at = c->parts.body_at;
     text_append(
         &c->source,
-        "float3 place(CLUMP_HEAP_FIXED, %s b) {\n"
+        "float3 place(CLUMP_HEAP_NO_ALLOC, %s b) {\n"
         "    uint h = mix(%s_tag(b) ^ %s%s%s%s);\n"
         "    return (float3)((float)(h & 127u), (float)(h >> 7 & 127u),\n"
         "                    (float)(h >> 14 & 31u)) * 0.25f - (float3)(16.0f, 16.0f, 4.0f);\n"
@@ -44,17 +44,17 @@ void write_grid(client *c) {
         "    else\n"
         "        out[0] = Cells_sorted_resize(grid, n);\n"
         "}\n"
-        "__kernel void grid_key(CLUMP_HEAP_FIXED, __global uint *keys, uint ref) {\n"
+        "__kernel void grid_key(CLUMP_HEAP_NO_ALLOC, __global uint *keys, uint ref) {\n"
         "    Cells grid = {ref};\n"
         "    CLUMP_FOR_EACH_KEYED(%s, self, i) keys[i] = cells_key(clump_heap, grid, self);\n"
         "}\n"
-        "__kernel void grid_note(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global uint *out,\n"
+        "__kernel void grid_note(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global uint *out,\n"
         "                        uint ref) {\n"
         "    Cells grid = {ref};\n"
         "    uint bad = cells_note(clump_heap, clump_numbers, grid);\n"
         "    if (bad) atomic_add(&out[0], bad);\n"
         "}\n"
-        "__kernel void grid_look(CLUMP_HEAP_FIXED, __global uint *out,\n"
+        "__kernel void grid_look(CLUMP_HEAP_NO_ALLOC, __global uint *out,\n"
         "                        __global const uint *list, uint ref, uint n) {\n"
         "    uint g = (uint)get_global_id(0), near = 0, sum = 0, visited = 0;\n"
         "    if (g >= n) return;\n"
@@ -265,7 +265,7 @@ static void note_bodies(client *c, heap_model *h, clump_ref ref, uint32_t room) 
     noted n = list_bodies(c, h, grid, room);
     fill_out(c, 1, 0);
     SET_NUMBERS(c, c->kernels[KERNEL_grid_note], 1, ref);
-    CHECK_OK(&c->on, clump_do_all(h->heap, c->kernels[KERNEL_grid_note], NULL));
+    CHECK_OK(&c->on, clump_heap_do_all(h->heap, c->kernels[KERNEL_grid_note], NULL));
     read_out(c, 1);
     same_number(c, "bodies that could not be noted", c->out[0], n.bad);
     if (!n.bad) {

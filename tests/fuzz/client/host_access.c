@@ -108,7 +108,7 @@ void count_and_list(client *c, heap_model *h) {
     int class = draw_class(c);
     uint64_t count = 0;
     note(c, "K%d", class);
-    CHECK_OK(&c->on, clump_heap_calc_count(h->heap, c->classes[class].name, &count));
+    CHECK_OK(&c->on, clump_heap_read_count(h->heap, c->classes[class].name, &count));
     same_number(c, "count of a class", count, count_of(c, h, class));
     uint32_t room = below(c, (uint32_t)count + 4); /* not enough, as a rule */
     clump_ref *refs = must_alloc((room + 1) * sizeof *refs);
@@ -128,29 +128,29 @@ void misuse(client *c, heap_model *h) {
     uint8_t value[8 * WIDTH_MAX];
     const char *none[] = {"Nobody"};
     note(c, "calls that are refused");
-    CHECK_STATUS(&c->on, clump_heap_calc_count(h->heap, "Nobody", &count), CLUMP_ERR_NOT_FOUND);
+    CHECK_STATUS(&c->on, clump_heap_read_count(h->heap, "Nobody", &count), CLUMP_ERR_NOT_FOUND);
     CHECK_STATUS(&c->on, clump_heap_read_field(h->heap, name, "nothing", 0, value, 1),
                  CLUMP_ERR_NOT_FOUND);
     CHECK_STATUS(&c->on, clump_heap_read_field(h->heap, name, "tag", 1, value, 1), CLUMP_ERR_USAGE);
     CHECK_STATUS(&c->on,
-                 clump_compact(h->heap, &(clump_compact_desc){.classes = none, .class_count = 1},
-                               NULL, NULL),
+                 clump_heap_compact(
+                     h->heap, &(clump_compact_desc){.classes = none, .class_count = 1}, NULL, NULL),
                  CLUMP_ERR_NOT_FOUND);
-    CHECK_STATUS(&c->on, clump_compact(h->heap, &(clump_compact_desc){.slack = 2}, NULL, NULL),
+    CHECK_STATUS(&c->on, clump_heap_compact(h->heap, &(clump_compact_desc){.slack = 2}, NULL, NULL),
                  CLUMP_ERR_USAGE);
-    CHECK_STATUS(
-        &c->on,
-        clump_collect(h->heap, &(clump_collect_desc){.root_classes = none, .root_class_count = 1},
-                      NULL, NULL),
-        CLUMP_ERR_NOT_FOUND);
-    CHECK_STATUS(&c->on, clump_handle_destroy(h->heap, UINT32_MAX), CLUMP_ERR_USAGE);
     CHECK_STATUS(&c->on,
-                 clump_launch(h->heap, c->kernels[KERNEL_drop], c->local + 1, c->local, NULL),
+                 clump_heap_collect(
+                     h->heap, &(clump_collect_desc){.root_classes = none, .root_class_count = 1},
+                     NULL, NULL),
+                 CLUMP_ERR_NOT_FOUND);
+    CHECK_STATUS(&c->on, clump_heap_destroy_handle(h->heap, UINT32_MAX), CLUMP_ERR_USAGE);
+    CHECK_STATUS(&c->on,
+                 clump_heap_launch(h->heap, c->kernels[KERNEL_drop], c->local + 1, c->local, NULL),
                  CLUMP_ERR_USAGE);
     for (int k = 0; k < c->class_count; k++)
         if (c->classes[k].is_abstract)
-            CHECK_STATUS(
-                &c->on,
-                clump_do_new(h->heap, c->classes[k].name, 1, c->kernels[KERNEL_make], NULL, NULL),
-                CLUMP_ERR_USAGE);
+            CHECK_STATUS(&c->on,
+                         clump_heap_do_new(h->heap, c->kernels[KERNEL_make], c->classes[k].name, 1,
+                                           NULL, NULL),
+                         CLUMP_ERR_USAGE);
 }

@@ -58,9 +58,9 @@ static void launch(client *c, heap_model *h, clump_kernel *kernel, size_t global
     sync_use u;
     const clump_sync *sync = begin_sync(c, &u);
     if (global)
-        CHECK_OK(&c->on, clump_launch(h->heap, kernel, global, c->local, sync));
+        CHECK_OK(&c->on, clump_heap_launch(h->heap, kernel, global, c->local, sync));
     else
-        CHECK_OK(&c->on, clump_do_all(h->heap, kernel, sync));
+        CHECK_OK(&c->on, clump_heap_do_all(h->heap, kernel, sync));
     if (sync && !u.after) complain(c, "a launch gives no event");
     end_sync(c, &u);
 }
@@ -118,8 +118,8 @@ void do_new(client *c, heap_model *h) {
     SET_NUMBERS(c, kernel, 1, tag, salt, (uint32_t) class);
     sync_use u;
     const clump_sync *sync = begin_sync(c, &u);
-    CHECK_OK(&c->on, clump_do_new(h->heap, c->classes[class].name, n, kernel,
-                                  chance(c, 70) ? &made : NULL, sync));
+    CHECK_OK(&c->on, clump_heap_do_new(h->heap, kernel, c->classes[class].name, n,
+                                       chance(c, 70) ? &made : NULL, sync));
     end_sync(c, &u);
     read_out(c, n);
     uint32_t visited = 0;
@@ -373,7 +373,7 @@ void crowd_together(client *c, heap_model *h) {
     note(c, "%u of K%d", count, c->roles.crowd);
     if (count > 800) return;
     fill_out(c, 1, 0);
-    CHECK_OK(&c->on, clump_do_all(h->heap, c->kernels[KERNEL_crowd], NULL));
+    CHECK_OK(&c->on, clump_heap_do_all(h->heap, c->kernels[KERNEL_crowd], NULL));
     read_out(c, 1);
     same_number(c, "all with all", c->out[0], crowd_of(c, h, c->roles.crowd));
 }

@@ -31,7 +31,7 @@ static uint64_t larger(uint64_t a, uint64_t b) {
 
 /* Device memory that was asked for: heaps with buffers of their own, and pools. */
 static uint64_t asked_of_device(const client *c) {
-    uint64_t bytes = clump_pools_get_bytes(c->on.clump);
+    uint64_t bytes = clump_context_get_pool_bytes(c->on.clump);
     for (uint32_t i = 0; i < c->heap_count; i++)
         if (!c->heaps[i].pooled) bytes += clump_heap_get_layout(c->heaps[i].heap)->bytes;
     return bytes;

@@ -272,7 +272,8 @@ int compact_as(client *c, heap_model *h, const compaction *x) {
     memset(&report, 0xee, sizeof report);
     sync_use u;
     const clump_sync *sync = begin_sync(c, &u);
-    clump_status status = clump_compact(h->heap, &x->desc, wants_report ? &report : NULL, sync);
+    clump_status status =
+        clump_heap_compact(h->heap, &x->desc, wants_report ? &report : NULL, sync);
     end_sync(c, &u);
     if (x->desc.order != CLUMP_ORDER_ANY && !order_fits(c, h, x)) {
         note(c, " (does not fit)");

@@ -11,7 +11,7 @@ void number_all(client *c, heap_model *h) {
     clump_ref *refs = must_alloc((room + 1) * sizeof *refs);
     fill_out(c, 2 * room + 1, UNTOUCHED);
     SET_NUMBERS(c, kernel, 1, room);
-    CHECK_OK(&c->on, clump_do_all(h->heap, kernel, NULL));
+    CHECK_OK(&c->on, clump_heap_do_all(h->heap, kernel, NULL));
     read_out(c, 2 * room + 1);
     CHECK_OK(&c->on, clump_heap_read_refs(h->heap, name, refs, room, &count));
     same_number(c, "objects that have numbers", count, room);
@@ -21,7 +21,7 @@ void number_all(client *c, heap_model *h) {
                      c->out[i], c->out[room + i], refs[i]);
     same_number(c, "a number that there is not", c->out[2 * room], 0);
     CHECK_STATUS(&c->on,
-                 clump_do_new(h->heap, c->classes[c->roles.each].name, 1, kernel, NULL, NULL),
+                 clump_heap_do_new(h->heap, kernel, c->classes[c->roles.each].name, 1, NULL, NULL),
                  CLUMP_ERR_USAGE);
     free(refs);
 }

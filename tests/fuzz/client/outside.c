@@ -44,7 +44,7 @@ void register_buffer(client *c, heap_model *h) {
     note(c, "%u of %u references, %u bytes apart%s%s", o->limit, (uint32_t)o->desc.count,
          o->desc.stride, o->desc.weak ? ", weak" : "",
          o->desc.null_dangling ? ", null_dangling" : "");
-    CHECK_OK(&c->on, clump_refs_register(h->heap, &o->desc, &o->refs));
+    CHECK_OK(&c->on, clump_refs_create(h->heap, &o->desc, &o->refs));
     o->turn = h->registrations++;
 }
 
@@ -61,7 +61,7 @@ static void compare_buffer(client *c, outside *o) {
 }
 
 static void close_buffer(outside *o) {
-    clump_refs_unregister(o->refs);
+    clump_refs_destroy(o->refs);
     clReleaseMemObject(o->desc.buffer);
     if (o->desc.counted) clReleaseMemObject(o->desc.counted);
     free(o->image);
@@ -91,7 +91,7 @@ void make_handles(client *c, heap_model *h) {
         clump_ref ref = draw_reference(c, h, draw_any_class(c));
         clump_handle handle = 0;
         int live = names(c, h, ref, NO_CLASS);
-        CHECK_STATUS(&c->on, clump_handle_create(h->heap, ref, &handle),
+        CHECK_STATUS(&c->on, clump_heap_create_handle(h->heap, ref, &handle),
                      live ? CLUMP_OK : CLUMP_ERR_REFERENCE);
         if (!live) continue;
         for (uint32_t i = 0; i < h->handle_count; i++)
@@ -106,8 +106,8 @@ void drop_handles(client *c, heap_model *h) {
         uint32_t i = below(c, h->handle_count);
         clump_handle handle = h->handles[i].handle;
         clump_ref ref;
-        CHECK_OK(&c->on, clump_handle_destroy(h->heap, handle));
-        CHECK_STATUS(&c->on, clump_handle_read(h->heap, handle, &ref), CLUMP_ERR_USAGE);
+        CHECK_OK(&c->on, clump_heap_destroy_handle(h->heap, handle));
+        CHECK_STATUS(&c->on, clump_heap_read_handle(h->heap, handle, &ref), CLUMP_ERR_USAGE);
         h->handles[i] = h->handles[--h->handle_count];
     }
 }
@@ -136,7 +136,7 @@ void compare_outside(client *c, heap_model *h) {
         if (h->outsides[i].refs) compare_buffer(c, &h->outsides[i]);
     for (uint32_t i = 0; i < h->handle_count; i++) {
         clump_ref is;
-        CHECK_OK(&c->on, clump_handle_read(h->heap, h->handles[i].handle, &is));
+        CHECK_OK(&c->on, clump_heap_read_handle(h->heap, h->handles[i].handle, &is));
         if (h->handles[i].ref == LOOSE) h->handles[i].ref = is;
         if (is != h->handles[i].ref)
             complain(c, "handle %u is %08x, expected %08x", h->handles[i].handle, is,

@@ -32,7 +32,7 @@ static void image(client *c, region_model *r) {
     const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER,
                                 .image_width = r->words < 1000 ? r->words : 1000};
     if (r->image) {
-        POOL_OK(c, clump_pool_release_image(c->pool, r->allocation, r->image));
+        POOL_OK(c, clump_pool_destroy_image(c->pool, r->allocation, r->image));
         r->image = NULL;
         return;
     }
@@ -168,7 +168,8 @@ void limit_pool(client *c, heap_model *h) {
     (void)h;
     if (!c->pool) return;
     const uint64_t bytes = 64u << 20;
-    POOL_OK(c, clump_pools_set_limit(c->on.clump, clump_pools_get_bytes(c->on.clump) + 1));
+    POOL_OK(c, clump_context_set_pool_limit(c->on.clump,
+                                            clump_context_get_pool_bytes(c->on.clump) + 1));
     expect_of_pool(c,
                    clump_pool_alloc(c->pool, &(clump_allocation_desc){.bytes = bytes}, &none, &at),
                    CLUMP_ERR_CAPACITY, "clump_pool_alloc above the limit");
@@ -176,7 +177,7 @@ void limit_pool(client *c, heap_model *h) {
     const clump_heap_desc desc = {
         .context = c->on.clump, .schema = c->schema, .bytes = bytes, .pool = c->pool};
     CHECK_STATUS(&c->on, clump_heap_create(&desc, &heap), CLUMP_ERR_CAPACITY);
-    POOL_OK(c, clump_pools_set_limit(c->on.clump, 0));
+    POOL_OK(c, clump_context_set_pool_limit(c->on.clump, 0));
     if (chance(c, 50)) POOL_OK(c, clump_pool_trim(c->pool));
     POOL_OK(c, clump_pool_check(c->pool));
 }

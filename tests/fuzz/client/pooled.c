@@ -77,7 +77,7 @@ void drop_region(client *c, region_model *r) {
                        "clump_pool_free of what is held");
     for (; r->pins; r->pins--) POOL_OK(c, clump_pool_unpin(c->pool, r->allocation));
     if (r->mapped) POOL_OK(c, clump_pool_unmap(c->pool, r->allocation, r->mapped));
-    if (r->image) POOL_OK(c, clump_pool_release_image(c->pool, r->allocation, r->image));
+    if (r->image) POOL_OK(c, clump_pool_destroy_image(c->pool, r->allocation, r->image));
     POOL_OK(c, clump_pool_free(c->pool, r->allocation));
     expect_of_pool(c, clump_pool_free(c->pool, r->allocation), CLUMP_ERR_REFERENCE,
                    "a second clump_pool_free");
@@ -106,7 +106,7 @@ static void defragment(client *c) {
 /* Places that are given back at once, behind a kernel: whatever the pool does with them must not come later. */
 static void come_and_go(client *c, heap_model *h) {
     clump_allocation some[8];
-    CHECK_OK(&c->on, clump_do_all(h->heap, c->kernels[KERNEL_checksum], NULL));
+    CHECK_OK(&c->on, clump_heap_do_all(h->heap, c->kernels[KERNEL_checksum], NULL));
     for (int i = 0; i < 8; i++) {
         const clump_allocation_desc desc = {.bytes = 4 * logarithmic(c, 16, 3e4)};
         POOL_OK(c, clump_pool_alloc(c->pool, &desc, &some[i], NULL));

@@ -183,7 +183,7 @@ static void make_more_heaps(client *c) {
         draw_size(c, h);
         make_heap(c, h);
         if (same_layout(c, h)) continue;
-        CHECK_STATUS(&c->on, clump_do_all(h->heap, c->kernels[KERNEL_checksum], NULL),
+        CHECK_STATUS(&c->on, clump_heap_do_all(h->heap, c->kernels[KERNEL_checksum], NULL),
                      CLUMP_ERR_USAGE);
         clump_heap_destroy(h->heap);
         model_close(h);

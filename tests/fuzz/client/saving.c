@@ -72,7 +72,7 @@ static void look_into(client *c, const heap_model *h, kept *k) {
     for (uint32_t i = 0; i < clump_saved_get_registered(saved); i++)
         registered += clump_saved_get_registered_count(saved, i);
     same_number(c, "saved registered references", registered, k->registered);
-    clump_saved_destroy(saved);
+    clump_saved_close(saved);
     desc = source_of(k);
     if (clump_saved_check(&desc, NULL, &error)) complain(c, "clump_saved_check: %s", error.message);
     desc = source_of(k);
@@ -130,7 +130,7 @@ static void register_again(client *c, heap_model *h) {
         for (int i = 0; i < OUTSIDES_MAX; i++) {
             outside *o = &h->outsides[i];
             if (o->refs && o->turn == turn)
-                CHECK_OK(&c->on, clump_refs_register(h->heap, &o->desc, &o->refs));
+                CHECK_OK(&c->on, clump_refs_create(h->heap, &o->desc, &o->refs));
         }
 }
 
@@ -183,7 +183,7 @@ void save_and_load(client *c, heap_model *h) {
     save_heap(c, h, &k);
     look_into(c, h, &k);
     if (chance(c, 30)) load_elsewhere(c, h, &k);
-    for (int i = 0; i < OUTSIDES_MAX; i++) clump_refs_unregister(h->outsides[i].refs);
+    for (int i = 0; i < OUTSIDES_MAX; i++) clump_refs_destroy(h->outsides[i].refs);
     const heap_model old = *h;
     end_heap(c, h);
     make_heap_like(c, h);

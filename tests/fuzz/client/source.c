@@ -208,7 +208,8 @@ static const char of_roles[] =
     "    FREED r = {list[g]};\n"
     "    CAT(FREED, _free)(r);\n"
     "}\n"
-    "__kernel void look(CLUMP_HEAP_FIXED, __global uint *out, __global const uint *list, uint n,\n"
+    "__kernel void look(CLUMP_HEAP_NO_ALLOC, __global uint *out, __global const uint *list, uint "
+    "n,\n"
     "                   uint touch) {\n"
     "    uint g = (uint)get_global_id(0);\n"
     "    if (g >= n) return;\n"
@@ -219,19 +220,19 @@ static const char of_roles[] =
     "    out[3u * g + 2u] = live || touch ? TAG(LOOKED, r) : 0u;\n"
     "    if (!live && touch) TAG(LOOKED, r) = 1u;\n"
     "}\n"
-    "__kernel void crowd(CLUMP_HEAP_FIXED, __global uint *out) {\n"
+    "__kernel void crowd(CLUMP_HEAP_NO_ALLOC, __global uint *out) {\n"
     "    CLUMP_STAGE(uint, staged);\n"
     "    CLUMP_STAGE(uint, parts);\n"
     "    CLUMP_FOR_EACH_TOGETHER(CROWD, self) {\n"
     "        uint sum = 0, mine = CLUMP_TAKES_PART(self) ? TAG(CROWD, self) : 0u;\n"
-    "        CLUMP_FOR_ALL_STAGED(CROWD, other, uint, it, staged, TAG(CROWD, other)) {\n"
+    "        CLUMP_FOR_WHOLE_CLASS_STAGED(CROWD, other, uint, it, staged, TAG(CROWD, other)) {\n"
     "            sum += mix(it ^ mine);\n"
     "        }\n"
     "        CLUMP_COMBINE(parts, sum, CLUMP_SUM);\n"
     "        if (CLUMP_OWNS(self)) atomic_add(&out[0], mark_of(mine, 0u, sum));\n"
     "    }\n"
     "}\n"
-    "__kernel void bury(CLUMP_HEAP_FIXED, __global const uint *dead, __global uint *out,\n"
+    "__kernel void bury(CLUMP_HEAP_NO_ALLOC, __global const uint *dead, __global uint *out,\n"
     "                   uint room) {\n"
     "    for (uint i = (uint)get_global_id(0); i < min(dead[0], room);\n"
     "         i += (uint)get_global_size(0)) {\n"
@@ -239,7 +240,7 @@ static const char of_roles[] =
     "        out[i] = CAT(BURIED, _is_live)(r) ? TAG(BURIED, r) : 0u;\n"
     "    }\n"
     "}\n"
-    "__kernel void number(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global uint *out, uint room) {\n"
+    "__kernel void number(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global uint *out, uint room) {\n"
     "    CLUMP_FOR_EACH_NUMBERED(COUNTED, self, i) {\n"
     "        if (i >= room) continue;\n"
     "        out[i] = self.id;\n"
@@ -326,15 +327,15 @@ static void write_sum(const client *c, text *t, const class_model *k, const fiel
 
 static void write_functions(client *c, const class_model *k) {
     text *t = &c->source;
-    text_append(t, "void set_%s(CLUMP_HEAP_FIXED, %s self, uint tag, uint salt) {\n", k->name,
+    text_append(t, "void set_%s(CLUMP_HEAP_NO_ALLOC, %s self, uint tag, uint salt) {\n", k->name,
                 k->name);
     for (uint32_t i = k->first_own; i < k->field_count; i++)
         write_set(t, k, &c->fields[k->fields[i]]);
-    text_append(t, "}\nvoid clear_%s(CLUMP_HEAP_FIXED, %s self) {\n", k->name, k->name);
+    text_append(t, "}\nvoid clear_%s(CLUMP_HEAP_NO_ALLOC, %s self) {\n", k->name, k->name);
     for (uint32_t i = k->first_own; i < k->field_count; i++)
         write_clear(c, t, k, &c->fields[k->fields[i]]);
-    text_append(t, "}\nvoid init_%s(CLUMP_HEAP_FIXED, %s self, uint tag, uint salt) {\n", k->name,
-                k->name);
+    text_append(t, "}\nvoid init_%s(CLUMP_HEAP_NO_ALLOC, %s self, uint tag, uint salt) {\n",
+                k->name, k->name);
     if (k->base < 0)
         text_append(t, "    %s_tag(self) = tag;\n", k->name);
     else
@@ -342,7 +343,7 @@ static void write_functions(client *c, const class_model *k) {
                     c->classes[k->base].name, k->name, c->classes[k->base].name);
     text_append(t,
                 "    set_%s(clump_heap, self, tag, salt);\n    clear_%s(clump_heap, self);\n}\n"
-                "uint sum_%s(CLUMP_HEAP_FIXED, %s self) {\n"
+                "uint sum_%s(CLUMP_HEAP_NO_ALLOC, %s self) {\n"
                 "    uint sum = 0, tag = %s_tag(self);\n",
                 k->name, k->name, k->name, k->name, k->name);
     for (uint32_t i = k->first_own; i < k->field_count; i++)
@@ -368,7 +369,8 @@ static void write_general(client *c) {
                     "    if (which == %du) CLUMP_FOR_EACH(K%d, self) {\n"
                     "        if (picks(K%d_tag(self), salt, share)) K%d_free(self);\n    }\n",
                     k, k, k, k);
-    text_append(t, "}\n__kernel void set(CLUMP_HEAP_FIXED, uint which, uint salt, uint share) {\n");
+    text_append(t,
+                "}\n__kernel void set(CLUMP_HEAP_NO_ALLOC, uint which, uint salt, uint share) {\n");
     for (int k = 0; k < c->drawn_classes; k++)
         text_append(t,
                     "    if (which == %du) CLUMP_FOR_EACH(K%d, self) {\n"
@@ -377,7 +379,7 @@ static void write_general(client *c) {
                     "    }\n",
                     k, k, k, k);
     text_append(t,
-                "}\n__kernel void link(CLUMP_HEAP_FIXED, __global const uint *list, uint n,\n"
+                "}\n__kernel void link(CLUMP_HEAP_NO_ALLOC, __global const uint *list, uint n,\n"
                 "                   uint which, uint salt, uint share) {\n");
     for (uint32_t i = 0; i < c->drawn_fields; i++) {
         const field_model *f = &c->fields[i];
@@ -391,13 +393,13 @@ static void write_general(client *c) {
         write_place(t, &c->classes[f->owner], f);
         text_append(t, ".id = list[mix(tag ^ ~(salt + e)) %% n];\n    }\n");
     }
-    text_append(t, "}\n__kernel void checksum(CLUMP_HEAP_FIXED) {\n    uint sum = 0;\n");
+    text_append(t, "}\n__kernel void checksum(CLUMP_HEAP_NO_ALLOC) {\n    uint sum = 0;\n");
     for (int k = 0; k < c->class_count; k++)
         text_append(t, "    CLUMP_FOR_EACH(%s, self) sum += sum_%s(clump_heap, self);\n",
                     c->classes[k].name, c->classes[k].name);
     text_append(t,
                 "    CLUMP_REDUCE(uint, sum, CLUMP_SUM)\n}\n"
-                "__kernel void keys(CLUMP_HEAP_FIXED, __global uint *keys, uint salt) {\n");
+                "__kernel void keys(CLUMP_HEAP_NO_ALLOC, __global uint *keys, uint salt) {\n");
     for (int k = 0; k < c->class_count; k++)
         if (c->classes[k].base < 0)
             text_append(t,
@@ -482,7 +484,7 @@ static const char of_raw[] =
     "    out[2u * g] = clump_raw_of(clump_heap, q);\n"
     "    out[2u * g + 1u] = wrong;\n"
     "}\n"
-    "__kernel void raw_look(CLUMP_HEAP_FIXED, __global uint *out, __global const uint *list,\n"
+    "__kernel void raw_look(CLUMP_HEAP_NO_ALLOC, __global uint *out, __global const uint *list,\n"
     "                       uint n) {\n"
     "    uint g = (uint)get_global_id(0);\n"
     "    if (g >= n) return;\n"
@@ -583,7 +585,7 @@ static void write_arrays(client *c) {
         "        out[3u * g + 1u] = @_$_length(r);\n"
         "        out[3u * g + 2u] = @_$_capacity(r);\n");
     write_array_kernel(
-        c, c->drawn_arrays, "array_append(CLUMP_HEAP_FIXED, __global uint *out",
+        c, c->drawn_arrays, "array_append(CLUMP_HEAP_NO_ALLOC, __global uint *out",
         "        @ r = {list[2u * g]};\n"
         "        uint tag = @_tag(r), target = list[2u * g + 1u];\n"
         "        ELEMENT_$ v = GIVEN_$(target, value_$(tag, g));\n"
@@ -595,7 +597,7 @@ static void write_arrays(client *c) {
         "        out[3u * g + 1u] = word_$(@_$(r, at), tag, g) != word_$(v, tag, g);\n"
         "        NEW_$(@_$(r, at), value_$(tag, at));\n");
     write_array_kernel(
-        c, c->array_count, "array_look(CLUMP_HEAP_FIXED, __global uint *out",
+        c, c->array_count, "array_look(CLUMP_HEAP_NO_ALLOC, __global uint *out",
         "        @ r = {list[3u * g]};\n"
         "        uint at = list[3u * g + 1u], length = @_$_length(r), tag = @_tag(r);\n"
         "        uint used = 0u; /* beyond the length: markers and compactions look at these */\n"
@@ -604,7 +606,7 @@ static void write_arrays(client *c) {
         "        for (uint e = 0u; e < min(length, list[3u * g + 2u]); e++)\n"
         "            out[at + 1u + e] = word_$(@_$(r, e), tag, e);\n");
     text_append(&c->source,
-                "__kernel void array_link(CLUMP_HEAP_FIXED, __global const uint *list, uint n,\n"
+                "__kernel void array_link(CLUMP_HEAP_NO_ALLOC, __global const uint *list, uint n,\n"
                 "                         uint which) {\n"
                 "    uint g = (uint)get_global_id(0);\n"
                 "    if (g >= n) return;\n");

@@ -110,8 +110,9 @@ static void take_timeline(void *user, const char *json, size_t bytes) {
 /* What the client did since the last look is there, up to the capacity. */
 static void compare_timeline(client *c) {
     unsigned long long found[2] = {~0ull, 0};
-    if (clump_timeline_write(c->on.clump, take_timeline, found)) { /* nothing was recorded yet */
-        CHECK_OK(&c->on, clump_timeline_record(c->on.clump, TIMELINE_MAX));
+    if (clump_context_write_timeline(c->on.clump, take_timeline,
+                                     found)) { /* nothing was recorded yet */
+        CHECK_OK(&c->on, clump_context_record_timeline(c->on.clump, TIMELINE_MAX));
         return;
     }
     if (found[0] > TIMELINE_MAX || (found[1] && found[0] != TIMELINE_MAX))
@@ -131,7 +132,7 @@ static void compare_dump(client *c, heap_model *h) {
     unsigned long long found[2] = {~0ull, ~0ull};
     clump_heap_stats stats;
     CHECK_OK(&c->on, clump_heap_dump(h->heap, take_dump, found));
-    CHECK_OK(&c->on, clump_heap_calc_stats(h->heap, &stats, NULL, 0));
+    CHECK_OK(&c->on, clump_heap_read_stats(h->heap, &stats, NULL, 0));
     same_number(c, "objects of a dump", found[0], stats.objects);
     same_number(c, "blocks of a dump", found[1],
                 c->evicts ? clump_heap_get_layout(h->heap)->block_count : stats.blocks);

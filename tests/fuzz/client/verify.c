@@ -60,7 +60,7 @@ static void compare_reports(client *c, heap_model *h) {
     uint64_t nulls = 0, pages = 0; /* reports of pages that vectors did not get */
     for (int k = 0; k < c->class_count; k++) nulls += x->nulls[k];
     nulls += x->raw_nulls;
-    clump_status status = clump_heap_fetch_errors(h->heap, &r);
+    clump_status status = clump_heap_take_errors(h->heap, &r);
     uint64_t doubles = r.errors[CLUMP_DEVICE_DOUBLE_FREE].count;
     uint64_t bad = r.errors[CLUMP_DEVICE_BAD_REFERENCE].count;
     if (x->page_nulls_most)
@@ -94,7 +94,7 @@ void settle(client *c, heap_model *h) {
     uint32_t free_before = h->stats.free_blocks;
     memcpy(before, h->classes, sizeof before);
     compare_reports(c, h);
-    CHECK_OK(&c->on, clump_heap_calc_stats(h->heap, &h->stats, h->classes, CLASSES_MAX));
+    CHECK_OK(&c->on, clump_heap_read_stats(h->heap, &h->stats, h->classes, CLASSES_MAX));
     compare_stats(c, h);
     for (int k = 0; k < c->class_count; k++)
         if (c->expect.nulls[k]) justify_nulls(c, h, k, &before[c->classes[k].id - 1], free_before);
@@ -166,7 +166,8 @@ static void compare_checksum(client *c, heap_model *h) {
     uint32_t sum = 0;
     sync_use u;
     const clump_sync *sync = begin_sync(c, &u);
-    CHECK_OK(&c->on, clump_reduce(h->heap, c->kernels[KERNEL_checksum], &sum, sizeof sum, sync));
+    CHECK_OK(&c->on,
+             clump_heap_reduce(h->heap, c->kernels[KERNEL_checksum], sizeof sum, &sum, sync));
     end_sync(c, &u);
     same_number(c, "checksum by a kernel", sum, checksum_of(c, h));
 }

@@ -90,11 +90,11 @@ int main(int argc, char **argv) {
     uint64_t made;
     cl_mem out = clCreateBuffer(context, CL_MEM_READ_WRITE, BODIES * 4, NULL, &code);
     check(c, clump_kernel_set_arg(numbered, 0, sizeof out, &out), "a parameter");
-    check(c, clump_do_new(heap, "Body", BODIES, init, &made, NULL), "a do-new");
-    check(c, clump_do_all(heap, move, NULL), "a do-all");
+    check(c, clump_heap_do_new(heap, init, "Body", BODIES, &made, NULL), "a do-new");
+    check(c, clump_heap_do_all(heap, move, NULL), "a do-all");
     clFinish(queue);
     times[3] = now_ms();
-    check(c, clump_do_all(heap, numbered, NULL), "a do-all with numbers");
+    check(c, clump_heap_do_all(heap, numbered, NULL), "a do-all with numbers");
     check(c, clump_heap_check(heap), "a check");
     static float x[BODIES];
     static uint32_t ids[BODIES], numbers[BODIES], seen[BODIES];
@@ -108,7 +108,7 @@ int main(int argc, char **argv) {
     static uint32_t bits[3 * BODIES];
     cl_mem sums = clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof bits, NULL, &code);
     check(c, clump_kernel_set_arg(renew, 0, sizeof sums, &sums), "a parameter");
-    check(c, clump_do_all(heap, renew, NULL), "a do-all that makes and frees");
+    check(c, clump_heap_do_all(heap, renew, NULL), "a do-all that makes and frees");
     check(c, clump_heap_check(heap), "a check after that");
     clEnqueueReadBuffer(queue, sums, CL_TRUE, 0, sizeof bits, bits, 0, NULL, NULL);
     check(c, clump_heap_read_field(heap, "Body", "id", 0, ids, BODIES), "id");

@@ -27,9 +27,9 @@ static inline uchar *lanes_call(uchar *heap, uint line) {
     return heap;
 }
 #undef CLUMP_HEAP
-#undef CLUMP_HEAP_FIXED
+#undef CLUMP_HEAP_NO_ALLOC
 #define CLUMP_HEAP uchar *lanes_heap
-#define CLUMP_HEAP_FIXED CLUMP_HEAP
+#define CLUMP_HEAP_NO_ALLOC CLUMP_HEAP
 #define clump_heap lanes_call(lanes_heap, __LINE__)
 
 #include "tests/protocol/lanes/kernels.clh"

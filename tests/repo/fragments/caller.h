@@ -23,7 +23,7 @@ static inline void expect_no_error(clump_quick *q) {
     const clump_error *e = clump_context_get_error(q->context);
     if (e->status) fprintf(stderr, "%s\n", e->message);
     EXPECT(!e->status);
-    if (q->heap) CLUMP_CHECK(q, clump_heap_fetch_errors(q->heap, NULL));
+    if (q->heap) CLUMP_CHECK(q, clump_heap_take_errors(q->heap, NULL));
 }
 
 static inline clump_kernel *kernel_of(clump_quick *q, const char *name) {
@@ -35,17 +35,18 @@ static inline clump_kernel *kernel_of(clump_quick *q, const char *name) {
 static inline void make(clump_quick *q, const char *class_name, uint64_t count,
                         const char *kernel) {
     uint64_t made;
-    CLUMP_CHECK(q, clump_do_new(q->heap, class_name, count, kernel_of(q, kernel), &made, NULL));
+    CLUMP_CHECK(q,
+                clump_heap_do_new(q->heap, kernel_of(q, kernel), class_name, count, &made, NULL));
     EXPECT(made == count);
 }
 
 static inline void all(clump_quick *q, const char *kernel) {
-    CLUMP_CHECK(q, clump_do_all(q->heap, kernel_of(q, kernel), NULL));
+    CLUMP_CHECK(q, clump_heap_do_all(q->heap, kernel_of(q, kernel), NULL));
 }
 
 static inline uint64_t count_of(clump_quick *q, const char *class_name) {
     uint64_t count;
-    CLUMP_CHECK(q, clump_heap_calc_count(q->heap, class_name, &count));
+    CLUMP_CHECK(q, clump_heap_read_count(q->heap, class_name, &count));
     return count;
 }
 

@@ -14,12 +14,13 @@ int main(void) {
         CLUMP_CHECK(&q, clump_kernel_set_arg(kernels[i], i == 1, sizeof grid,
                                              &grid)); /* parameter 0 of cell_keys: the keys */
     }
-    CLUMP_CHECK(&q, clump_do_new(q.heap, "Cells", 1, kernels[0], NULL, NULL));
+    CLUMP_CHECK(&q, clump_heap_do_new(q.heap, kernels[0], "Cells", 1, NULL, NULL));
     make(&q, "Body", 10000, "make_bodies");
     fragment_1(q.heap, kernels[1], kernels[2], kernels[3]);
-    CLUMP_CHECK(&q, clump_do_all(q.heap, kernels[4], NULL));
+    CLUMP_CHECK(&q, clump_heap_do_all(q.heap, kernels[4], NULL));
     uint32_t most;
-    CLUMP_CHECK(&q, clump_reduce(q.heap, kernel_of(&q, "most_near"), &most, sizeof most, NULL));
+    CLUMP_CHECK(&q,
+                clump_heap_reduce(q.heap, kernel_of(&q, "most_near"), sizeof most, &most, NULL));
     expect_no_error(&q);
     EXPECT(most == 12); /* as the page's run says */
     return 0;

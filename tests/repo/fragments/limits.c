@@ -5,8 +5,8 @@
 
 static const char schema[] = "class Animal { uint steps; uint rests; }";
 static const char source[] =
-    "__kernel void move(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(Animal, a) Animal_steps(a) += 1u; }\n"
-    "__kernel void rest(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(Animal, a) Animal_rests(a) += "
+    "__kernel void move(CLUMP_HEAP_NO_ALLOC) { CLUMP_FOR_EACH(Animal, a) Animal_steps(a) += 1u; }\n"
+    "__kernel void rest(CLUMP_HEAP_NO_ALLOC) { CLUMP_FOR_EACH(Animal, a) Animal_rests(a) += "
     "Animal_steps(a); }\n";
 
 static cl_command_queue queue_like(const clump_quick *q) {

@@ -9,7 +9,7 @@ int main(void) {
     CLUMP_CHECK(&q, clump_quick_open(&q, NULL));
     fragment_1(q.context, q.queue, data, q.error);
     expect_no_error(&q);
-    EXPECT(clump_pools_get_bytes(q.context) >= 300000);
+    EXPECT(clump_context_get_pool_bytes(q.context) >= 300000);
 
     CLUMP_CHECK(&q, clump_pool_create(&(clump_pool_desc){.context = q.context}, &pool, &q.error));
     fragment_2(pool, q.queue);

@@ -126,7 +126,7 @@ static void test_memory(void **state) {
         requests_left = most;
         clump_status status = clump_schema_emit_c(s, NULL, keep, &parts, &error);
         if (!status) break;
-        assert_int_equal(status, CLUMP_ERR_MEMORY);
+        assert_int_equal(status, CLUMP_ERR_HOST_MEMORY);
         assert_int_equal(parts, 0);
     }
     assert_true(most >= 2);

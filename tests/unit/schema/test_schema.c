@@ -442,14 +442,14 @@ static void test_memory_failures(void **state) {
     clump_allocator a = {failing_allocate, failing_reallocate, failing_release, &f};
     clump_schema *s = NULL, *copy, *whole = parse(example);
     long n = 0, failures = 0;
-    for (clump_status status = CLUMP_ERR_MEMORY; status; ++n) {
+    for (clump_status status = CLUMP_ERR_HOST_MEMORY; status; ++n) {
         clump_error error;
         f.left = n;
         status = clump_schema_parse(example, sizeof example - 1, &a, &s, &error);
         if (!status) break;
         ++failures;
-        assert_int_equal(status, CLUMP_ERR_MEMORY);
-        assert_int_equal(error.status, CLUMP_ERR_MEMORY);
+        assert_int_equal(status, CLUMP_ERR_HOST_MEMORY);
+        assert_int_equal(error.status, CLUMP_ERR_HOST_MEMORY);
         assert_true(error.message[0] != 0);
         assert_null(s);
         assert_int_equal(f.held, 0);
@@ -461,7 +461,7 @@ static void test_memory_failures(void **state) {
         f.left = n;
         clump_status status = clumpi_schema_copy(s, &a, &copy);
         if (!status) break;
-        assert_int_equal(status, CLUMP_ERR_MEMORY);
+        assert_int_equal(status, CLUMP_ERR_HOST_MEMORY);
         assert_null(copy);
         assert_int_equal(f.held, held);
     }
@@ -500,7 +500,7 @@ static void test_memory_failures_of_calls(void **state) {
         clump_status status = clump_schema_seal(s);
         f.left = -1;
         if (status) {
-            assert_int_equal(status, CLUMP_ERR_MEMORY);
+            assert_int_equal(status, CLUMP_ERR_HOST_MEMORY);
             assert_int_equal(clump_schema_get_class_count(s), 0);
             assert_int_equal(clump_schema_seal(s), CLUMP_OK);
         }

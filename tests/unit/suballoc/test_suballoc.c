@@ -264,7 +264,7 @@ static void memory_runs_out(void **state) {
             clump_suballoc_destroy(s);
             assert_int_equal(memory.live, 0);
             if (!status) break;
-            assert_int_equal(status, CLUMP_ERR_MEMORY);
+            assert_int_equal(status, CLUMP_ERR_HOST_MEMORY);
             assert_non_null(strstr(error.message, "no host memory"));
             failures++;
         }
