@@ -58,7 +58,7 @@ typedef struct { clump_context *context; const clump_schema *schema; uint64_t by
 typedef struct { uint64_t bytes, metadata_bytes; uint32_t granule_bytes, block_granules, first_block, block_count,
                  buffer_blocks; ...; } clump_heap_layout;
 typedef struct { uint64_t objects, slots; uint32_t blocks, free_blocks; double fragmentation; ...; } clump_heap_stats;
-clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap);
+clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap, clump_error *error);
 void clump_heap_destroy(clump_heap *heap);
 const clump_heap_layout *clump_heap_get_layout(const clump_heap *heap);
 const clump_schema *clump_heap_get_schema(const clump_heap *heap);
@@ -70,27 +70,26 @@ clump_status clump_heap_read_stats(clump_heap *heap, clump_heap_stats *stats, vo
 clump_status clump_heap_read_count(clump_heap *heap, const char *class_name, uint64_t *count);
 clump_status clump_heap_check(clump_heap *heap);
 clump_status clump_heap_read_refs(clump_heap *heap, const char *class_name, clump_ref *refs, uint64_t capacity, uint64_t *count);
-clump_status clump_heap_read_field(clump_heap *heap, const char *class_name, const char *field, uint32_t index, void *values, uint64_t count);
-clump_status clump_heap_write_field(clump_heap *heap, const char *class_name, const char *field, uint32_t index, const void *values, uint64_t count);
+clump_status clump_heap_read_field(clump_heap *heap, const char *class_name, const char *field, uint32_t index, size_t bytes, void *values, uint64_t capacity, uint64_t *count);
+clump_status clump_heap_write_field(clump_heap *heap, const char *class_name, const char *field, uint32_t index, size_t bytes, const void *values, uint64_t count);
 typedef ... clump_refs;
 typedef struct { cl_mem buffer; uint64_t offset; uint32_t stride; uint64_t count; int null_dangling, weak; ...; } clump_refs_desc;
-clump_status clump_refs_create(clump_heap *heap, const clump_refs_desc *desc, clump_refs **refs);
+clump_status clump_refs_create(clump_heap *heap, const clump_refs_desc *desc, clump_refs **refs, clump_error *error);
 void clump_refs_destroy(clump_refs *refs);
 
 /* program.h, run.h */
 typedef ... clump_program;
 typedef ... clump_kernel;
 typedef struct { clump_heap *heap; const char *source, *name, *options; int checked, strict; ...; } clump_program_desc;
-clump_status clump_program_create(const clump_program_desc *desc, clump_program **program);
+clump_status clump_program_create(const clump_program_desc *desc, clump_program **program, clump_error *error);
 void clump_program_destroy(clump_program *program);
-const char *clump_program_get_log(const clump_program *program);
-const char *clump_program_get_source(const clump_program *program);
-const char *clump_program_get_options(const clump_program *program);
-clump_status clump_kernel_create(clump_program *program, const char *name, clump_kernel **kernel);
+typedef struct { const char *log, *source, *options; uint32_t warnings; ...; } clump_program_info;
+const clump_program_info *clump_program_get_info(const clump_program *program);
+clump_status clump_kernel_create(clump_program *program, const char *name, clump_kernel **kernel, clump_error *error);
 void clump_kernel_destroy(clump_kernel *kernel);
 clump_status clump_kernel_set_arg(clump_kernel *kernel, uint32_t index, size_t bytes, const void *value);
 uint32_t clump_kernel_get_arg_count(const clump_kernel *kernel);
-clump_status clump_kernel_create_fused(clump_kernel *const *kernels, uint32_t count, clump_kernel **fused);
+clump_status clump_kernel_create_fused(clump_kernel *const *kernels, uint32_t count, clump_kernel **fused, clump_error *error);
 clump_status clump_heap_do_all(clump_heap *heap, clump_kernel *kernel, const clump_sync *sync);
 clump_status clump_heap_launch(clump_heap *heap, clump_kernel *kernel, size_t global, size_t local, const clump_sync *sync);
 clump_status clump_heap_do_new(clump_heap *heap, clump_kernel *kernel, const char *class_name, uint64_t count, uint64_t *made, const clump_sync *sync);

@@ -56,10 +56,13 @@ def arguments(text, at):
     return None
 
 
+MEMBERS = r'(\w+(?:(?:\.|->)\w+|\[\w+\])*)'
+
+
 def tidy(text):
-    """sizeof *(&x) is sizeof(x); sizeof *(x) of a name is sizeof *x."""
-    text = re.sub(r'sizeof \*\(&(\w+(?:(?:\.|->)\w+|\[\w+\])*)\)', r'sizeof(\1)', text)
-    return re.sub(r'sizeof \*\((\w+)\)', r'sizeof *\1', text)
+    """sizeof *(&x) is sizeof(x); sizeof *(x) of a name or member is sizeof *x; NULL has no element."""
+    text = re.sub(r'sizeof \*\(&' + MEMBERS + r'\)', r'sizeof(\1)', text)
+    return re.sub(r'sizeof \*\(' + MEMBERS + r'\)', r'sizeof *\1', text).replace('sizeof *NULL', '0')
 
 
 def rename(text, names, calls, report):

@@ -15,7 +15,7 @@ int bench_compacting_create(bench_compacting *c, clump_context *clump, clump_hea
     own.heap = heap;
     own.compact.classes = c->classes;
     own.compact.class_count = class_name ? 1 : 0;
-    clump_status status = clump_compactor_create(&own, &c->compactor);
+    clump_status status = clump_compactor_create(&own, &c->compactor, NULL);
     if (status == CLUMP_OK) {
         status = clump_heap_compact(heap, &own.compact, NULL, NULL);
     }
@@ -36,7 +36,7 @@ int bench_compacting_tick(bench_compacting *c, bench_error *error) {
     clump_status status = clump_compactor_tick(c->compactor, &ran, &report);
     if (status != CLUMP_OK) {
         bench_error_clump(error, "compacting", c->clump, status);
-        if (status == CLUMP_ERR_CAPACITY && c->enough) {
+        if (status == CLUMP_ERR_DEVICE_MEMORY && c->enough) {
             size_t at = strlen(error->text);
             snprintf(error->text + at, sizeof error->text - at, "; heap_mb=%u is enough",
                      (unsigned)((c->enough + (1u << 20) - 1) >> 20));

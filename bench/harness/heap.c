@@ -35,7 +35,7 @@ int bench_heap_create(const bench_heap_desc *desc, clump_heap **heap, bench_erro
         .block_rows = desc->block_rows,
         .buffer_bytes = desc->buffers > 1 ? desc->bytes / desc->buffers + 1 : 0,
         .checked = desc->checks ? &checked : NULL};
-    clump_status status = clump_heap_create(&heap_desc, heap);
+    clump_status status = clump_heap_create(&heap_desc, heap, NULL);
     clump_schema_destroy(schema);
     return status == CLUMP_OK ? 0 : bench_error_clump(error, "the heap", desc->clump, status);
 }
@@ -65,13 +65,13 @@ int bench_program_create(const bench_program_desc *desc, clump_program **program
                                        .options = options,
                                        .checked = desc->checked,
                                        .tuning = desc->tuning};
-    clump_status status = clump_program_create(&program_desc, program);
+    clump_status status = clump_program_create(&program_desc, program, NULL);
     free(source);
     if (status != CLUMP_OK) {
         return bench_error_clump(error, desc->file, desc->clump, status);
     }
     for (uint32_t i = 0; i < desc->count; i++) {
-        status = clump_kernel_create(*program, desc->names[i], &kernels[i]);
+        status = clump_kernel_create(*program, desc->names[i], &kernels[i], NULL);
         if (status != CLUMP_OK) {
             return bench_error_clump(error, desc->names[i], desc->clump, status);
         }

@@ -137,7 +137,7 @@ static int create(mark_heap *h, uint64_t bytes, bench_error *error) {
         .clump = h->env->clump, .text = schema, .bytes = bytes ? bytes : heap_bytes(h)};
     if (bench_heap_create(&desc, &h->heap, error)) return -1;
     clump_program_desc program = {.heap = h->heap, .source = source, .name = "heap.c"};
-    clump_status status = clump_program_create(&program, &h->program);
+    clump_status status = clump_program_create(&program, &h->program, NULL);
     if (status) return bench_error_clump(error, "the heap's kernels", h->env->clump, status);
     return make_buffer(h, h->by_kind, (uint64_t)g->nodes * 4, &h->list, error) ||
                    make_buffer(h, NULL, (uint64_t)g->nodes * 4, &h->place, error) ||
@@ -188,7 +188,7 @@ static int make_kind(mark_heap *h, const kind *c, bench_error *error) {
     cl_mem buffers[] = {h->list, h->place};
     snprintf(class_name, sizeof class_name, "N_%u_%u", c->refs, c->pad);
     snprintf(name, sizeof name, "make_%s", class_name);
-    clump_status status = clump_kernel_create(h->program, name, &k);
+    clump_status status = clump_kernel_create(h->program, name, &k, NULL);
     if (!status) status = set_buffers(k, buffers, 2);
     if (!status) status = clump_kernel_set_arg(k, 2, sizeof c->first, &c->first);
     if (!status) status = clump_heap_do_new(h->heap, k, class_name, c->count, &made, NULL);
@@ -205,7 +205,7 @@ static int link_kind(mark_heap *h, const kind *c, uint32_t verify, bench_error *
     clump_kernel *k = NULL;
     cl_mem buffers[] = {h->place, h->offset, h->target, h->wrong};
     snprintf(name, sizeof name, "link_N_%u_%u", c->refs, c->pad);
-    clump_status status = clump_kernel_create(h->program, name, &k);
+    clump_status status = clump_kernel_create(h->program, name, &k, NULL);
     if (!status) status = set_buffers(k, buffers, 4);
     if (!status) status = clump_kernel_set_arg(k, 4, sizeof verify, &verify);
     if (!status) status = clump_heap_do_all(h->heap, k, NULL);
@@ -242,7 +242,7 @@ static int put_roots(mark_heap *h, bench_error *error) {
     if (code) return bench_error_cl(error, "the roots", code);
     clump_refs_desc desc = {.buffer = h->roots, .count = g->roots};
     if (!g->roots) return 0;
-    clump_status status = clump_refs_create(h->heap, &desc, &h->registered);
+    clump_status status = clump_refs_create(h->heap, &desc, &h->registered, NULL);
     return status ? bench_error_clump(error, "the roots", h->env->clump, status) : 0;
 }
 
@@ -278,7 +278,8 @@ int mark_heap_verify(mark_heap *h, const uint32_t *live, bench_error *error) {
     if (!status) status = clump_heap_read_count(h->heap, "Node", &count);
     uint32_t *left = malloc((count + 1) * sizeof *left);
     if (!left) return bench_error_set(error, "host memory ran out for the check");
-    if (!status) status = clump_heap_read_field(h->heap, "Node", "node", 0, left, count);
+    if (!status)
+        status = clump_heap_read_field(h->heap, "Node", "node", 0, sizeof *left, left, count, NULL);
     int result = status ? bench_error_clump(error, "the check", h->env->clump, status)
                         : compare(h, live, left, count, error);
     free(left);

@@ -43,7 +43,7 @@ static int put_roots(mark_synthetic *h, bench_error *error) {
     if (result) return result;
     if (code) return bench_error_cl(error, "the roots", code);
     clump_refs_desc desc = {.buffer = h->roots, .count = g->roots};
-    clump_status status = clump_refs_create(compact_heap_get(h->heap), &desc, &h->registered);
+    clump_status status = clump_refs_create(compact_heap_get(h->heap), &desc, &h->registered, NULL);
     return status ? bench_error_clump(error, "the roots", h->env->clump, status) : 0;
 }
 
@@ -103,7 +103,8 @@ static int verify_class(const mark_synthetic *h, const char *class_name, uint32_
     uint8_t *left = calloc((size_t)h->objects + 1, 1);
     int result = numbers && left ? 0 : bench_error_set(error, "host memory ran out for the check");
     if (!result && !status && *count)
-        status = clump_heap_read_field(heap, class_name, "number", 0, numbers, *count);
+        status = clump_heap_read_field(heap, class_name, "number", 0, sizeof *numbers, numbers,
+                                       *count, NULL);
     if (!result && status) result = bench_error_clump(error, "the check", h->env->clump, status);
     uint64_t known = 0, expected = 0;
     for (uint64_t i = 0; i < *count && !result; i++) {

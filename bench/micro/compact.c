@@ -157,7 +157,7 @@ static int check_order(compact_state *s) {
     uint32_t *values = malloc((count + 1) * sizeof *values);
     if (!values) return bench_error_set(s->error, "host memory ran out for the order");
     if (status == CLUMP_OK && count > 0) {
-        status = clump_heap_read_field(heap, "A", field, 0, values, count);
+        status = clump_heap_read_field(heap, "A", field, 0, sizeof *values, values, count, NULL);
     }
     if (status == CLUMP_OK) {
         while (i < count && values[i - 1] <= values[i]) i++;

@@ -51,9 +51,9 @@ static int create_rig(fuse *f, bench_env *env, const bench_values *values, bench
 
 static int fuse_loops(fuse *f) {
     bench_rig *rig = &f->rig;
-    clump_status status = clump_kernel_create_fused(&rig->kernels[KICK], LOOPS, &f->update);
+    clump_status status = clump_kernel_create_fused(&rig->kernels[KICK], LOOPS, &f->update, NULL);
     if (status == CLUMP_OK)
-        status = clump_kernel_create_fused(&rig->kernels[SCALE], LOOPS, &f->map);
+        status = clump_kernel_create_fused(&rig->kernels[SCALE], LOOPS, &f->map, NULL);
     return status == CLUMP_OK ? 0 : bench_rig_fail(rig, "the fused kernels", status);
 }
 

@@ -96,7 +96,8 @@ static int find_objects(host *h) {
     bench_check(rig->results, count == h->live, "%" PRIu64 " of %" PRIu64 " objects are enumerated",
                 count, h->live);
     if (status == CLUMP_OK && count == h->live) {
-        status = clump_heap_read_field(rig->heap, "Point", "number", 0, h->numbers, h->live);
+        status = clump_heap_read_field(rig->heap, "Point", "number", 0, sizeof *h->numbers,
+                                       h->numbers, h->live, NULL);
     }
     return status == CLUMP_OK ? 0 : bench_rig_fail(rig, "the objects' numbers", status);
 }
@@ -132,10 +133,12 @@ static int time_access(host *h, access what, double *us) {
     clump_status status = CLUMP_OK;
     switch (what) {
     case READ:
-        status = clump_heap_read_field(rig->heap, "Point", "value", 0, h->back, h->live);
+        status = clump_heap_read_field(rig->heap, "Point", "value", 0, sizeof *h->back, h->back,
+                                       h->live, NULL);
         break;
     case WRITE:
-        status = clump_heap_write_field(rig->heap, "Point", "value", 0, h->out, h->live);
+        status =
+            clump_heap_write_field(rig->heap, "Point", "value", 0, sizeof *h->out, h->out, h->live);
         break;
     case ENUMERATE:
         status = clump_heap_read_refs(rig->heap, "Point", h->refs, h->live, &count);
@@ -155,10 +158,11 @@ static int time_calls(host *h, uint32_t seed, int is_write, double *us) {
         uint64_t index = bench_hash(i, seed) % h->live;
         put_value(h, index, seed, value);
         double begin = bench_now_us();
-        clump_status status = is_write ? clump_heap_write_object_field(rig->heap, h->refs[index],
-                                                                       "Point", "value", 0, value)
-                                       : clump_heap_read_object_field(rig->heap, h->refs[index],
-                                                                      "Point", "value", 0, found);
+        clump_status status =
+            is_write ? clump_heap_write_object_field(rig->heap, "Point", "value", 0, h->refs[index],
+                                                     sizeof *value, value)
+                     : clump_heap_read_object_field(rig->heap, "Point", "value", 0, h->refs[index],
+                                                    sizeof *found, found);
         *us += (bench_now_us() - begin) / CALLS;
         if (status != CLUMP_OK) return bench_rig_fail(rig, "access to one object", status);
         wrong += !is_write && memcmp(value, found, h->type->bytes) != 0;

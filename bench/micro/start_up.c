@@ -71,16 +71,16 @@ static int create_heap(start *s) {
     if (clump_schema_parse(schema_text, strlen(schema_text), NULL, &schema, &detail))
         return bench_error_set(s->error, "the schema: %s", detail.message);
     clump_heap_desc desc = {.context = s->clump, .schema = schema, .bytes = 1u << 20};
-    clump_status status = clump_heap_create(&desc, &s->heap);
+    clump_status status = clump_heap_create(&desc, &s->heap, NULL);
     clump_schema_destroy(schema);
     return fail(s, "the heap", status);
 }
 
 static int create_program(start *s) {
     clump_program_desc desc = {.heap = s->heap, .source = source};
-    return fail(s, "the program", clump_program_create(&desc, &s->program)) ||
-                   fail(s, "init", clump_kernel_create(s->program, "init", &s->init)) ||
-                   fail(s, "move", clump_kernel_create(s->program, "move", &s->move))
+    return fail(s, "the program", clump_program_create(&desc, &s->program, NULL)) ||
+                   fail(s, "init", clump_kernel_create(s->program, "init", &s->init, NULL)) ||
+                   fail(s, "move", clump_kernel_create(s->program, "move", &s->move, NULL))
                ? -1
                : 0;
 }
@@ -98,8 +98,9 @@ static int visit(start *s) {
 static int check(start *s, bench_results *results) {
     static float x[OBJECTS];
     static uint32_t ids[OBJECTS];
-    if (fail(s, "x", clump_heap_read_field(s->heap, "Body", "x", 0, x, OBJECTS)) ||
-        fail(s, "id", clump_heap_read_field(s->heap, "Body", "id", 0, ids, OBJECTS)))
+    if (fail(s, "x", clump_heap_read_field(s->heap, "Body", "x", 0, sizeof *x, x, OBJECTS, NULL)) ||
+        fail(s, "id",
+             clump_heap_read_field(s->heap, "Body", "id", 0, sizeof *ids, ids, OBJECTS, NULL)))
         return -1;
     uint32_t right = 0;
     uint64_t sum = 0;

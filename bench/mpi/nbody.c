@@ -76,7 +76,7 @@ static int create_passes(mpi_run *run, ring *r) {
                                       .receive = r->blocks[1 - i],
                                       .send_bytes = {0, bytes},
                                       .receive_bytes = {bytes, 0}};
-        const clump_status status = clump_halo_create(run->world, &desc, &r->pass[i]);
+        const clump_status status = clump_halo_create(run->world, &desc, &r->pass[i], NULL);
         if (status) return mpi_fail_world(run, "the ring", status);
     }
     return 0;

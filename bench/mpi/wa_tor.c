@@ -110,8 +110,8 @@ static int create_exchange(mpi_run *run, band *b) {
     const clump_migration_desc migration = {
         .heap = b->heap, .class_name = "Agent", .most = 2 * b->rules.width};
     b->most = migration.most;
-    clump_status status = clump_halo_create(run->world, &halo, &b->halo);
-    if (!status) status = clump_migration_create(run->world, &migration, &b->migration);
+    clump_status status = clump_halo_create(run->world, &halo, &b->halo, NULL);
+    if (!status) status = clump_migration_create(run->world, &migration, &b->migration, NULL);
     if (status) return mpi_fail_world(run, "the exchange", status);
     b->list = clump_migration_get_list(b->migration);
     return 0;
@@ -198,8 +198,8 @@ static int read_clocks(mpi_run *run, band *b) {
     if (!shown) return bench_error_set(&run->error, "host memory ran out");
     clump_status status = clump_heap_read_count(b->heap, "Cell", &cells);
     if (!status)
-        status = clump_heap_read_field_counted(b->heap, "Clock", "step", 0, shown, b->part_count,
-                                               &clocks);
+        status = clump_heap_read_field(b->heap, "Clock", "step", 0, sizeof *shown, shown,
+                                       b->part_count, &clocks);
     b->iteration = run->begun = shown[0];
     int is_right = cells == b->part_cells && clocks == b->part_count;
     for (uint32_t i = 0; i < b->part_count; i++) is_right &= shown[i] == shown[0];

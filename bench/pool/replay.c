@@ -53,7 +53,7 @@ static int make_buffer(replay *r, live *l) {
     if (r->pool) {
         clump_allocation_desc desc = {.bytes = l->bytes};
         clump_status status = clump_pool_create_buffer(r->pool, &desc, 0, NULL, &made);
-        if (status && status != CLUMP_ERR_CAPACITY) return -1;
+        if (status && status != CLUMP_ERR_DEVICE_MEMORY) return -1;
     } else {
         cl_int code = CL_SUCCESS;
         made = clCreateBuffer(r->env->context, CL_MEM_READ_WRITE, l->bytes, NULL, &code);
@@ -89,7 +89,7 @@ static int alloc_one(replay *r, const pool_trace_op *op) {
         clump_allocation_desc desc = {.bytes = op->bytes, .movable = op->movable};
         status = clump_pool_alloc(r->pool, &desc, &l->handle, NULL);
     }
-    if (status != CLUMP_ERR_CAPACITY) return status != CLUMP_OK;
+    if (status != CLUMP_ERR_DEVICE_MEMORY) return status != CLUMP_OK;
     r->refused++;
     return 0;
 }

@@ -70,7 +70,8 @@ class allocator {
         desc.name = "boost::compute";
         cl_mem made = nullptr;
         clump_status status = clump_pool_create_buffer(pool, &desc, 0, nullptr, &made);
-        if (status == CLUMP_ERR_CAPACITY || status == CLUMP_ERR_HOST_MEMORY) throw std::bad_alloc();
+        if (status == CLUMP_ERR_DEVICE_MEMORY || status == CLUMP_ERR_HOST_MEMORY)
+            throw std::bad_alloc();
         if (status) {
             clump_error why;
             clump_pool_get_error(pool, &why);

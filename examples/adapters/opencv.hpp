@@ -52,7 +52,8 @@ inline cv::UMat image(clump_pool *pool, int rows, int columns, int type) {
     desc.name = "cv::UMat";
     cl_mem made = nullptr;
     clump_status status = clump_pool_create_buffer(pool, &desc, 1, &queue, &made);
-    if (status == CLUMP_ERR_CAPACITY || status == CLUMP_ERR_HOST_MEMORY) throw std::bad_alloc();
+    if (status == CLUMP_ERR_DEVICE_MEMORY || status == CLUMP_ERR_HOST_MEMORY)
+        throw std::bad_alloc();
     if (status) {
         clump_error why;
         clump_pool_get_error(pool, &why);

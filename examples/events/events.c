@@ -40,9 +40,9 @@ int main(void) {
     clump_quick_desc desc = {.schema = schema, .source = kernels, .out_of_order = 1};
     CLUMP_CHECK(&q, clump_quick_open(&q, &desc));
     clump_kernel *take, *square, *give;
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "take", &take));
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "square", &square));
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "give", &give));
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "take", &take, NULL));
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "square", &square, NULL));
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "give", &give, NULL));
 
     cl_int code;
     cl_command_queue transfers = clCreateCommandQueue(q.cl, q.device, 0, &code);

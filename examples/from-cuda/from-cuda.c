@@ -30,7 +30,7 @@ static cl_mem make_zeros(clump_quick *q, size_t words) {
 static void launch(clump_quick *q, const char *name, cl_mem first, cl_mem second, cl_uint count,
                    size_t items) {
     clump_kernel *kernel;
-    CLUMP_CHECK(q, clump_kernel_create(q->program, name, &kernel));
+    CLUMP_CHECK(q, clump_kernel_create(q->program, name, &kernel, NULL));
     if (!count)
         CLUMP_CHECK(q, CLUMP_SET_ARGS(kernel, first, second));
     else if (second)

@@ -64,8 +64,8 @@ static int compare(clump_quick *q, clump_kernel *count_best, const uint32_t *roo
     uint32_t expected = reach(roots, count, reached), best = 0, expected_best = 0;
     uint64_t pages;
     int wrong = 0;
-    CLUMP_CHECK(
-        q, clump_heap_read_field_counted(q->heap, "Page", "number", 0, numbers, PAGES, &pages));
+    CLUMP_CHECK(q, clump_heap_read_field(q->heap, "Page", "number", 0, sizeof *numbers, numbers,
+                                         PAGES, &pages));
     CLUMP_CHECK(q, clump_heap_reduce(q->heap, count_best, sizeof best, &best, NULL));
     for (uint64_t i = 0; i < pages; i++) wrong += !reached[numbers[i]];
     for (uint32_t i = 0; i < PAGES; i++) expected_best += reached[i] && reached[(i + 1) % PAGES];
@@ -79,9 +79,9 @@ int main(void) {
         .schema = schema, .source = kernels, .program = {.options = "-DPAGES=10000u"}};
     CLUMP_CHECK(&q, clump_quick_open(&q, &desc));
     clump_kernel *make, *link_pages, *count_best;
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "make", &make));
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "link_pages", &link_pages));
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "count_best", &count_best));
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "make", &make, NULL));
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "link_pages", &link_pages, NULL));
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "count_best", &count_best, NULL));
     CLUMP_CHECK(&q, clump_heap_do_new(q.heap, make, "Page", PAGES, NULL, NULL));
     CLUMP_CHECK(&q, clump_heap_do_all(q.heap, link_pages, NULL));
 
@@ -98,7 +98,7 @@ int main(void) {
     cl_mem buffer = clCreateBuffer(q.cl, CL_MEM_COPY_HOST_PTR, sizeof in_buffer, in_buffer, &code);
     CLUMP_CHECK(q.cl, code);
     clump_refs_desc refs_desc = {.buffer = buffer, .count = ROOTS};
-    CLUMP_CHECK(&q, clump_refs_create(q.heap, &refs_desc, &registered));
+    CLUMP_CHECK(&q, clump_refs_create(q.heap, &refs_desc, &registered, NULL));
     CLUMP_CHECK(&q, clump_heap_create_handle(q.heap, refs[roots[ROOTS]], &handle));
 
     CLUMP_CHECK(&q, clump_heap_collect(q.heap, NULL, NULL, NULL));

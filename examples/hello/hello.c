@@ -26,8 +26,8 @@ int main(void) {
     clump_kernel *init, *split;
     uint64_t made, count;
     CLUMP_CHECK(&q, clump_quick_open(&q, &(clump_quick_desc){.schema = schema, .source = kernels}));
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "init", &init));
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "split", &split));
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "init", &init, NULL));
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "split", &split, NULL));
     CLUMP_CHECK(&q, clump_heap_do_new(q.heap, init, "Body", 1000, &made, NULL));
     CLUMP_CHECK(&q, clump_heap_do_all(q.heap, split, NULL));
     CLUMP_CHECK(&q, clump_heap_take_errors(q.heap, NULL));

@@ -103,8 +103,10 @@ static int compare(clump_quick *q, const uint32_t *expected, uint32_t least) {
     static int seen[KEYS];
     uint64_t entries;
     int wrong = 0, there = 0;
-    CLUMP_CHECK(q, clump_heap_read_field_counted(q->heap, "Entry", "key", 0, keys, KEYS, &entries));
-    CLUMP_CHECK(q, clump_heap_read_field(q->heap, "Entry", "count", 0, counts, entries));
+    CLUMP_CHECK(
+        q, clump_heap_read_field(q->heap, "Entry", "key", 0, sizeof *keys, keys, KEYS, &entries));
+    CLUMP_CHECK(q, clump_heap_read_field(q->heap, "Entry", "count", 0, sizeof *counts, counts,
+                                         entries, NULL));
     memset(seen, 0, sizeof seen);
     for (uint64_t i = 0; i < entries; i++)
         if (keys[i] >= KEYS || seen[keys[i]]++ || counts[i] != expected[keys[i]]) wrong++;
@@ -122,9 +124,9 @@ int main(void) {
     clump_quick_desc desc = {.schema = schema, .source = kernels, .program = {.options = options}};
     CLUMP_CHECK(&q, clump_quick_open(&q, &desc));
     clump_kernel *make_buckets, *count_keys, *remove_rare;
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "make_buckets", &make_buckets));
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "count_keys", &count_keys));
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "remove_rare", &remove_rare));
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "make_buckets", &make_buckets, NULL));
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "count_keys", &count_keys, NULL));
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "remove_rare", &remove_rare, NULL));
     for (uint32_t i = 0; i < NUMBERS; i++) expected[random_key(i)]++;
 
     cl_int code;

@@ -32,8 +32,8 @@ int main(int argc, char **argv) {
 
     MPI_Init(&argc, &argv);
     CLUMP_CHECK(&q, clump_quick_open(&q, &(clump_quick_desc){.schema = schema, .source = kernels}));
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "init", &init));
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "advance", &advance));
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "init", &init, NULL));
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "advance", &advance, NULL));
 
     /* A ring of domains, one for each rank; each is 10 long. */
     const clump_world_desc desc = {.comm = MPI_COMM_WORLD,
@@ -50,7 +50,7 @@ int main(int argc, char **argv) {
 
     const clump_migration_desc leaving = {
         .heap = q.heap, .class_name = "Particle", .field = "leaves"};
-    if (clump_migration_create(world, &leaving, &migration)) goto told;
+    if (clump_migration_create(world, &leaving, &migration, NULL)) goto told;
     CLUMP_CHECK(&q, CLUMP_SET_ARGS(advance, low, high, all));
     for (int step = 0; step < 10; step++) {
         CLUMP_CHECK(&q, clump_heap_do_all(q.heap, advance, NULL));

@@ -20,12 +20,12 @@ static const char kernels[] =
 
 /* The program that Clump made of schema and kernels, once more as a program of OpenCL. */
 static cl_program build(const clump_quick *q) {
-    const char *source = clump_program_get_source(q->program);
+    const char *source = clump_program_get_info(q->program)->source;
     cl_int code;
     cl_program program = clCreateProgramWithSource(q->cl, 1, &source, NULL, &code);
     CLUMP_CHECK(q->cl, code);
     CLUMP_CHECK(program, clBuildProgram(program, 1, &q->device,
-                                        clump_program_get_options(q->program), NULL, NULL));
+                                        clump_program_get_info(q->program)->options, NULL, NULL));
     return program;
 }
 
@@ -50,8 +50,8 @@ int main(void) {
     uint64_t count;
     CLUMP_CHECK(&q, clump_heap_take_errors(q.heap, NULL));
     CLUMP_CHECK(&q,
-                clump_heap_read_field_counted(q.heap, "Dot", "x", 0, x, WIDTH * HEIGHT, &count));
-    CLUMP_CHECK(&q, clump_heap_read_field(q.heap, "Dot", "y", 0, y, count));
+                clump_heap_read_field(q.heap, "Dot", "x", 0, sizeof *x, x, WIDTH * HEIGHT, &count));
+    CLUMP_CHECK(&q, clump_heap_read_field(q.heap, "Dot", "y", 0, sizeof *y, y, count, NULL));
     int wrong = 0;
     for (uint64_t i = 0; i < count; i++)
         if (x[i] >= WIDTH || y[i] >= HEIGHT || (x[i] + y[i]) % every || seen[y[i]][x[i]]++) wrong++;

@@ -73,8 +73,8 @@ int main(void) {
     desc.program.options = options;
     CLUMP_CHECK(&q, clump_quick_open(&q, &desc));
     clump_kernel *start, *fly;
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "start", &start));
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "fly", &fly));
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "start", &start, NULL));
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "fly", &fly, NULL));
 
     model m = {0};
     int wrong = 0;

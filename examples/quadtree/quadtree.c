@@ -146,10 +146,10 @@ int main(void) {
     desc.heap.bytes = 8 << 20;
     CLUMP_CHECK(&q, clump_quick_open(&q, &desc));
     clump_kernel *make_root, *kernel[3];
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "make_root", &make_root));
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "divide", &kernel[0]));
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "mark", &kernel[1]));
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "merge", &kernel[2]));
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "make_root", &make_root, NULL));
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "divide", &kernel[0], NULL));
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "mark", &kernel[1], NULL));
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "merge", &kernel[2], NULL));
 
     clump_ref root;
     clump_handle handle; /* leads to the root wherever it moves */
@@ -166,7 +166,8 @@ int main(void) {
         CLUMP_CHECK(&q, clump_heap_take_errors(q.heap, NULL));
         CLUMP_CHECK(&q, clump_heap_read_handle(q.heap, handle, &root));
         CLUMP_CHECK(&q, clump_heap_read_refs(q.heap, "Node", refs, NODES_MAX, &count));
-        CLUMP_CHECK(&q, clump_heap_read_structs(q.heap, &node_desc, nodes, NODES_MAX, &count));
+        CLUMP_CHECK(&q,
+                    clump_heap_read_structs(q.heap, &node_desc, NULL, nodes, NODES_MAX, &count));
         int right = walk(root, 0, 0, SIZE, cx, cy) == count &&
                     report.fragmentation_after <= report.fragmentation_before;
         printf("step %d: %d nodes, %s\n", step, (int)count, right ? "right" : "WRONG");

@@ -30,8 +30,8 @@ static void *work(void *user) {
     clump_quick q;
     CLUMP_CHECK(&q, clump_quick_open(&q, &(clump_quick_desc){.schema = schema, .source = kernels}));
     clump_kernel *make, *sum;
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "make", &make));
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "sum", &sum));
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "make", &make, NULL));
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "sum", &sum, NULL));
     CLUMP_CHECK(&q, CLUMP_SET_ARGS(make, j->number));
     CLUMP_CHECK(&q, clump_heap_do_new(q.heap, make, "Item", ITEMS, NULL, NULL));
     CLUMP_CHECK(&q, clump_heap_reduce(q.heap, sum, sizeof j->sum, &j->sum, NULL));

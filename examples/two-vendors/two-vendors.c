@@ -48,7 +48,7 @@ static int open_two(clump_quick q[2]) {
 
 static void run(clump_quick *q, const char *name, int make) {
     clump_kernel *kernel;
-    CLUMP_CHECK(q, clump_kernel_create(q->program, name, &kernel));
+    CLUMP_CHECK(q, clump_kernel_create(q->program, name, &kernel, NULL));
     if (make)
         CLUMP_CHECK(q, clump_heap_do_new(q->heap, kernel, "Cell", CELLS, NULL, NULL));
     else
@@ -71,10 +71,10 @@ int main(void) {
 
     static cell cells[CELLS];
     uint64_t count, made;
-    CLUMP_CHECK(&q[0], clump_heap_read_structs(q[0].heap, &cell_desc, cells, CELLS, &count));
+    CLUMP_CHECK(&q[0], clump_heap_read_structs(q[0].heap, &cell_desc, NULL, cells, CELLS, &count));
     CLUMP_CHECK(&q[1], clump_heap_new_structs(q[1].heap, &cell_desc, cells, count, NULL, &made));
     run(&q[1], "visit", 0);
-    CLUMP_CHECK(&q[1], clump_heap_read_structs(q[1].heap, &cell_desc, cells, CELLS, &count));
+    CLUMP_CHECK(&q[1], clump_heap_read_structs(q[1].heap, &cell_desc, NULL, cells, CELLS, &count));
 
     int wrong = 0;
     for (uint64_t i = 0; i < count; i++)

@@ -35,7 +35,7 @@ static clump_status check_desc(const clump_collector_desc *d) {
     return clumpi_collect_check(d->heap, &d->collect);
 }
 
-clump_status clump_collector_create(const clump_collector_desc *desc, clump_collector **collector) {
+static clump_status make_collector(const clump_collector_desc *desc, clump_collector **collector) {
     if (collector) *collector = NULL;
     if (!desc || !desc->heap) return CLUMP_ERR_USAGE; /* no context to hold words */
     clump_context *c = desc->heap->context;
@@ -54,10 +54,16 @@ clump_status clump_collector_create(const clump_collector_desc *desc, clump_coll
     return CLUMP_OK;
 }
 
+clump_status clump_collector_create(const clump_collector_desc *desc, clump_collector **collector,
+                                    clump_error *error) {
+    clump_status status = make_collector(desc, collector);
+    return clumpi_tell(desc && desc->heap ? &desc->heap->context->error : NULL, status, error);
+}
+
 void clump_collector_destroy(clump_collector *collector) {
     if (!collector) return;
     clump_heap *heap = collector->desc.heap;
-    clump_kernel_destroy(
+    clumpi_kernel_release(
         collector->desc.collect.finaliser); /* they had this collector for a user */
     clumpi_free(&heap->context->allocator, collector);
     clump_heap_destroy(heap);

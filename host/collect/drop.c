@@ -15,7 +15,7 @@ typedef struct dropping {
 
 static void release(clumpi_attachment *base, clump_context *c) {
     dropping *d = (dropping *)base;
-    clump_kernel_destroy(d->kernel);
+    clumpi_kernel_release(d->kernel);
     clump_program_destroy(d->program);
     clumpi_free(&c->allocator, d);
 }
@@ -34,8 +34,8 @@ static clump_status make(clump_heap *heap, dropping *d) {
     if (!status)
         status = clump_program_create(
             &(clump_program_desc){.heap = heap, .source = source.data, .name = files[0]},
-            &d->program);
-    if (!status) status = clump_kernel_create(d->program, "drop_arrays", &d->kernel);
+            &d->program, NULL);
+    if (!status) status = clump_kernel_create(d->program, "drop_arrays", &d->kernel, NULL);
     clumpi_free(&c->allocator, source.data);
     return status;
 }

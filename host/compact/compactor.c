@@ -58,7 +58,7 @@ static void select_classes(clump_compactor *k) {
     k->conversions = heap->conversions;
 }
 
-clump_status clump_compactor_create(const clump_compactor_desc *desc, clump_compactor **compactor) {
+static clump_status make_compactor(const clump_compactor_desc *desc, clump_compactor **compactor) {
     if (compactor) *compactor = NULL;
     if (!desc || !desc->heap) return CLUMP_ERR_USAGE; /* no context to hold words */
     clump_context *c = desc->heap->context;
@@ -79,10 +79,16 @@ clump_status clump_compactor_create(const clump_compactor_desc *desc, clump_comp
     return CLUMP_OK;
 }
 
+clump_status clump_compactor_create(const clump_compactor_desc *desc, clump_compactor **compactor,
+                                    clump_error *error) {
+    clump_status status = make_compactor(desc, compactor);
+    return clumpi_tell(desc && desc->heap ? &desc->heap->context->error : NULL, status, error);
+}
+
 void clump_compactor_destroy(clump_compactor *compactor) {
     if (!compactor) return;
     clump_heap *heap = compactor->desc.heap;
-    clump_kernel_destroy(
+    clumpi_kernel_release(
         compactor->desc.compact.key_kernel); /* they had this compactor for a user */
     clumpi_free(&heap->context->allocator, compactor);
     clump_heap_destroy(heap);

@@ -30,7 +30,7 @@ static clump_status check_room(clumpi_compaction *r, const clump_class_stats *cl
         clump_schema_get_class(heap->schema, id, &info);
         if (needed > free_blocks)
             return clumpi_fail(
-                &heap->context->error, CLUMP_ERR_CAPACITY,
+                &heap->context->error, CLUMP_ERR_DEVICE_MEMORY,
                 "clump_heap_compact: an order moves the %llu objects of class %s into "
                 "%llu free blocks, but there will be only %llu; compact without an "
                 "order first",

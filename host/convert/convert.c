@@ -86,10 +86,10 @@ static clump_status open_next(clumpi_conversion *v, const clump_convert_desc *de
                                .watch_handles = heap->geometry.header.at_watch != 0,
                                .checked = clumpi_checking_desc(heap),
                                .pool = (struct clump_pool *)heap->source};
-    clump_status status = clump_heap_create(&d, &v->next);
+    clump_status status = clump_heap_create(&d, &v->next, NULL);
     v->match.to = status ? desc->schema : v->next->schema; /* which has its layout */
     if (!status && v->next->segment_blocks)
-        return clumpi_fail(&heap->context->error, CLUMP_ERR_CAPACITY,
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE_MEMORY,
                            "%s: one buffer has no room for the new memory, and a heap is not "
                            "converted into several: ask for fewer `bytes`",
                            call);

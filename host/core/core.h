@@ -71,10 +71,12 @@ struct clump_context {
     clump_capabilities capabilities;
     clumpi_launch_sizes sizes;
     clump_error error;
-    clumpi_queue *own;         /* the one that it was made with; other threads may look */
-    clumpi_queue *on;          /* that commands are enqueued on */
-    clumpi_queue *queues;      /* all, the newest first */
-    uint32_t queue_count;      /* how many were seen */
+    clump_status
+        kernel_lacks;     /* why clump_program_get_kernel() or clump_kernel_with() gave NULL last */
+    clumpi_queue *own;    /* the one that it was made with; other threads may look */
+    clumpi_queue *on;     /* that commands are enqueued on */
+    clumpi_queue *queues; /* all, the newest first */
+    uint32_t queue_count; /* how many were seen */
     clumpi_timeline *timeline; /* NULL: nothing is recorded. timeline.h */
     clumpi_lock timeline_lock; /* of pools on other threads */
     _Atomic(int) has_timeline;

@@ -59,6 +59,10 @@ clump_status clumpi_fail(clump_error *error, clump_status status, const char *fo
 clump_status clumpi_fail_at(clump_error *error, clump_status status, uint32_t line, uint32_t column,
                             const char *format, ...) __attribute__((format(CLUMPI_PRINTF, 5, 6)));
 
+/* The end of a constructor: the caller's record, which may be NULL, gets what the context keeps. `kept` is NULL where
+ * the constructor was not told of a context. */
+clump_status clumpi_tell(const clump_error *kept, clump_status status, clump_error *error);
+
 /* The last error of what is not there. */
 extern const clump_error clumpi_error_of_null;
 

@@ -82,8 +82,8 @@ static clump_status fail(clump_error *error, const char *call, cl_int code, uint
     clump_status status =
         clumpi_fail_cl(error, call, code, "%llu bytes with a pointer", (unsigned long long)bytes);
     if (!clumpi_is_no_room(code)) return status;
-    if (error) error->status = CLUMP_ERR_CAPACITY;
-    return CLUMP_ERR_CAPACITY;
+    if (error) error->status = CLUMP_ERR_DEVICE_MEMORY;
+    return CLUMP_ERR_DEVICE_MEMORY;
 }
 
 static clump_status take(clump_context *c, uint64_t bytes, clumpi_pointers *p, clump_error *error) {
@@ -115,10 +115,10 @@ static clump_status take(clump_context *c, uint64_t bytes, clumpi_pointers *p, c
         return fail(error, call, code, bytes);
     }
     if (p->pointer) return CLUMP_OK;
-    clumpi_fail(error, CLUMP_ERR_CAPACITY, "%s gave no memory, %llu bytes", call,
+    clumpi_fail(error, CLUMP_ERR_DEVICE_MEMORY, "%s gave no memory, %llu bytes", call,
                 (unsigned long long)bytes);
     if (error) error->call = call;
-    return CLUMP_ERR_CAPACITY;
+    return CLUMP_ERR_DEVICE_MEMORY;
 }
 
 /* Does the pointer show what was written through the buffer? In its first word and in its last. */

@@ -38,7 +38,7 @@ typedef struct clumpi_pointers {
  *   queue  of the context, for trying USM
  *   made   [out]  all zero on failure
  * Blocks: for USM, until all commands of the queue are done.
- * Returns CLUMP_OK; CLUMP_ERR_UNSUPPORTED the device has no such memory; CLUMP_ERR_CAPACITY; CLUMP_ERR_CL. */
+ * Returns CLUMP_OK; CLUMP_ERR_UNSUPPORTED the device has no such memory; CLUMP_ERR_DEVICE_MEMORY; CLUMP_ERR_CL. */
 clump_status clumpi_pointers_create(clump_context *c, clump_pointers kind, uint64_t bytes,
                                     cl_command_queue queue, clumpi_pointers *made,
                                     clump_error *error);

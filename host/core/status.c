@@ -47,6 +47,17 @@ clump_status(clumpi_fail)(clump_error *error, clump_status status, const char *f
     return status;
 }
 
+clump_status clumpi_tell(const clump_error *kept, clump_status status, clump_error *error) {
+    if (!error) return status;
+    if (!status)
+        *error = (clump_error){0};
+    else if (kept && kept->status == status)
+        *error = *kept;
+    else
+        clumpi_fail(error, status, "a description or an object is NULL where one is needed");
+    return status;
+}
+
 clump_status clumpi_fail_at(clump_error *error, clump_status status, uint32_t line, uint32_t column,
                             const char *format, ...) {
     if (!error) return status;

@@ -73,7 +73,7 @@ static clump_status take_given(clump_extract *e, cl_mem given) {
     clump_status status = clumpi_buffer_check(c, given, "buffer of an extract", &bytes);
     if (status) return status;
     if (bytes < e->bytes)
-        return clumpi_fail(&c->error, CLUMP_ERR_CAPACITY,
+        return clumpi_fail(&c->error, CLUMP_ERR_TOO_SMALL,
                            "clump_heap_extract: the %llu objects take %llu bytes; the buffer has "
                            "%zu",
                            (unsigned long long)e->objects[0], (unsigned long long)e->bytes, bytes);
@@ -152,9 +152,9 @@ static clump_status check_bytes(const clump_extract *e, const char *call, uint64
         (unsigned long long)bytes, (unsigned long long)e->objects[0], (unsigned long long)e->bytes);
 }
 
-clump_status clump_extract_create(clump_context *context, const clump_schema *schema,
-                                  const uint64_t *objects, const void *data, uint64_t bytes,
-                                  clump_extract **extract) {
+static clump_status make_extract(clump_context *context, const clump_schema *schema,
+                                 const uint64_t *objects, const void *data, uint64_t bytes,
+                                 clump_extract **extract) {
     clump_context *c = context;
     if (extract) *extract = NULL;
     if (!c) return CLUMP_ERR_USAGE;
@@ -187,6 +187,13 @@ clump_status clump_extract_create(clump_context *context, const clump_schema *sc
     else
         *extract = e;
     return status;
+}
+
+clump_status clump_extract_create(clump_context *context, const clump_schema *schema,
+                                  const uint64_t *objects, const void *data, uint64_t bytes,
+                                  clump_extract **extract, clump_error *error) {
+    clump_status status = make_extract(context, schema, objects, data, bytes, extract);
+    return clumpi_tell(context ? &context->error : NULL, status, error);
 }
 
 /* ---- What is in it --------------------------------------------------------------------------- */

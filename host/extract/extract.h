@@ -64,7 +64,7 @@ clump_status clumpi_extract_create(clump_context *c, const clump_schema *schema,
                                    clump_extract **extract);
 /* Numbers of objects, by class id less 1, and the bytes that they take. */
 void clumpi_extract_set_objects(clump_extract *e, const uint64_t *objects);
-/* Its buffer: a new one, or `given`, which is retained. Its contents are undefined. Does not block. CLUMP_ERR_CAPACITY: `given` is too small. */
+/* Its buffer: a new one, or `given`, which is retained. Its contents are undefined. Does not block. CLUMP_ERR_TOO_SMALL: `given` is too small. */
 clump_status clumpi_extract_open(clump_extract *e, cl_mem given);
 
 /* ---- pack.c ---- */

@@ -137,7 +137,7 @@ static clump_status check(inserting *in) {
 }
 
 static clump_status no_room(const inserting *in, uint64_t needed, uint32_t free_blocks) {
-    return clumpi_fail(&in->heap->context->error, CLUMP_ERR_CAPACITY,
+    return clumpi_fail(&in->heap->context->error, CLUMP_ERR_DEVICE_MEMORY,
                        "%s: beside the free slots of blocks in use the %llu objects need %llu free "
                        "blocks of %llu bytes; the heap has %u",
                        call, (unsigned long long)in->extract->objects[0],
@@ -161,7 +161,7 @@ static clump_status plan_room(inserting *in) {
         const uint64_t slots = k->slots - k->objects;
         const uint32_t capacity = heap->geometry.classes[in->class_of[id]].capacity;
         if (objects > NEW_MOST)
-            status = clumpi_fail(&heap->context->error, CLUMP_ERR_CAPACITY,
+            status = clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE_MEMORY,
                                  "%s: %llu objects of a class; at most 2^31 at once", call,
                                  (unsigned long long)objects);
         const uint64_t blocks = objects > slots ? (objects - slots + capacity - 1) / capacity : 0;

@@ -48,8 +48,8 @@ static int fill(void *user, const clump_saved *saved, const clump_saved_part *pa
     return l->status != CLUMP_OK;
 }
 
-clump_status clump_extract_load(clump_context *context, const clump_load_desc *desc,
-                                clump_extract **extract, clump_extract_report *report) {
+static clump_status load_extract(clump_context *context, const clump_load_desc *desc,
+                                 clump_extract **extract, clump_extract_report *report) {
     loading l = {.context = context};
     clump_error error = {0};
     if (extract) *extract = NULL;
@@ -74,4 +74,11 @@ clump_status clump_extract_load(clump_context *context, const clump_load_desc *d
             (clump_extract_report){.objects = l.extract->objects[0], .bytes = l.extract->bytes};
     *extract = l.extract;
     return CLUMP_OK;
+}
+
+clump_status clump_extract_load(clump_context *context, const clump_load_desc *desc,
+                                clump_extract **extract, clump_extract_report *report,
+                                clump_error *error) {
+    clump_status status = load_extract(context, desc, extract, report);
+    return clumpi_tell(context ? &context->error : NULL, status, error);
 }

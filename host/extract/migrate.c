@@ -51,7 +51,7 @@ static clump_status carry(migrating *m) {
     clump_status status = clump_extract_read(m->taken, data, bytes);
     if (!status)
         status = tell(m, clump_extract_create(there, m->taken->schema, m->taken->objects + 1, data,
-                                              bytes, &m->arrived));
+                                              bytes, &m->arrived, NULL));
     clumpi_free(&here->allocator, data);
     return status;
 }
@@ -106,7 +106,8 @@ clump_status clump_heap_migrate(clump_heap *heap, const clump_extract_desc *desc
     clumpi_chosen_release(heap, &m.chosen);
     clumpi_buffer_release(into->context, &m.refs);
     clump_extract_destroy(m.arrived);
-    if (report && (!status || status == CLUMP_ERR_CAPACITY)) *report = taken;
+    if (report && (!status || status == CLUMP_ERR_DEVICE_MEMORY || status == CLUMP_ERR_TOO_SMALL))
+        *report = taken;
     if (status || !extract)
         clump_extract_destroy(m.taken);
     else

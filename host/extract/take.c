@@ -265,7 +265,7 @@ clump_status clumpi_take(clump_heap *heap, const clump_extract_desc *desc, clump
         *chosen = t.chosen;
     else
         clumpi_chosen_release(heap, &t.chosen);
-    if (status == CLUMP_ERR_CAPACITY && t.extract && report)
+    if (status == CLUMP_ERR_TOO_SMALL && t.extract && report)
         *report =
             (clump_extract_report){.objects = t.extract->objects[0], .bytes = t.extract->bytes};
     if (status) {

@@ -56,9 +56,9 @@ static clump_status read_inside(clump_heap *heap, const array *a, uint32_t count
     return status;
 }
 
-clump_status clump_heap_read_object_array(clump_heap *heap, clump_ref ref, const char *class_name,
-                                          const char *field, void *values, uint64_t capacity,
-                                          uint64_t *length) {
+clump_status clump_heap_read_object_array(clump_heap *heap, const char *class_name,
+                                          const char *field, clump_ref ref, size_t bytes,
+                                          void *values, uint64_t capacity, uint64_t *length) {
     if (length) *length = 0;
     if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = heap->context;
@@ -70,6 +70,8 @@ clump_status clump_heap_read_object_array(clump_heap *heap, clump_ref ref, const
                            length ? "elements" : "length");
     clump_status status = clumpi_find_class(heap, class_name, &info);
     if (!status) status = find_array(heap, &info, field, &a);
+    if (!status && values && bytes != a.field.element_bytes)
+        status = clumpi_fail_size(heap, &a.field, bytes);
     if (!status) status = clumpi_heap_enter(heap);
     if (!status) status = clumpi_ref_check(heap, ref, info.id, info.last);
     if (status) return status;
@@ -82,20 +84,22 @@ clump_status clump_heap_read_object_array(clump_heap *heap, clump_ref ref, const
     if (!status && a.field.array == CLUMP_ARRAY_GROWING)
         status = read_word(heap, &a, &a.parts[2], &handle);
     if (status) return status;
-    const uint64_t inside = a.field.count, bytes = a.field.element_bytes;
+    const uint64_t inside = a.field.count, each = a.field.element_bytes;
     const uint64_t limit = heap->layout.bytes, at = (uint64_t)handle * CLUMPI_RAW_UNIT;
-    if (count > inside + outside || at + outside * bytes > limit)
+    if (count > inside + outside || at + outside * each > limit)
         return clumpi_fail(
             &c->error, CLUMP_ERR_CORRUPT,
             "array %s of the object 0x%08x was overwritten: its length is %u, and it "
             "has room for %llu elements",
             field, ref, count, (unsigned long long)(inside + outside));
     *length = count;
-    const uint64_t wanted = count < capacity ? count : capacity;
-    const uint64_t first = wanted < inside ? wanted : inside;
+    if (!values) return CLUMP_OK;
+    if (count > capacity)
+        return clumpi_fail_room(heap, "clump_heap_read_object_array", "elements", capacity, count);
+    const uint64_t first = count < inside ? count : inside;
     status = read_inside(heap, &a, (uint32_t)first, values);
-    if (!status && wanted > first)
-        status = clumpi_blocks_read(heap, at, (wanted - first) * bytes,
-                                    (uint8_t *)values + first * bytes);
+    if (!status && count > first)
+        status =
+            clumpi_blocks_read(heap, at, (count - first) * each, (uint8_t *)values + first * each);
     return status;
 }

@@ -124,7 +124,7 @@ clump_status clumpi_checking_write(clump_heap *heap) {
 
 static void tell_leaks(clump_heap *heap) {
     const clump_checked_desc *desc = &heap->checking->desc;
-    uint32_t count = 0;
+    uint64_t count = 0;
     if (!(heap->checks & CLUMP_CHECK_LEAKS) || !desc->on_leak || !heap->buffer) return;
     if (clump_heap_read_live(heap, NULL, 0, &count) || !count) return;
     const clump_allocator *a = &heap->context->allocator;
@@ -386,8 +386,8 @@ static clump_status refuse(clump_heap *heap, const char *call, const char *why) 
                        "%s: %s: clump_heap_desc.checked says what a heap checks", call, why);
 }
 
-clump_status clump_heap_take_findings(clump_heap *heap, clump_finding *findings, uint32_t capacity,
-                                      uint32_t *count, uint32_t *lost) {
+clump_status clump_heap_take_findings(clump_heap *heap, clump_finding *findings, uint64_t capacity,
+                                      uint64_t *count, uint64_t *lost) {
     if (count) *count = 0;
     if (lost) *lost = 0;
     if (!heap) return CLUMP_ERR_USAGE;
@@ -399,7 +399,9 @@ clump_status clump_heap_take_findings(clump_heap *heap, clump_finding *findings,
     if (status) return status;
     *count = k->kept_count;
     if (lost) *lost = k->lost;
-    for (uint32_t i = 0; findings && i < k->kept_count && i < capacity; i++)
+    if (findings && k->kept_count > capacity)
+        return clumpi_fail_room(heap, "clump_heap_take_findings", "findings", capacity, *count);
+    for (uint32_t i = 0; findings && i < k->kept_count; i++)
         clumpi_finding_describe(heap, k->names, k->name_count, &k->kept[i], &findings[i]);
     k->kept_count = k->lost = 0;
     return CLUMP_OK;
@@ -423,8 +425,8 @@ static const char *class_name(const clump_heap *heap, uint32_t id) {
     return clump_schema_get_class(heap->schema, id, &info) ? "(unknown)" : info.name;
 }
 
-clump_status clump_heap_read_events(clump_heap *heap, clump_event *events, uint32_t capacity,
-                                    uint32_t *count) {
+clump_status clump_heap_read_events(clump_heap *heap, clump_event *events, uint64_t capacity,
+                                    uint64_t *count) {
     if (count) *count = 0;
     if (!heap) return CLUMP_ERR_USAGE;
     if (!count) return refuse(heap, "clump_heap_read_events", "it needs a place for the count");
@@ -442,11 +444,12 @@ clump_status clump_heap_read_events(clump_heap *heap, clump_event *events, uint3
     uint32_t kept = next < fixed->events ? next : fixed->events;
     *count = kept;
     if (!events || !kept) return CLUMP_OK;
+    if (kept > capacity)
+        return clumpi_fail_room(heap, "clump_heap_read_events", "events", capacity, kept);
     clumpi_event *ring;
     status = read_ring(heap, &ring);
-    uint32_t wanted = capacity < kept ? capacity : kept;
-    for (uint32_t i = 0; !status && i < wanted; i++) {
-        const clumpi_event *e = &ring[(next - wanted + i) & (fixed->events - 1)];
+    for (uint32_t i = 0; !status && i < kept; i++) {
+        const clumpi_event *e = &ring[(next - kept + i) & (fixed->events - 1)];
         events[i] = (clump_event){.is_free = e->what & 1,
                                   .class_name = class_name(heap, e->what >> 1),
                                   .ref = e->ref,
@@ -469,18 +472,18 @@ static int most_first(const void *a, const void *b) {
     return (x->objects < y->objects) - (x->objects > y->objects);
 }
 
-/* Entries of one class, from live[*count] on. */
+/* Entries of one class, from live[*count] on; without `live` they are counted. */
 static clump_status live_of_class(clump_heap *heap, uint32_t id, clump_live *live,
-                                  uint32_t capacity, uint32_t *count) {
+                                  uint64_t *count) {
     const clumpi_checking *k = heap->checking;
     clumpi_u32 *sites;
     uint64_t objects = 0;
-    const uint32_t begin = *count;
+    const uint64_t begin = *count;
     clump_status status = clumpi_made_read(heap, id, &sites, &objects);
     if (!status && objects) qsort(sites, (size_t)objects, sizeof *sites, by_value);
     for (uint64_t i = 0, from = 0; !status && i < objects; i++) {
         if (i + 1 < objects && sites[i + 1] == sites[i]) continue;
-        if (live && *count < capacity)
+        if (live)
             live[*count] =
                 (clump_live){.class_name = class_name(heap, id),
                              .place = clumpi_place_of_site(k->names, k->name_count, sites[i]),
@@ -489,19 +492,28 @@ static clump_status live_of_class(clump_heap *heap, uint32_t id, clump_live *liv
         from = i + 1;
     }
     clumpi_free(&heap->context->allocator, sites);
-    uint32_t end = *count < capacity ? *count : capacity;
-    if (live && end > begin) qsort(live + begin, end - begin, sizeof *live, most_first);
+    if (live) qsort(live + begin, *count - begin, sizeof *live, most_first);
     return status;
 }
 
-clump_status clump_heap_read_live(clump_heap *heap, clump_live *live, uint32_t capacity,
-                                  uint32_t *count) {
+static clump_status live_of_classes(clump_heap *heap, clump_live *live, uint64_t *count) {
+    clump_status status = CLUMP_OK;
+    *count = 0;
+    for (uint32_t id = 1; !status && id <= heap->geometry.header.class_count; id++)
+        status = live_of_class(heap, id, live, count);
+    return status;
+}
+
+clump_status clump_heap_read_live(clump_heap *heap, clump_live *live, uint64_t capacity,
+                                  uint64_t *count) {
     if (count) *count = 0;
     if (!heap) return CLUMP_ERR_USAGE;
     if (!count) return refuse(heap, "clump_heap_read_live", "it needs a place for the count");
     if (!heap->checks) return refuse(heap, "clump_heap_read_live", "the heap is not checked");
     clump_status status = clumpi_heap_enter(heap);
-    for (uint32_t id = 1; !status && id <= heap->geometry.header.class_count; id++)
-        status = live_of_class(heap, id, live, capacity, count);
-    return status;
+    if (!status) status = live_of_classes(heap, NULL, count);
+    if (status || !live) return status;
+    return *count > capacity
+               ? clumpi_fail_room(heap, "clump_heap_read_live", "entries", capacity, *count)
+               : live_of_classes(heap, live, count);
 }

@@ -23,7 +23,7 @@ typedef struct dump {
     tally tallies[CLUMPI_CLASS_IDS]; /* by class; 0: free blocks */
     uint32_t damaged;                /* blocks */
     clump_live *live;                /* of a checked heap */
-    uint32_t live_count;
+    uint64_t live_count;
 } dump;
 
 static uint32_t used_of(clumpi_u32 state) {
@@ -79,7 +79,8 @@ static clump_status read_live(dump *d) {
     d->live = clumpi_alloc(&heap->context->allocator, d->live_count * sizeof *d->live);
     if (!d->live)
         return clumpi_fail(&heap->context->error, CLUMP_ERR_HOST_MEMORY,
-                           "no host memory for a dump of live objects at %u places", d->live_count);
+                           "no host memory for a dump of live objects at %llu places",
+                           (unsigned long long)d->live_count);
     return clump_heap_read_live(heap, d->live, d->live_count, &d->live_count);
 }
 
@@ -158,7 +159,7 @@ static void append_classes(dump *d) {
 }
 
 static void append_live(dump *d) {
-    for (uint32_t i = 0; i < d->live_count; i++) {
+    for (uint64_t i = 0; i < d->live_count; i++) {
         const clump_live *l = &d->live[i];
         clumpi_text_append(&d->text,
                            i ? ",\n    {\"class\": " : ",\n  \"live\": [\n    {\"class\": ");

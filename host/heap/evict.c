@@ -374,7 +374,7 @@ static clump_status evict(moving *m) {
     const uint32_t found = find_others(m, 1);
     if (found < m->count)
         return clumpi_fail(
-            &heap->context->error, CLUMP_ERR_CAPACITY,
+            &heap->context->error, CLUMP_ERR_DEVICE_MEMORY,
             "%s: %u blocks are to leave, and evictable_bytes has room for %u more: ask for "
             "so many `blocks`, or make the heap with more",
             m->call, m->count, found);
@@ -400,7 +400,7 @@ static clump_status fetch(moving *m) {
     const uint32_t found = find_others(m, 0);
     if (found < m->count)
         return clumpi_fail(
-            &heap->context->error, CLUMP_ERR_CAPACITY,
+            &heap->context->error, CLUMP_ERR_DEVICE_MEMORY,
             "%s: %u blocks are to come back, and of the %u that the heap's `bytes` have room for "
             "%u are free: evict or free others first, or ask for fewer `blocks`",
             m->call, m->count, clumpi_memory_blocks(heap), found);

@@ -270,7 +270,7 @@ static clump_status build(clumpi_reading *r, clump_kernel *const *kernels, const
     if (status) return status;
     status = keep_parts(k, kernels, loops, count);
     if (status)
-        clump_kernel_destroy(k);
+        clumpi_kernel_release(k);
     else
         *fused = k;
     return status;
@@ -307,8 +307,7 @@ static clump_status check_kernels(clump_context *c, clump_kernel *const *kernels
     return CLUMP_OK;
 }
 
-clump_status clump_kernel_create_fused(clump_kernel *const *kernels, uint32_t count,
-                                       clump_kernel **fused) {
+static clump_status make_fused(clump_kernel *const *kernels, uint32_t count, clump_kernel **fused) {
     if (fused) *fused = NULL;
     if (!kernels || !count || !kernels[0]) return CLUMP_ERR_USAGE; /* no context to hold words */
     clump_context *c = kernels[0]->program->context;
@@ -330,11 +329,18 @@ clump_status clump_kernel_create_fused(clump_kernel *const *kernels, uint32_t co
     return status;
 }
 
+clump_status clump_kernel_create_fused(clump_kernel *const *kernels, uint32_t count,
+                                       clump_kernel **fused, clump_error *error) {
+    clump_status status = make_fused(kernels, count, fused);
+    return clumpi_tell(kernels && count && kernels[0] ? &kernels[0]->program->context->error : NULL,
+                       status, error);
+}
+
 void clumpi_fused_destroy(clump_kernel *k) {
     clumpi_fused *f = k->fused;
     if (!f) return;
     const clump_allocator *a = &k->program->context->allocator;
-    for (uint32_t i = 0; i < f->part_count; i++) clump_kernel_destroy(f->parts[i]);
+    for (uint32_t i = 0; i < f->part_count; i++) clumpi_kernel_release(f->parts[i]);
     clumpi_free(a, f->parts);
     clumpi_free(a, f->buffers);
     clumpi_free(a, f);

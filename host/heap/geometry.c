@@ -391,7 +391,7 @@ static clump_status too_small(const clump_schema *schema, const clumpi_geometry 
     }
     int is_raw = g->header.raw_units * CLUMPI_RAW_UNIT > largest.object_bytes;
     uint64_t row = is_raw ? g->header.raw_units * CLUMPI_RAW_UNIT : largest.object_bytes;
-    return clumpi_fail(error, CLUMP_ERR_CAPACITY,
+    return clumpi_fail(error, CLUMP_ERR_DEVICE_MEMORY,
                        "a heap of %llu bytes is too small: metadata and one block of %llu bytes "
                        "(64 %s%s take %llu) need %llu bytes",
                        (unsigned long long)g->bytes,
@@ -414,13 +414,13 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
     clumpi_header *h = &g->header;
     if (extras.raw && bytes > CLUMPI_RAW_BYTES_MAX)
         return clumpi_fail(
-            error, CLUMP_ERR_CAPACITY,
+            error, CLUMP_ERR_DEVICE_MEMORY,
             "a heap of %llu bytes with raw memory: its handles have 32 bits and count "
             "units of %u bytes, so at most %llu bytes are possible",
             (unsigned long long)bytes, CLUMPI_RAW_UNIT, (unsigned long long)CLUMPI_RAW_BYTES_MAX);
     if (extras.raw) add_raw_sizes(&rows, bytes, block_rows);
     if (bytes > REF_GRANULES * rows.largest * CLUMPI_UNIT)
-        return clumpi_fail(error, CLUMP_ERR_CAPACITY,
+        return clumpi_fail(error, CLUMP_ERR_DEVICE_MEMORY,
                            "a heap of %llu bytes is too large for 32-bit references: with this "
                            "schema at most %llu bytes can be used",
                            (unsigned long long)bytes,
@@ -438,7 +438,7 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
     h->epoch = 1; /* 0 is what `exhausted` starts with */
     if (!fill_classes(schema, extras.raw, g))
         return clumpi_fail(
-            error, CLUMP_ERR_CAPACITY,
+            error, CLUMP_ERR_DEVICE_MEMORY,
             "a heap with raw memory: its %u sizes and the %u classes of the schema are "
             "more than the %u that a heap can have",
             clumpi_raw_class_count(h->raw_units) + RAW_RUN_CLASSES, h->class_count,
@@ -468,7 +468,7 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
     if (g->frames) g->frames = (uint32_t)(resident / block_bytes);
     if (extras.evictable_bytes && g->frames < first + 2)
         return clumpi_fail(
-            error, CLUMP_ERR_CAPACITY,
+            error, CLUMP_ERR_DEVICE_MEMORY,
             "a heap of %llu bytes with evictable_bytes %llu is too small: the metadata take %llu, "
             "and two blocks of %llu are needed besides",
             (unsigned long long)resident, (unsigned long long)extras.evictable_bytes,
@@ -483,7 +483,7 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
                      (unsigned long long)metadata);
         }
         return clumpi_fail(
-            error, CLUMP_ERR_CAPACITY,
+            error, CLUMP_ERR_DEVICE_MEMORY,
             "a heap of %llu bytes in buffers of at most %llu: the first one must have room for "
             "the metadata, %llu bytes%s, and a block of %llu: set buffer_bytes to %llu or more, "
             "or to 0 for one buffer",

@@ -176,7 +176,7 @@ static clump_status check_desc(const clump_heap_desc *desc, uint64_t *bytes) {
     if (!*bytes) *bytes = (uint64_t)((double)c->capabilities.memory_bytes * desc->device_share);
     if (c->capabilities.memory_bytes && *bytes > c->capabilities.memory_bytes)
         return clumpi_fail(
-            &c->error, CLUMP_ERR_CAPACITY, "a heap of %llu bytes: the device has %llu in all",
+            &c->error, CLUMP_ERR_DEVICE_MEMORY, "a heap of %llu bytes: the device has %llu in all",
             (unsigned long long)*bytes, (unsigned long long)c->capabilities.memory_bytes);
     return desc->schema ? check_types(c, desc->schema) : CLUMP_OK;
 }
@@ -245,7 +245,7 @@ static clump_status explain_size(const clump_heap *heap, uint64_t bytes, int is_
         : device->pointers & CLUMP_POINTERS_SVM
             ? ""
             : ", and several need shared virtual memory (OpenCL 2.0), which it lacks");
-    return e->status = CLUMP_ERR_CAPACITY;
+    return e->status = CLUMP_ERR_DEVICE_MEMORY;
 }
 
 static clump_status take_from_source(clump_heap *heap, clumpi_buffer_source *source) {
@@ -308,7 +308,7 @@ static clump_status make_several(clump_heap *heap, uint64_t bytes, uint32_t bloc
         clump_status status = lay_out(heap, bytes, block_rows, extras);
         if (status) break;
         status = make_buffers(heap);
-        if (!status || !(is_no_room(c, status) || status == CLUMP_ERR_CAPACITY)) return status;
+        if (!status || !(is_no_room(c, status) || status == CLUMP_ERR_DEVICE_MEMORY)) return status;
         refused = c->error;
     }
     c->error = refused;
@@ -342,7 +342,7 @@ static clump_status create(const clump_heap_desc *desc, uint64_t bytes, clump_he
     return explain_size(heap, bytes, extras.raw || extras.evictable_bytes, status);
 }
 
-clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap) {
+static clump_status make_heap(const clump_heap_desc *desc, clump_heap **heap) {
     if (heap) *heap = NULL;
     if (!desc || !desc->context) return CLUMP_ERR_USAGE; /* no context to hold words */
     clump_context *c = desc->context;
@@ -367,6 +367,11 @@ clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap) {
     }
     *heap = h;
     return CLUMP_OK;
+}
+
+clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap, clump_error *error) {
+    clump_status status = make_heap(desc, heap);
+    return clumpi_tell(desc && desc->context ? &desc->context->error : NULL, status, error);
 }
 
 void clump_heap_destroy(clump_heap *heap) {

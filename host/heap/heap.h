@@ -185,7 +185,8 @@ struct clump_program {
     size_t user_at;     /* where the user's source begins in it, */
     uint32_t user_line; /* on this line, counted from 1 */
     clumpi_user_texts texts;
-    uint32_t warnings; /* of the compiler */
+    clump_kernel *kept;      /* those of clump_program_get_kernel(), by `next` */
+    clump_program_info info; /* what the caller sees of it */
 };
 
 /* A parameter as it was set. */
@@ -198,7 +199,10 @@ typedef struct clumpi_kept_arg {
 
 struct clump_kernel {
     clump_program *program;
-    uint32_t users; /* the caller, until it destroys it; compactors; collectors */
+    uint32_t
+        users; /* the caller, until it destroys it, or the program that keeps it; compactors; collectors */
+    int is_kept; /* of clump_program_get_kernel() */
+    clump_kernel *next;
     cl_kernel kernel;
     char *name;
     size_t group_limit; /* most work-items in a group */
@@ -295,7 +299,7 @@ typedef struct clumpi_extras {
     uint64_t evictable_bytes; /* of blocks beside those that `bytes` has memory for; 0: none */
 } clumpi_extras;
 
-/* What clump_heap_create() decides. `schema` is laid out as the heap will be. Fails with CLUMP_ERR_CAPACITY and
+/* What clump_heap_create() decides. `schema` is laid out as the heap will be. Fails with CLUMP_ERR_DEVICE_MEMORY and
  * words. */
 clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
                                      uint32_t block_rows, uint32_t scan_groups,
@@ -385,6 +389,8 @@ clumpi_made_for clumpi_made_for_heap(const clump_heap *heap);
 
 /* A kernel of a program that is built. */
 clump_status clumpi_kernel_make(clump_program *program, const char *name, clump_kernel **kernel);
+/* One user less; NULL is allowed. */
+void clumpi_kernel_release(clump_kernel *k);
 
 /* ---- fuse.c ---- */
 
@@ -458,6 +464,11 @@ void clumpi_finding_describe(const clump_heap *heap, const clumpi_kernel_name *n
 
 /* Words for a call that cannot have an array of run-time length, or a part of one that it would write. */
 clump_status clumpi_fail_array(clump_heap *heap, const clump_field_info *f, int is_written);
+/* CLUMP_ERR_USAGE: the caller's values have another size than those of the field. */
+clump_status clumpi_fail_size(clump_heap *heap, const clump_field_info *f, size_t bytes);
+/* CLUMP_ERR_TOO_SMALL, with both numbers. `what`: references, values, ... */
+clump_status clumpi_fail_room(clump_heap *heap, const char *call, const char *what,
+                              uint64_t capacity, uint64_t count);
 
 /* Number the objects of the classes first .. last: index[] of their rows in the list, and how many
  * there are. Blocks. */

@@ -93,7 +93,7 @@ clump_status clumpi_match_room(const clumpi_match *m, const clump_heap *heap) {
     }
     if (blocks <= clumpi_memory_blocks(heap)) return CLUMP_OK;
     return clumpi_fail(
-        m->error, CLUMP_ERR_CAPACITY,
+        m->error, CLUMP_ERR_DEVICE_MEMORY,
         "the %llu objects of %s need %llu blocks of %llu bytes; the heap has %u: make it larger, "
         "or its blocks narrower (block_rows)",
         (unsigned long long)objects, m->where, (unsigned long long)blocks,

@@ -33,7 +33,7 @@ clump_status clumpi_match_field(const clumpi_match *m, uint32_t class_id,
 int clumpi_match_next_gained(const clumpi_match *m, uint32_t class_id, clumpi_field_walk *walk,
                              clump_field_info *ours);
 
-/* CLUMP_OK if a heap without objects, of the schema `to`, has room for all objects; else CLUMP_ERR_CAPACITY, with what is needed. */
+/* CLUMP_OK if a heap without objects, of the schema `to`, has room for all objects; else CLUMP_ERR_DEVICE_MEMORY, with what is needed. */
 clump_status clumpi_match_room(const clumpi_match *m, const clump_heap *heap);
 
 /* Words for `count` references of a field of a class of `from` whose objects are not of the class that `ours` refers to. */

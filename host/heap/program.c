@@ -113,8 +113,8 @@ static uint32_t count_lines(const char *log, const char *kind) {
     return count;
 }
 
-uint32_t clump_program_get_warning_count(const clump_program *p) {
-    return p ? p->warnings : 0;
+static const char *log_of(const clump_program *p) {
+    return p->texts.log ? p->texts.log : "";
 }
 
 /* Once more, with warnings as errors: a compiler that keeps programs may tell warnings only the first time. */
@@ -134,7 +134,7 @@ static clump_status build_strictly(clump_program *p, const clumpi_user_part *use
         clumpi_free(&c->allocator, p->texts.log);
         p->texts.log = texts.log;
         texts.log = NULL;
-        p->warnings = count_lines(p->texts.log, "error: ");
+        p->info.warnings = count_lines(p->texts.log, "error: ");
     }
     clumpi_user_texts_clear(c, &texts);
     return status;
@@ -143,19 +143,19 @@ static clump_status build_strictly(clump_program *p, const clumpi_user_part *use
 static clump_status refuse_warnings(clump_program *p, const char *name,
                                     const clumpi_user_part *user) {
     clump_context *c = p->context;
-    if (!p->warnings) {
+    if (!p->info.warnings) {
         clump_status status = build_strictly(p, user);
         if (status && status != CLUMP_ERR_BUILD) return status;
     }
-    if (!p->warnings) return CLUMP_OK;
+    if (!p->info.warnings) return CLUMP_OK;
     c->cl.ReleaseProgram(p->program);
     p->program = NULL;
-    const char *log = clump_program_get_log(p), *at = strstr(log, "warning: ");
+    const char *log = log_of(p), *at = strstr(log, "warning: ");
     if (!at) at = strstr(log, "error: ");
     while (at > log && at[-1] != '\n') at--;
     return clumpi_fail(&c->error, CLUMP_ERR_BUILD,
-                       "%s compiles with %u warnings, and is to be strict:\n%s", name, p->warnings,
-                       at);
+                       "%s compiles with %u warnings, and is to be strict:\n%s", name,
+                       p->info.warnings, at);
 }
 
 static clump_status create(const clump_program_desc *desc, clump_program *p) {
@@ -180,7 +180,7 @@ static clump_status create(const clump_program_desc *desc, clump_program *p) {
             clumpi_fail(&c->error, status, "no host memory for the program's schema");
         else
             status = clumpi_build(c, p->source, options.data, &user, &p->program, &p->texts);
-        if (!status) p->warnings = count_lines(clump_program_get_log(p), "warning: ");
+        if (!status) p->info.warnings = count_lines(log_of(p), "warning: ");
         if (!status && desc->strict) status = refuse_warnings(p, name, &user);
     }
     if (!p->options) clumpi_free(&c->allocator, options.data);
@@ -200,7 +200,7 @@ static clump_status check_desc(const clump_program_desc *desc) {
     return CLUMP_OK;
 }
 
-clump_status clump_program_create(const clump_program_desc *desc, clump_program **program) {
+static clump_status make_program(const clump_program_desc *desc, clump_program **program) {
     if (program) *program = NULL;
     if (!desc || !desc->heap) return CLUMP_ERR_USAGE; /* no context to hold words */
     if (!program)
@@ -216,16 +216,41 @@ clump_status clump_program_create(const clump_program_desc *desc, clump_program 
     clumpi_context_use(c);
     p->made_for = clumpi_made_for_heap(desc->heap);
     status = create(desc, p);
-    if (status && status != CLUMP_ERR_BUILD) {
+    p->info.log = log_of(p);
+    p->info.source = p->source;
+    p->info.options = p->options;
+    if (status == CLUMP_ERR_BUILD && desc->failed) desc->failed(desc->user, &p->info);
+    if (status)
         clump_program_destroy(p);
-        return status;
-    }
-    *program = p;
+    else
+        *program = p;
     return status;
 }
 
+clump_status clump_program_create(const clump_program_desc *desc, clump_program **program,
+                                  clump_error *error) {
+    clump_status status = make_program(desc, program);
+    return clumpi_tell(desc && desc->heap ? &desc->heap->context->error : NULL, status, error);
+}
+
+/* From now on they hold the program as other kernels do: those that compactors or collectors need stay. */
+static void let_kept_go(clump_program *p) {
+    clump_kernel *next;
+    for (clump_kernel *k = p->kept; k; k = next) {
+        next = k->next;
+        k->is_kept = 0;
+        p->users++;
+        clumpi_kernel_release(k);
+    }
+}
+
 void clump_program_destroy(clump_program *p) {
-    if (!p || --p->users) return;
+    if (!p) return;
+    if (p->users == 1) {
+        let_kept_go(p);
+        p->kept = NULL;
+    }
+    if (--p->users) return;
     clump_context *c = p->context;
     if (p->program) c->cl.ReleaseProgram(p->program);
     clump_schema_destroy(p->schema);
@@ -237,16 +262,9 @@ void clump_program_destroy(clump_program *p) {
     clumpi_context_unuse(c);
 }
 
-const char *clump_program_get_log(const clump_program *p) {
-    return p && p->texts.log ? p->texts.log : "";
-}
-
-const char *clump_program_get_source(const clump_program *p) {
-    return p ? p->source : NULL;
-}
-
-const char *clump_program_get_options(const clump_program *p) {
-    return p ? p->options : NULL;
+const clump_program_info *clump_program_get_info(const clump_program *p) {
+    static const clump_program_info none = {"", "", "", 0};
+    return p ? &p->info : &none;
 }
 
 /* The first parameter must be the heap; the second may be CLUMP_NUMBERS. Devices that cannot tell are
@@ -328,19 +346,21 @@ static clump_status create_kernel(clump_kernel *k, const char *name) {
     return CLUMP_OK;
 }
 
-clump_status clump_kernel_create(clump_program *program, const char *name, clump_kernel **kernel) {
+static clump_status make_kernel(clump_program *program, const char *name, clump_kernel **kernel) {
     if (kernel) *kernel = NULL;
     if (!program) return CLUMP_ERR_USAGE;
     clump_context *c = program->context;
     if (!kernel || !name)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_kernel_create needs a name and a place for the kernel");
-    if (!program->program)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "kernel %s: the program was not built, see clump_program_get_log()",
-                           name);
     clump_status status = check_name(c, name);
     return status ? status : clumpi_kernel_make(program, name, kernel);
+}
+
+clump_status clump_kernel_create(clump_program *program, const char *name, clump_kernel **kernel,
+                                 clump_error *error) {
+    clump_status status = make_kernel(program, name, kernel);
+    return clumpi_tell(program ? &program->context->error : NULL, status, error);
 }
 
 clump_status clumpi_kernel_make(clump_program *program, const char *name, clump_kernel **kernel) {
@@ -353,11 +373,27 @@ clump_status clumpi_kernel_make(clump_program *program, const char *name, clump_
     program->users++;
     clump_status status = create_kernel(k, name);
     if (status) {
-        clump_kernel_destroy(k);
+        clumpi_kernel_release(k);
         return status;
     }
     *kernel = k;
     return CLUMP_OK;
+}
+
+clump_kernel *clump_program_get_kernel(clump_program *program, const char *name) {
+    if (!program) return NULL;
+    clump_context *c = program->context;
+    for (clump_kernel *k = program->kept; k && name; k = k->next)
+        if (strcmp(k->name, name) == 0) return k;
+    clump_kernel *k = NULL;
+    c->kernel_lacks = make_kernel(program, name, &k);
+    if (c->kernel_lacks) return NULL;
+    /* The program does not wait for what it keeps itself. */
+    program->users--;
+    k->is_kept = 1;
+    k->next = program->kept;
+    program->kept = k;
+    return k;
 }
 
 static void forget_arg(clump_context *c, clumpi_kept_arg *arg) {
@@ -366,6 +402,10 @@ static void forget_arg(clump_context *c, clumpi_kept_arg *arg) {
 }
 
 void clump_kernel_destroy(clump_kernel *k) {
+    if (k && !k->is_kept) clumpi_kernel_release(k);
+}
+
+void clumpi_kernel_release(clump_kernel *k) {
     if (!k || --k->users) return;
     clump_program *p = k->program;
     clump_context *c = p->context;

@@ -76,7 +76,7 @@ static left_refs *left_of(clump_context *c) {
     return clumpi_attachment_keep(&c->attachments, c, &left_key, sizeof(left_refs), release_left);
 }
 
-clump_status clump_refs_create(clump_heap *heap, const clump_refs_desc *desc, clump_refs **refs) {
+static clump_status make_refs(clump_heap *heap, const clump_refs_desc *desc, clump_refs **refs) {
     if (refs) *refs = NULL;
     if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = heap->context;
@@ -112,6 +112,12 @@ clump_status clump_refs_create(clump_heap *heap, const clump_refs_desc *desc, cl
                       .weak = desc->weak};
     heap->refs = *refs = r;
     return CLUMP_OK;
+}
+
+clump_status clump_refs_create(clump_heap *heap, const clump_refs_desc *desc, clump_refs **refs,
+                               clump_error *error) {
+    clump_status status = make_refs(heap, desc, refs);
+    return clumpi_tell(heap ? &heap->context->error : NULL, status, error);
 }
 
 static void take_out(clump_refs **list, clump_refs *refs) {
@@ -175,7 +181,7 @@ static clump_status make_buffer(clump_heap *heap, clumpi_handles *h, const clump
     if (!status) status = clumpi_finish(c);
     if (!status) {
         clump_refs_desc desc = {.buffer = buffer, .count = h->room, .null_dangling = 1};
-        status = clump_refs_create(heap, &desc, &h->refs);
+        status = clump_refs_create(heap, &desc, &h->refs, NULL);
     }
     clumpi_buffer_release(c, &buffer);
     return status;

@@ -53,8 +53,8 @@ clump_status clumpi_segments_open(clump_heap *heap) {
         c->no_heap = c->cl.SVMAlloc(c->context, CL_MEM_READ_WRITE, CLUMPI_POINTER_ALIGN,
                                     CLUMPI_POINTER_ALIGN);
         if (!c->no_heap)
-            return clumpi_fail(&c->error, CLUMP_ERR_CAPACITY, "clSVMAlloc gave no memory, %u bytes",
-                               CLUMPI_POINTER_ALIGN);
+            return clumpi_fail(&c->error, CLUMP_ERR_DEVICE_MEMORY,
+                               "clSVMAlloc gave no memory, %u bytes", CLUMPI_POINTER_ALIGN);
     }
     for (uint32_t k = 1; k < count; k++) {
         uint64_t rest = bytes - k * step;

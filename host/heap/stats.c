@@ -59,7 +59,7 @@ clump_status clump_heap_read_stats(clump_heap *heap, clump_heap_stats *heap_stat
     clump_context *c = heap->context;
     uint32_t count = clumpi_object_classes(heap);
     if (classes && capacity < count)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+        return clumpi_fail(&c->error, CLUMP_ERR_TOO_SMALL,
                            "clump_heap_read_stats: room for %u classes, the heap has %u", capacity,
                            count);
     clumpi_stats_result counts;

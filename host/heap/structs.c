@@ -167,38 +167,6 @@ static clump_status copy_objects(transfer *t, void *out, const void *in) {
     return status;
 }
 
-clump_status clump_heap_read_structs(clump_heap *heap, const clump_struct_desc *desc, void *structs,
-                                     uint64_t capacity, uint64_t *count) {
-    if (count) *count = 0;
-    if (!heap) return CLUMP_ERR_USAGE;
-    transfer t = {.heap = heap, .desc = desc, .count = capacity, .is_read = 1};
-    clump_status status = open_transfer(&t, structs, "clump_heap_read_structs");
-    if (!status) status = clumpi_rank(heap, t.info.id, t.info.last, &t.count);
-    if (status) return status;
-    if (count) *count = t.count;
-    if (t.count > capacity)
-        return clumpi_fail(
-            &heap->context->error, CLUMP_ERR_USAGE,
-            "clump_heap_read_structs: room for %llu structs, class %s has %llu objects",
-            (unsigned long long)capacity, t.info.name, (unsigned long long)t.count);
-    return copy_objects(&t, structs, NULL);
-}
-
-clump_status clump_heap_write_structs(clump_heap *heap, const clump_struct_desc *desc,
-                                      const void *structs, uint64_t count) {
-    if (!heap) return CLUMP_ERR_USAGE;
-    transfer t = {.heap = heap, .desc = desc, .count = count};
-    clump_status status = open_transfer(&t, structs, "clump_heap_write_structs");
-    if (!status) status = clumpi_rank(heap, t.info.id, t.info.last, &t.count);
-    if (status) return status;
-    if (t.count != count)
-        return clumpi_fail(
-            &heap->context->error, CLUMP_ERR_USAGE,
-            "clump_heap_write_structs: %llu structs for the %llu objects of class %s",
-            (unsigned long long)count, (unsigned long long)t.count, t.info.name);
-    return copy_objects(&t, NULL, structs);
-}
-
 /* ---- Chosen objects -------------------------------------------------------------------------- */
 
 /* Of a checked heap: generations are judged one by one, and the device gets plain references. */
@@ -252,13 +220,11 @@ static clump_status choose(transfer *t, const clump_ref *refs) {
 static clump_status copy_chosen(clump_heap *heap, const clump_struct_desc *desc,
                                 const clump_ref *refs, uint64_t count, void *out, const void *in,
                                 const char *call) {
-    if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = heap->context;
     transfer t = {
         .heap = heap, .desc = desc, .count = count, .is_chosen = 1, .is_read = out != NULL};
     clump_status status = open_transfer(&t, out ? out : in, call);
     if (status || !count) return status;
-    if (!refs) return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s needs references", call);
     if (count > UINT32_C(1) << 31)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s: %llu references; at most 2^31 at once",
                            call, (unsigned long long)count);
@@ -268,15 +234,45 @@ static clump_status copy_chosen(clump_heap *heap, const clump_struct_desc *desc,
     return status;
 }
 
-clump_status clump_heap_read_chosen_structs(clump_heap *heap, const clump_struct_desc *desc,
-                                            const clump_ref *refs, uint64_t count, void *structs) {
-    return copy_chosen(heap, desc, refs, count, structs, NULL, "clump_heap_read_chosen_structs");
+/* ---- All objects, or chosen ones ---------------------------------------------------------------- */
+
+clump_status clump_heap_read_structs(clump_heap *heap, const clump_struct_desc *desc,
+                                     const clump_ref *refs, void *structs, uint64_t capacity,
+                                     uint64_t *count) {
+    if (count) *count = 0;
+    if (!heap) return CLUMP_ERR_USAGE;
+    if (refs) {
+        clump_status status =
+            copy_chosen(heap, desc, refs, capacity, structs, NULL, "clump_heap_read_structs");
+        if (!status && count) *count = capacity;
+        return status;
+    }
+    transfer t = {.heap = heap, .desc = desc, .count = capacity, .is_read = 1};
+    clump_status status = open_transfer(&t, structs, "clump_heap_read_structs");
+    if (!status) status = clumpi_rank(heap, t.info.id, t.info.last, &t.count);
+    if (status) return status;
+    if (count) *count = t.count;
+    if (!structs && count) return CLUMP_OK;
+    if (t.count > capacity)
+        return clumpi_fail_room(heap, "clump_heap_read_structs", "structs", capacity, t.count);
+    return copy_objects(&t, structs, NULL);
 }
 
-clump_status clump_heap_write_chosen_structs(clump_heap *heap, const clump_struct_desc *desc,
-                                             const clump_ref *refs, uint64_t count,
-                                             const void *structs) {
-    return copy_chosen(heap, desc, refs, count, NULL, structs, "clump_heap_write_chosen_structs");
+clump_status clump_heap_write_structs(clump_heap *heap, const clump_struct_desc *desc,
+                                      const clump_ref *refs, const void *structs, uint64_t count) {
+    if (!heap) return CLUMP_ERR_USAGE;
+    if (refs)
+        return copy_chosen(heap, desc, refs, count, NULL, structs, "clump_heap_write_structs");
+    transfer t = {.heap = heap, .desc = desc, .count = count};
+    clump_status status = open_transfer(&t, structs, "clump_heap_write_structs");
+    if (!status) status = clumpi_rank(heap, t.info.id, t.info.last, &t.count);
+    if (status) return status;
+    if (t.count != count)
+        return clumpi_fail(
+            &heap->context->error, CLUMP_ERR_USAGE,
+            "clump_heap_write_structs: %llu structs for the %llu objects of class %s",
+            (unsigned long long)count, (unsigned long long)t.count, t.info.name);
+    return copy_objects(&t, NULL, structs);
 }
 
 /* ---- New objects ----------------------------------------------------------------------------- */

@@ -89,7 +89,7 @@ static clump_status open_table(table *t, const char *class_name, clump_write_fn 
         return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY,
                            "no host memory for %llu objects of %u bytes",
                            (unsigned long long)t->count, t->desc.bytes);
-    return clump_heap_read_structs(t->heap, &t->desc, t->structs, t->count, &t->count);
+    return clump_heap_read_structs(t->heap, &t->desc, NULL, t->structs, t->count, &t->count);
 }
 
 /* The text goes out, if there was memory for it, and all goes. */
@@ -152,7 +152,7 @@ clump_status clump_heap_write_npy(clump_heap *heap, const char *class_name, clum
     clumpi_text_append(&header, "\n");
     if (!status && header.bytes > UINT16_MAX)
         status = clumpi_fail(
-            &heap->context->error, CLUMP_ERR_CAPACITY,
+            &heap->context->error, CLUMP_ERR_UNSUPPORTED,
             "the fields of class %s take %llu bytes of header, where .npy 1.0 has at most 65535",
             t.desc.class_name, (unsigned long long)header.bytes);
     const char magic[NPY_MAGIC_BYTES] = {'\x93',

@@ -21,8 +21,9 @@ static clump_status find_class(clump_heap *heap, const char *name, target *t) {
     return CLUMP_OK;
 }
 
+/* `bytes` of one value of the caller's, 0 where there is no value to be given or taken. */
 static clump_status find_field(clump_heap *heap, const char *class_name, const char *name,
-                               uint32_t index, int is_written, target *t) {
+                               uint32_t index, size_t bytes, int is_written, target *t) {
     clump_context *c = heap->context;
     clump_status status = find_class(heap, class_name, t);
     if (status) return status;
@@ -36,6 +37,7 @@ static clump_status find_field(clump_heap *heap, const char *class_name, const c
                            "field %s of class %s has %u elements; %u "
                            "was asked for",
                            name, class_name, clumpi_elements(&f), index);
+    if (bytes && bytes != f.element_bytes) return clumpi_fail_size(heap, &f, bytes);
     t->base = f.base_bytes + index * f.step_bytes;
     t->stride = f.stride_bytes;
     t->bytes = f.element_bytes;
@@ -49,6 +51,20 @@ clump_status clumpi_fail_array(clump_heap *heap, const clump_field_info *f, int 
                  : "field %s of class %s belongs to an array of run-time length, and %s",
         f->name, clumpi_schema_field_class(heap->schema, f),
         is_written ? "is changed by kernels only" : "clump_heap_read_object_array() reads");
+}
+
+clump_status clumpi_fail_size(clump_heap *heap, const clump_field_info *f, size_t bytes) {
+    return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
+                       "a value of field %s of class %s is a %s of %u bytes; yours has %zu",
+                       f->name, clumpi_schema_field_class(heap->schema, f),
+                       clump_type_name(f->type, f->width), f->element_bytes, bytes);
+}
+
+clump_status clumpi_fail_room(clump_heap *heap, const char *call, const char *what,
+                              uint64_t capacity, uint64_t count) {
+    return clumpi_fail(&heap->context->error, CLUMP_ERR_TOO_SMALL,
+                       "%s: room for %llu %s; there are %llu", call, (unsigned long long)capacity,
+                       what, (unsigned long long)count);
 }
 
 clump_status clumpi_rank(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, uint64_t *count) {
@@ -116,48 +132,45 @@ clump_status clump_heap_read_refs(clump_heap *heap, const char *class_name, clum
     if (!status) status = clumpi_heap_enter(heap);
     if (!status) status = clumpi_rank(heap, t.first, t.last, count);
     if (status || !refs) return status;
-    uint64_t wanted = *count < capacity ? *count : capacity;
-    return copy(heap, &t, CLUMPI_COPY_REFS, wanted ? *count : 0, wanted * sizeof *refs, refs, NULL);
+    if (*count > capacity)
+        return clumpi_fail_room(heap, "clump_heap_read_refs", "references", capacity, *count);
+    return copy(heap, &t, CLUMPI_COPY_REFS, *count, *count * sizeof *refs, refs, NULL);
 }
 
 /* What reading and writing a field of all objects begin with. `missing`: what is wrong without values. */
 static clump_status find_values(clump_heap *heap, const char *class_name, const char *field,
-                                uint32_t index, const void *values, uint64_t count,
+                                uint32_t index, size_t bytes, const void *values, uint64_t count,
                                 const char *missing, int is_written, target *t, uint64_t *objects) {
     if (!heap) return CLUMP_ERR_USAGE;
     if (!values && count) return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE, "%s", missing);
-    clump_status status = find_field(heap, class_name, field, index, is_written, t);
+    clump_status status =
+        find_field(heap, class_name, field, index, values ? bytes : 0, is_written, t);
     if (!status) status = clumpi_heap_enter(heap);
     return status ? status : clumpi_rank(heap, t->first, t->last, objects);
 }
 
-clump_status clump_heap_read_field_counted(clump_heap *heap, const char *class_name,
-                                           const char *field, uint32_t index, void *values,
-                                           uint64_t capacity, uint64_t *count) {
+clump_status clump_heap_read_field(clump_heap *heap, const char *class_name, const char *field,
+                                   uint32_t index, size_t bytes, void *values, uint64_t capacity,
+                                   uint64_t *count) {
     target t;
     uint64_t objects = 0;
     if (count) *count = 0;
-    clump_status status = find_values(heap, class_name, field, index, values, capacity,
+    clump_status status = find_values(heap, class_name, field, index, bytes, values, capacity,
                                       "clump_heap_read_field needs a place", 0, &t, &objects);
     if (status) return status;
     if (count) *count = objects;
+    if (!values && count) return CLUMP_OK;
     if (objects > capacity)
-        return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
-                           "clump_heap_read_field: room for %llu values, class %s has %llu objects",
-                           (unsigned long long)capacity, class_name, (unsigned long long)objects);
+        return clumpi_fail_room(heap, "clump_heap_read_field", "values", capacity, objects);
     return copy(heap, &t, CLUMPI_COPY_READ, objects, objects * t.bytes, values, NULL);
 }
 
-clump_status clump_heap_read_field(clump_heap *heap, const char *class_name, const char *field,
-                                   uint32_t index, void *values, uint64_t count) {
-    return clump_heap_read_field_counted(heap, class_name, field, index, values, count, NULL);
-}
-
 clump_status clump_heap_write_field(clump_heap *heap, const char *class_name, const char *field,
-                                    uint32_t index, const void *values, uint64_t count) {
+                                    uint32_t index, size_t bytes, const void *values,
+                                    uint64_t count) {
     target t;
     uint64_t objects;
-    clump_status status = find_values(heap, class_name, field, index, values, count,
+    clump_status status = find_values(heap, class_name, field, index, bytes, values, count,
                                       "clump_heap_write_field needs values", 1, &t, &objects);
     if (status) return status;
     if (objects != count)
@@ -225,12 +238,14 @@ clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first,
 
 /* Resolve and check everything about one field of one object; *offset is its place in the buffer, and
  * `missing` what is wrong without a value. */
-static clump_status locate(clump_heap *heap, clump_ref ref, const char *class_name,
-                           const char *field, uint32_t index, const void *value,
+static clump_status locate(clump_heap *heap, const char *class_name, const char *field,
+                           uint32_t index, clump_ref ref, size_t bytes, const void *value,
                            const char *missing, int is_written, target *t, uint64_t *offset) {
     if (!heap) return CLUMP_ERR_USAGE;
-    if (!value) return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE, "%s", missing);
-    clump_status status = find_field(heap, class_name, field, index, is_written, t);
+    if (!value || !bytes)
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE, "%s",
+                           value ? "a value of 0 bytes" : missing);
+    clump_status status = find_field(heap, class_name, field, index, bytes, is_written, t);
     if (!status) status = clumpi_heap_enter(heap);
     if (!status) status = clumpi_ref_check(heap, ref, t->first, t->last);
     ref = clumpi_ref_plain(heap, ref);
@@ -239,20 +254,22 @@ static clump_status locate(clump_heap *heap, clump_ref ref, const char *class_na
     return status;
 }
 
-clump_status clump_heap_read_object_field(clump_heap *heap, clump_ref ref, const char *class_name,
-                                          const char *field, uint32_t index, void *value) {
+clump_status clump_heap_read_object_field(clump_heap *heap, const char *class_name,
+                                          const char *field, uint32_t index, clump_ref ref,
+                                          size_t bytes, void *value) {
     target t = {0};
     uint64_t offset = 0;
-    clump_status status = locate(heap, ref, class_name, field, index, value,
+    clump_status status = locate(heap, class_name, field, index, ref, bytes, value,
                                  "clump_heap_read_object_field needs a place", 0, &t, &offset);
     return status ? status : clumpi_blocks_read(heap, offset, t.bytes, value);
 }
 
-clump_status clump_heap_write_object_field(clump_heap *heap, clump_ref ref, const char *class_name,
-                                           const char *field, uint32_t index, const void *value) {
+clump_status clump_heap_write_object_field(clump_heap *heap, const char *class_name,
+                                           const char *field, uint32_t index, clump_ref ref,
+                                           size_t bytes, const void *value) {
     target t = {0};
     uint64_t offset = 0;
-    clump_status status = locate(heap, ref, class_name, field, index, value,
+    clump_status status = locate(heap, class_name, field, index, ref, bytes, value,
                                  "clump_heap_write_object_field needs a value", 1, &t, &offset);
     return status ? status : clumpi_blocks_write(heap, offset, t.bytes, value);
 }

@@ -52,7 +52,7 @@ static clump_status check(clump_halo *halo, uint64_t *sent, uint64_t *received) 
     return CLUMP_OK;
 }
 
-clump_status clump_halo_create(clump_world *world, const clump_halo_desc *desc, clump_halo **halo) {
+static clump_status make_halo(clump_world *world, const clump_halo_desc *desc, clump_halo **halo) {
     uint64_t sent = 0, received = 0;
     if (halo) *halo = NULL;
     if (!world) return CLUMP_ERR_USAGE;
@@ -84,6 +84,12 @@ clump_status clump_halo_create(clump_world *world, const clump_halo_desc *desc, 
     if (h->desc.receive) clRetainMemObject(h->desc.receive);
     *halo = h;
     return CLUMP_OK;
+}
+
+clump_status clump_halo_create(clump_world *world, const clump_halo_desc *desc, clump_halo **halo,
+                               clump_error *error) {
+    clump_status status = make_halo(world, desc, halo);
+    return clumpi_world_tell(world, status, error);
 }
 
 static void wait_for_writes(clump_halo *halo) {

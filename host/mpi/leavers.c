@@ -149,7 +149,7 @@ static const char others_format[] =
 
 static clump_status make_kernel(clump_migration *m, const char *name, clump_kernel **kernel,
                                 uint32_t last) {
-    clump_status status = clump_kernel_create(m->program, name, kernel);
+    clump_status status = clump_kernel_create(m->program, name, kernel, NULL);
     if (!status) status = clump_kernel_set_arg(*kernel, 0, sizeof m->list, &m->list);
     if (!status) status = clump_kernel_set_arg(*kernel, 1, sizeof last, &last);
     return status;
@@ -167,7 +167,7 @@ static clump_status build(clump_migration *m, const char *mark) {
     snprintf(source + length, room - (size_t)length, others_format, c, c, c, c, c);
     clump_status status = clump_program_create(
         &(clump_program_desc){.heap = m->heap, .source = source, .name = "migration.cl"},
-        &m->program);
+        &m->program, NULL);
     free(source);
     if (!status && mark) status = make_kernel(m, "migration_find", &m->find, m->most);
     if (!status) status = make_kernel(m, "migration_tell", &m->tell, m->most);
@@ -311,7 +311,7 @@ static clump_status list_leavers(clump_migration *m, uint32_t *count) {
     if (status) return status;
     const uint32_t n = m->words[0];
     if (n > m->most)
-        return clumpi_world_fail(m->world, CLUMP_ERR_CAPACITY,
+        return clumpi_world_fail(m->world, CLUMP_ERR_TOO_SMALL,
                                  "clump_migration_run: %u objects of class %s leave, and the list "
                                  "has room for %u: raise `most`",
                                  n, m->class_name, m->most);
@@ -366,7 +366,7 @@ static clump_status take_class(clump_migration *m, uint32_t k, uint32_t count, u
     }
     if (!out->count) return CLUMP_OK;
     status =
-        clump_heap_read_chosen_structs(m->heap, &mover->desc, out->refs, out->count, out->values);
+        clump_heap_read_structs(m->heap, &mover->desc, out->refs, out->values, out->count, NULL);
     if (status) return clumpi_world_fail_context(m->world, status);
     for (uint64_t o = 0; mover->mark_at >= 0 && o < out->count; o++)
         memset(out->values + o * mover->desc.bytes + mover->mark_at, 0, mover->mark_bytes);
@@ -494,7 +494,7 @@ static clump_status make_class(clump_migration *m, uint32_t k, uint64_t *made_al
     *made_all = made;
     if (status) return clumpi_world_fail_context(m->world, status);
     if (made < in->count)
-        return clumpi_world_fail(m->world, CLUMP_ERR_CAPACITY,
+        return clumpi_world_fail(m->world, CLUMP_ERR_DEVICE_MEMORY,
                                  "clump_migration_run: %llu objects of class %s arrive at rank %d, "
                                  "and its heap has room for %llu: they stay where they are",
                                  (unsigned long long)in->count, m->movers[k].desc.class_name,
@@ -557,8 +557,8 @@ static clump_status make_all(clump_migration *m, uint32_t **kept) {
     const uint32_t classes = k;
     for (k = 0; k < m->mover_count && !status; k++)
         if (set_refs(m, k, 1, kept[k])) {
-            status = clump_heap_write_chosen_structs(m->heap, &m->movers[k].desc, m->in[k].refs,
-                                                     m->in[k].count, m->in[k].values);
+            status = clump_heap_write_structs(m->heap, &m->movers[k].desc, m->in[k].refs,
+                                              m->in[k].values, m->in[k].count);
             if (status) clumpi_world_fail_context(m->world, status);
         }
     if (!status) status = write_arrivals(m);

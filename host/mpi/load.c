@@ -125,7 +125,7 @@ static clump_status add_part(clumpi_parts *p, clump_heap *heap, uint32_t part,
     clump_extract_report report;
     clump_status status = find_part(p, part);
     if (status) return status;
-    status = end_part(p, clump_extract_load(p->world->context, &own, &extract, &report));
+    status = end_part(p, clump_extract_load(p->world->context, &own, &extract, &report, NULL));
     if (!status) status = clumpi_parts_heap_status(p, clump_heap_insert(heap, extract, NULL));
     clump_extract_destroy(extract);
     if (status) return status;

@@ -26,8 +26,8 @@ typedef struct exchange {
     clump_migration_report report;
 } exchange;
 
-clump_status clump_migration_create(clump_world *world, const clump_migration_desc *desc,
-                                    clump_migration **migration) {
+static clump_status make_migration(clump_world *world, const clump_migration_desc *desc,
+                                   clump_migration **migration) {
     if (migration) *migration = NULL;
     if (!world) return CLUMP_ERR_USAGE;
     if (!desc || !migration || !desc->heap || !desc->class_name)
@@ -56,6 +56,12 @@ clump_status clump_migration_create(clump_world *world, const clump_migration_de
     }
     *migration = m;
     return CLUMP_OK;
+}
+
+clump_status clump_migration_create(clump_world *world, const clump_migration_desc *desc,
+                                    clump_migration **migration, clump_error *error) {
+    clump_status status = make_migration(world, desc, migration);
+    return clumpi_world_tell(world, status, error);
 }
 
 void clump_migration_destroy(clump_migration *migration) {

@@ -67,6 +67,15 @@ clump_status clumpi_world_fail_mpi(clump_world *world, const char *call, int cod
                              world->place.rank, words);
 }
 
+clump_status clumpi_world_tell(const clump_world *world, clump_status status, clump_error *error) {
+    if (!error) return status;
+    if (status && world)
+        *error = *clump_world_get_error(world);
+    else
+        *error = (clump_error){.status = status};
+    return status;
+}
+
 clump_status clumpi_world_use(const clump_world *world) {
     return world->is_broken ? CLUMP_ERR_RANK : CLUMP_OK;
 }
@@ -74,7 +83,7 @@ clump_status clumpi_world_use(const clump_world *world) {
 clump_status clumpi_world_take_tags(clump_world *world, int *tags) {
     const uint64_t first = (uint64_t)world->users * CLUMPI_TAGS_EACH;
     if (first + CLUMPI_TAGS_EACH > (uint64_t)world->tag_most)
-        return clumpi_world_fail(world, CLUMP_ERR_CAPACITY,
+        return clumpi_world_fail(world, CLUMP_ERR_UNSUPPORTED,
                                  "a world has at most %d halos and migrations here: MPI's tags end "
                                  "at %d",
                                  world->tag_most / CLUMPI_TAGS_EACH, world->tag_most);

@@ -53,6 +53,8 @@ clump_status clumpi_world_fail(clump_world *world, clump_status status, const ch
 /* As the context's error says, if it is of that status. */
 clump_status clumpi_world_fail_context(clump_world *world, clump_status status);
 clump_status clumpi_world_fail_cl(clump_world *world, const char *call, cl_int code);
+/* The end of a constructor: the caller's record, which may be NULL, gets the world's error. */
+clump_status clumpi_world_tell(const clump_world *world, clump_status status, clump_error *error);
 clump_status clumpi_world_fail_mpi(clump_world *world, const char *call, int code);
 
 /* CLUMP_ERR_RANK with the words of old, in a broken world. */
@@ -62,7 +64,7 @@ clump_status clumpi_world_use(const clump_world *world);
 cl_int clumpi_queue_is_out_of_order(cl_command_queue queue, int *is_out_of_order);
 clump_status clumpi_world_order(clump_world *world, cl_command_queue queue, int is_out_of_order);
 
-/* Tags for one more halo or migration; CLUMP_ERR_CAPACITY. */
+/* Tags for one more halo or migration; CLUMP_ERR_UNSUPPORTED. */
 clump_status clumpi_world_take_tags(clump_world *world, int *tags);
 
 /* The opposite of a direction. */

@@ -46,7 +46,7 @@ static clump_status fail_device(clump_pool *p, const char *call, cl_int code, ui
     clump_status status = clumpi_fail_cl(
         &p->error, call, code, "%llu bytes for pool %.64s, which has %llu",
         (unsigned long long)bytes, p->name, (unsigned long long)p->stats.bytes - bytes);
-    if (clumpi_is_no_room(code)) p->error.status = status = CLUMP_ERR_CAPACITY;
+    if (clumpi_is_no_room(code)) p->error.status = status = CLUMP_ERR_DEVICE_MEMORY;
     return status;
 }
 

@@ -16,7 +16,7 @@ static clump_status fail_limit_of_all(clump_pool *p, uint64_t bytes, uint64_t be
                                       uint64_t limit) {
     const int is_set = atomic_load(&p->account->limit) != 0;
     return clumpi_fail(
-        &p->error, CLUMP_ERR_CAPACITY,
+        &p->error, CLUMP_ERR_DEVICE_MEMORY,
         "%llu bytes more: the pools of the context have %llu and are limited to %llu%s",
         (unsigned long long)bytes, (unsigned long long)before, (unsigned long long)limit,
         is_set ? "" : ", three quarters of the memory of a CPU; limit_bytes can allow more");
@@ -25,7 +25,7 @@ static clump_status fail_limit_of_all(clump_pool *p, uint64_t bytes, uint64_t be
 clump_status clumpi_bytes_reserve(clump_pool *p, uint64_t bytes) {
     uint64_t limit = p->desc.limit_bytes;
     if (limit && (p->stats.bytes > limit || bytes > limit - p->stats.bytes))
-        return clumpi_fail(&p->error, CLUMP_ERR_CAPACITY,
+        return clumpi_fail(&p->error, CLUMP_ERR_DEVICE_MEMORY,
                            "%llu bytes more: pool %.64s has %llu and is limited to %llu",
                            (unsigned long long)bytes, p->name, (unsigned long long)p->stats.bytes,
                            (unsigned long long)limit);
@@ -118,7 +118,7 @@ clump_status clumpi_chunk_new(clump_pool *p, clump_memory memory, uint64_t units
     c->bytes = bytes;
     clump_status status = make_chunk(p, c);
     /* An automatic size can be smaller where memory is short. */
-    while (status == CLUMP_ERR_CAPACITY && !p->desc.chunk_bytes && c->bytes / 2 >= needed &&
+    while (status == CLUMP_ERR_DEVICE_MEMORY && !p->desc.chunk_bytes && c->bytes / 2 >= needed &&
            !is_unique && c->bytes > bytes / 8) {
         c->bytes = c->bytes / 2 >> p->unit_shift << p->unit_shift;
         status = make_chunk(p, c);

@@ -350,10 +350,10 @@ static clump_status check_size(clump_pool *p, const clump_allocation_desc *d) {
     p->stats.refused++;
     if (most == limit)
         return clumpi_fail(
-            &p->error, CLUMP_ERR_CAPACITY,
+            &p->error, CLUMP_ERR_DEVICE_MEMORY,
             "an allocation of %llu bytes%s: pool %.64s is limited to %llu in all, by limit_bytes",
             (unsigned long long)d->bytes, at, p->name, (unsigned long long)limit);
-    return clumpi_fail(&p->error, CLUMP_ERR_CAPACITY,
+    return clumpi_fail(&p->error, CLUMP_ERR_DEVICE_MEMORY,
                        "an allocation of %llu bytes%s: the device has %llu in all",
                        (unsigned long long)d->bytes, at, (unsigned long long)memory);
 }
@@ -414,11 +414,11 @@ static clump_status place(clump_pool *p, const request *r, uint32_t record) {
  * */
 static clump_status place_somehow(clump_pool *p, const request *r, uint32_t record) {
     clump_status status = place(p, r, record);
-    if (status != CLUMP_ERR_CAPACITY) return status;
+    if (status != CLUMP_ERR_DEVICE_MEMORY) return status;
     clumpi_waiting_poll(p);
     clumpi_chunks_trim(p);
     status = place(p, r, record);
-    if (status != CLUMP_ERR_CAPACITY || !(p->desc.flags & CLUMP_POOL_COMPACT_WHEN_FULL) ||
+    if (status != CLUMP_ERR_DEVICE_MEMORY || !(p->desc.flags & CLUMP_POOL_COMPACT_WHEN_FULL) ||
         p->is_stepping)
         return status;
     clump_error cause = p->error;
@@ -430,9 +430,9 @@ static clump_status place_somehow(clump_pool *p, const request *r, uint32_t reco
     clumpi_pool_enter(p);
     if (status == CLUMP_ERR_USAGE) { /* another thread was first */
         p->error = cause;
-        status = CLUMP_ERR_CAPACITY;
+        status = CLUMP_ERR_DEVICE_MEMORY;
     }
-    if (status && status != CLUMP_ERR_CAPACITY) return status;
+    if (status && status != CLUMP_ERR_DEVICE_MEMORY) return status;
     clumpi_waiting_poll(p);
     clumpi_chunks_trim(p);
     return place(p, r, record);
@@ -476,7 +476,7 @@ clump_status clumpi_allocate(clump_pool *p, const clump_allocation_desc *desc, i
         if (status) forget_place(p, rec, &(clumpi_events){0});
     }
     if (status) {
-        if (status == CLUMP_ERR_CAPACITY) p->stats.refused++;
+        if (status == CLUMP_ERR_DEVICE_MEMORY) p->stats.refused++;
         clumpi_record_retire(p, i);
         return status;
     }

@@ -236,8 +236,8 @@ static inline int clumpi_record_is_free_to_move(const clumpi_record *r) {
 
 /* ---- chunk.c ---- */
 
-/* Count device memory that is about to be taken: CLUMP_ERR_CAPACITY if a limit does not allow it.
- * Then: a chunk with room for `units`, or a unique one of exactly `units`. CLUMP_ERR_CAPACITY: no
+/* Count device memory that is about to be taken: CLUMP_ERR_DEVICE_MEMORY if a limit does not allow it.
+ * Then: a chunk with room for `units`, or a unique one of exactly `units`. CLUMP_ERR_DEVICE_MEMORY: no
  * memory. */
 clump_status clumpi_bytes_reserve(clump_pool *p, uint64_t bytes);
 /* What all pools of the context may have, as far as it concerns this one; 0: whatever the device gives. A CPU refuses nothing before the
@@ -289,7 +289,7 @@ const char *clumpi_memory_name(clump_memory memory);
 /* Does the device have the memory, and can it serve the request? */
 clump_status clumpi_memory_check(clump_pool *p, const clump_allocation_desc *desc);
 
-/* Take a chunk's memory, count it and touch it. CLUMP_ERR_CAPACITY: no memory. */
+/* Take a chunk's memory, count it and touch it. CLUMP_ERR_DEVICE_MEMORY: no memory. */
 clump_status clumpi_backing_make(clump_pool *p, clumpi_chunk *chunk);
 /* Waits for the pool's queue if the memory has pointers. */
 void clumpi_backing_release(clump_pool *p, clumpi_chunk *chunk);

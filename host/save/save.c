@@ -79,7 +79,7 @@ static clump_status describe_registered(saving *s) {
     clump_status status = clumpi_registered_list(s->heap, &s->registered, &s->saved.registered);
     if (status || !s->saved.registered) return status;
     if (s->saved.registered > CLUMPI_REGISTERED_MOST)
-        return clumpi_fail(&c->error, CLUMP_ERR_CAPACITY,
+        return clumpi_fail(&c->error, CLUMP_ERR_UNSUPPORTED,
                            "%u registered buffers; a saved heap can have those of %u",
                            s->saved.registered, CLUMPI_REGISTERED_MOST);
     s->saved.registered_counts =

@@ -403,7 +403,7 @@ clump_status clump_schema_parse(const char *text, size_t bytes, const clump_allo
                            "clump_schema_parse needs a text and a place to "
                            "put the schema");
     clump_schema *made;
-    clump_status status = clump_schema_create(allocator, &made);
+    clump_status status = clump_schema_create(allocator, &made, NULL);
     if (status == CLUMP_ERR_USAGE)
         return clumpi_fail(error, status, "an allocator has three functions or none");
     if (status) return clumpi_fail(error, status, "no memory for a schema");

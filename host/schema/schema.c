@@ -79,13 +79,16 @@ int clumpi_schema_allocator_is_whole(const clump_allocator *allocator) {
     return given == 0 || given == 3;
 }
 
-clump_status clump_schema_create(const clump_allocator *allocator, clump_schema **schema) {
-    if (!schema) return CLUMP_ERR_USAGE;
-    *schema = NULL;
-    if (!clumpi_schema_allocator_is_whole(allocator)) return CLUMP_ERR_USAGE;
+clump_status clump_schema_create(const clump_allocator *allocator, clump_schema **schema,
+                                 clump_error *error) {
+    if (schema) *schema = NULL;
+    if (!schema || !clumpi_schema_allocator_is_whole(allocator))
+        return clumpi_fail(
+            error, CLUMP_ERR_USAGE, "clump_schema_create needs %s",
+            schema ? "all functions of an allocator, or none" : "a place for the schema");
     clump_allocator resolved = clumpi_allocator_resolve(allocator);
     clump_schema *s = clumpi_alloc(&resolved, sizeof *s);
-    if (!s) return CLUMP_ERR_HOST_MEMORY;
+    if (!s) return clumpi_fail(error, CLUMP_ERR_HOST_MEMORY, "no host memory for a schema");
     s->allocator = resolved;
     *schema = s;
     return CLUMP_OK;
@@ -496,7 +499,7 @@ static void *copy_memory(const clump_allocator *a, const void *from, size_t byte
 }
 
 clump_status clumpi_schema_create_empty(const clump_allocator *allocator, clump_schema **schema) {
-    clump_status status = clump_schema_create(allocator, schema);
+    clump_status status = clump_schema_create(allocator, schema, NULL);
     if (status) return status;
     clump_schema *s = *schema;
     s->classes = clumpi_alloc(&s->allocator, 0);
@@ -512,7 +515,7 @@ clump_status clumpi_schema_copy(const clump_schema *schema, const clump_allocato
     if (copy) *copy = NULL;
     if (!copy || !schema || !schema->classes) return CLUMP_ERR_USAGE;
     clump_schema *made;
-    clump_status status = clump_schema_create(allocator, &made);
+    clump_status status = clump_schema_create(allocator, &made, NULL);
     if (status) return status;
     const clump_allocator *a = &made->allocator;
     made->names = copy_memory(a, schema->names, schema->names_bytes);

@@ -103,7 +103,7 @@ static __attribute__((noinline, cold)) clump_status fail_room(clump_suballoc *s,
                                                               uint64_t alignment) {
     uint64_t unit = UINT64_C(1) << s->unit_shift;
     uint64_t free_bytes = (s->units - s->used_units) << s->unit_shift;
-    return clumpi_fail(&s->error, CLUMP_ERR_CAPACITY,
+    return clumpi_fail(&s->error, CLUMP_ERR_DEVICE_MEMORY,
                        "%llu bytes at a multiple of %llu fit none of the %llu free ranges, "
                        "%llu bytes in all",
                        (unsigned long long)bytes,

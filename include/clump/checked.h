@@ -107,13 +107,13 @@ typedef struct clump_finding {
 } clump_finding;
 
 /* METHOD. Fetch and clear what was found, oldest first. What clump_heap_take_errors() told of is still there.
- *   findings  [out, optional]  room for `capacity`; those that do not fit are gone
+ *   findings  [out, optional]  room for `capacity`. NULL: only the count is asked for, and all are cleared
  *   count     [out]            how many there were, at most 64 since the last call for either function
  *   lost      [out, optional]  events at places for which there was no room
- * Blocks: yes. Returns CLUMP_OK, also if there are findings; CLUMP_ERR_USAGE: the heap is not checked; CLUMP_ERR_CL;
+ * Blocks: yes. Returns CLUMP_OK, also if there are findings; CLUMP_ERR_TOO_SMALL, and they are still there; CLUMP_ERR_USAGE: the heap is not checked; CLUMP_ERR_CL;
  * CLUMP_ERR_HOST_MEMORY. Threads: as for the heap. */
 CLUMP_API clump_status clump_heap_take_findings(clump_heap *heap, clump_finding *findings,
-                                                uint32_t capacity, uint32_t *count, uint32_t *lost);
+                                                uint64_t capacity, uint64_t *count, uint64_t *lost);
 
 /* METHOD. Look at all memory that no object has, as CLUMP_CHECK_MEMORY does after each kernel. What was changed is
  * told once, and is made as it was. Leaves findings and errors to be fetched.
@@ -132,12 +132,12 @@ typedef struct clump_event {
 
 /* METHOD. The last allocations and frees of kernels, oldest first. Those of one kernel are in no order that means
  * something. What collection frees is not among them.
- *   events  [out, optional]  the last `capacity` of those that are kept
+ *   events  [out, optional]  room for `capacity`. NULL: only the count is asked for
  *   count   [out]            how many are kept
- * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE: the heap has no CLUMP_CHECK_HISTORY; CLUMP_ERR_CL;
+ * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_TOO_SMALL; CLUMP_ERR_USAGE: the heap has no CLUMP_CHECK_HISTORY; CLUMP_ERR_CL;
  * CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_heap_read_events(clump_heap *heap, clump_event *events,
-                                              uint32_t capacity, uint32_t *count);
+                                              uint64_t capacity, uint64_t *count);
 
 /* Live objects of one class that were made at one place. */
 typedef struct clump_live {
@@ -147,11 +147,12 @@ typedef struct clump_live {
 } clump_live;
 
 /* METHOD. Which objects there are, by class and place; most first within a class.
- *   live   [out, optional]  room for `capacity`
- *   count  [out]            how many entries there are; may exceed capacity
- * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE: the heap is not checked; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. */
-CLUMP_API clump_status clump_heap_read_live(clump_heap *heap, clump_live *live, uint32_t capacity,
-                                            uint32_t *count);
+ *   live   [out, optional]  room for `capacity`. NULL: only the count is asked for
+ *   count  [out]            how many entries there are, also where there is no room for them
+ * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_TOO_SMALL; CLUMP_ERR_USAGE: the heap is not checked; CLUMP_ERR_CL;
+ * CLUMP_ERR_HOST_MEMORY. */
+CLUMP_API clump_status clump_heap_read_live(clump_heap *heap, clump_live *live, uint64_t capacity,
+                                            uint64_t *count);
 
 #ifdef __cplusplus
 }

@@ -317,7 +317,8 @@ class kernel {
     kernel fuse(const Kernels &...others) const {
         clump_kernel *const all[] = {get(), others.get()...};
         clump_kernel *made = nullptr;
-        detail::check(context_, clump_kernel_create_fused(all, sizeof all / sizeof *all, &made));
+        detail::check(context_,
+                      clump_kernel_create_fused(all, sizeof all / sizeof *all, &made, NULL));
         return kernel(context_, made);
     }
 
@@ -338,7 +339,7 @@ class heap {
         clump_heap_desc with = desc;
         clump_heap *made = nullptr;
         with.context = on.get();
-        detail::check(context_, clump_heap_create(&with, &made));
+        detail::check(context_, clump_heap_create(&with, &made, NULL));
         heap_ = owner(made);
     }
     /* buffer_bytes: of the largest buffer. evictable_bytes: what evict() may take, at most. */
@@ -431,8 +432,8 @@ class heap {
                              std::uint32_t index = 0) {
         std::uint64_t found = 0;
         check_type(of, field, sizeof(T));
-        check(clump_heap_read_field_counted(get(), of.c_str(), field.c_str(), index, values.data(),
-                                            values.size(), &found));
+        check(clump_heap_read_field(get(), of.c_str(), field.c_str(), index, sizeof(T),
+                                    values.data(), values.size(), &found));
         return found;
     }
     template <class Values>
@@ -440,22 +441,24 @@ class heap {
                      std::uint32_t index = 0) {
         using element = std::remove_pointer_t<decltype(values.data())>;
         check_type(of, field, sizeof(element));
-        check(clump_heap_write_field(get(), of.c_str(), field.c_str(), index, values.data(),
-                                     values.size()));
+        check(clump_heap_write_field(get(), of.c_str(), field.c_str(), index, sizeof(element),
+                                     values.data(), values.size()));
     }
     template <class T>
     T read_object(clump_ref ref, const std::string &of, const std::string &field,
                   std::uint32_t index = 0) {
         T value{};
         check_type(of, field, sizeof value);
-        check(clump_heap_read_object_field(get(), ref, of.c_str(), field.c_str(), index, &value));
+        check(clump_heap_read_object_field(get(), of.c_str(), field.c_str(), index, ref,
+                                           sizeof(value), &value));
         return value;
     }
     template <class T>
     void write_object(clump_ref ref, const std::string &of, const std::string &field,
                       const T &value, std::uint32_t index = 0) {
         check_type(of, field, sizeof value);
-        check(clump_heap_write_object_field(get(), ref, of.c_str(), field.c_str(), index, &value));
+        check(clump_heap_write_object_field(get(), of.c_str(), field.c_str(), index, ref,
+                                            sizeof(value), &value));
     }
 
     /* Structs, whose size must be that of the description (structs.h). */
@@ -463,7 +466,7 @@ class heap {
     std::vector<T> read_structs(const clump_struct_desc &desc) {
         std::vector<T> structs(count(desc.class_name));
         check_struct(desc, sizeof(T));
-        check(clump_heap_read_structs(get(), &desc, structs.data(), structs.size(), nullptr));
+        check(clump_heap_read_structs(get(), &desc, NULL, structs.data(), structs.size(), nullptr));
         return structs;
     }
     /* Makes objects; the references of those that were made, in the order of the structs. */
@@ -626,9 +629,9 @@ class program {
         clump_program_desc with = desc;
         clump_program *made = nullptr;
         with.heap = of.get();
-        const clump_status status = clump_program_create(&with, &made);
-        program_ = owner(made); /* there is one after CLUMP_ERR_BUILD, too */
+        const clump_status status = clump_program_create(&with, &made, NULL);
         detail::check(context_, status);
+        program_ = owner(made);
     }
     program(const heap &of, const std::string &source, const std::string &options = "")
         : program(of, describe(source, options)) {
@@ -636,18 +639,18 @@ class program {
 
     clump::kernel kernel(const std::string &name) const {
         clump_kernel *made = nullptr;
-        detail::check(context_, clump_kernel_create(get(), name.c_str(), &made));
+        detail::check(context_, clump_kernel_create(get(), name.c_str(), &made, NULL));
         return clump::kernel(context_, made);
     }
     const char *log() const noexcept {
-        return clump_program_get_log(get());
+        return clump_program_get_info(get())->log;
     }
     /* All that the compiler gets, for kernels that the caller enqueues (heap::set_kernel()). */
     const char *source() const noexcept {
-        return clump_program_get_source(get());
+        return clump_program_get_info(get())->source;
     }
     const char *options() const noexcept {
-        return clump_program_get_options(get());
+        return clump_program_get_info(get())->options;
     }
     clump_program *get() const noexcept {
         return program_.get();
@@ -672,7 +675,7 @@ class refs {
    public:
     refs(const heap &of, const clump_refs_desc &desc) : context_(of.share()) {
         clump_refs *made = nullptr;
-        of.check(clump_refs_create(of.get(), &desc, &made));
+        of.check(clump_refs_create(of.get(), &desc, &made, NULL));
         refs_ = owner(made);
     }
     clump_refs *get() const noexcept {

@@ -119,10 +119,10 @@ typedef struct clump_collect_report {
  * clump_heap_compact() does.
  * Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND class; CLUMP_ERR_USAGE a value out of range, options that
  * exclude each other, a buffer of another cl_context, objects that are evicted (evict.h), or what
- * clump_heap_compact() would refuse; CLUMP_ERR_CAPACITY `compact` has an order, and there are not enough free
+ * clump_heap_compact() would refuse; CLUMP_ERR_DEVICE_MEMORY `compact` has an order, and there are not enough free
  * blocks for it; CLUMP_ERR_CORRUPT marking does not come to an end, since the heap is damaged; CLUMP_ERR_CL; CLUMP_ERR_BUILD; CLUMP_ERR_HOST_MEMORY.
  * After an error the heap is unchanged, with two exceptions. If only `compact` failed, as it does with
- * CLUMP_ERR_CAPACITY, the collection is done: the dead are freed, and the report is filled in except for
+ * CLUMP_ERR_DEVICE_MEMORY, the collection is done: the dead are freed, and the report is filled in except for
  * `compact`. After CLUMP_ERR_CL from a device that gives up another collection puts the heap right
  * if objects did not move yet. */
 CLUMP_API clump_status clump_heap_collect(clump_heap *heap, const clump_collect_desc *desc,

@@ -37,7 +37,7 @@ typedef struct clump_collector_desc {
 /* CONSTRUCTOR. Returns CLUMP_OK; CLUMP_ERR_USAGE no trigger, a share that is not in 0 .. 1, or a
  * desc that clump_heap_collect() would refuse; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_collector_create(const clump_collector_desc *desc,
-                                              clump_collector **collector);
+                                              clump_collector **collector, clump_error *error);
 /* DESTRUCTOR. NULL is allowed. */
 CLUMP_API void clump_collector_destroy(clump_collector *collector);
 

@@ -30,7 +30,7 @@ extern "C" {
 #endif
 
 /* Where objects go. All except ANY move every object of a class, into free blocks: these
- * must be there, one class at a time, or the call fails with CLUMP_ERR_CAPACITY. */
+ * must be there, one class at a time, or the call fails with CLUMP_ERR_DEVICE_MEMORY. */
 typedef enum clump_compact_order {
     CLUMP_ORDER_ANY,     /* fewest moves; moved objects lose their neighbours */
     CLUMP_ORDER_ADDRESS, /* all objects, in their present order */
@@ -109,7 +109,7 @@ typedef struct clump_compact_report {
  * Blocks: only if `report` is given, or max_us, an order or `merge`.
  * Returns CLUMP_OK, also if there was nothing to do; CLUMP_ERR_NOT_FOUND class or field;
  * CLUMP_ERR_USAGE a value out of range, options that exclude each other, or objects that are evicted (evict.h);
- * CLUMP_ERR_CAPACITY an order without enough free blocks; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. The heap is unchanged by a call that
+ * CLUMP_ERR_DEVICE_MEMORY an order without enough free blocks; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. The heap is unchanged by a call that
  * fails, except by CLUMP_ERR_CL from a device that gives up, or that has no room for the keys of a class when an order has
  * moved other classes: these are in order then, and the heap is sound. */
 CLUMP_API clump_status clump_heap_compact(clump_heap *heap, const clump_compact_desc *desc,

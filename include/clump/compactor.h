@@ -38,7 +38,7 @@ typedef struct clump_compactor_desc {
  * not in 0 .. 1, or a desc that clump_heap_compact() would refuse; CLUMP_ERR_NOT_FOUND;
  * CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_BUILD; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_compactor_create(const clump_compactor_desc *desc,
-                                              clump_compactor **compactor);
+                                              clump_compactor **compactor, clump_error *error);
 /* DESTRUCTOR. NULL is allowed. */
 CLUMP_API void clump_compactor_destroy(clump_compactor *compactor);
 

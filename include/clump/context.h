@@ -94,7 +94,7 @@ typedef struct clump_cache {
 
 /* Programs compiled ahead of time: what clump-compile wrote, also several of its files one after the other. On a device that
  * takes SPIR-V (cl_khr_il_program) a program, or a part of the library, of which exactly the text and the options were compiled is
- * made of it; any other is built from its source, and so are all on other devices. clump_program_get_log() then begins with a note
+ * made of it; any other is built from its source, and so are all on other devices. clump_program_get_info()->log then begins with a note
  * that says which, and why. A program that clump_cache has is taken from there, without a note; what is made of SPIR-V is not
  * stored there. docs/guide/start-up.md */
 typedef struct clump_compiled {

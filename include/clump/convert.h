@@ -71,7 +71,7 @@ typedef struct clump_convert_report {
  * The number of launches does not depend on the number of objects.
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE no schema, a heap with `raw` or a schema, old or new, with arrays of run-time length, with `max` too;
  * errors of kernels that were not fetched; what clump_heap_create() says of the new heap; CLUMP_ERR_SCHEMA the schemas do
- * not fit; CLUMP_ERR_CAPACITY too many objects for `bytes`, or the device has no room for both heaps, or the new one would need several buffers;
+ * not fit; CLUMP_ERR_DEVICE_MEMORY too many objects for `bytes`, or the device has no room for both heaps, or the new one would need several buffers;
  * CLUMP_ERR_UNSUPPORTED a heap of several buffers or with evictable_bytes, or a field type the device lacks;
  * CLUMP_ERR_CORRUPT; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_BUILD; CLUMP_ERR_CL. After a failure the heap, its schema and all references are as before; if the
  * device gives up at the very end, registered references may be undefined. */

@@ -58,14 +58,14 @@ CLUMP_API clump_status clump_heap_age_blocks(clump_heap *heap);
  *   report  [out, optional]
  * Blocks: yes. Takes host memory for what leaves, from the context's allocator, and a buffer of at most 32 MiB on the device for as long as
  * the call lasts. Returns CLUMP_OK, also if there is nothing; CLUMP_ERR_USAGE the heap has no `evictable_bytes`, or refs are given;
- * CLUMP_ERR_NOT_FOUND; CLUMP_ERR_CAPACITY more would be evicted than evictable_bytes has room for; CLUMP_ERR_HOST_MEMORY, CLUMP_ERR_CL. */
+ * CLUMP_ERR_NOT_FOUND; CLUMP_ERR_DEVICE_MEMORY more would be evicted than evictable_bytes has room for; CLUMP_ERR_HOST_MEMORY, CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_heap_evict(clump_heap *heap, const clump_evict_desc *desc,
                                         clump_evict_report *report);
 
 /* METHOD. Evicted objects come back, by whole blocks: all that the desc names, or none.
  *   desc    [in, optional]   NULL: everything. age counts for nothing
  *   report  [out, optional]
- * Blocks: yes. Returns as clump_heap_evict(); CLUMP_ERR_CAPACITY the heap has fewer free blocks than are needed: evict or free others
+ * Blocks: yes. Returns as clump_heap_evict(); CLUMP_ERR_DEVICE_MEMORY the heap has fewer free blocks than are needed: evict or free others
  * first, or ask for fewer `blocks`. */
 CLUMP_API clump_status clump_heap_bring_back(clump_heap *heap, const clump_evict_desc *desc,
                                              clump_evict_report *report);

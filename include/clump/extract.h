@@ -79,7 +79,7 @@ typedef struct clump_extract_report {
  * `follow` what a collection takes (collect.h), which the heap keeps.
  * Blocks: yes. Returns CLUMP_OK, also if there are no such objects; CLUMP_ERR_USAGE something that is missing or out of range, nothing that
  * chooses, objects that are evicted (evict.h), a heap with arrays of run-time length or with `raw`: what raw memory holds is known to the program alone; CLUMP_ERR_NOT_FOUND a class or
- * field; CLUMP_ERR_REFERENCE a reference names no live object: the error says how many and the first of them; CLUMP_ERR_CAPACITY desc->buffer is too small; CLUMP_ERR_CORRUPT;
+ * field; CLUMP_ERR_REFERENCE a reference names no live object: the error says how many and the first of them; CLUMP_ERR_DEVICE_MEMORY desc->buffer is too small; CLUMP_ERR_CORRUPT;
  * CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_BUILD; CLUMP_ERR_CL. After a failure no object was freed, but if the device of a
  * checked heap gives up at the very end. */
 CLUMP_API clump_status clump_heap_extract(clump_heap *heap, const clump_extract_desc *desc,
@@ -105,7 +105,7 @@ typedef struct clump_insert_desc {
  * Device memory: for the time of the call 4 bytes for each 64 objects of a class, and 4 for each object, or 8 for each granule of the heap if that is less and
  * `desc` asks for no references.
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE an extract of another context, a buffer without room, a heap with arrays of run-time
- * length; CLUMP_ERR_SCHEMA the schemas differ: the error names class and field; CLUMP_ERR_CAPACITY no room: the error says how many blocks
+ * length; CLUMP_ERR_SCHEMA the schemas differ: the error names class and field; CLUMP_ERR_DEVICE_MEMORY no room: the error says how many blocks
  * are needed and how many are free; CLUMP_ERR_CORRUPT the heap's metadata are damaged; CLUMP_ERR_FORMAT the buffer was altered: references to objects that are not in the extract, or of a class that the field
  * does not have; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_BUILD; CLUMP_ERR_CL. After a failure the heap has the objects that it had; if the device gives up meanwhile, it may
  * have some of the new ones, too, with undefined contents. */
@@ -141,7 +141,8 @@ CLUMP_API clump_status clump_heap_migrate(clump_heap *heap, const clump_extract_
  * class, more than a heap can have, or another number of bytes than they take; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_extract_create(clump_context *context, const clump_schema *schema,
                                             const uint64_t *objects, const void *data,
-                                            uint64_t bytes, clump_extract **extract);
+                                            uint64_t bytes, clump_extract **extract,
+                                            clump_error *error);
 
 /* CONSTRUCTOR. The objects of a saved heap (save.h) as an extract, which clump_heap_insert() makes in a heap that has objects: of several
  * saved heaps, one after the other, too. Their numbers are those of the file. References of registered buffers and handles are read and
@@ -154,7 +155,8 @@ CLUMP_API clump_status clump_extract_create(clump_context *context, const clump_
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_IO; CLUMP_ERR_FORMAT it is not a saved heap, or is cut off, altered or of a newer version;
  * CLUMP_ERR_UNSUPPORTED it is packed, and the library was built without zstd; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_extract_load(clump_context *context, const clump_load_desc *desc,
-                                          clump_extract **extract, clump_extract_report *report);
+                                          clump_extract **extract, clump_extract_report *report,
+                                          clump_error *error);
 
 /* DESTRUCTOR. NULL is allowed. Before or after its heap and its context. */
 CLUMP_API void clump_extract_destroy(clump_extract *extract);

@@ -70,7 +70,7 @@ extern "C" {
  * Returns CLUMP_OK; CLUMP_ERR_USAGE: the kernels cannot be fused, and the error says why, with kernel, line and field;
  * CLUMP_ERR_BUILD: the device's compiler refuses the fused program; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_kernel_create_fused(clump_kernel *const *kernels, uint32_t count,
-                                                 clump_kernel **fused);
+                                                 clump_kernel **fused, clump_error *error);
 
 #ifdef __cplusplus
 }

@@ -76,10 +76,11 @@ typedef struct clump_heap_layout {
  * Blocks: yes, so that lack of memory shows here and not in a later kernel.
  * Returns CLUMP_OK; CLUMP_ERR_USAGE schema not sealed, or missing without `raw`, `raw` or arrays of run-time length together
  * with `checked`, two of desc's members that exclude each other, both or neither of bytes and device_share;
- * CLUMP_ERR_CAPACITY too small for one block of the largest class, too large for 32-bit references, a buffer_bytes with no room for
+ * CLUMP_ERR_DEVICE_MEMORY too small for one block of the largest class, too large for 32-bit references, a buffer_bytes with no room for
  * the metadata (the message says how much is needed), or more than the device gives (the message says what would fit); CLUMP_ERR_UNSUPPORTED a field
  * type the device lacks, or a device_share of a device that does not tell how much memory it has; CLUMP_ERR_CL; CLUMP_ERR_BUILD; CLUMP_ERR_HOST_MEMORY. On failure nothing stays allocated. */
-CLUMP_API clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap);
+CLUMP_API clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap,
+                                         clump_error *error);
 
 /* DESTRUCTOR. NULL is allowed. Waits for the queue. Programs may be destroyed before or after. A heap that
  * still has a compactor or a collector ends with the last of them. */
@@ -92,7 +93,7 @@ CLUMP_API const clump_heap_layout *clump_heap_get_layout(const clump_heap *heap)
 CLUMP_API const clump_schema *clump_heap_get_schema(const clump_heap *heap);
 
 /* The buffer, or the first of several, which clump_heap_convert() replaces. Not retained for the caller. It is the first argument of kernels that the caller builds and launches by
- * OpenCL itself, from clump_program_get_source() and clump_program_get_options(): those without loops over
+ * OpenCL itself, from clump_program_get_info()->source and clump_program_get_info()->options: those without loops over
  * objects and without CLUMP_NUMBERS, since the list of objects is made by the calls of run.h. After such a kernel
  * allocated or freed, call clump_heap_touch(). */
 CLUMP_API cl_mem clump_heap_get_buffer(const clump_heap *heap);
@@ -249,58 +250,54 @@ CLUMP_API clump_status clump_heap_repair(clump_heap *heap, clump_repair_report *
 
 /* METHOD. References of all live objects of a class and its subclasses, in the order in which a
  * do-all visits their rows. The order is the same for all calls until objects are made, freed or moved (compact.h).
- *   refs      [out, optional]  up to `capacity` references
- *   count     [out]            live objects; may exceed capacity
- * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_USAGE; CLUMP_ERR_CL;
- * CLUMP_ERR_HOST_MEMORY. */
+ *   refs   [out, optional]  room for `capacity` references. NULL: only the count is asked for
+ *   count  [out]            live objects, also where there is no room for them
+ * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_TOO_SMALL more objects than room, nothing is written; CLUMP_ERR_NOT_FOUND;
+ * CLUMP_ERR_USAGE; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_heap_read_refs(clump_heap *heap, const char *class_name,
                                             clump_ref *refs, uint64_t capacity, uint64_t *count);
 
-/* METHOD. Read or write one field of all live objects of a class and its subclasses, packed, in the
- * order of clump_heap_read_refs().
- *   field   the name; `index` is the array element, 0 for a plain field. Of an array of run-time length, a_length and what
- *           else belongs to it can be read, and nothing can be written
- *   values  element_bytes of the field for each object (3-vectors take 4 elements, as in OpenCL); NULL is allowed
- *           with a count of 0
- *   count   read: capacity in objects; write: must equal the number of live objects
- * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND class or field; CLUMP_ERR_USAGE index out of
- * range, or count wrong (nothing is read or written); CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. */
+/* METHOD. Read one field of all live objects of a class and its subclasses, packed, in the order of
+ * clump_heap_read_refs().
+ *   field     the name; `index` is the array element, 0 for a plain field. Of an array of run-time length, a_length and
+ *             what else belongs to it can be read
+ *   bytes     of one of your values, `sizeof *values`. They must be the field's element_bytes (a 3-vector takes 4
+ *             elements, as cl_float3 does): a float is not read into a double
+ *   values    [out, optional]  room for `capacity` values. NULL: only the count is asked for
+ *   count     [out, optional]  live objects, also where there is no room for them
+ * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_TOO_SMALL more objects than room, nothing is written; CLUMP_ERR_NOT_FOUND
+ * class or field; CLUMP_ERR_USAGE index out of range, `bytes` wrong; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_heap_read_field(clump_heap *heap, const char *class_name,
-                                             const char *field, uint32_t index, void *values,
-                                             uint64_t count);
-/* METHOD. Reads as the above, and tells how many objects there are, also where there is no room for them
- * (CLUMP_ERR_USAGE; nothing is read).
- *   values    NULL is allowed with a capacity of 0
- *   capacity  of `values`, in objects
- *   count     [out, optional] */
-CLUMP_API clump_status clump_heap_read_field_counted(clump_heap *heap, const char *class_name,
-                                                     const char *field, uint32_t index,
-                                                     void *values, uint64_t capacity,
-                                                     uint64_t *count);
+                                             const char *field, uint32_t index, size_t bytes,
+                                             void *values, uint64_t capacity, uint64_t *count);
+
+/* METHOD. Write them. `count` must be the number of live objects. Nothing of an array of run-time length can be written.
+ * Blocks: yes. Returns as above; CLUMP_ERR_USAGE also if the count is wrong, and nothing is written. */
 CLUMP_API clump_status clump_heap_write_field(clump_heap *heap, const char *class_name,
-                                              const char *field, uint32_t index, const void *values,
-                                              uint64_t count);
+                                              const char *field, uint32_t index, size_t bytes,
+                                              const void *values, uint64_t count);
 
 /* METHOD. The same for the one object `ref`, which must be a live object of the class.
  * Blocks: yes, with two small transfers to verify `ref` and one for the value.
  * Returns as above, and CLUMP_ERR_REFERENCE. */
-CLUMP_API clump_status clump_heap_read_object_field(clump_heap *heap, clump_ref ref,
-                                                    const char *class_name, const char *field,
-                                                    uint32_t index, void *value);
-CLUMP_API clump_status clump_heap_write_object_field(clump_heap *heap, clump_ref ref,
-                                                     const char *class_name, const char *field,
-                                                     uint32_t index, const void *value);
+CLUMP_API clump_status clump_heap_read_object_field(clump_heap *heap, const char *class_name,
+                                                    const char *field, uint32_t index,
+                                                    clump_ref ref, size_t bytes, void *value);
+CLUMP_API clump_status clump_heap_write_object_field(clump_heap *heap, const char *class_name,
+                                                     const char *field, uint32_t index,
+                                                     clump_ref ref, size_t bytes,
+                                                     const void *value);
 
 /* METHOD. Length and elements of an array of run-time length (schema.h) of the object `ref`, a live object of the class.
- *   values    [out, optional]  element_bytes of the field for each of the first `capacity` elements. NULL is allowed with a
- *                              capacity of 0
- *   capacity  in elements
- *   length    [out]            of the array; may exceed capacity
+ *   bytes     of one of your elements, `sizeof *values`: the field's element_bytes
+ *   values    [out, optional]  room for `capacity` elements. NULL, with a capacity of 0: only the length is asked for
+ *   length    [out]            of the array, also where there is no room for it
  * Blocks: yes, with two small transfers to verify `ref`, up to three for the words of the array, and two for elements.
- * Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND class or field; CLUMP_ERR_USAGE a field of another kind; CLUMP_ERR_REFERENCE;
- * CLUMP_ERR_CORRUPT the array was overwritten; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. Threads: as for the heap. */
-CLUMP_API clump_status clump_heap_read_object_array(clump_heap *heap, clump_ref ref,
-                                                    const char *class_name, const char *field,
+ * Returns CLUMP_OK; CLUMP_ERR_TOO_SMALL more elements than room, nothing is written; CLUMP_ERR_NOT_FOUND class or field;
+ * CLUMP_ERR_USAGE a field of another kind, `bytes` wrong; CLUMP_ERR_REFERENCE; CLUMP_ERR_CORRUPT the array was overwritten;
+ * CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. Threads: as for the heap. */
+CLUMP_API clump_status clump_heap_read_object_array(clump_heap *heap, const char *class_name,
+                                                    const char *field, clump_ref ref, size_t bytes,
                                                     void *values, uint64_t capacity,
                                                     uint64_t *length);
 

@@ -115,9 +115,9 @@ typedef struct clump_halo_desc {
 
 /* CONSTRUCTOR. All ranks make the same halos in the same order, each with its own desc. Says nothing to other ranks.
  * Bytes in directions without a neighbour are disregarded.
- * Returns CLUMP_OK; CLUMP_ERR_USAGE parts that are not within the buffers; CLUMP_ERR_CAPACITY too many halos and migrations for the tags of MPI; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE parts that are not within the buffers; CLUMP_ERR_DEVICE_MEMORY too many halos and migrations for the tags of MPI; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_halo_create(clump_world *world, const clump_halo_desc *desc,
-                                         clump_halo **halo);
+                                         clump_halo **halo, clump_error *error);
 
 /* DESTRUCTOR. NULL is allowed. A halo that was begun and not ended is waited for. */
 CLUMP_API void clump_halo_destroy(clump_halo *halo);
@@ -158,9 +158,9 @@ typedef struct clump_migration_report {
 
 /* CONSTRUCTOR. All ranks make the same migrations in the same order.
  * Blocks: yes, while a program is compiled. Returns CLUMP_OK; CLUMP_ERR_USAGE something is missing, a heap of another context or with arrays of run-time
- * length, or a field of another type; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_CAPACITY; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_BUILD; CLUMP_ERR_CL. */
+ * length, or a field of another type; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_DEVICE_MEMORY; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_BUILD; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_migration_create(clump_world *world, const clump_migration_desc *desc,
-                                              clump_migration **migration);
+                                              clump_migration **migration, clump_error *error);
 
 /* DESTRUCTOR. NULL is allowed. */
 CLUMP_API void clump_migration_destroy(clump_migration *migration);
@@ -178,7 +178,7 @@ CLUMP_API cl_mem clump_migration_get_list(const clump_migration *migration);
  * Where a neighbour has no room, or fails, the objects that were to go there stay, and so do their fields: the next run sends them. The world is not broken by
  * that. A heap without room has also reported OUT_OF_MEMORY (clump_heap_take_errors()).
  *   report  [out, optional]
- * Blocks: yes. Costs on the device: launches and memory for the objects that leave and arrive, not for the heap. Returns CLUMP_OK; CLUMP_ERR_CAPACITY more than `most`
+ * Blocks: yes. Costs on the device: launches and memory for the objects that leave and arrive, not for the heap. Returns CLUMP_OK; CLUMP_ERR_DEVICE_MEMORY more than `most`
  * leave (none did), or here is no room for those that arrive (they stay where they are); CLUMP_ERR_USAGE a direction where the world ends;
  * CLUMP_ERR_REFERENCE the list has what is no live object of the class; CLUMP_ERR_RANK a neighbour failed, or gave no answer; CLUMP_ERR_HOST_MEMORY;
  * CLUMP_ERR_CL. */

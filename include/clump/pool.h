@@ -181,7 +181,7 @@ typedef struct clump_allocation_desc {
  *   region      [out, optional]
  * Blocks: only if a chunk must be made (it is touched: that waits for the pool's queue, with the
  * lock), with margins (which are written then, likewise), or with CLUMP_POOL_COMPACT_WHEN_FULL.
- * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_UNSUPPORTED the device has no memory of that kind; CLUMP_ERR_CAPACITY the memory is not there, or a limit does
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_UNSUPPORTED the device has no memory of that kind; CLUMP_ERR_DEVICE_MEMORY the memory is not there, or a limit does
  * not allow it: the error tells which, with the OpenCL code if the device refused;
  * CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_alloc(clump_pool *pool, const clump_allocation_desc *desc,
@@ -221,7 +221,7 @@ CLUMP_API clump_status clump_pool_get_buffer(clump_pool *pool, clump_allocation 
  * such buffer of that chunk is released; no pool counts that memory any more. `leaked` is called
  * for the buffers that are there at destruction. The context's clump_allocator must be usable until the last of them
  * is released. The library may be unloaded before: from the first such buffer on its code stays in the process, where the driver calls it.
- * Blocks: as clump_pool_alloc(). Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_CAPACITY, also
+ * Blocks: as clump_pool_alloc(). Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_DEVICE_MEMORY, also
  * while regions still wait for their markers: finish the queues and try again; CLUMP_ERR_HOST_MEMORY;
  * CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_create_buffer(clump_pool *pool, const clump_allocation_desc *desc,

@@ -4,7 +4,7 @@
  *   clump_quick q;
  *   CLUMP_CHECK(&q, clump_quick_open(&q, &(clump_quick_desc){.schema = schema, .source = kernels}));
  *   clump_kernel *kernel;
- *   CLUMP_CHECK(&q, clump_kernel_create(q.program, "advance", &kernel));
+ *   CLUMP_CHECK(&q, clump_kernel_create(q.program, "advance", &kernel, NULL));
  *   CLUMP_CHECK(&q, clump_heap_do_all(q.heap, kernel, NULL));
  *   clump_quick_close(&q);
  *
@@ -415,7 +415,7 @@ static inline clump_status clumpi_quick_open_heap(clump_quick *q, const clump_qu
     /* Zero, and not NaN, which clump_heap_create() refuses in words; `==` is a warning of some compilers. */
     if (!heap.bytes && heap.device_share <= 0 && heap.device_share >= 0)
         heap.bytes = CLUMP_QUICK_HEAP_BYTES;
-    status = clump_heap_create(&heap, &q->heap);
+    status = clump_heap_create(&heap, &q->heap, NULL);
     if (status) q->error = *clump_context_get_error(q->context);
     clump_schema_destroy(schema);
     return status;
@@ -430,7 +430,7 @@ static inline clump_status clumpi_quick_open_program(clump_quick *q, const clump
                                    "there is a source, and no heap to build it for: give a schema");
     program.heap = q->heap;
     program.source = desc->source;
-    status = clump_program_create(&program, &q->program);
+    status = clump_program_create(&program, &q->program, NULL);
     if (status) q->error = *clump_context_get_error(q->context);
     return status;
 }

@@ -38,7 +38,7 @@ typedef struct clump_refs_desc {
  * references, or a buffer is too small (the message says which size is needed); CLUMP_ERR_CL the buffer
  * is not valid (any more); CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_refs_create(clump_heap *heap, const clump_refs_desc *desc,
-                                         clump_refs **refs);
+                                         clump_refs **refs, clump_error *error);
 
 /* DESTRUCTOR. NULL is allowed. A heap that is destroyed unregisters its buffers, and lets go of them; this call does
  * nothing then, and is allowed until the context ends. */

@@ -81,7 +81,7 @@ typedef struct clump_save_report {
  *   report  [out, optional]
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE both or neither of path and write, a bad piece_bytes or
  * zstd_level, objects that are evicted, or a heap with arrays of run-time length or with `raw`: only the program knows what raw memory
- * holds; CLUMP_ERR_UNSUPPORTED zstd_level without zstd; CLUMP_ERR_IO a file cannot be written or replaced (the error says which, and why), or a function said so; CLUMP_ERR_CAPACITY more than 65,536 registered buffers; CLUMP_ERR_CORRUPT the heap's metadata are damaged;
+ * holds; CLUMP_ERR_UNSUPPORTED zstd_level without zstd; CLUMP_ERR_IO a file cannot be written or replaced (the error says which, and why), or a function said so; CLUMP_ERR_DEVICE_MEMORY more than 65,536 registered buffers; CLUMP_ERR_CORRUPT the heap's metadata are damaged;
  * CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. After a failure a file of that name is as it was, and there is no part of the new one; with `compact`
  * objects may have moved. */
 CLUMP_API clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc,
@@ -129,7 +129,7 @@ typedef struct clump_load_report {
  *   report  [out, optional]
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE both or neither of path and read, a heap with objects, handles or raw memory in use,
  * a heap with arrays of run-time length, or registered buffers that do not fit; CLUMP_ERR_IO a file cannot be read; CLUMP_ERR_FORMAT it is not a saved heap, or is cut off, altered or of a newer
- * version; CLUMP_ERR_UNSUPPORTED it is packed, and the library was built without zstd; CLUMP_ERR_SCHEMA the schemas do not fit; CLUMP_ERR_CAPACITY too many objects for the heap; CLUMP_ERR_HOST_MEMORY;
+ * version; CLUMP_ERR_UNSUPPORTED it is packed, and the library was built without zstd; CLUMP_ERR_SCHEMA the schemas do not fit; CLUMP_ERR_DEVICE_MEMORY too many objects for the heap; CLUMP_ERR_HOST_MEMORY;
  * CLUMP_ERR_CL. After a failure the heap has no objects, as before; if the device gives up while it is emptied, clump_heap_repair()
  * does it. */
 CLUMP_API clump_status clump_heap_load(clump_heap *heap, const clump_load_desc *desc,

@@ -133,7 +133,8 @@ typedef struct clump_field_desc {
  *   allocator  [in, optional]  default malloc, realloc, free; copied
  *   schema     [out]           NULL on failure
  * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_HOST_MEMORY. */
-CLUMP_API clump_status clump_schema_create(const clump_allocator *allocator, clump_schema **schema);
+CLUMP_API clump_status clump_schema_create(const clump_allocator *allocator, clump_schema **schema,
+                                           clump_error *error);
 
 /* DESTRUCTOR. NULL is allowed. Heaps keep what they need: a schema may go before them. */
 CLUMP_API void clump_schema_destroy(clump_schema *schema);

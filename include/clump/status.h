@@ -35,7 +35,8 @@ extern "C" {
     X(CLUMP_ERR_SCHEMA, -3, "a schema is not valid, or two schemas do not fit together")           \
     X(CLUMP_ERR_UNSUPPORTED, -4,                                                                   \
       "the device, or this library as built, lacks what the call needs")                           \
-    X(CLUMP_ERR_CAPACITY, -5, "the request does not fit the memory or the limits given")           \
+    X(CLUMP_ERR_DEVICE_MEMORY, -5,                                                                 \
+      "the device, the heap or the pool has no room for it, or a limit forbids it")                \
     X(CLUMP_ERR_CL, -6, "an OpenCL call failed")                                                   \
     X(CLUMP_ERR_BUILD, -7, "the OpenCL program did not build")                                     \
     X(CLUMP_ERR_NOT_FOUND, -8, "nothing has that name: a class, field, kernel or device")          \
@@ -44,7 +45,8 @@ extern "C" {
     X(CLUMP_ERR_REFERENCE, -11, "a reference names no live object of the class")                   \
     X(CLUMP_ERR_IO, -12, "a file could not be read or written")                                    \
     X(CLUMP_ERR_FORMAT, -13, "a file is cut off, altered, of another kind or of a newer version")  \
-    X(CLUMP_ERR_RANK, -14, "another rank of MPI failed, or gave no answer in time")
+    X(CLUMP_ERR_RANK, -14, "another rank of MPI failed, or gave no answer in time")                \
+    X(CLUMP_ERR_TOO_SMALL, -15, "an array or buffer of the caller's has too little room")
 
 /* What a call returns. */
 typedef enum clump_status {

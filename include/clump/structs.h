@@ -42,31 +42,23 @@ typedef struct clump_struct_desc {
     const clump_struct_field *fields;
 } clump_struct_desc;
 
-/* METHOD. Read all live objects of the class and its subclasses, in the order of clump_heap_read_refs().
- *   structs   [out]            bytes that no field covers become 0; NULL is allowed with a capacity of 0
- *   capacity                   of `structs`
+/* METHOD. Read all live objects of the class and its subclasses, in the order of clump_heap_read_refs(), or chosen ones.
+ *   refs      [in, optional]   `capacity` references of live objects of the class: these are read. NULL: all objects
+ *   structs   [out, optional]  room for `capacity`; bytes that no field covers become 0. NULL: only the count is asked for
  *   count     [out, optional]  how many objects there are, also where there is no room for them
- * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND no such class or field; CLUMP_ERR_USAGE: a field twice, not
- * within the struct, or of an array of run-time length, no place, or more objects than room; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. */
+ * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_TOO_SMALL more objects than room, nothing is written; CLUMP_ERR_NOT_FOUND no
+ * such class or field; CLUMP_ERR_REFERENCE a reference names no such object, and the error says which; CLUMP_ERR_USAGE: a
+ * field twice, not within the struct, or of an array of run-time length, or no place; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_heap_read_structs(clump_heap *heap, const clump_struct_desc *desc,
-                                               void *structs, uint64_t capacity, uint64_t *count);
+                                               const clump_ref *refs, void *structs,
+                                               uint64_t capacity, uint64_t *count);
 
-/* METHOD. Write all of them; `count` must be the number of live objects. Blocks: yes. Returns as above. */
+/* METHOD. Write all of them, where `count` must be the number of live objects; or those that `count` references name.
+ * Which one of several structs for one object is written is not defined. Blocks: yes. Returns as above; CLUMP_ERR_USAGE
+ * also if the count is wrong. Nothing is written where a call fails because of its arguments. */
 CLUMP_API clump_status clump_heap_write_structs(clump_heap *heap, const clump_struct_desc *desc,
-                                                const void *structs, uint64_t count);
-
-/* METHOD. The same for the objects that `refs` name, each of them live and of the class or a subclass.
- *   refs  [in]  `count` of them; which one of several structs for one object is written is not defined
- * Blocks: yes. Returns as above, and CLUMP_ERR_REFERENCE: a reference names no such object; the error says which
- * one. Nothing is read or written then. */
-CLUMP_API clump_status clump_heap_read_chosen_structs(clump_heap *heap,
-                                                      const clump_struct_desc *desc,
-                                                      const clump_ref *refs, uint64_t count,
-                                                      void *structs);
-CLUMP_API clump_status clump_heap_write_chosen_structs(clump_heap *heap,
-                                                       const clump_struct_desc *desc,
-                                                       const clump_ref *refs, uint64_t count,
-                                                       const void *structs);
+                                                const clump_ref *refs, const void *structs,
+                                                uint64_t count);
 
 /* METHOD. Make `count` objects of a class that is not abstract, as clump_heap_do_new() does: as many as there is room for,
  * the first of the structs. Fields that are not named become 0, and null.
@@ -85,7 +77,7 @@ CLUMP_API clump_status clump_heap_new_structs(clump_heap *heap, const clump_stru
  * CSV: a line of names (x, at.x, w[2], wide.s11), then a line for each object; a point in every locale; references and
  * booleans are numbers. NumPy: references are uint32, 3-vectors have 4 components as in OpenCL.
  * Blocks: yes; the host has all objects twice for a while. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_USAGE: no
- * `write`, or a class without fields or with an array of run-time length; CLUMP_ERR_CAPACITY: too many fields for a header of .npy; CLUMP_ERR_CL;
+ * `write`, or a class without fields or with an array of run-time length; CLUMP_ERR_UNSUPPORTED: too many fields for a header of .npy; CLUMP_ERR_CL;
  * CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_heap_write_csv(clump_heap *heap, const char *class_name,
                                             clump_write_fn write, void *user);

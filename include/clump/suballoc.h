@@ -68,7 +68,7 @@ CLUMP_API void clump_suballoc_destroy(clump_suballoc *suballoc);
  *   user_data  kept with the range
  *   range      [out]            0 on failure
  *   offset     [out, optional]
- * Returns CLUMP_OK; CLUMP_ERR_CAPACITY no free range can hold it; CLUMP_ERR_USAGE;
+ * Returns CLUMP_OK; CLUMP_ERR_DEVICE_MEMORY no free range can hold it; CLUMP_ERR_USAGE;
  * CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_suballoc_alloc(clump_suballoc *suballoc, uint64_t bytes,
                                             uint64_t alignment, void *user_data, clump_range *range,

@@ -47,7 +47,7 @@ class Heap:
                                              "buffer_bytes": buffer_bytes, "evictable_bytes": evictable_bytes,
                                              "pool": pool._object if pool else ffi.NULL})
         made = ffi.new("clump_heap **")
-        self._context._call(lib.clump_heap_create, desc, made)
+        self._context._call(lib.clump_heap_create, desc, made, ffi.NULL)
         self._object = owned(made[0], lib.clump_heap_destroy, [self._context._lock], *([pool._object] if pool else []))
         self._gathers = {}
         self._is_evictable = evictable_bytes > 0
@@ -150,7 +150,7 @@ class Heap:
         values = np.zeros((max(f.count, 1), count) + f.vector, f.dtype)
         for index in range(len(values)):
             part = ffi.from_buffer("char[]", values[index]) if values[index].size else ffi.NULL
-            self._context._call(lib.clump_heap_read_field, self._object, f.class_name, f.name, index, part, count)
+            self._context._call(lib.clump_heap_read_field, self._object, f.class_name, f.name, index, f.info.element_bytes, part, count, ffi.NULL)
         return f.to_user(values)
 
     def write(self, class_name, field, values):
@@ -160,7 +160,7 @@ class Heap:
         stored = f.to_heap(values, count)
         for index in range(len(stored)):
             part = ffi.from_buffer("char[]", stored[index]) if stored[index].size else ffi.NULL
-            self._context._call(lib.clump_heap_write_field, self._object, f.class_name, f.name, index, part, count)
+            self._context._call(lib.clump_heap_write_field, self._object, f.class_name, f.name, index, f.info.element_bytes, part, count)
 
     def array(self, class_name, field, index=0, copy=None):
         """A field of all objects as a pyopencl.array.Array, in the order of read(). `index`: the element of an array field.
@@ -315,7 +315,7 @@ class Registered:
                                              "offset": offset, "stride": stride, "weak": weak, "null_dangling": null_dangling})
         made = ffi.new("clump_refs **")
         self._heap = heap
-        heap._context._call(lib.clump_refs_create, heap._object, desc, made)
+        heap._context._call(lib.clump_refs_create, heap._object, desc, made, ffi.NULL)
         self._object = owned(made[0], lib.clump_refs_destroy, [heap._context._lock], heap._object)
 
     def unregister(self):

@@ -49,7 +49,7 @@ class Pool:
         try:
             self._call(lib.clump_pool_create_buffer, desc, len(queues), queues, buffer)
         except Error as error:
-            if error.status != "CLUMP_ERR_CAPACITY":
+            if error.status != "CLUMP_ERR_DEVICE_MEMORY":
                 raise
             for used in [queue] if queue else self._context._queues[:]:
                 used.finish()

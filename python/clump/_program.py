@@ -23,25 +23,23 @@ class Program:
                                                 "checked": checked, "strict": strict})
         made = ffi.new("clump_program **")
         self._context = heap._context
-        try:
-            self._context._call(lib.clump_program_create, desc, made)
-        finally:  # there is one after CLUMP_ERR_BUILD, too
-            self._object = owned(made[0], lib.clump_program_destroy, [self._context._lock])
+        self._context._call(lib.clump_program_create, desc, made, ffi.NULL)
+        self._object = owned(made[0], lib.clump_program_destroy, [self._context._lock])
 
     @property
     def log(self):
         """What the compiler said."""
-        return ffi.string(lib.clump_program_get_log(self._object)).decode(errors="replace")
+        return ffi.string(lib.clump_program_get_info(self._object)->log).decode(errors="replace")
 
     @property
     def source(self):
         """All that the compiler gets, for kernels that the caller builds with PyOpenCL and enqueues (Heap.set_kernel)."""
-        return ffi.string(lib.clump_program_get_source(self._object)).decode()
+        return ffi.string(lib.clump_program_get_info(self._object)->source).decode()
 
     @property
     def options(self):
         """The options of the build that go with it."""
-        return ffi.string(lib.clump_program_get_options(self._object)).decode()
+        return ffi.string(lib.clump_program_get_info(self._object)->options).decode()
 
     def kernel(self, name):
         return Kernel(self, name)
@@ -53,7 +51,7 @@ class Kernel:
     def __init__(self, program, name):
         made = ffi.new("clump_kernel **")
         self._context = program._context
-        self._context._call(lib.clump_kernel_create, program._object, c_text("the kernel's name", name), made)
+        self._context._call(lib.clump_kernel_create, program._object, c_text("the kernel's name", name), made, ffi.NULL)
         self._take(made[0], name)
 
     def _take(self, made, name, parts=()):
@@ -66,7 +64,7 @@ class Kernel:
         """One kernel that does what this one and the others do one after the other, in one launch (clump/fuse.h). Each launch takes the
         parameters that they have then, by set_args()."""
         parts, made = (self, *others), ffi.new("clump_kernel **")
-        self._context._call(lib.clump_kernel_create_fused, ffi.new("clump_kernel *[]", [part._object for part in parts]), len(parts), made)
+        self._context._call(lib.clump_kernel_create_fused, ffi.new("clump_kernel *[]", [part._object for part in parts]), len(parts), made, ffi.NULL)
         fused = Kernel.__new__(Kernel)
         fused._context = self._context
         fused._take(made[0], ", ".join(part.name for part in parts), parts)

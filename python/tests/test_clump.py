@@ -382,7 +382,7 @@ class Launches(Case):
         error = self.raises("CLUMP_ERR_BUILD", "boo", clump.Program, self.heap, "__kernel void f(CLUMP_HEAP) {\n boo(); }")
         self.assertEqual((error.line, error.cl_code), (2, -11))
         self.raises("CLUMP_ERR_NOT_FOUND", 'no kernel "f"', self.program.kernel, "f")
-        self.raises("CLUMP_ERR_CAPACITY", "bytes", clump.Heap, CONTEXT, SCHEMA, bytes=100)
+        self.raises("CLUMP_ERR_DEVICE_MEMORY", "bytes", clump.Heap, CONTEXT, SCHEMA, bytes=100)
         with self.assertRaisesRegex(TypeError, "str; it must be a pyopencl.CommandQueue"):
             clump.Heap("queue", SCHEMA, bytes=1 << 20)
         self.raises("CLUMP_ERR_USAGE", "set one of bytes and device_share", clump.Heap, CONTEXT, SCHEMA)
@@ -519,7 +519,7 @@ class OutOfCore(Case):
             self.assertEqual(heap.evict()["objects"], self.BATCH)
         heap.check_errors()
         self.assertEqual(heap.evicted()["objects"], 4 * self.BATCH)
-        self.raises("CLUMP_ERR_CAPACITY", "", heap.fetch)  # all of them have no room,
+        self.raises("CLUMP_ERR_DEVICE_MEMORY", "", heap.fetch)  # all of them have no room,
         self.assertEqual(heap.evicted()["objects"], 4 * self.BATCH)  # so none came
         for batch in (2, 0, 3, 1):
             self.assertEqual(heap.fetch(refs=batches[batch])["objects"], self.BATCH)
@@ -779,7 +779,7 @@ class Pools(Case):
         self.assertEqual(int(array.get().sum()), 120000 * 50)
         self.assertLessEqual(pool.stats()["bytes"], 1 << 20)
         kept = [array, pool.alloc(480000)]
-        self.raises("CLUMP_ERR_CAPACITY", "", pool.alloc, 480000)
+        self.raises("CLUMP_ERR_DEVICE_MEMORY", "", pool.alloc, 480000)
         del kept
 
     def test_buffers_outlive_their_pool(self):
@@ -792,7 +792,7 @@ class Pools(Case):
 
     def test_limit_and_heap(self):
         pool = clump.Pool(CONTEXT, limit_bytes=48 << 20)
-        self.raises("CLUMP_ERR_CAPACITY", "", pool.alloc, 64 << 20)
+        self.raises("CLUMP_ERR_DEVICE_MEMORY", "", pool.alloc, 64 << 20)
         heap = clump.Heap(CONTEXT, SCHEMA, bytes=16 << 20, pool=pool)
         self.assertEqual(pool.stats()["allocations"], 1)
         heap.do_new("Stone", 10, self.kernel("make_stones"))

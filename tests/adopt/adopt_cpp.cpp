@@ -90,7 +90,7 @@ static void errors(const clump::context &context) {
     THROWS(CLUMP_ERR_NOT_FOUND, "there are:", clump::context::open("no such device"));
     THROWS(CLUMP_ERR_USAGE, "", clump::context(nullptr, nullptr, nullptr));
     const clump::schema schema(text);
-    THROWS(CLUMP_ERR_CAPACITY, "bytes", clump::heap(context, schema, 10));
+    THROWS(CLUMP_ERR_DEVICE_MEMORY, "bytes", clump::heap(context, schema, 10));
     clump::heap heap(context, schema, 4 << 20);
     e = THROWS(CLUMP_ERR_BUILD, "boo",
                clump::program(heap, "__kernel void f(CLUMP_HEAP) {\n boo(); }"));

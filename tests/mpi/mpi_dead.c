@@ -48,12 +48,12 @@ int main(int argc, char **argv) {
                                                             .send_bytes = {1 << 18, 1 << 18},
                                                             .receive_at = {1 << 19, 3 << 18},
                                                             .receive_bytes = {1 << 18, 1 << 18}},
-                                         &halo));
+                                         &halo, NULL));
     CHECK_WORLD(world, clump_migration_create(
                            world,
                            &(clump_migration_desc){
                                .heap = ranks_q.heap, .class_name = "Ball", .field = "leaves"},
-                           &migration));
+                           &migration, NULL));
     MPI_Barrier(MPI_COMM_WORLD);                             /* compilers have run */
     CHECK_WORLD(world, run("halo", world, halo, migration)); /* all is well */
     CHECK_WORLD(world, run("migration", world, halo, migration));

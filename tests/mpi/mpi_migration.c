@@ -100,10 +100,9 @@ static void make_things(void) {
         things[0].next = refs[1];
         things[1].next = refs[2];
         things[2].ball = refs[0];
+        CLUMP_CHECK(&ranks_q, clump_heap_write_structs(ranks_q.heap, &ball_desc, refs, things, 2));
         CLUMP_CHECK(&ranks_q,
-                    clump_heap_write_chosen_structs(ranks_q.heap, &ball_desc, refs, 2, things));
-        CLUMP_CHECK(&ranks_q, clump_heap_write_chosen_structs(ranks_q.heap, &box_desc, refs + 2, 1,
-                                                              things + 2));
+                    clump_heap_write_structs(ranks_q.heap, &box_desc, refs + 2, things + 2, 1));
     }
 }
 
@@ -117,8 +116,8 @@ static uint32_t direction_of(uint32_t n, uint32_t step, uint32_t directions) {
 
 static uint32_t number_at(clump_ref ref, const char *class_name) {
     uint32_t number = UINT32_MAX;
-    CLUMP_CHECK(&ranks_q,
-                clump_heap_read_object_field(ranks_q.heap, ref, class_name, "number", 0, &number));
+    CLUMP_CHECK(&ranks_q, clump_heap_read_object_field(ranks_q.heap, class_name, "number", 0, ref,
+                                                       sizeof(number), &number));
     return number;
 }
 
@@ -126,13 +125,14 @@ static uint32_t number_at(clump_ref ref, const char *class_name) {
 static void check_things(void) {
     static thing all[COUNT];
     uint64_t balls = 0, boxes = 0, expected[2] = {0, 0};
-    CLUMP_CHECK(&ranks_q, clump_heap_read_structs(ranks_q.heap, &ball_desc, all, COUNT, &balls));
+    CLUMP_CHECK(&ranks_q,
+                clump_heap_read_structs(ranks_q.heap, &ball_desc, NULL, all, COUNT, &balls));
     for (uint32_t n = 0; n < COUNT; n++) expected[is_box(n)] += owner[n] == ranks_rank;
     CHECK(balls == expected[0]);
     for (int boxed = 0; boxed < 2; boxed++) {
         if (boxed)
             CLUMP_CHECK(&ranks_q,
-                        clump_heap_read_structs(ranks_q.heap, &box_desc, all, COUNT, &boxes));
+                        clump_heap_read_structs(ranks_q.heap, &box_desc, NULL, all, COUNT, &boxes));
         for (uint64_t i = 0; i < (boxed ? boxes : balls); i++) {
             if (i % 128 == 0) check_order(); /* which does not look at more than some thousand */
             const thing is = all[i], was = thing_of(is.number);
@@ -156,7 +156,7 @@ static void check_things(void) {
 
 static clump_kernel *kernel_of(const char *name) {
     clump_kernel *kernel;
-    CLUMP_CHECK(&ranks_q, clump_kernel_create(ranks_q.program, name, &kernel));
+    CLUMP_CHECK(&ranks_q, clump_kernel_create(ranks_q.program, name, &kernel, NULL));
     return kernel;
 }
 
@@ -191,7 +191,7 @@ static void walk(uint32_t dimensions, int is_periodic) {
                            world,
                            &(clump_migration_desc){
                                .heap = ranks_q.heap, .class_name = "Thing", .field = "leaves"},
-                           &migration));
+                           &migration, NULL));
     CHECK(!clump_migration_get_list(migration));
     for (uint32_t step = 0; step < STEPS; step++) {
         const uint32_t seed = step + 100 * dimensions;
@@ -227,7 +227,7 @@ static void part(void) {
     const cl_uint most = COUNT, few = 3, every = 3, direction = 1, all = 1, no_direction = 2,
                   none = 0xffffffc0;
     clump_migration_desc desc = {.heap = ranks_q.heap, .class_name = "Thing", .most = most};
-    CHECK_WORLD(world, clump_migration_create(world, &desc, &migration));
+    CHECK_WORLD(world, clump_migration_create(world, &desc, &migration, NULL));
     cl_mem words = clump_migration_get_list(migration);
     uint64_t here = 0, out = 0;
 
@@ -257,12 +257,12 @@ static void part(void) {
     /* More than the list holds: refused on each rank that has more. */
     clump_migration *small;
     desc.most = few;
-    CHECK_WORLD(world, clump_migration_create(world, &desc, &small));
+    CHECK_WORLD(world, clump_migration_create(world, &desc, &small, NULL));
     cl_mem small_words = clump_migration_get_list(small);
     CLUMP_CHECK(&ranks_q, CLUMP_SET_ARGS(list, small_words, few, direction, all));
     CLUMP_CHECK(&ranks_q, clump_heap_do_all(ranks_q.heap, list, NULL));
     status = clump_migration_run(small, NULL);
-    CHECK(here > few ? status == CLUMP_ERR_CAPACITY
+    CHECK(here > few ? status == CLUMP_ERR_DEVICE_MEMORY
                      : status == CLUMP_OK || status == CLUMP_ERR_RANK);
     CHECK_WORLD(world, clump_migration_run(small, &report)); /* the list is empty again */
     CHECK(!report.left && !report.arrived);
@@ -286,7 +286,7 @@ static void part(void) {
     desc.most = most;
     desc.copies = 1;
     clump_migration *copies;
-    CHECK_WORLD(world, clump_migration_create(world, &desc, &copies));
+    CHECK_WORLD(world, clump_migration_create(world, &desc, &copies, NULL));
     words = clump_migration_get_list(copies);
     CLUMP_CHECK(&ranks_q, CLUMP_SET_ARGS(list, words, most, direction, all));
     CLUMP_CHECK(&ranks_q, clump_heap_do_all(ranks_q.heap, list, NULL));
@@ -298,13 +298,13 @@ static void part(void) {
     clump_migration_destroy(copies);
 
     CHECK(clump_migration_create(
-              world, &(clump_migration_desc){.heap = ranks_q.heap, .class_name = "Thin"},
-              &refused) == CLUMP_ERR_NOT_FOUND &&
+              world, &(clump_migration_desc){.heap = ranks_q.heap, .class_name = "Thin"}, &refused,
+              NULL) == CLUMP_ERR_NOT_FOUND &&
           !refused);
     CHECK(clump_migration_create(
               world,
               &(clump_migration_desc){.heap = ranks_q.heap, .class_name = "Thing", .field = "at"},
-              &refused) == CLUMP_ERR_USAGE);
+              &refused, NULL) == CLUMP_ERR_USAGE);
     clump_kernel_destroy(list);
     clump_kernel_destroy(spoil);
     clump_migration_destroy(migration);
@@ -331,19 +331,20 @@ static void no_room(void) {
     clump_migration_report report;
     clump_world *world = ranks_world((clump_world_desc){.periodic = {1}, .timeout_s = 30});
     CLUMP_CHECK(&ranks_q, clump_schema_parse(text, strlen(text), NULL, &s, &ranks_q.error));
-    CLUMP_CHECK(
-        &ranks_q,
-        clump_heap_create(
-            &(clump_heap_desc){.context = ranks_q.context, .schema = s, .bytes = 1 << 20}, &heap));
-    CLUMP_CHECK(&ranks_q, clump_program_create(
-                              &(clump_program_desc){.heap = heap, .source = kernels}, &program));
-    CLUMP_CHECK(&ranks_q, clump_kernel_create(program, "list", &list));
-    CLUMP_CHECK(&ranks_q, clump_kernel_create(program, "crumble", &crumble));
-    CLUMP_CHECK(&ranks_q, clump_kernel_create(program, "fill", &fill));
+    CLUMP_CHECK(&ranks_q,
+                clump_heap_create(
+                    &(clump_heap_desc){.context = ranks_q.context, .schema = s, .bytes = 1 << 20},
+                    &heap, NULL));
+    CLUMP_CHECK(&ranks_q,
+                clump_program_create(&(clump_program_desc){.heap = heap, .source = kernels},
+                                     &program, NULL));
+    CLUMP_CHECK(&ranks_q, clump_kernel_create(program, "list", &list, NULL));
+    CLUMP_CHECK(&ranks_q, clump_kernel_create(program, "crumble", &crumble, NULL));
+    CLUMP_CHECK(&ranks_q, clump_kernel_create(program, "fill", &fill, NULL));
     CHECK_WORLD(
         world, clump_migration_create(
                    world, &(clump_migration_desc){.heap = heap, .class_name = "Thing", .most = 100},
-                   &migration));
+                   &migration, NULL));
     cl_mem words = clump_migration_get_list(migration);
     CLUMP_CHECK(&ranks_q, CLUMP_SET_ARGS(list, words));
     enum { SENT = 50 };
@@ -359,7 +360,7 @@ static void no_room(void) {
     CLUMP_CHECK(&ranks_q, clump_heap_do_all(heap, list, NULL));
     clump_status status = clump_migration_run(migration, &report);
     CHECK(status == (ranks_rank == 0   ? CLUMP_ERR_RANK
-                     : ranks_rank == 1 ? CLUMP_ERR_CAPACITY
+                     : ranks_rank == 1 ? CLUMP_ERR_DEVICE_MEMORY
                                        : CLUMP_OK));
     CHECK(ranks_rank ||
           strstr(clump_world_get_error(world)->message, "rank 1 could not take 50 objects"));

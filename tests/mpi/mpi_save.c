@@ -32,7 +32,7 @@ static void make(void) {
         nodes[i] = (node){.number = i + 100000u * (uint32_t)ranks_rank, .x = i * 0.5f};
     CLUMP_CHECK(&ranks_q, clump_heap_new_structs(ranks_q.heap, &desc, nodes, count, refs, NULL));
     for (uint32_t i = 0; i < count; i++) nodes[i].next = refs[(i * 7 + 1) % count];
-    CLUMP_CHECK(&ranks_q, clump_heap_write_chosen_structs(ranks_q.heap, &desc, refs, count, nodes));
+    CLUMP_CHECK(&ranks_q, clump_heap_write_structs(ranks_q.heap, &desc, refs, nodes, count));
     free(nodes);
     free(refs);
 }
@@ -41,13 +41,13 @@ static void check_loaded(clump_heap *heap) {
     const uint32_t count = count_of(ranks_rank);
     node *nodes = calloc(count + 1, sizeof *nodes);
     uint64_t found = 0;
-    CLUMP_CHECK(&ranks_q, clump_heap_read_structs(heap, &desc, nodes, count + 1, &found));
+    CLUMP_CHECK(&ranks_q, clump_heap_read_structs(heap, &desc, NULL, nodes, count + 1, &found));
     CHECK(found == count);
     for (uint32_t i = 0; i < count; i += 17) {
         uint32_t next, n = nodes[i].number - 100000u * (uint32_t)ranks_rank;
         CHECK(n < count && nodes[i].x == n * 0.5f);
-        CLUMP_CHECK(&ranks_q,
-                    clump_heap_read_object_field(heap, nodes[i].next, "Node", "number", 0, &next));
+        CLUMP_CHECK(&ranks_q, clump_heap_read_object_field(heap, "Node", "number", 0, nodes[i].next,
+                                                           sizeof(next), &next));
         CHECK(next == (n * 7 + 1) % count + 100000u * (uint32_t)ranks_rank);
     }
     free(nodes);
@@ -60,7 +60,7 @@ static void check_parts(clump_heap *heap, const uint32_t *parts, uint32_t part_c
     for (uint32_t i = 0; i < part_count; i++) expected += count_of((int)parts[i]);
     node *nodes = calloc(expected, sizeof *nodes);
     uint64_t found = 0;
-    CLUMP_CHECK(&ranks_q, clump_heap_read_structs(heap, &desc, nodes, expected, &found));
+    CLUMP_CHECK(&ranks_q, clump_heap_read_structs(heap, &desc, NULL, nodes, expected, &found));
     CHECK(found == expected);
     for (uint32_t i = 0; i < expected; i++) {
         if (nodes[i].number == BEFORE) continue;
@@ -69,8 +69,8 @@ static void check_parts(clump_heap *heap, const uint32_t *parts, uint32_t part_c
         CHECK(part < PARTS_MOST && n < count_of((int)part) && nodes[i].x == n * 0.5f);
         of_part[part]++;
         if (n % 17) continue;
-        CLUMP_CHECK(&ranks_q,
-                    clump_heap_read_object_field(heap, nodes[i].next, "Node", "number", 0, &next));
+        CLUMP_CHECK(&ranks_q, clump_heap_read_object_field(heap, "Node", "number", 0, nodes[i].next,
+                                                           sizeof(next), &next));
         CHECK(next == (n * 7 + 1) % count_of((int)part) + 100000u * part);
     }
     for (uint32_t i = 0; i < part_count; i++) CHECK(of_part[parts[i]] == count_of((int)parts[i]));
@@ -82,10 +82,10 @@ static clump_heap *empty_heap(void) {
     clump_heap *heap;
     clump_schema *s;
     CLUMP_CHECK(&ranks_q, clump_schema_parse(schema, strlen(schema), NULL, &s, &ranks_q.error));
-    CLUMP_CHECK(
-        &ranks_q,
-        clump_heap_create(
-            &(clump_heap_desc){.context = ranks_q.context, .schema = s, .bytes = 2 << 20}, &heap));
+    CLUMP_CHECK(&ranks_q,
+                clump_heap_create(
+                    &(clump_heap_desc){.context = ranks_q.context, .schema = s, .bytes = 2 << 20},
+                    &heap, NULL));
     clump_schema_destroy(s);
     return heap;
 }

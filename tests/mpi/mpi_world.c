@@ -48,7 +48,7 @@ static void try_halo(clump_world *world, int rounds) {
         desc.send_bytes[d] = 4 * (d + 1);
         desc.receive_bytes[d] = 4 * (p->directions - d);
     }
-    CHECK_WORLD(world, clump_halo_create(world, &desc, &halo));
+    CHECK_WORLD(world, clump_halo_create(world, &desc, &halo, NULL));
     CHECK(clump_halo_end(halo) == CLUMP_ERR_USAGE);
     for (int round = 0; round < rounds; round++) {
         for (uint32_t i = 0; i < CLUMP_WORLD_DIRECTIONS_MAX * EACH; i++)
@@ -73,7 +73,7 @@ static void try_halo(clump_world *world, int rounds) {
     desc.send_at[0] = sizeof words - 2;
     clump_halo *refused;
     if (p->neighbours[0] >= 0) {
-        CHECK(clump_halo_create(world, &desc, &refused) == CLUMP_ERR_USAGE && !refused);
+        CHECK(clump_halo_create(world, &desc, &refused, NULL) == CLUMP_ERR_USAGE && !refused);
         CHECK(strstr(clump_world_get_error(world)->message, "direction 0"));
     }
     clump_halo_destroy(halo);

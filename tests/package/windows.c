@@ -47,7 +47,7 @@ int main(void) {
         .schema = schema, .source = kernels, .context.cache.folder = "kept/programs"};
     CLUMP_CHECK(&q, clump_quick_open(&q, &desc));
     EXPECT(count_files("kept/programs", ".clump") > 0);
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "fill", &fill));
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "fill", &fill, NULL));
     for (int i = 0; i < 2; i++) { /* the second replaces the first; line ends among the values */
         CLUMP_CHECK(&q, clump_heap_do_new(q.heap, fill, "Cell", 2000, NULL, NULL));
         CLUMP_CHECK(

@@ -122,14 +122,14 @@ static clump_kernel *make_fused(char *const *words, int count) {
         for (end = begin; end < count && strcmp(words[end], "then") != 0;) end++;
         kernels[made++] = make_kernel(words + begin, end - begin, 0);
     }
-    CHECK_OK(&fixture, clump_kernel_create_fused(kernels, made, &fused));
+    CHECK_OK(&fixture, clump_kernel_create_fused(kernels, made, &fused, NULL));
     while (made) clump_kernel_destroy(kernels[--made]);
     return fused;
 }
 
 static void check_refused(char *const *words) {
     clump_kernel *kernels[] = {make_kernel(words + 1, 1, 0), make_kernel(words + 2, 1, 0)}, *fused;
-    clump_status status = clump_kernel_create_fused(kernels, 2, &fused);
+    clump_status status = clump_kernel_create_fused(kernels, 2, &fused, NULL);
     if (status != CLUMP_ERR_USAGE ||
         !strstr(clump_context_get_error(fixture.clump)->message, words[0]))
         give_up("not refused with these words", words[0]);

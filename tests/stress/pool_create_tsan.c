@@ -70,7 +70,7 @@ static void run_once(clump_context_desc on) {
     REQUIRE(!clump_context_set_pool_limit(clump, THREADS * BYTES));
     for (int i = 0; i < THREADS; i++) {
         clump_allocation_desc desc = {.bytes = BYTES};
-        REQUIRE(clump_pool_alloc(pools[i], &desc, &allocation, NULL) == CLUMP_ERR_CAPACITY);
+        REQUIRE(clump_pool_alloc(pools[i], &desc, &allocation, NULL) == CLUMP_ERR_DEVICE_MEMORY);
     }
     for (int i = 0; i < THREADS; i++) clump_pool_destroy(pools[i]);
     REQUIRE(clump_context_get_pool_bytes(clump) == 0);

@@ -55,7 +55,8 @@ static const char *allocate(run *r, uint32_t size, uint32_t align_log) {
     int64_t expected = byte_map_find(r->map, r->units, r->fit, units, align);
     if (status) {
         r->counts->refused++;
-        if (status != CLUMP_ERR_CAPACITY || range) return "a refusal is not CLUMP_ERR_CAPACITY";
+        if (status != CLUMP_ERR_DEVICE_MEMORY || range)
+            return "a refusal is not CLUMP_ERR_DEVICE_MEMORY";
         return expected < 0 ? NULL : "refused, though a free range has room";
     }
     r->counts->allocated++;

@@ -261,7 +261,8 @@ static clump_heap *make_heap(const cl_fixture *f, const char *schema, const clum
     if (!desc.pool && !desc.raw && !clumpi_schema_find_array(s, 1))
         desc.buffer_bytes = buffer_bytes;
     clump_status status;
-    while ((status = clump_heap_create(&desc, &heap)) == CLUMP_ERR_CAPACITY && desc.buffer_bytes)
+    while ((status = clump_heap_create(&desc, &heap, NULL)) == CLUMP_ERR_DEVICE_MEMORY &&
+           desc.buffer_bytes)
         desc.buffer_bytes = desc.buffer_bytes < desc.bytes ? 2 * desc.buffer_bytes : 0;
     CHECK_OK(f, status);
     clump_schema_destroy(s);
@@ -287,7 +288,7 @@ clump_heap *cl_fixture_heap_watching(const cl_fixture *f, const clump_heap *like
                             .bytes = 2 * l->bytes,
                             .block_rows = like->geometry.header.block_rows_max,
                             .watch_handles = 1};
-    CHECK_OK(f, clump_heap_create(&desc, &heap));
+    CHECK_OK(f, clump_heap_create(&desc, &heap, NULL));
     assert_int_equal(clump_heap_get_layout(heap)->granule_bytes, l->granule_bytes);
     assert_int_equal(clump_heap_get_layout(heap)->block_granules, l->block_granules);
     return heap;
@@ -355,27 +356,42 @@ uint64_t cl_fixture_free_slots(const cl_fixture *f, clump_heap *heap, const char
            (uint64_t)stats.free_blocks * cl_fixture_capacity(heap, class_name);
 }
 
+static void print_log(void *user, const clump_program_info *info) {
+    print_error("%s\n", info->log);
+}
+
+void cl_fixture_keep_log(void *user, const clump_program_info *info) {
+    cl_fixture_log *log = user;
+    snprintf(log->log, sizeof log->log, "%s", info->log);
+    log->has_source = strstr(info->source, log->source) != NULL;
+    log->warnings = info->warnings;
+}
+
 clump_program *cl_fixture_program(const cl_fixture *f, clump_heap *heap, const char *source,
                                   const char *options, const cl_fixture_build *how) {
-    clump_program_desc desc = {.heap = heap, .source = source, .options = options};
+    clump_program_desc desc = {
+        .heap = heap, .source = source, .options = options, .failed = print_log};
     if (how) {
         desc.tuning = &how->tuning;
         desc.checked = how->checked;
     }
     clump_program *program;
-    clump_status status = clump_program_create(&desc, &program);
-    if (status == CLUMP_ERR_BUILD) print_error("%s\n", clump_program_get_log(program));
-    CHECK_OK(f, status);
+    CHECK_OK(f, clump_program_create(&desc, &program, NULL));
     return program;
 }
 
 void cl_fixture_expect_build(const cl_fixture *f, const char *schema, const char *source,
                              const char *options, const char *words) {
     clump_heap *heap = cl_fixture_heap(f, schema, 1u << 20, 2);
-    const clump_program_desc desc = {.heap = heap, .source = source, .options = options};
+    cl_fixture_log kept = {.source = source};
+    const clump_program_desc desc = {.heap = heap,
+                                     .source = source,
+                                     .options = options,
+                                     .failed = cl_fixture_keep_log,
+                                     .user = &kept};
     clump_program *program;
-    const clump_status status = clump_program_create(&desc, &program);
-    const char *log = program ? clump_program_get_log(program) : "no program";
+    const clump_status status = clump_program_create(&desc, &program, NULL);
+    const char *log = kept.log;
     const char *message = clump_context_get_error(f->clump)->message;
     if (!words && status) fail_msg("does not build: %s\n%s\n%s", message, log, source);
     if (words && status != CLUMP_ERR_BUILD) fail_msg("it builds (%d):\n%s", status, source);
@@ -387,7 +403,7 @@ void cl_fixture_expect_build(const cl_fixture *f, const char *schema, const char
 
 clump_kernel *cl_fixture_kernel(const cl_fixture *f, clump_program *program, const char *name) {
     clump_kernel *kernel;
-    CHECK_OK(f, clump_kernel_create(program, name, &kernel));
+    CHECK_OK(f, clump_kernel_create(program, name, &kernel, NULL));
     return kernel;
 }
 

@@ -137,6 +137,15 @@ typedef struct cl_fixture_build {
     int checked;
 } cl_fixture_build;
 
+/* What is known of a program that does not build: `failed` of its desc, with one of these for `user`. */
+typedef struct cl_fixture_log {
+    const char *source; /* of the user's; is looked for in the program's */
+    int has_source;
+    uint32_t warnings;
+    char log[16384];
+} cl_fixture_log;
+void cl_fixture_keep_log(void *log, const clump_program_info *info);
+
 /* A program; prints the build log if it does not build. options and how may be NULL. */
 clump_program *cl_fixture_program(const cl_fixture *f, clump_heap *heap, const char *source,
                                   const char *options, const cl_fixture_build *how);

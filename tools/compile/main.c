@@ -207,28 +207,28 @@ static int compile(const arguments *a, clump_context *c, const clump_schema *sch
                                                                .bytes = a->heap_bytes,
                                                                .block_rows = a->block_rows,
                                                                .raw = a->raw},
-                                            &heap);
+                                            &heap, NULL);
     if (!status && a->compact && !a->target.only_source)
-        status =
-            clump_compactor_create(&(clump_compactor_desc){.heap = heap, .every = 1}, &compactor);
+        status = clump_compactor_create(&(clump_compactor_desc){.heap = heap, .every = 1},
+                                        &compactor, NULL);
     if (!status)
         status = clump_program_create(&(clump_program_desc){.heap = heap,
                                                             .source = source,
                                                             .name = a->name,
                                                             .options = a->options,
                                                             .strict = a->strict},
-                                      &program);
+                                      &program, NULL);
     int result = 0;
     if (status && !file->failed) result = complain(a->name, clump_context_get_error(c));
     if (!status) {
-        fputs(clump_program_get_log(program), stderr);
+        fputs(clump_program_get_info(program)->log, stderr);
         if (a->target.only_source) {
-            const char *text = clump_program_get_source(program);
+            const char *text = clump_program_get_info(program)->source;
             file->bytes = strlen(text);
             file->data = malloc(file->bytes + 1);
             if (file->data) memcpy(file->data, text, file->bytes + 1);
             file->failed |= !file->data;
-            printf("%s\n", clump_program_get_options(program));
+            printf("%s\n", clump_program_get_info(program)->options);
         }
     }
     clump_compactor_destroy(compactor);

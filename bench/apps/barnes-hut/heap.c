@@ -71,7 +71,7 @@ static int create_buffers(struct world *world, const barnes_hut_desc *desc, benc
         return -1;
     }
     clump_refs_desc refs = {.buffer = world->root, .count = 1};
-    return bench_objects_check(objects, clump_refs_create(objects->heap, &refs, &world->refs),
+    return bench_objects_check(objects, clump_refs_create(objects->heap, &refs, &world->refs, NULL),
                                "registering the root", error);
 }
 

@@ -158,7 +158,7 @@ static int create(const wa_tor_desc *desc, void **self, bench_error *error) {
 static clump_status register_rows(struct world *world, clump_refs **refs) {
     return clump_refs_create(world->objects.heap,
                              &(clump_refs_desc){.buffer = world->rows, .count = world->row_count},
-                             refs);
+                             refs, NULL);
 }
 
 int wa_tor_heap_save(void *self, const char *path, bench_error *error) {

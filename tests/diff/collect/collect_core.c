@@ -113,9 +113,9 @@ static void outside_open(const gc_case *c, outside *o) {
                                .counted = o->counted,
                                .counted_at = 4};
     clump_refs_desc weak = {.buffer = o->weak, .count = c->count, .weak = 1, .counted = o->counted};
-    CHECK_OK(w->f, clump_refs_create(w->heap, &packed, &o->refs[0]));
-    CHECK_OK(w->f, clump_refs_create(w->heap, &weak, &o->refs[1]));
-    CHECK_OK(w->f, clump_refs_create(w->heap, &strided, &o->refs[2]));
+    CHECK_OK(w->f, clump_refs_create(w->heap, &packed, &o->refs[0], NULL));
+    CHECK_OK(w->f, clump_refs_create(w->heap, &weak, &o->refs[1], NULL));
+    CHECK_OK(w->f, clump_refs_create(w->heap, &strided, &o->refs[2], NULL));
 }
 
 static void outside_close(const gc_case *c, outside *o, const snapshot *now, int only_mark) {

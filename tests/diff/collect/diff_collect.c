@@ -664,7 +664,8 @@ static void finalisers(void **state) {
     CHECK_OK(f, clump_heap_do_new(k.heap, k.kernels[MAKE], "Item", COUNT, &made, NULL));
     assert_int_equal(made, COUNT);
     CHECK_OK(f, clump_heap_read_refs(k.heap, "Item", refs, COUNT, &count));
-    CHECK_OK(f, clump_heap_read_field(k.heap, "Item", "value", 0, values, COUNT));
+    CHECK_OK(
+        f, clump_heap_read_field(k.heap, "Item", "value", 0, sizeof *values, values, COUNT, NULL));
     /* In lists of 64, each object refers to its forerunner: of each list the first half stays. */
     clump_ref roots[COUNT / 64];
     for (uint32_t i = 0; i < COUNT; i++) {
@@ -762,7 +763,7 @@ static void one_weak_field(void **state) {
         CHECK_OK(f, clump_heap_do_all(heap, link, NULL));
         clump_collect_desc desc = {.roots = refs, .root_count = 1};
         CHECK_OK(f, clump_heap_collect(heap, &desc, NULL, NULL));
-        CHECK_OK(f, clump_heap_read_field(heap, "Item", "last", 0, &last, 1));
+        CHECK_OK(f, clump_heap_read_field(heap, "Item", "last", 0, sizeof(last), &last, 1, NULL));
         assert_int_equal(last, 0);
         CHECK_OK(f, clump_heap_read_count(heap, "Item", &count));
         assert_int_equal(count, 1);
@@ -795,7 +796,7 @@ static void triggers(void **state) {
     uint32_t capacity = cl_fixture_capacity(k.heap, "Item");
     clump_collector *collector;
     clump_collector_desc every = {.heap = k.heap, .every = 3};
-    CHECK_OK(f, clump_collector_create(&every, &collector));
+    CHECK_OK(f, clump_collector_create(&every, &collector, NULL));
     for (int i = 1; i <= 9; i++) assert_int_equal(safepoint(collector), i % 3 == 0);
     clump_collector_request(collector);
     assert_int_equal(safepoint(collector), 1);
@@ -803,7 +804,7 @@ static void triggers(void **state) {
     clump_collector_destroy(collector);
 
     clump_collector_desc failed = {.heap = k.heap, .out_of_memory = 1};
-    CHECK_OK(f, clump_collector_create(&failed, &collector));
+    CHECK_OK(f, clump_collector_create(&failed, &collector, NULL));
     assert_int_equal(safepoint(collector), 0);
     make_items(&k, 41 * capacity);
     assert_int_equal(safepoint(collector), 1);
@@ -818,7 +819,7 @@ static void triggers(void **state) {
     /* With everything a root nothing dies, and the trigger must not fire again and again. */
     static const char *const all[] = {"Item"};
     clump_collector_desc full = {.heap = k.heap, .fill = 0.5, .growth = 0.2};
-    CHECK_OK(f, clump_collector_create(&full, &collector));
+    CHECK_OK(f, clump_collector_create(&full, &collector, NULL));
     make_items(&k, 10 * capacity);
     assert_int_equal(safepoint(collector), 0);
     make_items(&k, 12 * capacity);
@@ -826,7 +827,7 @@ static void triggers(void **state) {
     clump_collector_destroy(collector);
     full.collect.root_classes = all;
     full.collect.root_class_count = 1;
-    CHECK_OK(f, clump_collector_create(&full, &collector));
+    CHECK_OK(f, clump_collector_create(&full, &collector, NULL));
     make_items(&k, 22 * capacity);
     assert_int_equal(safepoint(collector), 1);
     assert_int_equal(safepoint(collector), 0);
@@ -856,9 +857,9 @@ static void failed_safepoints(void **state) {
     clump_collector *collector;
     clump_collect_report report;
     int ran = 0;
-    CHECK_OK(f, clump_collector_create(&desc, &collector));
+    CHECK_OK(f, clump_collector_create(&desc, &collector, NULL));
     clump_collector_request(collector);
-    CHECK_STATUS(f, clump_collector_tick(collector, &ran, &report), CLUMP_ERR_CAPACITY);
+    CHECK_STATUS(f, clump_collector_tick(collector, &ran, &report), CLUMP_ERR_DEVICE_MEMORY);
     assert_int_equal(ran, 1);
     assert_int_equal(report.live, 25 * capacity);
     assert_int_equal(report.dead, 5 * capacity);
@@ -871,7 +872,7 @@ static void failed_safepoints(void **state) {
         .heap = k.heap,
         .out_of_memory = 1,
         .collect = {.root_classes = (const char *const *)names, .root_class_count = 1}};
-    CHECK_OK(f, clump_collector_create(&desc, &collector));
+    CHECK_OK(f, clump_collector_create(&desc, &collector, NULL));
     make_items(&k, 16 * capacity);
     names[0] = "Nothing";
     for (int i = 0; i < 2; i++) {

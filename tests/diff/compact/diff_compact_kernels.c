@@ -222,14 +222,15 @@ static void allocation_after(void **state) {
         assert_int_equal(count, SHAPES / KEEP + room + n);
         base = SHAPES; /* away with the new ones, whose tags are too large to look at */
         uint32_t *tags = malloc(count * sizeof *tags);
-        CHECK_OK(f, clump_heap_read_field(k.heap, "Shape", "tag", 0, tags, count));
+        CHECK_OK(f,
+                 clump_heap_read_field(k.heap, "Shape", "tag", 0, sizeof *tags, tags, count, NULL));
         uint8_t *seen = calloc(base + room + n, 1);
         for (uint64_t j = 0; j < count; j++) {
             assert_true(tags[j] < base + room + n && !seen[tags[j]]);
             seen[tags[j]] = 1;
             if (tags[j] >= base) tags[j] = 1; /* not a multiple */
         }
-        CHECK_OK(f, clump_heap_write_field(k.heap, "Shape", "tag", 0, tags, count));
+        CHECK_OK(f, clump_heap_write_field(k.heap, "Shape", "tag", 0, sizeof *tags, tags, count));
         CHECK_OK(f, clump_heap_do_all(k.heap, k.drop, NULL));
         free(tags);
         free(seen);
@@ -375,7 +376,7 @@ static void registered_for_kernels(void **state) {
     CHECK_OK(f, clump_heap_do_all(k.heap, k.place, NULL));
     clump_refs *refs;
     clump_refs_desc desc = {.buffer = k.places, .count = SHAPES, .null_dangling = 1};
-    CHECK_OK(f, clump_refs_create(k.heap, &desc, &refs));
+    CHECK_OK(f, clump_refs_create(k.heap, &desc, &refs, NULL));
     CHECK_OK(f, clump_heap_compact(k.heap, NULL, NULL, NULL));
     uint32_t *places = malloc(2 * SHAPES * sizeof *places), *now = places + SHAPES;
     cl_fixture_read(f, k.places, places, SHAPES * 4);

@@ -36,7 +36,7 @@ static void outside_open(outside *o, world *w, const snapshot *s) {
                             .stride = o->stride * 4u,
                             .count = o->count,
                             .null_dangling = o->null_dangling};
-    CHECK_OK(f, clump_refs_create(w->heap, &desc, &o->refs));
+    CHECK_OK(f, clump_refs_create(w->heap, &desc, &o->refs, NULL));
 }
 
 static void outside_close(outside *o) {
@@ -144,7 +144,7 @@ static void outside_buffers_merge(void **state) {
         cl_mem buffer = cl_fixture_buffer(f, refs, start->count * sizeof *refs);
         clump_refs *registered;
         clump_refs_desc desc = {.buffer = buffer, .count = start->count};
-        CHECK_OK(f, clump_refs_create(w->heap, &desc, &registered));
+        CHECK_OK(f, clump_refs_create(w->heap, &desc, &registered, NULL));
         trial_run(&t, w,
                   &(clump_compact_desc){.merge = &(clump_merge_desc){
                                             .factor = 2, .rewrite = (clump_merge_rewrite)rewrite}});

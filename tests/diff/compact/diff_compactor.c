@@ -119,7 +119,7 @@ static uint32_t freeable_all(scene *s) {
 
 static clump_compactor *open_compactor(const clump_compactor_desc *desc) {
     clump_compactor *compactor;
-    CHECK_OK(f, clump_compactor_create(desc, &compactor));
+    CHECK_OK(f, clump_compactor_create(desc, &compactor, NULL));
     return compactor;
 }
 
@@ -297,18 +297,18 @@ static void passes_failures_on(void **state) {
         .heap = s.heap, .compact = {.order = CLUMP_ORDER_ADDRESS}, .every = 2});
     int ran = -1;
     CHECK_OK(f, clump_compactor_tick(compactor, &ran, NULL));
-    CHECK_STATUS(f, clump_compactor_tick(compactor, &ran, NULL), CLUMP_ERR_CAPACITY);
+    CHECK_STATUS(f, clump_compactor_tick(compactor, &ran, NULL), CLUMP_ERR_DEVICE_MEMORY);
     assert_int_equal(ran, 0);
     scene_check(&s, objects);
     CHECK_OK(f, clump_compactor_tick(compactor, &ran, NULL));
-    CHECK_STATUS(f, clump_compactor_tick(compactor, &ran, NULL), CLUMP_ERR_CAPACITY);
+    CHECK_STATUS(f, clump_compactor_tick(compactor, &ran, NULL), CLUMP_ERR_DEVICE_MEMORY);
     clump_compactor_destroy(compactor);
     scene_close(&s);
 }
 
 static void refuse(const clump_compactor_desc *desc, clump_status status, const char *words) {
     clump_compactor *compactor = (clump_compactor *)desc;
-    CHECK_STATUS(f, clump_compactor_create(desc, &compactor), status);
+    CHECK_STATUS(f, clump_compactor_create(desc, &compactor, NULL), status);
     assert_null(compactor);
     const char *message = clump_context_get_error(f->clump)->message;
     if (!strstr(message, words)) fail_msg("no \"%s\" in: %s", words, message);
@@ -330,7 +330,7 @@ static void no_tick_builds(void **state) {
                                              .order = CLUMP_ORDER_FIELD,
                                              .order_field = "tag"}};
     clump_compactor *compactor;
-    CHECK_OK(shared, clump_compactor_create(&desc, &compactor));
+    CHECK_OK(shared, clump_compactor_create(&desc, &compactor, NULL));
     CHECK_OK(shared,
              clump_heap_do_new(kit.heap, kit.kernels[MAKE_SMALL], "Small", 200, NULL, NULL));
     int64_t programs = account_read(&counted).references[ACCOUNT_PROGRAM];
@@ -352,12 +352,13 @@ static void bad_input(void **state) {
     clump_heap *heap = s.heap;
     clump_compactor *compactor;
     int ran = -1;
-    CHECK_STATUS(f, clump_compactor_create(NULL, &compactor), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_compactor_create(NULL, &compactor, NULL), CLUMP_ERR_USAGE);
     assert_null(compactor);
-    CHECK_STATUS(f, clump_compactor_create(&(clump_compactor_desc){.every = 1}, &compactor),
+    CHECK_STATUS(f, clump_compactor_create(&(clump_compactor_desc){.every = 1}, &compactor, NULL),
                  CLUMP_ERR_USAGE);
-    CHECK_STATUS(f, clump_compactor_create(&(clump_compactor_desc){.heap = heap, .every = 1}, NULL),
-                 CLUMP_ERR_USAGE);
+    CHECK_STATUS(
+        f, clump_compactor_create(&(clump_compactor_desc){.heap = heap, .every = 1}, NULL, NULL),
+        CLUMP_ERR_USAGE);
     CHECK_STATUS(f, clump_compactor_tick(NULL, &ran, NULL), CLUMP_ERR_USAGE);
     assert_int_equal(ran, 0);
     clump_compactor_destroy(NULL);

@@ -176,7 +176,8 @@ void same_enumeration(const snapshot *s) {
                     "the enumeration of %s is not what is there", w->classes[id].name);
         if (w->tag[id] < 0 || w->fields[w->tag[id]].class_id != id) continue;
         uint32_t *tags = refs;
-        CHECK_OK(w->f, clump_heap_read_field(w->heap, w->classes[id].name, "tag", 0, tags, count));
+        CHECK_OK(w->f, clump_heap_read_field(w->heap, w->classes[id].name, "tag", 0, sizeof *tags,
+                                             tags, count, NULL));
         for (uint32_t n = 0; n < count; n++)
             WORLD_CHECK(w, tags[n] == tag_of(s, from + n), "tag %u of %s is wrong", n,
                         w->classes[id].name);

@@ -165,7 +165,7 @@ static outside open_outside(clump_heap *heap, uint64_t *random) {
         {.buffer = o.packed, .count = OUTSIDE, .null_dangling = 1},
         {.buffer = o.gaps, .offset = 4, .stride = 4 * GAP, .count = OUTSIDE, .weak = 1},
         {.buffer = o.counted, .count = OUTSIDE, .counted = o.count}};
-    for (int b = 0; b < 3; b++) CHECK_OK(&on, clump_refs_create(heap, &descs[b], &o.refs[b]));
+    for (int b = 0; b < 3; b++) CHECK_OK(&on, clump_refs_create(heap, &descs[b], &o.refs[b], NULL));
     for (uint32_t i = 0; i < HANDLES; i++) {
         o.handle_refs[i] = p.refs[test_random(random, p.count)];
         CHECK_OK(&on, clump_heap_create_handle(heap, o.handle_refs[i], &o.handles[i]));
@@ -478,9 +478,9 @@ static void programs_and_triggers(void **state) {
                       &(clump_compactor_desc){.heap = heap,
                                               .candidates = 1,
                                               .compact = {.classes = only_a, .class_count = 1}},
-                      &compactor));
-    CHECK_OK(&on,
-             clump_collector_create(&(clump_collector_desc){.heap = heap, .every = 1}, &collector));
+                      &compactor, NULL));
+    CHECK_OK(&on, clump_collector_create(&(clump_collector_desc){.heap = heap, .every = 1},
+                                         &collector, NULL));
     CHECK_OK(&on, clump_compactor_tick(compactor, &ran, &compacted));
     CHECK_OK(&on, clump_collector_tick(collector, &ran, &collected)); /* all but one go */
     assert_int_equal(collected.dead, COUNT - 1);
@@ -510,7 +510,7 @@ static void programs_and_triggers(void **state) {
     CHECK_OK(&on, clump_heap_read_handle(heap, first, &ref)); /* it alone is left */
     uint32_t id = 1;
     uint64_t count;
-    CHECK_OK(&on, clump_heap_read_object_field(heap, ref, "A", "id", 0, &id));
+    CHECK_OK(&on, clump_heap_read_object_field(heap, "A", "id", 0, ref, sizeof(id), &id));
     assert_int_equal(id, 0);
     CHECK_OK(&on, clump_heap_read_count(heap, "A", &count));
     assert_int_equal(count, 1);
@@ -554,7 +554,7 @@ static void watched(void **state) {
         CHECK_OK(&on, clump_heap_read_handle(heap, handles[i], &ref));
         assert_int_equal(ref != 0, i >= 10);
         if (i < 10) continue;
-        CHECK_OK(&on, clump_heap_read_object_field(heap, ref, "A", "id", 0, &id));
+        CHECK_OK(&on, clump_heap_read_object_field(heap, "A", "id", 0, ref, sizeof(id), &id));
         assert_int_equal(id, i);
     }
     CHECK_OK(&on, clump_heap_read_handle(heap, handles[50], &ref));
@@ -587,17 +587,18 @@ static void checked(void **state) {
     clump_ref refs[500], more[40];
     clump_live before[8], after[8];
     clump_finding findings[8];
-    uint32_t before_count, after_count, found, lost;
+    uint64_t before_count, after_count, found, lost;
     make_a(heap, 500, refs);
-    CHECK_OK(&on, clump_heap_write_field(heap, "A", "next", 0, refs, 500));
+    CHECK_OK(&on, clump_heap_write_field(heap, "A", "next", 0, sizeof *refs, refs, 500));
     CHECK_OK(&on, clump_heap_do_all(heap, halve, NULL));
-    CHECK_OK(&on, clump_heap_write_object_field(heap, refs[0], "A", "next", 0, &refs[1]));
+    CHECK_OK(&on, clump_heap_write_object_field(heap, "A", "next", 0, refs[0], sizeof(refs[1]),
+                                                &refs[1]));
     make_a(heap, 40,
            more); /* in slots of freed ones, which have references of an older generation */
     cl_mem stale = cl_fixture_buffer(&on, refs, sizeof refs);
     clump_refs *registered;
     CHECK_OK(&on, clump_refs_create(heap, &(clump_refs_desc){.buffer = stale, .count = 500},
-                                    &registered));
+                                    &registered, NULL));
     CHECK_OK(&on, clump_heap_read_live(heap, before, 8, &before_count));
     clump_convert_report report;
     CHECK_OK(&on, clump_heap_convert(heap, &(clump_convert_desc){.schema = schema}, &report));
@@ -619,7 +620,7 @@ static void checked(void **state) {
         uint32_t id = 1000;
         assert_int_equal(refs[i] != 0, i % 2 == 0);
         if (!refs[i]) continue;
-        CHECK_OK(&on, clump_heap_read_object_field(heap, refs[i], "A", "id", 0, &id));
+        CHECK_OK(&on, clump_heap_read_object_field(heap, "A", "id", 0, refs[i], sizeof(id), &id));
         assert_int_equal(id, i);
     }
     clump_program *fresh = cl_fixture_program(&on, heap, source, NULL, NULL);

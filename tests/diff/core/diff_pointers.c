@@ -179,7 +179,7 @@ static void refusals(void **state) {
         clump_status status = clumpi_pointers_create(
             f->clump, kinds[i], is_there ? UINT64_C(1) << 60 : BYTES, f->queue, &p, &error);
         if (is_there)
-            assert_true(status == CLUMP_ERR_CAPACITY || status == CLUMP_ERR_CL);
+            assert_true(status == CLUMP_ERR_DEVICE_MEMORY || status == CLUMP_ERR_CL);
         else
             cl_fixture_expect_words(&error, status, CLUMP_ERR_UNSUPPORTED,
                                     clumpi_pointers_name(kinds[i]), "clumpi_pointers_create",

@@ -56,8 +56,8 @@ picture picture_of(const cl_fixture *on, clump_heap *heap) {
         memcpy(p.refs + k->first, all, k->count * sizeof *all); /* subclasses come after it */
         free(all);
         k->structs = calloc(k->count, k->desc.bytes);
-        CHECK_OK(on, clump_heap_read_chosen_structs(heap, &k->desc, p.refs + k->first, k->count,
-                                                    k->structs));
+        CHECK_OK(on, clump_heap_read_structs(heap, &k->desc, p.refs + k->first, k->structs,
+                                             k->count, NULL));
     }
     return p;
 }

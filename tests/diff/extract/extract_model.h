@@ -1,6 +1,6 @@
 /* A heap as the host sees it, and what extracts of it must be: their bytes, and what an insertion makes of them.
  *
- * A picture has all objects, read by clump_heap_read_refs() and clump_heap_read_chosen_structs(). Its objects have the numbers that they
+ * A picture has all objects, read by clump_heap_read_refs() and clump_heap_read_structs(). Its objects have the numbers that they
  * have in an extract of all of them.
  *
  * Read first: include/clump/extract.h, cl_fixture.h.

@@ -88,7 +88,7 @@ static clump_status create(const char *text, clump_heap_desc desc, clump_heap **
     assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &schema, NULL), CLUMP_OK);
     desc.context = desc.context ? desc.context : on.clump;
     desc.schema = schema;
-    clump_status status = clump_heap_create(&desc, heap);
+    clump_status status = clump_heap_create(&desc, heap, NULL);
     clump_schema_destroy(schema);
     return status;
 }
@@ -176,34 +176,40 @@ static void host_calls(nodes *w) {
     clump_ref *refs = calloc(w->count, sizeof *refs);
     assert_true(ids && refs);
     CHECK_OK(&on, clump_heap_read_refs(w->heap, "Node", refs, w->count, &count));
-    CHECK_OK(&on, clump_heap_read_field(w->heap, "Node", "id", 0, ids, count));
+    CHECK_OK(&on, clump_heap_read_field(w->heap, "Node", "id", 0, sizeof *ids, ids, count, NULL));
     for (uint64_t i = 0; i < count; i += 97) { /* one by one, in each buffer */
         uint32_t data = 0;
-        CHECK_OK(&on, clump_heap_read_object_field(w->heap, refs[i], "Node", "data", 3, &data));
+        CHECK_OK(&on, clump_heap_read_object_field(w->heap, "Node", "data", 3, refs[i],
+                                                   sizeof(data), &data));
         assert_int_equal(data, ids[i] * 5 + 3);
         data++;
-        CHECK_OK(&on, clump_heap_write_object_field(w->heap, refs[i], "Node", "data", 3, &data));
+        CHECK_OK(&on, clump_heap_write_object_field(w->heap, "Node", "data", 3, refs[i],
+                                                    sizeof(data), &data));
         data = 0;
-        CHECK_OK(&on, clump_heap_read_object_field(w->heap, refs[i], "Node", "data", 3, &data));
+        CHECK_OK(&on, clump_heap_read_object_field(w->heap, "Node", "data", 3, refs[i],
+                                                   sizeof(data), &data));
         assert_int_equal(data, ids[i] * 5 + 4);
         data--;
-        CHECK_OK(&on, clump_heap_write_object_field(w->heap, refs[i], "Node", "data", 3, &data));
+        CHECK_OK(&on, clump_heap_write_object_field(w->heap, "Node", "data", 3, refs[i],
+                                                    sizeof(data), &data));
     }
     uint8_t *tags = calloc(w->count, 1);
     assert_non_null(tags);
-    CHECK_OK(&on, clump_heap_read_field(w->heap, "Node", "tag", 0, tags, count));
+    CHECK_OK(&on,
+             clump_heap_read_field(w->heap, "Node", "tag", 0, sizeof *tags, tags, count, NULL));
     for (uint64_t i = 0; i < count; i++) {
         assert_int_equal(tags[i], (uint8_t)ids[i]);
         tags[i] ^= 0xff;
     }
-    CHECK_OK(&on, clump_heap_write_field(w->heap, "Node", "tag", 0, tags, count));
+    CHECK_OK(&on, clump_heap_write_field(w->heap, "Node", "tag", 0, sizeof *tags, tags, count));
     memset(tags, 0, w->count);
-    CHECK_OK(&on, clump_heap_read_field(w->heap, "Node", "tag", 0, tags, count));
+    CHECK_OK(&on,
+             clump_heap_read_field(w->heap, "Node", "tag", 0, sizeof *tags, tags, count, NULL));
     for (uint64_t i = 0; i < count; i++) {
         assert_int_equal(tags[i], (uint8_t)~ids[i]);
         tags[i] ^= 0xff;
     }
-    CHECK_OK(&on, clump_heap_write_field(w->heap, "Node", "tag", 0, tags, count));
+    CHECK_OK(&on, clump_heap_write_field(w->heap, "Node", "tag", 0, sizeof *tags, tags, count));
     free(ids);
     free(refs);
     free(tags);
@@ -262,12 +268,12 @@ static void own_kernel(void **state) {
     if (!has_pointers()) skip();
     open_nodes(&w, BUFFER_BYTES);
     fill(&w);
-    const char *text = clump_program_get_source(w.program);
+    const char *text = clump_program_get_info(w.program)->source;
     cl_int code = CL_SUCCESS;
     cl_program program = clCreateProgramWithSource(on.context, 1, &text, NULL, &code);
     CHECK_CL(code);
     CHECK_CL(
-        clBuildProgram(program, 1, &on.device, clump_program_get_options(w.program), NULL, NULL));
+        clBuildProgram(program, 1, &on.device, clump_program_get_info(w.program)->options, NULL, NULL));
     cl_kernel link = clCreateKernel(program, "link", &code);
     CHECK_CL(code);
     uint32_t step = w.step + 2;
@@ -298,7 +304,7 @@ static void fused_kernel(void **state) {
     clump_kernel *parts[] = {cl_fixture_kernel(&on, w.program, "turn"),
                              cl_fixture_kernel(&on, w.program, "turn_back")};
     clump_kernel *lower = cl_fixture_kernel(&on, w.program, "lower"), *fused;
-    CHECK_OK(&on, clump_kernel_create_fused(parts, 2, &fused));
+    CHECK_OK(&on, clump_kernel_create_fused(parts, 2, &fused, NULL));
     CHECK_OK(&on, clump_heap_do_all(w.heap, fused, NULL));
     CHECK_OK(&on, clump_heap_do_all(w.heap, lower, NULL)); /* what a fused kernel that ran raised */
     check_all(&w, "changed and restored by a fused kernel");
@@ -443,8 +449,8 @@ static void check_told(clump_context *context, clump_heap *heap) {
     clump_kernel *touch;
     uint32_t found;
     assert_true(count >= 2 && count <= 16);
-    if (clump_program_create(&(clump_program_desc){.heap = heap, .source = text}, &program) ||
-        clump_kernel_create(program, "touch", &touch))
+    if (clump_program_create(&(clump_program_desc){.heap = heap, .source = text}, &program, NULL) ||
+        clump_kernel_create(program, "touch", &touch, NULL))
         fail_msg("%s", clump_context_get_error(context)->message);
     for (int by = 0; by < 3; by++) {
         static const char *const names[] = {"clump_heap_set_kernel()", "clump_heap_do_all()",
@@ -493,7 +499,7 @@ static void chosen(void **state) {
     clump_context *context = limited(0);
     clump_heap_desc desc = {.context = context, .bytes = HEAP_BYTES};
     cl_fixture_expect_words(clump_context_get_error(context), create(text_of_device(), desc, &heap),
-                            CLUMP_ERR_CAPACITY, "several need shared virtual memory",
+                            CLUMP_ERR_DEVICE_MEMORY, "several need shared virtual memory",
                             "clump_heap_create", __LINE__);
     assert_null(heap);
     clump_context_destroy(context);
@@ -542,8 +548,8 @@ static void chosen(void **state) {
     /* Raw memory has to be in one. */
     desc = (clump_heap_desc){.context = context, .bytes = HEAP_BYTES, .raw = 1};
     cl_fixture_expect_words(clump_context_get_error(context), create(text_of_device(), desc, &heap),
-                            CLUMP_ERR_CAPACITY, "this heap must be in one", "clump_heap_create",
-                            __LINE__);
+                            CLUMP_ERR_DEVICE_MEMORY, "this heap must be in one",
+                            "clump_heap_create", __LINE__);
     clump_context_destroy(context);
 }
 
@@ -562,7 +568,7 @@ static void no_memory(void **state) {
         clump_status status = create(text_of_device(), desc, &heap);
         if (!status) break;
         assert_null(heap);
-        assert_int_equal(status, CLUMP_ERR_CAPACITY);
+        assert_int_equal(status, CLUMP_ERR_DEVICE_MEMORY);
         assert_int_equal(device.live, 0);
     }
     assert_true(failures >= 4);
@@ -631,7 +637,7 @@ static void refused(void **state) {
                             CLUMP_ERR_USAGE, "arrays that grow", "growing", __LINE__);
     clump_heap_desc small = {.bytes = HEAP_BYTES, .buffer_bytes = 4096};
     cl_fixture_expect_words(error, create(text_of_device(), small, &heap),
-                            has_pointers() ? CLUMP_ERR_CAPACITY : CLUMP_ERR_UNSUPPORTED,
+                            has_pointers() ? CLUMP_ERR_DEVICE_MEMORY : CLUMP_ERR_UNSUPPORTED,
                             has_pointers() ? "the first one must have room for the metadata" : "",
                             "small", __LINE__);
     assert_null(heap);
@@ -641,8 +647,8 @@ static void refused(void **state) {
     const clump_checked_desc checks = {0};
     clump_heap_desc checked = {
         .bytes = HEAP_BYTES, .buffer_bytes = BUFFER_BYTES, .checked = &checks};
-    cl_fixture_expect_words(error, create(text_of_device(), checked, &heap), CLUMP_ERR_CAPACITY,
-                            "of them for its checks", "checked", __LINE__);
+    cl_fixture_expect_words(error, create(text_of_device(), checked, &heap),
+                            CLUMP_ERR_DEVICE_MEMORY, "of them for its checks", "checked", __LINE__);
     const char *told = strstr(error->message, words);
     assert_non_null(told);
     checked.buffer_bytes = strtoull(told + sizeof words - 1, NULL, 10);

@@ -199,7 +199,7 @@ static void open_world(clump_heap *made, const cl_fixture_build *how) {
     uint64_t count;
     CHECK_OK(f, clump_heap_read_refs(heap, "Shape", refs, SHAPES, &count));
     assert_int_equal(count, SHAPES);
-    CHECK_OK(f, clump_heap_read_field(heap, "Shape", "tag", 0, tags, SHAPES));
+    CHECK_OK(f, clump_heap_read_field(heap, "Shape", "tag", 0, sizeof *tags, tags, SHAPES, NULL));
 }
 
 static void close_world(void) {
@@ -226,7 +226,8 @@ static float area(uint32_t tag, float t) {
 
 static void expect_marks(uint32_t dot, uint32_t per_call) {
     static uint32_t marks[SHAPES];
-    CHECK_OK(f, clump_heap_read_field(heap, "Shape", "marks", 0, marks, SHAPES));
+    CHECK_OK(f,
+             clump_heap_read_field(heap, "Shape", "marks", 0, sizeof *marks, marks, SHAPES, NULL));
     for (uint32_t i = 0; i < SHAPES; i++) {
         uint32_t by = is_dot(tags[i]) ? dot : is_disk(tags[i]) ? 10 * dot : 100 * dot;
         if (marks[i] != by + per_call)
@@ -369,7 +370,7 @@ static clump_heap *checked_heap(void) {
                                   .bytes = 4u << 20,
                                   .block_rows = 2,
                                   .checked = &checked};
-    CHECK_OK(f, clump_heap_create(&desc, &made));
+    CHECK_OK(f, clump_heap_create(&desc, &made, NULL));
     clump_schema_destroy(schema);
     return made;
 }

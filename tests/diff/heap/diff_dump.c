@@ -66,7 +66,7 @@ static void open_heap(const clump_checked_desc *checked, int raw) {
                             .block_rows = 2,
                             .raw = raw,
                             .checked = checked};
-    CHECK_OK(&t.on, clump_heap_create(&desc, &t.heap));
+    CHECK_OK(&t.on, clump_heap_create(&desc, &t.heap, NULL));
     clump_schema_destroy(s);
     t.program = cl_fixture_program(&t.on, t.heap, source, NULL, NULL);
 }
@@ -293,7 +293,7 @@ static void test_live(void **state) {
         "    else Star_new();\n"
         "}\n";
     clump_live live[8];
-    uint32_t count = 0;
+    uint64_t count = 0;
     open_heap(&(clump_checked_desc){0}, 0);
     fill(3000);
     clump_program *p = cl_fixture_program(&t.on, t.heap, other, NULL, NULL);

@@ -135,7 +135,7 @@ static clump_heap *open_heap(clump_context *context, const char *text, uint64_t 
                             .bytes = heap_bytes(),
                             .evictable_bytes = more,
                             .block_rows = 4};
-    CHECK_OK(&on, clump_heap_create(&desc, &heap));
+    CHECK_OK(&on, clump_heap_create(&desc, &heap, NULL));
     clump_schema_destroy(schema);
     return heap;
 }
@@ -296,7 +296,7 @@ static uint64_t note_away(world *w) {
 static void evict(world *w, clump_evict_desc desc) {
     clump_evict_report report;
     clump_status status = clump_heap_evict(w->heap, &desc, &report);
-    if (status == CLUMP_ERR_CAPACITY) {
+    if (status == CLUMP_ERR_DEVICE_MEMORY) {
         assert_int_equal(note_away(w), 0);
         return;
     }
@@ -308,7 +308,7 @@ static void evict(world *w, clump_evict_desc desc) {
 static void fetch(world *w, clump_evict_desc desc) {
     clump_evict_report report;
     clump_status status = clump_heap_bring_back(w->heap, &desc, &report);
-    if (status == CLUMP_ERR_CAPACITY) {
+    if (status == CLUMP_ERR_DEVICE_MEMORY) {
         assert_int_equal(note_away(w), 0);
         return;
     }
@@ -360,7 +360,8 @@ static void random_steps(void **state) {
             check_world(&w, when);
         }
         /* As long as there is room, all come back. */
-        while (w.heap->context && clump_heap_bring_back(w.heap, NULL, NULL) == CLUMP_ERR_CAPACITY) {
+        while (w.heap->context &&
+               clump_heap_bring_back(w.heap, NULL, NULL) == CLUMP_ERR_DEVICE_MEMORY) {
             note_away(&w);
             drop(&w, 2);
         }
@@ -496,10 +497,10 @@ static void seen(void **state) {
     clump_kernel_destroy(spoil);
     clump_program_destroy(checked);
     uint32_t value = 0;
-    cl_fixture_expect_words(
-        clump_context_get_error(on.clump),
-        clump_heap_read_object_field(w.heap, w.things[0].ref, "Stone", "weight", 0, &value),
-        CLUMP_ERR_REFERENCE, "names an evicted object", "read", __LINE__);
+    cl_fixture_expect_words(clump_context_get_error(on.clump),
+                            clump_heap_read_object_field(w.heap, "Stone", "weight", 0,
+                                                         w.things[0].ref, sizeof(value), &value),
+                            CLUMP_ERR_REFERENCE, "names an evicted object", "read", __LINE__);
     const clump_error *error = clump_context_get_error(on.clump);
     cl_fixture_expect_words(error, clump_heap_compact(w.heap, NULL, NULL, NULL), CLUMP_ERR_USAGE,
                             "64 objects are evicted", "compact", __LINE__);
@@ -566,7 +567,7 @@ static void refused(void **state) {
     pairs[3].watch_handles = 1;
     pairs[4].schema = grows;
     for (int i = 0; i < 5; i++)
-        cl_fixture_expect_words(error, clump_heap_create(&pairs[i], &none), CLUMP_ERR_USAGE,
+        cl_fixture_expect_words(error, clump_heap_create(&pairs[i], &none, NULL), CLUMP_ERR_USAGE,
                                 words[i], "create", __LINE__);
     clump_schema_destroy(fixed);
     clump_schema_destroy(grows);
@@ -683,8 +684,8 @@ static void loaded_too_many(void **state) {
         .bytes = l->bytes - UINT64_C(8) * l->block_granules * l->granule_bytes,
         .evictable_bytes = heap_bytes(),
         .block_rows = 4};
-    CHECK_OK(&on, clump_heap_create(&desc, &into));
-    if (count == slots) CHECK_STATUS(&on, load_bytes(into, &file, NULL), CLUMP_ERR_CAPACITY);
+    CHECK_OK(&on, clump_heap_create(&desc, &into, NULL));
+    if (count == slots) CHECK_STATUS(&on, load_bytes(into, &file, NULL), CLUMP_ERR_DEVICE_MEMORY);
     CHECK_HEAP(&on, into);
     clump_heap_destroy(into);
     clump_schema_destroy(schema);

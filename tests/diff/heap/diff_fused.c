@@ -401,7 +401,7 @@ static void run_round(void) {
     make_program(schema);
     open_world(&w, schema);
     uint32_t in_way = find_obstacles(obstacles);
-    clump_status status = clump_kernel_create_fused(w.kernels, loop_count, &fused);
+    clump_status status = clump_kernel_create_fused(w.kernels, loop_count, &fused, NULL);
     const char *message = clump_context_get_error(f->clump)->message;
     if (in_way) {
         int is_named = 0;

@@ -82,7 +82,8 @@ static void expect_fields(const clump_struct_desc *desc, const void *structs, ui
         clump_schema_find_field(s, c.id, desc->fields[k].name, &info);
         uint8_t *values = malloc((size_t)count * info.element_bytes + 1);
         for (uint32_t e = 0; e < (info.count ? info.count : 1); e++) {
-            CHECK_OK(f, clump_heap_read_field(heap, desc->class_name, info.name, e, values, count));
+            CHECK_OK(f, clump_heap_read_field(heap, desc->class_name, info.name, e,
+                                              info.element_bytes, values, count, NULL));
             for (uint32_t i = 0; i < count; i++)
                 if (memcmp(values + (size_t)i * info.element_bytes,
                            (const uint8_t *)structs + (size_t)i * desc->bytes +
@@ -100,7 +101,7 @@ static void *read_all(const clump_struct_desc *desc, uint32_t count) {
     uint64_t found = 0;
     uint8_t *structs = malloc((size_t)(count + 1) * desc->bytes);
     memset(structs, 0x5a, (size_t)(count + 1) * desc->bytes);
-    CHECK_OK(f, clump_heap_read_structs(heap, desc, structs, count + 1, &found));
+    CHECK_OK(f, clump_heap_read_structs(heap, desc, NULL, structs, count + 1, &found));
     assert_int_equal(found, count);
     for (uint32_t b = 0; b < desc->bytes; b++)
         assert_int_equal(structs[count * desc->bytes + b], 0x5a);
@@ -149,7 +150,7 @@ static void test_new(void **state) {
     expect_fields(&balls, found_balls, OBJECTS);
     free(found_balls);
     static ball chosen[OBJECTS];
-    CHECK_OK(f, clump_heap_read_chosen_structs(heap, &balls, all, OBJECTS, chosen));
+    CHECK_OK(f, clump_heap_read_structs(heap, &balls, all, chosen, OBJECTS, NULL));
     assert_memory_equal(chosen, some, sizeof some); /* refs are in the order of the structs */
     /* They are the references that others get, with their generations in a checked heap. */
     static clump_ref named[OBJECTS], sorted[OBJECTS];
@@ -160,7 +161,7 @@ static void test_new(void **state) {
     assert_memory_equal(named, sorted, sizeof named);
     /* The other fields of a Ball. */
     static body rest[OBJECTS];
-    CHECK_OK(f, clump_heap_read_chosen_structs(heap, &Body_struct, all, OBJECTS, rest));
+    CHECK_OK(f, clump_heap_read_structs(heap, &Body_struct, all, rest, OBJECTS, NULL));
     for (uint32_t i = 0; i < OBJECTS; i++) {
         static const cl_float zero[4];
         if (rest[i].tag != some[i].tag || rest[i].next || memcmp(&rest[i].x, zero, sizeof(float)) ||
@@ -185,7 +186,7 @@ static void test_all(void **state) {
     body *now = read_all(&Body_struct, count), *other_values = malloc(count * sizeof *now);
     expect_fields(&Body_struct, now, count);
     fill(&Body_struct, other_values, count, 0);
-    CHECK_OK(f, clump_heap_write_structs(heap, &Body_struct, other_values, count));
+    CHECK_OK(f, clump_heap_write_structs(heap, &Body_struct, NULL, other_values, count));
     expect_fields(&Body_struct, other_values, count);
     free(now);
     now = read_all(&Body_struct, count);
@@ -195,7 +196,7 @@ static void test_all(void **state) {
     const clump_struct_desc alone = {"Body", 12, 1, x};
     uint32_t *words = calloc(count, 12);
     for (uint32_t i = 0; i < 3 * count; i++) words[i] = random_word();
-    CHECK_OK(f, clump_heap_write_structs(heap, &alone, words, count));
+    CHECK_OK(f, clump_heap_write_structs(heap, &alone, NULL, words, count));
     for (uint32_t i = 0; i < count; i++) memcpy(&other_values[i].x, &words[3 * i + 1], 4);
     expect_fields(&Body_struct, other_values, count);
     free(words);
@@ -217,14 +218,14 @@ static void test_chosen(void **state) {
             wanted[count] = made[i];
             chosen[count++] = refs[i];
         }
-    CHECK_OK(f, clump_heap_read_chosen_structs(heap, &Body_struct, chosen, count, found));
+    CHECK_OK(f, clump_heap_read_structs(heap, &Body_struct, chosen, found, count, NULL));
     assert_memory_equal(found, wanted, count * sizeof *found);
     fill(&Body_struct, wanted, count, 5000);
-    CHECK_OK(f, clump_heap_write_chosen_structs(heap, &Body_struct, chosen, count, wanted));
+    CHECK_OK(f, clump_heap_write_structs(heap, &Body_struct, chosen, wanted, count));
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t k = 0; k < OBJECTS; k++)
             if (refs[k] == chosen[i]) made[k] = wanted[i];
-    CHECK_OK(f, clump_heap_read_chosen_structs(heap, &Body_struct, refs, OBJECTS, found));
+    CHECK_OK(f, clump_heap_read_structs(heap, &Body_struct, refs, found, OBJECTS, NULL));
     assert_memory_equal(found, made, sizeof made);
     /* One that names none: nothing is written. */
     static const clump_ref wrong[] = {0, 0xfffffff0u, 5u << 6};
@@ -232,19 +233,18 @@ static void test_chosen(void **state) {
     for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
         clump_ref kept = chosen[count / 2];
         chosen[count / 2] = wrong[w];
-        clump_status status =
-            clump_heap_write_chosen_structs(heap, &Body_struct, chosen, count, wanted);
+        clump_status status = clump_heap_write_structs(heap, &Body_struct, chosen, wanted, count);
         cl_fixture_expect_words(clump_context_get_error(f->clump), status, CLUMP_ERR_REFERENCE,
                                 "live object of class Body", "write chosen", __LINE__);
         chosen[count / 2] = kept;
     }
     /* Live, but of no such class; then of the class, but freed. */
-    CHECK_STATUS(f, clump_heap_read_chosen_structs(heap, &balls, refs, 1, found),
+    CHECK_STATUS(f, clump_heap_read_structs(heap, &balls, refs, found, 1, NULL),
                  CLUMP_ERR_REFERENCE);
-    CHECK_OK(f, clump_heap_read_chosen_structs(heap, &Body_struct, refs, OBJECTS, found));
+    CHECK_OK(f, clump_heap_read_structs(heap, &Body_struct, refs, found, OBJECTS, NULL));
     assert_memory_equal(found, made, sizeof made);
     drop_some(1, 0);
-    CHECK_STATUS(f, clump_heap_read_chosen_structs(heap, &Body_struct, refs, 1, found),
+    CHECK_STATUS(f, clump_heap_read_structs(heap, &Body_struct, refs, found, 1, NULL),
                  CLUMP_ERR_REFERENCE);
     CHECK_HEAP(f, heap);
 }
@@ -274,26 +274,28 @@ static void test_refused(void **state) {
     static const clump_struct_field twice[] = {{"x", 0}, {"x", 4}}, unknown[] = {{"weight", 0}},
                                     far[] = {{"sums", 8}}, none[] = {{NULL, 0}};
     clump_struct_desc d = {"Body", 16, 2, twice};
-    expect(clump_heap_read_structs(heap, &d, &one, 1, &count), CLUMP_ERR_USAGE, "field x twice",
-           __LINE__);
+    expect(clump_heap_read_structs(heap, &d, NULL, &one, 1, &count), CLUMP_ERR_USAGE,
+           "field x twice", __LINE__);
     assert_int_equal(count, 0);
     d = (clump_struct_desc){"Body", 16, 1, unknown};
-    expect(clump_heap_write_structs(heap, &d, &one, 0), CLUMP_ERR_NOT_FOUND, "\"weight\"",
+    expect(clump_heap_write_structs(heap, &d, NULL, &one, 0), CLUMP_ERR_NOT_FOUND, "\"weight\"",
            __LINE__);
     d.fields = none;
-    expect(clump_heap_write_structs(heap, &d, &one, 0), CLUMP_ERR_NOT_FOUND, "(null)", __LINE__);
+    expect(clump_heap_write_structs(heap, &d, NULL, &one, 0), CLUMP_ERR_NOT_FOUND, "(null)",
+           __LINE__);
     d.fields = far;
     expect(clump_heap_new_structs(heap, &d, &one, 1, NULL, NULL), CLUMP_ERR_USAGE,
            "field sums takes bytes 8 to 32 of the struct for class Body, which has 16", __LINE__);
     d = (clump_struct_desc){"Body", 0, 0, NULL};
-    expect(clump_heap_read_structs(heap, &d, &one, 1, NULL), CLUMP_ERR_USAGE, "no size", __LINE__);
-    expect(clump_heap_read_structs(heap, NULL, &one, 1, NULL), CLUMP_ERR_USAGE, "no class",
+    expect(clump_heap_read_structs(heap, &d, NULL, &one, 1, NULL), CLUMP_ERR_USAGE, "no size",
+           __LINE__);
+    expect(clump_heap_read_structs(heap, NULL, NULL, &one, 1, NULL), CLUMP_ERR_USAGE, "no class",
            __LINE__);
     d = (clump_struct_desc){"Body", 16, 1, NULL};
-    expect(clump_heap_read_structs(heap, &d, &one, 1, NULL), CLUMP_ERR_USAGE, "no fields",
+    expect(clump_heap_read_structs(heap, &d, NULL, &one, 1, NULL), CLUMP_ERR_USAGE, "no fields",
            __LINE__);
     d = (clump_struct_desc){"Nobody", 16, 0, NULL};
-    expect(clump_heap_read_structs(heap, &d, &one, 1, NULL), CLUMP_ERR_NOT_FOUND, "Nobody",
+    expect(clump_heap_read_structs(heap, &d, NULL, &one, 1, NULL), CLUMP_ERR_NOT_FOUND, "Nobody",
            __LINE__);
     d.class_name = "Base";
     expect(clump_heap_new_structs(heap, &d, &one, 1, NULL, NULL), CLUMP_ERR_USAGE, "abstract",
@@ -301,20 +303,21 @@ static void test_refused(void **state) {
     d.class_name = "Body";
     expect(clump_heap_new_structs(heap, &d, &one, (UINT64_C(1) << 31) + 1, NULL, NULL),
            CLUMP_ERR_USAGE, "2^31", __LINE__);
-    expect(clump_heap_read_chosen_structs(heap, &Body_struct, NULL, 1, &one), CLUMP_ERR_USAGE,
+    expect(clump_heap_read_structs(heap, &Body_struct, NULL, &one, 1, NULL), CLUMP_ERR_USAGE,
            "needs references", __LINE__);
-    expect(clump_heap_read_chosen_structs(heap, &Body_struct, &ref, 1, NULL), CLUMP_ERR_USAGE,
+    expect(clump_heap_read_structs(heap, &Body_struct, &ref, NULL, 1, NULL), CLUMP_ERR_USAGE,
            "needs a place", __LINE__);
     CHECK_OK(f, clump_heap_new_structs(heap, &Body_struct, &one, 1, &ref, NULL));
-    expect(clump_heap_read_structs(heap, &Body_struct, NULL, 0, &count), CLUMP_ERR_USAGE,
+    expect(clump_heap_read_structs(heap, &Body_struct, NULL, NULL, 0, &count), CLUMP_ERR_USAGE,
            "has 1 objects", __LINE__);
     assert_int_equal(count, 1);
-    expect(clump_heap_write_structs(heap, &Body_struct, &one, 0), CLUMP_ERR_USAGE,
+    expect(clump_heap_write_structs(heap, &Body_struct, NULL, &one, 0), CLUMP_ERR_USAGE,
            "0 structs for the 1", __LINE__);
-    expect(clump_heap_write_structs(heap, &Body_struct, NULL, 1), CLUMP_ERR_USAGE, "needs a place",
-           __LINE__);
-    assert_int_equal(clump_heap_read_structs(NULL, &Body_struct, &one, 1, NULL), CLUMP_ERR_USAGE);
-    CHECK_OK(f, clump_heap_read_chosen_structs(heap, &Body_struct, &ref, 0, NULL));
+    expect(clump_heap_write_structs(heap, &Body_struct, NULL, NULL, 1), CLUMP_ERR_USAGE,
+           "needs a place", __LINE__);
+    assert_int_equal(clump_heap_read_structs(NULL, &Body_struct, NULL, &one, 1, NULL),
+                     CLUMP_ERR_USAGE);
+    CHECK_OK(f, clump_heap_read_structs(heap, &Body_struct, &ref, NULL, 0, NULL));
     CHECK_OK(f, clump_heap_new_structs(heap, &Body_struct, NULL, 0, NULL, &count));
     assert_int_equal(count, 0);
     drop_some(1, 0);
@@ -334,7 +337,7 @@ static void test_full(void **state) {
     CHECK_STATUS(f, clump_heap_take_errors(heap, &r), CLUMP_ERR_DEVICE);
     assert_int_equal(r.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count, 100);
     body *found = malloc(room * sizeof *found);
-    CHECK_OK(f, clump_heap_read_chosen_structs(heap, &Body_struct, refs, room, found));
+    CHECK_OK(f, clump_heap_read_structs(heap, &Body_struct, refs, found, room, NULL));
     assert_memory_equal(found, all, room * sizeof *found);
     for (uint64_t i = room; i < room + 100; i++) assert_int_equal(refs[i], 0);
     drop_some(1, 0);
@@ -461,7 +464,7 @@ static void open_heap(const clump_checked_desc *checked) {
                             .bytes = cl_fixture_small_heap_bytes(f->clump) + (3u << 20),
                             .block_rows = 3,
                             .checked = checked};
-    CHECK_OK(f, clump_heap_create(&desc, &heap));
+    CHECK_OK(f, clump_heap_create(&desc, &heap, NULL));
     clump_schema_destroy(s);
     program = cl_fixture_program(f, heap, source, NULL, NULL);
     drop = cl_fixture_kernel(f, program, "drop");

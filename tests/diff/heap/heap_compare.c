@@ -31,7 +31,8 @@ static int compare_field(heap_run *r, uint32_t field, const uint32_t *refs, uint
     int result = 0;
     for (uint32_t e = 0; e < f->elements && !result; e++) {
         const char *class_name = r->m->classes[f->info.class_id].name;
-        if (clump_heap_read_field(r->heap, class_name, f->info.name, e, values, count)) {
+        if (clump_heap_read_field(r->heap, class_name, f->info.name, e, bytes, values, count,
+                                  NULL)) {
             snprintf(r->failure, sizeof r->failure, "read_field of %s.%s: %.300s", class_name,
                      f->info.name, clump_context_get_error(r->f->clump)->message);
             result = -1;

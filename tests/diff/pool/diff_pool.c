@@ -101,7 +101,7 @@ static void do_alloc(world *w) {
                                   .name = pick(w, 5) ? NULL : "thing",
                                   .user_data = NULL};
     clump_status status = clump_pool_alloc(w->pool, &desc, &made.allocation, &made.region);
-    if (status == CLUMP_ERR_CAPACITY) {
+    if (status == CLUMP_ERR_DEVICE_MEMORY) {
         w->refused++;
         return;
     }

@@ -135,7 +135,7 @@ static void refused(void **state) {
     clump_heap_desc heap_desc = {
         .context = f.clump, .schema = schema, .bytes = 4 << 20, .pool = pool};
     clump_heap *heap;
-    CHECK_STATUS(&f, clump_heap_create(&heap_desc, &heap), CLUMP_ERR_USAGE);
+    CHECK_STATUS(&f, clump_heap_create(&heap_desc, &heap, NULL), CLUMP_ERR_USAGE);
     assert_non_null(strstr(clump_context_get_error(f.clump)->message, "pool"));
     clump_schema_destroy(schema);
     clump_pool_destroy(pool);

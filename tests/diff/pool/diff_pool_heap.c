@@ -66,7 +66,7 @@ static void several_heaps(void **state) {
                                 .schema = schema,
                                 .bytes = i == 2 ? 3 << 20 : 1 << 20,
                                 .pool = pool};
-        CHECK_OK(&f, clump_heap_create(&desc, &heaps[i]));
+        CHECK_OK(&f, clump_heap_create(&desc, &heaps[i], NULL));
         programs[i] = cl_fixture_program(&f, heaps[i], source, NULL, NULL);
         clump_kernel *make = cl_fixture_kernel(&f, programs[i], "make");
         uint32_t base = 100 * i;
@@ -123,13 +123,13 @@ static void refusals(void **state) {
     clump_schema *schema = parse();
     clump_heap *heap;
     clump_heap_desc desc = {.context = other.clump, .schema = schema, .bytes = bytes, .pool = pool};
-    clump_status status = clump_heap_create(&desc, &heap);
+    clump_status status = clump_heap_create(&desc, &heap, NULL);
     cl_fixture_expect_words(clump_context_get_error(other.clump), status, CLUMP_ERR_USAGE,
                             "another clump_context", "clump_heap_create", __LINE__);
     desc.context = f.clump;
     desc.bytes = 2 * limit;
-    status = clump_heap_create(&desc, &heap);
-    cl_fixture_expect_words(clump_context_get_error(f.clump), status, CLUMP_ERR_CAPACITY,
+    status = clump_heap_create(&desc, &heap, NULL);
+    cl_fixture_expect_words(clump_context_get_error(f.clump), status, CLUMP_ERR_DEVICE_MEMORY,
                             "by limit_bytes", "clump_heap_create", __LINE__);
     clump_pool_stats stats;
     clump_pool_get_stats(pool, &stats);

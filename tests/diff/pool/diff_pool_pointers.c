@@ -454,7 +454,7 @@ static void touches(void **state) {
                 REFUSED(
                     pool,
                     clump_pool_alloc(pool, &(clump_allocation_desc){.bytes = 64 << 10}, &a, NULL),
-                    CLUMP_ERR_CAPACITY, "clEnqueueWriteBuffer returned CL_OUT_OF_RESOURCES");
+                    CLUMP_ERR_DEVICE_MEMORY, "clEnqueueWriteBuffer returned CL_OUT_OF_RESOURCES");
             cl.fails_write = 0;
             clump_pool_destroy(pool);
             cl_fixture_close(&gpu);

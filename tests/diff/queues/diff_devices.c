@@ -97,7 +97,7 @@ static int fill(side *s) {
     TRY(s, clump_heap_new_structs(s->heap, &body_desc, bodies, OBJECTS, at, &made));
     if (made != OBJECTS) return snprintf(s->failure, sizeof s->failure, "not all were made"), 1;
     for (uint32_t i = 0; i < OBJECTS; i++) bodies[i].twin = at[i ^ 1u];
-    TRY(s, clump_heap_write_chosen_structs(s->heap, &body_desc, at, OBJECTS, bodies));
+    TRY(s, clump_heap_write_structs(s->heap, &body_desc, at, bodies, OBJECTS));
     memcpy(s->bodies, bodies, sizeof none[0]);
     s->count = OBJECTS;
     return 0;
@@ -115,7 +115,7 @@ static int compare(side *s) {
     body *found = calloc(2 * OBJECTS, sizeof *found);
     uint64_t count = 0;
     uint32_t apart = 0;
-    TRY(s, clump_heap_read_structs(s->heap, &body_desc, found, 2 * OBJECTS, &count));
+    TRY(s, clump_heap_read_structs(s->heap, &body_desc, NULL, found, 2 * OBJECTS, &count));
     TRY(s, clump_heap_reduce(s->heap, s->kernels[APART], sizeof apart, &apart, NULL));
     TRY(s, clump_heap_take_errors(s->heap, NULL));
     TRY(s, clump_heap_check(s->heap));
@@ -150,12 +150,12 @@ static int open_clump(side *s) {
                                                 .schema = schema,
                                                 .bytes = 16u << 20,
                                                 .block_rows = 1u + (uint32_t)(s - sides)},
-                             &s->heap));
+                             &s->heap, NULL));
     clump_schema_destroy(schema);
     TRY(s, clump_program_create(&(clump_program_desc){.heap = s->heap, .source = source},
-                                &s->program));
+                                &s->program, NULL));
     for (int i = 0; i < KERNELS; i++)
-        TRY(s, clump_kernel_create(s->program, kernel_names[i], &s->kernels[i]));
+        TRY(s, clump_kernel_create(s->program, kernel_names[i], &s->kernels[i], NULL));
     return 0;
 }
 

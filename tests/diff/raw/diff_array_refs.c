@@ -159,9 +159,9 @@ static void open_world(world *w, const char *aos, const char *edges, const char 
     w->leaves_inside = info.count;
     CHECK_OK(f, clump_refs_create(w->heap,
                                   &(clump_refs_desc){.buffer = w->table, .count = NODES, .weak = 1},
-                                  &w->table_refs));
+                                  &w->table_refs, NULL));
     CHECK_OK(f, clump_refs_create(w->heap, &(clump_refs_desc){.buffer = w->roots, .count = ROOTS},
-                                  &w->root_refs));
+                                  &w->root_refs, NULL));
 }
 
 static void close_world(world *w) {
@@ -223,16 +223,17 @@ static void expect_graph(world *w, uint32_t every) {
         if (!w->is[k] || (k % every && w->length[k] < 400)) continue;
         uint64_t n;
         uint32_t next;
-        CHECK_OK(f,
-                 clump_heap_read_object_array(w->heap, w->is[k], "Node", "edges", refs, HUGE, &n));
+        CHECK_OK(f, clump_heap_read_object_array(w->heap, "Node", "edges", w->is[k], sizeof *refs,
+                                                 refs, HUGE, &n));
         assert_int_equal(n, w->length[k]);
         for (uint32_t j = 0; j < n; j++) expect_ref(w, k, j, target(w, k, j), refs[j]);
-        CHECK_OK(f,
-                 clump_heap_read_object_array(w->heap, w->is[k], "Node", "leaves", refs, HUGE, &n));
+        CHECK_OK(f, clump_heap_read_object_array(w->heap, "Node", "leaves", w->is[k], sizeof *refs,
+                                                 refs, HUGE, &n));
         assert_int_equal(n, k % (LEAF_MAX + 1));
         for (uint32_t j = 0; j < n; j++)
             expect_ref(w, k, 6000 + j, target(w, k, 6000 + j) % LEAVES, refs[j]);
-        CHECK_OK(f, clump_heap_read_object_field(w->heap, w->is[k], "Node", "next", 0, &next));
+        CHECK_OK(f, clump_heap_read_object_field(w->heap, "Node", "next", 0, w->is[k], sizeof(next),
+                                                 &next));
         if (k % 5 == 0) expect_ref(w, k, 5000, target(w, k, 5000), next);
     }
 }

@@ -266,7 +266,7 @@ static void open_world(world *w, const char *a, const char *aos, const char *b, 
              clump_refs_create(
                  w->heap,
                  &(clump_refs_desc){.buffer = w->table, .count = OBJECTS, .stride = sizeof(record)},
-                 &w->refs));
+                 &w->refs, NULL));
 }
 
 static void close_world(world *w) {
@@ -335,9 +335,9 @@ static void read_all(world *w, uint32_t every) {
         const record *at = &w->is[k];
         for (uint32_t which = 0; at->ref && which < (at->is_full ? ARRAYS : 1); which++) {
             uint64_t length;
-            CHECK_OK(f,
-                     clump_heap_read_object_array(w->heap, at->ref, at->is_full ? "Full" : "Base",
-                                                  names[which], values, LENGTH_MAX, &length));
+            CHECK_OK(f, clump_heap_read_object_array(w->heap, at->is_full ? "Full" : "Base",
+                                                     names[which], at->ref, sizeof *values, values,
+                                                     LENGTH_MAX, &length));
             assert_int_equal(length, at->length[which]);
             for (uint32_t i = 0; i < length; i++) {
                 size_t bytes = element(w, k, which, i, wanted);
@@ -479,8 +479,8 @@ static void append(world *w) {
         CHECK_OK(f, clump_heap_launch(w->heap, w->together, OBJECTS, 64, NULL));
         cl_fixture_read(f, w->got, got, sizeof got);
         uint64_t length;
-        CHECK_OK(f, clump_heap_read_object_array(w->heap, ref, "Base", "a", values, 4 * OBJECTS,
-                                                 &length));
+        CHECK_OK(f, clump_heap_read_object_array(w->heap, "Base", "a", ref, sizeof *values, values,
+                                                 4 * OBJECTS, &length));
         memset(taken, 0, sizeof taken);
         for (uint32_t x = 0; x < 4 * OBJECTS; x++) {
             if (got[x] == UINT32_MAX) continue;

@@ -127,7 +127,7 @@ static void open_world(world *w, uint32_t flat) {
     w->out = cl_fixture_buffer(f, NULL, sizeof(uint32_t));
     w->found = cl_fixture_buffer(f, NULL, sizeof w->results);
     const clump_refs_desc refs = {.buffer = w->grid, .count = 1, .stride = sizeof(clump_ref)};
-    CHECK_OK(f, clump_refs_create(w->heap, &refs, &w->refs));
+    CHECK_OK(f, clump_refs_create(w->heap, &refs, &w->refs, NULL));
     SET_ARG(f, w->kernels[MAKE_GRID], 0, w->grid);
     CHECK_OK(f, clump_heap_do_new(w->heap, w->kernels[MAKE_GRID], "Cells", 1, NULL, NULL));
 }
@@ -192,10 +192,11 @@ static uint32_t note(world *w) {
 static void fetch(world *w) {
     static const char *const fields[] = {"x", "y", "z"};
     float *const places[] = {w->x, w->y, w->z};
-    CHECK_OK(
-        f, clump_heap_read_field_counted(w->heap, "Body", "tag", 0, w->tag, 4 * BODIES, &w->count));
+    CHECK_OK(f, clump_heap_read_field(w->heap, "Body", "tag", 0, sizeof *w->tag, w->tag, 4 * BODIES,
+                                      &w->count));
     for (int i = 0; i < 3; i++)
-        CHECK_OK(f, clump_heap_read_field(w->heap, "Body", fields[i], 0, places[i], w->count));
+        CHECK_OK(f, clump_heap_read_field(w->heap, "Body", fields[i], 0, sizeof *places[i],
+                                          places[i], w->count, NULL));
 }
 
 static void rebuild(world *w) {

@@ -153,7 +153,7 @@ static void open_world(world *w, int wide, int many, uint64_t bytes, int checked
     w->values = cl_fixture_buffer(f, NULL, sizeof w->value);
     w->out = cl_fixture_buffer(f, NULL, sizeof(uint32_t));
     const clump_refs_desc refs = {.buffer = w->map, .count = 1, .stride = sizeof(clump_ref)};
-    CHECK_OK(f, clump_refs_create(w->heap, &refs, &w->refs));
+    CHECK_OK(f, clump_refs_create(w->heap, &refs, &w->refs, NULL));
     SET_ARG(f, w->make_map, 0, w->map);
     CHECK_OK(f, clump_heap_do_new(w->heap, w->make_map, "Words", 1, NULL, NULL));
 }
@@ -192,11 +192,12 @@ static void check_words(world *w, int wide) {
     static uint64_t keys[WORDS_MAX], of_number[KEYS];
     static uint32_t narrow[WORDS_MAX], erased[WORDS_MAX];
     uint64_t count, live = 0, expected = 0;
-    CHECK_OK(
-        f, clump_heap_read_field_counted(w->heap, "Word", "erased", 0, erased, WORDS_MAX, &count));
+    CHECK_OK(f, clump_heap_read_field(w->heap, "Word", "erased", 0, sizeof *erased, erased,
+                                      WORDS_MAX, &count));
     assert_int_equal(count, w->words);
-    CHECK_OK(f, clump_heap_read_field(w->heap, "Word", "key", 0,
-                                      wide ? (void *)keys : (void *)narrow, count));
+    CHECK_OK(f,
+             clump_heap_read_field(w->heap, "Word", "key", 0, wide ? sizeof *keys : sizeof *narrow,
+                                   wide ? (void *)keys : (void *)narrow, count, NULL));
     memset(of_number, 0, sizeof of_number);
     for (uint32_t n = 0; n < KEYS; n++) expected += w->value[n] != 0;
     for (uint64_t i = 0; i < count; i++) {
@@ -360,8 +361,8 @@ static void collect(world *w) {
     uint64_t words, before, after;
     clump_collect_report report;
     CHECK_OK(f, clump_heap_read_count(w->heap, "Item", &before));
-    CHECK_OK(f,
-             clump_heap_read_field_counted(w->heap, "Word", "value", 0, items, WORDS_MAX, &words));
+    CHECK_OK(f, clump_heap_read_field(w->heap, "Word", "value", 0, sizeof *items, items, WORDS_MAX,
+                                      &words));
     CHECK_OK(f, clump_heap_collect(w->heap, NULL, &report, NULL));
     assert_int_equal(report.live, 1 + 2 * words); /* the map, Words and their values */
     assert_int_equal(report.dead, before - words);

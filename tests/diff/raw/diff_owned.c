@@ -124,7 +124,8 @@ static clump_kernel *kernel(const char *name) {
 static void expect_bytes(uint32_t k, uint32_t of) {
     uint8_t data[BYTES_MAX];
     uint64_t n;
-    CHECK_OK(f, clump_heap_read_object_array(t.heap, t.is[k], "Node", "data", data, BYTES_MAX, &n));
+    CHECK_OK(f, clump_heap_read_object_array(t.heap, "Node", "data", t.is[k], sizeof *data, data,
+                                             BYTES_MAX, &n));
     assert_int_equal(n, 1 + of * 37 % BYTES_MAX);
     for (uint32_t b = 0; b < n; b++)
         if (data[b] != (uint8_t)(of + b)) fail_msg("node %u, byte %u: %u", k, b, data[b]);
@@ -207,8 +208,8 @@ static void free_move_collect(void) {
     CHECK_OK(f, clump_heap_do_all(t.heap, k, NULL));
     clump_kernel_destroy(k);
     done(1);
-    CHECK_OK(
-        f, clump_refs_create(t.heap, &(clump_refs_desc){.buffer = t.table, .count = NODES}, &refs));
+    CHECK_OK(f, clump_refs_create(t.heap, &(clump_refs_desc){.buffer = t.table, .count = NODES},
+                                  &refs, NULL));
     CHECK_OK(f,
              clump_heap_compact(t.heap, &(clump_compact_desc){.null_dangling = 1}, &moved, NULL));
     assert_true(moved.moves > 0);
@@ -291,11 +292,13 @@ static void refused(void) {
     assert_int_equal(out, 0);
     CHECK_HEAP(f, t.heap);
     assert_int_equal(try(k, AGAIN), 1); /* its own: another length, and nothing is freed */
-    CHECK_OK(f, clump_heap_read_object_array(t.heap, t.is[3], "Node", "data", two, 2, &n));
+    CHECK_OK(
+        f, clump_heap_read_object_array(t.heap, "Node", "data", t.is[3], sizeof *two, two, 2, &n));
     assert_true(n == 2 && two[1] == (uint8_t)(NODES - 4 + 1));
     assert_int_equal(try(k, FITS), 1); /* in the place of what it had */
     cl_fixture_expect_error(f, t.heap, -1, 0, NULL);
-    CHECK_OK(f, clump_heap_read_object_array(t.heap, t.is[3], "Node", "data", two, 2, &n));
+    CHECK_OK(
+        f, clump_heap_read_object_array(t.heap, "Node", "data", t.is[3], sizeof *two, two, 2, &n));
     assert_int_equal(n, 1000);
     clump_kernel_destroy(k);
 }

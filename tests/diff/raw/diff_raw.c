@@ -175,7 +175,7 @@ static void open_world(world *w, const char *schema, uint64_t bytes, uint32_t bl
     if (schema)
         assert_int_equal(clump_schema_parse(schema, strlen(schema), NULL, &s, NULL), CLUMP_OK);
     desc.schema = s;
-    CHECK_OK(f, clump_heap_create(&desc, &w->heap));
+    CHECK_OK(f, clump_heap_create(&desc, &w->heap, NULL));
     clump_schema_destroy(s);
     char text[sizeof source + sizeof objects_source];
     snprintf(text, sizeof text, "%s%s", source, schema ? objects_source : "");

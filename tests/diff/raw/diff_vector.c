@@ -132,7 +132,7 @@ static void open_world(world *w, uint64_t bytes, int checked) {
     for (uint32_t i = 0; i < 2; i++) {
         const clump_refs_desc refs = {
             .buffer = held[i], .count = i ? 1 : VECTORS, .stride = sizeof(clump_ref)};
-        CHECK_OK(f, clump_refs_create(w->heap, &refs, &w->refs[i]));
+        CHECK_OK(f, clump_refs_create(w->heap, &refs, &w->refs[i], NULL));
         SET_ARG(f, w->kernels[MAKE_TRAILS + i], 0, held[i]);
         CHECK_OK(f, clump_heap_do_new(w->heap, w->kernels[MAKE_TRAILS + i], i ? "Names" : "Trail",
                                       i ? 1 : VECTORS, NULL, NULL));
@@ -201,11 +201,11 @@ static void check_all(world *w) {
 static uint64_t count_pages(world *w) {
     uint64_t pages, sheets, bytes = cl_fixture_raw_bytes(f, w->heap), room = 0;
     static uint32_t capacity[2 * 28 * VECTORS];
-    CHECK_OK(f, clump_heap_read_field_counted(w->heap, "Page", "items_capacity", 0, capacity,
-                                              sizeof capacity / sizeof *capacity, &pages));
+    CHECK_OK(f, clump_heap_read_field(w->heap, "Page", "items_capacity", 0, sizeof *capacity,
+                                      capacity, sizeof capacity / sizeof *capacity, &pages));
     for (uint64_t i = 0; i < pages; i++) room += 4ull * capacity[i];
-    CHECK_OK(f, clump_heap_read_field_counted(w->heap, "Sheet", "items_capacity", 0, capacity,
-                                              sizeof capacity / sizeof *capacity, &sheets));
+    CHECK_OK(f, clump_heap_read_field(w->heap, "Sheet", "items_capacity", 0, sizeof *capacity,
+                                      capacity, sizeof capacity / sizeof *capacity, &sheets));
     for (uint64_t i = 0; i < sheets; i++) room += 4ull * capacity[i];
     assert_int_equal(bytes, room);
     return pages;

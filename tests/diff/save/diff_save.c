@@ -108,16 +108,16 @@ static void pieces(void **state) {
     uint32_t structs[100] = {0}, ids[100];
     CHECK_OK(&on, clump_heap_new_structs(a, &none, structs, 100, NULL, NULL));
     for (uint32_t i = 0; i < 100; i++) ids[i] = i * i;
-    CHECK_OK(&on, clump_heap_write_field(a, "Wide", "id", 0, ids, 100));
+    CHECK_OK(&on, clump_heap_write_field(a, "Wide", "id", 0, sizeof *ids, ids, 100));
     uint8_t bytes[100];
     for (uint32_t e = 0; e < 20000; e += 97) {
         for (uint32_t i = 0; i < 100; i++) bytes[i] = (uint8_t)(e + i);
-        CHECK_OK(&on, clump_heap_write_field(a, "Wide", "all", e, bytes, 100));
+        CHECK_OK(&on, clump_heap_write_field(a, "Wide", "all", e, sizeof *bytes, bytes, 100));
     }
     memory_file file = saved_bytes(&on, a, 4096);
     CHECK_OK(&on, load_bytes(b, &file, NULL));
     for (uint32_t e = 0; e < 20000; e += 97) {
-        CHECK_OK(&on, clump_heap_read_field(b, "Wide", "all", e, bytes, 100));
+        CHECK_OK(&on, clump_heap_read_field(b, "Wide", "all", e, sizeof *bytes, bytes, 100, NULL));
         for (uint32_t i = 0; i < 100; i++) assert_int_equal(bytes[i], (uint8_t)(e + i));
     }
     CHECK_HEAP(&on, b);
@@ -159,7 +159,7 @@ static void into_a_used_heap(void **state) {
     uint32_t structs[1000] = {0}, values[1000];
     CHECK_OK(&on, clump_heap_new_structs(a, &none, structs, 1000, NULL, NULL));
     for (uint32_t i = 0; i < 1000; i++) values[i] = ~i;
-    CHECK_OK(&on, clump_heap_write_field(a, "A", "v", 0, values, 1000));
+    CHECK_OK(&on, clump_heap_write_field(a, "A", "v", 0, sizeof *values, values, 1000));
     memory_file file = saved_bytes(&on, a, 0);
     CHECK_STATUS(&on, load_bytes(a, &file, NULL), CLUMP_ERR_USAGE); /* it has objects */
     clump_program *program = cl_fixture_program(&on, a, source, NULL, NULL);
@@ -167,7 +167,7 @@ static void into_a_used_heap(void **state) {
     for (int i = 0; i < 3; i++) {
         CHECK_OK(&on, clump_heap_do_all(a, drop, NULL));
         CHECK_OK(&on, load_bytes(a, &file, NULL));
-        CHECK_OK(&on, clump_heap_read_field(a, "A", "v", 0, values, 1000));
+        CHECK_OK(&on, clump_heap_read_field(a, "A", "v", 0, sizeof *values, values, 1000, NULL));
         for (uint32_t k = 0; k < 1000; k++) assert_int_equal(values[k], ~k);
         CHECK_HEAP(&on, a);
     }
@@ -196,7 +196,7 @@ static outside outside_of(const cl_fixture *f, clump_heap *h, uint32_t more) {
         {.buffer = o.packed, .count = PACKED + more},
         {.buffer = o.spread, .count = SPREAD + more, .offset = 8, .stride = 12, .weak = 1},
         {.buffer = o.counted, .count = COUNTED + more, .counted = o.count, .counted_at = 4}};
-    for (int i = 0; i < 3; i++) CHECK_OK(f, clump_refs_create(h, &descs[i], &o.refs[i]));
+    for (int i = 0; i < 3; i++) CHECK_OK(f, clump_refs_create(h, &descs[i], &o.refs[i], NULL));
     return o;
 }
 
@@ -338,7 +338,8 @@ static void compare_values(const parts *p, const clump_class_info *c,
     CHECK_OK(&on, clump_heap_read_count(heap, c->name, &count)); /* subclasses come after it */
     uint8_t *ours = malloc(count * f->element_bytes + 1);
     for (uint32_t e = 0; e < part->bytes / f->element_bytes; e++) {
-        CHECK_OK(&on, clump_heap_read_field(heap, c->name, f->name, e, ours, count));
+        CHECK_OK(&on, clump_heap_read_field(heap, c->name, f->name, e, f->element_bytes, ours,
+                                            count, NULL));
         uint8_t *from = ours + part->from * f->element_bytes;
         if (f->type == CLUMP_TYPE_REF) to_numbers(p, (clump_ref *)from, part->count);
         for (uint32_t i = 0; i < part->count; i++)
@@ -476,11 +477,11 @@ static void dangling(void **state) {
     CHECK_OK(&on, clump_heap_new_structs(h, &a, structs, COUNT, as, NULL));
     CHECK_OK(&on, clump_heap_new_structs(h, &b, structs, COUNT, bs, NULL));
     for (uint32_t i = 0; i < COUNT; i++) values[i] = i;
-    CHECK_OK(&on, clump_heap_write_field(h, "A", "v", 0, values, COUNT));
-    CHECK_OK(&on, clump_heap_write_field(h, "B", "v", 0, values, COUNT));
-    CHECK_OK(&on, clump_heap_write_field(h, "B", "a", 0, as, COUNT));
+    CHECK_OK(&on, clump_heap_write_field(h, "A", "v", 0, sizeof *values, values, COUNT));
+    CHECK_OK(&on, clump_heap_write_field(h, "B", "v", 0, sizeof *values, values, COUNT));
+    CHECK_OK(&on, clump_heap_write_field(h, "B", "a", 0, sizeof *as, as, COUNT));
     for (uint32_t i = 0; i < COUNT; i++) wrong[i] = i % 2 ? as[i] : i % 8 ? bs[i] : 0xfffff000u + i;
-    CHECK_OK(&on, clump_heap_write_field(h, "B", "b", 0, wrong, COUNT));
+    CHECK_OK(&on, clump_heap_write_field(h, "B", "b", 0, sizeof *wrong, wrong, COUNT));
     clump_program *program = cl_fixture_program(&on, h, source, NULL, NULL);
     clump_kernel *drop = cl_fixture_kernel(&on, program, "drop");
     CHECK_OK(&on, clump_heap_do_all(h, drop, NULL));
@@ -495,10 +496,10 @@ static void dangling(void **state) {
     clump_ref refs[COUNT], all[COUNT];
     uint64_t count;
     CHECK_OK(&on, clump_heap_read_refs(loaded, "A", all, COUNT, &count));
-    CHECK_OK(&on, clump_heap_read_field(loaded, "B", "a", 0, refs, COUNT));
+    CHECK_OK(&on, clump_heap_read_field(loaded, "B", "a", 0, sizeof *refs, refs, COUNT, NULL));
     for (uint32_t i = 0, at = 0; i < COUNT; i++) assert_int_equal(refs[i], i % 4 ? all[at++] : 0);
     CHECK_OK(&on, clump_heap_read_refs(loaded, "B", all, COUNT, &count));
-    CHECK_OK(&on, clump_heap_read_field(loaded, "B", "b", 0, refs, COUNT));
+    CHECK_OK(&on, clump_heap_read_field(loaded, "B", "b", 0, sizeof *refs, refs, COUNT, NULL));
     for (uint32_t i = 0; i < COUNT; i++)
         assert_int_equal(refs[i], i % 2 || i % 8 == 0 ? 0 : all[i]);
     CHECK_HEAP(&on, loaded);
@@ -682,9 +683,9 @@ static void looked_into(void **state) {
     free(x);
     /* A heap is made for it. */
     clump_heap *made;
-    CHECK_OK(&on,
-             clump_heap_create(
-                 &(clump_heap_desc){.context = on.clump, .schema = theirs, .bytes = BYTES}, &made));
+    CHECK_OK(&on, clump_heap_create(
+                      &(clump_heap_desc){.context = on.clump, .schema = theirs, .bytes = BYTES},
+                      &made, NULL));
     clump_saved_close(saved);
     file.at = 0;
     CHECK_STATUS(&on, clump_heap_load(made, &load, NULL), CLUMP_ERR_USAGE); /* no buffers */
@@ -728,14 +729,14 @@ static void kept_fill(clump_heap *h) {
     }
     for (uint32_t e = 0; e < 3; e++) {
         for (uint32_t i = 0; i < CITIES; i++) roads[i] = cities[(i * 3 + e) % CITIES];
-        CHECK_OK(&on, clump_heap_write_field(h, "City", "roads", e, roads, CITIES));
+        CHECK_OK(&on, clump_heap_write_field(h, "City", "roads", e, sizeof *roads, roads, CITIES));
     }
-    CHECK_OK(&on, clump_heap_write_field(h, "City", "people", 0, people, CITIES));
-    CHECK_OK(&on, clump_heap_write_field(h, "City", "at", 0, at, CITIES));
-    CHECK_OK(&on, clump_heap_write_field(h, "City", "port", 0, port, CITIES));
-    CHECK_OK(&on, clump_heap_write_field(h, "Car", "in", 0, in, CARS));
-    CHECK_OK(&on, clump_heap_write_field(h, "Car", "kind", 0, kind, CARS));
-    CHECK_OK(&on, clump_heap_write_field(h, "Car", "number", 0, number, CARS));
+    CHECK_OK(&on, clump_heap_write_field(h, "City", "people", 0, sizeof *people, people, CITIES));
+    CHECK_OK(&on, clump_heap_write_field(h, "City", "at", 0, sizeof *at, at, CITIES));
+    CHECK_OK(&on, clump_heap_write_field(h, "City", "port", 0, sizeof *port, port, CITIES));
+    CHECK_OK(&on, clump_heap_write_field(h, "Car", "in", 0, sizeof *in, in, CARS));
+    CHECK_OK(&on, clump_heap_write_field(h, "Car", "kind", 0, sizeof *kind, kind, CARS));
+    CHECK_OK(&on, clump_heap_write_field(h, "Car", "number", 0, sizeof *number, number, CARS));
     clump_handle handle;
     CHECK_OK(&on, clump_heap_create_handle(h, cities[13], &handle));
     CHECK_OK(&on, clump_heap_reserve(h, "Car", 9));

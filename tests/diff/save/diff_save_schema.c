@@ -55,22 +55,22 @@ static int save_one(void **state) {
         back[i] = i % 2 ? a[COUNT - 1 - i] : 0;
         big[i] = -INT64_C(10000000000) * i;
     }
-    CHECK_OK(&on, clump_heap_write_field(h, "A", "at", 0, at, COUNT));
-    CHECK_OK(&on, clump_heap_write_field(h, "A", "any", 0, any, COUNT));
-    CHECK_OK(&on, clump_heap_write_field(h, "A", "next", 0, next, COUNT));
+    CHECK_OK(&on, clump_heap_write_field(h, "A", "at", 0, sizeof *at, at, COUNT));
+    CHECK_OK(&on, clump_heap_write_field(h, "A", "any", 0, sizeof *any, any, COUNT));
+    CHECK_OK(&on, clump_heap_write_field(h, "A", "next", 0, sizeof *next, next, COUNT));
     for (uint16_t e = 0; e < 3; e++) {
         for (uint32_t i = 0; i < COUNT; i++) marks[i] = (uint16_t)(3 * i + e);
-        CHECK_OK(&on, clump_heap_write_field(h, "A", "marks", e, marks, COUNT));
+        CHECK_OK(&on, clump_heap_write_field(h, "A", "marks", e, sizeof *marks, marks, COUNT));
     }
-    CHECK_OK(&on, clump_heap_write_field(h, "B", "big", 0, big, COUNT));
-    CHECK_OK(&on, clump_heap_write_field(h, "B", "a", 0, back, COUNT));
+    CHECK_OK(&on, clump_heap_write_field(h, "B", "big", 0, sizeof *big, big, COUNT));
+    CHECK_OK(&on, clump_heap_write_field(h, "B", "a", 0, sizeof *back, back, COUNT));
     CHECK_OK(&on, clump_heap_create_handle(h, a[17], &of_a));
     CHECK_OK(&on, clump_heap_create_handle(h, b[18], &of_b));
     const clump_ref two[2] = {b[19], a[20]};
     registered = cl_fixture_buffer(&on, two, sizeof two);
     clump_refs *refs;
-    CHECK_OK(&on,
-             clump_refs_create(h, &(clump_refs_desc){.buffer = registered, .count = 2}, &refs));
+    CHECK_OK(&on, clump_refs_create(h, &(clump_refs_desc){.buffer = registered, .count = 2}, &refs,
+                                    NULL));
     file = saved_bytes(&on, h, 4096);
     clump_heap_destroy(h);
     return 0;
@@ -98,7 +98,7 @@ static clump_heap *soiled_heap(const char *text) {
 
 static uint32_t id_of(clump_heap *h, clump_ref ref, const char *root) {
     uint32_t id = UINT32_MAX;
-    if (ref) CHECK_OK(&on, clump_heap_read_object_field(h, ref, root, "id", 0, &id));
+    if (ref) CHECK_OK(&on, clump_heap_read_object_field(h, root, "id", 0, ref, sizeof(id), &id));
     return id;
 }
 
@@ -116,19 +116,19 @@ static void find_a(clump_heap *h) {
     float at[COUNT][2];
     uint16_t marks[COUNT];
     clump_ref refs[COUNT];
-    CHECK_OK(&on, clump_heap_read_field(h, "A", "id", 0, ids, COUNT));
+    CHECK_OK(&on, clump_heap_read_field(h, "A", "id", 0, sizeof *ids, ids, COUNT, NULL));
     for (uint32_t i = 0; i < COUNT; i++) assert_int_equal(ids[i], i);
     if (has_field(h, "A", "at")) {
-        CHECK_OK(&on, clump_heap_read_field(h, "A", "at", 0, at, COUNT));
+        CHECK_OK(&on, clump_heap_read_field(h, "A", "at", 0, sizeof *at, at, COUNT, NULL));
         for (uint32_t i = 0; i < COUNT; i++)
             assert_true(at[i][0] == (float)i && at[i][1] == -0.5f * (float)i);
     }
     for (uint32_t e = 0; has_field(h, "A", "marks") && e < 3; e++) {
-        CHECK_OK(&on, clump_heap_read_field(h, "A", "marks", e, marks, COUNT));
+        CHECK_OK(&on, clump_heap_read_field(h, "A", "marks", e, sizeof *marks, marks, COUNT, NULL));
         for (uint32_t i = 0; i < COUNT; i++) assert_int_equal(marks[i], (uint16_t)(3 * i + e));
     }
     if (has_field(h, "A", "next")) {
-        CHECK_OK(&on, clump_heap_read_field(h, "A", "next", 0, refs, COUNT));
+        CHECK_OK(&on, clump_heap_read_field(h, "A", "next", 0, sizeof *refs, refs, COUNT, NULL));
         for (uint32_t i = 0; i < COUNT; i++)
             assert_int_equal(id_of(h, refs[i], "A"), (i + 1) % COUNT);
     }
@@ -136,7 +136,7 @@ static void find_a(clump_heap *h) {
 
 static void find_any(clump_heap *h, const char *root) {
     clump_ref refs[COUNT];
-    CHECK_OK(&on, clump_heap_read_field(h, "A", "any", 0, refs, COUNT));
+    CHECK_OK(&on, clump_heap_read_field(h, "A", "any", 0, sizeof *refs, refs, COUNT, NULL));
     for (uint32_t i = 0; i < COUNT; i++)
         assert_int_equal(id_of(h, refs[i], root), i % 3 == 0   ? UINT32_MAX
                                                   : i % 3 == 1 ? (7 * i) % COUNT
@@ -147,9 +147,9 @@ static void find_b(clump_heap *h) {
     uint32_t ids[COUNT];
     int64_t big[COUNT];
     clump_ref refs[COUNT];
-    CHECK_OK(&on, clump_heap_read_field(h, "B", "id", 0, ids, COUNT));
-    CHECK_OK(&on, clump_heap_read_field(h, "B", "big", 0, big, COUNT));
-    CHECK_OK(&on, clump_heap_read_field(h, "B", "a", 0, refs, COUNT));
+    CHECK_OK(&on, clump_heap_read_field(h, "B", "id", 0, sizeof *ids, ids, COUNT, NULL));
+    CHECK_OK(&on, clump_heap_read_field(h, "B", "big", 0, sizeof *big, big, COUNT, NULL));
+    CHECK_OK(&on, clump_heap_read_field(h, "B", "a", 0, sizeof *refs, refs, COUNT, NULL));
     for (uint32_t i = 0; i < COUNT; i++) {
         assert_int_equal(ids[i], B_IDS + i);
         assert_true(big[i] == -INT64_C(10000000000) * i);
@@ -174,7 +174,7 @@ static clump_heap *load_into(const char *text, uint32_t lost, uint32_t gained) {
     cl_mem two = cl_fixture_buffer(&on, NULL, 8);
     clump_refs *refs;
     clump_load_report report;
-    CHECK_OK(&on, clump_refs_create(h, &(clump_refs_desc){.buffer = two, .count = 2}, &refs));
+    CHECK_OK(&on, clump_refs_create(h, &(clump_refs_desc){.buffer = two, .count = 2}, &refs, NULL));
     CHECK_OK(&on, load_bytes(h, &file, &report));
     assert_int_equal(report.fields_lost, lost);
     assert_int_equal(report.fields_gained, gained);
@@ -191,7 +191,8 @@ static void expect_zeros(clump_heap *h, const char *class_name, const char *fiel
                          uint32_t elements, uint32_t bytes) {
     uint8_t *values = malloc((size_t)COUNT * bytes);
     for (uint32_t e = 0; e < elements; e++) {
-        CHECK_OK(&on, clump_heap_read_field(h, class_name, field, e, values, COUNT));
+        CHECK_OK(&on, clump_heap_read_field(h, class_name, field, e, sizeof *values, values, COUNT,
+                                            NULL));
         for (size_t i = 0; i < (size_t)COUNT * bytes; i++) assert_int_equal(values[i], 0);
     }
     free(values);
@@ -264,7 +265,7 @@ static void narrower(void **state) {
     clump_heap *a = cl_fixture_heap(&on, wide, 2 << 20, 1),
                *b = cl_fixture_heap(&on, narrow, 2 << 20, 1);
     CHECK_OK(&on, clump_heap_new_structs(a, &s, zeros, 10, refs, NULL));
-    CHECK_OK(&on, clump_heap_write_field(a, "R", "r", 0, refs, 10));
+    CHECK_OK(&on, clump_heap_write_field(a, "R", "r", 0, sizeof *refs, refs, 10));
     memory_file f = saved_bytes(&on, a, 0);
     CHECK_OK(&on, load_bytes(b, &f, NULL));
     CHECK_HEAP(&on, b);
@@ -318,7 +319,8 @@ static void refused(void **state) {
         clump_refs *refs;
         clump_heap_stats stats;
         uint32_t words[2] = {1, 1};
-        CHECK_OK(&on, clump_refs_create(h, &(clump_refs_desc){.buffer = two, .count = 2}, &refs));
+        CHECK_OK(&on,
+                 clump_refs_create(h, &(clump_refs_desc){.buffer = two, .count = 2}, &refs, NULL));
         const clump_status status = load_bytes(h, &file, NULL);
         for (int w = 0; w < 3; w++)
             cl_fixture_expect_words(clump_context_get_error(on.clump), status, cases[i].status,

@@ -170,7 +170,7 @@ static void compaction(void **state) {
 static clump_status create(clump_collector_desc desc) {
     clump_collector *collector = (clump_collector *)&desc;
     desc.heap = t.heap;
-    clump_status status = clump_collector_create(&desc, &collector);
+    clump_status status = clump_collector_create(&desc, &collector, NULL);
     if (status) assert_null(collector);
     return status;
 }
@@ -184,10 +184,10 @@ static void triggers(void **state) {
     REFUSED(USAGE, "growth of a collector is 2", CREATE(.every = 1, .growth = 2));
     REFUSED(USAGE, "narrow is 2000", CREATE(.every = 1, .collect = {TUNED(.narrow = 2000)}));
     clump_collector_desc desc = {.heap = t.heap, .every = 1};
-    REFUSED(USAGE, "a place", clump_collector_create(&desc, NULL));
+    REFUSED(USAGE, "a place", clump_collector_create(&desc, NULL, NULL));
     clump_collector *none = NULL;
     int ran = 1;
-    assert_int_equal(clump_collector_create(NULL, &none), USAGE);
+    assert_int_equal(clump_collector_create(NULL, &none, NULL), USAGE);
     assert_int_equal(clump_collector_tick(NULL, &ran, NULL), USAGE);
     assert_int_equal(ran, 0);
     clump_collector_request(NULL);

@@ -96,7 +96,7 @@ static void check_unchanged(int scratch, const char *call, int line) {
         clump_status found_ = (call);                                                              \
         cl_fixture_expect_words(clump_context_get_error(t.on.clump), found_, (status), (words),    \
                                 #call, __LINE__);                                                  \
-        check_unchanged((status) == CLUMP_ERR_CAPACITY, #call, __LINE__);                          \
+        check_unchanged((status) == CLUMP_ERR_DEVICE_MEMORY, #call, __LINE__);                     \
     } while (0)
 
 /* There is no object to ask for words. */
@@ -342,12 +342,16 @@ static void room_for_orders(void **state) {
     SET_ARG(&t.on, t.make, 0, base);
     CHECK_OK(&t.on, clump_heap_do_new(t.heap, t.make, "Star", free_slots, &made, NULL));
     assert_int_equal(made, free_slots);
-    REFUSED(CLUMP_ERR_CAPACITY, "class Body", COMPACT(.order = CLUMP_ORDER_ADDRESS, ONE("Agent")));
-    REFUSED(CLUMP_ERR_CAPACITY, "class Star", COMPACT(.order = CLUMP_ORDER_ADDRESS, ONE("Star")));
-    REFUSED(CLUMP_ERR_CAPACITY, "class Star", COMPACT(FIELD, .order_field = "key", ONE("Star")));
-    REFUSED(CLUMP_ERR_CAPACITY, "class Body",
+    REFUSED(CLUMP_ERR_DEVICE_MEMORY, "class Body",
+            COMPACT(.order = CLUMP_ORDER_ADDRESS, ONE("Agent")));
+    REFUSED(CLUMP_ERR_DEVICE_MEMORY, "class Star",
+            COMPACT(.order = CLUMP_ORDER_ADDRESS, ONE("Star")));
+    REFUSED(CLUMP_ERR_DEVICE_MEMORY, "class Star",
+            COMPACT(FIELD, .order_field = "key", ONE("Star")));
+    REFUSED(CLUMP_ERR_DEVICE_MEMORY, "class Body",
             COMPACT(KEY, ONE("Agent"), .key_kernel = t.good_keys));
-    REFUSED(CLUMP_ERR_CAPACITY, "class Rock", COMPACT(.order = CLUMP_ORDER_ADDRESS, ONE("Rock")));
+    REFUSED(CLUMP_ERR_DEVICE_MEMORY, "class Rock",
+            COMPACT(.order = CLUMP_ORDER_ADDRESS, ONE("Rock")));
     away = 1;
     SET_ARG(&t.on, rocks, 0, away);
     CHECK_OK(&t.on, clump_heap_do_all(t.heap, rocks, NULL));
@@ -356,10 +360,11 @@ static void room_for_orders(void **state) {
     /* Away with the new ones: tags that are no multiple. */
     CHECK_OK(&t.on, clump_heap_read_count(t.heap, "Agent", &count));
     uint32_t *tags = malloc(count * sizeof *tags);
-    CHECK_OK(&t.on, clump_heap_read_field(t.heap, "Agent", "tag", 0, tags, count));
+    CHECK_OK(&t.on,
+             clump_heap_read_field(t.heap, "Agent", "tag", 0, sizeof *tags, tags, count, NULL));
     for (uint64_t i = 0; i < count; i++)
         if (tags[i] >= base) tags[i] = 1;
-    CHECK_OK(&t.on, clump_heap_write_field(t.heap, "Agent", "tag", 0, tags, count));
+    CHECK_OK(&t.on, clump_heap_write_field(t.heap, "Agent", "tag", 0, sizeof *tags, tags, count));
     free(tags);
     SET_ARG(&t.on, t.drop, 0, keep);
     CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.drop, NULL));
@@ -373,7 +378,7 @@ static void room_for_orders(void **state) {
 static clump_status enlist(cl_mem buffer, uint64_t offset, uint32_t stride, uint64_t count) {
     clump_refs *refs = (clump_refs *)&t;
     clump_refs_desc d = {.buffer = buffer, .offset = offset, .stride = stride, .count = count};
-    clump_status status = clump_refs_create(t.heap, &d, &refs);
+    clump_status status = clump_refs_create(t.heap, &d, &refs, NULL);
     assert_int_equal(refs == NULL, status != CLUMP_OK);
     if (!status) clump_refs_destroy(refs);
     return status;
@@ -383,7 +388,7 @@ static clump_status enlist(cl_mem buffer, uint64_t offset, uint32_t stride, uint
 static clump_status enlist_counted(cl_mem buffer, cl_mem counted, uint64_t at) {
     clump_refs *refs = (clump_refs *)&t;
     clump_refs_desc d = {.buffer = buffer, .count = 100, .counted = counted, .counted_at = at};
-    clump_status status = clump_refs_create(t.heap, &d, &refs);
+    clump_status status = clump_refs_create(t.heap, &d, &refs, NULL);
     assert_int_equal(refs == NULL, status != CLUMP_OK);
     if (!status) clump_refs_destroy(refs);
     return status;
@@ -393,10 +398,10 @@ static void registering(void **state) {
     cl_mem buffer = cl_fixture_buffer(&t.on, NULL, 400);
     clump_refs *refs = (clump_refs *)&t;
     clump_refs_desc good = {.buffer = buffer, .count = 100};
-    REFUSED_SILENTLY(clump_refs_create(NULL, &good, &refs));
-    REFUSED(USAGE, "clump_refs_create", clump_refs_create(t.heap, NULL, &refs));
+    REFUSED_SILENTLY(clump_refs_create(NULL, &good, &refs, NULL));
+    REFUSED(USAGE, "clump_refs_create", clump_refs_create(t.heap, NULL, &refs, NULL));
     assert_null(refs);
-    REFUSED(USAGE, "clump_refs_create", clump_refs_create(t.heap, &good, NULL));
+    REFUSED(USAGE, "clump_refs_create", clump_refs_create(t.heap, &good, NULL, NULL));
     REFUSED(USAGE, "buffer", enlist(NULL, 0, 0, 100));
     REFUSED(USAGE, "at least one", enlist(buffer, 0, 0, 0));
     REFUSED(USAGE, "offset 2", enlist(buffer, 2, 0, 1));
@@ -436,7 +441,7 @@ static void registering(void **state) {
     CHECK_CL(clGetMemObjectInfo(buffer, CL_MEM_REFERENCE_COUNT, sizeof held, &held, NULL));
     assert_int_equal(held, 1);
     /* Retained as long as it is registered. */
-    CHECK_OK(&t.on, clump_refs_create(t.heap, &good, &refs));
+    CHECK_OK(&t.on, clump_refs_create(t.heap, &good, &refs, NULL));
     CHECK_CL(clGetMemObjectInfo(buffer, CL_MEM_REFERENCE_COUNT, sizeof held, &held, NULL));
     assert_int_equal(held, 2);
     clump_refs_destroy(refs);
@@ -485,8 +490,10 @@ static void check_objects(void) {
     CHECK_HEAP(&t.on, t.heap);
     CHECK_OK(&t.on, clump_heap_read_refs(t.heap, "Agent", t.refs, OBJECTS, &count));
     assert_int_equal(count, OBJECTS);
-    CHECK_OK(&t.on, clump_heap_read_field(t.heap, "Agent", "tag", 0, tags, count));
-    CHECK_OK(&t.on, clump_heap_read_field(t.heap, "Agent", "friend", 0, friends, count));
+    CHECK_OK(&t.on,
+             clump_heap_read_field(t.heap, "Agent", "tag", 0, sizeof *tags, tags, count, NULL));
+    CHECK_OK(&t.on, clump_heap_read_field(t.heap, "Agent", "friend", 0, sizeof *friends, friends,
+                                          count, NULL));
     uint64_t sum = 0;
     for (uint64_t i = 0; i < count; i++) {
         assert_int_equal(tags[i] % KEEP, 0);
@@ -524,10 +531,10 @@ static void memory_runs_out(void **state) {
             cl_fixture_write(&t.on, buffer, t.refs, sizeof t.refs);
             memory.requests = 0;
             memory.refuse_at = n;
-            clump_status status = clump_refs_create(t.heap, &desc, &refs), created, done;
+            clump_status status = clump_refs_create(t.heap, &desc, &refs, NULL), created, done;
             if (status) {
                 assert_int_equal(status, CLUMP_ERR_HOST_MEMORY);
-                CHECK_OK(&t.on, clump_refs_create(t.heap, &desc, &refs));
+                CHECK_OK(&t.on, clump_refs_create(t.heap, &desc, &refs, NULL));
             }
             created = clump_heap_create_handle(t.heap, t.refs[n % OBJECTS], &handle);
             if (created) {
@@ -627,8 +634,8 @@ static void order_without_objects(void **state) {
         CHECK_OK(&t.on, clump_heap_do_new(heap, init, "A", 2, NULL, NULL));
         clump_refs_desc first = {.buffer = out, .count = 1, .null_dangling = 1};
         clump_refs_desc second = {.buffer = out, .offset = 4, .count = 1};
-        CHECK_OK(&t.on, clump_refs_create(heap, &first, &null));
-        CHECK_OK(&t.on, clump_refs_create(heap, &second, &keep));
+        CHECK_OK(&t.on, clump_refs_create(heap, &first, &null, NULL));
+        CHECK_OK(&t.on, clump_refs_create(heap, &second, &keep, NULL));
         cl_fixture_read(&t.on, out, values, sizeof values);
         clump_ref kept = values[1];
         CHECK_OK(&t.on, clump_heap_create_handle(heap, values[0], &handle));

@@ -44,13 +44,13 @@ static int open_all(void **state) {
     make("B", b);
     make("C", c);
     for (int i = 0; i < COUNT; i++) any[i] = i % 3 ? a[(7 * i) % COUNT] : b[(5 * i) % COUNT];
-    CHECK_OK(&on, clump_heap_write_field(heap, "A", "any", 0, any, COUNT));
-    CHECK_OK(&on, clump_heap_write_field(heap, "A", "next", 0, a, COUNT));
-    CHECK_OK(&on, clump_heap_write_field(heap, "B", "a", 0, a, COUNT));
+    CHECK_OK(&on, clump_heap_write_field(heap, "A", "any", 0, sizeof *any, any, COUNT));
+    CHECK_OK(&on, clump_heap_write_field(heap, "A", "next", 0, sizeof *a, a, COUNT));
+    CHECK_OK(&on, clump_heap_write_field(heap, "B", "a", 0, sizeof *a, a, COUNT));
     CHECK_OK(&on, clump_heap_create_handle(heap, a[17], &handle));
     registered = cl_fixture_buffer(&on, b, sizeof b);
     CHECK_OK(&on, clump_refs_create(heap, &(clump_refs_desc){.buffer = registered, .count = COUNT},
-                                    &refs));
+                                    &refs, NULL));
     bytes = saved_bytes(&on, heap, 0);
     program = cl_fixture_program(
         &on, heap,
@@ -140,7 +140,7 @@ static void schemas(void **state) {
 static void wrong_calls(void **state) {
     clump_schema *schema = parse(text), *open, *arrays = parse("class A { float w[*] max 4; }");
     clump_convert_desc desc = {.schema = schema};
-    assert_int_equal(clump_schema_create(NULL, &open), CLUMP_OK);
+    assert_int_equal(clump_schema_create(NULL, &open, NULL), CLUMP_OK);
     refuse(NULL, CLUMP_ERR_USAGE, "sealed", "no description");
     refuse(&(clump_convert_desc){0}, CLUMP_ERR_USAGE, "sealed", "no schema");
     refuse(&(clump_convert_desc){.schema = open}, CLUMP_ERR_USAGE, "sealed", "an open schema");
@@ -153,9 +153,9 @@ static void wrong_calls(void **state) {
     refuse(&desc, CLUMP_ERR_USAGE, "block_rows is 65", "block_rows");
     desc.block_rows = 0;
     desc.bytes = 4096;
-    refuse(&desc, CLUMP_ERR_CAPACITY, "", "too few bytes");
+    refuse(&desc, CLUMP_ERR_DEVICE_MEMORY, "", "too few bytes");
     desc.bytes = UINT64_MAX / 2;
-    refuse(&desc, CLUMP_ERR_CAPACITY, "the device has", "too many bytes");
+    refuse(&desc, CLUMP_ERR_DEVICE_MEMORY, "the device has", "too many bytes");
     assert_int_equal(clump_heap_convert(NULL, &desc, NULL), CLUMP_ERR_USAGE);
     clump_schema_destroy(schema);
     clump_schema_destroy(open);
@@ -165,7 +165,7 @@ static void wrong_calls(void **state) {
 /* Objects that grow beyond the memory that the heap has. */
 static void no_room(void **state) {
     clump_schema *schema = parse(ROOT "class A : Root { ulong8 more[128]; float2 at; " A_REST B C);
-    refuse(&(clump_convert_desc){.schema = schema, .block_rows = 1}, CLUMP_ERR_CAPACITY,
+    refuse(&(clump_convert_desc){.schema = schema, .block_rows = 1}, CLUMP_ERR_DEVICE_MEMORY,
            "the 900 objects of the heap need", "no room");
     CHECK_OK(&on, clump_heap_convert(
                       heap, &(clump_convert_desc){.schema = schema, .bytes = 16 << 20}, NULL));

@@ -37,11 +37,12 @@ static clump_status make(run *r, const cl_fixture *on) {
     status = clump_heap_create(
         &(clump_heap_desc){
             .context = r->context, .schema = r->before, .bytes = 1 << 20, .watch_handles = 1},
-        &r->heap);
+        &r->heap, NULL);
     if (!status)
         status = clump_heap_new_structs(r->heap, &(clump_struct_desc){"A", 4, 1, &id}, ids, COUNT,
                                         r->as, NULL);
-    if (!status) status = clump_heap_write_field(r->heap, "A", "next", 0, r->as, COUNT);
+    if (!status)
+        status = clump_heap_write_field(r->heap, "A", "next", 0, sizeof *r->as, r->as, COUNT);
     if (!status)
         status = clump_heap_new_structs(r->heap, &(clump_struct_desc){"B", 4, 0, NULL}, ids, COUNT,
                                         NULL, NULL);
@@ -52,7 +53,7 @@ static clump_status make(run *r, const cl_fixture *on) {
     if (!status)
         status = clump_refs_create(
             r->heap, &(clump_refs_desc){.buffer = r->registered, .stride = 8, .count = COUNT},
-            &r->refs);
+            &r->refs, NULL);
     return status;
 }
 
@@ -66,7 +67,7 @@ static void expect(const run *r, const cl_fixture *on, const char *text, int is_
     const clump_schema *schema = clump_heap_get_schema(r->heap);
     if (clump_heap_check(r->heap) || clump_heap_take_errors(r->heap, NULL) ||
         clump_heap_read_refs(r->heap, "A", now, COUNT, &count) ||
-        clump_heap_read_field(r->heap, "A", "id", 0, ids, COUNT) ||
+        clump_heap_read_field(r->heap, "A", "id", 0, sizeof *ids, ids, COUNT, NULL) ||
         clump_heap_read_handle(r->heap, r->handle, &of_handle))
         fail_msg("%s, after %s: %s", text, failing.struck ? failing.struck : "a request",
                  clump_context_get_error(r->context)->message);
@@ -82,7 +83,7 @@ static void expect(const run *r, const cl_fixture *on, const char *text, int is_
                      failing.struck ? failing.struck : "a request", i, words[2 * i], now[i]);
     }
     clump_ref next[COUNT];
-    if (clump_heap_read_field(r->heap, "A", "next", 0, next, COUNT) ||
+    if (clump_heap_read_field(r->heap, "A", "next", 0, sizeof *next, next, COUNT, NULL) ||
         memcmp(next, now, sizeof now) != 0)
         fail_msg("%s, after %s: field next", text, failing.struck ? failing.struck : "a request");
 }

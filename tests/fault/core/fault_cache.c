@@ -404,11 +404,11 @@ static void heaps_and_programs(void **state) {
                      *look = cl_fixture_kernel(&f, program, "look"),
                      *makes = cl_fixture_kernel(&f, program, "makes"), *wrong;
         clump_status status;
-        CHECK_STATUS(&f, clump_kernel_create(program, "wrong", &wrong), CLUMP_ERR_USAGE);
-        CHECK_STATUS(&f, clump_kernel_create(program, "longer", &wrong), CLUMP_ERR_USAGE);
-        status = clump_kernel_create(program, "none", &wrong);
+        CHECK_STATUS(&f, clump_kernel_create(program, "wrong", &wrong, NULL), CLUMP_ERR_USAGE);
+        CHECK_STATUS(&f, clump_kernel_create(program, "longer", &wrong, NULL), CLUMP_ERR_USAGE);
+        status = clump_kernel_create(program, "none", &wrong, NULL);
         assert_true(status == CLUMP_ERR_USAGE || status == CLUMP_ERR_NOT_FOUND);
-        CHECK_STATUS(&f, clump_kernel_create(program, "mak", &wrong), CLUMP_ERR_NOT_FOUND);
+        CHECK_STATUS(&f, clump_kernel_create(program, "mak", &wrong, NULL), CLUMP_ERR_NOT_FOUND);
         assert_true(makes->fixed);
         clump_kernel_destroy(makes);
         assert_false(make->fixed);
@@ -417,7 +417,7 @@ static void heaps_and_programs(void **state) {
         uint32_t x[100], sum = 0;
         CHECK_OK(&f, clump_heap_do_new(heap, make, "A", 100, &made, NULL));
         CHECK_OK(&f, clump_heap_do_all(heap, look, NULL));
-        CHECK_OK(&f, clump_heap_read_field(heap, "A", "x", 0, x, 100));
+        CHECK_OK(&f, clump_heap_read_field(heap, "A", "x", 0, sizeof *x, x, 100, NULL));
         for (int i = 0; i < 100; i++) sum += x[i];
         assert_int_equal(sum, 100 * 101 / 2);
         assert_int_equal(cl.sources > 0, round == 0);

@@ -55,19 +55,19 @@ static parts make(const cl_fixture *on, cl_mem buffer) {
         CLUMP_OK);
     clump_heap_desc heap = {
         .context = p.context, .schema = schema, .bytes = 1 << 20, .pool = p.pool};
-    assert_int_equal(clump_heap_create(&heap, &p.heap), CLUMP_OK);
+    assert_int_equal(clump_heap_create(&heap, &p.heap, NULL), CLUMP_OK);
     clump_schema_destroy(schema);
     clump_program_desc program = {.heap = p.heap, .source = source};
-    assert_int_equal(clump_program_create(&program, &p.program), CLUMP_OK);
-    assert_int_equal(clump_kernel_create(p.program, "init", &p.kernel), CLUMP_OK);
-    assert_int_equal(clump_kernel_create(p.program, "key", &p.key), CLUMP_OK);
+    assert_int_equal(clump_program_create(&program, &p.program, NULL), CLUMP_OK);
+    assert_int_equal(clump_kernel_create(p.program, "init", &p.kernel, NULL), CLUMP_OK);
+    assert_int_equal(clump_kernel_create(p.program, "key", &p.key, NULL), CLUMP_OK);
     clump_refs_desc refs = {.buffer = buffer, .count = 1};
-    assert_int_equal(clump_refs_create(p.heap, &refs, &p.refs), CLUMP_OK);
+    assert_int_equal(clump_refs_create(p.heap, &refs, &p.refs, NULL), CLUMP_OK);
     clump_compactor_desc compactor = {
         .heap = p.heap, .every = 1, .compact = {.order = CLUMP_ORDER_KEY, .key_kernel = p.key}};
-    assert_int_equal(clump_compactor_create(&compactor, &p.compactor), CLUMP_OK);
+    assert_int_equal(clump_compactor_create(&compactor, &p.compactor, NULL), CLUMP_OK);
     clump_collector_desc collector = {.heap = p.heap, .every = 1};
-    assert_int_equal(clump_collector_create(&collector, &p.collector), CLUMP_OK);
+    assert_int_equal(clump_collector_create(&collector, &p.collector, NULL), CLUMP_OK);
     return p;
 }
 
@@ -78,7 +78,7 @@ static void use(parts *p) {
     if (!p->is_gone[COLLECTOR])
         assert_int_equal(clump_collector_tick(p->collector, NULL, NULL), CLUMP_OK);
     if (!p->is_gone[POOL]) assert_int_equal(clump_pool_check(p->pool), CLUMP_OK);
-    if (!p->is_gone[PROGRAM]) assert_non_null(clump_program_get_log(p->program));
+    if (!p->is_gone[PROGRAM]) assert_non_null(clump_program_get_info(p->program)->log);
     if (p->is_gone[HEAP]) return;
     if (!p->is_gone[KERNEL])
         assert_int_equal(clump_heap_do_new(p->heap, p->kernel, "Body", 10, NULL, NULL), CLUMP_OK);
@@ -160,7 +160,7 @@ static void references_after_their_heap(void **state) {
     clump_refs *more[4];
     for (uint32_t i = 0; i < 4; i++) {
         clump_refs_desc refs = {.buffer = buffer, .offset = 4 * i, .count = 1};
-        assert_int_equal(clump_refs_create(p.heap, &refs, &more[i]), CLUMP_OK);
+        assert_int_equal(clump_refs_create(p.heap, &refs, &more[i], NULL), CLUMP_OK);
     }
     clump_refs_destroy(more[1]);
     destroy(&p, COMPACTOR);

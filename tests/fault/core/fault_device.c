@@ -181,7 +181,7 @@ static void expect_language(const char *language) {
     clump_heap_desc desc = {
         .context = context, .schema = schema, .bytes = cl_fixture_small_heap_bytes(context)};
     says.builds_nothing = 1;
-    assert_int_not_equal(clump_heap_create(&desc, &heap), CLUMP_OK);
+    assert_int_not_equal(clump_heap_create(&desc, &heap, NULL), CLUMP_OK);
     assert_null(heap);
     snprintf(begin, sizeof begin, "-cl-std=%s ", language);
     assert_int_equal(strncmp(says.options, begin, strlen(begin)), 0);
@@ -244,11 +244,11 @@ static void language_of_the_user(void **state) {
     assert_int_equal(clump_schema_parse(classes, strlen(classes), NULL, &schema, NULL), CLUMP_OK);
     clump_heap_desc desc = {
         .context = context, .schema = schema, .bytes = cl_fixture_small_heap_bytes(context)};
-    assert_int_equal(clump_heap_create(&desc, &heap), CLUMP_OK);
+    assert_int_equal(clump_heap_create(&desc, &heap, NULL), CLUMP_OK);
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         clump_program *program = NULL;
         clump_program_desc d = {.heap = heap, .source = text, .options = options[i]};
-        assert_int_equal(clump_program_create(&d, &program), CLUMP_OK);
+        assert_int_equal(clump_program_create(&d, &program, NULL), CLUMP_OK);
         const char *first = strstr(says.options, "-cl-std=");
         assert_non_null(first);
         assert_null(strstr(first + 1, "-cl-std="));
@@ -306,9 +306,9 @@ static uint32_t sum_of(clump_heap *heap) {
     uint32_t found = 0;
     uint64_t made;
     clump_program_desc d = {.heap = heap, .source = source};
-    assert_int_equal(clump_program_create(&d, &program), CLUMP_OK);
-    assert_int_equal(clump_kernel_create(program, "make", &make), CLUMP_OK);
-    assert_int_equal(clump_kernel_create(program, "sum", &sum), CLUMP_OK);
+    assert_int_equal(clump_program_create(&d, &program, NULL), CLUMP_OK);
+    assert_int_equal(clump_kernel_create(program, "make", &make, NULL), CLUMP_OK);
+    assert_int_equal(clump_kernel_create(program, "sum", &sum, NULL), CLUMP_OK);
     assert_int_equal(clump_heap_do_new(heap, make, "Body", SUMMED, &made, NULL), CLUMP_OK);
     assert_int_equal(clump_heap_reduce(heap, sum, sizeof found, &found, NULL), CLUMP_OK);
     if (clump_heap_check(heap)) found = UINT32_MAX - 1;
@@ -323,7 +323,7 @@ static clump_status body_heap(clump_heap_desc desc, clump_heap **heap) {
     clump_schema *schema;
     assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &schema, NULL), CLUMP_OK);
     desc.schema = schema;
-    clump_status status = clump_heap_create(&desc, heap);
+    clump_status status = clump_heap_create(&desc, heap, NULL);
     clump_schema_destroy(schema);
     return status;
 }

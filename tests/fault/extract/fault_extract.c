@@ -28,7 +28,7 @@ static int open_all(void **state) {
     heap = cl_fixture_heap(&on, text, 1 << 20, 1);
     CHECK_OK(&on, clump_heap_new_structs(heap, &a, zeros, COUNT, refs, NULL));
     CHECK_OK(&on, clump_heap_new_structs(heap, &b, zeros, COUNT, NULL, NULL));
-    CHECK_OK(&on, clump_heap_write_field(heap, "B", "a", 0, refs, COUNT));
+    CHECK_OK(&on, clump_heap_write_field(heap, "B", "a", 0, sizeof *refs, refs, COUNT));
     CHECK_OK(&on, clump_heap_extract(heap, &(clump_extract_desc){.classes = all, .class_count = 2},
                                      &extract, NULL));
     return 0;
@@ -146,7 +146,7 @@ static void wrong_heaps(void **state) {
     clump_heap *raw, *arrays;
     assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &s, NULL), CLUMP_OK);
     clump_heap_desc d = {.context = on.clump, .schema = s, .bytes = 4 << 20, .raw = 1};
-    CHECK_OK(&on, clump_heap_create(&d, &raw));
+    CHECK_OK(&on, clump_heap_create(&d, &raw, NULL));
     refused(raw, desc, CLUMP_ERR_USAGE, "raw");
     CHECK_OK(&on, clump_heap_insert(raw, extract, NULL)); /* this is possible */
     expect_objects(raw, 2 * COUNT);
@@ -155,7 +155,7 @@ static void wrong_heaps(void **state) {
     static const char array[] = "class A { uint id; float w[*] max 4; } class B { uint b; }";
     assert_int_equal(clump_schema_parse(array, strlen(array), NULL, &s, NULL), CLUMP_OK);
     d = (clump_heap_desc){.context = on.clump, .schema = s, .bytes = 4 << 20};
-    CHECK_OK(&on, clump_heap_create(&d, &arrays));
+    CHECK_OK(&on, clump_heap_create(&d, &arrays, NULL));
     refused(arrays, desc, CLUMP_ERR_USAGE, "field w of class A is an array of run-time length");
     cl_fixture_expect_words(
         clump_context_get_error(on.clump), clump_heap_insert(arrays, extract, NULL),
@@ -163,7 +163,7 @@ static void wrong_heaps(void **state) {
     const uint64_t objects[8] = {0};
     clump_extract *e;
     cl_fixture_expect_words(clump_context_get_error(on.clump),
-                            clump_extract_create(on.clump, s, objects, NULL, 0, &e),
+                            clump_extract_create(on.clump, s, objects, NULL, 0, &e, NULL),
                             CLUMP_ERR_USAGE, "field w of class A is an array", "create", __LINE__);
     clump_heap_destroy(arrays);
     clump_schema_destroy(s);
@@ -243,7 +243,7 @@ static void small_buffer(void **state) {
     clump_extract *e;
     desc.buffer = cl_fixture_buffer(&on, NULL, bytes - 1);
     cl_fixture_expect_words(clump_context_get_error(on.clump),
-                            clump_heap_extract(heap, &desc, &e, &report), CLUMP_ERR_CAPACITY,
+                            clump_heap_extract(heap, &desc, &e, &report), CLUMP_ERR_DEVICE_MEMORY,
                             "the 140 objects take", "extract", __LINE__);
     assert_null(e);
     assert_int_equal(report.objects, 2 * COUNT);
@@ -270,7 +270,7 @@ static void no_room(void **state) {
     const clump_struct_desc b = {"B", 4, 0, NULL};
     CHECK_OK(&on, clump_heap_new_structs(small, &b, zeros, 1, NULL, NULL));
     cl_fixture_expect_words(clump_context_get_error(on.clump),
-                            clump_heap_insert(small, extract, NULL), CLUMP_ERR_CAPACITY,
+                            clump_heap_insert(small, extract, NULL), CLUMP_ERR_DEVICE_MEMORY,
                             "the 140 objects need", "insert", __LINE__);
     expect_objects(small, 1);
     clump_heap_destroy(small);
@@ -329,7 +329,7 @@ static void refused_create(const clump_schema *schema, const uint64_t *objects, 
                            uint64_t bytes, const char *words) {
     clump_extract *e = (clump_extract *)&on;
     cl_fixture_expect_words(clump_context_get_error(on.clump),
-                            clump_extract_create(on.clump, schema, objects, data, bytes, &e),
+                            clump_extract_create(on.clump, schema, objects, data, bytes, &e, NULL),
                             CLUMP_ERR_USAGE, words, words, __LINE__);
     assert_null(e);
 }
@@ -363,11 +363,12 @@ static void extracts(void **state) {
     objects[a.id - 1] = UINT32_MAX - 64 - COUNT;
     objects[b.id - 1] = COUNT + 1;
     refused_create(schema, objects, NULL, 0, "more than the");
-    assert_int_equal(clump_extract_create(NULL, schema, objects, NULL, 0, &e), CLUMP_ERR_USAGE);
-    CHECK_STATUS(&on, clump_extract_create(on.clump, schema, objects, NULL, 0, NULL),
+    assert_int_equal(clump_extract_create(NULL, schema, objects, NULL, 0, &e, NULL),
+                     CLUMP_ERR_USAGE);
+    CHECK_STATUS(&on, clump_extract_create(on.clump, schema, objects, NULL, 0, NULL, NULL),
                  CLUMP_ERR_USAGE);
     clump_schema *open;
-    assert_int_equal(clump_schema_create(NULL, &open), CLUMP_OK);
+    assert_int_equal(clump_schema_create(NULL, &open, NULL), CLUMP_OK);
     refused_create(open, objects, NULL, 0, "sealed schema");
     clump_schema_destroy(open);
     CHECK_STATUS(&on, clump_extract_read(extract, data, bytes - 1), CLUMP_ERR_USAGE);
@@ -395,8 +396,8 @@ static void load_refused(const clump_load_desc *desc, clump_status status, const
     clump_extract *e = extract;
     clump_extract_report report = {.objects = 7};
     cl_fixture_expect_words(clump_context_get_error(on.clump),
-                            clump_extract_load(on.clump, desc, &e, &report), status, words, words,
-                            __LINE__);
+                            clump_extract_load(on.clump, desc, &e, &report, NULL), status, words,
+                            words, __LINE__);
     assert_null(e);
     assert_int_equal(report.objects, 0);
 }
@@ -406,10 +407,10 @@ static void wrong_files(void **state) {
     memory_file file = saved_bytes(&on, heap, 0);
     clump_load_desc desc = {.read = memory_read, .user = &file};
     clump_extract *e = extract;
-    assert_int_equal(clump_extract_load(NULL, &desc, &e, NULL), CLUMP_ERR_USAGE);
+    assert_int_equal(clump_extract_load(NULL, &desc, &e, NULL, NULL), CLUMP_ERR_USAGE);
     assert_null(e);
     cl_fixture_expect_words(clump_context_get_error(on.clump),
-                            clump_extract_load(on.clump, &desc, NULL, NULL), CLUMP_ERR_USAGE,
+                            clump_extract_load(on.clump, &desc, NULL, NULL, NULL), CLUMP_ERR_USAGE,
                             "clump_extract_load", "a place for the result", __LINE__);
     load_refused(NULL, CLUMP_ERR_USAGE, "clump_extract_load");
     load_refused(&(clump_load_desc){0}, CLUMP_ERR_USAGE, "clump_extract_load");
@@ -427,7 +428,7 @@ static void wrong_files(void **state) {
     }
     file.bytes = bytes;
     file.at = 0;
-    CHECK_OK(&on, clump_extract_load(on.clump, &desc, &e, NULL));
+    CHECK_OK(&on, clump_extract_load(on.clump, &desc, &e, NULL, NULL));
     assert_int_equal(clump_extract_get_objects(e, 0), 2 * COUNT);
     clump_extract_destroy(e);
     memory_release(&file);

@@ -59,8 +59,9 @@ static clump_status copy(run *r) {
     for (uint32_t id = 1; id <= 2; id++)
         objects[id - 1] = clump_extract_get_objects(r->extract, id);
     clump_status status = clump_extract_read(r->extract, r->data, bytes);
-    return status ? status
-                  : clump_extract_create(r->context, schema, objects, r->data, bytes, &r->copy);
+    return status
+               ? status
+               : clump_extract_create(r->context, schema, objects, r->data, bytes, &r->copy, NULL);
 }
 
 static clump_status put(run *r) {
@@ -90,7 +91,7 @@ static clump_status move(run *r) {
 static clump_status load(run *r) {
     r->file.at = 0;
     return clump_extract_load(r->context, &(clump_load_desc){.read = memory_read, .user = &r->file},
-                              &r->loaded, NULL);
+                              &r->loaded, NULL, NULL);
 }
 
 /* By a context whose calls do not fail. */
@@ -111,12 +112,12 @@ static clump_status make(run *r, const cl_fixture *on) {
     clump_status status = failing_context(on, &r->context, &r->error);
     if (status) return status;
     clump_heap_desc desc = {.context = r->context, .schema = r->schema, .bytes = 1 << 20};
-    status = clump_heap_create(&desc, &r->heap);
+    status = clump_heap_create(&desc, &r->heap, NULL);
     desc.block_rows = 2;
     desc.bytes = 1 << 19;
-    if (!status) status = clump_heap_create(&desc, &r->into);
+    if (!status) status = clump_heap_create(&desc, &r->into, NULL);
     if (!status) status = clump_heap_new_structs(r->heap, &a, zeros, COUNT, as, NULL);
-    if (!status) status = clump_heap_write_field(r->heap, "A", "next", 0, as, COUNT);
+    if (!status) status = clump_heap_write_field(r->heap, "A", "next", 0, sizeof *as, as, COUNT);
     if (!status) status = clump_heap_new_structs(r->heap, &b, zeros, COUNT, NULL, NULL);
     if (!status) status = clump_heap_new_structs(r->into, &b, zeros, OTHERS, NULL, NULL);
     if (!status) cl_fixture_write(on, r->refs, as, sizeof as);

@@ -86,8 +86,8 @@ static void expect_as_made(void) {
     for (uint32_t which = A; which < ARRAYS; which++) {
         uint32_t values[3];
         uint64_t length;
-        CHECK_OK(&t.on, clump_heap_read_object_array(t.heap, t.node, "Node", names[which], values,
-                                                     3, &length));
+        CHECK_OK(&t.on, clump_heap_read_object_array(t.heap, "Node", names[which], t.node,
+                                                     sizeof *values, values, 3, &length));
         assert_int_equal(length, 3);
         for (uint32_t i = 0; i < 3; i++) assert_int_equal(values[i], 100 * which + 7 + i);
     }
@@ -99,7 +99,7 @@ static int open_all(void **state) {
     t.program = cl_fixture_program(&t.on, t.heap, source, NULL, NULL);
     CHECK_OK(&t.on, clump_program_create(
                         &(clump_program_desc){.heap = t.heap, .source = source, .checked = 1},
-                        &t.checked));
+                        &t.checked, NULL));
     t.kernel = t.used = cl_fixture_kernel(&t.on, t.program, "call");
     t.checked_kernel = cl_fixture_kernel(&t.on, t.checked, "call");
     t.out = cl_fixture_buffer(&t.on, NULL, sizeof(uint32_t));
@@ -302,8 +302,8 @@ static void fixed(void **state) {
         snprintf(text, sizeof text,
                  "__kernel void k(CLUMP_HEAP_NO_ALLOC, uint id) { Node r = {id}; %s }\n",
                  bodies[i].body);
-        clump_status status =
-            clump_program_create(&(clump_program_desc){.heap = t.heap, .source = text}, &program);
+        clump_status status = clump_program_create(
+            &(clump_program_desc){.heap = t.heap, .source = text}, &program, NULL);
         if (status != bodies[i].status) fail_msg("%s: %s", text, clump_status_name(status));
         clump_program_destroy(program);
     }
@@ -319,46 +319,57 @@ static void from_the_host(void **state) {
     uint64_t length;
     const clump_status usage = CLUMP_ERR_USAGE;
     clump_heap *h = t.heap;
-    REFUSED(clump_heap_read_object_array(h, t.node, "Node", "a", NULL, 3, &length), usage,
+    REFUSED(clump_heap_read_object_array(h, "Node", "a", t.node, 0, NULL, 3, &length), usage,
             "a place");
-    REFUSED(clump_heap_read_object_array(h, t.node, "Node", "a", values, 3, NULL), usage,
-            "a place");
-    REFUSED(clump_heap_read_object_array(h, t.node, "Node", "z", values, 3, &length),
-            CLUMP_ERR_NOT_FOUND, "no field \"z\"");
-    REFUSED(clump_heap_read_object_array(h, t.node, "Gone", "a", values, 3, &length),
-            CLUMP_ERR_NOT_FOUND, "Gone");
-    REFUSED(clump_heap_read_object_array(h, t.node, "Node", "guard", values, 3, &length), usage,
-            "is no array of run-time length");
-    REFUSED(clump_heap_read_object_array(h, t.node + 1, "Node", "a", values, 3, &length),
+    REFUSED(clump_heap_read_object_array(h, "Node", "a", t.node, sizeof *values, values, 3, NULL),
+            usage, "a place");
+    REFUSED(
+        clump_heap_read_object_array(h, "Node", "z", t.node, sizeof *values, values, 3, &length),
+        CLUMP_ERR_NOT_FOUND, "no field \"z\"");
+    REFUSED(
+        clump_heap_read_object_array(h, "Gone", "a", t.node, sizeof *values, values, 3, &length),
+        CLUMP_ERR_NOT_FOUND, "Gone");
+    REFUSED(clump_heap_read_object_array(h, "Node", "guard", t.node, sizeof *values, values, 3,
+                                         &length),
+            usage, "is no array of run-time length");
+    REFUSED(clump_heap_read_object_array(h, "Node", "a", t.node + 1, sizeof *values, values, 3,
+                                         &length),
             CLUMP_ERR_REFERENCE, "no live object");
-    REFUSED(clump_heap_read_object_array(h, t.node, "Other", "x", values, 3, &length), usage,
-            "is no array");
-    CHECK_OK(&t.on, clump_heap_read_object_array(h, t.node, "Node", "b", NULL, 0, &length));
+    REFUSED(
+        clump_heap_read_object_array(h, "Other", "x", t.node, sizeof *values, values, 3, &length),
+        usage, "is no array");
+    CHECK_OK(&t.on, clump_heap_read_object_array(h, "Node", "b", t.node, 0, NULL, 0, &length));
     assert_int_equal(length, 3);
     values[2] = 4711;
-    CHECK_OK(&t.on, clump_heap_read_object_array(h, t.node, "Node", "b", values, 2, &length));
+    CHECK_OK(&t.on, clump_heap_read_object_array(h, "Node", "b", t.node, sizeof *values, values, 2,
+                                                 &length));
     assert_true(values[0] == 107 && values[1] == 108 && values[2] == 4711 && length == 3);
     /* Fields of arrays: to be read, one word an object, and not to be written. */
-    CHECK_OK(&t.on, clump_heap_read_object_field(h, t.node, "Node", "a_length", 0, values));
+    CHECK_OK(&t.on, clump_heap_read_object_field(h, "Node", "a_length", 0, t.node, sizeof *values,
+                                                 values));
     assert_int_equal(values[0], 3);
     for (uint32_t i = 0; i < 3; i++) {
         static const char *const parts[] = {"a_length", "b_capacity", "a_memory"};
-        REFUSED(clump_heap_write_object_field(h, t.node, "Node", parts[i], 0, values), usage,
+        REFUSED(
+            clump_heap_write_object_field(h, "Node", parts[i], 0, t.node, sizeof *values, values),
+            usage, "is changed by kernels only");
+        REFUSED(clump_heap_write_field(h, "Node", parts[i], 0, sizeof *values, values, 1), usage,
                 "is changed by kernels only");
-        REFUSED(clump_heap_write_field(h, "Node", parts[i], 0, values, 1), usage,
-                "is changed by kernels only");
-        REFUSED(clump_heap_read_field(h, "Node", names[i], 0, values, 1), usage,
-                "clump_heap_read_object_array() reads");
-        REFUSED(clump_heap_write_object_field(h, t.node, "Node", names[i], 0, values), usage,
-                "is changed by kernels only");
+        REFUSED(clump_heap_read_field(h, "Node", names[i], 0, sizeof *values, values, 1, NULL),
+                usage, "clump_heap_read_object_array() reads");
+        REFUSED(
+            clump_heap_write_object_field(h, "Node", names[i], 0, t.node, sizeof *values, values),
+            usage, "is changed by kernels only");
     }
     clump_struct_field field = {"a", 0};
     const clump_struct_desc of_array = {"Node", 8, 1, &field};
-    REFUSED(clump_heap_read_structs(h, &of_array, values, 1, &length), usage, "run-time length");
+    REFUSED(clump_heap_read_structs(h, &of_array, NULL, values, 1, &length), usage,
+            "run-time length");
     field.name = "a_length";
-    CHECK_OK(&t.on, clump_heap_read_structs(h, &of_array, values, 1, &length));
+    CHECK_OK(&t.on, clump_heap_read_structs(h, &of_array, NULL, values, 1, &length));
     assert_int_equal(values[0], 3);
-    REFUSED(clump_heap_write_structs(h, &of_array, values, 1), usage, "is changed by kernels only");
+    REFUSED(clump_heap_write_structs(h, &of_array, NULL, values, 1), usage,
+            "is changed by kernels only");
     expect_as_made();
 }
 
@@ -381,7 +392,7 @@ static void not_yet(void **state) {
         REFUSED(clump_heap_create(
                     &(clump_heap_desc){
                         .context = t.on.clump, .schema = s, .bytes = 4 << 20, .checked = &checked},
-                    &h),
+                    &h, NULL),
                 usage, "is one: leave out `checked`");
         assert_int_equal(clump_schema_emit_c(s, NULL, ignore, NULL, &error), CLUMP_ERR_SCHEMA);
         assert_non_null(strstr(error.message, "array of run-time length"));

@@ -167,7 +167,7 @@ static void open_heap(uint32_t without) {
                          .bytes = 4u << 20,
                          .block_rows = 1,
                          .checked = &checked};
-    CHECK_OK(&t.on, clump_heap_create(&d, &t.heap));
+    CHECK_OK(&t.on, clump_heap_create(&d, &t.heap, NULL));
     clump_schema_destroy(s);
     assert_int_equal(clump_heap_get_checks(t.heap), CLUMP_CHECK_ALL & ~without);
     clump_program **program = &t.programs[without];
@@ -231,7 +231,7 @@ static uint32_t line_of(const char *kernel, const char *mark) {
 /* The only finding. */
 static clump_finding fetch(void) {
     clump_finding f[4];
-    uint32_t count = 0, lost = 7;
+    uint64_t count = 0, lost = 7;
     CHECK_OK(&t.on, clump_heap_take_findings(t.heap, f, 4, &count, &lost));
     if (count != 1) {
         for (uint32_t i = 0; i < count && i < 4; i++) print_error("%s\n", f[i].text);
@@ -267,7 +267,7 @@ static clump_finding expect(clump_finding_kind kind, const char *kernel, const c
 }
 
 static void expect_nothing(void) {
-    uint32_t count = 7;
+    uint64_t count = 7;
     CHECK_OK(&t.on, clump_heap_take_findings(t.heap, NULL, 0, &count, NULL));
     assert_int_equal(count, 0);
     CHECK_HEAP(&t.on, t.heap);
@@ -296,7 +296,7 @@ static void references(uint32_t without) {
             expect_place(f.by, "drop", FREED);
             assert_non_null(strstr(f.text, "it was freed by kernel drop, program.cl:14"));
         } else {
-            uint32_t count = 7;
+            uint64_t count = 7;
             CHECK_OK(&t.on, clump_heap_take_findings(t.heap, NULL, 0, &count, NULL));
             assert_int_equal(count, 0); /* it is refused all the same */
             CHECK_STATUS(&t.on, clump_heap_take_errors(t.heap, NULL), CLUMP_ERR_DEVICE);
@@ -344,10 +344,12 @@ static void stale(uint32_t without) {
         f = expect(CLUMP_FINDING_DOUBLE_FREE, "drop", "Node", "", ref);
         expect_place(f.by, "drop", FREED);
         uint32_t id;
-        cl_fixture_expect_words(clump_context_get_error(t.on.clump),
-                                clump_heap_read_object_field(t.heap, ref, "Node", "id", 0, &id),
-                                CLUMP_ERR_REFERENCE, "names no live object", "read", __LINE__);
-        CHECK_OK(&t.on, clump_heap_read_object_field(t.heap, now, "Node", "id", 0, &id));
+        cl_fixture_expect_words(
+            clump_context_get_error(t.on.clump),
+            clump_heap_read_object_field(t.heap, "Node", "id", 0, ref, sizeof(id), &id),
+            CLUMP_ERR_REFERENCE, "names no live object", "read", __LINE__);
+        CHECK_OK(&t.on,
+                 clump_heap_read_object_field(t.heap, "Node", "id", 0, now, sizeof(id), &id));
         /* The one that is there is right, and freed in its turn. */
         cl_fixture_write(&t.on, t.refs, &now, sizeof now);
         run("use", 0);
@@ -404,13 +406,14 @@ static void test_generations_move(void **state) {
     CHECK_OK(&t.on, clump_heap_read_refs(t.heap, "Node", refs, NODES, &count));
     assert_int_equal(count, NODES);
     for (uint32_t i = 0; i < NODES; i++)
-        CHECK_OK(&t.on, clump_heap_write_object_field(t.heap, refs[i], "Node", "id", 0, &i));
+        CHECK_OK(&t.on,
+                 clump_heap_write_object_field(t.heap, "Node", "id", 0, refs[i], sizeof(i), &i));
     expect_same(1);
     CHECK_OK(&t.on, clump_heap_create_handle(t.heap, refs[10], &live));
     CHECK_OK(&t.on, clump_heap_create_handle(t.heap, refs[11], &dead));
     cl_fixture_write(&t.on, t.refs, refs, sizeof refs);
     clump_refs_desc d = {.buffer = t.refs, .count = NODES};
-    CHECK_OK(&t.on, clump_refs_create(t.heap, &d, &registered));
+    CHECK_OK(&t.on, clump_refs_create(t.heap, &d, &registered, NULL));
     run_all("skip");
     run_all("odd");
     expect_same(2);
@@ -422,13 +425,15 @@ static void test_generations_move(void **state) {
             CHECK_OK(&t.on, clump_heap_collect(t.heap, NULL, NULL, NULL));
         expect_same(2);
         CHECK_OK(&t.on, clump_heap_read_handle(t.heap, live, &held));
-        CHECK_OK(&t.on, clump_heap_read_object_field(t.heap, held, "Node", "id", 0, &id));
+        CHECK_OK(&t.on,
+                 clump_heap_read_object_field(t.heap, "Node", "id", 0, held, sizeof(id), &id));
         assert_int_equal(id, 10);
         CHECK_OK(&t.on, clump_heap_read_handle(t.heap, dead, &held));
         assert_int_equal(held, 0);
         cl_fixture_read(&t.on, t.refs, now, sizeof now);
         for (uint32_t i = 0; i < NODES; i += 50)
-            CHECK_OK(&t.on, clump_heap_read_object_field(t.heap, now[i], "Node", "id", 0, &id));
+            CHECK_OK(&t.on, clump_heap_read_object_field(t.heap, "Node", "id", 0, now[i],
+                                                         sizeof(id), &id));
         assert_int_equal(now[1], 62); /* a slot of the null row: what such an access is told */
     }
     clump_refs_destroy(registered);
@@ -488,7 +493,8 @@ static void test_staged(void **state) {
     for (int body = 0; body < 2; body++) {
         /* First the field, then the reference that all use. */
         cl_fixture_write(&t.on, t.refs, body ? &gone : &refs[0], sizeof gone);
-        CHECK_OK(&t.on, clump_heap_write_object_field(t.heap, refs[NODES - 2], "Node", "next", 0,
+        CHECK_OK(&t.on, clump_heap_write_object_field(t.heap, "Node", "next", 0, refs[NODES - 2],
+                                                      sizeof *(body ? &refs[0] : &gone),
                                                       body ? &refs[0] : &gone));
         run_all("together");
         const clump_finding f = fetch();
@@ -555,7 +561,7 @@ static void bounds(uint32_t without) {
         f = expect(CLUMP_FINDING_BOUNDS, "bounds", "Node", "a", index[0]);
         assert_int_equal(f.index, UINT32_MAX);
     } else {
-        uint32_t count = 0; /* the gap behind the array had it */
+        uint64_t count = 0; /* the gap behind the array had it */
         CHECK_OK(&t.on, clump_heap_take_findings(t.heap, NULL, 0, &count, NULL));
         assert_int_equal(count, 1);
         CHECK_STATUS(&t.on, clump_heap_take_errors(t.heap, NULL), CLUMP_ERR_DEVICE);
@@ -638,7 +644,7 @@ static void memory(uint32_t without) {
     if (without) {
         expect_nothing();
         CHECK_OK(&t.on, clump_heap_check_memory(t.heap)); /* on demand, it finds both */
-        uint32_t count = 0;
+        uint64_t count = 0;
         CHECK_OK(&t.on, clump_heap_take_findings(t.heap, NULL, 0, &count, NULL));
         assert_int_equal(count, 2);
         CHECK_STATUS(&t.on, clump_heap_take_errors(t.heap, NULL), CLUMP_ERR_DEVICE);
@@ -691,7 +697,7 @@ static void test_padding(void **state) {
 
 static void test_history(void **state) {
     static clump_event events[128];
-    uint32_t count = 0;
+    uint64_t count = 0;
     open_heap(0);
     const clump_ref ref = make(2);
     run("drop", 0);
@@ -720,7 +726,7 @@ static void test_history(void **state) {
 
 static void test_leaks(void **state) {
     clump_live live[4];
-    uint32_t count = 0;
+    uint64_t count = 0;
     t.leaks = 0;
     open_heap(0);
     make(10);
@@ -782,7 +788,7 @@ static void test_right(void **state) {
 /* Programs of other heaps are refused in words, and descs that make no sense. */
 static void test_refused(void **state) {
     clump_heap *plain = cl_fixture_heap(&t.on, schema_text, 4u << 20, 1), *none;
-    uint32_t count;
+    uint64_t count;
     const clump_error *error = clump_context_get_error(t.on.clump);
     open_heap(CLUMP_CHECK_LEAKS);
     clump_kernel *small = cl_fixture_kernel(&t.on, t.program, "small");
@@ -806,13 +812,13 @@ static void test_refused(void **state) {
                          .schema = clump_heap_get_schema(plain),
                          .bytes = 4u << 20,
                          .checked = &bad};
-    cl_fixture_expect_words(error, clump_heap_create(&d, &none), CLUMP_ERR_USAGE,
+    cl_fixture_expect_words(error, clump_heap_create(&d, &none, NULL), CLUMP_ERR_USAGE,
                             "the checks are 0xff", "create", __LINE__);
     bad.without = CLUMP_CHECK_ALL;
-    cl_fixture_expect_words(error, clump_heap_create(&d, &none), CLUMP_ERR_USAGE, "leaves no check",
-                            "create", __LINE__);
+    cl_fixture_expect_words(error, clump_heap_create(&d, &none, NULL), CLUMP_ERR_USAGE,
+                            "leaves no check", "create", __LINE__);
     bad = (clump_checked_desc){.events = (1u << 24) + 1};
-    cl_fixture_expect_words(error, clump_heap_create(&d, &none), CLUMP_ERR_USAGE,
+    cl_fixture_expect_words(error, clump_heap_create(&d, &none, NULL), CLUMP_ERR_USAGE,
                             "at most 16777216", "create", __LINE__);
     clump_kernel_destroy(small);
     close_heap();

@@ -238,17 +238,19 @@ typedef struct world {
 } world;
 
 static void look(world *w) {
-    CHECK_OK(f, clump_heap_read_field(heap, "Body", "a", 0, w->a, OBJECTS));
-    CHECK_OK(f, clump_heap_read_field(heap, "Body", "b", 0, w->b, OBJECTS));
-    CHECK_OK(f, clump_heap_read_field(heap, "Body", "c", 0, w->c, OBJECTS));
-    CHECK_OK(f, clump_heap_read_field(heap, "Body", "d", 0, w->d, OBJECTS));
-    CHECK_OK(f, clump_heap_read_field(heap, "Body", "v", 0, w->v, OBJECTS));
+    CHECK_OK(f, clump_heap_read_field(heap, "Body", "a", 0, sizeof *w->a, w->a, OBJECTS, NULL));
+    CHECK_OK(f, clump_heap_read_field(heap, "Body", "b", 0, sizeof *w->b, w->b, OBJECTS, NULL));
+    CHECK_OK(f, clump_heap_read_field(heap, "Body", "c", 0, sizeof *w->c, w->c, OBJECTS, NULL));
+    CHECK_OK(f, clump_heap_read_field(heap, "Body", "d", 0, sizeof *w->d, w->d, OBJECTS, NULL));
+    CHECK_OK(f, clump_heap_read_field(heap, "Body", "v", 0, sizeof *w->v, w->v, OBJECTS, NULL));
     for (uint32_t k = 0; k < 4; k++) {
         uint32_t column[OBJECTS];
-        CHECK_OK(f, clump_heap_read_field(heap, "Body", "list", k, column, OBJECTS));
+        CHECK_OK(f, clump_heap_read_field(heap, "Body", "list", k, sizeof *column, column, OBJECTS,
+                                          NULL));
         for (uint32_t i = 0; i < OBJECTS; i++) w->list[i][k] = column[i];
     }
-    CHECK_OK(f, clump_heap_read_field(heap, "Body", "next", 0, w->next, OBJECTS));
+    CHECK_OK(
+        f, clump_heap_read_field(heap, "Body", "next", 0, sizeof *w->next, w->next, OBJECTS, NULL));
 }
 
 static void open_world(void) {
@@ -289,7 +291,7 @@ static void try(const attempt *a) {
     static world before, after;
     uint32_t count = get_all(a, kernels);
     look(&before);
-    clump_status status = clump_kernel_create_fused(kernels, count, &fused);
+    clump_status status = clump_kernel_create_fused(kernels, count, &fused, NULL);
     look(&after);
     assert_memory_equal(&before, &after, sizeof before);
     if (!a->words) {
@@ -427,7 +429,7 @@ static void test_lines(void **state) {
     clump_kernel *kernels[MOST], *fused;
     char words[64];
     get_all(&a, kernels);
-    CHECK_STATUS(f, clump_kernel_create_fused(kernels, 2, &fused), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_kernel_create_fused(kernels, 2, &fused, NULL), CLUMP_ERR_USAGE);
     snprintf(words, sizeof words, "own object (program.cl:%u)",
              cl_fixture_line_of(source, "__kernel void set_a"));
     assert_non_null(strstr(error->message, words));
@@ -442,7 +444,7 @@ static void test_lines(void **state) {
 static void expect_program(const char *text, const char *options, const char *words) {
     clump_program *odd = cl_fixture_program(f, heap, text, options, NULL);
     clump_kernel *k = cl_fixture_kernel(f, odd, "k"), *fused = NULL;
-    clump_status status = clump_kernel_create_fused(&k, 1, &fused);
+    clump_status status = clump_kernel_create_fused(&k, 1, &fused, NULL);
     if (!words && status) fail_msg("%s: %s", text, error->message);
     if (words && (status != CLUMP_ERR_USAGE || fused || !strstr(error->message, words)))
         fail_msg("%s: %d, \"%s\", expected \"%s\"", text, status, error->message, words);
@@ -496,7 +498,7 @@ static void test_checked(void **state) {
     clump_finding findings[4];
     uint32_t count = 0;
     CHECK_OK(f, clump_heap_do_new(checked, make, "Body", 10, NULL, NULL));
-    CHECK_OK(f, clump_kernel_create_fused(kernels, 2, &fused));
+    CHECK_OK(f, clump_kernel_create_fused(kernels, 2, &fused, NULL));
     CHECK_OK(f, clump_heap_do_all(checked, fused, NULL));
     CHECK_OK(f, clump_heap_take_findings(checked, findings, 4, &count, NULL));
     assert_int_equal(count, 1);
@@ -519,24 +521,24 @@ static void test_misuse(void **state) {
     clump_kernel *many[CLUMP_FUSED_KERNELS_MAX + 1], *fused = NULL, *again;
     uint32_t x = 1;
     for (uint32_t i = 0; i <= CLUMP_FUSED_KERNELS_MAX; i++) many[i] = kernel_of("set_a");
-    CHECK_STATUS(f, clump_kernel_create_fused(NULL, 1, &fused), CLUMP_ERR_USAGE);
-    CHECK_STATUS(f, clump_kernel_create_fused(many, 0, &fused), CLUMP_ERR_USAGE);
-    CHECK_STATUS(f, clump_kernel_create_fused(many, 2, NULL), CLUMP_ERR_USAGE);
-    CHECK_STATUS(f, clump_kernel_create_fused(many, CLUMP_FUSED_KERNELS_MAX + 1, &fused),
+    CHECK_STATUS(f, clump_kernel_create_fused(NULL, 1, &fused, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_kernel_create_fused(many, 0, &fused, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_kernel_create_fused(many, 2, NULL, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_kernel_create_fused(many, CLUMP_FUSED_KERNELS_MAX + 1, &fused, NULL),
                  CLUMP_ERR_USAGE);
     assert_null(fused);
-    CHECK_OK(f, clump_kernel_create_fused(many, CLUMP_FUSED_KERNELS_MAX, &fused));
+    CHECK_OK(f, clump_kernel_create_fused(many, CLUMP_FUSED_KERNELS_MAX, &fused, NULL));
     CHECK_STATUS(f, clump_kernel_set_arg(fused, 0, sizeof x, &x), CLUMP_ERR_USAGE);
     assert_int_equal(clump_kernel_get_arg_count(fused), 0);
     assert_non_null(strstr(error->message, "fused"));
     clump_kernel *two[] = {many[0], fused};
-    CHECK_STATUS(f, clump_kernel_create_fused(two, 2, &again), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_kernel_create_fused(two, 2, &again, NULL), CLUMP_ERR_USAGE);
     assert_non_null(strstr(error->message, "fused already"));
     two[1] = NULL;
-    CHECK_STATUS(f, clump_kernel_create_fused(two, 2, &again), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_kernel_create_fused(two, 2, &again, NULL), CLUMP_ERR_USAGE);
     clump_program *other = cl_fixture_program(f, heap, source, NULL, NULL);
     two[1] = cl_fixture_kernel(f, other, "own_a");
-    CHECK_STATUS(f, clump_kernel_create_fused(two, 2, &again), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_kernel_create_fused(two, 2, &again, NULL), CLUMP_ERR_USAGE);
     assert_non_null(strstr(error->message, "different programs"));
     clump_kernel_destroy(two[1]);
     clump_program_destroy(other);
@@ -553,7 +555,7 @@ static clump_kernel *fuse_two(const char *first, const char *second, clump_kerne
     clump_kernel *fused;
     kernels[0] = kernel_of(first);
     kernels[1] = kernel_of(second);
-    CHECK_OK(f, clump_kernel_create_fused(kernels, 2, &fused));
+    CHECK_OK(f, clump_kernel_create_fused(kernels, 2, &fused, NULL));
     return fused;
 }
 

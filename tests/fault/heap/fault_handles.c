@@ -44,7 +44,7 @@ static int open_all(void **state) {
                      CLUMP_OK);
     clump_heap_desc d = {
         .context = t.on.clump, .schema = s, .bytes = 2u << 20, .block_rows = 1, .watch_handles = 1};
-    CHECK_OK(&t.on, clump_heap_create(&d, &t.heap));
+    CHECK_OK(&t.on, clump_heap_create(&d, &t.heap, NULL));
     clump_schema_destroy(s);
     if (!t.program) t.program = cl_fixture_program(&t.on, t.heap, source, NULL, NULL);
     t.init = cl_fixture_kernel(&t.on, t.program, "init");
@@ -189,7 +189,8 @@ static void rounds(void **state) {
                 fail_msg("round %u: object %u is %s, its handle reads 0x%08x", round, i,
                          dead[i] ? "gone" : "there", ref);
             if (ref)
-                CHECK_OK(&t.on, clump_heap_read_object_field(t.heap, ref, "Node", "id", 0, &id));
+                CHECK_OK(&t.on, clump_heap_read_object_field(t.heap, "Node", "id", 0, ref,
+                                                             sizeof(id), &id));
             if (ref) assert_int_equal(id, i);
             if (!dead[i]) continue;
             CHECK_OK(&t.on, clump_heap_destroy_handle(t.heap, handles[i]));

@@ -64,12 +64,12 @@ static clump_status step_context(run *r) {
 
 static clump_status step_heap(run *r) {
     clump_heap_desc desc = {.context = r->context, .schema = r->schema, .bytes = 1u << 20};
-    return clump_heap_create(&desc, &r->heap);
+    return clump_heap_create(&desc, &r->heap, NULL);
 }
 
 static clump_status step_program(run *r) {
     clump_program_desc desc = {.heap = r->heap, .source = source};
-    clump_status status = clump_program_create(&desc, &r->program);
+    clump_status status = clump_program_create(&desc, &r->program, NULL);
     if (status) { /* CLUMP_ERR_BUILD leaves a program for its log */
         assert_int_equal(r->program != NULL, status == CLUMP_ERR_BUILD);
         clump_program_destroy(r->program);
@@ -79,20 +79,20 @@ static clump_status step_program(run *r) {
 }
 
 static clump_status step_kernel_init(run *r) {
-    return clump_kernel_create(r->program, "init", &r->init);
+    return clump_kernel_create(r->program, "init", &r->init, NULL);
 }
 static clump_status step_kernel_move(run *r) {
-    return clump_kernel_create(r->program, "move", &r->move);
+    return clump_kernel_create(r->program, "move", &r->move, NULL);
 }
 static clump_status step_kernel_count(run *r) {
-    return clump_kernel_create(r->program, "count", &r->count);
+    return clump_kernel_create(r->program, "count", &r->count, NULL);
 }
 static clump_status step_kernel_drop(run *r) {
-    return clump_kernel_create(r->program, "drop", &r->drop);
+    return clump_kernel_create(r->program, "drop", &r->drop, NULL);
 }
 
 static clump_status step_kernel_key(run *r) {
-    return clump_kernel_create(r->program, "key", &r->key);
+    return clump_kernel_create(r->program, "key", &r->key, NULL);
 }
 
 static clump_status step_set_arg(run *r) {
@@ -162,7 +162,7 @@ static clump_status step_enumerate(run *r) {
 
 static clump_status step_read_field(run *r) {
     static float x[4 * OBJECTS];
-    return clump_heap_read_field(r->heap, "Body", "x", 0, x, 4 * OBJECTS);
+    return clump_heap_read_field(r->heap, "Body", "x", 0, sizeof *x, x, 4 * OBJECTS, NULL);
 }
 
 static clump_status step_write_field(run *r) {
@@ -170,19 +170,21 @@ static clump_status step_write_field(run *r) {
     uint64_t count = 0;
     for (uint32_t i = 0; i < 4 * OBJECTS; i++) ids[i] = i;
     clump_status status = clump_heap_read_count(r->heap, "Body", &count);
-    return status ? status : clump_heap_write_field(r->heap, "Body", "id", 0, ids, count);
+    return status ? status
+                  : clump_heap_write_field(r->heap, "Body", "id", 0, sizeof *ids, ids, count);
 }
 
 static clump_status step_get_field(run *r) {
     uint32_t id = UINT32_MAX;
-    clump_status status = clump_heap_read_object_field(r->heap, r->refs[7], "Body", "id", 0, &id);
+    clump_status status =
+        clump_heap_read_object_field(r->heap, "Body", "id", 0, r->refs[7], sizeof(id), &id);
     if (!status) assert_int_equal(id, 7);
     return status;
 }
 
 static clump_status step_set_field(run *r) {
     uint32_t id = 8;
-    return clump_heap_write_object_field(r->heap, r->refs[7], "Body", "id", 0, &id);
+    return clump_heap_write_object_field(r->heap, "Body", "id", 0, r->refs[7], sizeof(id), &id);
 }
 
 /* ---- Structs ---- */
@@ -209,7 +211,7 @@ static clump_status step_new_structs(run *r) {
 /* One that failed half-way may have made its objects, whose contents are not defined. */
 static clump_status step_read_structs(run *r) {
     clump_status status =
-        clump_heap_read_structs(r->heap, &body_desc, structs, 4 * OBJECTS, &struct_count);
+        clump_heap_read_structs(r->heap, &body_desc, NULL, structs, 4 * OBJECTS, &struct_count);
     if (!status)
         assert_true(struct_count == OBJECTS ||
                     ((failing.struck || failing.refused) && struct_count == 2 * OBJECTS));
@@ -217,7 +219,7 @@ static clump_status step_read_structs(run *r) {
 }
 static clump_status step_write_structs(run *r) {
     for (uint32_t i = 0; i < struct_count; i++) structs[i] = (body){i, 1.5f};
-    return clump_heap_write_structs(r->heap, &body_desc, structs, struct_count);
+    return clump_heap_write_structs(r->heap, &body_desc, NULL, structs, struct_count);
 }
 static clump_status step_structs_refs(run *r) {
     uint64_t count = 0;
@@ -228,12 +230,12 @@ static clump_status step_structs_refs(run *r) {
 static clump_status step_read_chosen(run *r) {
     body chosen[5];
     clump_status status =
-        clump_heap_read_chosen_structs(r->heap, &body_desc, r->refs + 9, 5, chosen);
+        clump_heap_read_structs(r->heap, &body_desc, r->refs + 9, chosen, 5, NULL);
     if (!status) assert_memory_equal(chosen, structs + 9, sizeof chosen);
     return status;
 }
 static clump_status step_write_chosen(run *r) {
-    return clump_heap_write_chosen_structs(r->heap, &body_desc, r->refs, 5, structs);
+    return clump_heap_write_structs(r->heap, &body_desc, r->refs, structs, 5);
 }
 
 static void keep_text(void *user, const char *text, size_t bytes) {
@@ -291,7 +293,7 @@ static clump_status step_queue(run *r) {
 
 static clump_status step_fuse(run *r) {
     clump_kernel *const kernels[] = {r->move, r->move, r->count};
-    return clump_kernel_create_fused(kernels, 3, &r->fused);
+    return clump_kernel_create_fused(kernels, 3, &r->fused, NULL);
 }
 
 /* If it fails after its launch, it has moved all the same. */
@@ -368,7 +370,7 @@ static clump_status step_collector(run *r) {
     clump_collector_desc desc = {
         .heap = r->heap, .every = 1, .fill = 1, .out_of_memory = 1, .collect = {.only_mark = 1}};
     int ran = 0;
-    clump_status status = clump_collector_create(&desc, &collector);
+    clump_status status = clump_collector_create(&desc, &collector, NULL);
     if (!status) status = clump_collector_tick(collector, &ran, NULL);
     assert_int_equal(ran, !status);
     clump_collector_destroy(collector);
@@ -394,7 +396,7 @@ static int moves_objects(clump_status (*step)(run *r)) {
 /* Fails in good order: with its own status, the log kept, and all of it released. */
 static clump_status step_broken(run *r) {
     clump_program_desc desc = {.heap = r->heap, .source = "__kernel void f(CLUMP_HEAP) { x = 1; }"};
-    clump_status status = clump_program_create(&desc, &r->broken);
+    clump_status status = clump_program_create(&desc, &r->broken, NULL);
     assert_int_equal(r->broken != NULL, status == CLUMP_ERR_BUILD);
     assert_true(status < 0);
     clump_program_destroy(r->broken);

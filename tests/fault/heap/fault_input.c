@@ -223,8 +223,8 @@ static void schemas(void **state) {
     clump_class_info class_info;
     clump_field_info field_info;
     clump_allocator partly = {.allocate = some_allocate};
-    assert_int_equal(clump_schema_create(NULL, NULL), USAGE);
-    assert_int_equal(clump_schema_create(&partly, &s), USAGE);
+    assert_int_equal(clump_schema_create(NULL, NULL, NULL), USAGE);
+    assert_int_equal(clump_schema_create(&partly, &s, NULL), USAGE);
     assert_null(s);
     assert_int_equal(clump_schema_parse(NULL, 5, NULL, &s, &error), USAGE);
     assert_int_equal(clump_schema_parse("class", 5, NULL, NULL, &error), USAGE);
@@ -252,7 +252,7 @@ static void schemas(void **state) {
     assert_int_equal(clump_schema_find_field(t.schema, 2, NULL, &field_info), USAGE);
     assert_string_equal(clump_type_name((clump_type)99, 1), "?");
     /* Words of an earlier failure are not those of a look-up. */
-    assert_int_equal(clump_schema_create(NULL, &s), CLUMP_OK);
+    assert_int_equal(clump_schema_create(NULL, &s, NULL), CLUMP_OK);
     const clump_class_desc a = {.name = "A"}, twice = {.name = "EARLIER"};
     const clump_field_desc x = {.name = "x", .type = CLUMP_TYPE_INT};
     assert_int_equal(clump_schema_add_class(s, &a), CLUMP_OK);
@@ -290,7 +290,7 @@ static clump_status make_heap(const clump_schema *schema, uint64_t bytes, double
                          .bytes = bytes,
                          .device_share = share,
                          .block_rows = rows};
-    clump_status status = clump_heap_create(&d, &heap);
+    clump_status status = clump_heap_create(&d, &heap, NULL);
     assert_int_equal(heap == NULL, status != CLUMP_OK);
     if (!status) clump_heap_destroy(heap);
     return status;
@@ -299,13 +299,13 @@ static clump_status make_heap(const clump_schema *schema, uint64_t bytes, double
 static void heaps(void **state) {
     clump_heap *heap = (clump_heap *)&t;
     clump_heap_desc d = {.schema = t.schema, .bytes = HEAP_BYTES};
-    REFUSED_SILENTLY(clump_heap_create(NULL, &heap));
-    REFUSED_SILENTLY(clump_heap_create(&d, &heap)); /* no context */
+    REFUSED_SILENTLY(clump_heap_create(NULL, &heap, NULL));
+    REFUSED_SILENTLY(clump_heap_create(&d, &heap, NULL)); /* no context */
     assert_null(heap);
     d.context = t.on.clump;
-    REFUSED(USAGE, "a place for the heap", clump_heap_create(&d, NULL));
+    REFUSED(USAGE, "a place for the heap", clump_heap_create(&d, NULL, NULL));
     clump_schema *unsealed;
-    assert_int_equal(clump_schema_create(NULL, &unsealed), CLUMP_OK);
+    assert_int_equal(clump_schema_create(NULL, &unsealed, NULL), CLUMP_OK);
     clump_schema_add_class(unsealed, &(clump_class_desc){.name = "A"});
     REFUSED(USAGE, "sealed", make_heap(NULL, HEAP_BYTES, 0, 0));
     REFUSED(USAGE, "sealed", make_heap(unsealed, HEAP_BYTES, 0, 0));
@@ -323,24 +323,25 @@ static void heaps(void **state) {
 
 static void heap_sizes(void **state) {
     uint64_t memory = t.on.capabilities->memory_bytes;
-    REFUSED(CLUMP_ERR_CAPACITY, "too small", make_heap(t.schema, 1, 0, 0));
-    REFUSED(CLUMP_ERR_CAPACITY, "class Star", make_heap(t.schema, 4096, 0, 0));
-    REFUSED(CLUMP_ERR_CAPACITY, "too small", make_heap(t.schema, 0, 1e-12, 0));
-    REFUSED(CLUMP_ERR_CAPACITY, "the device has", make_heap(t.schema, memory + 1, 0, 0));
-    REFUSED(CLUMP_ERR_CAPACITY, "the device has", make_heap(t.schema, UINT64_MAX, 0, 0));
-    REFUSED(CLUMP_ERR_CAPACITY, "the device has", make_heap(t.schema, UINT64_MAX / 2, 0, 0));
+    REFUSED(CLUMP_ERR_DEVICE_MEMORY, "too small", make_heap(t.schema, 1, 0, 0));
+    REFUSED(CLUMP_ERR_DEVICE_MEMORY, "class Star", make_heap(t.schema, 4096, 0, 0));
+    REFUSED(CLUMP_ERR_DEVICE_MEMORY, "too small", make_heap(t.schema, 0, 1e-12, 0));
+    REFUSED(CLUMP_ERR_DEVICE_MEMORY, "the device has", make_heap(t.schema, memory + 1, 0, 0));
+    REFUSED(CLUMP_ERR_DEVICE_MEMORY, "the device has", make_heap(t.schema, UINT64_MAX, 0, 0));
+    REFUSED(CLUMP_ERR_DEVICE_MEMORY, "the device has", make_heap(t.schema, UINT64_MAX / 2, 0, 0));
     /* The message says what would fit: try that, and one byte less. */
     uint64_t needed = 0;
-    assert_int_equal(make_heap(t.schema, 4096, 0, 1), CLUMP_ERR_CAPACITY);
+    assert_int_equal(make_heap(t.schema, 4096, 0, 1), CLUMP_ERR_DEVICE_MEMORY);
     const char *words = strstr(clump_context_get_error(t.on.clump)->message, "need ");
     assert_non_null(words);
     needed = strtoull(words + 5, NULL, 10);
     assert_int_equal(make_heap(t.schema, needed, 0, 1), CLUMP_OK);
-    assert_int_equal(make_heap(t.schema, needed - 1, 0, 1), CLUMP_ERR_CAPACITY);
+    assert_int_equal(make_heap(t.schema, needed - 1, 0, 1), CLUMP_ERR_DEVICE_MEMORY);
     /* Objects of one byte take four: 2^26 rows of 64 are all that references can tell apart. */
     clump_schema *bytes = parse("class Byte { uchar b; }");
     uint64_t most = (UINT64_C(1) << 26) * 64 * 4;
-    if (memory > most) REFUSED(CLUMP_ERR_CAPACITY, "17179869184", make_heap(bytes, most + 1, 0, 0));
+    if (memory > most)
+        REFUSED(CLUMP_ERR_DEVICE_MEMORY, "17179869184", make_heap(bytes, most + 1, 0, 0));
     clump_schema_destroy(bytes);
 }
 
@@ -367,9 +368,10 @@ static void refuse_room(const clump_cl_functions *cl, const char *words, int lin
     assert_int_equal(clump_context_create(&c, &context, NULL), CLUMP_OK);
     clump_heap *heap = (clump_heap *)&t;
     clump_heap_desc d = {.context = context, .schema = t.schema, .bytes = HEAP_BYTES};
-    clump_status status = clump_heap_create(&d, &heap);
+    clump_status status = clump_heap_create(&d, &heap, NULL);
     const clump_error *error = clump_context_get_error(context);
-    cl_fixture_expect_words(error, status, CLUMP_ERR_CAPACITY, words, "clump_heap_create", line);
+    cl_fixture_expect_words(error, status, CLUMP_ERR_DEVICE_MEMORY, words, "clump_heap_create",
+                            line);
     assert_non_null(strstr(error->message, "says that one buffer can have"));
     assert_int_equal(error->cl_code, no_room_code);
     assert_null(heap);
@@ -391,8 +393,8 @@ static void more_than_a_device_gives(void **state) {
     uint64_t bytes = device->allocation_bytes + (UINT64_C(64) << 20);
     if (!device->is_cpu || bytes > device->memory_bytes) return;
     if (make_heap(t.schema, bytes, 0, 0) != CLUMP_OK) {
-        REFUSED(CLUMP_ERR_CAPACITY, "one buffer can have", make_heap(t.schema, bytes, 0, 0));
-        REFUSED(CLUMP_ERR_CAPACITY, "one buffer can have", make_heap(t.schema, 0, 1.0, 0));
+        REFUSED(CLUMP_ERR_DEVICE_MEMORY, "one buffer can have", make_heap(t.schema, bytes, 0, 0));
+        REFUSED(CLUMP_ERR_DEVICE_MEMORY, "one buffer can have", make_heap(t.schema, 0, 1.0, 0));
     }
 }
 
@@ -406,7 +408,7 @@ static void types_that_a_device_lacks(void **state) {
     assert_int_equal(clump_context_create(&d, &without, NULL), CLUMP_OK);
     clump_schema *s = parse("class A { double weight; }");
     clump_heap_desc h = {.context = without, .schema = s, .bytes = HEAP_BYTES};
-    clump_status status = clump_heap_create(&h, &heap);
+    clump_status status = clump_heap_create(&h, &heap, NULL);
     cl_fixture_expect_words(clump_context_get_error(without), status, CLUMP_ERR_UNSUPPORTED,
                             "weight", "clump_heap_create", __LINE__);
     assert_null(heap);
@@ -418,7 +420,7 @@ static void types_that_a_device_lacks(void **state) {
 
 static clump_schema *many_classes(uint32_t count, clump_status expected) {
     clump_schema *s;
-    assert_int_equal(clump_schema_create(NULL, &s), CLUMP_OK);
+    assert_int_equal(clump_schema_create(NULL, &s, NULL), CLUMP_OK);
     clump_status status = CLUMP_OK;
     for (uint32_t i = 0; i < count; i++) {
         char name[16];
@@ -441,7 +443,7 @@ static void most_classes(void **state) {
     s = many_classes(CLUMP_CLASSES_MAX, CLUMP_OK);
     clump_heap *heap;
     clump_heap_desc d = {.context = t.on.clump, .schema = s, .bytes = 16u << 20};
-    CHECK_OK(&t.on, clump_heap_create(&d, &heap));
+    CHECK_OK(&t.on, clump_heap_create(&d, &heap, NULL));
     clump_schema_destroy(s);
     CHECK_HEAP(&t.on, heap);
     /* The last class works as any other. */
@@ -471,7 +473,7 @@ static void large_classes(void **state) {
     assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &s, &error), CLUMP_ERR_SCHEMA);
     assert_non_null(strstr(error.message, "Sub"));
     s = parse("class Big { uchar bytes[65536]; }");
-    REFUSED(CLUMP_ERR_CAPACITY, "class Big take 4194304", make_heap(s, 8u << 20, 0, 0));
+    REFUSED(CLUMP_ERR_DEVICE_MEMORY, "class Big take 4194304", make_heap(s, 8u << 20, 0, 0));
     assert_int_equal(make_heap(s, 32u << 20, 0, 0), CLUMP_OK);
     clump_schema_destroy(s);
 }
@@ -484,7 +486,7 @@ static clump_status make_program(const char *text, const char *name, uint32_t re
                             .source = text,
                             .name = name,
                             .tuning = &(clump_alloc_tuning){.retries = retries}};
-    clump_status status = clump_program_create(&d, &p);
+    clump_status status = clump_program_create(&d, &p, NULL);
     if (status) assert_null(p);
     clump_program_destroy(p);
     return status;
@@ -493,11 +495,11 @@ static clump_status make_program(const char *text, const char *name, uint32_t re
 static void programs(void **state) {
     clump_program *p = (clump_program *)&t;
     clump_program_desc d = {.source = source};
-    REFUSED_SILENTLY(clump_program_create(NULL, &p));
-    REFUSED_SILENTLY(clump_program_create(&d, &p)); /* no heap */
+    REFUSED_SILENTLY(clump_program_create(NULL, &p, NULL));
+    REFUSED_SILENTLY(clump_program_create(&d, &p, NULL)); /* no heap */
     assert_null(p);
     d.heap = t.heap;
-    REFUSED(USAGE, "a place for the program", clump_program_create(&d, NULL));
+    REFUSED(USAGE, "a place for the program", clump_program_create(&d, NULL, NULL));
     REFUSED(USAGE, "source", make_program(NULL, NULL, 0));
     REFUSED(USAGE, "name", make_program(source, "", 0));
     REFUSED(USAGE, "name", make_program(source, "a\"b.cl", 0));
@@ -511,20 +513,18 @@ static void programs(void **state) {
 static void refuse_source(const char *text, const char *name, uint32_t line, uint32_t column,
                           const char *words) {
     clump_program *p = NULL;
-    clump_kernel *k;
-    clump_program_desc d = {.heap = t.heap, .source = text, .name = name};
-    REFUSED(CLUMP_ERR_BUILD, name ? name : "program.cl", clump_program_create(&d, &p));
+    cl_fixture_log kept = {.source = text};
+    clump_program_desc d = {
+        .heap = t.heap, .source = text, .name = name, .failed = cl_fixture_keep_log, .user = &kept};
+    REFUSED(CLUMP_ERR_BUILD, name ? name : "program.cl", clump_program_create(&d, &p, NULL));
     const clump_error *e = clump_context_get_error(t.on.clump);
     if (e->line != line || (column && e->column != column))
         fail_msg("the error is at %u:%u, reported at %u:%u\n%s", line, column, e->line, e->column,
                  e->message);
     assert_non_null(strstr(e->message, words));
-    assert_non_null(p);
-    assert_non_null(strstr(clump_program_get_log(p), words));
-    assert_non_null(strstr(clump_program_get_source(p), text));
-    REFUSED(USAGE, "not built", clump_kernel_create(p, "f", &k));
-    assert_null(k);
-    clump_program_destroy(p);
+    assert_null(p);
+    assert_non_null(strstr(kept.log, words));
+    assert_true(kept.has_source);
 }
 
 static void wrong_sources(void **state) {
@@ -549,18 +549,18 @@ static void kernels(void **state) {
                                            "float4", "if",   "clump_it"};
     clump_kernel *k = (clump_kernel *)&t;
     float dt = 1;
-    REFUSED_SILENTLY(clump_kernel_create(NULL, "init", &k));
+    REFUSED_SILENTLY(clump_kernel_create(NULL, "init", &k, NULL));
     assert_null(k);
-    REFUSED(USAGE, "a name and a place", clump_kernel_create(t.program, NULL, &k));
-    REFUSED(USAGE, "a name and a place", clump_kernel_create(t.program, "init", NULL));
-    REFUSED(NOT_FOUND, "\"nope\"; it has ", clump_kernel_create(t.program, "nope", &k));
+    REFUSED(USAGE, "a name and a place", clump_kernel_create(t.program, NULL, &k, NULL));
+    REFUSED(USAGE, "a name and a place", clump_kernel_create(t.program, "init", NULL, NULL));
+    REFUSED(NOT_FOUND, "\"nope\"; it has ", clump_kernel_create(t.program, "nope", &k, NULL));
     for (size_t i = 0; i < sizeof built_in / sizeof *built_in; i++)
-        REFUSED(USAGE, built_in[i], clump_kernel_create(t.program, built_in[i], &k));
-    REFUSED(NOT_FOUND, "\"\"", clump_kernel_create(t.program, "", &k));
+        REFUSED(USAGE, built_in[i], clump_kernel_create(t.program, built_in[i], &k, NULL));
+    REFUSED(NOT_FOUND, "\"\"", clump_kernel_create(t.program, "", &k, NULL));
     if (!strstr(clump_context_get_capabilities(t.on.clump)->platform_name, "NVIDIA"))
-        REFUSED(USAGE, "no parameters", clump_kernel_create(t.program, "bare", &k));
-    REFUSED(USAGE, "first parameter", clump_kernel_create(t.program, "plain", &k));
-    REFUSED(USAGE, "first parameter", clump_kernel_create(t.program, "number", &k));
+        REFUSED(USAGE, "no parameters", clump_kernel_create(t.program, "bare", &k, NULL));
+    REFUSED(USAGE, "first parameter", clump_kernel_create(t.program, "plain", &k, NULL));
+    REFUSED(USAGE, "first parameter", clump_kernel_create(t.program, "number", &k, NULL));
     assert_null(k);
     REFUSED_SILENTLY(clump_kernel_set_arg(NULL, 0, sizeof dt, &dt));
     REFUSED(USAGE, "parameter 2", clump_kernel_set_arg(t.move, 2, sizeof dt, &dt));
@@ -591,6 +591,62 @@ static void arguments_of_wrong_size(void **state) {
     check_unchanged("clump_kernel_set_arg", __LINE__);
 }
 
+/* A kernel by name, and its parameters by value. What lacks is told by the launch. */
+#define RUN_WITH(...) clump_heap_do_all(t.heap, clump_kernel_with(k, CLUMP_ARGS(__VA_ARGS__)), NULL)
+static void kernels_by_name(void **state) {
+    clump_program *p = cl_fixture_program(
+        &t.on, t.heap,
+        "__kernel void keep(CLUMP_HEAP_NO_ALLOC, float f, uint u, char c, ulong n, double2 v,\n"
+        "                   __global double *out, __local uint *l) {\n"
+        "    if (get_global_id(0)) return;\n"
+        "    out[0] = f; out[1] = u; out[2] = c; out[3] = n; out[4] = v.y;\n}\n",
+        NULL, NULL);
+    clump_kernel *k = clump_program_get_kernel(p, "keep");
+    assert_non_null(k);
+    assert_ptr_equal(clump_program_get_kernel(p, "keep"), k);
+    clump_kernel_destroy(k); /* the program keeps it */
+    REFUSED(NOT_FOUND, "\"kept\"; it has keep",
+            clump_heap_do_all(t.heap, clump_program_get_kernel(p, "kept"), NULL));
+    REFUSED(USAGE, "the kernel is NULL", clump_heap_do_all(t.heap, NULL, NULL));
+    double out[5] = {0};
+    const cl_double2 v = {{1, 2.5}};
+    cl_mem buffer = cl_fixture_buffer(&t.on, out, sizeof out);
+    CHECK_OK(&t.on, RUN_WITH(0.1, 7, -128, UINT64_MAX >> 1, clump_arg_bytes(&v, sizeof v), buffer,
+                             clump_arg_local(64)));
+    cl_fixture_read(&t.on, buffer, out, sizeof out);
+    assert_true(out[0] == (double)0.1f && out[1] == 7 && out[2] == -128 && out[4] == 2.5);
+    assert_true(out[3] == 9223372036854775807.0);
+    REFUSED(USAGE, "has 7 parameters after its heap; 2 were given", RUN_WITH(0.1f, 7));
+    REFUSED(USAGE, "the kernel is NULL", clump_heap_do_all(t.heap, NULL, NULL)); /* told once */
+    clump_program_get_kernel(p, "kept");
+    CHECK_OK(&t.on, clump_heap_do_all(t.heap, k, NULL)); /* what lacked is no matter now */
+    REFUSED(USAGE, "the kernel is NULL", clump_heap_do_all(t.heap, NULL, NULL));
+    const clump_arg local = clump_arg_local(64), two = clump_arg_bytes(&v, sizeof v);
+    if (!clump_kernel_with(k, CLUMP_ARGS(1, -1, 0, 0, two, buffer, local))) {
+        REFUSED(USAGE, "parameter 1 (uint u): the number does not fit",
+                RUN_WITH(1, -1, 0, 0, two, buffer, local));
+        REFUSED(USAGE, "parameter 1 (uint u): a floating number",
+                RUN_WITH(1, 1.0, 0, 0, two, buffer, local));
+        REFUSED(USAGE, "parameter 2 (char c): the number does not fit",
+                RUN_WITH(1, 1, 128, 0, two, buffer, local));
+        REFUSED(USAGE, "parameter 0 (float f): the number does not fit",
+                RUN_WITH(1e39, 1, 1, 0, two, buffer, local));
+        REFUSED(USAGE, "parameter 0 (float f): the integer is not exact",
+                RUN_WITH(16777217, 1, 1, 0, two, buffer, local));
+        REFUSED(USAGE, "parameter 0 (float f): a buffer for a number",
+                RUN_WITH(buffer, 1, 1, 0, two, buffer, local));
+        REFUSED(USAGE, "parameter 4 (double2 v): a number for another type",
+                RUN_WITH(1, 1, 1, 0, 1, buffer, local));
+        REFUSED(USAGE, "out): a number for a buffer", RUN_WITH(1, 1, 1, 0, two, 5, local));
+    } else {
+        print_message("left out: the device does not tell the types of parameters\n");
+    }
+    assert_null(clump_kernel_with(NULL, NULL, 0));
+    assert_null(clump_program_get_kernel(NULL, "keep"));
+    clReleaseMemObject(buffer);
+    clump_program_destroy(p);
+}
+
 /* Sizes of groups that a call chooses itself are not those of such a kernel. */
 static void required_group_size(void **state) {
     clump_program *p = cl_fixture_program(
@@ -610,7 +666,7 @@ static void required_group_size(void **state) {
             clump_heap_do_new(t.heap, two, "Body", 1, NULL, NULL));
     REFUSED(USAGE, "not in those of this call, 1", clump_heap_launch(t.heap, two, 2, 1, NULL));
     CHECK_OK(&t.on, clump_heap_launch(t.heap, two, 64, 2, NULL));
-    if (clump_kernel_create(p, "flat", &flat) == CLUMP_OK) {
+    if (clump_kernel_create(p, "flat", &flat, NULL) == CLUMP_OK) {
         REFUSED(USAGE, "groups of 1 x 1 x 2", clump_heap_launch(t.heap, flat, 2, 1, NULL));
         clump_kernel_destroy(flat);
     }
@@ -624,20 +680,22 @@ static void warnings(void **state) {
         "__kernel void f(CLUMP_HEAP_NO_ALLOC, __global const uint *in, __global uint *out) {\n"
         "    __global uint *p = in;\n    out[0] = p[0];\n}\n";
     clump_program *p = cl_fixture_program(&t.on, t.heap, text, NULL, NULL);
-    uint32_t count = clump_program_get_warning_count(p);
+    uint32_t count = clump_program_get_info(p)->warnings;
     clump_program_destroy(p);
-    assert_int_equal(clump_program_get_warning_count(t.program), 0);
+    assert_int_equal(clump_program_get_info(t.program)->warnings, 0);
     if (!count) {
         print_message("left out: the compiler says nothing\n");
         skip();
     }
-    clump_program_desc d = {.heap = t.heap, .source = text, .strict = 1};
-    REFUSED(CLUMP_ERR_BUILD, "program.cl compiles with 1 warnings", clump_program_create(&d, &p));
+    cl_fixture_log kept = {.source = text};
+    clump_program_desc d = {
+        .heap = t.heap, .source = text, .strict = 1, .failed = cl_fixture_keep_log, .user = &kept};
+    REFUSED(CLUMP_ERR_BUILD, "program.cl compiles with 1 warnings",
+            clump_program_create(&d, &p, NULL));
     assert_non_null(strstr(clump_context_get_error(t.on.clump)->message, "discards qualifiers"));
-    assert_int_equal(clump_program_get_warning_count(p), count);
-    clump_program_destroy(p);
+    assert_int_equal(kept.warnings, count);
     d.source = "__kernel void f(CLUMP_HEAP_NO_ALLOC) {}\n";
-    CHECK_OK(&t.on, clump_program_create(&d, &p));
+    CHECK_OK(&t.on, clump_program_create(&d, &p, NULL));
     clump_program_destroy(p);
 }
 
@@ -743,7 +801,7 @@ static void heaps_of_another_layout(void **state) {
                                                          .schema = clump_heap_get_schema(t.heap),
                                                          .bytes = HEAP_BYTES,
                                                          .raw = 1},
-                                      &raw));
+                                      &raw, NULL));
     REFUSED(USAGE, "another layout: raw is 0 there, and 1 here",
             clump_heap_do_all(raw, t.init, NULL));
     clump_heap_destroy(raw);
@@ -777,7 +835,7 @@ static void counts(void **state) {
     REFUSED_SILENTLY(clump_heap_repair(NULL, &repair));
     assert_int_equal(repair.objects, 0);
     REFUSED_SILENTLY(clump_heap_read_stats(NULL, NULL, NULL, 0));
-    REFUSED(USAGE, "room for 2 classes", clump_heap_read_stats(t.heap, NULL, classes, 2));
+    REFUSED(CLUMP_ERR_TOO_SMALL, "room for 2 classes", clump_heap_read_stats(t.heap, NULL, classes, 2));
     assert_int_equal(classes[0].objects, 7);
     REFUSED_SILENTLY(clump_heap_dump(NULL, no_text, NULL));
     REFUSED(USAGE, "a function that takes the text", clump_heap_dump(t.heap, NULL, NULL));
@@ -800,11 +858,13 @@ static void counts(void **state) {
     REFUSED(NOT_FOUND, "(null)", clump_heap_read_refs(t.heap, NULL, refs, 2, &count));
     REFUSED(NOT_FOUND, "\"Planet\"", clump_heap_read_refs(t.heap, "Planet", refs, 2, &count));
     assert_int_equal(refs[0], 7);
-    /* Too little room is no error: the count tells. */
-    CHECK_OK(&t.on, clump_heap_read_refs(t.heap, "Body", refs, 1, &count));
+    /* Too little room: the count says how much is needed, and nothing is written. */
+    REFUSED(CLUMP_ERR_TOO_SMALL, "room for 1 references; there are 500",
+            clump_heap_read_refs(t.heap, "Body", refs, 1, &count));
     assert_int_equal(count, OBJECTS);
-    assert_int_equal(refs[0], t.refs[0]);
-    assert_int_equal(refs[1], 7);
+    assert_int_equal(refs[0], 7);
+    CHECK_OK(&t.on, clump_heap_read_refs(t.heap, "Body", NULL, 0, &count));
+    assert_int_equal(count, OBJECTS);
     clump_heap_destroy(NULL);
 }
 
@@ -812,36 +872,54 @@ static void fields(void **state) {
     static uint32_t ids[OBJECTS + 1];
     clump_heap *h = t.heap;
     memset(ids, 7, sizeof ids);
-    REFUSED_SILENTLY(clump_heap_read_field(NULL, "Body", "id", 0, ids, OBJECTS));
-    REFUSED_SILENTLY(clump_heap_write_field(NULL, "Body", "id", 0, ids, OBJECTS));
-    REFUSED(USAGE, "place", clump_heap_read_field(h, "Body", "id", 0, NULL, OBJECTS));
-    REFUSED(USAGE, "values", clump_heap_write_field(h, "Body", "id", 0, NULL, OBJECTS));
-    REFUSED(NOT_FOUND, "\"Nope\"", clump_heap_read_field(h, "Nope", "id", 0, ids, OBJECTS));
-    REFUSED(NOT_FOUND, "(null)", clump_heap_read_field(h, NULL, "id", 0, ids, OBJECTS));
-    REFUSED(NOT_FOUND, "\"nope\"", clump_heap_read_field(h, "Body", "nope", 0, ids, OBJECTS));
-    REFUSED(NOT_FOUND, "(null)", clump_heap_read_field(h, "Body", NULL, 0, ids, OBJECTS));
-    REFUSED(NOT_FOUND, "mass", clump_heap_read_field(h, "Body", "mass", 0, ids, OBJECTS));
-    REFUSED(NOT_FOUND, "\"nope\"", clump_heap_write_field(h, "Body", "nope", 0, ids, OBJECTS));
-    REFUSED(USAGE, "1 elements; 1", clump_heap_read_field(h, "Body", "id", 1, ids, OBJECTS));
-    REFUSED(USAGE, "3 elements; 3", clump_heap_read_field(h, "Body", "pair", 3, ids, OBJECTS));
+    REFUSED_SILENTLY(clump_heap_read_field(NULL, "Body", "id", 0, sizeof *ids, ids, OBJECTS, NULL));
+    REFUSED_SILENTLY(clump_heap_write_field(NULL, "Body", "id", 0, sizeof *ids, ids, OBJECTS));
+    REFUSED(USAGE, "place", clump_heap_read_field(h, "Body", "id", 0, 0, NULL, OBJECTS, NULL));
+    REFUSED(USAGE, "values", clump_heap_write_field(h, "Body", "id", 0, 0, NULL, OBJECTS));
+    REFUSED(NOT_FOUND, "\"Nope\"",
+            clump_heap_read_field(h, "Nope", "id", 0, sizeof *ids, ids, OBJECTS, NULL));
+    REFUSED(NOT_FOUND, "(null)",
+            clump_heap_read_field(h, NULL, "id", 0, sizeof *ids, ids, OBJECTS, NULL));
+    REFUSED(NOT_FOUND, "\"nope\"",
+            clump_heap_read_field(h, "Body", "nope", 0, sizeof *ids, ids, OBJECTS, NULL));
+    REFUSED(NOT_FOUND, "(null)",
+            clump_heap_read_field(h, "Body", NULL, 0, sizeof *ids, ids, OBJECTS, NULL));
+    REFUSED(NOT_FOUND, "mass",
+            clump_heap_read_field(h, "Body", "mass", 0, sizeof *ids, ids, OBJECTS, NULL));
+    REFUSED(NOT_FOUND, "\"nope\"",
+            clump_heap_write_field(h, "Body", "nope", 0, sizeof *ids, ids, OBJECTS));
+    REFUSED(USAGE, "1 elements; 1",
+            clump_heap_read_field(h, "Body", "id", 1, sizeof *ids, ids, OBJECTS, NULL));
+    REFUSED(USAGE, "3 elements; 3",
+            clump_heap_read_field(h, "Body", "pair", 3, sizeof *ids, ids, OBJECTS, NULL));
     REFUSED(USAGE, "4294967295",
-            clump_heap_write_field(h, "Body", "pair", UINT32_MAX, ids, OBJECTS));
-    REFUSED(USAGE, "room for 499", clump_heap_read_field(h, "Body", "id", 0, ids, OBJECTS - 1));
-    REFUSED(USAGE, "room for 0", clump_heap_read_field(h, "Body", "id", 0, ids, 0));
+            clump_heap_write_field(h, "Body", "pair", UINT32_MAX, sizeof *ids, ids, OBJECTS));
+    REFUSED(CLUMP_ERR_TOO_SMALL, "room for 499",
+            clump_heap_read_field(h, "Body", "id", 0, sizeof *ids, ids, OBJECTS - 1, NULL));
+    REFUSED(CLUMP_ERR_TOO_SMALL, "room for 0",
+            clump_heap_read_field(h, "Body", "id", 0, sizeof *ids, ids, 0, NULL));
+    REFUSED(USAGE, "a value of field id of class Body is a uint of 4 bytes; yours has 8",
+            clump_heap_read_field(h, "Body", "id", 0, sizeof(uint64_t), ids, OBJECTS, NULL));
+    REFUSED(USAGE, "a uint of 4 bytes; yours has 2",
+            clump_heap_write_field(h, "Body", "id", 0, sizeof(uint16_t), ids, OBJECTS));
     uint64_t there = 7;
-    REFUSED(USAGE, "room for 0", clump_heap_read_field(h, "Body", "id", 0, NULL, 0));
-    REFUSED(USAGE, "room for 1", clump_heap_read_field_counted(h, "Body", "id", 0, ids, 1, &there));
+    REFUSED(CLUMP_ERR_TOO_SMALL, "room for 0", clump_heap_read_field(h, "Body", "id", 0, 0, NULL, 0, NULL));
+    REFUSED(CLUMP_ERR_TOO_SMALL, "room for 1",
+            clump_heap_read_field(h, "Body", "id", 0, sizeof *ids, ids, 1, &there));
     assert_int_equal(there, OBJECTS);
-    REFUSED(NOT_FOUND, "nope", clump_heap_read_field_counted(h, "Body", "nope", 0, ids, 1, &there));
+    REFUSED(NOT_FOUND, "nope",
+            clump_heap_read_field(h, "Body", "nope", 0, sizeof *ids, ids, 1, &there));
     assert_int_equal(there, 0);
     assert_int_equal(ids[0], 0x07070707); /* nothing was read */
-    CHECK_OK(&t.on, clump_heap_read_field_counted(h, "Star", "id", 0, NULL, 0, &there));
-    CHECK_OK(&t.on, clump_heap_read_field(h, "Star", "id", 0, NULL, 0));
-    CHECK_OK(&t.on, clump_heap_write_field(h, "Star", "id", 0, NULL, 0));
+    CHECK_OK(&t.on, clump_heap_read_field(h, "Star", "id", 0, 0, NULL, 0, &there));
+    CHECK_OK(&t.on, clump_heap_read_field(h, "Star", "id", 0, 0, NULL, 0, NULL));
+    CHECK_OK(&t.on, clump_heap_write_field(h, "Star", "id", 0, 0, NULL, 0));
     assert_int_equal(there, 0);
-    REFUSED(USAGE, "499 values", clump_heap_write_field(h, "Body", "id", 0, ids, OBJECTS - 1));
-    REFUSED(USAGE, "501 values", clump_heap_write_field(h, "Body", "id", 0, ids, OBJECTS + 1));
-    CHECK_OK(&t.on, clump_heap_read_field(h, "Body", "id", 0, ids, OBJECTS + 1));
+    REFUSED(USAGE, "499 values",
+            clump_heap_write_field(h, "Body", "id", 0, sizeof *ids, ids, OBJECTS - 1));
+    REFUSED(USAGE, "501 values",
+            clump_heap_write_field(h, "Body", "id", 0, sizeof *ids, ids, OBJECTS + 1));
+    CHECK_OK(&t.on, clump_heap_read_field(h, "Body", "id", 0, sizeof *ids, ids, OBJECTS + 1, NULL));
     for (uint32_t i = 1; i < OBJECTS; i++) assert_true(ids[i] < OBJECTS); /* nor written */
     assert_int_equal(ids[OBJECTS], 0x07070707);
 }
@@ -862,21 +940,27 @@ static void references(void **state) {
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         REFUSED(CLUMP_ERR_REFERENCE, "names no live object of class Body",
-                clump_heap_read_object_field(h, bad[i], "Body", "id", 0, &id));
+                clump_heap_read_object_field(h, "Body", "id", 0, bad[i], sizeof(id), &id));
         REFUSED(CLUMP_ERR_REFERENCE, "names no live object of class Body",
-                clump_heap_write_object_field(h, bad[i], "Body", "id", 0, &id));
+                clump_heap_write_object_field(h, "Body", "id", 0, bad[i], sizeof(id), &id));
     }
     REFUSED(CLUMP_ERR_REFERENCE, "class Star",
-            clump_heap_read_object_field(h, t.refs[0], "Star", "id", 0, &id));
-    REFUSED_SILENTLY(clump_heap_read_object_field(NULL, t.refs[0], "Body", "id", 0, &id));
-    REFUSED_SILENTLY(clump_heap_write_object_field(NULL, t.refs[0], "Body", "id", 0, &id));
-    REFUSED(USAGE, "place", clump_heap_read_object_field(h, t.refs[0], "Body", "id", 0, NULL));
-    REFUSED(USAGE, "value", clump_heap_write_object_field(h, t.refs[0], "Body", "id", 0, NULL));
-    REFUSED(NOT_FOUND, "\"no\"", clump_heap_read_object_field(h, t.refs[0], "no", "id", 0, &id));
-    REFUSED(NOT_FOUND, "\"no\"", clump_heap_write_object_field(h, t.refs[0], "Body", "no", 0, &id));
-    REFUSED(USAGE, "elements", clump_heap_read_object_field(h, t.refs[0], "Body", "pair", 3, &id));
+            clump_heap_read_object_field(h, "Star", "id", 0, t.refs[0], sizeof(id), &id));
+    REFUSED_SILENTLY(
+        clump_heap_read_object_field(NULL, "Body", "id", 0, t.refs[0], sizeof(id), &id));
+    REFUSED_SILENTLY(
+        clump_heap_write_object_field(NULL, "Body", "id", 0, t.refs[0], sizeof(id), &id));
+    REFUSED(USAGE, "place", clump_heap_read_object_field(h, "Body", "id", 0, t.refs[0], 0, NULL));
+    REFUSED(USAGE, "value", clump_heap_write_object_field(h, "Body", "id", 0, t.refs[0], 0, NULL));
+    REFUSED(NOT_FOUND, "\"no\"",
+            clump_heap_read_object_field(h, "no", "id", 0, t.refs[0], sizeof(id), &id));
+    REFUSED(NOT_FOUND, "\"no\"",
+            clump_heap_write_object_field(h, "Body", "no", 0, t.refs[0], sizeof(id), &id));
+    REFUSED(USAGE, "elements",
+            clump_heap_read_object_field(h, "Body", "pair", 3, t.refs[0], sizeof(id), &id));
     assert_int_equal(id, 7);
-    CHECK_OK(&t.on, clump_heap_read_object_field(h, t.refs[0], "Agent", "friend", 0, &id));
+    CHECK_OK(&t.on,
+             clump_heap_read_object_field(h, "Agent", "friend", 0, t.refs[0], sizeof(id), &id));
 }
 
 int main(void) {
@@ -895,6 +979,7 @@ int main(void) {
         cmocka_unit_test(wrong_sources),
         cmocka_unit_test(kernels),
         cmocka_unit_test(arguments_of_wrong_size),
+        cmocka_unit_test(kernels_by_name),
         cmocka_unit_test(required_group_size),
         cmocka_unit_test(warnings),
         cmocka_unit_test(arguments_not_set),

@@ -73,7 +73,7 @@ static clump_status make_heap(uint64_t bytes, int raw, const char *schema,
         assert_int_equal(clump_schema_parse(schema, strlen(schema), NULL, &s, NULL), CLUMP_OK);
     clump_heap_desc d = {
         .context = t.on.clump, .schema = s, .bytes = bytes, .raw = raw, .checked = checked};
-    clump_status status = clump_heap_create(&d, heap);
+    clump_status status = clump_heap_create(&d, heap, NULL);
     clump_schema_destroy(s);
     return status;
 }
@@ -384,7 +384,7 @@ static void heaps(void **state) {
     REFUSED(make_heap(8 << 20, 0, NULL, NULL, &heap), CLUMP_ERR_USAGE, "or `raw`");
     REFUSED(make_heap(8 << 20, 1, schema_text, &checked, &heap), CLUMP_ERR_USAGE,
             "cannot have raw memory");
-    REFUSED(make_heap(1000, 1, NULL, NULL, &heap), CLUMP_ERR_CAPACITY,
+    REFUSED(make_heap(1000, 1, NULL, NULL, &heap), CLUMP_ERR_DEVICE_MEMORY,
             "(64 requests for raw memory take");
     clump_heap *without;
     CHECK_OK(&t.on, make_heap(8 << 20, 0, schema_text, NULL, &without));
@@ -394,18 +394,18 @@ static void heaps(void **state) {
         "__kernel void k(CLUMP_HEAP) { uint x = clump_raw_of(clump_heap, 0); Node_a(Node_null) = "
         "x; }"};
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(
-            clump_program_create(&(clump_program_desc){.heap = without, .source = texts[i]}, &p),
-            CLUMP_ERR_BUILD);
-        assert_non_null(strstr(clump_program_get_log(p), "heap_was_made_without_raw_memory"));
-        clump_program_destroy(p);
+        cl_fixture_log kept = {.source = texts[i]};
+        const clump_program_desc d = {
+            .heap = without, .source = texts[i], .failed = cl_fixture_keep_log, .user = &kept};
+        assert_int_equal(clump_program_create(&d, &p, NULL), CLUMP_ERR_BUILD);
+        assert_non_null(strstr(kept.log, "heap_was_made_without_raw_memory"));
     }
     /* A kernel that says that it neither makes nor frees. */
     assert_int_equal(clump_program_create(
                          &(clump_program_desc){.heap = t.heap,
                                                .source = "__kernel void k(CLUMP_HEAP_NO_ALLOC) { "
                                                          "clump_malloc(clump_heap, 5); }"},
-                         &p),
+                         &p, NULL),
                      CLUMP_ERR_BUILD);
     clump_program_destroy(p);
     clump_kernel *k = t.kernel;

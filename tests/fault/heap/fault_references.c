@@ -250,11 +250,13 @@ static void from_the_host(void **state) {
         uint32_t granule = ref >> 6, value = 0xdeadbeef;
         int lives = granule < t.granules && (t.live[granule] >> (ref & 63) & 1);
         clump_status expected = lives ? CLUMP_OK : CLUMP_ERR_REFERENCE;
-        CHECK_STATUS(&t.on, clump_heap_read_object_field(t.heap, ref, "Any", "a", 0, &value),
-                     expected);
+        CHECK_STATUS(
+            &t.on, clump_heap_read_object_field(t.heap, "Any", "a", 0, ref, sizeof(value), &value),
+            expected);
         assert_int_equal(value, lives ? ref : 0xdeadbeef);
-        CHECK_STATUS(&t.on, clump_heap_write_object_field(t.heap, ref, "Any", "a", 0, &value),
-                     expected);
+        CHECK_STATUS(
+            &t.on, clump_heap_write_object_field(t.heap, "Any", "a", 0, ref, sizeof(value), &value),
+            expected);
         refused += !lives;
     }
     assert_true(refused > 1000 && refused < 2500);

@@ -133,12 +133,13 @@ static void bad_calls(void **state) {
         assert_true(!none && !region.buffer);                                                      \
     } while (0)
     ALLOC(bad.bytes = 0, CLUMP_ERR_USAGE, "0 bytes");
-    ALLOC(bad.bytes = UINT64_MAX, CLUMP_ERR_CAPACITY, "limited to 4194304 in all, by limit_bytes");
+    ALLOC(bad.bytes = UINT64_MAX, CLUMP_ERR_DEVICE_MEMORY,
+          "limited to 4194304 in all, by limit_bytes");
     assert_null(strstr(error_of(pool).message, "multiple of"));
-    ALLOC(bad.bytes = UINT64_MAX - 3000, CLUMP_ERR_CAPACITY, "in all");
-    ALLOC(bad.bytes = 4 << 20, CLUMP_ERR_CAPACITY, "is limited to 4194304");
+    ALLOC(bad.bytes = UINT64_MAX - 3000, CLUMP_ERR_DEVICE_MEMORY, "in all");
+    ALLOC(bad.bytes = 4 << 20, CLUMP_ERR_DEVICE_MEMORY, "is limited to 4194304");
     ALLOC(bad.alignment = 48, CLUMP_ERR_USAGE, "power of two");
-    ALLOC(bad.alignment = UINT64_C(1) << 63, CLUMP_ERR_CAPACITY,
+    ALLOC(bad.alignment = UINT64_C(1) << 63, CLUMP_ERR_DEVICE_MEMORY,
           "1000 bytes at a multiple of 9223372036854775808");
     ALLOC(bad.memory = CLUMP_MEMORY_COUNT, CLUMP_ERR_USAGE, "no memory 6");
     REFUSED(pool, clump_pool_alloc(pool, NULL, &none, NULL), CLUMP_ERR_USAGE, "desc", before);
@@ -260,7 +261,7 @@ static void limits(void **state) {
     clump_allocation_desc a = {.bytes = 256 << 10, .movable = 1};
     for (int i = 0; i < 8; i++)
         assert_int_equal(clump_pool_alloc(pool, &a, &all[i], NULL), CLUMP_OK);
-    REFUSED(pool, clump_pool_alloc(pool, &a, &large, NULL), CLUMP_ERR_CAPACITY,
+    REFUSED(pool, clump_pool_alloc(pool, &a, &large, NULL), CLUMP_ERR_DEVICE_MEMORY,
             "limited to 2097152", NULL);
     for (int i = 0; i < 8; i += 2) assert_int_equal(clump_pool_free(pool, all[i]), CLUMP_OK);
     a.bytes = 1 << 20; /* a whole chunk, of which there is none before moves */
@@ -271,7 +272,7 @@ static void limits(void **state) {
     clump_pool_trim(pool);
     assert_int_equal(clump_context_get_pool_bytes(f.clump), 1 << 20);
     assert_int_equal(clump_context_set_pool_limit(f.clump, 1 << 20), CLUMP_OK);
-    REFUSED(pool, clump_pool_alloc(pool, &a, &large, NULL), CLUMP_ERR_CAPACITY,
+    REFUSED(pool, clump_pool_alloc(pool, &a, &large, NULL), CLUMP_ERR_DEVICE_MEMORY,
             "pools of the context", NULL);
     assert_int_equal(clump_context_set_pool_limit(f.clump, 0), CLUMP_OK);
     assert_int_equal(clump_pool_alloc(pool, &a, &large, NULL), CLUMP_OK);
@@ -288,7 +289,7 @@ static uint64_t fill(clump_pool *pool, uint64_t unit, clump_memory memory) {
     uint64_t bytes = 0;
     while (!clump_pool_alloc(pool, &one, &made, NULL))
         if ((bytes += unit) > FILL_MOST) fail_msg("the pool goes on for ever");
-    assert_int_equal(error_of(pool).status, CLUMP_ERR_CAPACITY);
+    assert_int_equal(error_of(pool).status, CLUMP_ERR_DEVICE_MEMORY);
     return bytes;
 }
 
@@ -362,7 +363,7 @@ static void memory_of_cpus(void **state) {
     assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
     assert_int_equal(fill(pool, unit, CLUMP_MEMORY_DEVICE), share);
     error = error_of(pool);
-    cl_fixture_expect_words(&error, error.status, CLUMP_ERR_CAPACITY,
+    cl_fixture_expect_words(&error, error.status, CLUMP_ERR_DEVICE_MEMORY,
                             "three quarters of the memory", "clump_pool_alloc", __LINE__);
     assert_int_equal(clump_pool_create(&desc, &second, &error), CLUMP_OK);
     assert_int_equal(fill(second, unit, CLUMP_MEMORY_DEVICE), 0); /* all pools together */
@@ -529,13 +530,13 @@ static void memory_of_heaps(void **state) {
     assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &schema, NULL), CLUMP_OK);
     clump_heap *heap;
     clump_heap_desc h = {.context = f.clump, .schema = schema, .bytes = 17 << 20, .pool = pool};
-    clump_status status = clump_heap_create(&h, &heap);
-    cl_fixture_expect_words(clump_context_get_error(f.clump), status, CLUMP_ERR_CAPACITY,
+    clump_status status = clump_heap_create(&h, &heap, NULL);
+    cl_fixture_expect_words(clump_context_get_error(f.clump), status, CLUMP_ERR_DEVICE_MEMORY,
                             "pool narrow is limited to 16777216 in all, by limit_bytes",
                             "clump_heap_create", __LINE__);
     assert_null(strstr(clump_context_get_error(f.clump)->message, "multiple of"));
     h.bytes = 8 << 20;
-    CHECK_OK(&f, clump_heap_create(&h, &heap));
+    CHECK_OK(&f, clump_heap_create(&h, &heap, NULL));
     clump_pool_visit(pool, find_heap, NULL);
     assert_true(allocation_of_heap != 0);
     REFUSED(pool, clump_pool_free(pool, allocation_of_heap), CLUMP_ERR_USAGE, "is that of a heap",
@@ -600,7 +601,7 @@ static void traces(void **state) {
     d = (clump_allocation_desc){.bytes = 77};
     assert_int_equal(clump_pool_alloc(pool, &d, &b, NULL), CLUMP_OK);
     d.bytes = 4 << 20;
-    assert_int_equal(clump_pool_alloc(pool, &d, &c, NULL), CLUMP_ERR_CAPACITY);
+    assert_int_equal(clump_pool_alloc(pool, &d, &c, NULL), CLUMP_ERR_DEVICE_MEMORY);
     assert_int_equal(clump_pool_set_movable(pool, b, 1), CLUMP_OK);
     assert_int_equal(clump_pool_free(pool, a), CLUMP_OK);
     assert_int_equal(clump_pool_free(pool, a), CLUMP_ERR_REFERENCE);
@@ -951,7 +952,7 @@ static void check_failure(run *r, const char *step, clump_status status) {
         return;
     }
     if (!failing.struck) fail_msg("step %s fails by itself: %s", step, e.message);
-    assert_true(status == CLUMP_ERR_CL || status == CLUMP_ERR_CAPACITY);
+    assert_true(status == CLUMP_ERR_CL || status == CLUMP_ERR_DEVICE_MEMORY);
     if (failing.persistent) return; /* the first may have been lived through */
     if (!strstr(e.message, failing.struck) || !e.call || strcmp(e.call, failing.struck) != 0)
         fail_msg("step %s: call %llu, %s, failed, but the message is: %s", step,
@@ -1046,7 +1047,7 @@ static int make_heap(const cl_fixture *on, const clump_schema *schema) {
                                 .schema = schema,
                                 .bytes = cl_fixture_small_heap_bytes(r.context),
                                 .pool = r.pool};
-        status = clump_heap_create(&desc, &heap);
+        status = clump_heap_create(&desc, &heap, NULL);
         assert_int_equal(heap != NULL, !status);
         if (status) assert_int_equal(clump_context_get_error(r.context)->status, status);
         clump_pool_stats stats;

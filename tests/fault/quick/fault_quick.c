@@ -217,7 +217,7 @@ static void wrong_descs(void **state) {
                               .source = "__kernel void f(CLUMP_HEAP) { }",
                               .program = {.name = "my.cl", .options = "-DONE", .strict = 1},
                               .heap = {.bytes = 10}},
-          CLUMP_ERR_CAPACITY, "bytes");
+          CLUMP_ERR_DEVICE_MEMORY, "bytes");
     fails(&(clump_quick_desc){.schema = schema, .heap = {.device_share = NAN}}, CLUMP_ERR_USAGE,
           "above 0 and at most 1");
     fails(&(clump_quick_desc){.schema = schema, .heap = {.device_share = -0.5}}, CLUMP_ERR_USAGE,
@@ -285,8 +285,8 @@ static void arguments(void **state) {
     clump_quick_desc desc = {.device = real_words, .schema = schema, .source = source};
     CLUMP_CHECK(&q, clump_quick_open(&q, &desc));
     clump_kernel *one, *eight;
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "one", &one));
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "eight", &eight));
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "one", &one, NULL));
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "eight", &eight, NULL));
     uint32_t found[8] = {0};
     cl_int code;
     cl_mem to = clCreateBuffer(q.cl, CL_MEM_COPY_HOST_PTR, sizeof found, found, &code);

@@ -52,15 +52,15 @@ static clump_heap *filled_heap(cl_mem *buffer) {
     CHECK_OK(&on, clump_heap_new_structs(h, &a, zeros, COUNT, as, NULL));
     CHECK_OK(&on, clump_heap_new_structs(h, &b, zeros, COUNT, bs, NULL));
     for (uint32_t i = 0; i < COUNT; i++) ids[i] = 3 * i;
-    CHECK_OK(&on, clump_heap_write_field(h, "A", "id", 0, ids, COUNT));
-    CHECK_OK(&on, clump_heap_write_field(h, "A", "next", 0, as, COUNT));
-    CHECK_OK(&on, clump_heap_write_field(h, "A", "b", 0, bs, COUNT));
-    CHECK_OK(&on, clump_heap_write_field(h, "B", "a", 0, as, COUNT));
+    CHECK_OK(&on, clump_heap_write_field(h, "A", "id", 0, sizeof *ids, ids, COUNT));
+    CHECK_OK(&on, clump_heap_write_field(h, "A", "next", 0, sizeof *as, as, COUNT));
+    CHECK_OK(&on, clump_heap_write_field(h, "A", "b", 0, sizeof *bs, bs, COUNT));
+    CHECK_OK(&on, clump_heap_write_field(h, "B", "a", 0, sizeof *as, as, COUNT));
     for (int i = 0; i < 3; i++) CHECK_OK(&on, clump_heap_create_handle(h, as[i], &handle));
     CHECK_OK(&on, clump_heap_reserve(h, "B", 12));
     *buffer = cl_fixture_buffer(&on, as, REGISTERED * sizeof *as);
     CHECK_OK(&on, clump_refs_create(h, &(clump_refs_desc){.buffer = *buffer, .count = REGISTERED},
-                                    &made));
+                                    &made, NULL));
     return h;
 }
 
@@ -77,9 +77,9 @@ static int open_all(void **state) {
     clReleaseMemObject(buffer);
     target = small_heap();
     registered = cl_fixture_buffer(&on, NULL, REGISTERED * sizeof(clump_ref));
-    CHECK_OK(&on,
-             clump_refs_create(
-                 target, &(clump_refs_desc){.buffer = registered, .count = REGISTERED}, &refs));
+    CHECK_OK(&on, clump_refs_create(target,
+                                    &(clump_refs_desc){.buffer = registered, .count = REGISTERED},
+                                    &refs, NULL));
     set_registered();
     return 0;
 }
@@ -251,7 +251,7 @@ static void made_up(void **state) {
         {head + 20, 1, CLUMP_ERR_FORMAT, "must be 0"},
         {head + 24, 0x41414141, CLUMP_ERR_FORMAT, "schema"},
         {counts, COUNT + 1, CLUMP_ERR_FORMAT, "piece 1"},
-        {counts, 1000000, CLUMP_ERR_CAPACITY, "blocks"},
+        {counts, 1000000, CLUMP_ERR_DEVICE_MEMORY, "blocks"},
         {counts + 4, 1, CLUMP_ERR_FORMAT, "more objects than a heap"},
         {counts, 0xffffffbf, CLUMP_ERR_FORMAT, "more objects than a heap"}, /* with those of B */
         {counts + 12, 1, CLUMP_ERR_FORMAT, "reserved slots"},
@@ -377,16 +377,18 @@ static void heaps_that_do_not_fit(void **state) {
     clump_refs *made;
     cl_fixture_expect_words(error, load_bytes(h, &good, NULL), CLUMP_ERR_USAGE,
                             "references of 1 registered buffers; the heap has 0", "none", __LINE__);
-    CHECK_OK(&on, clump_refs_create(
-                      h, &(clump_refs_desc){.buffer = registered, .count = REGISTERED - 1}, &made));
+    CHECK_OK(&on,
+             clump_refs_create(h, &(clump_refs_desc){.buffer = registered, .count = REGISTERED - 1},
+                               &made, NULL));
     cl_fixture_expect_words(error, load_bytes(h, &good, NULL), CLUMP_ERR_USAGE, "room for 4",
                             "small", __LINE__);
     clump_heap_destroy(h);
     clump_refs_destroy(made);
     h = cl_fixture_heap_of_blocks(&on, text, 1, 1);
-    CHECK_OK(&on, clump_refs_create(
-                      h, &(clump_refs_desc){.buffer = registered, .count = REGISTERED}, &made));
-    cl_fixture_expect_words(error, load_bytes(h, &good, NULL), CLUMP_ERR_CAPACITY,
+    CHECK_OK(&on,
+             clump_refs_create(h, &(clump_refs_desc){.buffer = registered, .count = REGISTERED},
+                               &made, NULL));
+    cl_fixture_expect_words(error, load_bytes(h, &good, NULL), CLUMP_ERR_DEVICE_MEMORY,
                             "the heap has 1:", "room", __LINE__);
     CHECK_HEAP(&on, h);
     clump_heap_destroy(h);
@@ -489,14 +491,14 @@ static void raw_memory(void **state) {
     CHECK_OK(&on, clump_heap_create(
                       &(clump_heap_desc){
                           .context = on.clump, .schema = schema, .bytes = 4 << 20, .raw = 1},
-                      &h));
+                      &h, NULL));
     cl_fixture_expect_words(clump_context_get_error(on.clump), clump_heap_save(h, &save, NULL),
                             CLUMP_ERR_USAGE, "made with `raw`", "a heap with raw memory", __LINE__);
     assert_int_not_equal(access("raw.clump", F_OK), 0);
     clump_refs *made;
     cl_mem buffer = cl_fixture_buffer(&on, NULL, REGISTERED * sizeof(clump_ref));
     CHECK_OK(&on, clump_refs_create(h, &(clump_refs_desc){.buffer = buffer, .count = REGISTERED},
-                                    &made));
+                                    &made, NULL));
     load_beside_raw(h);
     CHECK_OK(&on, load_bytes(h, &good, NULL));
     CHECK_HEAP(&on, h);

@@ -59,17 +59,17 @@ static clump_status make(run *r, const cl_fixture *on) {
     clump_status status = failing_context(on, &r->context, &r->error);
     if (status) return status;
     clump_heap_desc desc = {.context = r->context, .schema = r->schema, .bytes = 1 << 20};
-    status = clump_heap_create(&desc, &r->heap);
+    status = clump_heap_create(&desc, &r->heap, NULL);
     desc.schema = r->other_schema;
-    if (!status) status = clump_heap_create(&desc, &r->loaded);
+    if (!status) status = clump_heap_create(&desc, &r->loaded, NULL);
     if (!status) status = clump_heap_new_structs(r->heap, &a, zeros, COUNT, as, NULL);
-    if (!status) status = clump_heap_write_field(r->heap, "A", "next", 0, as, COUNT);
+    if (!status) status = clump_heap_write_field(r->heap, "A", "next", 0, sizeof *as, as, COUNT);
     if (!status) status = clump_heap_create_handle(r->heap, as[3], &handle);
     if (!status) status = clump_heap_reserve(r->heap, "A", 5);
     for (int i = 0; i < 2 && !status; i++)
-        status =
-            clump_refs_create(i ? r->loaded : r->heap,
-                              &(clump_refs_desc){.buffer = r->outside[i], .count = 2}, &r->refs[i]);
+        status = clump_refs_create(i ? r->loaded : r->heap,
+                                   &(clump_refs_desc){.buffer = r->outside[i], .count = 2},
+                                   &r->refs[i], NULL);
     return status;
 }
 
@@ -153,8 +153,8 @@ static void requests_without_a_device(void **state) {
     clump_heap *heap = cl_fixture_heap(&on, saved_schema, 1 << 20, 1);
     cl_mem outside = cl_fixture_buffer(&on, NULL, 8);
     clump_refs *refs;
-    CHECK_OK(&on,
-             clump_refs_create(heap, &(clump_refs_desc){.buffer = outside, .count = 2}, &refs));
+    CHECK_OK(&on, clump_refs_create(heap, &(clump_refs_desc){.buffer = outside, .count = 2}, &refs,
+                                    NULL));
     saved_fill(&on, heap, 1, 100);
     saved = saved_bytes(&on, heap, 4096);
     assert_true(failing_refuse_all(look_once, &on) > 10);

@@ -67,11 +67,11 @@ static clump_status save(const cl_fixture *on, const char *path, uint32_t first)
                                         NULL));
     CHECK_OK(on, clump_heap_new_structs(heap, &(clump_struct_desc){"B", 4, 0, NULL}, ids, COUNT,
                                         NULL, NULL));
-    CHECK_OK(on, clump_heap_write_field(heap, "A", "next", 0, as, COUNT));
+    CHECK_OK(on, clump_heap_write_field(heap, "A", "next", 0, sizeof *as, as, COUNT));
     CHECK_OK(on, clump_heap_create_handle(heap, as[5], &handle));
     cl_mem buffer = cl_fixture_buffer(on, as, sizeof as);
-    CHECK_OK(on,
-             clump_refs_create(heap, &(clump_refs_desc){.buffer = buffer, .count = COUNT}, &refs));
+    CHECK_OK(on, clump_refs_create(heap, &(clump_refs_desc){.buffer = buffer, .count = COUNT},
+                                   &refs, NULL));
     memory_file warm = saved_bytes(on, heap, 4096); /* kernels are compiled, and kept in files */
     memory_release(&warm);
     const clump_save_desc desc = {.path = path, .piece_bytes = 4096};

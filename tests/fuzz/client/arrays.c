@@ -270,8 +270,8 @@ static void compare_by_host(client *c, heap_model *h, uint32_t array) {
                        used = f->width == 3 ? f->bytes / 4 * 3 : f->bytes;
         uint8_t *found = must_alloc((length + 1) * (size_t)f->bytes);
         uint64_t count = 0;
-        CHECK_OK(&c->on, clump_heap_read_object_array(h->heap, o->ref, c->classes[f->owner].name,
-                                                      f->name, found, length, &count));
+        CHECK_OK(&c->on, clump_heap_read_object_array(h->heap, c->classes[f->owner].name, f->name,
+                                                      o->ref, f->bytes, found, length, &count));
         same_number(c, "length of an array on the host", count, length);
         for (uint32_t e = 0; e < length; e++) {
             uint8_t expected[8 * WIDTH_MAX];
@@ -296,8 +296,8 @@ static void compare_room(client *c, heap_model *h) {
         char name[32];
         if (c->arrays[i].kind == CLUMP_ARRAY_BOUNDED) continue;
         snprintf(name, sizeof name, "%s_capacity", f->name);
-        CHECK_OK(&c->on, clump_heap_read_field(h->heap, c->classes[f->owner].name, name, 0, rooms,
-                                               h->count + 1u));
+        CHECK_OK(&c->on, clump_heap_read_field(h->heap, c->classes[f->owner].name, name, 0,
+                                               sizeof *rooms, rooms, h->count + 1u, NULL));
         for (uint32_t n = 0; n < count_of(c, h, f->owner); n++) {
             least += (uint64_t)rooms[n] * f->bytes;
             most += rooms[n] ? (rooms[n] + 1ull) * f->bytes : 0;

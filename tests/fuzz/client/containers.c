@@ -197,7 +197,8 @@ void adopt_field(client *c, heap_model *h, uint32_t field) {
         complain(c, "%llu %s, expected %u: one was lost, or is in no container", (ull)found, name,
                  count);
     for (uint32_t e = 0; e < f->elements; e++) {
-        CHECK_OK(&c->on, clump_heap_read_field(h->heap, name, f->name, e, values, count));
+        CHECK_OK(&c->on, clump_heap_read_field(h->heap, name, f->name, e, sizeof *values, values,
+                                               count, NULL));
         for (uint32_t i = 0; i < count; i++) {
             object_model *o = object_at(h, refs[i]);
             if (!o) complain(c, "%08x is a %s, and is in no container", refs[i], name);
@@ -213,8 +214,9 @@ void adopt_array(client *c, heap_model *h, object_model *o, uint32_t array) {
     const field_model *f = &c->arrays[array].element;
     uint64_t length = 0;
     uint32_t *values = must_alloc((OUT_WORDS + 1) * sizeof *values);
-    CHECK_OK(&c->on, clump_heap_read_object_array(h->heap, o->ref, c->classes[f->owner].name,
-                                                  f->name, values, OUT_WORDS, &length));
+    CHECK_OK(&c->on,
+             clump_heap_read_object_array(h->heap, c->classes[f->owner].name, f->name, o->ref,
+                                          sizeof *values, values, OUT_WORDS, &length));
     if (length > OUT_WORDS) complain(c, "%s has %llu elements", f->name, (ull)length);
     set_length(c, o, array, (uint32_t)length);
     memcpy(o->elements[array], values, length * sizeof *values);

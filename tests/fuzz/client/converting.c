@@ -99,8 +99,8 @@ static void follow_all(course *r, heap_model *h) {
 /* The tags of a class and those below it, in the order of the heap. */
 static uint32_t *read_tags(client *c, heap_model *h, int class) {
     uint32_t *tags = must_alloc((h->count + 1) * sizeof *tags);
-    CHECK_OK(&c->on, clump_heap_read_field(h->heap, c->classes[class].name, "tag", 0, tags,
-                                           count_of(c, h, class)));
+    CHECK_OK(&c->on, clump_heap_read_field(h->heap, c->classes[class].name, "tag", 0, sizeof *tags,
+                                           tags, count_of(c, h, class), NULL));
     return tags;
 }
 
@@ -111,7 +111,7 @@ static int convert_to(client *c, heap_model *h, const clump_convert_desc *d) {
     clump_convert_report report;
     memset(&report, 0xee, sizeof report);
     const clump_status status = clump_heap_convert(h->heap, d, &report);
-    if (status == CLUMP_ERR_CAPACITY && h->pooled) {
+    if (status == CLUMP_ERR_DEVICE_MEMORY && h->pooled) {
         note(c, " (the pool has no room)");
         free(before);
         return 0;
@@ -172,7 +172,8 @@ void convert_and_back(client *c, heap_model *h) {
         CHECK_STATUS(&c->on, clump_heap_do_all(h->heap, c->kernels[KERNEL_checksum], NULL),
                      CLUMP_ERR_USAGE);
         c->left_out = 0;
-        CHECK_STATUS(&c->on, convert_to(c, h, &back) ? CLUMP_OK : CLUMP_ERR_CAPACITY, CLUMP_OK);
+        CHECK_STATUS(&c->on, convert_to(c, h, &back) ? CLUMP_OK : CLUMP_ERR_DEVICE_MEMORY,
+                     CLUMP_OK);
         adopt_events(c, h);
     }
     c->left_out = 0;

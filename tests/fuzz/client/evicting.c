@@ -207,7 +207,7 @@ void evict_blocks(client *c, heap_model *h) {
     }
     memset(&report, 0xee, sizeof report);
     const clump_status status = clump_heap_evict(h->heap, &d, &report);
-    if (status == CLUMP_ERR_CAPACITY) {
+    if (status == CLUMP_ERR_DEVICE_MEMORY) {
         if ((d.blocks && d.blocks < most ? d.blocks : most) <= room_for_away(h))
             complain(c, "%u blocks or fewer are said not to fit, where %u do", most,
                      room_for_away(h));
@@ -246,7 +246,7 @@ static void fetch(client *c, heap_model *h, const clump_evict_desc *d, int class
     const clump_status status = clump_heap_bring_back(h->heap, d, &report);
     if (wanted > h->stats.free_blocks) {
         note(c, " (no room)");
-        CHECK_STATUS(&c->on, status, CLUMP_ERR_CAPACITY);
+        CHECK_STATUS(&c->on, status, CLUMP_ERR_DEVICE_MEMORY);
     } else {
         CHECK_OK(&c->on, status);
         moved = find_moved(c, h, 1);

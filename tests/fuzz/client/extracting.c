@@ -103,7 +103,7 @@ static void copy_by_host(client *c, leaving *l) {
     for (uint32_t id = 1; id <= (uint32_t)c->class_count; id++)
         all += objects[id - 1] = clump_extract_get_objects(l->extract, id);
     same_number(c, "objects of all classes of an extract", all, l->count);
-    CHECK_OK(&c->on, clump_extract_create(c->on.clump, schema, objects, data, bytes, &copy));
+    CHECK_OK(&c->on, clump_extract_create(c->on.clump, schema, objects, data, bytes, &copy, NULL));
     for (uint32_t i = 0; i < l->count; i++) { /* tags are where they should be */
         uint32_t tag;
         const char *name = c->classes[l->objects[i].class].name;
@@ -144,7 +144,7 @@ static void put_in(client *c, heap_model *h, heap_model *into, leaving *l) {
     clump_ref *refs = must_alloc((l->count + 1) * sizeof *refs);
     const clump_insert_desc desc = {.refs = refs};
     clump_status status = clump_heap_insert(into->heap, l->extract, &desc);
-    if (status == CLUMP_ERR_CAPACITY && into != h) {
+    if (status == CLUMP_ERR_DEVICE_MEMORY && into != h) {
         settle(c, into);
         note(c, ", no room");
         into = h;
@@ -167,7 +167,7 @@ static void migrate(client *c, heap_model *h, heap_model *into, leaving *l) {
         clump_heap_migrate(h->heap, &desc, into->heap, &get, &l->extract, &report);
     same_number(c, "objects to move", report.objects, l->count);
     note(c, ", at once%s", status ? ", no room" : "");
-    if (status == CLUMP_ERR_CAPACITY) {
+    if (status == CLUMP_ERR_DEVICE_MEMORY) {
         l->count = 0; /* none is ours to release */
         settle(c, into);
         settle(c, h);

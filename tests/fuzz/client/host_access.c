@@ -41,15 +41,16 @@ void write_fields(client *c, heap_model *h) {
     uint8_t *values = must_alloc((size_t)(h->count + 1) * f->bytes);
     uint32_t count = list_class(c, h, class, refs);
     if (chance(c, 20)) /* a wrong number: nothing is written */
-        CHECK_STATUS(&c->on, clump_heap_write_field(h->heap, name, f->name, e, values, count + 1u),
-                     CLUMP_ERR_USAGE);
+        CHECK_STATUS(
+            &c->on, clump_heap_write_field(h->heap, name, f->name, e, f->bytes, values, count + 1u),
+            CLUMP_ERR_USAGE);
     for (uint32_t i = 0; i < count; i++) {
         object_model *o = object_at(h, refs[i]);
         if (!o) complain(c, "%08x is listed, and there is no object", refs[i]);
         o->words[f->at + e] = draw_word(c, h, f);
         put_word(f, e, o, o->words[f->at + e], values + (size_t)i * f->bytes);
     }
-    CHECK_OK(&c->on, clump_heap_write_field(h->heap, name, f->name, e, values, count));
+    CHECK_OK(&c->on, clump_heap_write_field(h->heap, name, f->name, e, f->bytes, values, count));
     free(values);
     free(refs);
 }
@@ -72,10 +73,10 @@ void set_one_field(client *c, heap_model *h) {
         uint8_t value[8 * WIDTH_MAX] = {0};
         clump_status status = status_for(c, h, ref, class);
         put_word(f, e, o ? o : &nobody, word, value);
-        CHECK_STATUS(
-            &c->on,
-            clump_heap_write_object_field(h->heap, ref, c->classes[class].name, f->name, e, value),
-            status);
+        CHECK_STATUS(&c->on,
+                     clump_heap_write_object_field(h->heap, c->classes[class].name, f->name, e, ref,
+                                                   f->bytes, value),
+                     status);
         if (!status) o->words[f->at + e] = word;
     }
 }
@@ -91,10 +92,10 @@ void get_one_field(client *c, heap_model *h) {
         uint32_t e = below(c, f->elements), used = f->bytes;
         uint8_t found[8 * WIDTH_MAX], expected[8 * WIDTH_MAX] = {0};
         clump_status status = status_for(c, h, ref, class);
-        CHECK_STATUS(
-            &c->on,
-            clump_heap_read_object_field(h->heap, ref, c->classes[class].name, f->name, e, found),
-            status);
+        CHECK_STATUS(&c->on,
+                     clump_heap_read_object_field(h->heap, c->classes[class].name, f->name, e, ref,
+                                                  f->bytes, found),
+                     status);
         if (status) continue;
         const object_model *o = object_at(h, ref);
         put_word(f, e, o, o->words[f->at + e], expected);
@@ -113,10 +114,12 @@ void count_and_list(client *c, heap_model *h) {
     uint32_t room = below(c, (uint32_t)count + 4); /* not enough, as a rule */
     clump_ref *refs = must_alloc((room + 1) * sizeof *refs);
     refs[room] = UNTOUCHED;
-    CHECK_OK(&c->on, clump_heap_read_refs(h->heap, c->classes[class].name, refs, room, &count));
+    const int fits = room >= count;
+    CHECK_STATUS(&c->on, clump_heap_read_refs(h->heap, c->classes[class].name, refs, room, &count),
+                 fits ? CLUMP_OK : CLUMP_ERR_TOO_SMALL);
     same_number(c, "listed", count, count_of(c, h, class));
     same_number(c, "what lies behind a list", refs[room], UNTOUCHED);
-    for (uint32_t i = 0; i < room && i < count; i++)
+    for (uint32_t i = 0; i < count && fits; i++)
         if (!names(c, h, refs[i], class))
             complain(c, "%08x is listed as a K%d, and is none", refs[i], class);
     free(refs);
@@ -129,9 +132,12 @@ void misuse(client *c, heap_model *h) {
     const char *none[] = {"Nobody"};
     note(c, "calls that are refused");
     CHECK_STATUS(&c->on, clump_heap_read_count(h->heap, "Nobody", &count), CLUMP_ERR_NOT_FOUND);
-    CHECK_STATUS(&c->on, clump_heap_read_field(h->heap, name, "nothing", 0, value, 1),
+    CHECK_STATUS(&c->on,
+                 clump_heap_read_field(h->heap, name, "nothing", 0, sizeof *value, value, 1, NULL),
                  CLUMP_ERR_NOT_FOUND);
-    CHECK_STATUS(&c->on, clump_heap_read_field(h->heap, name, "tag", 1, value, 1), CLUMP_ERR_USAGE);
+    CHECK_STATUS(&c->on,
+                 clump_heap_read_field(h->heap, name, "tag", 1, sizeof *value, value, 1, NULL),
+                 CLUMP_ERR_USAGE);
     CHECK_STATUS(&c->on,
                  clump_heap_compact(
                      h->heap, &(clump_compact_desc){.classes = none, .class_count = 1}, NULL, NULL),

@@ -277,7 +277,7 @@ int compact_as(client *c, heap_model *h, const compaction *x) {
     end_sync(c, &u);
     if (x->desc.order != CLUMP_ORDER_ANY && !order_fits(c, h, x)) {
         note(c, " (does not fit)");
-        CHECK_STATUS(&c->on, status, CLUMP_ERR_CAPACITY);
+        CHECK_STATUS(&c->on, status, CLUMP_ERR_DEVICE_MEMORY);
         name_all(c, h);
         compare_all(c, h);
         return 0;
@@ -307,7 +307,7 @@ void compact_when_due(client *c, heap_model *h) {
     if (desc.automatic && chance(c, 50)) desc.cost_limit = (1 + below(c, 100)) / 100.0;
     note(c, ", every %u, candidates %u, share %g, automatic %d", desc.every, desc.candidates,
          desc.share, desc.automatic);
-    CHECK_OK(&c->on, clump_compactor_create(&desc, &compactor));
+    CHECK_OK(&c->on, clump_compactor_create(&desc, &compactor, NULL));
     for (uint32_t i = 1; i <= 3; i++) {
         int ran = 0;
         clump_compact_report report;

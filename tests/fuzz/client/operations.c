@@ -25,14 +25,14 @@ static void open_heap(client *c, heap_model *h, int watches) {
                             .checked = c->checked.without == CLUMP_CHECK_ALL ? NULL : &checked,
                             .pool = chance(c, 70) && !c->evicts ? c->pool : NULL,
                             .evictable_bytes = c->evicts ? h->bytes : 0};
-    clump_status status = clump_heap_create(&desc, &h->heap);
+    clump_status status = clump_heap_create(&desc, &h->heap, NULL);
     /* A block of the largest class may not have its place yet; then some blocks are wanted. */
-    while (status == CLUMP_ERR_CAPACITY ||
+    while (status == CLUMP_ERR_DEVICE_MEMORY ||
            (!status && clump_heap_get_layout(h->heap)->block_count < h->blocks)) {
         clump_heap_destroy(h->heap);
         desc.bytes = h->bytes += h->bytes / 4;
         if (c->evicts) desc.evictable_bytes = h->bytes;
-        status = clump_heap_create(&desc, &h->heap);
+        status = clump_heap_create(&desc, &h->heap, NULL);
     }
     CHECK_OK(&c->on, status);
     h->pooled = desc.pool != NULL;

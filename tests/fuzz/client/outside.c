@@ -44,7 +44,7 @@ void register_buffer(client *c, heap_model *h) {
     note(c, "%u of %u references, %u bytes apart%s%s", o->limit, (uint32_t)o->desc.count,
          o->desc.stride, o->desc.weak ? ", weak" : "",
          o->desc.null_dangling ? ", null_dangling" : "");
-    CHECK_OK(&c->on, clump_refs_create(h->heap, &o->desc, &o->refs));
+    CHECK_OK(&c->on, clump_refs_create(h->heap, &o->desc, &o->refs, NULL));
     o->turn = h->registrations++;
 }
 

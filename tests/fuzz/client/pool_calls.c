@@ -172,11 +172,11 @@ void limit_pool(client *c, heap_model *h) {
                                             clump_context_get_pool_bytes(c->on.clump) + 1));
     expect_of_pool(c,
                    clump_pool_alloc(c->pool, &(clump_allocation_desc){.bytes = bytes}, &none, &at),
-                   CLUMP_ERR_CAPACITY, "clump_pool_alloc above the limit");
+                   CLUMP_ERR_DEVICE_MEMORY, "clump_pool_alloc above the limit");
     same_number(c, "an allocation that was refused", none, 0);
     const clump_heap_desc desc = {
         .context = c->on.clump, .schema = c->schema, .bytes = bytes, .pool = c->pool};
-    CHECK_STATUS(&c->on, clump_heap_create(&desc, &heap), CLUMP_ERR_CAPACITY);
+    CHECK_STATUS(&c->on, clump_heap_create(&desc, &heap, NULL), CLUMP_ERR_DEVICE_MEMORY);
     POOL_OK(c, clump_context_set_pool_limit(c->on.clump, 0));
     if (chance(c, 50)) POOL_OK(c, clump_pool_trim(c->pool));
     POOL_OK(c, clump_pool_check(c->pool));

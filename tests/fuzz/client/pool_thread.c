@@ -49,7 +49,7 @@ static void make(pool_thread *t, thing *x) {
     x->salt = draw(t, UINT32_MAX);
     const clump_allocation_desc desc = {.bytes = x->words * 4ull};
     clump_status status = clump_pool_alloc(c->pool, &desc, &x->allocation, NULL);
-    if (status == CLUMP_ERR_CAPACITY) return;
+    if (status == CLUMP_ERR_DEVICE_MEMORY) return;
     POOL_OK(c, status);
     for (uint32_t i = 0; i < x->words; i++) words[i] = test_hash(x->salt + i);
     transfer(t, x, words, 1);

@@ -93,7 +93,7 @@ static void load_elsewhere(client *c, heap_model *h, kept *k) {
                             .watch_handles = chance(c, 50)};
     clump_heap *heap;
     clump_load_report report;
-    CHECK_OK(&c->on, clump_heap_create(&desc, &heap));
+    CHECK_OK(&c->on, clump_heap_create(&desc, &heap, NULL));
     clump_load_desc from = source_of(k);
     from.without_registered = 1;
     CHECK_OK(&c->on, clump_heap_load(heap, &from, &report));
@@ -130,7 +130,7 @@ static void register_again(client *c, heap_model *h) {
         for (int i = 0; i < OUTSIDES_MAX; i++) {
             outside *o = &h->outsides[i];
             if (o->refs && o->turn == turn)
-                CHECK_OK(&c->on, clump_refs_create(h->heap, &o->desc, &o->refs));
+                CHECK_OK(&c->on, clump_refs_create(h->heap, &o->desc, &o->refs, NULL));
         }
 }
 

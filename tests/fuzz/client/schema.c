@@ -202,7 +202,8 @@ static void add_class(client *c, const class_model *k) {
 
 static void build_schema(client *c) {
     const clump_allocator allocator = account_allocator(c->account);
-    if (clump_schema_create(&allocator, &c->schema)) complain(c, "clump_schema_create failed");
+    if (clump_schema_create(&allocator, &c->schema, NULL))
+        complain(c, "clump_schema_create failed");
     for (int k = 0; k < c->class_count; k++) add_class(c, &c->classes[k]);
     if (clump_schema_seal(c->schema))
         complain(c, "clump_schema_seal: %s", clump_schema_get_error(c->schema)->message);

@@ -78,7 +78,7 @@ void copy_structs(client *c, heap_model *h) {
     uint8_t *all = must_alloc((count + 1) * bytes), *chosen = must_alloc((count + 1) * bytes);
     clump_ref *refs = must_alloc((count + 1) * sizeof *refs);
     CHECK_OK(&c->on, clump_heap_read_refs(h->heap, l.desc.class_name, refs, count, &found));
-    CHECK_OK(&c->on, clump_heap_read_structs(h->heap, &l.desc, all, count, &found));
+    CHECK_OK(&c->on, clump_heap_read_structs(h->heap, &l.desc, NULL, all, count, &found));
     same_number(c, "structs read", found, count);
     for (uint32_t i = 0; i < count; i++) { /* turned round, so that the order is another one */
         uint32_t tag;
@@ -92,14 +92,14 @@ void copy_structs(client *c, heap_model *h) {
         refs[i] = refs[count - 1 - i];
         refs[count - 1 - i] = kept;
     }
-    CHECK_OK(&c->on, clump_heap_read_chosen_structs(h->heap, &l.desc, refs, count, chosen));
+    CHECK_OK(&c->on, clump_heap_read_structs(h->heap, &l.desc, refs, chosen, count, NULL));
     for (uint32_t i = 0; i < count; i++)
         if (memcmp(all + i * bytes, chosen + (count - 1 - i) * bytes, bytes) != 0)
             complain(c, "struct %u is another one when it is chosen", i);
-    CHECK_OK(&c->on, clump_heap_write_structs(h->heap, &l.desc, all, count));
-    CHECK_OK(&c->on, clump_heap_write_chosen_structs(h->heap, &l.desc, refs, count, chosen));
+    CHECK_OK(&c->on, clump_heap_write_structs(h->heap, &l.desc, NULL, all, count));
+    CHECK_OK(&c->on, clump_heap_write_structs(h->heap, &l.desc, refs, chosen, count));
     refs[count] = 0;
-    CHECK_STATUS(&c->on, clump_heap_read_chosen_structs(h->heap, &l.desc, refs, count + 1u, chosen),
+    CHECK_STATUS(&c->on, clump_heap_read_structs(h->heap, &l.desc, refs, chosen, count + 1u, NULL),
                  CLUMP_ERR_REFERENCE);
     free(refs);
     free(chosen);

@@ -64,7 +64,8 @@ static void compare_counted(client *c, heap_model *h) {
     if (expected && chance(c, 30)) room = below(c, (uint32_t)expected);
     uint32_t *tags = must_alloc((room + 1) * sizeof *tags);
     tags[room] = UNTOUCHED;
-    CHECK_STATUS(&c->on, clump_heap_read_field_counted(h->heap, name, "tag", 0, tags, room, &count),
+    CHECK_STATUS(&c->on,
+                 clump_heap_read_field(h->heap, name, "tag", 0, sizeof *tags, tags, room, &count),
                  room < expected ? CLUMP_ERR_USAGE : CLUMP_OK);
     same_number(c, "objects counted with their fields", count, expected);
     same_number(c, "what lies behind tags", tags[room], UNTOUCHED);
@@ -72,14 +73,14 @@ static void compare_counted(client *c, heap_model *h) {
 }
 
 static void compare_program(client *c) {
-    const char *source = clump_program_get_source(c->program);
+    const char *source = clump_program_get_info(c->program)->source;
     /* Where reads are checked they have other names. */
     const char *part =
         has_check(c, CLUMP_CHECK_READS) ? "CLUMP_FOR_EACH_TOGETHER(CROWD, self)" : c->source.at;
     if (!strstr(source, part)) complain(c, "the program's source has not the user's");
-    if (!clump_program_get_options(c->program) || !clump_program_get_log(c->program))
+    if (!clump_program_get_info(c->program)->options || !clump_program_get_info(c->program)->log)
         complain(c, "a program has no options or no log");
-    (void)clump_program_get_warning_count(c->program); /* any: a compiler warns of what it likes */
+    (void)clump_program_get_info(c->program)->warnings; /* any: a compiler warns of what it likes */
 }
 
 static void compare_context(client *c) {

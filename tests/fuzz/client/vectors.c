@@ -110,14 +110,15 @@ static void take_pages(client *c, heap_model *h, clump_ref ref) {
     const char *name = c->classes[p->page].name;
     for (uint32_t k = 0; k < PAGES; k++) {
         clump_ref at;
-        CHECK_OK(&c->on, clump_heap_read_object_field(h->heap, ref, c->classes[p->vector].name,
-                                                      "pages", k, &at));
+        CHECK_OK(&c->on, clump_heap_read_object_field(h->heap, c->classes[p->vector].name, "pages",
+                                                      k, ref, sizeof(at), &at));
         words_of(c, object_at(h, ref), p->pages)[k] = at;
         if (!at) continue;
         if (!object_at(h, at)) {
             const uint32_t tag = take_tags(c, 1);
             add_object(c, h, p->page, at, tag, 0);
-            CHECK_OK(&c->on, clump_heap_write_object_field(h->heap, at, name, "tag", 0, &tag));
+            CHECK_OK(&c->on,
+                     clump_heap_write_object_field(h->heap, name, "tag", 0, at, sizeof(tag), &tag));
         }
         adopt_array(c, h, object_at(h, at), p->items);
     }

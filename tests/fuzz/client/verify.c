@@ -135,8 +135,8 @@ static void compare_fields(client *c, heap_model *h, int class, const clump_ref 
     for (uint32_t i = k->first_own; i < k->field_count; i++) {
         const field_model *f = &c->fields[k->fields[i]];
         for (uint32_t e = 0; e < f->elements && f->number + 1 != c->left_out; e++) {
-            CHECK_OK(&c->on,
-                     clump_heap_read_field(h->heap, k->name, f->name, e, values, h->count + 1u));
+            CHECK_OK(&c->on, clump_heap_read_field(h->heap, k->name, f->name, e, f->bytes, values,
+                                                   h->count + 1u, NULL));
             for (uint32_t n = 0; n < count; n++)
                 compare_element(c, h, f, e, object_at(h, refs[n]), values + (size_t)n * f->bytes);
         }
@@ -150,7 +150,8 @@ static uint32_t compare_list(client *c, heap_model *h, int class, clump_ref *ref
     const char *name = c->classes[class].name;
     CHECK_OK(&c->on, clump_heap_read_refs(h->heap, name, refs, h->count, &count));
     same_number(c, "objects in the list of a class", count, count_of(c, h, class));
-    CHECK_OK(&c->on, clump_heap_read_field(h->heap, name, "tag", 0, tags, count));
+    CHECK_OK(&c->on,
+             clump_heap_read_field(h->heap, name, "tag", 0, sizeof *tags, tags, count, NULL));
     for (uint32_t n = 0; n < count; n++) {
         const object_model *o = object_at(h, refs[n]);
         if (!o || !is_a(c, o->class, class))
@@ -213,7 +214,8 @@ static void find_class(client *c, heap_model *h, int class, const tagged *order,
     const char *name = c->classes[class].name;
     CHECK_OK(&c->on, clump_heap_read_refs(h->heap, name, refs, h->count, &count));
     same_number(c, "objects in the list of a class", count, count_of(c, h, class));
-    CHECK_OK(&c->on, clump_heap_read_field(h->heap, name, "tag", 0, tags, count));
+    CHECK_OK(&c->on,
+             clump_heap_read_field(h->heap, name, "tag", 0, sizeof *tags, tags, count, NULL));
     for (uint32_t i = 0; i < count; i++) {
         const tagged key = {tags[i], 0},
                      *found = bsearch(&key, order, h->count, sizeof *order, compare_tags);

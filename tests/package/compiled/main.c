@@ -73,19 +73,19 @@ int main(int argc, char **argv) {
     if (clump_context_create(&desc, &c, &error)) fail("a context", error.message);
     check(c,
           clump_heap_create(&(clump_heap_desc){.context = c, .schema = schema, .bytes = 1u << 20},
-                            &heap),
+                            &heap, NULL),
           "a heap");
     times[1] = now_ms();
     check(c,
           clump_program_create(&(clump_program_desc){.heap = heap,
                                                      .source = read_text(FOLDER "/kernels.cl"),
                                                      .options = argc > 2 ? argv[2] : NULL},
-                               &program),
+                               &program, NULL),
           "a program");
-    check(c, clump_kernel_create(program, "init", &init), "init");
-    check(c, clump_kernel_create(program, "move", &move), "move");
-    check(c, clump_kernel_create(program, "numbered", &numbered), "numbered");
-    check(c, clump_kernel_create(program, "renew", &renew), "renew");
+    check(c, clump_kernel_create(program, "init", &init, NULL), "init");
+    check(c, clump_kernel_create(program, "move", &move, NULL), "move");
+    check(c, clump_kernel_create(program, "numbered", &numbered, NULL), "numbered");
+    check(c, clump_kernel_create(program, "renew", &renew, NULL), "renew");
     times[2] = now_ms();
     uint64_t made;
     cl_mem out = clCreateBuffer(context, CL_MEM_READ_WRITE, BODIES * 4, NULL, &code);
@@ -98,8 +98,8 @@ int main(int argc, char **argv) {
     check(c, clump_heap_check(heap), "a check");
     static float x[BODIES];
     static uint32_t ids[BODIES], numbers[BODIES], seen[BODIES];
-    check(c, clump_heap_read_field(heap, "Body", "x", 0, x, BODIES), "x");
-    check(c, clump_heap_read_field(heap, "Body", "id", 0, ids, BODIES), "id");
+    check(c, clump_heap_read_field(heap, "Body", "x", 0, sizeof *x, x, BODIES, NULL), "x");
+    check(c, clump_heap_read_field(heap, "Body", "id", 0, sizeof *ids, ids, BODIES, NULL), "id");
     clEnqueueReadBuffer(queue, out, CL_TRUE, 0, sizeof numbers, numbers, 0, NULL, NULL);
     for (uint32_t i = 0; i < BODIES; i++) {
         if (ids[i] >= BODIES || x[i] != (float)ids[i]) fail("a body", "x is not its number");
@@ -111,17 +111,17 @@ int main(int argc, char **argv) {
     check(c, clump_heap_do_all(heap, renew, NULL), "a do-all that makes and frees");
     check(c, clump_heap_check(heap), "a check after that");
     clEnqueueReadBuffer(queue, sums, CL_TRUE, 0, sizeof bits, bits, 0, NULL, NULL);
-    check(c, clump_heap_read_field(heap, "Body", "id", 0, ids, BODIES), "id");
+    check(c, clump_heap_read_field(heap, "Body", "id", 0, sizeof *ids, ids, BODIES, NULL), "id");
     memset(seen, 0, sizeof seen);
     for (uint32_t i = 0; i < BODIES; i++)
         if (ids[i] >= BODIES || seen[ids[i]]++) fail("a body", "was not made anew");
     uint64_t hash = 14695981039346656037u; /* FNV-1a of words */
     for (uint32_t i = 0; i < 3 * BODIES; i++) hash = (hash ^ bits[i]) * 1099511628211u;
     if (strcmp(argv[1], "text") == 0)
-        fputs(clump_program_get_source(program), stdout);
+        fputs(clump_program_get_info(program)->source, stdout);
     else
         printf("%sbits %016llx last %08x\nheap %.1f program %.1f first %.1f total %.1f ms\n",
-               clump_program_get_log(program), (unsigned long long)hash, bits[3 * BODIES - 1],
+               clump_program_get_info(program)->log, (unsigned long long)hash, bits[3 * BODIES - 1],
                times[1] - times[0], times[2] - times[1], times[3] - times[2], times[3] - times[0]);
     clump_kernel_destroy(renew);
     clump_kernel_destroy(init);

@@ -28,7 +28,7 @@ static inline void expect_no_error(clump_quick *q) {
 
 static inline clump_kernel *kernel_of(clump_quick *q, const char *name) {
     clump_kernel *kernel;
-    CLUMP_CHECK(q, clump_kernel_create(q->program, name, &kernel));
+    CLUMP_CHECK(q, clump_kernel_create(q->program, name, &kernel, NULL));
     return kernel;
 }
 

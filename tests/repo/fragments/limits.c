@@ -18,7 +18,8 @@ static cl_command_queue queue_like(const clump_quick *q) {
 
 static uint32_t sum_of(clump_quick *q, clump_heap *heap, const char *field) {
     uint32_t values[100], sum = 0;
-    CLUMP_CHECK(q, clump_heap_read_field(heap, "Animal", field, 0, values, 100));
+    CLUMP_CHECK(q,
+                clump_heap_read_field(heap, "Animal", field, 0, sizeof *values, values, 100, NULL));
     for (int i = 0; i < 100; i++) sum += values[i];
     return sum;
 }
@@ -30,7 +31,7 @@ int main(void) {
                             .schema = clump_heap_get_schema(q.heap),
                             .bytes = clump_heap_get_layout(q.heap)->bytes};
     clump_heap *birds;
-    CLUMP_CHECK(&q, clump_heap_create(&desc, &birds));
+    CLUMP_CHECK(&q, clump_heap_create(&desc, &birds, NULL));
     static const uint32_t zeros[200];
     const clump_struct_field fields[] = {{"steps", 0}, {"rests", 4}};
     const clump_struct_desc animals = {"Animal", 8, 2, fields};
@@ -38,10 +39,10 @@ int main(void) {
     CLUMP_CHECK(&q, clump_heap_new_structs(birds, &animals, zeros, 100, NULL, NULL));
     cl_command_queue first = queue_like(&q), second = queue_like(&q);
     clump_program *program;
-    CLUMP_CHECK(
-        &q, clump_program_create(&(clump_program_desc){.heap = birds, .source = source}, &program));
+    CLUMP_CHECK(&q, clump_program_create(&(clump_program_desc){.heap = birds, .source = source},
+                                         &program, NULL));
     clump_kernel *fly;
-    CLUMP_CHECK(&q, clump_kernel_create(program, "move", &fly));
+    CLUMP_CHECK(&q, clump_kernel_create(program, "move", &fly, NULL));
     fragment_1(q.context, first, second, q.heap, birds, kernel_of(&q, "move"), fly,
                kernel_of(&q, "rest"));
     EXPECT(clump_context_get_queue(q.context) == q.queue);

@@ -24,7 +24,7 @@ int main(void) {
     clump_evict_report away;
     EXPECT(clump_heap_get_evicted(heap, &away) == CLUMP_OK && away.objects == 0);
     uint32_t again[100] = {0}, sum = 0;
-    CLUMP_CHECK(&q, clump_heap_read_field(heap, "Tree", "age", 0, again, 100));
+    CLUMP_CHECK(&q, clump_heap_read_field(heap, "Tree", "age", 0, sizeof *again, again, 100, NULL));
     for (int i = 0; i < 100; i++) sum += again[i];
     EXPECT(sum == 99 * 100 / 2);
     expect_no_error(&q);

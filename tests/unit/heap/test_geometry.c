@@ -421,7 +421,7 @@ static void many_sizes(void **state) {
                                .reduce_groups = 1 + (uint32_t)k};
                 uint64_t bytes = (UINT64_C(1) << (20 + (i + 3 * j + 5 * k) % 13)) + 12345 * k;
                 if (compute(&c, schema, bytes, wishes[k], &error)) {
-                    assert_int_equal(error.status, CLUMP_ERR_CAPACITY);
+                    assert_int_equal(error.status, CLUMP_ERR_DEVICE_MEMORY);
                     continue;
                 }
                 expect_sound(&c);
@@ -510,7 +510,7 @@ static void expect_refused(heap_case *c, const clump_schema *schema, uint64_t by
                            const char *words) {
     clump_error error = {0};
     clump_status status = compute(c, schema, bytes, rows, &error);
-    if (status != CLUMP_ERR_CAPACITY || error.status != status)
+    if (status != CLUMP_ERR_DEVICE_MEMORY || error.status != status)
         fail_msg("%llu bytes, block_rows %u: %s", (unsigned long long)bytes, rows,
                  clump_status_name(status));
     if (!strstr(error.message, words))
@@ -526,7 +526,7 @@ static void smallest_heap(void **state) {
             clump_error error = {0};
             heap_case c = {.scan_groups = 1 + (uint32_t)i,
                            .reduce_groups = 1 + (uint32_t)(7 * i * k)};
-            assert_int_equal(compute(&c, schema, 1, wishes[k], &error), CLUMP_ERR_CAPACITY);
+            assert_int_equal(compute(&c, schema, 1, wishes[k], &error), CLUMP_ERR_DEVICE_MEMORY);
             const char *need = strstr(error.message, "need ");
             assert_non_null(need);
             uint64_t least = strtoull(need + 5, NULL, 10);
@@ -605,7 +605,7 @@ static void small_buffers(void **state) {
                 if (checked) extras.events = 4096, extras.generations = 1;
                 assert_int_equal(clumpi_geometry_compute(schema, bytes, rows, SCAN_GROUPS,
                                                          REDUCE_GROUPS, extras, &g, &error),
-                                 CLUMP_ERR_CAPACITY);
+                                 CLUMP_ERR_DEVICE_MEMORY);
                 if (strstr(error.message, "is too small")) continue; /* in one buffer, too */
                 assert_int_equal(strstr(error.message, "for its checks") != NULL, checked);
                 const char *told = strstr(error.message, words);

@@ -82,7 +82,7 @@ static void geometries(void **state) {
                 clump_error error = {0};
                 clump_status status = clumpi_geometry_compute(
                     s, bytes, wishes[k], 64, 16, (clumpi_extras){.raw = 1}, &g, &error);
-                if (status == CLUMP_ERR_CAPACITY)
+                if (status == CLUMP_ERR_DEVICE_MEMORY)
                     continue; /* too small, or objects too small for it */
                 assert_int_equal(status, CLUMP_OK);
                 expect_sound(&g, objects[i] != 0);
@@ -105,13 +105,13 @@ static void refused(void **state) {
     assert_int_equal(clump_schema_parse(text, at, NULL, &s, NULL), CLUMP_OK);
     const clumpi_extras raw = {.raw = 1};
     assert_int_equal(clumpi_geometry_compute(s, 1 << 26, 0, 64, 16, raw, &g, &error),
-                     CLUMP_ERR_CAPACITY);
+                     CLUMP_ERR_DEVICE_MEMORY);
     assert_non_null(strstr(error.message, "are more than the 254"));
     clump_schema_destroy(s);
     s = schema_of(8);
     assert_int_equal(
         clumpi_geometry_compute(s, CLUMPI_RAW_BYTES_MAX + 1, 0, 64, 16, raw, &g, &error),
-        CLUMP_ERR_CAPACITY);
+        CLUMP_ERR_DEVICE_MEMORY);
     assert_non_null(strstr(error.message, "handles have 32 bits"));
     clump_schema_destroy(s);
 }

@@ -104,7 +104,7 @@ static void test_refused(void **state) {
     assert_int_equal(clump_schema_emit_c(s, NULL, NULL, NULL, NULL), CLUMP_ERR_USAGE);
     clump_schema_destroy(s);
     clump_schema *open = NULL;
-    assert_int_equal(clump_schema_create(NULL, &open), CLUMP_OK);
+    assert_int_equal(clump_schema_create(NULL, &open, NULL), CLUMP_OK);
     refused(open, NULL, CLUMP_ERR_USAGE, "a sealed schema");
     clump_schema_destroy(open);
     static const char *const twins[] = {"class A { uint x; }\nclass A_struct { uint x; }\n",

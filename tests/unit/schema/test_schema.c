@@ -185,7 +185,7 @@ static clump_schema *make_random(random_state *r) {
     static const uint32_t widths[] = {0, 1, 2, 3, 4, 8, 16};
     clump_schema *s;
     char name[16], base[16], ref[16];
-    assert_int_equal(clump_schema_create(NULL, &s), CLUMP_OK);
+    assert_int_equal(clump_schema_create(NULL, &s, NULL), CLUMP_OK);
     uint32_t classes = 1 + pick(r, 12);
     for (uint32_t i = 0; i < classes; ++i) {
         snprintf(name, sizeof name, "K%u", (unsigned)i);
@@ -337,7 +337,7 @@ static void test_text_and_calls_agree(void **state) {
         "class B : A { ref B next; uchar tag[3] packed; }"
         "abstract aos class A { float2 v; }");
     clump_schema *calls;
-    assert_int_equal(clump_schema_create(NULL, &calls), CLUMP_OK);
+    assert_int_equal(clump_schema_create(NULL, &calls, NULL), CLUMP_OK);
     char name[4] = "B", field[8] = "next"; /* copied: changed below */
     assert_int_equal(clump_schema_add_class(calls, &(clump_class_desc){name, "A", 0, 0}), CLUMP_OK);
     name[0] = 'x';
@@ -370,7 +370,7 @@ static void test_getters_refuse(void **state) {
     clump_schema *s;
     clump_class_info info;
     clump_field_info field;
-    assert_int_equal(clump_schema_create(NULL, &s), CLUMP_OK);
+    assert_int_equal(clump_schema_create(NULL, &s, NULL), CLUMP_OK);
     assert_int_equal(clump_schema_get_class(s, 1, &info), CLUMP_ERR_USAGE);
     assert_int_equal(clump_schema_find_class(s, "A", &info), CLUMP_ERR_USAGE);
     assert_int_equal(clump_schema_get_field(s, 1, 0, &field), CLUMP_ERR_USAGE);
@@ -481,7 +481,7 @@ static void test_memory_failures_of_calls(void **state) {
         clump_allocator a = {failing_allocate, failing_reallocate, failing_release, &f};
         clump_schema *s;
         char name[16];
-        assert_int_equal(clump_schema_create(&a, &s), CLUMP_OK);
+        assert_int_equal(clump_schema_create(&a, &s, NULL), CLUMP_OK);
         for (unsigned i = 0; i < 40; ++i) {
             snprintf(name, sizeof name, "K%u", i);
             clump_class_desc desc = {.name = name, .base = i ? "K0" : NULL};
@@ -518,7 +518,7 @@ static void build_worst(const char *prefix, double limit) {
     clump_schema *s;
     char name[80], base[80];
     double start = seconds();
-    assert_int_equal(clump_schema_create(NULL, &s), CLUMP_OK);
+    assert_int_equal(clump_schema_create(NULL, &s, NULL), CLUMP_OK);
     for (unsigned i = 0; i < CLUMP_CLASSES_MAX; ++i) {
         snprintf(name, sizeof name, i ? "%s%u" : "A", prefix, i);
         clump_class_desc desc = {.name = name, .base = i ? base : NULL};

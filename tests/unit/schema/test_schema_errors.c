@@ -299,7 +299,7 @@ static void test_calls_refused(void **state) {
     (void)state;
     clump_schema *s;
     const clump_status bad = CLUMP_ERR_SCHEMA, usage = CLUMP_ERR_USAGE;
-    assert_int_equal(clump_schema_create(NULL, &s), CLUMP_OK);
+    assert_int_equal(clump_schema_create(NULL, &s, NULL), CLUMP_OK);
     expect_error(s, clump_schema_seal(s), bad, "has no class");
     expect_error(s, add_class(s, "", NULL), bad, "class name is empty");
     expect_error(s, add_class(s, "1A", NULL), bad, "class name \"1A\" is no identifier");
@@ -348,7 +348,7 @@ static void test_calls_refused(void **state) {
     expect_error(s, clump_schema_seal(s), bad, "its own base");
     clump_schema_destroy(s);
 
-    assert_int_equal(clump_schema_create(NULL, &s), CLUMP_OK);
+    assert_int_equal(clump_schema_create(NULL, &s, NULL), CLUMP_OK);
     assert_int_equal(add_class(s, "Alpha", NULL), CLUMP_OK);
     assert_int_equal(add_field(s, "x", CLUMP_TYPE_REF, 0, 0, "Late"), CLUMP_OK);
     expect_error(s, clump_schema_seal(s), bad, "class \"Late\", which is not declared");
@@ -363,7 +363,7 @@ static void test_arrays_refused(void **state) {
     (void)state;
     const clump_status bad = CLUMP_ERR_SCHEMA;
     clump_schema *s;
-    assert_int_equal(clump_schema_create(NULL, &s), CLUMP_OK);
+    assert_int_equal(clump_schema_create(NULL, &s, NULL), CLUMP_OK);
     assert_int_equal(add_class(s, "Alpha", NULL), CLUMP_OK);
     clump_field_desc x = {.name = "x", .type = CLUMP_TYPE_UINT, .array = CLUMP_ARRAY_BOUNDED};
     expect_error(s, clump_schema_add_field(s, "Alpha", &x), bad, "room for 0 elements");
@@ -406,7 +406,7 @@ static void test_limits(void **state) {
     (void)state;
     clump_schema *s;
     char name[16];
-    assert_int_equal(clump_schema_create(NULL, &s), CLUMP_OK);
+    assert_int_equal(clump_schema_create(NULL, &s, NULL), CLUMP_OK);
     assert_int_equal(add_class(s, "Alpha", NULL), CLUMP_OK);
     for (unsigned i = 1; i <= CLUMP_CLASSES_MAX; ++i) {
         snprintf(name, sizeof name, "K%u", i);
@@ -435,11 +435,11 @@ static void test_misuse(void **state) {
     clump_schema *s = NULL;
     clump_error error;
     clump_allocator partial = {NULL, NULL, NULL, NULL};
-    assert_int_equal(clump_schema_create(&partial, &s), CLUMP_OK); /* all NULL: the default */
+    assert_int_equal(clump_schema_create(&partial, &s, NULL), CLUMP_OK); /* all NULL: the default */
     clump_schema_destroy(s);
     partial.reallocate = (void *(*)(void *, void *, size_t))abort;
-    assert_int_equal(clump_schema_create(NULL, NULL), CLUMP_ERR_USAGE);
-    assert_int_equal(clump_schema_create(&partial, &s), CLUMP_ERR_USAGE);
+    assert_int_equal(clump_schema_create(NULL, NULL, NULL), CLUMP_ERR_USAGE);
+    assert_int_equal(clump_schema_create(&partial, &s, NULL), CLUMP_ERR_USAGE);
     assert_null(s);
     assert_int_equal(clump_schema_parse("", 0, &partial, &s, &error), CLUMP_ERR_USAGE);
     assert_int_equal(clump_schema_parse_file("x", &partial, &s, &error), CLUMP_ERR_USAGE);

@@ -52,12 +52,12 @@ static void bad_calls(void **state) {
     assert_int_equal(range, 0);
     REFUSED(s, clump_suballoc_alloc(s, 8, 24, NULL, &range, NULL), CLUMP_ERR_USAGE, "power of two");
     REFUSED(s, clump_suballoc_alloc(s, 8, 0, NULL, NULL, NULL), CLUMP_ERR_USAGE, "place");
-    REFUSED(s, clump_suballoc_alloc(s, UINT64_MAX, 0, NULL, &range, NULL), CLUMP_ERR_CAPACITY,
+    REFUSED(s, clump_suballoc_alloc(s, UINT64_MAX, 0, NULL, &range, NULL), CLUMP_ERR_DEVICE_MEMORY,
             "1 free ranges, 1048064 bytes");
-    REFUSED(s, clump_suballoc_alloc(s, 1 << 20, 0, NULL, &range, NULL), CLUMP_ERR_CAPACITY,
+    REFUSED(s, clump_suballoc_alloc(s, 1 << 20, 0, NULL, &range, NULL), CLUMP_ERR_DEVICE_MEMORY,
             "fit none");
     REFUSED(s, clump_suballoc_alloc(s, 8, UINT64_C(1) << 63, NULL, &range, NULL),
-            CLUMP_ERR_CAPACITY, "fit none");
+            CLUMP_ERR_DEVICE_MEMORY, "fit none");
     if (foreign != live) /* their marks are equal once in 65,536 runs */
         REFUSED(s, clump_suballoc_free(s, foreign), CLUMP_ERR_REFERENCE, "not given out by this");
     REFUSED(s, clump_suballoc_free(s, live + 1000), CLUMP_ERR_REFERENCE, "not given out by this");
@@ -146,7 +146,7 @@ static void alignments(void **state) {
                 int fits = align_log < units_log;
                 clump_status status =
                     clump_suballoc_alloc(s, 3, UINT64_C(1) << align_log, NULL, &range, &offset);
-                assert_int_equal(status, fits ? CLUMP_OK : CLUMP_ERR_CAPACITY);
+                assert_int_equal(status, fits ? CLUMP_OK : CLUMP_ERR_DEVICE_MEMORY);
                 if (!fits) continue;
                 assert_int_equal(offset & ((UINT64_C(1) << align_log) - 1), 0);
                 assert_int_equal(clump_suballoc_check(s), CLUMP_OK);

@@ -1,0 +1,115 @@
+/* Parameters of kernels by value, with C's conversions: clump_kernel_with().
+ *
+ * Invariant: a number reaches the kernel with the value that the caller wrote, or the call says why not. Only floating
+ * numbers are rounded, to the parameter's type.
+ *
+ * Read first: clump/program.h, heap.h.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "heap/heap.h"
+
+/* A scalar type of OpenCL C. */
+typedef struct scalar {
+    const char *name;
+    unsigned bytes;
+    char kind; /* 'i' signed, 'u' unsigned, 'f' floating */
+} scalar;
+
+static const scalar scalars[] = {
+    {"char", 1, 'i'}, {"uchar", 1, 'u'}, {"short", 2, 'i'}, {"ushort", 2, 'u'}, {"int", 4, 'i'},
+    {"uint", 4, 'u'}, {"long", 8, 'i'},  {"ulong", 8, 'u'}, {"float", 4, 'f'},  {"double", 8, 'f'}};
+
+static const scalar *find_scalar(const char *type) {
+    for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++)
+        if (strcmp(scalars[i].name, type) == 0) return &scalars[i];
+    return NULL;
+}
+
+/* Whether an integer, given as bits and sign, is one of `bytes` bytes. */
+static int integer_fits(const clump_arg *a, const scalar *to) {
+    const int is_negative = a->kind == CLUMP_ARG_SIGNED && a->as.integer < 0;
+    const unsigned bits = 8 * to->bytes;
+    if (is_negative)
+        return to->kind == 'i' && (bits == 64 || a->as.integer >= -(INT64_C(1) << (bits - 1)));
+    const uint64_t most = UINT64_MAX >> (64 - bits + (to->kind == 'i'));
+    return a->as.natural <= most;
+}
+
+static double number_of(const clump_arg *a) {
+    if (a->kind == CLUMP_ARG_FLOATING) return a->as.floating;
+    return a->kind == CLUMP_ARG_SIGNED ? (double)a->as.integer : (double)a->as.natural;
+}
+
+/* The value as the parameter's type has it, or why it is not to be had: a static text. */
+static const char *convert(const clump_arg *a, const scalar *to, void *value) {
+    if (to->kind != 'f') {
+        if (a->kind == CLUMP_ARG_FLOATING) return "a floating number for an integer";
+        if (!integer_fits(a, to)) return "the number does not fit the type";
+        memcpy(value, &a->as.natural, to->bytes); /* little-endian, as all devices are */
+        return NULL;
+    }
+    const double number = number_of(a);
+    const float narrow = (float)number;
+    if (to->bytes == sizeof narrow && isfinite(number) && !isfinite(narrow))
+        return "the number does not fit the type";
+    const double held = to->bytes == sizeof narrow ? (double)narrow : number;
+    if (a->kind != CLUMP_ARG_FLOATING && (fabs(held) > 9007199254740992.0 || held != number))
+        return "the integer is not exact in a floating type";
+    memcpy(value, to->bytes == sizeof narrow ? (const void *)&narrow : &number, to->bytes);
+    return NULL;
+}
+
+static clump_status refuse(clump_kernel *k, uint32_t index, const clumpi_parameter *p,
+                           const char *why) {
+    return clumpi_fail(&k->program->context->error, CLUMP_ERR_USAGE,
+                       "kernel %s, parameter %u%s%s %s%s: %s", k->name, index, *p->type ? " (" : "",
+                       p->type, p->name, *p->type ? ")" : "", why);
+}
+
+/* A number as C has it, where the device does not tell the parameter's type. */
+static clump_status set_as_it_is(clump_kernel *k, uint32_t index, const clump_arg *a) {
+    const float narrow = (float)a->as.floating;
+    const int is_float = a->kind == CLUMP_ARG_FLOATING && a->bytes == sizeof narrow;
+    return clump_kernel_set_arg(k, index, a->bytes,
+                                is_float ? (const void *)&narrow : &a->as.natural);
+}
+
+static clump_status set(clump_kernel *k, uint32_t index, const clump_arg *a) {
+    clump_context *c = k->program->context;
+    if (a->kind == CLUMP_ARG_BYTES) return clump_kernel_set_arg(k, index, a->bytes, a->as.value);
+    clumpi_parameter p = {{0}, {0}};
+    const char *kept = k->program->texts.parameters;
+    const cl_uint at = index + (k->numbered ? 2 : 1);
+    if (!kept || !clumpi_parameter_find(kept, k->name, at, &p))
+        clumpi_parameter_ask(c, k->kernel, at, &p);
+    const int is_pointer = strchr(p.type, '*') != NULL;
+    if (a->kind == CLUMP_ARG_MEMORY) {
+        if (find_scalar(p.type)) return refuse(k, index, &p, "a buffer for a number");
+        return clump_kernel_set_arg(k, index, sizeof(cl_mem), &a->as.memory);
+    }
+    if (is_pointer) return refuse(k, index, &p, "a number for a buffer");
+    const scalar *to = find_scalar(p.type);
+    if (!to && *p.type)
+        return refuse(k, index, &p, "a number for another type: clump_arg_bytes() gives its bytes");
+    if (!to) return set_as_it_is(k, index, a);
+    uint64_t value = 0;
+    const char *why = convert(a, to, &value);
+    return why ? refuse(k, index, &p, why) : clump_kernel_set_arg(k, index, to->bytes, &value);
+}
+
+clump_kernel *clump_kernel_with(clump_kernel *k, const clump_arg *args, uint32_t count) {
+    if (!k) return NULL; /* what lacks is told already */
+    clump_context *c = k->program->context;
+    clump_status status = CLUMP_OK;
+    if (k->fused || count != k->arg_count || (count && !args))
+        status = clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                             k->fused ? "kernel %s is fused: it has no parameters of its own (%u, "
+                                        "%u were given)"
+                                      : "kernel %s has %u parameters after its heap; %u were given",
+                             k->name, k->fused ? 0 : k->arg_count, count);
+    for (uint32_t i = 0; i < count && !status; i++) status = set(k, i, &args[i]);
+    c->kernel_lacks = status;
+    return status ? NULL : k;
+}
