@@ -21,9 +21,9 @@ static clump_status find_class(clump_heap *heap, const char *name, target *t) {
     return CLUMP_OK;
 }
 
-/* `bytes` of one value of the caller's, 0 where there is no value to be given or taken. */
+/* `bytes` of one value of the caller's; NULL where the caller has none. */
 static clump_status find_field(clump_heap *heap, const char *class_name, const char *name,
-                               uint32_t index, size_t bytes, int is_written, target *t) {
+                               uint32_t index, const size_t *bytes, int is_written, target *t) {
     clump_context *c = heap->context;
     clump_status status = find_class(heap, class_name, t);
     if (status) return status;
@@ -37,7 +37,7 @@ static clump_status find_field(clump_heap *heap, const char *class_name, const c
                            "field %s of class %s has %u elements; %u "
                            "was asked for",
                            name, class_name, clumpi_elements(&f), index);
-    if (bytes && bytes != f.element_bytes) return clumpi_fail_size(heap, &f, bytes);
+    if (bytes && *bytes != f.element_bytes) return clumpi_fail_size(heap, &f, *bytes);
     t->base = f.base_bytes + index * f.step_bytes;
     t->stride = f.stride_bytes;
     t->bytes = f.element_bytes;
@@ -144,7 +144,7 @@ static clump_status find_values(clump_heap *heap, const char *class_name, const 
     if (!heap) return CLUMP_ERR_USAGE;
     if (!values && count) return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE, "%s", missing);
     clump_status status =
-        find_field(heap, class_name, field, index, values ? bytes : 0, is_written, t);
+        find_field(heap, class_name, field, index, values || bytes ? &bytes : NULL, is_written, t);
     if (!status) status = clumpi_heap_enter(heap);
     return status ? status : clumpi_rank(heap, t->first, t->last, objects);
 }
@@ -242,10 +242,8 @@ static clump_status locate(clump_heap *heap, const char *class_name, const char 
                            uint32_t index, clump_ref ref, size_t bytes, const void *value,
                            const char *missing, int is_written, target *t, uint64_t *offset) {
     if (!heap) return CLUMP_ERR_USAGE;
-    if (!value || !bytes)
-        return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE, "%s",
-                           value ? "a value of 0 bytes" : missing);
-    clump_status status = find_field(heap, class_name, field, index, bytes, is_written, t);
+    if (!value) return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE, "%s", missing);
+    clump_status status = find_field(heap, class_name, field, index, &bytes, is_written, t);
     if (!status) status = clumpi_heap_enter(heap);
     if (!status) status = clumpi_ref_check(heap, ref, t->first, t->last);
     ref = clumpi_ref_plain(heap, ref);

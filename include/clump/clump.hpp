@@ -399,7 +399,7 @@ class heap {
     void throw_errors() {
         check(clump_heap_take_errors(get(), nullptr));
     }
-    clump_device_report fetch_errors() {
+    clump_device_report take_errors() {
         clump_device_report report{};
         const clump_status status = clump_heap_take_errors(get(), &report);
         if (status != CLUMP_ERR_DEVICE) check(status);
@@ -431,7 +431,6 @@ class heap {
     std::uint64_t read_field(const std::string &of, const std::string &field, span<T> values,
                              std::uint32_t index = 0) {
         std::uint64_t found = 0;
-        check_type(of, field, sizeof(T));
         check(clump_heap_read_field(get(), of.c_str(), field.c_str(), index, sizeof(T),
                                     values.data(), values.size(), &found));
         return found;
@@ -440,7 +439,6 @@ class heap {
     void write_field(const std::string &of, const std::string &field, const Values &values,
                      std::uint32_t index = 0) {
         using element = std::remove_pointer_t<decltype(values.data())>;
-        check_type(of, field, sizeof(element));
         check(clump_heap_write_field(get(), of.c_str(), field.c_str(), index, sizeof(element),
                                      values.data(), values.size()));
     }
@@ -448,7 +446,6 @@ class heap {
     T read_object(clump_ref ref, const std::string &of, const std::string &field,
                   std::uint32_t index = 0) {
         T value{};
-        check_type(of, field, sizeof value);
         check(clump_heap_read_object_field(get(), of.c_str(), field.c_str(), index, ref,
                                            sizeof(value), &value));
         return value;
@@ -456,7 +453,6 @@ class heap {
     template <class T>
     void write_object(clump_ref ref, const std::string &of, const std::string &field,
                       const T &value, std::uint32_t index = 0) {
-        check_type(of, field, sizeof value);
         check(clump_heap_write_object_field(get(), of.c_str(), field.c_str(), index, ref,
                                             sizeof(value), &value));
     }
@@ -514,21 +510,21 @@ class heap {
         const clump_evict_desc desc = of_class(of);
         return evict(&desc);
     }
-    clump_evict_report fetch(const clump_evict_desc *desc = nullptr) {
+    clump_evict_report bring_back(const clump_evict_desc *desc = nullptr) {
         clump_evict_report report{};
         check(clump_heap_bring_back(get(), desc, &report));
         return report;
     }
-    clump_evict_report fetch(const std::string &of) {
+    clump_evict_report bring_back(const std::string &of) {
         const clump_evict_desc desc = of_class(of);
-        return fetch(&desc);
+        return bring_back(&desc);
     }
-    clump_evict_report fetch(span<const clump_ref> refs) {
+    clump_evict_report bring_back(span<const clump_ref> refs) {
         static const clump_ref none = 0;
         clump_evict_desc desc{};
         desc.refs = refs.size() ? refs.data() : &none; /* NULL means everything in C */
         desc.ref_count = refs.size();
-        return fetch(&desc);
+        return bring_back(&desc);
     }
     void age_blocks() {
         check(clump_heap_age_blocks(get()));
@@ -595,20 +591,6 @@ class heap {
         clump_evict_desc desc{};
         desc.class_name = of.c_str();
         return desc;
-    }
-    /* The C call takes bytes, and cannot see the type. Names that there are not are left to it. */
-    void check_type(const std::string &of, const std::string &field, std::size_t bytes) const {
-        const clump_schema *classes = clump_heap_get_schema(get());
-        clump_class_info info;
-        clump_field_info found;
-        if (clump_schema_find_class(classes, of.c_str(), &info) ||
-            clump_schema_find_field(classes, info.id, field.c_str(), &found) ||
-            found.element_bytes == bytes)
-            return;
-        throw error(CLUMP_ERR_USAGE, of + "." + field + " is of type " +
-                                         clump_type_name(found.type, found.width) + " and has " +
-                                         std::to_string(found.element_bytes) +
-                                         " bytes; the values have " + std::to_string(bytes));
     }
     static void check_struct(const clump_struct_desc &desc, std::size_t bytes) {
         if (desc.bytes != bytes)

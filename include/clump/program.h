@@ -122,29 +122,40 @@ typedef struct clump_arg {
 CLUMP_API clump_kernel *clump_kernel_with(clump_kernel *kernel, const clump_arg *args,
                                           uint32_t count);
 
+#ifndef __cplusplus /* clump.hpp has its own */
 /* `bytes` of local memory; a struct or vector of that many bytes, which is read within the call. */
 static inline clump_arg clump_arg_local(size_t bytes) {
-    clump_arg arg = {CLUMP_ARG_BYTES, bytes, {0}};
+    clump_arg arg;
+    arg.kind = CLUMP_ARG_BYTES;
+    arg.bytes = bytes;
     arg.as.value = NULL;
     return arg;
 }
 static inline clump_arg clump_arg_bytes(const void *value, size_t bytes) {
-    clump_arg arg = {CLUMP_ARG_BYTES, bytes, {0}};
+    clump_arg arg;
+    arg.kind = CLUMP_ARG_BYTES;
+    arg.bytes = bytes;
     arg.as.value = value;
     return arg;
 }
 static inline clump_arg clump_arg_memory(cl_mem memory) {
-    clump_arg arg = {CLUMP_ARG_MEMORY, sizeof memory, {0}};
+    clump_arg arg;
+    arg.kind = CLUMP_ARG_MEMORY;
+    arg.bytes = sizeof memory;
     arg.as.memory = memory;
     return arg;
 }
 static inline clump_arg clump_arg_signed(long long value) {
-    clump_arg arg = {CLUMP_ARG_SIGNED, sizeof value, {0}};
+    clump_arg arg;
+    arg.kind = CLUMP_ARG_SIGNED;
+    arg.bytes = sizeof value;
     arg.as.integer = value;
     return arg;
 }
 static inline clump_arg clump_arg_unsigned(unsigned long long value) {
-    clump_arg arg = {CLUMP_ARG_UNSIGNED, sizeof value, {0}};
+    clump_arg arg;
+    arg.kind = CLUMP_ARG_UNSIGNED;
+    arg.bytes = sizeof value;
     arg.as.natural = value;
     return arg;
 }
@@ -159,12 +170,16 @@ static inline clump_arg clump_arg_uint(unsigned value) {
     return arg;
 }
 static inline clump_arg clump_arg_float(float value) {
-    clump_arg arg = {CLUMP_ARG_FLOATING, sizeof value, {0}};
-    arg.as.floating = value;
+    clump_arg arg;
+    arg.kind = CLUMP_ARG_FLOATING;
+    arg.bytes = sizeof value;
+    arg.as.floating = (double)value;
     return arg;
 }
 static inline clump_arg clump_arg_double(double value) {
-    clump_arg arg = {CLUMP_ARG_FLOATING, sizeof value, {0}};
+    clump_arg arg;
+    arg.kind = CLUMP_ARG_FLOATING;
+    arg.bytes = sizeof value;
     arg.as.floating = value;
     return arg;
 }
@@ -172,7 +187,6 @@ static inline clump_arg clump_arg_itself(clump_arg arg) {
     return arg;
 }
 
-#ifndef __cplusplus /* clump.hpp has its own */
 /* A number, a cl_mem, or what the functions above return. Numbers shorter than int count as int. */
 #define CLUMP_ARG(x)                                                                               \
     _Generic((x), float                                                                            \
@@ -189,7 +203,7 @@ static inline clump_arg clump_arg_itself(clump_arg arg) {
 /* Up to 12 of them, and their number. */
 #define CLUMP_ARGS(...)                                                                            \
     ((const clump_arg[]){                                                                          \
-        CLUMP_ARGS_OF(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)(__VA_ARGS__)}),          \
+        CLUMP_ARGS_OF(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)(__VA_ARGS__)}),       \
         CLUMP_ARGS_COUNT(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define CLUMP_ARGS_COUNT(a, b, c, d, e, f, g, h, i, j, k, l, n, ...) n
 #define CLUMP_ARGS_OF(a, b, c, d, e, f, g, h, i, j, k, l, n, ...) CLUMP_ARGS_##n

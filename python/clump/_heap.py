@@ -33,7 +33,7 @@ class Heap:
 
     queue: a pyopencl.CommandQueue or a Context. bytes: of all its memory, or device_share: a share of the device's. block_rows: as
     in heap.h. pool: the heap's memory comes from it. buffer_bytes: of the largest buffer, so that a larger heap has several; 0: one, if
-    the device gives one so large. evictable_bytes: how much more than its memory the heap may hold, by evict() and fetch()."""
+    the device gives one so large. evictable_bytes: how much more than its memory the heap may hold, by evict() and bring_back()."""
 
     def __init__(self, queue, schema, bytes=0, device_share=0.0, block_rows=0, pool=None, buffer_bytes=0, evictable_bytes=0):
         if pool and isinstance(queue, cl.CommandQueue) and queue != pool._context.queue:
@@ -241,11 +241,11 @@ __kernel void gather(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global {f.device_type
 
     def evict(self, class_name=None, blocks=0, age=0):
         """Objects leave the device's memory for the host's, by whole blocks: those of a class and its subclasses, or all. Their references stay
-        valid; kernels must not use them, and count() and read() leave them out, until fetch(). blocks: at most so many, the oldest first. age: only
+        valid; kernels must not use them, and count() and read() leave them out, until bring_back(). blocks: at most so many, the oldest first. age: only
         blocks in which nothing was made or freed in the last `age` calls of age_blocks(). Returns what left as a dict."""
         return self._move_blocks(lib.clump_heap_evict, class_name, None, blocks, age)
 
-    def fetch(self, class_name=None, refs=None, blocks=0):
+    def bring_back(self, class_name=None, refs=None, blocks=0):
         """Evicted objects come back, by whole blocks: those of a class and its subclasses, or the blocks that have the objects `refs`, or all.
         Either all of these come, or, where the memory has too little room, none. Returns what came as a dict."""
         return self._move_blocks(lib.clump_heap_bring_back, class_name, refs, blocks, 0)

@@ -29,17 +29,17 @@ class Program:
     @property
     def log(self):
         """What the compiler said."""
-        return ffi.string(lib.clump_program_get_info(self._object)->log).decode(errors="replace")
+        return ffi.string(lib.clump_program_get_info(self._object).log).decode(errors="replace")
 
     @property
     def source(self):
         """All that the compiler gets, for kernels that the caller builds with PyOpenCL and enqueues (Heap.set_kernel)."""
-        return ffi.string(lib.clump_program_get_info(self._object)->source).decode()
+        return ffi.string(lib.clump_program_get_info(self._object).source).decode()
 
     @property
     def options(self):
         """The options of the build that go with it."""
-        return ffi.string(lib.clump_program_get_info(self._object)->options).decode()
+        return ffi.string(lib.clump_program_get_info(self._object).options).decode()
 
     def kernel(self, name):
         return Kernel(self, name)

@@ -184,7 +184,7 @@ class Fields(Case):
     def test_texts(self):
         heap = self.fresh(2)
         calls = [lambda x: heap.count(x), lambda x: heap.refs(x), lambda x: heap.read(x, "weight"), lambda x: heap.read("Stone", x),
-                 lambda x: heap.write("Stone", x, 0), lambda x: heap.array(x, "weight"), lambda x: heap.evict(x), lambda x: heap.fetch(x),
+                 lambda x: heap.write("Stone", x, 0), lambda x: heap.array(x, "weight"), lambda x: heap.evict(x), lambda x: heap.bring_back(x),
                  lambda x: heap.compact([x]), lambda x: heap.compact(order="field", order_field=x), lambda x: heap.collect(root_classes=[x]),
                  lambda x: heap.do_new(x, 1, self.kernel("make_stones")), lambda x: self.program.kernel(x),
                  lambda x: clump.Program(heap, "", name=x), lambda x: clump.Program(heap, "", options=x), lambda x: clump.Program(heap, x)]
@@ -502,9 +502,9 @@ class OutOfCore(Case):
         self.assertEqual(heap.read("Stone", "place").shape, (0, 3))
         np.testing.assert_array_equal(np.sort(heap.read("Leaf", "area")), leaves, strict=True)
         self.raises("CLUMP_ERR_USAGE", "", heap.compact)
-        self.assertEqual(heap.fetch("Leaf"), nothing)
-        self.assertEqual(heap.fetch(refs=[]), nothing)
-        self.assertEqual(heap.fetch(), report)
+        self.assertEqual(heap.bring_back("Leaf"), nothing)
+        self.assertEqual(heap.bring_back(refs=[]), nothing)
+        self.assertEqual(heap.bring_back(), report)
         self.assertEqual(heap.evicted(), nothing)
         self.assertEqual(self.stones(heap), before)
         heap.compact()
@@ -519,10 +519,10 @@ class OutOfCore(Case):
             self.assertEqual(heap.evict()["objects"], self.BATCH)
         heap.check_errors()
         self.assertEqual(heap.evicted()["objects"], 4 * self.BATCH)
-        self.raises("CLUMP_ERR_DEVICE_MEMORY", "", heap.fetch)  # all of them have no room,
+        self.raises("CLUMP_ERR_DEVICE_MEMORY", "", heap.bring_back)  # all of them have no room,
         self.assertEqual(heap.evicted()["objects"], 4 * self.BATCH)  # so none came
         for batch in (2, 0, 3, 1):
-            self.assertEqual(heap.fetch(refs=batches[batch])["objects"], self.BATCH)
+            self.assertEqual(heap.bring_back(refs=batches[batch])["objects"], self.BATCH)
             self.assertEqual(sorted(heap.refs("Stone").tolist()), sorted(batches[batch].tolist()))
             self.assertEqual(set(heap.read("Stone", "weight")), {batch})
             np.testing.assert_array_equal(np.sort(heap.read("Stone", "number")), np.arange(self.BATCH, dtype=np.uint32))
@@ -540,19 +540,19 @@ class OutOfCore(Case):
         report = heap.evict(age=2)
         self.assertEqual((report["objects"], heap.count("Thing"), heap.count("Leaf")), (20000, 20000, 20000))
         self.assertGreater(report["blocks"], 2)
-        self.assertEqual(heap.fetch("Stone", blocks=2)["blocks"], 2)
+        self.assertEqual(heap.bring_back("Stone", blocks=2)["blocks"], 2)
         self.assertEqual(heap.evict("Stone", blocks=1)["blocks"], 1)
-        heap.fetch()
+        heap.bring_back()
         self.assertEqual(heap.count("Thing"), 40000)
 
     def test_errors(self):
         heap = self.fresh(5)
-        for call in (heap.evict, heap.fetch, heap.age_blocks):
+        for call in (heap.evict, heap.bring_back, heap.age_blocks):
             self.raises("CLUMP_ERR_USAGE", "evictable_bytes", call)
         self.assertEqual(heap.evicted()["objects"], 0)
         heap = self.core()
         self.raises("CLUMP_ERR_NOT_FOUND", "Stown", heap.evict, "Stown")
-        self.raises("CLUMP_ERR_USAGE", "one of class_name and refs", heap.fetch, "Stone", refs=[1])
+        self.raises("CLUMP_ERR_USAGE", "one of class_name and refs", heap.bring_back, "Stone", refs=[1])
         self.raises("CLUMP_ERR_USAGE", "pool", clump.Heap, CONTEXT, SCHEMA, bytes=16 << 20, evictable_bytes=1 << 20,
                     pool=clump.Pool(CONTEXT))
         self.make(heap, "make_stones", 50)
@@ -613,7 +613,7 @@ class References(Case):
         refs, core = heap.refs("Stone"), OutOfCore.core()
         for wrong in (refs[:8].reshape(4, 2), refs.reshape(16, 1), refs > 0, refs.astype(np.float64), refs.astype(np.int64) - 2**32, [-1], [2**32], [1.5],
                       [None], ["1"], np.ma.masked_array(refs, refs > 0), np.zeros((0, 2), np.uint32)):
-            for name, call in (("roots", heap.collect), ("refs", core.fetch)):
+            for name, call in (("roots", heap.collect), ("refs", core.bring_back)):
                 with self.subTest(name=name, refs=wrong):
                     self.raises("CLUMP_ERR_USAGE", name, call, **{name: wrong})
         self.assertEqual(heap.count("Stone"), 16)

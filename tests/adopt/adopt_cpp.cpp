@@ -101,18 +101,19 @@ static void errors(const clump::context &context) {
     THROWS(CLUMP_ERR_USAGE, "parameter 0", sum.set_args(1.0f));
     THROWS(CLUMP_ERR_NOT_FOUND, "Bdoy", heap.count("Bdoy"));
     THROWS(CLUMP_ERR_NOT_FOUND, "\"y\"", heap.read_field<float>("Body", "y"));
-    THROWS(CLUMP_ERR_USAGE, "Body.x is of type float and has 4 bytes; the values have 8",
+    THROWS(CLUMP_ERR_USAGE, "field x of class Body is a float of 4 bytes; yours has 8",
            heap.read_field<double>("Body", "x"));
-    THROWS(CLUMP_ERR_USAGE, "Body.v is of type float2 and has 8 bytes; the values have 4",
+    THROWS(CLUMP_ERR_USAGE, "field v of class Body is a float2 of 8 bytes; yours has 4",
            heap.write_field("Body", "v", std::vector<float>()));
     THROWS(CLUMP_ERR_IO, "no-such-folder", heap.save("no-such-folder/heap"));
     heap.do_new("Body", 10, program.kernel("init"));
     std::array<float, 9> few{};
-    THROWS(CLUMP_ERR_USAGE, "", heap.read_field("Body", "x", clump::span<float>(few)));
+    THROWS(CLUMP_ERR_TOO_SMALL, "room for 9",
+           heap.read_field("Body", "x", clump::span<float>(few)));
     heap.do_all(program.kernel("init")); /* which is for a do-new */
     THROWS(CLUMP_ERR_DEVICE, "", heap.throw_errors());
     heap.do_all(program.kernel("init"));
-    EXPECT(heap.fetch_errors().errors[CLUMP_DEVICE_WRONG_LAUNCH].count > 0);
+    EXPECT(heap.take_errors().errors[CLUMP_DEVICE_WRONG_LAUNCH].count > 0);
     heap.throw_errors();
     clump::pool pool(context);
     THROWS(CLUMP_ERR_USAGE, "", clump::allocation(pool, 0));
@@ -249,11 +250,12 @@ __kernel void stones(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Stone, self, i) Stone_numb
     EXPECT(heap.evicted().objects == 20000 && heap.count("Body") == 0 &&
            heap.count("Stone") == 10000);
     THROWS(CLUMP_ERR_USAGE, "", heap.compact());
-    EXPECT(heap.fetch(std::vector<clump_ref>()).objects == 0);
-    const std::uint64_t some = heap.fetch(std::vector<clump_ref>{refs[7]}).objects;
+    EXPECT(heap.bring_back(std::vector<clump_ref>()).objects == 0);
+    const std::uint64_t some = heap.bring_back(std::vector<clump_ref>{refs[7]}).objects;
     EXPECT(some > 0 && some < 20000 && heap.count("Body") == some);
     EXPECT(heap.read_object<float>(refs[7], "Body", "x") == x[7]);
-    EXPECT(heap.fetch("Stone").objects == 0 && heap.fetch("Body").objects == 20000 - some);
+    EXPECT(heap.bring_back("Stone").objects == 0 &&
+           heap.bring_back("Body").objects == 20000 - some);
     EXPECT(heap.read_refs("Body") == refs && heap.read_field<float>("Body", "x") == x);
 
     heap.age_blocks();
@@ -265,11 +267,11 @@ __kernel void stones(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Stone, self, i) Stone_numb
     desc.age = 2;
     EXPECT(heap.evict(&desc).objects <= 10000);
     EXPECT(heap.count("Stone") >= 10000 && heap.count("Stone") < 20000);
-    EXPECT(heap.evict().objects + heap.fetch().objects > 40000);
+    EXPECT(heap.evict().objects + heap.bring_back().objects > 40000);
     EXPECT(heap.count("Stone") == 20000 && heap.read_field<float>("Body", "x") == x);
     clump::heap ordinary(context, schema, 4 << 20);
     THROWS(CLUMP_ERR_USAGE, "evictable_bytes", ordinary.evict());
-    THROWS(CLUMP_ERR_USAGE, "evictable_bytes", ordinary.fetch("Body"));
+    THROWS(CLUMP_ERR_USAGE, "evictable_bytes", ordinary.bring_back("Body"));
     THROWS(CLUMP_ERR_USAGE, "evictable_bytes", ordinary.age_blocks());
     heap.check(clump_heap_check(heap.get()));
 }

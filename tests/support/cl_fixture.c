@@ -356,6 +356,16 @@ uint64_t cl_fixture_free_slots(const cl_fixture *f, clump_heap *heap, const char
            (uint64_t)stats.free_blocks * cl_fixture_capacity(heap, class_name);
 }
 
+clump_ref cl_fixture_first(const cl_fixture *f, clump_heap *heap, const char *class_name) {
+    uint64_t count;
+    CHECK_OK(f, clump_heap_read_refs(heap, class_name, NULL, 0, &count));
+    clump_ref *refs = calloc((size_t)count + 1, sizeof *refs), first;
+    CHECK_OK(f, clump_heap_read_refs(heap, class_name, refs, count, &count));
+    first = refs[0];
+    free(refs);
+    return first;
+}
+
 static void print_log(void *user, const clump_program_info *info) {
     print_error("%s\n", info->log);
 }

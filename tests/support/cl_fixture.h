@@ -127,6 +127,9 @@ clump_heap *cl_fixture_heap_of_blocks(const cl_fixture *f, const char *schema, u
 
 /* Objects that a block of the class holds, and those that the class could still get. */
 uint32_t cl_fixture_capacity(clump_heap *heap, const char *class_name);
+
+/* The first of a class's objects in the order of clump_heap_read_refs(); 0 if there is none. */
+clump_ref cl_fixture_first(const cl_fixture *f, clump_heap *heap, const char *class_name);
 uint64_t cl_fixture_free_slots(const cl_fixture *f, clump_heap *heap, const char *class_name);
 
 uint32_t cl_fixture_class_id(clump_heap *heap, const char *class_name);

@@ -93,8 +93,8 @@ static void fill_field(const cl_fixture *f, clump_heap *heap, const clump_class_
                 ref = targets[test_random(random, (uint32_t)target_count)];
             memcpy(values + i * sizeof ref, &ref, sizeof ref);
         }
-        CHECK_OK(f, clump_heap_write_field(heap, c->name, field->name, e, sizeof *values, values,
-                                           count));
+        CHECK_OK(f, clump_heap_write_field(heap, c->name, field->name, e, field->element_bytes,
+                                           values, count));
     }
     free(values);
     free(targets);
@@ -207,8 +207,10 @@ static void compare_field(const cl_fixture *f, clump_heap *a, const cl_fixture *
     uint8_t *x = malloc(bytes + 1), *y = malloc(bytes + 1);
     assert_int_equal(count_of(g, b, c->name), count);
     for (uint32_t e = 0; e < (field->count ? field->count : 1); e++) {
-        CHECK_OK(f, clump_heap_read_field(a, c->name, field->name, e, sizeof *x, x, count, NULL));
-        CHECK_OK(g, clump_heap_read_field(b, c->name, field->name, e, sizeof *y, y, count, NULL));
+        CHECK_OK(f, clump_heap_read_field(a, c->name, field->name, e, field->element_bytes, x,
+                                          count, NULL));
+        CHECK_OK(g, clump_heap_read_field(b, c->name, field->name, e, field->element_bytes, y,
+                                          count, NULL));
         if (field->type == CLUMP_TYPE_REF) {
             number(tables[0], objects, (uint32_t *)x, count);
             number(tables[1], objects, (uint32_t *)y, count);

@@ -207,7 +207,7 @@ static void by_class_and_predicate(void **state) {
         uint8_t *values = calloc(count + 1, f.element_bytes);
         for (uint64_t n = 0; n < count; n++)
             values[(n + 1) * f.element_bytes - 1] = (uint8_t)test_random(&random, 2);
-        CHECK_OK(&on, clump_heap_write_field(heap, fields[i][0], fields[i][1], 0, sizeof *values,
+        CHECK_OK(&on, clump_heap_write_field(heap, fields[i][0], fields[i][1], 0, f.element_bytes,
                                              values, count));
         free(values);
     }

@@ -272,8 +272,8 @@ static void own_kernel(void **state) {
     cl_int code = CL_SUCCESS;
     cl_program program = clCreateProgramWithSource(on.context, 1, &text, NULL, &code);
     CHECK_CL(code);
-    CHECK_CL(
-        clBuildProgram(program, 1, &on.device, clump_program_get_info(w.program)->options, NULL, NULL));
+    CHECK_CL(clBuildProgram(program, 1, &on.device, clump_program_get_info(w.program)->options,
+                            NULL, NULL));
     cl_kernel link = clCreateKernel(program, "link", &code);
     CHECK_CL(code);
     uint32_t step = w.step + 2;

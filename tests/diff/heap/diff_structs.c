@@ -303,13 +303,14 @@ static void test_refused(void **state) {
     d.class_name = "Body";
     expect(clump_heap_new_structs(heap, &d, &one, (UINT64_C(1) << 31) + 1, NULL, NULL),
            CLUMP_ERR_USAGE, "2^31", __LINE__);
-    expect(clump_heap_read_structs(heap, &Body_struct, NULL, &one, 1, NULL), CLUMP_ERR_USAGE,
-           "needs references", __LINE__);
     expect(clump_heap_read_structs(heap, &Body_struct, &ref, NULL, 1, NULL), CLUMP_ERR_USAGE,
            "needs a place", __LINE__);
     CHECK_OK(f, clump_heap_new_structs(heap, &Body_struct, &one, 1, &ref, NULL));
-    expect(clump_heap_read_structs(heap, &Body_struct, NULL, NULL, 0, &count), CLUMP_ERR_USAGE,
-           "has 1 objects", __LINE__);
+    expect(clump_heap_read_structs(heap, &Body_struct, NULL, &one, 0, &count), CLUMP_ERR_TOO_SMALL,
+           "room for 0 structs; there are 1", __LINE__);
+    assert_int_equal(count, 1);
+    count = 7;
+    CHECK_OK(f, clump_heap_read_structs(heap, &Body_struct, NULL, NULL, 0, &count));
     assert_int_equal(count, 1);
     expect(clump_heap_write_structs(heap, &Body_struct, NULL, &one, 0), CLUMP_ERR_USAGE,
            "0 structs for the 1", __LINE__);

@@ -445,9 +445,8 @@ static void step_handle(world *w) {
         forget_handle(w);
         return;
     }
-    uint64_t count = 0;
-    CHECK_OK(&t.on, clump_heap_read_refs(w->heap, "Body", &ref, 1, &count));
-    if (!count) return;
+    ref = cl_fixture_first(&t.on, w->heap, "Body");
+    if (!ref) return;
     elsewhere(w);
     CHECK_OK(&t.on, clump_heap_create_handle(w->heap, ref, &w->handle));
     elsewhere(w);

@@ -335,9 +335,9 @@ static void read_all(world *w, uint32_t every) {
         const record *at = &w->is[k];
         for (uint32_t which = 0; at->ref && which < (at->is_full ? ARRAYS : 1); which++) {
             uint64_t length;
-            CHECK_OK(f, clump_heap_read_object_array(w->heap, at->is_full ? "Full" : "Base",
-                                                     names[which], at->ref, sizeof *values, values,
-                                                     LENGTH_MAX, &length));
+            CHECK_OK(f, clump_heap_read_object_array(
+                            w->heap, at->is_full ? "Full" : "Base", names[which], at->ref,
+                            element(w, k, which, 0, wanted), values, LENGTH_MAX, &length));
             assert_int_equal(length, at->length[which]);
             for (uint32_t i = 0; i < length; i++) {
                 size_t bytes = element(w, k, which, i, wanted);

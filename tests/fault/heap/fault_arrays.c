@@ -341,9 +341,16 @@ static void from_the_host(void **state) {
     CHECK_OK(&t.on, clump_heap_read_object_array(h, "Node", "b", t.node, 0, NULL, 0, &length));
     assert_int_equal(length, 3);
     values[2] = 4711;
-    CHECK_OK(&t.on, clump_heap_read_object_array(h, "Node", "b", t.node, sizeof *values, values, 2,
+    REFUSED(
+        clump_heap_read_object_array(h, "Node", "b", t.node, sizeof *values, values, 2, &length),
+        CLUMP_ERR_TOO_SMALL, "room for 2 elements; there are 3");
+    assert_int_equal(length, 3);
+    REFUSED(clump_heap_read_object_array(h, "Node", "b", t.node, 1, values, 3, &length), usage,
+            "yours has 1");
+    assert_int_equal(values[2], 4711);
+    CHECK_OK(&t.on, clump_heap_read_object_array(h, "Node", "b", t.node, sizeof *values, values, 3,
                                                  &length));
-    assert_true(values[0] == 107 && values[1] == 108 && values[2] == 4711 && length == 3);
+    assert_true(values[0] == 107 && values[1] == 108 && length == 3);
     /* Fields of arrays: to be read, one word an object, and not to be written. */
     CHECK_OK(&t.on, clump_heap_read_object_field(h, "Node", "a_length", 0, t.node, sizeof *values,
                                                  values));

@@ -835,7 +835,8 @@ static void counts(void **state) {
     REFUSED_SILENTLY(clump_heap_repair(NULL, &repair));
     assert_int_equal(repair.objects, 0);
     REFUSED_SILENTLY(clump_heap_read_stats(NULL, NULL, NULL, 0));
-    REFUSED(CLUMP_ERR_TOO_SMALL, "room for 2 classes", clump_heap_read_stats(t.heap, NULL, classes, 2));
+    REFUSED(CLUMP_ERR_TOO_SMALL, "room for 2 classes",
+            clump_heap_read_stats(t.heap, NULL, classes, 2));
     assert_int_equal(classes[0].objects, 7);
     REFUSED_SILENTLY(clump_heap_dump(NULL, no_text, NULL));
     REFUSED(USAGE, "a function that takes the text", clump_heap_dump(t.heap, NULL, NULL));
@@ -903,7 +904,8 @@ static void fields(void **state) {
     REFUSED(USAGE, "a uint of 4 bytes; yours has 2",
             clump_heap_write_field(h, "Body", "id", 0, sizeof(uint16_t), ids, OBJECTS));
     uint64_t there = 7;
-    REFUSED(CLUMP_ERR_TOO_SMALL, "room for 0", clump_heap_read_field(h, "Body", "id", 0, 0, NULL, 0, NULL));
+    REFUSED(CLUMP_ERR_TOO_SMALL, "room for 0",
+            clump_heap_read_field(h, "Body", "id", 0, 0, NULL, 0, NULL));
     REFUSED(CLUMP_ERR_TOO_SMALL, "room for 1",
             clump_heap_read_field(h, "Body", "id", 0, sizeof *ids, ids, 1, &there));
     assert_int_equal(there, OBJECTS);

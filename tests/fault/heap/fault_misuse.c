@@ -152,13 +152,12 @@ static void references_written_under_fixed(void **state) {
     clump_kernel *init = cl_fixture_kernel(&on, p, "init"),
                  *link = cl_fixture_kernel(&on, p, "link"),
                  *check = cl_fixture_kernel(&on, p, "check");
-    clump_ref first[1];
-    uint64_t count = 0;
     uint32_t wrong = 1;
     CHECK_OK(&on, clump_heap_do_new(heap, init, "Node", 1024, NULL, NULL));
     CHECK_OK(&on, clump_heap_do_all(heap, link, NULL));
-    CHECK_OK(&on, clump_heap_read_refs(heap, "Node", first, 1, &count));
-    clump_collect_desc collect = {.roots = first, .root_count = 1};
+    const clump_ref first = cl_fixture_first(&on, heap, "Node");
+    uint64_t count = 0;
+    clump_collect_desc collect = {.roots = &first, .root_count = 1};
     CHECK_OK(&on, clump_heap_collect(heap, &collect, NULL, NULL));
     CHECK_OK(&on, clump_heap_read_count(heap, "Node", &count));
     assert_int_equal(count, 16); /* what the root leads to */
