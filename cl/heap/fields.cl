@@ -92,11 +92,19 @@ static inline void list_row_refs(row_copy c, uint row, __global uint *refs) {
         if (c.mask >> slot & 1ul) refs[c.index + clumpi_rank_in_row(c.mask, slot)] = row << 6 | slot;
 }
 
-/* The value, or the reference, of each object from or to place number index[row] + rank.
+/* The objects of a row that are among the first `most` of all. */
+static inline ulong mask_upto(row_copy c, ulong most) {
+    const ulong left = c.index < most ? most - c.index : 0ul;
+    uint count = clumpi_popcount64(c.mask);
+    for (; count > left; count--) c.mask ^= 1ul << (63u - (uint)clz(c.mask)); /* the last one goes */
+    return c.mask;
+}
+
+/* The value, or the reference, of each object from or to place number index[row] + rank, of the first `most` objects.
  * Neighbouring rows go to the same group: on a CPU that is one core. */
 __kernel void clumpi_field_copy(__global uchar *heap, uint header_at, uint first, uint last,
                                 uint base, uint stride, uint bytes, uint what,
-                                __global uchar *values) {
+                                __global uchar *values, ulong at, ulong most) {
     clumpi_view v = clumpi_view_of(heap, header_at);
     clumpi_range list = clumpi_list_range(&v, first, last), chunk = clumpi_chunk(list.begin, list.end);
     __global const uint *rows = clumpi_words_at(&v, v.header->at_list_rows);
@@ -106,10 +114,12 @@ __kernel void clumpi_field_copy(__global uchar *heap, uint header_at, uint first
     const clumpi_memory memory = clumpi_memory_of(heap, v.header);
     uint items = min((uint)get_local_size(0), 64u), me = (uint)get_local_id(0);
     row_copy c = {0, 0, 0, stride, me % items, items, bytes, what};
+    values += at;
     for (uint r = chunk.begin + me / items; r < chunk.end; r += (uint)get_local_size(0) / items) {
         c.field = clumpi_granule_at(memory, rows[r]) + base;
         c.index = index[r];
         c.mask = masks[r];
+        c.mask = mask_upto(c, most);
         if (what == CLUMPI_COPY_REFS) list_row_refs(c, rows[r], (__global uint *)values);
         else if (bytes == 1u) copy_row_uchar(c, values);
         else if (bytes == 2u) copy_row_ushort(c, values);

@@ -81,15 +81,18 @@ static clump_status gather_field(clumpi_compaction *r, uint32_t class_id, orderi
     if (status) return status;
     clump_schema_find_field(heap->schema, class_id, r->desc->order_field, &f);
     clumpi_u32 bytes = f.element_bytes, what = CLUMPI_COPY_READ;
+    const clumpi_u64 at = 0;
     clumpi_arg args[] = {{sizeof class_id, &class_id},
                          {sizeof class_id, &class_id},
                          {sizeof f.base_bytes, &f.base_bytes},
                          {sizeof f.stride_bytes, &f.stride_bytes},
                          {sizeof bytes, &bytes},
                          {sizeof what, &what},
-                         {sizeof o->keys, &o->keys}};
+                         {sizeof o->keys, &o->keys},
+                         {sizeof at, &at},
+                         {sizeof count, &count}};
     return clumpi_run_on_heap(heap, CLUMPI_ASK_KERNEL(field_copy), sizes->do_all_global,
-                              sizes->do_all_local, args, 7, NULL);
+                              sizes->do_all_local, args, 9, NULL);
 }
 
 /* o->keys: where each object of the class goes. `before`: objects of the classes before it. */

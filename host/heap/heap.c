@@ -255,9 +255,8 @@ static clump_status take_from_source(clump_heap *heap, clumpi_buffer_source *sou
     return status;
 }
 
-/* Geometry and layout. */
-static clump_status lay_out(clump_heap *heap, uint64_t bytes, uint32_t block_rows,
-                            clumpi_extras extras) {
+clump_status clumpi_heap_lay_out(clump_heap *heap, uint64_t bytes, uint32_t block_rows,
+                                 clumpi_extras extras) {
     clump_context *c = heap->context;
     clumpi_geometry *g = &heap->geometry;
     clump_status status =
@@ -305,7 +304,7 @@ static clump_status make_several(clump_heap *heap, uint64_t bytes, uint32_t bloc
     for (int split = 0; split < SPLITS_MOST; split++, extras.segment_bytes /= 2) {
         clumpi_segments_close(heap);
         clumpi_buffer_release(c, &heap->buffer);
-        clump_status status = lay_out(heap, bytes, block_rows, extras);
+        clump_status status = clumpi_heap_lay_out(heap, bytes, block_rows, extras);
         if (status) break;
         status = make_buffers(heap);
         if (!status || !(is_no_room(c, status) || status == CLUMP_ERR_DEVICE_MEMORY)) return status;
@@ -315,20 +314,29 @@ static clump_status make_several(clump_heap *heap, uint64_t bytes, uint32_t bloc
     return refused.status;
 }
 
-static clump_status create(const clump_heap_desc *desc, uint64_t bytes, clump_heap *heap) {
+clump_status clumpi_heap_prepare(const clump_heap_desc *desc, clump_heap *heap,
+                                 clumpi_extras *extras) {
     clump_context *c = desc->context;
-    clumpi_extras extras = {.watched = desc->watch_handles != 0, .raw = desc->raw != 0};
-    if (find_growing(desc->schema)) extras.raw = 1;
+    *extras = (clumpi_extras){.watched = desc->watch_handles != 0,
+                              .raw = desc->raw != 0 || find_growing(desc->schema)};
     clump_status status = desc->schema
                               ? clumpi_schema_copy(desc->schema, &c->allocator, &heap->schema)
                               : clumpi_schema_create_empty(&c->allocator, &heap->schema);
-    heap->wanted = bytes;
-    heap->has_raw = extras.raw;
+    heap->has_raw = extras->raw;
     if (status) return clumpi_fail(&c->error, status, "no host memory for the heap's schema");
-    status = clumpi_checking_open(heap, desc->checked, &extras);
-    extras.evictable_bytes = desc->evictable_bytes;
-    if (desc->buffer_bytes && desc->buffer_bytes < bytes) extras.segment_bytes = desc->buffer_bytes;
-    if (!status) status = lay_out(heap, bytes, desc->block_rows, extras);
+    status = clumpi_checking_open(heap, desc->checked, extras);
+    extras->evictable_bytes = desc->evictable_bytes;
+    extras->segment_bytes = desc->buffer_bytes;
+    return status;
+}
+
+static clump_status create(const clump_heap_desc *desc, uint64_t bytes, clump_heap *heap) {
+    clump_context *c = desc->context;
+    clumpi_extras extras;
+    clump_status status = clumpi_heap_prepare(desc, heap, &extras);
+    heap->wanted = bytes;
+    if (extras.segment_bytes >= bytes) extras.segment_bytes = 0;
+    if (!status) status = clumpi_heap_lay_out(heap, bytes, desc->block_rows, extras);
     if (status) return status;
     if (desc->pool) {
         status = take_from_source(heap, source_of(desc->pool));

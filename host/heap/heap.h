@@ -306,6 +306,13 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
                                      uint32_t reduce_groups, clumpi_extras extras,
                                      clumpi_geometry *geometry, clump_error *error);
 
+/* What a heap of that desc has beside objects, and its schema; nothing on the device. */
+clump_status clumpi_heap_prepare(const clump_heap_desc *desc, clump_heap *heap,
+                                 clumpi_extras *extras);
+/* Its geometry and layout. */
+clump_status clumpi_heap_lay_out(clump_heap *heap, uint64_t bytes, uint32_t block_rows,
+                                 clumpi_extras extras);
+
 /* Of the notes of requests for runs of raw memory (cl/core/runs.clh). */
 static inline uint64_t clumpi_run_notes_bytes(const clumpi_header *h) {
     return CLUMPI_RUN_NOTES_BYTES(/* NOLINT(bugprone-implicit-widening-of-multiplication-result) */

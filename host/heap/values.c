@@ -95,6 +95,20 @@ clump_status clumpi_rank_enqueue(clump_heap *heap, clumpi_u32 first, clumpi_u32 
                                        sizes->scan_local, args, 4, NULL);
 }
 
+/* Enqueue the copy of the values of the first `count` objects, which are numbered, from or to a buffer at `at`. */
+static clump_status enqueue_copy(clump_heap *heap, const target *t, clumpi_u32 direction,
+                                 cl_mem values, clumpi_u64 at, clumpi_u64 count,
+                                 const clump_sync *sync) {
+    const clumpi_launch_sizes *sizes = &heap->context->sizes;
+    clumpi_arg args[] = {{sizeof t->first, &t->first}, {sizeof t->last, &t->last},
+                         {sizeof t->base, &t->base},   {sizeof t->stride, &t->stride},
+                         {sizeof t->bytes, &t->bytes}, {sizeof direction, &direction},
+                         {sizeof values, &values},     {sizeof at, &at},
+                         {sizeof count, &count}};
+    return clumpi_run_on_heap(heap, CLUMPI_ASK_KERNEL(field_copy), sizes->do_all_global,
+                              sizes->do_all_local, args, 9, sync);
+}
+
 /* Copy the values of `count` objects through a buffer of the device; exactly one of in and out. */
 static clump_status copy(clump_heap *heap, const target *t, clumpi_u32 direction, uint64_t count,
                          uint64_t host_bytes, void *out, const void *in) {
@@ -104,20 +118,45 @@ static clump_status copy(clump_heap *heap, const target *t, clumpi_u32 direction
     cl_mem values;
     clump_status status = clumpi_buffer_create(c, bytes, "field values", &values);
     if (status) return status;
-    clumpi_arg args[] = {{sizeof t->first, &t->first}, {sizeof t->last, &t->last},
-                         {sizeof t->base, &t->base},   {sizeof t->stride, &t->stride},
-                         {sizeof t->bytes, &t->bytes}, {sizeof direction, &direction},
-                         {sizeof values, &values}};
-    const clumpi_launch_sizes *sizes = &c->sizes;
     status = in ? clumpi_write(c, values, 0, bytes, in) : CLUMP_OK;
-    if (!status)
-        status = clumpi_run_on_heap(heap, CLUMPI_ASK_KERNEL(field_copy), sizes->do_all_global,
-                                    sizes->do_all_local, args, 7, NULL);
+    if (!status) status = enqueue_copy(heap, t, direction, values, 0, count, NULL);
     if (!status && direction == CLUMPI_COPY_REFS)
         status = clumpi_checking_name(heap, values, 0, count);
     if (!status) status = out ? clumpi_read(c, values, 0, host_bytes, out) : clumpi_finish(c);
     clumpi_buffer_release(c, &values);
     return status;
+}
+
+clump_status clump_heap_copy_field(clump_heap *heap, const char *class_name, const char *field,
+                                   uint32_t index, clump_copy_direction direction, cl_mem buffer,
+                                   uint64_t offset, uint64_t capacity, const clump_sync *sync) {
+    static const char call[] = "clump_heap_copy_field";
+    if (!heap) return CLUMP_ERR_USAGE;
+    clump_context *c = heap->context;
+    target t;
+    size_t bytes = 0;
+    const int is_read = direction == CLUMP_COPY_TO_BUFFER;
+    if (!is_read && direction != CLUMP_COPY_FROM_BUFFER)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s: there is no direction %d", call,
+                           (int)direction);
+    clump_status status = clumpi_sync_check(c, sync, call);
+    if (!status) status = find_field(heap, class_name, field, index, NULL, !is_read, &t);
+    if (!status) status = clumpi_buffer_check(c, buffer, "buffer of field values", &bytes);
+    if (!status && offset % (t.bytes < 16 ? t.bytes : 16))
+        status = clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                             "%s: the offset %llu is no multiple of a value's %u bytes", call,
+                             (unsigned long long)offset, t.bytes < 16 ? t.bytes : 16);
+    if (!status && (offset > bytes || capacity > (bytes - offset) / t.bytes))
+        status =
+            clumpi_fail(&c->error, CLUMP_ERR_TOO_SMALL,
+                        "%s: %llu values of %u bytes from %llu on do not fit a buffer of %zu", call,
+                        (unsigned long long)capacity, t.bytes, (unsigned long long)offset, bytes);
+    if (!status) status = clumpi_heap_enter(heap);
+    if (!status) status = clumpi_list_update(heap, 0, NULL, NULL);
+    if (!status) status = clumpi_rank_enqueue(heap, t.first, t.last, NULL, 0);
+    return status ? status
+                  : enqueue_copy(heap, &t, is_read ? CLUMPI_COPY_READ : CLUMPI_COPY_WRITE, buffer,
+                                 offset, capacity, sync);
 }
 
 clump_status clump_heap_read_refs(clump_heap *heap, const char *class_name, clump_ref *refs,

@@ -211,6 +211,24 @@ CLUMP_API clump_status clump_heap_dump(clump_heap *heap, clump_write_fn write, v
 CLUMP_API clump_status clump_heap_read_count(clump_heap *heap, const char *class_name,
                                              uint64_t *count);
 
+/* METHOD. Objects of exactly this class that can still be made, if no others are: free slots of its blocks, and free blocks.
+ * Blocks: yes. Gives reserved slots back, as clump_heap_read_stats() does. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND;
+ * CLUMP_ERR_USAGE an abstract class; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. */
+CLUMP_API clump_status clump_heap_read_room(clump_heap *heap, const char *class_name,
+                                            uint64_t *objects);
+
+/* The `bytes` of a heap that has room for so many objects of each class, all at the same time; at most 2% above the least.
+ *   desc     [in]             of the heap to be made; bytes, device_share and pool do not count. Raw memory and arrays that grow
+ *                             come on top
+ *   objects  [in]             of class 1, 2, ...: as many as the schema has classes
+ *   bytes    [out]            0 on failure
+ *   error    [out, optional]
+ * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE no sealed schema; CLUMP_ERR_DEVICE_MEMORY no heap can have so many;
+ * CLUMP_ERR_HOST_MEMORY. */
+CLUMP_API clump_status clump_heap_get_bytes_needed(const clump_heap_desc *desc,
+                                                   const uint64_t *objects, uint64_t *bytes,
+                                                   clump_error *error);
+
 /* METHOD. Verify every invariant of docs/internals/core.md: header, class table and columns against what the host
  * wrote; on the device credits against bitmaps and reserved slots, free and active hints at every level, the list of
  * objects, reservations. Walks all metadata. docs/internals/reliability.md lists the bits that it cannot judge.
@@ -276,6 +294,25 @@ CLUMP_API clump_status clump_heap_read_field(clump_heap *heap, const char *class
 CLUMP_API clump_status clump_heap_write_field(clump_heap *heap, const char *class_name,
                                               const char *field, uint32_t index, size_t bytes,
                                               const void *values, uint64_t count);
+
+/* Which way clump_heap_copy_field() goes. */
+typedef enum clump_copy_direction {
+    CLUMP_COPY_TO_BUFFER,  /* the objects' values into the buffer */
+    CLUMP_COPY_FROM_BUFFER /* values of the buffer into the objects */
+} clump_copy_direction;
+
+/* METHOD. The same between objects and a buffer of the caller's, on the device: for drawing, for other libraries, and for
+ * what is read later. Values are packed, in the order of clump_heap_read_refs().
+ *   buffer    of the context's cl_context; values from `offset` bytes on, a multiple of the value's size (of 16, if larger)
+ *   capacity  values: objects beyond so many are left out, which is not told. clump_heap_read_count() knows the number
+ *   sync      [in, optional]  of the copy; the list of objects may be made before
+ * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_TOO_SMALL the buffer has no room for `capacity` values; CLUMP_ERR_NOT_FOUND;
+ * CLUMP_ERR_USAGE another context's buffer, an offset that is not aligned, a field that cannot be written; CLUMP_ERR_CL. */
+CLUMP_API clump_status clump_heap_copy_field(clump_heap *heap, const char *class_name,
+                                             const char *field, uint32_t index,
+                                             clump_copy_direction direction, cl_mem buffer,
+                                             uint64_t offset, uint64_t capacity,
+                                             const clump_sync *sync);
 
 /* METHOD. The same for the one object `ref`, which must be a live object of the class.
  * Blocks: yes, with two small transfers to verify `ref` and one for the value.

@@ -739,6 +739,101 @@ static void test_fields(void **state) {
     assert_memory_equal(again, refs, sizeof again);
 }
 
+/* Fields to a buffer and back on the device: as the host reads them, no byte beside them, and no more than asked for. */
+static void copy_field(const char *name, uint32_t index, size_t bytes, uint32_t most) {
+    enum { WIDEST = 16, AT = 3 };
+    static uint8_t plain[SHAPES * WIDEST], copied[(SHAPES + 2 * AT) * WIDEST],
+        wanted[sizeof copied];
+    uint64_t there;
+    CHECK_OK(f, clump_heap_read_count(heap, "Dot", &there));
+    const size_t count = most < there ? most : (size_t)there;
+    memset(copied, 7, sizeof copied);
+    memset(wanted, 7, sizeof wanted);
+    cl_mem buffer = cl_fixture_buffer(f, copied, sizeof copied);
+    CHECK_OK(f, clump_heap_read_field(heap, "Dot", name, index, bytes, plain, SHAPES, NULL));
+    memcpy(wanted + AT * bytes, plain, count * bytes);
+    cl_event done;
+    CHECK_OK(f, clump_heap_copy_field(heap, "Dot", name, index, CLUMP_COPY_TO_BUFFER, buffer,
+                                      AT * bytes, most, &(clump_sync){.event = &done}));
+    CHECK_CL(clWaitForEvents(1, &done));
+    clReleaseEvent(done);
+    cl_fixture_read(f, buffer, copied, sizeof copied);
+    assert_memory_equal(copied, wanted, sizeof copied);
+    /* Back, the first of them with other values. */
+    for (size_t i = 0; i < count * bytes; i++) copied[AT * bytes + i] ^= 0x11;
+    cl_fixture_write(f, buffer, copied, sizeof copied);
+    CHECK_OK(f, clump_heap_copy_field(heap, "Dot", name, index, CLUMP_COPY_FROM_BUFFER, buffer,
+                                      AT * bytes, most, NULL));
+    for (size_t i = 0; i < count * bytes; i++) plain[i] ^= 0x11;
+    CHECK_OK(f, clump_heap_read_field(heap, "Dot", name, index, bytes, wanted, SHAPES, NULL));
+    assert_memory_equal(wanted, plain, (size_t)there * bytes);
+    clReleaseMemObject(buffer);
+}
+
+static void test_copied_fields(void **state) {
+    (void)state;
+    populate(heap);
+    const uint32_t rest = 1;
+    SET_ARG(f, kernels[DROP], 0, rest);
+    CHECK_OK(f, clump_heap_do_all(heap, kernels[DROP], NULL)); /* rows with gaps */
+    static const uint32_t most[] = {0, 1, 63, 64, 65, 100, SHAPES};
+    for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
+        copy_field("tag", 0, 4, most[i]);
+        copy_field("marks", 1, 2, most[i]);
+        copy_field("at", 0, 16, most[i]);
+    }
+    cl_mem small = cl_fixture_buffer(f, NULL, 64);
+    CHECK_STATUS(
+        f, clump_heap_copy_field(heap, "Dot", "tag", 0, CLUMP_COPY_TO_BUFFER, small, 4, 16, NULL),
+        CLUMP_ERR_TOO_SMALL);
+    CHECK_STATUS(
+        f, clump_heap_copy_field(heap, "Dot", "tag", 0, CLUMP_COPY_TO_BUFFER, small, 2, 1, NULL),
+        CLUMP_ERR_USAGE);
+    CHECK_STATUS(
+        f, clump_heap_copy_field(heap, "Dot", "tag", 0, CLUMP_COPY_TO_BUFFER, NULL, 0, 1, NULL),
+        CLUMP_ERR_CL);
+    CHECK_STATUS(
+        f, clump_heap_copy_field(heap, "Dot", "none", 0, CLUMP_COPY_TO_BUFFER, small, 0, 1, NULL),
+        CLUMP_ERR_NOT_FOUND);
+    CHECK_STATUS(
+        f, clump_heap_copy_field(heap, "Dot", "tag", 0, (clump_copy_direction)2, small, 0, 1, NULL),
+        CLUMP_ERR_USAGE);
+    assert_int_equal(
+        clump_heap_copy_field(NULL, "Dot", "tag", 0, CLUMP_COPY_TO_BUFFER, small, 0, 1, NULL),
+        CLUMP_ERR_USAGE);
+    clReleaseMemObject(small);
+    /* As many as there is room for, and a heap for as many as are wanted. */
+    uint64_t room, more, made;
+    CHECK_OK(f, clump_heap_read_room(heap, "Square", &room));
+    CHECK_OK(f, clump_heap_do_new(heap, kernels[MAKE], "Square", room, &made, NULL));
+    assert_int_equal(made, room);
+    CHECK_OK(f, clump_heap_read_room(heap, "Square", &more));
+    assert_int_equal(more, 0);
+    CHECK_STATUS(f, clump_heap_read_room(heap, "Shape", &room), CLUMP_ERR_USAGE);
+    const clump_schema *classes = clump_heap_get_schema(heap);
+    clump_heap_desc desc = {.context = f->clump, .schema = classes};
+    uint64_t objects[8];
+    assert_true(clump_schema_get_class_count(classes) <= 8);
+    for (uint32_t id = 1; id <= clump_schema_get_class_count(classes); id++) {
+        clump_class_info info;
+        clump_schema_get_class(classes, id, &info);
+        objects[id - 1] = info.is_abstract ? 0 : 1000 * id + 1;
+    }
+    CHECK_OK(f, clump_heap_get_bytes_needed(&desc, objects, &desc.bytes, NULL));
+    clump_heap *exact;
+    CHECK_OK(f, clump_heap_create(&desc, &exact, NULL));
+    for (uint32_t id = 1; id <= clump_schema_get_class_count(classes); id++) {
+        clump_class_info info;
+        clump_schema_get_class(classes, id, &info);
+        if (info.is_abstract) continue;
+        static const uint8_t structs[10000];
+        const clump_struct_desc none = {info.name, 1, 0, NULL};
+        CHECK_OK(f, clump_heap_new_structs(exact, &none, structs, objects[id - 1], NULL, &made));
+        assert_int_equal(made, objects[id - 1]);
+    }
+    clump_heap_destroy(exact);
+}
+
 static void test_bad_fields(void **state) {
     (void)state;
     populate(heap);
@@ -1032,16 +1127,16 @@ int main(void) {
     if (result) return result;
     cl_fixture_close(f);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_loops),           cmocka_unit_test(test_new_objects_wait),
-        cmocka_unit_test(test_casts),           cmocka_unit_test(test_launches),
-        cmocka_unit_test(test_new_of),          cmocka_unit_test(test_one_work_item),
-        cmocka_unit_test(test_few_teams),       cmocka_unit_test(test_reductions),
-        cmocka_unit_test(test_extremes_float),  cmocka_unit_test(test_extremes_double),
-        cmocka_unit_test(test_fields),          cmocka_unit_test(test_reserve),
-        cmocka_unit_test(test_bad_fields),      cmocka_unit_test(test_two_heaps),
-        cmocka_unit_test(test_refusals),        cmocka_unit_test(test_build_errors),
-        cmocka_unit_test(test_checked),         cmocka_unit_test(test_events),
-        cmocka_unit_test(test_loops_in_do_new),
+        cmocka_unit_test(test_loops),          cmocka_unit_test(test_new_objects_wait),
+        cmocka_unit_test(test_casts),          cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_new_of),         cmocka_unit_test(test_one_work_item),
+        cmocka_unit_test(test_few_teams),      cmocka_unit_test(test_reductions),
+        cmocka_unit_test(test_extremes_float), cmocka_unit_test(test_extremes_double),
+        cmocka_unit_test(test_fields),         cmocka_unit_test(test_reserve),
+        cmocka_unit_test(test_copied_fields),  cmocka_unit_test(test_bad_fields),
+        cmocka_unit_test(test_two_heaps),      cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_build_errors),   cmocka_unit_test(test_checked),
+        cmocka_unit_test(test_events),         cmocka_unit_test(test_loops_in_do_new),
     };
     const struct CMUnitTest again[] = {
         cmocka_unit_test(test_loops),          cmocka_unit_test(test_new_objects_wait),

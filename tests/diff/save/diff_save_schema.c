@@ -191,8 +191,7 @@ static void expect_zeros(clump_heap *h, const char *class_name, const char *fiel
                          uint32_t elements, uint32_t bytes) {
     uint8_t *values = malloc((size_t)COUNT * bytes);
     for (uint32_t e = 0; e < elements; e++) {
-        CHECK_OK(&on, clump_heap_read_field(h, class_name, field, e, sizeof *values, values, COUNT,
-                                            NULL));
+        CHECK_OK(&on, clump_heap_read_field(h, class_name, field, e, bytes, values, COUNT, NULL));
         for (size_t i = 0; i < (size_t)COUNT * bytes; i++) assert_int_equal(values[i], 0);
     }
     free(values);

@@ -243,7 +243,7 @@ static void small_buffer(void **state) {
     clump_extract *e;
     desc.buffer = cl_fixture_buffer(&on, NULL, bytes - 1);
     cl_fixture_expect_words(clump_context_get_error(on.clump),
-                            clump_heap_extract(heap, &desc, &e, &report), CLUMP_ERR_DEVICE_MEMORY,
+                            clump_heap_extract(heap, &desc, &e, &report), CLUMP_ERR_TOO_SMALL,
                             "the 140 objects take", "extract", __LINE__);
     assert_null(e);
     assert_int_equal(report.objects, 2 * COUNT);

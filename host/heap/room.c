@@ -1,0 +1,82 @@
+/* How many objects fit, and how large a heap is for so many.
+ *
+ * Read first: heap.h, geometry.c.
+ */
+#include "heap/heap.h"
+
+clump_status clump_heap_read_room(clump_heap *heap, const char *class_name, uint64_t *objects) {
+    if (objects) *objects = 0;
+    if (!heap) return CLUMP_ERR_USAGE;
+    if (!objects)
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
+                           "clump_heap_read_room needs a place for the number");
+    clump_class_info info;
+    clump_heap_stats all;
+    clump_class_stats classes[CLUMP_CLASSES_MAX];
+    clump_status status = clumpi_find_class(heap, class_name, &info);
+    if (!status && info.is_abstract)
+        status =
+            clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE, "class %s is abstract", info.name);
+    if (!status) status = clump_heap_read_stats(heap, &all, classes, CLUMP_CLASSES_MAX);
+    if (status) return status;
+    const clump_class_stats *own = &classes[info.id - 1];
+    *objects = own->slots - own->objects +
+               (uint64_t)all.free_blocks * heap->geometry.classes[info.id].capacity;
+    return CLUMP_OK;
+}
+
+/* Blocks that the objects take, each class in blocks of its own. */
+static uint64_t blocks_for(const clump_heap *heap, const uint64_t *objects) {
+    uint64_t blocks = 0;
+    for (uint32_t id = 1; id <= clumpi_object_classes(heap); id++) {
+        const uint64_t capacity = heap->geometry.classes[id].capacity, n = objects[id - 1];
+        if (n) blocks += (n + capacity - 1) / capacity;
+    }
+    return blocks;
+}
+
+/* Whether a heap of so many bytes has that many blocks. Sizes that no heap can have are too small or too large. */
+static int fits(clump_heap *heap, const clump_heap_desc *desc, clumpi_extras extras, uint64_t bytes,
+                const uint64_t *objects) {
+    return clumpi_heap_lay_out(heap, bytes, desc->block_rows, extras) == CLUMP_OK &&
+           clumpi_memory_blocks(heap) >= blocks_for(heap, objects);
+}
+
+static clump_status find_bytes(clump_heap *heap, const clump_heap_desc *desc, clumpi_extras extras,
+                               const uint64_t *objects, uint64_t *bytes) {
+    enum { LEAST_SHIFT = 14, MOST_SHIFT = 43, STEPS = 7 }; /* the last step is less than 1% */
+    const uint64_t most = UINT64_C(1) << MOST_SHIFT;
+    uint64_t high = UINT64_C(1) << LEAST_SHIFT;
+    while (high < most && !fits(heap, desc, extras, high, objects)) high *= 2;
+    if (high >= most)
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE_MEMORY,
+                           "no heap can have so many objects: references have 32 bits");
+    uint64_t step = high / 4;
+    for (int i = 0; i < STEPS; i++, step /= 2)
+        if (fits(heap, desc, extras, high - step, objects)) high -= step;
+    *bytes = high;
+    return CLUMP_OK;
+}
+
+static clump_status calculate(const clump_heap_desc *desc, const uint64_t *objects,
+                              uint64_t *bytes) {
+    clump_context *c = desc->context;
+    if (!desc->schema || !clump_schema_get_class_count(desc->schema) || !objects || !bytes)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_heap_get_bytes_needed needs a sealed schema, the numbers of "
+                           "objects and a place");
+    clump_heap heap = {.context = c}; /* of which nothing is on the device */
+    clumpi_extras extras;
+    clump_status status = clumpi_heap_prepare(desc, &heap, &extras);
+    if (!status) status = find_bytes(&heap, desc, extras, objects, bytes);
+    clumpi_checking_close(&heap);
+    clump_schema_destroy(heap.schema);
+    return status;
+}
+
+clump_status clump_heap_get_bytes_needed(const clump_heap_desc *desc, const uint64_t *objects,
+                                         uint64_t *bytes, clump_error *error) {
+    if (bytes) *bytes = 0;
+    clump_status status = desc && desc->context ? calculate(desc, objects, bytes) : CLUMP_ERR_USAGE;
+    return clumpi_tell(desc && desc->context ? &desc->context->error : NULL, status, error);
+}
