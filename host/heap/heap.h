@@ -188,6 +188,12 @@ struct clump_program {
     uint32_t warnings; /* of the compiler */
 };
 
+/* Of a kernel that another part made of several: how it gets its parameters, and its end. First in what that part keeps with it. */
+typedef struct clumpi_kernel_hooks {
+    clump_status (*prepare)(clump_heap *heap, clump_kernel *k, const char *call);
+    void (*release)(clump_kernel *k);
+} clumpi_kernel_hooks;
+
 /* A parameter as it was set. */
 typedef struct clumpi_kept_arg {
     size_t bytes; /* 0: never set */
@@ -208,7 +214,7 @@ struct clump_kernel {
     uint32_t reduces;   /* bytes of the type of its CLUMP_REDUCE; 0: not known yet */
     uint32_t arg_count; /* after these */
     clumpi_kept_arg *args;
-    struct clumpi_fused *fused; /* NULL: it was not made of others */
+    clumpi_kernel_hooks *hooks; /* NULL: it was not made of others */
 };
 
 /* Byte offset of the header, or of a member of it, in the heap's buffer. */
@@ -383,14 +389,12 @@ void clumpi_reads_mark(clumpi_text *text, const clump_schema *schema, const char
 
 clumpi_made_for clumpi_made_for_heap(const clump_heap *heap);
 
+/* The program `from` with another text, which is taken: its own with a kernel more. */
+clump_status clumpi_program_extend(const clump_program *from, clumpi_text *source,
+                                   clump_program **program);
+
 /* A kernel of a program that is built. */
 clump_status clumpi_kernel_make(clump_program *program, const char *name, clump_kernel **kernel);
-
-/* ---- fuse.c ---- */
-
-/* Of a fused kernel: give it the parameters of those that it was made of, if these can run in one launch on the heap. */
-clump_status clumpi_fused_prepare(clump_heap *heap, clump_kernel *k, const char *call);
-void clumpi_fused_destroy(clump_kernel *k);
 
 /* ---- checked.c: checked heaps. Of others these do nothing ---- */
 
