@@ -18,6 +18,7 @@ PARTS = {
     'core': [],
     'schema': ['core'],
     'heap': ['schema'],
+    'fuse': ['heap'],
     'sort': ['heap'],
     'compact': ['heap', 'sort'],
     'merge': ['compact'],
@@ -33,7 +34,8 @@ PARTS = {
 PUBLIC = {
     'core': 'allocator cl_functions context experimental export status timeline',
     'schema': 'schema',
-    'heap': 'checked evict fuse heap program refs run structs',
+    'heap': 'checked evict heap program refs run structs',
+    'fuse': 'fuse',
     'compact': 'compact compactor',
     'collect': 'collect collector',
     'save': 'save',

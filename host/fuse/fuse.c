@@ -20,7 +20,7 @@
  */
 #include <string.h>
 
-#include "heap/fuse.h"
+#include "fuse/fuse.h"
 
 typedef struct buffer_parameter {
     uint32_t part, index;
