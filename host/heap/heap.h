@@ -6,7 +6,7 @@
  * Invariant: between two calls the invariants of cl/core/layout.h hold on the device, as far as the user's
  * kernels keep to the device API; `list_valid` tells whether the list in the buffer is that of the objects.
  *
- * Read first: core/core.h, schema/schema.h. Read next: geometry.c, heap.c, program.c, run.c.
+ * Read first: core/core.h, schema/schema.h. Read next: geometry.c, create.c, access.c, program.c, run.c.
  */
 #ifndef CLUMPI_HEAP_H
 #define CLUMPI_HEAP_H
@@ -232,7 +232,7 @@ static inline uint64_t clumpi_block_bytes(const clump_heap *heap) {
     return (uint64_t)heap->layout.granule_bytes * heap->layout.block_granules;
 }
 
-/* ---- heap.c ---- */
+/* ---- access.c ---- */
 
 /* The class of that name, or words that there is none. */
 clump_status clumpi_find_class(clump_heap *heap, const char *name, clump_class_info *info);
