@@ -243,11 +243,11 @@ static clump_status check_buffers(clump_context *c, const fused_kernel *f,
 }
 
 static clump_status check_all_buffers(clump_heap *heap, const fused_kernel *f, const char *call) {
-    clump_context *c = heap->context;
+    clump_context *c = clumpi_heap_context(heap);
     clump_status status = CLUMP_OK;
     for (uint32_t i = 0; i < f->buffer_count && !status; i++) {
         cl_mem buffer = buffer_of(f, &f->buffers[i]);
-        if (buffer && overlap(c, buffer, heap->buffer, &status))
+        if (buffer && overlap(c, buffer, clumpi_heap_buffer(heap), &status))
             return clumpi_fail(
                 &c->error, CLUMP_ERR_USAGE,
                 "%s: parameter %u of kernel %s, which is fused, is the heap's own buffer", call,
@@ -260,7 +260,7 @@ static clump_status check_all_buffers(clump_heap *heap, const fused_kernel *f, c
 
 /* Give it the parameters of those that it was made of, if these can run in one launch on the heap. */
 static clump_status prepare(clump_heap *heap, clump_kernel *k, const char *call) {
-    clump_context *c = heap->context;
+    clump_context *c = clumpi_heap_context(heap);
     const fused_kernel *f = fused_of(k);
     cl_uint at = 1;
     clump_status status = CLUMP_OK;

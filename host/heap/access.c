@@ -75,6 +75,51 @@ void clumpi_scratch_give(clump_heap *heap, const void *key, uint64_t bytes, cl_m
     clumpi_buffer_release(heap->context, buffer);
 }
 
+clump_context *clumpi_heap_context(const clump_heap *heap) {
+    return heap->context;
+}
+
+const clump_schema *clumpi_heap_schema(const clump_heap *heap) {
+    return heap->schema;
+}
+
+const clumpi_geometry *clumpi_heap_geometry(const clump_heap *heap) {
+    return &heap->geometry;
+}
+
+cl_mem clumpi_heap_buffer(const clump_heap *heap) {
+    return heap->buffer;
+}
+
+int clumpi_heap_has_raw(const clump_heap *heap) {
+    return heap->has_raw;
+}
+
+int clumpi_heap_has_ref_arrays(const clump_heap *heap) {
+    return heap->has_ref_arrays;
+}
+
+const char *clumpi_heap_parts(const clump_heap *heap) {
+    if (!heap->segment_blocks) return NULL;
+    return heap->away ? "evictable_bytes" : "several buffers";
+}
+
+uint32_t clumpi_heap_conversions(const clump_heap *heap) {
+    return heap->conversions;
+}
+
+void clumpi_heap_use(clump_heap *heap) {
+    heap->users++;
+}
+
+clump_status clumpi_heap_enter(clump_heap *heap) {
+    return clumpi_order_enter(heap->context, &heap->order);
+}
+
+void clumpi_list_forget(clump_heap *heap) {
+    heap->list_valid = 0;
+}
+
 clump_status clumpi_find_class(clump_heap *heap, const char *name, clump_class_info *info) {
     if (name && !clump_schema_find_class(heap->schema, name, info)) return CLUMP_OK;
     return clumpi_fail(&heap->context->error, CLUMP_ERR_NOT_FOUND, "the heap has no class \"%s\"",

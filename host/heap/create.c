@@ -319,3 +319,38 @@ void clump_heap_destroy(clump_heap *heap) {
     clumpi_free(&c->allocator, heap);
     clumpi_context_unuse(c);
 }
+
+clump_status clumpi_heap_create_like(const clump_heap *heap, const clump_schema *schema,
+                                     uint64_t bytes, uint32_t block_rows, clump_heap **next) {
+    const clump_heap_desc d = {.context = heap->context,
+                               .schema = schema,
+                               .bytes = bytes ? bytes : heap->wanted,
+                               .block_rows = block_rows,
+                               .watch_handles = heap->geometry.header.at_watch != 0,
+                               .checked = clumpi_checking_desc(heap),
+                               .pool = (struct clump_pool *)heap->source};
+    return clump_heap_create(&d, next);
+}
+
+void clumpi_heap_exchange(clump_heap *heap, clump_heap *next) {
+    const clump_heap old = *heap;
+    const clumpi_order made = next->order; /* queues know orders by their places */
+    *heap = *next;
+    heap->order = old.order;
+    heap->users = old.users;
+    heap->refs = old.refs;
+    heap->handles = old.handles;
+    heap->conversions = old.conversions + 1;
+    *next = old;
+    next->order = made;
+    next->users = 1;
+    next->refs = NULL;
+    next->handles = NULL;
+    clumpi_checking_hand_over(next, heap);
+    if (heap->source) heap->source->set_owner(heap->source, heap->source_number, heap);
+}
+
+void clumpi_heap_discard(clump_heap *heap) {
+    if (heap) heap->checks &= ~(uint32_t)CLUMP_CHECK_LEAKS;
+    clump_heap_destroy(heap);
+}
