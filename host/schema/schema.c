@@ -542,7 +542,7 @@ clump_status clumpi_schema_copy(const clump_schema *schema, const clump_allocato
 
 int clumpi_next_field(clumpi_field_walk *walk, clump_field_info *field) {
     while (walk->class_id) {
-        clump_class_info info;
+        clump_class_info info = {0};
         clump_schema_get_class(walk->schema, walk->class_id, &info);
         if (walk->next < info.field_count) {
             clump_schema_get_field(walk->schema, walk->class_id, walk->next++, field);
