@@ -258,7 +258,7 @@ static clump_status check_all_buffers(clump_heap *heap, const fused_kernel *f, c
     return status;
 }
 
-/* Give it the parameters of those that it was made of, if these can run in one launch on the heap. */
+/* Give it the parameters of those that it was made of, if these can run in one launch on a heap. */
 static clump_status prepare(clump_heap *heap, clump_kernel *k, const char *call) {
     clump_context *c = clumpi_heap_context(heap);
     const fused_kernel *f = fused_of(k);
