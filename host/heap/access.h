@@ -1,8 +1,12 @@
 /* How other parts reach a heap: its struct is in heap.h, which only host/heap includes. Beside
- * this header they have program.h, refs.h, checked.h, dense.h, match.h and timed.h.  Invariant:
- * between two calls the invariants of cl/core/layout.h hold on the device, as far as the user's
- * kernels keep to the device API; the list of objects in the buffer is theirs, or the heap knows
- * that it is not.  Read first: core/core.h, schema/schema.h. */
+ * this header they have program.h, refs.h, checked.h, dense.h, match.h and timed.h.
+ *
+ * Invariant: between two calls the invariants of cl/core/layout.h hold on the device, as far as
+ * the user's kernels keep to the device API; the list in the buffer is that of the objects, or the
+ * heap knows that it is not.
+ *
+ * Read first: core/core.h, schema/schema.h.
+ */
 #ifndef CLUMPI_ACCESS_H
 #define CLUMPI_ACCESS_H
 

@@ -1,7 +1,11 @@
 /* Checked heaps, as other parts see them: what moves, makes or frees objects calls these. Of
- * other heaps they do nothing.  Invariant: outside of plain_begin() and plain_end() the
- * references of a checked heap have generations.  Read first: access.h. Implementation:
- * checked.c. */
+ * other heaps they do nothing.
+ *
+ * Invariant: outside of plain_begin() and plain_end() the references of a checked heap have
+ * generations.
+ *
+ * Read first: access.h. Implementation: checked.c.
+ */
 #ifndef CLUMPI_CHECKED_H
 #define CLUMPI_CHECKED_H
 

@@ -1,5 +1,7 @@
-/* What a heap sees of the pool that its buffer is from. Read first: pool.h, clumpi_buffer_source
- * in core/core.h. */
+/* What a heap sees of the pool that its buffer is from.
+ *
+ * Read first: pool.h; clumpi_buffer_source in core/core.h.
+ */
 #include "pool/pool.h"
 
 /* References are places in the buffer, so the buffer could move. It does not, since the user's

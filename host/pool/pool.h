@@ -15,7 +15,7 @@
  * clump_pool_check() verifies them.
  *
  * The functions here expect the lock to be held and fill the pool's error record when they fail.
- * Read first: include/clump/pool.h, suballoc.h. Read next: enter.c, pool.c, allocate.c, chunk.c,
+ * Read first: include/clump/pool.h, suballoc.h. Read next: pool.c, allocate.c, chunk.c,
  * backing.c, defrag.c.
  */
 #ifndef CLUMPI_POOL_H
@@ -179,11 +179,29 @@ struct clump_pool {
     double pause_factor;
 };
 
-/* ---- enter.c ---- */
+/* ---- buffer.c ---- */
 
-/* Take the pool's lock, and take back the buffers that are gone; NULL if there is no pool. */
-clump_pool *clumpi_pool_enter(clump_pool *pool);
-void clumpi_pool_leave(clump_pool *p);
+/* Free the allocations of callers' buffers that are gone; their regions wait for markers. An error of this is nobody's:
+ * what cannot be freed now is tried again. */
+void clumpi_buffers_take_back(clump_pool *p);
+
+/* The pool does not look for them any more. */
+void clumpi_buffers_end(clump_pool *p);
+
+/* ---- A call: the lock, which the functions of this header expect to be held ---- */
+
+/* Its begin and end. NULL if there is no pool. */
+static inline clump_pool *clumpi_pool_enter(clump_pool *pool) {
+    if (!pool) return NULL;
+    clumpi_lock_take(&pool->lock);
+    clumpi_buffers_take_back(pool);
+    return pool;
+}
+static inline void clumpi_pool_leave(clump_pool *p) {
+    clumpi_lock_give(&p->lock);
+}
+
+/* ---- trace.c ---- */
 
 /* A line for the user's trace, if there is one. */
 void clumpi_trace(clump_pool *p, const char *format, ...)
@@ -331,15 +349,6 @@ clump_status clumpi_backing_read(clump_pool *p, const clumpi_chunk *chunk, uint6
 clump_status clumpi_backing_need_buffer(clump_pool *p, const clumpi_record *r, const char *call);
 clump_status clumpi_backing_map_pointer(clump_pool *p, const clumpi_record *r,
                                         const clumpi_events *uses, void **memory);
-
-/* ---- buffer.c ---- */
-
-/* Free the allocations of callers' buffers that are gone; their regions wait for markers. An error of this is nobody's:
- * what cannot be freed now is tried again. */
-void clumpi_buffers_take_back(clump_pool *p);
-
-/* The pool does not look for them any more. */
-void clumpi_buffers_end(clump_pool *p);
 
 /* ---- wait.c: events ---- */
 

@@ -1,5 +1,7 @@
-/* What a call on a pool begins and ends with: the lock, buffers that came back, the error,
- * traces, times.  Read first: pool.h. */
+/* What a call on a pool leaves behind: its error, a line of the trace, its time.
+ *
+ * Read first: pool.h.
+ */
 #include "pool/pool.h"
 
 #include "core/timeline.h"
@@ -11,17 +13,6 @@ static const clump_error no_pool = {
     .status = CLUMP_ERR_USAGE,
     .message = "the call was given NULL for a pool",
 };
-
-clump_pool *clumpi_pool_enter(clump_pool *pool) {
-    if (!pool) return NULL;
-    clumpi_lock_take(&pool->lock);
-    clumpi_buffers_take_back(pool);
-    return pool;
-}
-
-void clumpi_pool_leave(clump_pool *p) {
-    clumpi_lock_give(&p->lock);
-}
 
 void clumpi_trace(clump_pool *p, const char *format, ...) {
     if (!p->desc.trace) return;
