@@ -191,7 +191,8 @@ clump_status clumpi_compact_apply(clumpi_compaction *r, const clumpi_moving *mov
     clumpi_u32 ordered = moving->order != NULL;
     /* Merge moves block by block, the planner as many together as have rows for a work-group. */
     size_t move_local = moving->factor ? clumpi_compact_block_local(heap) : local;
-    const cl_mem buffer = clumpi_heap_buffer(heap), *order = ordered ? &moving->order : &buffer;
+    cl_mem buffer = clumpi_heap_buffer(heap);
+    const cl_mem *order = ordered ? &moving->order : &buffer;
     clumpi_arg move[] = {{sizeof moving->factor, &moving->factor},
                          {sizeof moving->fresh, &moving->fresh},
                          {sizeof ordered, &ordered},

@@ -20,7 +20,7 @@ const clumpi_library clumpi_convert_library = CLUMPI_LIBRARY(NULL, NULL);
 clump_status clumpi_convert_run(clumpi_conversion *v, clumpi_kernel_id id, const clumpi_arg *args,
                                 uint32_t arg_count) {
     const clumpi_launch_sizes *sizes = &clumpi_heap_context(v->heap)->sizes;
-    const cl_mem next = clumpi_heap_buffer(v->next);
+    cl_mem next = clumpi_heap_buffer(v->next);
     const clumpi_header *h = &clumpi_heap_geometry(v->next)->header;
     clumpi_arg all[4 + CLUMPI_CONVERT_ARGS] = {{sizeof next, &next},
                                                {sizeof h->self_at, &h->self_at},
