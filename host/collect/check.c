@@ -11,14 +11,14 @@
 
 static clump_status find_class(const clumpi_collection *r, const char *name,
                                clump_class_info *info) {
-    if (name && !clump_schema_find_class(r->heap->schema, name, info)) return CLUMP_OK;
-    return clumpi_fail(&r->heap->context->error, CLUMP_ERR_NOT_FOUND,
+    if (name && !clump_schema_find_class(clumpi_heap_schema(r->heap), name, info)) return CLUMP_OK;
+    return clumpi_fail(&clumpi_heap_context(r->heap)->error, CLUMP_ERR_NOT_FOUND,
                        "clump_heap_collect: the heap has no class \"%s\"", name ? name : "(null)");
 }
 
 static clump_status check_roots(const clumpi_collection *r) {
     const clump_collect_desc *d = r->desc;
-    clump_error *e = &r->heap->context->error;
+    clump_error *e = &clumpi_heap_context(r->heap)->error;
     if (d->root_count && !d->roots)
         return clumpi_fail(e, CLUMP_ERR_USAGE,
                            "clump_heap_collect: root_count is %llu, but there are no roots",
@@ -38,7 +38,7 @@ static clump_status check_roots(const clumpi_collection *r) {
 static clump_status check_marking(const clumpi_collection *r) {
     const clump_collect_desc *d = r->desc;
     const clump_mark_tuning *t = r->tuning;
-    clump_error *e = &r->heap->context->error;
+    clump_error *e = &clumpi_heap_context(r->heap)->error;
     if (d->engine < CLUMP_MARK_AUTO || d->engine > CLUMP_MARK_HOST)
         return clumpi_fail(e, CLUMP_ERR_USAGE, "clump_heap_collect: there is no engine %d",
                            (int)d->engine);
@@ -65,7 +65,7 @@ static clump_status check_marking(const clumpi_collection *r) {
 
 static clump_status check_finaliser(const clumpi_collection *r) {
     const clump_kernel *k = r->desc->finaliser;
-    clump_error *e = &r->heap->context->error;
+    clump_error *e = &clumpi_heap_context(r->heap)->error;
     if (!k) return CLUMP_OK;
     if (!r->desc->dead)
         return clumpi_fail(e, CLUMP_ERR_USAGE,
@@ -93,7 +93,7 @@ static clump_status check_finaliser(const clumpi_collection *r) {
 
 static clump_status check_dead(clumpi_collection *r) {
     const clump_collect_desc *d = r->desc;
-    clump_context *c = r->heap->context;
+    clump_context *c = clumpi_heap_context(r->heap);
     r->dead_first = 1;
     r->dead_last = clumpi_object_classes(r->heap);
     if (d->dead_class && !d->dead)
@@ -129,7 +129,7 @@ clump_status clumpi_collect_begin(clumpi_collection *r) {
     if (!status) status = check_dead(r);
     if (status || !r->desc->compact) return status;
     if (r->desc->only_mark)
-        return clumpi_fail(&r->heap->context->error, CLUMP_ERR_USAGE,
+        return clumpi_fail(&clumpi_heap_context(r->heap)->error, CLUMP_ERR_USAGE,
                            "clump_heap_collect: only_mark and compact exclude each other");
     return clumpi_compact_check(r->heap, r->desc->compact);
 }

@@ -15,7 +15,7 @@ static uint64_t bytes_of(const clump_heap *heap) {
 clump_status clumpi_chosen_create(clump_heap *heap, cl_mem *chosen) {
     uint64_t bytes = bytes_of(heap);
     clump_status status = clumpi_scratch_take(heap, &key, &bytes, "chosen objects", chosen);
-    if (!status) status = clumpi_clear(heap->context, *chosen, 0, bytes);
+    if (!status) status = clumpi_clear(clumpi_heap_context(heap), *chosen, 0, bytes);
     if (status) clumpi_chosen_release(heap, chosen);
     return status;
 }
@@ -42,11 +42,13 @@ clump_status clumpi_chosen_follow(clump_heap *heap, cl_mem chosen) {
     clumpi_collection r = {
         .heap = heap, .marks = clumpi_marks_of(heap), .desc = &desc, .chosen = chosen};
     if (!r.marks)
-        return clumpi_fail(&heap->context->error, CLUMP_ERR_HOST_MEMORY,
+        return clumpi_fail(&clumpi_heap_context(heap)->error, CLUMP_ERR_HOST_MEMORY,
                            "no host memory for marks of a heap");
     clump_status status = clumpi_collect_begin(&r);
     if (!status) status = reach(&r);
-    if (status) clumpi_buffer_release(heap->context, &r.marks->buffer); /* there may be grey ones */
+    if (status)
+        clumpi_buffer_release(clumpi_heap_context(heap),
+                              &r.marks->buffer); /* there may be grey ones */
     return status;
 }
 

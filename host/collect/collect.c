@@ -12,7 +12,7 @@
 /* Is there a weak field in the heap? */
 static int has_weak_fields(const clump_heap *heap) {
     for (uint32_t id = 1; id <= clumpi_object_classes(heap); id++) {
-        const clumpi_class *k = &heap->geometry.classes[id];
+        const clumpi_class *k = &clumpi_heap_geometry(heap)->classes[id];
         if (k->weak < k->arrays) return 1;
     }
     return 0;
@@ -25,7 +25,7 @@ static clump_status null_weak(clumpi_collection *r) {
         status = clumpi_collect_run_on(r, phase, CLUMPI_COLLECT_KERNEL(sweep_weak),
                                        clumpi_compact_wide_groups(r->heap),
                                        clumpi_compact_block_local(r->heap), NULL, 0);
-    for (const clump_refs *s = r->heap->refs; s && !status; s = s->next)
+    for (const clump_refs *s = clumpi_refs_first(r->heap); s && !status; s = s->next)
         if (s->weak)
             status = clumpi_collect_outside(r, phase, CLUMPI_COLLECT_KERNEL(sweep_weak_outside), s);
     return status;
@@ -34,7 +34,7 @@ static clump_status null_weak(clumpi_collection *r) {
 /* desc->dead, and the finaliser. */
 static clump_status list_dead(clumpi_collection *r) {
     const clump_collect_desc *d = r->desc;
-    clump_context *c = r->heap->context;
+    clump_context *c = clumpi_heap_context(r->heap);
     if (!d->dead) return CLUMP_OK;
     clumpi_arg args[] = {{sizeof d->dead, &d->dead},
                          {sizeof r->dead_room, &r->dead_room},
@@ -53,14 +53,14 @@ static clump_status list_dead(clumpi_collection *r) {
 
 clump_status clumpi_collect_sweep(clumpi_collection *r) {
     clump_heap *heap = r->heap;
-    const clumpi_launch_sizes *sizes = &heap->context->sizes;
-    size_t words = heap->geometry.header.hint_count[0];
+    const clumpi_launch_sizes *sizes = &clumpi_heap_context(heap)->sizes;
+    size_t words = clumpi_heap_geometry(heap)->header.hint_count[0];
     size_t groups = sizes->pass_groups;
     clumpi_u32 change = !r->desc->only_mark;
     clumpi_arg args[] = {{sizeof change, &change}};
     clump_status status = clumpi_unreserve(heap, NULL);
     if (status) return status;
-    heap->list_valid = 0;
+    clumpi_list_forget(heap);
     return clumpi_collect_run_on(r, CLUMP_COLLECT_SWEEP, CLUMPI_COLLECT_KERNEL(sweep),
                                  words < groups ? words : groups, sizes->scan_local, args, 1);
 }
@@ -72,7 +72,7 @@ static uint64_t wide(const clumpi_u32 *words) {
 static void fill_report(clumpi_collection *r) {
     clump_collect_report *p = &r->report;
     const clumpi_mark_control *m = &r->control;
-    const clumpi_header *h = &r->heap->geometry.header;
+    const clumpi_header *h = &clumpi_heap_geometry(r->heap)->header;
     p->live = m->marked;
     p->dead = m->dead;
     p->roots = m->roots;
@@ -134,7 +134,7 @@ clump_status clumpi_collect(clump_heap *heap, const clump_collect_desc *desc,
     *is_swept = 0;
     if (report) memset(report, 0, sizeof *report);
     if (!heap) return CLUMP_ERR_USAGE;
-    clump_context *c = heap->context;
+    clump_context *c = clumpi_heap_context(heap);
     clumpi_collection r = {
         .heap = heap, .marks = clumpi_marks_of(heap), .desc = desc ? desc : &registered};
     if (!r.marks)

@@ -5,7 +5,7 @@
  *
  * Invariant: between two collections the buffer of marks is empty, or there is none.
  *
- * Read first: heap/heap.h, heap/timed.h, include/clump/collect.h, cl/collect/mark.clh.
+ * Read first: heap/access.h, heap/timed.h, include/clump/collect.h, cl/collect/mark.clh.
  */
 #ifndef CLUMPI_COLLECT_H
 #define CLUMPI_COLLECT_H
@@ -14,6 +14,9 @@
 #include "clump/collect.h"
 #include "clump/collector.h"
 #include "clump/experimental.h"
+#include "heap/checked.h"
+#include "heap/program.h"
+#include "heap/refs.h"
 #include "heap/timed.h"
 
 #define CLUMPI_COLLECT_KERNELS(X)                                                                  \
@@ -64,7 +67,7 @@ typedef struct clumpi_collection {
 
 /* Granules for which there are words of marks. */
 static inline uint64_t clumpi_mark_granules(const clump_heap *heap) {
-    const clumpi_header *h = &heap->geometry.header;
+    const clumpi_header *h = &clumpi_heap_geometry(heap)->header;
     return (uint64_t)h->block_end * h->block_granules;
 }
 

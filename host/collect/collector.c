@@ -22,7 +22,7 @@ struct clump_collector {
 };
 
 static clump_status check_desc(const clump_collector_desc *d) {
-    clump_error *e = &d->heap->context->error;
+    clump_error *e = &clumpi_heap_context(d->heap)->error;
     if (!d->every && d->fill == 0 && !d->out_of_memory)
         return clumpi_fail(e, CLUMP_ERR_USAGE,
                            "a collector needs a trigger: every, fill or out_of_memory");
@@ -38,7 +38,7 @@ static clump_status check_desc(const clump_collector_desc *d) {
 static clump_status make_collector(const clump_collector_desc *desc, clump_collector **collector) {
     if (collector) *collector = NULL;
     if (!desc || !desc->heap) return CLUMP_ERR_USAGE; /* no context to hold words */
-    clump_context *c = desc->heap->context;
+    clump_context *c = clumpi_heap_context(desc->heap);
     if (!collector)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_collector_create needs a place for the result");
@@ -49,7 +49,7 @@ static clump_status make_collector(const clump_collector_desc *desc, clump_colle
     k->desc = *desc;
     if (!(desc->growth > 0)) k->desc.growth = GROWTH_PRESET;
     if (k->desc.collect.finaliser) k->desc.collect.finaliser->users++;
-    k->desc.heap->users++;
+    clumpi_heap_use(k->desc.heap);
     *collector = k;
     return CLUMP_OK;
 }
@@ -57,7 +57,8 @@ static clump_status make_collector(const clump_collector_desc *desc, clump_colle
 clump_status clump_collector_create(const clump_collector_desc *desc, clump_collector **collector,
                                     clump_error *error) {
     clump_status status = make_collector(desc, collector);
-    return clumpi_tell(desc && desc->heap ? &desc->heap->context->error : NULL, status, error);
+    return clumpi_tell(desc && desc->heap ? &clumpi_heap_context(desc->heap)->error : NULL, status,
+                       error);
 }
 
 void clump_collector_destroy(clump_collector *collector) {
@@ -65,7 +66,7 @@ void clump_collector_destroy(clump_collector *collector) {
     clump_heap *heap = collector->desc.heap;
     clumpi_kernel_release(
         collector->desc.collect.finaliser); /* they had this collector for a user */
-    clumpi_free(&heap->context->allocator, collector);
+    clumpi_free(&clumpi_heap_context(heap)->allocator, collector);
     clump_heap_destroy(heap);
 }
 
@@ -80,7 +81,9 @@ static clump_status look_for_failures(clump_collector *k, int *found) {
                   CLUMP_DEVICE_OUT_OF_MEMORY * sizeof(clumpi_error);
     clumpi_error error = {0};
     clump_status status = clumpi_heap_enter(heap);
-    if (!status) status = clumpi_read(heap->context, heap->buffer, at, sizeof error, &error);
+    if (!status)
+        status = clumpi_read(clumpi_heap_context(heap), clumpi_heap_buffer(heap), at, sizeof error,
+                             &error);
     *found = !status && error.count != 0 && error.count != k->failed;
     if (!status) k->failed = error.count;
     return status;
@@ -104,7 +107,7 @@ static clump_status look(clump_collector *k, int *wanted) {
     }
     if (status || *wanted || d->fill == 0) return status;
     uint32_t used;
-    double blocks = d->heap->layout.block_count;
+    double blocks = clumpi_block_count(d->heap);
     status = count_used(k, &used);
     if (!status && k->is_fresh) k->used = used;
     if (!status) k->is_fresh = 0;

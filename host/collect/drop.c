@@ -22,7 +22,7 @@ static void release(clumpi_attachment *base, clump_context *c) {
 
 static clump_status make(clump_heap *heap, dropping *d) {
     static const char *const files[] = {"cl/api/drop.cl"};
-    clump_context *c = heap->context;
+    clump_context *c = clumpi_heap_context(heap);
     clumpi_text source = {.allocator = &c->allocator};
     if (d->kernel) return CLUMP_OK;
     clumpi_source_append(&source, files, 1);
@@ -43,10 +43,10 @@ static clump_status make(clump_heap *heap, dropping *d) {
 clump_status clumpi_collect_drop(clumpi_collection *r) {
     static const char key;
     clump_heap *heap = r->heap;
-    if (!clumpi_schema_find_array(heap->schema, 1)) return CLUMP_OK;
+    if (!clumpi_schema_find_array(clumpi_heap_schema(heap), 1)) return CLUMP_OK;
     dropping *d = clumpi_heap_keep(heap, &key, sizeof *d, release);
     if (!d)
-        return clumpi_fail(&heap->context->error, CLUMP_ERR_HOST_MEMORY,
+        return clumpi_fail(&clumpi_heap_context(heap)->error, CLUMP_ERR_HOST_MEMORY,
                            "no host memory for a collection");
     const uint64_t at = clumpi_marks_white_at() / sizeof(uint64_t);
     const clumpi_u32 end = (clumpi_u32)clumpi_mark_granules(heap);

@@ -14,6 +14,8 @@
 
 typedef struct host_mark {
     const clump_heap *heap;
+    const clumpi_geometry *geometry; /* of the heap, */
+    uint64_t granules;               /* and their number: each reference is looked up */
     cl_mem marks;
     const clump_allocator *allocator;
     clumpi_u32 *states;
@@ -27,7 +29,7 @@ typedef struct host_mark {
 } host_mark;
 
 static clump_status no_memory(const host_mark *m) {
-    return clumpi_fail(&m->heap->context->error, CLUMP_ERR_HOST_MEMORY,
+    return clumpi_fail(&clumpi_heap_context(m->heap)->error, CLUMP_ERR_HOST_MEMORY,
                        "clump_heap_collect: no host memory for marking on the host");
 }
 
@@ -38,13 +40,14 @@ static void *fetch(const host_mark *m, cl_mem buffer, uint64_t at, uint64_t byte
                    clump_status *status) {
     if (*status) return NULL;
     void *copy = clumpi_alloc(m->allocator, bytes);
-    *status = copy ? clumpi_read(m->heap->context, buffer, at, bytes, copy) : no_memory(m);
+    *status =
+        copy ? clumpi_read(clumpi_heap_context(m->heap), buffer, at, bytes, copy) : no_memory(m);
     return copy;
 }
 
 /* Blocks in use lie between two places. */
 static void find_blocks(host_mark *m) {
-    const clumpi_header *h = &m->heap->geometry.header;
+    const clumpi_header *h = &m->geometry->header;
     uint32_t first = h->first_block, end = h->block_end;
     while (first < end && !m->states[first]) first++;
     while (end > first && !m->states[end - 1]) end--;
@@ -55,13 +58,13 @@ static void find_blocks(host_mark *m) {
 
 static clump_status fetch_all(host_mark *m) {
     const clump_heap *heap = m->heap;
-    const clumpi_header *h = &heap->geometry.header;
-    uint64_t granules = clumpi_mark_granules(heap), words = granules * sizeof *m->white;
-    uint32_t columns = heap->geometry.classes[h->class_count].columns_end;
+    const clumpi_header *h = &m->geometry->header;
+    uint64_t granules = m->granules, words = granules * sizeof *m->white;
+    uint32_t columns = m->geometry->classes[h->class_count].columns_end;
     clump_status status = CLUMP_OK;
-    m->states = fetch(m, heap->buffer, (uint64_t)h->at_states * CLUMPI_UNIT,
+    m->states = fetch(m, clumpi_heap_buffer(heap), (uint64_t)h->at_states * CLUMPI_UNIT,
                       h->block_end * sizeof *m->states, &status);
-    m->columns = fetch(m, heap->buffer, (uint64_t)h->at_columns * CLUMPI_UNIT,
+    m->columns = fetch(m, clumpi_heap_buffer(heap), (uint64_t)h->at_columns * CLUMPI_UNIT,
                        columns * sizeof *m->columns, &status);
     m->white = fetch(m, m->marks, clumpi_marks_white_at(), words, &status);
     m->grey = fetch(m, m->marks, clumpi_marks_grey_at(granules), words, &status);
@@ -92,7 +95,7 @@ static clump_status push(host_mark *m, clump_ref ref) {
 }
 
 static uint32_t class_of(const host_mark *m, clump_ref ref) {
-    uint32_t block = (ref >> 6) / m->heap->geometry.header.block_granules;
+    uint32_t block = (ref >> 6) / m->geometry->header.block_granules;
     return m->states[block] >> CLUMPI_CLASS_SHIFT;
 }
 
@@ -100,7 +103,7 @@ static uint32_t class_of(const host_mark *m, clump_ref ref) {
 static clump_status follow(host_mark *m, clump_ref ref, const clumpi_column *column) {
     m->read++;
     m->followed += ref != 0;
-    if ((ref >> 6) >= clumpi_mark_granules(m->heap)) return CLUMP_OK;
+    if ((ref >> 6) >= m->granules) return CLUMP_OK;
     if (!(m->white[ref >> 6] >> (ref & 63) & 1)) return CLUMP_OK; /* reached, dead or null */
     uint32_t class_id = class_of(m, ref);
     if (class_id < column->first || class_id > column->last) return CLUMP_OK;
@@ -130,9 +133,9 @@ static clump_status scan_array(host_mark *m, const uint8_t *row, uint32_t slot,
 }
 
 static clump_status scan(host_mark *m, clump_ref ref) {
-    const clumpi_class *k = &m->heap->geometry.classes[class_of(m, ref)];
+    const clumpi_class *k = &m->geometry->classes[class_of(m, ref)];
     const uint8_t *row =
-        m->image + (uint64_t)(ref >> 6) * m->heap->geometry.header.granule_bytes - m->from;
+        m->image + (uint64_t)(ref >> 6) * m->geometry->header.granule_bytes - m->from;
     clump_status status = CLUMP_OK;
     for (uint32_t i = k->refs; i < k->weak; i++) {
         const clumpi_column *column = &m->columns[i];
@@ -151,7 +154,7 @@ static clump_status scan(host_mark *m, clump_ref ref) {
 /* What is in the queue that the step would read, and what is grey. */
 static clump_status take_over(host_mark *m, const clumpi_mark_control *control, clumpi_u32 step) {
     clump_status status = CLUMP_OK;
-    uint64_t granules = clumpi_mark_granules(m->heap);
+    uint64_t granules = m->granules;
     uint32_t queued = control->queued[step % 3];
     if (queued > control->capacity) queued = control->capacity;
     uint64_t at = clumpi_marks_queue_at(granules, control->capacity, step % 2);
@@ -182,7 +185,7 @@ static size_t swap_fronts(host_mark *m) {
 static clump_status mark(host_mark *m, clumpi_collection *r, clumpi_u32 step, int may_return) {
     clump_status status = take_over(m, &r->control, step);
     double start = clumpi_now_ns(), lost = 0; /* what wide levels took longer than on the device */
-    double back = clumpi_hand_over_us(16.0 * (double)clumpi_mark_granules(m->heap));
+    double back = clumpi_hand_over_us(16.0 * (double)m->granules);
     while (!status && swap_fronts(m)) {
         lost += (double)m->front_count * CLUMPI_HOST_OBJECT_US - CLUMPI_LEVEL_US;
         if (lost < 0) lost = 0;
@@ -197,7 +200,7 @@ static clump_status mark(host_mark *m, clumpi_collection *r, clumpi_u32 step, in
 
 /* The words of grey objects: what is left. */
 static clump_status write_grey(host_mark *m, uint64_t at, uint64_t bytes) {
-    clump_context *c = m->heap->context;
+    clump_context *c = clumpi_heap_context(m->heap);
     cl_mem buffer = m->marks;
     if (!m->front_count) return clumpi_clear(c, buffer, at, bytes);
     for (size_t i = 0; i < m->front_count; i++) {
@@ -215,9 +218,13 @@ static void add(clumpi_u32 *words, uint64_t n) {
 
 clump_status clumpi_collect_mark_host(clumpi_collection *r, clumpi_u32 step, int may_return) {
     clump_heap *heap = r->heap;
-    clump_context *c = heap->context;
-    host_mark m = {.heap = heap, .marks = r->marks->buffer, .allocator = &c->allocator};
-    uint64_t granules = clumpi_mark_granules(heap), words = granules * sizeof *m.white;
+    clump_context *c = clumpi_heap_context(heap);
+    host_mark m = {.heap = heap,
+                   .geometry = clumpi_heap_geometry(heap),
+                   .granules = clumpi_mark_granules(heap),
+                   .marks = r->marks->buffer,
+                   .allocator = &c->allocator};
+    uint64_t granules = m.granules, words = granules * sizeof *m.white;
     double start = clumpi_now_ns();
     clump_status status = fetch_all(&m);
     if (!status) status = mark(&m, r, step, may_return);

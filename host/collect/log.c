@@ -43,7 +43,7 @@ clump_status clumpi_collect_log_begin(clumpi_collection *r) {
     r->timed.note = note;
     r->timed.with = r;
     uint64_t at = clumpi_marks_turns_at(granules, marks->capacity);
-    return clumpi_clear(r->heap->context, marks->buffer, at,
+    return clumpi_clear(clumpi_heap_context(r->heap), marks->buffer, at,
                         clumpi_marks_end(granules, marks->capacity, log->room) - at);
 }
 
@@ -51,7 +51,7 @@ clump_status clumpi_collect_log_end(clumpi_collection *r, clumpi_u32 steps) {
     clump_mark_log *log = r->tuning->log;
     const clumpi_mark_control *m = &r->control;
     const clumpi_marks *marks = r->marks;
-    clump_context *c = r->heap->context;
+    clump_context *c = clumpi_heap_context(r->heap);
     const uint64_t granules = clumpi_mark_granules(r->heap);
     if (!log) return CLUMP_OK;
     log->turn_count = m->levels + m->sweeps + m->refills;

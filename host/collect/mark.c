@@ -40,7 +40,7 @@ clump_status clumpi_collect_run_on(clumpi_collection *r, clump_collect_phase pha
 
 clump_status clumpi_collect_run(clumpi_collection *r, clump_collect_phase phase,
                                 clumpi_kernel_id id, const clumpi_arg *args, uint32_t arg_count) {
-    const clumpi_launch_sizes *sizes = &r->heap->context->sizes;
+    const clumpi_launch_sizes *sizes = &clumpi_heap_context(r->heap)->sizes;
     return clumpi_collect_run_on(r, phase, id, sizes->pass_groups, sizes->do_all_local, args,
                                  arg_count);
 }
@@ -65,12 +65,12 @@ clump_status clumpi_collect_outside(clumpi_collection *r, clump_collect_phase ph
 static clumpi_u32 by_queue_alone(const clumpi_collection *r) {
     return r->desc->engine == CLUMP_MARK_QUEUE ||
            (r->desc->engine == CLUMP_MARK_AUTO &&
-            r->heap->context->capabilities.personality == CLUMP_PERSONALITY_GPU);
+            clumpi_heap_context(r->heap)->capabilities.personality == CLUMP_PERSONALITY_GPU);
 }
 
 /* Room of the queue where the desc leaves it open. */
 static uint32_t preset_room(const clumpi_collection *r) {
-    const clumpi_geometry *g = &r->heap->geometry;
+    const clumpi_geometry *g = clumpi_heap_geometry(r->heap);
     uint64_t granules = clumpi_mark_granules(r->heap), room = granules / 2;
     if (by_queue_alone(r)) {
         uint32_t smallest = UINT32_MAX; /* row, in granules */
@@ -104,7 +104,7 @@ clumpi_marks *clumpi_marks_of(clump_heap *heap) {
 
 static clump_status make_buffer(clumpi_collection *r, uint32_t capacity, uint32_t log_room) {
     clump_heap *heap = r->heap;
-    clump_context *c = heap->context;
+    clump_context *c = clumpi_heap_context(heap);
     const uint64_t granules = clumpi_mark_granules(heap);
     clumpi_marks_head head = {.control = {.capacity = capacity}};
     clumpi_marks made = {.base = r->marks->base,
@@ -112,7 +112,7 @@ static clump_status make_buffer(clumpi_collection *r, uint32_t capacity, uint32_
                          .log_room = log_room,
                          .bytes = clumpi_marks_end(granules, capacity, log_room)};
     for (uint32_t id = 1; id <= clumpi_object_classes(heap); id++)
-        head.refs_of[id] = count_refs(heap->schema, id);
+        head.refs_of[id] = count_refs(clumpi_heap_schema(heap), id);
     clump_status status = clumpi_buffer_create(c, made.bytes, "marks", &made.buffer);
     if (!status)
         status = clumpi_clear(c, made.buffer, 0, clumpi_marks_queue_at(granules, capacity, 0));
@@ -129,7 +129,7 @@ static clump_status make_buffer(clumpi_collection *r, uint32_t capacity, uint32_
 /* A CPU is as good at it as the host. */
 static int may_hand_over(const clumpi_collection *r) {
     return r->desc->engine == CLUMP_MARK_AUTO && !r->tuning->stay &&
-           r->heap->context->capabilities.personality == CLUMP_PERSONALITY_GPU;
+           clumpi_heap_context(r->heap)->capabilities.personality == CLUMP_PERSONALITY_GPU;
 }
 
 static clump_status prepare(clumpi_collection *r) {
@@ -159,23 +159,23 @@ static clump_status prepare(clumpi_collection *r) {
     if (d->engine == CLUMP_MARK_ROWS) m->rows_above = narrow;
     m->rows_below = d->engine == CLUMP_MARK_ROWS ? narrow : m->rows_above / 4;
     m->scanned[0] = UINT32_MAX; /* nothing is known of the sweep before the first */
-    return clumpi_write(r->heap->context, r->marks->buffer, offsetof(clumpi_marks_head, control),
-                        sizeof *m, m);
+    return clumpi_write(clumpi_heap_context(r->heap), r->marks->buffer,
+                        offsetof(clumpi_marks_head, control), sizeof *m, m);
 }
 
 clump_status clumpi_collect_read(clumpi_collection *r) {
     clump_status status =
-        clumpi_read(r->heap->context, r->marks->buffer, offsetof(clumpi_marks_head, control),
-                    sizeof r->control, &r->control);
+        clumpi_read(clumpi_heap_context(r->heap), r->marks->buffer,
+                    offsetof(clumpi_marks_head, control), sizeof r->control, &r->control);
     r->report.readbacks += !status;
-    return status ? status : clumpi_timed_read(r->heap->context, &r->timed);
+    return status ? status : clumpi_timed_read(clumpi_heap_context(r->heap), &r->timed);
 }
 
 /* ---- Roots ----------------------------------------------------------------------------------- */
 
 static clump_status mark_desc_roots(clumpi_collection *r) {
     const clump_collect_desc *d = r->desc;
-    clump_context *c = r->heap->context;
+    clump_context *c = clumpi_heap_context(r->heap);
     if (!d->root_count) return CLUMP_OK;
     uint64_t bytes = d->root_count * sizeof *d->roots;
     clump_refs refs = {.count = d->root_count, .stride = sizeof *d->roots};
@@ -197,13 +197,13 @@ static clump_status mark_roots(clumpi_collection *r) {
         return status ? status
                       : clumpi_collect_run(r, phase, CLUMPI_COLLECT_KERNEL(mark_chosen), &arg, 1);
     }
-    for (const clump_refs *s = r->heap->refs; s && !status; s = s->next)
+    for (const clump_refs *s = clumpi_refs_first(r->heap); s && !status; s = s->next)
         if (!s->weak)
             status = clumpi_collect_outside(r, phase, CLUMPI_COLLECT_KERNEL(mark_roots), s);
     if (!status) status = mark_desc_roots(r);
     for (uint32_t i = 0; i < r->desc->root_class_count && !status; i++) {
         clump_class_info info;
-        clump_schema_find_class(r->heap->schema, r->desc->root_classes[i], &info);
+        clump_schema_find_class(clumpi_heap_schema(r->heap), r->desc->root_classes[i], &info);
         clumpi_arg args[] = {{sizeof info.id, &info.id}, {sizeof info.last, &info.last}};
         status = clumpi_collect_run(r, phase, CLUMPI_COLLECT_KERNEL(mark_classes), args, 2);
     }
@@ -226,7 +226,7 @@ static int is_narrow(const clumpi_collection *r, clumpi_u32 step) {
 /* What copies for the host would take. */
 static clump_status predict_copies(clumpi_collection *r) {
     clump_heap *heap = r->heap;
-    const clumpi_header *h = &heap->geometry.header;
+    const clumpi_header *h = &clumpi_heap_geometry(heap)->header;
     clump_heap_stats all;
     clump_status status = clump_heap_read_stats(heap, &all, NULL, 0);
     if (status) return status;
@@ -247,7 +247,7 @@ static clump_status look_at_narrow(clumpi_collection *r, clumpi_u32 step, int *h
     *hand_over = host_is_faster && r->copies_us > 0 && r->narrow_us > r->copies_us;
     if (status || *hand_over) return status;
     if (m->levels_most < CLUMPI_NARROW_LEVELS) m->levels_most *= 2;
-    return clumpi_write(r->heap->context, r->marks->buffer,
+    return clumpi_write(clumpi_heap_context(r->heap), r->marks->buffer,
                         offsetof(clumpi_marks_head, control.levels_most), sizeof m->levels_most,
                         &m->levels_most);
 }
@@ -255,7 +255,7 @@ static clump_status look_at_narrow(clumpi_collection *r, clumpi_u32 step, int *h
 static clump_status mark_device(clumpi_collection *r) {
     clump_status status = CLUMP_OK;
     clumpi_mark_control *m = &r->control;
-    const clumpi_launch_sizes *sizes = &r->heap->context->sizes;
+    const clumpi_launch_sizes *sizes = &clumpi_heap_context(r->heap)->sizes;
     size_t groups = sizes->pass_groups;
     if (r->tuning->groups && r->tuning->groups < groups) groups = r->tuning->groups;
     clumpi_u32 step = 0;
@@ -272,7 +272,7 @@ static clump_status mark_device(clumpi_collection *r) {
         if (!status) status = clumpi_collect_read(r);
         if (status || (!m->queued[step % 3] && !m->grey[step % 3])) break;
         if (progress(m) == before || progress(m) > 256 * clumpi_mark_granules(r->heap))
-            status = clumpi_fail(&r->heap->context->error, CLUMP_ERR_CORRUPT,
+            status = clumpi_fail(&clumpi_heap_context(r->heap)->error, CLUMP_ERR_CORRUPT,
                                  "clump_heap_collect: marking does not come to its end, which only "
                                  "memory corruption explains");
         if (!status && is_narrow(r, step)) {

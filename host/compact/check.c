@@ -12,8 +12,8 @@
 /* Mark a class with its subclasses. */
 static clump_status select_class(clumpi_compaction *r, const char *name) {
     clump_class_info info;
-    if (!name || clump_schema_find_class(r->heap->schema, name, &info))
-        return clumpi_fail(&r->heap->context->error, CLUMP_ERR_NOT_FOUND,
+    if (!name || clump_schema_find_class(clumpi_heap_schema(r->heap), name, &info))
+        return clumpi_fail(&clumpi_heap_context(r->heap)->error, CLUMP_ERR_NOT_FOUND,
                            "clump_heap_compact: the heap has no class \"%s\"",
                            name ? name : "(null)");
     for (uint32_t id = info.id; id <= info.last; id++)
@@ -25,7 +25,7 @@ static clump_status select_classes(clumpi_compaction *r) {
     const clump_compact_desc *d = r->desc;
     uint32_t count = clumpi_object_classes(r->heap);
     if (d->class_count && !d->classes)
-        return clumpi_fail(&r->heap->context->error, CLUMP_ERR_USAGE,
+        return clumpi_fail(&clumpi_heap_context(r->heap)->error, CLUMP_ERR_USAGE,
                            "clump_heap_compact: class_count is %u, but there are no classes",
                            d->class_count);
     clump_status status = CLUMP_OK;
@@ -38,7 +38,7 @@ static clump_status select_classes(clumpi_compaction *r) {
 
 /* Each concrete class that takes part must have the field of CLUMP_ORDER_FIELD. */
 static clump_status check_order_field(const clumpi_compaction *r) {
-    clump_error *e = &r->heap->context->error;
+    clump_error *e = &clumpi_heap_context(r->heap)->error;
     const char *name = r->desc->order_field;
     if (!name)
         return clumpi_fail(e, CLUMP_ERR_USAGE,
@@ -46,9 +46,9 @@ static clump_status check_order_field(const clumpi_compaction *r) {
     for (uint32_t id = 1; id <= clumpi_object_classes(r->heap); id++) {
         clump_class_info info;
         clump_field_info f;
-        clump_schema_get_class(r->heap->schema, id, &info);
+        clump_schema_get_class(clumpi_heap_schema(r->heap), id, &info);
         if (info.is_abstract || !clumpi_is_selected(r, id)) continue;
-        if (clump_schema_find_field(r->heap->schema, id, name, &f))
+        if (clump_schema_find_field(clumpi_heap_schema(r->heap), id, name, &f))
             return clumpi_fail(e, CLUMP_ERR_NOT_FOUND,
                                "clump_heap_compact: class %s has no field \"%s\"", info.name, name);
         if ((f.type != CLUMP_TYPE_REF && f.type != CLUMP_TYPE_UINT) || f.width > 1 || f.count)
@@ -63,7 +63,7 @@ static clump_status check_order_field(const clumpi_compaction *r) {
 
 static clump_status check_order(const clumpi_compaction *r) {
     const clump_compact_desc *d = r->desc;
-    clump_error *e = &r->heap->context->error;
+    clump_error *e = &clumpi_heap_context(r->heap)->error;
     if (d->order < CLUMP_ORDER_ANY || d->order > CLUMP_ORDER_KEY)
         return clumpi_fail(e, CLUMP_ERR_USAGE, "clump_heap_compact: there is no order %d",
                            (int)d->order);
@@ -93,7 +93,7 @@ static clump_status check_order(const clumpi_compaction *r) {
 
 static clump_status check_planner(const clumpi_compaction *r) {
     const clump_compact_desc *d = r->desc;
-    clump_error *e = &r->heap->context->error;
+    clump_error *e = &clumpi_heap_context(r->heap)->error;
     if (!(d->slack >= 0 && d->slack <= 1))
         return clumpi_fail(e, CLUMP_ERR_USAGE,
                            "clump_heap_compact: slack is %g; 0 .. 1 is possible", d->slack);
@@ -110,7 +110,7 @@ static clump_status check_planner(const clumpi_compaction *r) {
 static clump_status check_merge(const clumpi_compaction *r) {
     const clump_compact_desc *d = r->desc;
     const clump_merge_desc *m = d->merge;
-    clump_error *e = &r->heap->context->error;
+    clump_error *e = &clumpi_heap_context(r->heap)->error;
     if (d->slack != 0 || d->max_moves || d->max_us != 0 || d->order != CLUMP_ORDER_ANY ||
         d->order_field || d->key_kernel)
         return clumpi_fail(e, CLUMP_ERR_USAGE,
@@ -123,9 +123,9 @@ static clump_status check_merge(const clumpi_compaction *r) {
                            "clump_heap_compact: there is no way %d to find candidates",
                            (int)m->candidates);
     for (uint32_t id = 1; id <= clumpi_object_classes(r->heap); id++) {
-        uint32_t capacity = r->heap->geometry.classes[id].capacity;
+        uint32_t capacity = clumpi_heap_geometry(r->heap)->classes[id].capacity;
         clump_class_info info;
-        clump_schema_get_class(r->heap->schema, id, &info);
+        clump_schema_get_class(clumpi_heap_schema(r->heap), id, &info);
         if (capacity && clumpi_is_selected(r, id) && (m->factor < 1 || m->factor >= capacity))
             return clumpi_fail(
                 e, CLUMP_ERR_USAGE,

@@ -17,7 +17,7 @@ typedef struct census {
 
 /* Bytes of such fields in one object of exactly the class. */
 static uint64_t reference_bytes_of(const clumpi_compaction *r, uint32_t class_id) {
-    const clump_schema *schema = r->heap->schema;
+    const clump_schema *schema = clumpi_heap_schema(r->heap);
     uint64_t bytes = 0;
     clump_field_info f;
     for (clumpi_field_walk w = {.schema = schema, .class_id = class_id}; clumpi_next_ref(&w, &f);) {
@@ -50,7 +50,7 @@ static double fragmentation(const census *s) {
 }
 
 clump_status clumpi_compact_build(clump_heap *heap, const clump_compact_desc *desc) {
-    clump_context *c = heap->context;
+    clump_context *c = clumpi_heap_context(heap);
     const clumpi_kernel_id any = clumpi_kernel_of(heap, CLUMPI_COMPACT_KERNEL(move));
     clump_status status = clumpi_build_library(c, any);
     if (!status)
@@ -102,11 +102,11 @@ static clump_status run_within(clumpi_compaction *r) {
     clump_heap *heap = r->heap;
     uint64_t moves = 0;
     clump_status status = clumpi_compact_build(heap, r->desc); /* no move takes that long */
-    if (!status) status = clumpi_finish(heap->context);
+    if (!status) status = clumpi_finish(clumpi_heap_context(heap));
     double start = clumpi_now_ns();
     if (!status)
         status = clumpi_planner_run(r, moves_within(pace_of(r->heap), r->desc->max_us), &moves);
-    if (!status) status = clumpi_finish(heap->context);
+    if (!status) status = clumpi_finish(clumpi_heap_context(heap));
     if (!status) learn(heap, r, moves, 1e-3 * (clumpi_now_ns() - start));
     return status;
 }
@@ -124,7 +124,7 @@ static clump_status run_reported(clumpi_compaction *r, clump_compact_report *rep
     clump_status status = count(r, &before);
     if (!status) status = run_strategy(r);
     if (!status) /* Of a last pass that had nothing to move. */
-        status = clumpi_timed_read(r->heap->context, &r->timed);
+        status = clumpi_timed_read(clumpi_heap_context(r->heap), &r->timed);
     if (!status) status = count(r, &after);
     if (status) return status;
     p->objects = before.objects;
@@ -156,7 +156,7 @@ clump_status clump_heap_compact(clump_heap *heap, const clump_compact_desc *desc
     static const clump_compact_desc everything = {0};
     if (report) memset(report, 0, sizeof *report);
     if (!heap) return CLUMP_ERR_USAGE;
-    clump_context *c = heap->context;
+    clump_context *c = clumpi_heap_context(heap);
     clumpi_compaction r = {
         .heap = heap, .desc = desc ? desc : &everything, .wants_report = report != NULL};
     clump_status status = clumpi_sync_check(c, sync, "clump_heap_compact");

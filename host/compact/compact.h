@@ -6,7 +6,7 @@
  * Invariant: from the first kernel of a move to the last of `finish` nobody else's kernels run on the heap;
  * afterwards the heap's invariants hold again (cl/core/layout.h).
  *
- * Read first: heap/heap.h, heap/timed.h, include/clump/compact.h, cl/compact/plan.clh.
+ * Read first: heap/access.h, heap/timed.h, include/clump/compact.h, cl/compact/plan.clh.
  */
 #ifndef CLUMPI_COMPACT_H
 #define CLUMPI_COMPACT_H
@@ -15,6 +15,9 @@
 #include "clump/compact.h"
 #include "clump/compactor.h"
 #include "clump/experimental.h"
+#include "heap/checked.h"
+#include "heap/program.h"
+#include "heap/refs.h"
 #include "heap/timed.h"
 
 #define CLUMPI_COMPACT_KERNELS(X)                                                                  \

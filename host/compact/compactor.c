@@ -29,7 +29,7 @@ struct clump_compactor {
 /* ---- Creation -------------------------------------------------------------------------------- */
 
 static clump_status check_desc(const clump_compactor_desc *desc) {
-    clump_context *c = desc->heap->context;
+    clump_context *c = clumpi_heap_context(desc->heap);
     int by_blocks = desc->candidates != 0 || desc->share != 0;
     int triggers = (desc->every != 0) + by_blocks + (desc->automatic != 0);
     if (triggers != 1)
@@ -52,16 +52,17 @@ static void select_classes(clump_compactor *k) {
     memset(k->selected, desc->class_count == 0, sizeof k->selected);
     for (uint32_t i = 0; i < desc->class_count; i++) {
         clump_class_info info;
-        if (clump_schema_find_class(heap->schema, desc->classes[i], &info)) continue; /* checked */
+        if (clump_schema_find_class(clumpi_heap_schema(heap), desc->classes[i], &info))
+            continue; /* checked */
         memset(k->selected + info.id, 1, info.last - info.id + 1);
     }
-    k->conversions = heap->conversions;
+    k->conversions = clumpi_heap_conversions(heap);
 }
 
 static clump_status make_compactor(const clump_compactor_desc *desc, clump_compactor **compactor) {
     if (compactor) *compactor = NULL;
     if (!desc || !desc->heap) return CLUMP_ERR_USAGE; /* no context to hold words */
-    clump_context *c = desc->heap->context;
+    clump_context *c = clumpi_heap_context(desc->heap);
     if (!compactor)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_compactor_create needs a place for the result");
@@ -74,7 +75,7 @@ static clump_status make_compactor(const clump_compactor_desc *desc, clump_compa
     select_classes(k);
     clumpi_rule_init(&k->rule, desc->cost_limit > 0 ? desc->cost_limit : COST_LIMIT);
     if (k->desc.compact.key_kernel) k->desc.compact.key_kernel->users++;
-    k->desc.heap->users++;
+    clumpi_heap_use(k->desc.heap);
     *compactor = k;
     return CLUMP_OK;
 }
@@ -82,7 +83,8 @@ static clump_status make_compactor(const clump_compactor_desc *desc, clump_compa
 clump_status clump_compactor_create(const clump_compactor_desc *desc, clump_compactor **compactor,
                                     clump_error *error) {
     clump_status status = make_compactor(desc, compactor);
-    return clumpi_tell(desc && desc->heap ? &desc->heap->context->error : NULL, status, error);
+    return clumpi_tell(desc && desc->heap ? &clumpi_heap_context(desc->heap)->error : NULL, status,
+                       error);
 }
 
 void clump_compactor_destroy(clump_compactor *compactor) {
@@ -90,7 +92,7 @@ void clump_compactor_destroy(clump_compactor *compactor) {
     clump_heap *heap = compactor->desc.heap;
     clumpi_kernel_release(
         compactor->desc.compact.key_kernel); /* they had this compactor for a user */
-    clumpi_free(&heap->context->allocator, compactor);
+    clumpi_free(&clumpi_heap_context(heap)->allocator, compactor);
     clump_heap_destroy(heap);
 }
 
@@ -112,7 +114,7 @@ static clump_status count(clump_compactor *k, clumpi_look *look) {
     clump_status status = clump_heap_read_stats(heap, &all, classes, CLUMP_CLASSES_MAX);
     if (status) return status;
     uint64_t slack = (uint64_t)(k->desc.compact.slack * SLACK_PARTS + 0.5);
-    double speed = heap->context->capabilities.is_cpu ? GUESS_CPU : GUESS_GPU;
+    double speed = clumpi_heap_context(heap)->capabilities.is_cpu ? GUESS_CPU : GUESS_GPU;
     look->heap_blocks = all.blocks;
     look->free_blocks = all.free_blocks;
     look->blocks = look->freeable = 0;
@@ -122,7 +124,7 @@ static clump_status count(clump_compactor *k, clumpi_look *look) {
         const clump_class_stats *s = &classes[id - 1];
         look->blocks += s->blocks;
         look->run_guess += (double)s->bytes / speed;
-        look->freeable += freeable_of(s, heap->geometry.classes[id].capacity, slack);
+        look->freeable += freeable_of(s, clumpi_heap_geometry(heap)->classes[id].capacity, slack);
     }
     return CLUMP_OK;
 }
@@ -152,7 +154,7 @@ static clump_status tick_blocks(clump_compactor *k, int *ran, clump_compact_repo
 }
 
 static clump_status tick_automatic(clump_compactor *k, int *ran, clump_compact_report *report) {
-    clump_context *c = k->desc.heap->context;
+    clump_context *c = clumpi_heap_context(k->desc.heap);
     clumpi_look look;
     if (!clumpi_rule_ticked(&k->rule, 1e-9 * clumpi_now_ns())) return CLUMP_OK;
     /* The first time, devices load or even compile the kernel; that is not what looking costs. */
@@ -181,7 +183,7 @@ static clump_status tick_automatic(clump_compactor *k, int *ran, clump_compact_r
 /* A heap that got another schema (convert.h) has other ids, and may lack a class. */
 static clump_status select_again(clump_compactor *k) {
     const clump_heap *heap = k->desc.heap;
-    if (k->conversions == heap->conversions) return CLUMP_OK;
+    if (k->conversions == clumpi_heap_conversions(heap)) return CLUMP_OK;
     clump_status status = clumpi_compact_check(k->desc.heap, &k->desc.compact);
     if (!status) select_classes(k);
     return status;

@@ -24,13 +24,13 @@ static clump_status check_room(clumpi_compaction *r, const clump_class_stats *cl
     for (uint32_t id = 1; id <= clumpi_object_classes(heap); id++) {
         const clump_class_stats *s = &classes[id - 1];
         if (!clumpi_is_selected(r, id) || !s->objects) continue;
-        uint32_t capacity = heap->geometry.classes[id].capacity;
+        uint32_t capacity = clumpi_heap_geometry(heap)->classes[id].capacity;
         uint64_t needed = (s->objects + capacity - 1) / capacity;
         clump_class_info info;
-        clump_schema_get_class(heap->schema, id, &info);
+        clump_schema_get_class(clumpi_heap_schema(heap), id, &info);
         if (needed > free_blocks)
             return clumpi_fail(
-                &heap->context->error, CLUMP_ERR_DEVICE_MEMORY,
+                &clumpi_heap_context(heap)->error, CLUMP_ERR_DEVICE_MEMORY,
                 "clump_heap_compact: an order moves the %llu objects of class %s into "
                 "%llu free blocks, but there will be only %llu; compact without an "
                 "order first",
@@ -47,16 +47,17 @@ static clump_status launch_key_kernel(clump_heap *heap, clump_kernel *k) {
     const uint64_t at = clumpi_header_offset(heap, offsetof(clumpi_header, list_of));
     clump_status status = clumpi_list_update(heap, k->numbered, NULL, NULL);
     if (status) return status;
-    status = clumpi_write(heap->context, heap->buffer, at, sizeof list_of, &list_of);
+    status = clumpi_write(clumpi_heap_context(heap), clumpi_heap_buffer(heap), at, sizeof list_of,
+                          &list_of);
     if (!status) status = clump_heap_do_all(heap, k, NULL);
-    heap->list_valid = 0; /* it is no list for other kernels */
+    clumpi_list_forget(heap); /* it is no list for other kernels */
     return status;
 }
 
 /* The user's kernel makes keys of all objects; those that it leaves out keep 0. */
 static clump_status run_key_kernel(clumpi_compaction *r, ordering *o) {
     clump_heap *heap = r->heap;
-    clump_context *c = heap->context;
+    clump_context *c = clumpi_heap_context(heap);
     clump_kernel *k = r->desc->key_kernel;
     uint64_t count = 0;
     clump_status status = clumpi_rank(heap, 1, clumpi_object_classes(heap), &count);
@@ -74,12 +75,12 @@ static clump_status run_key_kernel(clumpi_compaction *r, ordering *o) {
 /* o->keys: the order_field of all objects of the class. */
 static clump_status gather_field(clumpi_compaction *r, uint32_t class_id, ordering *o) {
     clump_heap *heap = r->heap;
-    const clumpi_launch_sizes *sizes = &heap->context->sizes;
+    const clumpi_launch_sizes *sizes = &clumpi_heap_context(heap)->sizes;
     clump_field_info f;
     uint64_t count = 0;
     clump_status status = clumpi_rank(heap, class_id, class_id, &count);
     if (status) return status;
-    clump_schema_find_field(heap->schema, class_id, r->desc->order_field, &f);
+    clump_schema_find_field(clumpi_heap_schema(heap), class_id, r->desc->order_field, &f);
     clumpi_u32 bytes = f.element_bytes, what = CLUMPI_COPY_READ;
     const clumpi_u64 at = 0;
     clumpi_arg args[] = {{sizeof class_id, &class_id},
@@ -98,7 +99,7 @@ static clump_status gather_field(clumpi_compaction *r, uint32_t class_id, orderi
 /* o->keys: where each object of the class goes. `before`: objects of the classes before it. */
 static clump_status sort_class(clumpi_compaction *r, uint32_t class_id, uint64_t before,
                                uint64_t objects, ordering *o) {
-    clump_context *c = r->heap->context;
+    clump_context *c = clumpi_heap_context(r->heap);
     const clumpi_launch_sizes *sizes = &c->sizes;
     clumpi_u32 count = (clumpi_u32)objects;
     clump_status status = clumpi_buffer_create(c, objects * 4, "keys of objects", &o->keys);
@@ -122,7 +123,7 @@ static clump_status sort_class(clumpi_compaction *r, uint32_t class_id, uint64_t
 
 static clump_status run_class(clumpi_compaction *r, uint32_t class_id, uint64_t before,
                               uint64_t objects, ordering *o) {
-    clump_context *c = r->heap->context;
+    clump_context *c = clumpi_heap_context(r->heap);
     if (r->desc->order == CLUMP_ORDER_ADDRESS || !objects)
         return clumpi_planner_run_fresh(r, class_id, NULL);
     clump_status status = sort_class(r, class_id, before, objects, o);
@@ -155,7 +156,8 @@ clump_status clumpi_order_run(clumpi_compaction *r) {
         before += objects;
     }
     /* Registered references and handles are looked at in any case, once. */
-    if (!status && !has_run && empty && heap->refs) status = run_class(r, empty, before, 0, &o);
-    clumpi_buffer_release(heap->context, &o.all_keys);
+    if (!status && !has_run && empty && clumpi_refs_first(heap))
+        status = run_class(r, empty, before, 0, &o);
+    clumpi_buffer_release(clumpi_heap_context(heap), &o.all_keys);
     return status;
 }

@@ -9,11 +9,11 @@
 /* The plan of one run; fresh: the class that goes to free blocks, or 0. */
 static clump_status plan(clumpi_compaction *r, uint64_t max_moves, clumpi_u32 fresh) {
     clump_heap *heap = r->heap;
-    const clumpi_launch_sizes *sizes = &heap->context->sizes;
+    const clumpi_launch_sizes *sizes = &clumpi_heap_context(heap)->sizes;
     size_t groups = clumpi_compact_plan_groups(heap), local = sizes->scan_local;
     clumpi_u32 slack = (clumpi_u32)(r->desc->slack * SLACK_PARTS + 0.5);
     clumpi_u32 limit = max_moves && max_moves < UINT32_MAX ? (clumpi_u32)max_moves : UINT32_MAX;
-    clumpi_u32 classes = heap->geometry.header.class_count;
+    clumpi_u32 classes = clumpi_heap_geometry(heap)->header.class_count;
     uint64_t selected[4] = {0};
     for (int i = 0; i < 4; i++)
         selected[i] = fresh ? (uint64_t)(fresh / 64 == (uint32_t)i) << fresh % 64 : r->selected[i];

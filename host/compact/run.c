@@ -21,16 +21,18 @@ clump_status clumpi_compact_run(clumpi_compaction *r, clump_compact_phase phase,
 }
 
 size_t clumpi_compact_plan_groups(const clump_heap *heap) {
-    size_t most = heap->context->sizes.scan_groups, tiles = (heap->layout.block_count + 31) / 32;
+    size_t most = clumpi_heap_context(heap)->sizes.scan_groups,
+           tiles = (clumpi_block_count(heap) + 31) / 32;
     return tiles < most ? tiles : most;
 }
 
 size_t clumpi_compact_wide_groups(const clump_heap *heap) {
-    return heap->context->sizes.pass_groups * CLUMPI_TALLIES;
+    return clumpi_heap_context(heap)->sizes.pass_groups * CLUMPI_TALLIES;
 }
 
 size_t clumpi_compact_block_local(const clump_heap *heap) {
-    size_t local = heap->context->sizes.do_all_local, slots = heap->geometry.header.capacity_max;
+    size_t local = clumpi_heap_context(heap)->sizes.do_all_local,
+           slots = clumpi_heap_geometry(heap)->header.capacity_max;
     return slots < local ? slots : local;
 }
 
@@ -38,11 +40,12 @@ size_t clumpi_compact_block_local(const clump_heap *heap) {
 static clump_status add_tallies(clumpi_compaction *r, uint64_t *examined, uint64_t *rewritten,
                                 uint64_t *dangling) {
     clump_heap *heap = r->heap;
-    clump_context *c = heap->context;
+    clump_context *c = clumpi_heap_context(heap);
     if (!r->wants_report) return CLUMP_OK;
     size_t groups = clumpi_compact_wide_groups(heap);
-    uint64_t at = (uint64_t)heap->geometry.header.at_tallies * CLUMPI_UNIT;
-    clump_status status = clumpi_read(c, heap->buffer, at, groups * sizeof *r->tallies, r->tallies);
+    uint64_t at = (uint64_t)clumpi_heap_geometry(heap)->header.at_tallies * CLUMPI_UNIT;
+    clump_status status =
+        clumpi_read(c, clumpi_heap_buffer(heap), at, groups * sizeof *r->tallies, r->tallies);
     for (size_t i = 0; i < groups && !status; i++) {
         *examined += r->tallies[i].examined;
         *rewritten += r->tallies[i].rewritten;
@@ -56,14 +59,14 @@ static clump_status add_tallies(clumpi_compaction *r, uint64_t *examined, uint64
 static clump_status run_inside(clumpi_compaction *r, clump_compact_phase phase, clumpi_kernel_id id,
                                clumpi_arg *args, uint32_t arg_count) {
     clump_heap *heap = r->heap;
-    const clumpi_header *h = &heap->geometry.header;
+    const clumpi_header *h = &clumpi_heap_geometry(heap)->header;
     size_t wide = clumpi_compact_wide_groups(heap), local = clumpi_compact_block_local(heap);
-    clumpi_u32 chunks = 0, launches = heap->has_ref_arrays && h->raw_units ? 2 : 1;
+    clumpi_u32 chunks = 0, launches = clumpi_heap_has_ref_arrays(heap) && h->raw_units ? 2 : 1;
     clump_status status = CLUMP_OK;
     args[0] = (clumpi_arg){sizeof chunks, &chunks};
     if (launches > 1)
-        status = clumpi_clear(heap->context, heap->buffer, (uint64_t)h->at_chunks * CLUMPI_UNIT,
-                              sizeof(clumpi_array_chunk));
+        status = clumpi_clear(clumpi_heap_context(heap), clumpi_heap_buffer(heap),
+                              (uint64_t)h->at_chunks * CLUMPI_UNIT, sizeof(clumpi_array_chunk));
     for (; chunks < launches && !status; chunks++)
         status = clumpi_compact_run(r, phase, id, wide, local, args, arg_count);
     args[0] = (clumpi_arg){0, NULL}; /* `chunks` ends here */
@@ -74,7 +77,7 @@ static clump_status run_inside(clumpi_compaction *r, clump_compact_phase phase, 
 static clump_status run_outside(clumpi_compaction *r, clump_compact_phase phase, clumpi_u32 check) {
     clump_heap *heap = r->heap;
     clump_status status = CLUMP_OK;
-    for (clump_refs *s = heap->refs; s && !status; s = s->next) {
+    for (clump_refs *s = clumpi_refs_first(heap); s && !status; s = s->next) {
         uint64_t offset = s->offset / 4, count = s->count, counted_at = s->counted_at / 4;
         clumpi_u32 stride = s->stride / 4, null_dangling = s->null_dangling != 0;
         clumpi_arg args[] = {
@@ -84,7 +87,7 @@ static clump_status run_outside(clumpi_compaction *r, clump_compact_phase phase,
             {sizeof check, &check},           {sizeof null_dangling, &null_dangling}};
         status = clumpi_compact_run(r, phase, CLUMPI_COMPACT_KERNEL(rewrite_outside),
                                     clumpi_compact_wide_groups(heap),
-                                    heap->context->sizes.do_all_local, args, 8);
+                                    clumpi_heap_context(heap)->sizes.do_all_local, args, 8);
         uint64_t ignored = 0;
         clump_compact_report *p = &r->report;
         if (!status)
@@ -111,9 +114,10 @@ static clump_status run_check(clumpi_compaction *r) {
 }
 
 clump_status clumpi_compact_read_plans(clump_heap *heap, clumpi_class_plan *plans) {
-    const clumpi_header *h = &heap->geometry.header;
-    return clumpi_read(heap->context, heap->buffer, (uint64_t)h->at_plans * CLUMPI_UNIT,
-                       (h->class_count + 1) * sizeof *plans, plans);
+    const clumpi_header *h = &clumpi_heap_geometry(heap)->header;
+    return clumpi_read(clumpi_heap_context(heap), clumpi_heap_buffer(heap),
+                       (uint64_t)h->at_plans * CLUMPI_UNIT, (h->class_count + 1) * sizeof *plans,
+                       plans);
 }
 
 /* Add what the plans say to the report. */
@@ -128,7 +132,7 @@ static clump_status add_plans(clumpi_compaction *r, const clumpi_moving *moving,
     for (uint32_t id = 1; id <= clumpi_object_classes(heap); id++) {
         const clumpi_class_plan *plan = &plans[id];
         clump_class_info info;
-        clump_schema_get_class(heap->schema, id, &info);
+        clump_schema_get_class(clumpi_heap_schema(heap), id, &info);
         sum += plan->moves;
         p->moves_left += plan->moves_left;
         p->bytes_moved += (uint64_t)plan->moves * info.object_bytes;
@@ -144,8 +148,9 @@ static clump_status add_plans(clumpi_compaction *r, const clumpi_moving *moving,
 /* More groups for moving than for other passes, if there can be work for them: of few, the last would leave
  * much of the device idle. */
 static size_t move_groups(const clump_heap *heap) {
-    size_t rows = heap->geometry.header.block_rows_max, wide = clumpi_compact_wide_groups(heap);
-    size_t batches = heap->layout.block_count * ((rows + CLUMPI_MOVE_ROWS - 1) / CLUMPI_MOVE_ROWS);
+    size_t rows = clumpi_heap_geometry(heap)->header.block_rows_max,
+           wide = clumpi_compact_wide_groups(heap);
+    size_t batches = clumpi_block_count(heap) * ((rows + CLUMPI_MOVE_ROWS - 1) / CLUMPI_MOVE_ROWS);
     return batches < 4 * wide ? batches : 4 * wide;
 }
 
@@ -153,7 +158,7 @@ static size_t move_groups(const clump_heap *heap) {
 static clump_status run_rewrite(clumpi_compaction *r, const clumpi_moving *m) {
     clumpi_u32 in_local = m->in_local != 0;
     size_t blocks = in_local ? (size_t)m->records * (m->factor + 1) : 1;
-    size_t bitmaps = in_local ? blocks * r->heap->geometry.header.block_rows_max : 1;
+    size_t bitmaps = in_local ? blocks * clumpi_heap_geometry(r->heap)->header.block_rows_max : 1;
     clumpi_arg args[] = {{0, NULL}, /* run_inside() */
                          {sizeof m->records, &m->records},
                          {sizeof m->factor, &m->factor},
@@ -169,23 +174,25 @@ static clump_status run_rewrite(clumpi_compaction *r, const clumpi_moving *m) {
 static clump_status finish(clumpi_compaction *r) {
     clump_heap *heap = r->heap;
     /* Wide tiles only where there are enough of them for all work-groups. */
-    size_t words = heap->geometry.header.hint_count[0], groups = clumpi_compact_wide_groups(heap);
+    size_t words = clumpi_heap_geometry(heap)->header.hint_count[0],
+           groups = clumpi_compact_wide_groups(heap);
     clumpi_u32 tile = words < 2 * groups ? 1 : words < 8 * groups ? 2 : 8;
     clumpi_arg args[] = {{sizeof tile, &tile}};
     return clumpi_compact_run(r, CLUMP_COMPACT_FINISH, CLUMPI_COMPACT_KERNEL(finish),
-                              words < groups ? words : groups, heap->context->sizes.scan_local,
-                              args, 1);
+                              words < groups ? words : groups,
+                              clumpi_heap_context(heap)->sizes.scan_local, args, 1);
 }
 
 clump_status clumpi_compact_apply(clumpi_compaction *r, const clumpi_moving *moving,
                                   uint64_t *moves) {
     clump_heap *heap = r->heap;
-    const clumpi_launch_sizes *sizes = &heap->context->sizes;
+    const clumpi_launch_sizes *sizes = &clumpi_heap_context(heap)->sizes;
     size_t wide = clumpi_compact_wide_groups(heap), local = sizes->do_all_local;
     clumpi_u32 ordered = moving->order != NULL;
     /* Merge moves block by block, the planner as many together as have rows for a work-group. */
     size_t move_local = moving->factor ? clumpi_compact_block_local(heap) : local;
-    const cl_mem *order = ordered ? &moving->order : &heap->buffer;
+    cl_mem buffer = clumpi_heap_buffer(heap);
+    const cl_mem *order = ordered ? &moving->order : &buffer;
     clumpi_arg move[] = {{sizeof moving->factor, &moving->factor},
                          {sizeof moving->fresh, &moving->fresh},
                          {sizeof ordered, &ordered},
@@ -193,7 +200,7 @@ clump_status clumpi_compact_apply(clumpi_compaction *r, const clumpi_moving *mov
     clumpi_arg fill[] = {{sizeof moving->fresh, &moving->fresh}};
     clump_compact_report *p = &r->report;
     uint64_t dangling = 0;
-    heap->list_valid = 0; /* objects change their rows */
+    clumpi_list_forget(heap); /* objects change their rows */
     clump_status status = run_check(r);
     if (!status)
         status = clumpi_compact_run(r, CLUMP_COMPACT_MOVE, CLUMPI_COMPACT_KERNEL(move),
@@ -207,5 +214,5 @@ clump_status clumpi_compact_apply(clumpi_compaction *r, const clumpi_moving *mov
     if (!status) status = finish(r);
     p->refs_dangling += dangling;
     if (!status && (r->wants_report || moves)) status = add_plans(r, moving, moves);
-    return status ? status : clumpi_timed_read(heap->context, &r->timed);
+    return status ? status : clumpi_timed_read(clumpi_heap_context(heap), &r->timed);
 }

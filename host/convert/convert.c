@@ -26,23 +26,24 @@ static clump_status refuse_array(clump_context *c, const clump_schema *schema, c
 }
 
 static clump_status check(clump_heap *heap, const clump_convert_desc *desc) {
-    clump_context *c = heap->context;
+    clump_context *c = clumpi_heap_context(heap);
     clumpi_error errors[CLUMPI_ERRORS];
     if (!desc || !desc->schema || !clump_schema_get_class_count(desc->schema))
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s needs a schema that is sealed", call);
-    clump_status status = refuse_array(c, heap->schema, "the heap's schema");
+    clump_status status = refuse_array(c, clumpi_heap_schema(heap), "the heap's schema");
     if (!status) status = refuse_array(c, desc->schema, "the new schema");
-    if (!status && heap->has_raw)
+    if (!status && clumpi_heap_has_raw(heap))
         status = clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                              "%s: the heap was made with `raw`, and raw memory is not moved", call);
-    if (!status && heap->segment_blocks)
+    const char *parts = clumpi_heap_parts(heap);
+    if (!status && parts)
         status = clumpi_fail(&c->error, CLUMP_ERR_UNSUPPORTED,
                              "%s: the heap has %s, and only heaps in one buffer are converted; "
                              "clump_heap_save() and _load() take it to another schema",
-                             call, heap->away ? "evictable_bytes" : "several buffers");
+                             call, parts);
     if (!status) status = clumpi_heap_enter(heap);
     if (!status)
-        status = clumpi_read(c, heap->buffer,
+        status = clumpi_read(c, clumpi_heap_buffer(heap),
                              clumpi_header_offset(heap, offsetof(clumpi_header, errors)),
                              sizeof errors, errors);
     for (int i = 0; i < CLUMPI_ERRORS && !status; i++)
@@ -61,8 +62,8 @@ static clump_status match(clumpi_conversion *v, const clump_schema *schema) {
     clump_status status = clumpi_dense_open(heap, &v->dense);
     for (uint32_t id = 1; id <= classes && !status; id++)
         v->objects[id] = clumpi_dense_count(&v->dense, id);
-    v->match = (clumpi_match){.error = &heap->context->error,
-                              .from = heap->schema,
+    v->match = (clumpi_match){.error = &clumpi_heap_context(heap)->error,
+                              .from = clumpi_heap_schema(heap),
                               .to = schema,
                               .objects = v->objects,
                               .where = "the heap",
@@ -79,17 +80,11 @@ static clump_status match(clumpi_conversion *v, const clump_schema *schema) {
 
 static clump_status open_next(clumpi_conversion *v, const clump_convert_desc *desc) {
     clump_heap *heap = v->heap;
-    const clump_heap_desc d = {.context = heap->context,
-                               .schema = desc->schema,
-                               .bytes = desc->bytes ? desc->bytes : heap->wanted,
-                               .block_rows = desc->block_rows,
-                               .watch_handles = heap->geometry.header.at_watch != 0,
-                               .checked = clumpi_checking_desc(heap),
-                               .pool = (struct clump_pool *)heap->source};
-    clump_status status = clump_heap_create(&d, &v->next, NULL);
-    v->match.to = status ? desc->schema : v->next->schema; /* which has its layout */
-    if (!status && v->next->segment_blocks)
-        return clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE_MEMORY,
+    clump_status status =
+        clumpi_heap_create_like(heap, desc->schema, desc->bytes, desc->block_rows, &v->next);
+    v->match.to = status ? desc->schema : clumpi_heap_schema(v->next); /* which has its layout */
+    if (!status && clumpi_heap_parts(v->next))
+        return clumpi_fail(&clumpi_heap_context(heap)->error, CLUMP_ERR_DEVICE_MEMORY,
                            "%s: one buffer has no room for the new memory, and a heap is not "
                            "converted into several: ask for fewer `bytes`",
                            call);
@@ -101,39 +96,12 @@ static clump_status reserve(clumpi_conversion *v) {
     clump_status status = CLUMP_OK;
     for (uint32_t id = 1; id <= clumpi_object_classes(v->heap) && !status; id++) {
         clump_class_info info;
-        const uint32_t least = v->heap->geometry.classes[id].reserved.least;
+        const uint32_t least = clumpi_heap_geometry(v->heap)->classes[id].reserved.least;
         if (!least || !v->match.class_of[id]) continue;
-        clump_schema_get_class(v->heap->schema, id, &info);
+        clump_schema_get_class(clumpi_heap_schema(v->heap), id, &info);
         status = clump_heap_reserve(v->next, info.name, least);
     }
     return status;
-}
-
-/* The bits of handles, in the new memory. */
-static clump_status watch(clumpi_conversion *v) {
-    v->next->handles = v->heap->handles;
-    clump_status status = clumpi_handles_watch(v->next);
-    v->next->handles = NULL;
-    return status;
-}
-
-/* All that the caller has refers to `heap`, so its contents change, and not the pointer. */
-static void swap(clump_heap *heap, clump_heap *next) {
-    const clump_heap old = *heap;
-    const clumpi_order made = next->order; /* queues know orders by their places */
-    *heap = *next;
-    heap->order = old.order;
-    heap->users = old.users;
-    heap->refs = old.refs;
-    heap->handles = old.handles;
-    heap->conversions = old.conversions + 1;
-    *next = old;
-    next->order = made;
-    next->users = 1;
-    next->refs = NULL;
-    next->handles = NULL;
-    clumpi_checking_hand_over(next, heap);
-    if (heap->source) heap->source->set_owner(heap->source, heap->source_number, heap);
 }
 
 /* ---- The call -------------------------------------------------------------------------------- */
@@ -148,19 +116,20 @@ static clump_status convert(clumpi_conversion *v, const clump_convert_desc *desc
     if (!status) status = clumpi_convert_fill(v);
     if (!status) status = reserve(v);
     if (!status) status = clumpi_outside_prepare(v);
-    if (!status) status = clumpi_finish(heap->context); /* the device did all of the above */
+    if (!status)
+        status = clumpi_finish(clumpi_heap_context(heap)); /* the device did all of the above */
     if (!status) status = clumpi_outside_change(v);
-    if (!status) status = watch(v);
-    if (!status) status = clumpi_finish(heap->context);
+    if (!status) status = clumpi_handles_watch_in(heap, v->next);
+    if (!status) status = clumpi_finish(clumpi_heap_context(heap));
     if (status)
         clumpi_outside_take_back(v);
     else
-        swap(heap, v->next);
+        clumpi_heap_exchange(heap, v->next);
     return status;
 }
 
 static void close_conversion(clumpi_conversion *v) {
-    clump_context *c = v->heap->context;
+    clump_context *c = clumpi_heap_context(v->heap);
     const clump_error error = c->error; /* keep the cause */
     clumpi_outside_close(v);
     clumpi_dense_close(&v->dense);
@@ -171,8 +140,7 @@ static void close_conversion(clumpi_conversion *v) {
     clumpi_free(&c->allocator, v->field_list);
     clumpi_free(&c->allocator, v->class_list);
     clumpi_free(&c->allocator, v->info_list);
-    if (v->next) v->next->checks &= ~(uint32_t)CLUMP_CHECK_LEAKS; /* its objects are copies */
-    clump_heap_destroy(v->next);
+    clumpi_heap_discard(v->next);
     c->error = error;
 }
 

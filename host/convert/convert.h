@@ -13,8 +13,10 @@
 
 #include "cl/convert/layout.h"
 #include "clump/convert.h"
+#include "heap/checked.h"
 #include "heap/dense.h"
 #include "heap/match.h"
+#include "heap/refs.h"
 
 #define CLUMPI_CONVERT_KERNELS(X)                                                                  \
     X(convert_places)                                                                              \

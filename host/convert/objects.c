@@ -19,10 +19,11 @@ const clumpi_library clumpi_convert_library = CLUMPI_LIBRARY(NULL, NULL);
 
 clump_status clumpi_convert_run(clumpi_conversion *v, clumpi_kernel_id id, const clumpi_arg *args,
                                 uint32_t arg_count) {
-    const clumpi_launch_sizes *sizes = &v->heap->context->sizes;
-    clump_heap *next = v->next;
-    clumpi_arg all[4 + CLUMPI_CONVERT_ARGS] = {{sizeof next->buffer, &next->buffer},
-                                               {sizeof(clumpi_u32), &next->geometry.header.self_at},
+    const clumpi_launch_sizes *sizes = &clumpi_heap_context(v->heap)->sizes;
+    cl_mem next = clumpi_heap_buffer(v->next);
+    const clumpi_header *h = &clumpi_heap_geometry(v->next)->header;
+    clumpi_arg all[4 + CLUMPI_CONVERT_ARGS] = {{sizeof next, &next},
+                                               {sizeof h->self_at, &h->self_at},
                                                {sizeof v->classes, &v->classes},
                                                {sizeof v->places, &v->places}};
     for (uint32_t i = 0; i < arg_count; i++) all[4 + i] = args[i];
@@ -34,7 +35,7 @@ clump_status clumpi_convert_run(clumpi_conversion *v, clumpi_kernel_id id, const
 
 static clump_status append(clumpi_conversion *v, uint32_t id, const clump_field_info *info,
                            const clumpi_convert_field *field) {
-    clump_context *c = v->heap->context;
+    clump_context *c = clumpi_heap_context(v->heap);
     const size_t needed = (size_t)v->field_count + 1;
     if (!clumpi_grow(&c->allocator, &v->field_list, &v->field_room, needed,
                      sizeof *v->field_list) ||
@@ -55,8 +56,8 @@ static clump_status append_field(clumpi_conversion *v, uint32_t id, const clump_
     clump_class_info from = {0}, to = {0};
     clump_status status = CLUMP_OK;
     if (theirs && theirs->type == CLUMP_TYPE_REF) {
-        clump_schema_get_class(v->heap->schema, theirs->ref_class, &from);
-        clump_schema_get_class(v->next->schema, ours->ref_class, &to);
+        clump_schema_get_class(clumpi_heap_schema(v->heap), theirs->ref_class, &from);
+        clump_schema_get_class(clumpi_heap_schema(v->next), ours->ref_class, &to);
     }
     for (uint32_t part = 0; part < ours->element_bytes && !status; part += width) {
         const clumpi_convert_field f = {.from_base = theirs ? theirs->base_bytes + part : 0,
@@ -80,7 +81,7 @@ static clump_status append_field(clumpi_conversion *v, uint32_t id, const clump_
 /* Of a checked heap: where each object was made. */
 static clump_status append_made(clumpi_conversion *v, uint32_t id) {
     static const clump_field_info none = {.name = ""};
-    const uint32_t bytes = v->heap->schema->prefix;
+    const uint32_t bytes = clumpi_heap_schema(v->heap)->prefix;
     const clumpi_convert_field f = {
         .from_stride = bytes, .to_stride = bytes, .count = 1, .width = bytes};
     return bytes ? append(v, id, &none, &f) : CLUMP_OK;
@@ -90,12 +91,13 @@ static clump_status append_class(clumpi_conversion *v, uint32_t id) {
     clump_field_info theirs, ours;
     clump_status status = append_made(v, id);
     int is_there;
-    for (clumpi_field_walk w = {.schema = v->heap->schema, .class_id = id};
+    for (clumpi_field_walk w = {.schema = clumpi_heap_schema(v->heap), .class_id = id};
          !status && clumpi_next_field(&w, &theirs);) {
         status = clumpi_match_field(&v->match, id, &theirs, &ours, &is_there);
         if (!status && is_there) status = append_field(v, id, &theirs, &ours);
     }
-    for (clumpi_field_walk w = {.schema = v->next->schema, .class_id = v->match.class_of[id]};
+    for (clumpi_field_walk w = {.schema = clumpi_heap_schema(v->next),
+                               .class_id = v->match.class_of[id]};
          !status && clumpi_match_next_gained(&v->match, id, &w, &ours);)
         status = append_field(v, id, NULL, &ours);
     return status;
@@ -103,7 +105,7 @@ static clump_status append_class(clumpi_conversion *v, uint32_t id) {
 
 /* To the device. */
 static clump_status write_tables(clumpi_conversion *v, const clumpi_convert_class *classes) {
-    clump_context *c = v->heap->context;
+    clump_context *c = clumpi_heap_context(v->heap);
     const uint64_t class_bytes = CLUMPI_CLASS_IDS * sizeof *classes,
                    field_bytes = v->field_count * sizeof *v->field_list,
                    wrong_bytes = (v->field_count + 1) * sizeof(clumpi_convert_wrong);
@@ -119,7 +121,7 @@ static clump_status write_tables(clumpi_conversion *v, const clumpi_convert_clas
 
 static clump_status make_tables(clumpi_conversion *v) {
     clumpi_convert_class classes[CLUMPI_CLASS_IDS] = {{0}};
-    const clumpi_header *h = &v->heap->geometry.header;
+    const clumpi_header *h = &clumpi_heap_geometry(v->heap)->header;
     clump_status status = CLUMP_OK;
     for (uint32_t id = 1; id <= clumpi_object_classes(v->heap) && !status; id++) {
         if (!v->objects[id]) continue;
@@ -131,9 +133,10 @@ static clump_status make_tables(clumpi_conversion *v) {
     }
     if (!status) status = write_tables(v, classes);
     if (!status)
-        status = clumpi_buffer_create(
-            v->heap->context, (uint64_t)h->block_end * h->block_granules * sizeof(clumpi_u32),
-            "numbers of rows", &v->places);
+        status =
+            clumpi_buffer_create(clumpi_heap_context(v->heap),
+                                 (uint64_t)h->block_end * h->block_granules * sizeof(clumpi_u32),
+                                 "numbers of rows", &v->places);
     return status;
 }
 
@@ -141,7 +144,7 @@ static clump_status make_tables(clumpi_conversion *v) {
 
 /* Whole blocks at a time, so that all rows but the last are full. */
 static clump_status make_objects(clump_heap *next, uint32_t class_id, uint64_t count) {
-    const uint32_t capacity = next->geometry.classes[class_id].capacity;
+    const uint32_t capacity = clumpi_heap_geometry(next)->classes[class_id].capacity;
     const uint64_t most = NEW_MOST / capacity * capacity;
     clump_status status = CLUMP_OK;
     while (count && !status) {
@@ -151,7 +154,7 @@ static clump_status make_objects(clump_heap *next, uint32_t class_id, uint64_t c
         if (!status) status = clumpi_checking_new(next, class_id);
         if (!status) status = clumpi_new_made(next, &made);
         if (!status && made != n)
-            status = clumpi_fail(&next->context->error, CLUMP_ERR_CORRUPT,
+            status = clumpi_fail(&clumpi_heap_context(next)->error, CLUMP_ERR_CORRUPT,
                                  "clump_heap_convert: only %llu of %llu objects could be made in "
                                  "memory without objects",
                                  (unsigned long long)made, (unsigned long long)n);
@@ -161,7 +164,7 @@ static clump_status make_objects(clump_heap *next, uint32_t class_id, uint64_t c
 }
 
 static clump_status look_for_wrong(clumpi_conversion *v) {
-    clump_context *c = v->heap->context;
+    clump_context *c = clumpi_heap_context(v->heap);
     const uint64_t bytes = v->field_count * sizeof(clumpi_convert_wrong);
     if (!bytes) return CLUMP_OK;
     clumpi_convert_wrong *wrong = clumpi_alloc(&c->allocator, bytes);

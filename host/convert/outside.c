@@ -16,7 +16,7 @@ static clump_status count_used(clump_context *c, const clump_refs *refs, uint64_
 }
 
 static clump_status prepare(clumpi_conversion *v, clumpi_outside *o) {
-    clump_context *c = v->heap->context;
+    clump_context *c = clumpi_heap_context(v->heap);
     clump_status status = count_used(c, o->refs, &o->count);
     const uint64_t bytes = o->count * sizeof(clump_ref);
     if (status || !bytes) return status;
@@ -35,17 +35,17 @@ static clump_status prepare(clumpi_conversion *v, clumpi_outside *o) {
 }
 
 clump_status clumpi_outside_prepare(clumpi_conversion *v) {
-    clump_context *c = v->heap->context;
+    clump_context *c = clumpi_heap_context(v->heap);
     clumpi_convert_wrong wrong = {0};
     uint32_t count = 0;
-    for (const clump_refs *r = v->heap->refs; r; r = r->next) count++;
+    for (const clump_refs *r = clumpi_refs_first(v->heap); r; r = r->next) count++;
     if (!count) return CLUMP_OK;
     v->outside = clumpi_alloc(&c->allocator, count * sizeof *v->outside);
     if (!v->outside)
         return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY,
                            "no host memory for registered references");
     clump_status status = clumpi_clear(c, v->wrong, 0, sizeof wrong);
-    for (const clump_refs *r = v->heap->refs; r && !status; r = r->next) {
+    for (const clump_refs *r = clumpi_refs_first(v->heap); r && !status; r = r->next) {
         v->outside[v->outside_count].refs = r;
         status = prepare(v, &v->outside[v->outside_count++]);
     }
@@ -69,7 +69,7 @@ static clump_status put(clump_context *c, const clumpi_outside *o, cl_mem words)
 }
 
 clump_status clumpi_outside_change(clumpi_conversion *v) {
-    clump_context *c = v->heap->context;
+    clump_context *c = clumpi_heap_context(v->heap);
     clump_status status = CLUMP_OK;
     while (v->changed < v->outside_count && !status) {
         const clumpi_outside *o = &v->outside[v->changed++];
@@ -79,7 +79,7 @@ clump_status clumpi_outside_change(clumpi_conversion *v) {
 }
 
 void clumpi_outside_take_back(clumpi_conversion *v) {
-    clump_context *c = v->heap->context;
+    clump_context *c = clumpi_heap_context(v->heap);
     const clump_error error = c->error; /* keep the cause */
     for (uint32_t i = 0; i < v->changed; i++) (void)put(c, &v->outside[i], v->outside[i].were);
     if (v->changed) (void)clumpi_finish(c);
@@ -88,7 +88,7 @@ void clumpi_outside_take_back(clumpi_conversion *v) {
 }
 
 void clumpi_outside_close(clumpi_conversion *v) {
-    clump_context *c = v->heap->context;
+    clump_context *c = clumpi_heap_context(v->heap);
     for (uint32_t i = 0; i < v->outside_count; i++) {
         clumpi_buffer_release(c, &v->outside[i].were);
         clumpi_buffer_release(c, &v->outside[i].become);

@@ -38,8 +38,8 @@ static const char *ref_class(const clump_schema *schema, const clump_field_info 
 
 static clump_status match_field(const inserting *in, uint32_t id, const clump_class_info *owner,
                                 const clump_field_info *theirs) {
-    clump_error *error = &in->heap->context->error;
-    const clump_schema *here = in->heap->schema, *there = in->extract->schema;
+    clump_error *error = &clumpi_heap_context(in->heap)->error;
+    const clump_schema *here = clumpi_heap_schema(in->heap), *there = in->extract->schema;
     char a[CLUMPI_TYPE_BYTES], b[CLUMPI_TYPE_BYTES];
     clump_field_info ours;
     if (clump_schema_find_field(here, id, theirs->name, &ours))
@@ -71,7 +71,7 @@ static uint32_t count_fields(const clump_schema *schema, uint32_t id) {
 
 /* A field of the heap's class that the extract lacks. */
 static const char *lacking(const inserting *in, uint32_t id, const char *class_name) {
-    const clump_schema *here = in->heap->schema, *there = in->extract->schema;
+    const clump_schema *here = clumpi_heap_schema(in->heap), *there = in->extract->schema;
     clump_class_info theirs, info;
     clump_field_info f, found;
     clump_schema_find_class(there, class_name, &theirs);
@@ -84,12 +84,12 @@ static const char *lacking(const inserting *in, uint32_t id, const char *class_n
 }
 
 static clump_status match_class(inserting *in, uint32_t id) {
-    clump_error *error = &in->heap->context->error;
+    clump_error *error = &clumpi_heap_context(in->heap)->error;
     clump_class_info theirs, ours, owner;
     clump_status status = CLUMP_OK;
     if (!in->extract->objects[id]) return CLUMP_OK;
     clump_schema_get_class(in->extract->schema, id, &theirs);
-    const int is_there = !clump_schema_find_class(in->heap->schema, theirs.name, &ours);
+    const int is_there = !clump_schema_find_class(clumpi_heap_schema(in->heap), theirs.name, &ours);
     if (!is_there || ours.is_abstract)
         return clumpi_fail(
             error, CLUMP_ERR_SCHEMA, "the extract has %llu objects of class %s, which %s",
@@ -104,7 +104,8 @@ static clump_status match_class(inserting *in, uint32_t id) {
             status = match_field(in, ours.id, &theirs, &f);
         }
     }
-    if (!status && count_fields(in->heap->schema, ours.id) != count_fields(in->extract->schema, id))
+    if (!status && count_fields(clumpi_heap_schema(in->heap), ours.id) !=
+                       count_fields(in->extract->schema, id))
         status = clumpi_fail(error, CLUMP_ERR_SCHEMA,
                              "field %s of class %s is in the heap's schema, but not in the extract",
                              lacking(in, ours.id, theirs.name), theirs.name);
@@ -113,8 +114,8 @@ static clump_status match_class(inserting *in, uint32_t id) {
 
 static clump_status check(inserting *in) {
     const clump_extract *e = in->extract;
-    clump_context *c = in->heap->context;
-    const clump_field_info *array = clumpi_schema_find_array(in->heap->schema, 0);
+    clump_context *c = clumpi_heap_context(in->heap);
+    const clump_field_info *array = clumpi_schema_find_array(clumpi_heap_schema(in->heap), 0);
     if (e->context != c)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "%s: the extract is of another context: read it with "
@@ -126,7 +127,7 @@ static clump_status check(inserting *in) {
             &c->error, CLUMP_ERR_USAGE,
             "%s: field %s of class %s is an array of run-time length; objects are put into heaps "
             "without such arrays",
-            call, array->name, clumpi_schema_field_class(in->heap->schema, array));
+            call, array->name, clumpi_schema_field_class(clumpi_heap_schema(in->heap), array));
     clump_status status = CLUMP_OK;
     for (uint32_t id = 1; id <= clump_schema_get_class_count(e->schema) && !status; id++)
         status = match_class(in, id);
@@ -137,7 +138,7 @@ static clump_status check(inserting *in) {
 }
 
 static clump_status no_room(const inserting *in, uint64_t needed, uint32_t free_blocks) {
-    return clumpi_fail(&in->heap->context->error, CLUMP_ERR_DEVICE_MEMORY,
+    return clumpi_fail(&clumpi_heap_context(in->heap)->error, CLUMP_ERR_DEVICE_MEMORY,
                        "%s: beside the free slots of blocks in use the %llu objects need %llu free "
                        "blocks of %llu bytes; the heap has %u",
                        call, (unsigned long long)in->extract->objects[0],
@@ -159,9 +160,9 @@ static clump_status plan_room(inserting *in) {
         if (!objects) continue;
         const clump_class_stats *k = &classes[in->class_of[id] - 1];
         const uint64_t slots = k->slots - k->objects;
-        const uint32_t capacity = heap->geometry.classes[in->class_of[id]].capacity;
+        const uint32_t capacity = clumpi_heap_geometry(heap)->classes[in->class_of[id]].capacity;
         if (objects > NEW_MOST)
-            status = clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE_MEMORY,
+            status = clumpi_fail(&clumpi_heap_context(heap)->error, CLUMP_ERR_DEVICE_MEMORY,
                                  "%s: %llu objects of a class; at most 2^31 at once", call,
                                  (unsigned long long)objects);
         const uint64_t blocks = objects > slots ? (objects - slots + capacity - 1) / capacity : 0;
@@ -173,8 +174,8 @@ static clump_status plan_room(inserting *in) {
     uint32_t spare = stats.free_blocks - (uint32_t)needed;
     for (uint32_t id = 1; id <= count; id++) {
         if (!in->extract->objects[id]) continue;
-        const uint64_t full =
-            in->extract->objects[id] / heap->geometry.classes[in->class_of[id]].capacity;
+        const uint64_t full = in->extract->objects[id] /
+                              clumpi_heap_geometry(heap)->classes[in->class_of[id]].capacity;
         uint64_t more = full > in->fresh[id] ? full - in->fresh[id] : 0;
         if (more > spare) more = spare;
         in->fresh[id] += (uint32_t)more;
@@ -193,7 +194,7 @@ static clump_status choose_way(inserting *in) {
         return CLUMP_OK;
     for (uint32_t id = 1; id <= clump_schema_get_class_count(e->schema); id++) {
         if (!e->objects[id]) continue;
-        const uint32_t capacity = heap->geometry.classes[in->class_of[id]].capacity;
+        const uint32_t capacity = clumpi_heap_geometry(heap)->classes[in->class_of[id]].capacity;
         const uint64_t full = e->objects[id] / capacity;
         in->sure[id] = (uint32_t)(full < in->fresh[id] ? full : in->fresh[id]) * capacity;
     }
@@ -238,7 +239,7 @@ static clump_status make_all(inserting *in) {
 /* The new objects go again: those that are known, and those of a do-new that was not finished. */
 static void undo(inserting *in) {
     clump_heap *heap = in->heap;
-    clump_context *c = heap->context;
+    clump_context *c = clumpi_heap_context(heap);
     const clump_error error = c->error; /* keep the cause */
     int is_freed;
     clump_status status = in->pending ? list_new(in, in->pending) : CLUMP_OK;
@@ -252,7 +253,7 @@ static void undo(inserting *in) {
 /* ---- Values ---------------------------------------------------------------------------------- */
 
 static clump_status write_all(inserting *in) {
-    clump_error *error = &in->heap->context->error;
+    clump_error *error = &clumpi_heap_context(in->heap)->error;
     clumpi_pack_head head = {0};
     clump_status status = clumpi_unpack_objects(&in->pack);
     if (!status) status = clumpi_pack_fetch(&in->pack, &head);
@@ -273,7 +274,7 @@ static clump_status write_all(inserting *in) {
 /* The map, for the caller. */
 static clump_status give_refs(inserting *in) {
     clump_heap *heap = in->heap;
-    clump_context *c = heap->context;
+    clump_context *c = clumpi_heap_context(heap);
     const clump_insert_desc *d = in->desc;
     const uint64_t objects = in->extract->objects[0], bytes = objects * sizeof(clump_ref);
     if (!d->refs && !d->ref_buffer) return CLUMP_OK;
@@ -305,7 +306,7 @@ clump_status clump_heap_insert(clump_heap *heap, const clump_extract *extract,
                                const clump_insert_desc *desc) {
     static const clump_insert_desc nothing = {0};
     if (!heap) return CLUMP_ERR_USAGE;
-    clump_context *c = heap->context;
+    clump_context *c = clumpi_heap_context(heap);
     if (!extract) return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s: the extract is NULL", call);
     inserting in = {.heap = heap, .extract = extract, .desc = desc ? desc : &nothing};
     clump_status status = insert(&in);

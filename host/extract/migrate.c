@@ -19,15 +19,15 @@ typedef struct migrating {
 
 /* What failed there is told here. */
 static clump_status tell(const migrating *m, clump_status status) {
-    if (status && m->into->context != m->from->context)
-        m->from->context->error = m->into->context->error;
+    if (status && clumpi_heap_context(m->into) != clumpi_heap_context(m->from))
+        clumpi_heap_context(m->from)->error = clumpi_heap_context(m->into)->error;
     return status;
 }
 
 /* Devices of one cl_context share its buffers: OpenCL brings this one to the other device when that uses it. All that was written to it is
  * done. */
 static clump_status share(migrating *m) {
-    clump_context *here = m->from->context, *there = m->into->context;
+    clump_context *here = clumpi_heap_context(m->from), *there = clumpi_heap_context(m->into);
     clump_status status = tell(m, clumpi_extract_create(there, m->taken->schema, &m->arrived));
     if (status) return status;
     clumpi_extract_set_objects(m->arrived, m->taken->objects + 1);
@@ -40,7 +40,7 @@ static clump_status share(migrating *m) {
 
 /* Through the host, unless both heaps are of one context or of one cl_context. */
 static clump_status carry(migrating *m) {
-    clump_context *here = m->from->context, *there = m->into->context;
+    clump_context *here = clumpi_heap_context(m->from), *there = clumpi_heap_context(m->into);
     const uint64_t bytes = m->taken->bytes;
     if (here == there) return CLUMP_OK;
     if (here->context == there->context) return share(m);
@@ -61,7 +61,7 @@ static clump_status put_in(migrating *m) {
     const uint64_t bytes = m->taken->objects[0] * sizeof(clump_ref);
     clump_status status = CLUMP_OK;
     if (!m->insert.ref_buffer && bytes) {
-        status = clumpi_buffer_create(m->into->context, bytes, "references", &m->refs);
+        status = clumpi_buffer_create(clumpi_heap_context(m->into), bytes, "references", &m->refs);
         m->insert.ref_buffer = m->refs;
         m->insert.ref_buffer_at = 0;
     }
@@ -71,7 +71,7 @@ static clump_status put_in(migrating *m) {
 }
 
 static clump_status free_taken(migrating *m) {
-    clump_context *here = m->from->context;
+    clump_context *here = clumpi_heap_context(m->from);
     int is_freed = 0;
     clump_status status = clumpi_heap_enter(m->from); /* the other one came between */
     if (!status) status = clumpi_chosen_free(m->from, m->chosen, &is_freed);
@@ -91,7 +91,7 @@ clump_status clump_heap_migrate(clump_heap *heap, const clump_extract_desc *desc
     if (extract) *extract = NULL;
     if (report) memset(report, 0, sizeof *report);
     if (!heap || !into) return CLUMP_ERR_USAGE;
-    clump_context *c = heap->context;
+    clump_context *c = clumpi_heap_context(heap);
     if (!desc || heap == into)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            desc ? "clump_heap_migrate: objects cannot move into the heap that they "
@@ -104,7 +104,7 @@ clump_status clump_heap_migrate(clump_heap *heap, const clump_extract_desc *desc
     if (!status) status = put_in(&m);
     if (!status && taken.objects) status = free_taken(&m);
     clumpi_chosen_release(heap, &m.chosen);
-    clumpi_buffer_release(into->context, &m.refs);
+    clumpi_buffer_release(clumpi_heap_context(into), &m.refs);
     clump_extract_destroy(m.arrived);
     if (report && (!status || status == CLUMP_ERR_DEVICE_MEMORY || status == CLUMP_ERR_TOO_SMALL))
         *report = taken;

@@ -31,7 +31,7 @@ void clumpi_pack_close(clumpi_pack *p) {
 
 /* With so many words that are zeros, bytes of tables, and of records or references. */
 static clump_status open_work(clumpi_pack *p, uint64_t words, uint64_t table_bytes, uint64_t more) {
-    clump_context *c = p->heap->context;
+    clump_context *c = clumpi_heap_context(p->heap);
     const uint64_t zeros = sizeof(clumpi_pack_head) + words * sizeof(clumpi_u32);
     p->counts.tables_at = align(zeros);
     p->counts.records_at = p->counts.refs_at = align(p->counts.tables_at + table_bytes);
@@ -42,19 +42,19 @@ static clump_status open_work(clumpi_pack *p, uint64_t words, uint64_t table_byt
 }
 
 clump_status clumpi_pack_fetch(clumpi_pack *p, clumpi_pack_head *head) {
-    return clumpi_read(p->heap->context, p->work, 0, sizeof *head, head);
+    return clumpi_read(clumpi_heap_context(p->heap), p->work, 0, sizeof *head, head);
 }
 
 static clump_status run(clumpi_pack *p, clumpi_kernel_id id, const clumpi_arg *args,
                         uint32_t arg_count) {
-    const clumpi_launch_sizes *sizes = &p->heap->context->sizes;
+    const clumpi_launch_sizes *sizes = &clumpi_heap_context(p->heap)->sizes;
     return clumpi_run_on_heap(p->heap, id, sizes->do_all_global, sizes->do_all_local, args,
                               arg_count, NULL);
 }
 
 static clump_status run_copy(clumpi_pack *p, clumpi_kernel_id id, const clumpi_arg *args,
                              uint32_t arg_count) {
-    const clumpi_launch_sizes *sizes = &p->heap->context->sizes;
+    const clumpi_launch_sizes *sizes = &clumpi_heap_context(p->heap)->sizes;
     return clumpi_run_on_heap(p->heap, id, sizes->copy_global, sizes->changing_local, args,
                               arg_count, NULL);
 }
@@ -85,7 +85,7 @@ static uint64_t table_bytes_most(const clump_schema *schema) {
 
 clump_status clumpi_pack_rank(clumpi_pack *p, cl_mem chosen) {
     clump_heap *heap = p->heap;
-    const clumpi_header *h = &heap->geometry.header;
+    const clumpi_header *h = &clumpi_heap_geometry(heap)->header;
     const clumpi_u64 chosen_at = clumpi_marks_white_at() / sizeof(clumpi_u32);
     const clumpi_arg args[] = {{sizeof chosen, &chosen},
                                {sizeof chosen_at, &chosen_at},
@@ -93,7 +93,7 @@ clump_status clumpi_pack_rank(clumpi_pack *p, cl_mem chosen) {
                                {sizeof p->work, &p->work}};
     const uint64_t granules = (uint64_t)h->block_end * h->block_granules;
     clump_status status =
-        open_work(p, granules, table_bytes_most(heap->schema), granules * RECORD_BYTES);
+        open_work(p, granules, table_bytes_most(clumpi_heap_schema(heap)), granules * RECORD_BYTES);
     if (!status) status = clumpi_list_update(heap, 0, NULL, NULL);
     if (!status) status = clumpi_rank_enqueue(heap, 1, h->class_count, chosen, chosen_at);
     return status ? status : run(p, CLUMPI_PACK_KERNEL(pack_rows), args, 4);
@@ -105,7 +105,7 @@ clump_status clumpi_pack_ranked(clumpi_pack *p, clumpi_pack_head *head) {
     if (status) return status;
     const uint32_t listed = head->numbers[clumpi_object_classes(heap) + 1];
     if (listed == head->chosen) return CLUMP_OK;
-    return clumpi_fail(&heap->context->error, CLUMP_ERR_CORRUPT,
+    return clumpi_fail(&clumpi_heap_context(heap)->error, CLUMP_ERR_CORRUPT,
                        "the list of objects has %u of %u that were chosen: see what "
                        "clump_heap_check() says",
                        listed, head->chosen);
@@ -189,8 +189,9 @@ static void append_field(tables *t, clumpi_pack_class *k, const clumpi_column_wa
     clump_heap *heap = t->p->heap;
     clump_class_info to = {0};
     clump_field_info ours; /* as it lies in the heap */
-    clump_schema_find_field(heap->schema, k->class_id, w->field.name, &ours);
-    if (ours.type == CLUMP_TYPE_REF) clump_schema_get_class(heap->schema, ours.ref_class, &to);
+    clump_schema_find_field(clumpi_heap_schema(heap), k->class_id, w->field.name, &ours);
+    if (ours.type == CLUMP_TYPE_REF)
+        clump_schema_get_class(clumpi_heap_schema(heap), ours.ref_class, &to);
     for (uint32_t part = 0; part < parts_of(&ours); part++) {
         clumpi_pack_field f = {.at = w->column.at + (uint64_t)part * WIDTH_MAX,
                                .next = ours.element_bytes,
@@ -235,7 +236,7 @@ static uint64_t table_bytes(const clumpi_pack *p) {
 }
 
 static clump_status write_tables(clumpi_pack *p) {
-    clump_context *c = p->heap->context;
+    clump_context *c = clumpi_heap_context(p->heap);
     const uint64_t bytes = table_bytes(p);
     if (!p->counts.classes) return CLUMP_OK;
     tables t = {.p = p, .classes = clumpi_alloc(&c->allocator, bytes)};

@@ -32,7 +32,7 @@ typedef struct taking {
 
 static clump_status check_where(taking *t) {
     const clump_extract_desc *d = t->desc;
-    clump_error *error = &t->heap->context->error;
+    clump_error *error = &clumpi_heap_context(t->heap)->error;
     if (!d->where_class && !d->where_field) return CLUMP_OK;
     if (!d->where_class || !d->where_field)
         return clumpi_fail(error, CLUMP_ERR_USAGE,
@@ -40,7 +40,7 @@ static clump_status check_where(taking *t) {
     clump_status status = clumpi_find_class(t->heap, d->where_class, &t->where);
     if (status) return status;
     clump_field_info *f = &t->where_field;
-    if (clump_schema_find_field(t->heap->schema, t->where.id, d->where_field, f))
+    if (clump_schema_find_field(clumpi_heap_schema(t->heap), t->where.id, d->where_field, f))
         return clumpi_fail(error, CLUMP_ERR_NOT_FOUND, "class %s has no field \"%s\"",
                            d->where_class, d->where_field);
     if (f->count || f->width != 1 || f->type > CLUMP_TYPE_ULONG) {
@@ -56,14 +56,15 @@ static clump_status check_where(taking *t) {
 
 static clump_status check_heap(const taking *t) {
     clump_heap *heap = t->heap;
-    const clump_field_info *array = clumpi_schema_find_array(heap->schema, 0);
+    const clump_field_info *array = clumpi_schema_find_array(clumpi_heap_schema(heap), 0);
     if (array)
-        return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
+        return clumpi_fail(&clumpi_heap_context(heap)->error, CLUMP_ERR_USAGE,
                            "%s: field %s of class %s is an array of run-time length; only objects "
                            "of heaps without such arrays are taken out",
-                           call, array->name, clumpi_schema_field_class(heap->schema, array));
-    if (heap->has_raw)
-        return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
+                           call, array->name,
+                           clumpi_schema_field_class(clumpi_heap_schema(heap), array));
+    if (clumpi_heap_has_raw(heap))
+        return clumpi_fail(&clumpi_heap_context(heap)->error, CLUMP_ERR_USAGE,
                            "%s: the heap was made with `raw`, and what raw memory holds is known "
                            "to the program alone",
                            call);
@@ -72,7 +73,7 @@ static clump_status check_heap(const taking *t) {
 
 static clump_status check(taking *t) {
     const clump_extract_desc *d = t->desc;
-    clump_error *error = &t->heap->context->error;
+    clump_error *error = &clumpi_heap_context(t->heap)->error;
     clump_status status = check_heap(t);
     if (status) return status;
     if (!d->refs && !d->ref_buffer && !d->classes && !d->where_class && !d->where_field)
@@ -88,8 +89,8 @@ static clump_status check(taking *t) {
                                                            : "ref_buffer_count",
                            d->class_count && !d->classes ? "classes" : "references");
     if (d->ref_buffer)
-        status = clumpi_check_ref_buffer(t->heap->context, call, d->ref_buffer, d->ref_buffer_at,
-                                         d->ref_buffer_count);
+        status = clumpi_check_ref_buffer(clumpi_heap_context(t->heap), call, d->ref_buffer,
+                                         d->ref_buffer_at, d->ref_buffer_count);
     clump_class_info info;
     for (uint32_t i = 0; i < d->class_count && !status; i++)
         status = clumpi_find_class(t->heap, d->classes[i], &info);
@@ -107,7 +108,7 @@ static clump_status create_wrong(clump_context *c, cl_mem *wrong) {
 /* Of plain references. */
 static clump_status run_choose_refs(clump_heap *heap, cl_mem chosen, cl_mem refs, uint64_t count,
                                     cl_mem wrong) {
-    const clumpi_launch_sizes *sizes = &heap->context->sizes;
+    const clumpi_launch_sizes *sizes = &clumpi_heap_context(heap)->sizes;
     clumpi_arg args[] = {{sizeof chosen, &chosen},
                          {sizeof refs, &refs},
                          {sizeof count, &count},
@@ -117,7 +118,7 @@ static clump_status run_choose_refs(clump_heap *heap, cl_mem chosen, cl_mem refs
 }
 
 clump_status clumpi_free_refs(clump_heap *heap, cl_mem refs, uint64_t at, uint64_t count) {
-    clump_context *c = heap->context;
+    clump_context *c = clumpi_heap_context(heap);
     const uint64_t word = sizeof(clump_ref);
     cl_mem chosen = NULL, wrong = NULL, copy = NULL;
     int is_freed;
@@ -137,7 +138,7 @@ clump_status clumpi_free_refs(clump_heap *heap, cl_mem refs, uint64_t at, uint64
 /* References of the host, or of the device if `from` is not NULL: a copy of them, which is made plain. */
 static clump_status choose_refs(taking *t, const clump_ref *refs, cl_mem from, uint64_t at,
                                 uint64_t count) {
-    clump_context *c = t->heap->context;
+    clump_context *c = clumpi_heap_context(t->heap);
     const uint64_t bytes = count * sizeof *refs;
     cl_mem copy = NULL, judged = NULL;
     clumpi_u32 wrong[2] = {0, 0};
@@ -167,11 +168,11 @@ static clump_status choose_refs(taking *t, const clump_ref *refs, cl_mem from, u
 }
 
 static clump_status choose_classes(taking *t) {
-    const clumpi_launch_sizes *sizes = &t->heap->context->sizes;
+    const clumpi_launch_sizes *sizes = &clumpi_heap_context(t->heap)->sizes;
     clump_status status = CLUMP_OK;
     for (uint32_t i = 0; i < t->desc->class_count && !status; i++) {
         clump_class_info info;
-        clump_schema_find_class(t->heap->schema, t->desc->classes[i], &info);
+        clump_schema_find_class(clumpi_heap_schema(t->heap), t->desc->classes[i], &info);
         clumpi_arg args[] = {{sizeof t->chosen, &t->chosen},
                              {sizeof info.id, &info.id},
                              {sizeof info.last, &info.last}};
@@ -182,7 +183,7 @@ static clump_status choose_classes(taking *t) {
 }
 
 static clump_status choose_where(taking *t) {
-    const clumpi_launch_sizes *sizes = &t->heap->context->sizes;
+    const clumpi_launch_sizes *sizes = &clumpi_heap_context(t->heap)->sizes;
     const clump_field_info *f = &t->where_field;
     clumpi_arg args[] = {{sizeof t->chosen, &t->chosen},
                          {sizeof t->where.id, &t->where.id},
@@ -212,10 +213,10 @@ static clump_status choose(taking *t) {
 static clump_status make_extract(taking *t) {
     uint64_t objects[CLUMP_CLASSES_MAX];
     clumpi_pack_head head;
-    clump_context *c = t->heap->context;
+    clump_context *c = clumpi_heap_context(t->heap);
     t->pack = (clumpi_pack){.heap = t->heap};
     clump_status status = clumpi_pack_rank(&t->pack, t->chosen);
-    if (!status) status = clumpi_extract_create(c, t->heap->schema, &t->extract);
+    if (!status) status = clumpi_extract_create(c, clumpi_heap_schema(t->heap), &t->extract);
     if (!status) status = clumpi_pack_ranked(&t->pack, &head);
     if (status) return status;
     for (uint32_t id = 1; id <= clumpi_object_classes(t->heap); id++)
@@ -283,7 +284,7 @@ clump_status clump_heap_extract(clump_heap *heap, const clump_extract_desc *desc
     if (report) memset(report, 0, sizeof *report);
     if (!heap) return CLUMP_ERR_USAGE;
     if (!desc || !extract)
-        return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
+        return clumpi_fail(&clumpi_heap_context(heap)->error, CLUMP_ERR_USAGE,
                            "%s needs a description and a place for the extract", call);
     return clumpi_take(heap, desc, extract, report, NULL);
 }

@@ -103,12 +103,12 @@ clump_kernel *clump_kernel_with(clump_kernel *k, const clump_arg *args, uint32_t
     if (!k) return NULL; /* what lacks is told already */
     clump_context *c = k->program->context;
     clump_status status = CLUMP_OK;
-    if (k->fused || count != k->arg_count || (count && !args))
+    if (k->hooks || count != k->arg_count || (count && !args))
         status = clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                             k->fused ? "kernel %s is fused: it has no parameters of its own (%u, "
+                             k->hooks ? "kernel %s is fused: it has no parameters of its own (%u, "
                                         "%u were given)"
                                       : "kernel %s has %u parameters after its heap; %u were given",
-                             k->name, k->fused ? 0 : k->arg_count, count);
+                             k->name, k->hooks ? 0 : k->arg_count, count);
     for (uint32_t i = 0; i < count && !status; i++) status = set(k, i, &args[i]);
     c->kernel_lacks = status;
     return status ? NULL : k;

@@ -193,26 +193,6 @@ void clumpi_gaps_build(const clump_schema *schema, clumpi_geometry *g, clumpi_ga
     g->checked.gaps[g->header.class_count + 1] = list.count;
 }
 
-int clumpi_next_field(clumpi_field_walk *walk, clump_field_info *field) {
-    while (walk->class_id) {
-        clump_class_info info;
-        clump_schema_get_class(walk->schema, walk->class_id, &info);
-        if (walk->next < info.field_count) {
-            clump_schema_get_field(walk->schema, walk->class_id, walk->next++, field);
-            return 1;
-        }
-        walk->class_id = info.base;
-        walk->next = 0;
-    }
-    return 0;
-}
-
-int clumpi_next_ref(clumpi_field_walk *walk, clump_field_info *field) {
-    while (clumpi_next_field(walk, field))
-        if (field->type == CLUMP_TYPE_REF) return 1;
-    return 0;
-}
-
 clump_status clumpi_columns_write(clump_heap *heap) {
     clump_context *c = heap->context;
     clumpi_geometry *g = &heap->geometry;

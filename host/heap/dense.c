@@ -5,6 +5,7 @@
  * Read first: dense.h, cl/heap/dense.cl.
  */
 #include "heap/dense.h"
+#include "heap/heap.h"
 
 #include <string.h>
 

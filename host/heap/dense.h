@@ -4,12 +4,12 @@
  * Numbers go from class to class, in the order of their ids, and within a class in the order of clump_heap_read_refs().
  * They hold until objects are made, freed or moved. A word of a buffer has a number as number + 1; 0 is null.
  *
- * Read first: heap.h, cl/heap/dense.cl.
+ * Read first: refs.h, cl/heap/dense.cl.
  */
 #ifndef CLUMPI_DENSE_H
 #define CLUMPI_DENSE_H
 
-#include "heap/heap.h"
+#include "heap/refs.h"
 
 /* A program of its own: only those who save, load or convert objects need it. */
 #define CLUMPI_DENSE_KERNELS(X)                                                                    \
@@ -39,7 +39,7 @@ clump_status clumpi_dense_open(clump_heap *heap, clumpi_dense *d);
 void clumpi_dense_close(clumpi_dense *d);
 
 static inline uint64_t clumpi_dense_objects(const clumpi_dense *d) {
-    return d->first[clump_schema_get_class_count(d->heap->schema) + 1];
+    return d->first[clump_schema_get_class_count(clumpi_heap_schema(d->heap)) + 1];
 }
 static inline uint64_t clumpi_dense_count(const clumpi_dense *d, clumpi_u32 class_id) {
     return d->first[class_id + 1] - d->first[class_id];

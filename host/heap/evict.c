@@ -63,12 +63,15 @@ typedef struct moving {
 } moving;
 enum { SWAPS, BLOCKS, RECORDS };
 
-/* Words of bitmaps and of a state; and of a whole record, a multiple of 64 bytes. */
+/* Words of a block; of bitmaps and of a state; and of a whole record, a multiple of 64 bytes. */
+static uint64_t block_words(const clump_heap *heap) {
+    return (uint64_t)heap->layout.granule_bytes * heap->layout.block_granules / 4;
+}
 static uint32_t head_words(const clump_heap *heap) {
     return 2 * heap->layout.block_granules + 1;
 }
 static uint32_t record_words(const clump_heap *heap) {
-    return (uint32_t)((clumpi_block_bytes(heap) / 4 + head_words(heap) + 15) / 16 * 16);
+    return (uint32_t)((block_words(heap) + head_words(heap) + 15) / 16 * 16);
 }
 
 /* Blocks of a piece, and pieces of a call. */
@@ -81,7 +84,7 @@ static uint32_t piece_count(const moving *m) {
 }
 
 static clumpi_u32 state_of(const clump_heap *heap, const record *r) {
-    return r->words[clumpi_block_bytes(heap) / 4 + head_words(heap) - 1];
+    return r->words[block_words(heap) + head_words(heap) - 1];
 }
 
 static void forget(clump_heap *heap, record *r) {
@@ -149,7 +152,7 @@ static void close_call(moving *m) {
 /* Does a state say that the call is for the block? */
 static int is_chosen(const moving *m, clumpi_u32 state) {
     uint32_t id = state >> CLUMPI_CLASS_SHIFT;
-    return id >= m->info.id && id <= m->info.last && id <= clumpi_object_classes(m->heap);
+    return id >= m->info.id && id <= m->info.last && id < m->heap->geometry.header.first_raw;
 }
 
 /* What a sort goes by. */
@@ -318,7 +321,7 @@ static clump_status swap_all(moving *m, clumpi_u32 has_heads) {
 static clump_status write_heads(moving *m) {
     clump_heap *heap = m->heap;
     const clump_allocator *a = &heap->context->allocator;
-    const size_t words = head_words(heap), before = clumpi_block_bytes(heap) / 4;
+    const size_t words = head_words(heap), before = block_words(heap);
     uint32_t *heads = clumpi_alloc(a, m->count * words * 4);
     if (!heads) return no_memory(m);
     for (uint32_t i = 0; i < m->count; i++)
@@ -332,7 +335,7 @@ static clump_status write_heads(moving *m) {
 static void count_block(moving *m, clumpi_u32 state) {
     m->report.objects += state & CLUMPI_CREDIT_MASK;
     m->report.blocks++;
-    m->report.bytes += clumpi_block_bytes(m->heap);
+    m->report.bytes += 4 * block_words(m->heap);
 }
 
 static void keep_records(moving *m) {

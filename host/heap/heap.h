@@ -1,28 +1,25 @@
 /* Heaps: geometry, creation, programs and kernels of users, launches, the list of objects, values of
  * fields, statistics, the check, references outside.
  *
- * May use: core, schema.
+ * May use: core, schema. This header is private to host/heap: it has the struct. Other parts use access.h, program.h,
+ * refs.h, checked.h, dense.h, match.h and timed.h.
  *
  * Invariant: between two calls the invariants of cl/core/layout.h hold on the device, as far as the user's
  * kernels keep to the device API; `list_valid` tells whether the list in the buffer is that of the objects.
  *
- * Read first: core/core.h, schema/schema.h. Read next: geometry.c, heap.c, program.c, run.c.
+ * Read first: access.h. Read next: geometry.c, create.c, access.c, program.c, run.c.
  */
 #ifndef CLUMPI_HEAP_H
 #define CLUMPI_HEAP_H
 
 #include <stdatomic.h>
 
-#include "cl/heap/layout.h"
-#include "clump/checked.h"
-#include "clump/heap.h"
-#include "clump/program.h"
-#include "clump/refs.h"
-#include "clump/run.h"
 #include "clump/structs.h"
-#include "core/core.h"
 #include "core/pointers.h"
-#include "schema/schema.h"
+#include "heap/access.h"
+#include "heap/checked.h"
+#include "heap/program.h"
+#include "heap/refs.h"
 
 /* What each program with a heap launches. It is compiled before the first object is made, so it has nothing else. */
 #define CLUMPI_HEAP_KERNELS(X)                                                                     \
@@ -38,20 +35,6 @@ enum { CLUMPI_HEAP_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_heap_library;
 #define CLUMPI_HEAP_KERNEL(name)                                                                   \
     ((clumpi_kernel_id){&clumpi_heap_library, CLUMPI_KERNEL_##name, NULL})
-
-/* What the host asks of a heap between launches. */
-#define CLUMPI_ASK_KERNELS(X)                                                                      \
-    X(unreserve)                                                                                   \
-    X(stats)                                                                                       \
-    X(rank_count)                                                                                  \
-    X(rank_write)                                                                                  \
-    X(field_copy)                                                                                  \
-    X(watch_settle)                                                                                \
-    X(watch_set)
-enum { CLUMPI_ASK_KERNELS(CLUMPI_KERNEL_INDEX) };
-extern const clumpi_library clumpi_ask_library;
-#define CLUMPI_ASK_KERNEL(name)                                                                    \
-    ((clumpi_kernel_id){&clumpi_ask_library, CLUMPI_KERNEL_##name, NULL})
 
 /* A program of their own: most who use a heap never check it. */
 #define CLUMPI_CHECK_KERNELS(X)                                                                    \
@@ -99,32 +82,6 @@ extern const clumpi_library clumpi_checked_library;
 #define CLUMPI_CHECKED_KERNEL(name)                                                                \
     ((clumpi_kernel_id){&clumpi_checked_library, CLUMPI_KERNEL_##name, NULL})
 
-/* Geometry of a heap: sizes of rows and blocks, places of the metadata. Computed from schema, bytes
- * and desc alone (geometry.c), so that it can be tested without a device. */
-typedef struct clumpi_geometry {
-    uint64_t bytes;
-    clumpi_header header;                   /* as it goes to the device */
-    clumpi_class classes[CLUMPI_CLASS_IDS]; /* likewise */
-    uint32_t segment_blocks;                /* 0: one buffer has all blocks */
-    uint32_t
-        frames; /* blocks that there is memory for, with the spare one, if some have none; else 0 */
-    clumpi_checks checked; /* likewise, but findings; events is 0 if the heap is not checked */
-    int has_generations;   /* if there are bits for them */
-} clumpi_geometry;
-
-/* A registered buffer of references (refs.c). */
-struct clump_refs {
-    clump_context *context;
-    clump_heap *heap; /* NULL: it was destroyed */
-    clump_refs *next; /* of the heap, or of those whose heaps were destroyed */
-    cl_mem buffer;    /* retained */
-    uint64_t offset, count;
-    cl_mem counted; /* retained, or NULL */
-    uint64_t counted_at;
-    uint32_t stride;
-    int null_dangling, weak;
-};
-
 typedef struct clumpi_handles clumpi_handles;
 typedef struct clumpi_checking clumpi_checking;
 typedef struct clumpi_away clumpi_away;
@@ -165,96 +122,6 @@ struct clump_heap {
     clumpi_attachments attachments; /* what compaction and collection keep */
 };
 
-/* What a program's text takes from the heap that it is made for, beside the schema: another heap can run the program only if
- * it has all of this alike. A member more needs a line in run.c, which compares them, or the library does not build. */
-typedef struct clumpi_made_for {
-    uint32_t granule_bytes, block_granules;
-    uint32_t segment_blocks, at_segments; /* 0: one buffer has all blocks */
-    uint32_t has_raw;
-    uint32_t checks;
-} clumpi_made_for;
-
-struct clump_program {
-    clump_context *context;
-    uint32_t users;       /* the caller, until it destroys it; kernels */
-    clump_schema *schema; /* what the source was generated from */
-    clumpi_made_for made_for;
-    char *name;         /* of its source */
-    cl_program program; /* NULL if the build failed */
-    char *source, *options;
-    size_t user_at;     /* where the user's source begins in it, */
-    uint32_t user_line; /* on this line, counted from 1 */
-    clumpi_user_texts texts;
-    clump_kernel *kept;      /* those of clump_program_get_kernel(), by `next` */
-    clump_program_info info; /* what the caller sees of it */
-};
-
-/* A parameter as it was set. */
-typedef struct clumpi_kept_arg {
-    size_t bytes; /* 0: never set */
-    void *value;  /* NULL: local memory. `small`, or memory of its own if it is larger */
-    uint64_t small
-        [2]; /* buffers, numbers and short vectors: setting these needs no memory, and cannot fail for lack of it */
-} clumpi_kept_arg;
-
-struct clump_kernel {
-    clump_program *program;
-    uint32_t
-        users; /* the caller, until it destroys it, or the program that keeps it; compactors; collectors */
-    int is_kept; /* of clump_program_get_kernel() */
-    clump_kernel *next;
-    cl_kernel kernel;
-    char *name;
-    size_t group_limit; /* most work-items in a group */
-    size_t required[3]; /* its reqd_work_group_size, or 0 */
-    int fixed;          /* neither makes nor frees objects */
-    int numbered;       /* has the parameter CLUMP_NUMBERS */
-    uint32_t reduces;   /* bytes of the type of its CLUMP_REDUCE; 0: not known yet */
-    uint32_t arg_count; /* after these */
-    clumpi_kept_arg *args;
-    struct clumpi_fused *fused; /* NULL: it was not made of others */
-};
-
-/* Byte offset of the header, or of a member of it, in the heap's buffer. */
-static inline uint64_t clumpi_header_offset(const clump_heap *heap, size_t member) {
-    return (uint64_t)heap->geometry.header.self_at * CLUMPI_UNIT + member;
-}
-
-/* Commands for the heap may be enqueued: each public call begins with it. */
-static inline clump_status clumpi_heap_enter(clump_heap *heap) {
-    return clumpi_order_enter(heap->context, &heap->order);
-}
-
-/* Bytes of a block. */
-static inline uint64_t clumpi_block_bytes(const clump_heap *heap) {
-    return (uint64_t)heap->layout.granule_bytes * heap->layout.block_granules;
-}
-
-/* ---- heap.c ---- */
-
-/* The class of that name, or words that there is none. */
-clump_status clumpi_find_class(clump_heap *heap, const char *name, clump_class_info *info);
-
-/* The kernel for this heap: its part may have two programs. */
-clumpi_kernel_id clumpi_kernel_of(const clump_heap *heap, clumpi_kernel_id id);
-
-/* Launch a kernel that begins with the heap and header_at, of the program for this heap; `args` are the others. */
-#define CLUMPI_HEAP_ARGS_MAX 14u
-clump_status clumpi_run_on_heap(clump_heap *heap, clumpi_kernel_id id, size_t global, size_t local,
-                                const clumpi_arg *args, uint32_t arg_count, const clump_sync *sync);
-
-/* What a part keeps with the heap under a key, an address that the part owns: made of `bytes` zeros, with the
- * attachment first, when it is asked for the first time. NULL without host memory. */
-void *clumpi_heap_keep(clump_heap *heap, const void *key, size_t bytes,
-                       void (*release)(clumpi_attachment *, clump_context *));
-
-/* A buffer for the time of a call, of at least *bytes, whose contents are undefined, then *bytes are what it has; and its end. If it takes no more than 1/32 of the
- * heap's memory the heap keeps it for the next call, under a key as above: a driver takes tens of microseconds to make one, and as long
- * again when it is first used. All commands that use it are of this heap. */
-clump_status clumpi_scratch_take(clump_heap *heap, const void *key, uint64_t *bytes,
-                                 const char *what, cl_mem *buffer);
-void clumpi_scratch_give(clump_heap *heap, const void *key, uint64_t bytes, cl_mem *buffer);
-
 /* ---- segments.c ---- */
 
 /* The memory of the segments after the first; and the table that leads to it. The heap says how many blocks a segment has. On
@@ -269,9 +136,7 @@ uint64_t clumpi_segment_bytes(const clump_heap *heap);
 /* Write to the last bytes of each buffer. */
 clump_status clumpi_buffers_touch(clump_heap *heap);
 
-/* Memory of blocks, by its offset as if the heap were one buffer. Blocks, after everything that was enqueued. */
-clump_status clumpi_blocks_read(const clump_heap *heap, uint64_t offset, uint64_t bytes,
-                                void *data);
+/* As clumpi_blocks_read(), the other way. */
 clump_status clumpi_blocks_write(const clump_heap *heap, uint64_t offset, uint64_t bytes,
                                  const void *data);
 
@@ -280,9 +145,6 @@ clump_status clumpi_blocks_write(const clump_heap *heap, uint64_t offset, uint64
 /* The last step of making a heap some of whose blocks have no memory. */
 clump_status clumpi_away_open(clump_heap *heap);
 void clumpi_away_close(clump_heap *heap);
-
-/* Fails, in words, if objects are evicted: for calls that have to see all of them. */
-clump_status clumpi_away_refuse(const clump_heap *heap, const char *call);
 
 /* ---- geometry.c ---- */
 
@@ -317,11 +179,6 @@ clump_status clumpi_heap_lay_out(clump_heap *heap, uint64_t bytes, uint32_t bloc
 static inline uint64_t clumpi_run_notes_bytes(const clumpi_header *h) {
     return CLUMPI_RUN_NOTES_BYTES(/* NOLINT(bugprone-implicit-widening-of-multiplication-result) */
                                   (uint64_t)h->hint_count[0]);
-}
-
-/* Classes 1 .. this have objects: those of the schema. */
-static inline uint32_t clumpi_object_classes(const clump_heap *heap) {
-    return heap->geometry.header.first_raw - 1;
 }
 
 /* Blocks that can have memory at a time; of a heap with evictable_bytes fewer than it has. */
@@ -365,17 +222,6 @@ void clumpi_gaps_build(const clump_schema *schema, clumpi_geometry *g, clumpi_ga
 /* Write them to the device. Blocks. */
 clump_status clumpi_columns_write(clump_heap *heap);
 
-/* The fields of a class, then those of its bases, one after the other:
- *     for (clumpi_field_walk w = {.schema = s, .class_id = id}; clumpi_next_field(&w, &f);) */
-typedef struct clumpi_field_walk {
-    const clump_schema *schema;
-    clumpi_u32 class_id; /* the class, then its bases */
-    uint32_t next;       /* field of it */
-} clumpi_field_walk;
-int clumpi_next_field(clumpi_field_walk *walk, clump_field_info *field);
-/* Of these the reference fields. */
-int clumpi_next_ref(clumpi_field_walk *walk, clump_field_info *field);
-
 /* ---- heap/emit.c ---- */
 
 /* The OpenCL C that a schema generates; checked: for cl/api/checked.clh. */
@@ -384,26 +230,8 @@ void clumpi_schema_emit(clumpi_text *text, const clump_schema *schema,
 
 /* ---- reads.c ---- */
 
-/* Names of accessors for what is read, in programs that look for fields that were not written: this, then the name. */
-#define CLUMPI_READ_PREFIX "clumpi_read_"
-
 /* Append the user's source, with accessors of fields that are read by these names. */
 void clumpi_reads_mark(clumpi_text *text, const clump_schema *schema, const char *source);
-
-/* ---- program.c ---- */
-
-clumpi_made_for clumpi_made_for_heap(const clump_heap *heap);
-
-/* A kernel of a program that is built. */
-clump_status clumpi_kernel_make(clump_program *program, const char *name, clump_kernel **kernel);
-/* One user less; NULL is allowed. */
-void clumpi_kernel_release(clump_kernel *k);
-
-/* ---- fuse.c ---- */
-
-/* Of a fused kernel: give it the parameters of those that it was made of, if these can run in one launch on the heap. */
-clump_status clumpi_fused_prepare(clump_heap *heap, clump_kernel *k, const char *call);
-void clumpi_fused_destroy(clump_kernel *k);
 
 /* ---- checked.c: checked heaps. Of others these do nothing ---- */
 
@@ -419,30 +247,11 @@ clump_status clumpi_checking_write(clump_heap *heap);
 clump_status clumpi_checking_begin(clump_heap *heap, const clump_kernel *kernel);
 clump_status clumpi_checking_end(clump_heap *heap);
 
-/* Objects of a do-new: the list has them, and its kernel has begun. */
-clump_status clumpi_checking_new(clump_heap *heap, clumpi_u32 class_id);
-
-/* Around what moves or frees objects: it sees plain references. `begin` within another does nothing, and says so by *is_begun
- * 0, which `end` takes. */
-clump_status clumpi_checking_plain_begin(clump_heap *heap, int *is_begun);
-clump_status clumpi_checking_plain_end(clump_heap *heap, int is_begun);
-
-/* References that the library made, in a buffer from number `at` on, get their generations. */
-clump_status clumpi_checking_name(clump_heap *heap, cl_mem refs, uint64_t at, uint64_t count);
-
-/* References that were given to such a call: without their generations. */
-clump_status clumpi_checking_bare(clump_heap *heap, cl_mem refs, uint64_t at, uint64_t count);
-
 /* The plain part of a reference. */
 clump_ref clumpi_ref_plain(const clump_heap *heap, clump_ref ref);
 /* *is_old: the slot has had other objects since. `ref` is in the heap. Blocks. */
 clump_status clumpi_ref_age(clump_heap *heap, clump_ref ref, int *is_old);
 
-/* Compaction, collection or repair moved or freed objects. */
-clump_status clumpi_checking_settle(clump_heap *heap);
-
-/* Take over the findings that are on the device, and clear them there. */
-clump_status clumpi_checking_collect(clump_heap *heap);
 /* `next` is the same heap in other memory: it goes on with what was found in it, and with the names of its kernels. Who made an object that
  * was copied, its copy tells, too. */
 void clumpi_checking_hand_over(clump_heap *heap, clump_heap *next);
@@ -477,14 +286,6 @@ clump_status clumpi_fail_size(clump_heap *heap, const clump_field_info *f, size_
 clump_status clumpi_fail_room(clump_heap *heap, const char *call, const char *what,
                               uint64_t capacity, uint64_t count);
 
-/* Number the objects of the classes first .. last: index[] of their rows in the list, and how many
- * there are. Blocks. */
-clump_status clumpi_rank(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, uint64_t *count);
-/* The same with the list as it is; header.ranked says how many there are. chosen: NULL, or only objects with a bit there have numbers: two
- * words for each granule from word `chosen_at` on. Does not block. */
-clump_status clumpi_rank_enqueue(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, cl_mem chosen,
-                                 clumpi_u64 chosen_at);
-
 /* Of a checked heap: where the live objects of exactly this class were made. *sites is the caller's to free, or NULL. */
 clump_status clumpi_made_read(clump_heap *heap, clumpi_u32 class_id, clumpi_u32 **sites,
                               uint64_t *count);
@@ -506,13 +307,6 @@ clump_status clumpi_struct_copy(clump_heap *heap, clumpi_u32 first, clumpi_u32 l
 /* Can objects of the class be made, so many at once? Its facts, or what is wrong in words. */
 clump_status clumpi_new_check(clump_heap *heap, const char *class_name, uint64_t count,
                               clump_class_info *info);
-/* Make room for them: new.cl, two launches. The list has the rows of the new objects then. fresh_most: free blocks that are
- * filled before free slots of blocks in use are, at most; UINT32_MAX: as many as are there. */
-clump_status clumpi_new_claim(clump_heap *heap, clumpi_u32 class_id, uint64_t count,
-                              clumpi_u32 fresh_most, const clump_sync *sync);
-/* How many the last one made. Blocks. */
-clump_status clumpi_new_made(clump_heap *heap, uint64_t *made);
-
 /* ---- check.c ---- */
 
 /* What clump_heap_check() does until it knows whether there is a violation: that with the lowest *key, which is
@@ -524,44 +318,5 @@ clump_status clumpi_check_find(clump_heap *heap, clumpi_u32 *told, clumpi_u32 *k
 /* Unregister all buffers, and give up all handles, at the end of the heap. What callers have of them stays with
  * the context, for clump_refs_destroy(). */
 void clumpi_refs_clear(clump_heap *heap);
-
-/* Handles as a saved heap has them. How many numbers were given out, and how many of them are in use; whether one is; the
- * buffer that has their references, NULL if there is none. */
-uint32_t clumpi_handles_used(const clump_heap *heap);
-uint32_t clumpi_handles_live(const clump_heap *heap);
-int clumpi_handle_is_live(const clump_heap *heap, clump_handle handle);
-const clump_refs *clumpi_handles_refs(const clump_heap *heap);
-
-/* Of a heap without handles: `used` numbers, of which `refs` has the references, and `live` which are in use. */
-clump_status clumpi_handles_restore(clump_heap *heap, uint32_t used, const clump_ref *refs,
-                                    const uint8_t *live);
-/* Give all of them up. */
-void clumpi_handles_clear(clump_heap *heap);
-
-/* Of a heap that watches its handles, nothing for others: null the handles of freed objects, before objects move or
- * are marked; and watch the objects where they are now, after they moved. */
-clump_status clumpi_handles_settle(clump_heap *heap);
-clump_status clumpi_handles_watch(clump_heap *heap);
-
-/* ---- run.c ---- */
-
-/* Make the list of rows current if it is not, if `numbered` with numbers, and reserve slots
- * (cl/heap/reserve.clh): two launches, or none. crowd: the work-items of the kernel that it is for, if that may
- * make objects, or NULL. */
-typedef struct clumpi_crowd {
-    size_t global, local;
-} clumpi_crowd;
-clump_status clumpi_list_update(clump_heap *heap, int numbered, const clumpi_crowd *crowd,
-                                const clump_sync *sync);
-
-/* Was each parameter set? */
-clump_status clumpi_args_check(const clump_kernel *k, const char *call);
-
-/* Everything that must hold before the first launch of a call, so that a failure changes nothing. */
-clump_status clumpi_run_prepare(clump_heap *heap, clump_kernel *k, const clump_sync *sync,
-                                const char *call);
-
-/* Give back what is reserved, so that the invariants of cl/core/layout.h hold: one launch, or none. */
-clump_status clumpi_unreserve(clump_heap *heap, const clump_sync *sync);
 
 #endif

@@ -1,5 +1,6 @@
 /* Schemas by name (match.h). Read first: match.h. */
 #include "heap/match.h"
+#include "heap/heap.h"
 
 static const char *name_of(const clumpi_match *m, uint32_t class_id) {
     clump_class_info info;

@@ -1,12 +1,12 @@
 /* Classes and fields of one schema, found in another by name: what saved objects become in a heap (host/save/load.c), and
  * those of a heap in a new schema (host/convert). Both take the same, refuse the same, and say so in the same words.
  *
- * Read first: heap.h.
+ * Read first: access.h.
  */
 #ifndef CLUMPI_MATCH_H
 #define CLUMPI_MATCH_H
 
-#include "heap/heap.h"
+#include "heap/access.h"
 
 typedef struct clumpi_match {
     clump_error *error;

@@ -227,6 +227,38 @@ static clump_status make_program(const clump_program_desc *desc, clump_program *
     return status;
 }
 
+clump_status clumpi_program_extend(const clump_program *from, clumpi_text *source,
+                                   clump_program **program) {
+    clump_context *c = from->context;
+    const clump_allocator *a = &c->allocator;
+    clump_program *p = clumpi_alloc(a, sizeof *p);
+    if (!p) {
+        clumpi_free(a, source->data);
+        return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a program");
+    }
+    *p = (clump_program){.context = c,
+                         .users = 1,
+                         .made_for = from->made_for,
+                         .source = source->data,
+                         .user_at = from->user_at,
+                         .user_line = from->user_line};
+    clumpi_context_use(c);
+    p->name = clumpi_copy_text(a, from->name, strlen(from->name));
+    p->options = clumpi_copy_text(a, from->options, strlen(from->options));
+    clump_status status = CLUMP_OK;
+    if (!p->name || !p->options || source->failed ||
+        clumpi_schema_copy(from->schema, a, &p->schema))
+        status = clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY,
+                             "no host memory for the program of a fused kernel");
+    const clumpi_user_part user = {p->name, p->user_line};
+    if (!status) status = clumpi_build(c, p->source, p->options, &user, &p->program, &p->texts);
+    if (status)
+        clump_program_destroy(p);
+    else
+        *program = p;
+    return status;
+}
+
 clump_status clump_program_create(const clump_program_desc *desc, clump_program **program,
                                   clump_error *error) {
     clump_status status = make_program(desc, program);
@@ -410,7 +442,7 @@ void clumpi_kernel_release(clump_kernel *k) {
     clump_program *p = k->program;
     clump_context *c = p->context;
     if (k->kernel) c->cl.ReleaseKernel(k->kernel);
-    clumpi_fused_destroy(k);
+    if (k->hooks) k->hooks->release(k);
     for (uint32_t i = 0; k->args && i < k->arg_count; i++) forget_arg(c, &k->args[i]);
     clumpi_free(&c->allocator, k->args);
     clumpi_free(&c->allocator, k->name);
@@ -463,7 +495,7 @@ clump_status clump_kernel_set_arg(clump_kernel *k, uint32_t index, size_t bytes,
                                   const void *value) {
     if (!k) return CLUMP_ERR_USAGE;
     clump_context *c = k->program->context;
-    if (k->fused)
+    if (k->hooks)
         return clumpi_fail(
             &c->error, CLUMP_ERR_USAGE,
             "kernel %s is fused: set the parameters of the kernels that it was made of", k->name);
@@ -496,5 +528,5 @@ clump_status clump_kernel_set_arg(clump_kernel *k, uint32_t index, size_t bytes,
 }
 
 uint32_t clump_kernel_get_arg_count(const clump_kernel *k) {
-    return k && !k->fused ? k->arg_count : 0;
+    return k && !k->hooks ? k->arg_count : 0;
 }

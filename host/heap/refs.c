@@ -231,6 +231,10 @@ static clump_status grow_handles(clump_heap *heap) {
     return CLUMP_OK;
 }
 
+clump_refs *clumpi_refs_first(const clump_heap *heap) {
+    return heap->refs;
+}
+
 uint32_t clumpi_handles_used(const clump_heap *heap) {
     return heap->handles ? heap->handles->used : 0;
 }
@@ -286,6 +290,13 @@ clump_status clumpi_handles_watch(clump_heap *heap) {
         clumpi_clear(heap->context, heap->buffer, (uint64_t)h->at_watch * CLUMPI_UNIT,
                      (uint64_t)h->block_end * h->block_granules * 8);
     return status ? status : run_watch(heap, CLUMPI_ASK_KERNEL(watch_set));
+}
+
+clump_status clumpi_handles_watch_in(const clump_heap *heap, clump_heap *next) {
+    next->handles = heap->handles;
+    clump_status status = clumpi_handles_watch(next);
+    next->handles = NULL;
+    return status;
 }
 
 /* The word of a slot, and its bit. */

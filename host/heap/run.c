@@ -200,7 +200,7 @@ clump_status clumpi_run_prepare(clump_heap *heap, clump_kernel *k, const clump_s
     if (status) return status;
     status = check_made_for(heap, k, call);
     if (status) return status;
-    status = k->fused ? clumpi_fused_prepare(heap, k, call) : clumpi_args_check(k, call);
+    status = k->hooks ? k->hooks->prepare(heap, k, call) : clumpi_args_check(k, call);
     if (status) return status;
     status = clump_heap_set_kernel(heap, k->kernel);
     if (!status && k->numbered) {

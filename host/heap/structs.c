@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "heap/dense.h"
+#include "heap/heap.h"
 
 static const char *const kernel_files[] = {
     "cl/core/layout.h",  "cl/core/prelude.clh", "cl/core/bitmap.clh", "cl/core/segments.clh",

@@ -1,5 +1,6 @@
 /* Commands of a call in several phases. See timed.h. */
 #include "heap/timed.h"
+#include "heap/heap.h"
 
 clump_status clumpi_timed_run(clump_heap *heap, clumpi_timed *t, uint32_t phase,
                               clumpi_kernel_id id, size_t groups, size_t local,

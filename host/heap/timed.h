@@ -2,12 +2,12 @@
  *
  * Invariant: each timed command has an event until clumpi_timed_read() lets go of it.
  *
- * Read first: heap.h. compact.h and collect.h build on this.
+ * Read first: access.h. compact.h and collect.h build on this.
  */
 #ifndef CLUMPI_TIMED_H
 #define CLUMPI_TIMED_H
 
-#include "heap/heap.h"
+#include "heap/access.h"
 
 #define CLUMPI_COMMANDS_MAX 64u /* timed commands between two readings of their events */
 

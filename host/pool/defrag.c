@@ -333,6 +333,30 @@ static void show_step(const stepping *s) {
     clumpi_timeline_pool(p->context, p->name, &entry);
 }
 
+/* With the lock, which may be given up meanwhile. */
+static clump_status make_step(clump_pool *p, const clump_defrag_desc *desc, double begin,
+                              clump_defrag_report *report) {
+    clump_status status = check_desc(p, desc);
+    if (!status && p->is_stepping)
+        status = clumpi_fail(&p->error, CLUMP_ERR_USAGE,
+                             "a step of this pool's defragmentation runs already");
+    if (status) return status;
+    stepping s = {.p = p,
+                  .desc = desc,
+                  .report = report,
+                  .begin = begin,
+                  .budget_ns = choose_budget(p, desc),
+                  .waits = desc->wait || desc->exclusive};
+    s.pace = choose_pace(p, s.waits);
+    report->budget_us = s.budget_ns > 0 ? 1e-3 * s.budget_ns : INFINITY;
+    p->is_stepping = 1;
+    p->defers_release = s.budget_ns > 0;
+    status = run(&s);
+    show_step(&s);
+    p->is_stepping = p->defers_release = 0;
+    return status;
+}
+
 clump_status clump_pool_defrag_step(clump_pool *pool, const clump_defrag_desc *desc,
                                     clump_defrag_report *report) {
     static const clump_defrag_desc preset;
@@ -343,26 +367,19 @@ clump_status clump_pool_defrag_step(clump_pool *pool, const clump_defrag_desc *d
     double begin = clumpi_now_ns();
     clump_pool *p = clumpi_pool_enter(pool);
     if (!p) return CLUMP_ERR_USAGE;
-    clump_status status = check_desc(p, desc);
-    if (!status && p->is_stepping)
-        status = clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                             "a step of this pool's defragmentation runs already");
-    if (!status) {
-        stepping s = {.p = p,
-                      .desc = desc,
-                      .report = report,
-                      .begin = begin,
-                      .budget_ns = choose_budget(p, desc),
-                      .waits = desc->wait || desc->exclusive};
-        s.pace = choose_pace(p, s.waits);
-        report->budget_us = s.budget_ns > 0 ? 1e-3 * s.budget_ns : INFINITY;
-        p->is_stepping = 1;
-        p->defers_release = s.budget_ns > 0;
-        status = run(&s);
-        show_step(&s);
-        p->is_stepping = p->defers_release = 0;
-    }
+    clump_status status = make_step(p, desc, begin, report);
     clumpi_pool_leave(p);
+    return status;
+}
+
+clump_status clumpi_defrag_for_room(clump_pool *p) {
+    const clump_defrag_desc desc = {.wait = 1};
+    clump_defrag_report report;
+    clump_status status;
+    do {
+        report = (clump_defrag_report){0};
+        status = make_step(p, &desc, clumpi_now_ns(), &report);
+    } while (!status && !report.done && report.finished);
     return status;
 }
 

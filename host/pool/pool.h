@@ -15,7 +15,8 @@
  * clump_pool_check() verifies them.
  *
  * The functions here expect the lock to be held and fill the pool's error record when they fail.
- * Read first: include/clump/pool.h, suballoc.h. Read next: pool.c, chunk.c, backing.c, defrag.c.
+ * Read first: include/clump/pool.h, suballoc.h. Read next: pool.c, allocate.c, chunk.c,
+ * backing.c, defrag.c.
  */
 #ifndef CLUMPI_POOL_H
 #define CLUMPI_POOL_H
@@ -178,11 +179,29 @@ struct clump_pool {
     double pause_factor;
 };
 
-/* ---- pool.c ---- */
+/* ---- buffer.c ---- */
 
-/* Take the pool's lock, and take back the buffers that are gone; NULL if there is no pool. */
-clump_pool *clumpi_pool_enter(clump_pool *pool);
-void clumpi_pool_leave(clump_pool *p);
+/* Free the allocations of callers' buffers that are gone; their regions wait for markers. An error of this is nobody's:
+ * what cannot be freed now is tried again. */
+void clumpi_buffers_take_back(clump_pool *p);
+
+/* The pool does not look for them any more. */
+void clumpi_buffers_end(clump_pool *p);
+
+/* ---- A call: the lock, which the functions of this header expect to be held ---- */
+
+/* Its begin and end. NULL if there is no pool. */
+static inline clump_pool *clumpi_pool_enter(clump_pool *pool) {
+    if (!pool) return NULL;
+    clumpi_lock_take(&pool->lock);
+    clumpi_buffers_take_back(pool);
+    return pool;
+}
+static inline void clumpi_pool_leave(clump_pool *p) {
+    clumpi_lock_give(&p->lock);
+}
+
+/* ---- trace.c ---- */
 
 /* A line for the user's trace, if there is one. */
 void clumpi_trace(clump_pool *p, const char *format, ...)
@@ -193,15 +212,43 @@ void clumpi_trace(clump_pool *p, const char *format, ...)
 double clumpi_pool_time(const clump_pool *p);
 void clumpi_pool_timed(clump_pool *p, double began, const char *what, uint64_t bytes);
 
+/* How a trace names an allocation: no two that live at a time have the same. */
+static inline unsigned long long clumpi_trace_id(clump_allocation allocation) {
+    return allocation & 0xFFFFFFFFFFFF;
+}
+
+/* ---- pool.c ---- */
+
+/* What a device has in all; without end if it does not say. */
+uint64_t clumpi_memory_of(const clump_capabilities *device);
+
+/* The size that chunks grow to, and that of the next one of a kind. */
+uint64_t clumpi_chunk_bytes_most(const clump_pool *p);
+uint64_t clumpi_chunk_bytes_wanted(const clump_pool *p, clump_memory memory);
+
+/* Nobody uses the pool any more, nor will: it was destroyed, and has no heap. Without the lock. */
+void clumpi_pool_end(clump_pool *p);
+
+/* ---- allocate.c ---- */
+
 /* Make a live record with its region. The lock may be given up meanwhile. */
 clump_status clumpi_allocate(clump_pool *p, const clump_allocation_desc *desc, int holder,
                              uint32_t *record);
 clump_status clumpi_record_free(clump_pool *p, uint32_t record);
 
-/* How a trace names an allocation: no two that live at a time have the same. */
-static inline unsigned long long clumpi_trace_id(clump_allocation allocation) {
-    return allocation & 0xFFFFFFFFFFFF;
-}
+/* A call of its own: clump_pool_alloc() for a holder. */
+clump_status clumpi_allocate_for(clump_pool *pool, const clump_allocation_desc *desc, int holder,
+                                 clump_allocation *allocation, clump_region *region);
+
+/* ---- heaps.c ---- */
+
+clumpi_buffer_source clumpi_source_for_heaps(clump_context *c);
+
+/* ---- defrag.c ---- */
+
+/* Steps without a limit, as long as they free something, while no other step runs. The lock is
+ * given up while they wait and while callbacks run. */
+clump_status clumpi_defrag_for_room(clump_pool *p);
 
 /* ---- record.c ---- */
 
@@ -266,8 +313,6 @@ int clumpi_chunks_release_one(clump_pool *p, clumpi_kind *k);
 /* Release all empty chunks. */
 void clumpi_chunks_trim(clump_pool *p);
 
-uint64_t clumpi_chunk_bytes_wanted(const clump_pool *p, clump_memory memory);
-
 /* ---- backing.c ---- */
 
 static inline int clumpi_memory_has_pointers(clump_memory memory) {
@@ -304,15 +349,6 @@ clump_status clumpi_backing_read(clump_pool *p, const clumpi_chunk *chunk, uint6
 clump_status clumpi_backing_need_buffer(clump_pool *p, const clumpi_record *r, const char *call);
 clump_status clumpi_backing_map_pointer(clump_pool *p, const clumpi_record *r,
                                         const clumpi_events *uses, void **memory);
-
-/* ---- buffer.c ---- */
-
-/* Free the allocations of callers' buffers that are gone; their regions wait for markers. An error of this is nobody's:
- * what cannot be freed now is tried again. */
-void clumpi_buffers_take_back(clump_pool *p);
-
-/* The pool does not look for them any more. */
-void clumpi_buffers_end(clump_pool *p);
 
 /* ---- wait.c: events ---- */
 

@@ -11,6 +11,7 @@
  */
 #include <string.h>
 
+#include "heap/checked.h"
 #include "heap/dense.h"
 #include "heap/match.h"
 #include "save/format.h"
@@ -54,25 +55,25 @@ static clump_status check_empty(loading *l) {
     clump_status status = clump_heap_read_stats(l->heap, &stats, NULL, 0);
     if (status) return status;
     if (stats.objects)
-        return clumpi_fail(&l->heap->context->error, CLUMP_ERR_USAGE,
+        return clumpi_fail(&clumpi_heap_context(l->heap)->error, CLUMP_ERR_USAGE,
                            "clump_heap_load: the heap has %llu objects; it must have none",
                            (unsigned long long)stats.objects);
     if (stats.raw_bytes) /* a load that fails clears all bits */
-        return clumpi_fail(&l->heap->context->error, CLUMP_ERR_USAGE,
+        return clumpi_fail(&clumpi_heap_context(l->heap)->error, CLUMP_ERR_USAGE,
                            "clump_heap_load: the heap has %llu bytes of raw memory; kernels must "
                            "free it before",
                            (unsigned long long)stats.raw_bytes);
     if (clumpi_handles_live(l->heap))
-        return clumpi_fail(&l->heap->context->error, CLUMP_ERR_USAGE,
+        return clumpi_fail(&clumpi_heap_context(l->heap)->error, CLUMP_ERR_USAGE,
                            "clump_heap_load: the heap has %u handles; it must have none",
                            clumpi_handles_live(l->heap));
     return CLUMP_OK;
 }
 
 static clump_status match_schema(loading *l) {
-    l->match = (clumpi_match){.error = &l->heap->context->error,
+    l->match = (clumpi_match){.error = &clumpi_heap_context(l->heap)->error,
                               .from = l->saved.schema,
-                              .to = l->heap->schema,
+                              .to = clumpi_heap_schema(l->heap),
                               .objects = l->saved.counts,
                               .where = clumpi_stream_name(&l->stream),
                               .into = "the heap's schema"};
@@ -83,7 +84,7 @@ static clump_status match_schema(loading *l) {
 }
 
 static clump_status check_registered(loading *l, int without) {
-    clump_error *error = &l->heap->context->error;
+    clump_error *error = &clumpi_heap_context(l->heap)->error;
     if (without) return CLUMP_OK;
     clump_status status = clumpi_registered_list(l->heap, &l->registered, &l->registered_count);
     if (status) return status;
@@ -105,7 +106,7 @@ static clump_status check_registered(loading *l, int without) {
 }
 
 static clump_status open_memory(loading *l) {
-    clump_context *c = l->heap->context;
+    clump_context *c = clumpi_heap_context(l->heap);
     const uint32_t most = clumpi_saved_piece_most(&l->saved);
     clump_status status = clumpi_staging_open(c, most, &l->staging);
     l->outside = clumpi_alloc(&c->allocator, l->registered_count * sizeof *l->outside);
@@ -131,7 +132,7 @@ static clump_status make_objects(loading *l, uint32_t class_id, uint64_t count) 
         if (!status) status = clumpi_new_made(l->heap, &made);
         if (!status && made != n)
             status =
-                clumpi_fail(&l->heap->context->error, CLUMP_ERR_CORRUPT,
+                clumpi_fail(&clumpi_heap_context(l->heap)->error, CLUMP_ERR_CORRUPT,
                             "clump_heap_load: only %llu of %llu objects could be made in a heap "
                             "without objects: see what clump_heap_check() says",
                             (unsigned long long)made, (unsigned long long)n);
@@ -170,7 +171,7 @@ static clump_status check_refs(loading *l, const clumpi_saved_column *column,
     if (status) return status;
     if (wrong.no_object)
         return clumpi_fail(
-            &l->heap->context->error, CLUMP_ERR_FORMAT,
+            &clumpi_heap_context(l->heap)->error, CLUMP_ERR_FORMAT,
             "%s is not right: field %s of class %s has %u references to objects that "
             "are not there",
             clumpi_stream_name(&l->stream), f->name, column->class_info.name, wrong.no_object);
@@ -185,7 +186,7 @@ static clump_status use_values(loading *l, const coming *n, cl_mem values) {
     clump_class_info to;
     clump_status status = CLUMP_OK;
     if (n->f.type == CLUMP_TYPE_REF) {
-        clump_schema_get_class(l->heap->schema, n->f.ref_class, &to);
+        clump_schema_get_class(clumpi_heap_schema(l->heap), n->f.ref_class, &to);
         status = clumpi_dense_to_refs(&l->dense, to.id, to.last, values, words);
     }
     return status ? status
@@ -196,7 +197,7 @@ static clump_status use_outside(loading *l, const coming *n, cl_mem values) {
     clump_status status =
         clumpi_dense_to_refs(&l->dense, 1, clumpi_object_classes(l->heap), values, n->n);
     return status ? status
-                  : clumpi_copy(l->heap->context, values, 0, n->outside,
+                  : clumpi_copy(clumpi_heap_context(l->heap), values, 0, n->outside,
                                 n->from * sizeof(clump_ref), n->bytes);
 }
 
@@ -271,7 +272,7 @@ static clump_status clear_gained(loading *l, uint32_t id) {
     clump_status status = CLUMP_OK;
     clump_field_info f;
     cl_mem zeros = next_place(l)->values;
-    for (clumpi_field_walk w = {.schema = l->heap->schema, .class_id = ours};
+    for (clumpi_field_walk w = {.schema = clumpi_heap_schema(l->heap), .class_id = ours};
          !status && clumpi_match_next_gained(&l->match, id, &w, &f);)
         status = clumpi_dense_clear(&l->dense, ours, &f, zeros);
     return status;
@@ -279,7 +280,7 @@ static clump_status clear_gained(loading *l, uint32_t id) {
 
 static clump_status load_values(loading *l) {
     clump_status status =
-        clumpi_clear(l->heap->context, next_place(l)->values, 0, CLUMPI_ZERO_BYTES);
+        clumpi_clear(clumpi_heap_context(l->heap), next_place(l)->values, 0, CLUMPI_ZERO_BYTES);
     for (uint32_t id = 1; !status && id <= clump_schema_get_class_count(l->saved.schema); id++)
         if (l->saved.counts[id]) status = clear_gained(l, id);
     if (!status) status = clumpi_staged_used(l->staging, next_place(l));
@@ -308,7 +309,7 @@ static clump_status load_registered(loading *l, uint32_t buffer) {
 
 /* A piece of handles, of which l->handles and l->live have room for n more. */
 static clump_status load_some_handles(loading *l, uint32_t n) {
-    clump_context *c = l->heap->context;
+    clump_context *c = clumpi_heap_context(l->heap);
     const clumpi_staged *place = next_place(l);
     clump_ref *words = (clump_ref *)(void *)place->memory;
     const uint64_t from = l->report.handles, bytes = n * sizeof *words;
@@ -329,7 +330,7 @@ static clump_status load_some_handles(loading *l, uint32_t n) {
 
 /* The lists of handles grow with what was read. */
 static clump_status load_handles(loading *l) {
-    clump_context *c = l->heap->context;
+    clump_context *c = clumpi_heap_context(l->heap);
     size_t room = 0, live_room = 0;
     clump_status status = CLUMP_OK;
     while (l->report.handles < l->saved.handles && !status) {
@@ -352,7 +353,7 @@ static clump_status load_outside(loading *l) {
     if (!status) status = load_handles(l);
     if (!status) status = clumpi_dense_fetch_wrong(&l->dense, &wrong);
     if (!status && wrong.no_object)
-        status = clumpi_fail(&l->heap->context->error, CLUMP_ERR_FORMAT,
+        status = clumpi_fail(&clumpi_heap_context(l->heap)->error, CLUMP_ERR_FORMAT,
                              "%s is not right: %u registered references and handles are of objects "
                              "that are not there",
                              clumpi_stream_name(&l->stream), wrong.no_object);
@@ -362,7 +363,7 @@ static clump_status load_outside(loading *l) {
 /* ---- The end: what the caller has ------------------------------------------------------------ */
 
 static clump_status commit_registered(loading *l, uint32_t buffer) {
-    clump_context *c = l->heap->context;
+    clump_context *c = clumpi_heap_context(l->heap);
     const clump_refs *refs = l->registered[buffer];
     const uint64_t given = l->saved.registered_counts[buffer], word = sizeof(clump_ref);
     cl_mem words = next_place(l)->values;
@@ -392,14 +393,15 @@ static clump_status commit_reserved(loading *l) {
 
 static clump_status commit(loading *l) {
     clump_heap *heap = l->heap;
-    clump_status status = clumpi_finish(heap->context); /* the device did all of the above */
+    clump_status status =
+        clumpi_finish(clumpi_heap_context(heap)); /* the device did all of the above */
     if (!status && l->saved.handles)
         status = clumpi_handles_restore(heap, l->saved.handles, l->handles, l->live);
     if (status) return status;
     status = clumpi_handles_watch(heap);
     for (uint32_t i = 0; i < l->registered_count && !status; i++) status = commit_registered(l, i);
     if (!status) status = commit_reserved(l);
-    if (!status) status = clumpi_finish(heap->context);
+    if (!status) status = clumpi_finish(clumpi_heap_context(heap));
     if (status) clumpi_handles_clear(heap);
     return status;
 }
@@ -407,10 +409,10 @@ static clump_status commit(loading *l) {
 /* The objects go: without bits there are none, and the repair makes all else of them. */
 static void empty_again(loading *l) {
     clump_heap *heap = l->heap;
-    clump_context *c = heap->context;
-    const clumpi_header *h = &heap->geometry.header;
+    clump_context *c = clumpi_heap_context(heap);
+    const clumpi_header *h = &clumpi_heap_geometry(heap)->header;
     const clump_error error = c->error; /* keep the cause */
-    if (!clumpi_clear(c, heap->buffer, (uint64_t)h->at_bits * CLUMPI_UNIT,
+    if (!clumpi_clear(c, clumpi_heap_buffer(heap), (uint64_t)h->at_bits * CLUMPI_UNIT,
                       (uint64_t)h->block_end * h->block_granules * sizeof(clumpi_u64)))
         (void)clump_heap_repair(heap, NULL); /* it says that objects are gone */
     c->error = error;
@@ -432,7 +434,7 @@ static clump_status load(loading *l, const clump_load_desc *desc) {
 }
 
 static void close_loading(loading *l, int is_good) {
-    clump_context *c = l->heap->context;
+    clump_context *c = clumpi_heap_context(l->heap);
     const clump_allocator *a = &c->allocator;
     for (uint32_t i = 0; l->outside && i < l->registered_count; i++)
         clumpi_buffer_release(c, &l->outside[i]);
@@ -450,16 +452,16 @@ clump_status clump_heap_load(clump_heap *heap, const clump_load_desc *desc,
                              clump_load_report *report) {
     if (report) memset(report, 0, sizeof *report);
     if (!heap) return CLUMP_ERR_USAGE;
-    clump_context *c = heap->context;
+    clump_context *c = clumpi_heap_context(heap);
     if (!desc)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_heap_load needs a description");
-    const clump_field_info *array = clumpi_schema_find_array(heap->schema, 0);
+    const clump_field_info *array = clumpi_schema_find_array(clumpi_heap_schema(heap), 0);
     if (array)
         return clumpi_fail(
             &c->error, CLUMP_ERR_USAGE,
             "clump_heap_load: field %s of class %s is an array of run-time length, and heaps with "
             "such arrays are neither saved nor loaded",
-            array->name, clumpi_schema_field_class(heap->schema, array));
+            array->name, clumpi_schema_field_class(clumpi_heap_schema(heap), array));
     loading l = {.heap = heap};
     clump_status status =
         clumpi_stream_open(&l.stream, desc, "clump_heap_load", &c->allocator, &c->error);

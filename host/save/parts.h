@@ -1,11 +1,11 @@
 /* What saving and loading share of a heap.
  *
- * Read first: format.h, heap/heap.h.
+ * Read first: format.h, heap/refs.h.
  */
 #ifndef CLUMPI_PARTS_H
 #define CLUMPI_PARTS_H
 
-#include "heap/heap.h"
+#include "heap/refs.h"
 
 /* The registered buffers of a heap in the order of their registration, without that of the handles. *list is the caller's to free, or
  * NULL. */

@@ -68,14 +68,14 @@ static clump_status count_registered(saving *s, const clump_refs *refs, uint64_t
     *count = refs->count;
     if (!refs->counted) return CLUMP_OK;
     clumpi_u32 now = 0;
-    clump_status status =
-        clumpi_read(s->heap->context, refs->counted, refs->counted_at, sizeof now, &now);
+    clump_status status = clumpi_read(clumpi_heap_context(s->heap), refs->counted, refs->counted_at,
+                                      sizeof now, &now);
     if (now < *count) *count = now;
     return status;
 }
 
 static clump_status describe_registered(saving *s) {
-    clump_context *c = s->heap->context;
+    clump_context *c = clumpi_heap_context(s->heap);
     clump_status status = clumpi_registered_list(s->heap, &s->registered, &s->saved.registered);
     if (status || !s->saved.registered) return status;
     if (s->saved.registered > CLUMPI_REGISTERED_MOST)
@@ -95,13 +95,13 @@ static clump_status describe_registered(saving *s) {
 static clump_status describe(saving *s, const clump_save_desc *desc) {
     clump_heap *heap = s->heap;
     clump_saved *saved = &s->saved;
-    saved->schema = heap->schema;
+    saved->schema = (clump_schema *)clumpi_heap_schema(heap); /* which is only read */
     saved->piece_bytes = desc->piece_bytes ? desc->piece_bytes : CLUMPI_PIECE_DEFAULT;
     saved->handles = clumpi_handles_used(heap);
     saved->objects = clumpi_dense_objects(&s->dense);
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(heap->schema); id++) {
+    for (uint32_t id = 1; id <= clump_schema_get_class_count(clumpi_heap_schema(heap)); id++) {
         saved->counts[id] = clumpi_dense_count(&s->dense, id);
-        saved->reserved[id] = heap->geometry.classes[id].reserved.least;
+        saved->reserved[id] = clumpi_heap_geometry(heap)->classes[id].reserved.least;
     }
     s->stream.all = clumpi_saved_value_bytes(saved);
     return describe_registered(s);
@@ -111,7 +111,8 @@ static clump_status write_column(saving *s, const clumpi_saved_column *column) {
     const clump_field_info *f = &column->field;
     clump_class_info to = {0};
     clump_status status = CLUMP_OK;
-    if (f->type == CLUMP_TYPE_REF) clump_schema_get_class(s->heap->schema, f->ref_class, &to);
+    if (f->type == CLUMP_TYPE_REF)
+        clump_schema_get_class(clumpi_heap_schema(s->heap), f->ref_class, &to);
     for (uint64_t from = 0; from < column->objects && !status; from += column->piece_objects) {
         const uint64_t left = column->objects - from;
         uint32_t n = left < column->piece_objects ? (uint32_t)left : column->piece_objects;
@@ -156,7 +157,8 @@ static clump_status write_handles(saving *s) {
         const uint32_t n = clumpi_saved_words_at_once(&s->saved, count - from),
                        bytes = n * (uint32_t)sizeof *words;
         status = read_outside(s, clumpi_handles_refs(s->heap), from, n);
-        if (!status) status = clumpi_read(s->heap->context, place->values, 0, bytes, words);
+        if (!status)
+            status = clumpi_read(clumpi_heap_context(s->heap), place->values, 0, bytes, words);
         for (uint32_t i = 0; i < n && !status; i++)
             if (!clumpi_handle_is_live(s->heap, from + i + 1)) words[i] = CLUMPI_HANDLE_NONE;
         if (!status)
@@ -201,8 +203,8 @@ static clump_status save(saving *s, const clump_save_desc *desc, clump_save_repo
     if (!status) status = clumpi_dense_open_rows(&s->dense);
     if (!status) status = describe(s, desc);
     if (!status)
-        status =
-            clumpi_staging_open(s->heap->context, clumpi_saved_piece_most(&s->saved), &s->staging);
+        status = clumpi_staging_open(clumpi_heap_context(s->heap),
+                                     clumpi_saved_piece_most(&s->saved), &s->staging);
     if (!status) status = write_all(s);
     clump_save_report made = {0};
     if (!status) status = report_save(s, &made);
@@ -215,7 +217,7 @@ clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc,
                              clump_save_report *report) {
     if (report) memset(report, 0, sizeof *report);
     if (!heap) return CLUMP_ERR_USAGE;
-    clump_context *c = heap->context;
+    clump_context *c = clumpi_heap_context(heap);
     if (!desc)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_heap_save needs a description");
     const uint32_t piece = desc->piece_bytes;
@@ -223,13 +225,13 @@ clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc,
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_heap_save: piece_bytes is %u; %u to %u are possible", piece,
                            CLUMPI_PIECE_LEAST, CLUMPI_PIECE_MOST);
-    const clump_field_info *array = clumpi_schema_find_array(heap->schema, 0);
+    const clump_field_info *array = clumpi_schema_find_array(clumpi_heap_schema(heap), 0);
     if (array)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_heap_save: field %s of class %s is an array of run-time length, "
                            "and only heaps without such arrays are saved",
-                           array->name, clumpi_schema_field_class(heap->schema, array));
-    if (heap->has_raw)
+                           array->name, clumpi_schema_field_class(clumpi_heap_schema(heap), array));
+    if (clumpi_heap_has_raw(heap))
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_heap_save: the heap was made with `raw`, and what raw memory "
                            "holds is known to the program alone; only heaps without it are saved");

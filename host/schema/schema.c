@@ -542,3 +542,23 @@ clump_status clumpi_schema_copy(const clump_schema *schema, const clump_allocato
     *copy = made;
     return CLUMP_OK;
 }
+
+int clumpi_next_field(clumpi_field_walk *walk, clump_field_info *field) {
+    while (walk->class_id) {
+        clump_class_info info = {0};
+        clump_schema_get_class(walk->schema, walk->class_id, &info);
+        if (walk->next < info.field_count) {
+            clump_schema_get_field(walk->schema, walk->class_id, walk->next++, field);
+            return 1;
+        }
+        walk->class_id = info.base;
+        walk->next = 0;
+    }
+    return 0;
+}
+
+int clumpi_next_ref(clumpi_field_walk *walk, clump_field_info *field) {
+    while (clumpi_next_field(walk, field))
+        if (field->type == CLUMP_TYPE_REF) return 1;
+    return 0;
+}

@@ -230,4 +230,15 @@ int clumpi_reserved_builtin_below(const char *prefix);
 /* Entry `index` of table 0 (words) or 1 (built-in names), NULL after the last. For tests. */
 const char *clumpi_reserved_entry(int table, size_t index);
 
+/* The fields of a class, then those of its bases, one after the other:
+ *     for (clumpi_field_walk w = {.schema = s, .class_id = id}; clumpi_next_field(&w, &f);) */
+typedef struct clumpi_field_walk {
+    const clump_schema *schema;
+    uint32_t class_id; /* the class, then its bases */
+    uint32_t next;     /* field of it */
+} clumpi_field_walk;
+int clumpi_next_field(clumpi_field_walk *walk, clump_field_info *field);
+/* Of these the reference fields. */
+int clumpi_next_ref(clumpi_field_walk *walk, clump_field_info *field);
+
 #endif

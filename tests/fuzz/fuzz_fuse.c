@@ -3,10 +3,10 @@
  * What must hold for all bytes, also for what no compiler would take: it ends, and either refuses with words, or gives a loop
  * over a class whose parts lie within the source, in order, and whose fields are those of the schema. The kernel is called
  * `k`. The first byte says whether it is the last of those that are fused.
- * Read first: fuzz.h, host/heap/fuse.h.
+ * Read first: fuzz.h, host/fuse/fuse.h.
  */
+#include "fuse/fuse.h"
 #include "fuzz.h"
-#include "heap/fuse.h"
 
 static const char schema_text[] =
     "class Base { uint a; float4 v; } class Body : Base { uint list[4]; ref Body next; uint "

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The parts of the library use each other only as they may: reads the #includes of host/, cl/ and
-include/clump/, and compares them with PARTS.
+include/clump/, and compares them with PARTS; and headers that a part keeps to itself are included by no other.
 
     rooms.py             check; exit status 1 names each include that is not allowed
     rooms.py --graph     print the graph that docs/design.md shows
@@ -18,6 +18,7 @@ PARTS = {
     'core': [],
     'schema': ['core'],
     'heap': ['schema'],
+    'fuse': ['heap'],
     'sort': ['heap'],
     'compact': ['heap', 'sort'],
     'merge': ['compact'],
@@ -33,7 +34,8 @@ PARTS = {
 PUBLIC = {
     'core': 'allocator cl_functions context experimental export status timeline',
     'schema': 'schema',
-    'heap': 'checked evict fuse heap program refs run structs',
+    'heap': 'checked evict heap program refs run structs',
+    'fuse': 'fuse',
     'compact': 'compact compactor',
     'collect': 'collect collector',
     'save': 'save',
@@ -58,6 +60,15 @@ EXCEPTIONS = {('compact', 'merge')}
 SHARED = re.compile(r'^cl/(\w+)/(?:layout|hash)\.h$')
 # The scratch of compaction lies in the heap's buffer, so the file that lays this out knows how large it is.
 LAYOUTS = {('host/heap/geometry.c', 'cl/compact/layout.h')}
+# What a part keeps to itself: the struct of a heap. Others use what heap/access.h names.
+PRIVATE = {'heap/heap.h': 'heap'}
+# Tests of the part look into it, and these of others.
+LOOKS_INSIDE = {
+    'tests/diff/convert/diff_convert.c': 'the number of a buffer in its pool',
+    'tests/diff/save/diff_save_schema.c': 'writes blocks',
+    'tests/protocol/lanes/emit.c': 'a geometry without a heap',
+    'tests/support/cl_fixture.c': 'a geometry without a heap, and writes blocks',
+}
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 
 
@@ -112,6 +123,20 @@ def check(folder, parts):
     return problems
 
 
+def check_private():
+    problems, inside = [], set()
+    for path in sorted(p for folder in ('host', 'tests', 'bench', 'tools') for p in (ROOT / folder).rglob('*.[ch]')):
+        file = path.relative_to(ROOT).as_posix()
+        for included in INCLUDE.findall(path.read_text()):
+            if included in PRIVATE and PRIVATE[included] != part_of(file):
+                inside.add(file)
+                if file not in LOOKS_INSIDE:
+                    problems.append(f'{file}: includes {included}, which is private to {PRIVATE[included]}')
+    problems += [f'{file}: no longer looks inside; take it out of tests/repo/rooms.py'
+                 for file in LOOKS_INSIDE if file not in inside]
+    return problems
+
+
 def check_public():
     problems = []
     for header in sorted((ROOT / 'include' / 'clump').glob('*.h')):
@@ -144,7 +169,7 @@ def main():
     if '--graph' in sys.argv[1:]:
         print(graph())
         return 0
-    problems = check('host', PARTS) + check('cl', CL_PARTS) + check_public()
+    problems = check('host', PARTS) + check('cl', CL_PARTS) + check_private() + check_public()
     design = (ROOT / 'docs' / 'design.md').read_text()
     shown = re.search(r'<!-- rooms -->\n(.*?)\n<!-- end -->', design, re.S)
     if not shown or shown.group(1) != graph():

@@ -16,17 +16,18 @@ const clumpi_library clumpi_merge_library = CLUMPI_LIBRARY(NULL, NULL);
 
 /* Local memory that the records of one source take. */
 static uint64_t record_bytes(const clump_heap *heap, uint32_t factor) {
-    return 4 + (uint64_t)(factor + 1) * (4 + 8 * (uint64_t)heap->geometry.header.block_rows_max);
+    return 4 + (uint64_t)(factor + 1) *
+                   (4 + 8 * (uint64_t)clumpi_heap_geometry(heap)->header.block_rows_max);
 }
 
 /* Entries of the table of sources; 0 for forwarding references. */
 static uint32_t record_entries(const clumpi_compaction *r) {
     const clump_heap *heap = r->heap;
-    uint64_t most = heap->layout.block_count < RECORDS_MAX ? heap->layout.block_count : RECORDS_MAX;
+    uint64_t most = clumpi_block_count(heap) < RECORDS_MAX ? clumpi_block_count(heap) : RECORDS_MAX;
     if (r->desc->merge->rewrite == CLUMP_REWRITE_FORWARD) return 0;
     if (r->desc->merge->rewrite == CLUMP_REWRITE_RECOMPUTE_GLOBAL) return (uint32_t)most;
     /* A part of local memory is left for the kernel's own. */
-    uint64_t fit = heap->context->capabilities.local_bytes * 3 / 4 /
+    uint64_t fit = clumpi_heap_context(heap)->capabilities.local_bytes * 3 / 4 /
                    record_bytes(heap, r->desc->merge->factor);
     return (uint32_t)(fit < most ? fit : most);
 }
@@ -34,18 +35,18 @@ static uint32_t record_entries(const clumpi_compaction *r) {
 clump_status clumpi_merge_check(const clumpi_compaction *r) {
     if (r->desc->merge->rewrite == CLUMP_REWRITE_FORWARD || record_entries(r)) return CLUMP_OK;
     return clumpi_fail(
-        &r->heap->context->error, CLUMP_ERR_USAGE,
+        &clumpi_heap_context(r->heap)->error, CLUMP_ERR_USAGE,
         "clump_heap_compact: the record of one source takes %llu bytes for factor %u, "
         "and the device has %llu of local memory; rewrite by other means",
         (unsigned long long)record_bytes(r->heap, r->desc->merge->factor), r->desc->merge->factor,
-        (unsigned long long)r->heap->context->capabilities.local_bytes);
+        (unsigned long long)clumpi_heap_context(r->heap)->capabilities.local_bytes);
 }
 
 /* The plan of a pass; *sources is how many blocks it frees. `candidates`: their bitmap, or NULL. */
 static clump_status plan_pass(clumpi_compaction *r, const clumpi_moving *m, cl_mem candidates,
                               uint32_t pass, uint32_t *sources) {
     clump_heap *heap = r->heap;
-    clump_context *c = heap->context;
+    clump_context *c = clumpi_heap_context(heap);
     const clump_compact_phase phase = CLUMP_COMPACT_PLAN;
     size_t groups = clumpi_compact_plan_groups(heap), local = c->sizes.scan_local;
     clumpi_u32 most = m->records ? m->records : UINT32_MAX;
@@ -88,8 +89,8 @@ static clump_status plan_pass(clumpi_compaction *r, const clumpi_moving *m, cl_m
 
 /* An empty bitmap, if it is asked for. */
 static clump_status make_candidates(const clumpi_compaction *r, cl_mem *candidates) {
-    clump_context *c = r->heap->context;
-    uint64_t bytes = ((uint64_t)r->heap->geometry.header.block_end + 31) / 32 * 4;
+    clump_context *c = clumpi_heap_context(r->heap);
+    uint64_t bytes = ((uint64_t)clumpi_heap_geometry(r->heap)->header.block_end + 31) / 32 * 4;
     if (r->desc->merge->candidates == CLUMP_CANDIDATES_STATES) return CLUMP_OK;
     clump_status status = clumpi_buffer_create(c, bytes, "candidates", candidates);
     return status ? status : clumpi_clear(c, *candidates, 0, bytes);
@@ -104,12 +105,12 @@ clump_status clumpi_merge_run(clumpi_compaction *r) {
              sources = 1;
     cl_mem candidates = NULL;
     clump_status status = make_candidates(r, &candidates);
-    r->heap->list_valid = 0; /* the records stand in the list's place */
+    clumpi_list_forget(r->heap); /* the records stand in the list's place */
     for (uint32_t pass = 0; pass < most && sources && !status; pass++) {
         status = plan_pass(r, &moving, candidates, pass, &sources);
         /* The first also if it frees nothing: dangling references are to be looked at. */
         if (!status && (sources || pass == 0)) status = clumpi_compact_apply(r, &moving, NULL);
     }
-    clumpi_buffer_release(r->heap->context, &candidates);
+    clumpi_buffer_release(clumpi_heap_context(r->heap), &candidates);
     return status;
 }

@@ -40,9 +40,10 @@ static void check_report(const gc_case *c, const clump_collect_desc *d,
         same_number(w, "narrow levels", r->narrow_levels, 0);
     /* Objects that found the queue full are taken up by refills where it is alone, as AUTO has it on
      * GPUs, and by sweeps elsewhere. */
-    int by_queue = d->engine == CLUMP_MARK_QUEUE ||
-                   (d->engine == CLUMP_MARK_AUTO &&
-                    w->heap->context->capabilities.personality == CLUMP_PERSONALITY_GPU);
+    int by_queue =
+        d->engine == CLUMP_MARK_QUEUE ||
+        (d->engine == CLUMP_MARK_AUTO &&
+         clumpi_heap_context(w->heap)->capabilities.personality == CLUMP_PERSONALITY_GPU);
     same_number(w, by_queue ? "sweeps" : "refills", by_queue ? r->sweeps : r->refills, 0);
     if (d->engine == CLUMP_MARK_HOST)
         same_number(w, "device levels", r->narrow_levels + r->sweeps + r->engine_changes, 0);

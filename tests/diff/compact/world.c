@@ -19,8 +19,8 @@ static world *world_of(cl_fixture *f, clump_heap *heap, uint64_t seed) {
     w->f = f;
     w->heap = heap;
     w->schema = clump_heap_get_schema(heap);
-    w->h = &heap->geometry.header;
-    w->k = heap->geometry.classes;
+    w->h = &clumpi_heap_geometry(heap)->header;
+    w->k = clumpi_heap_geometry(heap)->classes;
     w->class_count = clump_schema_get_class_count(w->schema);
     uint32_t fields = 0;
     for (uint32_t id = 1; id <= w->class_count; id++) {

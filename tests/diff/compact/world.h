@@ -15,7 +15,7 @@
 #define WORLD_H
 
 #include "cl_fixture.h"
-#include "heap/heap.h"
+#include "heap/access.h"
 
 #define WORLD_FIELDS_MAX 256
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "heap/heap.h"
+#include "heap/access.h"
 
 enum { ALIGN = 128 };
 
@@ -30,7 +30,8 @@ static void describe(const clump_schema *schema, picture_class *k) {
 picture picture_of(const cl_fixture *on, clump_heap *heap) {
     picture p = {.on = on, .heap = heap};
     clump_class_stats stats[16];
-    assert_int_equal(clumpi_schema_copy(heap->schema, &heap->context->allocator, &p.schema),
+    assert_int_equal(clumpi_schema_copy(clumpi_heap_schema(heap),
+                                        &clumpi_heap_context(heap)->allocator, &p.schema),
                      CLUMP_OK);
     const clump_schema *schema = p.schema;
     p.class_count = clump_schema_get_class_count(schema);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cl_fixture.h"
-#include "heap/heap.h"
+#include "heap/access.h"
 
 #define DOTS 300u
 #define DISKS 200u

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cl_fixture.h"
-#include "heap/heap.h"
+#include "heap/program.h"
 
 static cl_fixture fixture;
 static cl_fixture *const f = &fixture;

@@ -17,7 +17,7 @@
 
 #include "cl_fixture.h"
 #include "clump/experimental.h"
-#include "heap/heap.h"
+#include "heap/access.h"
 
 static cl_fixture fixture, *const f = &fixture;
 static uint32_t rounds = 1, first_seed; /* of the command line */

@@ -16,7 +16,7 @@
 
 #include "cl_fixture.h"
 #include "core/core.h"
-#include "heap/heap.h"
+#include "heap/access.h"
 
 static cl_fixture fixture, *const f = &fixture;
 static uint32_t rounds = 1, first_seed; /* of the command line */
@@ -187,7 +187,7 @@ static void open_world(world *w, const char *schema, uint64_t bytes, uint32_t bl
     if (schema) w->thin = cl_fixture_kernel(f, w->program, "thin");
     w->places = cl_fixture_buffer(f, NULL, sizeof w->table);
     w->events = cl_fixture_buffer(f, NULL, sizeof w->seen);
-    uint64_t limit = (uint64_t)w->heap->geometry.header.raw_most * CLUMPI_RAW_UNIT;
+    uint64_t limit = (uint64_t)clumpi_heap_geometry(w->heap)->header.raw_most * CLUMPI_RAW_UNIT;
     w->most = most && most < limit ? most : (uint32_t)limit;
 }
 

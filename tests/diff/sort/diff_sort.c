@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "cl_fixture.h"
-#include "heap/heap.h"
+#include "heap/access.h"
 #include "sort/sort.h"
 
 static cl_fixture fixture;

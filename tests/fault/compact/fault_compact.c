@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "cl_fixture.h"
-#include "heap/heap.h"
+#include "heap/access.h"
 
 static const char schema_text[] =
     "abstract class Agent { uint tag; ref Agent friend; }"
@@ -183,7 +183,7 @@ static int set_up(void **state) {
     CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.drop, NULL));
     CHECK_OK(&t.on, clump_heap_read_refs(t.heap, "Agent", t.refs, OBJECTS, &count));
     assert_int_equal(count, OBJECTS);
-    const clumpi_header *h = &t.heap->geometry.header;
+    const clumpi_header *h = &clumpi_heap_geometry(t.heap)->header;
     t.bytes = clump_heap_get_layout(t.heap)->bytes;
     t.scratch_from = (uint64_t)h->at_hints * CLUMPI_UNIT +
                      (uint64_t)(h->class_count + 1) * h->hint_words * sizeof(uint32_t);

@@ -17,7 +17,7 @@
 #include "cl_fixture.h"
 #include "core/sha256.h"
 #include "failing.h"
-#include "heap/heap.h"
+#include "heap/program.h"
 
 /* ---- What is counted and changed at the entry points ---- */
 

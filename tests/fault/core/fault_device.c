@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cl_fixture.h"
-#include "heap/heap.h"
+#include "heap/access.h"
 
 /* Of OpenCL 3.0, which the headers leave out for a target of 1.2. */
 #define C_ALL_VERSIONS 0x1066

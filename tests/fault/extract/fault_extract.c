@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cl_fixture.h"
-#include "heap/heap.h"
+#include "heap/access.h"
 #include "saved_heap.h"
 
 static const char text[] =
@@ -177,16 +177,18 @@ static void corrupt(void **state) {
     clump_ref some[COUNT];
     clump_heap *other = cl_fixture_heap(&on, text, 1 << 20, 1);
     CHECK_OK(&on, clump_heap_new_structs(other, &a, zeros, COUNT, some, NULL));
-    const clumpi_header *h = &other->geometry.header;
+    const clumpi_header *h = &clumpi_heap_geometry(other)->header;
     const uint64_t block = (some[0] >> 6) / h->block_granules,
                    at = (uint64_t)h->at_states * CLUMPI_UNIT + 4 * block;
-    CHECK_CL(clEnqueueReadBuffer(on.queue, other->buffer, CL_TRUE, at, 4, &word, 0, NULL, NULL));
+    CHECK_CL(clEnqueueReadBuffer(on.queue, clumpi_heap_buffer(other), CL_TRUE, at, 4, &word, 0,
+                                 NULL, NULL));
     word &= ~CLUMPI_CREDIT_MASK;
-    CHECK_CL(clEnqueueWriteBuffer(on.queue, other->buffer, CL_TRUE, at, 4, &word, 0, NULL, NULL));
+    CHECK_CL(clEnqueueWriteBuffer(on.queue, clumpi_heap_buffer(other), CL_TRUE, at, 4, &word, 0,
+                                  NULL, NULL));
     refused(other, (clump_extract_desc){.classes = all, .class_count = 1}, CLUMP_ERR_CORRUPT,
             "that were chosen: see what clump_heap_check() says");
     uint64_t bits;
-    CHECK_CL(clEnqueueReadBuffer(on.queue, other->buffer, CL_TRUE,
+    CHECK_CL(clEnqueueReadBuffer(on.queue, clumpi_heap_buffer(other), CL_TRUE,
                                  (uint64_t)h->at_bits * CLUMPI_UNIT + 8 * (uint64_t)(some[0] >> 6),
                                  8, &bits, 0, NULL, NULL));
     assert_int_equal(bits, UINT64_MAX);

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "heap/fuse.h"
+#include "fuse/fuse.h"
 
 clump_status clumpi_refuse(clumpi_reading *r, const clumpi_token *where, const char *format, ...) {
     if (r->status) return r->status;

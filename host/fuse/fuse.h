@@ -1,4 +1,6 @@
-/* Fused loops: what the files that read a program's text share.
+/* Fused loops: one kernel of several, made of the text of their program.
+ *
+ * May use: heap.
  *
  *   tokens.c   the text as tokens, with the macros that it defines
  *   expand.c   tokens with the macros expanded
@@ -9,13 +11,13 @@
  * Invariant: what these files do not understand they refuse. A field that a kernel uses is among its touches, and as
  * written or of another object if that cannot be excluded.
  *
- * Read first: include/clump/fuse.h, heap.h.
+ * Read first: include/clump/fuse.h, heap/program.h.
  */
 #ifndef CLUMPI_FUSE_H
 #define CLUMPI_FUSE_H
 
 #include "clump/fuse.h"
-#include "heap/heap.h"
+#include "heap/program.h"
 
 /* ---- tokens.c ---- */
 

@@ -20,18 +20,23 @@
  */
 #include <string.h>
 
-#include "heap/fuse.h"
+#include "fuse/fuse.h"
 
 typedef struct buffer_parameter {
     uint32_t part, index;
     int is_const;
 } buffer_parameter;
 
-typedef struct clumpi_fused {
+typedef struct fused_kernel {
+    clumpi_kernel_hooks base;
     clump_kernel **parts;
     buffer_parameter *buffers;
     uint32_t part_count, buffer_count;
-} clumpi_fused;
+} fused_kernel;
+
+static fused_kernel *fused_of(const clump_kernel *k) {
+    return (fused_kernel *)k->hooks;
+}
 
 /* ---- Which loops may be fused ---- */
 
@@ -182,39 +187,110 @@ static void append_kernel(clumpi_text *t, const clumpi_reading *r, const clumpi_
     clumpi_text_append(t, "}\n");
 }
 
+/* ---- Launching it ---- */
+
+/* Part of a buffer, or all of it. */
+typedef struct extent {
+    cl_mem memory;
+    size_t begin, end;
+} extent;
+
+static clump_status find_extent(clump_context *c, cl_mem buffer, extent *e) {
+    cl_mem whole = NULL;
+    size_t bytes = 0;
+    cl_int code =
+        c->cl.GetMemObjectInfo(buffer, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof whole, &whole, NULL);
+    if (!code)
+        code = c->cl.GetMemObjectInfo(buffer, CL_MEM_OFFSET, sizeof e->begin, &e->begin, NULL);
+    if (!code) code = c->cl.GetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+    if (code)
+        return clumpi_fail_cl(&c->error, "clGetMemObjectInfo", code, "a buffer of a fused kernel");
+    e->memory = whole ? whole : buffer;
+    if (!whole) e->begin = 0;
+    e->end = e->begin + bytes;
+    return CLUMP_OK;
+}
+
+static int overlap(clump_context *c, cl_mem a, cl_mem b, clump_status *status) {
+    extent x, y;
+    if (a == b) return 1;
+    *status = find_extent(c, a, &x);
+    if (!*status) *status = find_extent(c, b, &y);
+    return !*status && x.memory == y.memory && x.begin < y.end && y.begin < x.end;
+}
+
+static cl_mem buffer_of(const fused_kernel *f, const buffer_parameter *p) {
+    cl_mem buffer = NULL;
+    const clumpi_kept_arg *arg = &f->parts[p->part]->args[p->index];
+    if (arg->value && arg->bytes == sizeof buffer) memcpy(&buffer, arg->value, sizeof buffer);
+    return buffer;
+}
+
+/* Two parameters of different parts, one of which may write. */
+static clump_status check_buffers(clump_context *c, const fused_kernel *f,
+                                  const buffer_parameter *p, const buffer_parameter *q,
+                                  const char *call) {
+    clump_status status = CLUMP_OK;
+    cl_mem a = buffer_of(f, p), b = buffer_of(f, q);
+    if (!a || !b || p->part == q->part || (p->is_const && q->is_const) ||
+        !overlap(c, a, b, &status))
+        return status;
+    return clumpi_fail(
+        &c->error, CLUMP_ERR_USAGE,
+        "%s: parameter %u of kernel %s and parameter %u of kernel %s, which are fused, are "
+        "the same buffer, or overlap, and may be written: run the kernels one after the other",
+        call, p->index, f->parts[p->part]->name, q->index, f->parts[q->part]->name);
+}
+
+static clump_status check_all_buffers(clump_heap *heap, const fused_kernel *f, const char *call) {
+    clump_context *c = clumpi_heap_context(heap);
+    clump_status status = CLUMP_OK;
+    for (uint32_t i = 0; i < f->buffer_count && !status; i++) {
+        cl_mem buffer = buffer_of(f, &f->buffers[i]);
+        if (buffer && overlap(c, buffer, clumpi_heap_buffer(heap), &status))
+            return clumpi_fail(
+                &c->error, CLUMP_ERR_USAGE,
+                "%s: parameter %u of kernel %s, which is fused, is the heap's own buffer", call,
+                f->buffers[i].index, f->parts[f->buffers[i].part]->name);
+        for (uint32_t k = 0; k < i && !status; k++)
+            status = check_buffers(c, f, &f->buffers[k], &f->buffers[i], call);
+    }
+    return status;
+}
+
+/* Give it the parameters of those that it was made of, if these can run in one launch on a heap. */
+static clump_status prepare(clump_heap *heap, clump_kernel *k, const char *call) {
+    clump_context *c = clumpi_heap_context(heap);
+    const fused_kernel *f = fused_of(k);
+    cl_uint at = 1;
+    clump_status status = CLUMP_OK;
+    for (uint32_t part = 0; part < f->part_count && !status; part++)
+        status = clumpi_args_check(f->parts[part], call);
+    if (!status) status = check_all_buffers(heap, f, call);
+    if (status) return status;
+    for (uint32_t part = 0; part < f->part_count; part++) {
+        const clump_kernel *from = f->parts[part];
+        for (uint32_t i = 0; i < from->arg_count; i++) {
+            cl_int code =
+                c->cl.SetKernelArg(k->kernel, at++, from->args[i].bytes, from->args[i].value);
+            if (code)
+                return clumpi_fail_cl(&c->error, "clSetKernelArg", code,
+                                      "fused kernel %s, parameter %u of %s", k->name, i,
+                                      from->name);
+        }
+    }
+    return CLUMP_OK;
+}
+
 /* ---- Making it ---- */
 
-/* The program of the kernels with one kernel more; takes the text. */
-static clump_status create_program(clump_program *from, clumpi_text *source,
-                                   clump_program **program) {
-    clump_context *c = from->context;
-    const clump_allocator *a = &c->allocator;
-    clump_program *p = clumpi_alloc(a, sizeof *p);
-    if (!p) {
-        clumpi_free(a, source->data);
-        return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a program");
-    }
-    *p = (clump_program){.context = c,
-                         .users = 1,
-                         .made_for = from->made_for,
-                         .source = source->data,
-                         .user_at = from->user_at,
-                         .user_line = from->user_line};
-    clumpi_context_use(c);
-    p->name = clumpi_copy_text(a, from->name, strlen(from->name));
-    p->options = clumpi_copy_text(a, from->options, strlen(from->options));
-    clump_status status = CLUMP_OK;
-    if (!p->name || !p->options || source->failed ||
-        clumpi_schema_copy(from->schema, a, &p->schema))
-        status = clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY,
-                             "no host memory for the program of a fused kernel");
-    const clumpi_user_part user = {p->name, p->user_line};
-    if (!status) status = clumpi_build(c, p->source, p->options, &user, &p->program, &p->texts);
-    if (status)
-        clump_program_destroy(p);
-    else
-        *program = p;
-    return status;
+static void release(clump_kernel *k) {
+    fused_kernel *f = fused_of(k);
+    const clump_allocator *a = &k->program->context->allocator;
+    for (uint32_t i = 0; i < f->part_count; i++) clumpi_kernel_release(f->parts[i]);
+    clumpi_free(a, f->parts);
+    clumpi_free(a, f->buffers);
+    clumpi_free(a, f);
 }
 
 /* "a + b", for messages, in place of the name that it has in its program. */
@@ -235,9 +311,11 @@ static clump_status name_kernel(clump_kernel *k, clump_kernel *const *kernels, u
 static clump_status keep_parts(clump_kernel *k, clump_kernel *const *kernels,
                                const clumpi_loop *loops, uint32_t count) {
     const clump_allocator *a = &k->program->context->allocator;
-    clumpi_fused *f = k->fused = clumpi_alloc(a, sizeof *f);
+    fused_kernel *f = clumpi_alloc(a, sizeof *f);
     uint32_t parameters = 0;
     for (uint32_t i = 0; i < count; i++) parameters += (uint32_t)loops[i].parameter_count;
+    if (f) f->base = (clumpi_kernel_hooks){.prepare = prepare, .release = release};
+    k->hooks = f ? &f->base : NULL;
     if (f) f->parts = clumpi_alloc(a, count * sizeof(clump_kernel *));
     if (f) f->buffers = clumpi_alloc(a, parameters * sizeof *f->buffers);
     if (!f || !f->parts || !f->buffers)
@@ -263,7 +341,7 @@ static clump_status build(clumpi_reading *r, clump_kernel *const *kernels, const
     clump_kernel *k;
     clumpi_text_append_bytes(&text, from->source, strlen(from->source));
     append_kernel(&text, r, loops, count);
-    clump_status status = create_program(from, &text, &program);
+    clump_status status = clumpi_program_extend(from, &text, &program);
     if (status) return status;
     status = clumpi_kernel_make(program, "clump_fused", &k);
     clump_program_destroy(program); /* the kernel has it */
@@ -292,7 +370,7 @@ static clump_status check_kernels(clump_context *c, clump_kernel *const *kernels
         if (!kernels[i])
             return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                                "clump_kernel_create_fused: kernel %u is NULL", i);
-        if (kernels[i]->fused)
+        if (kernels[i]->hooks)
             return clumpi_fail(
                 &c->error, CLUMP_ERR_USAGE,
                 "clump_kernel_create_fused: kernel %s is fused already; give those that it "
@@ -334,108 +412,4 @@ clump_status clump_kernel_create_fused(clump_kernel *const *kernels, uint32_t co
     clump_status status = make_fused(kernels, count, fused);
     return clumpi_tell(kernels && count && kernels[0] ? &kernels[0]->program->context->error : NULL,
                        status, error);
-}
-
-void clumpi_fused_destroy(clump_kernel *k) {
-    clumpi_fused *f = k->fused;
-    if (!f) return;
-    const clump_allocator *a = &k->program->context->allocator;
-    for (uint32_t i = 0; i < f->part_count; i++) clumpi_kernel_release(f->parts[i]);
-    clumpi_free(a, f->parts);
-    clumpi_free(a, f->buffers);
-    clumpi_free(a, f);
-}
-
-/* ---- Launching it ---- */
-
-/* Part of a buffer, or all of it. */
-typedef struct extent {
-    cl_mem memory;
-    size_t begin, end;
-} extent;
-
-static clump_status find_extent(clump_context *c, cl_mem buffer, extent *e) {
-    cl_mem whole = NULL;
-    size_t bytes = 0;
-    cl_int code =
-        c->cl.GetMemObjectInfo(buffer, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof whole, &whole, NULL);
-    if (!code)
-        code = c->cl.GetMemObjectInfo(buffer, CL_MEM_OFFSET, sizeof e->begin, &e->begin, NULL);
-    if (!code) code = c->cl.GetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
-    if (code)
-        return clumpi_fail_cl(&c->error, "clGetMemObjectInfo", code, "a buffer of a fused kernel");
-    e->memory = whole ? whole : buffer;
-    if (!whole) e->begin = 0;
-    e->end = e->begin + bytes;
-    return CLUMP_OK;
-}
-
-static int overlap(clump_context *c, cl_mem a, cl_mem b, clump_status *status) {
-    extent x, y;
-    if (a == b) return 1;
-    *status = find_extent(c, a, &x);
-    if (!*status) *status = find_extent(c, b, &y);
-    return !*status && x.memory == y.memory && x.begin < y.end && y.begin < x.end;
-}
-
-static cl_mem buffer_of(const clumpi_fused *f, const buffer_parameter *p) {
-    cl_mem buffer = NULL;
-    const clumpi_kept_arg *arg = &f->parts[p->part]->args[p->index];
-    if (arg->value && arg->bytes == sizeof buffer) memcpy(&buffer, arg->value, sizeof buffer);
-    return buffer;
-}
-
-/* Two parameters of different parts, one of which may write. */
-static clump_status check_buffers(clump_context *c, const clumpi_fused *f,
-                                  const buffer_parameter *p, const buffer_parameter *q,
-                                  const char *call) {
-    clump_status status = CLUMP_OK;
-    cl_mem a = buffer_of(f, p), b = buffer_of(f, q);
-    if (!a || !b || p->part == q->part || (p->is_const && q->is_const) ||
-        !overlap(c, a, b, &status))
-        return status;
-    return clumpi_fail(
-        &c->error, CLUMP_ERR_USAGE,
-        "%s: parameter %u of kernel %s and parameter %u of kernel %s, which are fused, are "
-        "the same buffer, or overlap, and may be written: run the kernels one after the other",
-        call, p->index, f->parts[p->part]->name, q->index, f->parts[q->part]->name);
-}
-
-static clump_status check_all_buffers(clump_heap *heap, const clumpi_fused *f, const char *call) {
-    clump_context *c = heap->context;
-    clump_status status = CLUMP_OK;
-    for (uint32_t i = 0; i < f->buffer_count && !status; i++) {
-        cl_mem buffer = buffer_of(f, &f->buffers[i]);
-        if (buffer && overlap(c, buffer, heap->buffer, &status))
-            return clumpi_fail(
-                &c->error, CLUMP_ERR_USAGE,
-                "%s: parameter %u of kernel %s, which is fused, is the heap's own buffer", call,
-                f->buffers[i].index, f->parts[f->buffers[i].part]->name);
-        for (uint32_t k = 0; k < i && !status; k++)
-            status = check_buffers(c, f, &f->buffers[k], &f->buffers[i], call);
-    }
-    return status;
-}
-
-clump_status clumpi_fused_prepare(clump_heap *heap, clump_kernel *k, const char *call) {
-    clump_context *c = heap->context;
-    const clumpi_fused *f = k->fused;
-    cl_uint at = 1;
-    clump_status status = CLUMP_OK;
-    for (uint32_t part = 0; part < f->part_count && !status; part++)
-        status = clumpi_args_check(f->parts[part], call);
-    if (!status) status = check_all_buffers(heap, f, call);
-    if (status) return status;
-    for (uint32_t part = 0; part < f->part_count; part++) {
-        const clump_kernel *from = f->parts[part];
-        for (uint32_t i = 0; i < from->arg_count; i++) {
-            cl_int code =
-                c->cl.SetKernelArg(k->kernel, at++, from->args[i].bytes, from->args[i].value);
-            if (code)
-                return clumpi_fail_cl(&c->error, "clSetKernelArg", code,
-                                      "fused kernel %s, parameter %u of %s", k->name, i,
-                                      from->name);
-        }
-    }
-    return CLUMP_OK;
 }

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "heap/fuse.h"
+#include "fuse/fuse.h"
 
 typedef struct kernel_parts {
     clumpi_range head, parameters, body; /* body: without its braces */

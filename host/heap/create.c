@@ -1,88 +1,19 @@
-/* Heaps: creation, destruction, and the errors that kernels reported.
+/* Heaps begin and end: what a desc says is checked, memory is laid out, made and initialised, and given back.
  *
  * Read first: core/core.h, geometry.c.
  */
-#include <assert.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "core/device.h"
 #include "heap/heap.h"
 
-static const char *const kernel_files[] = {
-    "cl/core/layout.h",  "cl/core/prelude.clh", "cl/core/bitmap.clh", "cl/core/segments.clh",
-    "cl/core/block.clh", "cl/core/reserve.clh", "cl/core/scan.clh",   "cl/heap/layout.h",
-    "cl/heap/chunk.clh", "cl/heap/reserve.clh", "cl/heap/init.cl",    "cl/heap/enumerate.cl",
-    "cl/heap/new.cl"};
-static const char *const kernel_names[] = {CLUMPI_HEAP_KERNELS(CLUMPI_KERNEL_NAME)};
-const clumpi_library clumpi_heap_library = CLUMPI_LIBRARY(NULL, NULL);
-
-clumpi_kernel_id clumpi_kernel_of(const clump_heap *heap, clumpi_kernel_id id) {
-    if (heap->has_ref_arrays && id.library->arrays) id.library = id.library->arrays;
-    if (heap->segment_blocks) id.pointed = &heap->pointed;
-    return id;
-}
+_Static_assert(CLUMPI_ROW_SLOTS == CLUMP_ROW_SLOTS, "schema.h and layout.h have the same rows");
+_Static_assert(CLUMP_CLASSES_MAX < CLUMPI_RESERVED, "the class of metadata is no user's");
 
 static int find_ref_arrays(const clump_heap *heap) {
     for (uint32_t id = 1; id <= clump_schema_get_class_count(heap->schema); id++)
         if (heap->geometry.classes[id].arrays < heap->geometry.classes[id].cleared) return 1;
     return 0;
-}
-
-clump_status clumpi_run_on_heap(clump_heap *heap, clumpi_kernel_id id, size_t global, size_t local,
-                                const clumpi_arg *args, uint32_t arg_count,
-                                const clump_sync *sync) {
-    clumpi_arg all[2 + CLUMPI_HEAP_ARGS_MAX] = {
-        {sizeof heap->buffer, &heap->buffer}, {sizeof(clumpi_u32), &heap->geometry.header.self_at}};
-    assert(arg_count <= CLUMPI_HEAP_ARGS_MAX);
-    for (uint32_t i = 0; i < arg_count; i++) all[2 + i] = args[i];
-    return clumpi_run_kernel(heap->context, clumpi_kernel_of(heap, id), global, local, all,
-                             2 + arg_count, sync);
-}
-
-void *clumpi_heap_keep(clump_heap *heap, const void *key, size_t bytes,
-                       void (*release)(clumpi_attachment *, clump_context *)) {
-    return clumpi_attachment_keep(&heap->attachments, heap->context, key, bytes, release);
-}
-
-#define SCRATCH_SHARE 32u
-
-typedef struct scratch {
-    clumpi_attachment base;
-    cl_mem buffer; /* that nobody uses; NULL: there is none */
-    uint64_t bytes;
-} scratch;
-
-static void release_scratch(clumpi_attachment *base, clump_context *c) {
-    clumpi_buffer_release(c, &((scratch *)base)->buffer);
-    clumpi_free(&c->allocator, base);
-}
-
-clump_status clumpi_scratch_take(clump_heap *heap, const void *key, uint64_t *bytes,
-                                 const char *what, cl_mem *buffer) {
-    scratch *kept = clumpi_heap_keep(heap, key, sizeof *kept, release_scratch);
-    if (!kept)
-        return clumpi_fail(&heap->context->error, CLUMP_ERR_HOST_MEMORY, "no host memory for %s",
-                           what);
-    if (kept->bytes < *bytes) clumpi_buffer_release(heap->context, &kept->buffer);
-    if (!kept->buffer) return clumpi_buffer_create(heap->context, *bytes, what, buffer);
-    *buffer = kept->buffer;
-    *bytes = kept->bytes;
-    kept->buffer = NULL;
-    return CLUMP_OK;
-}
-
-void clumpi_scratch_give(clump_heap *heap, const void *key, uint64_t bytes, cl_mem *buffer) {
-    const clumpi_header *h = &heap->geometry.header;
-    scratch *kept = (scratch *)clumpi_attachment_find(&heap->attachments, key);
-    if (*buffer && kept && !kept->buffer &&
-        bytes <= (uint64_t)h->block_end * clumpi_block_bytes(heap) / SCRATCH_SHARE) {
-        kept->buffer = *buffer;
-        kept->bytes = bytes;
-        *buffer = NULL;
-    }
-    clumpi_buffer_release(heap->context, buffer);
 }
 
 /* Field types that the device must be able to handle. */
@@ -402,202 +333,37 @@ void clump_heap_destroy(clump_heap *heap) {
     clumpi_context_unuse(c);
 }
 
-const clump_heap_layout *clump_heap_get_layout(const clump_heap *heap) {
-    return heap ? &heap->layout : NULL;
+clump_status clumpi_heap_create_like(const clump_heap *heap, const clump_schema *schema,
+                                     uint64_t bytes, uint32_t block_rows, clump_heap **next) {
+    const clump_heap_desc d = {.context = heap->context,
+                               .schema = schema,
+                               .bytes = bytes ? bytes : heap->wanted,
+                               .block_rows = block_rows,
+                               .watch_handles = heap->geometry.header.at_watch != 0,
+                               .checked = clumpi_checking_desc(heap),
+                               .pool = (struct clump_pool *)heap->source};
+    return clump_heap_create(&d, next, NULL);
 }
 
-const clump_schema *clump_heap_get_schema(const clump_heap *heap) {
-    return heap ? heap->schema : NULL;
+void clumpi_heap_exchange(clump_heap *heap, clump_heap *next) {
+    const clump_heap old = *heap;
+    const clumpi_order made = next->order; /* queues know orders by their places */
+    *heap = *next;
+    heap->order = old.order;
+    heap->users = old.users;
+    heap->refs = old.refs;
+    heap->handles = old.handles;
+    heap->conversions = old.conversions + 1;
+    *next = old;
+    next->order = made;
+    next->users = 1;
+    next->refs = NULL;
+    next->handles = NULL;
+    clumpi_checking_hand_over(next, heap);
+    if (heap->source) heap->source->set_owner(heap->source, heap->source_number, heap);
 }
 
-cl_mem clump_heap_get_buffer(const clump_heap *heap) {
-    return heap ? heap->buffer : NULL;
-}
-
-clump_status clump_heap_set_kernel(clump_heap *heap, cl_kernel kernel) {
-    if (!heap) return CLUMP_ERR_USAGE;
-    clump_context *c = heap->context;
-    if (!kernel)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_heap_set_kernel: the kernel is NULL");
-    cl_int code = c->cl.SetKernelArg(kernel, 0, sizeof heap->buffer, &heap->buffer);
-    if (code) return clumpi_fail_cl(&c->error, "clSetKernelArg", code, "the heap parameter");
-    return clumpi_point(c, kernel, &heap->pointed);
-}
-
-void clump_heap_touch(clump_heap *heap) {
-    if (heap) heap->list_valid = heap->reduced_known = 0;
-}
-
-_Static_assert(CLUMPI_ROW_SLOTS == CLUMP_ROW_SLOTS, "schema.h and layout.h have the same rows");
-_Static_assert(CLUMP_CLASSES_MAX < CLUMPI_RESERVED, "the class of metadata is no user's");
-_Static_assert(CLUMPI_ERRORS == CLUMP_DEVICE_ERROR_COUNT,
-               "heap.h and layout.h list the same errors");
-
-clump_status clumpi_find_class(clump_heap *heap, const char *name, clump_class_info *info) {
-    if (name && !clump_schema_find_class(heap->schema, name, info)) return CLUMP_OK;
-    return clumpi_fail(&heap->context->error, CLUMP_ERR_NOT_FOUND, "the heap has no class \"%s\"",
-                       name ? name : "(null)");
-}
-
-/* A kernel whose loop or reduction is not for the call that ran it. */
-static clump_status report_wrong_launch(clump_heap *heap, const clumpi_error *e) {
-    clump_error *error = &heap->context->error;
-    const char *name = clumpi_class_name(heap, e->class_id);
-    uint32_t list_of = e->ref & ~CLUMPI_LOOP_KEYED;
-    if (!e->class_id && e->ref)
-        return clumpi_fail(
-            error, CLUMP_ERR_DEVICE,
-            "a kernel with CLUMP_REDUCE came to the end of it in %u work-groups and not in the "
-            "others: all its work-items must come to one CLUMP_REDUCE, so none may return before "
-            "it",
-            e->ref);
-    if (!e->class_id)
-        return clumpi_fail(
-            error, CLUMP_ERR_DEVICE,
-            "a kernel with CLUMP_REDUCE was launched in more work-groups than a reduction "
-            "has, or in groups of more than %u work-items: run it by clump_heap_reduce()",
-            CLUMPI_REDUCE_ITEMS);
-    if (e->ref & CLUMPI_LOOP_KEYED)
-        return clumpi_fail(
-            error, CLUMP_ERR_DEVICE,
-            "a kernel with CLUMP_FOR_EACH_KEYED(%s, ...) was not run as the key_kernel of a "
-            "compaction, so it visited nothing: use CLUMP_FOR_EACH, or "
-            "CLUMP_FOR_EACH_NUMBERED",
-            name);
-    if (!list_of || list_of == CLUMPI_LIST_KEYED)
-        return clumpi_fail(
-            error, CLUMP_ERR_DEVICE,
-            "a kernel with CLUMP_FOR_EACH_NEW(%s, ...) was not run by clump_heap_do_new(), so it "
-            "visited nothing: use CLUMP_FOR_EACH, or clump_heap_do_new()",
-            name);
-    return clumpi_fail(
-        error, CLUMP_ERR_DEVICE,
-        "a kernel with CLUMP_FOR_EACH_NEW(%s, ...) was run by a clump_heap_do_new() of class %s, "
-        "so "
-        "it visited nothing, and the new objects have undefined contents: the loop must name "
-        "that class, or a base of it",
-        name, clumpi_class_name(heap, list_of));
-}
-
-/* The first kind of error there is, in words, and what to do. */
-static clump_status report_error(clump_heap *heap, const clumpi_error *errors) {
-    static const char *const texts[] = {
-#define ERROR_TEXT(name, text) text,
-        CLUMP_DEVICE_ERROR_LIST(ERROR_TEXT)
-#undef ERROR_TEXT
-    };
-    static const char *const advice[CLUMP_DEVICE_ERROR_COUNT] = {
-        [CLUMP_DEVICE_OUT_OF_MEMORY] =
-            ". Free objects, collect or compact, and try again, or make a larger heap. Objects "
-            "that a "
-            "do-new has no room for are counted here too: ask it for `made`",
-        [CLUMP_DEVICE_DOUBLE_FREE] = ". Build the program with `checked` to see accesses to it",
-        [CLUMP_DEVICE_BAD_REFERENCE] = ". Build the program with `checked` to see accesses to it",
-    };
-    for (int i = 0; i < CLUMPI_ERRORS; i++) {
-        const clumpi_error *e = &errors[i];
-        if (!e->count) continue;
-        if (clumpi_is_of_raw(heap, i, e)) return clumpi_raw_report(heap, i, e);
-        if (i == CLUMP_DEVICE_WRONG_LAUNCH) return report_wrong_launch(heap, e);
-        if (i == CLUMP_DEVICE_BAD_CLASS)
-            return clumpi_fail(
-                &heap->context->error, CLUMP_ERR_DEVICE,
-                "%s_new_of() was asked for class %u, %s, and returned null; %u times, first by "
-                "work-item %u: its parameter must be X_CLASS of a class X that is %s or below it "
-                "and "
-                "not abstract",
-                clumpi_class_name(heap, e->class_id), e->ref, clumpi_class_name(heap, e->ref),
-                e->count, e->work_item, clumpi_class_name(heap, e->class_id));
-        if (i == CLUMP_DEVICE_BAD_SIZE)
-            return clumpi_fail(
-                &heap->context->error, CLUMP_ERR_DEVICE,
-                "an array of class %s, of run-time length, was to have room for %u elements, "
-                "which is more than its `max`, or than the memory that it was to adopt; %u times, "
-                "first by work-item %u; nothing was changed",
-                clumpi_class_name(heap, e->class_id), e->ref, e->count, e->work_item);
-        char found[CLUMP_FINDING_TEXT_BYTES];
-        int is_told = 0;
-        if (i != CLUMP_DEVICE_OUT_OF_MEMORY && i != CLUMP_DEVICE_RETRY_BOUND) {
-            clump_status status = clumpi_checking_words(heap, found, sizeof found, &is_told);
-            if (status) return status;
-        }
-        if (is_told) return clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE, "%s", found);
-        return clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE,
-                           "%s; %u times, first by work-item %u for class %s, reference 0x%08x%s",
-                           texts[i], e->count, e->work_item, clumpi_class_name(heap, e->class_id),
-                           e->ref, advice[i] ? advice[i] : "");
-    }
-    return CLUMP_OK;
-}
-
-/* The message is of the first kind. What else was counted must not be lost with it. */
-static void name_other_kinds(clump_heap *heap, const clumpi_error *errors) {
-    static const char *const names[] = {
-#define ERROR_NAME(name, text) #name,
-        CLUMP_DEVICE_ERROR_LIST(ERROR_NAME)
-#undef ERROR_NAME
-    };
-    char *message = heap->context->error.message;
-    size_t at = strlen(message);
-    int kinds = 0;
-    for (int i = 0; i < CLUMPI_ERRORS; i++) {
-        if (!errors[i].count || !kinds++) continue;
-        if (at < CLUMP_ERROR_MESSAGE_BYTES)
-            snprintf(message + at, CLUMP_ERROR_MESSAGE_BYTES - at, "%s%s %u times",
-                     kinds == 2 ? ". Also reported: " : ", ", names[i], errors[i].count);
-        at = strlen(message);
-    }
-}
-
-/* A free of a slot of raw memory is reported with a reference, as that of an object is: the handle instead. */
-static void name_raw(const clump_heap *heap, clumpi_error *e) {
-    const clumpi_header *h = &heap->geometry.header;
-    if (!e->ref || !heap->has_raw || e->class_id < h->first_raw || e->class_id > h->class_count)
-        return;
-    e->ref =
-        (clumpi_u32)(((uint64_t)(e->ref >> 6) * h->granule_bytes +
-                      (uint64_t)(e->ref & 63) * heap->geometry.classes[e->class_id].slot_bytes) /
-                     CLUMPI_RAW_UNIT);
-}
-
-clump_status clump_heap_take_errors(clump_heap *heap, clump_device_report *report) {
-    if (report) memset(report, 0, sizeof *report);
-    if (!heap) return CLUMP_ERR_USAGE;
-    const uint64_t offset = clumpi_header_offset(heap, offsetof(clumpi_header, errors)),
-                   done_at = clumpi_header_offset(heap, offsetof(clumpi_header, reduce_done));
-    struct {
-        clumpi_error errors[CLUMPI_ERRORS_PLACES];
-        clumpi_u32
-            between[(offsetof(clumpi_header, reduce_done) - offsetof(clumpi_header, new_rows)) /
-                    sizeof(clumpi_u32)];
-        clumpi_u32 done;
-    } now;
-    _Static_assert(
-        sizeof now == offsetof(clumpi_header, reduced_mark) - offsetof(clumpi_header, errors),
-        "a part of the header, as it is");
-    clump_status status = clumpi_heap_enter(heap);
-    if (!status) status = clumpi_read(heap->context, heap->buffer, offset, sizeof now, &now);
-    if (!status && now.done)
-        status = clumpi_clear(heap->context, heap->buffer, done_at, sizeof now.done);
-    if (status) return status;
-    clumpi_error *errors = now.errors;
-    clumpi_error *launch = &errors[CLUMP_DEVICE_WRONG_LAUNCH];
-    if (now.done && !launch->count) /* a reduction that nobody read did not end */
-        *launch = (clumpi_error){.count = 1, .ref = now.done};
-    int any = 0;
-    for (int i = 0; i < CLUMPI_ERRORS; i++) {
-        any |= errors[i].count != 0;
-        name_raw(heap, &errors[i]);
-        if (!report) continue;
-        report->errors[i].count = errors[i].count;
-        report->errors[i].class_id = errors[i].class_id;
-        report->errors[i].ref = errors[i].ref;
-        report->errors[i].work_item = errors[i].work_item;
-    }
-    if (!any) return CLUMP_OK;
-    status = clumpi_clear(heap->context, heap->buffer, offset, sizeof now.errors);
-    if (status) return status;
-    status = report_error(heap, errors);
-    if (status == CLUMP_ERR_DEVICE) name_other_kinds(heap, errors);
-    return status;
+void clumpi_heap_discard(clump_heap *heap) {
+    if (heap) heap->checks &= ~(uint32_t)CLUMP_CHECK_LEAKS;
+    clump_heap_destroy(heap);
 }

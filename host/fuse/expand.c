@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "heap/fuse.h"
+#include "fuse/fuse.h"
 
 #define TOKENS_MAX 1000000u /* of an expanded part */
 

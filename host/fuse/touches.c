@@ -1,12 +1,12 @@
 /* Which fields a piece of a program uses, and how: by the accessors in its tokens, and in those of the functions that it
  * calls. What is not known is refused; what can be understood in two ways is taken for the worse one.
  *
- * Read first: fuse.h, expand.c. The accessors: emit.c.
+ * Read first: fuse.h, expand.c. The accessors: heap/emit.c.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "heap/fuse.h"
+#include "fuse/fuse.h"
 
 #define DEPTH_MAX 16u   /* of calls within calls */
 #define CALLS_MAX 2000u /* that are followed, of all kernels */

@@ -1,0 +1,153 @@
+/* The ground of a heap: its kernels are launched, parts keep what they need with it, and others ask what it is.
+ *
+ * Read first: heap.h.
+ */
+#include <assert.h>
+
+#include "heap/heap.h"
+
+static const char *const kernel_files[] = {
+    "cl/core/layout.h",  "cl/core/prelude.clh", "cl/core/bitmap.clh", "cl/core/segments.clh",
+    "cl/core/block.clh", "cl/core/reserve.clh", "cl/core/scan.clh",   "cl/heap/layout.h",
+    "cl/heap/chunk.clh", "cl/heap/reserve.clh", "cl/heap/init.cl",    "cl/heap/enumerate.cl",
+    "cl/heap/new.cl"};
+static const char *const kernel_names[] = {CLUMPI_HEAP_KERNELS(CLUMPI_KERNEL_NAME)};
+const clumpi_library clumpi_heap_library = CLUMPI_LIBRARY(NULL, NULL);
+
+clumpi_kernel_id clumpi_kernel_of(const clump_heap *heap, clumpi_kernel_id id) {
+    if (heap->has_ref_arrays && id.library->arrays) id.library = id.library->arrays;
+    if (heap->segment_blocks) id.pointed = &heap->pointed;
+    return id;
+}
+
+clump_status clumpi_run_on_heap(clump_heap *heap, clumpi_kernel_id id, size_t global, size_t local,
+                                const clumpi_arg *args, uint32_t arg_count,
+                                const clump_sync *sync) {
+    clumpi_arg all[2 + CLUMPI_HEAP_ARGS_MAX] = {
+        {sizeof heap->buffer, &heap->buffer}, {sizeof(clumpi_u32), &heap->geometry.header.self_at}};
+    assert(arg_count <= CLUMPI_HEAP_ARGS_MAX);
+    for (uint32_t i = 0; i < arg_count; i++) all[2 + i] = args[i];
+    return clumpi_run_kernel(heap->context, clumpi_kernel_of(heap, id), global, local, all,
+                             2 + arg_count, sync);
+}
+
+void *clumpi_heap_keep(clump_heap *heap, const void *key, size_t bytes,
+                       void (*release)(clumpi_attachment *, clump_context *)) {
+    return clumpi_attachment_keep(&heap->attachments, heap->context, key, bytes, release);
+}
+
+#define SCRATCH_SHARE 32u
+
+typedef struct scratch {
+    clumpi_attachment base;
+    cl_mem buffer; /* that nobody uses; NULL: there is none */
+    uint64_t bytes;
+} scratch;
+
+static void release_scratch(clumpi_attachment *base, clump_context *c) {
+    clumpi_buffer_release(c, &((scratch *)base)->buffer);
+    clumpi_free(&c->allocator, base);
+}
+
+clump_status clumpi_scratch_take(clump_heap *heap, const void *key, uint64_t *bytes,
+                                 const char *what, cl_mem *buffer) {
+    scratch *kept = clumpi_heap_keep(heap, key, sizeof *kept, release_scratch);
+    if (!kept)
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_HOST_MEMORY, "no host memory for %s",
+                           what);
+    if (kept->bytes < *bytes) clumpi_buffer_release(heap->context, &kept->buffer);
+    if (!kept->buffer) return clumpi_buffer_create(heap->context, *bytes, what, buffer);
+    *buffer = kept->buffer;
+    *bytes = kept->bytes;
+    kept->buffer = NULL;
+    return CLUMP_OK;
+}
+
+void clumpi_scratch_give(clump_heap *heap, const void *key, uint64_t bytes, cl_mem *buffer) {
+    const clumpi_header *h = &heap->geometry.header;
+    scratch *kept = (scratch *)clumpi_attachment_find(&heap->attachments, key);
+    if (*buffer && kept && !kept->buffer &&
+        bytes <= (uint64_t)h->block_end * clumpi_block_bytes(heap) / SCRATCH_SHARE) {
+        kept->buffer = *buffer;
+        kept->bytes = bytes;
+        *buffer = NULL;
+    }
+    clumpi_buffer_release(heap->context, buffer);
+}
+
+clump_context *clumpi_heap_context(const clump_heap *heap) {
+    return heap->context;
+}
+
+const clump_schema *clumpi_heap_schema(const clump_heap *heap) {
+    return heap->schema;
+}
+
+const clumpi_geometry *clumpi_heap_geometry(const clump_heap *heap) {
+    return &heap->geometry;
+}
+
+cl_mem clumpi_heap_buffer(const clump_heap *heap) {
+    return heap->buffer;
+}
+
+int clumpi_heap_has_raw(const clump_heap *heap) {
+    return heap->has_raw;
+}
+
+int clumpi_heap_has_ref_arrays(const clump_heap *heap) {
+    return heap->has_ref_arrays;
+}
+
+const char *clumpi_heap_parts(const clump_heap *heap) {
+    if (!heap->segment_blocks) return NULL;
+    return heap->away ? "evictable_bytes" : "several buffers";
+}
+
+uint32_t clumpi_heap_conversions(const clump_heap *heap) {
+    return heap->conversions;
+}
+
+void clumpi_heap_use(clump_heap *heap) {
+    heap->users++;
+}
+
+clump_status clumpi_heap_enter(clump_heap *heap) {
+    return clumpi_order_enter(heap->context, &heap->order);
+}
+
+void clumpi_list_forget(clump_heap *heap) {
+    heap->list_valid = 0;
+}
+
+clump_status clumpi_find_class(clump_heap *heap, const char *name, clump_class_info *info) {
+    if (name && !clump_schema_find_class(heap->schema, name, info)) return CLUMP_OK;
+    return clumpi_fail(&heap->context->error, CLUMP_ERR_NOT_FOUND, "the heap has no class \"%s\"",
+                       name ? name : "(null)");
+}
+
+const clump_heap_layout *clump_heap_get_layout(const clump_heap *heap) {
+    return heap ? &heap->layout : NULL;
+}
+
+const clump_schema *clump_heap_get_schema(const clump_heap *heap) {
+    return heap ? heap->schema : NULL;
+}
+
+cl_mem clump_heap_get_buffer(const clump_heap *heap) {
+    return heap ? heap->buffer : NULL;
+}
+
+clump_status clump_heap_set_kernel(clump_heap *heap, cl_kernel kernel) {
+    if (!heap) return CLUMP_ERR_USAGE;
+    clump_context *c = heap->context;
+    if (!kernel)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_heap_set_kernel: the kernel is NULL");
+    cl_int code = c->cl.SetKernelArg(kernel, 0, sizeof heap->buffer, &heap->buffer);
+    if (code) return clumpi_fail_cl(&c->error, "clSetKernelArg", code, "the heap parameter");
+    return clumpi_point(c, kernel, &heap->pointed);
+}
+
+void clump_heap_touch(clump_heap *heap) {
+    if (heap) heap->list_valid = heap->reduced_known = 0;
+}

@@ -1,0 +1,196 @@
+/* How other parts reach a heap: its struct is in heap.h, which only host/heap includes. Beside
+ * this header they have program.h, refs.h, checked.h, dense.h, match.h and timed.h.
+ *
+ * Invariant: between two calls the invariants of cl/core/layout.h hold on the device, as far as
+ * the user's kernels keep to the device API; the list in the buffer is that of the objects, or the
+ * heap knows that it is not.
+ *
+ * Read first: core/core.h, schema/schema.h.
+ */
+#ifndef CLUMPI_ACCESS_H
+#define CLUMPI_ACCESS_H
+
+#include "cl/heap/layout.h"
+#include "clump/heap.h"
+#include "clump/run.h"
+#include "core/core.h"
+#include "schema/schema.h"
+
+/* What the host asks of a heap between launches. */
+#define CLUMPI_ASK_KERNELS(X)                                                                      \
+    X(unreserve)                                                                                   \
+    X(stats)                                                                                       \
+    X(rank_count)                                                                                  \
+    X(rank_write)                                                                                  \
+    X(field_copy)                                                                                  \
+    X(watch_settle)                                                                                \
+    X(watch_set)
+enum { CLUMPI_ASK_KERNELS(CLUMPI_KERNEL_INDEX) };
+extern const clumpi_library clumpi_ask_library;
+#define CLUMPI_ASK_KERNEL(name)                                                                    \
+    ((clumpi_kernel_id){&clumpi_ask_library, CLUMPI_KERNEL_##name, NULL})
+
+/* Geometry of a heap: sizes of rows and blocks, places of the metadata. Computed from schema, bytes
+ * and desc alone (geometry.c), so that it can be tested without a device. */
+typedef struct clumpi_geometry {
+    uint64_t bytes;
+    clumpi_header header;                   /* as it goes to the device */
+    clumpi_class classes[CLUMPI_CLASS_IDS]; /* likewise */
+    uint32_t segment_blocks;                /* 0: one buffer has all blocks */
+    uint32_t
+        frames; /* blocks that there is memory for, with the spare one, if some have none; else 0 */
+    clumpi_checks checked; /* likewise, but findings; events is 0 if the heap is not checked */
+    int has_generations;   /* if there are bits for them */
+} clumpi_geometry;
+
+/* ---- What it is ---- */
+
+/* Its context: the same from creation to the end. */
+clump_context *clumpi_heap_context(const clump_heap *heap);
+
+/* Its own copy of the schema, laid out for it: holds until the heap is converted. */
+const clump_schema *clumpi_heap_schema(const clump_heap *heap);
+
+/* Where everything is: its own place depends on nothing but the heap's, and what is there
+ * changes only by a conversion and by clump_heap_reserve(). */
+const clumpi_geometry *clumpi_heap_geometry(const clump_heap *heap) __attribute__((const));
+
+/* The buffer that has the metadata, and all blocks unless the heap is in segments: holds until
+ * the heap is converted. */
+cl_mem clumpi_heap_buffer(const clump_heap *heap);
+
+/* Was it made with raw memory, or has a class arrays that grow? Holds until the end. */
+int clumpi_heap_has_raw(const clump_heap *heap);
+
+/* Has a class arrays of references of run-time length? Holds until the heap is converted. */
+int clumpi_heap_has_ref_arrays(const clump_heap *heap);
+
+/* How it is not in one buffer with memory for all blocks, as messages say it: "evictable_bytes",
+ * "several buffers"; NULL: it is. */
+const char *clumpi_heap_parts(const clump_heap *heap);
+
+/* How often it was converted: ids of classes, and numbers of fields, hold as long as this is the
+ * same. */
+uint32_t clumpi_heap_conversions(const clump_heap *heap);
+
+/* Byte offset of the header, or of a member of it, in the heap's buffer. */
+static inline uint64_t clumpi_header_offset(const clump_heap *heap, size_t member) {
+    return (uint64_t)clumpi_heap_geometry(heap)->header.self_at * CLUMPI_UNIT + member;
+}
+
+/* Bytes of a block. */
+static inline uint64_t clumpi_block_bytes(const clump_heap *heap) {
+    const clumpi_header *h = &clumpi_heap_geometry(heap)->header;
+    return (uint64_t)h->granule_bytes * h->block_granules;
+}
+
+/* Blocks that objects can be in, evicted ones too. */
+static inline uint32_t clumpi_block_count(const clump_heap *heap) {
+    const clumpi_header *h = &clumpi_heap_geometry(heap)->header;
+    return h->block_end - h->first_block;
+}
+
+/* Classes 1 .. this have objects: those of the schema. */
+static inline uint32_t clumpi_object_classes(const clump_heap *heap) {
+    return clumpi_heap_geometry(heap)->header.first_raw - 1;
+}
+
+/* The class of that name, or words that there is none. */
+clump_status clumpi_find_class(clump_heap *heap, const char *name, clump_class_info *info);
+
+/* ---- Its life ---- */
+
+/* One user more, to whom the heap lasts until its clump_heap_destroy(). */
+void clumpi_heap_use(clump_heap *heap);
+
+/* Commands for the heap may be enqueued, after all earlier ones: each public call begins with
+ * it. */
+clump_status clumpi_heap_enter(clump_heap *heap);
+
+/* An empty heap like this one, in memory of its own: watched, checked and in the pool as it is.
+ * bytes 0: as many. */
+clump_status clumpi_heap_create_like(const clump_heap *heap, const clump_schema *schema,
+                                     uint64_t bytes, uint32_t block_rows, clump_heap **next);
+
+/* `heap` gets the memory, schema and objects of `next`, which gets its old ones: what callers
+ * have refers to `heap`, whose place, users, order, registered buffers and handles stay. */
+void clumpi_heap_exchange(clump_heap *heap, clump_heap *next);
+
+/* The end of a heap that was made by create_like(): its objects are copies, so none of them has
+ * leaked. NULL: nothing. */
+void clumpi_heap_discard(clump_heap *heap);
+
+/* ---- Running kernels on it ---- */
+
+/* The kernel for this heap: its part may have two programs. */
+clumpi_kernel_id clumpi_kernel_of(const clump_heap *heap, clumpi_kernel_id id);
+
+/* Launch a kernel that begins with the heap and header_at, of the program for this heap; `args`
+ * are the others. */
+#define CLUMPI_HEAP_ARGS_MAX 14u
+clump_status clumpi_run_on_heap(clump_heap *heap, clumpi_kernel_id id, size_t global, size_t local,
+                                const clumpi_arg *args, uint32_t arg_count, const clump_sync *sync);
+
+/* What a part keeps with the heap under a key, an address that the part owns: made of `bytes`
+ * zeros, with the attachment first, when it is asked for the first time. NULL without host
+ * memory. */
+void *clumpi_heap_keep(clump_heap *heap, const void *key, size_t bytes,
+                       void (*release)(clumpi_attachment *, clump_context *));
+
+/* A buffer for the time of a call, of at least *bytes, whose contents are undefined, then *bytes
+ * are what it has; and its end. If it takes no more than 1/32 of the heap's memory the heap
+ * keeps it for the next call, under a key as above: a driver takes tens of microseconds to make
+ * one, and as long again when it is first used. All commands that use it are of this heap. */
+clump_status clumpi_scratch_take(clump_heap *heap, const void *key, uint64_t *bytes,
+                                 const char *what, cl_mem *buffer);
+void clumpi_scratch_give(clump_heap *heap, const void *key, uint64_t bytes, cl_mem *buffer);
+
+/* Make the list of rows current if it is not, if `numbered` with numbers, and reserve slots
+ * (cl/heap/reserve.clh): two launches, or none. crowd: the work-items of the kernel that it is
+ * for, if that may make objects, or NULL. */
+typedef struct clumpi_crowd {
+    size_t global, local;
+} clumpi_crowd;
+clump_status clumpi_list_update(clump_heap *heap, int numbered, const clumpi_crowd *crowd,
+                                const clump_sync *sync);
+
+/* Everything that must hold before the first launch of a call, so that a failure changes
+ * nothing. */
+clump_status clumpi_run_prepare(clump_heap *heap, clump_kernel *k, const clump_sync *sync,
+                                const char *call);
+
+/* Give back what is reserved, so that the invariants of cl/core/layout.h hold: one launch, or
+ * none. */
+clump_status clumpi_unreserve(clump_heap *heap, const clump_sync *sync);
+
+/* The place of the list has something else, or objects are no longer where it says: the next
+ * loop makes it anew. Before the command that does so is enqueued. */
+void clumpi_list_forget(clump_heap *heap);
+
+/* Fails, in words, if objects are evicted: for calls that have to see all of them. */
+clump_status clumpi_away_refuse(const clump_heap *heap, const char *call);
+
+/* ---- Its objects and its memory ---- */
+
+/* Make room for so many objects of a class: new.cl, two launches. The list has the rows of the
+ * new objects then. fresh_most: free blocks that are filled before free slots of blocks in use
+ * are, at most; UINT32_MAX: as many as are there. */
+clump_status clumpi_new_claim(clump_heap *heap, clumpi_u32 class_id, uint64_t count,
+                              clumpi_u32 fresh_most, const clump_sync *sync);
+/* How many clumpi_new_claim() made room for the last time. Blocks. */
+clump_status clumpi_new_made(clump_heap *heap, uint64_t *made);
+
+/* Number the objects of the classes first .. last: index[] of their rows in the list, and how many
+ * there are. Blocks. */
+clump_status clumpi_rank(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, uint64_t *count);
+/* The same with the list as it is; header.ranked says how many there are. chosen: NULL, or only
+ * objects with a bit there have numbers: two words for each granule from word `chosen_at` on.
+ * Does not block. */
+clump_status clumpi_rank_enqueue(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, cl_mem chosen,
+                                 clumpi_u64 chosen_at);
+
+/* Memory of blocks, by its offset as if the heap were one buffer. Blocks, after everything that
+ * was enqueued. */
+clump_status clumpi_blocks_read(const clump_heap *heap, uint64_t offset, uint64_t bytes,
+                                void *data);
+#endif

@@ -1,0 +1,87 @@
+/* Programs of users and their kernels, as other parts see them.
+ *
+ * Read first: access.h.
+ */
+#ifndef CLUMPI_PROGRAM_H
+#define CLUMPI_PROGRAM_H
+
+#include "clump/program.h"
+#include "heap/access.h"
+
+/* What a program's text takes from the heap that it is made for, beside the schema: another heap
+ * can run the program only if it has all of this alike. A member more needs a line in run.c,
+ * which compares them, or the library does not build. */
+typedef struct clumpi_made_for {
+    uint32_t granule_bytes, block_granules;
+    uint32_t segment_blocks, at_segments; /* 0: one buffer has all blocks */
+    uint32_t has_raw;
+    uint32_t checks;
+} clumpi_made_for;
+
+struct clump_program {
+    clump_context *context;
+    uint32_t users;       /* the caller, until it destroys it; kernels */
+    clump_schema *schema; /* what the source was generated from */
+    clumpi_made_for made_for;
+    char *name;         /* of its source */
+    cl_program program; /* NULL if the build failed */
+    char *source, *options;
+    size_t user_at;     /* where the user's source begins in it, */
+    uint32_t user_line; /* on this line, counted from 1 */
+    clumpi_user_texts texts;
+    clump_kernel *kept;      /* those of clump_program_get_kernel(), by `next` */
+    clump_program_info info; /* what the caller sees of it */
+};
+
+/* Of a kernel that another part made of several: how it gets its parameters, and its end. First
+ * in what that part keeps with it. */
+typedef struct clumpi_kernel_hooks {
+    clump_status (*prepare)(clump_heap *heap, clump_kernel *k, const char *call);
+    void (*release)(clump_kernel *k);
+} clumpi_kernel_hooks;
+
+/* A parameter as it was set. */
+typedef struct clumpi_kept_arg {
+    size_t bytes; /* 0: never set */
+    void *value;  /* NULL: local memory. `small`, or memory of its own if it is larger */
+    uint64_t small
+        [2]; /* buffers, numbers and short vectors: setting these needs no memory, and cannot fail for lack of it */
+} clumpi_kept_arg;
+
+struct clump_kernel {
+    clump_program *program;
+    uint32_t
+        users; /* the caller, until it destroys it, or the program that keeps it; compactors; collectors */
+    int is_kept; /* of clump_program_get_kernel() */
+    clump_kernel *next;
+    cl_kernel kernel;
+    char *name;
+    size_t group_limit; /* most work-items in a group */
+    size_t required[3]; /* its reqd_work_group_size, or 0 */
+    int fixed;          /* neither makes nor frees objects */
+    int numbered;       /* has the parameter CLUMP_NUMBERS */
+    uint32_t reduces;   /* bytes of the type of its CLUMP_REDUCE; 0: not known yet */
+    uint32_t arg_count; /* after these */
+    clumpi_kept_arg *args;
+    clumpi_kernel_hooks *hooks; /* NULL: it was not made of others */
+};
+
+/* Names of accessors for what is read, in programs that look for fields that were not written:
+ * this, then the name. */
+#define CLUMPI_READ_PREFIX "clumpi_read_"
+
+clumpi_made_for clumpi_made_for_heap(const clump_heap *heap);
+
+/* The program `from` with another text, which is taken: its own with a kernel more. */
+clump_status clumpi_program_extend(const clump_program *from, clumpi_text *source,
+                                   clump_program **program);
+
+/* A kernel of a program that is built. */
+clump_status clumpi_kernel_make(clump_program *program, const char *name, clump_kernel **kernel);
+/* One user less; NULL is allowed. */
+void clumpi_kernel_release(clump_kernel *k);
+
+/* Was each parameter set? */
+clump_status clumpi_args_check(const clump_kernel *k, const char *call);
+
+#endif
