@@ -19,7 +19,7 @@
  *            which a request takes neighbouring slots, of one row or of whole blocks (runs.clh). Blocks, rows, bits and
  *            credits are those of any class
  *   scratch = memory that a call owns while it runs. What is in it is declared by the part that uses it:
- *            cl/heap/layout.h, cl/compact/layout.h
+ *            cl/<part>/layout.h
  *
  * Invariants, true whenever no kernel runs and nothing is reserved (clump_heap_check() verifies them; of
  * what is reserved it knows that its slots are credits, too, reserve.clh):
@@ -175,7 +175,7 @@ typedef struct clumpi_header {
     /* Scratch of compaction: cl/compact/layout.h. */
     clumpi_u32 at_plans, at_plan_counts, at_plan_histograms, at_tallies;
     clumpi_u32 at_plan_list, at_block_plans, at_moved;
-    clumpi_u32 at_record_table, at_record_bits, at_chunks;
+    clumpi_u32 at_chunks;
     clumpi_u32 at_stripes, at_slots; /* reservations: stripes; the list of slots */
     clumpi_u32 at_striped;           /* a clumpi_striped for each block */
     clumpi_u32 stripes;              /* of a class, at most */
@@ -192,6 +192,7 @@ typedef struct clumpi_header {
     clumpi_u32 at_segments; /* of a heap in segments (segments.clh): what is added to the addresses of each; 0: there are none */
     clumpi_u32 segment_reciprocal,
         segment_shift; /* granule / granules of a segment, as block_reciprocal and block_shift */
+    clumpi_u32 constant_pad[2];
     /* Changed by kernels; each group on a 128-byte line of its own. */
     clumpi_u32 epoch; /* grows when room appears: a full block gets a free slot, a block is freed */
     clumpi_u32 taken; /* how often reserved slots were taken back for other classes */

@@ -304,19 +304,25 @@ void clumpi_group_fit(size_t limit, size_t *global, size_t *local);
 /* The kernels of a part: one program, built when the first of them is asked for. A part lists them as
  * PART_KERNELS(X) in its header, for an enum and for the names. */
 typedef struct clumpi_library {
-    const char *const *files; /* of cl/, in order of inclusion */
+    const char *const *files; /* of cl/ or `own`, in order of inclusion */
     size_t file_count;
     const char *const *kernels; /* names */
     size_t kernel_count;
     const char *options; /* beside those of all parts, or NULL */
     /* The same for heaps with arrays of references of run-time length, or NULL: this program does for them, too. */
     const struct clumpi_library *arrays;
+    /* Files that are not of cl/, a table that ends in an element without a name; or NULL. */
+    const struct clumpi_cl_file *own;
 } clumpi_library;
+
+/* Its files, as by clumpi_source_append(). */
+void clumpi_library_append(clumpi_text *text, const clumpi_library *library);
+
 /* Of the arrays kernel_files and kernel_names. */
 #define CLUMPI_LIBRARY(options, arrays)                                                            \
     {                                                                                              \
         kernel_files, sizeof kernel_files / sizeof *kernel_files, kernel_names,                    \
-            sizeof kernel_names / sizeof *kernel_names, options, arrays                            \
+            sizeof kernel_names / sizeof *kernel_names, options, arrays, NULL                      \
     }
 #define CLUMPI_KERNEL_INDEX(name) CLUMPI_KERNEL_##name,
 #define CLUMPI_KERNEL_NAME(name) "clumpi_" #name,

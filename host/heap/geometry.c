@@ -374,8 +374,6 @@ static uint64_t place_metadata(clumpi_geometry *g, uint32_t blocks, uint32_t col
         h->at_marks = place(&end, (uint64_t)blocks * h->mark_rows * 16 + clumpi_run_notes_bytes(h));
     if (extras.watched) h->at_watch = place(&end, (uint64_t)blocks * h->block_granules * 8);
     if (g->checked.events) place_checked(g, blocks, &end);
-    h->at_record_table = h->at_list_index;
-    h->at_record_bits = h->at_list_masks;
     h->at_chunks = h->at_list_rows;
     place_scratch(h, reduce_groups, &end);
     return end * CLUMPI_UNIT;

@@ -155,16 +155,17 @@ static void test_compacted(void **state) {
     (void)state;
     static life_code codes[120 * 90];
     static const char *const agents[] = {"Agent"};
-    static const clump_merge_desc merge = {.factor = 5};
+    static const bench_merge merge = {.factor = 5};
     static const clump_compact_desc ways[] = {
         {0},
-        {.merge = &merge},
+        {0}, /* by merging */
         {.classes = agents, .class_count = 1, .order = CLUMP_ORDER_FIELD, .order_field = "cell"},
     };
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         clump_compactor_desc compaction = {.compact = ways[i], .every = 3};
         life_desc desc = get_desc(120, 90, i % 2 ? "345/2/4" : "23/3", codes);
         desc.world.compaction = &compaction;
+        desc.world.merge = i == 1 ? &merge : NULL;
         life_fill(&desc.rules, 20 + (uint32_t)i, 300, codes);
         run(desc, 60, 1, NULL);
     }
