@@ -26,11 +26,11 @@ typedef struct clumpi_stream {
     int (*write)(void *user, const void *data, size_t bytes);
     size_t (*read)(void *user, void *data, size_t bytes);
     void *user;
-    uint64_t bytes;   /* read or written so far */
-    uint64_t chain;   /* checksum of the last head of a piece (pieces.c) */
-    uint32_t pieces;  /* so far */
-    int level;        /* of zstd, by which pieces are packed; 0: they are not */
-    uint8_t *packed;  /* a piece as it is stored, if it is packed */
+    uint64_t bytes;  /* read or written so far */
+    uint64_t chain;  /* checksum of the last head of a piece (pieces.c) */
+    uint32_t pieces; /* so far */
+    int level;       /* of zstd, by which pieces are packed; 0: they are not */
+    uint8_t *packed; /* a piece as it is stored, if it is packed */
     size_t packed_room;
     clump_progress_fn progress;
     uint64_t done, all; /* of the values, in bytes */

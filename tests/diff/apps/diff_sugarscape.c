@@ -243,7 +243,7 @@ static void test_dynasoar(void **state) {
         }
         run_all(desc, i < 2 ? 10 : 60);
         desc.world.variant = BENCH_CLUMP;
-        desc.is_faithful = 1;
+        desc.is_dynasoar_model = 1;
         run(desc, i < 2 ? 10 : 60);
     }
 }
@@ -257,7 +257,7 @@ static void test_dynasoar_compacted(void **state) {
     desc.rules.source_permille = 500;
     desc.world.compaction = &compaction;
     run(desc, 40);
-    desc.is_faithful = 1;
+    desc.is_dynasoar_model = 1;
     run(desc, 40);
 }
 
