@@ -124,7 +124,7 @@ typedef struct clumpi_class {
         columns_end; /* columns copies .. refs-1 are what a move copies, refs ..
                                              cleared-1 the reference fields */
     clumpi_u32 weak; /* of these, weak .. arrays-1 are the weak ones, and arrays .. cleared-1 are no columns of
-                        references, but of the words of arrays that have some in raw memory (clumpi_outside_of()) */
+                        references, but of the words of arrays that have some in raw memory (clumpi_raw_refs_of()) */
     clumpi_u32 slot_bytes; /* of raw memory: a slot; 0: a class of objects */
     clumpi_u32 is_runs;   /* 1: a request takes neighbouring slots (runs.clh); nothing is reserved */
     clumpi_u32 arrays, cleared; /* columns cleared .. columns_end-1 are 0 in a new object: of arrays of run-time length */

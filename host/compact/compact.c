@@ -169,7 +169,7 @@ clump_status clumpi_compact_by(clump_heap *heap, const clump_compact_desc *desc,
                            .strategy = strategy,
                            .wants_report = report != NULL};
     clump_status status = clumpi_sync_check(c, sync, "clump_heap_compact");
-    if (!status) status = clumpi_away_refuse(heap, "clump_heap_compact");
+    if (!status) status = clumpi_evicted_refuse(heap, "clump_heap_compact");
     if (!status) status = clumpi_heap_enter(heap);
     if (!status) status = clumpi_compact_begin(&r);
     if (status) return status;
@@ -179,7 +179,7 @@ clump_status clumpi_compact_by(clump_heap *heap, const clump_compact_desc *desc,
         if (!r.tallies)
             return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for the report");
     }
-    r.timed = (clumpi_timed){.is_on = (report || r.desc->max_us > 0) && c->on->has_profiling,
+    r.timed = (clumpi_timed){.is_on = (report || r.desc->max_us > 0) && c->current->has_profiling,
                              .what = "compaction",
                              .us = r.report.us};
     const uint32_t begun = clumpi_timeline_begin(c);

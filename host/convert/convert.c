@@ -39,7 +39,7 @@ static clump_status check(clump_heap *heap, const clump_convert_desc *desc) {
         status = clumpi_fail(&c->error, CLUMP_ERR_UNSUPPORTED,
                              "%s: the heap has %s, and only heaps in one buffer are converted; "
                              "clump_heap_save() and _load() take it to another schema",
-                             call, heap->away ? "evictable_bytes" : "several buffers");
+                             call, heap->eviction ? "evictable_bytes" : "several buffers");
     if (!status) status = clumpi_heap_enter(heap);
     if (!status)
         status = clumpi_read(c, heap->buffer,

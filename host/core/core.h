@@ -58,8 +58,8 @@ struct clumpi_queue {
 
 /* Of what has commands on the device from one call to the next, a heap. */
 struct clumpi_order {
-    clumpi_queue *on; /* on which it was last used; NULL: it was not used yet */
-    cl_event done;    /* its commands there are; NULL: not asked for yet */
+    clumpi_queue *queue; /* on which it was last used; NULL: it was not used yet */
+    cl_event done;       /* its commands there are; NULL: not asked for yet */
 };
 
 struct clump_context {
@@ -72,7 +72,7 @@ struct clump_context {
     clumpi_launch_sizes sizes;
     clump_error error;
     clumpi_queue *own;         /* the one that it was made with; other threads may look */
-    clumpi_queue *on;          /* that commands are enqueued on */
+    clumpi_queue *current;     /* that commands are enqueued on */
     clumpi_queue *queues;      /* all, the newest first */
     uint32_t queue_count;      /* how many were seen */
     clumpi_timeline *timeline; /* NULL: nothing is recorded. timeline.h */
@@ -118,7 +118,7 @@ double clumpi_now_ns(void);
 clump_status clumpi_queues_open(clump_context *c, cl_command_queue queue);
 void clumpi_queues_close(clump_context *c);
 /* CONSTRUCTOR, DESTRUCTOR. A queue of the library's own beside that in use, in order, for what is to go on at the same time. Its commands are
- * enqueued while c->on is it; events keep the order between the two. */
+ * enqueued while c->current is it; events keep the order between the two. */
 clump_status clumpi_queue_create(clump_context *c, clumpi_queue **made);
 void clumpi_queue_release(clump_context *c, clumpi_queue *q);
 
@@ -126,7 +126,8 @@ void clumpi_queue_release(clump_context *c, clumpi_queue *q);
  * that enqueues for a heap begins with it; one that works on two heaps does it again before each change from one to the other. */
 clump_status clumpi_order_change(clump_context *c, clumpi_order *order);
 static inline clump_status clumpi_order_enter(clump_context *c, clumpi_order *order) {
-    return order->on == c->on && order == c->on->user ? CLUMP_OK : clumpi_order_change(c, order);
+    return order->queue == c->current && order == c->current->user ? CLUMP_OK
+                                                                   : clumpi_order_change(c, order);
 }
 /* Nothing is enqueued for it any more: wait until all is done. */
 clump_status clumpi_order_finish(clump_context *c, clumpi_order *order);

@@ -127,7 +127,7 @@ struct clump_refs {
 
 typedef struct clumpi_handles clumpi_handles;
 typedef struct clumpi_checking clumpi_checking;
-typedef struct clumpi_away clumpi_away;
+typedef struct clumpi_eviction clumpi_eviction;
 
 struct clump_heap {
     clump_context *context;
@@ -138,7 +138,7 @@ struct clump_heap {
     clumpi_geometry geometry;
     clump_heap_layout layout;
     cl_mem buffer;
-    clumpi_away *away; /* NULL: all blocks have memory */
+    clumpi_eviction *eviction; /* NULL: all blocks have memory */
     uint32_t
         segment_blocks; /* of a heap in segments (segments.c): blocks of each; 0: the buffer has all */
     uint32_t segment_count;
@@ -231,7 +231,8 @@ static inline uint64_t clumpi_block_bytes(const clump_heap *heap) {
 /* The class of that name, or words that there is none. */
 clump_status clumpi_find_class(clump_heap *heap, const char *name, clump_class_info *info);
 
-/* The kernel for this heap: its part may have two programs. */
+/* The kernel for this heap: a part may have another program for heaps with arrays of references, and has one more for
+ * heaps in segments. */
 clumpi_kernel_id clumpi_kernel_of(const clump_heap *heap, clumpi_kernel_id id);
 
 /* Launch a kernel that begins with the heap and header_at, of the program for this heap; `args` are the others. */
@@ -274,11 +275,11 @@ clump_status clumpi_blocks_write(const clump_heap *heap, uint64_t offset, uint64
 /* ---- evict.c ---- */
 
 /* The last step of making a heap some of whose blocks have no memory. */
-clump_status clumpi_away_open(clump_heap *heap);
-void clumpi_away_close(clump_heap *heap);
+clump_status clumpi_eviction_open(clump_heap *heap);
+void clumpi_eviction_close(clump_heap *heap);
 
 /* Fails, in words, if objects are evicted: for calls that have to see all of them. */
-clump_status clumpi_away_refuse(const clump_heap *heap, const char *call);
+clump_status clumpi_evicted_refuse(const clump_heap *heap, const char *call);
 
 /* ---- geometry.c ---- */
 
@@ -365,13 +366,13 @@ int clumpi_next_field(clumpi_field_walk *walk, clump_field_info *field);
 /* Of these the reference fields. */
 int clumpi_next_ref(clumpi_field_walk *walk, clump_field_info *field);
 
-/* ---- heap/emit.c ---- */
+/* ---- emit.c ---- */
 
 /* The OpenCL C that a schema generates; checked: for cl/api/checked.clh. */
 void clumpi_schema_emit(clumpi_text *text, const clump_schema *schema,
                         const clumpi_geometry *geometry, int checked);
 
-/* ---- reads.c ---- */
+/* ---- read_accessors.c ---- */
 
 /* Names of accessors for what is read, in programs that look for fields that were not written: this, then the name. */
 #define CLUMPI_READ_PREFIX "clumpi_read_"
@@ -483,18 +484,6 @@ clumpi_struct_field clumpi_struct_field_of(const clump_field_info *f);
 clump_status clumpi_struct_copy(clump_heap *heap, clumpi_u32 first, clumpi_u32 last,
                                 clumpi_struct_field f, cl_mem structs);
 
-/* ---- run.c: the parts of a do-new ---- */
-
-/* Can objects of the class be made, so many at once? Its facts, or what is wrong in words. */
-clump_status clumpi_new_check(clump_heap *heap, const char *class_name, uint64_t count,
-                              clump_class_info *info);
-/* Make room for them: new.cl, two launches. The list has the rows of the new objects then. fresh_most: free blocks that are
- * filled before free slots of blocks in use are, at most; UINT32_MAX: as many as are there. */
-clump_status clumpi_new_claim(clump_heap *heap, clumpi_u32 class_id, uint64_t count,
-                              clumpi_u32 fresh_most, const clump_sync *sync);
-/* How many the last one made. Blocks. */
-clump_status clumpi_new_made(clump_heap *heap, uint64_t *made);
-
 /* ---- check.c ---- */
 
 /* What clump_heap_check() does until it knows whether there is a violation: that with the lowest *key, which is
@@ -535,6 +524,16 @@ typedef struct clumpi_crowd {
 } clumpi_crowd;
 clump_status clumpi_list_update(clump_heap *heap, int numbered, const clumpi_crowd *crowd,
                                 const clump_sync *sync);
+
+/* Can objects of the class be made, so many at once? Its facts, or what is wrong in words. */
+clump_status clumpi_new_check(clump_heap *heap, const char *class_name, uint64_t count,
+                              clump_class_info *info);
+/* Make room for them: new.cl, two launches. The list has the rows of the new objects then. fresh_most: free blocks that are
+ * filled before free slots of blocks in use are, at most; UINT32_MAX: as many as are there. */
+clump_status clumpi_new_claim(clump_heap *heap, clumpi_u32 class_id, uint64_t count,
+                              clumpi_u32 fresh_most, const clump_sync *sync);
+/* How many the last one made. Blocks. */
+clump_status clumpi_new_made(clump_heap *heap, uint64_t *made);
 
 /* Was each parameter set? */
 clump_status clumpi_args_check(const clump_kernel *k, const char *call);

@@ -331,8 +331,7 @@ void clump_pool_destroy(clump_pool *pool) {
     if (is_last) end(p);
 }
 
-/* ---- Allocating and freeing -------------------------------------------------------------------
- * */
+/* ---- Allocating and freeing ----------------------------------------------------------------- */
 
 typedef struct request {
     const clump_allocation_desc *desc;
@@ -410,8 +409,8 @@ static clump_status place(clump_pool *p, const request *r, uint32_t record) {
     return CLUMP_OK;
 }
 
-/* The same, trying everything that may help. The lock is given up while the pool is defragmented.
- * */
+/* The same, trying everything that may help. The lock is given up while the pool is
+ * defragmented. */
 static clump_status place_somehow(clump_pool *p, const request *r, uint32_t record) {
     clump_status status = place(p, r, record);
     if (status != CLUMP_ERR_CAPACITY) return status;

@@ -1,5 +1,5 @@
-/* The file of all heaps (parts.h). Read first: parts.h. */
-#include "mpi/parts.h"
+/* The file of all heaps (world_file.h). Read first: world_file.h. */
+#include "mpi/world_file.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -19,34 +19,34 @@ static uint64_t hash_of(const void *data, size_t bytes, uint64_t more) {
     return hash;
 }
 
-clumpi_parts_head clumpi_parts_head_of(const clump_world *world) {
+clumpi_world_file_head clumpi_world_file_head_of(const clump_world *world) {
     const clump_world_place *p = &world->place;
-    clumpi_parts_head h;
+    clumpi_world_file_head h;
     memset(&h, 0, sizeof h);
     memcpy(h.magic, magic, sizeof magic);
     h.version = VERSION;
     h.ranks = (uint32_t)p->size;
     h.dimensions = p->dimensions;
     memcpy(h.domains, p->domains, sizeof h.domains);
-    h.hash = hash_of(&h, offsetof(clumpi_parts_head, hash), 0);
+    h.hash = hash_of(&h, offsetof(clumpi_world_file_head, hash), 0);
     return h;
 }
 
-uint64_t clumpi_parts_begin(uint32_t ranks) {
+uint64_t clumpi_world_file_begin(uint32_t ranks) {
     return HEAD_BYTES + (uint64_t)ranks * ENTRY_BYTES;
 }
 
-uint64_t clumpi_parts_entry_at(uint32_t part) {
-    return clumpi_parts_begin(part);
+uint64_t clumpi_world_file_entry_at(uint32_t part) {
+    return clumpi_world_file_begin(part);
 }
 
-uint64_t clumpi_parts_entry_hash(const clumpi_parts_entry *entry, uint32_t part) {
-    return hash_of(entry, offsetof(clumpi_parts_entry, hash), part);
+uint64_t clumpi_world_file_entry_hash(const clumpi_world_file_entry *entry, uint32_t part) {
+    return hash_of(entry, offsetof(clumpi_world_file_entry, hash), part);
 }
 
 /* ---- The file --------------------------------------------------------------------------------- */
 
-clump_status clumpi_parts_fail(clumpi_parts *p, const char *what, int code) {
+clump_status clumpi_world_file_fail(clumpi_world_file *p, const char *what, int code) {
     char words[MPI_MAX_ERROR_STRING + 1] = "";
     int length = 0;
     if (MPI_Error_string(code, words, &length)) length = 0;
@@ -56,38 +56,39 @@ clump_status clumpi_parts_fail(clumpi_parts *p, const char *what, int code) {
     return p->status;
 }
 
-clump_status clumpi_parts_open(clumpi_parts *p, int mode) {
+clump_status clumpi_world_file_open(clumpi_world_file *p, int mode) {
     union {
         const char *from;
         char *name;
     } const_of_mpi = {p->path}; /* only read */
     const int code = MPI_File_open(MPI_COMM_SELF, const_of_mpi.name, mode, MPI_INFO_NULL, &p->file);
-    if (code) return clumpi_parts_fail(p, "open", code);
+    if (code) return clumpi_world_file_fail(p, "open", code);
     p->is_open = 1;
     return CLUMP_OK;
 }
 
-clump_status clumpi_parts_close(clumpi_parts *p, clump_status status) {
+clump_status clumpi_world_file_close(clumpi_world_file *p, clump_status status) {
     if (!p->is_open) return status;
     p->is_open = 0;
     const int code = MPI_File_close(&p->file);
-    return code && !status ? clumpi_parts_fail(p, "close", code) : status;
+    return code && !status ? clumpi_world_file_fail(p, "close", code) : status;
 }
 
-clump_status clumpi_parts_write(clumpi_parts *p, uint64_t at, const void *data, uint64_t bytes) {
+clump_status clumpi_world_file_write(clumpi_world_file *p, uint64_t at, const void *data,
+                                     uint64_t bytes) {
     for (uint64_t done = 0; done < bytes;) {
         const uint64_t left = bytes - done;
         const int now = (int)(left < PIECE_MOST ? left : PIECE_MOST);
         const int code =
             MPI_File_write_at(p->file, (MPI_Offset)(at + done), (const char *)data + done, now,
                               MPI_BYTE, MPI_STATUS_IGNORE);
-        if (code) return clumpi_parts_fail(p, "write", code);
+        if (code) return clumpi_world_file_fail(p, "write", code);
         done += (uint64_t)now;
     }
     return CLUMP_OK;
 }
 
-uint64_t clumpi_parts_read(clumpi_parts *p, uint64_t at, void *data, uint64_t bytes) {
+uint64_t clumpi_world_file_read(clumpi_world_file *p, uint64_t at, void *data, uint64_t bytes) {
     uint64_t done = 0;
     while (done < bytes) {
         const uint64_t left = bytes - done;
@@ -97,7 +98,7 @@ uint64_t clumpi_parts_read(clumpi_parts *p, uint64_t at, void *data, uint64_t by
         const int code = MPI_File_read_at(p->file, (MPI_Offset)(at + done), (char *)data + done,
                                           now, MPI_BYTE, &status);
         if (code) {
-            clumpi_parts_fail(p, "read", code);
+            clumpi_world_file_fail(p, "read", code);
             return done;
         }
         if (MPI_Get_count(&status, MPI_BYTE, &got) || got <= 0) return done;
@@ -106,29 +107,29 @@ uint64_t clumpi_parts_read(clumpi_parts *p, uint64_t at, void *data, uint64_t by
     return done;
 }
 
-clump_status clumpi_parts_bad(clumpi_parts *p, const char *what) {
+clump_status clumpi_world_file_bad(clumpi_world_file *p, const char *what) {
     if (!p->status)
         p->status = clumpi_world_fail(p->world, CLUMP_ERR_FORMAT, "file %s: %s", p->path, what);
     return p->status;
 }
 
-clump_status clumpi_parts_read_head(clumpi_parts *p, clumpi_parts_head *h) {
-    if (clumpi_parts_read(p, 0, h, sizeof *h) != sizeof *h ||
+clump_status clumpi_world_file_read_head(clumpi_world_file *p, clumpi_world_file_head *h) {
+    if (clumpi_world_file_read(p, 0, h, sizeof *h) != sizeof *h ||
         memcmp(h->magic, magic, sizeof magic) != 0)
-        return clumpi_parts_bad(p, "it is not what clump_world_save() wrote");
-    if (h->hash != hash_of(h, offsetof(clumpi_parts_head, hash), 0))
-        return clumpi_parts_bad(p, "its head was altered");
-    return h->version == VERSION ? CLUMP_OK : clumpi_parts_bad(p, "it is of a newer version");
+        return clumpi_world_file_bad(p, "it is not what clump_world_save() wrote");
+    if (h->hash != hash_of(h, offsetof(clumpi_world_file_head, hash), 0))
+        return clumpi_world_file_bad(p, "its head was altered");
+    return h->version == VERSION ? CLUMP_OK : clumpi_world_file_bad(p, "it is of a newer version");
 }
 
 /* ---- Its parts ------------------------------------------------------------------------------- */
 
-int clumpi_parts_progress(void *user, uint64_t done, uint64_t all) {
-    const clumpi_parts *p = user;
+int clumpi_world_file_progress(void *user, uint64_t done, uint64_t all) {
+    const clumpi_world_file *p = user;
     return p->progress ? p->progress(p->user, done, all) : 0;
 }
 
-clump_status clumpi_parts_heap_status(clumpi_parts *p, clump_status status) {
+clump_status clumpi_world_file_heap_status(clumpi_world_file *p, clump_status status) {
     if (!status || p->status) return p->status;
     return clumpi_world_fail_context(p->world, status);
 }
