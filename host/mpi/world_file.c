@@ -20,14 +20,14 @@ static uint64_t hash_of(const void *data, size_t bytes, uint64_t more) {
 }
 
 clumpi_world_file_head clumpi_world_file_head_of(const clump_world *world) {
-    const clump_world_place *p = &world->place;
+    const clump_world_place *place = &world->place;
     clumpi_world_file_head h;
     memset(&h, 0, sizeof h);
     memcpy(h.magic, magic, sizeof magic);
     h.version = VERSION;
-    h.ranks = (uint32_t)p->size;
-    h.dimensions = p->dimensions;
-    memcpy(h.domains, p->domains, sizeof h.domains);
+    h.ranks = (uint32_t)place->size;
+    h.dimensions = place->dimensions;
+    memcpy(h.domains, place->domains, sizeof h.domains);
     h.hash = hash_of(&h, offsetof(clumpi_world_file_head, hash), 0);
     return h;
 }
@@ -46,59 +46,60 @@ uint64_t clumpi_world_file_entry_hash(const clumpi_world_file_entry *entry, uint
 
 /* ---- The file --------------------------------------------------------------------------------- */
 
-clump_status clumpi_world_file_fail(clumpi_world_file *p, const char *what, int code) {
+clump_status clumpi_world_file_fail(clumpi_world_file *file, const char *what, int code) {
     char words[MPI_MAX_ERROR_STRING + 1] = "";
     int length = 0;
     if (MPI_Error_string(code, words, &length)) length = 0;
     words[length] = 0;
-    p->status = clumpi_world_fail(p->world, CLUMP_ERR_IO, "file %s: rank %d cannot %s it: %s",
-                                  p->path, p->world->place.rank, what, words);
-    return p->status;
+    file->status = clumpi_world_fail(file->world, CLUMP_ERR_IO, "file %s: rank %d cannot %s it: %s",
+                                     file->path, file->world->place.rank, what, words);
+    return file->status;
 }
 
-clump_status clumpi_world_file_open(clumpi_world_file *p, int mode) {
+clump_status clumpi_world_file_open(clumpi_world_file *file, int mode) {
     union {
         const char *from;
         char *name;
-    } const_of_mpi = {p->path}; /* only read */
-    const int code = MPI_File_open(MPI_COMM_SELF, const_of_mpi.name, mode, MPI_INFO_NULL, &p->file);
-    if (code) return clumpi_world_file_fail(p, "open", code);
-    p->is_open = 1;
+    } const_of_mpi = {file->path}; /* only read */
+    const int code =
+        MPI_File_open(MPI_COMM_SELF, const_of_mpi.name, mode, MPI_INFO_NULL, &file->handle);
+    if (code) return clumpi_world_file_fail(file, "open", code);
+    file->is_open = 1;
     return CLUMP_OK;
 }
 
-clump_status clumpi_world_file_close(clumpi_world_file *p, clump_status status) {
-    if (!p->is_open) return status;
-    p->is_open = 0;
-    const int code = MPI_File_close(&p->file);
-    return code && !status ? clumpi_world_file_fail(p, "close", code) : status;
+clump_status clumpi_world_file_close(clumpi_world_file *file, clump_status status) {
+    if (!file->is_open) return status;
+    file->is_open = 0;
+    const int code = MPI_File_close(&file->handle);
+    return code && !status ? clumpi_world_file_fail(file, "close", code) : status;
 }
 
-clump_status clumpi_world_file_write(clumpi_world_file *p, uint64_t at, const void *data,
+clump_status clumpi_world_file_write(clumpi_world_file *file, uint64_t at, const void *data,
                                      uint64_t bytes) {
     for (uint64_t done = 0; done < bytes;) {
         const uint64_t left = bytes - done;
         const int now = (int)(left < PIECE_MOST ? left : PIECE_MOST);
         const int code =
-            MPI_File_write_at(p->file, (MPI_Offset)(at + done), (const char *)data + done, now,
+            MPI_File_write_at(file->handle, (MPI_Offset)(at + done), (const char *)data + done, now,
                               MPI_BYTE, MPI_STATUS_IGNORE);
-        if (code) return clumpi_world_file_fail(p, "write", code);
+        if (code) return clumpi_world_file_fail(file, "write", code);
         done += (uint64_t)now;
     }
     return CLUMP_OK;
 }
 
-uint64_t clumpi_world_file_read(clumpi_world_file *p, uint64_t at, void *data, uint64_t bytes) {
+uint64_t clumpi_world_file_read(clumpi_world_file *file, uint64_t at, void *data, uint64_t bytes) {
     uint64_t done = 0;
     while (done < bytes) {
         const uint64_t left = bytes - done;
         const int now = (int)(left < PIECE_MOST ? left : PIECE_MOST);
         MPI_Status status;
         int got = 0;
-        const int code = MPI_File_read_at(p->file, (MPI_Offset)(at + done), (char *)data + done,
-                                          now, MPI_BYTE, &status);
+        const int code = MPI_File_read_at(file->handle, (MPI_Offset)(at + done),
+                                          (char *)data + done, now, MPI_BYTE, &status);
         if (code) {
-            clumpi_world_file_fail(p, "read", code);
+            clumpi_world_file_fail(file, "read", code);
             return done;
         }
         if (MPI_Get_count(&status, MPI_BYTE, &got) || got <= 0) return done;
@@ -107,29 +108,31 @@ uint64_t clumpi_world_file_read(clumpi_world_file *p, uint64_t at, void *data, u
     return done;
 }
 
-clump_status clumpi_world_file_bad(clumpi_world_file *p, const char *what) {
-    if (!p->status)
-        p->status = clumpi_world_fail(p->world, CLUMP_ERR_FORMAT, "file %s: %s", p->path, what);
-    return p->status;
+clump_status clumpi_world_file_bad(clumpi_world_file *file, const char *what) {
+    if (!file->status)
+        file->status =
+            clumpi_world_fail(file->world, CLUMP_ERR_FORMAT, "file %s: %s", file->path, what);
+    return file->status;
 }
 
-clump_status clumpi_world_file_read_head(clumpi_world_file *p, clumpi_world_file_head *h) {
-    if (clumpi_world_file_read(p, 0, h, sizeof *h) != sizeof *h ||
+clump_status clumpi_world_file_read_head(clumpi_world_file *file, clumpi_world_file_head *h) {
+    if (clumpi_world_file_read(file, 0, h, sizeof *h) != sizeof *h ||
         memcmp(h->magic, magic, sizeof magic) != 0)
-        return clumpi_world_file_bad(p, "it is not what clump_world_save() wrote");
+        return clumpi_world_file_bad(file, "it is not what clump_world_save() wrote");
     if (h->hash != hash_of(h, offsetof(clumpi_world_file_head, hash), 0))
-        return clumpi_world_file_bad(p, "its head was altered");
-    return h->version == VERSION ? CLUMP_OK : clumpi_world_file_bad(p, "it is of a newer version");
+        return clumpi_world_file_bad(file, "its head was altered");
+    return h->version == VERSION ? CLUMP_OK
+                                 : clumpi_world_file_bad(file, "it is of a newer version");
 }
 
 /* ---- Its parts ------------------------------------------------------------------------------- */
 
 int clumpi_world_file_progress(void *user, uint64_t done, uint64_t all) {
-    const clumpi_world_file *p = user;
-    return p->progress ? p->progress(p->user, done, all) : 0;
+    const clumpi_world_file *file = user;
+    return file->progress ? file->progress(file->user, done, all) : 0;
 }
 
-clump_status clumpi_world_file_heap_status(clumpi_world_file *p, clump_status status) {
-    if (!status || p->status) return p->status;
-    return clumpi_world_fail_context(p->world, status);
+clump_status clumpi_world_file_heap_status(clumpi_world_file *file, clump_status status) {
+    if (!status || file->status) return file->status;
+    return clumpi_world_fail_context(file->world, status);
 }

@@ -31,7 +31,7 @@ typedef struct clumpi_world_file_entry {
 typedef struct clumpi_world_file {
     clump_world *world;
     const char *path;
-    MPI_File file;
+    MPI_File handle;
     int is_open, is_made;      /* made: by this rank */
     uint64_t begin, bytes, at; /* of the part: its place, its size, and what is done of it */
     clump_status status;       /* of the file; the world's error has words */
@@ -46,21 +46,21 @@ uint64_t clumpi_world_file_begin(uint32_t ranks);
 uint64_t clumpi_world_file_entry_at(uint32_t part);
 uint64_t clumpi_world_file_entry_hash(const clumpi_world_file_entry *entry, uint32_t part);
 
-clump_status clumpi_world_file_open(clumpi_world_file *p, int mode);
+clump_status clumpi_world_file_open(clumpi_world_file *file, int mode);
 /* Gives `status`, or that of the closing if it was none. */
-clump_status clumpi_world_file_close(clumpi_world_file *p, clump_status status);
-clump_status clumpi_world_file_write(clumpi_world_file *p, uint64_t at, const void *data,
+clump_status clumpi_world_file_close(clumpi_world_file *file, clump_status status);
+clump_status clumpi_world_file_write(clumpi_world_file *file, uint64_t at, const void *data,
                                      uint64_t bytes);
 /* How many bytes there were. */
-uint64_t clumpi_world_file_read(clumpi_world_file *p, uint64_t at, void *data, uint64_t bytes);
+uint64_t clumpi_world_file_read(clumpi_world_file *file, uint64_t at, void *data, uint64_t bytes);
 
-clump_status clumpi_world_file_fail(clumpi_world_file *p, const char *what, int code);
+clump_status clumpi_world_file_fail(clumpi_world_file *file, const char *what, int code);
 /* CLUMP_ERR_FORMAT, unless the file has failed before. */
-clump_status clumpi_world_file_bad(clumpi_world_file *p, const char *what);
+clump_status clumpi_world_file_bad(clumpi_world_file *file, const char *what);
 /* The head, whole and of this version. */
-clump_status clumpi_world_file_read_head(clumpi_world_file *p, clumpi_world_file_head *head);
+clump_status clumpi_world_file_read_head(clumpi_world_file *file, clumpi_world_file_head *head);
 /* The words of the file, else those of the heap, whose call gave `status`. */
-clump_status clumpi_world_file_heap_status(clumpi_world_file *p, clump_status status);
+clump_status clumpi_world_file_heap_status(clumpi_world_file *file, clump_status status);
 /* clump_progress_fn, of the program's if it has one. */
 int clumpi_world_file_progress(void *user, uint64_t done, uint64_t all);
 
