@@ -47,4 +47,10 @@ int traffic_cells_upload(traffic_cells *world, const traffic_array *arrays, unsi
                          cl_mem *buffers, bench_error *error);
 void traffic_cells_drop(traffic_cells *world, const cl_mem *buffers, unsigned count);
 
+/* Arguments of kernels, where `world` is a traffic_cells and `s` has the buffers: the cells; a buffer by its name. */
+#define TRAFFIC_CELLS(kernel)                                                                      \
+    { kernel, 0, sizeof(cl_mem), &world->codes }
+#define TRAFFIC_BUFFER(kernel, index, name)                                                        \
+    { kernel, index, sizeof(cl_mem), &s->buffers[name] }
+
 #endif

@@ -107,24 +107,18 @@ static int upload(setup *s) {
 
 static int set_arguments(setup *s) {
     traffic_cells *world = s->world;
-#define CELLS(kernel)                                                                              \
-    { kernel, 0, sizeof(cl_mem), &world->codes }
-#define BUFFER(kernel, index, name)                                                                \
-    { kernel, index, sizeof(cl_mem), &s->buffers[name] }
-    const bench_arg all[] = {CELLS(CELL_INIT),
-                             BUFFER(CELL_INIT, 1, LIST),
-                             CELLS(CELL_LINK),
-                             BUFFER(CELL_LINK, 1, LINKS),
-                             BUFFER(CELL_LINK, 2, MAX_VELOCITY),
-                             BUFFER(CELL_LINK, 3, LIMIT),
-                             CELLS(LIGHT_INIT),
-                             BUFFER(LIGHT_INIT, 1, CONTROLLERS),
-                             BUFFER(LIGHT_INIT, 2, GROUPS),
-                             CELLS(CAR_START),
-                             BUFFER(CAR_START, 1, STARTS),
-                             CELLS(WRITE)};
-#undef CELLS
-#undef BUFFER
+    const bench_arg all[] = {TRAFFIC_CELLS(CELL_INIT),
+                             TRAFFIC_BUFFER(CELL_INIT, 1, LIST),
+                             TRAFFIC_CELLS(CELL_LINK),
+                             TRAFFIC_BUFFER(CELL_LINK, 1, LINKS),
+                             TRAFFIC_BUFFER(CELL_LINK, 2, MAX_VELOCITY),
+                             TRAFFIC_BUFFER(CELL_LINK, 3, LIMIT),
+                             TRAFFIC_CELLS(LIGHT_INIT),
+                             TRAFFIC_BUFFER(LIGHT_INIT, 1, CONTROLLERS),
+                             TRAFFIC_BUFFER(LIGHT_INIT, 2, GROUPS),
+                             TRAFFIC_CELLS(CAR_START),
+                             TRAFFIC_BUFFER(CAR_START, 1, STARTS),
+                             TRAFFIC_CELLS(WRITE)};
     return bench_objects_set(&world->objects, all, sizeof all / sizeof *all, s->error);
 }
 
