@@ -94,7 +94,8 @@ static int run_course(bench_app *app, const course *c, double *us) {
                              .block_rows = bench_u32(app->values, "block_rows"),
                              .buffers = bench_u32(app->values, "buffers"),
                              .tuning = bench_tuning_of(app->values),
-                             .compaction = c->is_compacted ? &app->compaction.desc : NULL};
+                             .compaction = c->is_compacted ? &app->compaction.desc : NULL,
+                             .merge = app->compaction.is_merging ? &app->compaction.merge : NULL};
     app->place = c->is_reference ? app->reference : app->found;
     if (app->ops->create(app, &desc, app->error)) {
         return -1;

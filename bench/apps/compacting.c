@@ -6,7 +6,7 @@
 
 int bench_compacting_create(bench_compacting *c, clump_context *clump, clump_heap *heap,
                             const char *class_name, const clump_compactor_desc *desc,
-                            bench_error *error) {
+                            const bench_merge *merge, bench_error *error) {
     *c = (bench_compacting){.clump = clump, .heap = heap, .classes = {class_name}};
     if (!desc) {
         return 0;
@@ -16,8 +16,11 @@ int bench_compacting_create(bench_compacting *c, clump_context *clump, clump_hea
     own.compact.classes = c->classes;
     own.compact.class_count = class_name ? 1 : 0;
     clump_status status = clump_compactor_create(&own, &c->compactor, NULL);
+    if (status == CLUMP_OK && merge) {
+        status = bench_merge_compactor(c->compactor, merge);
+    }
     if (status == CLUMP_OK) {
-        status = clump_heap_compact(heap, &own.compact, NULL, NULL);
+        status = bench_merge_compact(heap, &own.compact, merge, NULL, NULL);
     }
     return status == CLUMP_OK ? 0 : bench_error_clump(error, "the compactor", clump, status);
 }

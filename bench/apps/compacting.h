@@ -6,6 +6,7 @@
 #define BENCH_COMPACTING_H
 
 #include "bench/harness/error.h"
+#include "bench/papers/merge/merge.h"
 #include "clump/compactor.h"
 
 /* Must stay where it is while it is in use. All zero: never compacts. */
@@ -21,12 +22,12 @@ typedef struct bench_compacting {
     double us, phase_us[CLUMP_COMPACT_PHASE_COUNT]; /* of the device */
 } bench_compacting;
 
-/* `desc` without heap and classes, or NULL: never. Compacts the class with its subclasses, NULL: all
+/* `desc` without heap and classes, or NULL: never. `merge`: by merging, NULL: by the planner. Compacts the class with its subclasses, NULL: all
  * classes, of which there are no objects yet: a first run builds the kernels, so that no step has
  * to. */
 int bench_compacting_create(bench_compacting *c, clump_context *clump, clump_heap *heap,
                             const char *class_name, const clump_compactor_desc *desc,
-                            bench_error *error);
+                            const bench_merge *merge, bench_error *error);
 void bench_compacting_destroy(bench_compacting *c);
 
 /* Compact if it is time. */

@@ -30,12 +30,12 @@ static int parse_trigger(const char *text, clump_compactor_desc *desc, bench_err
                            text);
 }
 
-static clump_merge_desc get_merge(const bench_values *values) {
-    clump_merge_desc merge = {.factor = bench_u32(values, "factor"),
-                              .retain = bench_u32(values, "retain")};
-    if (bench_is(values, "rewrite", "global")) merge.rewrite = CLUMP_REWRITE_RECOMPUTE_GLOBAL;
-    if (bench_is(values, "rewrite", "shared")) merge.rewrite = CLUMP_REWRITE_RECOMPUTE_SHARED;
-    if (bench_is(values, "candidates", "bitmap")) merge.candidates = CLUMP_CANDIDATES_BITMAP;
+static bench_merge get_merge(const bench_values *values) {
+    bench_merge merge = {.factor = bench_u32(values, "factor"),
+                         .retain = bench_u32(values, "retain")};
+    if (bench_is(values, "rewrite", "global")) merge.rewrite = BENCH_REWRITE_GLOBAL;
+    if (bench_is(values, "rewrite", "shared")) merge.rewrite = BENCH_REWRITE_SHARED;
+    if (bench_is(values, "candidates", "bitmap")) merge.candidates = BENCH_CANDIDATES_BITMAP;
     return merge;
 }
 
@@ -51,7 +51,7 @@ int bench_compaction_parse(const bench_values *values, const char *cell_field,
     }
     if (bench_is(values, "strategy", "merge")) {
         compaction->merge = get_merge(values);
-        how->merge = &compaction->merge;
+        compaction->is_merging = 1;
     } else if (bench_int(values, "retain") || !bench_is(values, "rewrite", "forward") ||
                !bench_is(values, "candidates", "states")) {
         return bench_error_set(error, "retain, rewrite and candidates are for strategy=merge");
@@ -62,7 +62,7 @@ int bench_compaction_parse(const bench_values *values, const char *cell_field,
         how->order = CLUMP_ORDER_FIELD;
         how->order_field = cell_field;
     }
-    if (how->merge && how->order != CLUMP_ORDER_ANY) {
+    if (compaction->is_merging && how->order != CLUMP_ORDER_ANY) {
         return bench_error_set(error, "order=%s needs strategy=planner; merge knows any",
                                bench_text(values, "order"));
     }

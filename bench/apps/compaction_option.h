@@ -7,7 +7,7 @@
 #define BENCH_COMPACTION_OPTION_H
 
 #include "bench/harness/bench.h"
-#include "clump/experimental.h"
+#include "bench/papers/merge/merge.h"
 #include "compacting.h"
 
 /* Lines of a list of parameters. The application has a parameter `variant` too. */
@@ -28,8 +28,8 @@
 
 typedef struct bench_compaction {
     clump_compactor_desc desc; /* without heap and classes; valid if is_on, as long as this stays */
-    clump_merge_desc merge;    /* what desc may point to */
-    int is_on;
+    bench_merge merge;         /* valid if is_merging */
+    int is_on, is_merging;
 } bench_compaction;
 
 /* Read them. `cell_field`: the field of the compacted classes that order=cell sorts by. Compaction

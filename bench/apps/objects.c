@@ -74,7 +74,8 @@ static int create_compacting(bench_objects *objects, const bench_objects_desc *d
         }
     }
     int result = bench_compacting_create(&objects->compacting, objects->clump, objects->heap,
-                                         desc->compacted, wanted ? &compaction : NULL, error);
+                                         desc->compacted, wanted ? &compaction : NULL,
+                                         desc->world->merge, error);
     objects->compacting.enough = find_enough(desc);
     return result;
 }

@@ -24,6 +24,7 @@ typedef struct bench_world_desc {
     int checked;               /* verify each access to a field */
     clump_alloc_tuning tuning; /* parts of the allocator that are switched off; all zero: none */
     const clump_compactor_desc *compaction; /* heap and classes are filled in. NULL: never */
+    const bench_merge *merge;               /* it merges; NULL: by the planner */
 } bench_world_desc;
 
 /* Sums over the steps that were made, for each quantity that the application counts: what there was

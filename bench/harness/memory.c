@@ -15,8 +15,6 @@ uint64_t bench_memory_peak(void) {
     return peak - base;
 }
 
-#ifdef BENCH_COUNTS_BUFFERS
-
 cl_mem __real_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t bytes, void *host,
                              cl_int *code);
 cl_mem __wrap_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t bytes, void *host,
@@ -42,5 +40,3 @@ cl_mem __wrap_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t byte
     }
     return buffer;
 }
-
-#endif

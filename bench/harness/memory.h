@@ -1,7 +1,6 @@
 /* How many bytes of OpenCL buffers this program has, whoever made them: a benchmark or the library.
  *
- * The linker sends all calls of clCreateBuffer() here (--wrap, bench/CMakeLists.txt). It cannot do
- * so in a shared libclump; then nothing is counted.
+ * The linker sends all calls of clCreateBuffer() here (--wrap, bench/CMakeLists.txt).
  *
  * Read first: nothing.
  */
@@ -13,7 +12,7 @@
 /* Forget the peak so far: count what comes beyond the buffers that there are. */
 void bench_memory_restart(void);
 
-/* The most bytes since then, beyond those that there were; 0 if nothing is counted. */
+/* The most bytes since then, beyond those that there were. */
 uint64_t bench_memory_peak(void);
 
 #endif

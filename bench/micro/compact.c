@@ -22,7 +22,7 @@
 
 #include "bench/harness/bench.h"
 #include "bench/harness/registry.h"
-#include "clump/experimental.h"
+#include "bench/papers/merge/merge.h"
 #include "compact_heap.h"
 
 #define F_TOLERANCE 1e-9
@@ -32,7 +32,8 @@ typedef struct compact_state {
     bench_results *results;
     bench_error *error;
     double dead;
-    clump_merge_desc merge; /* of desc */
+    bench_merge merge; /* valid if is_merging */
+    int is_merging;
     clump_compact_desc desc;
     uint32_t objects; /* of each class */
     compact_heap *heap;
@@ -47,33 +48,32 @@ typedef struct compact_round {
 } compact_round;
 
 /* What strategies do not have in common. */
-static int refuse_options(const bench_values *values, const clump_compact_desc *desc,
-                          bench_error *error) {
-    if (!desc->merge && (bench_int(values, "retain") || !bench_is(values, "rewrite", "forward") ||
-                         !bench_is(values, "candidates", "states"))) {
+static int refuse_options(const bench_values *values, int is_merging,
+                          const clump_compact_desc *desc, bench_error *error) {
+    if (!is_merging && (bench_int(values, "retain") || !bench_is(values, "rewrite", "forward") ||
+                        !bench_is(values, "candidates", "states"))) {
         return bench_error_set(error,
                                "retain, rewrite and candidates are options of strategy=merge");
     }
-    if (desc->merge && (desc->slack > 0 || desc->max_moves || desc->order != CLUMP_ORDER_ANY)) {
+    if (is_merging && (desc->slack > 0 || desc->max_moves || desc->order != CLUMP_ORDER_ANY)) {
         return bench_error_set(error, "slack, max_moves and order are options of strategy=planner");
     }
     return 0;
 }
 
-static clump_merge_desc get_merge(const bench_values *values) {
-    clump_merge_desc merge = {.factor = (uint32_t)bench_int(values, "factor"),
-                              .retain = (uint32_t)bench_int(values, "retain")};
-    if (bench_is(values, "rewrite", "global")) merge.rewrite = CLUMP_REWRITE_RECOMPUTE_GLOBAL;
-    if (bench_is(values, "rewrite", "shared")) merge.rewrite = CLUMP_REWRITE_RECOMPUTE_SHARED;
-    if (bench_is(values, "candidates", "bitmap")) merge.candidates = CLUMP_CANDIDATES_BITMAP;
+static bench_merge get_merge(const bench_values *values) {
+    bench_merge merge = {.factor = (uint32_t)bench_int(values, "factor"),
+                         .retain = (uint32_t)bench_int(values, "retain")};
+    if (bench_is(values, "rewrite", "global")) merge.rewrite = BENCH_REWRITE_GLOBAL;
+    if (bench_is(values, "rewrite", "shared")) merge.rewrite = BENCH_REWRITE_SHARED;
+    if (bench_is(values, "candidates", "bitmap")) merge.candidates = BENCH_CANDIDATES_BITMAP;
     return merge;
 }
 
-static clump_compact_desc get_desc(const bench_values *values, const clump_merge_desc *merge) {
+static clump_compact_desc get_desc(const bench_values *values) {
     clump_compact_desc desc = {.null_dangling = bench_int(values, "null_dangling") != 0,
                                .slack = bench_float(values, "slack"),
                                .max_moves = (uint64_t)bench_int(values, "max_moves")};
-    if (bench_is(values, "strategy", "merge")) desc.merge = merge;
     if (bench_is(values, "order", "address")) desc.order = CLUMP_ORDER_ADDRESS;
     if (bench_is(values, "order", "field")) {
         desc.order = CLUMP_ORDER_FIELD;
@@ -137,7 +137,7 @@ static void check_report(compact_state *s, const compact_round *round) {
                     round->before.objects, round->before.blocks, freed, report->objects,
                     report->blocks_before, report->blocks_freed);
     }
-    int is_least = !s->desc.merge && s->desc.order == CLUMP_ORDER_ANY;
+    int is_least = !s->is_merging && s->desc.order == CLUMP_ORDER_ANY;
     if (is_least && report->moves + report->moves_left != minimum) {
         bench_check(s->results, 0,
                     "the planner made %" PRIu64 " moves and left %" PRIu64
@@ -183,13 +183,13 @@ static int run_round(void *self, uint32_t number, int is_measured) {
     compact_state *s = self;
     (void)number;
     compact_round round = {.wall_us = 0};
-    int result =
-        compact_heap_build(s->heap, s->dead, s->error) ||
-                compact_heap_fill(s->heap, &round.before, s->error) ||
-                compact_heap_compact(s->heap, &s->desc, &round.report, &round.wall_us, s->error) ||
-                verify(s) || compact_heap_fill(s->heap, &round.after, s->error)
-            ? -1
-            : 0;
+    int result = compact_heap_build(s->heap, s->dead, s->error) ||
+                         compact_heap_fill(s->heap, &round.before, s->error) ||
+                         compact_heap_compact(s->heap, &s->desc, s->is_merging ? &s->merge : NULL,
+                                              &round.report, &round.wall_us, s->error) ||
+                         verify(s) || compact_heap_fill(s->heap, &round.after, s->error)
+                     ? -1
+                     : 0;
     if (result == 0) {
         s->floor_bytes = round.report.floor_bytes;
         check_report(s, &round);
@@ -217,8 +217,9 @@ static int begin(void *self, bench_env *env, const bench_values *values, bench_r
                          .error = &results->error,
                          .dead = bench_float(values, "dead"),
                          .merge = get_merge(values),
+                         .is_merging = bench_is(values, "strategy", "merge"),
                          .objects = (uint32_t)bench_int(values, "objects")};
-    s->desc = get_desc(values, &s->merge);
+    s->desc = get_desc(values);
     compact_heap_desc desc = {.env = env,
                               .objects = s->objects,
                               .seed = (uint32_t)bench_int(values, "seed"),
@@ -226,7 +227,7 @@ static int begin(void *self, bench_env *env, const bench_values *values, bench_r
                               .block_rows = (uint32_t)bench_int(values, "block_rows"),
                               .buffers = (uint32_t)bench_int(values, "buffers"),
                               .has_copy_room = s->desc.order != CLUMP_ORDER_ANY};
-    return refuse_options(values, &s->desc, s->error) ||
+    return refuse_options(values, s->is_merging, &s->desc, s->error) ||
                    compact_heap_create(&desc, &s->heap, s->error)
                ? -1
                : 0;

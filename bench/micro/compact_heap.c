@@ -242,7 +242,7 @@ int compact_heap_build(compact_heap *h, double dead, bench_error *error) {
 
 /* ---- Compacting and verifying ---------------------------------------------------------------- */
 
-int compact_heap_compact(compact_heap *h, const clump_compact_desc *desc,
+int compact_heap_compact(compact_heap *h, const clump_compact_desc *desc, const bench_merge *merge,
                          clump_compact_report *report, double *wall_us, bench_error *error) {
     static const char *const classes[] = {"A"};
     clump_compact_desc of_a = *desc;
@@ -251,7 +251,7 @@ int compact_heap_compact(compact_heap *h, const clump_compact_desc *desc,
     cl_int code = clFinish(h->env->queue); /* the clock is to see nothing else */
     if (code != CL_SUCCESS) return bench_error_cl(error, "clFinish", code);
     double start_us = bench_now_us();
-    clump_status status = clump_heap_compact(h->heap, &of_a, report, NULL);
+    clump_status status = bench_merge_compact(h->heap, &of_a, merge, report, NULL);
     if (wall_us) *wall_us = bench_now_us() - start_us;
     return status == CLUMP_OK ? 0 : fail(h, "compacting", status, error);
 }

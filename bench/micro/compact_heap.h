@@ -11,6 +11,7 @@
 #define BENCH_COMPACT_HEAP_H
 
 #include "bench/harness/bench.h"
+#include "bench/papers/merge/merge.h"
 #include "clump/compact.h"
 
 typedef struct compact_heap_desc {
@@ -40,9 +41,10 @@ static inline uint64_t compact_heap_below(double percent) {
 /* Free what there is, make all objects and links anew, and let `dead` percent of the A die. */
 int compact_heap_build(compact_heap *heap, double dead, bench_error *error);
 
-/* Compact class A. `desc` without classes. `wall_us` is optional. */
+/* Compact class A. `desc` without classes. `merge` as in bench_merge_compact(). `wall_us` is optional. */
 int compact_heap_compact(compact_heap *heap, const clump_compact_desc *desc,
-                         clump_compact_report *report, double *wall_us, bench_error *error);
+                         const bench_merge *merge, clump_compact_report *report, double *wall_us,
+                         bench_error *error);
 
 /* The graph, the contents, the heap's invariants, and that no kernel reported an error. Returns 0
  * if all is right, 1 if it is not, -1 if that could not be found out; `error` has the words.

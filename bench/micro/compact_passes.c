@@ -60,15 +60,15 @@ static int look(passes *p, unsigned strategy, course *c, uint32_t pass) {
 
 /* One pass after the other, until there is nothing left to do. */
 static int follow(passes *p, unsigned strategy, course *c) {
-    clump_merge_desc merge;
-    clump_compact_desc desc = compact_strategy_desc(strategy, &merge);
+    bench_merge merge;
+    const bench_merge *how = compact_strategy(strategy, &merge);
     clump_compact_report report;
     merge.max_passes = 1;
     for (uint32_t pass = 0; pass <= PASSES_MAX; pass++)
         c->candidates[pass] = c->fragmentation[pass] = NAN;
     if (compact_heap_build(p->heap, p->dead, p->error) || look(p, strategy, c, 0)) return -1;
     for (;;) {
-        if (compact_and_verify(p->heap, &desc, &report, p->error)) return -1;
+        if (compact_and_verify(p->heap, how, &report, p->error)) return -1;
         if (report.passes == 0) break;
         if (++c->passes > PASSES_MAX)
             return bench_error_set(p->error, "%s is not done after %u passes",
@@ -90,12 +90,12 @@ static double relocations(const course *c) {
 
 /* What was seen pass by pass against the report, and against one run without interruption. */
 static int compare(passes *p, unsigned strategy, const course *c) {
-    clump_merge_desc merge;
-    clump_compact_desc desc = compact_strategy_desc(strategy, &merge);
+    bench_merge merge;
+    const bench_merge *how = compact_strategy(strategy, &merge);
     clump_compact_report report;
     double after;
     if (compact_heap_build(p->heap, p->dead, p->error) ||
-        compact_and_verify(p->heap, &desc, &report, p->error) ||
+        compact_and_verify(p->heap, how, &report, p->error) ||
         compact_find_fragmentation(p->heap, &after, p->error)) {
         return -1;
     }

@@ -32,12 +32,12 @@ static int measure(quality *q, double dead) {
     if (!row) return bench_error_set(q->error, "host memory ran out");
     row[0] = dead;
     for (unsigned strategy = 0; strategy < COMPACT_STRATEGIES; strategy++) {
-        clump_merge_desc merge;
-        clump_compact_desc desc = compact_strategy_desc(strategy, &merge);
+        bench_merge merge;
+        const bench_merge *how = compact_strategy(strategy, &merge);
         double before, after;
         if (compact_heap_build(q->heap, dead, q->error) ||
             compact_find_fragmentation(q->heap, &before, q->error) ||
-            compact_and_verify(q->heap, &desc, NULL, q->error) ||
+            compact_and_verify(q->heap, how, NULL, q->error) ||
             compact_find_fragmentation(q->heap, &after, q->error)) {
             return -1;
         }

@@ -5,17 +5,18 @@ const uint32_t compact_factors[COMPACT_FACTORS] = {1, 2, 3, 4, 5, 10, 20, 30, 40
 const char *const compact_strategy_names[COMPACT_STRATEGIES] = {
     "n1", "n2", "n3", "n4", "n5", "n10", "n20", "n30", "n40", "planner"};
 
-clump_compact_desc compact_strategy_desc(unsigned strategy, clump_merge_desc *merge) {
+const bench_merge *compact_strategy(unsigned strategy, bench_merge *merge) {
     int is_planner = strategy == COMPACT_PLANNER;
-    *merge = (clump_merge_desc){.factor = is_planner ? 0 : compact_factors[strategy]};
-    return (clump_compact_desc){.merge = is_planner ? NULL : merge};
+    *merge = (bench_merge){.factor = is_planner ? 0 : compact_factors[strategy]};
+    return is_planner ? NULL : merge;
 }
 
-int compact_and_verify(compact_heap *heap, const clump_compact_desc *desc,
-                       clump_compact_report *report, bench_error *error) {
+int compact_and_verify(compact_heap *heap, const bench_merge *merge, clump_compact_report *report,
+                       bench_error *error) {
+    static const clump_compact_desc all = {0};
     clump_compact_report own;
-    return compact_heap_compact(heap, desc, report ? report : &own, NULL, error) ||
-                   compact_heap_verify(heap, desc, error)
+    return compact_heap_compact(heap, &all, merge, report ? report : &own, NULL, error) ||
+                   compact_heap_verify(heap, &all, error)
                ? -1
                : 0;
 }

@@ -7,7 +7,6 @@
 #ifndef BENCH_COMPACT_STRATEGIES_H
 #define BENCH_COMPACT_STRATEGIES_H
 
-#include "clump/experimental.h"
 #include "compact_heap.h"
 
 #define COMPACT_BLOCK_ROWS 1u
@@ -20,12 +19,12 @@ extern const uint32_t compact_factors[COMPACT_FACTORS];
 /* "n1", or "planner": for columns and metrics. */
 extern const char *const compact_strategy_names[COMPACT_STRATEGIES];
 
-/* `merge` is where the description of the merge strategy goes, if it is that. */
-clump_compact_desc compact_strategy_desc(unsigned strategy, clump_merge_desc *merge);
+/* For bench_merge_compact(): `merge`, which is filled in, or NULL. */
+const bench_merge *compact_strategy(unsigned strategy, bench_merge *merge);
 
 /* Compact and verify every object. What is wrong is an error. `report` is optional. */
-int compact_and_verify(compact_heap *heap, const clump_compact_desc *desc,
-                       clump_compact_report *report, bench_error *error);
+int compact_and_verify(compact_heap *heap, const bench_merge *merge, clump_compact_report *report,
+                       bench_error *error);
 
 /* F of class A. */
 int compact_find_fragmentation(compact_heap *heap, double *fragmentation, bench_error *error);

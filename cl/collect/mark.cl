@@ -239,7 +239,7 @@ static inline void drain(clumpi_mark *m, ref_batch *b, front *next) {
 static inline void gather_arrays(clumpi_mark *m, uint ref, uint class_id, ref_batch *b, front *next) {
     for (uint c = m->v.classes[class_id].arrays; c < m->v.classes[class_id].cleared; c++) {
         const clumpi_column array = clumpi_columns(&m->v)[c];
-        const clumpi_outside o = clumpi_outside_of(&m->r, &array, ref);
+        const clumpi_raw_refs o = clumpi_raw_refs_of(&m->r, &array, ref);
         for (uint e = 0; e < o.count; e++) {
             if (b->count == REF_BATCH) drain(m, b, next); /* a row may have filled it */
             b->refs[b->count] = o.refs[e];
@@ -485,7 +485,7 @@ static inline void flush(clumpi_mark *m, const group_memory *s, uint most) {
 static inline void follow_arrays(clumpi_mark *m, uint object, uint class_id, uint from, uint step) {
     for (uint c = m->v.classes[class_id].arrays; c < m->v.classes[class_id].cleared; c++) {
         const clumpi_column array = clumpi_columns(&m->v)[c];
-        const clumpi_outside o = clumpi_outside_of(&m->r, &array, object);
+        const clumpi_raw_refs o = clumpi_raw_refs_of(&m->r, &array, object);
         for (uint e = from; e < o.count; e += step) {
             uint ref = o.refs[e];
             m->read++;
@@ -501,7 +501,7 @@ static inline uint longest_array(const clumpi_mark *m, uint object, uint class_i
     uint most = 0;
     for (uint c = m->v.classes[class_id].arrays; c < m->v.classes[class_id].cleared; c++) {
         const clumpi_column array = clumpi_columns(&m->v)[c];
-        most = max(most, clumpi_outside_of(&m->r, &array, object).count);
+        most = max(most, clumpi_raw_refs_of(&m->r, &array, object).count);
     }
     return most;
 }

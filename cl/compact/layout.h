@@ -4,20 +4,17 @@
  *   header.             holds                                                      from .. to
  *   at_plans            clumpi_class_plan [class id]; entry 0: sums                plan .. finish
  *   at_plan_counts      clumpi_block_counts [work-group][class id]                 plan
- *                       merge: words [work-group][class id]: candidates            plan
  *   at_plan_histograms  words [class id][capacity_max + 1]: blocks by objects      plan
  *   at_tallies          clumpi_tally [work-group]                                  check, rewrite
  *   at_plan_list        block numbers: those that give and take, class by class    plan .. finish
  *   at_block_plans      clumpi_block_plan [block]                                  plan .. finish
  *   at_moved            a bit per block: its objects leave                         plan .. finish
- *   at_record_table     words [entries]: sources, by hash                          merge .. rewrite
- *   at_record_bits      ulong [place in the list][block_rows_max]: bitmaps         merge .. rewrite
- *   at_chunks           clumpi_array_chunk [1 + chunk]: parts of long arrays             check, rewrite
+ *   at_chunks           clumpi_array_chunk [1 + chunk]: parts of long arrays       check, rewrite
  *
  * The plans and what follows them are in the scratch of calls (cl/heap/layout.h). The tallies stand where
- * the counts and histograms were, which nobody needs once the plan is made. The records and chunks stand in the
- * place of the do-all's list (at_list_index, at_list_masks, at_list_rows), which the objects that move make invalid anyway. All
- * other memory is of this part alone.
+ * the counts and histograms were, which nobody needs once the plan is made. The chunks stand in the
+ * place of the do-all's list (at_list_rows), which the objects that move make invalid anyway. All
+ * other memory is only of this part.
  *
  * Read first: cl/core/layout.h. Read next: plan.clh.
  */
@@ -39,7 +36,7 @@ typedef struct clumpi_class_plan {
     clumpi_u32 sources, targets;  /* blocks that give; that take */
     clumpi_u32 source_begin, target_begin; /* where they begin in the list of blocks */
     clumpi_u32 batch_begin, batches;       /* of the move kernel */
-    clumpi_u32 freed; /* sources that give in this pass: all of the planner's */
+    clumpi_u32 freed;                      /* sources that give: all of the planner's */
     clumpi_u32 pad[3];
 } clumpi_class_plan;
 

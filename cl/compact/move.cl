@@ -7,8 +7,9 @@
  * clumpi_fill then sets the bits of the targets.
  *
  * factor 0 is the planner's: holes are numbered through the whole list of targets, and batches go
- * on where the one before ended. Otherwise (merge) source number s of B fills the targets s, s + B,
- * s + 2B, .. of which there are `factor`, with holes numbered from 0.
+ * on where the one before ended. Otherwise (bench/papers/merge) source number s of B fills the
+ * targets s, s + B, s + 2B, .. of which there are `factor`, with holes numbered from 0; sources that are not
+ * marked as moved stay.
  *
  * Read first: plan.clh. Read next: rewrite.cl.
  */

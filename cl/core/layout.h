@@ -19,7 +19,7 @@
  *            which a request takes neighbouring slots, of one row or of whole blocks (runs.clh). Blocks, rows, bits and
  *            credits are those of any class
  *   scratch = memory that a call owns while it runs. What is in it is declared by the part that uses it:
- *            cl/heap/layout.h, cl/compact/layout.h
+ *            cl/<part>/layout.h
  *
  * Invariants, true whenever no kernel runs and nothing is reserved (clump_heap_check() verifies them; of
  * what is reserved it knows that its slots are credits, too, reserve.clh):
@@ -48,22 +48,24 @@ typedef uint64_t clumpi_u64;
 #define CLUMPI_CLASS_SHIFT 24
 #define CLUMPI_CREDIT_MASK 0x007fffffu
 #define CLUMPI_STRIPED 0x00800000u /* of a state: slots of the block are in stripes (reserve.clh) */
-#define CLUMPI_RAW_UNIT 16u /* bytes: sizes of raw memory are multiples of it */
+#define CLUMPI_RAW_UNIT 16u        /* bytes: sizes of raw memory are multiples of it */
 #define CLUMPI_RAW_ALIGN_MAX 4096u /* bytes: the largest alignment that can be asked for */
-#define CLUMPI_RESERVED 255u /* class of the blocks that hold the metadata */
-#define CLUMPI_LEVELS_MAX 6  /* 32^6 > 2^26 blocks */
-#define CLUMPI_ROW_SLOTS 64u /* objects of a row: CLUMP_ROW_SLOTS */
-#define CLUMPI_ROWS_MAX 64u  /* rows of a block: a block's non-empty rows fit one 64-bit mask */
-#define CLUMPI_HOLES 16u     /* holes for each entry of the list of slots */
-#define CLUMPI_STRIPES 128u  /* of a reservation, at most; a power of two */
+#define CLUMPI_RESERVED 255u       /* class of the blocks that hold the metadata */
+#define CLUMPI_LEVELS_MAX 6        /* 32^6 > 2^26 blocks */
+#define CLUMPI_ROW_SLOTS 64u       /* objects of a row: CLUMP_ROW_SLOTS */
+#define CLUMPI_ROWS_MAX 64u /* rows of a block: a block's non-empty rows fit one 64-bit mask */
+#define CLUMPI_HOLES 16u    /* holes for each entry of the list of slots */
+#define CLUMPI_STRIPES 128u /* of a reservation, at most; a power of two */
 #define CLUMPI_ERRORS 10
 #define CLUMPI_ERRORS_PLACES 16u /* room for them: lines of 128 bytes */
-#define CLUMPI_CLASS_IDS 256u /* class ids, with 0 and CLUMPI_RESERVED */
+#define CLUMPI_CLASS_IDS 256u    /* class ids, with 0 and CLUMPI_RESERVED */
 #define CLUMPI_REDUCE_BYTES 128u
 #define CLUMPI_REDUCE_ITEMS 256u /* largest work-group of a reduction */
-#define CLUMPI_LISTS_KEPT 8u     /* lists whose blocks are remembered, with the one that is being made */
-#define CLUMPI_LIST_KEYED 256u   /* header.list_of, for a key kernel: no class has this id */
-#define CLUMPI_LOOP_KEYED 512u   /* in a report, with header.list_of: the loop is CLUMP_FOR_EACH_KEYED */
+#define CLUMPI_LISTS_KEPT                                                                          \
+    8u /* lists whose blocks are remembered, with the one that is being made */
+#define CLUMPI_LIST_KEYED 256u /* header.list_of, for a key kernel: no class has this id */
+#define CLUMPI_LOOP_KEYED                                                                          \
+    512u /* in a report, with header.list_of: the loop is CLUMP_FOR_EACH_KEYED */
 
 /* What is known of the demand for a class's slots: 32 bytes. */
 typedef struct clumpi_learnt {
@@ -71,7 +73,7 @@ typedef struct clumpi_learnt {
     clumpi_u32 growth;  /* how many objects more there were, when some had been asked for */
     clumpi_u32 objects; /* that there were then */
     clumpi_u32 asked;   /* since then */
-    clumpi_u32 unused; /* of those that were reserved since then, when they were given back */
+    clumpi_u32 unused;  /* of those that were reserved since then, when they were given back */
     clumpi_u32 is_turnover; /* 1: those who asked of late freed about as many */
     clumpi_u32 exhausted;   /* clumpi_class.exhausted when the list before was made */
     clumpi_u32 idle;        /* lists since any were asked for, at most 31 */
@@ -80,18 +82,22 @@ typedef struct clumpi_learnt {
 /* What is reserved for a class (cl/core/reserve.clh). 256 bytes. The first line is all that a request for a
  * reserved slot reads; kernels do not change it. */
 typedef struct clumpi_reservation {
-    clumpi_u32 at_stripes, at_slots; /* the class's stripes; the list of slots, of all classes. In units */
+    clumpi_u32 at_stripes,
+        at_slots;          /* the class's stripes; the list of slots, of all classes. In units */
     clumpi_u32 stripes;    /* in use, a power of two */
     clumpi_u32 holes;      /* the first rows: 64 free slots each, of rows that are not empty */
     clumpi_u32 holes_from; /* entry of row 0 in the list of slots */
-    clumpi_u32 empty_from; /* the other rows are empty; row i has entry empty_from + i. Modulo 2^32 */
+    clumpi_u32
+        empty_from; /* the other rows are empty; row i has entry empty_from + i. Modulo 2^32 */
     clumpi_u32 at_rows, at_masks; /* header.at_list_rows, at_list_masks */
-    clumpi_u32 least;      /* slots that the host wants reserved always */
+    clumpi_u32 least;             /* slots that the host wants reserved always */
     clumpi_u32 fixed_pad[23];
     clumpi_u32 left; /* 0: all stripes were seen empty, and stay so */
-    clumpi_u32 keep; /* the limit of each stripe that those who take back for other classes agree on */
+    clumpi_u32
+        keep; /* the limit of each stripe that those who take back for other classes agree on */
     clumpi_u32 left_pad[14];
-    clumpi_learnt learnt[2]; /* list number n of the heap is made by learnt[n & 1] and leaves the other one */
+    clumpi_learnt
+        learnt[2]; /* list number n of the heap is made by learnt[n & 1] and leaves the other one */
 } clumpi_reservation;
 
 /* One stripe: positions next .. limit - 1 are to be had. One 64-bit word, next << 32 | limit, so that
@@ -123,12 +129,15 @@ typedef struct clumpi_class {
     clumpi_u32 copies, refs,
         columns_end; /* columns copies .. refs-1 are what a move copies, refs ..
                                              cleared-1 the reference fields */
-    clumpi_u32 weak; /* of these, weak .. arrays-1 are the weak ones, and arrays .. cleared-1 are no columns of
-                        references, but of the words of arrays that have some in raw memory (clumpi_outside_of()) */
+    clumpi_u32
+        weak; /* of these, weak .. arrays-1 are the weak ones, and arrays .. cleared-1 are no columns of
+                        references, but of the words of arrays that have some in raw memory (clumpi_raw_refs_of()) */
     clumpi_u32 slot_bytes; /* of raw memory: a slot; 0: a class of objects */
-    clumpi_u32 is_runs;   /* 1: a request takes neighbouring slots (runs.clh); nothing is reserved */
-    clumpi_u32 arrays, cleared; /* columns cleared .. columns_end-1 are 0 in a new object: of arrays of run-time length */
-    clumpi_u32 is_away; /* 1: of blocks without memory (cl/heap/evict.cl): a full block has one row; nothing is reserved */
+    clumpi_u32 is_runs; /* 1: a request takes neighbouring slots (runs.clh); nothing is reserved */
+    clumpi_u32 arrays,
+        cleared; /* columns cleared .. columns_end-1 are 0 in a new object: of arrays of run-time length */
+    clumpi_u32
+        is_away; /* 1: of blocks without memory (cl/heap/evict.cl): a full block has one row; nothing is reserved */
     clumpi_u32 fixed_pad[19];
     /* Changed by kernels. */
     clumpi_u32 exhausted; /* value of header.epoch at which a sweep found no room */
@@ -175,23 +184,28 @@ typedef struct clumpi_header {
     /* Scratch of compaction: cl/compact/layout.h. */
     clumpi_u32 at_plans, at_plan_counts, at_plan_histograms, at_tallies;
     clumpi_u32 at_plan_list, at_block_plans, at_moved;
-    clumpi_u32 at_record_table, at_record_bits, at_chunks;
-    clumpi_u32 at_stripes, at_slots; /* reservations: stripes; the list of slots */
-    clumpi_u32 at_striped;           /* a clumpi_striped for each block */
-    clumpi_u32 stripes;              /* of a class, at most */
+    clumpi_u32 at_chunks;
+    clumpi_u32 at_stripes, at_slots;    /* reservations: stripes; the list of slots */
+    clumpi_u32 at_striped;              /* a clumpi_striped for each block */
+    clumpi_u32 stripes;                 /* of a class, at most */
     clumpi_u32 slots_rows, slots_holes; /* entries of the list of slots: for rows; then for holes */
     clumpi_u32 reduce_groups;           /* most work-groups of a reduction */
-    clumpi_u32 at_watch;                /* bit per slot, as at_bits: handles were made of its object; 0: none are kept */
-    clumpi_u32 at_checked;              /* a clumpi_checks; 0: the heap is not checked */
-    clumpi_u32 first_raw; /* classes first_raw .. class_count are raw memory, the last two of runs; class_count + 1:
+    clumpi_u32
+        at_watch; /* bit per slot, as at_bits: handles were made of its object; 0: none are kept */
+    clumpi_u32 at_checked; /* a clumpi_checks; 0: the heap is not checked */
+    clumpi_u32
+        first_raw; /* classes first_raw .. class_count are raw memory, the last two of runs; class_count + 1:
                              there is none */
     clumpi_u32 raw_units; /* the largest slot of a class that is not of runs, in CLUMPI_RAW_UNIT */
     clumpi_u32 raw_most;  /* the largest request, likewise */
-    clumpi_u32 at_marks, mark_rows; /* where runs begin and end (runs.clh); rows of a block that can have some. After the last
+    clumpi_u32 at_marks,
+        mark_rows; /* where runs begin and end (runs.clh); rows of a block that can have some. After the last
                                        block's marks: CLUMPI_RUN_NOTES_BYTES() */
-    clumpi_u32 at_segments; /* of a heap in segments (segments.clh): what is added to the addresses of each; 0: there are none */
+    clumpi_u32
+        at_segments; /* of a heap in segments (segments.clh): what is added to the addresses of each; 0: there are none */
     clumpi_u32 segment_reciprocal,
         segment_shift; /* granule / granules of a segment, as block_reciprocal and block_shift */
+    clumpi_u32 constant_pad[2];
     /* Changed by kernels; each group on a 128-byte line of its own. */
     clumpi_u32 epoch; /* grows when room appears: a full block gets a free slot, a block is freed */
     clumpi_u32 taken; /* how often reserved slots were taken back for other classes */
@@ -199,18 +213,22 @@ typedef struct clumpi_header {
     clumpi_error errors[CLUMPI_ERRORS_PLACES];
     clumpi_u32 new_rows, new_objects; /* of the last do-new: rows of its list, objects made */
     clumpi_u32 ranked;                /* objects that the last ranking numbered (fields.cl) */
-    clumpi_u32 list_of; /* what the list is for: 0 all objects; a class, a do-new of it; CLUMPI_LIST_KEYED */
-    clumpi_u32 list_opened[CLUMPI_LISTS_KEPT]; /* free blocks that lists reserved: by number modulo 2; from 2 on, the lists before
+    clumpi_u32
+        list_of; /* what the list is for: 0 all objects; a class, a do-new of it; CLUMPI_LIST_KEYED */
+    clumpi_u32 list_opened
+        [CLUMPI_LISTS_KEPT]; /* free blocks that lists reserved: by number modulo 2; from 2 on, the lists before
                                                   these two, the latest first (chunk.clh) */
     clumpi_u32 new_pad[18];
-    clumpi_u32 reduce_done;  /* groups that stored their partial result; not 0 after a reduction: some groups did not */
+    clumpi_u32
+        reduce_done; /* groups that stored their partial result; not 0 after a reduction: some groups did not */
     clumpi_u32 reduced_mark; /* 0, or of the last reduction: its number << 8 | bytes of its type */
     clumpi_u32 reduced[CLUMPI_REDUCE_BYTES / 4]; /* result of the last reduction */
 } clumpi_header;
 
 /* What requests for runs leave for others (runs.clh): for 1 to 64 slots of both classes, and as many blocks, an epoch; then for
  * each word of hints of both classes a word, and one for each number of slots. */
-#define CLUMPI_RUN_NOTES_BYTES(hint_words) (4u * (3u * CLUMPI_ROW_SLOTS + 2u * (hint_words) * (CLUMPI_ROW_SLOTS + 1u)))
+#define CLUMPI_RUN_NOTES_BYTES(hint_words)                                                         \
+    (4u * (3u * CLUMPI_ROW_SLOTS + 2u * (hint_words) * (CLUMPI_ROW_SLOTS + 1u)))
 
 /* Where a kernel over numbered objects finds the list, in units: its second parameter, CLUMP_NUMBERS.
  * It is the same for all launches on a heap. */
@@ -229,13 +247,15 @@ typedef struct clumpi_numbers {
  */
 #define CLUMPI_FREED_BYTE 0xddu
 #define CLUMPI_FREED_WORD 0xddddddddu
-#define CLUMPI_FRESH_WORD 0xfffafffau /* in fields that were never written; no number in all floating types */
-#define CLUMPI_FRESH_REF 61u          /* the same in references: a slot of the null row */
-#define CLUMPI_STALE_REF 62u          /* what references to freed objects become where objects move */
-#define CLUMPI_MADE_BYTES 4u          /* of an object: where it was made */
-#define CLUMPI_GAP_BYTES 1u           /* for each object, behind each column */
-#define CLUMPI_FINDINGS 64u           /* different ones that are kept until they are fetched; a power of two */
-#define CLUMPI_SITE_LINE_BITS 20      /* a site: number of the kernel << 20 | line of the source */
+#define CLUMPI_FRESH_WORD                                                                          \
+    0xfffafffau /* in fields that were never written; no number in all floating types */
+#define CLUMPI_FRESH_REF 61u /* the same in references: a slot of the null row */
+#define CLUMPI_STALE_REF 62u /* what references to freed objects become where objects move */
+#define CLUMPI_MADE_BYTES 4u /* of an object: where it was made */
+#define CLUMPI_GAP_BYTES 1u  /* for each object, behind each column */
+#define CLUMPI_FINDINGS                                                                            \
+    64u /* different ones that are kept until they are fetched; a power of two */
+#define CLUMPI_SITE_LINE_BITS 20 /* a site: number of the kernel << 20 | line of the source */
 #define CLUMPI_SITE_LINE_MASK 0xfffffu
 
 /* The checks of a program and of a heap: CLUMP_CHECK_... of clump/checked.h. */
@@ -260,15 +280,15 @@ typedef struct clumpi_numbers {
 
 /* What kernels find, once for each kind, site, class and field; the first of them leaves its detail. 64 bytes. */
 typedef struct clumpi_finding {
-    clumpi_u32 key;      /* of the above; 0: the entry is free */
-    clumpi_u32 count;    /* how often */
-    clumpi_u32 order;    /* which was first */
+    clumpi_u32 key;   /* of the above; 0: the entry is free */
+    clumpi_u32 count; /* how often */
+    clumpi_u32 order; /* which was first */
     clumpi_u32 kind;
     clumpi_u32 site;
     clumpi_u32 class_id; /* that the access expects, or that has the memory; 0: a free block */
-    clumpi_u32 at;       /* byte in the row: the field, what was overwritten; CLUMPI_NOWHERE: no field */
+    clumpi_u32 at; /* byte in the row: the field, what was overwritten; CLUMPI_NOWHERE: no field */
     clumpi_u32 ref, work_item;
-    clumpi_u32 detail;   /* index, class that was found, value */
+    clumpi_u32 detail;           /* index, class that was found, value */
     clumpi_u32 by_site, by_item; /* who freed the object, or made it; 0: not known */
     clumpi_u32 is_stale;         /* 1: the slot was given out again since */
     clumpi_u32 pad[3];
@@ -293,12 +313,15 @@ typedef struct clumpi_checks {
     clumpi_u32 event_next; /* events so far, modulo 2^32 */
     clumpi_u32 events;     /* that the ring has, a power of two */
     clumpi_u32 at_events;  /* the ring, in units */
-    clumpi_u32 at_freed;   /* two words for each slot, by reference: site and work-item of its last free */
-    clumpi_u32 at_gaps;    /* gaps of class c: gaps[c] .. gaps[c + 1] - 1 */
-    clumpi_u32 at_generations; /* 16 bits for each slot, by plain reference: its generation less 1 */
-    clumpi_u32 generations;    /* how many there are, from 1 on; 0: references have none */
-    clumpi_u32 ref_mask, ref_shift; /* of the plain part of a reference; of the generation above it */
-    clumpi_u32 is_plain;       /* 1: references have none for now: objects are about to move */
+    clumpi_u32
+        at_freed; /* two words for each slot, by reference: site and work-item of its last free */
+    clumpi_u32 at_gaps; /* gaps of class c: gaps[c] .. gaps[c + 1] - 1 */
+    clumpi_u32
+        at_generations;     /* 16 bits for each slot, by plain reference: its generation less 1 */
+    clumpi_u32 generations; /* how many there are, from 1 on; 0: references have none */
+    clumpi_u32 ref_mask,
+        ref_shift;       /* of the plain part of a reference; of the generation above it */
+    clumpi_u32 is_plain; /* 1: references have none for now: objects are about to move */
     clumpi_u32 pad[3];
     clumpi_finding findings[CLUMPI_FINDINGS];
     clumpi_u32 gaps[CLUMPI_CLASS_IDS + 1];

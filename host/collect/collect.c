@@ -140,12 +140,12 @@ clump_status clumpi_collect(clump_heap *heap, const clump_collect_desc *desc,
     if (!r.marks)
         return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a collection");
     clump_status status = clumpi_sync_check(c, sync, "clump_heap_collect");
-    if (!status) status = clumpi_away_refuse(heap, "clump_heap_collect");
+    if (!status) status = clumpi_evicted_refuse(heap, "clump_heap_collect");
     if (!status) status = clumpi_heap_enter(heap);
     if (!status) status = clumpi_collect_begin(&r);
     if (status) return status;
     r.timed = (clumpi_timed){
-        .is_on = report && c->on->has_profiling, .what = "collection", .us = r.report.us};
+        .is_on = report && c->current->has_profiling, .what = "collection", .us = r.report.us};
     const uint32_t begun = clumpi_timeline_begin(c);
     status = clumpi_sync_begin(c, sync);
     int is_plain = 0;

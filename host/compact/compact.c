@@ -1,11 +1,10 @@
 /* clump_heap_compact(): the strategy that was asked for, steps within a time, and the report.
  *
- * Read first: compact.h, check.c, run.c.
+ * Read first: compact.h, arguments.c, run.c.
  */
 #include <string.h>
 
 #include "compact/compact.h"
-#include "compact/merge/merge.h"
 #include "core/timeline.h"
 #include "sort/sort.h"
 
@@ -49,14 +48,16 @@ static double fragmentation(const census *s) {
     return s->slots ? 1.0 - (double)s->objects / (double)s->slots : 0.0;
 }
 
-clump_status clumpi_compact_build(clump_heap *heap, const clump_compact_desc *desc) {
+clump_status clumpi_compact_build(clump_heap *heap, const clump_compact_desc *desc,
+                                  const clumpi_strategy *strategy) {
     clump_context *c = clumpi_heap_context(heap);
     const clumpi_kernel_id any = clumpi_kernel_of(heap, CLUMPI_COMPACT_KERNEL(move));
     clump_status status = clumpi_build_library(c, any);
     if (!status)
         status = clumpi_build_library(c, clumpi_kernel_of(heap, CLUMPI_ASK_KERNEL(unreserve)));
-    if (!status && desc->merge)
-        status = clumpi_build_library(c, clumpi_kernel_of(heap, CLUMPI_MERGE_KERNEL(merge_count)));
+    if (!status && strategy)
+        status = clumpi_build_library(
+            c, clumpi_kernel_of(heap, (clumpi_kernel_id){strategy->library, 0, NULL}));
     if (!status && desc->order >= CLUMP_ORDER_FIELD)
         status = clumpi_build_library(c, CLUMPI_SORT_KERNEL(sort_count));
     return status;
@@ -101,7 +102,7 @@ static void learn(clump_heap *heap, const clumpi_compaction *r, uint64_t moves, 
 static clump_status run_within(clumpi_compaction *r) {
     clump_heap *heap = r->heap;
     uint64_t moves = 0;
-    clump_status status = clumpi_compact_build(heap, r->desc); /* no move takes that long */
+    clump_status status = clumpi_compact_build(heap, r->desc, NULL); /* no move takes that long */
     if (!status) status = clumpi_finish(clumpi_heap_context(heap));
     double start = clumpi_now_ns();
     if (!status)
@@ -112,7 +113,7 @@ static clump_status run_within(clumpi_compaction *r) {
 }
 
 static clump_status run_strategy(clumpi_compaction *r) {
-    if (r->desc->merge) return clumpi_merge_run(r);
+    if (r->strategy) return r->strategy->run(r);
     if (r->desc->order != CLUMP_ORDER_ANY) return clumpi_order_run(r);
     if (r->desc->max_us > 0) return run_within(r);
     return clumpi_planner_run(r, r->desc->max_moves, NULL);
@@ -153,14 +154,22 @@ static void show(clump_context *c, uint32_t begun, const clump_compact_report *r
 
 clump_status clump_heap_compact(clump_heap *heap, const clump_compact_desc *desc,
                                 clump_compact_report *report, const clump_sync *sync) {
+    return clumpi_compact_by(heap, desc, NULL, report, sync);
+}
+
+clump_status clumpi_compact_by(clump_heap *heap, const clump_compact_desc *desc,
+                               const clumpi_strategy *strategy, clump_compact_report *report,
+                               const clump_sync *sync) {
     static const clump_compact_desc everything = {0};
     if (report) memset(report, 0, sizeof *report);
     if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = clumpi_heap_context(heap);
-    clumpi_compaction r = {
-        .heap = heap, .desc = desc ? desc : &everything, .wants_report = report != NULL};
+    clumpi_compaction r = {.heap = heap,
+                           .desc = desc ? desc : &everything,
+                           .strategy = strategy,
+                           .wants_report = report != NULL};
     clump_status status = clumpi_sync_check(c, sync, "clump_heap_compact");
-    if (!status) status = clumpi_away_refuse(heap, "clump_heap_compact");
+    if (!status) status = clumpi_evicted_refuse(heap, "clump_heap_compact");
     if (!status) status = clumpi_heap_enter(heap);
     if (!status) status = clumpi_compact_begin(&r);
     if (status) return status;
@@ -170,7 +179,7 @@ clump_status clump_heap_compact(clump_heap *heap, const clump_compact_desc *desc
         if (!r.tallies)
             return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for the report");
     }
-    r.timed = (clumpi_timed){.is_on = (report || r.desc->max_us > 0) && c->on->has_profiling,
+    r.timed = (clumpi_timed){.is_on = (report || r.desc->max_us > 0) && c->current->has_profiling,
                              .what = "compaction",
                              .us = r.report.us};
     const uint32_t begun = clumpi_timeline_begin(c);

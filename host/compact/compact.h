@@ -1,5 +1,6 @@
-/* Compaction: compact.c is the call, check.c what it refuses, run.c what all strategies launch, planner.c
- * and merge/ are the strategies, order.c the orders of the planner, compactor.c the automatic one.
+/* Compaction: compact.c is the call, arguments.c what it refuses, run.c what all strategies launch, planner.c
+ * the strategy, order.c its orders, compactor.c the triggers. A program that has the internal functions can bring
+ * a strategy of its own, as bench/papers/merge does.
  *
  * May use: core, schema, heap, sort.
  *
@@ -14,7 +15,6 @@
 #include "cl/compact/layout.h"
 #include "clump/compact.h"
 #include "clump/compactor.h"
-#include "clump/experimental.h"
 #include "heap/checked.h"
 #include "heap/program.h"
 #include "heap/refs.h"
@@ -31,9 +31,8 @@
     X(fill)                                                                                        \
     X(rewrite)                                                                                     \
     X(null_dangling)                                                                               \
-    X(rewrite_outside)                                                                             \
+    X(rewrite_registered)                                                                          \
     X(finish)                                                                                      \
-    X(rewrite_recompute)                                                                           \
     X(order_begin)                                                                                 \
     X(order_invert)
 enum { CLUMPI_COMPACT_KERNELS(CLUMPI_KERNEL_INDEX) };
@@ -41,38 +40,65 @@ extern const clumpi_library clumpi_compact_library;
 #define CLUMPI_COMPACT_KERNEL(name)                                                                \
     ((clumpi_kernel_id){&clumpi_compact_library, CLUMPI_KERNEL_##name, NULL})
 
-typedef struct clumpi_compaction {
+typedef struct clumpi_compaction clumpi_compaction;
+
+/* What is done instead of the planner's work. */
+typedef struct clumpi_strategy {
+    /* Refuse what the desc asks for beside classes; nothing is launched. */
+    clump_status (*check)(const clumpi_compaction *r);
+    /* Plan and apply, as often as it takes. */
+    clump_status (*run)(clumpi_compaction *r);
+    const clumpi_library *library; /* its kernels */
+    const void *options;           /* its own; must live as long as what has this */
+} clumpi_strategy;
+
+struct clumpi_compaction {
     clump_heap *heap;
     const clump_compact_desc *desc;
-    uint64_t selected[4]; /* bit per class id: takes part. As the kernels' ulong4 */
+    const clumpi_strategy *strategy; /* NULL: the planner */
+    uint64_t selected[4];            /* bit per class id: takes part. As the kernels' ulong4 */
     clump_compact_report report;
     int wants_report;
     clumpi_tally *tallies; /* room for those of all work-groups, if a report is wanted */
     clumpi_timed timed;    /* its phases are clump_compact_phase, its times those of the report */
-} clumpi_compaction;
+};
 
 static inline int clumpi_is_selected(const clumpi_compaction *r, uint32_t class_id) {
     return (int)(r->selected[class_id / 64] >> (class_id % 64) & 1);
 }
 
-/* How a run moves objects: arguments of the kernels move and fill. */
-typedef struct clumpi_moving {
-    clumpi_u32 factor;  /* n of merge, else 0 */
-    clumpi_u32 fresh;   /* class whose targets are free blocks, else 0 */
-    cl_mem order;       /* new numbers by old number, or NULL */
-    clumpi_u32 records; /* of a rewriting that recomputes: entries of its table, else 0 */
-    int in_local;       /* all of its records in local memory */
-} clumpi_moving;
+/* How a run moves objects: arguments of the kernels move and fill, and the rewriting. */
+typedef struct clumpi_moving clumpi_moving;
+struct clumpi_moving {
+    clumpi_u32 factor; /* targets that each source has to itself, else 0: the planner's */
+    clumpi_u32 fresh;  /* class whose targets are free blocks, else 0 */
+    cl_mem order;      /* new numbers by old number, or NULL */
+    /* Rewrite the references inside the heap; NULL: by forwarding references. */
+    clump_status (*rewrite)(clumpi_compaction *r, const clumpi_moving *moving);
+};
 
 /* ---- compact.c ---- */
 
-/* Build the programs that such a compaction needs: what is timed, or does not wait, would take seconds with it. */
-clump_status clumpi_compact_build(clump_heap *heap, const clump_compact_desc *desc);
+/* clump_heap_compact() by a strategy. */
+clump_status clumpi_compact_by(clump_heap *heap, const clump_compact_desc *desc,
+                               const clumpi_strategy *strategy, clump_compact_report *report,
+                               const clump_sync *sync);
 
-/* ---- check.c ---- */
+/* Build the programs that such a compaction needs: what is timed, or does not wait, would take seconds with it. */
+clump_status clumpi_compact_build(clump_heap *heap, const clump_compact_desc *desc,
+                                  const clumpi_strategy *strategy);
+
+/* ---- compactor.c ---- */
+
+/* The compactor keeps a copy, and compacts by it. Refuses what clumpi_compact_by() would refuse. */
+clump_status clumpi_compactor_set_strategy(clump_compactor *compactor,
+                                           const clumpi_strategy *strategy);
+
+/* ---- arguments.c ---- */
 
 /* What clump_heap_compact() would say to this desc before it does anything. */
-clump_status clumpi_compact_check(clump_heap *heap, const clump_compact_desc *desc);
+clump_status clumpi_compact_check(clump_heap *heap, const clump_compact_desc *desc,
+                                  const clumpi_strategy *strategy);
 
 /* Fill in what the desc says, or say what is wrong with it. */
 clump_status clumpi_compact_begin(clumpi_compaction *r);
@@ -83,6 +109,10 @@ clump_status clumpi_compact_begin(clumpi_compaction *r);
 clump_status clumpi_compact_run(clumpi_compaction *r, clump_compact_phase phase,
                                 clumpi_kernel_id id, size_t groups, size_t local,
                                 const clumpi_arg *args, uint32_t arg_count);
+
+/* Enqueue a kernel that goes through all references inside the heap; args[0] is left for its first argument. */
+clump_status clumpi_compact_run_inside(clumpi_compaction *r, clump_compact_phase phase,
+                                       clumpi_kernel_id id, clumpi_arg *args, uint32_t arg_count);
 
 /* Work-groups for kernels that take blocks in chunks, and for those that stride over the heap. */
 size_t clumpi_compact_plan_groups(const clump_heap *heap);
@@ -99,7 +129,7 @@ clump_status clumpi_compact_read_plans(clump_heap *heap, clumpi_class_plan *plan
 clump_status clumpi_compact_apply(clumpi_compaction *r, const clumpi_moving *moving,
                                   uint64_t *moves);
 
-/* ---- The strategies: plan, and apply ---- */
+/* ---- planner.c, order.c: plan, and apply ---- */
 
 /* `max_moves` 0: no limit. `moves` as above. */
 clump_status clumpi_planner_run(clumpi_compaction *r, uint64_t max_moves, uint64_t *moves);

@@ -1,6 +1,6 @@
 /* Triggers of compaction: counting calls, counting blocks, and the rule of compactor.h.
  *
- * Invariant: a compactor that does not run clump_heap_compact() leaves the heap as it is; one that does
+ * Invariant: a compactor that does not compact leaves the heap as it is; one that does
  * returns what that returned. Only `automatic` asks for the time.
  *
  * Read first: compactor.h, compactor_rule.c.
@@ -19,6 +19,7 @@
 
 struct clump_compactor {
     clump_compactor_desc desc;
+    clumpi_strategy strategy;                /* all zero: the planner */
     uint8_t selected[CLUMP_CLASSES_MAX + 1]; /* by class id */
     uint32_t
         conversions; /* of the heap, when the classes were selected: their ids hold until the next */
@@ -43,7 +44,7 @@ static clump_status check_desc(const clump_compactor_desc *desc) {
     if (!(desc->cost_limit >= 0 && desc->cost_limit <= 1))
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "cost_limit of a compactor is %g; 0 .. 1 is possible", desc->cost_limit);
-    return clumpi_compact_check(desc->heap, &desc->compact);
+    return clumpi_compact_check(desc->heap, &desc->compact, NULL);
 }
 
 static void select_classes(clump_compactor *k) {
@@ -59,6 +60,17 @@ static void select_classes(clump_compactor *k) {
     k->conversions = clumpi_heap_conversions(heap);
 }
 
+static const clumpi_strategy *strategy_of(const clump_compactor *k) {
+    return k->strategy.run ? &k->strategy : NULL;
+}
+
+clump_status clumpi_compactor_set_strategy(clump_compactor *k, const clumpi_strategy *strategy) {
+    clump_status status = clumpi_compact_check(k->desc.heap, &k->desc.compact, strategy);
+    if (!status) status = clumpi_compact_build(k->desc.heap, &k->desc.compact, strategy);
+    if (!status) k->strategy = *strategy;
+    return status;
+}
+
 static clump_status make_compactor(const clump_compactor_desc *desc, clump_compactor **compactor) {
     if (compactor) *compactor = NULL;
     if (!desc || !desc->heap) return CLUMP_ERR_USAGE; /* no context to hold words */
@@ -67,7 +79,7 @@ static clump_status make_compactor(const clump_compactor_desc *desc, clump_compa
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_compactor_create needs a place for the result");
     clump_status status = check_desc(desc);
-    if (!status) status = clumpi_compact_build(desc->heap, &desc->compact);
+    if (!status) status = clumpi_compact_build(desc->heap, &desc->compact, NULL);
     if (status) return status;
     clump_compactor *k = clumpi_alloc(&c->allocator, sizeof *k);
     if (!k) return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a compactor");
@@ -132,7 +144,8 @@ static clump_status count(clump_compactor *k, clumpi_look *look) {
 /* ---- Triggers -------------------------------------------------------------------------------- */
 
 static clump_status compact(clump_compactor *k, int *ran, clump_compact_report *report) {
-    clump_status status = clump_heap_compact(k->desc.heap, &k->desc.compact, report, NULL);
+    clump_status status =
+        clumpi_compact_by(k->desc.heap, &k->desc.compact, strategy_of(k), report, NULL);
     if (!status) *ran = 1;
     return status;
 }
@@ -184,7 +197,7 @@ static clump_status tick_automatic(clump_compactor *k, int *ran, clump_compact_r
 static clump_status select_again(clump_compactor *k) {
     const clump_heap *heap = k->desc.heap;
     if (k->conversions == clumpi_heap_conversions(heap)) return CLUMP_OK;
-    clump_status status = clumpi_compact_check(k->desc.heap, &k->desc.compact);
+    clump_status status = clumpi_compact_check(k->desc.heap, &k->desc.compact, strategy_of(k));
     if (!status) select_classes(k);
     return status;
 }

@@ -1,15 +1,16 @@
 /* The commands of a compaction that all strategies share: launching and timing them, and with a plan on
  * the device everything from dangling references to the freed blocks.
  *
- * Read first: compact.h, cl/compact/plan.clh. Read next: planner.c, merge.c.
+ * Read first: compact.h, cl/compact/plan.clh. Read next: planner.c.
  */
 #include "compact/compact.h"
 
 static const char *const kernel_files[] = {
-    "cl/core/layout.h",     "cl/core/prelude.clh", "cl/core/bitmap.clh",  "cl/core/segments.clh",
-    "cl/core/block.clh",    "cl/core/scan.clh",    "cl/compact/layout.h", "cl/compact/plan.clh",
-    "cl/compact/reach.clh", "cl/compact/plan.cl",  "cl/compact/move.cl",  "cl/compact/rewrite.cl",
-    "cl/compact/finish.cl", "cl/compact/order.cl"};
+    "cl/core/layout.h",       "cl/core/prelude.clh",  "cl/core/bitmap.clh",
+    "cl/core/segments.clh",   "cl/core/block.clh",    "cl/core/scan.clh",
+    "cl/compact/layout.h",    "cl/compact/plan.clh",  "cl/compact/reach.clh",
+    "cl/compact/rewrite.clh", "cl/compact/plan.cl",   "cl/compact/move.cl",
+    "cl/compact/rewrite.cl",  "cl/compact/finish.cl", "cl/compact/order.cl"};
 static const char *const kernel_names[] = {CLUMPI_COMPACT_KERNELS(CLUMPI_KERNEL_NAME)};
 static const clumpi_library with_arrays = CLUMPI_LIBRARY("-DCLUMPI_REF_ARRAYS=1", NULL);
 const clumpi_library clumpi_compact_library = CLUMPI_LIBRARY(NULL, &with_arrays);
@@ -54,10 +55,9 @@ static clump_status add_tallies(clumpi_compaction *r, uint64_t *examined, uint64
     return status;
 }
 
-/* A kernel of rewrite.cl that goes through the heap; args[0] is left for its first argument. Where arrays of references have
- * raw memory, it leaves long ones to a second launch. */
-static clump_status run_inside(clumpi_compaction *r, clump_compact_phase phase, clumpi_kernel_id id,
-                               clumpi_arg *args, uint32_t arg_count) {
+/* Where arrays of references have raw memory, the kernel leaves long ones to a second launch. */
+clump_status clumpi_compact_run_inside(clumpi_compaction *r, clump_compact_phase phase,
+                                       clumpi_kernel_id id, clumpi_arg *args, uint32_t arg_count) {
     clump_heap *heap = r->heap;
     const clumpi_header *h = &clumpi_heap_geometry(heap)->header;
     size_t wide = clumpi_compact_wide_groups(heap), local = clumpi_compact_block_local(heap);
@@ -85,7 +85,7 @@ static clump_status run_outside(clumpi_compaction *r, clump_compact_phase phase,
             {sizeof stride, &stride},         {sizeof count, &count},
             {sizeof s->counted, &s->counted}, {sizeof counted_at, &counted_at},
             {sizeof check, &check},           {sizeof null_dangling, &null_dangling}};
-        status = clumpi_compact_run(r, phase, CLUMPI_COMPACT_KERNEL(rewrite_outside),
+        status = clumpi_compact_run(r, phase, CLUMPI_COMPACT_KERNEL(rewrite_registered),
                                     clumpi_compact_wide_groups(heap),
                                     clumpi_heap_context(heap)->sizes.do_all_local, args, 8);
         uint64_t ignored = 0;
@@ -103,7 +103,8 @@ static clump_status run_check(clumpi_compaction *r) {
     clump_status status = CLUMP_OK;
     if (r->desc->null_dangling) {
         clumpi_arg args[1] = {{0, NULL}};
-        status = run_inside(r, CLUMP_COMPACT_CHECK, CLUMPI_COMPACT_KERNEL(null_dangling), args, 1);
+        status = clumpi_compact_run_inside(r, CLUMP_COMPACT_CHECK,
+                                           CLUMPI_COMPACT_KERNEL(null_dangling), args, 1);
         /* Rewriting does not see what becomes null here, so it is counted as examined now. */
         uint64_t nulled = 0;
         if (!status) status = add_tallies(r, &ignored, &ignored, &nulled);
@@ -156,19 +157,10 @@ static size_t move_groups(const clump_heap *heap) {
 
 /* References inside the heap. */
 static clump_status run_rewrite(clumpi_compaction *r, const clumpi_moving *m) {
-    clumpi_u32 in_local = m->in_local != 0;
-    size_t blocks = in_local ? (size_t)m->records * (m->factor + 1) : 1;
-    size_t bitmaps = in_local ? blocks * clumpi_heap_geometry(r->heap)->header.block_rows_max : 1;
-    clumpi_arg args[] = {{0, NULL}, /* run_inside() */
-                         {sizeof m->records, &m->records},
-                         {sizeof m->factor, &m->factor},
-                         {sizeof in_local, &in_local},
-                         {m->records * sizeof(clumpi_u32), NULL},
-                         {blocks * sizeof(clumpi_u32), NULL},
-                         {bitmaps * 8, NULL}};
-    if (!m->records)
-        return run_inside(r, CLUMP_COMPACT_REWRITE, CLUMPI_COMPACT_KERNEL(rewrite), args, 1);
-    return run_inside(r, CLUMP_COMPACT_REWRITE, CLUMPI_COMPACT_KERNEL(rewrite_recompute), args, 7);
+    clumpi_arg args[1] = {{0, NULL}};
+    if (m->rewrite) return m->rewrite(r, m);
+    return clumpi_compact_run_inside(r, CLUMP_COMPACT_REWRITE, CLUMPI_COMPACT_KERNEL(rewrite), args,
+                                     1);
 }
 
 static clump_status finish(clumpi_compaction *r) {
@@ -189,7 +181,7 @@ clump_status clumpi_compact_apply(clumpi_compaction *r, const clumpi_moving *mov
     const clumpi_launch_sizes *sizes = &clumpi_heap_context(heap)->sizes;
     size_t wide = clumpi_compact_wide_groups(heap), local = sizes->do_all_local;
     clumpi_u32 ordered = moving->order != NULL;
-    /* Merge moves block by block, the planner as many together as have rows for a work-group. */
+    /* Block by block with `factor`, else as many together as have rows for a work-group. */
     size_t move_local = moving->factor ? clumpi_compact_block_local(heap) : local;
     cl_mem buffer = clumpi_heap_buffer(heap);
     const cl_mem *order = ordered ? &moving->order : &buffer;

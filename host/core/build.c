@@ -34,23 +34,32 @@ void clumpi_options_append(clumpi_text *t, const clump_context *c, const char *u
 
 /* The files are already in order of inclusion, and what cl/core/layout.h includes is for the host: includes
  * become empty lines. */
+static void append_file(clumpi_text *t, const clumpi_cl_file *file) {
+    if (!file) { /* cannot happen: the build embeds all of cl/ */
+        t->failed = 1;
+        return;
+    }
+    clumpi_text_append(t, "#line 1 \"%s\"\n", file->name);
+    for (const char *at = file->data; *at;) {
+        const char *end = strchr(at, '\n');
+        size_t length = end ? (size_t)(end - at) + 1 : strlen(at);
+        if (strncmp(at, "#include ", 9) == 0)
+            clumpi_text_append_bytes(t, "\n", 1);
+        else
+            clumpi_text_append_bytes(t, at, length);
+        at += length;
+    }
+}
+
 void clumpi_source_append(clumpi_text *t, const char *const *names, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        const clumpi_cl_file *file = clumpi_cl_file_find(names[i]);
-        if (!file) { /* cannot happen: the build embeds all of cl/ */
-            t->failed = 1;
-            return;
-        }
-        clumpi_text_append(t, "#line 1 \"%s\"\n", names[i]);
-        for (const char *at = file->data; *at;) {
-            const char *end = strchr(at, '\n');
-            size_t length = end ? (size_t)(end - at) + 1 : strlen(at);
-            if (strncmp(at, "#include ", 9) == 0)
-                clumpi_text_append_bytes(t, "\n", 1);
-            else
-                clumpi_text_append_bytes(t, at, length);
-            at += length;
-        }
+    for (size_t i = 0; i < count; i++) append_file(t, clumpi_cl_file_find(names[i]));
+}
+
+void clumpi_library_append(clumpi_text *t, const clumpi_library *library) {
+    for (size_t i = 0; i < library->file_count; i++) {
+        const clumpi_cl_file *file = library->own;
+        while (file && file->name && strcmp(file->name, library->files[i]) != 0) file++;
+        append_file(t, file && file->name ? file : clumpi_cl_file_find(library->files[i]));
     }
 }
 

@@ -1,5 +1,4 @@
-/* Look-up in the table of embedded device sources. See cl_files.h; the table itself is generated.
- * */
+/* Look-up in the table of embedded device sources. See cl_files.h; the table is generated. */
 #include "core/cl_files.h"
 
 #include <string.h>

@@ -39,34 +39,35 @@ clump_status clumpi_sync_outcome(clump_context *c, const clump_sync *sync) {
 
 /* Does a command need an event, for the order or for the timeline? */
 static int needs_event(const clump_context *c) {
-    return !c->on->in_order || clumpi_timeline_has_room(c);
+    return !c->current->in_order || clumpi_timeline_has_room(c);
 }
 
 /* On an out-of-order queue: remember the event as the one to wait for. Takes over `event`. */
 static void remember(clump_context *c, cl_event event) {
-    if (c->on->last) c->cl.ReleaseEvent(c->on->last);
-    c->on->last = event;
+    if (c->current->last) c->cl.ReleaseEvent(c->current->last);
+    c->current->last = event;
 }
 
 /* A command on a queue out of order that was ended by an error would end all that come later. */
 static clump_status forget_failed(clump_context *c) {
     cl_int state = CL_COMPLETE;
-    clump_status status = c->on->last ? state_of(c, c->on->last, &state) : CLUMP_OK;
+    clump_status status = c->current->last ? state_of(c, c->current->last, &state) : CLUMP_OK;
     if (!status && state < 0) remember(c, NULL);
     return status;
 }
 
 /* The user's wait list must be joined with `last` where the queue does not keep the order. */
 static clump_status wait_for_user(clump_context *c, const clump_sync *sync) {
-    if (c->on->in_order) return CLUMP_OK;
+    if (c->current->in_order) return CLUMP_OK;
     clump_status status = forget_failed(c);
     if (status || !sync || !sync->wait_count) return status;
     cl_event all = NULL;
     cl_int code =
-        c->cl.EnqueueMarkerWithWaitList(c->on->queue, sync->wait_count, sync->wait_list, &all);
+        c->cl.EnqueueMarkerWithWaitList(c->current->queue, sync->wait_count, sync->wait_list, &all);
     if (code) return clumpi_fail_cl(&c->error, "clEnqueueMarkerWithWaitList", code, "wait list");
-    cl_event both[2] = {all, c->on->last}, joined = NULL;
-    code = c->cl.EnqueueMarkerWithWaitList(c->on->queue, c->on->last ? 2 : 1, both, &joined);
+    cl_event both[2] = {all, c->current->last}, joined = NULL;
+    code =
+        c->cl.EnqueueMarkerWithWaitList(c->current->queue, c->current->last ? 2 : 1, both, &joined);
     c->cl.ReleaseEvent(all);
     if (code) return clumpi_fail_cl(&c->error, "clEnqueueMarkerWithWaitList", code, "wait list");
     remember(c, joined);
@@ -77,7 +78,7 @@ static clump_status wait_for_user(clump_context *c, const clump_sync *sync) {
 static clump_status transferred(clump_context *c, const char *what, uint64_t bytes,
                                 cl_event event) {
     clump_status status = clumpi_timeline_add(c, NULL, what, bytes, event);
-    if (!c->on->in_order)
+    if (!c->current->in_order)
         remember(c, event);
     else if (event)
         c->cl.ReleaseEvent(event);
@@ -85,10 +86,10 @@ static clump_status transferred(clump_context *c, const char *what, uint64_t byt
 }
 
 clump_status clumpi_sync_begin(clump_context *c, const clump_sync *sync) {
-    if (!c->on->in_order) return wait_for_user(c, sync);
+    if (!c->current->in_order) return wait_for_user(c, sync);
     if (!sync || !sync->wait_count) return CLUMP_OK;
     cl_int code =
-        c->cl.EnqueueMarkerWithWaitList(c->on->queue, sync->wait_count, sync->wait_list, NULL);
+        c->cl.EnqueueMarkerWithWaitList(c->current->queue, sync->wait_count, sync->wait_list, NULL);
     if (code) return clumpi_fail_cl(&c->error, "clEnqueueMarkerWithWaitList", code, "wait list");
     return CLUMP_OK;
 }
@@ -96,8 +97,9 @@ clump_status clumpi_sync_begin(clump_context *c, const clump_sync *sync) {
 clump_status clumpi_sync_end(clump_context *c, const clump_sync *sync) {
     clump_status status = clumpi_sync_outcome(c, sync);
     if (status || !sync || !sync->event) return status;
-    cl_int code = c->cl.EnqueueMarkerWithWaitList(c->on->queue, c->on->last ? 1 : 0,
-                                                  c->on->last ? &c->on->last : NULL, sync->event);
+    cl_int code =
+        c->cl.EnqueueMarkerWithWaitList(c->current->queue, c->current->last ? 1 : 0,
+                                        c->current->last ? &c->current->last : NULL, sync->event);
     if (code) return clumpi_fail_cl(&c->error, "clEnqueueMarkerWithWaitList", code, "event");
     return CLUMP_OK;
 }
@@ -108,23 +110,25 @@ clump_status clumpi_enqueue(clump_context *c, cl_kernel kernel, const char *name
     if (status) return status;
     cl_event event = NULL;
     const int want = (sync && sync->event) || needs_event(c);
-    cl_uint waits = c->on->in_order ? (sync ? sync->wait_count : 0) : (c->on->last ? 1 : 0);
-    const cl_event *list = c->on->in_order ? (sync ? sync->wait_list : NULL) : &c->on->last;
-    cl_int code = c->cl.EnqueueNDRangeKernel(c->on->queue, kernel, 1, NULL, &global, &local, waits,
-                                             waits ? list : NULL, want ? &event : NULL);
+    cl_uint waits =
+        c->current->in_order ? (sync ? sync->wait_count : 0) : (c->current->last ? 1 : 0);
+    const cl_event *list =
+        c->current->in_order ? (sync ? sync->wait_list : NULL) : &c->current->last;
+    cl_int code = c->cl.EnqueueNDRangeKernel(c->current->queue, kernel, 1, NULL, &global, &local,
+                                             waits, waits ? list : NULL, want ? &event : NULL);
     if (code)
         return clumpi_fail_cl(&c->error, "clEnqueueNDRangeKernel", code,
                               "kernel %s, %zu work-items in groups of %zu", name, global, local);
     status = clumpi_timeline_add(c, kernel, name, 0, event);
     int is_users = !status && sync && sync->event;
-    if (!c->on->in_order) {
+    if (!c->current->in_order) {
         code = is_users ? c->cl.RetainEvent(event) : CL_SUCCESS;
         remember(c, event);
         if (code) return clumpi_fail_cl(&c->error, "clRetainEvent", code, "kernel %s", name);
     }
     if (is_users)
         *sync->event = event;
-    else if (c->on->in_order && event)
+    else if (c->current->in_order && event)
         c->cl.ReleaseEvent(event);
     return status;
 }
@@ -133,9 +137,9 @@ clump_status clumpi_read(clump_context *c, cl_mem buffer, uint64_t offset, uint6
                          void *data) {
     if (bytes == 0) return CLUMP_OK;
     cl_event event = NULL;
-    cl_int code = c->cl.EnqueueReadBuffer(c->on->queue, buffer, CL_TRUE, offset, bytes, data,
-                                          c->on->last ? 1 : 0, c->on->last ? &c->on->last : NULL,
-                                          clumpi_timeline_has_room(c) ? &event : NULL);
+    cl_int code = c->cl.EnqueueReadBuffer(
+        c->current->queue, buffer, CL_TRUE, offset, bytes, data, c->current->last ? 1 : 0,
+        c->current->last ? &c->current->last : NULL, clumpi_timeline_has_room(c) ? &event : NULL);
     if (code)
         return clumpi_fail_cl(&c->error, "clEnqueueReadBuffer", code, "%llu bytes at %llu",
                               (unsigned long long)bytes, (unsigned long long)offset);
@@ -148,9 +152,9 @@ clump_status clumpi_write(clump_context *c, cl_mem buffer, uint64_t offset, uint
                           const void *data) {
     if (bytes == 0) return CLUMP_OK;
     cl_event event = NULL;
-    cl_int code =
-        c->cl.EnqueueWriteBuffer(c->on->queue, buffer, CL_TRUE, offset, bytes, data,
-                                 c->on->last ? 1 : 0, c->on->last ? &c->on->last : NULL, &event);
+    cl_int code = c->cl.EnqueueWriteBuffer(c->current->queue, buffer, CL_TRUE, offset, bytes, data,
+                                           c->current->last ? 1 : 0,
+                                           c->current->last ? &c->current->last : NULL, &event);
     if (code)
         return clumpi_fail_cl(&c->error, "clEnqueueWriteBuffer", code, "%llu bytes at %llu",
                               (unsigned long long)bytes, (unsigned long long)offset);
@@ -169,7 +173,7 @@ static clump_status started(clump_context *c, const char *what, uint64_t bytes, 
     if (code) {
         c->cl.ReleaseEvent(*event);
         *event = NULL;
-        (void)c->cl.Finish(c->on->queue); /* it uses memory of the caller's */
+        (void)c->cl.Finish(c->current->queue); /* it uses memory of the caller's */
         return clumpi_fail_cl(&c->error, "clRetainEvent", code, "%s", what);
     }
     return transferred(c, what, bytes, *event);
@@ -179,7 +183,7 @@ static clump_status started(clump_context *c, const char *what, uint64_t bytes, 
 static cl_uint list_before(const clump_context *c, cl_event after, cl_event list[2]) {
     cl_uint count = 0;
     if (after) list[count++] = after;
-    if (c->on->last) list[count++] = c->on->last;
+    if (c->current->last) list[count++] = c->current->last;
     return count;
 }
 
@@ -188,7 +192,7 @@ clump_status clumpi_read_start(clump_context *c, cl_mem buffer, uint64_t offset,
     cl_event list[2];
     const cl_uint waits = list_before(c, after, list);
     *event = NULL;
-    cl_int code = c->cl.EnqueueReadBuffer(c->on->queue, buffer, CL_FALSE, offset, bytes, data,
+    cl_int code = c->cl.EnqueueReadBuffer(c->current->queue, buffer, CL_FALSE, offset, bytes, data,
                                           waits, waits ? list : NULL, event);
     if (code)
         return clumpi_fail_cl(&c->error, "clEnqueueReadBuffer", code, "%llu bytes at %llu",
@@ -201,7 +205,7 @@ clump_status clumpi_write_start(clump_context *c, cl_mem buffer, uint64_t offset
     cl_event list[2];
     const cl_uint waits = list_before(c, after, list);
     *event = NULL;
-    cl_int code = c->cl.EnqueueWriteBuffer(c->on->queue, buffer, CL_FALSE, offset, bytes, data,
+    cl_int code = c->cl.EnqueueWriteBuffer(c->current->queue, buffer, CL_FALSE, offset, bytes, data,
                                            waits, waits ? list : NULL, event);
     if (code)
         return clumpi_fail_cl(&c->error, "clEnqueueWriteBuffer", code, "%llu bytes at %llu",
@@ -223,9 +227,9 @@ clump_status clumpi_transfer_wait(clump_context *c, cl_event *event) {
 static clump_status fill_piece(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
                                uint32_t word) {
     cl_event event = NULL;
-    cl_int code = c->cl.EnqueueFillBuffer(c->on->queue, buffer, &word, sizeof word, offset, bytes,
-                                          c->on->last ? 1 : 0, c->on->last ? &c->on->last : NULL,
-                                          needs_event(c) ? &event : NULL);
+    cl_int code = c->cl.EnqueueFillBuffer(
+        c->current->queue, buffer, &word, sizeof word, offset, bytes, c->current->last ? 1 : 0,
+        c->current->last ? &c->current->last : NULL, needs_event(c) ? &event : NULL);
     if (code)
         return clumpi_fail_cl(&c->error, "clEnqueueFillBuffer", code, "%llu bytes at %llu",
                               (unsigned long long)bytes, (unsigned long long)offset);
@@ -250,9 +254,9 @@ clump_status clumpi_set_word(clump_context *c, cl_mem buffer, uint64_t offset, u
 clump_status clumpi_copy(clump_context *c, cl_mem from, uint64_t from_offset, cl_mem to,
                          uint64_t to_offset, uint64_t bytes) {
     cl_event event = NULL;
-    cl_int code = c->cl.EnqueueCopyBuffer(c->on->queue, from, to, from_offset, to_offset, bytes,
-                                          c->on->last ? 1 : 0, c->on->last ? &c->on->last : NULL,
-                                          needs_event(c) ? &event : NULL);
+    cl_int code = c->cl.EnqueueCopyBuffer(
+        c->current->queue, from, to, from_offset, to_offset, bytes, c->current->last ? 1 : 0,
+        c->current->last ? &c->current->last : NULL, needs_event(c) ? &event : NULL);
     if (code)
         return clumpi_fail_cl(&c->error, "clEnqueueCopyBuffer", code, "%llu bytes",
                               (unsigned long long)bytes);
@@ -297,8 +301,8 @@ clump_status clumpi_transfer_memory(clump_context *c, uint64_t bytes, const char
                               "%llu bytes of memory for transfers of %s", (unsigned long long)bytes,
                               what);
     }
-    *memory = c->cl.EnqueueMapBuffer(c->on->queue, *buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
-                                     bytes, 0, NULL, NULL, &code);
+    *memory = c->cl.EnqueueMapBuffer(c->current->queue, *buffer, CL_TRUE,
+                                     CL_MAP_READ | CL_MAP_WRITE, 0, bytes, 0, NULL, NULL, &code);
     if (!code) return CLUMP_OK;
     *memory = NULL;
     clumpi_buffer_release(c, buffer);
@@ -309,12 +313,12 @@ clump_status clumpi_transfer_memory(clump_context *c, uint64_t bytes, const char
 
 void clumpi_transfer_memory_release(clump_context *c, cl_mem *buffer, void *memory) {
     if (*buffer && memory)
-        (void)c->cl.EnqueueUnmapMemObject(c->on->queue, *buffer, memory, 0, NULL, NULL);
+        (void)c->cl.EnqueueUnmapMemObject(c->current->queue, *buffer, memory, 0, NULL, NULL);
     clumpi_buffer_release(c, buffer);
 }
 
 clump_status clumpi_finish(clump_context *c) {
-    cl_int code = c->cl.Finish(c->on->queue);
+    cl_int code = c->cl.Finish(c->current->queue);
     if (code) return clumpi_fail_cl(&c->error, "clFinish", code, "work enqueued before has failed");
     return CLUMP_OK;
 }

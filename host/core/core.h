@@ -58,8 +58,8 @@ struct clumpi_queue {
 
 /* Of what has commands on the device from one call to the next, a heap. */
 struct clumpi_order {
-    clumpi_queue *on; /* on which it was last used; NULL: it was not used yet */
-    cl_event done;    /* its commands there are; NULL: not asked for yet */
+    clumpi_queue *queue; /* on which it was last used; NULL: it was not used yet */
+    cl_event done;       /* its commands there are; NULL: not asked for yet */
 };
 
 struct clump_context {
@@ -72,11 +72,11 @@ struct clump_context {
     clumpi_launch_sizes sizes;
     clump_error error;
     clump_status
-        kernel_lacks;     /* why clump_program_get_kernel() or clump_kernel_with() gave NULL last */
-    clumpi_queue *own;    /* the one that it was made with; other threads may look */
-    clumpi_queue *on;     /* that commands are enqueued on */
-    clumpi_queue *queues; /* all, the newest first */
-    uint32_t queue_count; /* how many were seen */
+        kernel_lacks;  /* why clump_program_get_kernel() or clump_kernel_with() gave NULL last */
+    clumpi_queue *own; /* the one that it was made with; other threads may look */
+    clumpi_queue *current;     /* that commands are enqueued on */
+    clumpi_queue *queues;      /* all, the newest first */
+    uint32_t queue_count;      /* how many were seen */
     clumpi_timeline *timeline; /* NULL: nothing is recorded. timeline.h */
     clumpi_lock timeline_lock; /* of pools on other threads */
     _Atomic(int) has_timeline;
@@ -120,7 +120,7 @@ double clumpi_now_ns(void);
 clump_status clumpi_queues_open(clump_context *c, cl_command_queue queue);
 void clumpi_queues_close(clump_context *c);
 /* CONSTRUCTOR, DESTRUCTOR. A queue of the library's own beside that in use, in order, for what is to go on at the same time. Its commands are
- * enqueued while c->on is it; events keep the order between the two. */
+ * enqueued while c->current is it; events keep the order between the two. */
 clump_status clumpi_queue_create(clump_context *c, clumpi_queue **made);
 void clumpi_queue_release(clump_context *c, clumpi_queue *q);
 
@@ -128,7 +128,8 @@ void clumpi_queue_release(clump_context *c, clumpi_queue *q);
  * that enqueues for a heap begins with it; one that works on two heaps does it again before each change from one to the other. */
 clump_status clumpi_order_change(clump_context *c, clumpi_order *order);
 static inline clump_status clumpi_order_enter(clump_context *c, clumpi_order *order) {
-    return order->on == c->on && order == c->on->user ? CLUMP_OK : clumpi_order_change(c, order);
+    return order->queue == c->current && order == c->current->user ? CLUMP_OK
+                                                                   : clumpi_order_change(c, order);
 }
 /* Nothing is enqueued for it any more: wait until all is done. */
 clump_status clumpi_order_finish(clump_context *c, clumpi_order *order);
@@ -306,19 +307,25 @@ void clumpi_group_fit(size_t limit, size_t *global, size_t *local);
 /* The kernels of a part: one program, built when the first of them is asked for. A part lists them as
  * PART_KERNELS(X) in its header, for an enum and for the names. */
 typedef struct clumpi_library {
-    const char *const *files; /* of cl/, in order of inclusion */
+    const char *const *files; /* of cl/ or `own`, in order of inclusion */
     size_t file_count;
     const char *const *kernels; /* names */
     size_t kernel_count;
     const char *options; /* beside those of all parts, or NULL */
     /* The same for heaps with arrays of references of run-time length, or NULL: this program does for them, too. */
     const struct clumpi_library *arrays;
+    /* Files that are not of cl/, a table that ends in an element without a name; or NULL. */
+    const struct clumpi_cl_file *own;
 } clumpi_library;
+
+/* Its files, as by clumpi_source_append(). */
+void clumpi_library_append(clumpi_text *text, const clumpi_library *library);
+
 /* Of the arrays kernel_files and kernel_names. */
 #define CLUMPI_LIBRARY(options, arrays)                                                            \
     {                                                                                              \
         kernel_files, sizeof kernel_files / sizeof *kernel_files, kernel_names,                    \
-            sizeof kernel_names / sizeof *kernel_names, options, arrays                            \
+            sizeof kernel_names / sizeof *kernel_names, options, arrays, NULL                      \
     }
 #define CLUMPI_KERNEL_INDEX(name) CLUMPI_KERNEL_##name,
 #define CLUMPI_KERNEL_NAME(name) "clumpi_" #name,

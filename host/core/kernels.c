@@ -30,7 +30,7 @@ static void release(clumpi_attachment *base, clump_context *c) {
 static clump_status build(clump_context *c, clumpi_kernel_id id, cl_program *program) {
     const clumpi_library *library = id.library;
     clumpi_text source = {.allocator = &c->allocator}, options = {.allocator = &c->allocator};
-    clumpi_source_append(&source, library->files, library->file_count);
+    clumpi_library_append(&source, library);
     clumpi_options_append(&options, c, NULL);
     if (library->options) clumpi_text_append(&options, " %s", library->options);
     if (id.pointed) clumpi_text_append(&options, " -DCLUMPI_SEGMENTS=1");

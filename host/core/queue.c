@@ -1,7 +1,7 @@
 /* The queues of a context, and the order of what is enqueued on several of them.
  *
- * Invariant: `on` is in the list of queues, and so is the queue of each clumpi_order. A queue is in the list as long as it is `own`, or
- * `on`, or something was last used on it; one of the library's own is not in it. What an order is of has all its commands on that queue, or before a command there that waits
+ * Invariant: `current` is in the list of queues, and so is the queue of each clumpi_order. A queue is in the list as long as it is `own`, or
+ * `current`, or something was last used on it; one of the library's own is not in it. What an order is of has all its commands on that queue, or before a command there that waits
  * for them. If it is not the queue's last user, and there were several queues when the next one came, `done` is of its commands alone
  * and of what was in the queue before.
  *
@@ -93,13 +93,13 @@ void clumpi_queue_release(clump_context *c, clumpi_queue *q) {
 clump_status clumpi_queues_open(clump_context *c, cl_command_queue queue) {
     clump_status status = add(c, queue, &c->own);
     if (status) return status;
-    c->on = c->own;
+    c->current = c->own;
     c->own->users = 2;
     return CLUMP_OK;
 }
 
 void clumpi_queues_close(clump_context *c) {
-    unuse(c, c->on);
+    unuse(c, c->current);
     unuse(c, c->own);
 }
 
@@ -109,20 +109,20 @@ clump_status clump_context_set_queue(clump_context *c, cl_command_queue queue) {
     clump_status status = q ? CLUMP_OK : add(c, queue, &q);
     if (status) return status;
     q->users++;
-    unuse(c, c->on);
-    c->on = q;
+    unuse(c, c->current);
+    c->current = q;
     return CLUMP_OK;
 }
 
 cl_command_queue clump_context_get_queue(const clump_context *c) {
-    return c ? c->on->queue : NULL;
+    return c ? c->current->queue : NULL;
 }
 
 /* ---- Orders ---------------------------------------------------------------------------------- */
 
 /* What is in an order's queue now, as an event. */
 static clump_status mark(clump_context *c, clumpi_order *order) {
-    clumpi_queue *q = order->on;
+    clumpi_queue *q = order->queue;
     if (order->done) return CLUMP_OK;
     cl_int code = c->cl.EnqueueMarkerWithWaitList(q->queue, q->last ? 1 : 0,
                                                   q->last ? &q->last : NULL, &order->done);
@@ -140,35 +140,35 @@ static void forget_mark(clump_context *c, clumpi_order *order) {
 static clump_status wait_for(clump_context *c, clumpi_order *order) {
     clump_status status = mark(c, order);
     if (status) return status;
-    cl_int code = c->cl.Flush(order->on->queue); /* else nobody might, while this one waits */
+    cl_int code = c->cl.Flush(order->queue->queue); /* else nobody might, while this one waits */
     if (code) return clumpi_fail_cl(&c->error, "clFlush", code, "order of queues");
     return clumpi_sync_begin(c, &(clump_sync){.wait_count = 1, .wait_list = &order->done});
 }
 
 static void leave(clump_context *c, clumpi_order *order) {
     forget_mark(c, order);
-    if (order->on && order->on->user == order) order->on->user = NULL;
-    unuse(c, order->on);
-    order->on = NULL;
+    if (order->queue && order->queue->user == order) order->queue->user = NULL;
+    unuse(c, order->queue);
+    order->queue = NULL;
 }
 
 clump_status clumpi_order_change(clump_context *c, clumpi_order *order) {
-    clumpi_order *before = c->on->user;
+    clumpi_order *before = c->current->user;
     clump_status status = CLUMP_OK;
     /* Where there is another queue, who used this one before may go there, and is not to wait for what comes now. */
     if (before && before != order && c->queues->next) status = mark(c, before);
-    if (!status && order->on && order->on != c->on) status = wait_for(c, order);
+    if (!status && order->queue && order->queue != c->current) status = wait_for(c, order);
     if (status) return status;
-    c->on->users++;
+    c->current->users++;
     leave(c, order);
-    order->on = c->on;
-    c->on->user = order;
+    order->queue = c->current;
+    c->current->user = order;
     return CLUMP_OK;
 }
 
 clump_status clumpi_order_finish(clump_context *c, clumpi_order *order) {
-    if (!order->on) return CLUMP_OK;
-    cl_int code = c->cl.Finish(order->on->queue);
+    if (!order->queue) return CLUMP_OK;
+    cl_int code = c->cl.Finish(order->queue->queue);
     leave(c, order);
     if (code) return clumpi_fail_cl(&c->error, "clFinish", code, "work enqueued before has failed");
     return CLUMP_OK;

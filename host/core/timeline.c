@@ -32,7 +32,7 @@ clump_status clump_context_record_timeline(clump_context *c, uint32_t capacity) 
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_context_record_timeline: %u entries; at most %u can be recorded",
                            capacity, ENTRIES_MOST);
-    if (capacity && !c->on->has_profiling)
+    if (capacity && !c->current->has_profiling)
         return clumpi_fail(
             &c->error, CLUMP_ERR_USAGE,
             "clump_context_record_timeline: the context's queue does no profiling; create "
@@ -52,7 +52,7 @@ clump_status clump_context_record_timeline(clump_context *c, uint32_t capacity) 
 }
 
 int clumpi_timeline_has_room(const clump_context *c) {
-    return c->timeline && c->on->has_profiling &&
+    return c->timeline && c->current->has_profiling &&
            atomic_load(&c->timeline->count) < c->timeline->capacity;
 }
 
@@ -71,8 +71,8 @@ static void append(clump_context *c, clumpi_timeline *t, const clumpi_timeline_e
 clump_status clumpi_timeline_add(clump_context *c, cl_kernel kernel, const char *what,
                                  uint64_t bytes, cl_event event) {
     if (!c->timeline) return CLUMP_OK;
-    if (!c->on->has_profiling) event = NULL; /* it would have no times */
-    char name[512];                          /* OpenCL C has no longer ones */
+    if (!c->current->has_profiling) event = NULL; /* it would have no times */
+    char name[512];                               /* OpenCL C has no longer ones */
     snprintf(name, sizeof name, "%s", what);
     cl_int code = CL_SUCCESS;
     if (event && kernel)
@@ -83,7 +83,7 @@ clump_status clumpi_timeline_add(clump_context *c, cl_kernel kernel, const char 
     clumpi_timeline_entry entry = {
         .kind = kernel ? CLUMPI_TIMELINE_KERNEL : CLUMPI_TIMELINE_TRANSFER,
         .event = event,
-        .queue = c->on->number,
+        .queue = c->current->number,
         .to = clumpi_now_ns()};
     if (!kernel) entry.args[0] = (clumpi_timeline_arg){"bytes", bytes};
     snprintf(entry.name, sizeof entry.name, "%.*s", (int)sizeof entry.name - 1, name);
@@ -104,7 +104,7 @@ void clumpi_timeline_end(clump_context *c, uint32_t begun, const char *name,
                          const clumpi_timeline_arg *args) {
     if (!c->timeline) return;
     clumpi_timeline_entry entry = {
-        .kind = CLUMPI_TIMELINE_SPAN, .first = begun, .queue = c->on->number};
+        .kind = CLUMPI_TIMELINE_SPAN, .first = begun, .queue = c->current->number};
     snprintf(entry.name, sizeof entry.name, "%s", name);
     if (args) memcpy(entry.args, args, sizeof entry.args);
     clumpi_lock_take(&c->timeline_lock);

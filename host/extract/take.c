@@ -68,7 +68,7 @@ static clump_status check_heap(const taking *t) {
                            "%s: the heap was made with `raw`, and what raw memory holds is known "
                            "to the program alone",
                            call);
-    return clumpi_away_refuse(heap, call);
+    return clumpi_evicted_refuse(heap, call);
 }
 
 static clump_status check(taking *t) {

@@ -101,7 +101,7 @@ int clumpi_heap_has_ref_arrays(const clump_heap *heap) {
 
 const char *clumpi_heap_parts(const clump_heap *heap) {
     if (!heap->segment_blocks) return NULL;
-    return heap->away ? "evictable_bytes" : "several buffers";
+    return heap->eviction ? "evictable_bytes" : "several buffers";
 }
 
 uint32_t clumpi_heap_conversions(const clump_heap *heap) {

@@ -168,7 +168,7 @@ clump_status clumpi_unreserve(clump_heap *heap, const clump_sync *sync);
 void clumpi_list_forget(clump_heap *heap);
 
 /* Fails, in words, if objects are evicted: for calls that have to see all of them. */
-clump_status clumpi_away_refuse(const clump_heap *heap, const char *call);
+clump_status clumpi_evicted_refuse(const clump_heap *heap, const char *call);
 
 /* ---- Its objects and its memory ---- */
 

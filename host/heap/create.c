@@ -132,7 +132,7 @@ static clump_status initialise(clump_heap *heap) {
     /* Touch the last bytes too: some devices reserve memory at first use only. Written, not filled:
      * the likely reason why heaps of 16 GiB could not be made on an H200. */
     if (!status) status = clumpi_buffers_touch(heap);
-    if (!status && g->frames) status = clumpi_away_open(heap);
+    if (!status && g->frames) status = clumpi_eviction_open(heap);
     if (!status) status = clumpi_checking_write(heap);
     if (!status) status = clumpi_finish(c);
     return status;
@@ -322,7 +322,7 @@ void clump_heap_destroy(clump_heap *heap) {
     clumpi_refs_clear(heap);
     (void)clumpi_order_finish(c, &heap->order);
     clumpi_attachments_release(&heap->attachments, c);
-    clumpi_away_close(heap);
+    clumpi_eviction_close(heap);
     clumpi_segments_close(heap);
     if (heap->source)
         heap->source->give_back(heap->source, heap->source_number);

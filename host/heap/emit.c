@@ -52,7 +52,7 @@ static uint32_t judged(const clump_field_info *f) {
     return f->element_bytes >= 4 ? f->element_bytes : 0;
 }
 
-/* The same for a checked heap; `prefix` and `read`: of the accessor for what is read (reads.c). */
+/* The same for a checked heap; `prefix` and `read`: of the accessor for what is read (read_accessors.c). */
 static void emit_checked_field(clumpi_text *t, const clump_schema *schema,
                                const clump_class_info *c, const clump_field_info *f,
                                const char *prefix, uint32_t read) {

@@ -38,7 +38,7 @@ typedef struct record {
     uint32_t age;
 } record;
 
-struct clumpi_away {
+struct clumpi_eviction {
     record *records; /* of all blocks */
     clump_evict_report evicted;
 };
@@ -121,7 +121,7 @@ static clump_status open_call(moving *m, clump_heap *heap, const clump_evict_des
     *m = (moving){.heap = heap, .call = call};
     clump_error *error = &heap->context->error;
     if (desc) m->desc = *desc;
-    if (!heap->away)
+    if (!heap->eviction)
         return clumpi_fail(error, CLUMP_ERR_USAGE,
                            "%s: the heap was made without evictable_bytes, so all its objects stay",
                            call);
@@ -198,7 +198,7 @@ static clump_status find_blocks(moving *m, int is_evicting) {
     clump_heap *heap = m->heap;
     const clump_allocator *a = &heap->context->allocator;
     const clumpi_header *h = &heap->geometry.header;
-    const record *records = heap->away->records;
+    const record *records = heap->eviction->records;
     candidate *all = clumpi_alloc(a, h->block_end * sizeof *all);
     uint8_t *wanted = clumpi_alloc(a, h->block_end);
     uint32_t count = 0;
@@ -221,7 +221,7 @@ static uint32_t find_others(moving *m, int is_evicting) {
     const clumpi_header *h = &m->heap->geometry.header;
     uint32_t found = 0;
     for (uint32_t b = h->first_block; b < h->block_end && found < m->count; b++) {
-        if (is_evicting && is_away(m, b) && !m->heap->away->records[b].words)
+        if (is_evicting && is_away(m, b) && !m->heap->eviction->records[b].words)
             m->swaps[found++].come = b;
         if (!is_evicting && m->states[b] == 0) m->swaps[found++].gone = b;
     }
@@ -254,7 +254,7 @@ static clump_status run(moving *m, clumpi_kernel_id id, const clumpi_arg *args, 
 
 /* The records of swaps first .. first + count-1 to the device: those that lie together in one transfer. */
 static clump_status write_records(moving *m, uint32_t first, uint32_t count) {
-    const record *records = m->heap->away->records;
+    const record *records = m->heap->eviction->records;
     const uint64_t stride = record_words(m->heap), bytes = stride * 4;
     clump_status status = CLUMP_OK;
     for (uint32_t i = 0, run; i < count && !status; i += run) {
@@ -325,7 +325,8 @@ static clump_status write_heads(moving *m) {
     uint32_t *heads = clumpi_alloc(a, m->count * words * 4);
     if (!heads) return no_memory(m);
     for (uint32_t i = 0; i < m->count; i++)
-        memcpy(heads + i * words, heap->away->records[m->swaps[i].come].words + before, words * 4);
+        memcpy(heads + i * words, heap->eviction->records[m->swaps[i].come].words + before,
+               words * 4);
     clump_status status =
         clumpi_write(heap->context, m->buffers[RECORDS], 0, m->count * words * 4, heads);
     clumpi_free(a, heads);
@@ -339,10 +340,10 @@ static void count_block(moving *m, clumpi_u32 state) {
 }
 
 static void keep_records(moving *m) {
-    clump_evict_report *sum = &m->heap->away->evicted;
+    clump_evict_report *sum = &m->heap->eviction->evicted;
     const uint32_t most = piece_blocks(m->heap), stride = record_words(m->heap);
     for (uint32_t i = 0; i < m->count; i++) {
-        record *r = &m->heap->away->records[m->swaps[i].gone];
+        record *r = &m->heap->eviction->records[m->swaps[i].gone];
         r->of = m->bundles[i / most];
         r->of->users++;
         r->words = r->of->words + (size_t)(i % most) * stride;
@@ -356,9 +357,9 @@ static void keep_records(moving *m) {
 }
 
 static void drop_records(moving *m) {
-    clump_evict_report *sum = &m->heap->away->evicted;
+    clump_evict_report *sum = &m->heap->eviction->evicted;
     for (uint32_t i = 0; i < m->count; i++) {
-        record *r = &m->heap->away->records[m->swaps[i].come];
+        record *r = &m->heap->eviction->records[m->swaps[i].come];
         count_block(m, state_of(m->heap, r));
         forget(m->heap, r);
     }
@@ -444,7 +445,7 @@ clump_status clump_heap_age_blocks(clump_heap *heap) {
     moving m = {0};
     clump_status status = open_call(&m, heap, NULL, "clump_heap_age_blocks");
     for (uint32_t b = 0; !status && b < heap->geometry.header.block_end; b++) {
-        record *r = &heap->away->records[b];
+        record *r = &heap->eviction->records[b];
         r->age = r->seen == m.states[b] ? r->age + 1 : 0;
         r->seen = m.states[b];
     }
@@ -454,23 +455,23 @@ clump_status clump_heap_age_blocks(clump_heap *heap) {
 
 clump_status clump_heap_get_evicted(const clump_heap *heap, clump_evict_report *report) {
     if (!heap || !report) return CLUMP_ERR_USAGE;
-    *report = heap->away ? heap->away->evicted : (clump_evict_report){0, 0, 0};
+    *report = heap->eviction ? heap->eviction->evicted : (clump_evict_report){0, 0, 0};
     return CLUMP_OK;
 }
 
 /* ---- For the heap ----------------------------------------------------------------------------- */
 
-clump_status clumpi_away_open(clump_heap *heap) {
+clump_status clumpi_eviction_open(clump_heap *heap) {
     clump_context *c = heap->context;
     const clumpi_geometry *g = &heap->geometry;
     moving m = {.heap = heap, .call = "clump_heap_create"};
-    heap->away = clumpi_alloc(&c->allocator, sizeof *heap->away);
-    if (!heap->away) return no_memory(&m);
-    heap->away->records =
-        clumpi_alloc(&c->allocator, g->header.block_end * sizeof *heap->away->records);
+    heap->eviction = clumpi_alloc(&c->allocator, sizeof *heap->eviction);
+    if (!heap->eviction) return no_memory(&m);
+    heap->eviction->records =
+        clumpi_alloc(&c->allocator, g->header.block_end * sizeof *heap->eviction->records);
     m.count = g->header.block_end - (g->frames - 1);
     m.swaps = clumpi_alloc(&c->allocator, m.count * sizeof *m.swaps);
-    clump_status status = heap->away->records && m.swaps ? CLUMP_OK : no_memory(&m);
+    clump_status status = heap->eviction->records && m.swaps ? CLUMP_OK : no_memory(&m);
     for (uint32_t i = 0; !status && i < m.count; i++)
         m.swaps[i] = (swap){g->frames - 1 + i, UINT32_MAX};
     if (!status)
@@ -481,19 +482,19 @@ clump_status clumpi_away_open(clump_heap *heap) {
     return status;
 }
 
-void clumpi_away_close(clump_heap *heap) {
+void clumpi_eviction_close(clump_heap *heap) {
     const clump_allocator *a = &heap->context->allocator;
-    if (!heap->away) return;
-    for (uint32_t b = 0; heap->away->records && b < heap->geometry.header.block_end; b++)
-        if (heap->away->records[b].words) forget(heap, &heap->away->records[b]);
-    clumpi_free(a, heap->away->records);
-    clumpi_free(a, heap->away);
+    if (!heap->eviction) return;
+    for (uint32_t b = 0; heap->eviction->records && b < heap->geometry.header.block_end; b++)
+        if (heap->eviction->records[b].words) forget(heap, &heap->eviction->records[b]);
+    clumpi_free(a, heap->eviction->records);
+    clumpi_free(a, heap->eviction);
 }
 
-clump_status clumpi_away_refuse(const clump_heap *heap, const char *call) {
-    if (!heap->away || !heap->away->evicted.blocks) return CLUMP_OK;
+clump_status clumpi_evicted_refuse(const clump_heap *heap, const char *call) {
+    if (!heap->eviction || !heap->eviction->evicted.blocks) return CLUMP_OK;
     return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
                        "%s: %llu objects are evicted, and may refer to others: call "
                        "clump_heap_bring_back() first",
-                       call, (unsigned long long)heap->away->evicted.objects);
+                       call, (unsigned long long)heap->eviction->evicted.objects);
 }

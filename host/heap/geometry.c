@@ -204,14 +204,15 @@ static int fill_classes(const clump_schema *schema, int has_raw, clumpi_geometry
         if (!info.is_abstract) fill_rows(g, &g->classes[id], slot_bytes(&info));
     }
     h->first_raw = h->class_count + 1;
-    if (g->frames && ++h->class_count < CLUMPI_RESERVED) {
+    if (g->frames) h->class_count++;
+    if (h->class_count >= CLUMPI_RESERVED) return 0;
+    if (g->frames) {
         clumpi_class *c = &g->classes[h->class_count];
         c->last = h->class_count;
         c->is_away = c->rows = 1;
         c->row_granules = h->block_granules;
         c->capacity = CLUMP_ROW_SLOTS;
     }
-    if (h->class_count >= CLUMPI_RESERVED) return 0;
     if (has_raw) {
         uint64_t block_bytes = (uint64_t)h->granule_bytes * h->block_granules;
         h->raw_units = clumpi_raw_units_of(block_bytes);
@@ -374,8 +375,6 @@ static uint64_t place_metadata(clumpi_geometry *g, uint32_t blocks, uint32_t col
         h->at_marks = place(&end, (uint64_t)blocks * h->mark_rows * 16 + clumpi_run_notes_bytes(h));
     if (extras.watched) h->at_watch = place(&end, (uint64_t)blocks * h->block_granules * 8);
     if (g->checked.events) place_checked(g, blocks, &end);
-    h->at_record_table = h->at_list_index;
-    h->at_record_bits = h->at_list_masks;
     h->at_chunks = h->at_list_rows;
     place_scratch(h, reduce_groups, &end);
     return end * CLUMPI_UNIT;

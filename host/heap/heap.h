@@ -84,7 +84,7 @@ extern const clumpi_library clumpi_checked_library;
 
 typedef struct clumpi_handles clumpi_handles;
 typedef struct clumpi_checking clumpi_checking;
-typedef struct clumpi_away clumpi_away;
+typedef struct clumpi_eviction clumpi_eviction;
 
 struct clump_heap {
     clump_context *context;
@@ -95,7 +95,7 @@ struct clump_heap {
     clumpi_geometry geometry;
     clump_heap_layout layout;
     cl_mem buffer;
-    clumpi_away *away; /* NULL: all blocks have memory */
+    clumpi_eviction *eviction; /* NULL: all blocks have memory */
     uint32_t
         segment_blocks; /* of a heap in segments (segments.c): blocks of each; 0: the buffer has all */
     uint32_t segment_count;
@@ -143,8 +143,8 @@ clump_status clumpi_blocks_write(const clump_heap *heap, uint64_t offset, uint64
 /* ---- evict.c ---- */
 
 /* The last step of making a heap some of whose blocks have no memory. */
-clump_status clumpi_away_open(clump_heap *heap);
-void clumpi_away_close(clump_heap *heap);
+clump_status clumpi_eviction_open(clump_heap *heap);
+void clumpi_eviction_close(clump_heap *heap);
 
 /* ---- geometry.c ---- */
 
@@ -228,7 +228,7 @@ clump_status clumpi_columns_write(clump_heap *heap);
 void clumpi_schema_emit(clumpi_text *text, const clump_schema *schema,
                         const clumpi_geometry *geometry, int checked);
 
-/* ---- reads.c ---- */
+/* ---- read_accessors.c ---- */
 
 /* Append the user's source, with accessors of fields that are read by these names. */
 void clumpi_reads_mark(clumpi_text *text, const clump_schema *schema, const char *source);

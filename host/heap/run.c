@@ -22,7 +22,7 @@ static clump_sync waits_of(const clump_sync *sync) {
 /* Of later commands of the same call: if what the user's events stand for fails, OpenCL ends those that wait for it, and others of
  * an in-order queue run. They would take what is left of an earlier call for the work of those that did not run. */
 static const clump_sync *still(const clump_heap *heap, const clump_sync *waits) {
-    return heap->context->on->in_order ? waits : NULL;
+    return heap->context->current->in_order ? waits : NULL;
 }
 
 /* Objects are numbered along with the list, so that numbers take no launch of their own. A list is made with

@@ -59,8 +59,8 @@ clump_status clumpi_segments_open(clump_heap *heap) {
     for (uint32_t k = 1; k < count; k++) {
         uint64_t rest = bytes - k * step;
         clump_status status =
-            clumpi_pointers_create(c, CLUMP_POINTERS_SVM, rest < step ? rest : step, c->on->queue,
-                                   &heap->segments[k], &c->error);
+            clumpi_pointers_create(c, CLUMP_POINTERS_SVM, rest < step ? rest : step,
+                                   c->current->queue, &heap->segments[k], &c->error);
         if (status) return status;
         heap->segment_count = k + 1;
         heap->pointed.pointers[heap->pointed.count++] = heap->segments[k].pointer;
@@ -77,7 +77,7 @@ clump_status clumpi_segments_write(clump_heap *heap) {
 void clumpi_segments_close(clump_heap *heap) {
     clump_context *c = heap->context;
     for (uint32_t k = 1; k < heap->segment_count; k++)
-        clumpi_pointers_release(c, c->on->queue, &heap->segments[k]);
+        clumpi_pointers_release(c, c->current->queue, &heap->segments[k]);
     clumpi_free(&c->allocator, heap->segments);
     clumpi_free(&c->allocator, heap->pointed.pointers);
     heap->segments = NULL;

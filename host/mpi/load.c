@@ -1,58 +1,61 @@
-/* Loading what the ranks of a world have saved (mpi.h): the same world, or chosen parts. Read first: parts.h. */
+/* Loading what the ranks of a world have saved (mpi.h): the same world, or chosen parts. Read first: world_file.h. */
 #include <string.h>
 
 #include "clump/extract.h"
-#include "mpi/parts.h"
+#include "mpi/world_file.h"
 
 static size_t read_bytes(void *user, void *data, size_t bytes) {
-    clumpi_parts *p = user;
-    const uint64_t left = p->bytes - p->at;
-    const uint64_t got = clumpi_parts_read(p, p->begin + p->at, data, bytes < left ? bytes : left);
-    p->at += got;
+    clumpi_world_file *file = user;
+    const uint64_t left = file->bytes - file->at;
+    const uint64_t got =
+        clumpi_world_file_read(file, file->begin + file->at, data, bytes < left ? bytes : left);
+    file->at += got;
     return (size_t)got;
 }
 
 /* The next part to be read. */
-static clump_status find_part(clumpi_parts *p, uint32_t part) {
-    clumpi_parts_entry e;
-    if (clumpi_parts_read(p, clumpi_parts_entry_at(part), &e, sizeof e) != sizeof e ||
-        e.hash != clumpi_parts_entry_hash(&e, part))
-        return clumpi_parts_bad(p, "its table is cut off or altered");
-    p->begin = e.begin;
-    p->bytes = e.bytes;
-    p->at = 0;
+static clump_status find_part(clumpi_world_file *file, uint32_t part) {
+    clumpi_world_file_entry e;
+    if (clumpi_world_file_read(file, clumpi_world_file_entry_at(part), &e, sizeof e) != sizeof e ||
+        e.hash != clumpi_world_file_entry_hash(&e, part))
+        return clumpi_world_file_bad(file, "its table is cut off or altered");
+    file->begin = e.begin;
+    file->bytes = e.bytes;
+    file->at = 0;
     return CLUMP_OK;
 }
 
-static clump_status end_part(clumpi_parts *p, clump_status status) {
-    if (!status && p->at != p->bytes)
-        status = clumpi_parts_bad(p, "a part is longer than its heap");
-    return clumpi_parts_heap_status(p, status);
+static clump_status end_part(clumpi_world_file *file, clump_status status) {
+    if (!status && file->at != file->bytes)
+        status = clumpi_world_file_bad(file, "a part is longer than its heap");
+    return clumpi_world_file_heap_status(file, status);
 }
 
-static clumpi_parts file_of(clump_world *world, const char *path, const clump_load_desc *desc) {
-    clumpi_parts p = {.world = world, .path = path};
-    if (desc) p.progress = desc->progress;
-    if (desc) p.user = desc->user;
-    return p;
+static clumpi_world_file file_of(clump_world *world, const char *path,
+                                 const clump_load_desc *desc) {
+    clumpi_world_file file = {.world = world, .path = path};
+    if (desc) file.progress = desc->progress;
+    if (desc) file.user = desc->user;
+    return file;
 }
 
-static clump_load_desc source_of(clumpi_parts *p) {
-    return (clump_load_desc){.read = read_bytes, .user = p, .progress = clumpi_parts_progress};
+static clump_load_desc source_of(clumpi_world_file *file) {
+    return (clump_load_desc){
+        .read = read_bytes, .user = file, .progress = clumpi_world_file_progress};
 }
 
 /* ---- The same world -------------------------------------------------------------------------- */
 
-static clump_status expect_same(clumpi_parts *p) {
-    const clumpi_parts_head mine = clumpi_parts_head_of(p->world);
-    clumpi_parts_head h;
-    clump_status status = clumpi_parts_read_head(p, &h);
+static clump_status expect_same(clumpi_world_file *file) {
+    const clumpi_world_file_head mine = clumpi_world_file_head_of(file->world);
+    clumpi_world_file_head h;
+    clump_status status = clumpi_world_file_read_head(file, &h);
     if (status || memcmp(&h, &mine, sizeof h) == 0) return status;
-    return clumpi_world_fail(p->world, CLUMP_ERR_USAGE,
+    return clumpi_world_fail(file->world, CLUMP_ERR_USAGE,
                              "file %s: it has the heaps of %u ranks, %u x %u x %u domains in %u "
                              "dimensions; this world has %u, %u x %u x %u in %u. Load it with as "
                              "many, or parts of it (clump_world_load_parts())",
-                             p->path, h.ranks, h.domains[0], h.domains[1], h.domains[2],
+                             file->path, h.ranks, h.domains[0], h.domains[1], h.domains[2],
                              h.dimensions, mine.ranks, mine.domains[0], mine.domains[1],
                              mine.domains[2], mine.dimensions);
 }
@@ -62,17 +65,17 @@ clump_status clump_world_load(clump_world *world, clump_heap *heap, const char *
     if (!world) return CLUMP_ERR_USAGE;
     clump_status status = clumpi_world_use(world);
     if (status) return status;
-    clumpi_parts p = file_of(world, path, desc);
-    clump_load_desc own = source_of(&p);
+    clumpi_world_file file = file_of(world, path, desc);
+    clump_load_desc own = source_of(&file);
     own.without_registered = desc && desc->without_registered;
     if (!heap || !path || !*path)
         status = clumpi_world_fail(world, CLUMP_ERR_USAGE,
                                    "clump_world_load needs a heap and the path of a file");
-    if (!status) status = clumpi_parts_open(&p, MPI_MODE_RDONLY);
-    if (!status) status = expect_same(&p);
-    if (!status) status = find_part(&p, (uint32_t)world->place.rank);
-    if (!status) status = end_part(&p, clump_heap_load(heap, &own, report));
-    return clump_world_agree(world, clumpi_parts_close(&p, status));
+    if (!status) status = clumpi_world_file_open(&file, MPI_MODE_RDONLY);
+    if (!status) status = expect_same(&file);
+    if (!status) status = find_part(&file, (uint32_t)world->place.rank);
+    if (!status) status = end_part(&file, clump_heap_load(heap, &own, report));
+    return clump_world_agree(world, clumpi_world_file_close(&file, status));
 }
 
 /* ---- Parts ----------------------------------------------------------------------------------- */
@@ -83,50 +86,52 @@ clump_status clump_world_read_saved(clump_world *world, const char *path,
     if (!world) return CLUMP_ERR_USAGE;
     clump_status status = clumpi_world_use(world);
     if (status) return status;
-    clumpi_parts p = file_of(world, path, NULL);
-    clumpi_parts_head h;
+    clumpi_world_file file = file_of(world, path, NULL);
+    clumpi_world_file_head h;
     if (!saved || !path || !*path)
         return clumpi_world_fail(
             world, CLUMP_ERR_USAGE,
             "clump_world_read_saved needs the path of a file and a place for the result");
-    status = clumpi_parts_open(&p, MPI_MODE_RDONLY);
-    if (!status) status = clumpi_parts_read_head(&p, &h);
+    status = clumpi_world_file_open(&file, MPI_MODE_RDONLY);
+    if (!status) status = clumpi_world_file_read_head(&file, &h);
     if (!status) {
         saved->ranks = h.ranks;
         saved->dimensions = h.dimensions;
         memcpy(saved->domains, h.domains, sizeof h.domains);
     }
-    return clumpi_parts_close(&p, status);
+    return clumpi_world_file_close(&file, status);
 }
 
 /* Each is there, and once. */
-static clump_status check_parts(clumpi_parts *p, const uint32_t *parts, uint32_t count) {
-    clumpi_parts_head h;
-    clump_status status = clumpi_parts_read_head(p, &h);
+static clump_status check_parts(clumpi_world_file *file, const uint32_t *parts, uint32_t count) {
+    clumpi_world_file_head h;
+    clump_status status = clumpi_world_file_read_head(file, &h);
     for (uint32_t i = 0; i < count && !status; i++) {
         if (parts[i] >= h.ranks)
-            status = clumpi_world_fail(p->world, CLUMP_ERR_USAGE,
+            status = clumpi_world_fail(file->world, CLUMP_ERR_USAGE,
                                        "file %s: rank %d asks for part %u, and the file has parts "
                                        "0 to %u",
-                                       p->path, p->world->place.rank, parts[i], h.ranks - 1);
+                                       file->path, file->world->place.rank, parts[i], h.ranks - 1);
         for (uint32_t k = 0; k < i && !status; k++)
             if (parts[k] == parts[i])
-                status = clumpi_world_fail(p->world, CLUMP_ERR_USAGE,
-                                           "file %s: rank %d asks for part %u twice", p->path,
-                                           p->world->place.rank, parts[i]);
+                status = clumpi_world_fail(file->world, CLUMP_ERR_USAGE,
+                                           "file %s: rank %d asks for part %u twice", file->path,
+                                           file->world->place.rank, parts[i]);
     }
     return status;
 }
 
-static clump_status add_part(clumpi_parts *p, clump_heap *heap, uint32_t part,
+static clump_status add_part(clumpi_world_file *file, clump_heap *heap, uint32_t part,
                              clump_extract_report *sum) {
-    const clump_load_desc own = source_of(p);
+    const clump_load_desc own = source_of(file);
     clump_extract *extract = NULL;
     clump_extract_report report;
-    clump_status status = find_part(p, part);
+    clump_status status = find_part(file, part);
     if (status) return status;
-    status = end_part(p, clump_extract_load(p->world->context, &own, &extract, &report, NULL));
-    if (!status) status = clumpi_parts_heap_status(p, clump_heap_insert(heap, extract, NULL));
+    status =
+        end_part(file, clump_extract_load(file->world->context, &own, &extract, &report, NULL));
+    if (!status)
+        status = clumpi_world_file_heap_status(file, clump_heap_insert(heap, extract, NULL));
     clump_extract_destroy(extract);
     if (status) return status;
     sum->objects += report.objects;
@@ -143,14 +148,14 @@ clump_status clump_world_load_parts(clump_world *world, clump_heap *heap, const 
     if (status) return status;
     clump_extract_report sum = {0};
     const uint32_t n = parts ? count : 0;
-    clumpi_parts p = file_of(world, path, desc);
+    clumpi_world_file file = file_of(world, path, desc);
     if (!heap || !path || !*path || n != count)
         status = clumpi_world_fail(world, CLUMP_ERR_USAGE,
                                    "clump_world_load_parts needs a heap, the path of a file, and "
                                    "the numbers of parts");
-    if (!status) status = clumpi_parts_open(&p, MPI_MODE_RDONLY);
-    if (!status) status = check_parts(&p, parts, n);
-    for (uint32_t i = 0; i < n && !status; i++) status = add_part(&p, heap, parts[i], &sum);
+    if (!status) status = clumpi_world_file_open(&file, MPI_MODE_RDONLY);
+    if (!status) status = check_parts(&file, parts, n);
+    for (uint32_t i = 0; i < n && !status; i++) status = add_part(&file, heap, parts[i], &sum);
     if (report) *report = sum;
-    return clump_world_agree(world, clumpi_parts_close(&p, status));
+    return clump_world_agree(world, clumpi_world_file_close(&file, status));
 }

@@ -74,8 +74,8 @@ static int is_below(const plan *pl, const clumpi_chunk *to, uint64_t at, const c
 
 /* ---- Weights --------------------------------------------------------------------------------- */
 
-/* h_free: 0 without a gap, `weight` for one that is just too large to ignore, 0 for a useful one.
- * */
+/* h_free: 0 without a gap, `weight` for one that is just too large to ignore, 0 for a
+ * useful one. */
 static double gap_weight(const plan *pl, double units, const clumpi_chunk *c) {
     double share = units / (double)c->ranges.units;
     if (share <= 0 || share >= pl->limit) return 0;

@@ -101,8 +101,7 @@ void clumpi_record_info(const clump_pool *p, uint32_t record, clump_allocation_i
     };
 }
 
-/* ---- Calls -------------------------------------------------------------------------------------
- * */
+/* ---- Calls ---------------------------------------------------------------------------------- */
 
 /* Most calls: enter, find the record, do something, leave. */
 #define ON_RECORD(pool, allocation, call, does)                                                    \

@@ -26,12 +26,11 @@ typedef struct clumpi_stream {
     int (*write)(void *user, const void *data, size_t bytes);
     size_t (*read)(void *user, void *data, size_t bytes);
     void *user;
-    uint64_t bytes;   /* read or written so far */
-    uint32_t version; /* of a stream that is read */
-    uint64_t chain;   /* checksum of the last head of a piece (pieces.c) */
-    uint32_t pieces;  /* so far */
-    int level;        /* of zstd, by which pieces are packed; 0: they are not */
-    uint8_t *packed;  /* a piece as it is stored, if it is packed */
+    uint64_t bytes;  /* read or written so far */
+    uint64_t chain;  /* checksum of the last head of a piece (pieces.c) */
+    uint32_t pieces; /* so far */
+    int level;       /* of zstd, by which pieces are packed; 0: they are not */
+    uint8_t *packed; /* a piece as it is stored, if it is packed */
     size_t packed_room;
     clump_progress_fn progress;
     uint64_t done, all; /* of the values, in bytes */
@@ -82,7 +81,7 @@ typedef struct clumpi_piece {
     uint32_t number;  /* of the piece, from 0 on */
     uint32_t bytes;   /* of its content */
     uint32_t stored;  /* that the file has of them: the same, or fewer if zstd packed them */
-    uint64_t content; /* checksum of what is stored (cl/save/hash.h); in version 1 XXH64 of it */
+    uint64_t content; /* checksum of what is stored (cl/save/hash.h) */
     uint64_t chain;   /* of the words before, seeded with that of the head of the piece before */
 } clumpi_piece;
 

@@ -15,7 +15,7 @@
 #include "heap/dense.h"
 #include "heap/match.h"
 #include "save/format.h"
-#include "save/parts.h"
+#include "save/registered.h"
 #include "save/staging.h"
 
 #define NEW_MOST (UINT64_C(1) << 31) /* objects of one do-new */

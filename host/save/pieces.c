@@ -44,12 +44,13 @@ clump_status clumpi_begin_read(clumpi_stream *s) {
     if (b.inverted != ~b.version || !b.version)
         return clumpi_fail(s->error, CLUMP_ERR_FORMAT, "%s is altered: its version is not readable",
                            clumpi_stream_name(s));
-    if (b.version > CLUMPI_SAVE_VERSION)
+    if (b.version != CLUMPI_SAVE_VERSION)
         return clumpi_fail(s->error, CLUMP_ERR_FORMAT,
-                           "%s is of version %u; this library reads up to version %u: use a newer "
-                           "one",
-                           clumpi_stream_name(s), b.version, CLUMPI_SAVE_VERSION);
-    s->version = b.version;
+                           "%s is of version %u of the format; this library reads version %u: %s",
+                           clumpi_stream_name(s), b.version, CLUMPI_SAVE_VERSION,
+                           b.version > CLUMPI_SAVE_VERSION
+                               ? "use a newer one"
+                               : "save the heap again; that version was in no release");
     s->chain = clumpi_hash64(0, &b, sizeof b);
     return CLUMP_OK;
 }
@@ -124,12 +125,6 @@ static clump_status read_head(clumpi_stream *s, uint32_t kind, uint32_t least, u
     return CLUMP_OK;
 }
 
-/* Version 1 has XXH64 of all that is stored. */
-static uint64_t stored_sum(const clumpi_stream *s, const clumpi_piece *p, const void *stored) {
-    return s->version < 2 ? clumpi_hash64(0, stored, p->stored)
-                          : clumpi_content_sum(stored, p->stored);
-}
-
 static clump_status compare(clumpi_stream *s, const clumpi_piece *p, uint64_t at, uint64_t sum) {
     return sum == p->content
                ? CLUMP_OK
@@ -139,7 +134,7 @@ static clump_status compare(clumpi_stream *s, const clumpi_piece *p, uint64_t at
 static clump_status read_stored(clumpi_stream *s, const clumpi_piece *p, void *stored) {
     const uint64_t at = s->bytes - sizeof *p;
     clump_status status = clumpi_stream_read(s, stored, p->stored);
-    return status ? status : compare(s, p, at, stored_sum(s, p, stored));
+    return status ? status : compare(s, p, at, clumpi_content_sum(stored, p->stored));
 }
 
 static clump_status read_packed(clumpi_stream *s, const clumpi_piece *p, void *content) {
@@ -175,7 +170,7 @@ clump_status clumpi_piece_fetch(clumpi_stream *s, uint32_t kind, void *content, 
     *fetched = (clumpi_fetched){.at = at};
     clump_status status = read_head(s, kind, bytes, bytes, &fetched->piece);
     if (status) return status;
-    fetched->is_open = s->version >= 2 && fetched->piece.stored == bytes;
+    fetched->is_open = fetched->piece.stored == bytes;
     return fetched->is_open ? clumpi_stream_read(s, content, bytes)
                             : read_content(s, &fetched->piece, content);
 }

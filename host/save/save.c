@@ -10,7 +10,7 @@
 #include "clump/compact.h"
 #include "heap/dense.h"
 #include "save/format.h"
-#include "save/parts.h"
+#include "save/registered.h"
 #include "save/staging.h"
 
 typedef struct saving {
@@ -236,7 +236,7 @@ clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc,
                            "clump_heap_save: the heap was made with `raw`, and what raw memory "
                            "holds is known to the program alone; only heaps without it are saved");
     saving s = {.heap = heap};
-    clump_status status = clumpi_away_refuse(heap, "clump_heap_save");
+    clump_status status = clumpi_evicted_refuse(heap, "clump_heap_save");
     if (status) return status;
     status = clumpi_stream_create(&s.stream, desc, "clump_heap_save", &c->allocator, &c->error);
     if (status) return status;

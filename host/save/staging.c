@@ -15,17 +15,17 @@ static const char what[] = "pieces of a saved heap";
 
 /* What is enqueued from here on goes to the lane; gives the queue of the kernels, for turn_back(). */
 static clumpi_queue *turn_to(clump_context *c, const clumpi_lane *lane) {
-    clumpi_queue *kernels = c->on;
-    c->on = lane->queue;
+    clumpi_queue *kernels = c->current;
+    c->current = lane->queue;
     return kernels;
 }
 
 static void turn_back(clump_context *c, clumpi_queue *kernels) {
-    c->on = kernels;
+    c->current = kernels;
 }
 
 static clump_status flush(clump_context *c) {
-    cl_int code = c->cl.Flush(c->on->queue); /* else it begins when somebody waits for it */
+    cl_int code = c->cl.Flush(c->current->queue); /* else it begins when somebody waits for it */
     return code ? clumpi_fail_cl(&c->error, "clFlush", code, "%s", what) : CLUMP_OK;
 }
 

@@ -5,7 +5,7 @@
  * the class, and the objects of all others move into their free slots. That is the least number of
  * moves that frees as many blocks, one pass, each reference rewritten once; fewer slots than a block
  * has stay free (in one block, unless the fullest blocks had less room than that to begin with).
- * Messages call this the planner; experimental.h has another strategy, for comparison.
+ * Messages call this the planner.
  *
  * What happens to references. After a call, every field of every live object, every registered
  * buffer (refs.h) and every handle that referred to a moved object refers to its new place; only
@@ -60,8 +60,6 @@ typedef struct clump_compact_desc {
                                  each object with CLUMP_FOR_EACH_KEYED(Class, self, number)
                                  keys[number] = ...; equal keys keep their order. Objects that
                                  it leaves out have the key 0 */
-    const struct clump_merge_desc *merge; /* experimental.h: another strategy, without slack, steps
-                                             and orders. NULL: the planner */
 } clump_compact_desc;
 
 /* Parts of a run, as timed by profiling events. */
@@ -86,7 +84,7 @@ typedef struct clump_compact_report {
     uint64_t moves_left; /* that a full run would still have to make; 0 except after a step */
     uint64_t bytes_moved;
     uint32_t blocks_before, blocks_freed;
-    uint32_t passes;             /* 1, 0 if there was nothing to do; `merge` has more */
+    uint32_t passes;             /* 1, or 0 if there was nothing to do */
     double fragmentation_before; /* F of these classes */
     double fragmentation_after;
     uint64_t refs_examined, refs_rewritten; /* in objects; examined: not null, in fields that can
@@ -106,7 +104,7 @@ typedef struct clump_compact_report {
  *   desc    [in, optional]   NULL: all classes, no limit
  *   report  [out, optional]
  *   sync    [in, optional]
- * Blocks: only if `report` is given, or max_us, an order or `merge`.
+ * Blocks: only if `report` is given, or max_us or an order.
  * Returns CLUMP_OK, also if there was nothing to do; CLUMP_ERR_NOT_FOUND class or field;
  * CLUMP_ERR_USAGE a value out of range, options that exclude each other, or objects that are evicted (evict.h);
  * CLUMP_ERR_DEVICE_MEMORY an order without enough free blocks; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. The heap is unchanged by a call that

@@ -22,7 +22,7 @@ typedef struct clump_compactor_desc {
 
     uint32_t every; /* m: at every m-th call (ISMM 3.7) */
 
-    /* After massive deallocations (k2, ISMM 3.7): if this many blocks could be freed, or this share of
+    /* After massive deallocations (ISMM 3.7): if this many blocks could be freed, or this share of
      * the heap's blocks. The selected classes could free all blocks beyond those that their objects and
      * the slack need. Reads 4 bytes per block on the device at each call. */
     uint32_t candidates;

@@ -1,10 +1,10 @@
-/* Options for comparisons and measurements: other algorithms, parts that can be left out, weights and
+/* Options for comparisons and measurements: parts that can be left out, weights and
  * thresholds. No program needs them; a NULL pointer to any of these is recommended. Unlike the other
  * headers this one may change in any version.
  *
  * Each structure is for one member of an ordinary one, which says where it goes.
  *
- * Needs no OpenCL header. Read first: program.h, compact.h, collect.h, defrag.h.
+ * Needs no OpenCL header. Read first: program.h, collect.h, defrag.h.
  */
 #ifndef CLUMP_EXPERIMENTAL_H
 #define CLUMP_EXPERIMENTAL_H
@@ -28,36 +28,6 @@ typedef struct clump_alloc_tuning {
      * kernels may need more. */
     uint32_t registers;
 } clump_alloc_tuning;
-
-/* ---- Compaction: clump_compact_desc.merge --------------------------------------------------- */
-
-/* How the new place of a moved object is found when a reference to it is rewritten. */
-typedef enum clump_merge_rewrite {
-    CLUMP_REWRITE_FORWARD,          /* a forwarding reference where the object was (ISMM 3.4) */
-    CLUMP_REWRITE_RECOMPUTE_GLOBAL, /* computed from records in global memory (ISMM 3.8) */
-    CLUMP_REWRITE_RECOMPUTE_SHARED  /* computed from records in local memory: fewer of them fit, so
-                                       there are more passes */
-} clump_merge_rewrite;
-
-/* How the candidates of a pass are found. The same ones in any case. */
-typedef enum clump_merge_candidates {
-    CLUMP_CANDIDATES_STATES, /* each pass reads the states of all blocks (ISMM 3.2, the alternative) */
-    CLUMP_CANDIDATES_BITMAP /* the first pass does, and makes a bitmap; later ones read that, and the states of the
-                                blocks in it. It takes a bit for each block while the call runs. The paper keeps
-                                one for each class also while objects are made and freed */
-} clump_merge_candidates;
-
-/* The merge strategy of CompactGpu (Springer and Masuhara, ISMM 2019; Springer's thesis ch. 6) instead of the
- * planner: one source block is merged into n target blocks, pass after pass. An object may move more
- * than once. */
-typedef struct clump_merge_desc {
-    uint32_t factor;     /* n, 1 .. capacity - 1: blocks at most n / (n + 1) full are candidates */
-    uint32_t retain;     /* k1: candidates to leave in each class */
-    uint32_t max_passes; /* 0: until no more than k1 are left. Repeated calls of one pass each do
-                            what one call without a limit does */
-    clump_merge_rewrite rewrite;
-    clump_merge_candidates candidates;
-} clump_merge_desc;
 
 /* ---- Marking: clump_collect_desc.tuning ----------------------------------------------------- */
 

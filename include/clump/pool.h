@@ -37,8 +37,8 @@ extern "C" {
 /* A pool. */
 typedef struct clump_pool clump_pool;
 
-/* An allocation; 0 is none. Carries a generation: one that was freed is not taken for a later one.
- * */
+/* An allocation; 0 stands for no allocation. Carries a generation: one that was freed is not
+ * taken for a later one. */
 typedef uint64_t clump_allocation;
 
 /* Where an allocation lies. Commands that use the buffer must stay within offset .. offset +
@@ -285,8 +285,7 @@ CLUMP_API clump_status clump_pool_destroy_image(clump_pool *pool, clump_allocati
  * completed. */
 CLUMP_API clump_status clump_pool_trim(clump_pool *pool);
 
-/* ---- Looking into the pool --------------------------------------------------------------------
- * */
+/* ---- Looking into the pool ------------------------------------------------------------------ */
 
 /* Counters that every call brings up to date. */
 typedef struct clump_pool_stats {

@@ -17,8 +17,7 @@
  * A load that fails leaves the heap without objects, as it was, and registered buffers and handles as they were. The events of a
  * checked heap keep what it made until then; that these objects went is no event.
  *
- * While the host writes or reads a piece, another one is on the bus, by queues that the library makes for that, and others are on the device. Files of
- * earlier versions of the format are read.
+ * While the host writes or reads a piece, another one is on the bus, by queues that the library makes for that, and others are on the device.
  *
  * Host memory: four pieces (piece_bytes of clump_save_desc), and the handles. The context keeps the memory for the pieces until it ends, if that is no
  * more than 1/256 of what the device has: pinning it takes longer than to save a small heap. Device memory: four pieces; saving 4 bytes for each
@@ -128,8 +127,8 @@ typedef struct clump_load_report {
  *   desc    [in]
  *   report  [out, optional]
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE both or neither of path and read, a heap with objects, handles or raw memory in use,
- * a heap with arrays of run-time length, or registered buffers that do not fit; CLUMP_ERR_IO a file cannot be read; CLUMP_ERR_FORMAT it is not a saved heap, or is cut off, altered or of a newer
- * version; CLUMP_ERR_UNSUPPORTED it is packed, and the library was built without zstd; CLUMP_ERR_SCHEMA the schemas do not fit; CLUMP_ERR_DEVICE_MEMORY too many objects for the heap; CLUMP_ERR_HOST_MEMORY;
+ * a heap with arrays of run-time length, or registered buffers that do not fit; CLUMP_ERR_IO a file cannot be read; CLUMP_ERR_FORMAT it is not a saved heap, or is cut off, altered or of another
+ * version of the format; CLUMP_ERR_UNSUPPORTED it is packed, and the library was built without zstd; CLUMP_ERR_SCHEMA the schemas do not fit; CLUMP_ERR_DEVICE_MEMORY too many objects for the heap; CLUMP_ERR_HOST_MEMORY;
  * CLUMP_ERR_CL. After a failure the heap has no objects, as before; if the device gives up while it is emptied, clump_heap_repair()
  * does it. */
 CLUMP_API clump_status clump_heap_load(clump_heap *heap, const clump_load_desc *desc,

@@ -148,7 +148,7 @@ class Run:
             copy.folder.mkdir(parents=True, exist_ok=True)
             copy.sync()
         paths = [s.path if isinstance(s, operators.Mutant) else s for s in slots]
-        if not copies[0].clang and any(p.startswith('cl/') for p in paths):
+        if not copies[0].clang and any(sources.is_device(p) for p in paths):
             print('mutate.sh needs clang, to tell kernels that do not compile', file=sys.stderr)
             sys.exit(77)
         if self.o.list:
@@ -167,7 +167,7 @@ class Run:
     def _tests_for(self, slot, copy):
         if isinstance(slot, operators.Mutant):
             return self.tests_of(slot, copy)
-        sides = ('cpu', 'gpu', 'both') if slot.startswith('cl/') else ('host',)
+        sides = ('cpu', 'gpu', 'both') if sources.is_device(slot) else ('host',)
         names = [n for side in sides for n in self.table.tests(slot, side)]
         return [n for n in names if scratch.base_of(n.lstrip('~')) in copy.tests
                 and (not self.o.tests or n.lstrip('~') in self.o.tests.split(','))]

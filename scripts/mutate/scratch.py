@@ -150,7 +150,7 @@ class Scratch:
 
     def _code(self, path, programs):
         """What a file compiles to, or None if it does not; '' of a .clh, which has no code alone."""
-        if path.startswith('cl/'):
+        if sources.is_device(path):
             emit = ['-O1', '-S', '-emit-llvm', '-o', '-'] if path.endswith('.cl') else [
                 '-fsyntax-only']
             commands = [[self.clang, *SYNTAX, *emit, path] +

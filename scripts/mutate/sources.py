@@ -93,16 +93,21 @@ def active_lines(text, configuration):
     return active
 
 
+def is_device(path):
+    """Kernels and what they share with the host; some of bench/ are, too."""
+    return path.startswith('cl/') or path.endswith(('.cl', '.clh'))
+
+
 def programs_of(path, text, line):
     """The configurations whose programs have the line; host code is in all of them."""
-    if not path.startswith('cl/'):
+    if not is_device(path):
         return list(CONFIGURATIONS)
     return [name for name in CONFIGURATIONS if line in active_lines(text, name)]
 
 
 def side_of(path, programs):
     """'cpu' or 'gpu' if only the programs of one of them have it, else 'both'; '' if none has."""
-    if not path.startswith('cl/'):
+    if not is_device(path):
         return 'host'
     sides = {name[:3] for name in programs}
     return 'both' if len(sides) == 2 else ''.join(sides)

@@ -21,7 +21,6 @@ PARTS = {
     'fuse': ['heap'],
     'sort': ['heap'],
     'compact': ['heap', 'sort'],
-    'merge': ['compact'],
     'collect': ['compact'],
     'save': ['heap', 'compact'],
     'extract': ['collect', 'save'],
@@ -50,12 +49,10 @@ PUBLIC = {
 HEADERS_ONLY = {'quick': ['heap', 'pool']}
 # Kernels: cl/api is what programs of users get; it has no host side.
 CL_PARTS = {
-    'core': [], 'heap': ['core'], 'sort': ['core'], 'compact': ['core'], 'merge': ['compact'],
+    'core': [], 'heap': ['core'], 'sort': ['core'], 'compact': ['core'],
     'collect': ['compact'], 'extract': ['collect'], 'convert': ['core'],
     'save': ['core'], 'api': ['core'],
 }
-# The strategy that compaction launches is in a room of its own, which uses what compaction offers.
-EXCEPTIONS = {('compact', 'merge')}
 # Of the kernels' side the host knows what both share: the layout of each part that it may use, and checksums.
 SHARED = re.compile(r'^cl/(\w+)/(?:layout|hash)\.h$')
 # The scratch of compaction lies in the heap's buffer, so the file that lays this out knows how large it is.
@@ -117,7 +114,7 @@ def check(folder, parts):
             problems.append(f'{file}: is of no part; the parts are {", ".join(parts)}')
         elif to not in parts:
             problems.append(f'{file}: includes {included}, which is of no part that it may know')
-        elif to not in closure(parts, of) and (of, to) not in EXCEPTIONS:
+        elif to not in closure(parts, of):
             problems.append(f'{file}: {of} includes {included}, which is of {to}; it may use '
                             f'{", ".join(sorted(closure(parts, of) - {of})) or "no other part"}')
     return problems

@@ -49,6 +49,15 @@ def hash64(seed, data):
     return h ^ h >> 32
 
 
+def content_sum(data):
+    """Of the sums of its chunks of 1,024 bytes, 128 at a time, each run seeded with what came of the one before."""
+    sums = b''.join(struct.pack('<Q', hash64(0, data[at:at + 1024])) for at in range(0, len(data), 1024))
+    total = 0
+    for at in range(0, len(sums), 1024):
+        total = hash64(total, sums[at:at + 1024])
+    return total
+
+
 def refs(numbers):
     return array.array('I', numbers).tobytes()
 
@@ -70,12 +79,12 @@ def write(path, schema, classes, registered=(), handles=(), piece_bytes=4096):
     for buffer in registered:
         parts += [(b'REFS', piece) for piece in pieces(refs(buffer), 4, piece_bytes)]
     parts += [(b'HNDL', piece) for piece in pieces(refs(handles), 4, piece_bytes)]
-    data = bytearray(b'\x89CLUMP\n\x1a' + struct.pack('<II', 1, MASK >> 32 & ~1))
+    data = bytearray(b'\x89CLUMP\n\x1a' + struct.pack('<II', 2, MASK >> 32 & ~2))
     chain = hash64(0, bytes(data))
     for number, (kind, content) in enumerate(parts + [(b'END ', None)]):
         if content is None:
             content = struct.pack('<Q', len(data))
-        piece = kind + struct.pack('<IIIQ', number, len(content), len(content), hash64(0, content))
+        piece = kind + struct.pack('<IIIQ', number, len(content), len(content), content_sum(content))
         chain = hash64(chain, piece)
         data += piece + struct.pack('<Q', chain) + content
     path.write_bytes(data)

@@ -13,32 +13,16 @@
 
 #include "clump/clump.h"
 #include "tests/stress/any_device.h"
+#include "tests/stress/shared_pool.h"
 
 #define WORKERS 4
 #define BATCH 12u
 #define WORDS_MAX 6000u
 #define PASSES 4 /* commands that write each buffer */
 
-static clump_pool *pool;
 static cl_context context;
 static cl_device_id device;
 static unsigned rounds = 60;
-
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            clump_error last;                                                                      \
-            clump_pool_get_error(pool, &last);                                                     \
-            fprintf(stderr, "%s:%d: does not hold: %s (%s)\n", __FILE__, __LINE__, #condition,     \
-                    last.message);                                                                 \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
-
-static uint32_t pick(uint64_t *state, uint32_t below) {
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(((*state >> 32) * below) >> 32);
-}
 
 static void *work(void *seed) {
     uint64_t random = (uint64_t)(uintptr_t)seed;

@@ -14,31 +14,15 @@
 
 #include "clump/clump.h"
 #include "tests/stress/any_device.h"
+#include "tests/stress/shared_pool.h"
 
 #define WORKERS 3
 #define LIVE 24u
 #define WORDS_MAX 4000u
 
-static clump_pool *pool;
 static cl_command_queue queue;
 static atomic_int stop;
 static unsigned rounds = 400;
-
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            clump_error last;                                                                      \
-            clump_pool_get_error(pool, &last);                                                     \
-            fprintf(stderr, "%s:%d: does not hold: %s (%s)\n", __FILE__, __LINE__, #condition,     \
-                    last.message);                                                                 \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
-
-static uint32_t pick(uint64_t *state, uint32_t below) {
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(((*state >> 32) * below) >> 32);
-}
 
 typedef struct thing {
     clump_allocation allocation;

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cl_enqueues.h"
+
 static _Thread_local account *mine;
 
 void account_open(account *a) {
@@ -209,31 +211,7 @@ static cl_int CL_API_CALL release_kernel(cl_kernel kernel) {
         if (event && !code) add(mine, ACCOUNT_EVENT, 1);                                           \
         return code;                                                                               \
     }
-ENQUEUE(EnqueueNDRangeKernel,
-        (cl_command_queue a, cl_kernel b, cl_uint c, const size_t *d, const size_t *e,
-         const size_t *g, cl_uint h, const cl_event *i, cl_event *event),
-        a, b, c, d, e, g, h, i, event)
-ENQUEUE(EnqueueReadBuffer,
-        (cl_command_queue a, cl_mem b, cl_bool c, size_t d, size_t e, void *g, cl_uint h,
-         const cl_event *i, cl_event *event),
-        a, b, c, d, e, g, h, i, event)
-ENQUEUE(EnqueueWriteBuffer,
-        (cl_command_queue a, cl_mem b, cl_bool c, size_t d, size_t e, const void *g, cl_uint h,
-         const cl_event *i, cl_event *event),
-        a, b, c, d, e, g, h, i, event)
-ENQUEUE(EnqueueFillBuffer,
-        (cl_command_queue a, cl_mem b, const void *c, size_t d, size_t e, size_t g, cl_uint h,
-         const cl_event *i, cl_event *event),
-        a, b, c, d, e, g, h, i, event)
-ENQUEUE(EnqueueCopyBuffer,
-        (cl_command_queue a, cl_mem b, cl_mem c, size_t d, size_t e, size_t g, cl_uint h,
-         const cl_event *i, cl_event *event),
-        a, b, c, d, e, g, h, i, event)
-ENQUEUE(EnqueueMarkerWithWaitList,
-        (cl_command_queue a, cl_uint b, const cl_event *c, cl_event *event), a, b, c, event)
-ENQUEUE(EnqueueUnmapMemObject,
-        (cl_command_queue a, cl_mem b, void *c, cl_uint d, const cl_event *e, cl_event *event), a,
-        b, c, d, e, event)
+CL_ENQUEUES(ENQUEUE)
 
 static void *CL_API_CALL EnqueueMapBuffer(cl_command_queue a, cl_mem b, cl_bool c, cl_map_flags d,
                                           size_t e, size_t g, cl_uint h, const cl_event *i,

@@ -106,8 +106,7 @@ uint64_t cl_fixture_raw_bytes(cl_fixture *f, clump_heap *heap); /* in use */
         CHECK_OK(f, clump_heap_check(heap));                                                       \
     } while (0)
 
-/* ---- Making things; all fail the test if they cannot ------------------------------------------
- * */
+/* ---- Making things; all fail the test if they cannot ---------------------------------------- */
 
 /* A heap of a schema given as text. */
 clump_heap *cl_fixture_heap(const cl_fixture *f, const char *schema, uint64_t bytes,

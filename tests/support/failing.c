@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cl_enqueues.h"
 #include "usm.h"
 
 failing_state failing;
@@ -172,28 +173,7 @@ PASS(GetKernelArgInfo, (cl_kernel a, cl_uint b, cl_kernel_arg_info c, size_t d, 
 PASS(GetKernelWorkGroupInfo,
      (cl_kernel a, cl_device_id b, cl_kernel_work_group_info c, size_t d, void *e, size_t *g), a, b,
      c, d, e, g)
-ENQUEUE(EnqueueNDRangeKernel,
-        (cl_command_queue a, cl_kernel b, cl_uint c, const size_t *d, const size_t *e,
-         const size_t *g, cl_uint h, const cl_event *i, cl_event *event),
-        a, b, c, d, e, g, h, i, event)
-ENQUEUE(EnqueueReadBuffer,
-        (cl_command_queue a, cl_mem b, cl_bool c, size_t d, size_t e, void *g, cl_uint h,
-         const cl_event *i, cl_event *event),
-        a, b, c, d, e, g, h, i, event)
-ENQUEUE(EnqueueWriteBuffer,
-        (cl_command_queue a, cl_mem b, cl_bool c, size_t d, size_t e, const void *g, cl_uint h,
-         const cl_event *i, cl_event *event),
-        a, b, c, d, e, g, h, i, event)
-ENQUEUE(EnqueueFillBuffer,
-        (cl_command_queue a, cl_mem b, const void *c, size_t d, size_t e, size_t g, cl_uint h,
-         const cl_event *i, cl_event *event),
-        a, b, c, d, e, g, h, i, event)
-ENQUEUE(EnqueueCopyBuffer,
-        (cl_command_queue a, cl_mem b, cl_mem c, size_t d, size_t e, size_t g, cl_uint h,
-         const cl_event *i, cl_event *event),
-        a, b, c, d, e, g, h, i, event)
-ENQUEUE(EnqueueMarkerWithWaitList,
-        (cl_command_queue a, cl_uint b, const cl_event *c, cl_event *event), a, b, c, event)
+CL_ENQUEUES(ENQUEUE)
 static void *CL_API_CALL fail_EnqueueMapBuffer(cl_command_queue a, cl_mem b, cl_bool c,
                                                cl_map_flags d, size_t e, size_t g, cl_uint h,
                                                const cl_event *i, cl_event *event, cl_int *code) {
@@ -205,9 +185,6 @@ static void *CL_API_CALL fail_EnqueueMapBuffer(cl_command_queue a, cl_mem b, cl_
     if (event) retained(FAILING_EVENT, *code);
     return mapped;
 }
-ENQUEUE(EnqueueUnmapMemObject,
-        (cl_command_queue a, cl_mem b, void *c, cl_uint d, const cl_event *e, cl_event *event), a,
-        b, c, d, e, event)
 PASS(WaitForEvents, (cl_uint a, const cl_event *b), a, b)
 PASS(GetEventInfo, (cl_event a, cl_event_info b, size_t c, void *d, size_t *e), a, b, c, d, e)
 RETAIN(RetainEvent, cl_event, FAILING_EVENT)

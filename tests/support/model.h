@@ -62,8 +62,7 @@ uint32_t model_count_exact(const model *m, uint32_t class_id);
 /* Place of an element of a field among an object's values. */
 void *model_value(const model *m, const model_object *object, uint32_t field, uint32_t element);
 
-/* ---- Values made from numbers, here and in kernels alike --------------------------------------
- * */
+/* ---- Values made from numbers, here and in kernels alike ------------------------------------ */
 
 /* Component `component` of element `element` of field number `field`, for a salt. */
 uint32_t model_word(uint32_t salt, uint32_t field, uint32_t element, uint32_t component);

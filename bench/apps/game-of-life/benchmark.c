@@ -18,8 +18,8 @@
 /* ---- Beginning and end ----------------------------------------------------------------------- */
 
 static const char *const heap_phases[] = {"announce", "settle"};
-static const char *const faithful_phases[] = {"candidate_prepare", "alive_prepare",
-                                              "candidate_update", "alive_update"};
+static const char *const dynasoar_model_phases[] = {"candidate_prepare", "alive_prepare",
+                                                    "candidate_update", "alive_update"};
 static const char *const grid_phases[] = {"step"};
 
 static int fill_start(life_run *run, const life_pattern *pattern, int is_burst) {
@@ -62,7 +62,7 @@ static int make_start(life_run *run) {
 static int begin(life_run *run, const char *rule) {
     life_rules *rules = &run->desc.rules;
     int is_heap = run->app.variant == BENCH_CLUMP;
-    rules->is_faithful = bench_is(run->app.values, "model", "faithful");
+    rules->is_dynasoar_model = bench_is(run->app.values, "model", "dynasoar");
     if (life_rule_parse(rule, rules, run->app.error) || make_start(run)) {
         return -1;
     }
@@ -74,8 +74,8 @@ static int begin(life_run *run, const char *rule) {
     run->app.phases = grid_phases;
     run->app.phase_count = 1;
     if (is_heap) {
-        run->app.phases = rules->is_faithful ? faithful_phases : heap_phases;
-        run->app.phase_count = rules->is_faithful ? 4 : 2;
+        run->app.phases = rules->is_dynasoar_model ? dynasoar_model_phases : heap_phases;
+        run->app.phase_count = rules->is_dynasoar_model ? 4 : 2;
     }
     run->app.state_bytes = run->cells * sizeof(life_code);
     return 0;
@@ -187,9 +187,9 @@ static const bench_param params[] = {LIFE_PARAMS("500", "300"),
 static const bench_preset presets[] = {
     {"dynasoar",
      "DynaSOAr's game-of-life on its universal Turing machine, of which it has the file",
-     "model=faithful steps=300 width=0 height=0 pattern=utm.pgm"},
+     "model=dynasoar steps=300 width=0 height=0 pattern=utm.pgm"},
     {"dynasoar-tm", "DynaSOAr's game-of-life on its Turing machine, of which it has the file",
-     "model=faithful steps=300 width=0 height=0 pattern=tm.pgm"},
+     "model=dynasoar steps=300 width=0 height=0 pattern=tm.pgm"},
     {NULL, NULL, NULL}};
 
 const bench_descriptor bench_app_game_of_life = {

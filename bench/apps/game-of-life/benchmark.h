@@ -19,7 +19,7 @@
     {"pattern", BENCH_STRING, "", "PBM, PGM or RLE file to start with, in the middle; or burst", 0,\
      0, NULL},                                                                                     \
     {"model", BENCH_ENUM, "lean", "objects and phases: ours, or DynaSOAr's", 0, 0,                 \
-     "lean|faithful"},                                                                             \
+     "lean|dynasoar"},                                                                             \
     BENCH_COMPACTION_PARAMS
 /* clang-format on */
 

@@ -70,7 +70,7 @@ static void OF(step_plain)(struct world *world) {
 static void OF(count_agents)(struct world *world, const CELL *row, const CELL *before,
                              uint32_t sums[LIFE_SUMS]) {
     uint8_t *was = world->columns + 2 * world->stride;
-    unsigned is_faithful = world->rules.is_faithful != 0;
+    unsigned is_dynasoar_model = world->rules.is_dynasoar_model != 0;
     uint32_t alive = 0, dying = 0, candidates = 0, born = 0, made = 0;
     OF(count_row)(world, before, world->columns, was);
     OF(count_row)(world, row, world->columns, world->counts);
@@ -80,8 +80,8 @@ static void OF(count_agents)(struct world *world, const CELL *row, const CELL *b
         alive += row[x] == 1;
         dying += row[x] > 1;
         born += (row[x] == 1) & was_dead;
-        candidates += is_dead & (is_beside | (is_faithful & (was_beside | !was_dead)));
-        made += is_dead & (was_dead ? is_beside & !was_beside : is_beside | is_faithful);
+        candidates += is_dead & (is_beside | (is_dynasoar_model & (was_beside | !was_dead)));
+        made += is_dead & (was_dead ? is_beside & !was_beside : is_beside | is_dynasoar_model);
     }
     sums[0] = alive;
     sums[1] = dying;

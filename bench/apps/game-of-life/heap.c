@@ -1,4 +1,4 @@
-/* The world on the heap: host side of heap.cl (model=lean) and faithful.cl. See world.h. */
+/* The world on the heap: host side of heap.cl (model=lean) and dynasoar.cl. See world.h. */
 #include <stdlib.h>
 
 #include "bench/apps/objects.h"
@@ -17,11 +17,11 @@ enum {
     ALIVE_PREPARE,
     CANDIDATE_UPDATE,
     ALIVE_UPDATE,
-    FAITHFUL_COUNT
+    DYNASOAR_COUNT
 };
 static const char *const lean_names[] = {"cell_init", "cell_populate", "write_world",
                                          "agent_announce", "agent_settle"};
-static const char *const faithful_names[] = {
+static const char *const dynasoar_names[] = {
     "cell_init",     "cell_populate",    "write_world", "candidate_prepare",
     "alive_prepare", "candidate_update", "alive_update"};
 
@@ -38,22 +38,22 @@ struct world {
 /* ---- Making the world ------------------------------------------------------------------------ */
 
 static int create_objects(struct world *world, const life_desc *desc, bench_error *error) {
-    /* A cell has 8 bytes and at most one agent of 9 (faithful: 9 and 8). Nearly twice that is room for the
+    /* A cell has 8 bytes and at most one agent of 9 (DynaSOAr's: 9 and 8). Nearly twice that is room for the
      * bitmaps and for classes that shrink without giving up their blocks; the constant, for small worlds
      * whose few blocks are mostly empty. */
     static const char *const before[] = {"bench/apps/cells.clh",
                                          "bench/apps/game-of-life/rules.clh", NULL};
-    int is_faithful = desc->rules.is_faithful;
+    int is_dynasoar_model = desc->rules.is_dynasoar_model;
     bench_objects_desc objects = {
         .world = &desc->world,
-        .schema = is_faithful ? "bench/apps/game-of-life/faithful.schema"
-                              : "bench/apps/game-of-life/objects.schema",
-        .enough = (uint64_t)world->cells * (is_faithful ? 40 : 32) + (8u << 20),
-        .file =
-            is_faithful ? "bench/apps/game-of-life/faithful.cl" : "bench/apps/game-of-life/heap.cl",
+        .schema = is_dynasoar_model ? "bench/apps/game-of-life/dynasoar.schema"
+                                    : "bench/apps/game-of-life/objects.schema",
+        .enough = (uint64_t)world->cells * (is_dynasoar_model ? 40 : 32) + (8u << 20),
+        .file = is_dynasoar_model ? "bench/apps/game-of-life/dynasoar.cl"
+                                  : "bench/apps/game-of-life/heap.cl",
         .before = before,
-        .names = is_faithful ? faithful_names : lean_names,
-        .count = is_faithful ? FAITHFUL_COUNT : LEAN_COUNT,
+        .names = is_dynasoar_model ? dynasoar_names : lean_names,
+        .count = is_dynasoar_model ? DYNASOAR_COUNT : LEAN_COUNT,
         .compacted = "Agent"};
     return bench_objects_create(&objects, &world->objects, error);
 }
@@ -83,16 +83,16 @@ static int set_arguments(struct world *world, bench_error *error) {
     const bench_arg lean[] = {{AGENT_ANNOUNCE, 1, sizeof size, &size},
                               {AGENT_SETTLE, 1, sizeof size, &size},
                               {AGENT_SETTLE, 2, sizeof rule, &rule}};
-    const bench_arg faithful[] = {
+    const bench_arg dynasoar[] = {
         {CANDIDATE_PREPARE, 1, sizeof size, &size}, {CANDIDATE_PREPARE, 2, sizeof rule, &rule},
         {ALIVE_PREPARE, 1, sizeof size, &size},     {ALIVE_PREPARE, 2, sizeof rule, &rule},
         {ALIVE_UPDATE, 1, sizeof size, &size},      {ALIVE_UPDATE, 2, sizeof rule, &rule}};
-    int is_faithful = world->rules.is_faithful;
+    int is_dynasoar_model = world->rules.is_dynasoar_model;
     return bench_objects_set_common(&world->objects, 0, sizeof world->rows, &world->rows, error) ||
                    bench_objects_set(&world->objects, all, sizeof all / sizeof *all, error) ||
-                   bench_objects_set(&world->objects, is_faithful ? faithful : lean,
-                                     is_faithful ? sizeof faithful / sizeof *faithful
-                                                 : sizeof lean / sizeof *lean,
+                   bench_objects_set(&world->objects, is_dynasoar_model ? dynasoar : lean,
+                                     is_dynasoar_model ? sizeof dynasoar / sizeof *dynasoar
+                                                       : sizeof lean / sizeof *lean,
                                      error)
                ? -1
                : 0;
@@ -131,7 +131,7 @@ static int create(const life_desc *desc, void **self, bench_error *error) {
 
 static int step(void *self, cl_event *events, bench_error *error) {
     struct world *world = self;
-    unsigned end = world->rules.is_faithful ? FAITHFUL_COUNT : LEAN_COUNT;
+    unsigned end = world->rules.is_dynasoar_model ? DYNASOAR_COUNT : LEAN_COUNT;
     for (unsigned i = COMMON_COUNT; i < end; i++) {
         if (bench_objects_do_all(self, i, events ? &events[i - COMMON_COUNT] : NULL, error)) {
             return -1;

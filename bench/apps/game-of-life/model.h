@@ -35,7 +35,7 @@ typedef struct life_rules {
     uint32_t states;  /* 2: a cell that dies is dead at once */
     /* 1: as in DynaSOAr's program, a candidate goes a step after the last living neighbour, and a cell that
      * has died has one for a step. */
-    int is_faithful;
+    int is_dynasoar_model;
 } life_rules;
 
 /* Fill in born, survive and states from "23/3", "0235678/3468/255" (survival, birth, states), "B3/S23" or "S23/B3". */
@@ -70,7 +70,7 @@ life_population life_count(const life_rules *rules, const life_code *codes);
 /* 1 if a neighbour of the cell lives. */
 int life_is_beside_life(const life_rules *rules, const life_code *codes, uint32_t x, uint32_t y);
 
-/* Mark the dead cells that keep a candidate although nobody beside them lives, if rules->is_faithful:
+/* Mark the dead cells that keep a candidate although nobody beside them lives, if rules->is_dynasoar_model:
  * `before` is the world before the last step. */
 void life_mark_staying(const life_rules *rules, const life_code *before, life_code *codes);
 

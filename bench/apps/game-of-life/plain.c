@@ -128,8 +128,8 @@ static int read_codes(void *self, void *codes, bench_error *error) {
     struct world *world = self;
     size_t cells = (size_t)world->rules.width * world->rules.height;
     uint8_t *bytes = malloc(world->bytes);
-    life_code *before = world->rules.is_faithful ? malloc(cells * sizeof *before) : NULL;
-    int result = !bytes || (world->rules.is_faithful && !before)
+    life_code *before = world->rules.is_dynasoar_model ? malloc(cells * sizeof *before) : NULL;
+    int result = !bytes || (world->rules.is_dynasoar_model && !before)
                      ? bench_error_set(error, "host memory ran out for the grid")
                      : read_grid(world, world->grids[world->now], bytes, codes, error);
     if (result == 0 && before) {

@@ -73,7 +73,7 @@ static void read_grid(const struct world *world, const void *grid, life_code *co
 static int read_codes(void *self, void *codes, bench_error *error) {
     const struct world *world = self;
     read_grid(world, world->now, codes);
-    if (!world->rules.is_faithful) {
+    if (!world->rules.is_dynasoar_model) {
         return 0;
     }
     life_code *before = malloc((size_t)world->rules.width * world->rules.height * sizeof *before);

@@ -9,7 +9,7 @@ static const bench_param params[] = {{"rule", BENCH_STRING, "0235678/3468/255",
 
 static const bench_preset presets[] = {
     {"dynasoar", "the public default set-up of DynaSOAr's generation",
-     "model=faithful width=5000 height=5000 steps=442 rule=0235678/3468/257 pattern=burst"},
+     "model=dynasoar width=5000 height=5000 steps=442 rule=0235678/3468/257 pattern=burst"},
     {NULL, NULL, NULL}};
 
 const bench_descriptor bench_app_generation = {

@@ -2,7 +2,7 @@
  *
  * Every function returns 0, or -1 and an error.
  *
- * Read first: world.h, bench/apps/objects.h. Read next: heap.c, faithful.c.
+ * Read first: world.h, bench/apps/objects.h. Read next: heap.c, dynasoar.c.
  */
 #ifndef SUGARSCAPE_AGENTS_H
 #define SUGARSCAPE_AGENTS_H

@@ -21,7 +21,7 @@ static const char *const phases[] = {
 #define PHASE_NAME(name) #name,
     SUGARSCAPE_PHASE_LIST(PHASE_NAME)};
 static const char *const dynasoar_phases[] = {SUGARSCAPE_DYNASOAR_LIST(PHASE_NAME)};
-static const char *const faithful_phases[] = {SUGARSCAPE_FAITHFUL_LIST(PHASE_NAME)
+static const char *const dynasoar_model_phases[] = {SUGARSCAPE_DYNASOAR_MODEL_LIST(PHASE_NAME)
 #undef PHASE_NAME
 };
 
@@ -46,7 +46,7 @@ static int begin(void *app) {
                                     .diffusion = bench_u32(values, "diffusion"),
                                     .max_diffusion = bench_u32(values, "max_diffusion"),
                                     .is_dynasoar = (uint32_t)bench_is(values, "rules", "dynasoar")},
-                          .is_faithful = bench_is(values, "model", "faithful")};
+                          .is_dynasoar_model = bench_is(values, "model", "dynasoar")};
     if (sugarscape_rules_finish(&run->desc.rules, run->app.error)) {
         return -1;
     }
@@ -56,9 +56,9 @@ static int begin(void *app) {
              run->desc.rules.width, run->desc.rules.height);
     run->app.width = run->desc.rules.width;
     run->app.height = run->desc.rules.height;
-    if (run->desc.is_faithful && run->app.variant == BENCH_CLUMP) {
-        run->app.phases = faithful_phases;
-        run->app.phase_count = SUGARSCAPE_FAITHFUL_PHASES;
+    if (run->desc.is_dynasoar_model && run->app.variant == BENCH_CLUMP) {
+        run->app.phases = dynasoar_model_phases;
+        run->app.phase_count = SUGARSCAPE_DYNASOAR_MODEL_PHASES;
     } else {
         int is_dynasoar = run->desc.rules.is_dynasoar != 0;
         run->app.phases = is_dynasoar ? dynasoar_phases : phases;
@@ -160,13 +160,13 @@ static const bench_param params[] = {
     {"max_diffusion", BENCH_INT, "7", "but no more than this", 0, 255, NULL},
     {"rules", BENCH_ENUM, "own", "ours, or those of DynaSOAr's program", 0, 0, "own|dynasoar"},
     {"model", BENCH_ENUM, "lean", "clump: our objects, or DynaSOAr's, which need its rules", 0, 0,
-     "lean|faithful"},
+     "lean|dynasoar"},
     BENCH_COMPACTION_PARAMS,
     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
 
 static const bench_preset presets[] = {
     {"dynasoar", "the public default set-up of DynaSOAr's sugarscape",
-     "rules=dynasoar model=faithful width=1700 height=1700 steps=1000 males=120 females=150 "
+     "rules=dynasoar model=dynasoar width=1700 height=1700 steps=1000 males=120 females=150 "
      "vision=2 max_age=100 endowment=200 metabolism=80 children=8 mating_age=22 capacity=3500 "
      "sources=80 growth=50 diffusion=3 max_diffusion=60"},
     {NULL, NULL, NULL}};

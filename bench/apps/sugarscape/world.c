@@ -11,8 +11,9 @@ int sugarscape_world_create(const sugarscape_desc *desc, bench_world *world, ben
                                                 [BENCH_AOS] = &sugarscape_plain_ops,
                                                 [BENCH_SEQUENTIAL] = &sugarscape_sequential_ops};
     *world = (bench_world){NULL, NULL};
-    int is_faithful = desc->is_faithful && desc->world.variant == BENCH_CLUMP;
-    const sugarscape_ops *ops = is_faithful ? &sugarscape_faithful_ops : all[desc->world.variant];
+    int is_dynasoar_model = desc->is_dynasoar_model && desc->world.variant == BENCH_CLUMP;
+    const sugarscape_ops *ops =
+        is_dynasoar_model ? &sugarscape_dynasoar_ops : all[desc->world.variant];
     if (ops->create(desc, &world->self, error)) {
         return -1;
     }
@@ -25,7 +26,7 @@ int sugarscape_world_create(const sugarscape_desc *desc, bench_world *world, ben
 int sugarscape_check_heap(const bench_world *world, const sugarscape_desc *desc,
                           const sugarscape_state *states, bench_error *error) {
     const sugarscape_rules *rules = &desc->rules;
-    size_t cells = desc->is_faithful ? sugarscape_cells(rules) : sugarscape_grid_cells(rules);
+    size_t cells = desc->is_dynasoar_model ? sugarscape_cells(rules) : sugarscape_grid_cells(rules);
     sugarscape_census census = sugarscape_count(states, sugarscape_cells(rules));
     const bench_class_count expected[] = {
         {"Male", census.males}, {"Female", census.females}, {"Cell", cells}};

@@ -23,8 +23,8 @@ enum {
     X(add_line) X(diffuse_far) X(age) X(select_cell) X(move) X(propose) X(accept) X(spawn)
 #define SUGARSCAPE_DYNASOAR_PHASES 8
 
-/* And those of model=faithful, which are the do-alls of DynaSOAr's program. */
-#define SUGARSCAPE_FAITHFUL_LIST(X)                                                                \
+/* And those of model=dynasoar, which are the do-alls of DynaSOAr's program. */
+#define SUGARSCAPE_DYNASOAR_MODEL_LIST(X)                                                          \
     X(grow_sugar)                                                                                  \
     X(prepare_diffuse)                                                                             \
     X(update_diffuse)                                                                              \
@@ -33,12 +33,12 @@ enum {
     X(decide_permission)                                                                           \
     X(update_move)                                                                                 \
     X(propose) X(decide_proposal) X(propose_offspring_target) X(decide_birthplace) X(mate)
-#define SUGARSCAPE_FAITHFUL_PHASES 12
+#define SUGARSCAPE_DYNASOAR_MODEL_PHASES 12
 
 typedef struct sugarscape_desc {
     bench_world_desc world;
     sugarscape_rules rules; /* finished */
-    int is_faithful; /* only for clump, under DynaSOAr's rules: objects and phases of its program */
+    int is_dynasoar_model; /* only for clump, under DynaSOAr's rules: objects and phases of its program */
 } sugarscape_desc;
 
 /* What a variant is made of: `self` is what create gives, unless it returns -1. Its state is a
@@ -47,7 +47,7 @@ typedef struct sugarscape_ops {
     int (*create)(const sugarscape_desc *desc, void **self, bench_error *error);
     bench_world_ops world;
 } sugarscape_ops;
-extern const sugarscape_ops sugarscape_faithful_ops; /* clump, if is_faithful */
+extern const sugarscape_ops sugarscape_dynasoar_ops; /* clump, if is_dynasoar_model */
 extern const sugarscape_ops sugarscape_heap_ops, sugarscape_plain_ops, sugarscape_sequential_ops;
 
 /* A populated world. Returns 0, or -1 and nothing to destroy. */

@@ -53,8 +53,8 @@ static int create_network(run_state *run) {
     return 0;
 }
 
-static int is_faithful(const run_state *run) {
-    return bench_is(run->app.values, "model", "faithful");
+static int is_dynasoar_model(const run_state *run) {
+    return bench_is(run->app.values, "model", "dynasoar");
 }
 
 /* The harness has seen to it that it is one of these. */
@@ -72,10 +72,10 @@ static traffic_layout find_layout(const char *name) {
 static int check_path(const run_state *run) {
     const bench_values *values = run->app.values;
     int is_plain = bench_is(values, "path", "fixed") && bench_is(values, "car_fields", "soa");
-    return is_plain || is_faithful(run)
+    return is_plain || is_dynasoar_model(run)
                ? 0
                : bench_error_set(run->app.error,
-                                 "path=%s car_fields=%s needs model=faithful: cars "
+                                 "path=%s car_fields=%s needs model=dynasoar: cars "
                                  "of model=lean have no path",
                                  bench_text(values, "path"), bench_text(values, "car_fields"));
 }
@@ -84,8 +84,8 @@ static int begin(void *app) {
     run_state *run = app;
     static const char *const own[] = {"look", "act"};
     static const char *const dynasoar[] = {"act_places", "look", "act_cars"};
-    static const char *const faithful[] = {"create_cars", "change_lights", "prepare_path",
-                                           "move_cars"};
+    static const char *const dynasoar_model[] = {"create_cars", "change_lights", "prepare_path",
+                                                 "move_cars"};
     if (check_path(run) || create_network(run)) {
         return -1;
     }
@@ -95,9 +95,9 @@ static int begin(void *app) {
                       &run->app.height);
     run->app.phases = run->network.rules.is_dynasoar ? dynasoar : own;
     run->app.phase_count = traffic_phase_count(&run->network.rules);
-    if (is_faithful(run) && run->app.variant == BENCH_CLUMP) {
-        run->app.phases = faithful;
-        run->app.phase_count = sizeof faithful / sizeof *faithful;
+    if (is_dynasoar_model(run) && run->app.variant == BENCH_CLUMP) {
+        run->app.phases = dynasoar_model;
+        run->app.phase_count = sizeof dynasoar_model / sizeof *dynasoar_model;
     }
     run->app.state_bytes = run->network.cell_count * sizeof(uint32_t);
     return 0;
@@ -116,7 +116,7 @@ static int create(void *app, const bench_world_desc *world, bench_error *error) 
     const bench_values *values = run->app.values;
     run->desc = (traffic_desc){.world = *world,
                                .network = &run->network,
-                               .is_faithful = is_faithful(run),
+                               .is_dynasoar_model = is_dynasoar_model(run),
                                .path = {.layout = find_layout(bench_text(values, "path")),
                                         .inside = bench_u32(values, "inside"),
                                         .is_aos = bench_is(values, "car_fields", "aos") != 0}};
@@ -174,7 +174,7 @@ static int report_car(run_state *run, bench_error *error) {
 
 static int report_heap(void *app, bench_error *error) {
     run_state *run = app;
-    if (is_faithful(run) && report_car(run, error)) {
+    if (is_dynasoar_model(run) && report_car(run, error)) {
         return -1;
     }
     return traffic_check_heap(&run->app.world, &run->network, run->app.found, error);
@@ -227,11 +227,11 @@ static const bench_param params[] = {
     {"rules", BENCH_ENUM, "own", "of driving: ours, or those of DynaSOAr's program", 0, 0,
      "own|dynasoar"},
     {"model", BENCH_ENUM, "lean", "clump: our objects, or DynaSOAr's, which need its rules", 0, 0,
-     "lean|faithful"},
-    {"path", BENCH_ENUM, "fixed", "faithful: where the elements of a car's path lie (paths.h)", 0,
+     "lean|dynasoar"},
+    {"path", BENCH_ENUM, "fixed", "model=dynasoar: where the elements of a car's path lie (paths.h)", 0,
      0, "fixed|max|inline|outside|packed"},
     {"inside", BENCH_INT, "6", "path=inline: elements in the car", 1, TRAFFIC_VELOCITY_MAX, NULL},
-    {"car_fields", BENCH_ENUM, "soa", "faithful: fields of a car as columns, or as a struct", 0, 0,
+    {"car_fields", BENCH_ENUM, "soa", "model=dynasoar: fields of a car as columns, or as a struct", 0, 0,
      "soa|aos"},
     {"intersections", BENCH_INT, "1000", "of the network", 2, TRAFFIC_INTERSECTIONS_MAX, NULL},
     {"street_cells", BENCH_INT, "90", "town: of a street, about; random: of a side of the square", 1,
@@ -255,7 +255,7 @@ static const bench_param params[] = {
 
 static const bench_preset presets[] = {
     {"dynasoar", "the public default set-up of DynaSOAr's traffic",
-     "rules=dynasoar model=faithful path=fixed network=random intersections=17500 street_cells=200 "
+     "rules=dynasoar model=dynasoar path=fixed network=random intersections=17500 street_cells=200 "
      "steps=2000 "
      "yield=0 cars=0 producers=20 sinks=3 create=20 leave=1000 slow=200 lights=timed phase=5"},
     {NULL, NULL, NULL}};

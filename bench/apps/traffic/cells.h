@@ -3,7 +3,7 @@
  *
  * Every function returns 0, or -1 and an error.
  *
- * Read first: world.h, bench/apps/objects.h. Read next: heap.c, faithful.c.
+ * Read first: world.h, bench/apps/objects.h. Read next: heap.c, dynasoar.c.
  */
 #ifndef TRAFFIC_CELLS_H
 #define TRAFFIC_CELLS_H
@@ -46,5 +46,11 @@ typedef struct traffic_array {
 int traffic_cells_upload(traffic_cells *world, const traffic_array *arrays, unsigned count,
                          cl_mem *buffers, bench_error *error);
 void traffic_cells_drop(traffic_cells *world, const cl_mem *buffers, unsigned count);
+
+/* Arguments of kernels, where `world` is a traffic_cells and `s` has the buffers: the cells; a buffer by its name. */
+#define TRAFFIC_CELLS(kernel)                                                                      \
+    { kernel, 0, sizeof(cl_mem), &world->codes }
+#define TRAFFIC_BUFFER(kernel, index, name)                                                        \
+    { kernel, index, sizeof(cl_mem), &s->buffers[name] }
 
 #endif

@@ -93,31 +93,25 @@ static int upload(setup *s, const uint32_t *list) {
 
 static int set_arguments(setup *s) {
     traffic_cells *world = s->world;
-#define CELLS(kernel)                                                                              \
-    { kernel, 0, sizeof(cl_mem), &world->codes }
-#define BUFFER(kernel, index, name)                                                                \
-    { kernel, index, sizeof(cl_mem), &s->buffers[name] }
-    const bench_arg all[] = {CELLS(CELL_INIT),
-                             BUFFER(CELL_INIT, 1, LIST),
-                             CELLS(CELL_LINK),
-                             BUFFER(CELL_LINK, 1, NEXT),
-                             BUFFER(CELL_LINK, 2, PREVIOUS),
-                             BUFFER(CELL_LINK, 3, MAX_VELOCITY),
-                             BUFFER(CELL_LINK, 4, LIMIT),
-                             BUFFER(CELL_LINK, 5, SPECIALS),
-                             CELLS(GROUP_INIT),
-                             BUFFER(GROUP_INIT, 1, GROUPS),
-                             BUFFER(GROUP_INIT, 2, GROUP_REFS),
-                             BUFFER(LIGHT_INIT, 0, GROUP_REFS),
-                             BUFFER(LIGHT_INIT, 1, CONTROLLERS),
-                             BUFFER(YIELD_INIT, 0, GROUP_REFS),
-                             BUFFER(YIELD_INIT, 1, CONTROLLERS),
+    const bench_arg all[] = {TRAFFIC_CELLS(CELL_INIT),
+                             TRAFFIC_BUFFER(CELL_INIT, 1, LIST),
+                             TRAFFIC_CELLS(CELL_LINK),
+                             TRAFFIC_BUFFER(CELL_LINK, 1, NEXT),
+                             TRAFFIC_BUFFER(CELL_LINK, 2, PREVIOUS),
+                             TRAFFIC_BUFFER(CELL_LINK, 3, MAX_VELOCITY),
+                             TRAFFIC_BUFFER(CELL_LINK, 4, LIMIT),
+                             TRAFFIC_BUFFER(CELL_LINK, 5, SPECIALS),
+                             TRAFFIC_CELLS(GROUP_INIT),
+                             TRAFFIC_BUFFER(GROUP_INIT, 1, GROUPS),
+                             TRAFFIC_BUFFER(GROUP_INIT, 2, GROUP_REFS),
+                             TRAFFIC_BUFFER(LIGHT_INIT, 0, GROUP_REFS),
+                             TRAFFIC_BUFFER(LIGHT_INIT, 1, CONTROLLERS),
+                             TRAFFIC_BUFFER(YIELD_INIT, 0, GROUP_REFS),
+                             TRAFFIC_BUFFER(YIELD_INIT, 1, CONTROLLERS),
                              {YIELD_INIT, 2, 4, &world->network->light_count},
-                             CELLS(CAR_START),
-                             BUFFER(CAR_START, 1, STARTS),
-                             CELLS(WRITE)};
-#undef CELLS
-#undef BUFFER
+                             TRAFFIC_CELLS(CAR_START),
+                             TRAFFIC_BUFFER(CAR_START, 1, STARTS),
+                             TRAFFIC_CELLS(WRITE)};
     return bench_objects_set(&world->objects, all, sizeof all / sizeof *all, s->error);
 }
 

@@ -1,4 +1,4 @@
-/* The schema of model=faithful for each layout of the array `path`. See paths.h. */
+/* The schema of model=dynasoar for each layout of the array `path`. See paths.h. */
 #include "paths.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "bench/harness/bench_files.h"
 #include "model.h"
 
-static const char *const file_name = "bench/apps/traffic/faithful.schema";
+static const char *const file_name = "bench/apps/traffic/dynasoar.schema";
 
 /* What stands in the file, and is replaced. */
 static const char *const car = "\nclass Car {", *const array = "path[10];";

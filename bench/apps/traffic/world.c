@@ -11,8 +11,8 @@ int traffic_world_create(const traffic_desc *desc, bench_world *world, bench_err
                                              [BENCH_AOS] = &traffic_plain_ops,
                                              [BENCH_SEQUENTIAL] = &traffic_sequential_ops};
     *world = (bench_world){NULL, NULL};
-    int is_faithful = desc->is_faithful && desc->world.variant == BENCH_CLUMP;
-    const traffic_ops *ops = is_faithful ? &traffic_faithful_ops : all[desc->world.variant];
+    int is_dynasoar_model = desc->is_dynasoar_model && desc->world.variant == BENCH_CLUMP;
+    const traffic_ops *ops = is_dynasoar_model ? &traffic_dynasoar_ops : all[desc->world.variant];
     if (ops->create(desc, &world->self, error)) {
         return -1;
     }

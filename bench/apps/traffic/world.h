@@ -13,7 +13,7 @@
 typedef struct traffic_desc {
     bench_world_desc world;
     const traffic_network *network; /* must live as long as the world */
-    int is_faithful; /* only for clump, under DynaSOAr's rules: objects and phases of its program */
+    int is_dynasoar_model; /* only for clump, under DynaSOAr's rules: objects and phases of its program */
     traffic_path path; /* of its cars; all zero: as in that program */
 } traffic_desc;
 
@@ -23,7 +23,7 @@ typedef struct traffic_ops {
     int (*create)(const traffic_desc *desc, void **self, bench_error *error);
     bench_world_ops world;
 } traffic_ops;
-extern const traffic_ops traffic_faithful_ops; /* clump, if is_faithful */
+extern const traffic_ops traffic_dynasoar_ops; /* clump, if is_dynasoar_model */
 extern const traffic_ops traffic_heap_ops, traffic_plain_ops, traffic_sequential_ops;
 
 /* A step looks, then acts. Under DynaSOAr's rules producers and signals act first, then cars look, then

@@ -42,7 +42,7 @@ static int begin(void *app) {
                                 .shark_energy = bench_u32(values, "shark_energy"),
                                 .shark_gain = bench_u32(values, "shark_gain"),
                                 .has_drawn_timers = (uint32_t)bench_is(values, "newborn", "drawn")},
-                      .is_faithful = bench_is(values, "model", "faithful")};
+                      .is_dynasoar_model = bench_is(values, "model", "dynasoar")};
     const char *fault = wa_tor_rules_check(&run->desc.rules);
     if (fault) {
         return bench_error_set(run->app.error, "%s", fault);
@@ -144,13 +144,13 @@ static const bench_param params[] = {
     {"shark_gain", BENCH_INT, "2", "steps that a fish adds to a shark's life", 0, 65535, NULL},
     {"newborn", BENCH_ENUM, "zero", "spawn timer of a newborn", 0, 0, "zero|drawn"},
     {"model", BENCH_ENUM, "lean", "clump: our objects and phases, or DynaSOAr's", 0, 0,
-     "lean|faithful"},
+     "lean|dynasoar"},
     BENCH_COMPACTION_PARAMS,
     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
 
 static const bench_preset presets[] = {
     {"dynasoar", "the public default set-up of DynaSOAr's wa-tor",
-     "model=faithful width=2048 height=2560 steps=200 fish=250 sharks=250 fish_spawn=4 "
+     "model=dynasoar width=2048 height=2560 steps=200 fish=250 sharks=250 fish_spawn=4 "
      "shark_spawn=4 shark_energy=2 shark_gain=4 newborn=drawn"},
     {NULL, NULL, NULL}};
 

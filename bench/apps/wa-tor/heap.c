@@ -1,4 +1,4 @@
-/* Wa-Tor on the heap: host side of heap.cl (model=lean) and faithful.cl. See world.h. */
+/* Wa-Tor on the heap: host side of heap.cl (model=lean) and dynasoar.cl. See world.h. */
 #include <stdlib.h>
 
 #include "bench/apps/objects.h"
@@ -15,7 +15,7 @@ enum {
     SHARK_MOVE,
     WRITE_WORLD,
     LEAN_COUNT,
-    CELL_LINK = LEAN_COUNT, /* in faithful.cl alone */
+    CELL_LINK = LEAN_COUNT, /* in dynasoar.cl alone */
     KERNEL_COUNT
 };
 static const char *const kernel_names[KERNEL_COUNT] = {
@@ -25,7 +25,7 @@ static const char *const kernel_names[KERNEL_COUNT] = {
 struct world {
     bench_objects objects;
     wa_tor_rules rules;
-    int is_faithful;
+    int is_dynasoar_model;
     uint32_t cells, row_count, iteration;
     cl_mem rows;  /* a reference for each row of 64 cells, and a count of misplaced ones */
     cl_mem codes; /* the encoded world */
@@ -34,20 +34,20 @@ struct world {
 /* ---- Making the world ------------------------------------------------------------------------ */
 
 static int create_objects(struct world *world, const wa_tor_desc *desc, bench_error *error) {
-    /* A cell has 12 bytes (faithful: 29) and at most one agent of at most 21. Twice that is room for the
+    /* A cell has 12 bytes (DynaSOAr's: 29) and at most one agent of at most 21. Twice that is room for the
      * bitmaps and for classes that shrink without giving up their blocks; the constant, for small worlds
      * whose few blocks are mostly empty. */
-    int is_faithful = desc->is_faithful;
+    int is_dynasoar_model = desc->is_dynasoar_model;
     bench_objects_desc objects = {
         .world = &desc->world,
-        .schema =
-            is_faithful ? "bench/apps/wa-tor/faithful.schema" : "bench/apps/wa-tor/objects.schema",
-        .enough = (uint64_t)world->cells * (is_faithful ? 90 : 56) + (8u << 20),
-        .file = is_faithful ? "bench/apps/wa-tor/faithful.cl" : "bench/apps/wa-tor/heap.cl",
-        .before = is_faithful ? wa_tor_faithful_files : wa_tor_heap_files,
+        .schema = is_dynasoar_model ? "bench/apps/wa-tor/dynasoar.schema"
+                                    : "bench/apps/wa-tor/objects.schema",
+        .enough = (uint64_t)world->cells * (is_dynasoar_model ? 90 : 56) + (8u << 20),
+        .file = is_dynasoar_model ? "bench/apps/wa-tor/dynasoar.cl" : "bench/apps/wa-tor/heap.cl",
+        .before = is_dynasoar_model ? wa_tor_dynasoar_files : wa_tor_heap_files,
         .uses_random123 = 1,
         .names = kernel_names,
-        .count = is_faithful ? KERNEL_COUNT : LEAN_COUNT,
+        .count = is_dynasoar_model ? KERNEL_COUNT : LEAN_COUNT,
         .compacted = "Agent"};
     return bench_objects_create(&objects, &world->objects, error);
 }
@@ -93,7 +93,7 @@ static int set_arguments(struct world *world, bench_error *error) {
                              NUMBER(SHARK_MOVE, 4, rules->shark_energy),
                              NUMBER(SHARK_MOVE, 5, rules->shark_gain),
                              {WRITE_WORLD, 0, sizeof(cl_mem), &world->codes}};
-    const bench_arg faithful[] = {
+    const bench_arg dynasoar[] = {
         GRID(CELL_LINK, 0), NUMBER(FISH_MOVE, 4, rules->width), NUMBER(FISH_MOVE, 5, world->cells),
         NUMBER(SHARK_MOVE, 6, rules->width), NUMBER(SHARK_MOVE, 7, world->cells)};
     const bench_arg lean[] = {GRID(FISH_SELECT, 2), GRID(SHARK_SELECT, 2), GRID(CELL_DECIDE, 3),
@@ -101,9 +101,9 @@ static int set_arguments(struct world *world, bench_error *error) {
 #undef ROWS
 #undef NUMBER
 #undef GRID
-    const bench_arg *own = world->is_faithful ? faithful : lean;
+    const bench_arg *own = world->is_dynasoar_model ? dynasoar : lean;
     size_t own_count =
-        world->is_faithful ? sizeof faithful / sizeof *faithful : sizeof lean / sizeof *lean;
+        world->is_dynasoar_model ? sizeof dynasoar / sizeof *dynasoar : sizeof lean / sizeof *lean;
     return bench_objects_set(&world->objects, all, sizeof all / sizeof *all, error) ||
                    bench_objects_set(&world->objects, own, own_count, error)
                ? -1
@@ -118,7 +118,7 @@ static struct world *prepare(const wa_tor_desc *desc, bench_error *error) {
         return NULL;
     }
     world->rules = desc->rules;
-    world->is_faithful = desc->is_faithful;
+    world->is_dynasoar_model = desc->is_dynasoar_model;
     world->cells = desc->rules.width * desc->rules.height;
     world->row_count = (world->cells + 63) / 64;
     if (create_objects(world, desc, error) || create_buffers(world, error) ||
@@ -133,7 +133,7 @@ static int populate(struct world *world, bench_error *error) {
     return bench_objects_do_new(&world->objects, "Cell", world->cells, CELL_INIT, error) ||
                    bench_objects_check_rows(&world->objects, world->rows, world->row_count,
                                             error) ||
-                   (world->is_faithful &&
+                   (world->is_dynasoar_model &&
                     bench_objects_do_all(&world->objects, CELL_LINK, NULL, error)) ||
                    bench_objects_do_all(&world->objects, CELL_POPULATE, NULL, error) ||
                    bench_objects_finish(world, error)

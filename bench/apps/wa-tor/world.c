@@ -6,7 +6,7 @@
 const char *const wa_tor_heap_files[] = {
     "bench/apps/wa-tor/rules.clh", "bench/apps/wa-tor/agents.clh", "bench/apps/wa-tor/show.clh",
     "bench/apps/cells.clh", NULL};
-const char *const wa_tor_faithful_files[] = {
+const char *const wa_tor_dynasoar_files[] = {
     "bench/apps/wa-tor/rules.clh", "bench/apps/wa-tor/show.clh", "bench/apps/cells.clh", NULL};
 const char *const wa_tor_rules_files[] = {"bench/apps/wa-tor/rules.clh", NULL};
 

@@ -12,7 +12,7 @@
 typedef struct wa_tor_desc {
     bench_world_desc world; /* compaction is of fish and sharks */
     wa_tor_rules rules;
-    int is_faithful; /* only for clump: objects and phases of DynaSOAr's program. The worlds are the same */
+    int is_dynasoar_model; /* only for clump: objects and phases of DynaSOAr's program. The worlds are the same */
     /* Only for sequential: other than 0 makes every phase visit its cells and agents in an order
      * drawn from it, which must change nothing. */
     uint32_t shuffle;
@@ -64,7 +64,7 @@ int wa_tor_compare(const wa_tor_rules *rules, const uint32_t *found, const uint3
 extern const char
     *const wa_tor_rules_files[]; /* what the kernels of the baselines begin with, ... */
 extern const char *const wa_tor_heap_files[];     /* ... those on the heap, */
-extern const char *const wa_tor_faithful_files[]; /* and those of faithful.cl */
+extern const char *const wa_tor_dynasoar_files[]; /* and those of dynasoar.cl */
 
 /* Run the variant of `desc` and the sequential one side by side and compare them before the first
  * and after every step; check the heap every `check_every` steps (0: only at the end). `moves`:

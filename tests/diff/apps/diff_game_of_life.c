@@ -75,7 +75,7 @@ static void test_generations(void **state) {
 
 /* The same with the objects and phases of DynaSOAr's programs, whose candidates stay a step longer; and
  * states that do not fit in a byte. */
-static void test_faithful(void **state) {
+static void test_dynasoar_model(void **state) {
     (void)state;
     static const char *const rules[] = {"23/3", "345/2/4", "0235678/3468/257", "/3/512"};
     life_code codes[39 * 37];
@@ -83,7 +83,7 @@ static void test_faithful(void **state) {
         life_desc desc = get_desc(39, 37, rules[i], codes);
         life_fill(&desc.rules, 30 + (uint32_t)i, 150, codes);
         run(desc, desc.rules.states > 256 ? 30 : 0, 10, NULL);
-        desc.rules.is_faithful = 1;
+        desc.rules.is_dynasoar_model = 1;
         run(desc, desc.rules.states > 4 ? desc.rules.states + 20 : 60, 10, NULL);
     }
 }
@@ -102,7 +102,7 @@ static void test_bursts(void **state) {
     assert_int_equal(codes[105 * 331 + 112], 0);
     assert_int_equal(codes[315 * 331 + 215], 1);
     life_desc desc = get_desc(331, 326, "0235678/3468/257", codes);
-    desc.rules.is_faithful = 1;
+    desc.rules.is_dynasoar_model = 1;
     run(desc, 10, 10, NULL);
 }
 
@@ -155,16 +155,17 @@ static void test_compacted(void **state) {
     (void)state;
     static life_code codes[120 * 90];
     static const char *const agents[] = {"Agent"};
-    static const clump_merge_desc merge = {.factor = 5};
+    static const bench_merge merge = {.factor = 5};
     static const clump_compact_desc ways[] = {
         {0},
-        {.merge = &merge},
+        {0}, /* by merging */
         {.classes = agents, .class_count = 1, .order = CLUMP_ORDER_FIELD, .order_field = "cell"},
     };
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         clump_compactor_desc compaction = {.compact = ways[i], .every = 3};
         life_desc desc = get_desc(120, 90, i % 2 ? "345/2/4" : "23/3", codes);
         desc.world.compaction = &compaction;
+        desc.world.merge = i == 1 ? &merge : NULL;
         life_fill(&desc.rules, 20 + (uint32_t)i, 300, codes);
         run(desc, 60, 1, NULL);
     }
@@ -307,7 +308,7 @@ int main(void) {
         cmocka_unit_test(test_gosper_gun),  cmocka_unit_test(test_r_pentomino),
         cmocka_unit_test(test_compacted),   cmocka_unit_test(test_formats),
         cmocka_unit_test(test_malformed),   cmocka_unit_test(test_placing),
-        cmocka_unit_test(test_rules),       cmocka_unit_test(test_faithful),
+        cmocka_unit_test(test_rules),       cmocka_unit_test(test_dynasoar_model),
         cmocka_unit_test(test_bursts),
     };
     return APP_FIXTURE_RUN("game-of-life", &fixture, tests);

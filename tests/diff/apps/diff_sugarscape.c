@@ -212,16 +212,17 @@ static void test_vision(void **state) {
 /* Objects move between steps; the world must not notice. */
 static void test_compacted(void **state) {
     (void)state;
-    static const clump_merge_desc merge = {.factor = 4};
+    static const bench_merge merge = {.factor = 4};
     static const clump_compact_desc ways[] = {
         {0},
-        {.merge = &merge},
+        {0}, /* by merging */
         {.order = CLUMP_ORDER_FIELD, .order_field = "position"},
     };
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         clump_compactor_desc compaction = {.compact = ways[i], .every = 3};
         sugarscape_desc desc = describe(90, 70, 20 + (uint32_t)i);
         desc.world.compaction = &compaction;
+        desc.world.merge = i == 1 ? &merge : NULL;
         run(desc, 60);
     }
 }
@@ -242,7 +243,7 @@ static void test_dynasoar(void **state) {
         }
         run_all(desc, i < 2 ? 10 : 60);
         desc.world.variant = BENCH_CLUMP;
-        desc.is_faithful = 1;
+        desc.is_dynasoar_model = 1;
         run(desc, i < 2 ? 10 : 60);
     }
 }
@@ -256,7 +257,7 @@ static void test_dynasoar_compacted(void **state) {
     desc.rules.source_permille = 500;
     desc.world.compaction = &compaction;
     run(desc, 40);
-    desc.is_faithful = 1;
+    desc.is_dynasoar_model = 1;
     run(desc, 40);
 }
 

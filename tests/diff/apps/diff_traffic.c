@@ -317,13 +317,13 @@ static void make_graph(uint32_t intersections, uint32_t street_cells, const traf
 }
 
 /* The objects of DynaSOAr's program, with a quarter of the other layouts of a car's path, by the seed. */
-static void run_faithful(const traffic_desc *lean, uint32_t steps) {
+static void run_dynasoar(const traffic_desc *lean, uint32_t steps) {
     static const traffic_path paths[] = {
         {TRAFFIC_PATH_FIXED, 0, 0},   {TRAFFIC_PATH_MAX, 0, 0},     {TRAFFIC_PATH_MAX, 0, 1},
         {TRAFFIC_PATH_INLINE, 1, 0},  {TRAFFIC_PATH_INLINE, 6, 0},  {TRAFFIC_PATH_INLINE, 6, 1},
         {TRAFFIC_PATH_OUTSIDE, 0, 0}, {TRAFFIC_PATH_OUTSIDE, 0, 1}, {TRAFFIC_PATH_PACKED, 0, 0}};
     traffic_desc desc = *lean;
-    desc.is_faithful = 1;
+    desc.is_dynasoar_model = 1;
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         desc.path = paths[i];
         if (i == 0 || i % 4 == lean->network->rules.seed % 4) run(&desc, steps, NULL);
@@ -345,7 +345,7 @@ static void test_dynasoar(void **state) {
         make_graph(40 + 10 * rules.seed, rules.seed == 4 ? 3 : 30, &rules, &network);
         run_all(&network, 60);
         traffic_desc desc = describe(&network);
-        run_faithful(&desc, 60);
+        run_dynasoar(&desc, 60);
         reference r = reference_open(&network);
         for (uint32_t step = 0; step < 60; step++) {
             check_open(&network, r.codes);
@@ -411,10 +411,10 @@ static void test_crowded(void **state) {
 /* Cars move in memory between steps; the traffic must not notice. */
 static void test_compacted(void **state) {
     (void)state;
-    static const clump_merge_desc merge = {.factor = 3};
+    static const bench_merge merge = {.factor = 3};
     static const clump_compact_desc ways[] = {
         {0},
-        {.merge = &merge},
+        {0}, /* by merging */
         {.order = CLUMP_ORDER_FIELD, .order_field = "position"},
     };
     traffic_rules rules = traffic_rules_default();
@@ -428,6 +428,7 @@ static void test_compacted(void **state) {
         make_town(60, 40, 250, &rules, &network);
         traffic_desc desc = describe(&network);
         desc.world.compaction = &compaction;
+        desc.world.merge = i == 1 ? &merge : NULL;
         run(&desc, 60, &moves);
         if (moves < 60) fail_msg("only %llu cars moved", (unsigned long long)moves);
         traffic_network_destroy(&network);

@@ -169,12 +169,12 @@ static void do_all_after(void **state) {
     for (int i = 0; i < 2; i++) {
         populate();
         look(k.before);
-        CHECK_OK(f, clump_heap_compact(k.heap, i ? &merging : NULL, NULL, NULL));
+        CHECK_OK(f, bench_merge_compact(k.heap, NULL, i ? &merging : NULL, NULL, NULL));
         same_sums(0);
         CHECK_HEAP(f, k.heap);
         uint32_t sum = 0, expected = 0;
         for (uint32_t tag = 0; tag < SHAPES; tag += KEEP) expected += tag;
-        CHECK_OK(f, clump_heap_compact(k.heap, i ? &merging : NULL, NULL, NULL));
+        CHECK_OK(f, bench_merge_compact(k.heap, NULL, i ? &merging : NULL, NULL, NULL));
         CHECK_OK(f, clump_heap_reduce(k.heap, k.total, sizeof sum, &sum, NULL));
         assert_int_equal(sum, expected);
         clump_class_stats stats[4];
@@ -193,7 +193,7 @@ static void allocation_after(void **state) {
         populate();
         look(k.before);
         clump_compact_report report;
-        CHECK_OK(f, clump_heap_compact(k.heap, i ? &merging : NULL, &report, NULL));
+        CHECK_OK(f, bench_merge_compact(k.heap, NULL, i ? &merging : NULL, &report, NULL));
         assert_true(report.moves > 0 && report.blocks_freed > 0);
         uint32_t base = SHAPES, n;
         uint64_t made, room = cl_fixture_free_slots(f, k.heap, "Dot") / 2;
@@ -201,7 +201,7 @@ static void allocation_after(void **state) {
         CHECK_OK(f, clump_heap_do_new(k.heap, k.make, "Dot", room, &made, NULL));
         assert_int_equal(made, room);
         CHECK_HEAP(f, k.heap);
-        CHECK_OK(f, clump_heap_compact(k.heap, i ? &merging : NULL, NULL, NULL));
+        CHECK_OK(f, bench_merge_compact(k.heap, NULL, i ? &merging : NULL, NULL, NULL));
         base += (uint32_t)room;
         n = (uint32_t)cl_fixture_free_slots(f, k.heap, "Dot");
         assert_true(n > 0);
@@ -262,7 +262,7 @@ static void room_after_exhaustion(void **state) {
         clump_device_report errors;
         CHECK_STATUS(f, clump_heap_take_errors(k.heap, &errors), CLUMP_ERR_DEVICE);
         assert_int_equal(errors.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count, n);
-        CHECK_OK(f, clump_heap_compact(k.heap, i ? &merging : NULL, NULL, NULL));
+        CHECK_OK(f, bench_merge_compact(k.heap, NULL, i ? &merging : NULL, NULL, NULL));
         CHECK_OK(f, clump_heap_launch(k.heap, k.spawn_box, 256, 64, NULL));
         CHECK_HEAP(f, k.heap);
         CHECK_OK(f, clump_heap_read_count(k.heap, "Box", &count));
@@ -277,7 +277,7 @@ static void among_enqueued(void **state) {
         look(k.before);
         for (int j = 0; j < 3; j++) {
             CHECK_OK(f, clump_heap_do_all(k.heap, k.bump, NULL));
-            CHECK_OK(f, clump_heap_compact(k.heap, i ? &merging : NULL, NULL, NULL));
+            CHECK_OK(f, bench_merge_compact(k.heap, NULL, i ? &merging : NULL, NULL, NULL));
             CHECK_OK(f, clump_heap_do_all(k.heap, k.bump, NULL));
         }
         same_sums(6);
@@ -310,7 +310,7 @@ static void pending_errors(void **state) {
         cl_fixture_read(f, k.places, places, sizeof places);
         SET_ARG(f, k.misuse, 1, victim);
         CHECK_OK(f, clump_heap_launch(k.heap, k.misuse, 1, 1, NULL));
-        CHECK_OK(f, clump_heap_compact(k.heap, i ? &merging : NULL, NULL, NULL));
+        CHECK_OK(f, bench_merge_compact(k.heap, NULL, i ? &merging : NULL, NULL, NULL));
         clump_device_report report;
         CHECK_STATUS(f, clump_heap_take_errors(k.heap, &report), CLUMP_ERR_DEVICE);
         assert_int_equal(report.errors[CLUMP_DEVICE_DOUBLE_FREE].count, 1);
@@ -359,8 +359,8 @@ static void events(void **state) {
         clump_compact_report report;
         sync.event = &compacted;
         compacted = NULL;
-        CHECK_OK(
-            f, clump_heap_compact(k.heap, i % 2 ? &merging : NULL, i < 2 ? &report : NULL, &sync));
+        CHECK_OK(f, bench_merge_compact(k.heap, NULL, i % 2 ? &merging : NULL,
+                                        i < 2 ? &report : NULL, &sync));
         assert_non_null(compacted);
         CHECK_CL(clWaitForEvents(1, &compacted));
         CHECK_CL(clReleaseEvent(compacted));

@@ -20,7 +20,7 @@ static int more_passes; /* 1: any number of passes will do */
 
 static void check_merge(const trial *t) {
     const world *w = t->w;
-    uint32_t n = t->desc.merge->factor, k1 = t->desc.merge->retain;
+    uint32_t n = t->merge->factor, k1 = t->merge->retain;
     double passes = 0;
     uint64_t bytes_least = UINT64_MAX, bytes_most = 0;
     for (uint32_t id = 1; id <= w->class_count; id++) {
@@ -67,25 +67,25 @@ static void check_merge(const trial *t) {
 
 /* Candidates by turns from the states and from a bitmap. */
 static void merge_in(int which, uint32_t n, uint32_t retain, size_t fill_number,
-                     clump_merge_rewrite rewrite) {
+                     bench_merge_rewrite rewrite) {
     trial t;
     world *w = enter(which);
-    clump_merge_desc merge = {.factor = n,
-                              .retain = retain,
-                              .rewrite = rewrite,
-                              .candidates = (clump_merge_candidates)((n + retain + which) % 2)};
-    clump_compact_desc desc = {.merge = &merge, .null_dangling = fill_number == 2};
+    bench_merge merge = {.factor = n,
+                         .retain = retain,
+                         .rewrite = rewrite,
+                         .candidates = (bench_merge_candidates)((n + retain + which) % 2)};
+    clump_compact_desc desc = {.null_dangling = fill_number == 2};
     w->random += n + fill_number * 7919;
     LABEL(w, "merge, %s, n = %u, k1 = %u, rewrite %d, fill %zu", worlds[which].name, n, retain,
           (int)rewrite, fill_number);
     snapshot_drop(world_fill(w, &fills[fill_number]));
-    trial_run(&t, w, &desc);
+    trial_merge(&t, w, &desc, &merge);
     check_merge(&t);
     trial_done(&t);
-    trial_again(w, &desc);
+    trial_again(w, &desc, &merge);
 }
 
-static void merge_all(clump_merge_rewrite rewrite) {
+static void merge_all(bench_merge_rewrite rewrite) {
     static const uint32_t factors[] = {1, 2, 5};
     for (int i = 0; i < 3; i++) {
         merge_in(NARROW, factors[i], 0, (size_t)i, rewrite);
@@ -104,15 +104,15 @@ static void merge_all(clump_merge_rewrite rewrite) {
 }
 
 static void merge_forward(void **state) {
-    merge_all(CLUMP_REWRITE_FORWARD);
+    merge_all(BENCH_REWRITE_FORWARD);
 }
 
 static void merge_recompute_global(void **state) {
-    merge_all(CLUMP_REWRITE_RECOMPUTE_GLOBAL);
+    merge_all(BENCH_REWRITE_GLOBAL);
 }
 
 static void merge_recompute_shared(void **state) {
-    merge_all(CLUMP_REWRITE_RECOMPUTE_SHARED);
+    merge_all(BENCH_REWRITE_SHARED);
 }
 
 /* One pass a call does in the end what one call does. */
@@ -120,16 +120,15 @@ static void merge_passes(void **state) {
     for (int i = 0; i < 6; i++) {
         trial t, step;
         world *w = enter(i % 2 ? NARROW : WIDE);
-        clump_merge_desc merge = {.factor = i < 2 ? 1 : 3, .rewrite = (clump_merge_rewrite)(i / 2)};
-        clump_compact_desc desc = {.merge = &merge};
+        bench_merge merge = {.factor = i < 2 ? 1 : 3, .rewrite = (bench_merge_rewrite)(i / 2)};
         LABEL(w, "merge pass by pass, n = %u, rewrite %d", merge.factor, (int)merge.rewrite);
         w->random += (uint64_t)i;
         snapshot *start = world_fill(w, &(fill){.used = 100, .low = 0, .high = 60, .full = 5});
-        trial_run(&t, w, &desc);
+        trial_merge(&t, w, NULL, &merge);
         check_merge(&t);
         snapshot_put(w, start);
-        merge.candidates = CLUMP_CANDIDATES_BITMAP; /* finds the same */
-        trial_run(&step, w, &desc);
+        merge.candidates = BENCH_CANDIDATES_BITMAP; /* finds the same */
+        trial_merge(&step, w, NULL, &merge);
         check_merge(&step);
         equal(&t, "moves by a bitmap", step.report.moves, t.report.moves);
         equal(&t, "passes by a bitmap", step.report.passes, t.report.passes);
@@ -141,7 +140,7 @@ static void merge_passes(void **state) {
         uint32_t passes = 0, freed = 0;
         merge.max_passes = 1;
         do {
-            trial_run(&step, w, &desc);
+            trial_merge(&step, w, NULL, &merge);
             WORLD_CHECK(w, step.report.passes <= 1, "%u passes", step.report.passes);
             check_references(&step);
             moves += step.report.moves;
@@ -162,11 +161,10 @@ static void merge_passes(void **state) {
 static void merge_few_records(void **state) {
     trial t;
     world *w = enter(NARROW);
-    clump_merge_desc merge = {.factor = 1};
-    clump_compact_desc desc = {.merge = &merge};
+    bench_merge merge = {.factor = 1};
     LABEL(w, "merge, all records");
     snapshot *start = world_fill(w, &fills[1]);
-    trial_run(&t, w, &desc);
+    trial_merge(&t, w, NULL, &merge);
     check_merge(&t);
     uint32_t passes = t.report.passes;
     trial_done(&t);
@@ -174,18 +172,18 @@ static void merge_few_records(void **state) {
         LABEL(w, "merge, few records, n = %d", i + 1);
         snapshot_put(w, start);
         merge.factor = (uint32_t)i + 1;
-        merge.rewrite = CLUMP_REWRITE_RECOMPUTE_SHARED;
-        trial_run(&t, w, &desc);
+        merge.rewrite = BENCH_REWRITE_SHARED;
+        trial_merge(&t, w, NULL, &merge);
         more_passes = 1;
         check_merge(&t);
         more_passes = 0;
         WORLD_CHECK(w, t.report.passes > passes, "%u passes, and %u with all records",
                     t.report.passes, passes);
         trial_done(&t);
-        trial_again(w, &desc);
+        trial_again(w, NULL, &merge);
     }
     merge.factor = 60;
-    CHECK_STATUS(f, clump_heap_compact(w->heap, &desc, NULL, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, bench_merge_compact(w->heap, NULL, &merge, NULL, NULL), CLUMP_ERR_USAGE);
     assert_non_null(strstr(clump_context_get_error(f->clump)->message, "local memory"));
     snapshot_drop(start);
 }
@@ -195,11 +193,10 @@ static void merge_subset(void **state) {
     static const char *const names[] = {"Mid", "Tiny"};
     trial t;
     world *w = enter(NARROW);
-    clump_compact_desc desc = {
-        .classes = names, .class_count = 2, .merge = &(clump_merge_desc){.factor = 1}};
+    clump_compact_desc desc = {.classes = names, .class_count = 2};
     LABEL(w, "merge, subset");
     snapshot_drop(world_fill(w, &fills[1]));
-    trial_run(&t, w, &desc);
+    trial_merge(&t, w, &desc, &merging);
     check_merge(&t);
     trial_done(&t);
 }

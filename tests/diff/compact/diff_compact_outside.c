@@ -145,9 +145,8 @@ static void outside_buffers_merge(void **state) {
         clump_refs *registered;
         clump_refs_desc desc = {.buffer = buffer, .count = start->count};
         CHECK_OK(f, clump_refs_create(w->heap, &desc, &registered, NULL));
-        trial_run(&t, w,
-                  &(clump_compact_desc){.merge = &(clump_merge_desc){
-                                            .factor = 2, .rewrite = (clump_merge_rewrite)rewrite}});
+        const bench_merge merge = {.factor = 2, .rewrite = (bench_merge_rewrite)rewrite};
+        trial_merge(&t, w, NULL, &merge);
         WORLD_CHECK(w, t.report.passes > 1, "%u passes", t.report.passes);
         clump_ref *to = find_moves(t.before, t.after);
         cl_fixture_read(f, buffer, now, start->count * sizeof *now);

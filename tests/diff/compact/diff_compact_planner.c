@@ -50,7 +50,7 @@ static void plan_one(int which, size_t fill_number, int null_dangling) {
     trial_run(&t, w, null_dangling ? &desc : NULL);
     check_plan(&t);
     trial_done(&t);
-    trial_again(w, NULL);
+    trial_again(w, NULL, NULL);
 }
 
 static void planner_narrow(void **state) {
@@ -104,7 +104,7 @@ static void planner_thin(void **state) {
         check_plan(&t);
         WORLD_CHECK(w, t.report.moves, "nothing to move");
         trial_done(&t);
-        trial_again(w, NULL);
+        trial_again(w, NULL, NULL);
     }
 }
 
@@ -131,7 +131,7 @@ static void planner_subsets(void **state) {
         trial_run(&t, w, &desc);
         check_plan(&t);
         trial_done(&t);
-        trial_again(w, &desc);
+        trial_again(w, &desc, NULL);
     }
 }
 
@@ -151,7 +151,7 @@ static void planner_many_classes(void **state) {
         check_plan(&t);
         WORLD_CHECK(w, t.report.moves, "nothing to move");
         trial_done(&t);
-        trial_again(w, &desc);
+        trial_again(w, &desc, NULL);
     }
 }
 

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "account.h"
+#include "bench/papers/merge/merge.h"
 #include "cl_fixture.h"
 
 static cl_fixture fixture, *const f = &fixture;
@@ -123,10 +124,12 @@ static clump_compactor *open_compactor(const clump_compactor_desc *desc) {
     return compactor;
 }
 
-/* Ask a fresh compactor once. */
-static int fires(const clump_compactor_desc *desc, clump_compact_report *report) {
+/* Ask a fresh compactor once. `merge` is optional. */
+static int fires(const clump_compactor_desc *desc, const bench_merge *merge,
+                 clump_compact_report *report) {
     clump_compactor *compactor = open_compactor(desc);
     int ran = -1;
+    if (merge) CHECK_OK(f, bench_merge_compactor(compactor, merge));
     CHECK_OK(f, clump_compactor_tick(compactor, &ran, report));
     clump_compactor_destroy(compactor);
     return ran;
@@ -172,24 +175,24 @@ static void when_blocks_can_be_freed(void **state) {
         uint32_t most = freeable_all(&s);
         clump_compactor_desc desc = {.heap = s.heap};
         desc.candidates = most + 1;
-        assert_int_equal(fires(&desc, NULL), 0);
+        assert_int_equal(fires(&desc, NULL, NULL), 0);
         desc.candidates = 0;
         desc.share = fmin(1, (most + 0.5) / heap_blocks);
-        assert_int_equal(fires(&desc, NULL), 0);
+        assert_int_equal(fires(&desc, NULL, NULL), 0);
         desc.candidates = most + 1; /* neither of both */
-        assert_int_equal(fires(&desc, NULL), 0);
+        assert_int_equal(fires(&desc, NULL, NULL), 0);
         assert_true(most > 3);
         clump_compact_report report;
         if (round % 3 == 0) desc = (clump_compactor_desc){.heap = s.heap, .candidates = most};
         if (round % 3 == 1) desc.share = (most - 0.5) / heap_blocks; /* one of both */
         if (round % 3 == 2) desc.candidates = most;                  /* the other */
-        assert_int_equal(fires(&desc, &report), 1);
+        assert_int_equal(fires(&desc, NULL, &report), 1);
         assert_int_equal(report.blocks_freed, most);
-        assert_int_equal(fires(&desc, &report), 0);
+        assert_int_equal(fires(&desc, NULL, &report), 0);
         scene_check(&s, objects);
         /* Nothing can be freed: not even a share of next to nothing. */
         desc = (clump_compactor_desc){.heap = s.heap, .share = 1e-12};
-        assert_int_equal(fires(&desc, NULL), 0);
+        assert_int_equal(fires(&desc, NULL, NULL), 0);
         scene_cull(&s, 100, 100);
         scene_check(&s, 0);
     }
@@ -206,26 +209,25 @@ static void of_some_classes(void **state) {
     clump_compactor_desc desc = {
         .heap = s.heap, .compact = {.classes = base, .class_count = 1}, .candidates = 1};
     assert_true(freeable(&s, "Small", 0) > 3);
-    assert_int_equal(fires(&desc, NULL), 0);
+    assert_int_equal(fires(&desc, NULL, NULL), 0);
     desc.compact.classes = small;
     desc.compact.slack = 0.5; /* counts less as free */
     uint32_t with_slack = freeable(&s, "Small", 0.5);
     assert_true(with_slack > 0 && with_slack < freeable(&s, "Small", 0));
     desc.candidates = with_slack + 1;
-    assert_int_equal(fires(&desc, NULL), 0);
+    assert_int_equal(fires(&desc, NULL, NULL), 0);
     desc.candidates = with_slack;
     clump_compact_report report;
-    assert_int_equal(fires(&desc, &report), 1);
+    assert_int_equal(fires(&desc, NULL, &report), 1);
     assert_int_equal(report.blocks_freed, with_slack);
     scene_check(&s, objects);
     /* Subclasses belong to it. The other strategy frees what it can. */
     scene_cull(&s, 0, 70);
     objects = scene_objects(&s);
-    desc = (clump_compactor_desc){
-        .heap = s.heap,
-        .compact = {.classes = base, .class_count = 1, .merge = &(clump_merge_desc){.factor = 3}},
-        .candidates = freeable(&s, "Left", 0) + freeable(&s, "Right", 0)};
-    assert_int_equal(fires(&desc, &report), 1);
+    desc = (clump_compactor_desc){.heap = s.heap,
+                                  .compact = {.classes = base, .class_count = 1},
+                                  .candidates = freeable(&s, "Left", 0) + freeable(&s, "Right", 0)};
+    assert_int_equal(fires(&desc, &(bench_merge){.factor = 3}, &report), 1);
     assert_true(report.blocks_freed > 0);
     scene_check(&s, objects);
     scene_close(&s);
@@ -381,10 +383,11 @@ static void bad_input(void **state) {
         CLUMP_ERR_NOT_FOUND, "Nobody");
     refuse(&(clump_compactor_desc){.heap = heap, .every = 1, .compact = {.slack = 2}}, usage,
            "slack");
-    refuse(
-        &(clump_compactor_desc){
-            .heap = heap, .automatic = 1, .compact = {.merge = &(clump_merge_desc){0}}},
-        usage, "factor is 0");
+    CHECK_OK(f, clump_compactor_create(&(clump_compactor_desc){.heap = heap, .every = 1},
+                                       &compactor, NULL));
+    CHECK_STATUS(f, bench_merge_compactor(compactor, &(bench_merge){0}), usage);
+    assert_non_null(strstr(clump_context_get_error(f->clump)->message, "factor is 0"));
+    clump_compactor_destroy(compactor);
     scene_close(&s);
 }
 

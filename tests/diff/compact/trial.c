@@ -154,7 +154,7 @@ uint32_t plan_candidates(const class_plan *p, uint32_t capacity, uint32_t n) {
 
 /* ---- One compaction -------------------------------------------------------------------------- */
 
-const clump_compact_desc merging = {.merge = &(const clump_merge_desc){.factor = 1}};
+const bench_merge merging = {.factor = 1};
 
 static void find_part(trial *t) {
     const world *w = t->w;
@@ -260,14 +260,19 @@ void check_references(const trial *t) {
 }
 
 void trial_run(trial *t, world *w, const clump_compact_desc *desc) {
+    trial_merge(t, w, desc, NULL);
+}
+
+void trial_merge(trial *t, world *w, const clump_compact_desc *desc, const bench_merge *merge) {
     uint8_t *source = NULL;
     memset(t, 0, sizeof *t);
     t->w = w;
+    t->merge = merge;
     if (desc) t->desc = *desc;
     find_part(t);
     t->before = snapshot_take(w);
     memset(&t->report, 0xee, sizeof t->report);
-    CHECK_OK(f, clump_heap_compact(w->heap, desc, &t->report, NULL));
+    CHECK_OK(f, bench_merge_compact(w->heap, desc, merge, &t->report, NULL));
     CHECK_HEAP(f, w->heap);
     t->after = snapshot_take(w);
     if (t->desc.order != CLUMP_ORDER_ANY) { /* all blocks of a class give up their objects */
@@ -279,7 +284,7 @@ void trial_run(trial *t, world *w, const clump_compact_desc *desc) {
     graph_rules rules = {.part = t->part,
                          .source = source,
                          .null_dangling = t->desc.null_dangling,
-                         .passes = t->desc.merge != NULL};
+                         .passes = merge != NULL};
     same_graph(t->before, t->after, &rules, &t->counts);
     same_enumeration(t->after);
     check_sums(t);
@@ -293,11 +298,11 @@ void trial_done(trial *t) {
     t->before = t->after = NULL;
 }
 
-void trial_again(world *w, const clump_compact_desc *desc) {
+void trial_again(world *w, const clump_compact_desc *desc, const bench_merge *merge) {
     trial t;
     size_t length = strlen(w->label);
     snprintf(w->label + length, sizeof w->label - length, ", again");
-    trial_run(&t, w, desc);
+    trial_merge(&t, w, desc, merge);
     equal(&t, "moves", t.report.moves, 0);
     equal(&t, "passes", t.report.passes, 0);
     equal(&t, "blocks freed", t.report.blocks_freed, 0);

@@ -11,6 +11,7 @@
 #ifndef TRIAL_H
 #define TRIAL_H
 
+#include "bench/papers/merge/merge.h"
 #include "graph.h"
 #include "worlds.h"
 
@@ -66,22 +67,24 @@ extern const fill fills[FILLS], half;
 typedef struct trial {
     world *w;
     clump_compact_desc desc;
+    const bench_merge *merge; /* NULL: the planner */
     clump_compact_report report;
     graph_counts counts;
     uint8_t part[CLUMP_CLASSES_MAX + 1];
     snapshot *before, *after;
 } trial;
 
-extern const clump_compact_desc merging; /* the least that asks for it */
+extern const bench_merge merging; /* the least that asks for it */
 
 /* Compact what is in the heap and hold the result against what was there. desc may be NULL. */
 void trial_run(trial *t, world *w, const clump_compact_desc *desc);
+void trial_merge(trial *t, world *w, const clump_compact_desc *desc, const bench_merge *merge);
 
 /* DESTRUCTOR. */
 void trial_done(trial *t);
 
 /* The second time there is nothing to do. */
-void trial_again(world *w, const clump_compact_desc *desc);
+void trial_again(world *w, const clump_compact_desc *desc, const bench_merge *merge);
 
 /* Counts of references of a run that looks at each once. */
 void check_references(const trial *t);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/papers/merge/merge.h"
 #include "heap_run.h"
 
 #define HEAP_PER_ITEM 3u
@@ -243,14 +244,13 @@ static int step_compact(heap_run *r) {
     uint32_t count = r->m->live_count;
     if (!count) return 0;
     const char *name = r->m->classes[1 + draw(r, r->m->class_count)].name;
-    clump_merge_desc merge = {0};
+    bench_merge merge = {0};
     clump_compact_desc desc = {.classes = &name, .class_count = draw(r, 3) == 0};
     switch (draw(r, 4)) {
     case 0: desc.max_moves = 1 + draw(r, 100); break;
     case 1:
         merge.factor = 1 + draw(r, 3);
-        merge.rewrite = (clump_merge_rewrite)draw(r, 3);
-        desc.merge = &merge;
+        merge.rewrite = (bench_merge_rewrite)draw(r, 3);
         break;
     case 2: desc.order = CLUMP_ORDER_ADDRESS; break;
     default: desc.null_dangling = (int)draw(r, 2);
@@ -261,7 +261,8 @@ static int step_compact(heap_run *r) {
     clump_refs *refs;
     clump_refs_desc outside = {.buffer = buffer, .count = count, .null_dangling = 1};
     HEAP_TRY(r, clump_refs_create(r->heap, &outside, &refs, NULL));
-    clump_status status = clump_heap_compact(r->heap, &desc, NULL, NULL);
+    clump_status status =
+        bench_merge_compact(r->heap, &desc, merge.factor ? &merge : NULL, NULL, NULL);
     /* An order may lack free blocks: then nothing has changed. */
     if (status != CLUMP_ERR_DEVICE_MEMORY || desc.order == CLUMP_ORDER_ANY) HEAP_TRY(r, status);
     clump_refs_destroy(refs);

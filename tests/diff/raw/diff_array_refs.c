@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/papers/merge/merge.h"
 #include "cl_fixture.h"
 #include "clump/experimental.h"
 #include "heap/access.h"
@@ -328,16 +329,12 @@ static void thin(world *w, uint32_t seed, uint32_t share) {
 }
 
 static void compact(world *w, uint32_t turn) {
-    static const clump_merge_desc merges[] = {
-        {.factor = 1},
-        {.factor = 2, .rewrite = CLUMP_REWRITE_RECOMPUTE_GLOBAL},
-        {.factor = 1, .rewrite = CLUMP_REWRITE_RECOMPUTE_SHARED}};
+    static const bench_merge merges[] = {{.factor = 1},
+                                         {.factor = 2, .rewrite = BENCH_REWRITE_GLOBAL},
+                                         {.factor = 1, .rewrite = BENCH_REWRITE_SHARED}};
     clump_compact_report r;
-    CHECK_OK(f, clump_heap_compact(
-                    w->heap,
-                    &(clump_compact_desc){.null_dangling = 1,
-                                          .merge = turn % 4 ? &merges[turn % 4 - 1] : NULL},
-                    &r, NULL));
+    CHECK_OK(f, bench_merge_compact(w->heap, &(clump_compact_desc){.null_dangling = 1},
+                                    turn % 4 ? &merges[turn % 4 - 1] : NULL, &r, NULL));
     assert_true(r.moves > 0 && r.refs_rewritten > 0);
     print_message("%llu moves, %llu of %llu references rewritten, %llu null\n",
                   (unsigned long long)r.moves, (unsigned long long)r.refs_rewritten,

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/papers/merge/merge.h"
 #include "cl_fixture.h"
 #include "heap/access.h"
 
@@ -399,11 +400,9 @@ static void change(world *w, uint32_t number, int may_refuse) {
 }
 
 static void compact(world *w, uint32_t number) {
-    const clump_merge_desc merge = {.factor = 1};
+    const bench_merge merge = {.factor = 1};
     clump_compact_report report;
-    CHECK_OK(f, clump_heap_compact(w->heap,
-                                   &(clump_compact_desc){.merge = number % 4 == 3 ? &merge : NULL},
-                                   &report, NULL));
+    CHECK_OK(f, bench_merge_compact(w->heap, NULL, number % 4 == 3 ? &merge : NULL, &report, NULL));
     check_world(w, 0);
     read_all(w, 3);
 }

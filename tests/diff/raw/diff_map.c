@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/papers/merge/merge.h"
 #include "cl_fixture.h"
 
 static cl_fixture fixture, *const f = &fixture;
@@ -371,11 +372,9 @@ static void collect(world *w) {
 }
 
 static void compact(world *w, uint32_t number) {
-    const clump_merge_desc merge = {.factor = 1};
+    const bench_merge merge = {.factor = 1};
     clump_compact_report report;
-    CHECK_OK(f,
-             clump_heap_compact(w->heap, &(clump_compact_desc){.merge = number % 2 ? &merge : NULL},
-                                &report, NULL));
+    CHECK_OK(f, bench_merge_compact(w->heap, NULL, number % 2 ? &merge : NULL, &report, NULL));
 }
 
 static void tidy(world *w, uint32_t lists) {

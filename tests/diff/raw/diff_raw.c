@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/papers/merge/merge.h"
 #include "cl_fixture.h"
 #include "core/core.h"
 #include "heap/access.h"
@@ -373,10 +374,8 @@ static void test_beside_objects(void **state) {
         CHECK_OK(f, clump_heap_do_all(w.heap, w.thin, NULL));
         check_world(&w);
         clump_compact_report report;
-        const clump_merge_desc merge = {.factor = 1};
-        CHECK_OK(f, clump_heap_compact(w.heap,
-                                       &(clump_compact_desc){.merge = n % 6 == 4 ? &merge : NULL},
-                                       &report, NULL));
+        const bench_merge merge = {.factor = 1};
+        CHECK_OK(f, bench_merge_compact(w.heap, NULL, n % 6 == 4 ? &merge : NULL, &report, NULL));
         check_world(&w);
         keep = 8; /* the pointers that objects have are right */
         SET_ARG(f, w.thin, 1, keep);

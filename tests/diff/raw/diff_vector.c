@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/papers/merge/merge.h"
 #include "cl_fixture.h"
 
 static cl_fixture fixture, *const f = &fixture;
@@ -300,11 +301,10 @@ static void name_items(world *w, uint32_t count) {
 }
 
 static void compact_and_collect(world *w, uint32_t n) {
-    const clump_merge_desc merge = {.factor = 1};
+    const bench_merge merge = {.factor = 1};
     clump_collect_report report;
     uint64_t items;
-    CHECK_OK(f, clump_heap_compact(w->heap, &(clump_compact_desc){.merge = n % 2 ? &merge : NULL},
-                                   NULL, NULL));
+    CHECK_OK(f, bench_merge_compact(w->heap, NULL, n % 2 ? &merge : NULL, NULL, NULL));
     check_all(w);
     CHECK_OK(f, clump_heap_collect(w->heap, NULL, &report, NULL));
     CHECK_OK(f, clump_heap_read_count(w->heap, "Item", &items));

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/papers/merge/merge.h"
 #include "cl_fixture.h"
 #include "heap/access.h"
 
@@ -111,17 +112,21 @@ static void check_unchanged(int scratch, const char *call, int line) {
 #define NOT_FOUND CLUMP_ERR_NOT_FOUND
 
 /* A report must be untouched or nothing but zeros when the call fails. */
-static clump_status compact(clump_compact_desc desc) {
+static clump_status compact(clump_compact_desc desc, const bench_merge *merge) {
     static const clump_compact_report nothing;
     clump_compact_report report, poison;
     memset(&poison, 0xee, sizeof poison);
     report = poison;
-    clump_status status = clump_heap_compact(t.heap, &desc, &report, NULL);
+    clump_status status = bench_merge_compact(t.heap, &desc, merge, &report, NULL);
     if (status && memcmp(&report, &poison, sizeof report) != 0)
         assert_memory_equal(&report, &nothing, sizeof report);
     return status;
 }
-#define COMPACT(...) compact((clump_compact_desc){__VA_ARGS__})
+#define COMPACT(...) compact((clump_compact_desc){__VA_ARGS__}, NULL)
+#define BRACED(...)                                                                                \
+    { __VA_ARGS__ }
+#define MERGE(merge, ...)                                                                          \
+    compact((clump_compact_desc){__VA_ARGS__}, &(const bench_merge)BRACED merge)
 
 static void *request(void *user, size_t bytes) {
     memory.requests++;
@@ -218,9 +223,7 @@ static void classes(void **state) {
     REFUSED(NOT_FOUND, "\"\"", COMPACT(.classes = empty, .class_count = 1));
     REFUSED(NOT_FOUND, "null", COMPACT(.classes = none, .class_count = 1));
     REFUSED(USAGE, "class_count is 3", COMPACT(.class_count = 3));
-    REFUSED(
-        NOT_FOUND, "\"Bod\"",
-        COMPACT(.classes = unknown, .class_count = 2, .merge = &(clump_merge_desc){.factor = 1}));
+    REFUSED(NOT_FOUND, "\"Bod\"", MERGE((.factor = 1), .classes = unknown, .class_count = 2));
     REFUSED_SILENTLY(clump_heap_compact(NULL, NULL, NULL, NULL));
 }
 
@@ -236,29 +239,24 @@ static void planner_values(void **state) {
     REFUSED(USAGE, "max_moves", COMPACT(.max_us = 5, .max_moves = 5));
 }
 
-#define MERGE(...)                                                                                 \
-    .merge = &(clump_merge_desc) {                                                                 \
-        __VA_ARGS__                                                                                \
-    }
 static void merge_values(void **state) {
     static const char *const star[] = {"Star"};
     uint32_t capacity = cl_fixture_capacity(t.heap, "Star");
     assert_true(capacity <= cl_fixture_capacity(t.heap, "Body"));
-    REFUSED(USAGE, "factor is 0", COMPACT(MERGE(0)));
-    REFUSED(USAGE, "factor is 4294967295", COMPACT(MERGE(.factor = UINT32_MAX)));
-    REFUSED(USAGE, "Star", COMPACT(MERGE(.factor = capacity), .classes = star, .class_count = 1));
-    REFUSED(USAGE, "factor", COMPACT(MERGE(.factor = capacity)));
-    REFUSED(USAGE, "slack", COMPACT(MERGE(.factor = 1), .slack = 0.1));
-    REFUSED(USAGE, "slack", COMPACT(MERGE(.factor = 1), .slack = NAN));
-    REFUSED(USAGE, "steps", COMPACT(MERGE(.factor = 1), .max_moves = 1));
-    REFUSED(USAGE, "steps", COMPACT(MERGE(.factor = 1), .max_us = 1));
-    REFUSED(USAGE, "order", COMPACT(MERGE(.factor = 1), .order = CLUMP_ORDER_ADDRESS));
-    REFUSED(USAGE, "order", COMPACT(MERGE(.factor = 1), .order_field = "key"));
-    REFUSED(USAGE, "order", COMPACT(MERGE(.factor = 1), .key_kernel = t.good_keys));
-    REFUSED(USAGE, "3", COMPACT(MERGE(.factor = 1, .rewrite = (clump_merge_rewrite)3)));
-    REFUSED(USAGE, "-1", COMPACT(MERGE(.factor = 1, .rewrite = (clump_merge_rewrite)-1)));
-    REFUSED(USAGE, "candidates",
-            COMPACT(MERGE(.factor = 1, .candidates = (clump_merge_candidates)2)));
+    REFUSED(USAGE, "factor is 0", MERGE((0)));
+    REFUSED(USAGE, "factor is 4294967295", MERGE((.factor = UINT32_MAX)));
+    REFUSED(USAGE, "Star", MERGE((.factor = capacity), .classes = star, .class_count = 1));
+    REFUSED(USAGE, "factor", MERGE((.factor = capacity)));
+    REFUSED(USAGE, "slack", MERGE((.factor = 1), .slack = 0.1));
+    REFUSED(USAGE, "slack", MERGE((.factor = 1), .slack = NAN));
+    REFUSED(USAGE, "steps", MERGE((.factor = 1), .max_moves = 1));
+    REFUSED(USAGE, "steps", MERGE((.factor = 1), .max_us = 1));
+    REFUSED(USAGE, "order", MERGE((.factor = 1), .order = CLUMP_ORDER_ADDRESS));
+    REFUSED(USAGE, "order", MERGE((.factor = 1), .order_field = "key"));
+    REFUSED(USAGE, "order", MERGE((.factor = 1), .key_kernel = t.good_keys));
+    REFUSED(USAGE, "3", MERGE((.factor = 1, .rewrite = (bench_merge_rewrite)3)));
+    REFUSED(USAGE, "-1", MERGE((.factor = 1, .rewrite = (bench_merge_rewrite)-1)));
+    REFUSED(USAGE, "candidates", MERGE((.factor = 1, .candidates = (bench_merge_candidates)2)));
 }
 
 static void wait_lists(void **state) {
@@ -510,10 +508,13 @@ static void memory_runs_out(void **state) {
         {.classes = body, .class_count = 1, .order = CLUMP_ORDER_ADDRESS},
         {.classes = body, .class_count = 1, .order = CLUMP_ORDER_FIELD, .order_field = "key"},
         {.classes = body, .class_count = 1, .order = CLUMP_ORDER_KEY, .key_kernel = t.good_keys},
-        {MERGE(.factor = 1)},
-        {MERGE(.factor = 2, .rewrite = CLUMP_REWRITE_RECOMPUTE_GLOBAL), .null_dangling = 1},
+        {.null_dangling = 1},
+        {0},
         {.null_dangling = 1},
     };
+    static const bench_merge one = {.factor = 1},
+                             two = {.factor = 2, .rewrite = BENCH_REWRITE_GLOBAL};
+    const bench_merge *const merges[sizeof descs / sizeof *descs] = {[5] = &one, [6] = &two};
     cl_mem buffer = cl_fixture_buffer(&t.on, t.refs, sizeof t.refs);
     uint8_t *start = malloc(t.bytes); /* a heap with much to do for each */
     assert_non_null(start);
@@ -542,13 +543,13 @@ static void memory_runs_out(void **state) {
                 CHECK_OK(&t.on, clump_heap_create_handle(t.heap, t.refs[n % OBJECTS], &handle));
             }
             fetch(t.before);
-            done = clump_heap_compact(t.heap, &descs[i], &report, NULL);
+            done = bench_merge_compact(t.heap, &descs[i], merges[i], &report, NULL);
             if (done) {
                 cl_fixture_expect_words(clump_context_get_error(t.on.clump), done,
                                         CLUMP_ERR_HOST_MEMORY, "memory", "clump_heap_compact",
                                         __LINE__);
                 check_unchanged(1, "clump_heap_compact without memory", __LINE__);
-                CHECK_OK(&t.on, clump_heap_compact(t.heap, &descs[i], &report, NULL));
+                CHECK_OK(&t.on, bench_merge_compact(t.heap, &descs[i], merges[i], &report, NULL));
             }
             failed = memory.requests >= n;
             memory.refuse_at = 0;
@@ -570,7 +571,7 @@ static void what_is_right(void **state) {
     CHECK_OK(&t.on, COMPACT(FIELD, .order_field = "tag", ONE("Agent")));
     CHECK_OK(&t.on, COMPACT(KEY, ONE("Agent"), .key_kernel = t.good_keys));
     uint32_t capacity = cl_fixture_capacity(t.heap, "Star");
-    CHECK_OK(&t.on, COMPACT(MERGE(.factor = capacity - 1), ONE("Star")));
+    CHECK_OK(&t.on, MERGE((.factor = capacity - 1), ONE("Star")));
     uint32_t modulus = 3;
     SET_ARG(&t.on, t.more_keys, 1, modulus);
     CHECK_OK(&t.on, COMPACT(KEY, ONE("Agent"), .key_kernel = t.more_keys));

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/papers/merge/merge.h"
 #include "cl_fixture.h"
 #include "clump/collect.h"
-#include "clump/experimental.h"
 
 static const char schema_text[] =
     "class Node { uint id; ref Node next; } class Sub : Node { uint more; } class Other { uint v; "
@@ -164,7 +164,7 @@ static void rounds(void **state) {
     static uint32_t dead[MOST];
     static clump_handle handles[MOST];
     static clump_ref refs[MOST];
-    const struct clump_merge_desc merge = {.factor = 1};
+    const bench_merge merge = {.factor = 1};
     uint64_t random = 17;
     uint32_t made = 0;
     memset(dead, 0, sizeof dead);
@@ -178,9 +178,10 @@ static void rounds(void **state) {
         cl_fixture_write(&t.on, t.dead, dead, sizeof dead);
         CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.drop, NULL));
         clump_compact_desc how = {.order = round % 4 == 1 ? CLUMP_ORDER_ADDRESS : CLUMP_ORDER_ANY};
-        if (round % 4 == 2) how.merge = &merge;
         if (round % 2) make("Node", MOST - 1, 40, refs); /* take slots before anybody looks */
-        if (round % 3) CHECK_OK(&t.on, clump_heap_compact(t.heap, &how, NULL, NULL));
+        if (round % 3)
+            CHECK_OK(&t.on,
+                     bench_merge_compact(t.heap, &how, round % 4 == 2 ? &merge : NULL, NULL, NULL));
         for (uint32_t i = 0; i < made; i++) {
             uint32_t id = MOST;
             if (!handles[i]) continue;

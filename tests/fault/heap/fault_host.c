@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/papers/merge/merge.h"
 #include "cl_fixture.h"
 #include "failing.h"
 
@@ -328,8 +329,7 @@ static clump_status step_compact(run *r) {
 }
 
 static clump_status step_merge(run *r) {
-    clump_compact_desc desc = {.merge = &(clump_merge_desc){.factor = 3}};
-    return clump_heap_compact(r->heap, &desc, NULL, NULL);
+    return bench_merge_compact(r->heap, NULL, &(bench_merge){.factor = 3}, NULL, NULL);
 }
 
 static clump_status step_order(run *r) {

@@ -42,6 +42,7 @@
 #include <stdatomic.h>
 
 #include "account.h"
+#include "bench/papers/merge/merge.h"
 #include "cl_fixture.h"
 
 enum {
@@ -571,7 +572,7 @@ void change_outside(heap_model *h, follow_outside *follow, void *user);
 
 typedef struct compaction {
     clump_compact_desc desc;
-    clump_merge_desc merge; /* what desc may point to */
+    bench_merge merge; /* factor 0: the planner */
     const char *class_names[CLASSES_MAX];
     int selected[CLASSES_MAX];
     uint32_t salt;            /* of the keys */
@@ -579,7 +580,7 @@ typedef struct compaction {
 } compaction;
 
 /* with_orders: may be one that moves everything. */
-void draw_compaction(client *c, compaction *x, int with_orders);
+void draw_compaction(client *c, compaction *x, int with_orders, int may_merge);
 /* Compact, and follow. Returns 0 where the order did not fit, so that nothing has moved. */
 int compact_as(client *c, heap_model *h, const compaction *x);
 uint32_t cell_of(const client *c, const object_model *grid, const object_model *body); /* grids.c */

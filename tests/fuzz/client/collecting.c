@@ -289,7 +289,7 @@ void collect(client *c, heap_model *h) {
     draw_marking(&g);
     draw_burial(&g);
     if (!g.desc.only_mark && chance(c, 25)) {
-        draw_compaction(c, &g.compaction, 0);
+        draw_compaction(c, &g.compaction, 0, 0);
         g.desc.compact = &g.compaction.desc;
         note(c, "; ");
     }

@@ -16,12 +16,11 @@ static void select_classes(client *c, compaction *x) {
 }
 
 static void draw_merge(client *c, compaction *x) {
-    clump_merge_desc *m = &x->merge;
+    bench_merge *m = &x->merge;
     m->factor = 1 + below(c, 4);
     m->retain = below(c, 3);
     m->max_passes = below(c, 3);
-    m->rewrite = (clump_merge_rewrite)below(c, CLUMP_REWRITE_RECOMPUTE_SHARED + 1);
-    x->desc.merge = m;
+    m->rewrite = (bench_merge_rewrite)below(c, BENCH_REWRITE_SHARED + 1);
 }
 
 static void draw_planner(client *c, compaction *x, int with_orders) {
@@ -40,22 +39,22 @@ static void draw_planner(client *c, compaction *x, int with_orders) {
         d->max_us = logarithmic(c, 1, 3000);
 }
 
-void draw_compaction(client *c, compaction *x, int with_orders) {
+void draw_compaction(client *c, compaction *x, int with_orders, int may_merge) {
     *x = (compaction){.salt = draw_salt(c)};
     select_classes(c, x);
     x->desc.null_dangling = chance(c, 30);
-    if (chance(c, 35))
+    if (may_merge && chance(c, 35))
         draw_merge(c, x);
     else
         draw_planner(c, x, with_orders);
     const clump_compact_desc *d = &x->desc;
-    note(c, "%s", d->merge ? "merge" : "planner");
+    note(c, "%s", x->merge.factor ? "merge" : "planner");
     if (d->class_count) note(c, ", %s", d->classes[0]);
     if (d->class_count > 1) note(c, " and %s", d->classes[1]);
     if (d->null_dangling) note(c, ", null_dangling");
-    if (d->merge)
-        note(c, ", factor %u, retain %u, max_passes %u, rewrite %d", d->merge->factor,
-             d->merge->retain, d->merge->max_passes, (int)d->merge->rewrite);
+    if (x->merge.factor)
+        note(c, ", factor %u, retain %u, max_passes %u, rewrite %d", x->merge.factor,
+             x->merge.retain, x->merge.max_passes, (int)x->merge.rewrite);
     else
         note(c, ", order %d, slack %g, max_moves %llu, max_us %g", (int)d->order, d->slack,
              (ull)d->max_moves, d->max_us);
@@ -183,7 +182,7 @@ static void compare_course(const course *r, const clump_compact_report *p, uint6
     same_number(c, "objects that take part", p->objects, r->objects);
     same_number(c, "blocks before", p->blocks_before, blocks_before);
     same_number(c, "blocks freed", p->blocks_freed, blocks_before - blocks_after);
-    if (d->merge) {
+    if (r->x->merge.factor) {
         if (p->moves < r->moved || p->refs_rewritten < r->rewritten)
             complain(c, "fewer moves or references rewritten than there were");
     } else {
@@ -191,7 +190,7 @@ static void compare_course(const course *r, const clump_compact_report *p, uint6
         same_number(c, "bytes moved", p->bytes_moved, r->bytes_moved);
         if (!step) same_number(c, "moves left", p->moves_left, 0);
     }
-    if (d->merge || d->order != CLUMP_ORDER_ANY) return;
+    if (r->x->merge.factor || d->order != CLUMP_ORDER_ANY) return;
     same_number(c, "references outside examined", p->outside_examined, r->outside_examined);
     same_number(c, "references outside rewritten", p->outside_rewritten, r->outside_rewritten);
     same_number(c, "references outside dangling", p->outside_dangling, r->outside_dangling);
@@ -204,7 +203,7 @@ static void compare_course(const course *r, const clump_compact_report *p, uint6
 /* A full run of the planner leaves the fewest blocks that can hold the objects. */
 static void compare_blocks(client *c, const heap_model *h, const compaction *x) {
     const clump_compact_desc *d = &x->desc;
-    if (d->merge || d->slack > 0 || d->max_moves || d->max_us > 0) return;
+    if (x->merge.factor || d->slack > 0 || d->max_moves || d->max_us > 0) return;
     for (int k = 0; k < c->class_count; k++) {
         const clump_class_stats *s = &h->classes[c->classes[k].id - 1];
         if (!x->selected[k] || !s->blocks) continue;
@@ -249,7 +248,7 @@ void follow_compaction(client *c, heap_model *h, const compaction *x,
     }
     int ordered = x->desc.order != CLUMP_ORDER_ANY;
     r.looked = !ordered || x->desc.null_dangling || r.objects;
-    r.loose = x->desc.merge || (ordered && classes > 1);
+    r.loose = x->merge.factor || (ordered && classes > 1);
     find_again(c, h, r.to);
     follow_all(&r);
     move_all(&r);
@@ -272,8 +271,8 @@ int compact_as(client *c, heap_model *h, const compaction *x) {
     memset(&report, 0xee, sizeof report);
     sync_use u;
     const clump_sync *sync = begin_sync(c, &u);
-    clump_status status =
-        clump_heap_compact(h->heap, &x->desc, wants_report ? &report : NULL, sync);
+    clump_status status = bench_merge_compact(h->heap, &x->desc, x->merge.factor ? &x->merge : NULL,
+                                              wants_report ? &report : NULL, sync);
     end_sync(c, &u);
     if (x->desc.order != CLUMP_ORDER_ANY && !order_fits(c, h, x)) {
         note(c, " (does not fit)");
@@ -289,7 +288,7 @@ int compact_as(client *c, heap_model *h, const compaction *x) {
 
 void compact(client *c, heap_model *h) {
     compaction x;
-    draw_compaction(c, &x, 1);
+    draw_compaction(c, &x, 1, 1);
     compact_as(c, h, &x);
 }
 
@@ -297,7 +296,7 @@ void compact(client *c, heap_model *h) {
 void compact_when_due(client *c, heap_model *h) {
     compaction x;
     clump_compactor *compactor;
-    draw_compaction(c, &x, 0);
+    draw_compaction(c, &x, 0, 1);
     clump_compactor_desc desc = {.heap = h->heap, .compact = x.desc};
     uint32_t kind = below(c, 4);
     if (kind == 0) desc.every = 1 + below(c, 3);
@@ -308,6 +307,7 @@ void compact_when_due(client *c, heap_model *h) {
     note(c, ", every %u, candidates %u, share %g, automatic %d", desc.every, desc.candidates,
          desc.share, desc.automatic);
     CHECK_OK(&c->on, clump_compactor_create(&desc, &compactor, NULL));
+    if (x.merge.factor) CHECK_OK(&c->on, bench_merge_compactor(compactor, &x.merge));
     for (uint32_t i = 1; i <= 3; i++) {
         int ran = 0;
         clump_compact_report report;

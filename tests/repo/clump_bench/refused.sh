@@ -84,7 +84,7 @@ refused 1 "how large" run capacity --set app=enumerate
 refused 1 "KEY=VALUE" run capacity --set set=nonsense
 printf '%s\n' 'intersection 1 0 0' 'street 1 2 10' >"$folder/map.streets"
 refused 1 "map.streets, line 2: there must be: street FROM TO" run app-traffic --set "map=$folder/map.streets"
-refused 1 "path=outside car_fields=soa needs model=faithful" run app-traffic --set path=outside
+refused 1 "path=outside car_fields=soa needs model=dynasoar" run app-traffic --set path=outside
 refused 1 "every is for frames" run app-wa-tor --set every=3
 refused 1 "variant=clump" run app-nbody --set variant=soa --set profile=plot.svg
 refused 1 "cannot make the folder $folder/no/where" run app-wa-tor --set "frames=$folder/no/where"

@@ -281,8 +281,7 @@ static uint64_t expect_areas(const heap_case *c, phase now) {
         if (i < all - 2) taken += up(areas[i].bytes, 128) * 128 + 128;
         if (areas[i].bytes || i == all - 1) areas[count++] = areas[i]; /* there in this phase */
     }
-    /* The records of merging and the chunks of long arrays, in the place of the list. */
-    EXPECT(c, h->at_record_table == h->at_list_index && h->at_record_bits == h->at_list_masks);
+    /* The chunks of long arrays, in the place of the list. */
     EXPECT(c, h->at_chunks == h->at_list_rows);
     qsort(areas, count, sizeof *areas, compare_areas);
     for (size_t i = 1; i < count; i++)

@@ -1,6 +1,6 @@
 /* Which accessors of a source read: the others keep their names, and all else stays as it is.
  *
- * Read first: host/heap/reads.c.
+ * Read first: host/heap/read_accessors.c.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -170,8 +170,8 @@ static void pauses(void **state) {
     assert_int_equal(clump_pool_create(&(clump_pool_desc){.context = f.clump}, &pool, &error),
                      CLUMP_OK);
     assert_int_equal(clump_pool_set_frames(pool, 3, 0.5), CLUMP_OK);
-    /* Frames of 1000: busy 0 - 200 and 300 - 600, so the longest pause is 400, to the next frame.
-     * */
+    /* Frames of 1000: busy 0 - 200 and 300 - 600, so the longest pause is 400, to the
+     * next frame. */
     cl_event frame[2];
     for (cl_ulong i = 0; i < 3; i++) {
         assert_int_equal(pause_of(pool), 0);

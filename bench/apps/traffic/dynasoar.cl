@@ -4,7 +4,7 @@
  * At most one of the cells that lead to a cell is open, so no two cars have the same path's end; cars
  * that prepare write only themselves. So the order of visits does not matter.
  *
- * Compiled after rules.clh and cells.clh, with PATH_IS_FIXED. Read first: faithful.schema, paths.h, README.md.
+ * Compiled after rules.clh and cells.clh, with PATH_IS_FIXED. Read first: dynasoar.schema, paths.h, README.md.
  */
 
 /* ---- Making the world ------------------------------------------------------------------------ */

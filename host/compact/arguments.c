@@ -7,7 +7,6 @@
 #include <math.h>
 
 #include "compact/compact.h"
-#include "compact/merge/merge.h"
 
 /* Mark a class with its subclasses. */
 static clump_status select_class(clumpi_compaction *r, const char *name) {
@@ -107,42 +106,14 @@ static clump_status check_planner(const clumpi_compaction *r) {
     return check_order(r);
 }
 
-static clump_status check_merge(const clumpi_compaction *r) {
-    const clump_compact_desc *d = r->desc;
-    const clump_merge_desc *m = d->merge;
-    clump_error *e = &clumpi_heap_context(r->heap)->error;
-    if (d->slack != 0 || d->max_moves || d->max_us != 0 || d->order != CLUMP_ORDER_ANY ||
-        d->order_field || d->key_kernel)
-        return clumpi_fail(e, CLUMP_ERR_USAGE,
-                           "clump_heap_compact: slack, steps and orders are for the planner");
-    if (m->rewrite < CLUMP_REWRITE_FORWARD || m->rewrite > CLUMP_REWRITE_RECOMPUTE_SHARED)
-        return clumpi_fail(e, CLUMP_ERR_USAGE, "clump_heap_compact: there is no way %d to rewrite",
-                           (int)m->rewrite);
-    if (m->candidates < CLUMP_CANDIDATES_STATES || m->candidates > CLUMP_CANDIDATES_BITMAP)
-        return clumpi_fail(e, CLUMP_ERR_USAGE,
-                           "clump_heap_compact: there is no way %d to find candidates",
-                           (int)m->candidates);
-    for (uint32_t id = 1; id <= clumpi_object_classes(r->heap); id++) {
-        uint32_t capacity = clumpi_heap_geometry(r->heap)->classes[id].capacity;
-        clump_class_info info;
-        clump_schema_get_class(clumpi_heap_schema(r->heap), id, &info);
-        if (capacity && clumpi_is_selected(r, id) && (m->factor < 1 || m->factor >= capacity))
-            return clumpi_fail(
-                e, CLUMP_ERR_USAGE,
-                "clump_heap_compact: factor is %u; 1 .. %u is possible for class %s, "
-                "whose blocks hold %u objects",
-                m->factor, capacity - 1, info.name, capacity);
-    }
-    return clumpi_merge_check(r);
-}
-
 clump_status clumpi_compact_begin(clumpi_compaction *r) {
     clump_status status = select_classes(r);
     if (status) return status;
-    return r->desc->merge ? check_merge(r) : check_planner(r);
+    return r->strategy ? r->strategy->check(r) : check_planner(r);
 }
 
-clump_status clumpi_compact_check(clump_heap *heap, const clump_compact_desc *desc) {
-    clumpi_compaction r = {.heap = heap, .desc = desc};
+clump_status clumpi_compact_check(clump_heap *heap, const clump_compact_desc *desc,
+                                  const clumpi_strategy *strategy) {
+    clumpi_compaction r = {.heap = heap, .desc = desc, .strategy = strategy};
     return clumpi_compact_begin(&r);
 }

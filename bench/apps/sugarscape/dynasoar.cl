@@ -14,7 +14,7 @@
  * All kernels have `rows` (../cells.clh) and the rules. Cells of the world are numbered row by row there; they draw and
  * are asked by their numbers, which count the frame too (model.h), so that all models draw the same.
  *
- * Compiled after rules.clh. Read first: faithful.schema, heap.cl.
+ * Compiled after rules.clh. Read first: dynasoar.schema, heap.cl.
  */
 
 /* The cells of the window around the cell of this number: `other` of those that the world has, in reading

@@ -9,7 +9,7 @@
  * A kernel has the parameters of its namesake in heap.cl, without those of the grid; moves have its width and its
  * number of cells behind them.
  *
- * Read first: faithful.schema, rules.clh and show.clh, which are compiled before this; heap.cl.
+ * Read first: dynasoar.schema, rules.clh and show.clh, which are compiled before this; heap.cl.
  */
 
 /* ---- Making the world ------------------------------------------------------------------------ */

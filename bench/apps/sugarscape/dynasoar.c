@@ -1,4 +1,4 @@
-/* Sugarscape with the objects of DynaSOAr's program: host side of faithful.cl. See agents.h. */
+/* Sugarscape with the objects of DynaSOAr's program: host side of dynasoar.cl. See agents.h. */
 #include <stdlib.h>
 
 #include "agents.h"
@@ -6,13 +6,13 @@
 /* Kernels in the order in which they are created: the phases, then the others. */
 static const char *const kernel_names[] = {
 #define PHASE_NAME(name) #name,
-    SUGARSCAPE_FAITHFUL_LIST(PHASE_NAME)
+    SUGARSCAPE_DYNASOAR_MODEL_LIST(PHASE_NAME)
 #undef PHASE_NAME
         "cell_init",
     "first_males", "first_females", "write_states"};
 enum {
 #define PHASE_NUMBER(name) PHASE_##name,
-    SUGARSCAPE_FAITHFUL_LIST(PHASE_NUMBER)
+    SUGARSCAPE_DYNASOAR_MODEL_LIST(PHASE_NUMBER)
 #undef PHASE_NUMBER
         CELL_INIT,
     FIRST_MALES,
@@ -36,9 +36,9 @@ static int create_objects(struct world *world, const sugarscape_desc *desc, benc
      * while the other needs them; the constant, for small worlds. */
     bench_objects_desc objects = {
         .world = &desc->world,
-        .schema = "bench/apps/sugarscape/faithful.schema",
+        .schema = "bench/apps/sugarscape/dynasoar.schema",
         .enough = (uint64_t)sugarscape_cells(&world->agents.rules) * 105 + (8u << 20),
-        .file = "bench/apps/sugarscape/faithful.cl",
+        .file = "bench/apps/sugarscape/dynasoar.cl",
         .before = before,
         .uses_random123 = 1,
         .names = kernel_names,
@@ -62,7 +62,7 @@ static int create_buffers(struct world *world, bench_error *error) {
 
 static int create(const sugarscape_desc *desc, void **self, bench_error *error) {
     if (!desc->rules.is_dynasoar) {
-        return bench_error_set(error, "model=faithful needs rules=dynasoar");
+        return bench_error_set(error, "model=dynasoar needs rules=dynasoar");
     }
     struct world *world = calloc(1, sizeof *world);
     if (!world) {
@@ -95,7 +95,7 @@ static int step(void *self, cl_event *events, bench_error *error) {
     if (bench_objects_set(&world->agents.objects, iterations, 3, error)) {
         return -1;
     }
-    for (unsigned phase = 0; phase < SUGARSCAPE_FAITHFUL_PHASES; phase++) {
+    for (unsigned phase = 0; phase < SUGARSCAPE_DYNASOAR_MODEL_PHASES; phase++) {
         if (bench_objects_do_all(&world->agents.objects, phase, events ? &events[phase] : NULL,
                                  error)) {
             return -1;
@@ -110,7 +110,7 @@ static int read_states(void *self, void *states, bench_error *error) {
     return sugarscape_agents_read(&world->agents, WRITE_STATES, states, error);
 }
 
-const sugarscape_ops sugarscape_faithful_ops = {
+const sugarscape_ops sugarscape_dynasoar_ops = {
     .create = create,
     .world = {.destroy = bench_objects_destroy,
               .step = step,

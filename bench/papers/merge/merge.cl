@@ -6,15 +6,15 @@
  * a bitmap of candidates up to date with every allocation; here they are found from the state words
  * (the alternative that it names in 3.2), since only a pass needs them. Or, where `candidates` is a buffer,
  * the first pass puts them into a bitmap, a bit for each block. A call makes no candidates, so later passes look
- * only at blocks whose bit is set, and clear the bits of those that are none any more.
+ * only at blocks whose bit is set, and clear the bits of those that no longer are candidates.
  *
- * For rewriting by recomputation (ISMM 3.8) there are *records*: the bitmaps of all blocks of the pass as
- * they were, in the order of the list, and a hash table of the sources that is small enough for local
- * memory. Sources whose entry is taken by another wait for the next pass.
+ * For rewriting by recomputation (ISMM 3.8) there are *records* (records.clh). Sources whose entry in their table is
+ * taken by another wait for the next pass.
  *
- * Read first: plan.clh, move.cl.
+ * Read first: cl/compact/plan.clh, cl/compact/move.cl, records.clh.
  */
-#include "cl/compact/plan.clh"
+#include "bench/papers/merge/records.clh"
+#include "cl/compact/rewrite.clh"
 
 static inline uint is_candidate(uint credits, uint capacity, uint factor) {
     return (ulong)credits * (factor + 1u) <= (ulong)factor * capacity;
@@ -105,7 +105,7 @@ __kernel void clumpi_merge_write(__global uchar *heap, uint header_at, ulong4 se
     uint sets = v.header->class_count + 1;
     for (uint i = (uint)get_global_id(0); most != CLUMPI_NONE && i < most;
          i += (uint)get_global_size(0))
-        clumpi_record_table(&v)[i] = CLUMPI_NONE;
+        record_table(&v)[i] = CLUMPI_NONE;
     clumpi_groups_sum(merge_counts(&v), sets, place, candidates);
     if (me == 0) candidates[0] = 0;
     if (me == 0) plan_pass(&v, factor, retain, most, candidates, begins);
@@ -136,7 +136,7 @@ __kernel void clumpi_merge_claim(__global uchar *heap, uint header_at, uint entr
         __global const clumpi_class_plan *p = &clumpi_plans(&v)[c];
         for (uint s = (uint)get_global_id(0); s < p->sources; s += (uint)get_global_size(0)) {
             uint block = clumpi_plan_list(&v)[p->source_begin + s];
-            atomic_min(&clumpi_record_table(&v)[clumpi_record_entry(block, entries)], block);
+            atomic_min(&record_table(&v)[record_entry(block, entries)], block);
         }
     }
 }
@@ -155,7 +155,7 @@ __kernel void clumpi_merge_pair(__global uchar *heap, uint header_at, uint facto
             uint credits = clumpi_credits_of_state(v.states[source]);
             uint takes_part =
                 !entries ||
-                clumpi_record_table(&v)[clumpi_record_entry(source, entries)] == source;
+                record_table(&v)[record_entry(source, entries)] == source;
             plans[source].source.first_object = 0;
             plans[source].source.target = s;
             for (uint i = 0; i < factor; i++) {
@@ -180,8 +180,34 @@ __kernel void clumpi_merge_record(__global uchar *heap, uint header_at) {
         uint rows = v.classes[c].rows, count = (p->sources + p->targets) * rows;
         for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
             uint at = p->source_begin + i / rows, row = i % rows;
-            clumpi_record_bits(&v)[at * v.header->block_rows_max + row] = clumpi_row_bits(
+            record_bits(&v)[at * v.header->block_rows_max + row] = clumpi_row_bits(
                 &v, clumpi_row_granule(&v, clumpi_plan_list(&v)[at], c, row));
         }
     }
+}
+
+/* References inside the heap. table: `entries` words; blocks and bits, where `in_local` says so: (factor + 1) * entries
+ * words, and block_rows_max times as many bitmaps. */
+__kernel void clumpi_merge_rewrite(__global uchar *heap, uint header_at, uint chunks, uint entries,
+                                   uint factor, uint in_local, __local uint *table,
+                                   __local uint *blocks, __local ulong *bits) {
+    __local group_memory group;
+    const clumpi_view v = clumpi_view_of(heap, header_at);
+    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), all = factor + 1u;
+    uint rows = v.header->block_rows_max;
+    for (uint i = me; i < entries; i += items) table[i] = record_table(&v)[i];
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    for (uint i = me; in_local && i < entries * all; i += items) {
+        uint source = table[i / all];
+        if (source == CLUMPI_NONE) continue;
+        uint c = clumpi_class_of_state(v.states[source]);
+        __global const clumpi_class_plan *p = &clumpi_plans(&v)[c];
+        uint at = p->source_begin + clumpi_block_plans(&v)[source].source.target + i % all * p->sources;
+        blocks[i] = clumpi_plan_list(&v)[at];
+        for (uint row = 0; row < rows; row++)
+            bits[i * rows + row] = record_bits(&v)[at * rows + row];
+    }
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    const rewrite_mode p = {0, {entries, factor, in_local, table, blocks, bits}};
+    rewrite_all(&v, &p, chunks, &group);
 }

@@ -2,8 +2,8 @@
  *
  * Read first: format.h, heap/refs.h.
  */
-#ifndef CLUMPI_PARTS_H
-#define CLUMPI_PARTS_H
+#ifndef CLUMPI_REGISTERED_H
+#define CLUMPI_REGISTERED_H
 
 #include "heap/refs.h"
 

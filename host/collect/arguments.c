@@ -131,7 +131,7 @@ clump_status clumpi_collect_begin(clumpi_collection *r) {
     if (r->desc->only_mark)
         return clumpi_fail(&clumpi_heap_context(r->heap)->error, CLUMP_ERR_USAGE,
                            "clump_heap_collect: only_mark and compact exclude each other");
-    return clumpi_compact_check(r->heap, r->desc->compact);
+    return clumpi_compact_check(r->heap, r->desc->compact, NULL);
 }
 
 clump_status clumpi_collect_check(clump_heap *heap, const clump_collect_desc *desc) {

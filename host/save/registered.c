@@ -1,5 +1,5 @@
-/* Registered buffers in their order (parts.h). Read first: parts.h. */
-#include "save/parts.h"
+/* Registered buffers in their order (registered.h). Read first: registered.h. */
+#include "save/registered.h"
 
 clump_status clumpi_registered_list(clump_heap *heap, const clump_refs ***list, uint32_t *count) {
     clump_context *c = clumpi_heap_context(heap);

@@ -13,7 +13,7 @@
  * Whether a cell lives stands on the cell too: who counts neighbours reads a byte of each, three of which lie
  * together, and not their agents, which lie anywhere.
  *
- * Compiled after rules.clh. Read first: faithful.schema, heap.cl. Kernels of the same names have the same
+ * Compiled after rules.clh. Read first: dynasoar.schema, heap.cl. Kernels of the same names have the same
  * parameters there.
  */
 

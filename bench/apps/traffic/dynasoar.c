@@ -1,11 +1,11 @@
-/* Traffic with the objects of DynaSOAr's program: host side of faithful.cl. See cells.h. */
+/* Traffic with the objects of DynaSOAr's program: host side of dynasoar.cl. See cells.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cells.h"
 
-#define DEGREE TRAFFIC_RANDOM_DEGREE_MAX /* of the arrays in faithful.schema */
+#define DEGREE TRAFFIC_RANDOM_DEGREE_MAX /* of the arrays in dynasoar.schema */
 
 /* In the order in which they are created; the phases of a step last. */
 static const char *const kernel_names[] = {"cell_init",     "cell_link",    "light_init",
@@ -31,13 +31,13 @@ typedef struct setup {
 static int check(const traffic_network *n, bench_error *error) {
     if (!n->rules.is_dynasoar || n->rules.is_smart || n->light_count < n->controller_count) {
         return bench_error_set(error,
-                               "model=faithful needs rules=dynasoar, lights=timed and no "
+                               "model=dynasoar needs rules=dynasoar, lights=timed and no "
                                "yield signs, as in DynaSOAr's program");
     }
     for (uint32_t i = 0; i < n->special_count; i++) {
         if (n->specials[i].count > DEGREE) {
             return bench_error_set(error,
-                                   "model=faithful has room for %d streets that begin at an "
+                                   "model=dynasoar has room for %d streets that begin at an "
                                    "intersection, and there are %u",
                                    DEGREE, n->specials[i].count);
         }
@@ -45,7 +45,7 @@ static int check(const traffic_network *n, bench_error *error) {
     for (uint32_t i = 0; i < n->controller_count; i++) {
         if (n->controllers[i].group_count > DEGREE) {
             return bench_error_set(error,
-                                   "model=faithful has room for %d streets that end at an "
+                                   "model=dynasoar has room for %d streets that end at an "
                                    "intersection, and there are %u",
                                    DEGREE, n->controllers[i].group_count);
         }
@@ -107,24 +107,18 @@ static int upload(setup *s) {
 
 static int set_arguments(setup *s) {
     traffic_cells *world = s->world;
-#define CELLS(kernel)                                                                              \
-    { kernel, 0, sizeof(cl_mem), &world->codes }
-#define BUFFER(kernel, index, name)                                                                \
-    { kernel, index, sizeof(cl_mem), &s->buffers[name] }
-    const bench_arg all[] = {CELLS(CELL_INIT),
-                             BUFFER(CELL_INIT, 1, LIST),
-                             CELLS(CELL_LINK),
-                             BUFFER(CELL_LINK, 1, LINKS),
-                             BUFFER(CELL_LINK, 2, MAX_VELOCITY),
-                             BUFFER(CELL_LINK, 3, LIMIT),
-                             CELLS(LIGHT_INIT),
-                             BUFFER(LIGHT_INIT, 1, CONTROLLERS),
-                             BUFFER(LIGHT_INIT, 2, GROUPS),
-                             CELLS(CAR_START),
-                             BUFFER(CAR_START, 1, STARTS),
-                             CELLS(WRITE)};
-#undef CELLS
-#undef BUFFER
+    const bench_arg all[] = {TRAFFIC_CELLS(CELL_INIT),
+                             TRAFFIC_BUFFER(CELL_INIT, 1, LIST),
+                             TRAFFIC_CELLS(CELL_LINK),
+                             TRAFFIC_BUFFER(CELL_LINK, 1, LINKS),
+                             TRAFFIC_BUFFER(CELL_LINK, 2, MAX_VELOCITY),
+                             TRAFFIC_BUFFER(CELL_LINK, 3, LIMIT),
+                             TRAFFIC_CELLS(LIGHT_INIT),
+                             TRAFFIC_BUFFER(LIGHT_INIT, 1, CONTROLLERS),
+                             TRAFFIC_BUFFER(LIGHT_INIT, 2, GROUPS),
+                             TRAFFIC_CELLS(CAR_START),
+                             TRAFFIC_BUFFER(CAR_START, 1, STARTS),
+                             TRAFFIC_CELLS(WRITE)};
     return bench_objects_set(&world->objects, all, sizeof all / sizeof *all, s->error);
 }
 
@@ -175,7 +169,7 @@ static int create(const traffic_desc *desc, void **self, bench_error *error) {
     char options[TRAFFIC_OPTIONS_BYTES];
     /* A cell has 57 bytes, and at most one car of 60 to 76, with what a path has outside. Cars seldom fill a
      * quarter of the cells. */
-    traffic_model model = {.file = "bench/apps/traffic/faithful.cl",
+    traffic_model model = {.file = "bench/apps/traffic/dynasoar.cl",
                            .options = options,
                            .bytes_per_cell = 110,
                            .names = kernel_names,
@@ -216,7 +210,7 @@ static int step(void *self, cl_event *events, bench_error *error) {
     return 0;
 }
 
-const traffic_ops traffic_faithful_ops = {
+const traffic_ops traffic_dynasoar_ops = {
     .create = create,
     .world = {.destroy = bench_objects_destroy,
               .step = step,
