@@ -38,8 +38,8 @@ static const char schema[] =
     "class Item { uint number; }\n";
 
 static const char source[] =
-    "CLUMP_VECTOR_DEFINE(trail, Trail, Page, uint);\n"
-    "CLUMP_VECTOR_DEFINE(names, Names, Sheet, Item);\n"
+    "CLUMP_VECTOR_DEFINE(Trail, Page, uint);\n"
+    "CLUMP_VECTOR_DEFINE(Names, Sheet, Item);\n"
     "__kernel void make_trails(CLUMP_HEAP, __global Trail *trails) {\n"
     "    CLUMP_FOR_EACH_NEW(Trail, self, i) trails[i] = self;\n"
     "}\n"
@@ -54,14 +54,14 @@ static const char source[] =
     "    if (get_global_id(0)) return;\n"
     "    uint ok = 1;\n"
     "    Trail t = v < VECTORS ? trails[v] : Trail_null;\n"
-    "    if (what == 0) ok = trail_make(clump_heap, t, n);\n"
-    "    if (what == 1) ok = trail_reserve(clump_heap, t, n);\n"
-    "    if (what == 2) trail_clear(clump_heap, t);\n"
-    "    if (what == 3) trail_trim(clump_heap, t);\n"
-    "    if (what == 4) ok = names_make(clump_heap, names[v], n);\n"
-    "    if (what == 5) ok = names_reserve(clump_heap, names[v], n);\n"
-    "    if (what == 6) names_clear(clump_heap, names[v]);\n"
-    "    if (what == 7) names_trim(clump_heap, names[v]);\n"
+    "    if (what == 0) ok = CLUMP_VECTOR_MAKE(Trail, t, n);\n"
+    "    if (what == 1) ok = CLUMP_VECTOR_RESERVE(Trail, t, n);\n"
+    "    if (what == 2) CLUMP_VECTOR_CLEAR(Trail, t);\n"
+    "    if (what == 3) CLUMP_VECTOR_TRIM(Trail, t);\n"
+    "    if (what == 4) ok = CLUMP_VECTOR_MAKE(Names, names[v], n);\n"
+    "    if (what == 5) ok = CLUMP_VECTOR_RESERVE(Names, names[v], n);\n"
+    "    if (what == 6) CLUMP_VECTOR_CLEAR(Names, names[v]);\n"
+    "    if (what == 7) CLUMP_VECTOR_TRIM(Names, names[v]);\n"
     "    out[0] = ok;\n"
     "}\n"
     /* Where out is not NO_ROOM, it was appended before. Number `at` is appended to the trail that to[at] says. A work-item
@@ -70,18 +70,18 @@ static const char source[] =
     "__global "
     "uint *out, uint base, uint each, uint reserved, uint room) {\n"
     "    uint me = (uint)get_global_id(0);\n"
-    "    if (room && me == 5) trail_reserve(clump_heap, trails[reserved], room);\n"
+    "    if (room && me == 5) CLUMP_VECTOR_RESERVE(Trail, trails[reserved], room);\n"
     "    for (uint j = 0; j < each; j++) {\n"
     "        uint at = me * each + j;\n"
     "        Trail t = to[at] < VECTORS ? trails[to[at]] : Trail_null;\n"
-    "        if (out[at] == CLUMP_NO_ROOM) out[at] = trail_append(clump_heap, t, base + at);\n"
+    "        if (out[at] == CLUMP_NO_ROOM) out[at] = CLUMP_VECTOR_APPEND(Trail, t, base + at);\n"
     "    }\n"
     "}\n"
     "__kernel void name_items(CLUMP_HEAP, __global const Names *names, uint base, __global uint "
     "*out) {\n"
     "    CLUMP_FOR_EACH_NEW(Item, self, i) {\n"
     "        Item_number(self) = base + i;\n"
-    "        out[i] = names_append(clump_heap, names[0], self);\n"
+    "        out[i] = CLUMP_VECTOR_APPEND(Names, names[0], self);\n"
     "    }\n"
     "}\n"
     /* out: length, then elements. */
@@ -90,12 +90,12 @@ static const char source[] =
     "uint "
     "v, uint is_name, __global uint *out) {\n"
     "    Trail t = v < VECTORS ? trails[v] : Trail_null;\n"
-    "    uint me = (uint)get_global_id(0), n = is_name ? names_length(clump_heap, names[v])\n"
-    "                                                  : trail_length(clump_heap, t);\n"
+    "    uint me = (uint)get_global_id(0), n = is_name ? CLUMP_VECTOR_LENGTH(Names, names[v])\n"
+    "                                                  : CLUMP_VECTOR_LENGTH(Trail, t);\n"
     "    if (!me) out[0] = n;\n"
     "    for (uint i = me; i < n; i += (uint)get_global_size(0))\n"
-    "        out[i + 1] = is_name ? Item_number(*names_at(clump_heap, names[v], i))\n"
-    "                             : *trail_at(clump_heap, trails[v], i);\n"
+    "        out[i + 1] = is_name ? Item_number(CLUMP_VECTOR_AT(Names, names[v], i))\n"
+    "                             : CLUMP_VECTOR_AT(Trail, trails[v], i);\n"
     "}\n";
 
 enum { MAKE_TRAILS, MAKE_NAMES, UPKEEP, APPEND, NAME_ITEMS, LOOK, KERNELS };
@@ -494,7 +494,7 @@ static void test_types(void **state) {
         char schema_of[200], text[100];
         snprintf(schema_of, sizeof schema_of, "class Trail { %s %s } class Page { %s items[*]; }",
                  cases[i].words, cases[i].pages, cases[i].items);
-        snprintf(text, sizeof text, "CLUMP_VECTOR_DEFINE(v, Trail, Page, %s);\n", cases[i].type);
+        snprintf(text, sizeof text, "CLUMP_VECTOR_DEFINE(Trail, Page, %s);\n", cases[i].type);
         cl_fixture_expect_build(f, schema_of, text, NULL, cases[i].message);
     }
 }
