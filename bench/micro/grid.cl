@@ -20,7 +20,7 @@ CLUMP_GRID_DEFINE(Cells, Body, place_of);
 __kernel void grid_make(CLUMP_HEAP, __global Cells *grid, uint columns, __global uint *faults) {
     CLUMP_FOR_EACH_NEW(Cells, self, i) {
         grid[i] = self;
-        if (!CLUMP_GRID_MAKE(Cells, self, (float3)(0.0f), 1.0f, (uint3)(columns, columns, 1u))) atomic_inc(faults);
+        if (CLUMP_GRID_MAKE(Cells, self, (float3)(0.0f), 1.0f, (uint3)(columns, columns, 1u)) != CLUMP_DONE) atomic_inc(faults);
     }
 }
 
@@ -41,7 +41,7 @@ __kernel void grid_keys(CLUMP_HEAP_NO_ALLOC, __global uint *keys, __global const
 }
 
 __kernel void grid_room(CLUMP_HEAP, __global const Cells *grid, uint bodies, __global uint *faults) {
-    if (get_global_id(0) == 0 && !Cells_sorted_resize(grid[0], bodies)) atomic_inc(faults);
+    if (get_global_id(0) == 0 && Cells_sorted_resize(grid[0], bodies) != CLUMP_DONE) atomic_inc(faults);
 }
 
 __kernel void grid_note(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global const Cells *grid, __global uint *faults) {

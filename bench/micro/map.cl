@@ -9,7 +9,7 @@ static uint key_of(uint number) { return (number + 1u) * 0x9e3779b1u; }
 __kernel void map_make(CLUMP_HEAP, __global Table *map, uint lists, __global uint *faults) {
     CLUMP_FOR_EACH_NEW(Table, self, i) {
         map[i] = self;
-        if (!Table_heads_resize(self, lists)) atomic_inc(faults);
+        if (Table_heads_resize(self, lists) != CLUMP_DONE) atomic_inc(faults);
     }
 }
 
@@ -19,7 +19,7 @@ __kernel void map_insert(CLUMP_HEAP, __global const Table *map, uint count, uint
     if (item >= count) return;
     Entry entry;
     uint number = item * step;
-    if (CLUMP_MAP_INSERT(Table, map[0], key_of(number), number, &entry) != CLUMP_MAP_DONE || Entry_is_null(entry))
+    if (CLUMP_MAP_INSERT(Table, map[0], key_of(number), number, &entry) != CLUMP_DONE || Entry_is_null(entry))
         atomic_inc(faults);
 }
 
@@ -42,7 +42,7 @@ __kernel void map_erase(CLUMP_HEAP_NO_ALLOC, __global const Table *map, uint cou
 }
 
 __kernel void map_tidy(CLUMP_HEAP, __global const Table *map, uint before, __global uint *faults) {
-    if (!CLUMP_MAP_TIDY(Table, map[0], before)) atomic_inc(faults);
+    if (CLUMP_MAP_TIDY(Table, map[0], before) != CLUMP_DONE) atomic_inc(faults);
 }
 
 /* ---- A table of fixed size, without objects: open addressing, one place after the other. Key 0 is a free place. */

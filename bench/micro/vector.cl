@@ -16,9 +16,9 @@ __kernel void make_list(CLUMP_HEAP, __global List *list) {
 __kernel void begin(CLUMP_HEAP, __global const Trail *trails, __global const List *list, uint count, uint first,
                     __global uint *faults) {
     if (get_global_id(0)) return;
-    uint ok = CLUMP_VECTOR_MAKE(Trail, trails[0], count) && CLUMP_VECTOR_RESERVE(Trail, trails[0], count) &&
-              CLUMP_VECTOR_MAKE(Trail, trails[1], first) && List_items_reserve(list[0], count);
-    if (!ok) *faults += 1;
+    if (CLUMP_VECTOR_MAKE(Trail, trails[0], count) || CLUMP_VECTOR_RESERVE(Trail, trails[0], count) ||
+        CLUMP_VECTOR_MAKE(Trail, trails[1], first) || List_items_reserve(list[0], count))
+        *faults += 1;
 }
 
 __kernel void empty(CLUMP_HEAP, __global const Trail *trails, __global const List *list, uint count) {

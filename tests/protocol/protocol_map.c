@@ -164,6 +164,7 @@ static void free_word(Word w) {
 #define get_global_id(d) 0u
 #define get_global_size(d) 1u
 typedef volatile uint *clumpi_cell;
+enum { CLUMP_DONE, CLUMP_THERE, CLUMP_NO_MEMORY, CLUMP_FULL, CLUMP_MISUSED };
 
 #define Words_heads_length(map) 1u
 #define Words_heads(map, i) (*((void)(i), (Word *)&memory.head))
@@ -220,9 +221,9 @@ static int fits(contents *c, const call *o, uint number) {
     if (o->o.kind == INSERT && !word) {
         c->word[k] = o->word;
         c->value[k] = 100 + number;
-        return o->result == CLUMP_MAP_DONE && o->word && o->value == 100 + number;
+        return o->result == CLUMP_DONE && o->word && o->value == 100 + number;
     }
-    if (o->o.kind == INSERT && o->result != CLUMP_MAP_THERE) return 0;
+    if (o->o.kind == INSERT && o->result != CLUMP_THERE) return 0;
     if (o->o.kind == ERASE) c->word[k] = 0;
     return o->word == word && (!word || o->value == value);
 }

@@ -38,7 +38,7 @@ enum {
     WORDS_MAX = 1 << 16,
     LIST = 1024 /* CLUMP_MAP_LIST */
 };
-enum { DONE, THERE, NO_MEMORY, FULL }; /* CLUMP_MAP_... */
+enum { DONE, THERE, NO_MEMORY, FULL }; /* CLUMP_... */
 enum { FIND, ERASE, INSERT };
 
 static const char schema_format[] =
@@ -67,10 +67,10 @@ static const char source[] =
     "}\n"
     "__kernel void resize(CLUMP_HEAP, __global const Words *map, uint lists, __global uint *out) "
     "{\n"
-    "    if (get_global_id(0) == 0) out[0] = Words_heads_resize(map[0], lists);\n"
+    "    if (get_global_id(0) == 0) out[0] = Words_heads_resize(map[0], lists) == CLUMP_DONE;\n"
     "}\n"
     "__kernel void tidy(CLUMP_HEAP, __global const Words *map, uint before, __global uint *out) {\n"
-    "    if (!CLUMP_MAP_TIDY(Words, map[0], before)) out[0] = 0;\n"
+    "    if (CLUMP_MAP_TIDY(Words, map[0], before) != CLUMP_DONE) out[0] = 0;\n"
     "}\n"
     "#if MANY\n"
     "__kernel void make_items(CLUMP_HEAP, __global Item *items, uint first) {\n"

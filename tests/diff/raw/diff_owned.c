@@ -24,7 +24,8 @@ static const char source[] =
     "        Node_number(self) = i;\n"
     "        __global uchar *p = (__global uchar *)clump_malloc(bytes_of(i));\n"
     "        for (uint b = 0; p && b < bytes_of(i); b++) p[b] = (uchar)(i + b);\n"
-    "        uint good = Node_data_memory(self) == 0 && Node_data_adopt(self, p, bytes_of(i));\n"
+    "        uint good = Node_data_memory(self) == 0 && Node_data_adopt(self, p, bytes_of(i)) == "
+    "CLUMP_DONE;\n"
     "        good &= Node_data_memory(self) == p && Node_data_length(self) == bytes_of(i);\n"
     "        if (!good) atomic_inc(failed);\n"
     "    }\n"
@@ -40,18 +41,19 @@ static const char source[] =
     "    uint good = Node_data_length(a) == 0 && Node_data_capacity(a) == 0 && "
     "Node_data_release(a) == 0;\n"
     "    __global uchar *q = Node_data_release(b);\n"
-    "    good &= Node_data_adopt(b, p, of_a) && Node_data_adopt(a, q, of_b);\n"
+    "    good &= Node_data_adopt(b, p, of_a) == CLUMP_DONE && Node_data_adopt(a, q, of_b) == "
+    "CLUMP_DONE;\n"
     "    if (!good) atomic_inc(failed);\n"
     "}\n"
     /* References, of which the first two lie in the object. What the array had before is freed. */
     "__kernel void link(CLUMP_HEAP, __global const Node *table, uint count, __global uint *failed) "
     "{\n"
     "    CLUMP_FOR_EACH(Node, self) {\n"
-    "        uint k = Node_number(self), good = Node_others_resize(self, 5u);\n"
+    "        uint k = Node_number(self), good = Node_others_resize(self, 5u) == CLUMP_DONE;\n"
     "        __global Node *p = (__global Node *)clump_malloc(3u * sizeof(Node));\n"
     "        for (uint i = 0; good && i < 2u; i++) Node_others(self, i) = table[(k + i) % count];\n"
     "        for (uint i = 0; p && i < 3u; i++) p[i] = table[(k + 2u + i) % count];\n"
-    "        if (!good || !Node_others_adopt(self, p, 5u)) atomic_inc(failed);\n"
+    "        if (!good || Node_others_adopt(self, p, 5u) != CLUMP_DONE) atomic_inc(failed);\n"
     "    }\n"
     "}\n"
     "__kernel void unlink(CLUMP_HEAP) { CLUMP_FOR_EACH(Node, self) Node_others_resize(self, 0u); "
@@ -107,6 +109,7 @@ static const char source[] =
     "    if (what != FITS && what != FREED) clump_free(p);\n"
     "}\n";
 enum { NOTHING, INSIDE, FOREIGN, FREED, TOO_MANY, AGAIN, UNALIGNED, NO_OBJECT, FITS };
+enum { DONE, FULL = 3, MISUSED }; /* CLUMP_... */
 
 static struct {
     clump_heap *heap;
@@ -257,19 +260,19 @@ static uint32_t try(clump_kernel *k, uint32_t what) {
 
 static void refused(void) {
     static const struct {
-        uint32_t what;
+        uint32_t what, status;
         int kind; /* of the report; -1: none */
-    } cases[] = {{NOTHING, -1},
-                 {INSIDE, CLUMP_DEVICE_BAD_POINTER},
-                 {FOREIGN, CLUMP_DEVICE_BAD_POINTER},
-                 {FREED, CLUMP_DEVICE_DOUBLE_FREE},
-                 {TOO_MANY, CLUMP_DEVICE_BAD_SIZE},
-                 {UNALIGNED, CLUMP_DEVICE_BAD_POINTER},
-                 {NO_OBJECT, -1}};
+    } cases[] = {{NOTHING, MISUSED, -1},
+                 {INSIDE, MISUSED, CLUMP_DEVICE_BAD_POINTER},
+                 {FOREIGN, MISUSED, CLUMP_DEVICE_BAD_POINTER},
+                 {FREED, MISUSED, CLUMP_DEVICE_DOUBLE_FREE},
+                 {TOO_MANY, FULL, CLUMP_DEVICE_BAD_SIZE},
+                 {UNALIGNED, MISUSED, CLUMP_DEVICE_BAD_POINTER},
+                 {NO_OBJECT, MISUSED, -1}};
     clump_kernel *k = kernel("wrong");
     const uint64_t before = cl_fixture_raw_bytes(f, t.heap);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_int_equal(try(k, cases[i].what), 0);
+        assert_int_equal(try(k, cases[i].what), cases[i].status);
         clump_device_report r;
         clump_heap_take_errors(t.heap, &r);
         for (int e = 0; e < CLUMP_DEVICE_ERROR_COUNT; e++)
@@ -288,10 +291,10 @@ static void refused(void) {
     cl_fixture_read(f, t.handles, &out, sizeof out);
     assert_int_equal(out, 0);
     CHECK_HEAP(f, t.heap);
-    assert_int_equal(try(k, AGAIN), 1); /* its own: another length, and nothing is freed */
+    assert_int_equal(try(k, AGAIN), DONE); /* its own: another length, and nothing is freed */
     CHECK_OK(f, clump_heap_read_object_array(t.heap, t.is[3], "Node", "data", two, 2, &n));
     assert_true(n == 2 && two[1] == (uint8_t)(NODES - 4 + 1));
-    assert_int_equal(try(k, FITS), 1); /* in the place of what it had */
+    assert_int_equal(try(k, FITS), DONE); /* in the place of what it had */
     cl_fixture_expect_error(f, t.heap, -1, 0, NULL);
     CHECK_OK(f, clump_heap_read_object_array(t.heap, t.is[3], "Node", "data", two, 2, &n));
     assert_int_equal(n, 1000);
