@@ -60,7 +60,7 @@ __kernel void label_hook(CLUMP_HEAP_NO_ALLOC, uint round, __global uint *last) {
         for (uint i = 0u; i < n; i++) {
             Vertex theirs = Vertex_label(Vertex_edges(self, i));
             if (mine >= theirs.id) continue; /* their own work-item does that */
-            atomic_min((volatile __global uint *)&Vertex_label(theirs), mine);
+            CLUMP_ATOMIC_MIN(Vertex_label(theirs).id, mine);
             found = 1u;
         }
     }
