@@ -293,6 +293,29 @@ static void draw(clump_heap *heap, clump_program *program) {
     clump_kernel_destroy(kernel);
 }
 
+/* Nothing is converted. */
+static void other_types(void) {
+    static const struct {
+        const char *statement, *words;
+    } cases[] = {{"CLUMP_ATOMIC_ADD_FLOAT(Tally_total(t), 1); CLUMP_PUBLISH(Column_place(c), "
+                  "Record_null, r);"
+                  "CLUMP_OBSERVED(float, Tally_total(t)) = Record_word(CLUMP_OBSERVE(Record, "
+                  "Column_place(c)));",
+                  NULL},
+                 {"CLUMP_ATOMIC_ADD_FLOAT(Tally_sum(t), 1.0f);", "float"},
+                 {"CLUMP_OBSERVE(Column, Column_place(c));", "Column"},
+                 {"CLUMP_OBSERVED(int, Tally_sum(t));", "int"},
+                 {"CLUMP_PUBLISH(Column_place(c), Record_null, c);", "Column"},
+                 {"CLUMP_PUBLISH(Column_place(c), t, r);", "Tally"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[400];
+        snprintf(text, sizeof text,
+                 "__kernel void k(CLUMP_HEAP_NO_ALLOC, Tally t, Column c, Record r) { %s }\n",
+                 cases[i].statement);
+        cl_fixture_expect_build(&fixture, schema, text, NULL, cases[i].words);
+    }
+}
+
 int main(int argc, char **argv) {
     const int rounds = argc > 1 ? atoi(argv[1]) : 3;
     int status = cl_fixture_open(&fixture, NULL);
@@ -307,6 +330,7 @@ int main(int argc, char **argv) {
     }
     count(heap, program);
     draw(heap, program);
+    other_types();
     clReleaseMemObject(places);
     clump_program_destroy(program);
     clump_heap_destroy(heap);
