@@ -77,6 +77,7 @@ static const char source[] =
     LOOP("library_atomic_a", "CLUMP_ATOMIC_ADD(Body_a(self), 1u);")
     LOOP("cast_a", "*(volatile __global uint *)&Body_a(self) = 1u;")
     LOOP("pointer_a", "add_to(&(Body_a(self)), 1u);")
+    LOOP("random_d", "Body_d(self) = (uint)(clump_random_float(clump_random(1u, Body_c(self), 2u).x) * 9.0f);")
     LOOP("far_a", "Body_a(Body_next(self)) = 1u;")
     LOOP("copy_a", "Body other = self; Body_a(other) = 1u;")
     LOOP("far_call_a", "write_a(clump_heap, Body_next(self), 1u);")
@@ -357,6 +358,7 @@ static void test_taken(void **state) {
         {{"set_list", "set_next", "own_a"}, NULL, NULL},
         {{"constants", "jumps", "constants"}, NULL, NULL},
         {{"set_a", "own_a", "sum_a"}, NULL, NULL},
+        {{"random_d", "own_a"}, NULL, NULL},
         {{"own_a", "most_a"}, NULL, NULL},
         {{"has_limit", "uses_limit"}, NULL, NULL},
         {{"no_count"}, NULL, NULL}, /* the last may count */
