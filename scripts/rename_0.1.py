@@ -2,7 +2,8 @@
 
 A row is old | new. A name alone is replaced wherever it stands as a word. A row with parameters, NAME(a, b), is about
 calls of that many arguments: each parameter of the new text becomes the argument of that name, as it was written. Calls
-of another number of arguments, and names of such rows that are not called, get the new name and are reported.
+of another number of arguments, and names of such rows that are not called, get the new name and are reported. So is each
+use of a result of C_a_resize(), C_a_reserve() and C_a_adopt(): 0 was no room, and is CLUMP_DONE now.
 """
 import pathlib
 import re
@@ -10,6 +11,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 ENDINGS = ('.c', '.h', '.cl', '.clh', '.cpp', '.hpp', '.cc', '.cu', '.cuh', '.py', '.md', '.txt', '.sh', '.in')
+STATUS = re.compile(r'(?:[!=&|?:(,]|\breturn)\s*([A-Z]\w*_\w+_(?:resize|reserve|adopt))\((?!.*CLUMP_DONE)')
 WORD = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')
 
 
@@ -106,6 +108,8 @@ def main(paths):
             new = rename(text, names, calls,
                          lambda at, words, file=file, text=text:
                          print(f'{file}:{text.count(chr(10), 0, at) + 1}: look here: {words}'))
+            for m in STATUS.finditer(text):
+                print(f'{file}:{text.count(chr(10), 0, m.start(1)) + 1}: look here: 0 is done: {m.group(1)}()')
             if new != text:
                 file.write_text(new)
                 print(f'{file}: renamed')

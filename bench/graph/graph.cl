@@ -13,7 +13,7 @@ __kernel void graph_make(CLUMP_HEAP, __global Vertex *vertices, __global const u
         vertices[i] = self;
         Vertex_number(self) = i;
         Vertex_touched(self) = 0u;
-        if (!Vertex_edges_resize(self, offset[i + 1u] - offset[i])) atomic_inc(faults);
+        if (Vertex_edges_resize(self, offset[i + 1u] - offset[i]) != CLUMP_DONE) atomic_inc(faults);
     }
 }
 
@@ -60,7 +60,7 @@ __kernel void label_hook(CLUMP_HEAP_NO_ALLOC, uint round, __global uint *last) {
         for (uint i = 0u; i < n; i++) {
             Vertex theirs = Vertex_label(Vertex_edges(self, i));
             if (mine >= theirs.id) continue; /* their own work-item does that */
-            atomic_min((volatile __global uint *)&Vertex_label(theirs), mine);
+            CLUMP_ATOMIC_MIN(Vertex_label(theirs).id, mine);
             found = 1u;
         }
     }
@@ -99,7 +99,7 @@ __kernel void edges_room(CLUMP_HEAP, uint most, __global uint *faults) {
         if (more == 0u) continue;
         Vertex_touched(self) = 0u;
         uint n = Vertex_edges_length(self) + more;
-        if (n > Vertex_edges_capacity(self) && !Vertex_edges_reserve(self, min(n + n / 2u, most))) atomic_inc(faults);
+        if (n > Vertex_edges_capacity(self) && Vertex_edges_reserve(self, min(n + n / 2u, most)) != CLUMP_DONE) atomic_inc(faults);
     }
 }
 

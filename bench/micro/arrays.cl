@@ -13,7 +13,7 @@ __kernel void arrays_make(CLUMP_HEAP, uint shortest, uint longest, __global uint
         uint n = length_of(number, shortest, longest);
         Dummy_number(self) = number;
         Dummy_data(self) = data_of(number);
-        if (!Dummy_values_resize(self, n)) {
+        if (Dummy_values_resize(self, n) != CLUMP_DONE) {
             atomic_inc(faults);
             continue;
         }

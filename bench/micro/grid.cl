@@ -15,12 +15,12 @@ static float2 place_of_number(uint number, uint round, uint side) {
 
 float3 place_of(CLUMP_HEAP_NO_ALLOC, Body body) { return (float3)(Body_x(body), Body_y(body), 0.0f); }
 
-CLUMP_GRID_DEFINE(cells, Cells, Body, place_of);
+CLUMP_GRID_DEFINE(Cells, Body, place_of);
 
 __kernel void grid_make(CLUMP_HEAP, __global Cells *grid, uint columns, __global uint *faults) {
     CLUMP_FOR_EACH_NEW(Cells, self, i) {
         grid[i] = self;
-        if (!cells_make(clump_heap, self, (float3)(0.0f), 1.0f, (uint3)(columns, columns, 1u))) atomic_inc(faults);
+        if (CLUMP_GRID_MAKE(Cells, self, (float3)(0.0f), 1.0f, (uint3)(columns, columns, 1u)) != CLUMP_DONE) atomic_inc(faults);
     }
 }
 
@@ -37,15 +37,15 @@ __kernel void bodies_move(CLUMP_HEAP_NO_ALLOC, uint round, uint side) {
 }
 
 __kernel void grid_keys(CLUMP_HEAP_NO_ALLOC, __global uint *keys, __global const Cells *grid) {
-    CLUMP_FOR_EACH_KEYED(Body, self, i) keys[i] = cells_key(clump_heap, grid[0], self);
+    CLUMP_FOR_EACH_KEYED(Body, self, i) keys[i] = CLUMP_GRID_KEY(Cells, grid[0], self);
 }
 
 __kernel void grid_room(CLUMP_HEAP, __global const Cells *grid, uint bodies, __global uint *faults) {
-    if (get_global_id(0) == 0 && !Cells_sorted_resize(grid[0], bodies)) atomic_inc(faults);
+    if (get_global_id(0) == 0 && Cells_sorted_resize(grid[0], bodies) != CLUMP_DONE) atomic_inc(faults);
 }
 
 __kernel void grid_note(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global const Cells *grid, __global uint *faults) {
-    uint failed = cells_note(clump_heap, clump_numbers, grid[0]);
+    uint failed = CLUMP_GRID_NOTE(Cells, grid[0]);
     if (failed) atomic_add(faults, failed);
 }
 

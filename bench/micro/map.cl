@@ -2,14 +2,14 @@
  *
  * Key number n is n + 1 times an odd number: no two are alike, and none is 0. Its value is n. What is wrong adds to *faults.
  */
-CLUMP_MAP_DEFINE(table, Table, Entry, uint, uint);
+CLUMP_MAP_DEFINE(Table, Entry, uint, uint);
 
 static uint key_of(uint number) { return (number + 1u) * 0x9e3779b1u; }
 
 __kernel void map_make(CLUMP_HEAP, __global Table *map, uint lists, __global uint *faults) {
     CLUMP_FOR_EACH_NEW(Table, self, i) {
         map[i] = self;
-        if (!Table_heads_resize(self, lists)) atomic_inc(faults);
+        if (Table_heads_resize(self, lists) != CLUMP_DONE) atomic_inc(faults);
     }
 }
 
@@ -19,7 +19,7 @@ __kernel void map_insert(CLUMP_HEAP, __global const Table *map, uint count, uint
     if (item >= count) return;
     Entry entry;
     uint number = item * step;
-    if (table_insert(clump_heap, map[0], key_of(number), number, &entry) != CLUMP_MAP_DONE || Entry_is_null(entry))
+    if (CLUMP_MAP_INSERT(Table, map[0], key_of(number), number, &entry) != CLUMP_DONE || Entry_is_null(entry))
         atomic_inc(faults);
 }
 
@@ -28,7 +28,7 @@ __kernel void map_find(CLUMP_HEAP_NO_ALLOC, __global const Table *map, uint coun
                        __global uint *faults) {
     uint item = (uint)get_global_id(0), number = item + from;
     if (item >= count) return;
-    Entry entry = table_find(clump_heap, map[0], key_of(number));
+    Entry entry = CLUMP_MAP_FIND(Table, map[0], key_of(number));
     uint is_due = number < until && number % step == 0u;
     if (Entry_is_null(entry) == is_due || (is_due && Entry_value(entry) != number)) atomic_inc(faults);
 }
@@ -37,12 +37,12 @@ __kernel void map_erase(CLUMP_HEAP_NO_ALLOC, __global const Table *map, uint cou
                         __global uint *faults) {
     uint item = (uint)get_global_id(0), number = item * step + from;
     if (item >= count) return;
-    Entry entry = table_erase(clump_heap, map[0], key_of(number));
+    Entry entry = CLUMP_MAP_ERASE(Table, map[0], key_of(number));
     if (Entry_is_null(entry) || Entry_value(entry) != number) atomic_inc(faults);
 }
 
 __kernel void map_tidy(CLUMP_HEAP, __global const Table *map, uint before, __global uint *faults) {
-    if (!table_tidy(clump_heap, map[0], before)) atomic_inc(faults);
+    if (CLUMP_MAP_TIDY(Table, map[0], before) != CLUMP_DONE) atomic_inc(faults);
 }
 
 /* ---- A table of fixed size, without objects: open addressing, one place after the other. Key 0 is a free place. */

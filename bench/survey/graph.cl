@@ -10,7 +10,7 @@ static inline uint page_bytes(uint length) {
 }
 
 static inline __global uint *list_of(CLUMP_HEAP_NO_ALLOC, uint handle) {
-    return (__global uint *)clump_raw_at(clump_heap, handle);
+    return (__global uint *)clump_raw_at(handle);
 }
 
 __kernel void lists_make(CLUMP_HEAP, __global uint *handles, __global uint *lengths, __global const uint *offset,
@@ -21,8 +21,8 @@ __kernel void lists_make(CLUMP_HEAP, __global uint *handles, __global uint *leng
     lengths[v] = n;
     handles[v] = 0u;
     if (n == 0u) return;
-    __global uint *list = (__global uint *)clump_malloc(clump_heap, has_pages ? page_bytes(n) : n * 4u);
-    handles[v] = clump_raw_of(clump_heap, list);
+    __global uint *list = (__global uint *)clump_malloc(has_pages ? page_bytes(n) : n * 4u);
+    handles[v] = clump_raw_of(list);
     if (!list) {
         atomic_inc(faults);
         return;
@@ -33,7 +33,7 @@ __kernel void lists_make(CLUMP_HEAP, __global uint *handles, __global uint *leng
 __kernel void lists_free(CLUMP_HEAP, __global uint *handles, uint count) {
     uint v = (uint)get_global_id(0);
     if (v >= count) return;
-    clump_free(clump_heap, list_of(clump_heap, handles[v])); /* handle 0 is null */
+    clump_free(list_of(clump_heap, handles[v])); /* handle 0 is null */
     handles[v] = 0u;
 }
 
@@ -44,12 +44,12 @@ __kernel void lists_insert(CLUMP_HEAP, __global uint *handles, __global uint *le
     uint first = begin[v], more = begin[v + 1u] - first, n = lengths[v];
     __global uint *list = list_of(clump_heap, handles[v]);
     if (!list || page_bytes(n + more) != page_bytes(n)) {
-        list = (__global uint *)clump_realloc(clump_heap, list, page_bytes(n + more));
+        list = (__global uint *)clump_realloc(list, page_bytes(n + more));
         if (!list) { /* the old one stays */
             atomic_inc(faults);
             return;
         }
-        handles[v] = clump_raw_of(clump_heap, list);
+        handles[v] = clump_raw_of(list);
     }
     for (uint i = 0u; i < more; i++) list[n + i] = to[first + i];
     lengths[v] = n + more;
@@ -74,11 +74,11 @@ __kernel void lists_delete(CLUMP_HEAP, __global uint *handles, __global uint *le
     }
     lengths[v] = n;
     if (n == 0u) {
-        clump_free(clump_heap, list);
+        clump_free(list);
         handles[v] = 0u;
     } else if (page_bytes(n) != page_bytes(before)) {
-        list = (__global uint *)clump_realloc(clump_heap, list, page_bytes(n));
-        if (list) handles[v] = clump_raw_of(clump_heap, list);
+        list = (__global uint *)clump_realloc(list, page_bytes(n));
+        if (list) handles[v] = clump_raw_of(list);
         else atomic_inc(faults);
     }
 }

@@ -21,19 +21,19 @@ __kernel void survey_make(CLUMP_HEAP, __global uint *handles, uint items, uint f
     uint item = (uint)get_global_id(0);
     if (item % stride != 0u || item / stride >= items) return;
     item /= stride;
-    handles[first + item] = clump_raw_of(clump_heap, clump_malloc(clump_heap, survey_bytes(item, low, high, seed)));
+    handles[first + item] = clump_raw_of(clump_malloc(survey_bytes(item, low, high, seed)));
 }
 
 __kernel void survey_free(CLUMP_HEAP, __global const uint *handles, uint items, uint first, uint stride) {
     uint item = (uint)get_global_id(0);
     if (item % stride != 0u || item / stride >= items) return;
-    clump_free(clump_heap, clump_raw_at(clump_heap, handles[first + item / stride]));
+    clump_free(clump_raw_at(handles[first + item / stride]));
 }
 
 __kernel void survey_write(CLUMP_HEAP_NO_ALLOC, __global const uint *handles, uint items, uint first, uint low, uint high, uint seed) {
     uint item = (uint)get_global_id(0);
     if (item >= items || handles[first + item] == 0u) return;
-    survey_fill((__global uchar *)clump_raw_at(clump_heap, handles[first + item]), survey_bytes(item, low, high, seed), item);
+    survey_fill((__global uchar *)clump_raw_at(handles[first + item]), survey_bytes(item, low, high, seed), item);
 }
 
 /* found[0]: nulls; [1]: words and bytes that are not what was written; [2]: memory that is too small; [3], [4]: the smallest
@@ -47,11 +47,11 @@ __kernel void survey_verify(CLUMP_HEAP_NO_ALLOC, __global const uint *handles, u
         atomic_inc(&found[0]);
         return;
     }
-    __global const uchar *p = (__global const uchar *)clump_raw_at(clump_heap, handles[first + item]);
+    __global const uchar *p = (__global const uchar *)clump_raw_at(handles[first + item]);
     for (uint i = 0u; i < words; i++) wrong += ((__global const uint *)p)[i] != bench_hash(item, i);
     for (uint i = words * 4u; i < bytes; i++) wrong += p[i] != (uchar)item;
     if (wrong != 0u) atomic_add(&found[1], wrong);
-    if (clump_usable_size(clump_heap, p) < bytes) atomic_inc(&found[2]);
+    if (clump_usable_size(p) < bytes) atomic_inc(&found[2]);
     atomic_min(&found[3], handles[first + item]);
     atomic_max(&found[4], handles[first + item]);
 }
@@ -61,8 +61,8 @@ __kernel void survey_work(CLUMP_HEAP, __global uint *handles, uint items, uint f
     uint item = (uint)get_global_id(0);
     if (item >= items) return;
     uint bytes = survey_bytes(item, low, high, seed);
-    __global uchar *p = (__global uchar *)clump_malloc(clump_heap, bytes);
-    handles[first + item] = clump_raw_of(clump_heap, p);
+    __global uchar *p = (__global uchar *)clump_malloc(bytes);
+    handles[first + item] = clump_raw_of(p);
     if (p) survey_fill(p, bytes, item);
 }
 

@@ -6,7 +6,7 @@
 #define DEPTH 64
 typedef struct Item { uint key; uint next; } Item;
 typedef struct Leaf { uint key; uint child[2]; } Leaf;
-#define HELD(T, handle) ((volatile __global T *)clump_raw_at(clump_heap, handle))
+#define HELD(T, handle) ((volatile __global T *)clump_raw_at(handle))
 uint mix(uint x) {
     x = (x ^ x >> 16) * 0x85ebca6bu;
     x = (x ^ x >> 13) * 0xc2b2ae35u;
@@ -20,11 +20,11 @@ __kernel void make_lists(CLUMP_HEAP, __global uint *lists, uint count) {
     if (me >= count) return;
     uint first = 0;
     for (uint i = 0; i < me % 16; i++) {
-        __global Item *item = (__global Item *)clump_malloc(clump_heap, sizeof(Item));
+        __global Item *item = (__global Item *)clump_malloc(sizeof(Item));
         if (!item) break;
         item->key = me + i;
         item->next = first;
-        first = clump_raw_of(clump_heap, item);
+        first = clump_raw_of(item);
     }
     lists[me] = first;
 }
@@ -36,7 +36,7 @@ __kernel void free_lists(CLUMP_HEAP, __global uint *lists, uint count, __global 
     for (uint i = 0; i < 16 && at; i++) {
         uint next = HELD(Item, at)->next;
         atomic_add(sum, HELD(Item, at)->key);
-        clump_free(clump_heap, clump_raw_at(clump_heap, at));
+        clump_free(clump_raw_at(at));
         at = next;
     }
 }
@@ -46,19 +46,19 @@ __kernel void free_lists(CLUMP_HEAP, __global uint *lists, uint count, __global 
 __kernel void grow_tree(CLUMP_HEAP, __global uint *root, __global uint *lost) {
     uint me = get_global_id(0);
     if (me >= KEYS) return;
-    __global Leaf *leaf = (__global Leaf *)clump_malloc(clump_heap, sizeof(Leaf));
+    __global Leaf *leaf = (__global Leaf *)clump_malloc(sizeof(Leaf));
     if (!leaf) { atomic_inc(lost); return; }
     leaf->key = mix(me);
     leaf->child[0] = leaf->child[1] = 0;
     CLUMP_FENCE(); /* the leaf first, then the handle of it */
     volatile __global uint *place = root;
     for (uint i = 0; i < DEPTH; i++) {
-        uint found = atomic_cmpxchg(place, 0u, clump_raw_of(clump_heap, leaf));
+        uint found = atomic_cmpxchg(place, 0u, clump_raw_of(leaf));
         if (!found) return;
         CLUMP_FENCE();
         place = &HELD(Leaf, found)->child[mix(me) > HELD(Leaf, found)->key];
     }
-    clump_free(clump_heap, leaf);
+    clump_free(leaf);
     atomic_inc(lost);
 }
 
@@ -77,7 +77,7 @@ __kernel void look_up(CLUMP_HEAP_NO_ALLOC, __global uint *root, __global uint *f
 __kernel void fill_table(CLUMP_HEAP, __global uint *buckets, __global uint *lost) {
     uint me = get_global_id(0);
     if (me >= KEYS) return;
-    __global Item *item = (__global Item *)clump_malloc(clump_heap, sizeof(Item));
+    __global Item *item = (__global Item *)clump_malloc(sizeof(Item));
     if (!item) { atomic_inc(lost); return; }
     item->key = me;
     volatile __global uint *place = &buckets[mix(me) % BUCKETS];
@@ -85,7 +85,7 @@ __kernel void fill_table(CLUMP_HEAP, __global uint *buckets, __global uint *lost
     for (uint i = 0; i < KEYS; i++) {
         item->next = first;
         CLUMP_FENCE();
-        uint seen = atomic_cmpxchg(place, first, clump_raw_of(clump_heap, item));
+        uint seen = atomic_cmpxchg(place, first, clump_raw_of(item));
         if (seen == first) return;
         first = seen;
     }
@@ -98,7 +98,7 @@ __kernel void empty_table(CLUMP_HEAP, __global uint *buckets, __global uint *sum
     for (uint i = 0; i < KEYS && at; i++) {
         uint next = HELD(Item, at)->next;
         if (mix(HELD(Item, at)->key) % BUCKETS == me) atomic_inc(sum);
-        clump_free(clump_heap, clump_raw_at(clump_heap, at));
+        clump_free(clump_raw_at(at));
         at = next;
     }
     buckets[me] = 0;

@@ -251,7 +251,8 @@ static uint32_t use_of(const scan *s, size_t left, size_t right) {
         while (is(s, right + 1, ".") || is(s, right + 1, "["))
             right = is(s, right + 1, ".") ? right + 2
                                           : clumpi_token_close(&s->t, right + 1, s->t.count);
-        if (is(s, left - 1, "&") && is_address(s, left - 1))
+        if ((is(s, left - 1, "&") && is_address(s, left - 1)) ||
+            (is(s, left - 1, "(") && begins(at(s, left - 2), "CLUMP_ATOMIC_")))
             return CLUMPI_OTHER_READ | CLUMPI_OTHER_WRITE;
         if (is_step(at(s, left - 1)) || is_step(at(s, right + 1)) || is(s, right + 1, "->"))
             return both;
@@ -372,12 +373,13 @@ static int is_barred_builtin(const clumpi_token *t) {
 }
 
 static int is_effect(const clumpi_token *t) {
-    return begins(t, "atom") || begins(t, "vstore");
+    return begins(t, "atom") || begins(t, "CLUMP_ATOMIC_") || begins(t, "vstore");
 }
 
 static void scan_call(scan *s, size_t i) {
-    static const char *const of_library[] = {"CLUMP_FOR_WHOLE_CLASS", "CLUMP_SUM", "CLUMP_MIN",
-                                             "CLUMP_MAX"};
+    static const char *const of_library[] = {
+        "CLUMP_FOR_WHOLE_CLASS", "CLUMP_SUM",         "CLUMP_MIN", "CLUMP_MAX",
+        "clump_random",          "clump_random_float"};
     char name[CLUMPI_TOKEN_TEXT_BYTES];
     const clumpi_token *t = at(s, i);
     clump_field_info field;
@@ -393,7 +395,8 @@ static void scan_call(scan *s, size_t i) {
         if (s->rules->is_pure) clumpi_refuse(s->r, t, "%s() is called before the loop", name);
         scan_function(s, i, &f);
     } else if (!kind && !IS_ONE_OF(t, of_library) &&
-               (is_barred_builtin(t) || !(is_word || clumpi_reserved_builtin(name)) ||
+               (is_barred_builtin(t) ||
+                !(is_word || begins(t, "CLUMP_ATOMIC_") || clumpi_reserved_builtin(name)) ||
                 (s->rules->is_pure && is_effect(t)))) {
         clumpi_refuse(s->r, t,
                       "what %s() does is not known, or depends on the work-item or the order of "

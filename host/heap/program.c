@@ -39,11 +39,11 @@ clumpi_made_for clumpi_made_for_heap(const clump_heap *heap) {
 static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc *desc,
                                        const clumpi_made_for *m, const char *name,
                                        size_t *user_at) {
-    static const char *const files[] = {"cl/core/layout.h",      "cl/core/prelude.clh",
-                                        "cl/core/bitmap.clh",    "cl/core/segments.clh",
-                                        "cl/core/block.clh",     "cl/core/reserve.clh",
-                                        "cl/core/alloc.clh",     "cl/core/lanes.clh",
-                                        "cl/api/device_api.clh", "cl/api/staged.clh"};
+    static const char *const files[] = {
+        "cl/core/layout.h",     "cl/core/prelude.clh", "cl/core/bitmap.clh",
+        "cl/core/segments.clh", "cl/core/block.clh",   "cl/core/reserve.clh",
+        "cl/core/alloc.clh",    "cl/core/lanes.clh",   "cl/api/device_api.clh",
+        "cl/api/staged.clh",    "cl/api/together.clh"};
     static const char *const of_raw[] = {
         "cl/core/runs.clh"}; /* raw.clh says to others what they lack */
     static const char *const raw[] = {"cl/api/raw.clh"};

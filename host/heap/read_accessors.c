@@ -81,11 +81,13 @@ static const char *skip_directive(const char *at) {
     return at;
 }
 
-/* Does the source define a macro of that name? */
+/* Does the source define a macro of that name, or is it one of the library's that use the lvalue or address of what they are
+ * given? */
 static int is_macro(const marking *m, const char *word, size_t bytes) {
-    static const char assigns[] =
-        "CLUMP_COMBINE"; /* of the library's, the one that writes to what it is given */
-    if (bytes == sizeof assigns - 1 && strncmp(word, assigns, bytes) == 0) return 1;
+    static const char *const of_library[] = {"CLUMP_COMBINE", "CLUMP_ATOMIC_", "CLUMP_PUBLISH",
+                                             "CLUMP_OBSERVE"};
+    for (size_t i = 0; i < sizeof of_library / sizeof *of_library; i++)
+        if (strncmp(word, of_library[i], strlen(of_library[i])) == 0) return 1;
     for (const char *at = m->source; (at = strchr(at, '#')) != NULL;) {
         at = skip_space(at + 1);
         if (strncmp(at, "define", 6) != 0) continue;

@@ -155,6 +155,7 @@ static void free_word(Word w) {
 #define CLUMPI_ARRAYS_CLH /* what map.clh includes */
 #define CLUMP_HEAP void *clump_heap
 #define CLUMP_HEAP_NO_ALLOC const void *clump_heap
+#define CLUMPI_CHANGING_HEAP clump_heap
 #define CLUMPI_FENCE_ACQ_REL() fence()
 #define CLUMPI_OR(p, v) atomic((volatile uint *)(p), 0, 0, (v))
 #define CLUMPI_CAS(p, expected, desired) atomic((volatile uint *)(p), 1, (expected), (desired))
@@ -163,6 +164,7 @@ static void free_word(Word w) {
 #define get_global_id(d) 0u
 #define get_global_size(d) 1u
 typedef volatile uint *clumpi_cell;
+enum { CLUMP_DONE, CLUMP_THERE, CLUMP_NO_MEMORY, CLUMP_FULL, CLUMP_MISUSED };
 
 #define Words_heads_length(map) 1u
 #define Words_heads(map, i) (*((void)(i), (Word *)&memory.head))
@@ -177,7 +179,8 @@ typedef volatile uint *clumpi_cell;
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #include "cl/api/map.clh"
 
-CLUMP_MAP_DEFINE(words, Words, Word, uint, uint);
+CLUMP_MAP_DEFINE(Words, Word, uint, uint);
+static void *const clump_heap = NULL;
 
 /* ---- Calls ---- */
 
@@ -189,9 +192,10 @@ static void do_call(uint number, op o) {
     *c = (call){.o = o, .before = before};
     reads[running] = mixed(reads[running], before);
     if (o.kind == INSERT)
-        c->result = words_insert(NULL, (Words){0}, o.key, 100 + number, &w);
+        c->result = CLUMP_MAP_INSERT(Words, (Words){0}, o.key, 100 + number, &w);
     else
-        w = (o.kind == ERASE ? words_erase : words_find)(NULL, (Words){0}, o.key);
+        w = o.kind == ERASE ? CLUMP_MAP_ERASE(Words, (Words){0}, o.key)
+                            : CLUMP_MAP_FIND(Words, (Words){0}, o.key);
     c->word = w.id;
     c->value = w.id ? Word_value(w) : 0;
     if (w.id && Word_key(w) != o.key) fail("the object has another key");
@@ -217,9 +221,9 @@ static int fits(contents *c, const call *o, uint number) {
     if (o->o.kind == INSERT && !word) {
         c->word[k] = o->word;
         c->value[k] = 100 + number;
-        return o->result == CLUMP_MAP_DONE && o->word && o->value == 100 + number;
+        return o->result == CLUMP_DONE && o->word && o->value == 100 + number;
     }
-    if (o->o.kind == INSERT && o->result != CLUMP_MAP_THERE) return 0;
+    if (o->o.kind == INSERT && o->result != CLUMP_THERE) return 0;
     if (o->o.kind == ERASE) c->word[k] = 0;
     return o->word == word && (!word || o->value == value);
 }
@@ -303,7 +307,7 @@ static void begin(uint keys) {
     for (uint k = 0; k < 2; k++) {
         Word w = Word_null;
         if (!(keys >> k & 1)) continue;
-        words_insert(NULL, (Words){0}, k, 50 + k, &w);
+        CLUMP_MAP_INSERT(Words, (Words){0}, k, 50 + k, &w);
         at_begin.word[k] = w.id;
         at_begin.value[k] = 50 + k;
     }

@@ -270,10 +270,10 @@ static inline void gather_node(CLUMP_HEAP, TreeNode node, TreeNode parent, uint 
     uint nodes = 0u, count = 0u;
     NodeBase only = NodeBase_null;
     for (uint i = 0u; i < 4u; i++) {
-        NodeBase child = {*(volatile __global uint *)&TreeNode_children(node, i).id};
+        NodeBase child = {CLUMP_OBSERVED(uint, TreeNode_children(node, i).id)};
         parts[i] = (real4)(0.0f);
         if (!NodeBase_is_null(child)) {
-            parts[i] = *(volatile __global real4 *)&NodeBase_summary(child);
+            parts[i] = CLUMP_OBSERVED(real4, NodeBase_summary(child));
             add_to_sum(&all, parts[i]);
             nodes += parts[i].w > 0.0f; /* of a body it is 0 */
             count++;
@@ -303,7 +303,7 @@ __kernel void gather(CLUMP_HEAP, uint pass) {
             is_last = 0u;
             if (!TreeNode_is_null(parent)) {
                 CLUMP_FENCE();
-                is_last = atomic_dec((volatile __global uint *)&TreeNode_pending(parent)) == 1u;
+                is_last = CLUMP_ATOMIC_SUB(TreeNode_pending(parent), 1u) == 1u;
                 CLUMP_FENCE();
                 node = parent;
             }

@@ -52,7 +52,7 @@ __kernel void light_init(CLUMP_HEAP, __global const uint *cells, __global const 
  * such car: the heap is full, and counts that. */
 static void car_init(CLUMP_HEAP, Car self, Cell cell, uint number) {
 #if !PATH_IS_FIXED
-    if (!Car_path_resize(self, car_velocity(number))) {
+    if (Car_path_resize(self, car_velocity(number)) != CLUMP_DONE) {
         Car_free(self);
         return;
     }

@@ -31,7 +31,7 @@ __kernel void predict(CLUMP_HEAP_NO_ALLOC) {
 }
 
 static void link(CLUMP_HEAP_NO_ALLOC, Contact contact, Cell cell, uint end) {
-    Contact_next(contact, end).id = atomic_xchg((volatile __global uint *)&Cell_contacts(cell), contact.id);
+    Contact_next(contact, end).id = CLUMP_ATOMIC_XCHG(Cell_contacts(cell).id, contact.id);
 }
 
 static void update(CLUMP_HEAP_NO_ALLOC, Contact contact) {

@@ -118,7 +118,7 @@ static void say_statement(loop *l, uint32_t number) {
     say("        ");
     if (which == 0 && added >= 0) {
         l->reads_other[added] = l->writes_other[added] = 1;
-        say("atomic_add(&%s, ", accessor(added, "Body_next(self)"));
+        say("CLUMP_ATOMIC_ADD(%s, ", accessor(added, "Body_next(self)"));
         say_value(l, 0);
         say(");\n");
     } else if (which == 1 && l->has_buffer) {

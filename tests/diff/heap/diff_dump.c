@@ -33,7 +33,7 @@ static const char source[] =
 static const char raw_source[] =
     "__kernel void raw(CLUMP_HEAP) {\n"
     "    uint i = (uint)get_global_id(0);\n"
-    "    clump_malloc(clump_heap, 1u + i * 7u % 300u);\n"
+    "    clump_malloc(1u + i * 7u % 300u);\n"
     "}\n";
 
 static struct {

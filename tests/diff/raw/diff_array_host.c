@@ -38,7 +38,8 @@ static const char item_source[] =
     "__kernel void use(CLUMP_HEAP, __global uint *wrong) {\n"
     "    CLUMP_FOR_EACH(Item, self) {\n"
     "        if (Item_outside_length(self) | Item_in_length(self)) atomic_inc(wrong);\n"
-    "        if (!Item_outside_resize(self, 5) || !Item_in_resize(self, 6)) atomic_inc(wrong);\n"
+    "        if (Item_outside_resize(self, 5) != CLUMP_DONE || Item_in_resize(self, 6) != "
+    "CLUMP_DONE) atomic_inc(wrong);\n"
     "        for (uint i = 0; i < 6; i++) Item_in(self, i) = self;\n"
     "    }\n"
     "}\n"
@@ -101,7 +102,7 @@ static const char node_source[] =
     "__kernel void link(CLUMP_HEAP, __global uint *failed) {\n"
     "    CLUMP_FOR_EACH(Node, self) {\n"
     "        uint n = Node_number(self) % 8u;\n"
-    "        if (!Node_more_resize(self, n)) atomic_inc(failed);\n"
+    "        if (Node_more_resize(self, n) != CLUMP_DONE) atomic_inc(failed);\n"
     "        for (uint i = 1; i < n; i++) Node_more(self, i) = self;\n" /* the first one is null */
     "    }\n"
     "}\n";

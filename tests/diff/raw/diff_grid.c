@@ -34,18 +34,18 @@ static const char source[] =
     "}\n"
     "float3 place(CLUMP_HEAP_NO_ALLOC, Body b) { return (float3)(Body_x(b), Body_y(b), Body_z(b)); "
     "}\n"
-    "CLUMP_GRID_DEFINE(cells, Cells, Body, place);\n"
+    "CLUMP_GRID_DEFINE(Cells, Body, place);\n"
     "__kernel void make_grid(CLUMP_HEAP, __global Cells *grid) {\n"
     "    CLUMP_FOR_EACH_NEW(Cells, self, i) grid[i] = self;\n"
     "}\n"
     "__kernel void set_grid(CLUMP_HEAP, __global const Cells *grid, float4 g, uint4 count, "
     "__global "
     "uint *out) {\n"
-    "    if (get_global_id(0) == 0) out[0] = cells_make(clump_heap, grid[0], g.xyz, g.w, "
-    "count.xyz);\n"
+    "    if (get_global_id(0) == 0) out[0] = CLUMP_GRID_MAKE(Cells, grid[0], g.xyz, g.w, "
+    "count.xyz) == CLUMP_DONE;\n"
     "}\n"
     "__kernel void room(CLUMP_HEAP, __global const Cells *grid, uint n, __global uint *out) {\n"
-    "    if (get_global_id(0) == 0) out[0] = Cells_sorted_resize(grid[0], n);\n"
+    "    if (get_global_id(0) == 0) out[0] = Cells_sorted_resize(grid[0], n) == CLUMP_DONE;\n"
     "}\n"
     "float coordinate(uint r) { return (float)(r % 200u) * 0.25f - 10.0f; }\n"
     "void put(CLUMP_HEAP_NO_ALLOC, Body b, uint seed, uint flat) {\n"
@@ -72,12 +72,12 @@ static const char source[] =
     "    }\n"
     "}\n"
     "__kernel void keys(CLUMP_HEAP_NO_ALLOC, __global uint *keys, __global const Cells *grid) {\n"
-    "    CLUMP_FOR_EACH_KEYED(Body, self, i) keys[i] = cells_key(clump_heap, grid[0], self);\n"
+    "    CLUMP_FOR_EACH_KEYED(Body, self, i) keys[i] = CLUMP_GRID_KEY(Cells, grid[0], self);\n"
     "}\n"
     "__kernel void note(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global const Cells *grid, __global "
     "uint "
     "*bad) {\n"
-    "    uint n = cells_note(clump_heap, clump_numbers, grid[0]);\n"
+    "    uint n = CLUMP_GRID_NOTE(Cells, grid[0]);\n"
     "    if (n) atomic_add(bad, n);\n"
     "}\n"
     /* out: for each body how many are near, the sum of their tags, how many were visited; and how many by a loop that is left. */
@@ -375,8 +375,7 @@ static void test_types(void **state) {
         snprintf(schema_of, sizeof schema_of,
                  "class Cells { %s %s ref Body sorted[*]; } class Body { float x; }",
                  cases[i].origin, cases[i].fields);
-        snprintf(text, sizeof text, "%sCLUMP_GRID_DEFINE(cells, Cells, Body, place);\n",
-                 cases[i].place);
+        snprintf(text, sizeof text, "%sCLUMP_GRID_DEFINE(Cells, Body, place);\n", cases[i].place);
         cl_fixture_expect_build(f, schema_of, text, NULL, cases[i].message);
     }
 }

@@ -39,7 +39,7 @@ enum {
     WORDS_MAX = 1 << 16,
     LIST = 1024 /* CLUMP_MAP_LIST */
 };
-enum { DONE, THERE, NO_MEMORY, FULL }; /* CLUMP_MAP_... */
+enum { DONE, THERE, NO_MEMORY, FULL }; /* CLUMP_... */
 enum { FIND, ERASE, INSERT };
 
 static const char schema_format[] =
@@ -48,7 +48,7 @@ static const char schema_format[] =
     "class Item { uint number; }\n";
 
 static const char source[] =
-    "CLUMP_MAP_DEFINE(words, Words, Word, key_type, Item);\n"
+    "CLUMP_MAP_DEFINE(Words, Word, key_type, Item);\n"
     "uint mix32(uint x) {\n"
     "    x ^= x >> 16; x *= 0x85ebca6bu; x ^= x >> 13; x *= 0xc2b2ae35u; return x ^ (x >> 16);\n"
     "}\n"
@@ -68,10 +68,10 @@ static const char source[] =
     "}\n"
     "__kernel void resize(CLUMP_HEAP, __global const Words *map, uint lists, __global uint *out) "
     "{\n"
-    "    if (get_global_id(0) == 0) out[0] = Words_heads_resize(map[0], lists);\n"
+    "    if (get_global_id(0) == 0) out[0] = Words_heads_resize(map[0], lists) == CLUMP_DONE;\n"
     "}\n"
     "__kernel void tidy(CLUMP_HEAP, __global const Words *map, uint before, __global uint *out) {\n"
-    "    if (!words_tidy(clump_heap, map[0], before)) out[0] = 0;\n"
+    "    if (CLUMP_MAP_TIDY(Words, map[0], before) != CLUMP_DONE) out[0] = 0;\n"
     "}\n"
     "#if MANY\n"
     "__kernel void make_items(CLUMP_HEAP, __global Item *items, uint first) {\n"
@@ -88,30 +88,30 @@ static const char source[] =
     "        key_type key = key_of(number);\n"
     "        Word w = Word_null;\n"
     "        uint result = 0;\n"
-    "        if (what < 3u) result = words_insert(clump_heap, map[0], key, items[at], &w);\n"
-    "        else if (what < 6u) w = words_erase(clump_heap, map[0], key);\n"
-    "        else w = words_find(clump_heap, map[0], key);\n"
+    "        if (what < 3u) result = CLUMP_MAP_INSERT(Words, map[0], key, items[at], &w);\n"
+    "        else if (what < 6u) w = CLUMP_MAP_ERASE(Words, map[0], key);\n"
+    "        else w = CLUMP_MAP_FIND(Words, map[0], key);\n"
     "        log[at] = (uint2)(result, number_in(clump_heap, w));\n"
     "    }\n"
     "}\n"
     "__kernel void look(CLUMP_HEAP_NO_ALLOC, __global const Words *map, __global uint *values) {\n"
     "    for (uint n = (uint)get_global_id(0); n < KEYS; n += (uint)get_global_size(0))\n"
-    "        values[n] = number_in(clump_heap, words_find(clump_heap, map[0], key_of(n)));\n"
+    "        values[n] = number_in(clump_heap, CLUMP_MAP_FIND(Words, map[0], key_of(n)));\n"
     "}\n"
     "#else\n"
     /* Each work-item puts in a key of its own, from `first` on. */
     "__kernel void put(CLUMP_HEAP, __global const Words *map, __global uint2 *log, uint first) {\n"
     "    uint me = (uint)get_global_id(0);\n"
     "    Word w;\n"
-    "    uint result = words_insert(clump_heap, map[0], key_of(first + me), Item_null, &w);\n"
+    "    uint result = CLUMP_MAP_INSERT(Words, map[0], key_of(first + me), Item_null, &w);\n"
     "    log[me] = (uint2)(result, !Word_is_null(w));\n"
     "}\n"
     "__kernel void take(CLUMP_HEAP_NO_ALLOC, __global const Words *map, __global uint2 *log, uint "
     "first) {\n"
     "    uint me = (uint)get_global_id(0);\n"
     "    key_type key = key_of(first + me);\n"
-    "    uint is_there = !Word_is_null(words_find(clump_heap, map[0], key));\n"
-    "    log[me] = (uint2)(is_there, !Word_is_null(words_erase(clump_heap, map[0], key)));\n"
+    "    uint is_there = !Word_is_null(CLUMP_MAP_FIND(Words, map[0], key));\n"
+    "    log[me] = (uint2)(is_there, !Word_is_null(CLUMP_MAP_ERASE(Words, map[0], key)));\n"
     "}\n"
     "#endif\n";
 
@@ -453,14 +453,14 @@ static void test_types(void **state) {
         snprintf(schema, sizeof schema,
                  "class Map { ref E heads[*]; } class E { %s key; %s value; %s }",
                  cases[i].field_key, cases[i].field_value, others);
-        snprintf(text, sizeof text, "typedef uint number;\nCLUMP_MAP_DEFINE(m, Map, E, %s, %s);\n",
+        snprintf(text, sizeof text, "typedef uint number;\nCLUMP_MAP_DEFINE(Map, E, %s, %s);\n",
                  cases[i].key, cases[i].value);
         cl_fixture_expect_build(f, schema, text, NULL, cases[i].words);
     }
     cl_fixture_expect_build(f,
                             "class Map { ref Map heads[*]; } class E { uint key; uint value; ref E "
                             "next; uint erased; }",
-                            "CLUMP_MAP_DEFINE(m, Map, E, uint, uint);\n", NULL,
+                            "CLUMP_MAP_DEFINE(Map, E, uint, uint);\n", NULL,
                             "type_needed_for_Map_heads");
 }
 

@@ -22,9 +22,10 @@ static const char source[] =
     "    CLUMP_FOR_EACH_NEW(Node, self, i) {\n"
     "        table[i] = self;\n"
     "        Node_number(self) = i;\n"
-    "        __global uchar *p = (__global uchar *)clump_malloc(clump_heap, bytes_of(i));\n"
+    "        __global uchar *p = (__global uchar *)clump_malloc(bytes_of(i));\n"
     "        for (uint b = 0; p && b < bytes_of(i); b++) p[b] = (uchar)(i + b);\n"
-    "        uint good = Node_data_memory(self) == 0 && Node_data_adopt(self, p, bytes_of(i));\n"
+    "        uint good = Node_data_memory(self) == 0 && Node_data_adopt(self, p, bytes_of(i)) == "
+    "CLUMP_DONE;\n"
     "        good &= Node_data_memory(self) == p && Node_data_length(self) == bytes_of(i);\n"
     "        if (!good) atomic_inc(failed);\n"
     "    }\n"
@@ -40,18 +41,19 @@ static const char source[] =
     "    uint good = Node_data_length(a) == 0 && Node_data_capacity(a) == 0 && "
     "Node_data_release(a) == 0;\n"
     "    __global uchar *q = Node_data_release(b);\n"
-    "    good &= Node_data_adopt(b, p, of_a) && Node_data_adopt(a, q, of_b);\n"
+    "    good &= Node_data_adopt(b, p, of_a) == CLUMP_DONE && Node_data_adopt(a, q, of_b) == "
+    "CLUMP_DONE;\n"
     "    if (!good) atomic_inc(failed);\n"
     "}\n"
     /* References, of which the first two lie in the object. What the array had before is freed. */
     "__kernel void link(CLUMP_HEAP, __global const Node *table, uint count, __global uint *failed) "
     "{\n"
     "    CLUMP_FOR_EACH(Node, self) {\n"
-    "        uint k = Node_number(self), good = Node_others_resize(self, 5u);\n"
-    "        __global Node *p = (__global Node *)clump_malloc(clump_heap, 3u * sizeof(Node));\n"
+    "        uint k = Node_number(self), good = Node_others_resize(self, 5u) == CLUMP_DONE;\n"
+    "        __global Node *p = (__global Node *)clump_malloc(3u * sizeof(Node));\n"
     "        for (uint i = 0; good && i < 2u; i++) Node_others(self, i) = table[(k + i) % count];\n"
     "        for (uint i = 0; p && i < 3u; i++) p[i] = table[(k + 2u + i) % count];\n"
-    "        if (!good || !Node_others_adopt(self, p, 5u)) atomic_inc(failed);\n"
+    "        if (!good || Node_others_adopt(self, p, 5u) != CLUMP_DONE) atomic_inc(failed);\n"
     "    }\n"
     "}\n"
     "__kernel void unlink(CLUMP_HEAP) { CLUMP_FOR_EACH(Node, self) Node_others_resize(self, 0u); "
@@ -67,14 +69,13 @@ static const char source[] =
     "__kernel void part(CLUMP_HEAP, __global uint *handles) {\n"
     "    CLUMP_FOR_EACH(Node, self) {\n"
     "        uint k = Node_number(self);\n"
-    "        handles[k] = clump_raw_of(clump_heap, Node_data_release(self));\n"
+    "        handles[k] = clump_raw_of(Node_data_release(self));\n"
     "        Node_free(self);\n"
     "    }\n"
     "}\n"
     "__kernel void free_handles(CLUMP_HEAP, __global const uint *handles, uint count) {\n"
     "    uint k = (uint)get_global_id(0);\n"
-    "    if (k < count && handles[k]) clump_free(clump_heap, clump_raw_at(clump_heap, "
-    "handles[k]));\n"
+    "    if (k < count && handles[k]) clump_free(clump_raw_at(handles[k]));\n"
     "}\n"
     /* What no object has. */
     "__kernel void nobody(CLUMP_HEAP_NO_ALLOC, __global uint *out) {\n"
@@ -84,31 +85,31 @@ static const char source[] =
     "enum { NOTHING, INSIDE, FOREIGN, FREED, TOO_MANY, AGAIN, UNALIGNED, NO_OBJECT, FITS };\n"
     "__kernel void wrong(CLUMP_HEAP, Node r, uint what, __global uint *out) {\n"
     "    if (get_global_id(0)) return;\n"
-    "    __global uchar *p = (__global uchar *)clump_aligned_alloc(clump_heap, 128u, 1024u), *q = "
-    "p;\n"
+    "    __global uchar *p = (__global uchar *)clump_aligned_alloc(128u, 1024u), *q = p;\n"
     "    uint n = 1000u;\n"
     "    if (what == NOTHING) q = 0;\n"
     "    if (what == INSIDE) q = p + 64;\n"
     "    if (what == FOREIGN) q = (__global uchar *)out;\n"
-    "    if (what == FREED) clump_free(clump_heap, p);\n"
+    "    if (what == FREED) clump_free(p);\n"
     "    if (what == TOO_MANY) n = 5000u;\n"
     "    if (what == AGAIN) q = Node_data_memory(r), n = 2u;\n"
     "    if (what == NO_OBJECT) r = Node_null;\n"
     "    if (what == UNALIGNED) {\n" /* of some small ones not all are aligned like that */
-    "        clump_free(clump_heap, p);\n"
-    "        p = q = (__global uchar *)clump_malloc(clump_heap, 16u);\n"
+    "        clump_free(p);\n"
+    "        p = q = (__global uchar *)clump_malloc(16u);\n"
     "        for (uint i = 0; i < 32u && ((ulong)q & 127ul) == 0; i++) {\n"
-    "            q = (__global uchar *)clump_malloc(clump_heap, 16u);\n"
-    "            clump_free(clump_heap, p);\n"
+    "            q = (__global uchar *)clump_malloc(16u);\n"
+    "            clump_free(p);\n"
     "            p = q;\n"
     "        }\n"
     "        out[0] = Node_wide_adopt(r, (__global double16 *)q, 1u);\n"
     "    } else {\n"
     "        out[0] = Node_data_adopt(r, q, n);\n"
     "    }\n"
-    "    if (what != FITS && what != FREED) clump_free(clump_heap, p);\n"
+    "    if (what != FITS && what != FREED) clump_free(p);\n"
     "}\n";
 enum { NOTHING, INSIDE, FOREIGN, FREED, TOO_MANY, AGAIN, UNALIGNED, NO_OBJECT, FITS };
+enum { DONE, FULL = 3, MISUSED }; /* CLUMP_... */
 
 static struct {
     clump_heap *heap;
@@ -260,19 +261,19 @@ static uint32_t try(clump_kernel *k, uint32_t what) {
 
 static void refused(void) {
     static const struct {
-        uint32_t what;
+        uint32_t what, status;
         int kind; /* of the report; -1: none */
-    } cases[] = {{NOTHING, -1},
-                 {INSIDE, CLUMP_DEVICE_BAD_POINTER},
-                 {FOREIGN, CLUMP_DEVICE_BAD_POINTER},
-                 {FREED, CLUMP_DEVICE_DOUBLE_FREE},
-                 {TOO_MANY, CLUMP_DEVICE_BAD_SIZE},
-                 {UNALIGNED, CLUMP_DEVICE_BAD_POINTER},
-                 {NO_OBJECT, -1}};
+    } cases[] = {{NOTHING, MISUSED, -1},
+                 {INSIDE, MISUSED, CLUMP_DEVICE_BAD_POINTER},
+                 {FOREIGN, MISUSED, CLUMP_DEVICE_BAD_POINTER},
+                 {FREED, MISUSED, CLUMP_DEVICE_DOUBLE_FREE},
+                 {TOO_MANY, FULL, CLUMP_DEVICE_BAD_SIZE},
+                 {UNALIGNED, MISUSED, CLUMP_DEVICE_BAD_POINTER},
+                 {NO_OBJECT, MISUSED, -1}};
     clump_kernel *k = kernel("wrong");
     const uint64_t before = cl_fixture_raw_bytes(f, t.heap);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_int_equal(try(k, cases[i].what), 0);
+        assert_int_equal(try(k, cases[i].what), cases[i].status);
         clump_device_report r;
         clump_heap_take_errors(t.heap, &r);
         for (int e = 0; e < CLUMP_DEVICE_ERROR_COUNT; e++)
@@ -291,11 +292,11 @@ static void refused(void) {
     cl_fixture_read(f, t.handles, &out, sizeof out);
     assert_int_equal(out, 0);
     CHECK_HEAP(f, t.heap);
-    assert_int_equal(try(k, AGAIN), 1); /* its own: another length, and nothing is freed */
+    assert_int_equal(try(k, AGAIN), DONE); /* its own: another length, and nothing is freed */
     CHECK_OK(
         f, clump_heap_read_object_array(t.heap, "Node", "data", t.is[3], sizeof *two, two, 2, &n));
     assert_true(n == 2 && two[1] == (uint8_t)(NODES - 4 + 1));
-    assert_int_equal(try(k, FITS), 1); /* in the place of what it had */
+    assert_int_equal(try(k, FITS), DONE); /* in the place of what it had */
     cl_fixture_expect_error(f, t.heap, -1, 0, NULL);
     CHECK_OK(f, clump_heap_read_object_array(t.heap, "Node", "data", t.is[3], 1, NULL, 0, &n));
     assert_int_equal(n, 1000);

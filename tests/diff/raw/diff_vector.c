@@ -39,8 +39,8 @@ static const char schema[] =
     "class Item { uint number; }\n";
 
 static const char source[] =
-    "CLUMP_VECTOR_DEFINE(trail, Trail, Page, uint);\n"
-    "CLUMP_VECTOR_DEFINE(names, Names, Sheet, Item);\n"
+    "CLUMP_VECTOR_DEFINE(Trail, Page, uint);\n"
+    "CLUMP_VECTOR_DEFINE(Names, Sheet, Item);\n"
     "__kernel void make_trails(CLUMP_HEAP, __global Trail *trails) {\n"
     "    CLUMP_FOR_EACH_NEW(Trail, self, i) trails[i] = self;\n"
     "}\n"
@@ -53,17 +53,17 @@ static const char source[] =
     "v, "
     "uint what, uint n, __global uint *out) {\n"
     "    if (get_global_id(0)) return;\n"
-    "    uint ok = 1;\n"
+    "    uint status = CLUMP_DONE;\n"
     "    Trail t = v < VECTORS ? trails[v] : Trail_null;\n"
-    "    if (what == 0) ok = trail_make(clump_heap, t, n);\n"
-    "    if (what == 1) ok = trail_reserve(clump_heap, t, n);\n"
-    "    if (what == 2) trail_clear(clump_heap, t);\n"
-    "    if (what == 3) trail_trim(clump_heap, t);\n"
-    "    if (what == 4) ok = names_make(clump_heap, names[v], n);\n"
-    "    if (what == 5) ok = names_reserve(clump_heap, names[v], n);\n"
-    "    if (what == 6) names_clear(clump_heap, names[v]);\n"
-    "    if (what == 7) names_trim(clump_heap, names[v]);\n"
-    "    out[0] = ok;\n"
+    "    if (what == 0) status = CLUMP_VECTOR_MAKE(Trail, t, n);\n"
+    "    if (what == 1) status = CLUMP_VECTOR_RESERVE(Trail, t, n);\n"
+    "    if (what == 2) CLUMP_VECTOR_CLEAR(Trail, t);\n"
+    "    if (what == 3) CLUMP_VECTOR_TRIM(Trail, t);\n"
+    "    if (what == 4) status = CLUMP_VECTOR_MAKE(Names, names[v], n);\n"
+    "    if (what == 5) status = CLUMP_VECTOR_RESERVE(Names, names[v], n);\n"
+    "    if (what == 6) CLUMP_VECTOR_CLEAR(Names, names[v]);\n"
+    "    if (what == 7) CLUMP_VECTOR_TRIM(Names, names[v]);\n"
+    "    out[0] = status;\n"
     "}\n"
     /* Where out is not NO_ROOM, it was appended before. Number `at` is appended to the trail that to[at] says. A work-item
      * reserves room in the trail `reserved` meanwhile. */
@@ -71,18 +71,18 @@ static const char source[] =
     "__global "
     "uint *out, uint base, uint each, uint reserved, uint room) {\n"
     "    uint me = (uint)get_global_id(0);\n"
-    "    if (room && me == 5) trail_reserve(clump_heap, trails[reserved], room);\n"
+    "    if (room && me == 5) CLUMP_VECTOR_RESERVE(Trail, trails[reserved], room);\n"
     "    for (uint j = 0; j < each; j++) {\n"
     "        uint at = me * each + j;\n"
     "        Trail t = to[at] < VECTORS ? trails[to[at]] : Trail_null;\n"
-    "        if (out[at] == CLUMP_NO_ROOM) out[at] = trail_append(clump_heap, t, base + at);\n"
+    "        if (out[at] == CLUMP_NO_ROOM) out[at] = CLUMP_VECTOR_APPEND(Trail, t, base + at);\n"
     "    }\n"
     "}\n"
     "__kernel void name_items(CLUMP_HEAP, __global const Names *names, uint base, __global uint "
     "*out) {\n"
     "    CLUMP_FOR_EACH_NEW(Item, self, i) {\n"
     "        Item_number(self) = base + i;\n"
-    "        out[i] = names_append(clump_heap, names[0], self);\n"
+    "        out[i] = CLUMP_VECTOR_APPEND(Names, names[0], self);\n"
     "    }\n"
     "}\n"
     /* out: length, then elements. */
@@ -91,18 +91,19 @@ static const char source[] =
     "uint "
     "v, uint is_name, __global uint *out) {\n"
     "    Trail t = v < VECTORS ? trails[v] : Trail_null;\n"
-    "    uint me = (uint)get_global_id(0), n = is_name ? names_length(clump_heap, names[v])\n"
-    "                                                  : trail_length(clump_heap, t);\n"
+    "    uint me = (uint)get_global_id(0), n = is_name ? CLUMP_VECTOR_LENGTH(Names, names[v])\n"
+    "                                                  : CLUMP_VECTOR_LENGTH(Trail, t);\n"
     "    if (!me) out[0] = n;\n"
     "    for (uint i = me; i < n; i += (uint)get_global_size(0))\n"
-    "        out[i + 1] = is_name ? Item_number(*names_at(clump_heap, names[v], i))\n"
-    "                             : *trail_at(clump_heap, trails[v], i);\n"
+    "        out[i + 1] = is_name ? Item_number(CLUMP_VECTOR_AT(Names, names[v], i))\n"
+    "                             : CLUMP_VECTOR_AT(Trail, trails[v], i);\n"
     "}\n";
 
 enum { MAKE_TRAILS, MAKE_NAMES, UPKEEP, APPEND, NAME_ITEMS, LOOK, KERNELS };
 static const char *const kernel_names[KERNELS] = {"make_trails", "make_names", "upkeep",
                                                   "append",      "name_items", "look"};
 enum { MAKE, RESERVE, CLEAR, TRIM, OF_NAMES };
+enum { DONE, NO_MEMORY = 2, FULL, MISUSED }; /* CLUMP_... */
 
 typedef struct world {
     clump_heap *heap;
@@ -166,7 +167,7 @@ static uint32_t upkeep(world *w, uint32_t v, uint32_t what, uint32_t n) {
 }
 
 static void make(world *w, uint32_t v, uint32_t n) {
-    assert_int_equal(upkeep(w, v, MAKE, n), 1);
+    assert_int_equal(upkeep(w, v, MAKE, n), DONE);
     for (w->page[v] = PAGE_0_LEAST; w->page[v] < n;) w->page[v] *= 2;
     w->length[v] = 0;
 }
@@ -283,7 +284,7 @@ static void name_items(world *w, uint32_t count) {
     static uint32_t out[LENGTH_MAX];
     static uint8_t seen[LENGTH_MAX];
     uint64_t made;
-    assert_int_equal(upkeep(w, 0, OF_NAMES + RESERVE, w->name_count + count), 1);
+    assert_int_equal(upkeep(w, 0, OF_NAMES + RESERVE, w->name_count + count), DONE);
     SET_ARG(f, w->kernels[NAME_ITEMS], 0, w->names);
     SET_ARG(f, w->kernels[NAME_ITEMS], 1, w->next);
     SET_ARG(f, w->kernels[NAME_ITEMS], 2, w->out);
@@ -324,17 +325,17 @@ static uint32_t least_pages(const world *w, uint32_t v) {
 static void trim_and_clear(world *w, uint32_t n) {
     uint64_t pages = 0;
     for (uint32_t v = 0; v < VECTORS; v++) {
-        assert_int_equal(upkeep(w, v, TRIM, 0), 1);
+        assert_int_equal(upkeep(w, v, TRIM, 0), DONE);
         pages += least_pages(w, v);
     }
     assert_int_equal(count_pages(w), pages);
     check_all(w);
     pages -= least_pages(w, n % VECTORS) - 1;
-    assert_int_equal(upkeep(w, n % VECTORS, CLEAR, 0), 1);
+    assert_int_equal(upkeep(w, n % VECTORS, CLEAR, 0), DONE);
     w->length[n % VECTORS] = 0;
     assert_int_equal(count_pages(w), pages);
     if (n % 3 == 1) {
-        assert_int_equal(upkeep(w, 0, OF_NAMES + CLEAR, 0), 1);
+        assert_int_equal(upkeep(w, 0, OF_NAMES + CLEAR, 0), DONE);
         w->name_count = 0;
     }
     check_all(w);
@@ -344,7 +345,7 @@ static void run_world(int checked) {
     static world w;
     open_world(&w, 32 << 20, checked);
     for (uint32_t v = 0; v < VECTORS; v++) make(&w, v, v * 300);
-    assert_int_equal(upkeep(&w, 0, OF_NAMES + MAKE, 5), 1);
+    assert_int_equal(upkeep(&w, 0, OF_NAMES + MAKE, 5), DONE);
     check_all(&w);
     for (uint32_t n = 0; n < 4 * rounds; n++) {
         const uint32_t seed = test_hash(first_seed + 10 * n);
@@ -371,7 +372,7 @@ static void test_checked(void **state) {
 static void fill_reserved(world *w, uint32_t v) {
     uint32_t to[ITEMS * EACH], out[ITEMS * EACH];
     for (uint32_t i = 0; i < ITEMS * EACH; i++) to[i] = v;
-    assert_int_equal(upkeep(w, v, RESERVE, 4000), 1);
+    assert_int_equal(upkeep(w, v, RESERVE, 4000), DONE);
     const uint64_t pages = count_pages(w);
     for (uint32_t n = 0; n < 2; n++) { /* 3,840: well into the second half of the last page */
         memset(out, 0xff, sizeof out);
@@ -386,14 +387,14 @@ static void test_room(void **state) {
     uint32_t to[ITEMS * EACH] = {0}, out[ITEMS * EACH];
     open_world(&w, 16 << 20, 0);
     for (uint32_t v = 0; v < VECTORS; v++) make(&w, v, 0);
-    assert_int_equal(upkeep(&w, 0, OF_NAMES + MAKE, 0), 1);
+    assert_int_equal(upkeep(&w, 0, OF_NAMES + MAKE, 0), DONE);
     for (uint32_t n = 0; n < 3; n++) {
         memset(out, 0xff, sizeof out);
         assert_int_equal(append(&w, &(appending){1, ITEMS * EACH, 0, 0}, to, out), 0);
     }
     for (uint32_t i = 0; i < ITEMS * EACH; i++) to[i] = 1;
     for (uint32_t n = 0; n < 3; n++) {
-        assert_int_equal(upkeep(&w, 1, RESERVE, ITEMS * EACH * (n + 1)), 1);
+        assert_int_equal(upkeep(&w, 1, RESERVE, ITEMS * EACH * (n + 1)), DONE);
         memset(out, 0xff, sizeof out);
         assert_int_equal(append(&w, &(appending){ITEMS, EACH, 0, 0}, to, out), 0);
     }
@@ -407,10 +408,10 @@ static void test_room(void **state) {
 static void check_refused(world *w) {
     enum { NOBODY = VECTORS };
     uint32_t out[4] = {NO_ROOM, NO_ROOM, NO_ROOM, NO_ROOM};
-    assert_int_equal(upkeep(w, NOBODY, MAKE, 10), 0);
-    assert_int_equal(upkeep(w, NOBODY, RESERVE, 10), 0);
-    assert_int_equal(upkeep(w, NOBODY, CLEAR, 0), 1);
-    assert_int_equal(upkeep(w, NOBODY, TRIM, 0), 1);
+    assert_int_equal(upkeep(w, NOBODY, MAKE, 10), MISUSED);
+    assert_int_equal(upkeep(w, NOBODY, RESERVE, 10), MISUSED);
+    assert_int_equal(upkeep(w, NOBODY, CLEAR, 0), DONE);
+    assert_int_equal(upkeep(w, NOBODY, TRIM, 0), DONE);
     check_elements(w, NOBODY, 0, NULL, 0);
     const uint32_t nobody[] = {NOBODY, NOBODY, NOBODY, NOBODY}, items = 4, each = 1, none = 0;
     clump_kernel *k = w->kernels[APPEND];
@@ -427,7 +428,7 @@ static void check_refused(world *w) {
     cl_fixture_read(f, w->out, out, sizeof out);
     for (uint32_t i = 0; i < items; i++) assert_int_equal(out[i], NO_ROOM);
     CHECK_HEAP(f, w->heap);
-    assert_int_equal(upkeep(w, 0, MAKE, 1u << 30), 0);
+    assert_int_equal(upkeep(w, 0, MAKE, 1u << 30), FULL);
     cl_fixture_expect_error(f, w->heap, CLUMP_DEVICE_BAD_SIZE, UINT32_MAX, NULL);
     assert_int_equal(count_pages(w), 0);
 }
@@ -440,7 +441,7 @@ static void test_no_memory(void **state) {
     open_world(&w, cl_fixture_small_heap_bytes(f->clump) + (768 << 10), 0);
     check_refused(&w);
     for (uint32_t v = 0; v < VECTORS; v++) make(&w, v, v == 2 ? 4096 : 0);
-    assert_int_equal(upkeep(&w, 0, OF_NAMES + MAKE, 0), 1);
+    assert_int_equal(upkeep(&w, 0, OF_NAMES + MAKE, 0), DONE);
     for (uint32_t i = 0; i < ITEMS * EACH; i++) to[i] = i % 2;
     /* A page that is made ahead may be refused before an append is. */
     for (; launches < 4 * TRIES && !(refused && reported); launches++) {
@@ -451,10 +452,10 @@ static void test_no_memory(void **state) {
     assert_true(refused > 0);
     assert_true(reported > 0);
     check_all(&w);
-    assert_int_equal(upkeep(&w, 0, RESERVE, 0xffffffff), 0); /* more than indices reach */
+    assert_int_equal(upkeep(&w, 0, RESERVE, 0xffffffff), NO_MEMORY);
     assert_int_equal(clump_heap_take_errors(w.heap, NULL), CLUMP_ERR_DEVICE);
     /* What one gives back another gets. */
-    assert_int_equal(upkeep(&w, 1, CLEAR, 0), 1);
+    assert_int_equal(upkeep(&w, 1, CLEAR, 0), DONE);
     w.length[1] = 0;
     for (uint32_t i = 0; i < ITEMS * EACH; i++) to[i] = 1;
     memset(out, 0xff, sizeof out);
@@ -494,7 +495,7 @@ static void test_types(void **state) {
         char schema_of[200], text[100];
         snprintf(schema_of, sizeof schema_of, "class Trail { %s %s } class Page { %s items[*]; }",
                  cases[i].words, cases[i].pages, cases[i].items);
-        snprintf(text, sizeof text, "CLUMP_VECTOR_DEFINE(v, Trail, Page, %s);\n", cases[i].type);
+        snprintf(text, sizeof text, "CLUMP_VECTOR_DEFINE(Trail, Page, %s);\n", cases[i].type);
         cl_fixture_expect_build(f, schema_of, text, NULL, cases[i].message);
     }
 }

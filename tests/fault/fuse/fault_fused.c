@@ -74,8 +74,10 @@ static const char source[] =
     LOOP("place_a", "PLACE(self) = 1u;")
     LOOP("call_a", "write_a(clump_heap, self, 1u);")
     LOOP("atomic_a", "atomic_inc(&Body_a(self));")
+    LOOP("library_atomic_a", "CLUMP_ATOMIC_ADD(Body_a(self), 1u);")
     LOOP("cast_a", "*(volatile __global uint *)&Body_a(self) = 1u;")
     LOOP("pointer_a", "add_to(&(Body_a(self)), 1u);")
+    LOOP("random_d", "Body_d(self) = (uint)(clump_random_float(clump_random(1u, Body_c(self), 2u).x) * 9.0f);")
     LOOP("far_a", "Body_a(Body_next(self)) = 1u;")
     LOOP("copy_a", "Body other = self; Body_a(other) = 1u;")
     LOOP("far_call_a", "write_a(clump_heap, Body_next(self), 1u);")
@@ -312,9 +314,9 @@ static void try(const attempt *a) {
 static void test_fields(void **state) {
     (void)state;
     static const char *const writers[] = {
-        "set_a",   "add_a",     "step_a",  "pre_step_a", "group_a",   "bare_group_a",
-        "shift_a", "base_a",    "macro_a", "place_a",    "call_a",    "atomic_a",
-        "cast_a",  "pointer_a", "far_a",   "copy_a",     "far_call_a"};
+        "set_a",     "add_a",   "step_a",  "pre_step_a", "group_a",  "bare_group_a",     "shift_a",
+        "base_a",    "macro_a", "place_a", "call_a",     "atomic_a", "library_atomic_a", "cast_a",
+        "pointer_a", "far_a",   "copy_a",  "far_call_a"};
     static const char *const readers[] = {"see_a",      "see_all_a",  "see_call_a",
                                           "see_deep_a", "see_base_a", "see_macro_a"};
     for (size_t i = 0; i < sizeof writers / sizeof *writers; i++)
@@ -325,8 +327,8 @@ static void test_fields(void **state) {
             try(&back);
         }
     /* What may be written in other objects goes with no other use at all. */
-    static const char *const far[] = {"atomic_a", "cast_a", "pointer_a",
-                                      "far_a",    "copy_a", "far_call_a"};
+    static const char *const far[] = {"atomic_a", "library_atomic_a", "cast_a",    "pointer_a",
+                                      "far_a",    "copy_a",           "far_call_a"};
     for (size_t i = 0; i < sizeof far / sizeof *far; i++) {
         const attempt read = {{far[i], "own_a"}, "field Base.a", "own_a"};
         const attempt write = {{"set_a", far[i]}, "field Base.a", far[i]};
@@ -358,6 +360,7 @@ static void test_taken(void **state) {
         {{"set_list", "set_next", "own_a"}, NULL, NULL},
         {{"constants", "jumps", "constants"}, NULL, NULL},
         {{"set_a", "own_a", "sum_a"}, NULL, NULL},
+        {{"random_d", "own_a"}, NULL, NULL},
         {{"own_a", "most_a"}, NULL, NULL},
         {{"has_limit", "uses_limit"}, NULL, NULL},
         {{"no_count"}, NULL, NULL}, /* the last may count */

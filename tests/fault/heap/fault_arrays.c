@@ -55,7 +55,8 @@ static const char source[] =
     "}\n";
 enum { NEW, FREE, LENGTH, CAPACITY, RESIZE, RESERVE, APPEND, TRIM, GET, SET, FILL };
 enum { A, B, C, ARRAYS };
-#define WIDE (UINT64_C(1) << 32) /* 0 as a length */
+enum { DONE, NO_MEMORY = 2, FULL, MISUSED }; /* CLUMP_... */
+#define WIDE (UINT64_C(1) << 32)             /* 0 as a length */
 static const char *const names[] = {"a", "b", "c"};
 
 static struct {
@@ -107,7 +108,7 @@ static int open_all(void **state) {
     assert_int_not_equal(t.node, 0);
     for (uint32_t which = A; which < ARRAYS; which++) {
         assert_int_equal(call(LENGTH, t.node, which, 0, 0), 0);
-        assert_int_equal(call(RESIZE, t.node, which, 3, 0), 1);
+        assert_int_equal(call(RESIZE, t.node, which, 3, 0), DONE);
         call(FILL, t.node, which, 3, 100 * which + 7);
     }
     cl_fixture_expect_error(&t.on, t.heap, -1, 0, NULL);
@@ -143,12 +144,12 @@ static void bounds(void **state) {
         }
         assert_int_equal(call(APPEND, t.node, which, 0, 1), 3);
         assert_int_equal(call(GET, t.node, which, 3, 0), 1);
-        assert_int_equal(call(RESIZE, t.node, which, 3, 0), 1);
+        assert_int_equal(call(RESIZE, t.node, which, 3, 0), DONE);
         cl_fixture_expect_error(&t.on, t.heap, -1, 0, NULL);
         /* By a reference that is none: once, by the reference. */
         call(GET, t.node + 1, which, 0, 0);
         cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_ACCESS, t.node + 1, NULL);
-        assert_int_equal(call(RESIZE, t.node + 1, which, 9, 0), 0);
+        assert_int_equal(call(RESIZE, t.node + 1, which, 9, 0), MISUSED);
         cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_ACCESS, t.node + 1, NULL);
     }
     t.used = t.kernel;
@@ -161,27 +162,27 @@ static void too_many(void **state) {
     static const uint64_t wishes[] = {5, 1000, UINT32_MAX, WIDE, WIDE + 3};
     for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++) {
         const uint32_t told = wishes[i] < WIDE ? (uint32_t)wishes[i] : UINT32_MAX;
-        assert_int_equal(call(RESIZE, t.node, C, wishes[i], 0), 0);
+        assert_int_equal(call(RESIZE, t.node, C, wishes[i], 0), FULL);
         cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE, told,
                                 "class Node, of run-time length, was to have room");
-        assert_int_equal(call(RESERVE, t.node, C, wishes[i], 0), 0);
+        assert_int_equal(call(RESERVE, t.node, C, wishes[i], 0), FULL);
         cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE, told, "more than its `max`");
     }
     for (uint32_t which = A; which <= B; which++) {
         static const uint64_t most[] = {UINT32_MAX, WIDE, WIDE + 3};
         for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
-            assert_int_equal(call(RESIZE, t.node, which, most[i], 0), 0);
+            assert_int_equal(call(RESIZE, t.node, which, most[i], 0), FULL);
             cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE, UINT32_MAX,
                                     "A size is 1 to");
         }
         const uint32_t inside = which == B ? 2 : 0;
-        assert_int_equal(call(RESERVE, t.node, which, (1 << 29) + inside, 0), 0);
+        assert_int_equal(call(RESERVE, t.node, which, (1 << 29) + inside, 0), FULL);
         cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE, UINT32_C(1) << 31, NULL);
     }
-    assert_int_equal(call(RESIZE, t.node, C, 4, 0), 1);
+    assert_int_equal(call(RESIZE, t.node, C, 4, 0), DONE);
     assert_int_equal(call(APPEND, t.node, C, 0, 1), UINT32_MAX);
     assert_int_equal(call(LENGTH, t.node, C, 0, 0), 4);
-    assert_int_equal(call(RESIZE, t.node, C, 3, 0), 1);
+    assert_int_equal(call(RESIZE, t.node, C, 3, 0), DONE);
     cl_fixture_expect_error(&t.on, t.heap, -1, 0, NULL);
     assert_int_equal(cl_fixture_raw_bytes(&t.on, t.heap), before);
     expect_as_made();
@@ -196,22 +197,22 @@ static void exhaustion(void **state) {
     for (; n < MOST; n++) {
         nodes[n] = call(NEW, 0, 0, 0, 0);
         assert_int_not_equal(nodes[n], 0);
-        if (!call(RESIZE, nodes[n], A, words, 0)) break;
+        if (call(RESIZE, nodes[n], A, words, 0) != DONE) break;
     }
     assert_true(n > 4 && n < MOST);
     cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_OUT_OF_MEMORY, 0, NULL);
     for (uint32_t which = A; which <= B; which++) {
-        assert_int_equal(call(RESIZE, t.node, which, words, 0), 0);
+        assert_int_equal(call(RESIZE, t.node, which, words, 0), NO_MEMORY);
         cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_OUT_OF_MEMORY, 0, NULL);
-        assert_int_equal(call(RESERVE, t.node, which, words, 0), 0);
+        assert_int_equal(call(RESERVE, t.node, which, words, 0), NO_MEMORY);
         cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_OUT_OF_MEMORY, 0, NULL);
     }
     expect_as_made();
-    assert_int_equal(call(RESIZE, nodes[0], A, 10, 0), 1); /* keeps the room */
-    assert_int_equal(call(RESIZE, nodes[n], A, words, 0), 0);
+    assert_int_equal(call(RESIZE, nodes[0], A, 10, 0), DONE); /* keeps the room */
+    assert_int_equal(call(RESIZE, nodes[n], A, words, 0), NO_MEMORY);
     cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_OUT_OF_MEMORY, 0, NULL);
     call(TRIM, nodes[0], A, 0, 0); /* gives it back */
-    assert_int_equal(call(RESIZE, nodes[n], A, words / 2, 0), 1);
+    assert_int_equal(call(RESIZE, nodes[n], A, words / 2, 0), DONE);
     for (uint32_t i = 0; i <= n; i++) call(FREE, nodes[i], A, 0, 0);
     cl_fixture_expect_error(&t.on, t.heap, -1, 0, NULL);
     assert_int_equal(cl_fixture_raw_bytes(&t.on, t.heap), before);
@@ -233,8 +234,8 @@ static void null_reference(void **state) {
             assert_int_equal(call(LENGTH, slot, which, 0, 0), 0);
             assert_int_equal(call(CAPACITY, slot, which, 0, 0), 0);
             if (slot > 2) continue;
-            assert_int_equal(call(RESIZE, slot, which, 2, 0), 0);
-            assert_int_equal(call(RESERVE, slot, which, 2, 0), 0);
+            assert_int_equal(call(RESIZE, slot, which, 2, 0), MISUSED);
+            assert_int_equal(call(RESERVE, slot, which, 2, 0), MISUSED);
             assert_int_equal(call(APPEND, slot, which, 0, 1), UINT32_MAX);
             call(TRIM, slot, which, 0, 0);
             call(SET, slot, A, 100000, 1); /* far beyond any array: the null row, too */
@@ -258,7 +259,7 @@ static void frees(void **state) {
     const uint64_t before = cl_fixture_raw_bytes(&t.on, t.heap);
     uint32_t node = call(NEW, 0, 0, 0, 0);
     for (uint32_t which = A; which <= B; which++)
-        assert_int_equal(call(RESIZE, node, which, 500, 0), 1);
+        assert_int_equal(call(RESIZE, node, which, 500, 0), DONE);
     assert_true(cl_fixture_raw_bytes(&t.on, t.heap) > before);
     call(FREE, node, 0, 0, 0);
     cl_fixture_expect_error(&t.on, t.heap, -1, 0, NULL);

@@ -385,7 +385,7 @@ static void runs_of_raw_memory(void **state) {
     clump_program *p =
         cl_fixture_program(&t.on, t.heap,
                            "__kernel void take(CLUMP_HEAP, ulong bytes) {\n"
-                           "    if (get_global_id(0) == 0) clump_malloc(clump_heap, bytes);\n}\n",
+                           "    if (get_global_id(0) == 0) clump_malloc(bytes);\n}\n",
                            NULL, NULL);
     clump_kernel *k = cl_fixture_kernel(&t.on, p, "take");
     for (int i = 0; i < 2; i++) {

@@ -19,7 +19,7 @@ static const char schema_text[] = "class Node { uint a; ulong b; }";
 static const char source[] =
     "enum { MALLOC, CALLOC, ALIGNED, REALLOC, FREE, USABLE, AT, OBJECT, "
     "FILL, FREE_LIST, OF };\n"
-    "ulong handle_of(CLUMP_HEAP, __global void *p) { return p ? clump_raw_of(clump_heap, p) : 0ul; "
+    "ulong handle_of(CLUMP_HEAP, __global void *p) { return p ? clump_raw_of(p) : 0ul; "
     "}\n"
     "__kernel void call(CLUMP_HEAP, __global ulong *out, uint what, ulong a, ulong b) {\n"
     "    if (get_global_id(0)) return;\n"
@@ -30,25 +30,25 @@ static const char source[] =
     "    case FILL: {\n" /* as many as there is room for; the handles follow */
     "        uint n = 0, most = what == FILL ? (uint)b : 1u;\n"
     "        for (out[1] = 0; n < most; n++) {\n"
-    "            out[1 + n] = handle_of(clump_heap, clump_malloc(clump_heap, a));\n"
+    "            out[1 + n] = handle_of(clump_heap, clump_malloc(a));\n"
     "            if (!out[1 + n]) break;\n"
     "        }\n"
     "        out[0] = what == FILL ? n : out[1];\n"
     "    } break;\n"
-    "    case CALLOC: out[0] = handle_of(clump_heap, clump_calloc(clump_heap, a, b)); break;\n"
-    "    case ALIGNED: out[0] = handle_of(clump_heap, clump_aligned_alloc(clump_heap, a, b)); "
+    "    case CALLOC: out[0] = handle_of(clump_heap, clump_calloc(a, b)); break;\n"
+    "    case ALIGNED: out[0] = handle_of(clump_heap, clump_aligned_alloc(a, b)); "
     "break;\n"
-    "    case REALLOC: out[0] = handle_of(clump_heap, clump_realloc(clump_heap, p, b)); break;\n"
+    "    case REALLOC: out[0] = handle_of(clump_heap, clump_realloc(p, b)); break;\n"
     "    case FREE:\n"
     "    case FREE_LIST:\n" /* FREE_LIST: those that FILL gave */
     "        for (uint n = 0; n < (what == FREE ? 1u : (uint)out[0]); n++) {\n"
-    "            if (what == FREE_LIST) p = clump_raw_at(clump_heap, (uint)out[1 + n]);\n"
-    "            clump_free(clump_heap, b == 99u ? (__global uchar *)out : p + b);\n"
+    "            if (what == FREE_LIST) p = clump_raw_at((uint)out[1 + n]);\n"
+    "            clump_free(b == 99u ? (__global uchar *)out : p + b);\n"
     "        }\n"
     "        break;\n"
-    "    case USABLE: out[0] = clump_usable_size(clump_heap, p); break;\n"
-    "    case AT: out[0] = clump_raw_at(clump_heap, (uint)a) != 0; break;\n"
-    "    case OF: out[0] = clump_raw_of(clump_heap, b == 99u ? (__global uchar *)out : p); break;\n"
+    "    case USABLE: out[0] = clump_usable_size(p); break;\n"
+    "    case AT: out[0] = clump_raw_at((uint)a) != 0; break;\n"
+    "    case OF: out[0] = clump_raw_of(b == 99u ? (__global uchar *)out : p); break;\n"
     "    case OBJECT: { Node n = Node_new(); out[0] = n.id; } break;\n"
     "    }\n"
     "}\n";
@@ -253,8 +253,8 @@ static const char probe_source[] =
     "        uint at = x % end, live = is_live[at];\n"
     "        if (live == 2u) continue;\n" /* the slot of aligned memory may begin there, and is taken for it */
     "        __global uchar *p = clump_heap + at * 16ul;\n"
-    "        if ((clump_usable_size(clump_heap, p) != 0) != live) atomic_inc(wrong);\n"
-    "        if (!live && at) clump_free(clump_heap, p);\n"
+    "        if ((clump_usable_size(p) != 0) != live) atomic_inc(wrong);\n"
+    "        if (!live && at) clump_free(p);\n"
     "    }\n"
     "}\n";
 
@@ -390,8 +390,8 @@ static void heaps(void **state) {
     CHECK_OK(&t.on, make_heap(8 << 20, 0, schema_text, NULL, &without));
     clump_program *p = NULL;
     static const char *const texts[] = {
-        "__kernel void k(CLUMP_HEAP) { clump_free(clump_heap, clump_malloc(clump_heap, 5)); }",
-        "__kernel void k(CLUMP_HEAP) { uint x = clump_raw_of(clump_heap, 0); Node_a(Node_null) = "
+        "__kernel void k(CLUMP_HEAP) { clump_free(clump_malloc(5)); }",
+        "__kernel void k(CLUMP_HEAP) { uint x = clump_raw_of(0); Node_a(Node_null) = "
         "x; }"};
     for (int i = 0; i < 2; i++) {
         cl_fixture_log kept = {.source = texts[i]};
@@ -404,7 +404,7 @@ static void heaps(void **state) {
     assert_int_equal(clump_program_create(
                          &(clump_program_desc){.heap = t.heap,
                                                .source = "__kernel void k(CLUMP_HEAP_NO_ALLOC) { "
-                                                         "clump_malloc(clump_heap, 5); }"},
+                                                         "clump_malloc(5); }"},
                          &p, NULL),
                      CLUMP_ERR_BUILD);
     clump_program_destroy(p);

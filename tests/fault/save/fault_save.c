@@ -464,8 +464,8 @@ static void load_beside_raw(clump_heap *h) {
     static const char *const source =
         "__kernel void keep(CLUMP_HEAP, __global uint *handle, uint frees) {\n"
         "    if (get_global_id(0) != 0) return;\n"
-        "    if (frees) clump_free(clump_heap, clump_raw_at(clump_heap, handle[0]));\n"
-        "    else handle[0] = clump_raw_of(clump_heap, clump_malloc(clump_heap, 100));\n"
+        "    if (frees) clump_free(clump_raw_at(handle[0]));\n"
+        "    else handle[0] = clump_raw_of(clump_malloc(100));\n"
         "}\n";
     clump_program *program = cl_fixture_program(&on, h, source, NULL, NULL);
     clump_kernel *keep = cl_fixture_kernel(&on, program, "keep");

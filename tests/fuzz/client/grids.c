@@ -28,7 +28,7 @@ void write_grid(client *c) {
         "    return (float3)((float)(h & 127u), (float)(h >> 7 & 127u),\n"
         "                    (float)(h >> 14 & 31u)) * 0.25f - (float3)(16.0f, 16.0f, 4.0f);\n"
         "}\n"
-        "CLUMP_GRID_DEFINE(cells, Cells, %s, place);\n",
+        "CLUMP_GRID_DEFINE(Cells, %s, place);\n",
         body, body, at < 0 ? "0u" : body, at < 0 ? "" : "_", at < 0 ? "" : c->fields[at].name,
         at < 0 ? "" : "(b)", body);
     text_append(
@@ -40,18 +40,19 @@ void write_grid(client *c) {
         "    float3 corner = (float3)(as_float(list[0]), as_float(list[1]), as_float(list[2]));\n"
         "    uint3 count = (uint3)(list[4], list[5], list[6]);\n"
         "    if (what == 0u)\n"
-        "        out[0] = cells_make(clump_heap, grid, corner, as_float(list[3]), count);\n"
+        "        out[0] = CLUMP_GRID_MAKE(Cells, grid, corner, as_float(list[3]), count) == "
+        "CLUMP_DONE;\n"
         "    else\n"
-        "        out[0] = Cells_sorted_resize(grid, n);\n"
+        "        out[0] = Cells_sorted_resize(grid, n) == CLUMP_DONE;\n"
         "}\n"
         "__kernel void grid_key(CLUMP_HEAP_NO_ALLOC, __global uint *keys, uint ref) {\n"
         "    Cells grid = {ref};\n"
-        "    CLUMP_FOR_EACH_KEYED(%s, self, i) keys[i] = cells_key(clump_heap, grid, self);\n"
+        "    CLUMP_FOR_EACH_KEYED(%s, self, i) keys[i] = CLUMP_GRID_KEY(Cells, grid, self);\n"
         "}\n"
         "__kernel void grid_note(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global uint *out,\n"
         "                        uint ref) {\n"
         "    Cells grid = {ref};\n"
-        "    uint bad = cells_note(clump_heap, clump_numbers, grid);\n"
+        "    uint bad = CLUMP_GRID_NOTE(Cells, grid);\n"
         "    if (bad) atomic_add(&out[0], bad);\n"
         "}\n"
         "__kernel void grid_look(CLUMP_HEAP_NO_ALLOC, __global uint *out,\n"

@@ -21,14 +21,14 @@ enum {
     LIST = 1024       /* CLUMP_MAP_LIST */
 };
 enum { INSERT, ERASE, FIND };
-enum { DONE, THERE, NO_MEMORY, FULL }; /* CLUMP_MAP_... */
+enum { DONE, THERE, NO_MEMORY, FULL }; /* CLUMP_... */
 
 void write_map(client *c) {
     const field_model *value = &c->fields[c->parts.value];
     const char *key = clump_type_name(c->fields[c->parts.key].type, 1);
     const int is_ref = value->type == CLUMP_TYPE_REF;
     text_append(&c->source,
-                "CLUMP_MAP_DEFINE(words, Map, Word, %s, %s);\n"
+                "CLUMP_MAP_DEFINE(Map, Word, %s, %s);\n"
                 "#define VALUE_OF(w) Word_value(w)%s\n"
                 "%s key_of(uint number) {\n"
                 "    if (number < 2u) return (%s)0 - (%s)number;\n"
@@ -42,7 +42,7 @@ void write_map(client *c) {
         &c->source,
         "__kernel void map_keep(CLUMP_HEAP, __global uint *out, uint what, uint ref, uint n) {\n"
         "    Map m = {ref};\n"
-        "    if (get_global_id(0) == 0) out[0] = Map_heads_resize(m, n);\n"
+        "    if (get_global_id(0) == 0) out[0] = Map_heads_resize(m, n) == CLUMP_DONE;\n"
         "}\n"
         "__kernel void map_work(CLUMP_HEAP, __global uint *out, __global const uint *list,\n"
         "                       uint ref, uint n, uint each, uint tag) {\n"
@@ -54,10 +54,10 @@ void write_map(client *c) {
         "        %s key = key_of(list[3u * at + 1u]);\n"
         "        %s value = %slist[3u * at + 2u]%s;\n"
         "        Word w = Word_null;\n"
-        "        if (what == 0u) result = words_insert(clump_heap, m, key, value, &w);\n"
-        "        else if (what == 1u) w = words_erase(clump_heap, m, key);\n"
-        "        else w = words_find(clump_heap, m, key);\n"
-        "        if (what == 0u && result == CLUMP_MAP_DONE) Word_tag(w) = tag + at;\n"
+        "        if (what == 0u) result = CLUMP_MAP_INSERT(Map, m, key, value, &w);\n"
+        "        else if (what == 1u) w = CLUMP_MAP_ERASE(Map, m, key);\n"
+        "        else w = CLUMP_MAP_FIND(Map, m, key);\n"
+        "        if (what == 0u && result == CLUMP_DONE) Word_tag(w) = tag + at;\n"
         "        out[3u * at] = result;\n"
         "        out[3u * at + 1u] = w.id;\n"
         "        out[3u * at + 2u] = w.id ? VALUE_OF(w) : 0u;\n"
@@ -65,7 +65,7 @@ void write_map(client *c) {
         "}\n"
         "__kernel void map_tidy(CLUMP_HEAP, __global uint *out, uint ref, uint before) {\n"
         "    Map m = {ref};\n"
-        "    if (!words_tidy(clump_heap, m, before)) out[0] = 0u;\n"
+        "    if (CLUMP_MAP_TIDY(Map, m, before) != CLUMP_DONE) out[0] = 0u;\n"
         "}\n",
         key, is_ref ? c->classes[value->target].name : "uint", is_ref ? "{" : "",
         is_ref ? "}" : "");

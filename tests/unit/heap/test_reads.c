@@ -67,6 +67,8 @@ static void test_unknown(void **state) {
     expect("#define SET(p, v) \\\n    (p) = Base_a(v)\nSET(Base_a(b), 1);\nx = R_Base_a(b);");
     expect("# define SET(p) p = 1\nSET(f(Base_a(b)));");
     expect("CLUMP_COMBINE(parts, Base_a(b), max); CLUMP_REDUCE(uint, R_Base_a(b), CLUMP_SUM);");
+    expect("CLUMP_ATOMIC_ADD(Base_a(b), 1); CLUMP_PUBLISH(Base_next(b), c, d); x = R_Base_a(b);");
+    expect("x = CLUMP_OBSERVED(uint, Base_a(CLUMP_OBSERVE(Base, Base_next(b))));");
     expect("x = Base_small(b);");             /* too narrow */
     expect("x = Base_none(b) + Other_a(b);"); /* none */
     expect("x = Base_a; Base_ab(b);");
