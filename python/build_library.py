@@ -54,7 +54,7 @@ typedef uint32_t clump_ref;
 typedef ... clump_heap;
 typedef ... clump_pool;
 typedef struct { clump_context *context; const clump_schema *schema; uint64_t bytes; double device_share;
-                 uint64_t buffer_bytes, evictable_bytes; uint32_t block_rows; int watch_handles; clump_pool *pool; ...; } clump_heap_desc;
+                 uint64_t buffer_bytes, evictable_bytes; uint32_t block_rows; int errors_on_request; int watch_handles; clump_pool *pool; ...; } clump_heap_desc;
 typedef struct { uint64_t bytes, metadata_bytes; uint32_t granule_bytes, block_granules, first_block, block_count,
                  buffer_blocks; ...; } clump_heap_layout;
 typedef struct { uint64_t objects, slots; uint32_t blocks, free_blocks; double fragmentation; ...; } clump_heap_stats;

@@ -258,7 +258,7 @@ static clump_status take(taking *t, int free_objects) {
 clump_status clumpi_take(clump_heap *heap, const clump_extract_desc *desc, clump_extract **extract,
                          clump_extract_report *report, cl_mem *chosen) {
     taking t = {.heap = heap, .desc = desc};
-    clump_status status = clumpi_heap_enter(heap);
+    clump_status status = clumpi_heap_enter_to_wait(heap);
     if (!status) status = check(&t);
     if (!status) status = take(&t, desc->free_objects && !chosen);
     clumpi_pack_close(&t.pack);

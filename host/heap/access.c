@@ -149,5 +149,7 @@ clump_status clump_heap_set_kernel(clump_heap *heap, cl_kernel kernel) {
 }
 
 void clump_heap_touch(clump_heap *heap) {
-    if (heap) heap->list_valid = heap->reduced_known = 0;
+    if (!heap) return;
+    heap->list_valid = heap->reduced_known = 0;
+    heap->may_have_errors = 1;
 }

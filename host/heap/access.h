@@ -106,6 +106,8 @@ void clumpi_heap_use(clump_heap *heap);
 /* Commands for the heap may be enqueued, after all earlier ones: each public call begins with
  * it. */
 clump_status clumpi_heap_enter(clump_heap *heap);
+/* The same of calls that wait: they first tell, once, what kernels reported since such a call told it. */
+clump_status clumpi_heap_enter_to_wait(clump_heap *heap);
 
 /* An empty heap like this one, in memory of its own: watched, checked and in the pool as it is.
  * bytes 0: as many. */

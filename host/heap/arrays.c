@@ -72,7 +72,7 @@ clump_status clump_heap_read_object_array(clump_heap *heap, const char *class_na
     if (!status) status = find_array(heap, &info, field, &a);
     if (!status && values && bytes != a.field.element_bytes)
         status = clumpi_fail_size(heap, &a.field, bytes);
-    if (!status) status = clumpi_heap_enter(heap);
+    if (!status) status = clumpi_heap_enter_to_wait(heap);
     if (!status) status = clumpi_ref_check(heap, ref, info.id, info.last);
     if (status) return status;
     a.row = (uint64_t)(ref >> 6) * heap->layout.granule_bytes;

@@ -254,6 +254,7 @@ clump_status clumpi_heap_prepare(const clump_heap_desc *desc, clump_heap *heap,
                               ? clumpi_schema_copy(desc->schema, &c->allocator, &heap->schema)
                               : clumpi_schema_create_empty(&c->allocator, &heap->schema);
     heap->has_raw = extras->raw;
+    heap->errors_on_request = desc->errors_on_request;
     if (status) return clumpi_fail(&c->error, status, "no host memory for the heap's schema");
     status = clumpi_checking_open(heap, desc->checked, extras);
     extras->evictable_bytes = desc->evictable_bytes;
@@ -339,6 +340,7 @@ clump_status clumpi_heap_create_like(const clump_heap *heap, const clump_schema 
                                .schema = schema,
                                .bytes = bytes ? bytes : heap->wanted,
                                .block_rows = block_rows,
+                               .errors_on_request = heap->errors_on_request,
                                .watch_handles = heap->geometry.header.at_watch != 0,
                                .checked = clumpi_checking_desc(heap),
                                .pool = (struct clump_pool *)heap->source};

@@ -132,6 +132,12 @@ static void name_raw(const clump_heap *heap, clumpi_error *e) {
                      CLUMPI_RAW_UNIT);
 }
 
+static clump_status put_in_words(clump_heap *heap, const clumpi_error *errors) {
+    clump_status status = report_error(heap, errors);
+    if (status == CLUMP_ERR_DEVICE) name_other_kinds(heap, errors);
+    return status;
+}
+
 clump_status clump_heap_take_errors(clump_heap *heap, clump_device_report *report) {
     if (report) memset(report, 0, sizeof *report);
     if (!heap) return CLUMP_ERR_USAGE;
@@ -166,10 +172,33 @@ clump_status clump_heap_take_errors(clump_heap *heap, clump_device_report *repor
         report->errors[i].ref = errors[i].ref;
         report->errors[i].work_item = errors[i].work_item;
     }
+    heap->errors_told = 0;
+    heap->may_have_errors = 0;
     if (!any) return CLUMP_OK;
     status = clumpi_clear(heap->context, heap->buffer, offset, sizeof now.errors);
+    return status ? status : put_in_words(heap, errors);
+}
+
+/* They stay where they are, for clump_heap_take_errors(). */
+static clump_status tell_new_errors(clump_heap *heap) {
+    if (!heap->may_have_errors || heap->errors_on_request) return CLUMP_OK;
+    clumpi_error errors[CLUMPI_ERRORS_PLACES];
+    clump_status status = clumpi_read(heap->context, heap->buffer,
+                                      clumpi_header_offset(heap, offsetof(clumpi_header, errors)),
+                                      sizeof errors, errors);
     if (status) return status;
-    status = report_error(heap, errors);
-    if (status == CLUMP_ERR_DEVICE) name_other_kinds(heap, errors);
-    return status;
+    heap->may_have_errors = 0;
+    uint64_t count = 0;
+    for (int i = 0; i < CLUMPI_ERRORS; i++) {
+        count += errors[i].count;
+        name_raw(heap, &errors[i]);
+    }
+    if (count == heap->errors_told) return CLUMP_OK;
+    heap->errors_told = count;
+    return put_in_words(heap, errors);
+}
+
+clump_status clumpi_heap_enter_to_wait(clump_heap *heap) {
+    clump_status status = clumpi_heap_enter(heap);
+    return status ? status : tell_new_errors(heap);
 }

@@ -103,6 +103,9 @@ struct clump_heap {
     clumpi_pointed pointed;       /* the pointers to it */
     clumpi_buffer_source *source; /* that the buffer is from, or NULL */
     uint64_t source_number;       /* by which it knows the buffer */
+    int may_have_errors;          /* a kernel of the user's ran since they were looked for */
+    int errors_on_request;        /* nobody but clump_heap_take_errors() tells them */
+    uint64_t errors_told;         /* how many were counted when a call that waits told them last */
     int list_valid;               /* the list in the buffer matches the objects */
     int list_counted; /* a list was begun, and its second launch failed: blocks still say that they have reserved slots */
     int list_numbered;              /* and its objects are numbered (cl/heap/enumerate.cl) */

@@ -225,6 +225,7 @@ static clump_status launch(clump_heap *heap, clump_kernel *k, size_t global, siz
     if (!k->fixed) heap->list_valid = 0;
     heap->reduced_known = 0;
     status = clumpi_checking_begin(heap, k);
+    heap->may_have_errors = 1;
     if (!status) status = clumpi_enqueue(heap->context, k->kernel, call, global, local, sync);
     return status ? status : clumpi_checking_end(heap);
 }
@@ -305,6 +306,7 @@ clump_status clumpi_new_claim(clump_heap *heap, clumpi_u32 class_id, uint64_t co
         {sizeof class_id, &class_id}, {sizeof wanted, &wanted}, {sizeof fresh_most, &fresh_most}};
     clumpi_arg supply[] = {args[0], {sizeof heap->list_turn, &heap->list_turn}};
     clump_sync waits = waits_of(sync);
+    heap->may_have_errors = 1;
     heap->list_valid = 0; /* the rows of the new objects take its place */
     heap->reduced_known = 0;
     clump_status status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_count), global,
@@ -332,6 +334,7 @@ clump_status clump_heap_do_new(clump_heap *heap, clump_kernel *k, const char *cl
                                uint64_t count, uint64_t *made, const clump_sync *sync) {
     if (made) *made = 0;
     clump_status status = clumpi_run_prepare(heap, k, sync, "clump_heap_do_new");
+    if (!status && made) status = clumpi_heap_enter_to_wait(heap);
     if (status) return status;
     clump_context *c = heap->context;
     clump_class_info info;
@@ -393,6 +396,7 @@ static clump_status unfinished(clump_heap *heap, const clump_kernel *k, uint32_t
 clump_status clump_heap_reduce(clump_heap *heap, clump_kernel *k, size_t bytes, void *result,
                                const clump_sync *sync) {
     clump_status status = clumpi_run_prepare(heap, k, sync, "clump_heap_reduce");
+    if (!status) status = clumpi_heap_enter_to_wait(heap);
     if (status) return status;
     clump_context *c = heap->context;
     if (!result || bytes == 0 || bytes > CLUMPI_REDUCE_BYTES)

@@ -23,7 +23,7 @@ static clump_status count_blocks(clump_heap *heap, clumpi_stats_result *counts) 
     const clumpi_launch_sizes *sizes = &c->sizes;
     int was_reserved = heap->reserved;
     clumpi_arg turn = {sizeof heap->list_turn, &heap->list_turn};
-    clump_status status = clumpi_heap_enter(heap);
+    clump_status status = clumpi_heap_enter_to_wait(heap);
     if (!status) status = clumpi_unreserve(heap, NULL);
     if (!status) status = clumpi_clear(c, heap->buffer, scan_offset(heap), bytes);
     if (!status)

@@ -67,7 +67,7 @@ static clump_status open_transfer(transfer *t, const void *structs, const char *
     clump_field_info f;
     clump_status status = clumpi_find_class(t->heap, d->class_name, &t->info);
     for (uint32_t i = 0; i < d->field_count && !status; i++) status = find_field(t, i, &f);
-    return status ? status : clumpi_heap_enter(t->heap);
+    return status ? status : clumpi_heap_enter_to_wait(t->heap);
 }
 
 /* The buffer, with what the host has in it, or zeros. */

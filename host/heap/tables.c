@@ -81,7 +81,7 @@ static clump_status open_table(table *t, const char *class_name, clump_write_fn 
     if (!status && !t->desc.bytes)
         status =
             clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s: class %s has no fields", call, k.name);
-    if (!status) status = clumpi_heap_enter(t->heap);
+    if (!status) status = clumpi_heap_enter_to_wait(t->heap);
     if (!status) status = clumpi_rank(t->heap, k.id, k.last, &t->count);
     if (status) return status;
     t->structs = clumpi_alloc(&c->allocator, t->count * t->desc.bytes + 1);

@@ -168,7 +168,7 @@ clump_status clump_heap_read_refs(clump_heap *heap, const char *class_name, clum
                            "clump_heap_read_refs needs a place for the count");
     target t = {.bytes = sizeof(clump_ref)};
     clump_status status = find_class(heap, class_name, &t);
-    if (!status) status = clumpi_heap_enter(heap);
+    if (!status) status = clumpi_heap_enter_to_wait(heap);
     if (!status) status = clumpi_rank(heap, t.first, t.last, count);
     if (status || !refs) return status;
     if (*count > capacity)
@@ -184,7 +184,7 @@ static clump_status find_values(clump_heap *heap, const char *class_name, const 
     if (!values && count) return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE, "%s", missing);
     clump_status status =
         find_field(heap, class_name, field, index, values || bytes ? &bytes : NULL, is_written, t);
-    if (!status) status = clumpi_heap_enter(heap);
+    if (!status) status = clumpi_heap_enter_to_wait(heap);
     return status ? status : clumpi_rank(heap, t->first, t->last, objects);
 }
 
@@ -283,7 +283,7 @@ static clump_status locate(clump_heap *heap, const char *class_name, const char 
     if (!heap) return CLUMP_ERR_USAGE;
     if (!value) return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE, "%s", missing);
     clump_status status = find_field(heap, class_name, field, index, &bytes, is_written, t);
-    if (!status) status = clumpi_heap_enter(heap);
+    if (!status) status = clumpi_heap_enter_to_wait(heap);
     if (!status) status = clumpi_ref_check(heap, ref, t->first, t->last);
     ref = clumpi_ref_plain(heap, ref);
     *offset = (uint64_t)(ref >> 6) * heap->layout.granule_bytes + t->base +

@@ -240,7 +240,7 @@ clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc,
     if (status) return status;
     status = clumpi_stream_create(&s.stream, desc, "clump_heap_save", &c->allocator, &c->error);
     if (status) return status;
-    status = clumpi_heap_enter(heap);
+    status = clumpi_heap_enter_to_wait(heap);
     if (!status) status = clumpi_pieces_pack(&s.stream, desc->zstd_level);
     if (!status) status = save(&s, desc, report);
     clumpi_staging_close(s.staging, !status);

@@ -51,6 +51,10 @@ typedef struct clump_heap_desc {
                                    fragment less */
     int raw; /* 1: kernels can ask for raw memory, too (device-api: clump_malloc()). Not in a
                                    checked heap. At most 64 GiB. A schema with arrays that grow (schema.h) implies it */
+    /* 1: what kernels report is told by clump_heap_take_errors() only. 0: also, once, by the next call that waits for values or
+     * counts, saves, extracts or reduces: it returns CLUMP_ERR_DEVICE and does nothing; called again, it does its work. For
+     * programs that go on when an allocation returned null. */
+    int errors_on_request;
     int watch_handles; /* 1: handles (refs.h) see that their object was freed, although its slot
                                    was given out again. Takes 8 bytes a granule; a free looks whether
                                    a handle was made of the object */

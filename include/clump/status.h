@@ -10,6 +10,8 @@
  *                          if there is no object to hold one
  *   CLUMP_ERR_HOST_MEMORY       the call needs host memory
  *   CLUMP_ERR_CL           the call uses the device
+ *   CLUMP_ERR_DEVICE       the call waits for values, counts or a reduction, saves or extracts, and a kernel reported something that
+ *                          no call has told yet: clump_heap_desc.errors_on_request
  *   CLUMP_ERR_BUILD, CLUMP_ERR_UNSUPPORTED
  *                          the call runs kernels of the library, and the first call that needs one builds it: the device's
  *                          compiler refuses it, or runs it only in work-groups that are too small. Nothing was changed then

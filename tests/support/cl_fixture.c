@@ -258,6 +258,7 @@ static clump_heap *make_heap(const cl_fixture *f, const char *schema, const clum
     clump_heap_desc desc = *like;
     desc.context = f->clump;
     desc.schema = s;
+    desc.errors_on_request = 1; /* tests provoke them */
     if (!desc.pool && !desc.raw && !clumpi_schema_find_array(s, 1))
         desc.buffer_bytes = buffer_bytes;
     clump_status status;
@@ -287,6 +288,7 @@ clump_heap *cl_fixture_heap_watching(const cl_fixture *f, const clump_heap *like
                             .schema = clump_heap_get_schema(like),
                             .bytes = 2 * l->bytes,
                             .block_rows = like->geometry.header.block_rows_max,
+                            .errors_on_request = 1,
                             .watch_handles = 1};
     CHECK_OK(f, clump_heap_create(&desc, &heap, NULL));
     assert_int_equal(clump_heap_get_layout(heap)->granule_bytes, l->granule_bytes);

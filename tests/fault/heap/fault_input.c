@@ -647,6 +647,44 @@ static void kernels_by_name(void **state) {
     clump_program_destroy(p);
 }
 
+/* What a kernel reported is told once by the next call that waits, which does nothing then. */
+static void errors_surface(void **state) {
+    for (int on_request = 0; on_request < 2; on_request++) {
+        const clump_status told = on_request ? CLUMP_OK : CLUMP_ERR_DEVICE;
+        clump_heap *heap;
+        uint64_t room, count = 7;
+        CHECK_OK(&t.on,
+                 clump_heap_create(&(clump_heap_desc){.context = t.on.clump,
+                                                      .schema = clump_heap_get_schema(t.heap),
+                                                      .bytes = HEAP_BYTES,
+                                                      .errors_on_request = on_request},
+                                   &heap, NULL));
+        CHECK_OK(&t.on, clump_heap_read_room(heap, "Body", &room));
+        CHECK_OK(&t.on, clump_heap_do_new(heap, t.init, "Body", room, NULL, NULL));
+        CHECK_OK(&t.on, clump_heap_read_count(heap, "Body", &count));
+        for (int again = 0; again < 2; again++) {
+            CHECK_OK(&t.on, clump_heap_do_new(heap, t.init, "Body", 3, NULL, NULL));
+            CHECK_STATUS(&t.on, clump_heap_read_count(heap, "Body", &count), told);
+            if (told)
+                assert_non_null(
+                    strstr(clump_context_get_error(t.on.clump)->message, "returned null"));
+            assert_int_equal(count, told ? 0 : room);
+            CHECK_OK(&t.on, clump_heap_read_count(heap, "Body", &count));
+            assert_int_equal(count, room);
+        }
+        clump_device_report report;
+        CHECK_STATUS(&t.on, clump_heap_take_errors(heap, &report), CLUMP_ERR_DEVICE);
+        assert_int_equal(report.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count, 6);
+        CHECK_OK(&t.on, clump_heap_read_count(heap, "Body", &count));
+        /* A kernel that somebody else launched. */
+        CHECK_OK(&t.on, clump_heap_do_new(heap, t.init, "Body", 1, NULL, NULL));
+        CHECK_STATUS(&t.on, clump_heap_read_refs(heap, "Body", NULL, 0, &count), told);
+        clump_heap_touch(heap);
+        CHECK_OK(&t.on, clump_heap_read_refs(heap, "Body", NULL, 0, &count));
+        clump_heap_destroy(heap);
+    }
+}
+
 /* Sizes of groups that a call chooses itself are not those of such a kernel. */
 static void required_group_size(void **state) {
     clump_program *p = cl_fixture_program(
@@ -982,6 +1020,7 @@ int main(void) {
         cmocka_unit_test(kernels),
         cmocka_unit_test(arguments_of_wrong_size),
         cmocka_unit_test(kernels_by_name),
+        cmocka_unit_test(errors_surface),
         cmocka_unit_test(required_group_size),
         cmocka_unit_test(warnings),
         cmocka_unit_test(arguments_not_set),
