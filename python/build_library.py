@@ -149,5 +149,5 @@ clump_status clump_pool_check(clump_pool *pool);
 if __name__ == "__main__":
     ffi = FFI()
     ffi.cdef("typedef uint32_t cl_uint;\n" + CDEF)
-    ffi.set_source("clump._library", "#include <clump/clump.h>\n")
+    ffi.set_source("clump._library", "#include <clump/all.h>\n")
     ffi.emit_c_code(sys.argv[1])

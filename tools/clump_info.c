@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "clump/clump.h"
+#include "clump/all.h"
 
 #define PLATFORMS_MAX 32
 #define DEVICES_MAX 64

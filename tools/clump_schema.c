@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "clump/clump.h"
+#include "clump/all.h"
 
 static int complain(const char *file, const clump_error *error) {
     if (error->line)

@@ -6,7 +6,7 @@
 #ifndef BENCH_WORLD_H
 #define BENCH_WORLD_H
 
-#include "clump/clump.h"
+#include "clump/all.h"
 #include "clump/experimental.h"
 #include "compacting.h"
 #include "variant.h"

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "clump/clump.h"
+#include "clump/all.h"
 #include "error.h"
 #include "machine.h"
 

@@ -7,6 +7,7 @@
 #include "clump/checked.h"
 #include "clump/experimental.h"
 #include "clump/heap.h"
+#include "clump/kernels.h"
 #include "clump/program.h"
 #include "error.h"
 

@@ -8,7 +8,7 @@
 
 #include "bench/harness/error.h"
 #include "bench/harness/heap.h"
-#include "clump/clump.h"
+#include "clump/all.h"
 #include "clump/mpi.h"
 
 /* An option "name=number" and its default. */

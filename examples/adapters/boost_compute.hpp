@@ -10,6 +10,7 @@
 #define CLUMP_ADAPTER_BOOST_COMPUTE_HPP
 
 #include <clump/clump.h>
+#include <clump/pool.h>
 
 #include <boost/compute/buffer.hpp>
 #include <boost/compute/context.hpp>

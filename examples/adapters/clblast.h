@@ -9,6 +9,7 @@
 
 #include <clblast_c.h>
 #include <clump/clump.h>
+#include <clump/pool.h>
 
 /* As CLBlastSgemm(), on one of the queues of the pool's context. Returns CLBlast's code;
  * CLBlastTempBufferAllocFailure if the pool has no room: clump_pool_get_error() says why. */

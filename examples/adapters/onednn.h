@@ -13,6 +13,7 @@
 #define CLUMP_ADAPTER_ONEDNN_H
 
 #include <clump/clump.h>
+#include <clump/pool.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -17,6 +17,7 @@
 #define CLUMP_ADAPTER_OPENCV_HPP
 
 #include <clump/clump.h>
+#include <clump/pool.h>
 
 #include <climits>
 #include <new>

@@ -1,6 +1,7 @@
 /* Work of Clump among other commands: a second queue that brings data and takes results away, and a first one that runs
  * out of order. Events say what waits for what; the host waits once, at the end. */
 #include <clump/clump.h>
+#include <clump/kernels.h>
 #include <clump/quick.h>
 
 enum { ROUNDS = 5, SAMPLES = 2000 };

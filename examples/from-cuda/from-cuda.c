@@ -1,6 +1,7 @@
 /* A CUDA program with malloc() in its kernels, in OpenCL: the host's part. kernels.cu and kernels.cl are the kernels before and
  * after. No schema is needed: the heap has raw memory only. */
 #include <clump/clump.h>
+#include <clump/kernels.h>
 #include <clump/quick.h>
 
 enum { LISTS = 2000, KEYS = 4096, BUCKETS = 512 }; /* the last two as in kernels.cl */

@@ -1,6 +1,9 @@
 /* A graph of pages whose garbage is collected: pages that no root leads to are freed. Roots are references in a buffer
  * of the program and handles of the host. The host walks over the same graph, and compares. */
 #include <clump/clump.h>
+#include <clump/collect.h>
+#include <clump/kernels.h>
+#include <clump/refs.h>
 #include <clump/quick.h>
 
 enum { PAGES = 10000, LINKS = 3, ROOTS = 4 };

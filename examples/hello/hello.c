@@ -1,5 +1,6 @@
 /* The shortest program: a class, two kernels, and what they did. */
 #include <clump/clump.h>
+#include <clump/kernels.h>
 #include <clump/quick.h>
 
 static const char schema[] = "class Body { float x; uint id; }";

@@ -1,6 +1,7 @@
 /* A map that kernels fill at the same time: buckets with lists of entries, no lock. 200,000 numbers are counted by
  * key; then rare keys are removed; the host counts along, and compares. */
 #include <clump/clump.h>
+#include <clump/kernels.h>
 #include <clump/quick.h>
 
 enum { BUCKETS = 1024, KEYS = 5000, NUMBERS = 200000, RARE = 20 };

@@ -1,5 +1,6 @@
 /* Particles in two domains, one for each rank: who crosses the border migrates to the other rank's heap. */
 #include <clump/clump.h>
+#include <clump/kernels.h>
 #include <clump/mpi.h>
 #include <clump/quick.h>
 

@@ -1,6 +1,7 @@
 /* A kernel that makes objects, built and launched by OpenCL alone: clBuildProgram, clEnqueueNDRangeKernel, two
  * dimensions, a queue of one's own choice. Clump gives the source and the options, and sets the heap. */
 #include <clump/clump.h>
+#include <clump/interop.h>
 #include <clump/quick.h>
 
 enum { WIDTH = 64, HEIGHT = 32 };

@@ -1,6 +1,7 @@
 /* Fireworks: rockets rise and burst into sparks, sparks fade. Objects are born and die in one kernel.
  * The host counts along, and compares. */
 #include <clump/clump.h>
+#include <clump/kernels.h>
 #include <clump/quick.h>
 
 enum { STEPS = 30, ROCKETS = 500, SPARKS = 16, SPARK_LIFE = 6 };

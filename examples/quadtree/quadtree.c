@@ -1,6 +1,10 @@
 /* A quadtree that is fine along a circle and coarse elsewhere. The circle moves, so nodes are made and freed in every
  * step; compaction keeps them together. The host walks the tree from a handle of its root, and compares its shape. */
 #include <clump/clump.h>
+#include <clump/compact.h>
+#include <clump/kernels.h>
+#include <clump/refs.h>
+#include <clump/structs.h>
 #include <clump/quick.h>
 
 enum { LEVELS = 8, SIZE = 1 << LEVELS, NODES_MAX = 100000, STEPS = 6, RADIUS = 60 };

@@ -1,6 +1,8 @@
 /* Devices of two vendors in one process: a context, a heap and a program for each. A heap belongs to one device;
  * objects go from one to another as C structs. With the devices of one vendor alone, it takes the same one twice. */
 #include <clump/clump.h>
+#include <clump/kernels.h>
+#include <clump/structs.h>
 #include <clump/quick.h>
 
 enum { CELLS = 1000, PLATFORMS = 16 };

@@ -16,6 +16,7 @@
 
 #include "cl/core/layout.h"
 #include "clump/context.h"
+#include "clump/devices.h"
 #include "core/lock.h"
 #include "core/memory.h"
 

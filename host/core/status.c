@@ -149,3 +149,7 @@ int clumpi_is_no_room(cl_int code) {
     return code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
            code == CL_OUT_OF_HOST_MEMORY || code == CL_INVALID_BUFFER_SIZE;
 }
+
+const char *clump_version(void) {
+    return CLUMP_VERSION_TEXT;
+}

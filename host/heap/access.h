@@ -12,6 +12,8 @@
 
 #include "cl/heap/layout.h"
 #include "clump/heap.h"
+#include "clump/inspect.h"
+#include "clump/interop.h"
 #include "clump/run.h"
 #include "core/core.h"
 #include "schema/schema.h"

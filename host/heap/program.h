@@ -5,6 +5,7 @@
 #ifndef CLUMPI_PROGRAM_H
 #define CLUMPI_PROGRAM_H
 
+#include "clump/kernels.h"
 #include "clump/program.h"
 #include "heap/access.h"
 

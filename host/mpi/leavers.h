@@ -10,6 +10,7 @@
 #ifndef CLUMPI_MPI_LEAVERS_H
 #define CLUMPI_MPI_LEAVERS_H
 
+#include "clump/kernels.h"
 #include "clump/program.h"
 #include "clump/run.h"
 #include "clump/structs.h"

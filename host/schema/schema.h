@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "clump/schema.h"
+#include "clump/schema_build.h"
 #include "core/memory.h"
 
 #define CLUMPI_NONE UINT32_MAX

@@ -1,10 +1,18 @@
-/* Clump: a dynamic object heap for OpenCL programs. This header includes all others except
- * experimental.h; quick.h, the short way for a first program; and mpi.h, which belongs to a library of its own.
- * For C++17 there is clump.hpp.
+/* Clump: a dynamic object heap for OpenCL programs. This header has what a first program needs; each other feature is a
+ * header of its own, and all.h has them all. For C++17 there is clump.hpp, and quick.h is the short way to begin.
  *
- * Reading order: status.h, allocator.h, cl_functions.h, context.h, schema.h, heap.h, program.h, run.h, fuse.h; then
- * cl/api/device_api.clh for what kernels may call; then checked.h, structs.h, refs.h, compact.h, compactor.h, collect.h,
- * collector.h, convert.h, evict.h, save.h, extract.h, timeline.h. Buffers without a heap: suballoc.h, pool.h, defrag.h.
+ * A program goes this way. A context (context.h) is made of the program's OpenCL context, device and queue. A schema
+ * (schema.h) is parsed from a text that names classes and fields. A heap (heap.h) of that schema takes device memory. A
+ * program (program.h) is the caller's OpenCL C, compiled with the schema: it makes, frees and visits objects, as
+ * cl/api/device_api.clh tells. Its kernels are taken by name and run over objects (run.h): clump_heap_do_new() makes objects
+ * and visits them, clump_heap_do_all() visits those that there are, clump_heap_reduce() adds up. Values are read and written
+ * by field (heap.h). Each call returns a status (status.h), and clump_context_get_error() has the words.
+ *
+ * What else there is, by header:
+ *   data: structs.h, refs.h, interop.h, schema_build.h      looking: inspect.h, checked.h, timeline.h, devices.h
+ *   memory: compact.h, compactor.h, collect.h, collector.h, evict.h, convert.h
+ *   files and other heaps: save.h, extract.h, mpi.h         kernels: kernels.h, fuse.h, experimental.h
+ *   buffers without a heap: suballoc.h, pool.h, defrag.h
  * These headers are the reference; what they do not say is not promised.
  *
  * The library prints nothing, never exits, keeps no global state and starts no thread.
@@ -15,30 +23,12 @@
 #ifndef CLUMP_CLUMP_H
 #define CLUMP_CLUMP_H
 
-#include "clump/allocator.h"
-#include "clump/checked.h"
-#include "clump/cl_functions.h"
-#include "clump/collect.h"
-#include "clump/collector.h"
-#include "clump/compact.h"
-#include "clump/compactor.h"
 #include "clump/context.h"
-#include "clump/convert.h"
-#include "clump/defrag.h"
-#include "clump/evict.h"
 #include "clump/export.h"
-#include "clump/extract.h"
-#include "clump/fuse.h"
 #include "clump/heap.h"
-#include "clump/pool.h"
 #include "clump/program.h"
-#include "clump/refs.h"
 #include "clump/run.h"
-#include "clump/save.h"
 #include "clump/schema.h"
 #include "clump/status.h"
-#include "clump/structs.h"
-#include "clump/suballoc.h"
-#include "clump/timeline.h"
 
 #endif

@@ -32,7 +32,7 @@
 #include <utility>
 #include <vector>
 
-#include "clump/clump.h"
+#include "clump/all.h"
 #include "clump/quick.h"
 
 namespace clump {

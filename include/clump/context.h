@@ -178,12 +178,6 @@ CLUMP_API const clump_capabilities *clump_context_get_capabilities(const clump_c
  * status is CLUMP_OK if nothing failed yet. Overwritten by the next failure. */
 CLUMP_API const clump_error *clump_context_get_error(const clump_context *context);
 
-/* Probe a device without keeping anything: what clump_context_create() would find, with the personality
- * that fits the device. Returns CLUMP_OK; CLUMP_ERR_USAGE no device, or no place; CLUMP_ERR_UNSUPPORTED as
- * clump_context_create(); CLUMP_ERR_CL. */
-CLUMP_API clump_status clump_device_probe(cl_device_id device, uint32_t disable,
-                                          clump_capabilities *capabilities, clump_error *error);
-
 /* Events to wait for, and the event to give back, as in OpenCL. All zero: none. If a command fails that is waited for, those that wait
  * for it do not run: a call that blocks returns CLUMP_ERR_CL then, and of others the event has the error. */
 typedef struct clump_sync {

@@ -96,20 +96,6 @@ CLUMP_API const clump_heap_layout *clump_heap_get_layout(const clump_heap *heap)
 /* The heap's copy of its schema, for look-ups by name. Lives as long as the heap, or until clump_heap_convert(). */
 CLUMP_API const clump_schema *clump_heap_get_schema(const clump_heap *heap);
 
-/* The buffer, or the first of several, which clump_heap_convert() replaces. Not retained for the caller. It is the first argument of kernels that the caller builds and launches by
- * OpenCL itself, from clump_program_get_info()->source and clump_program_get_info()->options: those without loops over
- * objects and without CLUMP_NUMBERS, since the list of objects is made by the calls of run.h. After such a kernel
- * allocated or freed, call clump_heap_touch(). */
-CLUMP_API cl_mem clump_heap_get_buffer(const clump_heap *heap);
-
-/* METHOD. Set the heap as the first argument of such a kernel, and tell OpenCL of the heap's other buffers, if it has several. A
- * kernel keeps both until it is made ready for another heap: once the heap is destroyed, do not launch it before that.
- * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE no kernel; CLUMP_ERR_CL. Threads: as for the heap; the kernel is changed. */
-CLUMP_API clump_status clump_heap_set_kernel(clump_heap *heap, cl_kernel kernel);
-
-/* Tell the heap that its objects may have changed: the next do-all enumerates anew. */
-CLUMP_API void clump_heap_touch(clump_heap *heap);
-
 /* ---- Errors that kernels reported ---------------------------------------------------------- */
 
 /* What a kernel can report. The first event of each kind is kept with its detail, all are counted. */
@@ -200,16 +186,6 @@ CLUMP_API clump_status clump_heap_reserve(clump_heap *heap, const char *class_na
 CLUMP_API clump_status clump_heap_read_stats(clump_heap *heap, clump_heap_stats *heap_stats,
                                              clump_class_stats *classes, uint32_t capacity);
 
-/* METHOD. The heap as JSON: its geometry, its classes with a histogram of how full their blocks are, the class and the fill
- * of each block, and of a checked heap the live objects by the place where they were made. docs/guide/seeing-the-heap.md has the format;
- * clump-inspect shows such texts as tables and as a page. The text takes about 6 bytes of host memory a block.
- *   write  [in]  gets the whole text in one call, after all else is done. It must not use the heap's context
- * Blocks: yes; reads 4 bytes a block from the device, of a checked heap also 4 bytes an object. Gives reserved slots back, as
- * clump_heap_read_stats() does, with whose numbers it agrees. Returns CLUMP_OK, also if blocks are damaged: they are counted, and
- * clump_heap_check() says what is wrong; CLUMP_ERR_USAGE without `write`; CLUMP_ERR_CL; CLUMP_ERR_BUILD; CLUMP_ERR_HOST_MEMORY. After a failure
- * nothing was written. Threads: as for the heap. */
-CLUMP_API clump_status clump_heap_dump(clump_heap *heap, clump_write_fn write, void *user);
-
 /* METHOD. Number of live objects of a class and its subclasses. Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND;
  * CLUMP_ERR_USAGE; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_heap_read_count(clump_heap *heap, const char *class_name,
@@ -232,43 +208,6 @@ CLUMP_API clump_status clump_heap_read_room(clump_heap *heap, const char *class_
 CLUMP_API clump_status clump_heap_get_bytes_needed(const clump_heap_desc *desc,
                                                    const uint64_t *objects, uint64_t *bytes,
                                                    clump_error *error);
-
-/* METHOD. Verify every invariant of docs/internals/core.md: header, class table and columns against what the host
- * wrote; on the device credits against bitmaps and reserved slots, free and active hints at every level, the list of
- * objects, reservations. Walks all metadata. docs/internals/reliability.md lists the bits that it cannot judge.
- * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_CORRUPT, and the context's error says which invariant
- * fails first, at which block, with both values; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. Changes nothing. */
-CLUMP_API clump_status clump_heap_check(clump_heap *heap);
-
-/* What a repair found. */
-typedef struct clump_repair_report {
-    uint64_t objects; /* live objects now */
-    uint64_t blocks;  /* blocks of which class or count were not what their bitmaps say */
-    uint64_t guessed; /* of these: their class was told by hints, or by the places of the objects */
-    uint64_t appeared; /* objects that no count knew of; their contents are undefined */
-    uint64_t vanished; /* objects that were counted and are not in the bitmaps */
-    uint64_t lost;     /* objects of blocks whose class nothing tells: gone */
-    uint64_t strays;   /* bits where no object can be, cleared */
-} clump_repair_report;
-
-/* METHOD. Make a heap usable again whose metadata was overwritten: after clump_heap_check() returned
- * CLUMP_ERR_CORRUPT. Header, class table and columns are written anew. The allocation bitmaps are then taken for
- * the truth: each block's class and count, all hints and all counters are made from them. What is reserved is given
- * up, and what was learnt of the demand is forgotten; numbers of clump_heap_reserve() stay. References, fields of
- * objects and what kernels reported are not touched.
- *
- * Slots of raw memory count as objects here. Which of them one allocation has is told by where each begins; if that was
- * overwritten, two may have become one.
- *
- * Where only such words were wrong, all objects are there as before. A bit of a bitmap that was overwritten is an
- * object that appeared or vanished, and nobody can know which; the report counts them. Two things it cannot tell. A
- * full block whose bits fit its class is believed, also if it was another one: nothing else tells the class. And
- * in a block with slots that are reserved for kernels, an object that vanished looks like one more of these.
- *   report  [out, optional]
- * Blocks: yes. Returns CLUMP_OK: nothing was wrong, or nothing was lost; CLUMP_ERR_CORRUPT: the heap can be used
- * and the check is content, but objects appeared, vanished or were lost, as the context's error says; CLUMP_ERR_CL,
- * CLUMP_ERR_HOST_MEMORY: not all was done, call it again. Threads: as for the heap. */
-CLUMP_API clump_status clump_heap_repair(clump_heap *heap, clump_repair_report *report);
 
 /* METHOD. References of all live objects of a class and its subclasses, in the order in which a
  * do-all visits their rows. The order is the same for all calls until objects are made, freed or moved (compact.h).
@@ -298,25 +237,6 @@ CLUMP_API clump_status clump_heap_read_field(clump_heap *heap, const char *class
 CLUMP_API clump_status clump_heap_write_field(clump_heap *heap, const char *class_name,
                                               const char *field, uint32_t index, size_t bytes,
                                               const void *values, uint64_t count);
-
-/* Which way clump_heap_copy_field() goes. */
-typedef enum clump_copy_direction {
-    CLUMP_COPY_TO_BUFFER,  /* the objects' values into the buffer */
-    CLUMP_COPY_FROM_BUFFER /* values of the buffer into the objects */
-} clump_copy_direction;
-
-/* METHOD. The same between objects and a buffer of the caller's, on the device: for drawing, for other libraries, and for
- * what is read later. Values are packed, in the order of clump_heap_read_refs().
- *   buffer    of the context's cl_context; values from `offset` bytes on, a multiple of the value's size (of 16, if larger)
- *   capacity  values: objects beyond so many are left out, which is not told. clump_heap_read_count() knows the number
- *   sync      [in, optional]  of the copy; the list of objects may be made before
- * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_TOO_SMALL the buffer has no room for `capacity` values; CLUMP_ERR_NOT_FOUND;
- * CLUMP_ERR_USAGE another context's buffer, an offset that is not aligned, a field that cannot be written; CLUMP_ERR_CL. */
-CLUMP_API clump_status clump_heap_copy_field(clump_heap *heap, const char *class_name,
-                                             const char *field, uint32_t index,
-                                             clump_copy_direction direction, cl_mem buffer,
-                                             uint64_t offset, uint64_t capacity,
-                                             const clump_sync *sync);
 
 /* METHOD. The same for the one object `ref`, which must be a live object of the class.
  * Blocks: yes, with two small transfers to verify `ref` and one for the value.

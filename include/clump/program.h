@@ -66,17 +66,6 @@ CLUMP_API const clump_program_info *clump_program_get_info(const clump_program *
  * return that status when they are given this NULL, so there is nothing to check between. */
 CLUMP_API clump_kernel *clump_program_get_kernel(clump_program *program, const char *name);
 
-/* CONSTRUCTOR. The kernel `name`, whose first parameter must be CLUMP_HEAP or CLUMP_HEAP_NO_ALLOC.
- * Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND, the error lists the kernels that there are; CLUMP_ERR_USAGE first parameter
- * is no heap, or the name is that of a built-in function or a word of OpenCL C (mix, step), which some
- * implementations compile and then do not find; CLUMP_ERR_UNSUPPORTED the device runs it only in work-groups that are
- * smaller than a row (64) where the library's kernels for GPUs are used; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. */
-CLUMP_API clump_status clump_kernel_create(clump_program *program, const char *name,
-                                           clump_kernel **kernel, clump_error *error);
-
-/* DESTRUCTOR. NULL is allowed. */
-CLUMP_API void clump_kernel_destroy(clump_kernel *kernel);
-
 /* METHOD. Set a parameter. `index` counts from 0 after the heap parameter and CLUMP_NUMBERS. `value` NULL
  * reserves
  * `bytes` of local memory. As clSetKernelArg: the value is copied.
@@ -84,9 +73,6 @@ CLUMP_API void clump_kernel_destroy(clump_kernel *kernel);
  * name if the device keeps them. */
 CLUMP_API clump_status clump_kernel_set_arg(clump_kernel *kernel, uint32_t index, size_t bytes,
                                             const void *value);
-
-/* METHOD. How many parameters clump_kernel_set_arg() can set; of a fused kernel none. */
-CLUMP_API uint32_t clump_kernel_get_arg_count(const clump_kernel *kernel);
 
 /* ---- Parameters by value ---------------------------------------------------------------------- */
 

@@ -75,6 +75,9 @@ CLUMP_API const char *clump_status_name(clump_status status);
 /* One sentence for the status. Static string, never NULL. */
 CLUMP_API const char *clump_status_text(clump_status status);
 
+/* The version of the library that runs, "0.1.0". CLUMP_VERSION_TEXT (export.h) is that of the headers. Static. */
+CLUMP_API const char *clump_version(void);
+
 /* The name of an OpenCL error code, "CL_INVALID_VALUE"; "" for one that OpenCL 1.2 does not have. Static. */
 CLUMP_API const char *clump_cl_code_name(int32_t code);
 

@@ -5,6 +5,7 @@
  * Read first: fuzz.h, include/clump/schema.h.
  */
 #include "clump/schema.h"
+#include "clump/schema_build.h"
 #include "fuzz.h"
 
 static void check_error(const uint8_t *data, size_t bytes, const clump_error *error) {

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "clump/clump.h"
+#include "clump/all.h"
 #include "clump/mpi.h"
 #include "clump/quick.h"
 

@@ -1,5 +1,5 @@
 /* Uses an installed Clump without a device: headers are found, the library links and runs. */
-#include <clump/clump.h>
+#include <clump/all.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -48,7 +48,7 @@ def stable_functions():
 
 def write_interface(folder, compiler):
     """The interface of the present headers, as a file of abidw."""
-    source = '#include "clump/clump.h"\n'
+    source = '#include "clump/all.h"\n'
     source += ''.join(f'extern __typeof__({name}) *{PREFIX}{name}; __typeof__({name}) *{PREFIX}{name} = 0;\n'
                       for name in sorted(stable_functions()))
     (folder / 'interface.c').write_text(source)

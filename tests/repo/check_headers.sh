@@ -122,7 +122,7 @@ compile_example() { # HEADER PARAMETERS: declare what it uses
         echo "it has none"
         return
     fi
-    printf '#include <stddef.h>\n#include "clump/clump.h"\n#include "clump/quick.h"\nvoid example(%s);\nvoid example(%s) {\n%s\n}\n' \
+    printf '#include <stddef.h>\n#include "clump/all.h"\n#include "clump/quick.h"\nvoid example(%s);\nvoid example(%s) {\n%s\n}\n' \
         "$2" "$2" "$text" |
         "$cc" -x c -std=c11 "${strict[@]}" -Werror -Wno-unused -fsyntax-only "${include_flags[@]}" - 2>&1 ||
         echo "(exit status not 0)"

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "clump/clump.h"
+#include "clump/all.h"
 
 /* NULL: there is none. */
 static inline cl_device_id find_device(void) {

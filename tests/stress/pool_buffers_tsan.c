@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "clump/clump.h"
+#include "clump/all.h"
 #include "tests/stress/any_device.h"
 #include "tests/stress/shared_pool.h"
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "clump/clump.h"
+#include "clump/all.h"
 #include "tests/stress/any_device.h"
 
 #define THREADS 4

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clump/clump.h"
+#include "clump/all.h"
 #include "tests/stress/any_device.h"
 #include "tests/stress/shared_pool.h"
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "clump/clump.h"
+#include "clump/all.h"
 
 static clump_pool *pool;
 

@@ -12,7 +12,7 @@
  * A check that fails ends the running cmocka test, and outside of one the program. What a failed
  * test leaves behind is not released.
  *
- * Read first: include/clump/clump.h.
+ * Read first: include/clump/all.h.
  */
 #ifndef CL_FIXTURE_H
 #define CL_FIXTURE_H
@@ -24,7 +24,7 @@
 /* After the above, which it needs. */
 #include <cmocka.h>
 
-#include "clump/clump.h"
+#include "clump/all.h"
 #include "clump/experimental.h"
 
 #define CL_FIXTURE_SKIP 77

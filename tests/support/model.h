@@ -11,7 +11,7 @@
 #ifndef MODEL_H
 #define MODEL_H
 
-#include "clump/clump.h"
+#include "clump/all.h"
 
 typedef struct model_field {
     clump_field_info info;

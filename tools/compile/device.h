@@ -9,7 +9,7 @@
 #ifndef COMPILE_DEVICE_H
 #define COMPILE_DEVICE_H
 
-#include "clump/clump.h"
+#include "clump/all.h"
 
 /* What is asked for. */
 typedef struct compile_target {

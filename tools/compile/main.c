@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clump/clump.h"
+#include "clump/all.h"
 #include "tools/compile/device.h"
 
 typedef struct arguments {

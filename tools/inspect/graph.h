@@ -9,7 +9,7 @@
 #ifndef GRAPH_H
 #define GRAPH_H
 
-#include "clump/clump.h"
+#include "clump/all.h"
 
 enum { CLASS_ENDS = CLUMP_CLASSES_MAX + 2 };
 #define NOWHERE UINT32_MAX

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clump/clump.h"
+#include "clump/all.h"
 #include "inspect.h"
 
 int complain(const char *path, const char *format, ...) {

@@ -5,7 +5,7 @@
  *
  * Exit status 0: every value is right.
  */
-#include <clump/clump.h>
+#include <clump/all.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "clump/schema.h"
+#include "clump/schema_build.h"
 
 static char text[1u << 16];
 static int parts;

@@ -1,0 +1,39 @@
+/* All headers of the library, but experimental.h, quick.h (the short way for a first program) and mpi.h, which belongs to
+ * a library of its own. Programs include clump.h and those that they need; this is for those that need most.
+ */
+#ifndef CLUMP_ALL_H
+#define CLUMP_ALL_H
+
+#include "clump/allocator.h"
+#include "clump/checked.h"
+#include "clump/cl_functions.h"
+#include "clump/clump.h"
+#include "clump/collect.h"
+#include "clump/collector.h"
+#include "clump/compact.h"
+#include "clump/compactor.h"
+#include "clump/context.h"
+#include "clump/convert.h"
+#include "clump/defrag.h"
+#include "clump/devices.h"
+#include "clump/evict.h"
+#include "clump/export.h"
+#include "clump/extract.h"
+#include "clump/fuse.h"
+#include "clump/heap.h"
+#include "clump/inspect.h"
+#include "clump/interop.h"
+#include "clump/kernels.h"
+#include "clump/pool.h"
+#include "clump/program.h"
+#include "clump/refs.h"
+#include "clump/run.h"
+#include "clump/save.h"
+#include "clump/schema.h"
+#include "clump/schema_build.h"
+#include "clump/status.h"
+#include "clump/structs.h"
+#include "clump/suballoc.h"
+#include "clump/timeline.h"
+
+#endif
