@@ -3,8 +3,8 @@
 #include <clump/clump.h>
 #include <clump/collect.h>
 #include <clump/kernels.h>
-#include <clump/refs.h>
 #include <clump/quick.h>
+#include <clump/refs.h>
 
 enum { PAGES = 10000, LINKS = 3, ROOTS = 4 };
 

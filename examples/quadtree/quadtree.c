@@ -3,9 +3,9 @@
 #include <clump/clump.h>
 #include <clump/compact.h>
 #include <clump/kernels.h>
+#include <clump/quick.h>
 #include <clump/refs.h>
 #include <clump/structs.h>
-#include <clump/quick.h>
 
 enum { LEVELS = 8, SIZE = 1 << LEVELS, NODES_MAX = 100000, STEPS = 6, RADIUS = 60 };
 

@@ -2,8 +2,8 @@
  * objects go from one to another as C structs. With the devices of one vendor alone, it takes the same one twice. */
 #include <clump/clump.h>
 #include <clump/kernels.h>
-#include <clump/structs.h>
 #include <clump/quick.h>
+#include <clump/structs.h>
 
 enum { CELLS = 1000, PLATFORMS = 16 };
 

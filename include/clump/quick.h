@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clump/devices.h"
 #include "clump/pool.h"
 #include "clump/program.h"
 

@@ -18,6 +18,9 @@ plain="allocator experimental export schema status suballoc"
 # A heap can take memory from a pool without knowing what a pool is.
 heap="heap program run refs compact compactor collect collector"
 pool="suballoc pool defrag"
+# What clump.h has, and nothing else: a first program reads it. At most so many functions.
+core="allocator cl_functions context export heap program run schema status"
+core_functions=45
 
 # ---- Warnings of clang that are argued away -----------------------------------------------------
 clang_exceptions=(
@@ -149,9 +152,12 @@ for header in "${headers[@]}"; do
 done
 
 for header in "${headers[@]}"; do
-    case $header in clump | experimental | quick) continue ;; esac
-    report "clump.h reaches $header.h" "$(reached clump | grep -qx "$header" || echo "it does not")"
+    case $header in all | experimental | quick) continue ;; esac
+    report "all.h reaches $header.h" "$(reached all | grep -qx "$header" || echo "it does not")"
 done
+report "clump.h reaches no other headers than: $core" "$(diff <(reached clump | sort) <(tr ' ' '\n' <<<"$core") || true)"
+functions=$(for header in $core; do cat "include/clump/$header.h"; done | grep -c '^CLUMP_API')
+report "at most $core_functions functions behind clump.h" "$([ "$functions" -le $core_functions ] || echo "$functions")"
 
 if [ "$failures" -gt 0 ]; then
     printf '%d of %d checks failed\n' "$failures" "$checks"

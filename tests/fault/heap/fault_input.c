@@ -873,6 +873,7 @@ static void counts(void **state) {
     REFUSED_SILENTLY(clump_heap_repair(NULL, &repair));
     assert_int_equal(repair.objects, 0);
     REFUSED_SILENTLY(clump_heap_read_stats(NULL, NULL, NULL, 0));
+    assert_string_equal(clump_version(), CLUMP_VERSION_TEXT);
     REFUSED(CLUMP_ERR_TOO_SMALL, "room for 2 classes",
             clump_heap_read_stats(t.heap, NULL, classes, 2));
     assert_int_equal(classes[0].objects, 7);
