@@ -420,7 +420,7 @@ static void test_wrong_in_checked_program(void **state) {
 static void test_wrong_in_checked_heap(void **state) {
     (void)state;
     clump_finding findings[64];
-    uint32_t count, of_call[CALLS] = {0};
+    uint64_t count, of_call[CALLS] = {0};
     open_world(checked_heap(), NULL);
     call_wrong();
     CHECK_OK(f, clump_heap_take_findings(heap, findings, 64, &count, NULL));

@@ -499,7 +499,7 @@ static void test_checked(void **state) {
     clump_kernel *make = cl_fixture_kernel(f, p, "make"), *fused;
     clump_kernel *kernels[] = {cl_fixture_kernel(f, p, "first"), cl_fixture_kernel(f, p, "second")};
     clump_finding findings[4];
-    uint32_t count = 0;
+    uint64_t count = 0;
     CHECK_OK(f, clump_heap_do_new(checked, make, "Body", 10, NULL, NULL));
     CHECK_OK(f, clump_kernel_create_fused(kernels, 2, &fused, NULL));
     CHECK_OK(f, clump_heap_do_all(checked, fused, NULL));

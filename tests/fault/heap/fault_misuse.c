@@ -211,7 +211,11 @@ static world world_open(void) {
     clump_schema *s;
     assert_int_equal(clump_schema_parse(two_classes, strlen(two_classes), NULL, &s, NULL),
                      CLUMP_OK);
-    clump_heap_desc d = {.context = on.clump, .schema = s, .bytes = 1u << 20, .block_rows = 1};
+    clump_heap_desc d = {.context = on.clump,
+                         .schema = s,
+                         .bytes = 1u << 20,
+                         .block_rows = 1,
+                         .errors_on_request = 1};
     CHECK_OK(&on, clump_heap_create(&d, &w.heap, NULL));
     clump_schema_destroy(s);
     if (!world_program) world_program = cl_fixture_program(&on, w.heap, world_kernels, NULL, NULL);
