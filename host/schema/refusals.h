@@ -22,11 +22,12 @@
 #define CLUMPI_TRAITS(X)                                                                           \
     X(GROWING, "arrays that grow", " is an array of run-time length")                              \
     X(BOUNDED, "arrays with `max`", " is an array of run-time length")                             \
-    X(PART, "length, capacity and memory of an array", " belongs to an array of run-time length")  \
+    X(PART, "the length, capacity or memory of an array",                                          \
+      " belongs to an array of run-time length")                                                   \
     X(RAW, "`raw`", "the heap was made with `raw`")                                                \
     X(SEVERAL, "`buffer_bytes`", "the heap has several buffers")                                   \
     X(EVICTABLE, "`evictable_bytes`", "the heap was made with evictable_bytes")                    \
-    X(EVICTED, "evicted objects", " are evicted")                                                  \
+    X(EVICTED, "objects that are evicted", " are evicted")                                         \
     X(RESIDENT, "no `evictable_bytes`", "the heap was made without evictable_bytes")               \
     X(CHECKED, "`checked`", "the heap is checked")                                                 \
     X(UNCHECKED, "no `checked`", "the heap is not checked")                                        \
@@ -46,10 +47,10 @@
     X(EVICT, "`clump_heap_evict()`, `clump_heap_bring_back()`, `clump_heap_age_blocks()`")         \
     X(FINDINGS,                                                                                    \
       "`clump_heap_take_findings()`, `clump_heap_check_memory()`, `clump_heap_read_live()`")       \
-    X(READ_FIELD, "reads of the field, in structs, too")                                           \
-    X(WRITE_FIELD, "writes of the field, in structs, too")                                         \
-    X(TABLE, "tables of the class (`.csv`, `.npy`)")                                               \
-    X(MIGRATION, "`clump_migration_create()` of the class")                                        \
+    X(READ_FIELD, "reading it as a field or in a struct")                                          \
+    X(WRITE_FIELD, "writing it as a field or in a struct")                                         \
+    X(TABLE, "`clump_heap_write_csv()` and `clump_heap_write_npy()` of its class")                 \
+    X(MIGRATION, "`clump_migration_create()` of its class")                                        \
     X(EMIT_C, "`clump_schema_emit_c()`")
 
 /* X(operation, trait, status, why, instead). A message is "CALL: WORDS OF THE TRAIT, and WHY:
