@@ -51,7 +51,8 @@
     X(WRITE_FIELD, "writing it as a field or in a struct")                                         \
     X(TABLE, "`clump_heap_write_csv()` and `clump_heap_write_npy()` of its class")                 \
     X(MIGRATION, "`clump_migration_create()` of its class")                                        \
-    X(EMIT_C, "`clump_schema_emit_c()`")
+    X(EMIT_C, "`clump_schema_emit_c()`")                                                           \
+    X(FUSE, "`clump_kernel_create_fused()`, `clump_heap_reduce()`")
 
 /* X(operation, trait, status, why, instead). A message is "CALL: WORDS OF THE TRAIT, and WHY:
  * INSTEAD". */

@@ -181,6 +181,11 @@ static clump_status compact(const trial *t) {
     return clump_heap_compact(t->heap, NULL, NULL, NULL);
 }
 
+static clump_status put_in_order(const trial *t) {
+    const clump_compact_desc d = {.order = CLUMP_ORDER_FIELD, .order_field = "id"};
+    return clump_heap_compact(t->heap, &d, NULL, NULL);
+}
+
 static clump_status collect(const trial *t) {
     return clump_heap_collect(t->heap, NULL, NULL, NULL);
 }
@@ -252,6 +257,31 @@ static clump_status emit_c(const trial *t) {
     return clump_schema_emit_c(clump_heap_get_schema(t->heap), NULL, ignore_text, NULL, &of_emit);
 }
 
+static clump_status fuse(const trial *t) {
+    static const char text[] =
+        "__kernel void count_up(CLUMP_HEAP_NO_ALLOC) {\n"
+        "    CLUMP_FOR_EACH(A, self) A_id(self) += 1u;\n"
+        "}\n"
+        "__kernel void sum(CLUMP_HEAP_NO_ALLOC) {\n"
+        "    uint n = 0;\n"
+        "    CLUMP_FOR_EACH(A, self) n += A_id(self);\n"
+        "    CLUMP_REDUCE(uint, n, CLUMP_SUM);\n"
+        "}\n";
+    clump_program *program = cl_fixture_program(&on, t->heap, text, NULL, NULL);
+    clump_kernel *kernels[] = {cl_fixture_kernel(&on, program, "count_up"),
+                               cl_fixture_kernel(&on, program, "sum")},
+                 *fused;
+    uint32_t sum = 0, expected = 0;
+    clump_status status = clump_kernel_create_fused(kernels, 2, &fused, NULL);
+    for (uint32_t i = 0; i < there(t); i++) expected += ids[i] + 1;
+    if (!status) status = clump_heap_reduce(t->heap, fused, sizeof sum, &sum, NULL);
+    if (!status) assert_int_equal(sum, expected);
+    clump_kernel_destroy(fused);
+    for (int i = 0; i < 2; i++) clump_kernel_destroy(kernels[i]);
+    clump_program_destroy(program);
+    return status;
+}
+
 /* call: in the message; is_of_field: the field counts, not the heap. */
 typedef struct operation {
     int number;
@@ -269,6 +299,7 @@ static const operation operations[] = {
     {CLUMPI_OP_INSERT, "clump_heap_insert", migrate_into, 0},
     {CLUMPI_OP_CONVERT, "clump_heap_convert", convert, 0},
     {CLUMPI_OP_COMPACT, "clump_heap_compact", compact, 0},
+    {CLUMPI_OP_COMPACT, "clump_heap_compact", put_in_order, 0},
     {CLUMPI_OP_COLLECT, "clump_heap_collect", collect, 0},
     {CLUMPI_OP_EVICT, "clump_heap_evict", evict, 0},
     {CLUMPI_OP_EVICT, "clump_heap_bring_back", bring_back, 0},
@@ -283,6 +314,7 @@ static const operation operations[] = {
     {CLUMPI_OP_TABLE, "clump_heap_write_csv", write_csv, 0},
     {CLUMPI_OP_TABLE, "clump_heap_write_npy", write_npy, 0},
     {CLUMPI_OP_EMIT_C, "clump_schema_emit_c", emit_c, 0},
+    {CLUMPI_OP_FUSE, "clump_kernel_create_fused", fuse, 0},
 };
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 
