@@ -140,7 +140,7 @@ clump_status clumpi_collect(clump_heap *heap, const clump_collect_desc *desc,
     if (!r.marks)
         return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a collection");
     clump_status status = clumpi_sync_check(c, sync, "clump_heap_collect");
-    if (!status) status = clumpi_evicted_refuse(heap, "clump_heap_collect");
+    if (!status) status = clumpi_heap_refuses(heap, CLUMPI_OP_COLLECT, "clump_heap_collect");
     if (!status) status = clumpi_heap_enter(heap);
     if (!status) status = clumpi_collect_begin(&r);
     if (status) return status;

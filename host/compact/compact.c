@@ -169,7 +169,7 @@ clump_status clumpi_compact_by(clump_heap *heap, const clump_compact_desc *desc,
                            .strategy = strategy,
                            .wants_report = report != NULL};
     clump_status status = clumpi_sync_check(c, sync, "clump_heap_compact");
-    if (!status) status = clumpi_evicted_refuse(heap, "clump_heap_compact");
+    if (!status) status = clumpi_heap_refuses(heap, CLUMPI_OP_COMPACT, "clump_heap_compact");
     if (!status) status = clumpi_heap_enter(heap);
     if (!status) status = clumpi_compact_begin(&r);
     if (status) return status;

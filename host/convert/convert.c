@@ -14,33 +14,16 @@ static const char call[] = "clump_heap_convert";
 
 /* ---- Before anything is done ----------------------------------------------------------------- */
 
-static clump_status refuse_array(clump_context *c, const clump_schema *schema, const char *whose) {
-    const clump_field_info *array = clumpi_schema_find_array(schema, 0);
-    if (!array) return CLUMP_OK;
-    return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                       "%s: field %s of class %s of %s is an array of run-time length, and %s",
-                       call, array->name, clumpi_schema_field_class(schema, array), whose,
-                       array->array == CLUMP_ARRAY_GROWING
-                           ? "its raw memory is not moved"
-                           : "such arrays, with `max` too, are not converted");
-}
-
 static clump_status check(clump_heap *heap, const clump_convert_desc *desc) {
     clump_context *c = clumpi_heap_context(heap);
     clumpi_error errors[CLUMPI_ERRORS];
     if (!desc || !desc->schema || !clump_schema_get_class_count(desc->schema))
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s needs a schema that is sealed", call);
-    clump_status status = refuse_array(c, clumpi_heap_schema(heap), "the heap's schema");
-    if (!status) status = refuse_array(c, desc->schema, "the new schema");
-    if (!status && clumpi_heap_has_raw(heap))
-        status = clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                             "%s: the heap was made with `raw`, and raw memory is not moved", call);
-    const char *parts = clumpi_heap_parts(heap);
-    if (!status && parts)
-        status = clumpi_fail(&c->error, CLUMP_ERR_UNSUPPORTED,
-                             "%s: the heap has %s, and only heaps in one buffer are converted; "
-                             "clump_heap_save() and _load() take it to another schema",
-                             call, parts);
+    clump_status status = clumpi_heap_refuses(heap, CLUMPI_OP_CONVERT, call);
+    if (!status)
+        status = clumpi_schema_refuses(desc->schema, clumpi_schema_traits(desc->schema),
+                                       CLUMPI_OP_CONVERT, 0, "clump_heap_convert, the new schema",
+                                       &c->error);
     if (!status) status = clumpi_heap_enter(heap);
     if (!status)
         status = clumpi_read(c, clumpi_heap_buffer(heap),
@@ -83,7 +66,7 @@ static clump_status open_next(clumpi_conversion *v, const clump_convert_desc *de
     clump_status status =
         clumpi_heap_create_like(heap, desc->schema, desc->bytes, desc->block_rows, &v->next);
     v->match.to = status ? desc->schema : clumpi_heap_schema(v->next); /* which has its layout */
-    if (!status && clumpi_heap_parts(v->next))
+    if (!status && clumpi_refusal_find(CLUMPI_OP_CONVERT, clumpi_heap_traits(v->next)))
         return clumpi_fail(&clumpi_heap_context(heap)->error, CLUMP_ERR_DEVICE_MEMORY,
                            "%s: one buffer has no room for the new memory, and a heap is not "
                            "converted into several: ask for fewer `bytes`",

@@ -162,19 +162,16 @@ static clump_status make_extract(clump_context *context, const clump_schema *sch
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_extract_create needs a sealed schema, the numbers of objects, "
                            "and a place for the result");
-    const clump_field_info *array = clumpi_schema_find_array(schema, 0);
-    if (array)
-        return clumpi_fail(
-            &c->error, CLUMP_ERR_USAGE,
-            "clump_extract_create: field %s of class %s is an array of run-time length; extracts "
-            "have none",
-            array->name, clumpi_schema_field_class(schema, array));
+    clump_status status =
+        clumpi_schema_refuses(schema, clumpi_schema_traits(schema), CLUMPI_OP_EXTRACT_OF, 0,
+                              "clump_extract_create", &c->error);
+    if (status) return status;
     if (!data && bytes)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_extract_create: %llu bytes, but no data",
                            (unsigned long long)bytes);
     clump_extract *e = NULL;
-    clump_status status = check_objects(c, schema, objects);
+    status = check_objects(c, schema, objects);
     if (!status) status = clumpi_extract_create(c, schema, &e);
     if (!status) clumpi_extract_set_objects(e, objects);
     if (!status && data) status = check_bytes(e, "clump_extract_create", bytes);

@@ -115,20 +115,13 @@ static clump_status match_class(inserting *in, uint32_t id) {
 static clump_status check(inserting *in) {
     const clump_extract *e = in->extract;
     clump_context *c = clumpi_heap_context(in->heap);
-    const clump_field_info *array = clumpi_schema_find_array(clumpi_heap_schema(in->heap), 0);
     if (e->context != c)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "%s: the extract is of another context: read it with "
                            "clump_extract_read(), and make one of the bytes with "
                            "clump_extract_create() in the heap's context",
                            call);
-    if (array)
-        return clumpi_fail(
-            &c->error, CLUMP_ERR_USAGE,
-            "%s: field %s of class %s is an array of run-time length; objects are put into heaps "
-            "without such arrays",
-            call, array->name, clumpi_schema_field_class(clumpi_heap_schema(in->heap), array));
-    clump_status status = CLUMP_OK;
+    clump_status status = clumpi_heap_refuses(in->heap, CLUMPI_OP_INSERT, call);
     for (uint32_t id = 1; id <= clump_schema_get_class_count(e->schema) && !status; id++)
         status = match_class(in, id);
     if (!status && in->desc->ref_buffer)

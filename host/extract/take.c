@@ -54,27 +54,10 @@ static clump_status check_where(taking *t) {
     return CLUMP_OK;
 }
 
-static clump_status check_heap(const taking *t) {
-    clump_heap *heap = t->heap;
-    const clump_field_info *array = clumpi_schema_find_array(clumpi_heap_schema(heap), 0);
-    if (array)
-        return clumpi_fail(&clumpi_heap_context(heap)->error, CLUMP_ERR_USAGE,
-                           "%s: field %s of class %s is an array of run-time length; only objects "
-                           "of heaps without such arrays are taken out",
-                           call, array->name,
-                           clumpi_schema_field_class(clumpi_heap_schema(heap), array));
-    if (clumpi_heap_has_raw(heap))
-        return clumpi_fail(&clumpi_heap_context(heap)->error, CLUMP_ERR_USAGE,
-                           "%s: the heap was made with `raw`, and what raw memory holds is known "
-                           "to the program alone",
-                           call);
-    return clumpi_evicted_refuse(heap, call);
-}
-
 static clump_status check(taking *t) {
     const clump_extract_desc *d = t->desc;
     clump_error *error = &clumpi_heap_context(t->heap)->error;
-    clump_status status = check_heap(t);
+    clump_status status = clumpi_heap_refuses(t->heap, CLUMPI_OP_EXTRACT, call);
     if (status) return status;
     if (!d->refs && !d->ref_buffer && !d->classes && !d->where_class && !d->where_field)
         return clumpi_fail(error, CLUMP_ERR_USAGE,

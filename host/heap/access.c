@@ -4,6 +4,7 @@
  */
 #include <assert.h>
 
+#include "clump/evict.h"
 #include "heap/heap.h"
 
 static const char *const kernel_files[] = {
@@ -91,17 +92,30 @@ cl_mem clumpi_heap_buffer(const clump_heap *heap) {
     return heap->buffer;
 }
 
-int clumpi_heap_has_raw(const clump_heap *heap) {
-    return heap->has_raw;
-}
-
 int clumpi_heap_has_ref_arrays(const clump_heap *heap) {
     return heap->has_ref_arrays;
 }
 
-const char *clumpi_heap_parts(const clump_heap *heap) {
-    if (!heap->segment_blocks) return NULL;
-    return heap->eviction ? "evictable_bytes" : "several buffers";
+unsigned clumpi_heap_traits(const clump_heap *heap) {
+    unsigned traits = clumpi_schema_traits(heap->schema);
+    clump_evict_report evicted;
+    clump_heap_get_evicted(heap, &evicted);
+    if (heap->is_raw) traits |= CLUMPI_TRAIT_RAW;
+    if (heap->segment_blocks && !heap->eviction) traits |= CLUMPI_TRAIT_SEVERAL;
+    traits |= heap->eviction ? CLUMPI_TRAIT_EVICTABLE : CLUMPI_TRAIT_RESIDENT;
+    if (evicted.blocks) traits |= CLUMPI_TRAIT_EVICTED;
+    traits |= heap->checks ? CLUMPI_TRAIT_CHECKED : CLUMPI_TRAIT_UNCHECKED;
+    if (heap->geometry.header.at_watch) traits |= CLUMPI_TRAIT_WATCHED;
+    if (heap->source) traits |= CLUMPI_TRAIT_POOLED;
+    return traits;
+}
+
+clump_status clumpi_heap_refuses(const clump_heap *heap, clumpi_operation operation,
+                                 const char *call) {
+    clump_evict_report evicted;
+    clump_heap_get_evicted(heap, &evicted);
+    return clumpi_schema_refuses(heap->schema, clumpi_heap_traits(heap), operation, evicted.objects,
+                                 call, &heap->context->error);
 }
 
 uint32_t clumpi_heap_conversions(const clump_heap *heap) {

@@ -16,6 +16,7 @@
 #include "clump/interop.h"
 #include "clump/run.h"
 #include "core/core.h"
+#include "schema/refusals.h"
 #include "schema/schema.h"
 
 /* What the host asks of a heap between launches. */
@@ -61,15 +62,16 @@ const clumpi_geometry *clumpi_heap_geometry(const clump_heap *heap) __attribute_
  * the heap is converted. */
 cl_mem clumpi_heap_buffer(const clump_heap *heap);
 
-/* Was it made with raw memory, or has a class arrays that grow? Holds until the end. */
-int clumpi_heap_has_raw(const clump_heap *heap);
-
 /* Has a class arrays of references of run-time length? Holds until the heap is converted. */
 int clumpi_heap_has_ref_arrays(const clump_heap *heap);
 
-/* How it is not in one buffer with memory for all blocks, as messages say it: "evictable_bytes",
- * "several buffers"; NULL: it is. */
-const char *clumpi_heap_parts(const clump_heap *heap);
+/* What it is now: CLUMPI_TRAIT_... (schema/refusals.h). */
+unsigned clumpi_heap_traits(const clump_heap *heap);
+
+/* CLUMP_OK, or fails in the words of that table if such heaps refuse the operation. `call` is its
+ * name in the message. */
+clump_status clumpi_heap_refuses(const clump_heap *heap, clumpi_operation operation,
+                                 const char *call);
 
 /* How often it was converted: ids of classes, and numbers of fields, hold as long as this is the
  * same. */
@@ -170,9 +172,6 @@ clump_status clumpi_unreserve(clump_heap *heap, const clump_sync *sync);
 /* The place of the list has something else, or objects are no longer where it says: the next
  * loop makes it anew. Before the command that does so is enqueued. */
 void clumpi_list_forget(clump_heap *heap);
-
-/* Fails, in words, if objects are evicted: for calls that have to see all of them. */
-clump_status clumpi_evicted_refuse(const clump_heap *heap, const char *call);
 
 /* ---- Its objects and its memory ---- */
 

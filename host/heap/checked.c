@@ -392,9 +392,9 @@ clump_status clump_heap_take_findings(clump_heap *heap, clump_finding *findings,
     if (lost) *lost = 0;
     if (!heap) return CLUMP_ERR_USAGE;
     if (!count) return refuse(heap, "clump_heap_take_findings", "it needs a place for the count");
-    if (!heap->checks) return refuse(heap, "clump_heap_take_findings", "the heap is not checked");
     clumpi_checking *k = heap->checking;
-    clump_status status = clumpi_heap_enter(heap);
+    clump_status status = clumpi_heap_refuses(heap, CLUMPI_OP_FINDINGS, "clump_heap_take_findings");
+    if (!status) status = clumpi_heap_enter(heap);
     if (!status) status = clumpi_checking_collect(heap);
     if (status) return status;
     *count = k->kept_count;
@@ -413,8 +413,8 @@ uint32_t clump_heap_get_checks(const clump_heap *heap) {
 
 clump_status clump_heap_check_memory(clump_heap *heap) {
     if (!heap) return CLUMP_ERR_USAGE;
-    if (!heap->checks) return refuse(heap, "clump_heap_check_memory", "the heap is not checked");
-    clump_status status = clumpi_heap_enter(heap);
+    clump_status status = clumpi_heap_refuses(heap, CLUMPI_OP_FINDINGS, "clump_heap_check_memory");
+    if (!status) status = clumpi_heap_enter(heap);
     return status ? status : run_memory(heap, 1);
 }
 
@@ -509,8 +509,8 @@ clump_status clump_heap_read_live(clump_heap *heap, clump_live *live, uint64_t c
     if (count) *count = 0;
     if (!heap) return CLUMP_ERR_USAGE;
     if (!count) return refuse(heap, "clump_heap_read_live", "it needs a place for the count");
-    if (!heap->checks) return refuse(heap, "clump_heap_read_live", "the heap is not checked");
-    clump_status status = clumpi_heap_enter(heap);
+    clump_status status = clumpi_heap_refuses(heap, CLUMPI_OP_FINDINGS, "clump_heap_read_live");
+    if (!status) status = clumpi_heap_enter(heap);
     if (!status) status = live_of_classes(heap, NULL, count);
     if (status || !live) return status;
     return *count > capacity

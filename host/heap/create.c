@@ -2,8 +2,6 @@
  *
  * Read first: core/core.h, geometry.c.
  */
-#include <stdio.h>
-
 #include "core/device.h"
 #include "heap/heap.h"
 
@@ -43,31 +41,25 @@ static const clump_field_info *find_growing(const clump_schema *schema) {
     return schema ? clumpi_schema_find_array(schema, 1) : NULL;
 }
 
-/* The first array that grows, as "Class.field". */
-static const char *growing_name(const clump_schema *schema,
-                                char text[2 * CLUMP_NAME_BYTES_MAX + 2]) {
-    const clump_field_info *f = find_growing(schema);
-    snprintf(text, 2 * CLUMP_NAME_BYTES_MAX + 2, "%s.%s", clumpi_schema_field_class(schema, f),
-             f->name);
-    return text;
+/* What a heap of that desc is. */
+static unsigned traits_of(const clump_heap_desc *desc) {
+    unsigned traits = clumpi_schema_traits(desc->schema);
+    if (desc->raw) traits |= CLUMPI_TRAIT_RAW;
+    if (desc->buffer_bytes) traits |= CLUMPI_TRAIT_SEVERAL;
+    if (desc->evictable_bytes) traits |= CLUMPI_TRAIT_EVICTABLE;
+    if (desc->checked) traits |= CLUMPI_TRAIT_CHECKED;
+    if (desc->watch_handles) traits |= CLUMPI_TRAIT_WATCHED;
+    if (desc->pool) traits |= CLUMPI_TRAIT_POOLED;
+    return traits;
 }
 
 static clump_status check_desc(const clump_heap_desc *desc, uint64_t *bytes) {
     clump_context *c = desc->context;
-    char growing[2 * CLUMP_NAME_BYTES_MAX + 2];
     if (desc->schema ? clump_schema_get_class_count(desc->schema) == 0 : !desc->raw)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_heap_create needs a schema that is sealed, or `raw`");
-    const clump_field_info *array = desc->schema ? clumpi_schema_find_array(desc->schema, 0) : NULL;
-    if (array && desc->checked)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "a checked heap cannot have arrays of run-time length, and field %s of "
-                           "class %s is one: leave out `checked`, and build programs with "
-                           "`checked` instead",
-                           array->name, clumpi_schema_field_class(desc->schema, array));
-    if (desc->raw && desc->checked)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "a checked heap cannot have raw memory: leave out `raw` or `checked`");
+    clump_status excluded = clumpi_schema_excludes(desc->schema, traits_of(desc), &c->error);
+    if (excluded) return excluded;
     if ((desc->bytes != 0) == (desc->device_share != 0))
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "set one of bytes and device_share of a heap");
@@ -78,22 +70,6 @@ static clump_status check_desc(const clump_heap_desc *desc, uint64_t *bytes) {
     if (desc->block_rows > CLUMPI_ROWS_MAX)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "block_rows is %u, at most %u are possible",
                            desc->block_rows, CLUMPI_ROWS_MAX);
-    if (desc->evictable_bytes && (desc->pool || desc->raw || find_growing(desc->schema) ||
-                                  desc->buffer_bytes || desc->checked || desc->watch_handles))
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "a heap with evictable_bytes cannot have `%s`: leave out one of the two",
-                           desc->pool            ? "pool"
-                           : desc->buffer_bytes  ? "buffer_bytes"
-                           : desc->checked       ? "checked"
-                           : desc->watch_handles ? "watch_handles"
-                           : desc->raw           ? "raw"
-                                                 : growing_name(desc->schema, growing));
-    if (desc->buffer_bytes && (desc->pool || desc->raw || find_growing(desc->schema)))
-        return clumpi_fail(
-            &c->error, CLUMP_ERR_USAGE,
-            "a heap of several buffers (buffer_bytes) %s: leave that out, or buffer_bytes",
-            desc->pool ? "cannot have its memory from a pool"
-                       : "cannot have raw memory, and arrays that grow are in raw memory");
     if (desc->pool && source_of(desc->pool)->context != c)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "the pool of a heap belongs to another clump_context than the heap");
@@ -255,6 +231,7 @@ clump_status clumpi_heap_prepare(const clump_heap_desc *desc, clump_heap *heap,
                               : clumpi_schema_create_empty(&c->allocator, &heap->schema);
     heap->has_raw = extras->raw;
     heap->errors_on_request = desc->errors_on_request;
+    heap->is_raw = desc->raw != 0;
     if (status) return clumpi_fail(&c->error, status, "no host memory for the heap's schema");
     status = clumpi_checking_open(heap, desc->checked, extras);
     extras->evictable_bytes = desc->evictable_bytes;
@@ -275,11 +252,11 @@ static clump_status create(const clump_heap_desc *desc, uint64_t bytes, clump_he
         return status ? status : initialise(heap);
     }
     status = make_buffers(heap);
-    const int is_one = extras.raw || extras.segment_bytes || extras.evictable_bytes;
-    if (is_no_room(c, status) && !is_one && is_size_refused(c, bytes) &&
+    const int is_one = clumpi_exclusion_find(traits_of(desc) | CLUMPI_TRAIT_SEVERAL) != NULL;
+    if (is_no_room(c, status) && !is_one && !extras.segment_bytes && is_size_refused(c, bytes) &&
         c->capabilities.pointers & CLUMP_POINTERS_SVM)
         status = make_several(heap, bytes, desc->block_rows, extras);
-    return explain_size(heap, bytes, extras.raw || extras.evictable_bytes, status);
+    return explain_size(heap, bytes, is_one, status);
 }
 
 static clump_status make_heap(const clump_heap_desc *desc, clump_heap **heap) {

@@ -121,17 +121,14 @@ static clump_status open_call(moving *m, clump_heap *heap, const clump_evict_des
     *m = (moving){.heap = heap, .call = call};
     clump_error *error = &heap->context->error;
     if (desc) m->desc = *desc;
-    if (!heap->eviction)
-        return clumpi_fail(error, CLUMP_ERR_USAGE,
-                           "%s: the heap was made without evictable_bytes, so all its objects stay",
-                           call);
+    clump_status status = clumpi_heap_refuses(heap, CLUMPI_OP_EVICT, call);
+    if (status) return status;
     if (m->desc.refs && m->desc.class_name)
         return clumpi_fail(error, CLUMP_ERR_USAGE, "%s: set one of class_name and refs", call);
     if (!m->desc.refs && m->desc.ref_count)
         return clumpi_fail(error, CLUMP_ERR_USAGE, "%s: ref_count is %llu and refs is NULL", call,
                            (unsigned long long)m->desc.ref_count);
     m->info = (clump_class_info){.id = 1, .last = clumpi_object_classes(heap)};
-    clump_status status = CLUMP_OK;
     if (m->desc.class_name) status = clumpi_find_class(heap, m->desc.class_name, &m->info);
     if (!status) status = clumpi_heap_enter(heap);
     return status ? status : read_states(m);
@@ -489,12 +486,4 @@ void clumpi_eviction_close(clump_heap *heap) {
         if (heap->eviction->records[b].words) forget(heap, &heap->eviction->records[b]);
     clumpi_free(a, heap->eviction->records);
     clumpi_free(a, heap->eviction);
-}
-
-clump_status clumpi_evicted_refuse(const clump_heap *heap, const char *call) {
-    if (!heap->eviction || !heap->eviction->evicted.blocks) return CLUMP_OK;
-    return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
-                       "%s: %llu objects are evicted, and may refer to others: call "
-                       "clump_heap_bring_back() first",
-                       call, (unsigned long long)heap->eviction->evicted.objects);
 }

@@ -119,7 +119,8 @@ struct clump_heap {
     uint32_t checks;                /* CLUMP_CHECK_...; 0: the heap is not checked */
     clumpi_checking *checking;      /* NULL then */
     int is_plain;                   /* references have no generations for now */
-    int has_raw;                    /* clump_malloc() works */
+    int is_raw;                     /* made with `raw`, so clump_malloc() works, */
+    int has_raw;                    /* as it does where arrays grow */
     int has_ref_arrays;             /* a class has arrays of references of run-time length */
     uint32_t conversions;           /* how often it got another schema: class ids hold until then */
     clumpi_attachments attachments; /* what compaction and collection keep */
@@ -281,8 +282,6 @@ void clumpi_finding_describe(const clump_heap *heap, const clumpi_kernel_name *n
 
 /* ---- values.c ---- */
 
-/* Words for a call that cannot have an array of run-time length, or a part of one that it would write. */
-clump_status clumpi_fail_array(clump_heap *heap, const clump_field_info *f, int is_written);
 /* CLUMP_ERR_USAGE: the caller's values have another size than those of the field. */
 clump_status clumpi_fail_size(clump_heap *heap, const clump_field_info *f, size_t bytes);
 /* CLUMP_ERR_TOO_SMALL, with both numbers. `what`: references, values, ... */

@@ -41,7 +41,9 @@ static clump_status find_field(const transfer *t, uint32_t i, clump_field_info *
         if (strcmp(d->fields[k].name, field->name) == 0)
             return clumpi_fail(error, CLUMP_ERR_USAGE, "the struct for class %s has field %s twice",
                                d->class_name, field->name);
-    if (f->array || (f->part && !t->is_read)) return clumpi_fail_array(t->heap, f, !t->is_read);
+    clump_status status = clumpi_field_refuses(
+        t->heap->schema, f, t->is_read ? CLUMPI_OP_READ_FIELD : CLUMPI_OP_WRITE_FIELD, NULL, error);
+    if (status) return status;
     uint64_t bytes = (uint64_t)f->element_bytes * clumpi_elements(f);
     if (field->offset + bytes > d->bytes)
         return clumpi_fail(error, CLUMP_ERR_USAGE,

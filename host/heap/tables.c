@@ -72,12 +72,8 @@ static clump_status open_table(table *t, const char *class_name, clump_write_fn 
     clump_status status = clumpi_find_class(t->heap, class_name, &k);
     if (!status) status = find_fields(t, &k);
     for (uint32_t i = 0; i < t->desc.field_count && !status; i++)
-        if (t->infos[i].array)
-            status =
-                clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                            "%s: field %s of class %s is an array of run-time length, which has "
-                            "no place in a table",
-                            call, t->infos[i].name, k.name);
+        status =
+            clumpi_field_refuses(t->heap->schema, &t->infos[i], CLUMPI_OP_TABLE, call, &c->error);
     if (!status && !t->desc.bytes)
         status =
             clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s: class %s has no fields", call, k.name);

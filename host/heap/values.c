@@ -31,7 +31,10 @@ static clump_status find_field(clump_heap *heap, const char *class_name, const c
     if (!name || clump_schema_find_field(heap->schema, t->first, name, &f))
         return clumpi_fail(&c->error, CLUMP_ERR_NOT_FOUND, "class %s has no field \"%s\"",
                            class_name, name ? name : "(null)");
-    if (f.array || (f.part && is_written)) return clumpi_fail_array(heap, &f, is_written);
+    status = clumpi_field_refuses(heap->schema, &f,
+                                  is_written ? CLUMPI_OP_WRITE_FIELD : CLUMPI_OP_READ_FIELD, NULL,
+                                  &c->error);
+    if (status) return status;
     if (index >= clumpi_elements(&f))
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "field %s of class %s has %u elements; %u "
@@ -42,15 +45,6 @@ static clump_status find_field(clump_heap *heap, const char *class_name, const c
     t->stride = f.stride_bytes;
     t->bytes = f.element_bytes;
     return CLUMP_OK;
-}
-
-clump_status clumpi_fail_array(clump_heap *heap, const clump_field_info *f, int is_written) {
-    return clumpi_fail(
-        &heap->context->error, CLUMP_ERR_USAGE,
-        f->array ? "field %s of class %s is an array of run-time length, which %s"
-                 : "field %s of class %s belongs to an array of run-time length, and %s",
-        f->name, clumpi_schema_field_class(heap->schema, f),
-        is_written ? "is changed by kernels only" : "clump_heap_read_object_array() reads");
 }
 
 clump_status clumpi_fail_size(clump_heap *heap, const clump_field_info *f, size_t bytes) {

@@ -4,6 +4,7 @@
  * the class are looked at.
  */
 #include "mpi/leavers.h"
+#include "schema/refusals.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,11 +36,11 @@ static uint32_t count_fields(const clump_schema *schema, uint32_t id, uint32_t *
 static clump_status add_field(clump_migration *m, clumpi_mover *mover, const clump_field_info *f,
                               const char *mark) {
     const uint32_t elements = f->count ? f->count : 1;
-    if (f->array != CLUMP_ARRAY_FIXED || f->part != CLUMP_PART_NONE)
-        return clumpi_world_fail(m->world, CLUMP_ERR_USAGE,
-                                 "clump_migration_create: field %s of class %s is an array of "
-                                 "run-time length; such objects do not migrate",
-                                 f->name, mover->desc.class_name);
+    const clumpi_refusal *r = clumpi_refusal_find(CLUMPI_OP_MIGRATION, clumpi_field_traits(f));
+    if (r)
+        return clumpi_world_fail(
+            m->world, r->status, "clump_migration_create: field %s of class %s%s, and %s: %s",
+            f->name, mover->desc.class_name, clumpi_traits[r->trait].words, r->why, r->instead);
     mover->fields[mover->desc.field_count++] = (clump_struct_field){f->name, mover->desc.bytes};
     if (f->type == CLUMP_TYPE_REF)
         for (uint32_t i = 0; i < elements; i++)

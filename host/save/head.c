@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "save/format.h"
+#include "schema/refusals.h"
 #include "schema/schema.h"
 
 enum { SCHEMA_BYTES, CLASSES, PIECE_BYTES, REGISTERED, HANDLES, NOTHING, WORDS };
@@ -60,7 +61,7 @@ static clump_status parse_schema(clumpi_stream *s, clump_saved *saved, const cha
     if (status)
         return clumpi_fail(s->error, CLUMP_ERR_FORMAT, "%s is not right: its schema, line %u: %s",
                            clumpi_stream_name(s), error.line, error.message);
-    if (clumpi_schema_find_array(saved->schema, 0))
+    if (clumpi_refusal_find(CLUMPI_OP_LOAD, clumpi_schema_traits(saved->schema)))
         return wrong(s, "its schema has an array of run-time length");
     if (clump_schema_get_class_count(saved->schema) != classes)
         return wrong(s, "its schema has another number of classes");

@@ -455,16 +455,10 @@ clump_status clump_heap_load(clump_heap *heap, const clump_load_desc *desc,
     clump_context *c = clumpi_heap_context(heap);
     if (!desc)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_heap_load needs a description");
-    const clump_field_info *array = clumpi_schema_find_array(clumpi_heap_schema(heap), 0);
-    if (array)
-        return clumpi_fail(
-            &c->error, CLUMP_ERR_USAGE,
-            "clump_heap_load: field %s of class %s is an array of run-time length, and heaps with "
-            "such arrays are neither saved nor loaded",
-            array->name, clumpi_schema_field_class(clumpi_heap_schema(heap), array));
     loading l = {.heap = heap};
-    clump_status status =
-        clumpi_stream_open(&l.stream, desc, "clump_heap_load", &c->allocator, &c->error);
+    clump_status status = clumpi_heap_refuses(heap, CLUMPI_OP_LOAD, "clump_heap_load");
+    if (status) return status;
+    status = clumpi_stream_open(&l.stream, desc, "clump_heap_load", &c->allocator, &c->error);
     if (status) return status;
     status = clumpi_heap_enter(heap);
     if (!status) status = check_empty(&l);

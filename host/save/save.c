@@ -225,18 +225,8 @@ clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc,
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_heap_save: piece_bytes is %u; %u to %u are possible", piece,
                            CLUMPI_PIECE_LEAST, CLUMPI_PIECE_MOST);
-    const clump_field_info *array = clumpi_schema_find_array(clumpi_heap_schema(heap), 0);
-    if (array)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_heap_save: field %s of class %s is an array of run-time length, "
-                           "and only heaps without such arrays are saved",
-                           array->name, clumpi_schema_field_class(clumpi_heap_schema(heap), array));
-    if (clumpi_heap_has_raw(heap))
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_heap_save: the heap was made with `raw`, and what raw memory "
-                           "holds is known to the program alone; only heaps without it are saved");
     saving s = {.heap = heap};
-    clump_status status = clumpi_evicted_refuse(heap, "clump_heap_save");
+    clump_status status = clumpi_heap_refuses(heap, CLUMPI_OP_SAVE, "clump_heap_save");
     if (status) return status;
     status = clumpi_stream_create(&s.stream, desc, "clump_heap_save", &c->allocator, &c->error);
     if (status) return status;

@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "schema/refusals.h"
 #include "schema/schema.h"
 
 /* What follows a class's name in the names that are declared. */
@@ -131,13 +132,9 @@ clump_status clump_schema_emit_c(const clump_schema *schema, const char *prefix,
     if (!is_identifier(prefix))
         return clumpi_fail(error, CLUMP_ERR_USAGE, "the prefix \"%s\" is no identifier of C",
                            prefix);
-    const clump_field_info *array = clumpi_schema_find_array(schema, 0);
-    if (array)
-        return clumpi_fail(error, CLUMP_ERR_SCHEMA,
-                           "field \"%s\" of class \"%s\" is an array of run-time length, which has "
-                           "no place in a struct of C",
-                           array->name, clumpi_schema_field_class(schema, array));
-    clump_status status = check_names(schema, count, error);
+    clump_status status = clumpi_schema_refuses(schema, clumpi_schema_traits(schema),
+                                                CLUMPI_OP_EMIT_C, 0, "clump_schema_emit_c", error);
+    if (!status) status = check_names(schema, count, error);
     if (status) return status;
     clumpi_text t = {.allocator = &schema->allocator};
     clump_class_info *chain = clumpi_alloc(&schema->allocator, CLUMP_CLASSES_MAX * sizeof *chain);

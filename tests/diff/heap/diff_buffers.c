@@ -629,12 +629,6 @@ static void refused(void **state) {
     (void)state;
     clump_heap *heap = NULL;
     const clump_error *error = clump_context_get_error(on.clump);
-    clump_heap_desc raw = {.bytes = HEAP_BYTES, .buffer_bytes = BUFFER_BYTES, .raw = 1};
-    cl_fixture_expect_words(error, create(text_of_device(), raw, &heap), CLUMP_ERR_USAGE,
-                            "raw memory", "raw", __LINE__);
-    clump_heap_desc growing = {.bytes = HEAP_BYTES, .buffer_bytes = BUFFER_BYTES};
-    cl_fixture_expect_words(error, create("class C { uint a[*]; }", growing, &heap),
-                            CLUMP_ERR_USAGE, "arrays that grow", "growing", __LINE__);
     clump_heap_desc small = {.bytes = HEAP_BYTES, .buffer_bytes = 4096};
     cl_fixture_expect_words(error, create(text_of_device(), small, &heap),
                             has_pointers() ? CLUMP_ERR_DEVICE_MEMORY : CLUMP_ERR_UNSUPPORTED,

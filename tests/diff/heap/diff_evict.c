@@ -501,18 +501,6 @@ static void seen(void **state) {
                             clump_heap_read_object_field(w.heap, "Stone", "weight", 0,
                                                          w.things[0].ref, sizeof(value), &value),
                             CLUMP_ERR_REFERENCE, "names an evicted object", "read", __LINE__);
-    const clump_error *error = clump_context_get_error(on.clump);
-    cl_fixture_expect_words(error, clump_heap_compact(w.heap, NULL, NULL, NULL), CLUMP_ERR_USAGE,
-                            "64 objects are evicted", "compact", __LINE__);
-    cl_fixture_expect_words(error, clump_heap_collect(w.heap, NULL, NULL, NULL), CLUMP_ERR_USAGE,
-                            "64 objects are evicted", "collect", __LINE__);
-    clump_extract *extract = NULL;
-    clump_extract_desc taking = {0};
-    cl_fixture_expect_words(error, clump_heap_extract(w.heap, &taking, &extract, NULL),
-                            CLUMP_ERR_USAGE, "objects are evicted", "extract", __LINE__);
-    clump_convert_desc same = {.schema = clump_heap_get_schema(w.heap)};
-    cl_fixture_expect_words(error, clump_heap_convert(w.heap, &same, NULL), CLUMP_ERR_UNSUPPORTED,
-                            "evictable_bytes", "convert", __LINE__);
     fetch(&w, (clump_evict_desc){0});
     check_world(&w, "fetched");
     CHECK_OK(&on, clump_heap_collect(w.heap, &(clump_collect_desc){.only_mark = 1}, NULL, NULL));
@@ -524,14 +512,6 @@ static void refused(void **state) {
     world w;
     const clump_error *error = clump_context_get_error(on.clump);
     clump_ref ref = 64;
-    clump_heap *plain = cl_fixture_heap(&on, schema_text, heap_bytes(), 4), *none;
-    cl_fixture_expect_words(error, clump_heap_evict(plain, NULL, NULL), CLUMP_ERR_USAGE,
-                            "made without evictable_bytes", "evict", __LINE__);
-    cl_fixture_expect_words(error, clump_heap_bring_back(plain, NULL, NULL), CLUMP_ERR_USAGE,
-                            "made without evictable_bytes", "fetch", __LINE__);
-    cl_fixture_expect_words(error, clump_heap_age_blocks(plain), CLUMP_ERR_USAGE,
-                            "made without evictable_bytes", "age", __LINE__);
-    clump_heap_destroy(plain);
     assert_int_equal(clump_heap_evict(NULL, NULL, NULL), CLUMP_ERR_USAGE);
     assert_int_equal(clump_heap_get_evicted(NULL, NULL), CLUMP_ERR_USAGE);
     open_world(&w, 1);
@@ -550,27 +530,6 @@ static void refused(void **state) {
         error, clump_heap_bring_back(w.heap, &(clump_evict_desc){.ref_count = 1}, NULL),
         CLUMP_ERR_USAGE, "refs is NULL", "fetch", __LINE__);
     close_world(&w);
-    clump_schema *fixed, *grows;
-    static const char growing[] = "class A { uint x; } class B : A { ref A q[*]; }";
-    CHECK_OK(&on, clump_schema_parse(schema_text, sizeof schema_text - 1, NULL, &fixed, NULL));
-    CHECK_OK(&on, clump_schema_parse(growing, sizeof growing - 1, NULL, &grows, NULL));
-    const clump_heap_desc base = {
-        .context = on.clump, .schema = fixed, .bytes = heap_bytes(), .evictable_bytes = 1 << 20};
-    const clump_checked_desc all_checks = {0};
-    clump_heap_desc pairs[5];
-    static const char *const words[] = {"`raw`", "`buffer_bytes`", "`checked`", "`watch_handles`",
-                                        "`B.q`"};
-    for (int i = 0; i < 5; i++) pairs[i] = base;
-    pairs[0].raw = 1;
-    pairs[1].buffer_bytes = 1 << 19;
-    pairs[2].checked = &all_checks;
-    pairs[3].watch_handles = 1;
-    pairs[4].schema = grows;
-    for (int i = 0; i < 5; i++)
-        cl_fixture_expect_words(error, clump_heap_create(&pairs[i], &none, NULL), CLUMP_ERR_USAGE,
-                                words[i], "create", __LINE__);
-    clump_schema_destroy(fixed);
-    clump_schema_destroy(grows);
 }
 
 /* Host memory and buffers that are refused, at each place: the heap is as before. */

@@ -138,37 +138,6 @@ static void wrong_choices(void **state) {
     expect_objects(heap, 2 * COUNT);
 }
 
-/* What they hold elsewhere nobody but the program knows. */
-static void wrong_heaps(void **state) {
-    const char *const all[] = {"A"};
-    const clump_extract_desc desc = {.classes = all, .class_count = 1};
-    clump_schema *s;
-    clump_heap *raw, *arrays;
-    assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &s, NULL), CLUMP_OK);
-    clump_heap_desc d = {.context = on.clump, .schema = s, .bytes = 4 << 20, .raw = 1};
-    CHECK_OK(&on, clump_heap_create(&d, &raw, NULL));
-    refused(raw, desc, CLUMP_ERR_USAGE, "raw");
-    CHECK_OK(&on, clump_heap_insert(raw, extract, NULL)); /* this is possible */
-    expect_objects(raw, 2 * COUNT);
-    clump_heap_destroy(raw);
-    clump_schema_destroy(s);
-    static const char array[] = "class A { uint id; float w[*] max 4; } class B { uint b; }";
-    assert_int_equal(clump_schema_parse(array, strlen(array), NULL, &s, NULL), CLUMP_OK);
-    d = (clump_heap_desc){.context = on.clump, .schema = s, .bytes = 4 << 20};
-    CHECK_OK(&on, clump_heap_create(&d, &arrays, NULL));
-    refused(arrays, desc, CLUMP_ERR_USAGE, "field w of class A is an array of run-time length");
-    cl_fixture_expect_words(
-        clump_context_get_error(on.clump), clump_heap_insert(arrays, extract, NULL),
-        CLUMP_ERR_USAGE, "field w of class A is an array of run-time length", "insert", __LINE__);
-    const uint64_t objects[8] = {0};
-    clump_extract *e;
-    cl_fixture_expect_words(clump_context_get_error(on.clump),
-                            clump_extract_create(on.clump, s, objects, NULL, 0, &e, NULL),
-                            CLUMP_ERR_USAGE, "field w of class A is an array", "create", __LINE__);
-    clump_heap_destroy(arrays);
-    clump_schema_destroy(s);
-}
-
 /* A block says that it has no objects, but their bits are there. What is chosen and not listed must not go. */
 static void corrupt(void **state) {
     const clump_struct_desc a = {"A", 4, 0, NULL};
@@ -440,11 +409,11 @@ int main(void) {
     const int code = cl_fixture_open(&on, NULL);
     if (code) return code;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wrong_choices), cmocka_unit_test(wrong_heaps),
-        cmocka_unit_test(corrupt),       cmocka_unit_test(schemas),
-        cmocka_unit_test(small_buffer),  cmocka_unit_test(no_room),
-        cmocka_unit_test(wrong_calls),   cmocka_unit_test(extracts),
-        cmocka_unit_test(wrong_moves),   cmocka_unit_test(wrong_files),
+        cmocka_unit_test(wrong_choices), cmocka_unit_test(corrupt),
+        cmocka_unit_test(schemas),       cmocka_unit_test(small_buffer),
+        cmocka_unit_test(no_room),       cmocka_unit_test(wrong_calls),
+        cmocka_unit_test(extracts),      cmocka_unit_test(wrong_moves),
+        cmocka_unit_test(wrong_files),
     };
     const int failed = cmocka_run_group_tests(tests, open_all, close_all);
     cl_fixture_close(&on);

@@ -66,20 +66,18 @@ static struct {
     uint64_t results[ROOM];
 } t;
 
-static clump_status make_heap(uint64_t bytes, int raw, const char *schema,
-                              const clump_checked_desc *checked, clump_heap **heap) {
+static clump_status make_heap(uint64_t bytes, int raw, const char *schema, clump_heap **heap) {
     clump_schema *s = NULL;
     if (schema)
         assert_int_equal(clump_schema_parse(schema, strlen(schema), NULL, &s, NULL), CLUMP_OK);
-    clump_heap_desc d = {
-        .context = t.on.clump, .schema = s, .bytes = bytes, .raw = raw, .checked = checked};
+    clump_heap_desc d = {.context = t.on.clump, .schema = s, .bytes = bytes, .raw = raw};
     clump_status status = clump_heap_create(&d, heap, NULL);
     clump_schema_destroy(s);
     return status;
 }
 
 static int open_all(void **state) {
-    CHECK_OK(&t.on, make_heap(8 << 20, 1, schema_text, NULL, &t.heap));
+    CHECK_OK(&t.on, make_heap(8 << 20, 1, schema_text, &t.heap));
     t.program = cl_fixture_program(&t.on, t.heap, source, NULL, NULL);
     t.kernel = cl_fixture_kernel(&t.on, t.program, "call");
     t.out = cl_fixture_buffer(&t.on, NULL, sizeof t.results);
@@ -380,14 +378,11 @@ static void exhaustion(void **state) {
 
 static void heaps(void **state) {
     clump_heap *heap;
-    const clump_checked_desc checked = {0};
-    REFUSED(make_heap(8 << 20, 0, NULL, NULL, &heap), CLUMP_ERR_USAGE, "or `raw`");
-    REFUSED(make_heap(8 << 20, 1, schema_text, &checked, &heap), CLUMP_ERR_USAGE,
-            "cannot have raw memory");
-    REFUSED(make_heap(1000, 1, NULL, NULL, &heap), CLUMP_ERR_DEVICE_MEMORY,
+    REFUSED(make_heap(8 << 20, 0, NULL, &heap), CLUMP_ERR_USAGE, "or `raw`");
+    REFUSED(make_heap(1000, 1, NULL, &heap), CLUMP_ERR_DEVICE_MEMORY,
             "(64 requests for raw memory take");
     clump_heap *without;
-    CHECK_OK(&t.on, make_heap(8 << 20, 0, schema_text, NULL, &without));
+    CHECK_OK(&t.on, make_heap(8 << 20, 0, schema_text, &without));
     clump_program *p = NULL;
     static const char *const texts[] = {
         "__kernel void k(CLUMP_HEAP) { clump_free(clump_malloc(5)); }",

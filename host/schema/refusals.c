@@ -1,0 +1,41 @@
+/* Looks into the table. Needs nothing else of the library, so that clump-mpi has it, too.
+ *
+ * Read first: refusals.h.
+ */
+#include "schema/refusals.h"
+
+#define TRAIT(trait, name, words) {name, words},
+const clumpi_trait clumpi_traits[CLUMPI_TRAIT_COUNT] = {CLUMPI_TRAITS(TRAIT)};
+
+/* Each ends in one that is not looked at, so that the table may be empty. */
+#define REFUSAL(operation, trait, status, why, instead)                                            \
+    {CLUMPI_OP_##operation, CLUMPI_NUMBER_##trait, CLUMP_ERR_##status, why, instead},
+static const clumpi_refusal refusals[] = {CLUMPI_REFUSALS(REFUSAL){.trait = 0}};
+#define EXCLUSION(one, other, instead) {{CLUMPI_NUMBER_##one, CLUMPI_NUMBER_##other}, instead},
+static const clumpi_exclusion exclusions[] = {CLUMPI_EXCLUSIONS(EXCLUSION){.traits = {0}}};
+#define COUNT(all) (sizeof(all) / sizeof *(all)-1)
+
+const clumpi_refusal *clumpi_refusal_find(clumpi_operation operation, unsigned traits) {
+    const clumpi_refusal *first = NULL;
+    for (size_t i = 0; i < COUNT(refusals); i++) {
+        const clumpi_refusal *r = &refusals[i];
+        if (r->operation == operation && traits >> r->trait & 1 &&
+            (!first || r->trait < first->trait))
+            first = r;
+    }
+    return first;
+}
+
+const clumpi_exclusion *clumpi_exclusion_find(unsigned traits) {
+    for (size_t i = 0; i < COUNT(exclusions); i++)
+        if (traits >> exclusions[i].traits[0] & traits >> exclusions[i].traits[1] & 1)
+            return &exclusions[i];
+    return NULL;
+}
+
+unsigned clumpi_field_traits(const clump_field_info *field) {
+    return field->array == CLUMP_ARRAY_GROWING   ? CLUMPI_TRAIT_GROWING
+           : field->array == CLUMP_ARRAY_BOUNDED ? CLUMPI_TRAIT_BOUNDED
+           : field->part                         ? CLUMPI_TRAIT_PART
+                                                 : 0;
+}

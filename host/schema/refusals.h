@@ -1,0 +1,184 @@
+/* One table: which heaps refuse which calls, and what a heap cannot have together. Refusals get
+ * their words from it; tests/fault/heap/fault_refusals.c goes through all of it; and
+ * tests/repo/refusals.py --write makes docs/guide/limits.md of it. A combination that becomes
+ * possible is a line less here.
+ *
+ * It is a table of schema, not of heap, since some calls have a schema only. Those that have a heap
+ * ask heap/access.h: clumpi_heap_refuses().
+ *
+ * Read first: schema.h.
+ */
+#ifndef CLUMPI_REFUSALS_H
+#define CLUMPI_REFUSALS_H
+
+#include <stddef.h>
+
+#include "clump/schema.h"
+#include "clump/status.h"
+
+/* X(trait, name in messages and documents, words of a refusal). The words follow a name where the
+ * trait is that of a field ("field f of class C"), or a number of objects. They are looked at in
+ * this order. */
+#define CLUMPI_TRAITS(X)                                                                           \
+    X(GROWING, "arrays that grow", " is an array of run-time length")                              \
+    X(BOUNDED, "arrays with `max`", " is an array of run-time length")                             \
+    X(PART, "the length, capacity or memory of an array",                                          \
+      " belongs to an array of run-time length")                                                   \
+    X(RAW, "`raw`", "the heap was made with `raw`")                                                \
+    X(SEVERAL, "`buffer_bytes`", "the heap has several buffers")                                   \
+    X(EVICTABLE, "`evictable_bytes`", "the heap was made with evictable_bytes")                    \
+    X(EVICTED, "objects that are evicted", " are evicted")                                         \
+    X(RESIDENT, "no `evictable_bytes`", "the heap was made without evictable_bytes")               \
+    X(CHECKED, "`checked`", "the heap is checked")                                                 \
+    X(UNCHECKED, "no `checked`", "the heap is not checked")                                        \
+    X(WATCHED, "`watch_handles`", "the heap watches its handles")                                  \
+    X(POOLED, "`pool`", "the heap has its memory from a pool")
+
+/* X(operation, its calls in documents). clump_heap_migrate() is an EXTRACT and an INSERT. */
+#define CLUMPI_OPERATIONS(X)                                                                       \
+    X(SAVE, "`clump_heap_save()`")                                                                 \
+    X(LOAD, "`clump_heap_load()`")                                                                 \
+    X(EXTRACT, "`clump_heap_extract()`, `clump_heap_migrate()` out of it")                         \
+    X(EXTRACT_OF, "`clump_extract_create()`")                                                      \
+    X(INSERT, "`clump_heap_insert()`, `clump_heap_migrate()` into it")                             \
+    X(CONVERT, "`clump_heap_convert()`")                                                           \
+    X(COMPACT, "`clump_heap_compact()`")                                                           \
+    X(COLLECT, "`clump_heap_collect()`")                                                           \
+    X(EVICT, "`clump_heap_evict()`, `clump_heap_bring_back()`, `clump_heap_age_blocks()`")         \
+    X(FINDINGS,                                                                                    \
+      "`clump_heap_take_findings()`, `clump_heap_check_memory()`, `clump_heap_read_live()`")       \
+    X(READ_FIELD, "reading it as a field or in a struct")                                          \
+    X(WRITE_FIELD, "writing it as a field or in a struct")                                         \
+    X(TABLE, "`clump_heap_write_csv()` and `clump_heap_write_npy()` of its class")                 \
+    X(MIGRATION, "`clump_migration_create()` of its class")                                        \
+    X(EMIT_C, "`clump_schema_emit_c()`")                                                           \
+    X(FUSE, "`clump_kernel_create_fused()`, `clump_heap_reduce()`")
+
+/* X(operation, trait, status, why, instead). A message is "CALL: WORDS OF THE TRAIT, and WHY:
+ * INSTEAD". */
+#define CLUMPI_REFUSALS(X)                                                                         \
+    X(SAVE, GROWING, USAGE, "only heaps without such arrays are saved",                            \
+      "keep in plain fields what is to be saved")                                                  \
+    X(SAVE, BOUNDED, USAGE, "only heaps without such arrays are saved",                            \
+      "keep in plain fields what is to be saved")                                                  \
+    X(SAVE, RAW, USAGE, "only the program knows what raw memory holds",                            \
+      "keep in fields what is to be saved, in a heap without `raw`")                               \
+    X(SAVE, EVICTED, USAGE, "they may refer to others", "call clump_heap_bring_back() first")      \
+    X(LOAD, GROWING, USAGE, "heaps with such arrays are neither saved nor loaded",                 \
+      "load into a heap without them")                                                             \
+    X(LOAD, BOUNDED, USAGE, "heaps with such arrays are neither saved nor loaded",                 \
+      "load into a heap without them")                                                             \
+    X(EXTRACT, GROWING, USAGE, "only objects of heaps without such arrays are taken out",          \
+      "keep in plain fields what is to leave")                                                     \
+    X(EXTRACT, BOUNDED, USAGE, "only objects of heaps without such arrays are taken out",          \
+      "keep in plain fields what is to leave")                                                     \
+    X(EXTRACT, RAW, USAGE, "only the program knows what raw memory holds",                         \
+      "take objects out of heaps without `raw`")                                                   \
+    X(EXTRACT, EVICTED, USAGE, "they may refer to others", "call clump_heap_bring_back() first")   \
+    X(EXTRACT_OF, GROWING, USAGE, "extracts have none", "leave it out of the schema")              \
+    X(EXTRACT_OF, BOUNDED, USAGE, "extracts have none", "leave it out of the schema")              \
+    X(INSERT, GROWING, USAGE, "objects are put into heaps without such arrays",                    \
+      "leave it out of the schema")                                                                \
+    X(INSERT, BOUNDED, USAGE, "objects are put into heaps without such arrays",                    \
+      "leave it out of the schema")                                                                \
+    X(CONVERT, GROWING, USAGE, "its raw memory is not moved",                                      \
+      "make another heap, and let kernels fill it")                                                \
+    X(CONVERT, BOUNDED, USAGE, "such arrays, with `max` too, are not converted",                   \
+      "make another heap, and let kernels fill it")                                                \
+    X(CONVERT, RAW, USAGE, "raw memory is not moved",                                              \
+      "make another heap, and let kernels fill it")                                                \
+    X(CONVERT, SEVERAL, UNSUPPORTED, "only heaps in one buffer are converted",                     \
+      "clump_heap_save() and clump_heap_load() take it to another schema")                         \
+    X(CONVERT, EVICTABLE, UNSUPPORTED, "only heaps in one buffer are converted",                   \
+      "clump_heap_save() and clump_heap_load() take it to another schema")                         \
+    X(COMPACT, EVICTED, USAGE, "they may refer to others", "call clump_heap_bring_back() first")   \
+    X(COLLECT, EVICTED, USAGE, "they may refer to others", "call clump_heap_bring_back() first")   \
+    X(EVICT, RESIDENT, USAGE, "all its objects stay",                                              \
+      "clump_heap_desc.evictable_bytes says how much can be evicted")                              \
+    X(FINDINGS, UNCHECKED, USAGE, "nothing is known of its objects",                               \
+      "clump_heap_desc.checked says what a heap checks")                                           \
+    X(READ_FIELD, GROWING, USAGE, "it has another length in each object",                          \
+      "clump_heap_read_object_array() reads it")                                                   \
+    X(READ_FIELD, BOUNDED, USAGE, "it has another length in each object",                          \
+      "clump_heap_read_object_array() reads it")                                                   \
+    X(WRITE_FIELD, GROWING, USAGE, "is changed by kernels only", "let a kernel change it")         \
+    X(WRITE_FIELD, BOUNDED, USAGE, "is changed by kernels only", "let a kernel change it")         \
+    X(WRITE_FIELD, PART, USAGE, "is changed by kernels only", "let a kernel change the array")     \
+    X(TABLE, GROWING, USAGE, "has no place in a table", "clump_heap_read_object_array() reads it") \
+    X(TABLE, BOUNDED, USAGE, "has no place in a table", "clump_heap_read_object_array() reads it") \
+    X(MIGRATION, GROWING, USAGE, "such objects do not migrate",                                    \
+      "leave it out of the class that migrates")                                                   \
+    X(MIGRATION, BOUNDED, USAGE, "such objects do not migrate",                                    \
+      "leave it out of the class that migrates")                                                   \
+    X(EMIT_C, GROWING, SCHEMA, "has no place in a struct of C",                                    \
+      "write a struct for the other fields by hand")                                               \
+    X(EMIT_C, BOUNDED, SCHEMA, "has no place in a struct of C",                                    \
+      "write a struct for the other fields by hand")
+
+/* X(trait, trait, instead): clump_heap_create() refuses both together. */
+#define CLUMPI_EXCLUSIONS(X)                                                                       \
+    X(CHECKED, GROWING, "leave out `checked`, and build programs with `checked` instead")          \
+    X(CHECKED, BOUNDED, "leave out `checked`, and build programs with `checked` instead")          \
+    X(CHECKED, RAW, "leave out one of the two")                                                    \
+    X(EVICTABLE, POOLED, "leave out one of the two")                                               \
+    X(EVICTABLE, SEVERAL, "leave out one of the two")                                              \
+    X(EVICTABLE, CHECKED, "leave out one of the two")                                              \
+    X(EVICTABLE, WATCHED, "leave out one of the two")                                              \
+    X(EVICTABLE, RAW, "leave out one of the two")                                                  \
+    X(EVICTABLE, GROWING, "leave out one of the two")                                              \
+    X(SEVERAL, POOLED, "leave out one of the two")                                                 \
+    X(SEVERAL, RAW, "leave out one of the two")                                                    \
+    X(SEVERAL, GROWING, "leave out one of the two: arrays that grow are in raw memory")
+
+#define CLUMPI_TRAIT_NUMBER(trait, name, words) CLUMPI_NUMBER_##trait,
+enum { CLUMPI_TRAITS(CLUMPI_TRAIT_NUMBER) CLUMPI_TRAIT_COUNT };
+#define CLUMPI_TRAIT_BIT(trait, name, words) CLUMPI_TRAIT_##trait = 1 << CLUMPI_NUMBER_##trait,
+enum { CLUMPI_TRAITS(CLUMPI_TRAIT_BIT) }; /* of a set of traits */
+#define CLUMPI_OPERATION_NAME(operation, calls) CLUMPI_OP_##operation,
+typedef enum clumpi_operation {
+    CLUMPI_OPERATIONS(CLUMPI_OPERATION_NAME) CLUMPI_OP_COUNT
+} clumpi_operation;
+
+typedef struct clumpi_trait {
+    const char *name, *words;
+} clumpi_trait;
+extern const clumpi_trait clumpi_traits[CLUMPI_TRAIT_COUNT];
+
+typedef struct clumpi_refusal {
+    clumpi_operation operation;
+    int trait; /* its number */
+    clump_status status;
+    const char *why, *instead;
+} clumpi_refusal;
+
+typedef struct clumpi_exclusion {
+    int traits[2]; /* their numbers */
+    const char *instead;
+} clumpi_exclusion;
+
+/* ---- refusals.c, which needs no other file: clump-mpi has it, too ---------------------------- */
+
+/* The first that holds for a heap, field or schema with these traits; NULL: there is none. */
+const clumpi_refusal *clumpi_refusal_find(clumpi_operation operation, unsigned traits);
+const clumpi_exclusion *clumpi_exclusion_find(unsigned traits);
+
+/* As much as a field says. */
+unsigned clumpi_field_traits(const clump_field_info *field);
+
+/* ---- refuse.c -------------------------------------------------------------------------------- */
+
+/* Those of the arrays of run-time length that it has. NULL: none. */
+unsigned clumpi_schema_traits(const clump_schema *schema);
+
+/* CLUMP_OK, or fails in words. `schema`: that of the field, or of the heap, of which so many objects
+ * are evicted. call: the name of the call; NULL: the message does without. */
+clump_status clumpi_schema_refuses(const clump_schema *schema, unsigned traits,
+                                   clumpi_operation operation, uint64_t evicted, const char *call,
+                                   clump_error *error);
+clump_status clumpi_field_refuses(const clump_schema *schema, const clump_field_info *field,
+                                  clumpi_operation operation, const char *call, clump_error *error);
+
+/* The same for what clump_heap_create() was asked for. */
+clump_status clumpi_schema_excludes(const clump_schema *schema, unsigned traits,
+                                    clump_error *error);
+#endif

@@ -1,0 +1,481 @@
+/* All of the table of what heaps refuse (host/schema/refusals.h): each kind of heap meets each operation. A refused one
+ * fails with its status and words, and changes nothing; each other one works. Then all pairs of what a heap
+ * can be made with. clump_migration_create() needs ranks: tests/mpi/mpi_migration.c has it.
+ *
+ * What the operations do is tested elsewhere; here they only must not be refused.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cl_fixture.h"
+#include "clump/evict.h"
+#include "saved_heap.h"
+#include "schema/refusals.h"
+
+#define CLASSES "class A { uint id; ref A next; "
+static const char plain_text[] = CLASSES "}", growing_text[] = CLASSES "uint w[*]; }",
+                  bounded_text[] = CLASSES "uint w[*] max 4; }",
+                  both_text[] = CLASSES "uint w[*]; uint v[*] max 4; }",
+                  other_text[] = CLASSES "uint more; }";
+enum { COUNT = 100, HEAP_BYTES = 8 << 20 };
+enum { BUFFER_BYTES = 7 << 20 }; /* the first has all metadata, also those of a checked heap */
+
+static cl_fixture on;
+static clump_pool *pool;
+static clump_heap *source; /* a plain heap, */
+static memory_file saved;  /* saved, */
+static clump_extract *extract;
+static clump_schema *other; /* for a conversion */
+static uint32_t ids[COUNT];
+
+/* ---- The table ------------------------------------------------------------------------------- */
+
+typedef struct cell {
+    int operation, trait, is_met;
+    clump_status status;
+    const char *why, *instead;
+} cell;
+#define CELL(operation, trait, status, why, instead)                                               \
+    {CLUMPI_OP_##operation, CLUMPI_NUMBER_##trait, 0, CLUMP_ERR_##status, why, instead},
+static cell cells[] = {CLUMPI_REFUSALS(CELL){.operation = -1}};
+
+static cell *find_cell(int operation, unsigned traits) {
+    cell *first = NULL;
+    for (cell *c = cells; c->operation >= 0; c++)
+        if (c->operation == operation && traits >> c->trait & 1 &&
+            (!first || c->trait < first->trait))
+            first = c;
+    return first;
+}
+
+/* ---- Kinds of heaps -------------------------------------------------------------------------- */
+
+/* traits: of what is asked for. field: an array is read and written, or a part of it, or a plain field. */
+typedef struct kind {
+    unsigned traits, of_field;
+    const char *field;
+} kind;
+
+enum {
+    ASKED = CLUMPI_TRAIT_GROWING | CLUMPI_TRAIT_BOUNDED | CLUMPI_TRAIT_RAW | CLUMPI_TRAIT_SEVERAL |
+            CLUMPI_TRAIT_EVICTABLE | CLUMPI_TRAIT_CHECKED | CLUMPI_TRAIT_WATCHED |
+            CLUMPI_TRAIT_POOLED
+};
+
+static clump_status create(unsigned traits, clump_heap **heap) {
+    static const clump_checked_desc checked = {0};
+    const char *text = traits & CLUMPI_TRAIT_GROWING
+                           ? traits & CLUMPI_TRAIT_BOUNDED ? both_text : growing_text
+                       : traits & CLUMPI_TRAIT_BOUNDED ? bounded_text
+                                                       : plain_text;
+    clump_schema *schema;
+    CHECK_OK(&on, clump_schema_parse(text, strlen(text), NULL, &schema, NULL));
+    clump_heap_desc d = {.context = on.clump,
+                         .schema = schema,
+                         .bytes = HEAP_BYTES,
+                         .raw = (traits & CLUMPI_TRAIT_RAW) != 0,
+                         .buffer_bytes = traits & CLUMPI_TRAIT_SEVERAL ? BUFFER_BYTES : 0,
+                         .evictable_bytes = traits & CLUMPI_TRAIT_EVICTABLE ? HEAP_BYTES : 0,
+                         .checked = traits & CLUMPI_TRAIT_CHECKED ? &checked : NULL,
+                         .watch_handles = (traits & CLUMPI_TRAIT_WATCHED) != 0,
+                         .pool = traits & CLUMPI_TRAIT_POOLED ? pool : NULL};
+    const clump_status status = clump_heap_create(&d, heap, NULL);
+    clump_schema_destroy(schema);
+    return status;
+}
+
+static void fill(clump_heap *heap) {
+    clump_struct_field id = {"id", 0};
+    const clump_struct_desc of_id = {"A", sizeof *ids, 1, &id};
+    CHECK_OK(&on, clump_heap_new_structs(heap, &of_id, ids, COUNT, NULL, NULL));
+}
+
+static clump_heap *make(unsigned traits) {
+    clump_heap *heap;
+    CHECK_OK(&on, create(traits & ASKED, &heap));
+    if (traits & CLUMPI_TRAIT_SEVERAL)
+        assert_int_not_equal(clump_heap_get_layout(heap)->buffer_blocks, 0);
+    fill(heap);
+    if (traits & CLUMPI_TRAIT_EVICTED) CHECK_OK(&on, clump_heap_evict(heap, NULL, NULL));
+    return heap;
+}
+
+/* ---- What is done with them ------------------------------------------------------------------ */
+
+typedef struct trial {
+    const kind *kind;
+    clump_heap *heap;
+} trial;
+
+static void ignore_text(void *user, const char *text, size_t bytes) {
+    (void)user, (void)text, (void)bytes;
+}
+
+static clump_status save(const trial *t) {
+    memory_file file = {0};
+    clump_status status =
+        clump_heap_save(t->heap, &(clump_save_desc){.write = memory_write, .user = &file}, NULL);
+    assert_int_equal(file.bytes > 0, !status);
+    memory_release(&file);
+    return status;
+}
+
+static clump_status load(const trial *t) {
+    clump_heap *empty; /* of the kind: nothing is loaded beside objects */
+    CHECK_OK(&on, create(t->kind->traits & ASKED, &empty));
+    clump_status status = load_bytes(empty, &saved, NULL);
+    clump_heap_stats stats;
+    CHECK_OK(&on, clump_heap_read_stats(empty, &stats, NULL, 0));
+    assert_int_equal(stats.objects, status ? 0 : COUNT);
+    const clump_error kept = *clump_context_get_error(on.clump);
+    clump_heap_destroy(empty);
+    assert_string_equal(clump_context_get_error(on.clump)->message, kept.message);
+    return status;
+}
+
+static const char *const all[] = {"A"};
+static const clump_extract_desc take_all = {.classes = all, .class_count = 1, .free_objects = 1};
+
+static clump_status take(const trial *t) {
+    clump_extract *taken;
+    clump_status status = clump_heap_extract(t->heap, &take_all, &taken, NULL);
+    assert_int_equal(taken != NULL, !status);
+    clump_extract_destroy(taken);
+    return status;
+}
+
+static clump_status migrate_from(const trial *t) {
+    clump_heap *into = make(0);
+    const clump_status status = clump_heap_migrate(t->heap, &take_all, into, NULL, NULL, NULL);
+    const clump_error kept = *clump_context_get_error(on.clump);
+    clump_heap_destroy(into);
+    assert_string_equal(clump_context_get_error(on.clump)->message, kept.message);
+    return status;
+}
+
+static clump_status migrate_into(const trial *t) {
+    clump_heap *from = make(0);
+    const clump_status status = clump_heap_migrate(from, &take_all, t->heap, NULL, NULL, NULL);
+    clump_heap_destroy(from);
+    return status;
+}
+
+static clump_status extract_of(const trial *t) {
+    const uint64_t none[CLUMP_CLASSES_MAX] = {0};
+    clump_extract *made;
+    const clump_status status =
+        clump_extract_create(on.clump, clump_heap_get_schema(t->heap), none, NULL, 0, &made, NULL);
+    clump_extract_destroy(made);
+    return status;
+}
+
+static clump_status insert(const trial *t) {
+    return clump_heap_insert(t->heap, extract, NULL);
+}
+
+static clump_status convert(const trial *t) {
+    return clump_heap_convert(t->heap, &(clump_convert_desc){.schema = other}, NULL);
+}
+
+static clump_status compact(const trial *t) {
+    return clump_heap_compact(t->heap, NULL, NULL, NULL);
+}
+
+static clump_status put_in_order(const trial *t) {
+    const clump_compact_desc d = {.order = CLUMP_ORDER_FIELD, .order_field = "id"};
+    return clump_heap_compact(t->heap, &d, NULL, NULL);
+}
+
+static clump_status collect(const trial *t) {
+    return clump_heap_collect(t->heap, NULL, NULL, NULL);
+}
+
+static clump_status evict(const trial *t) {
+    return clump_heap_evict(t->heap, NULL, NULL);
+}
+
+static clump_status bring_back(const trial *t) {
+    return clump_heap_bring_back(t->heap, NULL, NULL);
+}
+
+static clump_status age_blocks(const trial *t) {
+    return clump_heap_age_blocks(t->heap);
+}
+
+static clump_status take_findings(const trial *t) {
+    uint64_t count;
+    return clump_heap_take_findings(t->heap, NULL, 0, &count, NULL);
+}
+
+static clump_status check_memory(const trial *t) {
+    return clump_heap_check_memory(t->heap);
+}
+
+static clump_status read_live(const trial *t) {
+    uint64_t count;
+    return clump_heap_read_live(t->heap, NULL, 0, &count);
+}
+
+static uint64_t there(const trial *t) {
+    return t->kind->traits & CLUMPI_TRAIT_EVICTED ? 0 : COUNT;
+}
+
+static clump_status read_field(const trial *t) {
+    uint32_t values[COUNT];
+    return clump_heap_read_field(t->heap, "A", t->kind->field, 0, sizeof *values, values, COUNT,
+                                 NULL);
+}
+
+static clump_status write_field(const trial *t) {
+    return clump_heap_write_field(t->heap, "A", t->kind->field, 0, sizeof *ids, ids, there(t));
+}
+
+static clump_status read_structs(const trial *t) {
+    uint32_t values[COUNT];
+    uint64_t count;
+    const clump_struct_field field = {t->kind->field, 0};
+    const clump_struct_desc d = {"A", sizeof *values, 1, &field};
+    return clump_heap_read_structs(t->heap, &d, NULL, values, COUNT, &count);
+}
+
+static clump_status write_structs(const trial *t) {
+    const clump_struct_field field = {t->kind->field, 0};
+    const clump_struct_desc d = {"A", sizeof *ids, 1, &field};
+    return clump_heap_write_structs(t->heap, &d, NULL, ids, there(t));
+}
+
+static clump_status write_csv(const trial *t) {
+    return clump_heap_write_csv(t->heap, "A", ignore_text, NULL);
+}
+
+static clump_status write_npy(const trial *t) {
+    return clump_heap_write_npy(t->heap, "A", ignore_text, NULL);
+}
+
+static clump_error of_emit;
+static clump_status emit_c(const trial *t) {
+    return clump_schema_emit_c(clump_heap_get_schema(t->heap), NULL, ignore_text, NULL, &of_emit);
+}
+
+static clump_status fuse(const trial *t) {
+    static const char text[] =
+        "__kernel void count_up(CLUMP_HEAP_NO_ALLOC) {\n"
+        "    CLUMP_FOR_EACH(A, self) A_id(self) += 1u;\n"
+        "}\n"
+        "__kernel void sum(CLUMP_HEAP_NO_ALLOC) {\n"
+        "    uint n = 0;\n"
+        "    CLUMP_FOR_EACH(A, self) n += A_id(self);\n"
+        "    CLUMP_REDUCE(uint, n, CLUMP_SUM);\n"
+        "}\n";
+    clump_program *program = cl_fixture_program(&on, t->heap, text, NULL, NULL);
+    clump_kernel *kernels[] = {cl_fixture_kernel(&on, program, "count_up"),
+                               cl_fixture_kernel(&on, program, "sum")},
+                 *fused;
+    uint32_t sum = 0, expected = 0;
+    clump_status status = clump_kernel_create_fused(kernels, 2, &fused, NULL);
+    for (uint32_t i = 0; i < there(t); i++) expected += ids[i] + 1;
+    if (!status) status = clump_heap_reduce(t->heap, fused, sizeof sum, &sum, NULL);
+    if (!status) assert_int_equal(sum, expected);
+    clump_kernel_destroy(fused);
+    for (int i = 0; i < 2; i++) clump_kernel_destroy(kernels[i]);
+    clump_program_destroy(program);
+    return status;
+}
+
+/* call: in the message; is_of_field: the field counts, not the heap. */
+typedef struct operation {
+    int number;
+    const char *call;
+    clump_status (*run)(const trial *);
+    int is_of_field;
+} operation;
+static const operation operations[] = {
+    {CLUMPI_OP_SAVE, "clump_heap_save", save, 0},
+    {CLUMPI_OP_LOAD, "clump_heap_load", load, 0},
+    {CLUMPI_OP_EXTRACT, "clump_heap_extract", take, 0},
+    {CLUMPI_OP_EXTRACT, "clump_heap_extract", migrate_from, 0},
+    {CLUMPI_OP_EXTRACT_OF, "clump_extract_create", extract_of, 0},
+    {CLUMPI_OP_INSERT, "clump_heap_insert", insert, 0},
+    {CLUMPI_OP_INSERT, "clump_heap_insert", migrate_into, 0},
+    {CLUMPI_OP_CONVERT, "clump_heap_convert", convert, 0},
+    {CLUMPI_OP_COMPACT, "clump_heap_compact", compact, 0},
+    {CLUMPI_OP_COMPACT, "clump_heap_compact", put_in_order, 0},
+    {CLUMPI_OP_COLLECT, "clump_heap_collect", collect, 0},
+    {CLUMPI_OP_EVICT, "clump_heap_evict", evict, 0},
+    {CLUMPI_OP_EVICT, "clump_heap_bring_back", bring_back, 0},
+    {CLUMPI_OP_EVICT, "clump_heap_age_blocks", age_blocks, 0},
+    {CLUMPI_OP_FINDINGS, "clump_heap_take_findings", take_findings, 0},
+    {CLUMPI_OP_FINDINGS, "clump_heap_check_memory", check_memory, 0},
+    {CLUMPI_OP_FINDINGS, "clump_heap_read_live", read_live, 0},
+    {CLUMPI_OP_READ_FIELD, "", read_field, 1},
+    {CLUMPI_OP_READ_FIELD, "", read_structs, 1},
+    {CLUMPI_OP_WRITE_FIELD, "", write_field, 1},
+    {CLUMPI_OP_WRITE_FIELD, "", write_structs, 1},
+    {CLUMPI_OP_TABLE, "clump_heap_write_csv", write_csv, 0},
+    {CLUMPI_OP_TABLE, "clump_heap_write_npy", write_npy, 0},
+    {CLUMPI_OP_EMIT_C, "clump_schema_emit_c", emit_c, 0},
+    {CLUMPI_OP_FUSE, "clump_kernel_create_fused", fuse, 0},
+};
+enum { OPERATIONS = sizeof operations / sizeof *operations };
+
+/* ---- The cases ------------------------------------------------------------------------------- */
+
+static void check_words(const cell *c, const operation *o, const trial *t) {
+    const clump_error *e = o->run == emit_c ? &of_emit : clump_context_get_error(on.clump);
+    const char *words = clumpi_traits[c->trait].words;
+    if (e->status != c->status || !strstr(e->message, o->call) || !strstr(e->message, c->why) ||
+        !strstr(e->message, c->instead) || !strstr(e->message, words))
+        fail_msg("operation %d says %d: %s", (int)(o - operations), (int)e->status, e->message);
+    /* Which array, and how many objects. */
+    char text[64] = "";
+    if (c->trait == CLUMPI_NUMBER_EVICTED)
+        snprintf(text, sizeof text, "%d objects", COUNT);
+    else if (*words == ' ')
+        snprintf(text, sizeof text, "field %s of class A", o->is_of_field ? t->kind->field : "w");
+    assert_non_null(strstr(e->message, text));
+}
+
+static void read_state(clump_heap *heap, clump_heap_stats *stats, uint32_t *values) {
+    CHECK_HEAP(&on, heap);
+    CHECK_OK(&on, clump_heap_read_stats(heap, stats, NULL, 0));
+    memset(values, 0, COUNT * sizeof *values);
+    CHECK_OK(&on, clump_heap_read_field(heap, "A", "id", 0, sizeof *values, values, COUNT, NULL));
+}
+
+static void try_operation(const kind *k, const operation *o) {
+    const trial t = {k, make(k->traits)};
+    cell *c = find_cell(o->number, o->is_of_field ? k->of_field : k->traits);
+    clump_heap_stats before, after;
+    uint32_t had[COUNT], has[COUNT];
+    read_state(t.heap, &before, had);
+    const clump_status status = o->run(&t);
+    if (status != (c ? c->status : CLUMP_OK))
+        fail_msg("traits 0x%x, operation %d: %s: %s", k->traits, (int)(o - operations),
+                 clump_status_name(status), clump_context_get_error(on.clump)->message);
+    if (c) {
+        check_words(c, o, &t);
+        c->is_met = 1;
+        read_state(t.heap, &after, has);
+        assert_memory_equal(&before, &after, sizeof before);
+        assert_memory_equal(had, has, sizeof had);
+    }
+    CHECK_HEAP(&on, t.heap);
+    clump_heap_destroy(t.heap);
+}
+
+static int has_pointers(void) {
+    return (on.capabilities->pointers & CLUMP_POINTERS_SVM) != 0;
+}
+
+static void each_kind(void **state) {
+    enum { PLAIN = CLUMPI_TRAIT_RESIDENT | CLUMPI_TRAIT_UNCHECKED };
+    static const kind kinds[] = {
+        {PLAIN, 0, "id"},
+        {PLAIN | CLUMPI_TRAIT_GROWING, CLUMPI_TRAIT_GROWING, "w"},
+        {PLAIN | CLUMPI_TRAIT_GROWING, CLUMPI_TRAIT_PART, "w_length"},
+        {PLAIN | CLUMPI_TRAIT_BOUNDED, CLUMPI_TRAIT_BOUNDED, "w"},
+        {PLAIN | CLUMPI_TRAIT_RAW, 0, "id"},
+        {PLAIN | CLUMPI_TRAIT_WATCHED, 0, "id"},
+        {PLAIN | CLUMPI_TRAIT_POOLED, 0, "id"},
+        {CLUMPI_TRAIT_RESIDENT | CLUMPI_TRAIT_CHECKED, 0, "id"},
+        {PLAIN | CLUMPI_TRAIT_SEVERAL, 0, "id"},
+        {CLUMPI_TRAIT_UNCHECKED | CLUMPI_TRAIT_EVICTABLE, 0, "id"},
+        {CLUMPI_TRAIT_UNCHECKED | CLUMPI_TRAIT_EVICTABLE | CLUMPI_TRAIT_EVICTED, 0, "id"},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        for (const operation *o = operations; o < operations + OPERATIONS; o++) {
+            if (kinds[i].traits & CLUMPI_TRAIT_SEVERAL && !has_pointers()) continue;
+            if (kinds[i].of_field == CLUMPI_TRAIT_PART && !o->is_of_field) continue;
+            try_operation(&kinds[i], o);
+        }
+    for (const cell *c = cells; c->operation >= 0; c++)
+        if (!c->is_met && c->operation != CLUMPI_OP_MIGRATION &&
+            !(c->trait == CLUMPI_NUMBER_SEVERAL && !has_pointers()))
+            fail_msg("operation %d with trait %d was not tried", c->operation, c->trait);
+}
+
+/* Two arrays that a conversion would make. */
+static void convert_to_arrays(void **state) {
+    static const char *const texts[] = {growing_text, bounded_text};
+    clump_heap *heap = make(0);
+    for (int i = 0; i < 2; i++) {
+        const cell *c =
+            find_cell(CLUMPI_OP_CONVERT, i ? CLUMPI_TRAIT_BOUNDED : CLUMPI_TRAIT_GROWING);
+        clump_schema *schema;
+        CHECK_OK(&on, clump_schema_parse(texts[i], strlen(texts[i]), NULL, &schema, NULL));
+        cl_fixture_expect_words(
+            clump_context_get_error(on.clump),
+            clump_heap_convert(heap, &(clump_convert_desc){.schema = schema}, NULL), c->status,
+            "the new schema: field w of class A", "convert", __LINE__);
+        clump_schema_destroy(schema);
+    }
+    CHECK_HEAP(&on, heap);
+    clump_heap_destroy(heap);
+}
+
+static void each_pair(void **state) {
+    typedef struct pair {
+        int one, other;
+        const char *instead;
+    } pair;
+#define PAIR(one, other, instead) {CLUMPI_NUMBER_##one, CLUMPI_NUMBER_##other, instead},
+    static const pair pairs[] = {CLUMPI_EXCLUSIONS(PAIR){.one = -1}};
+    unsigned met = 0;
+    for (int a = 0; a < CLUMPI_TRAIT_COUNT; a++)
+        for (int b = a + 1; b < CLUMPI_TRAIT_COUNT; b++) {
+            const unsigned traits = 1u << a | 1u << b;
+            clump_heap *heap;
+            const pair *p = pairs;
+            if (traits & ~(unsigned)ASKED) continue;
+            while (p->one >= 0 && (1u << p->one | 1u << p->other) != traits) p++;
+            if (p->one < 0) {
+                if (traits & CLUMPI_TRAIT_SEVERAL && !has_pointers()) continue;
+                heap = make(traits);
+                CHECK_HEAP(&on, heap);
+                clump_heap_destroy(heap);
+                continue;
+            }
+            const clump_error *e = clump_context_get_error(on.clump);
+            cl_fixture_expect_words(e, create(traits, &heap), CLUMP_ERR_USAGE, p->instead, "create",
+                                    __LINE__);
+            assert_null(heap);
+            assert_non_null(strstr(e->message, clumpi_traits[p->one].name));
+            assert_non_null(strstr(e->message, clumpi_traits[p->other].name));
+            if (traits & (CLUMPI_TRAIT_GROWING | CLUMPI_TRAIT_BOUNDED))
+                assert_non_null(strstr(e->message, "(field w of class A)"));
+            met++;
+        }
+    assert_int_equal(met, sizeof pairs / sizeof *pairs - 1);
+}
+
+static int open_all(void **state) {
+    for (uint32_t i = 0; i < COUNT; i++) ids[i] = 1000 + i;
+    CHECK_OK(&on, clump_pool_create(&(clump_pool_desc){.context = on.clump}, &pool, NULL));
+    CHECK_OK(&on, clump_schema_parse(other_text, strlen(other_text), NULL, &other, NULL));
+    source = make(0);
+    saved = saved_bytes(&on, source, 0);
+    CHECK_OK(&on,
+             clump_heap_extract(source, &(clump_extract_desc){.classes = all, .class_count = 1},
+                                &extract, NULL));
+    return 0;
+}
+
+static int close_all(void **state) {
+    clump_extract_destroy(extract);
+    memory_release(&saved);
+    clump_heap_destroy(source);
+    clump_schema_destroy(other);
+    clump_pool_destroy(pool);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_kind),
+                                       cmocka_unit_test(convert_to_arrays),
+                                       cmocka_unit_test(each_pair)};
+    int status = cl_fixture_open(&on, NULL);
+    if (status) return status;
+    status = cmocka_run_group_tests(tests, open_all, close_all);
+    cl_fixture_close(&on);
+    return status;
+}
