@@ -452,6 +452,10 @@ static void packs_anew(void **state) {
     for (uint32_t i = 0; i < 64; i++) POOL_OK(&w, clump_pool_free(w.pool, holes[i]));
     clump_pool_stats before, after;
     POOL_OK(&w, clump_pool_get_stats(w.pool, &before));
+    clump_pool_details details;
+    POOL_OK(&w, clump_pool_get_details(w.pool, &details));
+    assert_true(details.fragmentation > 0.5 &&
+                details.fragmentation < 1); /* many holes in each chunk */
     clump_defrag_desc step = {.budget_us = 500, .wait = 1};
     clump_defrag_report report;
     unsigned steps = 0;
