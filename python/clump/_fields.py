@@ -65,7 +65,7 @@ class Field:
         return index
 
     def to_user(self, values):
-        """(elements, objects[, components]) as read() gives it."""
+        """(elements, objects[, components]) as read_field() gives it."""
         if self.width == 3:
             values = values[..., :3]
         return np.swapaxes(values, 0, 1) if self.count else values[0]

@@ -61,6 +61,11 @@ class Heap:
         """The pyopencl.Buffer of the heap; of several, the first. After convert() it is another one."""
         return cl.Buffer.from_int_ptr(int(ffi.cast("intptr_t", lib.clump_heap_get_buffer(self._object))), retain=True)
 
+    @property
+    def layout(self):
+        """Where things lie, as a dict (heap.h); another one after convert()."""
+        return report_dict(lib.clump_heap_get_layout(self._object))
+
     def set_kernel(self, kernel):
         """Makes a pyopencl.Kernel ready that the caller enqueues: the heap becomes its first parameter, and OpenCL is told of the heap's other
         buffers, if it has several. The kernel is built from Program.source, has no loop over objects, and keeps the heap until it is
@@ -79,8 +84,8 @@ class Heap:
         with kernel._with_args(args) as object_:
             return self._context._launch(lib.clump_heap_do_all, self._object, object_, wait_for=wait_for)
 
-    def do_new(self, class_name, count, kernel, *args, wait_for=None):
-        """Makes objects, and runs the kernel once for each. Those that find no room are told by check_errors()."""
+    def do_new(self, kernel, class_name, count, *args, wait_for=None):
+        """Makes objects, and runs the kernel once for each. Those that find no room are told by take_errors()."""
         name = c_text("class_name", class_name)
         with kernel._with_args(args) as object_:
             return self._context._launch(lib.clump_heap_do_new, self._object, object_, name, count, ffi.NULL, wait_for=wait_for)
@@ -100,7 +105,7 @@ class Heap:
             self._context._launch(lib.clump_heap_reduce, self._object, object_, result.nbytes, ffi.from_buffer(result), wait_for=wait_for)
         return result[()]
 
-    def check_errors(self):
+    def take_errors(self):
         """Raises what kernels reported since the last call: out of memory, a double free, ..."""
         self._context._call(lib.clump_heap_take_errors, self._object, ffi.NULL)
 
@@ -129,41 +134,41 @@ class Heap:
             found[name] = names
         return found
 
-    def count(self, class_name):
+    def read_count(self, class_name):
         """Live objects of a class and its subclasses."""
         count = ffi.new("uint64_t *")
         self._context._call(lib.clump_heap_read_count, self._object, c_text("class_name", class_name), count)
         return count[0]
 
-    def refs(self, class_name):
-        """References of all of them, in the order of read()."""
-        refs, count = np.zeros(self.count(class_name), np.uint32), ffi.new("uint64_t *")
+    def read_refs(self, class_name):
+        """References of all of them, in the order of read_field()."""
+        refs, count = np.zeros(self.read_count(class_name), np.uint32), ffi.new("uint64_t *")
         self._context._call(lib.clump_heap_read_refs, self._object, class_name.encode(), ffi.from_buffer("uint32_t[]", refs),
                             len(refs), count)
         return refs
 
-    def read(self, class_name, field):
+    def read_field(self, class_name, field):
         """A field of all objects of a class and its subclasses, as a NumPy array: of shape (n,), with an axis more for an array
         field and one more for a vector. References are uint32, booleans bool."""
         f = Field(self, class_name, field)
-        count = self.count(class_name)
+        count = self.read_count(class_name)
         values = np.zeros((max(f.count, 1), count) + f.vector, f.dtype)
         for index in range(len(values)):
             part = ffi.from_buffer("char[]", values[index]) if values[index].size else ffi.NULL
             self._context._call(lib.clump_heap_read_field, self._object, f.class_name, f.name, index, f.info.element_bytes, part, count, ffi.NULL)
         return f.to_user(values)
 
-    def write(self, class_name, field, values):
-        """Writes the field of all objects: an array of the shape that read() has, or what NumPy broadcasts to it."""
+    def write_field(self, class_name, field, values):
+        """Writes the field of all objects: an array of the shape that read_field() has, or what NumPy broadcasts to it."""
         f = Field(self, class_name, field)
-        count = self.count(class_name)
+        count = self.read_count(class_name)
         stored = f.to_heap(values, count)
         for index in range(len(stored)):
             part = ffi.from_buffer("char[]", stored[index]) if stored[index].size else ffi.NULL
             self._context._call(lib.clump_heap_write_field, self._object, f.class_name, f.name, index, f.info.element_bytes, part, count)
 
     def array(self, class_name, field, index=0, copy=None):
-        """A field of all objects as a pyopencl.array.Array, in the order of read(). `index`: the element of an array field.
+        """A field of all objects as a pyopencl.array.Array, in the order of read_field(). `index`: the element of an array field.
 
         copy=None: the array is the heap's memory itself (a sub-buffer) if the values lie one after the other there, as those of a class
         with one field do, or of up to 64 objects that were made together, and begin where the device lets a sub-buffer begin; else a copy
@@ -176,7 +181,7 @@ class Heap:
         if not copy:
             layout = lib.clump_heap_get_layout(self._object)
             has_table = layout.buffer_blocks or self._is_evictable  # a reference alone does not tell where an object lies
-            view = None if has_table else f.view(self.refs(class_name), index, layout.granule_bytes, packed=copy is None)
+            view = None if has_table else f.view(self.read_refs(class_name), index, layout.granule_bytes, packed=copy is None)
             if view is not None:
                 return view
             if copy is False:
@@ -195,7 +200,7 @@ class Heap:
 __kernel void gather(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global {f.device_type} *values, uint element) {{
     CLUMP_FOR_EACH_NUMBERED({c}, self, i) values[i] = {c}_{name}(self{at}){f.device_value};
 }}""", name="gather.cl").kernel("gather")
-        result = cl.array.empty(self.queue, self.count(f.class_name.decode()), f.array_dtype)
+        result = cl.array.empty(self.queue, self.read_count(f.class_name.decode()), f.array_dtype)
         if result.size:
             self.do_all(self._gathers[key], result, np.uint32(index))
         return result
@@ -241,7 +246,7 @@ __kernel void gather(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global {f.device_type
 
     def evict(self, class_name=None, blocks=0, age=0):
         """Objects leave the device's memory for the host's, by whole blocks: those of a class and its subclasses, or all. Their references stay
-        valid; kernels must not use them, and count() and read() leave them out, until bring_back(). blocks: at most so many, the oldest first. age: only
+        valid; kernels must not use them, and read_count() and read_field() leave them out, until bring_back(). blocks: at most so many, the oldest first. age: only
         blocks in which nothing was made or freed in the last `age` calls of age_blocks(). Returns what left as a dict."""
         return self._move_blocks(lib.clump_heap_evict, class_name, None, blocks, age)
 
@@ -263,16 +268,12 @@ __kernel void gather(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global {f.device_type
         """One turn passes for evict(age=...): blocks in which nothing was made or freed since the call before become older by one."""
         self._context._call(lib.clump_heap_age_blocks, self._object)
 
+    @property
     def evicted(self):
         """What is evicted now, as a dict."""
         report = ffi.new("clump_evict_report *")
         self._context._call(lib.clump_heap_get_evicted, self._object, report)
         return report_dict(report)
-
-    def register(self, buffer, count, offset=0, stride=0, weak=False, null_dangling=False):
-        """References in a buffer of PyOpenCL become roots (or weak ones), and are rewritten when objects move, as long as the
-        result lives."""
-        return Registered(self, buffer, count, offset, stride, weak, null_dangling)
 
     def save(self, path, compact=False):
         """Saves the heap to a file. Returns the report as a dict."""
@@ -296,16 +297,17 @@ __kernel void gather(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global {f.device_type
                 file.write(text)
         return json.loads(text)
 
-    def stats(self):
+    def read_stats(self):
         stats = ffi.new("clump_heap_stats *")
         self._context._call(lib.clump_heap_read_stats, self._object, stats, ffi.NULL, 0)
         return report_dict(stats)
 
 
-class Registered:
-    """A registered buffer of references; see Heap.register()."""
+class Refs:
+    """A registered buffer of references, of PyOpenCL: they become roots (or weak ones), and are rewritten when objects move, as long as this
+    object lives."""
 
-    def __init__(self, heap, buffer, count, offset, stride, weak, null_dangling):
+    def __init__(self, heap, buffer, count, offset=0, stride=0, weak=False, null_dangling=False):
         if isinstance(buffer, cl.array.Array):
             if buffer.dtype != np.uint32 and not buffer.dtype.fields or not buffer.flags.c_contiguous:
                 raise Error("CLUMP_ERR_USAGE", f"an array of type {buffer.dtype} with strides {buffer.strides} for references; it must be a "
@@ -318,5 +320,5 @@ class Registered:
         heap._context._call(lib.clump_refs_create, heap._object, desc, made, ffi.NULL)
         self._object = owned(made[0], lib.clump_refs_destroy, [heap._context._lock], heap._object)
 
-    def unregister(self):
+    def destroy(self):
         ffi.release(self._object)

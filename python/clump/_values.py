@@ -61,7 +61,7 @@ def refs_array(what, refs):
     """References as an array of uint32 with one axis."""
     given = _plain(what, refs)
     if given.ndim > 1:
-        raise Error("CLUMP_ERR_USAGE", f"{what} is an array of shape {given.shape}; it must have one axis, as that of Heap.refs() "
+        raise Error("CLUMP_ERR_USAGE", f"{what} is an array of shape {given.shape}; it must have one axis, as that of Heap.read_refs() "
                     "(numpy.ravel)")
     return np.ascontiguousarray(fitting(what, given, "ref", np.dtype(np.uint32)))
 
