@@ -9,6 +9,7 @@
 Calls that fail raise clump.Error. The package is a thin layer: the headers of the C library say what each call does, and README.md
 shows it at work.
 """
+from ._compact import Collector, Compactor
 from ._context import Context
 from ._errors import Error
 from ._heap import Heap, Refs
@@ -17,4 +18,4 @@ from ._pool import Pool, PoolAllocator
 from ._program import Kernel, Program
 
 __version__ = _ffi.string(_lib.CLUMP_VERSION_TEXT).decode()
-__all__ = ["Context", "Error", "Heap", "Kernel", "Pool", "PoolAllocator", "Program", "Refs"]
+__all__ = ["Collector", "Compactor", "Context", "Error", "Heap", "Kernel", "Pool", "PoolAllocator", "Program", "Refs"]

@@ -100,6 +100,23 @@ def context_of(queue_or_context):
     return queue_or_context if isinstance(queue_or_context, Context) else Context(queue_or_context)
 
 
+def words(enumeration):
+    """The constants of an enumeration by name, in the order of C: CLUMP_ORDER_FIELD is "field"."""
+    return {name.split("_", 2)[2].lower(): value for value, name in sorted(ffi.typeof(enumeration).elements.items())}
+
+
+def _plain(value, kind):
+    if kind.kind == "struct":
+        return report_dict(value)
+    if kind.kind == "enum":
+        return {number: word for word, number in words(kind.cname).items()}[int(value)]
+    if kind.kind in ("array", "pointer"):  # of char
+        return ffi.string(value).decode(errors="replace") if value else None
+    return value
+
+
 def report_dict(report):
-    """The members of a struct that build_library.py declares."""
-    return {name: getattr(report, name) for name, _ in ffi.typeof(report).item.fields}
+    """The members of a struct that build_library.py declares; its texts are str, or None, and its structs dicts."""
+    kind = ffi.typeof(report)
+    fields = (kind.item if kind.kind == "pointer" else kind).fields
+    return {name: _plain(getattr(report, name), field.type) for name, field in fields}

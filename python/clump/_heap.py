@@ -5,14 +5,16 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array
 
-from ._context import context_of, owned, report_dict
+from ._compact import collect_desc, compact_desc
+from ._context import context_of, owned, report_dict, words
 from ._errors import Error, error_of
 from ._fields import Field
 from ._library import ffi, lib
 from ._program import Program
-from ._values import c_names, c_path, c_text, pointer, refs_array, text_bytes
+from ._values import c_path, c_text, c_word, one_ref, pointer, refs_array, text_bytes
 
-ORDERS = {"any": lib.CLUMP_ORDER_ANY, "address": lib.CLUMP_ORDER_ADDRESS, "field": lib.CLUMP_ORDER_FIELD}
+CHECKS, DIRECTIONS = words("clump_check"), words("clump_copy_direction")
+FINDINGS = 64  # take_findings() has at most so many
 
 
 def _schema(text):
@@ -28,29 +30,74 @@ def python_write(pieces, text, bytes_):
     ffi.from_handle(pieces).append(ffi.buffer(text, bytes_)[:])
 
 
+@ffi.def_extern()
+def python_on_leak(on_leak, text):
+    ffi.from_handle(on_leak)(ffi.string(text).decode(errors="replace"))
+
+
+def _checked_desc(without=(), events=0, on_leak=None):
+    """A clump_checked_desc, and what it needs as long as the heap lives."""
+    if isinstance(without, str):
+        without = [without]
+    if not (on_leak is None or callable(on_leak)):
+        raise TypeError(f"on_leak is a {type(on_leak).__name__}; it must be a function of a str")
+    handle = ffi.new_handle(on_leak) if on_leak else ffi.NULL
+    desc = ffi.new("struct clump_checked_desc *", {"without": sum({c_word("without", check, CHECKS) for check in without}), "events": events,
+                                                   "on_leak": lib.python_on_leak if on_leak else ffi.NULL, "user": handle})
+    return desc, [handle, on_leak]
+
+
+def _heap_desc(context, schema, checked=False, **members):
+    """A clump_heap_desc, what it needs during the call, and what the heap needs as long as it lives."""
+    if schema is not None:
+        schema = _schema(schema)
+        members["schema"] = schema
+    check, kept = ffi.NULL, []
+    if checked is not False:
+        check, kept = _checked_desc(**({} if checked is True else checked))
+    desc = ffi.new("clump_heap_desc *", {"context": context._object, "checked": check, **members})
+    return desc, [schema, check], kept
+
+
 class Heap:
     """Objects of the classes of a schema, in one OpenCL buffer, or in several.
 
     queue: a pyopencl.CommandQueue or a Context. bytes: of all its memory, or device_share: a share of the device's. block_rows: as
     in heap.h. pool: the heap's memory comes from it. buffer_bytes: of the largest buffer, so that a larger heap has several; 0: one, if
-    the device gives one so large. evictable_bytes: how much more than its memory the heap may hold, by evict() and bring_back()."""
+    the device gives one so large. evictable_bytes: how much more than its memory the heap may hold, by evict() and bring_back(). raw: kernels
+    can ask for raw memory, too; the schema may be None then. watch_handles: handles see that their object was freed. checked: wrong programs
+    are told (clump/checked.h): True, or a dict of `without` (checks that are left out, such as ["memory"]), `events` (how many are kept) and
+    `on_leak` (a function, called at the heap's end with a line of text for each place of which there are objects; it must not use the package)."""
 
-    def __init__(self, queue, schema, bytes=0, device_share=0.0, block_rows=0, pool=None, buffer_bytes=0, evictable_bytes=0):
+    def __init__(self, queue, schema, bytes=0, device_share=0.0, block_rows=0, pool=None, buffer_bytes=0, evictable_bytes=0, raw=False,
+                 watch_handles=False, checked=False):
         if pool and isinstance(queue, cl.CommandQueue) and queue != pool._context.queue:
             raise Error("CLUMP_ERR_USAGE", "the heap's queue is not that of the pool's clump.Context, on which the heap works; name this queue, "
                         "or a clump.Context of both")
         self._context = pool._context if pool and isinstance(queue, cl.CommandQueue) else context_of(queue)
         self._pool = pool
-        schema = _schema(schema)
-        desc = ffi.new("clump_heap_desc *", {"context": self._context._object, "schema": schema, "bytes": bytes,
-                                             "device_share": device_share, "block_rows": block_rows,
-                                             "buffer_bytes": buffer_bytes, "evictable_bytes": evictable_bytes,
-                                             "pool": pool._object if pool else ffi.NULL})
+        desc, during, kept = _heap_desc(self._context, schema, checked, bytes=bytes, device_share=device_share, block_rows=block_rows,
+                                        buffer_bytes=buffer_bytes, evictable_bytes=evictable_bytes, raw=raw, watch_handles=watch_handles,
+                                        pool=pool._object if pool else ffi.NULL)
         made = ffi.new("clump_heap **")
         self._context._call(lib.clump_heap_create, desc, made, ffi.NULL)
-        self._object = owned(made[0], lib.clump_heap_destroy, [self._context._lock], *([pool._object] if pool else []))
+        self._object = owned(made[0], lib.clump_heap_destroy, [self._context._lock], kept, *([pool._object] if pool else []))
         self._gathers = {}
         self._is_evictable = evictable_bytes > 0
+
+    @staticmethod
+    def bytes_needed(queue, schema, objects, **options):
+        """The `bytes` of a heap that has room for so many objects, all at the same time: {"Cell": 1000, ...}. options: the others of the heap."""
+        context = context_of(queue)
+        desc, (schema, _), _ = _heap_desc(context, schema, **options)
+        needed, info = ffi.new("uint64_t *"), ffi.new("clump_class_info *")
+        counts = ffi.new("uint64_t[]", max(lib.clump_schema_get_class_count(schema), 1))
+        for name, count in objects.items():
+            if lib.clump_schema_find_class(schema, c_text("a name in objects", name), info):
+                raise Error("CLUMP_ERR_NOT_FOUND", f'there is no class "{name}"')
+            counts[info.id - 1] = count
+        context._call(lib.clump_heap_get_bytes_needed, desc, counts, needed, ffi.NULL)
+        return needed[0]
 
     @property
     def queue(self):
@@ -113,6 +160,52 @@ class Heap:
         """Verifies every invariant of the heap."""
         self._context._call(lib.clump_heap_check, self._object)
 
+    def repair(self):
+        """Makes a heap usable again whose metadata was overwritten (heap.h). Returns the report as a dict."""
+        report = ffi.new("clump_repair_report *")
+        self._context._call(lib.clump_heap_repair, self._object, report)
+        return report_dict(report)
+
+    # ---- Checked heaps (clump/checked.h)
+
+    @property
+    def checks(self):
+        """Names of the checks that the heap has; empty if it is not checked."""
+        checks = lib.clump_heap_get_checks(self._object)
+        return [name for name, bit in CHECKS.items() if checks & bit]
+
+    @property
+    def generations(self):
+        """How many objects a slot has had when a reference to the first is taken for one to the last; 0: references have no generation."""
+        return lib.clump_heap_get_generations(self._object)
+
+    def take_findings(self):
+        """What was found since the last call for it or for take_errors(), oldest first: a list of dicts, whose `text` has all in words; and how
+        often there was no room for more."""
+        findings, count, lost = ffi.new("clump_finding[]", FINDINGS), ffi.new("uint64_t *"), ffi.new("uint64_t *")
+        self._context._call(lib.clump_heap_take_findings, self._object, findings, FINDINGS, count, lost)
+        return [report_dict(findings[i]) for i in range(count[0])], lost[0]
+
+    def check_memory(self):
+        """Looks at all memory that no object has, which is done after each kernel, too, unless the check "memory" is left out."""
+        self._context._call(lib.clump_heap_check_memory, self._object)
+
+    def read_events(self):
+        """The last allocations and frees, oldest first: a list of dicts."""
+        return self._list(lib.clump_heap_read_events, "clump_event")
+
+    def read_live(self):
+        """How many objects there are of each class and place where they were made: a list of dicts."""
+        return self._list(lib.clump_heap_read_live, "clump_live")
+
+    def _list(self, function, kind):
+        count = ffi.new("uint64_t *")
+        with self._context._lock:
+            self._context._call(function, self._object, ffi.NULL, 0, count)
+            found = ffi.new(f"{kind}[]", max(count[0], 1))
+            self._context._call(function, self._object, found, count[0], count)
+        return [report_dict(found[i]) for i in range(count[0])]
+
     # ---- Objects
 
     @property
@@ -139,6 +232,17 @@ class Heap:
         count = ffi.new("uint64_t *")
         self._context._call(lib.clump_heap_read_count, self._object, c_text("class_name", class_name), count)
         return count[0]
+
+    def read_room(self, class_name):
+        """Objects of exactly this class that can still be made, if no others are."""
+        room = ffi.new("uint64_t *")
+        self._context._call(lib.clump_heap_read_room, self._object, c_text("class_name", class_name), room)
+        return room[0]
+
+    def reserve(self, class_name, objects):
+        """Slots for so many objects of a class are reserved before each launch: for a kernel that asks for more than it has work-items, and
+        than kernels did so far. It replaces the number of the call before."""
+        self._context._call(lib.clump_heap_reserve, self._object, c_text("class_name", class_name), objects)
 
     def read_refs(self, class_name):
         """References of all of them, in the order of read_field()."""
@@ -167,6 +271,72 @@ class Heap:
             part = ffi.from_buffer("char[]", stored[index]) if stored[index].size else ffi.NULL
             self._context._call(lib.clump_heap_write_field, self._object, f.class_name, f.name, index, f.info.element_bytes, part, count)
 
+    def copy_field(self, class_name, field, direction, buffer, index=0, offset=0, capacity=None, wait_for=None):
+        """Copies the field of all objects to a buffer or a contiguous array of PyOpenCL, or from it, on the device, in the order of read_refs().
+        Returns an event, and does not wait. direction: "to_buffer" or "from_buffer". index: the element of an array field. capacity: objects
+        beyond so many are left out; default: beyond those that there is room for after `offset` bytes."""
+        f = Field(self, class_name, field)
+        size = None
+        if isinstance(buffer, cl.array.Array):
+            if buffer.dtype != np.dtype(f.array_dtype) or not buffer.flags.c_contiguous:
+                raise Error("CLUMP_ERR_USAGE", f"an array of type {buffer.dtype} with strides {buffer.strides} for {class_name}.{field}; it must be a "
+                            f"contiguous one of {np.dtype(f.array_dtype)}")
+            buffer, offset, size = buffer.base_data, buffer.offset + offset, buffer.offset + buffer.nbytes
+        memory = pointer("cl_mem", buffer)
+        if capacity is None:
+            capacity = max((buffer.size if size is None else size) - offset, 0) // f.info.element_bytes
+        return self._context._launch(lib.clump_heap_copy_field, self._object, f.class_name, f.name, f.check_index(index),
+                                     c_word("direction", direction, DIRECTIONS), memory, offset, capacity, wait_for=wait_for)
+
+    # ---- One object
+
+    def read_object_field(self, class_name, field, ref):
+        """The field of one object, a live one of the class: as one of the values of read_field()."""
+        f, ref = Field(self, class_name, field), one_ref(ref)
+        values = np.zeros((max(f.count, 1), 1) + f.vector, f.dtype)
+        for index in range(len(values)):
+            self._context._call(lib.clump_heap_read_object_field, self._object, f.class_name, f.name, index, ref, f.info.element_bytes,
+                                ffi.from_buffer("char[]", values[index]))
+        return f.to_user(values)[0]
+
+    def write_object_field(self, class_name, field, ref, value):
+        f, ref = Field(self, class_name, field), one_ref(ref)
+        stored = f.to_heap(value, 1)
+        for index in range(len(stored)):
+            self._context._call(lib.clump_heap_write_object_field, self._object, f.class_name, f.name, index, ref, f.info.element_bytes,
+                                ffi.from_buffer("char[]", stored[index]))
+
+    def read_object_array(self, class_name, field, ref):
+        """An array of run-time length of one object, as a NumPy array."""
+        f, ref, length = Field(self, class_name, field), one_ref(ref), ffi.new("uint64_t *")
+        call = lambda values, room: self._context._call(lib.clump_heap_read_object_array, self._object, f.class_name, f.name, ref,
+                                                        f.info.element_bytes, values, room, length)
+        with self._context._lock:
+            call(ffi.NULL, 0)
+            values = np.zeros((length[0],) + f.vector, f.dtype)
+            if values.size:
+                call(ffi.from_buffer("char[]", values), len(values))
+        return values[..., :3] if f.width == 3 else values
+
+    # ---- Handles (clump/refs.h): references that the host holds, and that stay right when objects move
+
+    def create_handle(self, ref):
+        """A handle of a live object: a number. The object stays alive in a collection."""
+        handle = ffi.new("clump_handle *")
+        self._context._call(lib.clump_heap_create_handle, self._object, one_ref(ref), handle)
+        return handle[0]
+
+    def read_handle(self, handle):
+        """The reference to its object now; 0 if that is gone (with watch_handles, or found dead by a compaction)."""
+        ref = ffi.new("clump_ref *")
+        self._context._call(lib.clump_heap_read_handle, self._object, handle, ref)
+        return ref[0]
+
+    def destroy_handle(self, handle):
+        self._context._call(lib.clump_heap_destroy_handle, self._object, handle)
+
+    # ---- Fields on the device
+
     def array(self, class_name, field, index=0, copy=None):
         """A field of all objects as a pyopencl.array.Array, in the order of read_field(). `index`: the element of an array field.
 
@@ -174,18 +344,22 @@ class Heap:
         with one field do, or of up to 64 objects that were made together, and begin where the device lets a sub-buffer begin; else a copy
         that the device makes. copy=False: never a copy; an offset within the heap's buffer and strides, if the values lie at equal
         distances, and else an Error. PyOpenCL's scans ignore both, so they raise one, too. copy=True: always a copy. Memory of the heap is
-        right until objects of the class are made, freed or moved. A heap of several buffers, or with `evictable_bytes`, gives copies only."""
+        right until objects of the class are made, freed or moved. A heap of several buffers, with `evictable_bytes` or `checked`, gives copies only."""
         f = Field(self, class_name, field)
+        if f.info.array != lib.CLUMP_ARRAY_FIXED:
+            raise Error("CLUMP_ERR_USAGE", f"{class_name}.{field} is an array of run-time length, of another length in each object; "
+                        "read_object_array() gives it")
         index = f.check_index(index)
         copy = None if copy is None else bool(copy)
         if not copy:
             layout = lib.clump_heap_get_layout(self._object)
-            has_table = layout.buffer_blocks or self._is_evictable  # a reference alone does not tell where an object lies
+            # A reference by itself does not tell where an object lies; that of a checked heap has a generation, too.
+            has_table = layout.buffer_blocks or self._is_evictable or lib.clump_heap_get_checks(self._object)
             view = None if has_table else f.view(self.read_refs(class_name), index, layout.granule_bytes, packed=copy is None)
             if view is not None:
                 return view
             if copy is False:
-                why = ("the heap has several buffers, or memory that can be evicted" if has_table else
+                why = ("the heap has several buffers, or memory that can be evicted, or is checked" if has_table else
                        f"the objects of {class_name} do not lie at equal distances")
                 raise Error("CLUMP_ERR_USAGE", f"{why}, so {field} is no array without a copy")
         return self._gather(f, index)
@@ -207,27 +381,24 @@ __kernel void gather(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global {f.device_type
 
     # ---- The heap as a whole
 
-    def compact(self, classes=(), null_dangling=False, slack=0.0, max_moves=0, order="any", order_field=None):
-        """Moves objects together, and rewrites the references to them. Returns the report as a dict."""
-        names, kept = c_names("classes", classes)
-        field = ffi.new("char[]", c_text("order_field", order_field)) if order_field is not None else ffi.NULL
-        if order not in ORDERS:
-            raise ValueError(f"order is {order!r}; it must be one of {', '.join(ORDERS)}")
-        if order_field is not None and order != "field":
-            raise ValueError(f'order_field is {order_field!r} and order {order!r}; it must be order="field"')
-        desc = ffi.new("clump_compact_desc *", {"classes": names, "class_count": len(kept), "null_dangling": null_dangling,
-                                                "slack": slack, "max_moves": max_moves, "order": ORDERS[order], "order_field": field})
+    def compact(self, classes=(), **options):
+        """Moves objects together, and rewrites the references to them. Returns the report as a dict.
+
+        classes: a list of names; empty: all. null_dangling, slack, max_moves, max_us: as in compact.h. order: "any", "address", "field" with an
+        `order_field`, or "key" with a `key_kernel`, whose first parameter the library sets."""
+        desc, kept = compact_desc(classes, **options)
         report = ffi.new("clump_compact_report *")
         self._context._call(lib.clump_heap_compact, self._object, desc, report, ffi.NULL)
         return report_dict(report)
 
-    def collect(self, roots=(), root_classes=(), only_mark=False):
-        """Frees the objects that no root leads to: registered buffers, `roots` (references) and all objects of `root_classes`. Returns
-        the report as a dict."""
-        names, kept = c_names("root_classes", root_classes)
-        refs = refs_array("roots", roots)
-        desc = ffi.new("clump_collect_desc *", {"roots": ffi.from_buffer("uint32_t[]", refs), "root_count": len(refs),
-                                                "root_classes": names, "root_class_count": len(kept), "only_mark": only_mark})
+    def collect(self, roots=(), root_classes=(), **options):
+        """Frees the objects that no root leads to: registered buffers, handles, `roots` (references) and all objects of `root_classes`. Returns
+        the report as a dict.
+
+        only_mark: count, but free nothing. dead: a buffer that gets their number, and then references to them; dead_class: only those of this
+        class. finaliser: a kernel that runs before they are freed, and whose first parameter, set by the library, is that buffer. compact: a
+        dict of what compact() takes: compact afterwards."""
+        desc, kept = collect_desc(roots, root_classes, **options)
         report = ffi.new("clump_collect_report *")
         self._context._call(lib.clump_heap_collect, self._object, desc, report, ffi.NULL)
         return report_dict(report)
@@ -298,9 +469,11 @@ __kernel void gather(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global {f.device_type
         return json.loads(text)
 
     def read_stats(self):
-        stats = ffi.new("clump_heap_stats *")
-        self._context._call(lib.clump_heap_read_stats, self._object, stats, ffi.NULL, 0)
-        return report_dict(stats)
+        """Counters of the heap, and in `classes` of each class, as dicts."""
+        names = list(self.classes)
+        stats, classes = ffi.new("clump_heap_stats *"), ffi.new("clump_class_stats[]", max(len(names), 1))
+        self._context._call(lib.clump_heap_read_stats, self._object, stats, classes, len(names))
+        return {**report_dict(stats), "classes": {name: report_dict(classes[i]) for i, name in enumerate(names)}}
 
 
 class Refs:

@@ -40,6 +40,13 @@ def _whole(what, text, encoded):
     return encoded
 
 
+def c_word(what, word, words):
+    """A constant of C by its word, as _context.words() has them."""
+    if word not in words:
+        raise ValueError(f"{what} is {word!r}; it must be one of {', '.join(words)}")
+    return words[word]
+
+
 def c_names(what, names):
     """An array of C strings, and what keeps it alive."""
     if isinstance(names, (str, bytes)):
@@ -64,6 +71,13 @@ def refs_array(what, refs):
         raise Error("CLUMP_ERR_USAGE", f"{what} is an array of shape {given.shape}; it must have one axis, as that of Heap.read_refs() "
                     "(numpy.ravel)")
     return np.ascontiguousarray(fitting(what, given, "ref", np.dtype(np.uint32)))
+
+
+def one_ref(ref):
+    refs = refs_array("ref", ref)
+    if len(refs) != 1:
+        raise Error("CLUMP_ERR_USAGE", f"ref is {len(refs)} references; it must be one")
+    return int(refs[0])
 
 
 def fitting(what, values, scalar, dtype):

@@ -67,6 +67,12 @@ __kernel void total(CLUMP_HEAP_NO_ALLOC) {
     CLUMP_FOR_EACH(Stone, self) sum += Stone_weight(self);
     CLUMP_REDUCE(float, sum, CLUMP_SUM);
 }
+__kernel void downwards(CLUMP_HEAP_NO_ALLOC, __global uint *keys) {
+    CLUMP_FOR_EACH_KEYED(Stone, self, i) keys[i] = 1000000 - Stone_number(self);
+}
+__kernel void bury(CLUMP_HEAP_NO_ALLOC, __global const uint *dead) {
+    for (uint i = get_global_id(0); i < dead[0]; i += get_global_size(0)) Stone_weight((Stone){Stone_next((Stone){dead[1 + i]}).id}) = -1;
+}
 """
 
 
@@ -185,6 +191,8 @@ class Fields(Case):
         heap = self.fresh(2)
         calls = [lambda x: heap.read_count(x), lambda x: heap.read_refs(x), lambda x: heap.read_field(x, "weight"), lambda x: heap.read_field("Stone", x),
                  lambda x: heap.write_field("Stone", x, 0), lambda x: heap.array(x, "weight"), lambda x: heap.evict(x), lambda x: heap.bring_back(x),
+                 lambda x: heap.read_room(x), lambda x: heap.reserve(x, 1), lambda x: heap.read_object_field(x, "weight", 1), lambda x: heap.collect(dead_class=x),
+                 lambda x: clump.Heap.bytes_needed(CONTEXT, SCHEMA, {x: 1}), lambda x: heap.read_object_array("Stone", x, 1),
                  lambda x: heap.compact([x]), lambda x: heap.compact(order="field", order_field=x), lambda x: heap.collect(root_classes=[x]),
                  lambda x: heap.do_new(self.kernel("make_stones"), x, 1), lambda x: self.program.kernel(x),
                  lambda x: clump.Program(heap, "", name=x), lambda x: clump.Program(heap, "", options=x), lambda x: clump.Program(heap, x)]
@@ -286,6 +294,44 @@ class Arrays(Case):
         heap.do_all(self.kernel("crack"), np.uint32(7))
         self.raises("CLUMP_ERR_USAGE", "do not lie at equal distances", heap.array, "Stone", "weight", copy=False)
         np.testing.assert_array_equal(heap.array("Stone", "weight").get(), heap.read_field("Stone", "weight"), strict=True)
+
+
+    def test_copies_on_the_device(self):
+        heap, gate = self.fresh(1000, 300), self.gate()
+        for name, field, index in (("Stone", "weight", 0), ("Stone", "place", 0), ("Stone", "grain", 2), ("Leaf", "area", 0), ("Leaf", "colour", 3)):
+            there = heap.array(name, field, index, copy=True)
+            copy = cl.array.zeros(QUEUE, len(there), there.dtype)
+            heap.copy_field(name, field, "to_buffer", copy, index)
+            np.testing.assert_array_equal(copy.get(), there.get(), strict=True)
+        before, ones = heap.read_field("Stone", "weight"), cl.array.to_device(QUEUE, np.ones(1000, np.float32))
+        heap.copy_field("Stone", "weight", "from_buffer", ones[64:])  # as many as it has
+        before[:936] = 1
+        np.testing.assert_array_equal(heap.read_field("Stone", "weight"), before, strict=True)
+        event = heap.copy_field("Stone", "weight", "to_buffer", ones.data, offset=256, capacity=10, wait_for=[gate])
+        QUEUE.flush()
+        time.sleep(0.3)  # it would be done by now
+        self.assertGreater(event.command_execution_status, cl.command_execution_status.COMPLETE)
+        self.open(gate)
+        event.wait()
+        self.raises("CLUMP_ERR_TOO_SMALL", "", heap.copy_field, "Stone", "weight", "to_buffer", ones.data, capacity=1001)
+        self.raises("CLUMP_ERR_USAGE", "contiguous one of int16", heap.copy_field, "Stone", "grain", "to_buffer", ones)
+        with self.assertRaisesRegex(ValueError, "to_buffer, from_buffer"):
+            heap.copy_field("Stone", "weight", "there", ones)
+
+    def test_room(self):
+        needed = clump.Heap.bytes_needed(CONTEXT, SCHEMA, {"Stone": 50000, "Leaf": 1000})
+        for bytes_, fits in ((needed, True), (needed * 95 // 100, False)):
+            heap = clump.Heap(CONTEXT, SCHEMA, bytes=bytes_)
+            program = clump.Program(heap, KERNELS)
+            heap.do_new(program.kernel("make_stones"), "Stone", 50000)
+            self.assertEqual(heap.read_room("Leaf") >= 1000, fits)
+        self.raises("CLUMP_ERR_NOT_FOUND", "Stown", clump.Heap.bytes_needed, CONTEXT, SCHEMA, {"Stown": 1})
+        stats = heap.read_stats()
+        self.assertEqual((stats["objects"], stats["classes"]["Stone"]["objects"], stats["classes"]["Leaf"]["objects"]), (heap.read_count("Stone"),) * 2 + (0,))
+        heap.reserve("Stone", 10)
+        self.raises("CLUMP_ERR_USAGE", "", heap.reserve, "Thing", 10)
+        self.assertEqual(heap.repair()["objects"], heap.read_count("Stone"))
+        self.assertEqual(heap.layout["bytes"], heap.dump()["bytes"])
 
 
 class Launches(Case):
@@ -476,6 +522,120 @@ class SeveralBuffers(Case):
             heap.check()
 
 
+class OneObject(Case):
+    def test_fields(self):
+        heap = self.fresh(100, 100)
+        for name in ("Stone", "Leaf"):
+            refs = heap.read_refs(name)
+            for field in heap.classes[name]:
+                values = heap.read_field(name, field)
+                np.testing.assert_array_equal(heap.read_object_field(name, field, refs[7]), values[7], strict=True)
+                values[8] = values[7]
+                heap.write_object_field(name, field, refs[8], values[7])
+                np.testing.assert_array_equal(heap.read_field(name, field), values, strict=True)
+        self.raises("CLUMP_ERR_REFERENCE", "", heap.read_object_field, "Stone", "weight", refs[0])  # a leaf
+        self.raises("CLUMP_ERR_USAGE", "ref is 2 references", heap.read_object_field, "Leaf", "area", refs[:2])
+        self.raises("CLUMP_ERR_USAGE", "1e+300", heap.write_object_field, "Stone", "weight", heap.read_refs("Stone")[0], 1e300)
+
+    def test_handles(self):
+        for watch in (False, True):
+            heap = clump.Heap(CONTEXT, SCHEMA, bytes=16 << 20, watch_handles=watch)
+            program = clump.Program(heap, KERNELS)
+            heap.do_new(program.kernel("make_stones"), "Stone", 10000)
+            refs, number = heap.read_refs("Stone"), heap.read_field("Stone", "number")
+            stays, goes = (int(np.flatnonzero(number == n)[0]) for n in (9950, 9990))
+            handles = [heap.create_handle(refs[i]) for i in (stays, goes)]
+            self.assertEqual([heap.read_handle(handle) for handle in handles], [refs[stays], refs[goes]])
+            heap.do_all(program.kernel("crack"), np.uint32(5))
+            if watch:
+                self.assertEqual(heap.read_handle(handles[1]), 0)
+            self.assertGreater(heap.compact()["moves"], 0)
+            moved = heap.read_handle(handles[0])
+            self.assertNotEqual(moved, refs[stays])
+            self.assertEqual(heap.read_object_field("Stone", "number", moved), 9950)
+            self.assertEqual(heap.collect(only_mark=True)["live"], 1)
+            heap.destroy_handle(handles[0])
+            self.assertEqual(heap.collect(only_mark=True)["live"], 0)
+            self.raises("CLUMP_ERR_USAGE", "", heap.read_handle, handles[0])
+            self.raises("CLUMP_ERR_REFERENCE", "", heap.create_handle, 0)
+
+    def test_arrays_of_run_time_length_and_raw_memory(self):
+        heap = clump.Heap(CONTEXT, "class Bin { uint items[*] inline 2; float3 at[*] max 3; uint sum; }", bytes=8 << 20)
+        program = clump.Program(heap, """
+            __kernel void fill(CLUMP_HEAP, __global uint *handles) {
+                CLUMP_FOR_EACH_NEW(Bin, self, i) {
+                    Bin_items_resize(self, i);
+                    for (uint k = 0; k < i; k++) Bin_items(self, k) = 100 * i + k;
+                    Bin_at_resize(self, i % 4);
+                    for (uint k = 0; k < i % 4; k++) Bin_at(self, k) = (float3)(i, k, 0);
+                    handles[i] = clump_raw_of(clump_malloc(64));
+                }
+            }
+            __kernel void drop(CLUMP_HEAP, __global const uint *handles) { clump_free(clump_raw_at(handles[get_global_id(0)])); }""")
+        handles = cl.array.zeros(QUEUE, 64, np.uint32)
+        heap.do_new(program.kernel("fill"), "Bin", 20, handles)
+        heap.take_errors()
+        length, refs = heap.read_field("Bin", "items_length"), heap.read_refs("Bin")
+        self.assertEqual(sorted(length), list(range(20)))
+        for ref, i in zip(refs, length):
+            np.testing.assert_array_equal(heap.read_object_array("Bin", "items", ref), 100 * i + np.arange(i, dtype=np.uint32), strict=True)
+            at = np.array([(i, k, 0) for k in range(i % 4)], np.float32).reshape(-1, 3)
+            np.testing.assert_array_equal(heap.read_object_array("Bin", "at", ref), at, strict=True)
+        self.raises("CLUMP_ERR_USAGE", "", heap.read_object_array, "Bin", "sum", refs[0])
+        self.raises("CLUMP_ERR_USAGE", "read_object_array", heap.array, "Bin", "items")
+        self.raises("CLUMP_ERR_USAGE", "", heap.write_field, "Bin", "items_length", 0)
+        before = heap.read_stats()
+        heap.launch(program.kernel("drop"), 20, 20, handles)
+        heap.take_errors()
+        self.assertLessEqual(heap.read_stats()["raw_bytes"], before["raw_bytes"] - 20 * 64)
+        raw = clump.Heap(CONTEXT, None, bytes=1 << 20, raw=True)
+        self.assertEqual((raw.classes, raw.read_stats()["objects"], raw.read_stats()["classes"]), ({}, 0, {}))
+
+
+class Checked(Case):
+    def test_what_is_found(self):
+        leaks = []
+        heap = clump.Heap(CONTEXT, "class Node { uint id; uint a[4]; }", bytes=4 << 20,
+                          checked={"without": ["memory"], "events": 64, "on_leak": leaks.append})
+        program = clump.Program(heap, """
+            __kernel void make(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Node, self, i) for (uint k = 0; k < 4; k++) Node_a(self, k) = Node_id(self) = i; }
+            __kernel void beyond(CLUMP_HEAP_NO_ALLOC, uint k) {
+                CLUMP_FOR_EACH(Node, self) if (Node_id(self) == 3) Node_a(self, k) = 7;
+            }
+            __kernel void drop(CLUMP_HEAP) { CLUMP_FOR_EACH(Node, self) if (Node_id(self) < 6) Node_free(self); }""", name="nodes.cl")
+        self.assertEqual(set(clump._heap.CHECKS) - set(heap.checks), {"memory"})
+        self.assertEqual(self.fresh().checks, [])
+        heap.do_new(program.kernel("make"), "Node", 8)
+        self.assertEqual(heap.take_findings(), ([], 0))
+        heap.do_all(program.kernel("beyond"), np.uint32(5))
+        (found,), lost = heap.take_findings()
+        self.assertEqual((found["kind"], found["count"], found["class_name"], found["field"], found["index"], lost), ("bounds", 1, "Node", "a", 5, 0))
+        self.assertEqual(found["place"], {"kernel": "beyond", "program": "nodes.cl", "line": 4})
+        self.assertIn("element 5 of field a", found["text"])
+        self.assertIn(found["ref"], heap.read_refs("Node"))
+        self.raises("CLUMP_ERR_USAGE", "checked", heap.array, "Node", "id", copy=False)
+        self.assertEqual(sorted(heap.array("Node", "id").get()), list(range(8)))
+        heap.do_all(program.kernel("drop"))
+        events = heap.read_events()
+        self.assertEqual([event["is_free"] for event in events].count(1), 6)
+        self.assertEqual({event["class_name"] for event in events}, {"Node"})
+        (live,) = heap.read_live()
+        self.assertEqual((live["class_name"], live["objects"], live["place"]["kernel"]), ("Node", 2, "make"))
+        heap.check_memory()
+        self.assertEqual(heap.take_findings(), ([], 0))
+        self.assertEqual(leaks, [])
+        del heap, program
+        gc.collect()
+        self.assertEqual(len(leaks), 1)
+        self.assertIn("2 objects of class Node", leaks[0])
+        for call in (self.heap.take_findings, self.heap.read_events, self.heap.read_live, self.heap.check_memory):
+            self.raises("CLUMP_ERR_USAGE", "", call)
+        with self.assertRaisesRegex(ValueError, "'memry'; it must be one of references, bounds"):
+            clump.Heap(CONTEXT, SCHEMA, bytes=1 << 20, checked={"without": ["memry"]})
+        with self.assertRaisesRegex(TypeError, "on_leak"):
+            clump.Heap(CONTEXT, SCHEMA, bytes=1 << 20, checked={"on_leak": 1})
+
+
 class OutOfCore(Case):
     BATCH = 200000  # stones of 51 bytes: 10 MB
 
@@ -597,8 +757,13 @@ class References(Case):
         heap.compact(order="field", order_field="number")
         self.assertEqual(heap.read_field("Stone", "number").tolist(), sorted(n for chain in expected for n in chain))
         self.assertEqual(self.chains(heap), expected)
-        with self.assertRaisesRegex(ValueError, "any, address, field"):
+        heap.compact(["Stone"], order="key", key_kernel=self.kernel("downwards"))
+        self.assertEqual(heap.read_field("Stone", "number").tolist(), sorted((n for chain in expected for n in chain), reverse=True))
+        self.assertEqual(self.chains(heap), expected)
+        with self.assertRaisesRegex(ValueError, "any, address, field, key"):
             heap.compact(order="random")
+        with self.assertRaisesRegex(ValueError, 'must be order="key"'):
+            heap.compact(key_kernel=self.kernel("downwards"))
         self.raises("CLUMP_ERR_NOT_FOUND", "Stown", heap.compact, ["Stown"])
         heap.check()
 
@@ -617,6 +782,37 @@ class References(Case):
         report = heap.collect()
         self.assertEqual((report["live"], report["dead"]), (0, 25))
         del weak
+
+    def test_the_dead(self):
+        heap = self.fresh(1000)
+        dead, refs = cl.array.zeros(QUEUE, 1001, np.uint32), heap.read_refs("Stone")
+        heap.write_field("Stone", "next", refs[0])
+        report = heap.collect(roots=refs[:10], dead=dead.data, dead_class="Stone", finaliser=self.kernel("bury"), compact={})
+        self.assertEqual((report["dead"], int(dead.get()[0])), (990, 990))
+        self.assertEqual(np.count_nonzero(heap.read_field("Stone", "weight") == -1), 1)
+        self.assertEqual(heap.read_stats()["classes"]["Stone"]["blocks"], 1)
+        dead = cl.array.zeros(QUEUE, 11, np.uint32)
+        heap.collect(dead=dead.data, only_mark=True)
+        self.assertEqual(heap.read_count("Stone"), 10)
+
+    def test_triggers(self):
+        heap = self.fresh(10000)
+        compactor = clump.Compactor(heap, every=2, classes=["Stone"], order="field", order_field="number")
+        collector = clump.Collector(heap, every=3, root_classes=["Stone"])
+        gc.collect()  # they keep the names
+        heap.do_all(self.kernel("crack"), np.uint32(5))
+        self.assertEqual([compactor.tick() is None for _ in range(4)], [True, False, True, False])
+        self.assertTrue((np.diff(heap.read_field("Stone", "number").astype(np.int64)) > 0).all())
+        self.assertEqual([collector.tick() is None for _ in range(3)], [True, True, False])
+        collector.request()
+        self.assertEqual(collector.tick()["live"], 2000)
+        self.raises("CLUMP_ERR_USAGE", "", clump.Compactor, heap)
+        self.raises("CLUMP_ERR_USAGE", "", clump.Collector, heap)
+        with self.assertRaisesRegex(TypeError, r"\['Stone'\]"):
+            clump.Compactor(heap, every=1, classes="Stone")
+        del heap
+        gc.collect()
+        self.assertIsNone(compactor.tick())
 
     def test_arrays_of_references(self):
         heap = self.fresh(16)
