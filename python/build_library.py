@@ -49,6 +49,8 @@ clump_status clump_context_create(const clump_context_desc *desc, clump_context 
 void clump_context_destroy(clump_context *context);
 const clump_error *clump_context_get_error(const clump_context *context);
 clump_status clump_context_set_queue(clump_context *context, cl_command_queue queue);
+clump_status clump_context_record_timeline(clump_context *context, uint32_t capacity);
+clump_status clump_context_write_timeline(clump_context *context, void (*write)(void *user, const char *text, size_t bytes), void *user);
 
 /* checked.h, heap.h, refs.h */
 typedef uint32_t clump_ref;
@@ -110,6 +112,13 @@ typedef ... clump_refs;
 typedef struct { cl_mem buffer; uint64_t offset; uint32_t stride; uint64_t count; int null_dangling, weak; ...; } clump_refs_desc;
 clump_status clump_refs_create(clump_heap *heap, const clump_refs_desc *desc, clump_refs **refs, clump_error *error);
 void clump_refs_destroy(clump_refs *refs);
+
+/* structs.h */
+typedef struct { const char *name; uint32_t offset; ...; } clump_struct_field;
+typedef struct { const char *class_name; uint32_t bytes, field_count; const clump_struct_field *fields; ...; } clump_struct_desc;
+clump_status clump_heap_read_structs(clump_heap *heap, const clump_struct_desc *desc, const clump_ref *refs, void *structs, uint64_t capacity, uint64_t *count);
+clump_status clump_heap_write_structs(clump_heap *heap, const clump_struct_desc *desc, const clump_ref *refs, const void *structs, uint64_t count);
+clump_status clump_heap_new_structs(clump_heap *heap, const clump_struct_desc *desc, const void *structs, uint64_t count, clump_ref *refs, uint64_t *made);
 
 /* program.h, run.h */
 typedef ... clump_program;

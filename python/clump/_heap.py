@@ -1,6 +1,4 @@
 """Heaps: objects, launches, and fields as arrays."""
-import json
-
 import numpy as np
 import pyopencl as cl
 import pyopencl.array
@@ -8,10 +6,10 @@ import pyopencl.array
 from ._compact import collect_desc, compact_desc
 from ._context import context_of, owned, report_dict, words
 from ._errors import Error, error_of
-from ._fields import Field
+from ._fields import Field, struct_array, struct_desc
 from ._library import ffi, lib
 from ._program import Program
-from ._values import c_path, c_text, c_word, one_ref, pointer, refs_array, text_bytes
+from ._values import c_names, c_path, c_text, c_word, one_ref, pointer, refs_array, text_bytes
 
 CHECKS, DIRECTIONS = words("clump_check"), words("clump_copy_direction")
 FINDINGS = 64  # take_findings() has at most so many
@@ -23,11 +21,6 @@ def _schema(text):
     if lib.clump_schema_parse(text, len(text), ffi.NULL, made, error):
         raise error_of(error)
     return ffi.gc(made[0], lib.clump_schema_destroy)
-
-
-@ffi.def_extern()
-def python_write(pieces, text, bytes_):
-    ffi.from_handle(pieces).append(ffi.buffer(text, bytes_)[:])
 
 
 @ffi.def_extern()
@@ -318,6 +311,45 @@ class Heap:
                 call(ffi.from_buffer("char[]", values), len(values))
         return values[..., :3] if f.width == 3 else values
 
+    # ---- Objects as structs (clump/structs.h): arrays of NumPy with a structured dtype. A 3-vector has four components there.
+
+    def read_structs(self, class_name, fields=None, refs=None):
+        """All objects of a class and its subclasses, in the order of read_refs(), or those that `refs` name. fields: a list of names, in the order of
+        the struct; default: all but arrays of run-time length."""
+        self.read_count(class_name)  # is there such a class?
+        if fields is None:
+            found = [Field(self, class_name, name) for name in self.classes[class_name]]
+            fields = [f.name.decode() for f in found if f.info.array == lib.CLUMP_ARRAY_FIXED]
+        else:
+            c_names("fields", fields)
+        dtype = np.dtype([(name, Field(self, class_name, name).struct_dtype) for name in fields])
+        desc, kept = struct_desc(self, class_name, dtype)
+        refs = None if refs is None else refs_array("refs", refs)
+        with self._context._lock:
+            structs = np.zeros(self.read_count(class_name) if refs is None else len(refs), dtype)
+            if len(structs):
+                self._context._call(lib.clump_heap_read_structs, self._object, desc, ffi.NULL if refs is None else ffi.from_buffer("uint32_t[]", refs),
+                                    ffi.from_buffer("char[]", structs), len(structs), ffi.NULL)
+        return structs
+
+    def write_structs(self, class_name, structs, refs=None):
+        """Writes all of them, or those that `refs` name. Fields that the structs do not have stay as they are."""
+        structs, refs = struct_array(structs), None if refs is None else refs_array("refs", refs)
+        desc, kept = struct_desc(self, class_name, structs.dtype)
+        if refs is not None and len(refs) != len(structs):
+            raise Error("CLUMP_ERR_USAGE", f"{len(structs)} structs and {len(refs)} references; it must be as many")
+        self._context._call(lib.clump_heap_write_structs, self._object, desc, ffi.NULL if refs is None else ffi.from_buffer("uint32_t[]", refs),
+                            ffi.from_buffer("char[]", structs), len(structs))
+
+    def new_structs(self, class_name, structs):
+        """Makes an object of each; fields that the structs do not have are 0. Returns the references of those that there was room for."""
+        structs, made = struct_array(structs), ffi.new("uint64_t *")
+        desc, kept = struct_desc(self, class_name, structs.dtype)
+        refs = np.zeros(len(structs), np.uint32)
+        self._context._call(lib.clump_heap_new_structs, self._object, desc, ffi.from_buffer("char[]", structs), len(structs),
+                            ffi.from_buffer("uint32_t[]", refs), made)
+        return refs[:made[0]]
+
     # ---- Handles (clump/refs.h): references that the host holds, and that stay right when objects move
 
     def create_handle(self, ref):
@@ -446,27 +478,22 @@ __kernel void gather(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global {f.device_type
         self._context._call(lib.clump_heap_get_evicted, self._object, report)
         return report_dict(report)
 
-    def save(self, path, compact=False):
-        """Saves the heap to a file. Returns the report as a dict."""
+    def save(self, path, compact=False, zstd_level=0):
+        """Saves the heap to a file. zstd_level: 1 .. 22: packed, if the library was built with zstd. Returns the report as a dict."""
         name, report = ffi.new("char[]", c_path("path", path)), ffi.new("clump_save_report *")
-        self._context._call(lib.clump_heap_save, self._object, ffi.new("clump_save_desc *", {"path": name, "compact": compact}), report)
+        self._context._call(lib.clump_heap_save, self._object, ffi.new("clump_save_desc *", {"path": name, "compact": compact, "zstd_level": zstd_level}), report)
         return report_dict(report)
 
-    def load(self, path):
-        """Loads a saved heap into this one, which has no objects. Returns the report as a dict."""
+    def load(self, path, without_registered=False):
+        """Loads a saved heap into this one, which has no objects. As many buffers are registered as when it was saved, or they are left out with
+        `without_registered`. Returns the report as a dict."""
         name, report = ffi.new("char[]", c_path("path", path)), ffi.new("clump_load_report *")
-        self._context._call(lib.clump_heap_load, self._object, ffi.new("clump_load_desc *", {"path": name}), report)
+        self._context._call(lib.clump_heap_load, self._object, ffi.new("clump_load_desc *", {"path": name, "without_registered": without_registered}), report)
         return report_dict(report)
 
     def dump(self, path=None):
         """The heap as clump-inspect reads it: geometry, classes, the fill of each block. Returns it as a dict; path: a file for the text."""
-        pieces = []
-        self._context._call(lib.clump_heap_dump, self._object, lib.python_write, ffi.new_handle(pieces))
-        text = b"".join(pieces)
-        if path is not None:
-            with open(c_path("path", path), "wb") as file:
-                file.write(text)
-        return json.loads(text)
+        return self._context._json(lib.clump_heap_dump, self._object, path)
 
     def read_stats(self):
         """Counters of the heap, and in `classes` of each class, as dicts."""

@@ -537,6 +537,40 @@ class OneObject(Case):
         self.raises("CLUMP_ERR_USAGE", "ref is 2 references", heap.read_object_field, "Leaf", "area", refs[:2])
         self.raises("CLUMP_ERR_USAGE", "1e+300", heap.write_object_field, "Stone", "weight", heap.read_refs("Stone")[0], 1e300)
 
+    def test_structs(self):
+        heap = self.fresh(100, 50)
+        for name in ("Stone", "Leaf"):
+            structs, refs = heap.read_structs(name), heap.read_refs(name)
+            self.assertEqual(list(structs.dtype.names), heap.classes[name])
+            for field in structs.dtype.names:
+                values = structs[field][..., :3] if field == "place" else structs[field]
+                np.testing.assert_array_equal(values, heap.read_field(name, field), strict=True)
+            np.testing.assert_array_equal(heap.read_structs(name, refs=refs[::-3]), structs[::-3])
+        some = heap.read_structs("Stone", ["weight", "number"], refs[:0])
+        self.assertEqual((some.dtype.names, len(some)), (("weight", "number"), 0))
+        stones = heap.read_structs("Stone", ["weight", "number"])
+        stones["weight"] += 1
+        before = heap.read_field("Stone", "place")
+        heap.write_structs("Stone", stones)
+        np.testing.assert_array_equal(heap.read_field("Stone", "weight"), stones["weight"], strict=True)
+        heap.write_structs("Stone", stones[3:0:-1]["weight"].astype([("weight", np.float32)]), heap.read_refs("Stone")[:3])
+        np.testing.assert_array_equal(heap.read_field("Stone", "weight")[:3], stones["weight"][3:0:-1], strict=True)
+        np.testing.assert_array_equal(heap.read_field("Stone", "place"), before, strict=True)
+        made = heap.new_structs("Stone", stones[:7])
+        self.assertEqual((len(made), heap.read_count("Stone")), (7, 107))
+        np.testing.assert_array_equal(heap.read_structs("Stone", stones.dtype.names, made), stones[:7])
+        self.assertEqual(heap.read_object_field("Stone", "next", made[0]), 0)
+        self.raises("CLUMP_ERR_USAGE", "weight is float64 in the structs; it must be float32", heap.write_structs, "Stone", np.zeros(100, [("weight", "f8")]))
+        for wrong in (np.zeros(2, np.float32), stones[:4].reshape(2, 2), [1.0]):
+            self.raises("CLUMP_ERR_USAGE", "it must be one of structs", heap.new_structs, "Stone", wrong)
+        self.raises("CLUMP_ERR_NOT_FOUND", "Stown", heap.read_structs, "Stown")
+        self.assertEqual(len(heap.new_structs("Stone", stones[:0])), 0)
+        self.raises("CLUMP_ERR_USAGE", "", heap.write_structs, "Stone", stones)  # seven too few
+        self.raises("CLUMP_ERR_USAGE", "2 structs and 1 references", heap.write_structs, "Stone", stones[:2], made[:1])
+        self.raises("CLUMP_ERR_NOT_FOUND", "no field", heap.read_structs, "Stone", ["wait"])
+        with self.assertRaisesRegex(TypeError, r"\['weight'\]"):
+            heap.read_structs("Stone", "weight")
+
     def test_handles(self):
         for watch in (False, True):
             heap = clump.Heap(CONTEXT, SCHEMA, bytes=16 << 20, watch_handles=watch)
@@ -582,6 +616,7 @@ class OneObject(Case):
             at = np.array([(i, k, 0) for k in range(i % 4)], np.float32).reshape(-1, 3)
             np.testing.assert_array_equal(heap.read_object_array("Bin", "at", ref), at, strict=True)
         self.raises("CLUMP_ERR_USAGE", "", heap.read_object_array, "Bin", "sum", refs[0])
+        self.assertEqual(heap.read_structs("Bin").dtype.names, ("items_length", "items_capacity", "items_memory", "at_length", "sum"))
         self.raises("CLUMP_ERR_USAGE", "read_object_array", heap.array, "Bin", "items")
         self.raises("CLUMP_ERR_USAGE", "", heap.write_field, "Bin", "items_length", 0)
         before = heap.read_stats()
@@ -596,7 +631,7 @@ class Checked(Case):
     def test_what_is_found(self):
         leaks = []
         heap = clump.Heap(CONTEXT, "class Node { uint id; uint a[4]; }", bytes=4 << 20,
-                          checked={"without": ["memory"], "events": 64, "on_leak": leaks.append})
+                          checked={"without": ["memory"], "events": 8, "on_leak": leaks.append})
         program = clump.Program(heap, """
             __kernel void make(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Node, self, i) for (uint k = 0; k < 4; k++) Node_a(self, k) = Node_id(self) = i; }
             __kernel void beyond(CLUMP_HEAP_NO_ALLOC, uint k) {
@@ -604,7 +639,8 @@ class Checked(Case):
             }
             __kernel void drop(CLUMP_HEAP) { CLUMP_FOR_EACH(Node, self) if (Node_id(self) < 6) Node_free(self); }""", name="nodes.cl")
         self.assertEqual(set(clump._heap.CHECKS) - set(heap.checks), {"memory"})
-        self.assertEqual(self.fresh().checks, [])
+        self.assertEqual((self.fresh().checks, self.fresh().generations), ([], 0))
+        self.assertGreater(heap.generations, 1)
         heap.do_new(program.kernel("make"), "Node", 8)
         self.assertEqual(heap.take_findings(), ([], 0))
         heap.do_all(program.kernel("beyond"), np.uint32(5))
@@ -617,7 +653,7 @@ class Checked(Case):
         self.assertEqual(sorted(heap.array("Node", "id").get()), list(range(8)))
         heap.do_all(program.kernel("drop"))
         events = heap.read_events()
-        self.assertEqual([event["is_free"] for event in events].count(1), 6)
+        self.assertEqual((len(events), [event["is_free"] for event in events].count(1)), (8, 6))
         self.assertEqual({event["class_name"] for event in events}, {"Node"})
         (live,) = heap.read_live()
         self.assertEqual((live["class_name"], live["objects"], live["place"]["kernel"]), ("Node", 2, "make"))
@@ -750,6 +786,7 @@ class References(Case):
         heap.do_all(self.kernel("crack"), np.uint32(5))
         expected = [list(range(n, n + 10)) for n in range(0, 10000, 50)]
         self.assertEqual(self.chains(heap), expected)
+        self.assertGreater(heap.compact(["Stone"], max_us=0.001)["moves_left"], 0)
         report = heap.compact(["Stone"])
         self.assertGreater(report["moves"], 0)
         self.assertEqual((report["objects"], report["moves_left"]), (2000, 0))
@@ -784,16 +821,16 @@ class References(Case):
         del weak
 
     def test_the_dead(self):
-        heap = self.fresh(1000)
-        dead, refs = cl.array.zeros(QUEUE, 1001, np.uint32), heap.read_refs("Stone")
+        heap = self.fresh(10000)
+        dead, refs = cl.array.zeros(QUEUE, 10001, np.uint32), heap.read_refs("Stone")
         heap.write_field("Stone", "next", refs[0])
-        report = heap.collect(roots=refs[:10], dead=dead.data, dead_class="Stone", finaliser=self.kernel("bury"), compact={})
-        self.assertEqual((report["dead"], int(dead.get()[0])), (990, 990))
+        report = heap.collect(roots=refs[::1000], dead=dead.data, dead_class="Stone", finaliser=self.kernel("bury"), compact={})
+        self.assertEqual((report["dead"], int(dead.get()[0])), (9990, 9990))
         self.assertEqual(np.count_nonzero(heap.read_field("Stone", "weight") == -1), 1)
         self.assertEqual(heap.read_stats()["classes"]["Stone"]["blocks"], 1)
-        dead = cl.array.zeros(QUEUE, 11, np.uint32)
-        heap.collect(dead=dead.data, only_mark=True)
-        self.assertEqual(heap.read_count("Stone"), 10)
+        heap = self.fresh(10, 5)
+        self.assertEqual(heap.collect(dead=dead.data, dead_class="Leaf")["dead"], 15)
+        self.assertEqual(int(dead.get()[0]), 5)
 
     def test_triggers(self):
         heap = self.fresh(10000)
@@ -913,7 +950,30 @@ class References(Case):
                 file.seek(100)
                 file.write(b"?")
             self.raises("CLUMP_ERR_FORMAT", "", self.fresh().load, path)
+            registered = clump.Refs(heap, cl.array.to_device(QUEUE, heap.read_refs("Stone")), 1000)
+            heap.save(path)
+            self.raises("CLUMP_ERR_USAGE", "", self.fresh().load, path)
+            self.assertEqual(self.fresh().load(path, without_registered=True)["objects"], 1000)
+            with self.assertRaisesRegex(clump.Error, "zstd"):  # no such level, or a library without zstd
+                heap.save(path, zstd_level=99)
+            del registered
         self.raises("CLUMP_ERR_IO", "no-such-folder", heap.save, "no-such-folder/heap")
+
+    def test_timeline(self):
+        context = clump.Context(cl.CommandQueue(QUEUE.context, properties=cl.command_queue_properties.PROFILING_ENABLE))
+        heap = clump.Heap(context, SCHEMA, bytes=16 << 20)
+        make = clump.Program(heap, KERNELS).kernel("make_stones")
+        context.record_timeline(1000)
+        heap.do_new(make, "Stone", 10)
+        heap.compact()
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "trace.json")
+            trace = context.write_timeline(path)
+            with open(path) as file:
+                self.assertEqual(json.load(file), trace)
+        names = {event["name"] for event in trace["traceEvents"]}
+        self.assertTrue({"make_stones"} < names, names)
+        self.raises("CLUMP_ERR_USAGE", "profiling", CONTEXT.record_timeline, 10)
 
 
 class Pools(Case):
