@@ -171,6 +171,25 @@ typedef struct { const char *path; int without_registered; ...; } clump_load_des
 typedef struct { uint64_t objects, bytes, handles, registered; uint32_t fields_lost, fields_gained; ...; } clump_load_report;
 clump_status clump_heap_load(clump_heap *heap, const clump_load_desc *desc, clump_load_report *report);
 
+/* extract.h */
+typedef ... clump_extract;
+typedef struct { const clump_ref *refs; uint64_t ref_count; const char *const *classes; uint32_t class_count; const char *where_class, *where_field;
+                 int follow, free_objects, keep_refs; ...; } clump_extract_desc;
+typedef struct { uint64_t objects, bytes, left_out, dangling; ...; } clump_extract_report;
+typedef struct { clump_ref *refs; ...; } clump_insert_desc;
+clump_status clump_heap_extract(clump_heap *heap, const clump_extract_desc *desc, clump_extract **extract, clump_extract_report *report);
+clump_status clump_heap_insert(clump_heap *heap, const clump_extract *extract, const clump_insert_desc *desc);
+clump_status clump_heap_migrate(clump_heap *heap, const clump_extract_desc *desc, clump_heap *into, const clump_insert_desc *insert, clump_extract **extract, clump_extract_report *report);
+clump_status clump_extract_create(clump_context *context, const clump_schema *schema, const uint64_t *objects, const void *data, uint64_t bytes, clump_extract **extract, clump_error *error);
+clump_status clump_extract_load(clump_context *context, const clump_load_desc *desc, clump_extract **extract, clump_extract_report *report, clump_error *error);
+void clump_extract_destroy(clump_extract *extract);
+clump_status clump_extract_read(clump_extract *extract, void *data, uint64_t bytes);
+const clump_schema *clump_extract_get_schema(const clump_extract *extract);
+uint64_t clump_extract_get_objects(const clump_extract *extract, uint32_t class_id);
+uint64_t clump_extract_get_bytes(const clump_extract *extract);
+cl_mem clump_extract_get_buffer(const clump_extract *extract);
+cl_mem clump_extract_get_refs(const clump_extract *extract);
+
 /* evict.h, convert.h */
 typedef struct { const char *class_name; const clump_ref *refs; uint64_t ref_count, blocks; uint32_t age; ...; } clump_evict_desc;
 typedef struct { uint64_t objects, blocks, bytes; ...; } clump_evict_report;

@@ -12,10 +12,11 @@ shows it at work.
 from ._compact import Collector, Compactor
 from ._context import Context
 from ._errors import Error
+from ._extract import Extract
 from ._heap import Heap, Refs
 from ._library import ffi as _ffi, lib as _lib
 from ._pool import Pool, PoolAllocator
 from ._program import Kernel, Program
 
 __version__ = _ffi.string(_lib.CLUMP_VERSION_TEXT).decode()
-__all__ = ["Collector", "Compactor", "Context", "Error", "Heap", "Kernel", "Pool", "PoolAllocator", "Program", "Refs"]
+__all__ = ["Collector", "Compactor", "Context", "Error", "Extract", "Heap", "Kernel", "Pool", "PoolAllocator", "Program", "Refs"]

@@ -5,22 +5,15 @@ import pyopencl.array
 
 from ._compact import collect_desc, compact_desc
 from ._context import context_of, owned, report_dict, words
-from ._errors import Error, error_of
+from ._errors import Error
+from ._extract import Extract, class_counts, extract_desc
 from ._fields import Field, struct_array, struct_desc
 from ._library import ffi, lib
 from ._program import Program
-from ._values import c_names, c_path, c_text, c_word, one_ref, pointer, refs_array, text_bytes
+from ._values import c_names, c_path, c_text, c_word, one_ref, pointer, refs_array, schema_of
 
 CHECKS, DIRECTIONS = words("clump_check"), words("clump_copy_direction")
 FINDINGS = 64  # take_findings() has at most so many
-
-
-def _schema(text):
-    made, error = ffi.new("clump_schema **"), ffi.new("clump_error *")
-    text = text_bytes("the schema", text)
-    if lib.clump_schema_parse(text, len(text), ffi.NULL, made, error):
-        raise error_of(error)
-    return ffi.gc(made[0], lib.clump_schema_destroy)
 
 
 @ffi.def_extern()
@@ -43,7 +36,7 @@ def _checked_desc(without=(), events=0, on_leak=None):
 def _heap_desc(context, schema, checked=False, **members):
     """A clump_heap_desc, what it needs during the call, and what the heap needs as long as it lives."""
     if schema is not None:
-        schema = _schema(schema)
+        schema = schema_of(schema)
         members["schema"] = schema
     check, kept = ffi.NULL, []
     if checked is not False:
@@ -83,14 +76,14 @@ class Heap:
         """The `bytes` of a heap that has room for so many objects, all at the same time: {"Cell": 1000, ...}. options: the others of the heap."""
         context = context_of(queue)
         desc, (schema, _), _ = _heap_desc(context, schema, **options)
-        needed, info = ffi.new("uint64_t *"), ffi.new("clump_class_info *")
-        counts = ffi.new("uint64_t[]", max(lib.clump_schema_get_class_count(schema), 1))
-        for name, count in objects.items():
-            if lib.clump_schema_find_class(schema, c_text("a name in objects", name), info):
-                raise Error("CLUMP_ERR_NOT_FOUND", f'there is no class "{name}"')
-            counts[info.id - 1] = count
-        context._call(lib.clump_heap_get_bytes_needed, desc, counts, needed, ffi.NULL)
+        needed = ffi.new("uint64_t *")
+        context._call(lib.clump_heap_get_bytes_needed, desc, class_counts(schema, objects), needed, ffi.NULL)
         return needed[0]
+
+    @property
+    def context(self):
+        """The clump.Context of the heap."""
+        return self._context
 
     @property
     def queue(self):
@@ -439,11 +432,32 @@ __kernel void gather(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global {f.device_type
         """Gives the heap another schema (clump/convert.h): fields are matched by name; those that are new are 0. References in fields and in
         registered buffers follow, others name nobody. Programs have to be made anew. bytes: of all its memory from then on, 0: as many as now.
         block_rows: as in heap.h. Returns the report as a dict."""
-        schema, report = _schema(schema), ffi.new("clump_convert_report *")
+        schema, report = schema_of(schema), ffi.new("clump_convert_report *")
         desc = ffi.new("clump_convert_desc *", {"schema": schema, "bytes": bytes, "block_rows": block_rows})
         self._context._call(lib.clump_heap_convert, self._object, desc, report)
         self._gathers.clear()  # programs for the old schema
         return report_dict(report)
+
+    # ---- From heap to heap (clump/extract.h)
+
+    def extract(self, refs=None, **options):
+        """Packs chosen objects as a clump.Extract, which has a `report`: all that `refs` name, of the classes in the list `classes`, or of `where_class`
+        those whose field `where_field` is not 0. follow: also all that these lead to. free_objects: they move out. keep_refs: the extract
+        knows what references they had."""
+        desc, kept = extract_desc(refs, **options)
+        return Extract._of([self], lib.clump_heap_extract, desc)
+
+    def insert(self, extract):
+        """Makes the objects of an extract, all or none. Returns their references, in its order."""
+        refs = np.zeros(sum(extract.objects.values()), np.uint32)
+        desc = ffi.new("clump_insert_desc *", {"refs": ffi.from_buffer("uint32_t[]", refs)})
+        self._context._call(lib.clump_heap_insert, self._object, extract._object, desc)
+        return refs
+
+    def migrate(self, into, refs=None, **options):
+        """Objects move into the heap `into`, which may be on another device: chosen as for extract(). All or none. Returns the extract."""
+        desc, kept = extract_desc(refs, **options)
+        return Extract._of([self, into], lib.clump_heap_migrate, desc, into._object, ffi.NULL)
 
     # ---- Out of core (clump/evict.h): of a heap with evictable_bytes
 

@@ -5,8 +5,8 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array
 
-from ._errors import Error
-from ._library import ffi
+from ._errors import Error, error_of
+from ._library import ffi, lib
 
 CLASSES = {"cl_context": cl.Context, "cl_device_id": cl.Device, "cl_command_queue": cl.CommandQueue, "cl_kernel": cl.Kernel,
            "cl_mem": cl.MemoryObjectHolder, "cl_event": cl.Event}
@@ -23,6 +23,14 @@ def text_bytes(what, text):
     if not isinstance(text, str):
         raise TypeError(f"{what} is a {type(text).__name__}; it must be a str")
     return text.encode()
+
+
+def schema_of(text):
+    made, error = ffi.new("clump_schema **"), ffi.new("clump_error *")
+    text = text_bytes("the schema", text)
+    if lib.clump_schema_parse(text, len(text), ffi.NULL, made, error):
+        raise error_of(error)
+    return ffi.gc(made[0], lib.clump_schema_destroy)
 
 
 def c_text(what, text):

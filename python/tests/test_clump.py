@@ -2,7 +2,9 @@
 import gc
 import json
 import os
+import pathlib
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -217,8 +219,10 @@ class Fields(Case):
 class Names(unittest.TestCase):
     def test_methods_of_heaps_are_as_in_c(self):
         """README.md, "Names"."""
-        own = {"clump_heap_create", "clump_heap_destroy", "clump_heap_get_schema"}  # the last: Heap.classes
-        for function in (name for name in dir(clump._library.lib) if name.startswith("clump_heap_")):
+        headers = pathlib.Path(__file__).resolve().parents[2] / "include/clump"
+        own = {"clump_heap_create", "clump_heap_destroy", "clump_heap_get_schema",  # the last: Heap.classes
+               "clump_heap_write_csv", "clump_heap_write_npy"}  # NumPy writes what read_structs() gives
+        for function in set(re.findall(r"\b(clump_heap_\w+)\(", "".join(path.read_text() for path in headers.glob("*.h")))):
             name = function[len("clump_heap_"):]
             name = name[len("get_"):] if name.startswith("get_") else name
             self.assertEqual(hasattr(clump.Heap, name), function not in own, function)
@@ -958,6 +962,40 @@ class References(Case):
                 heap.save(path, zstd_level=99)
             del registered
         self.raises("CLUMP_ERR_IO", "no-such-folder", heap.save, "no-such-folder/heap")
+
+    def test_extracts(self):
+        heap, into = self.fresh(1000, 50), self.fresh(10)
+        heap.do_all(self.kernel("chain"))
+        at, chain = dict(zip(heap.read_field("Stone", "number").tolist(), heap.read_refs("Stone"))), [list(range(40, 50))]
+        extract = heap.extract(at[40], follow=True, keep_refs=True)
+        self.assertEqual((extract.report["objects"], extract.objects, extract.bytes), (10, {"Stone": 10}, extract.buffer.size))
+        had = np.zeros(10, np.uint32)
+        cl.enqueue_copy(QUEUE, had, extract.refs)
+        self.assertEqual(sorted(had), sorted(at[n] for n in range(40, 50)))
+        there = clump.Extract(clump.Context(QUEUE), SCHEMA, extract.objects, extract.read())  # of another context
+        self.assertIsNone(there.refs)
+        self.assertEqual(there.read(), extract.read())
+        refs = into.insert(extract)
+        self.assertEqual((into.read_count("Stone"), len(refs), set(refs) < set(into.read_refs("Stone"))), (20, 10, True))
+        self.assertEqual(self.chains(into)[-1:], chain)
+        self.assertEqual(heap.extract(classes=["Leaf"], free_objects=True).objects, {"Leaf": 50})
+        self.assertEqual(heap.read_count("Leaf"), 0)
+        wet = heap.extract(where_class="Stone", where_field="wet").report
+        self.assertEqual(wet["objects"], 334)
+        self.assertEqual(heap.migrate(into, [at[n] for n in range(40, 50)]).report["objects"], 10)
+        self.assertEqual((heap.read_count("Stone"), into.read_count("Stone")), (990, 30))
+        self.assertEqual(self.chains(into)[-2:], chain * 2)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "stones.clump")
+            heap.save(path)
+            into.insert(clump.Extract.load(CONTEXT, path))
+        self.assertEqual(into.read_count("Stone"), 1020)
+        self.raises("CLUMP_ERR_USAGE", "", heap.extract)
+        self.raises("CLUMP_ERR_USAGE", "", clump.Extract, CONTEXT, SCHEMA, {"Stone": 10}, b"1234")
+        self.raises("CLUMP_ERR_USAGE", "context", into.insert, there)
+        self.assertEqual(heap.extract([]).report["objects"], 0)
+        self.assertIs(heap.context, CONTEXT)
+        into.check()
 
     def test_timeline(self):
         context = clump.Context(cl.CommandQueue(QUEUE.context, properties=cl.command_queue_properties.PROFILING_ENABLE))
