@@ -23,8 +23,7 @@ def python_on_leak(on_leak, text):
 
 def _checked_desc(without=(), events=0, on_leak=None):
     """A clump_checked_desc, and what it needs as long as the heap lives."""
-    if isinstance(without, str):
-        without = [without]
+    c_names("without", without)
     if not (on_leak is None or callable(on_leak)):
         raise TypeError(f"on_leak is a {type(on_leak).__name__}; it must be a function of a str")
     handle = ffi.new_handle(on_leak) if on_leak else ffi.NULL

@@ -672,6 +672,8 @@ class Checked(Case):
             self.raises("CLUMP_ERR_USAGE", "", call)
         with self.assertRaisesRegex(ValueError, "'memry'; it must be one of references, bounds"):
             clump.Heap(CONTEXT, SCHEMA, bytes=1 << 20, checked={"without": ["memry"]})
+        with self.assertRaisesRegex(TypeError, r"\['memory'\]"):
+            clump.Heap(CONTEXT, SCHEMA, bytes=1 << 20, checked={"without": "memory"})
         with self.assertRaisesRegex(TypeError, "on_leak"):
             clump.Heap(CONTEXT, SCHEMA, bytes=1 << 20, checked={"on_leak": 1})
 
