@@ -25,7 +25,7 @@ class PoolAllocator(CLAllocator):
 
     def alloc(self, size, options=None):
         try:
-            buffer = self.pool.alloc(size)
+            buffer = self.pool.create_buffer(size)
         except clump.Error as error:
             raise MemoryError(str(error)) from error
         handle = ctypes.cast(buffer.int_ptr, cl.cl_mem)

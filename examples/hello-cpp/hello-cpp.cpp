@@ -31,15 +31,15 @@ int main() try {
     clump::heap heap(context, clump::schema(schema), 64 << 20);
     clump::program program(heap, kernels);
     clump::kernel init = program.kernel("init"), split = program.kernel("split");
-    heap.do_new("Body", 1000, init);
+    heap.do_new(init, "Body", 1000);
     heap.do_all(split.set_args(cl_uint(2)));
     heap.throw_errors();
 
     double sum = 0;
     for (float x : heap.read_field<float>("Body", "x")) sum += x;
     const auto last = heap.reduce<cl_uint>(program.kernel("last_id"));
-    std::printf("%d bodies, sum %.0f, last id %u\n", int(heap.count("Body")), sum, last);
-    return heap.count("Body") == 1500 && sum == 499500 + 249750 && last == 999 ? 0 : 1;
+    std::printf("%d bodies, sum %.0f, last id %u\n", int(heap.read_count("Body")), sum, last);
+    return heap.read_count("Body") == 1500 && sum == 499500 + 249750 && last == 999 ? 0 : 1;
 } catch (const std::exception &e) {
     std::fprintf(stderr, "%s\n", e.what());
     return 1;

@@ -9,10 +9,12 @@
  * by field (heap.h). Each call returns a status (status.h), and clump_context_get_error() has the words.
  *
  * What else there is, by header:
- *   data: structs.h, refs.h, interop.h, schema_build.h      looking: inspect.h, checked.h, timeline.h, devices.h
- *   memory: compact.h, compactor.h, collect.h, collector.h, evict.h, convert.h
- *   files and other heaps: save.h, extract.h, mpi.h         kernels: kernels.h, fuse.h, experimental.h
- *   buffers without a heap: suballoc.h, pool.h, defrag.h
+ *   data                         structs.h, refs.h, interop.h, schema_build.h
+ *   looking                      inspect.h, checked.h, timeline.h, devices.h
+ *   memory                       compact.h, compactor.h, collect.h, collector.h, evict.h, convert.h
+ *   files and other heaps        save.h, extract.h, mpi.h
+ *   kernels                      kernels.h, fuse.h, experimental.h
+ *   buffers without a heap       suballoc.h, pool.h, defrag.h
  * These headers are the reference; what they do not say is not promised.
  *
  * The library prints nothing, never exits, keeps no global state and starts no thread.

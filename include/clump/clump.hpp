@@ -5,9 +5,12 @@
  *   clump::heap heap(context, clump::schema("class Body { float x; }"), 64 << 20);
  *   clump::program program(heap, source);
  *   clump::kernel init = program.kernel("init"), move = program.kernel("move");
- *   heap.do_new("Body", 1000, init);
+ *   heap.do_new(init, "Body", 1000);
  *   heap.do_all(move.set_args(0.5f));
  *   std::vector<float> x = heap.read_field<float>("Body", "x");
+ *
+ * A member has the name of the C function without the object and without `get`: clump_heap_read_count() is
+ * heap.read_count(), clump_heap_get_layout() is heap.layout().
  *
  * Every call that fails throws clump::error. What has no member here is called through get(), and its status handed to
  * check(), which throws: `context.check(clump_heap_check(heap.get()))`.
@@ -377,11 +380,11 @@ class heap {
                 const clump_sync *sync = nullptr) {
         check(clump_heap_launch(get(), with.get(), global, local_size, sync));
     }
-    void do_new(const std::string &of, std::uint64_t count, const kernel &with,
+    void do_new(const kernel &with, const std::string &of, std::uint64_t count,
                 const clump_sync *sync = nullptr) {
         check(clump_heap_do_new(get(), with.get(), of.c_str(), count, nullptr, sync));
     }
-    std::uint64_t do_new_counted(const std::string &of, std::uint64_t count, const kernel &with,
+    std::uint64_t do_new_counted(const kernel &with, const std::string &of, std::uint64_t count,
                                  const clump_sync *sync = nullptr) {
         std::uint64_t made = 0;
         check(clump_heap_do_new(get(), with.get(), of.c_str(), count, &made, sync));
@@ -407,13 +410,13 @@ class heap {
     }
 
     /* Objects. */
-    std::uint64_t count(const std::string &of) {
+    std::uint64_t read_count(const std::string &of) {
         std::uint64_t found = 0;
         check(clump_heap_read_count(get(), of.c_str(), &found));
         return found;
     }
     std::vector<clump_ref> read_refs(const std::string &of) {
-        std::vector<clump_ref> refs(count(of));
+        std::vector<clump_ref> refs(read_count(of));
         std::uint64_t found = 0;
         check(clump_heap_read_refs(get(), of.c_str(), refs.data(), refs.size(), &found));
         return refs;
@@ -422,7 +425,7 @@ class heap {
     template <class T>
     std::vector<T> read_field(const std::string &of, const std::string &field,
                               std::uint32_t index = 0) {
-        std::vector<T> values(count(of));
+        std::vector<T> values(read_count(of));
         read_field(of, field, span<T>(values), index);
         return values;
     }
@@ -443,16 +446,16 @@ class heap {
                                      values.data(), values.size()));
     }
     template <class T>
-    T read_object(clump_ref ref, const std::string &of, const std::string &field,
-                  std::uint32_t index = 0) {
+    T read_object_field(const std::string &of, const std::string &field, clump_ref ref,
+                        std::uint32_t index = 0) {
         T value{};
         check(clump_heap_read_object_field(get(), of.c_str(), field.c_str(), index, ref,
                                            sizeof(value), &value));
         return value;
     }
     template <class T>
-    void write_object(clump_ref ref, const std::string &of, const std::string &field,
-                      const T &value, std::uint32_t index = 0) {
+    void write_object_field(const std::string &of, const std::string &field, clump_ref ref,
+                            const T &value, std::uint32_t index = 0) {
         check(clump_heap_write_object_field(get(), of.c_str(), field.c_str(), index, ref,
                                             sizeof(value), &value));
     }
@@ -460,7 +463,7 @@ class heap {
     /* Structs, whose size must be that of the description (structs.h). */
     template <class T>
     std::vector<T> read_structs(const clump_struct_desc &desc) {
-        std::vector<T> structs(count(desc.class_name));
+        std::vector<T> structs(read_count(desc.class_name));
         check_struct(desc, sizeof(T));
         check(clump_heap_read_structs(get(), &desc, NULL, structs.data(), structs.size(), nullptr));
         return structs;
@@ -534,7 +537,7 @@ class heap {
         check(clump_heap_get_evicted(get(), &report));
         return report;
     }
-    clump_heap_stats stats() {
+    clump_heap_stats read_stats() {
         clump_heap_stats found{};
         check(clump_heap_read_stats(get(), &found, nullptr, 0));
         return found;

@@ -1,4 +1,5 @@
 """The context of a queue, and how calls are made on it."""
+import json
 import sys
 import threading
 import weakref
@@ -40,6 +41,11 @@ def owned(object_, destroy, locks, *needs):
     return ffi.gc(object_, _end)
 
 
+@ffi.def_extern()
+def python_write(pieces, text, bytes_):
+    ffi.from_handle(pieces).append(ffi.buffer(text, bytes_)[:])
+
+
 class Context:
     """What the library knows about a device. All work goes to `queue`, which may be set to another queue of the same device and
     pyopencl.Context, for the calls after that: each heap keeps its order, and those of different heaps on different queues may run at the
@@ -79,6 +85,24 @@ class Context:
         for pool in list(self._pools):
             pool._wait_for_queues()
 
+    def record_timeline(self, capacity):
+        """Records the next commands, so many; what was recorded before is forgotten. The queue does profiling. 0: record no more."""
+        self._call(lib.clump_context_record_timeline, self._object, capacity)
+
+    def write_timeline(self, path=None):
+        """What was recorded, as a trace that Perfetto opens (clump/timeline.h), and forgets it. Returns it as a dict; path: a file for the text."""
+        return self._json(lib.clump_context_write_timeline, self._object, path)
+
+    def _json(self, function, object_, path):
+        """A call that writes a text of JSON."""
+        pieces = []
+        self._call(function, object_, lib.python_write, ffi.new_handle(pieces))
+        text = b"".join(pieces)
+        if path is not None:
+            with open(c_path("path", path), "wb") as file:
+                file.write(text)
+        return json.loads(text)
+
     def _call(self, function, *arguments):
         """A call of the library, by one thread at a time; it may take long, and lets other threads of Python run."""
         with self._lock:
@@ -100,6 +124,23 @@ def context_of(queue_or_context):
     return queue_or_context if isinstance(queue_or_context, Context) else Context(queue_or_context)
 
 
+def words(enumeration):
+    """The constants of an enumeration by name, in the order of C: CLUMP_ORDER_FIELD is "field"."""
+    return {name.split("_", 2)[2].lower(): value for value, name in sorted(ffi.typeof(enumeration).elements.items())}
+
+
+def _plain(value, kind):
+    if kind.kind == "struct":
+        return report_dict(value)
+    if kind.kind == "enum":
+        return {number: word for word, number in words(kind.cname).items()}[int(value)]
+    if kind.kind in ("array", "pointer"):  # of char
+        return ffi.string(value).decode(errors="replace") if value else None
+    return value
+
+
 def report_dict(report):
-    """The members of a struct that build_library.py declares."""
-    return {name: getattr(report, name) for name, _ in ffi.typeof(report).item.fields}
+    """The members of a struct that build_library.py declares; its texts are str, or None, and its structs dicts."""
+    kind = ffi.typeof(report)
+    fields = (kind.item if kind.kind == "pointer" else kind).fields
+    return {name: _plain(getattr(report, name), field.type) for name, field in fields}

@@ -58,6 +58,11 @@ class Field:
             self.device_type += str(self.width)
         self.device_value = ".id" if self.scalar == "ref" else ""
 
+    @property
+    def struct_dtype(self):
+        """Of the field within a struct: a 3-vector has four components there."""
+        return np.dtype((self.dtype, ((self.count,) if self.count else ()) + self.vector))
+
     def check_index(self, index):
         index = operator.index(index)
         if not 0 <= index < max(self.count, 1):
@@ -65,7 +70,7 @@ class Field:
         return index
 
     def to_user(self, values):
-        """(elements, objects[, components]) as read() gives it."""
+        """(elements, objects[, components]) as read_field() gives it."""
         if self.width == 3:
             values = values[..., :3]
         return np.swapaxes(values, 0, 1) if self.count else values[0]
@@ -101,3 +106,26 @@ class Field:
         if packed:
             return None
         return Within(self.heap.queue, (len(refs),), self.array_dtype, data=buffer, offset=start, strides=(step,))
+
+
+def struct_array(given):
+    structs = np.asarray(given)
+    if not structs.dtype.names or structs.ndim != 1:
+        raise Error("CLUMP_ERR_USAGE", f"an array of {structs.dtype} and of shape {structs.shape}; it must be one of structs with one axis, as "
+                    "read_structs() gives it")
+    return np.ascontiguousarray(structs)
+
+
+def struct_desc(heap, class_name, dtype):
+    """A clump_struct_desc of a structured dtype, and what keeps it alive."""
+    fields = ffi.new("clump_struct_field[]", len(dtype.names or ()))
+    name, names = ffi.new("char[]", c_text("class_name", class_name)), []
+    for i, field in enumerate(dtype.names or ()):
+        wanted = Field(heap, class_name, field).struct_dtype
+        given, offset = dtype.fields[field][:2]
+        if given != wanted:
+            raise Error("CLUMP_ERR_USAGE", f"{class_name}.{field} is {given} in the structs; it must be {wanted}")
+        names.append(ffi.new("char[]", c_text("field", field)))
+        fields[i].name, fields[i].offset = names[i], offset
+    desc = ffi.new("clump_struct_desc *", {"class_name": name, "bytes": dtype.itemsize, "field_count": len(names), "fields": fields})
+    return desc, [name, names, fields]

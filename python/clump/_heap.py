@@ -1,31 +1,47 @@
 """Heaps: objects, launches, and fields as arrays."""
-import json
-
 import numpy as np
 import pyopencl as cl
 import pyopencl.array
 
-from ._context import context_of, owned, report_dict
-from ._errors import Error, error_of
-from ._fields import Field
+from ._compact import collect_desc, compact_desc
+from ._context import context_of, owned, report_dict, words
+from ._errors import Error
+from ._extract import Extract, class_counts, extract_desc
+from ._fields import Field, struct_array, struct_desc
 from ._library import ffi, lib
 from ._program import Program
-from ._values import c_names, c_path, c_text, pointer, refs_array, text_bytes
+from ._values import c_names, c_path, c_text, c_word, one_ref, pointer, refs_array, schema_of
 
-ORDERS = {"any": lib.CLUMP_ORDER_ANY, "address": lib.CLUMP_ORDER_ADDRESS, "field": lib.CLUMP_ORDER_FIELD}
-
-
-def _schema(text):
-    made, error = ffi.new("clump_schema **"), ffi.new("clump_error *")
-    text = text_bytes("the schema", text)
-    if lib.clump_schema_parse(text, len(text), ffi.NULL, made, error):
-        raise error_of(error)
-    return ffi.gc(made[0], lib.clump_schema_destroy)
+CHECKS, DIRECTIONS = words("clump_check"), words("clump_copy_direction")
+FINDINGS = 64  # take_findings() has at most so many
 
 
 @ffi.def_extern()
-def python_write(pieces, text, bytes_):
-    ffi.from_handle(pieces).append(ffi.buffer(text, bytes_)[:])
+def python_on_leak(on_leak, text):
+    ffi.from_handle(on_leak)(ffi.string(text).decode(errors="replace"))
+
+
+def _checked_desc(without=(), events=0, on_leak=None):
+    """A clump_checked_desc, and what it needs as long as the heap lives."""
+    c_names("without", without)
+    if not (on_leak is None or callable(on_leak)):
+        raise TypeError(f"on_leak is a {type(on_leak).__name__}; it must be a function of a str")
+    handle = ffi.new_handle(on_leak) if on_leak else ffi.NULL
+    desc = ffi.new("struct clump_checked_desc *", {"without": sum({c_word("without", check, CHECKS) for check in without}), "events": events,
+                                                   "on_leak": lib.python_on_leak if on_leak else ffi.NULL, "user": handle})
+    return desc, [handle, on_leak]
+
+
+def _heap_desc(context, schema, checked=False, **members):
+    """A clump_heap_desc, what it needs during the call, and what the heap needs as long as it lives."""
+    if schema is not None:
+        schema = schema_of(schema)
+        members["schema"] = schema
+    check, kept = ffi.NULL, []
+    if checked is not False:
+        check, kept = _checked_desc(**({} if checked is True else checked))
+    desc = ffi.new("clump_heap_desc *", {"context": context._object, "checked": check, **members})
+    return desc, [schema, check], kept
 
 
 class Heap:
@@ -33,24 +49,40 @@ class Heap:
 
     queue: a pyopencl.CommandQueue or a Context. bytes: of all its memory, or device_share: a share of the device's. block_rows: as
     in heap.h. pool: the heap's memory comes from it. buffer_bytes: of the largest buffer, so that a larger heap has several; 0: one, if
-    the device gives one so large. evictable_bytes: how much more than its memory the heap may hold, by evict() and bring_back()."""
+    the device gives one so large. evictable_bytes: how much more than its memory the heap may hold, by evict() and bring_back(). raw: kernels
+    can ask for raw memory, too; the schema may be None then. watch_handles: handles see that their object was freed. checked: wrong programs
+    are told (clump/checked.h): True, or a dict of `without` (checks that are left out, such as ["memory"]), `events` (how many are kept) and
+    `on_leak` (a function, called at the heap's end with a line of text for each place of which there are objects; it must not use the package)."""
 
-    def __init__(self, queue, schema, bytes=0, device_share=0.0, block_rows=0, pool=None, buffer_bytes=0, evictable_bytes=0):
+    def __init__(self, queue, schema, bytes=0, device_share=0.0, block_rows=0, pool=None, buffer_bytes=0, evictable_bytes=0, raw=False,
+                 watch_handles=False, checked=False):
         if pool and isinstance(queue, cl.CommandQueue) and queue != pool._context.queue:
             raise Error("CLUMP_ERR_USAGE", "the heap's queue is not that of the pool's clump.Context, on which the heap works; name this queue, "
                         "or a clump.Context of both")
         self._context = pool._context if pool and isinstance(queue, cl.CommandQueue) else context_of(queue)
         self._pool = pool
-        schema = _schema(schema)
-        desc = ffi.new("clump_heap_desc *", {"context": self._context._object, "schema": schema, "bytes": bytes,
-                                             "device_share": device_share, "block_rows": block_rows,
-                                             "buffer_bytes": buffer_bytes, "evictable_bytes": evictable_bytes,
-                                             "pool": pool._object if pool else ffi.NULL})
+        desc, during, kept = _heap_desc(self._context, schema, checked, bytes=bytes, device_share=device_share, block_rows=block_rows,
+                                        buffer_bytes=buffer_bytes, evictable_bytes=evictable_bytes, raw=raw, watch_handles=watch_handles,
+                                        pool=pool._object if pool else ffi.NULL)
         made = ffi.new("clump_heap **")
         self._context._call(lib.clump_heap_create, desc, made, ffi.NULL)
-        self._object = owned(made[0], lib.clump_heap_destroy, [self._context._lock], *([pool._object] if pool else []))
+        self._object = owned(made[0], lib.clump_heap_destroy, [self._context._lock], kept, *([pool._object] if pool else []))
         self._gathers = {}
         self._is_evictable = evictable_bytes > 0
+
+    @staticmethod
+    def bytes_needed(queue, schema, objects, **options):
+        """The `bytes` of a heap that has room for so many objects, all at the same time: {"Cell": 1000, ...}. options: the others of the heap."""
+        context = context_of(queue)
+        desc, (schema, _), _ = _heap_desc(context, schema, **options)
+        needed = ffi.new("uint64_t *")
+        context._call(lib.clump_heap_get_bytes_needed, desc, class_counts(schema, objects), needed, ffi.NULL)
+        return needed[0]
+
+    @property
+    def context(self):
+        """The clump.Context of the heap."""
+        return self._context
 
     @property
     def queue(self):
@@ -60,6 +92,11 @@ class Heap:
     def buffer(self):
         """The pyopencl.Buffer of the heap; of several, the first. After convert() it is another one."""
         return cl.Buffer.from_int_ptr(int(ffi.cast("intptr_t", lib.clump_heap_get_buffer(self._object))), retain=True)
+
+    @property
+    def layout(self):
+        """Where things lie, as a dict (heap.h); another one after convert()."""
+        return report_dict(lib.clump_heap_get_layout(self._object))
 
     def set_kernel(self, kernel):
         """Makes a pyopencl.Kernel ready that the caller enqueues: the heap becomes its first parameter, and OpenCL is told of the heap's other
@@ -79,8 +116,8 @@ class Heap:
         with kernel._with_args(args) as object_:
             return self._context._launch(lib.clump_heap_do_all, self._object, object_, wait_for=wait_for)
 
-    def do_new(self, class_name, count, kernel, *args, wait_for=None):
-        """Makes objects, and runs the kernel once for each. Those that find no room are told by check_errors()."""
+    def do_new(self, kernel, class_name, count, *args, wait_for=None):
+        """Makes objects, and runs the kernel once for each. Those that find no room are told by take_errors()."""
         name = c_text("class_name", class_name)
         with kernel._with_args(args) as object_:
             return self._context._launch(lib.clump_heap_do_new, self._object, object_, name, count, ffi.NULL, wait_for=wait_for)
@@ -100,13 +137,59 @@ class Heap:
             self._context._launch(lib.clump_heap_reduce, self._object, object_, result.nbytes, ffi.from_buffer(result), wait_for=wait_for)
         return result[()]
 
-    def check_errors(self):
+    def take_errors(self):
         """Raises what kernels reported since the last call: out of memory, a double free, ..."""
         self._context._call(lib.clump_heap_take_errors, self._object, ffi.NULL)
 
     def check(self):
         """Verifies every invariant of the heap."""
         self._context._call(lib.clump_heap_check, self._object)
+
+    def repair(self):
+        """Makes a heap usable again whose metadata was overwritten (heap.h). Returns the report as a dict."""
+        report = ffi.new("clump_repair_report *")
+        self._context._call(lib.clump_heap_repair, self._object, report)
+        return report_dict(report)
+
+    # ---- Checked heaps (clump/checked.h)
+
+    @property
+    def checks(self):
+        """Names of the checks that the heap has; empty if it is not checked."""
+        checks = lib.clump_heap_get_checks(self._object)
+        return [name for name, bit in CHECKS.items() if checks & bit]
+
+    @property
+    def generations(self):
+        """How many objects a slot has had when a reference to the first is taken for one to the last; 0: references have no generation."""
+        return lib.clump_heap_get_generations(self._object)
+
+    def take_findings(self):
+        """What was found since the last call for it or for take_errors(), oldest first: a list of dicts, whose `text` has all in words; and how
+        often there was no room for more."""
+        findings, count, lost = ffi.new("clump_finding[]", FINDINGS), ffi.new("uint64_t *"), ffi.new("uint64_t *")
+        self._context._call(lib.clump_heap_take_findings, self._object, findings, FINDINGS, count, lost)
+        return [report_dict(findings[i]) for i in range(count[0])], lost[0]
+
+    def check_memory(self):
+        """Looks at all memory that no object has, which is done after each kernel, too, unless the check "memory" is left out."""
+        self._context._call(lib.clump_heap_check_memory, self._object)
+
+    def read_events(self):
+        """The last allocations and frees, oldest first: a list of dicts."""
+        return self._list(lib.clump_heap_read_events, "clump_event")
+
+    def read_live(self):
+        """How many objects there are of each class and place where they were made: a list of dicts."""
+        return self._list(lib.clump_heap_read_live, "clump_live")
+
+    def _list(self, function, kind):
+        count = ffi.new("uint64_t *")
+        with self._context._lock:
+            self._context._call(function, self._object, ffi.NULL, 0, count)
+            found = ffi.new(f"{kind}[]", max(count[0], 1))
+            self._context._call(function, self._object, found, count[0], count)
+        return [report_dict(found[i]) for i in range(count[0])]
 
     # ---- Objects
 
@@ -129,58 +212,178 @@ class Heap:
             found[name] = names
         return found
 
-    def count(self, class_name):
+    def read_count(self, class_name):
         """Live objects of a class and its subclasses."""
         count = ffi.new("uint64_t *")
         self._context._call(lib.clump_heap_read_count, self._object, c_text("class_name", class_name), count)
         return count[0]
 
-    def refs(self, class_name):
-        """References of all of them, in the order of read()."""
-        refs, count = np.zeros(self.count(class_name), np.uint32), ffi.new("uint64_t *")
+    def read_room(self, class_name):
+        """Objects of exactly this class that can still be made, if no others are."""
+        room = ffi.new("uint64_t *")
+        self._context._call(lib.clump_heap_read_room, self._object, c_text("class_name", class_name), room)
+        return room[0]
+
+    def reserve(self, class_name, objects):
+        """Slots for so many objects of a class are reserved before each launch: for a kernel that asks for more than it has work-items, and
+        than kernels did so far. It replaces the number of the call before."""
+        self._context._call(lib.clump_heap_reserve, self._object, c_text("class_name", class_name), objects)
+
+    def read_refs(self, class_name):
+        """References of all of them, in the order of read_field()."""
+        refs, count = np.zeros(self.read_count(class_name), np.uint32), ffi.new("uint64_t *")
         self._context._call(lib.clump_heap_read_refs, self._object, class_name.encode(), ffi.from_buffer("uint32_t[]", refs),
                             len(refs), count)
         return refs
 
-    def read(self, class_name, field):
+    def read_field(self, class_name, field):
         """A field of all objects of a class and its subclasses, as a NumPy array: of shape (n,), with an axis more for an array
         field and one more for a vector. References are uint32, booleans bool."""
         f = Field(self, class_name, field)
-        count = self.count(class_name)
+        count = self.read_count(class_name)
         values = np.zeros((max(f.count, 1), count) + f.vector, f.dtype)
         for index in range(len(values)):
             part = ffi.from_buffer("char[]", values[index]) if values[index].size else ffi.NULL
             self._context._call(lib.clump_heap_read_field, self._object, f.class_name, f.name, index, f.info.element_bytes, part, count, ffi.NULL)
         return f.to_user(values)
 
-    def write(self, class_name, field, values):
-        """Writes the field of all objects: an array of the shape that read() has, or what NumPy broadcasts to it."""
+    def write_field(self, class_name, field, values):
+        """Writes the field of all objects: an array of the shape that read_field() has, or what NumPy broadcasts to it."""
         f = Field(self, class_name, field)
-        count = self.count(class_name)
+        count = self.read_count(class_name)
         stored = f.to_heap(values, count)
         for index in range(len(stored)):
             part = ffi.from_buffer("char[]", stored[index]) if stored[index].size else ffi.NULL
             self._context._call(lib.clump_heap_write_field, self._object, f.class_name, f.name, index, f.info.element_bytes, part, count)
 
+    def copy_field(self, class_name, field, direction, buffer, index=0, offset=0, capacity=None, wait_for=None):
+        """Copies the field of all objects to a buffer or a contiguous array of PyOpenCL, or from it, on the device, in the order of read_refs().
+        Returns an event, and does not wait. direction: "to_buffer" or "from_buffer". index: the element of an array field. capacity: objects
+        beyond so many are left out; default: beyond those that there is room for after `offset` bytes."""
+        f = Field(self, class_name, field)
+        size = None
+        if isinstance(buffer, cl.array.Array):
+            if buffer.dtype != np.dtype(f.array_dtype) or not buffer.flags.c_contiguous:
+                raise Error("CLUMP_ERR_USAGE", f"an array of type {buffer.dtype} with strides {buffer.strides} for {class_name}.{field}; it must be a "
+                            f"contiguous one of {np.dtype(f.array_dtype)}")
+            buffer, offset, size = buffer.base_data, buffer.offset + offset, buffer.offset + buffer.nbytes
+        memory = pointer("cl_mem", buffer)
+        if capacity is None:
+            capacity = max((buffer.size if size is None else size) - offset, 0) // f.info.element_bytes
+        return self._context._launch(lib.clump_heap_copy_field, self._object, f.class_name, f.name, f.check_index(index),
+                                     c_word("direction", direction, DIRECTIONS), memory, offset, capacity, wait_for=wait_for)
+
+    # ---- One object
+
+    def read_object_field(self, class_name, field, ref):
+        """The field of one object, a live one of the class: as one of the values of read_field()."""
+        f, ref = Field(self, class_name, field), one_ref(ref)
+        values = np.zeros((max(f.count, 1), 1) + f.vector, f.dtype)
+        for index in range(len(values)):
+            self._context._call(lib.clump_heap_read_object_field, self._object, f.class_name, f.name, index, ref, f.info.element_bytes,
+                                ffi.from_buffer("char[]", values[index]))
+        return f.to_user(values)[0]
+
+    def write_object_field(self, class_name, field, ref, value):
+        f, ref = Field(self, class_name, field), one_ref(ref)
+        stored = f.to_heap(value, 1)
+        for index in range(len(stored)):
+            self._context._call(lib.clump_heap_write_object_field, self._object, f.class_name, f.name, index, ref, f.info.element_bytes,
+                                ffi.from_buffer("char[]", stored[index]))
+
+    def read_object_array(self, class_name, field, ref):
+        """An array of run-time length of one object, as a NumPy array."""
+        f, ref, length = Field(self, class_name, field), one_ref(ref), ffi.new("uint64_t *")
+        call = lambda values, room: self._context._call(lib.clump_heap_read_object_array, self._object, f.class_name, f.name, ref,
+                                                        f.info.element_bytes, values, room, length)
+        with self._context._lock:
+            call(ffi.NULL, 0)
+            values = np.zeros((length[0],) + f.vector, f.dtype)
+            if values.size:
+                call(ffi.from_buffer("char[]", values), len(values))
+        return values[..., :3] if f.width == 3 else values
+
+    # ---- Objects as structs (clump/structs.h): arrays of NumPy with a structured dtype. A 3-vector has four components there.
+
+    def read_structs(self, class_name, fields=None, refs=None):
+        """All objects of a class and its subclasses, in the order of read_refs(), or those that `refs` name. fields: a list of names, in the order of
+        the struct; default: all but arrays of run-time length."""
+        self.read_count(class_name)  # is there such a class?
+        if fields is None:
+            found = [Field(self, class_name, name) for name in self.classes[class_name]]
+            fields = [f.name.decode() for f in found if f.info.array == lib.CLUMP_ARRAY_FIXED]
+        else:
+            c_names("fields", fields)
+        dtype = np.dtype([(name, Field(self, class_name, name).struct_dtype) for name in fields])
+        desc, kept = struct_desc(self, class_name, dtype)
+        refs = None if refs is None else refs_array("refs", refs)
+        with self._context._lock:
+            structs = np.zeros(self.read_count(class_name) if refs is None else len(refs), dtype)
+            if len(structs):
+                self._context._call(lib.clump_heap_read_structs, self._object, desc, ffi.NULL if refs is None else ffi.from_buffer("uint32_t[]", refs),
+                                    ffi.from_buffer("char[]", structs), len(structs), ffi.NULL)
+        return structs
+
+    def write_structs(self, class_name, structs, refs=None):
+        """Writes all of them, or those that `refs` name. Fields that the structs do not have stay as they are."""
+        structs, refs = struct_array(structs), None if refs is None else refs_array("refs", refs)
+        desc, kept = struct_desc(self, class_name, structs.dtype)
+        if refs is not None and len(refs) != len(structs):
+            raise Error("CLUMP_ERR_USAGE", f"{len(structs)} structs and {len(refs)} references; it must be as many")
+        self._context._call(lib.clump_heap_write_structs, self._object, desc, ffi.NULL if refs is None else ffi.from_buffer("uint32_t[]", refs),
+                            ffi.from_buffer("char[]", structs), len(structs))
+
+    def new_structs(self, class_name, structs):
+        """Makes an object of each; fields that the structs do not have are 0. Returns the references of those that there was room for."""
+        structs, made = struct_array(structs), ffi.new("uint64_t *")
+        desc, kept = struct_desc(self, class_name, structs.dtype)
+        refs = np.zeros(len(structs), np.uint32)
+        self._context._call(lib.clump_heap_new_structs, self._object, desc, ffi.from_buffer("char[]", structs), len(structs),
+                            ffi.from_buffer("uint32_t[]", refs), made)
+        return refs[:made[0]]
+
+    # ---- Handles (clump/refs.h): references that the host holds, and that stay right when objects move
+
+    def create_handle(self, ref):
+        """A handle of a live object: a number. The object stays alive in a collection."""
+        handle = ffi.new("clump_handle *")
+        self._context._call(lib.clump_heap_create_handle, self._object, one_ref(ref), handle)
+        return handle[0]
+
+    def read_handle(self, handle):
+        """The reference to its object now; 0 if that is gone (with watch_handles, or found dead by a compaction)."""
+        ref = ffi.new("clump_ref *")
+        self._context._call(lib.clump_heap_read_handle, self._object, handle, ref)
+        return ref[0]
+
+    def destroy_handle(self, handle):
+        self._context._call(lib.clump_heap_destroy_handle, self._object, handle)
+
+    # ---- Fields on the device
+
     def array(self, class_name, field, index=0, copy=None):
-        """A field of all objects as a pyopencl.array.Array, in the order of read(). `index`: the element of an array field.
+        """A field of all objects as a pyopencl.array.Array, in the order of read_field(). `index`: the element of an array field.
 
         copy=None: the array is the heap's memory itself (a sub-buffer) if the values lie one after the other there, as those of a class
         with one field do, or of up to 64 objects that were made together, and begin where the device lets a sub-buffer begin; else a copy
         that the device makes. copy=False: never a copy; an offset within the heap's buffer and strides, if the values lie at equal
         distances, and else an Error. PyOpenCL's scans ignore both, so they raise one, too. copy=True: always a copy. Memory of the heap is
-        right until objects of the class are made, freed or moved. A heap of several buffers, or with `evictable_bytes`, gives copies only."""
+        right until objects of the class are made, freed or moved. A heap of several buffers, with `evictable_bytes` or `checked`, gives copies only."""
         f = Field(self, class_name, field)
+        if f.info.array != lib.CLUMP_ARRAY_FIXED:
+            raise Error("CLUMP_ERR_USAGE", f"{class_name}.{field} is an array of run-time length, of another length in each object; "
+                        "read_object_array() gives it")
         index = f.check_index(index)
         copy = None if copy is None else bool(copy)
         if not copy:
             layout = lib.clump_heap_get_layout(self._object)
-            has_table = layout.buffer_blocks or self._is_evictable  # a reference alone does not tell where an object lies
-            view = None if has_table else f.view(self.refs(class_name), index, layout.granule_bytes, packed=copy is None)
+            # A reference by itself does not tell where an object lies; that of a checked heap has a generation, too.
+            has_table = layout.buffer_blocks or self._is_evictable or lib.clump_heap_get_checks(self._object)
+            view = None if has_table else f.view(self.read_refs(class_name), index, layout.granule_bytes, packed=copy is None)
             if view is not None:
                 return view
             if copy is False:
-                why = ("the heap has several buffers, or memory that can be evicted" if has_table else
+                why = ("the heap has several buffers, or memory that can be evicted, or is checked" if has_table else
                        f"the objects of {class_name} do not lie at equal distances")
                 raise Error("CLUMP_ERR_USAGE", f"{why}, so {field} is no array without a copy")
         return self._gather(f, index)
@@ -195,34 +398,31 @@ class Heap:
 __kernel void gather(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global {f.device_type} *values, uint element) {{
     CLUMP_FOR_EACH_NUMBERED({c}, self, i) values[i] = {c}_{name}(self{at}){f.device_value};
 }}""", name="gather.cl").kernel("gather")
-        result = cl.array.empty(self.queue, self.count(f.class_name.decode()), f.array_dtype)
+        result = cl.array.empty(self.queue, self.read_count(f.class_name.decode()), f.array_dtype)
         if result.size:
             self.do_all(self._gathers[key], result, np.uint32(index))
         return result
 
     # ---- The heap as a whole
 
-    def compact(self, classes=(), null_dangling=False, slack=0.0, max_moves=0, order="any", order_field=None):
-        """Moves objects together, and rewrites the references to them. Returns the report as a dict."""
-        names, kept = c_names("classes", classes)
-        field = ffi.new("char[]", c_text("order_field", order_field)) if order_field is not None else ffi.NULL
-        if order not in ORDERS:
-            raise ValueError(f"order is {order!r}; it must be one of {', '.join(ORDERS)}")
-        if order_field is not None and order != "field":
-            raise ValueError(f'order_field is {order_field!r} and order {order!r}; it must be order="field"')
-        desc = ffi.new("clump_compact_desc *", {"classes": names, "class_count": len(kept), "null_dangling": null_dangling,
-                                                "slack": slack, "max_moves": max_moves, "order": ORDERS[order], "order_field": field})
+    def compact(self, classes=(), **options):
+        """Moves objects together, and rewrites the references to them. Returns the report as a dict.
+
+        classes: a list of names; empty: all. null_dangling, slack, max_moves, max_us: as in compact.h. order: "any", "address", "field" with an
+        `order_field`, or "key" with a `key_kernel`, whose first parameter the library sets."""
+        desc, kept = compact_desc(classes, **options)
         report = ffi.new("clump_compact_report *")
         self._context._call(lib.clump_heap_compact, self._object, desc, report, ffi.NULL)
         return report_dict(report)
 
-    def collect(self, roots=(), root_classes=(), only_mark=False):
-        """Frees the objects that no root leads to: registered buffers, `roots` (references) and all objects of `root_classes`. Returns
-        the report as a dict."""
-        names, kept = c_names("root_classes", root_classes)
-        refs = refs_array("roots", roots)
-        desc = ffi.new("clump_collect_desc *", {"roots": ffi.from_buffer("uint32_t[]", refs), "root_count": len(refs),
-                                                "root_classes": names, "root_class_count": len(kept), "only_mark": only_mark})
+    def collect(self, roots=(), root_classes=(), **options):
+        """Frees the objects that no root leads to: registered buffers, handles, `roots` (references) and all objects of `root_classes`. Returns
+        the report as a dict.
+
+        only_mark: count, but free nothing. dead: a buffer that gets their number, and then references to them; dead_class: only those of this
+        class. finaliser: a kernel that runs before they are freed, and whose first parameter, set by the library, is that buffer. compact: a
+        dict of what compact() takes: compact afterwards."""
+        desc, kept = collect_desc(roots, root_classes, **options)
         report = ffi.new("clump_collect_report *")
         self._context._call(lib.clump_heap_collect, self._object, desc, report, ffi.NULL)
         return report_dict(report)
@@ -231,17 +431,38 @@ __kernel void gather(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global {f.device_type
         """Gives the heap another schema (clump/convert.h): fields are matched by name; those that are new are 0. References in fields and in
         registered buffers follow, others name nobody. Programs have to be made anew. bytes: of all its memory from then on, 0: as many as now.
         block_rows: as in heap.h. Returns the report as a dict."""
-        schema, report = _schema(schema), ffi.new("clump_convert_report *")
+        schema, report = schema_of(schema), ffi.new("clump_convert_report *")
         desc = ffi.new("clump_convert_desc *", {"schema": schema, "bytes": bytes, "block_rows": block_rows})
         self._context._call(lib.clump_heap_convert, self._object, desc, report)
         self._gathers.clear()  # programs for the old schema
         return report_dict(report)
 
+    # ---- From heap to heap (clump/extract.h)
+
+    def extract(self, refs=None, **options):
+        """Packs chosen objects as a clump.Extract, which has a `report`: all that `refs` name, of the classes in the list `classes`, or of `where_class`
+        those whose field `where_field` is not 0. follow: also all that these lead to. free_objects: they move out. keep_refs: the extract
+        knows what references they had."""
+        desc, kept = extract_desc(refs, **options)
+        return Extract._of([self], lib.clump_heap_extract, desc)
+
+    def insert(self, extract):
+        """Makes the objects of an extract, all or none. Returns their references, in its order."""
+        refs = np.zeros(sum(extract.objects.values()), np.uint32)
+        desc = ffi.new("clump_insert_desc *", {"refs": ffi.from_buffer("uint32_t[]", refs)})
+        self._context._call(lib.clump_heap_insert, self._object, extract._object, desc)
+        return refs
+
+    def migrate(self, into, refs=None, **options):
+        """Objects move into the heap `into`, which may be on another device: chosen as for extract(). All or none. Returns the extract."""
+        desc, kept = extract_desc(refs, **options)
+        return Extract._of([self, into], lib.clump_heap_migrate, desc, into._object, ffi.NULL)
+
     # ---- Out of core (clump/evict.h): of a heap with evictable_bytes
 
     def evict(self, class_name=None, blocks=0, age=0):
         """Objects leave the device's memory for the host's, by whole blocks: those of a class and its subclasses, or all. Their references stay
-        valid; kernels must not use them, and count() and read() leave them out, until bring_back(). blocks: at most so many, the oldest first. age: only
+        valid; kernels must not use them, and read_count() and read_field() leave them out, until bring_back(). blocks: at most so many, the oldest first. age: only
         blocks in which nothing was made or freed in the last `age` calls of age_blocks(). Returns what left as a dict."""
         return self._move_blocks(lib.clump_heap_evict, class_name, None, blocks, age)
 
@@ -263,49 +484,43 @@ __kernel void gather(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global {f.device_type
         """One turn passes for evict(age=...): blocks in which nothing was made or freed since the call before become older by one."""
         self._context._call(lib.clump_heap_age_blocks, self._object)
 
+    @property
     def evicted(self):
         """What is evicted now, as a dict."""
         report = ffi.new("clump_evict_report *")
         self._context._call(lib.clump_heap_get_evicted, self._object, report)
         return report_dict(report)
 
-    def register(self, buffer, count, offset=0, stride=0, weak=False, null_dangling=False):
-        """References in a buffer of PyOpenCL become roots (or weak ones), and are rewritten when objects move, as long as the
-        result lives."""
-        return Registered(self, buffer, count, offset, stride, weak, null_dangling)
-
-    def save(self, path, compact=False):
-        """Saves the heap to a file. Returns the report as a dict."""
+    def save(self, path, compact=False, zstd_level=0):
+        """Saves the heap to a file. zstd_level: 1 .. 22: packed, if the library was built with zstd. Returns the report as a dict."""
         name, report = ffi.new("char[]", c_path("path", path)), ffi.new("clump_save_report *")
-        self._context._call(lib.clump_heap_save, self._object, ffi.new("clump_save_desc *", {"path": name, "compact": compact}), report)
+        self._context._call(lib.clump_heap_save, self._object, ffi.new("clump_save_desc *", {"path": name, "compact": compact, "zstd_level": zstd_level}), report)
         return report_dict(report)
 
-    def load(self, path):
-        """Loads a saved heap into this one, which has no objects. Returns the report as a dict."""
+    def load(self, path, without_registered=False):
+        """Loads a saved heap into this one, which has no objects. As many buffers are registered as when it was saved, or they are left out with
+        `without_registered`. Returns the report as a dict."""
         name, report = ffi.new("char[]", c_path("path", path)), ffi.new("clump_load_report *")
-        self._context._call(lib.clump_heap_load, self._object, ffi.new("clump_load_desc *", {"path": name}), report)
+        self._context._call(lib.clump_heap_load, self._object, ffi.new("clump_load_desc *", {"path": name, "without_registered": without_registered}), report)
         return report_dict(report)
 
     def dump(self, path=None):
         """The heap as clump-inspect reads it: geometry, classes, the fill of each block. Returns it as a dict; path: a file for the text."""
-        pieces = []
-        self._context._call(lib.clump_heap_dump, self._object, lib.python_write, ffi.new_handle(pieces))
-        text = b"".join(pieces)
-        if path is not None:
-            with open(c_path("path", path), "wb") as file:
-                file.write(text)
-        return json.loads(text)
+        return self._context._json(lib.clump_heap_dump, self._object, path)
 
-    def stats(self):
-        stats = ffi.new("clump_heap_stats *")
-        self._context._call(lib.clump_heap_read_stats, self._object, stats, ffi.NULL, 0)
-        return report_dict(stats)
+    def read_stats(self):
+        """Counters of the heap, and in `classes` of each class, as dicts."""
+        names = list(self.classes)
+        stats, classes = ffi.new("clump_heap_stats *"), ffi.new("clump_class_stats[]", max(len(names), 1))
+        self._context._call(lib.clump_heap_read_stats, self._object, stats, classes, len(names))
+        return {**report_dict(stats), "classes": {name: report_dict(classes[i]) for i, name in enumerate(names)}}
 
 
-class Registered:
-    """A registered buffer of references; see Heap.register()."""
+class Refs:
+    """A registered buffer of references, of PyOpenCL: they become roots (or weak ones), and are rewritten when objects move, as long as this
+    object lives."""
 
-    def __init__(self, heap, buffer, count, offset, stride, weak, null_dangling):
+    def __init__(self, heap, buffer, count, offset=0, stride=0, weak=False, null_dangling=False):
         if isinstance(buffer, cl.array.Array):
             if buffer.dtype != np.uint32 and not buffer.dtype.fields or not buffer.flags.c_contiguous:
                 raise Error("CLUMP_ERR_USAGE", f"an array of type {buffer.dtype} with strides {buffer.strides} for references; it must be a "
@@ -318,5 +533,5 @@ class Registered:
         heap._context._call(lib.clump_refs_create, heap._object, desc, made, ffi.NULL)
         self._object = owned(made[0], lib.clump_refs_destroy, [heap._context._lock], heap._object)
 
-    def unregister(self):
+    def destroy(self):
         ffi.release(self._object)

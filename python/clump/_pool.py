@@ -40,7 +40,7 @@ class Pool:
                 lib.clump_pool_get_error(self._object, error)
                 raise error_of(error)
 
-    def alloc(self, bytes, queue=None):
+    def create_buffer(self, bytes, queue=None):
         """A pyopencl.Buffer of the pool. When the last reference to it is gone, its memory is given out again as soon as the commands
         that `queue` has at that time are done; default: those of all queues that the pool's context had. A pool that is full waits for them
         once."""
@@ -56,6 +56,7 @@ class Pool:
             self._call(lib.clump_pool_create_buffer, desc, len(queues), queues, buffer)
         return cl.Buffer.from_int_ptr(int(ffi.cast("intptr_t", buffer[0])), retain=False)
 
+    @property
     def stats(self):
         stats = ffi.new("clump_pool_stats *")
         self._call(lib.clump_pool_get_stats, stats)
@@ -79,4 +80,4 @@ class PoolAllocator:
         self.pool, self.queue = pool, queue
 
     def __call__(self, bytes):
-        return self.pool.alloc(bytes, self.queue)
+        return self.pool.create_buffer(bytes, self.queue)

@@ -5,8 +5,8 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array
 
-from ._errors import Error
-from ._library import ffi
+from ._errors import Error, error_of
+from ._library import ffi, lib
 
 CLASSES = {"cl_context": cl.Context, "cl_device_id": cl.Device, "cl_command_queue": cl.CommandQueue, "cl_kernel": cl.Kernel,
            "cl_mem": cl.MemoryObjectHolder, "cl_event": cl.Event}
@@ -25,6 +25,14 @@ def text_bytes(what, text):
     return text.encode()
 
 
+def schema_of(text):
+    made, error = ffi.new("clump_schema **"), ffi.new("clump_error *")
+    text = text_bytes("the schema", text)
+    if lib.clump_schema_parse(text, len(text), ffi.NULL, made, error):
+        raise error_of(error)
+    return ffi.gc(made[0], lib.clump_schema_destroy)
+
+
 def c_text(what, text):
     """For C, where the first NUL is the end."""
     return _whole(what, text, text_bytes(what, text))
@@ -38,6 +46,13 @@ def _whole(what, text, encoded):
     if b"\0" in encoded:
         raise ValueError(f"{what} is {text!r}; it must have no NUL character")
     return encoded
+
+
+def c_word(what, word, words):
+    """A constant of C by its word, as _context.words() has them."""
+    if word not in words:
+        raise ValueError(f"{what} is {word!r}; it must be one of {', '.join(words)}")
+    return words[word]
 
 
 def c_names(what, names):
@@ -61,9 +76,16 @@ def refs_array(what, refs):
     """References as an array of uint32 with one axis."""
     given = _plain(what, refs)
     if given.ndim > 1:
-        raise Error("CLUMP_ERR_USAGE", f"{what} is an array of shape {given.shape}; it must have one axis, as that of Heap.refs() "
+        raise Error("CLUMP_ERR_USAGE", f"{what} is an array of shape {given.shape}; it must have one axis, as that of Heap.read_refs() "
                     "(numpy.ravel)")
     return np.ascontiguousarray(fitting(what, given, "ref", np.dtype(np.uint32)))
+
+
+def one_ref(ref):
+    refs = refs_array("ref", ref)
+    if len(refs) != 1:
+        raise Error("CLUMP_ERR_USAGE", f"ref is {len(refs)} references; it must be one")
+    return int(refs[0])
 
 
 def fitting(what, values, scalar, dtype):

@@ -51,7 +51,7 @@ def main():
     numbers = random.Random(7)
     sizes = [numbers.randrange(1000, 400000) for _ in range(500)]
     kept = [[allocators["clump"](n) for n in sizes], [memory_pool.allocate(n) for n in sizes]]
-    print(f"500 buffers of {sum(sizes)} bytes: clump takes {pool.stats()['bytes']}, MemoryPool {memory_pool.managed_bytes}")
+    print(f"500 buffers of {sum(sizes)} bytes: clump takes {pool.stats['bytes']}, MemoryPool {memory_pool.managed_bytes}")
     del kept
 
 
@@ -88,7 +88,7 @@ def of_tinygrad():
     kept = sum(size * len(buffers) for (size, _), buffers in device.allocator.cache.items())
     pool = clump_tinygrad.use_pool()
     report("clump")
-    print(f"afterwards tinygrad's own keeps {kept} bytes, clump {pool.stats()['bytes']}")
+    print(f"afterwards tinygrad's own keeps {kept} bytes, clump {pool.stats['bytes']}")
 
 
 main()

@@ -50,7 +50,7 @@ class Adapter(unittest.TestCase):
         for a, b in zip(found, expected):
             np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-5)
         self.assertGreater(np.abs(expected[0] - w).max(), 1e-3)  # there was something to learn
-        stats = pool.stats()
+        stats = pool.stats
         self.assertGreater(stats["allocated"], 25)
         self.assertLess(stats["allocations"], 20)
         pool.check()
@@ -59,11 +59,11 @@ class Adapter(unittest.TestCase):
         del tx, ty, tw, tv, hidden, active, slope, w_slope
         gc.collect()
         Device["CL"].synchronize()
-        pool.stats()  # markers
+        pool.stats  # markers
         Device["CL"].synchronize()
-        self.assertEqual(pool.stats()["allocations"], 0)
+        self.assertEqual(pool.stats["allocations"], 0)
         pool.trim()
-        self.assertEqual(pool.stats()["bytes"], 0)
+        self.assertEqual(pool.stats["bytes"], 0)
 
     def test_sizes_share_memory(self):
         """Buffers of many sizes, one after the other: what tinygrad's own allocator keeps for each size, the pool gives out again."""
@@ -71,8 +71,8 @@ class Adapter(unittest.TestCase):
         for size in range(100000, 130000, 5000):
             tensor = (Tensor.full((size,), 1.0) + Tensor.full((size,), 2.0).contiguous().realize()).contiguous().realize()
             self.assertEqual(float(tensor.numpy()[-1]), 3.0)
-        self.assertLessEqual(pool.stats()["bytes"], 8 << 20)
-        self.assertGreater(pool.stats()["allocated"], 11)
+        self.assertLessEqual(pool.stats["bytes"], 8 << 20)
+        self.assertGreater(pool.stats["allocated"], 11)
 
 
 if __name__ == "__main__":

@@ -37,20 +37,20 @@ class Cells:
                  "next_direction add_impulse integrate part")
         self.kernel = {name: program.kernel(name) for name in names.split()}
         self.heads = cl_array.zeros(queue, LISTS, np.uint32)
-        self.heap.do_new("Cell", 1, self.kernel["first"])
+        self.heap.do_new(self.kernel["first"], "Cell", 1)
 
     def run(self, name, *args):
         self.heap.do_all(self.kernel[name], *args)
 
     def state(self):
-        return tuple(self.heap.read("Cell", field) for field in ("name", "pose", "len"))
+        return tuple(self.heap.read_field("Cell", field) for field in ("name", "pose", "len"))
 
     def squared(self, name):
         return float(self.heap.reduce(self.kernel[name], np.float64))
 
     def solve(self):
         """Conjugate gradients. Returns the iterations."""
-        n = self.heap.count("Cell")
+        n = self.heap.read_count("Cell")
         self.run("residual")
         before = self.squared("squared_residual")
         for iteration in range(4 * n):
@@ -72,7 +72,7 @@ class Cells:
             self.run("predict")
             self.run("update_contacts")
             self.run("find_contacts", self.heads, np.uint32(LISTS))
-            before, found = found, self.heap.count("Contact")
+            before, found = found, self.heap.read_count("Contact")
             if found == before:
                 break
             self.iterations = self.solve()
@@ -80,4 +80,4 @@ class Cells:
         self.contacts = found
         self.run("part")
         self.run("integrate")
-        self.heap.check_errors()
+        self.heap.take_errors()
