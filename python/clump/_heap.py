@@ -52,10 +52,11 @@ class Heap:
     the device gives one so large. evictable_bytes: how much more than its memory the heap may hold, by evict() and bring_back(). raw: kernels
     can ask for raw memory, too; the schema may be None then. watch_handles: handles see that their object was freed. checked: wrong programs
     are told (clump/checked.h): True, or a dict of `without` (checks that are left out, such as ["memory"]), `events` (how many are kept) and
-    `on_leak` (a function, called at the heap's end with a line of text for each place of which there are objects; it must not use the package)."""
+    `on_leak` (a function, called at the heap's end with a line of text for each place of which there are objects; it must not use the package).
+    errors_on_request: what kernels report is told by take_errors() only, not by the next call that waits, too."""
 
     def __init__(self, queue, schema, bytes=0, device_share=0.0, block_rows=0, pool=None, buffer_bytes=0, evictable_bytes=0, raw=False,
-                 watch_handles=False, checked=False):
+                 watch_handles=False, checked=False, errors_on_request=False):
         if pool and isinstance(queue, cl.CommandQueue) and queue != pool._context.queue:
             raise Error("CLUMP_ERR_USAGE", "the heap's queue is not that of the pool's clump.Context, on which the heap works; name this queue, "
                         "or a clump.Context of both")
@@ -63,7 +64,7 @@ class Heap:
         self._pool = pool
         desc, during, kept = _heap_desc(self._context, schema, checked, bytes=bytes, device_share=device_share, block_rows=block_rows,
                                         buffer_bytes=buffer_bytes, evictable_bytes=evictable_bytes, raw=raw, watch_handles=watch_handles,
-                                        pool=pool._object if pool else ffi.NULL)
+                                        errors_on_request=errors_on_request, pool=pool._object if pool else ffi.NULL)
         made = ffi.new("clump_heap **")
         self._context._call(lib.clump_heap_create, desc, made, ffi.NULL)
         self._object = owned(made[0], lib.clump_heap_destroy, [self._context._lock], kept, *([pool._object] if pool else []))
