@@ -5,6 +5,8 @@ calls of that many arguments: each parameter of the new text becomes the argumen
 of another number of arguments, and names of such rows that are not called, get the new name and are reported. A row
 whose new side is words is about names that are gone: each use is reported.
 
+clump.h has what a first program needs: a source that includes it gets the headers of what else it uses.
+
 The calls on a map, a vector or a grid have the names that CLUMP_MAP_DEFINE() and the like gave them, in any of the files.
 
 Reported are also uses that compile and may mean something else: LOOK, and results that are statuses now.
@@ -16,6 +18,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 ENDINGS = ('.c', '.h', '.cl', '.clh', '.cpp', '.hpp', '.cc', '.cu', '.cuh', '.py', '.md', '.txt', '.sh', '.in')
+C = ('.c', '.h', '.cpp', '.hpp', '.cc')
 # Before a call whose result is used.
 USED = r'(?:[-+*!=&|?:(,]|\breturn)\s*'
 TURNED = 'its result is a status now, and 0 is done'
@@ -35,10 +38,11 @@ class Table:
         text = (ROOT / 'CHANGELOG.md').read_text()
         part = text[text.index('### Renamed'):]
         part = part[:part.index('\n\n', part.index('|---|'))]
-        self.names, self.calls, self.containers, self.gone = {}, {}, {}, []
+        self.names, self.calls, self.containers, self.gone, words = {}, {}, {}, {}, ''
         for old, new in re.findall(r'^\| (`.+`) \| (.+) \|$', part, re.M):
             if not re.fullmatch(r'`[^`]+`', new):
-                self.gone += re.findall('`([^`]+)`', old)
+                words = words if new == 'likewise' else new.replace('`', '')
+                self.gone.update(dict.fromkeys(re.findall('`([^`]+)`', old), words))
                 continue
             self.add(old[1:-1], new[1:-1])
 
@@ -102,11 +106,11 @@ class File:
         self.table, self.words = table, []
         for pattern, words in LOOK:
             text = pattern.sub(lambda m, words=words: m.group() + self.mark(words), text)
-        for name in table.gone:
+        for name, words in table.gone.items():
             owner, _, member = name.rpartition('.')
             if not owner or owner in text:
                 text = re.sub((r'(\.|->)' if owner else r'()\b') + member + r'\b',
-                              lambda m, name=name: m[1] + self.mark(f'{name} is gone') + m.group()[len(m[1]):], text)
+                              lambda m, words=f'{name}: {words}': m[1] + self.mark(words) + m.group()[len(m[1]):], text)
         places = sorted([*table.names, *table.containers, *(f'CLUMP_{kind}_DEFINE' for kind in CONTAINERS)], key=len, reverse=True)
         self.pattern = re.compile(r'\b(?:' + '|'.join(places) + r')\b')
         self.text = self.rename(text)
@@ -172,6 +176,38 @@ class File:
         return ''.join(parts[::2]), reports
 
 
+class Headers:
+    """Which header declares a name, and which headers each includes."""
+
+    def __init__(self):
+        self.of, self.included = {}, {}
+        for path in sorted((ROOT / 'include/clump').glob('*.h')):
+            text = re.sub(r'/\*.*?\*/', '', path.read_text(), flags=re.S)
+            self.included[path.name] = re.findall(r'^#include "clump/(\w+\.h)"', text, re.M)
+            for name in re.findall(r'\b(clump_\w+)\(|\b(clump_\w+);|^#define (CLUMP_\w+)|^ +(CLUMP_\w+)\b(?=,| =|$)', text, re.M):
+                self.of.setdefault(next(filter(None, name)), path.name)
+
+    def reached(self, header):
+        found, todo = set(), [header]
+        while todo:
+            h = todo.pop()
+            if h in self.included and h not in found:
+                found.add(h)
+                todo += self.included[h]
+        return found
+
+    def complete(self, text):
+        """`text` with the headers that it needs after clump.h."""
+        place = re.search(r'^([ \t]*#[ \t]*include[ \t]*)([<"])clump/clump\.h([>"]).*\n', text, re.M)
+        if not place:
+            return text
+        there = set().union(*(self.reached(h) for h in re.findall(r'#[ \t]*include[ \t]*[<"]clump/(\w+\.h)', text)))
+        needed = {self.of[w] for w in re.findall(r'\b(?:clump|CLUMP)_\w+', text) if w in self.of} - there
+        needed -= set().union(*(self.reached(h) - {h} for h in needed))
+        lines = ''.join(f'{place[1]}{place[2]}clump/{h}{place[3]}\n' for h in sorted(needed))
+        return text[:place.end()] + lines + text[place.end():]
+
+
 def files_of(path):
     if path.is_file():
         return [path]
@@ -179,7 +215,7 @@ def files_of(path):
 
 
 def main(paths):
-    table, texts = Table(), {}
+    table, headers, texts = Table(), Headers(), {}
     for file in (f for path in paths for f in files_of(pathlib.Path(path))):
         try:
             texts[file] = file.read_bytes().decode()
@@ -188,7 +224,10 @@ def main(paths):
     for text in texts.values():
         table.define(text)
     for file, text in texts.items():
-        new, reports = File(table, text).finish()
+        renamed = File(table, text)
+        if file.suffix in C:
+            renamed.text = headers.complete(renamed.text)
+        new, reports = renamed.finish()
         if new != text:
             file.write_bytes(new.encode())
             print(f'{file}: renamed')

@@ -40,8 +40,11 @@ clump_heap_compact(heap, &(clump_compact_desc){.merge = &m}, NULL, NULL);
 "CLUMP_VECTOR_DEFINE(Trail, Page, uint); x = CLUMP_VECTOR_AT(Trail, v, i) + CLUMP_VECTOR_RESERVE(Trail, v, n);\n"
 "CLUMP_GRID_DEFINE(Cells, Body, place); CLUMP_GRID_NOTE(Cells, grid);\n"
 '''
+# A header that clump.h does not have.
+NEEDS = '#include <clump/clump.h>\nclump_halo_create(world, &desc, &halo);\n'
+HAS = '#include <clump/clump.h>\n#include <clump/mpi.h>\nclump_halo_create(world, &desc, &halo, NULL);\n'
 # Line, and what is said of it.
-REPORTS = ((4, 'its result is a status now'), (10, 'CLUMP_ERR_TOO_SMALL'), (10, 'uint64_t'), (11, 'has 2 arguments'), (12, 'clump_compact_desc.merge is gone'),
+REPORTS = ((4, 'its result is a status now'), (10, 'CLUMP_ERR_TOO_SMALL'), (10, 'uint64_t'), (11, 'has 2 arguments'), (12, 'clump_compact_desc.merge: not in the library: merging is'),
            (13, 'its result is a status now'))
 
 
@@ -51,9 +54,16 @@ def main():
     folder.mkdir(parents=True)
     source = folder / 'source.c'
     source.write_text(BEFORE)
+    needs = folder / 'needs.c'
+    needs.write_text(NEEDS)
     said = subprocess.run([SCRIPT, folder], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
     wrong = [f'line {i}: {have}\n  expected: {want}' for i, (have, want) in
              enumerate(zip(source.read_text().splitlines(), AFTER.splitlines(), strict=True), 1) if have != want]
+    texts = source.read_text(), needs.read_text()
+    subprocess.run([SCRIPT, folder], stdout=subprocess.DEVNULL, check=True)
+    if texts != (source.read_text(), needs.read_text()):
+        wrong.append('the second time something is changed')
+    wrong += [needs.read_text()] if needs.read_text() != HAS else []
     told = [line for line in said if 'look here' in line]
     wrong += [f'not told of line {line}: {words}' for line, words in REPORTS
               if not any(t.startswith(f'{source}:{line}:') and words in t for t in told)]
