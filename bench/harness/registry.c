@@ -1,7 +1,4 @@
-/* The list of all benchmarks. A new one gets a line here and one in registry.h.
- *
- * Read first: bench.h.
- */
+/* The benchmarks by number and by name. Read first: registry.h. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,62 +6,9 @@
 #include "registry.h"
 
 static const bench_descriptor *const benchmarks[] = {
-    /* clang-format off */
-    &bench_alloc_scalability,
-    &bench_alloc_mixed,
-    &bench_alloc_churn,
-    &bench_alloc_exhaust,
-    &bench_alloc_capacity,
-    &bench_alloc_bulk,
-    &bench_start_up,
-    &bench_enumerate,
-    &bench_field_bandwidth,
-    &bench_dispatch,
-    &bench_fuse,
-    &bench_queues,
-    &bench_host_access,
-    &bench_save_load,
-    &bench_extract,
-    &bench_evict,
-    &bench_convert,
-    &bench_map,
-    &bench_vector,
-    &bench_grid,
-    &bench_arrays,
-    &bench_graph,
-    &bench_survey_alloc,
-    &bench_survey_oom,
-    &bench_survey_work,
-    &bench_survey_graph_init,
-    &bench_survey_graph_update,
-    &bench_compact_synthetic,
-    &bench_compact_quality,
-    &bench_compact_passes,
-    &bench_capacity,
-    &bench_app_wa_tor,
-    &bench_app_nbody,
-    &bench_app_collision,
-    &bench_app_game_of_life,
-    &bench_app_generation,
-    &bench_app_structure,
-    &bench_app_barnes_hut,
-    &bench_app_sugarscape,
-    &bench_app_traffic,
-    &bench_mark_graph,
-    &bench_mark_random,
-    &bench_mark_list,
-    &bench_mark_lists,
-    &bench_mark_hourglass,
-    &bench_mark_wide,
-    &bench_mark_single,
-    &bench_mark_vp_list,
-    &bench_mark_vp_arrays,
-    &bench_mark_synthetic,
-    &bench_pool_alloc,
-    &bench_pool_fit,
-    &bench_pool_trace,
-    &bench_pool_defrag,
-    /* clang-format on */
+#define BENCH_PLACE(name) &bench_##name,
+    BENCH_REGISTRY(BENCH_PLACE)
+#undef BENCH_PLACE
 };
 
 size_t bench_registry_count(void) {

@@ -1,7 +1,6 @@
 /* Work of Clump among other commands: a second queue that brings data and takes results away, and a first one that runs
  * out of order. Events say what waits for what; the host waits once, at the end. */
 #include <clump/clump.h>
-#include <clump/kernels.h>
 #include <clump/quick.h>
 
 enum { ROUNDS = 5, SAMPLES = 2000 };
@@ -40,10 +39,9 @@ int main(void) {
     clump_quick q;
     clump_quick_desc desc = {.schema = schema, .source = kernels, .out_of_order = 1};
     CLUMP_CHECK(&q, clump_quick_open(&q, &desc));
-    clump_kernel *take, *square, *give;
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "take", &take, NULL));
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "square", &square, NULL));
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "give", &give, NULL));
+    clump_kernel *take = clump_program_get_kernel(q.program, "take");
+    clump_kernel *square = clump_program_get_kernel(q.program, "square");
+    clump_kernel *give = clump_program_get_kernel(q.program, "give");
 
     cl_int code;
     cl_command_queue transfers = clCreateCommandQueue(q.cl, q.device, 0, &code);
@@ -57,13 +55,13 @@ int main(void) {
                                                     in[r], 0, NULL, &written));
         CLUMP_CHECK(transfers, clFlush(transfers)); /* another queue is about to wait for it */
 
-        CLUMP_CHECK(&q, CLUMP_SET_ARGS(take, from[r]));
-        CLUMP_CHECK(&q, CLUMP_SET_ARGS(give, to[r]));
         clump_sync after_write = {.wait_count = 1, .wait_list = &written};
-        CLUMP_CHECK(&q, clump_heap_do_new(q.heap, take, "Sample", SAMPLES, NULL, &after_write));
+        CLUMP_CHECK(&q, clump_heap_do_new(q.heap, clump_kernel_with(take, CLUMP_ARGS(from[r])),
+                                          "Sample", SAMPLES, NULL, &after_write));
         CLUMP_CHECK(
             &q, clump_heap_do_all(q.heap, square, NULL)); /* waits for the call before by itself */
-        CLUMP_CHECK(&q, clump_heap_do_all(q.heap, give, &(clump_sync){.event = &given}));
+        CLUMP_CHECK(&q, clump_heap_do_all(q.heap, clump_kernel_with(give, CLUMP_ARGS(to[r])),
+                                          &(clump_sync){.event = &given}));
         CLUMP_CHECK(q.queue, clFlush(q.queue));
 
         CLUMP_CHECK(transfers, clEnqueueReadBuffer(transfers, to[r], CL_FALSE, 0, sizeof out[r],
@@ -84,9 +82,6 @@ int main(void) {
         clReleaseMemObject(to[r]);
     }
     clReleaseCommandQueue(transfers);
-    clump_kernel_destroy(take);
-    clump_kernel_destroy(square);
-    clump_kernel_destroy(give);
     clump_quick_close(&q);
     return wrong != 0;
 }

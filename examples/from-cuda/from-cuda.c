@@ -1,7 +1,6 @@
 /* A CUDA program with malloc() in its kernels, in OpenCL: the host's part. kernels.cu and kernels.cl are the kernels before and
  * after. No schema is needed: the heap has raw memory only. */
 #include <clump/clump.h>
-#include <clump/kernels.h>
 #include <clump/quick.h>
 
 enum { LISTS = 2000, KEYS = 4096, BUCKETS = 512 }; /* the last two as in kernels.cl */
@@ -27,19 +26,12 @@ static cl_mem make_zeros(clump_quick *q, size_t words) {
     return buffer;
 }
 
-/* A launch with two buffers, and a count between them where there is one. */
-static void launch(clump_quick *q, const char *name, cl_mem first, cl_mem second, cl_uint count,
+/* A launch of so many work-items, and up to 63 more. */
+static void launch(clump_quick *q, const char *name, const clump_arg *args, uint32_t count,
                    size_t items) {
-    clump_kernel *kernel;
-    CLUMP_CHECK(q, clump_kernel_create(q->program, name, &kernel, NULL));
-    if (!count)
-        CLUMP_CHECK(q, CLUMP_SET_ARGS(kernel, first, second));
-    else if (second)
-        CLUMP_CHECK(q, CLUMP_SET_ARGS(kernel, first, count, second));
-    else
-        CLUMP_CHECK(q, CLUMP_SET_ARGS(kernel, first, count));
-    CLUMP_CHECK(q, clump_heap_launch(q->heap, kernel, (items + 63) / 64 * 64, 64, NULL));
-    clump_kernel_destroy(kernel);
+    clump_kernel *kernel = clump_program_get_kernel(q->program, name);
+    CLUMP_CHECK(q, clump_heap_launch(q->heap, clump_kernel_with(kernel, args, count),
+                                     (items + 63) / 64 * 64, 64, NULL));
 }
 
 static cl_uint read_word(clump_quick *q, cl_mem buffer) {
@@ -61,12 +53,12 @@ int main(void) {
     for (cl_uint me = 0; me < LISTS; me++)
         for (cl_uint i = 0; i < me % 16; i++) expected += me + i;
 
-    launch(&q, "make_lists", lists, NULL, LISTS, LISTS);
-    launch(&q, "free_lists", lists, sum, LISTS, LISTS);
-    launch(&q, "grow_tree", root, lost, 0, KEYS);
-    launch(&q, "look_up", root, found, 0, KEYS);
-    launch(&q, "fill_table", table, lost, 0, KEYS);
-    launch(&q, "empty_table", table, items, 0, BUCKETS);
+    launch(&q, "make_lists", CLUMP_ARGS(lists, LISTS), LISTS);
+    launch(&q, "free_lists", CLUMP_ARGS(lists, LISTS, sum), LISTS);
+    launch(&q, "grow_tree", CLUMP_ARGS(root, lost), KEYS);
+    launch(&q, "look_up", CLUMP_ARGS(root, found), KEYS);
+    launch(&q, "fill_table", CLUMP_ARGS(table, lost), KEYS);
+    launch(&q, "empty_table", CLUMP_ARGS(table, items), BUCKETS);
     CLUMP_CHECK(&q, clump_heap_take_errors(q.heap, NULL)); /* a null, a double free */
 
     cl_uint right = read_word(&q, sum) == expected, keys = read_word(&q, found);

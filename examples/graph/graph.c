@@ -2,7 +2,6 @@
  * of the program and handles of the host. The host walks over the same graph, and compares. */
 #include <clump/clump.h>
 #include <clump/collect.h>
-#include <clump/kernels.h>
 #include <clump/quick.h>
 #include <clump/refs.h>
 
@@ -81,10 +80,9 @@ int main(void) {
     clump_quick_desc desc = {
         .schema = schema, .source = kernels, .program = {.options = "-DPAGES=10000u"}};
     CLUMP_CHECK(&q, clump_quick_open(&q, &desc));
-    clump_kernel *make, *link_pages, *count_best;
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "make", &make, NULL));
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "link_pages", &link_pages, NULL));
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "count_best", &count_best, NULL));
+    clump_kernel *make = clump_program_get_kernel(q.program, "make");
+    clump_kernel *link_pages = clump_program_get_kernel(q.program, "link_pages");
+    clump_kernel *count_best = clump_program_get_kernel(q.program, "count_best");
     CLUMP_CHECK(&q, clump_heap_do_new(q.heap, make, "Page", PAGES, NULL, NULL));
     CLUMP_CHECK(&q, clump_heap_do_all(q.heap, link_pages, NULL));
 
@@ -114,9 +112,6 @@ int main(void) {
     wrong += compare(&q, count_best, NULL, 0);
 
     clReleaseMemObject(buffer);
-    clump_kernel_destroy(make);
-    clump_kernel_destroy(link_pages);
-    clump_kernel_destroy(count_best);
     clump_quick_close(&q);
     return wrong != 0;
 }

@@ -1,6 +1,5 @@
 /* The shortest program: a class, two kernels, and what they did. */
 #include <clump/clump.h>
-#include <clump/kernels.h>
 #include <clump/quick.h>
 
 static const char schema[] = "class Body { float x; uint id; }";
@@ -24,18 +23,15 @@ static const char kernels[] =
 
 int main(void) {
     clump_quick q;
-    clump_kernel *init, *split;
     uint64_t made, count;
     CLUMP_CHECK(&q, clump_quick_open(&q, &(clump_quick_desc){.schema = schema, .source = kernels}));
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "init", &init, NULL));
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "split", &split, NULL));
+    clump_kernel *init = clump_program_get_kernel(q.program, "init");
+    clump_kernel *split = clump_program_get_kernel(q.program, "split");
     CLUMP_CHECK(&q, clump_heap_do_new(q.heap, init, "Body", 1000, &made, NULL));
     CLUMP_CHECK(&q, clump_heap_do_all(q.heap, split, NULL));
     CLUMP_CHECK(&q, clump_heap_take_errors(q.heap, NULL));
     CLUMP_CHECK(&q, clump_heap_read_count(q.heap, "Body", &count));
     printf("%d made, %d now\n", (int)made, (int)count);
-    clump_kernel_destroy(init);
-    clump_kernel_destroy(split);
     clump_quick_close(&q);
     return count == 1166 ? 0 : 1;
 }

@@ -1,7 +1,6 @@
 /* A map that kernels fill at the same time: buckets with lists of entries, no lock. 200,000 numbers are counted by
  * key; then rare keys are removed; the host counts along, and compares. */
 #include <clump/clump.h>
-#include <clump/kernels.h>
 #include <clump/quick.h>
 
 enum { BUCKETS = 1024, KEYS = 5000, NUMBERS = 200000, RARE = 20 };
@@ -121,19 +120,18 @@ int main(void) {
     clump_quick q;
     clump_quick_desc desc = {.schema = schema, .source = kernels, .program = {.options = options}};
     CLUMP_CHECK(&q, clump_quick_open(&q, &desc));
-    clump_kernel *make_buckets, *count_keys, *remove_rare;
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "make_buckets", &make_buckets, NULL));
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "count_keys", &count_keys, NULL));
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "remove_rare", &remove_rare, NULL));
+    clump_kernel *make_buckets = clump_program_get_kernel(q.program, "make_buckets");
+    clump_kernel *count_keys = clump_program_get_kernel(q.program, "count_keys");
+    clump_kernel *remove_rare = clump_program_get_kernel(q.program, "remove_rare");
     for (uint32_t i = 0; i < NUMBERS; i++) expected[random_key(i)]++;
 
     cl_int code;
     cl_uint left_out = 0;
     cl_mem counter = clCreateBuffer(q.cl, CL_MEM_COPY_HOST_PTR, sizeof left_out, &left_out, &code);
     CLUMP_CHECK(q.cl, code);
-    CLUMP_CHECK(&q, CLUMP_SET_ARGS(count_keys, counter));
     CLUMP_CHECK(&q, clump_heap_do_new(q.heap, make_buckets, "Bucket", BUCKETS, NULL, NULL));
-    CLUMP_CHECK(&q, clump_heap_launch(q.heap, count_keys, 4096, 64, NULL));
+    CLUMP_CHECK(&q, clump_heap_launch(q.heap, clump_kernel_with(count_keys, CLUMP_ARGS(counter)),
+                                      4096, 64, NULL));
     CLUMP_CHECK(q.queue, clEnqueueReadBuffer(q.queue, counter, CL_TRUE, 0, sizeof left_out,
                                              &left_out, 0, NULL, NULL));
     int wrong = compare(&q, expected, 1);
@@ -142,9 +140,6 @@ int main(void) {
     CLUMP_CHECK(&q, clump_heap_take_errors(q.heap, NULL));
 
     clReleaseMemObject(counter);
-    clump_kernel_destroy(make_buckets);
-    clump_kernel_destroy(count_keys);
-    clump_kernel_destroy(remove_rare);
     clump_quick_close(&q);
     return wrong || left_out;
 }

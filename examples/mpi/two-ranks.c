@@ -1,6 +1,5 @@
 /* Particles in two domains, one for each rank: who crosses the border migrates to the other rank's heap. */
 #include <clump/clump.h>
-#include <clump/kernels.h>
 #include <clump/mpi.h>
 #include <clump/quick.h>
 
@@ -25,7 +24,6 @@ static const char kernels[] =
 
 int main(int argc, char **argv) {
     clump_quick q;
-    clump_kernel *init, *advance;
     clump_world *world;
     clump_migration *migration;
     clump_migration_report report = {0};
@@ -33,8 +31,8 @@ int main(int argc, char **argv) {
 
     MPI_Init(&argc, &argv);
     CLUMP_CHECK(&q, clump_quick_open(&q, &(clump_quick_desc){.schema = schema, .source = kernels}));
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "init", &init, NULL));
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "advance", &advance, NULL));
+    clump_kernel *init = clump_program_get_kernel(q.program, "init");
+    clump_kernel *advance = clump_program_get_kernel(q.program, "advance");
 
     /* A ring of domains, one for each rank; each is 10 long. */
     const clump_world_desc desc = {.comm = MPI_COMM_WORLD,
@@ -46,15 +44,15 @@ int main(int argc, char **argv) {
     if (clump_world_create(&desc, &world, &q.error)) goto failed;
     const clump_world_place *place = clump_world_get_place(world);
     const float low = 10.0f * place->rank, high = low + 10, all = 10.0f * place->size;
-    CLUMP_CHECK(&q, CLUMP_SET_ARGS(init, low));
-    CLUMP_CHECK(&q, clump_heap_do_new(q.heap, init, "Particle", 1000, &made, NULL));
+    CLUMP_CHECK(&q, clump_heap_do_new(q.heap, clump_kernel_with(init, CLUMP_ARGS(low)), "Particle",
+                                      1000, &made, NULL));
 
     const clump_migration_desc leaving = {
         .heap = q.heap, .class_name = "Particle", .field = "leaves"};
     if (clump_migration_create(world, &leaving, &migration, NULL)) goto told;
-    CLUMP_CHECK(&q, CLUMP_SET_ARGS(advance, low, high, all));
     for (int step = 0; step < 10; step++) {
-        CLUMP_CHECK(&q, clump_heap_do_all(q.heap, advance, NULL));
+        CLUMP_CHECK(&q, clump_heap_do_all(
+                            q.heap, clump_kernel_with(advance, CLUMP_ARGS(low, high, all)), NULL));
         if (clump_migration_run(migration, &report)) goto told;
         counts[1] += report.left;
     }
@@ -68,8 +66,6 @@ int main(int argc, char **argv) {
 
     clump_migration_destroy(migration);
     clump_world_destroy(world);
-    clump_kernel_destroy(init);
-    clump_kernel_destroy(advance);
     clump_quick_close(&q);
     MPI_Finalize();
     return 0;

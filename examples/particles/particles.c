@@ -1,7 +1,6 @@
 /* Fireworks: rockets rise and burst into sparks, sparks fade. Objects are born and die in one kernel.
  * The host counts along, and compares. */
 #include <clump/clump.h>
-#include <clump/kernels.h>
 #include <clump/quick.h>
 
 enum { STEPS = 30, ROCKETS = 500, SPARKS = 16, SPARK_LIFE = 6 };
@@ -73,9 +72,8 @@ int main(void) {
     snprintf(options, sizeof options, "-DSPARKS=%d -DSPARK_LIFE=%d", SPARKS, SPARK_LIFE);
     desc.program.options = options;
     CLUMP_CHECK(&q, clump_quick_open(&q, &desc));
-    clump_kernel *start, *fly;
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "start", &start, NULL));
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "fly", &fly, NULL));
+    clump_kernel *start = clump_program_get_kernel(q.program, "start");
+    clump_kernel *fly = clump_program_get_kernel(q.program, "fly");
 
     model m = {0};
     int wrong = 0;
@@ -93,8 +91,6 @@ int main(void) {
     }
     CLUMP_CHECK(&q, clump_heap_take_errors(q.heap, NULL)); /* no allocation failed */
     printf("%d of %d steps differ from the count of the host\n", wrong, STEPS);
-    clump_kernel_destroy(start);
-    clump_kernel_destroy(fly);
     clump_quick_close(&q);
     return wrong != 0;
 }

@@ -2,7 +2,6 @@
  * step; compaction keeps them together. The host walks the tree from a handle of its root, and compares its shape. */
 #include <clump/clump.h>
 #include <clump/compact.h>
-#include <clump/kernels.h>
 #include <clump/quick.h>
 #include <clump/refs.h>
 #include <clump/structs.h>
@@ -129,10 +128,12 @@ static uint64_t walk(clump_ref ref, int x, int y, int size, int cx, int cy) {
     return all;
 }
 
-static void move_circle(clump_quick *q, clump_kernel *kernels_of[3], cl_int cx, cl_int cy) {
-    clump_kernel *divide = kernels_of[0], *mark = kernels_of[1], *merge = kernels_of[2];
-    CLUMP_CHECK(q, CLUMP_SET_ARGS(divide, cx, cy));
-    CLUMP_CHECK(q, CLUMP_SET_ARGS(mark, cx, cy));
+static void move_circle(clump_quick *q, int cx, int cy) {
+    clump_kernel *divide = clump_program_get_kernel(q->program, "divide");
+    clump_kernel *mark = clump_program_get_kernel(q->program, "mark");
+    clump_kernel *merge = clump_program_get_kernel(q->program, "merge");
+    divide = clump_kernel_with(divide, CLUMP_ARGS(cx, cy));
+    mark = clump_kernel_with(mark, CLUMP_ARGS(cx, cy));
     for (int level = 0; level < LEVELS; level++)
         CLUMP_CHECK(q, clump_heap_do_all(q->heap, divide, NULL));
     for (int level = 0; level < LEVELS; level++) {
@@ -149,11 +150,7 @@ int main(void) {
     desc.program.options = options;
     desc.heap.bytes = 8 << 20;
     CLUMP_CHECK(&q, clump_quick_open(&q, &desc));
-    clump_kernel *make_root, *kernel[3];
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "make_root", &make_root, NULL));
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "divide", &kernel[0], NULL));
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "mark", &kernel[1], NULL));
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "merge", &kernel[2], NULL));
+    clump_kernel *make_root = clump_program_get_kernel(q.program, "make_root");
 
     clump_ref root;
     clump_handle handle; /* leads to the root wherever it moves */
@@ -165,7 +162,7 @@ int main(void) {
     for (int step = 0; step < STEPS; step++) {
         int cx = 70 + 20 * step, cy = 100;
         clump_compact_report report;
-        move_circle(&q, kernel, cx, cy);
+        move_circle(&q, cx, cy);
         CLUMP_CHECK(&q, clump_heap_compact(q.heap, NULL, &report, NULL));
         CLUMP_CHECK(&q, clump_heap_take_errors(q.heap, NULL));
         CLUMP_CHECK(&q, clump_heap_read_handle(q.heap, handle, &root));
@@ -177,8 +174,6 @@ int main(void) {
         printf("step %d: %d nodes, %s\n", step, (int)count, right ? "right" : "WRONG");
         if (!right) wrong++;
     }
-    clump_kernel_destroy(make_root);
-    for (int k = 0; k < 3; k++) clump_kernel_destroy(kernel[k]);
     clump_quick_close(&q);
     return wrong != 0;
 }

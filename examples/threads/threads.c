@@ -1,7 +1,6 @@
 /* Several threads, each with a context, a queue and a heap of its own: they share nothing, and need no lock.
  * The one thing that threads may share is a pool (pool.h): the buffers of all of them come from one. */
 #include <clump/clump.h>
-#include <clump/kernels.h>
 #include <clump/pool.h>
 #include <clump/quick.h>
 #include <pthread.h>
@@ -31,11 +30,10 @@ static void *work(void *user) {
     job *j = user;
     clump_quick q;
     CLUMP_CHECK(&q, clump_quick_open(&q, &(clump_quick_desc){.schema = schema, .source = kernels}));
-    clump_kernel *make, *sum;
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "make", &make, NULL));
-    CLUMP_CHECK(&q, clump_kernel_create(q.program, "sum", &sum, NULL));
-    CLUMP_CHECK(&q, CLUMP_SET_ARGS(make, j->number));
-    CLUMP_CHECK(&q, clump_heap_do_new(q.heap, make, "Item", ITEMS, NULL, NULL));
+    clump_kernel *make = clump_program_get_kernel(q.program, "make");
+    clump_kernel *sum = clump_program_get_kernel(q.program, "sum");
+    CLUMP_CHECK(&q, clump_heap_do_new(q.heap, clump_kernel_with(make, CLUMP_ARGS(j->number)),
+                                      "Item", ITEMS, NULL, NULL));
     CLUMP_CHECK(&q, clump_heap_reduce(q.heap, sum, sizeof j->sum, &j->sum, NULL));
     CLUMP_CHECK(&q, clump_heap_take_errors(q.heap, NULL));
 
@@ -46,8 +44,6 @@ static void *work(void *user) {
                                      &allocation, NULL));
         CLUMP_CHECK(j->pool, clump_pool_free(j->pool, allocation));
     }
-    clump_kernel_destroy(make);
-    clump_kernel_destroy(sum);
     clump_quick_close(&q);
     return NULL;
 }

@@ -1,7 +1,6 @@
 /* Devices of two vendors in one process: a context, a heap and a program for each. A heap belongs to one device;
  * objects go from one to another as C structs. With the devices of one vendor alone, it takes the same one twice. */
 #include <clump/clump.h>
-#include <clump/kernels.h>
 #include <clump/quick.h>
 #include <clump/structs.h>
 
@@ -48,16 +47,6 @@ static int open_two(clump_quick q[2]) {
     return opened;
 }
 
-static void run(clump_quick *q, const char *name, int make) {
-    clump_kernel *kernel;
-    CLUMP_CHECK(q, clump_kernel_create(q->program, name, &kernel, NULL));
-    if (make)
-        CLUMP_CHECK(q, clump_heap_do_new(q->heap, kernel, "Cell", CELLS, NULL, NULL));
-    else
-        CLUMP_CHECK(q, clump_heap_do_all(q->heap, kernel, NULL));
-    clump_kernel_destroy(kernel);
-}
-
 int main(void) {
     clump_quick q[2];
     int vendors = open_two(q);
@@ -68,14 +57,17 @@ int main(void) {
         CLUMP_CHECK(&q[vendors], clump_quick_open(&q[vendors], &desc));
         if (!vendors) CLUMP_CHECK(&q[1], clump_quick_open(&q[1], &desc));
     }
-    run(&q[0], "make", 1);
-    run(&q[0], "visit", 0);
+    clump_kernel *make = clump_program_get_kernel(q[0].program, "make");
+    clump_kernel *visit[2];
+    for (int i = 0; i < 2; i++) visit[i] = clump_program_get_kernel(q[i].program, "visit");
+    CLUMP_CHECK(&q[0], clump_heap_do_new(q[0].heap, make, "Cell", CELLS, NULL, NULL));
+    CLUMP_CHECK(&q[0], clump_heap_do_all(q[0].heap, visit[0], NULL));
 
     static cell cells[CELLS];
     uint64_t count, made;
     CLUMP_CHECK(&q[0], clump_heap_read_structs(q[0].heap, &cell_desc, NULL, cells, CELLS, &count));
     CLUMP_CHECK(&q[1], clump_heap_new_structs(q[1].heap, &cell_desc, cells, count, NULL, &made));
-    run(&q[1], "visit", 0);
+    CLUMP_CHECK(&q[1], clump_heap_do_all(q[1].heap, visit[1], NULL));
     CLUMP_CHECK(&q[1], clump_heap_read_structs(q[1].heap, &cell_desc, NULL, cells, CELLS, &count));
 
     int wrong = 0;

@@ -102,30 +102,12 @@ static clump_status end_table(table *t, clump_status status, clumpi_text *text,
 
 /* ---- NumPy ----------------------------------------------------------------------------------- */
 
-static const char *npy_type(clump_type type) {
-    const uint16_t one = 1;
-    const int is_little = *(const uint8_t *)&one;
-    switch (type) {
-    case CLUMP_TYPE_BOOL: return "|b1";
-    case CLUMP_TYPE_CHAR: return "|i1";
-    case CLUMP_TYPE_UCHAR: return "|u1";
-    case CLUMP_TYPE_SHORT: return is_little ? "<i2" : ">i2";
-    case CLUMP_TYPE_USHORT: return is_little ? "<u2" : ">u2";
-    case CLUMP_TYPE_INT: return is_little ? "<i4" : ">i4";
-    case CLUMP_TYPE_UINT:
-    case CLUMP_TYPE_REF: return is_little ? "<u4" : ">u4";
-    case CLUMP_TYPE_LONG: return is_little ? "<i8" : ">i8";
-    case CLUMP_TYPE_ULONG: return is_little ? "<u8" : ">u8";
-    case CLUMP_TYPE_FLOAT: return is_little ? "<f4" : ">f4";
-    case CLUMP_TYPE_DOUBLE: return is_little ? "<f8" : ">f8";
-    }
-    return "?";
-}
-
 /* A 3-vector keeps its fourth component, which nobody writes: an axis of 4. */
 static void npy_field(clumpi_text *t, const clump_field_info *f) {
-    const uint32_t width = f->width == 3 ? 4 : f->width;
-    clumpi_text_append(t, "('%s', '%s'", f->name, npy_type(f->type));
+    const uint32_t width = f->width == 3 ? 4 : f->width, bytes = clumpi_type_bytes(f->type, 1);
+    const char kind = clumpi_type_kind(f->type);
+    clumpi_text_append(t, "('%s', '%c%c%u'", f->name, bytes == 1 ? '|' : '<',
+                       kind == 'r' ? 'u' : kind, bytes);
     if (f->count && width > 1)
         clumpi_text_append(t, ", (%u, %u)", f->count, width);
     else if (f->count || width > 1)
@@ -196,32 +178,23 @@ static void csv_real(clumpi_text *t, double value, int digits) {
 }
 
 static void csv_value(clumpi_text *t, clump_type type, const uint8_t *at) {
-    union {
-        int8_t c;
-        uint8_t uc;
-        int16_t s;
-        uint16_t us;
-        int32_t i;
-        uint32_t ui;
-        int64_t l;
-        uint64_t ul;
-        float f;
-        double d;
-    } v;
-    memcpy(&v, at, clumpi_type_bytes(type, 1));
-    switch (type) {
-    case CLUMP_TYPE_CHAR: clumpi_text_append(t, "%d", v.c); break;
-    case CLUMP_TYPE_BOOL:
-    case CLUMP_TYPE_UCHAR: clumpi_text_append(t, "%u", v.uc); break;
-    case CLUMP_TYPE_SHORT: clumpi_text_append(t, "%d", v.s); break;
-    case CLUMP_TYPE_USHORT: clumpi_text_append(t, "%u", v.us); break;
-    case CLUMP_TYPE_INT: clumpi_text_append(t, "%d", v.i); break;
-    case CLUMP_TYPE_UINT:
-    case CLUMP_TYPE_REF: clumpi_text_append(t, "%u", v.ui); break;
-    case CLUMP_TYPE_LONG: clumpi_text_append(t, "%lld", (long long)v.l); break;
-    case CLUMP_TYPE_ULONG: clumpi_text_append(t, "%llu", (unsigned long long)v.ul); break;
-    case CLUMP_TYPE_FLOAT: csv_real(t, (double)v.f, 9); break;
-    case CLUMP_TYPE_DOUBLE: csv_real(t, v.d, 17); break;
+    const uint32_t bytes = clumpi_type_bytes(type, 1), above = 64 - 8 * bytes;
+    const char kind = clumpi_type_kind(type);
+    uint64_t bits = 0;
+    memcpy(&bits, at, bytes); /* little-endian, as all devices are */
+    if (kind == 'f' && bytes == sizeof(float)) {
+        float value;
+        memcpy(&value, at, bytes);
+        csv_real(t, (double)value, 9);
+    } else if (kind == 'f') {
+        double value;
+        memcpy(&value, at, bytes);
+        csv_real(t, value, 17);
+    } else if (kind == 'i') {
+        const int64_t value = (int64_t)(bits << above) / ((int64_t)1 << above);
+        clumpi_text_append(t, "%lld", (long long)value);
+    } else {
+        clumpi_text_append(t, "%llu", (unsigned long long)bits);
     }
 }
 

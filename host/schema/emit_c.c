@@ -13,29 +13,11 @@
 static const char *const suffixes[] = {"", "_struct", "_struct_fields"};
 #define SUFFIXES (sizeof suffixes / sizeof *suffixes)
 
-static const char *scalar_name(clump_type type) {
-    switch (type) {
-    case CLUMP_TYPE_BOOL: return "uint8_t";
-    case CLUMP_TYPE_CHAR: return "int8_t";
-    case CLUMP_TYPE_UCHAR: return "uint8_t";
-    case CLUMP_TYPE_SHORT: return "int16_t";
-    case CLUMP_TYPE_USHORT: return "uint16_t";
-    case CLUMP_TYPE_INT: return "int32_t";
-    case CLUMP_TYPE_UINT: return "uint32_t";
-    case CLUMP_TYPE_LONG: return "int64_t";
-    case CLUMP_TYPE_ULONG: return "uint64_t";
-    case CLUMP_TYPE_FLOAT: return "float";
-    case CLUMP_TYPE_DOUBLE: return "double";
-    case CLUMP_TYPE_REF: return "clump_ref";
-    }
-    return "?";
-}
-
 static void emit_member(clumpi_text *t, const clump_schema *schema, const clump_field_info *f) {
     if (f->width > 1)
         clumpi_text_append(t, "    cl_%s %s", clump_type_name(f->type, f->width), f->name);
     else
-        clumpi_text_append(t, "    %s %s", scalar_name(f->type), f->name);
+        clumpi_text_append(t, "    %s %s", clumpi_type_in_c(f->type), f->name);
     if (f->count) clumpi_text_append(t, "[%u]", f->count);
     clumpi_text_append(t, ";");
     if (f->type == CLUMP_TYPE_REF) {

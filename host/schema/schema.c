@@ -20,31 +20,28 @@
 
 static const uint32_t widths[WIDTH_COUNT] = {1, 2, 3, 4, 8, 16};
 
-/* By clump_type. Without vector names: no vectors. */
+/* By clump_type. */
 static const struct {
     uint32_t bytes;
+    char kind;
+    const char *c_type;
     const char *names[WIDTH_COUNT];
 } types[] = {
-    {1, {"bool"}},
-    {1, VECTOR_NAMES("char")},
-    {1, VECTOR_NAMES("uchar")},
-    {2, VECTOR_NAMES("short")},
-    {2, VECTOR_NAMES("ushort")},
-    {4, VECTOR_NAMES("int")},
-    {4, VECTOR_NAMES("uint")},
-    {8, VECTOR_NAMES("long")},
-    {8, VECTOR_NAMES("ulong")},
-    {4, VECTOR_NAMES("float")},
-    {8, VECTOR_NAMES("double")},
-    {4, {"ref"}},
+#define TYPE(id, name, c_type, kind) {sizeof(c_type), kind, #c_type, VECTOR_NAMES(name)},
+    CLUMP_TYPE_LIST(TYPE)
+#undef TYPE
 };
 #define TYPE_COUNT (sizeof types / sizeof *types)
-_Static_assert(TYPE_COUNT == CLUMP_TYPE_REF + 1, "one row per clump_type");
+
+/* How many of `widths` the type has: numbers have vectors. */
+static size_t width_count(size_t type) {
+    return strchr("iuf", types[type].kind) ? WIDTH_COUNT : 1;
+}
 
 const char *clump_type_name(clump_type type, uint32_t width) {
     if ((uint32_t)type >= TYPE_COUNT) return "?";
-    for (size_t i = 0; i < WIDTH_COUNT; ++i)
-        if (widths[i] == (width ? width : 1) && types[type].names[i]) return types[type].names[i];
+    for (size_t i = 0; i < width_count(type); ++i)
+        if (widths[i] == (width ? width : 1)) return types[type].names[i];
     return "?";
 }
 
@@ -56,8 +53,9 @@ const char *clumpi_type_words(const clump_field_info *field, char text[CLUMPI_TY
 }
 
 int clumpi_type_from_name(const char *name, clump_type *type, uint32_t *width) {
-    for (uint32_t t = 0; t < CLUMP_TYPE_REF; ++t) {
-        for (size_t i = 0; i < WIDTH_COUNT && types[t].names[i]; ++i) {
+    for (uint32_t t = 0; t < TYPE_COUNT; ++t) {
+        if (types[t].kind == 'r') continue; /* "ref" is a word of the grammar */
+        for (size_t i = 0; i < width_count(t); ++i) {
             if (strcmp(types[t].names[i], name) != 0) continue;
             *type = (clump_type)t;
             *width = widths[i];
@@ -69,6 +67,14 @@ int clumpi_type_from_name(const char *name, clump_type *type, uint32_t *width) {
 
 uint32_t clumpi_type_bytes(clump_type type, uint32_t width) {
     return types[type].bytes * (width == 3 ? 4 : width);
+}
+
+char clumpi_type_kind(clump_type type) {
+    return types[type].kind;
+}
+
+const char *clumpi_type_in_c(clump_type type) {
+    return types[type].kind == 'r' ? "clump_ref" : types[type].c_type;
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

@@ -185,6 +185,8 @@ void clumpi_schema_drop_decls(clump_schema *schema);
 /* The type named so ("float4"), or 0. References are no type by name. */
 int clumpi_type_from_name(const char *name, clump_type *type, uint32_t *width);
 uint32_t clumpi_type_bytes(clump_type type, uint32_t width); /* of one element; 3 takes 4's room */
+char clumpi_type_kind(clump_type type);                      /* of CLUMP_TYPE_LIST */
+const char *clumpi_type_in_c(clump_type type);
 
 /* The type of a field, for messages: "float4[3]". Returns `text`. */
 #define CLUMPI_TYPE_BYTES 96

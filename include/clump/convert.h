@@ -14,7 +14,7 @@
  *   programs       for the schema they were made for. Launching a kernel of the old one fails with CLUMP_ERR_USAGE. Make a program for
  *                              the heap after the conversion; a key_kernel or a finaliser of a compactor or collector needs a new one with it
  *
- * A change of a schema in a running program is therefore: clump_heap_convert(), clump_program_create(), clump_kernel_create(). A field that
+ * A change of a schema in a running program is therefore: clump_heap_convert(), clump_program_create(), clump_program_get_kernel(). A field that
  * was added is 0, and null, in all objects; a kernel of the new program sets it where it is to be something else.
  *
  * Not converted are heaps with raw memory, with arrays of run-time length in the old schema or in the new one, with evictable_bytes,

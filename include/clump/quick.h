@@ -3,9 +3,8 @@
  *
  *   clump_quick q;
  *   CLUMP_CHECK(&q, clump_quick_open(&q, &(clump_quick_desc){.schema = schema, .source = kernels}));
- *   clump_kernel *kernel;
- *   CLUMP_CHECK(&q, clump_kernel_create(q.program, "advance", &kernel, NULL));
- *   CLUMP_CHECK(&q, clump_heap_do_all(q.heap, kernel, NULL));
+ *   clump_kernel *kernel = clump_program_get_kernel(q.program, "advance");
+ *   CLUMP_CHECK(&q, clump_heap_do_all(q.heap, clump_kernel_with(kernel, CLUMP_ARGS(0.01f)), NULL));
  *   clump_quick_close(&q);
  *
  * What is made here is what context.h, heap.h and program.h make, and is used with their calls. A program that has a

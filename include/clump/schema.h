@@ -74,20 +74,28 @@ extern "C" {
 /* A schema. */
 typedef struct clump_schema clump_schema;
 
+/* CLUMP_TYPE_..., name in schemas, type of C, and kind: 'b' 0 or 1, uchar in kernels; 'i' signed, 'u' unsigned;
+ * 'f' floating, where double needs CLUMP_FEATURE_FP64; 'r' a clump_ref. Integers come first. The one list from which enum and
+ * tables are made (docs/internals/how-to-add.md). */
+#define CLUMP_TYPE_LIST(X)                                                                         \
+    X(BOOL, "bool", uint8_t, 'b')                                                                  \
+    X(CHAR, "char", int8_t, 'i')                                                                   \
+    X(UCHAR, "uchar", uint8_t, 'u')                                                                \
+    X(SHORT, "short", int16_t, 'i')                                                                \
+    X(USHORT, "ushort", uint16_t, 'u')                                                             \
+    X(INT, "int", int32_t, 'i')                                                                    \
+    X(UINT, "uint", uint32_t, 'u')                                                                 \
+    X(LONG, "long", int64_t, 'i')                                                                  \
+    X(ULONG, "ulong", uint64_t, 'u')                                                               \
+    X(FLOAT, "float", float, 'f')                                                                  \
+    X(DOUBLE, "double", double, 'f')                                                               \
+    X(REF, "ref", uint32_t, 'r')
+
 /* Element types of fields. Vector types combine a scalar with a width of 2, 3, 4, 8 or 16. */
 typedef enum clump_type {
-    CLUMP_TYPE_BOOL, /* 1 byte, 0 or 1; uchar in kernels */
-    CLUMP_TYPE_CHAR,
-    CLUMP_TYPE_UCHAR,
-    CLUMP_TYPE_SHORT,
-    CLUMP_TYPE_USHORT,
-    CLUMP_TYPE_INT,
-    CLUMP_TYPE_UINT,
-    CLUMP_TYPE_LONG,
-    CLUMP_TYPE_ULONG,
-    CLUMP_TYPE_FLOAT,
-    CLUMP_TYPE_DOUBLE, /* needs CLUMP_FEATURE_FP64 */
-    CLUMP_TYPE_REF     /* a clump_ref: 4 bytes */
+#define CLUMP_TYPE_ENUM(id, name, c_type, kind) CLUMP_TYPE_##id,
+    CLUMP_TYPE_LIST(CLUMP_TYPE_ENUM)
+#undef CLUMP_TYPE_ENUM
 } clump_type;
 
 /* How many elements an array has, and where they lie. */

@@ -133,8 +133,8 @@ compile_example() { # HEADER PARAMETERS: declare what it uses
 report "the example of quick.h compiles" "$(compile_example quick 'const char *schema, const char *kernels')"
 report "the example of structs.h compiles" "$(compile_example structs void)"
 # A name that is built into OpenCL C compiles, and is refused when the program runs.
-report "no kernel in a comment has a name that clump_kernel_create() refuses" "$(
-    grep -oE 'clump_kernel_create\([^"]*"[A-Za-z0-9_]+"' include/clump/*.h* | grep -oE '"[A-Za-z0-9_]+"$' |
+report "no kernel in a comment has a name that clump_program_get_kernel() refuses" "$(
+    grep -oE 'clump_(kernel_create|program_get_kernel)\([^"]*"[A-Za-z0-9_]+"' include/clump/*.h* | grep -oE '"[A-Za-z0-9_]+"$' |
         grep -xFf <(grep -oE '"[A-Za-z0-9_]+"' host/schema/reserved_names.c) || true
 )"
 

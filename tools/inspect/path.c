@@ -26,11 +26,17 @@ typedef struct wanted {
     uint32_t node;  /* NOWHERE: none was found */
 } wanted;
 
+static const char kinds[] = {
+#define KIND(id, name, c_type, kind) kind,
+    CLUMP_TYPE_LIST(KIND)
+#undef KIND
+};
+
 static uint64_t value_of(const clump_field_info *f, const unsigned char *at) {
     int64_t sign = 0;
     uint64_t v = 0;
     memcpy(&v, at, f->element_bytes); /* devices and this tool are little-endian (save.h) */
-    if (f->type == CLUMP_TYPE_CHAR || f->type == CLUMP_TYPE_SHORT || f->type == CLUMP_TYPE_INT) {
+    if (kinds[f->type] == 'i') {
         const unsigned bits = 64 - 8 * f->element_bytes;
         sign = (int64_t)(v << bits) < 0;
         if (sign) v |= ~(UINT64_MAX >> bits);

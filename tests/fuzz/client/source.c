@@ -43,8 +43,12 @@ static uint32_t put_component(clump_type type, uint32_t bits, uint8_t *to) {
     case CLUMP_TYPE_ULONG: memcpy(to, &twice, 8); return 8;
     case CLUMP_TYPE_FLOAT: memcpy(to, &single, 4); return 4;
     case CLUMP_TYPE_DOUBLE: memcpy(to, &wide, 8); return 8;
-    default: memcpy(to, &bits, 4); return 4;
+    case CLUMP_TYPE_INT:
+    case CLUMP_TYPE_UINT:
+    case CLUMP_TYPE_REF: break;
     }
+    memcpy(to, &bits, 4);
+    return 4;
 }
 
 void put_value(const field_model *f, uint32_t element, uint32_t tag, uint32_t salt,

@@ -26,22 +26,16 @@ static inline void expect_no_error(clump_quick *q) {
     if (q->heap) CLUMP_CHECK(q, clump_heap_take_errors(q->heap, NULL));
 }
 
-static inline clump_kernel *kernel_of(clump_quick *q, const char *name) {
-    clump_kernel *kernel;
-    CLUMP_CHECK(q, clump_kernel_create(q->program, name, &kernel, NULL));
-    return kernel;
-}
-
 static inline void make(clump_quick *q, const char *class_name, uint64_t count,
                         const char *kernel) {
     uint64_t made;
-    CLUMP_CHECK(q,
-                clump_heap_do_new(q->heap, kernel_of(q, kernel), class_name, count, &made, NULL));
+    CLUMP_CHECK(q, clump_heap_do_new(q->heap, clump_program_get_kernel(q->program, kernel),
+                                     class_name, count, &made, NULL));
     EXPECT(made == count);
 }
 
 static inline void all(clump_quick *q, const char *kernel) {
-    CLUMP_CHECK(q, clump_heap_do_all(q->heap, kernel_of(q, kernel), NULL));
+    CLUMP_CHECK(q, clump_heap_do_all(q->heap, clump_program_get_kernel(q->program, kernel), NULL));
 }
 
 static inline uint64_t count_of(clump_quick *q, const char *class_name) {

@@ -41,10 +41,9 @@ int main(void) {
     clump_program *program;
     CLUMP_CHECK(&q, clump_program_create(&(clump_program_desc){.heap = birds, .source = source},
                                          &program, NULL));
-    clump_kernel *fly;
-    CLUMP_CHECK(&q, clump_kernel_create(program, "move", &fly, NULL));
-    fragment_1(q.context, first, second, q.heap, birds, kernel_of(&q, "move"), fly,
-               kernel_of(&q, "rest"));
+    fragment_1(q.context, first, second, q.heap, birds, clump_program_get_kernel(q.program, "move"),
+               clump_program_get_kernel(program, "move"),
+               clump_program_get_kernel(q.program, "rest"));
     EXPECT(clump_context_get_queue(q.context) == q.queue);
     EXPECT(sum_of(&q, q.heap, "steps") == 100 && sum_of(&q, q.heap, "rests") == 100);
     EXPECT(sum_of(&q, birds, "steps") == 100 && sum_of(&q, birds, "rests") == 0);

@@ -403,7 +403,7 @@ static void test_type_names(void **state) {
     assert_string_equal(clump_type_name(CLUMP_TYPE_REF, 0), "ref");
     assert_string_equal(clump_type_name(CLUMP_TYPE_BOOL, 2), "?");
     assert_string_equal(clump_type_name(CLUMP_TYPE_INT, 5), "?");
-    assert_string_equal(clump_type_name((clump_type)12, 1), "?");
+    assert_string_equal(clump_type_name((clump_type)(CLUMP_TYPE_REF + 1), 1), "?");
     assert_string_equal(clump_type_name((clump_type)-1, 1), "?");
 }
 
