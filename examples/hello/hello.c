@@ -29,7 +29,6 @@ int main(void) {
     clump_kernel *split = clump_program_get_kernel(q.program, "split");
     CLUMP_CHECK(&q, clump_heap_do_new(q.heap, init, "Body", 1000, &made, NULL));
     CLUMP_CHECK(&q, clump_heap_do_all(q.heap, split, NULL));
-    CLUMP_CHECK(&q, clump_heap_take_errors(q.heap, NULL));
     CLUMP_CHECK(&q, clump_heap_read_count(q.heap, "Body", &count));
     printf("%d made, %d now\n", (int)made, (int)count);
     clump_quick_close(&q);

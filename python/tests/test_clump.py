@@ -325,7 +325,7 @@ class Arrays(Case):
     def test_room(self):
         needed = clump.Heap.bytes_needed(CONTEXT, SCHEMA, {"Stone": 50000, "Leaf": 1000})
         for bytes_, fits in ((needed, True), (needed * 95 // 100, False)):
-            heap = clump.Heap(CONTEXT, SCHEMA, bytes=bytes_)
+            heap = clump.Heap(CONTEXT, SCHEMA, bytes=bytes_, errors_on_request=True)
             program = clump.Program(heap, KERNELS)
             heap.do_new(program.kernel("make_stones"), "Stone", 50000)
             self.assertEqual(heap.read_room("Leaf") >= 1000, fits)
@@ -635,7 +635,7 @@ class Checked(Case):
     def test_what_is_found(self):
         leaks = []
         heap = clump.Heap(CONTEXT, "class Node { uint id; uint a[4]; }", bytes=4 << 20,
-                          checked={"without": ["memory"], "events": 8, "on_leak": leaks.append})
+                          checked={"without": ["memory"], "events": 8, "on_leak": leaks.append}, errors_on_request=True)
         program = clump.Program(heap, """
             __kernel void make(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Node, self, i) for (uint k = 0; k < 4; k++) Node_a(self, k) = Node_id(self) = i; }
             __kernel void beyond(CLUMP_HEAP_NO_ALLOC, uint k) {
