@@ -96,8 +96,8 @@ clump_status clump_heap_do_new(clump_heap *heap, clump_kernel *kernel, const cha
 clump_status clump_heap_reduce(clump_heap *heap, clump_kernel *kernel, size_t bytes, void *result, const clump_sync *sync);
 
 /* heap.h: a text for Python, piece by piece */
-extern "Python" void python_write(void *pieces, const char *text, size_t bytes);
-clump_status clump_heap_dump(clump_heap *heap, void (*write)(void *user, const char *text, size_t bytes), void *user);
+extern "Python" int python_write(void *pieces, const void *data, size_t bytes);
+clump_status clump_heap_dump(clump_heap *heap, int (*write)(void *user, const void *data, size_t bytes), void *user);
 
 /* compact.h, collect.h, save.h */
 typedef int... clump_compact_order;

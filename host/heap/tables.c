@@ -92,14 +92,10 @@ static clump_status open_table(table *t, const char *class_name, clump_write_fn 
     return clump_heap_read_structs(t->heap, &t->desc, NULL, t->structs, t->count, &t->count);
 }
 
-/* The text goes out, if there was memory for it, and all goes. */
-static clump_status end_table(table *t, clump_status status, clumpi_text *text,
+/* The text goes out, and all goes. */
+static clump_status end_table(table *t, clump_status status, const char *call, clumpi_text *text,
                               clump_write_fn write, void *user) {
-    if (!status && text->failed)
-        status = clumpi_fail(&t->heap->context->error, CLUMP_ERR_HOST_MEMORY,
-                             "no host memory for the text");
-    if (!status) write(user, text->data, text->bytes);
-    clumpi_free(text->allocator, text->data);
+    status = clumpi_text_write(text, status, call, write, user, &t->heap->context->error);
     close_table(t);
     return status;
 }
@@ -139,10 +135,11 @@ static void npy_field(clumpi_text *t, const clump_field_info *f) {
 
 clump_status clump_heap_write_npy(clump_heap *heap, const char *class_name, clump_write_fn write,
                                   void *user) {
+    static const char call[] = "clump_heap_write_npy";
     if (!heap) return CLUMP_ERR_USAGE;
     table t = {.heap = heap};
     clumpi_text header = {.allocator = &heap->context->allocator}, text = header;
-    clump_status status = open_table(&t, class_name, write, "clump_heap_write_npy");
+    clump_status status = open_table(&t, class_name, write, call);
     clumpi_text_append(&header, "{'descr': [");
     for (uint32_t i = 0; i < t.desc.field_count && !status; i++) npy_field(&header, &t.infos[i]);
     clumpi_text_append(&header, "], 'fortran_order': False, 'shape': (%llu,), }",
@@ -171,7 +168,7 @@ clump_status clump_heap_write_npy(clump_heap *heap, const char *class_name, clum
         clumpi_text_append_bytes(&text, (const char *)t.structs, t.count * t.desc.bytes);
     text.failed |= header.failed;
     clumpi_free(header.allocator, header.data);
-    return end_table(&t, status, &text, write, user);
+    return end_table(&t, status, call, &text, write, user);
 }
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
@@ -251,12 +248,13 @@ static void csv_line(clumpi_text *text, const table *t, const uint8_t *object) {
 
 clump_status clump_heap_write_csv(clump_heap *heap, const char *class_name, clump_write_fn write,
                                   void *user) {
+    static const char call[] = "clump_heap_write_csv";
     if (!heap) return CLUMP_ERR_USAGE;
     table t = {.heap = heap};
     clumpi_text text = {.allocator = &heap->context->allocator};
-    clump_status status = open_table(&t, class_name, write, "clump_heap_write_csv");
+    clump_status status = open_table(&t, class_name, write, call);
     if (!status) csv_line(&text, &t, NULL);
     for (uint64_t i = 0; i < t.count && !status && !text.failed; i++)
         csv_line(&text, &t, t.structs + i * t.desc.bytes);
-    return end_table(&t, status, &text, write, user);
+    return end_table(&t, status, call, &text, write, user);
 }

@@ -166,11 +166,16 @@ static clump_status dump(clump_pool *pool, clump_write_fn write, void *user,
     if (!write)
         status = clumpi_fail(&p->error, CLUMP_ERR_USAGE, "a dump needs a function to write");
     if (!status) append(p, &text);
-    if (text.failed)
-        status = clumpi_fail(&p->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a dump");
     clumpi_pool_leave(p);
-    if (!status) write(user, text.data, text.bytes);
-    clumpi_free(&allocator, text.data);
+    if (status) return status;
+    /* Without the lock: the function may call the pool. */
+    clump_error error;
+    status = clumpi_text_write(&text, status, "a dump", write, user, &error);
+    if (status) {
+        clumpi_pool_enter(p);
+        p->error = error;
+        clumpi_pool_leave(p);
+    }
     return status;
 }
 

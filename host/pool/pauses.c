@@ -88,6 +88,7 @@ clump_status clump_pool_end_frame(clump_pool *pool, cl_uint count, const cl_even
     if (!p) return CLUMP_ERR_USAGE;
     clump_status status = add_frame(p, count, events);
     if (!status) clumpi_trace(p, "e\n");
+    if (!status) status = clumpi_trace_status(p);
     clumpi_pool_leave(p);
     return status;
 }

@@ -137,6 +137,7 @@ struct clump_pool {
     char *name;
     clumpi_lock lock;
     clump_error error;
+    int trace_failed;            /* what desc.trace returned; not 0: it is not called any more */
     int in_order, has_profiling; /* of the queue */
     int is_destroyed;            /* by the caller: it ends with the last of its heaps */
     uint32_t heaps;              /* that have their memory from it */
@@ -203,9 +204,10 @@ static inline void clumpi_pool_leave(clump_pool *p) {
 
 /* ---- trace.c ---- */
 
-/* A line for the user's trace, if there is one. */
+/* A line for the user's trace, if there is one; whether all lines could be written. */
 void clumpi_trace(clump_pool *p, const char *format, ...)
     __attribute__((format(CLUMPI_PRINTF, 2, 3)));
+clump_status clumpi_trace_status(clump_pool *p);
 
 /* For the timeline of the pool's context: something begins, at this time, or 0 if nothing is recorded; it is done. Calls on a pool
  * come one after the other, and so do their entries, also where one gave up the lock. */

@@ -181,6 +181,7 @@ clump_status clump_pool_check(clump_pool *pool) {
     clump_pool *p = clumpi_pool_enter(pool);
     if (!p) return CLUMP_ERR_USAGE;
     clump_status status = check(p);
+    if (!status) status = clumpi_trace_status(p);
     clumpi_pool_leave(p);
     return status;
 }

@@ -98,7 +98,8 @@ CLUMP_API clump_status clump_pool_finish_move(clump_pool *pool, clump_allocation
  *     factor * (least over the last `frames` frames of (longest pause of the frame))
  * (Eichinger's thesis 4.4.2), measured in device time. 0 until as many frames are known. Commands whose
  * times the device tells wrong (an end before the beginning, say) are left out, with the pauses next to them. Without events the
- * call only ends a frame in the pool's trace. */
+ * call only ends a frame in the pool's trace. Returns CLUMP_OK; CLUMP_ERR_IO the trace could not be written; CLUMP_ERR_USAGE;
+ * CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_end_frame(clump_pool *pool, cl_uint count,
                                             const cl_event *events);
 CLUMP_API clump_status clump_pool_set_frames(clump_pool *pool, uint32_t frames, double factor);

@@ -133,7 +133,8 @@ typedef struct clump_pool_desc {
     /* At destruction, for each allocation that is still there. */
     void (*leaked)(void *user, const clump_allocation_info *info);
     /* A line for each call that allocates, frees, sets movable or ends a frame: docs/guide/pool.md.
-     * Called with the lock: it must not call the pool. */
+     * Called with the lock: it must not call the pool. When it says that it could not write, the trace ends there:
+     * allocations go on, and clump_pool_end_frame() and clump_pool_check() return CLUMP_ERR_IO from then on. */
     clump_write_fn trace;
 
     /* Only without a context, whose own they are otherwise. As in clump_context_desc. */
@@ -316,11 +317,12 @@ CLUMP_API clump_status clump_pool_get_details(clump_pool *pool, clump_pool_detai
 
 /* METHOD. Verify all invariants; with margins, read these back and compare.
  * Blocks: only with margins. Returns CLUMP_OK; CLUMP_ERR_CORRUPT, the error says what and where;
- * CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. */
+ * CLUMP_ERR_IO the trace could not be written; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_pool_check(clump_pool *pool);
 
 /* METHOD. The pool as JSON (docs/guide/pool.md has the schema), or as a picture of all chunks (SVG):
- * used ranges movable and not, free ones, unique allocations. Walks all chunks. */
+ * used ranges movable and not, free ones, unique allocations. Walks all chunks.
+ * Returns CLUMP_OK; CLUMP_ERR_IO `write` said so; CLUMP_ERR_USAGE; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_pool_dump(clump_pool *pool, clump_write_fn write, void *user);
 CLUMP_API clump_status clump_pool_draw(clump_pool *pool, clump_write_fn write, void *user);
 

@@ -54,8 +54,7 @@ typedef struct clump_save_desc {
      * the old contents, since no file system replaces several names at once. Refused: a pipe, a device and whatever else is no regular
      * file, which `write` can write to; a file that this process must not write, or whose owner it cannot give. */
     const char *path;
-    /* Takes all `bytes`, in order, and returns 0; another number ends the call, and its error tells the number. */
-    int (*write)(void *user, const void *data, size_t bytes);
+    clump_write_fn write; /* gets all bytes, in order, in many parts */
     void *user;           /* for write and progress */
     uint32_t piece_bytes; /* of a piece, 4 KiB .. 64 MiB; 0: 16 MiB */
     int zstd_level;       /* 1 .. 22: values and references are packed by zstd, if the library was

@@ -77,7 +77,8 @@ CLUMP_API clump_status clump_heap_new_structs(clump_heap *heap, const clump_stru
  * CSV: a line of names (x, at.x, w[2], wide.s11), then a line for each object; a point in every locale; references and
  * booleans are numbers. NumPy: references are uint32, 3-vectors have 4 components as in OpenCL.
  * Blocks: yes; the host has all objects twice for a while. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_USAGE: no
- * `write`, or a class without fields or with an array of run-time length; CLUMP_ERR_UNSUPPORTED: too many fields for a header of .npy; CLUMP_ERR_CL;
+ * `write`, or a class without fields or with an array of run-time length; CLUMP_ERR_UNSUPPORTED: too many fields for a header of .npy;
+ * CLUMP_ERR_IO `write` said so; CLUMP_ERR_CL;
  * CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_heap_write_csv(clump_heap *heap, const char *class_name,
                                             clump_write_fn write, void *user);

@@ -23,9 +23,10 @@ def _schema(text):
     return ffi.gc(made[0], lib.clump_schema_destroy)
 
 
-@ffi.def_extern()
-def python_write(pieces, text, bytes_):
-    ffi.from_handle(pieces).append(ffi.buffer(text, bytes_)[:])
+@ffi.def_extern(error=-1)  # after an exception, which is printed
+def python_write(pieces, data, bytes_):
+    ffi.from_handle(pieces).append(ffi.buffer(data, bytes_)[:])
+    return 0
 
 
 class Heap:

@@ -61,9 +61,10 @@ static clump_pool_stats stats_of(void) {
 }
 
 /* Whenever the pool is called, the adapter's lock is held. A race of two threads would show only now and then. */
-static void check_lock(void *user, const char *line, size_t bytes) {
+static int check_lock(void *user, const void *line, size_t bytes) {
     (void)user, (void)line, (void)bytes;
     REQUIRE(pthread_mutex_trylock(&clump_onednn.lock));
+    return 0;
 }
 
 static void open_pool(int is_checked) {

@@ -81,8 +81,10 @@ static void *defragment(void *moves) {
     return NULL;
 }
 
-static void ignore(void *user, const char *text, size_t bytes) {
+static int ignore(void *user, const void *data, size_t bytes) {
+    const char *text = data;
     *(size_t *)user += bytes + (text[0] == '{');
+    return 0;
 }
 
 static void *look(void *written) {

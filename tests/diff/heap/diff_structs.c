@@ -353,13 +353,14 @@ static void test_full(void **state) {
 static char *text;
 static size_t text_bytes;
 
-static void keep(void *user, const char *part, size_t bytes) {
+static int keep(void *user, const void *part, size_t bytes) {
     assert_ptr_equal(user, &text);
     assert_null(text);
     text = malloc(bytes + 1);
     memcpy(text, part, bytes);
     text[bytes] = 0;
     text_bytes = bytes;
+    return 0;
 }
 
 static void forget(void) {

@@ -65,12 +65,14 @@ static cl_int CL_API_CALL profiling_info(cl_event event, cl_profiling_info what,
 
 static const clump_cl_functions functions = {.GetEventProfilingInfo = profiling_info};
 
-static void keep(void *user, const char *text, size_t bytes) {
+static int keep(void *user, const void *data, size_t bytes) {
+    const char *text = data;
     assert_ptr_equal(user, &t);
     assert_int_equal(strlen(text), bytes);
     t.text = malloc(bytes + 1);
     assert_non_null(t.text);
     memcpy(t.text, text, bytes + 1);
+    return 0;
 }
 
 static void take(void) {

@@ -246,10 +246,12 @@ static const char *const dump_names[CLUMP_MEMORY_COUNT] = {
     [CLUMP_MEMORY_USM_HOST] = "\"memory\": \"usm host\"",
     [CLUMP_MEMORY_USM_SHARED] = "\"memory\": \"usm shared\""};
 
-static void look_for_memory(void *name, const char *text, size_t bytes) {
+static int look_for_memory(void *name, const void *data, size_t bytes) {
+    const char *text = data;
     assert_true(text[bytes] == 0);
     assert_non_null(strstr(text, name));
     assert_non_null(strstr(text, "\"memory\": \"device\""));
+    return 0;
 }
 
 static void chain_through(clump_memory memory) {

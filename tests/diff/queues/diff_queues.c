@@ -412,9 +412,10 @@ static void step_structs(world *w) {
     free(found);
 }
 
-static void keep_bytes(void *user, const char *text, size_t bytes) {
+static int keep_bytes(void *user, const void *text, size_t bytes) {
     (void)text;
     *(size_t *)user = bytes;
+    return 0;
 }
 
 static void step_texts(world *w) {

@@ -381,8 +381,9 @@ static void from_the_host(void **state) {
     expect_as_made();
 }
 
-static void ignore(void *user, const char *text, size_t bytes) {
+static int ignore(void *user, const void *text, size_t bytes) {
     (void)user, (void)text, (void)bytes;
+    return 0;
 }
 
 /* What heaps with arrays do not do yet. */

@@ -235,9 +235,10 @@ static clump_status step_write_chosen(run *r) {
     return clump_heap_write_structs(r->heap, &body_desc, r->refs, structs, 5);
 }
 
-static void keep_text(void *user, const char *text, size_t bytes) {
+static int keep_text(void *user, const void *text, size_t bytes) {
     (void)text;
     *(size_t *)user = bytes;
+    return 0;
 }
 static clump_status step_csv(run *r) {
     size_t bytes = 0;

@@ -20,11 +20,12 @@
 /* ---- Bad input ------------------------------------------------------------------------------- */
 
 static char *dumped; /* the last one; the caller of dump() frees it */
-static void append(void *user, const char *text, size_t bytes) {
+static int append(void *user, const void *text, size_t bytes) {
     dumped = malloc(bytes + 1);
     assert_non_null(dumped);
     memcpy(dumped, text, bytes);
     dumped[bytes] = 0;
+    return 0;
 }
 
 static char *dump(clump_pool *pool) {
@@ -176,6 +177,8 @@ static void bad_calls(void **state) {
     REFUSED(pool, clump_pool_get_stats(pool, NULL), CLUMP_ERR_USAGE, "place", before);
     REFUSED(pool, clump_pool_get_details(pool, NULL), CLUMP_ERR_USAGE, "place", before);
     REFUSED(pool, clump_pool_dump(pool, NULL, NULL), CLUMP_ERR_USAGE, "function", before);
+    REFUSED(pool, clump_pool_dump(pool, CLUMP_TO_PATH("/dev/full")), CLUMP_ERR_IO,
+            "cannot write /dev/full: No space", before);
     REFUSED(pool, clump_pool_visit(pool, NULL, NULL), CLUMP_ERR_USAGE, "function", before);
     REFUSED(pool, clump_pool_get_pace(pool, NULL), CLUMP_ERR_USAGE, "place", before);
     REFUSED(pool, clump_pool_next_move(pool, NULL), CLUMP_ERR_USAGE, "place", before);
@@ -584,8 +587,9 @@ static void memories(void **state) {
 }
 
 static char trace[256];
-static void keep_trace(void *user, const char *line, size_t bytes) {
+static int keep_trace(void *user, const void *line, size_t bytes) {
     strncat(trace, line, bytes);
+    return 0;
 }
 
 /* What a trace has of a program's calls, and only of those that succeeded. */
@@ -607,6 +611,31 @@ static void traces(void **state) {
     assert_int_equal(clump_pool_free(pool, a), CLUMP_ERR_REFERENCE);
     assert_int_equal(clump_pool_end_frame(pool, 0, NULL), CLUMP_OK);
     assert_string_equal(trace, "a 1 1000 m\na 2 77\nm 2 1\nf 1\ne\n");
+    clump_pool_destroy(pool);
+    cl_fixture_close(&f);
+}
+
+/* The disk is full after two lines: allocations go on, and it is told. */
+static int write_two(void *lines, const void *line, size_t bytes) {
+    assert_true(line && bytes);
+    return ++*(int *)lines > 2 ? 28 : 0;
+}
+
+static void trace_ends(void **state) {
+    cl_fixture f = open_fixture(NULL);
+    clump_pool *pool;
+    clump_error error;
+    int lines = 0;
+    clump_pool_desc desc = {.context = f.clump, .trace = write_two, .user = &lines};
+    assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
+    clump_allocation a[4];
+    const clump_allocation_desc d = {.bytes = 1000};
+    for (int i = 0; i < 2; i++) assert_int_equal(clump_pool_alloc(pool, &d, &a[i], NULL), CLUMP_OK);
+    assert_int_equal(clump_pool_check(pool), CLUMP_OK);
+    for (int i = 2; i < 4; i++) assert_int_equal(clump_pool_alloc(pool, &d, &a[i], NULL), CLUMP_OK);
+    REFUSED(pool, clump_pool_check(pool), CLUMP_ERR_IO, "returned 28", NULL);
+    REFUSED(pool, clump_pool_end_frame(pool, 0, NULL), CLUMP_ERR_IO, "returned 28", NULL);
+    assert_int_equal(lines, 3);
     clump_pool_destroy(pool);
     cl_fixture_close(&f);
 }
@@ -891,8 +920,10 @@ static clump_status step_check(run *r) {
     return clump_pool_check(r->pool);
 }
 
-static void ignore_text(void *user, const char *text, size_t bytes) {
+static int ignore_text(void *user, const void *data, size_t bytes) {
+    const char *text = data;
     assert_true(bytes > 20 && text[bytes - 1] == '\n');
+    return 0;
 }
 
 static clump_status step_dump(run *r) {
@@ -1104,6 +1135,7 @@ int main(void) {
         cmocka_unit_test(memories),
         cmocka_unit_test(images),
         cmocka_unit_test(traces),
+        cmocka_unit_test(trace_ends),
         cmocka_unit_test(uses_are_waited_for),
         cmocka_unit_test(copies_wait_for_uses),
         cmocka_unit_test(calls_fail),

@@ -195,9 +195,10 @@ static void visit(void *user, const clump_allocation_info *info) {
     s->regions += r && r->allocation == info->allocation;
 }
 
-static void take_text(void *user, const char *part, size_t bytes) {
+static int take_text(void *user, const void *part, size_t bytes) {
     (void)part;
     ((seen *)user)->bytes += bytes;
+    return 0;
 }
 
 void look_at_pool(client *c, heap_model *h) {
