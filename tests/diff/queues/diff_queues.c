@@ -510,7 +510,7 @@ static void step_migrate(world *w) {
     } else {
         clump_extract *e = NULL;
         CHECK_OK(&t.on, clump_heap_extract(w->heap, &chosen, &e, NULL));
-        const uint64_t bytes = clump_extract_get_bytes(e);
+        const uint64_t bytes = clump_extract_get_info(e)->bytes;
         void *data = malloc(bytes + 1);
         elsewhere(w);
         CHECK_OK(&t.on, clump_extract_read(e, data, bytes));
