@@ -140,7 +140,7 @@ void clump_pool_destroy(clump_pool *pool);
 void clump_pool_get_error(clump_pool *pool, clump_error *error);
 clump_status clump_pool_set_queues(clump_pool *pool, cl_uint queue_count, const cl_command_queue *queues);
 clump_status clump_pool_create_buffer(clump_pool *pool, const clump_allocation_desc *desc, cl_uint queue_count, const cl_command_queue *queues, cl_mem *buffer);
-clump_status clump_pool_get_stats(clump_pool *pool, clump_pool_stats *stats);
+clump_status clump_pool_get_stats(clump_pool *pool, clump_pool_stats *stats, void *details);
 clump_status clump_pool_trim(clump_pool *pool);
 clump_status clump_pool_check(clump_pool *pool);
 """

@@ -40,7 +40,7 @@ void pool_bench_defrag(const bench_values *values, clump_defrag_desc *desc) {
 }
 
 int pool_bench_draw(clump_pool *pool, const char *path, bench_error *error) {
-    clump_status status = clump_pool_draw(pool, CLUMP_TO_PATH(path));
+    clump_status status = clump_pool_dump(pool, CLUMP_POOL_SVG, CLUMP_TO_PATH(path));
     return status == CLUMP_OK ? 0 : pool_bench_fail(error, "the picture", pool);
 }
 
@@ -103,7 +103,8 @@ static const char *check_json(const cJSON *root, const clump_pool_stats *stats) 
 int pool_bench_check_dump(clump_pool *pool, bench_results *results) {
     text_copy copy = {NULL};
     clump_pool_stats stats;
-    if (clump_pool_dump(pool, copy_text, &copy) || clump_pool_get_stats(pool, &stats)) {
+    if (clump_pool_dump(pool, CLUMP_POOL_JSON, copy_text, &copy) ||
+        clump_pool_get_stats(pool, &stats, NULL)) {
         free(copy.data);
         return pool_bench_fail(&results->error, "the dump", pool);
     }

@@ -173,11 +173,10 @@ struct clump_pool {
     uint64_t scratch_bytes;
     clumpi_pace_model device_pace, wall_pace;
     clumpi_frame frames[CLUMPI_FRAMES_MAX];
-    uint32_t frame_at, frames_wanted;
+    uint32_t frame_at;
     uint64_t pauses[CLUMPI_FRAMES_MAX]; /* of the last frames that completed */
     uint64_t frames_seen, frame_last_end;
     int frame_end_unknown; /* what ran last in the last frame ended nobody knows when */
-    double pause_factor;
 };
 
 /* ---- buffer.c ---- */

@@ -733,7 +733,7 @@ class pool {
     }
     clump_pool_stats stats() const {
         clump_pool_stats found{};
-        check(clump_pool_get_stats(get(), &found));
+        check(clump_pool_get_stats(get(), &found, NULL));
         return found;
     }
 

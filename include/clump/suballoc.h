@@ -101,10 +101,6 @@ typedef struct clump_suballoc_stats {
     uint64_t metadata_bytes; /* host memory */
 } clump_suballoc_stats;
 
-/* METHOD. Constant time. */
-CLUMP_API void clump_suballoc_get_stats(const clump_suballoc *suballoc,
-                                        clump_suballoc_stats *stats);
-
 /* Facts that take a walk over all ranges. Smallest values are 0 where there is nothing. */
 typedef struct clump_suballoc_details {
     uint64_t range_min, range_max; /* bytes of the smallest and the largest range given out */
@@ -112,9 +108,11 @@ typedef struct clump_suballoc_details {
     double fragmentation; /* 1 - free_max / free bytes: 0 if all free bytes are in one range */
 } clump_suballoc_details;
 
-/* METHOD. Walks all ranges. */
-CLUMP_API void clump_suballoc_get_details(const clump_suballoc *suballoc,
-                                          clump_suballoc_details *details);
+/* METHOD. Constant time without `details`; with them it walks all ranges.
+ *   stats    [out, optional]
+ *   details  [out, optional] */
+CLUMP_API void clump_suballoc_get_stats(const clump_suballoc *suballoc, clump_suballoc_stats *stats,
+                                        clump_suballoc_details *details);
 
 /* METHOD. Verify all invariants: the ranges cover everything once, no two free ones are
  * neighbours, the index of free ranges holds exactly these, the counters are right. Walks all

@@ -56,7 +56,7 @@ static void find_usm(void) {
 
 static clump_pool_stats stats_of(void) {
     clump_pool_stats stats;
-    REQUIRE(!clump_pool_get_stats(pool, &stats));
+    REQUIRE(!clump_pool_get_stats(pool, &stats, NULL));
     return stats;
 }
 

@@ -106,8 +106,8 @@ static const char *check(run *r) {
     }
     clump_suballoc_stats stats;
     clump_suballoc_details details;
-    clump_suballoc_get_stats(r->s, &stats);
-    clump_suballoc_get_details(r->s, &details);
+    clump_suballoc_get_stats(r->s, &stats, NULL);
+    clump_suballoc_get_stats(r->s, NULL, &details);
     uint64_t used = 0, free_ranges = 0, free_max = 0, run_length = 0;
     for (int64_t i = 0; i < r->units; i++) {
         used += r->map[i] != 0;

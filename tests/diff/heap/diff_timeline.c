@@ -427,7 +427,7 @@ static void use_pool(clump_pool *pool, clump_defrag_report *report) {
                        pool, &(clump_allocation_desc){.bytes = REGION_BYTES + i, .movable = 1},
                        &regions[i], NULL));
     for (int i = 0; i < REGIONS; i += 2) CHECK_POOL(pool, clump_pool_free(pool, regions[i]));
-    CHECK_POOL(pool, clump_pool_defrag_step(pool, &(clump_defrag_desc){.wait = 1}, report));
+    CHECK_POOL(pool, clump_pool_defragment(pool, &(clump_defrag_desc){.wait = 1}, report));
     for (int i = 1; i < REGIONS; i += 2) CHECK_POOL(pool, clump_pool_free(pool, regions[i]));
 }
 

@@ -36,7 +36,7 @@ int tells_accesses(const client *c) {
 void compare_findings(client *c, heap_model *h, const clump_device_report *r) {
     clump_finding found[PLACES_MAX];
     uint64_t times[CLUMP_FINDING_COUNT] = {0}, expected[CLUMP_FINDING_COUNT] = {0};
-    uint32_t count = 0, lost = 0;
+    uint64_t count = 0, lost = 0;
     same_number(c, "checks of a heap", clump_heap_get_checks(h->heap),
                 CLUMP_CHECK_ALL & ~c->checked.without);
     if (c->checked.without == CLUMP_CHECK_ALL) return;
@@ -68,9 +68,9 @@ void compare_findings(client *c, heap_model *h, const clump_device_report *r) {
 static void compare_live(client *c, heap_model *h) {
     clump_live live[PLACES_MAX];
     uint64_t objects[CLASSES_MAX] = {0};
-    uint32_t count = 0;
+    uint64_t count = 0;
     CHECK_OK(&c->on, clump_heap_read_live(h->heap, live, PLACES_MAX, &count));
-    if (count > PLACES_MAX) complain(c, "objects were made at %u places", count);
+    if (count > PLACES_MAX) complain(c, "objects were made at %llu places", (ull)count);
     for (uint32_t i = 0; i < count; i++) {
         clump_class_info info;
         CHECK_OK(&c->on, clump_schema_find_class(c->schema, live[i].class_name, &info));
@@ -85,7 +85,7 @@ static void compare_live(client *c, heap_model *h) {
 /* The ring has as many events as there were, or as many as there is room for, and the last ones of them. */
 static void compare_events(client *c, heap_model *h) {
     clump_event events[EVENTS_MAX];
-    uint32_t count = 0, room = 1;
+    uint64_t count = 0, room = 1;
     while (room < c->checked.events) room *= 2;
     if (!has_check(c, CLUMP_CHECK_HISTORY)) {
         CHECK_STATUS(&c->on, clump_heap_read_events(h->heap, events, EVENTS_MAX, &count),
@@ -105,16 +105,16 @@ static void compare_events(client *c, heap_model *h) {
 
 /* A load that failed may have made some of the objects, or all. */
 void look_at_failed_load(client *c, heap_model *h, uint32_t objects) {
-    uint32_t count;
+    uint64_t count;
     if (!has_check(c, CLUMP_CHECK_HISTORY)) return;
     CHECK_OK(&c->on, clump_heap_read_events(h->heap, NULL, 0, &count));
     if (count > objects)
-        complain(c, "%u events of a load that failed, of %u objects", count, objects);
+        complain(c, "%llu events of a load that failed, of %u objects", (ull)count, objects);
     h->events = count;
 }
 
 void adopt_events(client *c, heap_model *h) {
-    uint32_t count;
+    uint64_t count;
     h->has_structs = 1; /* objects that no kernel made */
     if (!has_check(c, CLUMP_CHECK_HISTORY)) return;
     CHECK_OK(&c->on, clump_heap_read_events(h->heap, NULL, 0, &count));
@@ -122,7 +122,7 @@ void adopt_events(client *c, heap_model *h) {
 }
 
 void look_at_checks(client *c, heap_model *h) {
-    uint32_t count;
+    uint64_t count;
     if (c->checked.without == CLUMP_CHECK_ALL) {
         CHECK_STATUS(&c->on, clump_heap_check_memory(h->heap), CLUMP_ERR_USAGE);
         CHECK_STATUS(&c->on, clump_heap_read_live(h->heap, NULL, 0, &count), CLUMP_ERR_USAGE);
