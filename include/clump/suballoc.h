@@ -82,16 +82,12 @@ CLUMP_API clump_status clump_suballoc_free(clump_suballoc *suballoc, clump_range
 typedef struct clump_range_info {
     uint64_t offset, bytes; /* bytes as rounded up */
     void *user_data;
+    clump_range next; /* the one after it, in the order of their offsets; 0 after the last */
 } clump_range_info;
 
-/* METHOD. Place, size and user data of a range. Returns CLUMP_OK; CLUMP_ERR_REFERENCE. */
+/* METHOD. What is known of a range; with `range` 0 only the first one, as `next`. Returns CLUMP_OK; CLUMP_ERR_REFERENCE. */
 CLUMP_API clump_status clump_suballoc_get_info(const clump_suballoc *suballoc, clump_range range,
                                                clump_range_info *info);
-
-/* METHOD. The ranges given out, in the order of their offsets: the first after `range`; with `range` 0
- * the very first. *next is 0 after the last. Returns CLUMP_OK; CLUMP_ERR_REFERENCE. */
-CLUMP_API clump_status clump_suballoc_next(const clump_suballoc *suballoc, clump_range range,
-                                           clump_range *next);
 
 /* Counters that every call brings up to date. */
 typedef struct clump_suballoc_stats {

@@ -412,7 +412,7 @@ static void checked_heaps(void **state) {
                      clump_heap_extract(heap, &(clump_extract_desc){.refs = &one, .ref_count = 1},
                                         &none, NULL),
                      CLUMP_ERR_REFERENCE);
-        if (clump_heap_get_checks(heap)) {
+        if (clump_heap_get_layout(heap)->checks) {
             uint64_t found;
             CHECK_OK(&on, clump_heap_check_memory(heap));
             CHECK_OK(&on, clump_heap_take_findings(heap, NULL, 0, &found, NULL));

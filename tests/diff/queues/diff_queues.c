@@ -424,10 +424,10 @@ static void step_texts(world *w) {
     assert_true(bytes > 500);
     if (w->has_arrays) return;
     elsewhere(w);
-    CHECK_OK(&t.on, clump_heap_write_csv(w->heap, "Body", keep_bytes, &bytes));
+    CHECK_OK(&t.on, clump_heap_write_table(w->heap, "Body", CLUMP_TABLE_CSV, keep_bytes, &bytes));
     assert_true(bytes >= 4ull * w->count);
     elsewhere(w);
-    CHECK_OK(&t.on, clump_heap_write_npy(w->heap, "Body", keep_bytes, &bytes));
+    CHECK_OK(&t.on, clump_heap_write_table(w->heap, "Body", CLUMP_TABLE_NPY, keep_bytes, &bytes));
     assert_true(bytes >= 9ull * w->count);
 }
 

@@ -411,8 +411,10 @@ static void not_yet(void **state) {
                 "only heaps without such arrays are saved");
         REFUSED(clump_heap_load(h, &(clump_load_desc){.path = "arrays.clump"}, NULL), usage,
                 "neither saved nor loaded");
-        REFUSED(clump_heap_write_csv(h, "Node", ignore, NULL), usage, "no place in a table");
-        REFUSED(clump_heap_write_npy(h, "Node", ignore, NULL), usage, "no place in a table");
+        REFUSED(clump_heap_write_table(h, "Node", CLUMP_TABLE_CSV, ignore, NULL), usage,
+                "no place in a table");
+        REFUSED(clump_heap_write_table(h, "Node", CLUMP_TABLE_NPY, ignore, NULL), usage,
+                "no place in a table");
         clump_heap_destroy(h);
     }
 }

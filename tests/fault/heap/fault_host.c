@@ -242,13 +242,15 @@ static int keep_text(void *user, const void *text, size_t bytes) {
 }
 static clump_status step_csv(run *r) {
     size_t bytes = 0;
-    clump_status status = clump_heap_write_csv(r->heap, "Body", keep_text, &bytes);
+    clump_status status =
+        clump_heap_write_table(r->heap, "Body", CLUMP_TABLE_CSV, keep_text, &bytes);
     assert_int_equal(bytes > 2 * OBJECTS, !status);
     return status;
 }
 static clump_status step_npy(run *r) {
     size_t bytes = 0;
-    clump_status status = clump_heap_write_npy(r->heap, "Body", keep_text, &bytes);
+    clump_status status =
+        clump_heap_write_table(r->heap, "Body", CLUMP_TABLE_NPY, keep_text, &bytes);
     assert_int_equal(bytes >= 8 * OBJECTS, !status);
     return status;
 }

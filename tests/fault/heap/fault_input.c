@@ -835,13 +835,15 @@ static void unwritten(void **state) {
     clump_context *c = t.on.clump;
     REFUSED(CLUMP_ERR_IO, "takes the text returned 28", clump_heap_dump(t.heap, full_disk, NULL));
     REFUSED(CLUMP_ERR_IO, "takes the text returned 28",
-            clump_heap_write_csv(t.heap, "Body", full_disk, NULL));
+            clump_heap_write_table(t.heap, "Body", CLUMP_TABLE_CSV, full_disk, NULL));
     REFUSED(CLUMP_ERR_IO, "takes the text returned 28",
-            clump_heap_write_npy(t.heap, "Body", full_disk, NULL));
+            clump_heap_write_table(t.heap, "Body", CLUMP_TABLE_NPY, full_disk, NULL));
     REFUSED(CLUMP_ERR_IO, "cannot write /dev/full: No space",
             clump_heap_dump(t.heap, CLUMP_TO_PATH("/dev/full")));
     REFUSED(CLUMP_ERR_IO, "cannot write /no/such/folder: No such file",
             clump_heap_dump(t.heap, CLUMP_TO_PATH("/no/such/folder")));
+    REFUSED(USAGE, "no format 2",
+            clump_heap_write_table(t.heap, "Body", (clump_table_format)2, no_text, NULL));
     REFUSED(CLUMP_ERR_IO, "without a name", clump_heap_dump(t.heap, CLUMP_TO_PATH(NULL)));
     CHECK_OK(&t.on, clump_context_record_timeline(c, 100));
     CHECK_OK(&t.on, clump_heap_check(t.heap));
@@ -849,7 +851,8 @@ static void unwritten(void **state) {
             clump_context_write_timeline(c, full_disk, NULL));
     CHECK_OK(&t.on, clump_context_write_timeline(c, CLUMP_TO_PATH("/dev/null")));
     CHECK_OK(&t.on, clump_context_record_timeline(c, 0));
-    CHECK_OK(&t.on, clump_heap_write_npy(t.heap, "Body", CLUMP_TO_PATH("/dev/null")));
+    CHECK_OK(&t.on,
+             clump_heap_write_table(t.heap, "Body", CLUMP_TABLE_NPY, CLUMP_TO_PATH("/dev/null")));
     (void)state;
 }
 
