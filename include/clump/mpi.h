@@ -187,8 +187,8 @@ CLUMP_API const clump_migration_info *clump_migration_get_info(const clump_migra
  * Where a neighbour has no room, or fails, the objects that were to go there stay, and so do their fields: the next run sends them. The world is not broken by
  * that. A heap without room has also reported OUT_OF_MEMORY (clump_heap_take_errors()).
  *   report  [out, optional]
- * Blocks: yes. Costs on the device: launches and memory for the objects that leave and arrive, not for the heap. Returns CLUMP_OK; CLUMP_ERR_DEVICE_MEMORY more than `most`
- * leave (none did), or here is no room for those that arrive (they stay where they are); CLUMP_ERR_USAGE a direction where the world ends;
+ * Blocks: yes. Costs on the device: launches and memory for the objects that leave and arrive, not for the heap. Returns CLUMP_OK; CLUMP_ERR_TOO_SMALL more than `most`
+ * leave (none did); CLUMP_ERR_DEVICE_MEMORY here is no room for those that arrive (they stay where they are); CLUMP_ERR_USAGE a direction where the world ends;
  * CLUMP_ERR_REFERENCE the list has what is no live object of the class; CLUMP_ERR_RANK a neighbour failed, or gave no answer; CLUMP_ERR_HOST_MEMORY;
  * CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_migration_run(clump_migration *migration,

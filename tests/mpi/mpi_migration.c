@@ -262,7 +262,7 @@ static void part(void) {
     CLUMP_CHECK(&ranks_q, CLUMP_SET_ARGS(list, small_words, few, direction, all));
     CLUMP_CHECK(&ranks_q, clump_heap_do_all(ranks_q.heap, list, NULL));
     status = clump_migration_run(small, NULL);
-    CHECK(here > few ? status == CLUMP_ERR_DEVICE_MEMORY
+    CHECK(here > few ? status == CLUMP_ERR_TOO_SMALL
                      : status == CLUMP_OK || status == CLUMP_ERR_RANK);
     CHECK_WORLD(world, clump_migration_run(small, &report)); /* the list is empty again */
     CHECK(!report.left && !report.arrived);
