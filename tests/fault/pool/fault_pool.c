@@ -220,6 +220,15 @@ static void bad_calls(void **state) {
     REFUSED(pool, clump_pool_free(pool, live), CLUMP_ERR_USAGE, "1 maps", before);
     free(before);
     assert_int_equal(clump_pool_unmap(pool, live, memory), CLUMP_OK);
+    /* What is not named stays. */
+    a = (clump_allocation_desc){.name = "again", .user_data = &a};
+    assert_int_equal(clump_pool_change(pool, live, CLUMP_PART_USER_DATA, &a), CLUMP_OK);
+    assert_int_equal(clump_pool_get_info(pool, live, &info), CLUMP_OK);
+    assert_true(info.movable && info.user_data == &a && strcmp(info.name, "again") != 0);
+    assert_int_equal(clump_pool_change(pool, live, CLUMP_PART_NAME | CLUMP_PART_MOVABLE, &a),
+                     CLUMP_OK);
+    assert_int_equal(clump_pool_get_info(pool, live, &info), CLUMP_OK);
+    assert_true(!info.movable && info.user_data == &a && strcmp(info.name, "again") == 0);
     assert_int_equal(clump_pool_free(pool, live), CLUMP_OK);
     clump_pool_destroy(pool);
     clump_pool_destroy(other);
