@@ -70,7 +70,7 @@ static void compare_live(client *c, heap_model *h) {
     uint64_t objects[CLASSES_MAX] = {0};
     uint64_t count = 0;
     CHECK_OK(&c->on, clump_heap_read_live(h->heap, live, PLACES_MAX, &count));
-    if (count > PLACES_MAX) complain(c, "objects were made at %llu places", (ull)count);
+    if (count > PLACES_MAX) complain(c, "objects were made at %u places", (unsigned)count);
     for (uint32_t i = 0; i < count; i++) {
         clump_class_info info;
         CHECK_OK(&c->on, clump_schema_find_class(c->schema, live[i].class_name, &info));
@@ -109,8 +109,8 @@ void look_at_failed_load(client *c, heap_model *h, uint32_t objects) {
     if (!has_check(c, CLUMP_CHECK_HISTORY)) return;
     CHECK_OK(&c->on, clump_heap_read_events(h->heap, NULL, 0, &count));
     if (count > objects)
-        complain(c, "%llu events of a load that failed, of %u objects", (ull)count, objects);
-    h->events = count;
+        complain(c, "%u events of a load that failed, of %u objects", (unsigned)count, objects);
+    h->events = (uint32_t)count;
 }
 
 void adopt_events(client *c, heap_model *h) {
