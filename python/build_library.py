@@ -50,7 +50,7 @@ void clump_context_destroy(clump_context *context);
 const clump_error *clump_context_get_error(const clump_context *context);
 clump_status clump_context_set_queue(clump_context *context, cl_command_queue queue);
 clump_status clump_context_record_timeline(clump_context *context, uint32_t capacity);
-clump_status clump_context_write_timeline(clump_context *context, void (*write)(void *user, const char *text, size_t bytes), void *user);
+clump_status clump_context_write_timeline(clump_context *context, int (*write)(void *user, const void *data, size_t bytes), void *user);
 
 /* checked.h, heap.h, refs.h */
 typedef uint32_t clump_ref;
@@ -64,7 +64,7 @@ typedef struct { clump_context *context; const clump_schema *schema; uint64_t by
                  uint64_t buffer_bytes, evictable_bytes; uint32_t block_rows; int raw, errors_on_request, watch_handles;
                  const struct clump_checked_desc *checked; clump_pool *pool; ...; } clump_heap_desc;
 typedef struct { uint64_t bytes, metadata_bytes; uint32_t granule_bytes, block_granules, first_block, block_count,
-                 buffer_blocks; ...; } clump_heap_layout;
+                 buffer_blocks, checks, generations; ...; } clump_heap_layout;
 typedef struct { uint64_t objects, slots; uint32_t blocks, free_blocks; double fragmentation; uint64_t raw_blocks, raw_bytes; ...; } clump_heap_stats;
 typedef struct { uint64_t objects, slots; uint32_t blocks, active_blocks; uint64_t bytes; double fragmentation; uint64_t reserved; ...; } clump_class_stats;
 typedef struct { uint64_t objects, blocks, guessed, appeared, vanished, lost, strays; ...; } clump_repair_report;
@@ -98,8 +98,6 @@ typedef struct { clump_finding_kind kind; uint32_t count; clump_place place; con
                  uint32_t work_item; clump_place by; uint32_t by_work_item; char text[...]; ...; } clump_finding;
 typedef struct { int is_free; const char *class_name; clump_ref ref; clump_place place; uint32_t work_item; ...; } clump_event;
 typedef struct { const char *class_name; clump_place place; uint64_t objects; ...; } clump_live;
-uint32_t clump_heap_get_checks(const clump_heap *heap);
-uint32_t clump_heap_get_generations(const clump_heap *heap);
 clump_status clump_heap_take_findings(clump_heap *heap, clump_finding *findings, uint64_t capacity, uint64_t *count, uint64_t *lost);
 clump_status clump_heap_check_memory(clump_heap *heap);
 clump_status clump_heap_read_events(clump_heap *heap, clump_event *events, uint64_t capacity, uint64_t *count);
@@ -139,8 +137,8 @@ clump_status clump_heap_do_new(clump_heap *heap, clump_kernel *kernel, const cha
 clump_status clump_heap_reduce(clump_heap *heap, clump_kernel *kernel, size_t bytes, void *result, const clump_sync *sync);
 
 /* heap.h: a text for Python, piece by piece */
-extern "Python" void python_write(void *pieces, const char *text, size_t bytes);
-clump_status clump_heap_dump(clump_heap *heap, void (*write)(void *user, const char *text, size_t bytes), void *user);
+extern "Python" int python_write(void *pieces, const void *data, size_t bytes);
+clump_status clump_heap_dump(clump_heap *heap, int (*write)(void *user, const void *data, size_t bytes), void *user);
 
 /* compact.h, compactor.h, collect.h, collector.h, save.h */
 typedef enum { CLUMP_ORDER_ANY, CLUMP_ORDER_ADDRESS, CLUMP_ORDER_FIELD, CLUMP_ORDER_KEY, ... } clump_compact_order;
@@ -184,11 +182,8 @@ clump_status clump_extract_create(clump_context *context, const clump_schema *sc
 clump_status clump_extract_load(clump_context *context, const clump_load_desc *desc, clump_extract **extract, clump_extract_report *report, clump_error *error);
 void clump_extract_destroy(clump_extract *extract);
 clump_status clump_extract_read(clump_extract *extract, void *data, uint64_t bytes);
-const clump_schema *clump_extract_get_schema(const clump_extract *extract);
-uint64_t clump_extract_get_objects(const clump_extract *extract, uint32_t class_id);
-uint64_t clump_extract_get_bytes(const clump_extract *extract);
-cl_mem clump_extract_get_buffer(const clump_extract *extract);
-cl_mem clump_extract_get_refs(const clump_extract *extract);
+typedef struct { const clump_schema *schema; const uint64_t *objects; uint64_t bytes; cl_mem buffer, refs; ...; } clump_extract_info;
+const clump_extract_info *clump_extract_get_info(const clump_extract *extract);
 
 /* evict.h, convert.h */
 typedef struct { const char *class_name; const clump_ref *refs; uint64_t ref_count, blocks; uint32_t age; ...; } clump_evict_desc;
@@ -211,7 +206,7 @@ void clump_pool_destroy(clump_pool *pool);
 void clump_pool_get_error(clump_pool *pool, clump_error *error);
 clump_status clump_pool_set_queues(clump_pool *pool, cl_uint queue_count, const cl_command_queue *queues);
 clump_status clump_pool_create_buffer(clump_pool *pool, const clump_allocation_desc *desc, cl_uint queue_count, const cl_command_queue *queues, cl_mem *buffer);
-clump_status clump_pool_get_stats(clump_pool *pool, clump_pool_stats *stats);
+clump_status clump_pool_get_stats(clump_pool *pool, clump_pool_stats *stats, void *details);
 clump_status clump_pool_trim(clump_pool *pool);
 clump_status clump_pool_check(clump_pool *pool);
 """

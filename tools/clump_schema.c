@@ -21,9 +21,10 @@ static int complain(const char *file, const clump_error *error) {
     return 1;
 }
 
-static void to_stdout(void *user, const char *text, size_t bytes) {
+static int to_stdout(void *user, const void *text, size_t bytes) {
     (void)user;
     fwrite(text, 1, bytes, stdout);
+    return 0; /* ferror() tells at the end */
 }
 
 static void describe(const clump_schema *schema) {

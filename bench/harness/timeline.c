@@ -46,7 +46,8 @@ static const char *after(const char *at, const char *end, const char *word) {
     return NULL;
 }
 
-static void to_file(void *user, const char *text, size_t bytes) {
+static int to_file(void *user, const void *data, size_t bytes) {
+    const char *text = data;
     bench_timeline *timeline = user;
     const char *const end = text + bytes;
     errno = 0;
@@ -55,6 +56,7 @@ static void to_file(void *user, const char *text, size_t bytes) {
     if (at) timeline->dropped = strtoull(at, NULL, 10);
     for (at = text; (at = after(at, end, "\"ph\":\"X\"")); timeline->entries++) {
     }
+    return 0;
 }
 
 static int write_file(bench_timeline *timeline, const bench_env *env, bench_error *error) {

@@ -77,7 +77,7 @@ static int plain_copy(mover *m, const clump_extract *e, double *us) {
     if (!m->copy && bench_rig_buffer(&m->rig, (size_t)m->bytes, &m->copy)) return -1;
     clFinish(queue);
     double begin = bench_now_us();
-    cl_int code = clEnqueueCopyBuffer(queue, clump_extract_get_buffer(e), m->copy, 0, 0,
+    cl_int code = clEnqueueCopyBuffer(queue, clump_extract_get_info(e)->buffer, m->copy, 0, 0,
                                       (size_t)m->bytes, 0, NULL, NULL);
     if (!code) code = clFinish(queue);
     *us = bench_now_us() - begin;

@@ -4,7 +4,7 @@
  *
  *     save_us, load_us      clump_heap_save() and clump_heap_load(), a file with fsync() and rename()
  *     save_rate, load_rate  the same as GB/s of the saved bytes
- *     check_us              clump_saved_check(): the saved bytes read and their checksums compared, without the device
+ *     check_us              clump_saved_read(): the saved bytes read and their checksums compared, without the device
  *     bus_read_us, bus_write_us   as many bytes from and to a buffer of the device, through memory for transfers
  *     out_us, in_us         as many bytes written to and read from the same kind of place: a file with fsync(), or memory
  *     pipe_out_us, pipe_in_us   as many bytes from a buffer of the device to such a place, and back: both at the same time (pipe.h)
@@ -276,7 +276,7 @@ static int load(saver *s, double *us, double *check_us) {
     clump_error error;
     desc = source_of(s);
     begin = bench_now_us();
-    status = clump_saved_check(&desc, NULL, &error);
+    status = clump_saved_read(&desc, NULL, NULL, NULL, &error);
     *check_us = bench_now_us() - begin;
     return status ? bench_error_set(s->rig.error, "the check: %s", error.message) : 0;
 }

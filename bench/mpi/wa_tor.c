@@ -113,7 +113,7 @@ static int create_exchange(mpi_run *run, band *b) {
     clump_status status = clump_halo_create(run->world, &halo, &b->halo, NULL);
     if (!status) status = clump_migration_create(run->world, &migration, &b->migration, NULL);
     if (status) return mpi_fail_world(run, "the exchange", status);
-    b->list = clump_migration_get_list(b->migration);
+    b->list = clump_migration_get_info(b->migration)->list;
     return 0;
 }
 
@@ -312,7 +312,7 @@ static int migrate(mpi_run *run, band *b, mpi_times *times) {
     times->migration += MPI_Wtime() - before;
     times->objects += report.left;
     times->bytes += report.bytes;
-    cl_mem arrivals = clump_migration_get_arrivals(b->migration);
+    cl_mem arrivals = clump_migration_get_info(b->migration)->arrivals;
     const uint32_t count = (uint32_t)report.arrived;
     if (!count) return 0;
     return SET(ARRIVE, 0, MPI_ARG(arrivals), MPI_ARG(count)) ||

@@ -64,7 +64,7 @@ static int run_size(alloc_bench *b, clump_pool *pool, uint64_t bytes, int is_uni
         b->times[2 * is_unique + i][size] = bench_metric_median(metric) * 1e-3;
     }
     clump_pool_stats stats;
-    clump_pool_get_stats(pool, &stats);
+    clump_pool_get_stats(pool, &stats, NULL);
     if (stats.used_bytes || stats.unique || stats.chunks > 1)
         bench_check(b->results, 0, "%llu bytes in %u chunks are left after all was freed",
                     (unsigned long long)stats.used_bytes, stats.chunks);

@@ -44,7 +44,7 @@ typedef struct defrag_sums {
 /* NULL: no defragmentation. */
 static int take_steps(defrag_bench *b, clump_pool *pool, const clump_defrag_desc *desc) {
     for (int i = 0; desc && i < STEPS; i++)
-        if (clump_pool_defrag_step(pool, desc, NULL))
+        if (clump_pool_defragment(pool, desc, NULL))
             return pool_bench_fail(&b->results->error, "a step", pool);
     return 0;
 }
@@ -106,14 +106,14 @@ static int run_test(defrag_bench *b, uint32_t test, const clump_defrag_desc *des
         clump_pool_stats stats;
         result = change_pool(b, pool, seed, &n) || take_steps(b, pool, desc);
         if (result) break;
-        clump_pool_get_details(pool, &details);
-        clump_pool_get_stats(pool, &stats);
+        clump_pool_get_stats(pool, NULL, &details);
+        clump_pool_get_stats(pool, &stats, NULL);
         sums->fragmentation += details.fragmentation;
         sums->chunks += stats.chunks;
         sums->rounds++;
     }
     clump_pool_stats stats;
-    clump_pool_get_stats(pool, &stats);
+    clump_pool_get_stats(pool, &stats, NULL);
     sums->moved += (double)stats.moved_bytes / 1048576;
     for (uint32_t i = 0; !result && i < b->count; i++) result = tag(b, pool, i, 0);
     if (!result && clump_pool_check(pool))

@@ -67,8 +67,8 @@ static int run_sequence(fit_bench *b, clump_fit fit, uint32_t sequence, fit_sums
     }
     clump_pool_details details;
     clump_pool_stats stats;
-    if (failed || clump_pool_check(pool) || clump_pool_get_details(pool, &details) ||
-        clump_pool_get_stats(pool, &stats)) {
+    if (failed || clump_pool_check(pool) || clump_pool_get_stats(pool, NULL, &details) ||
+        clump_pool_get_stats(pool, &stats, NULL)) {
         pool_bench_fail(b->error, "a sequence", pool);
         failed = 1;
     } else {

@@ -39,16 +39,8 @@ void pool_bench_defrag(const bench_values *values, clump_defrag_desc *desc) {
     if (bench_is(values, "order", "oldest")) desc->order = CLUMP_DEFRAG_OLDEST;
 }
 
-static void write_text(void *user, const char *text, size_t bytes) {
-    fwrite(text, 1, bytes, user);
-}
-
 int pool_bench_draw(clump_pool *pool, const char *path, bench_error *error) {
-    FILE *file = fopen(path, "w");
-    if (!file) return bench_error_set(error, "%.200s: %s", path, strerror(errno));
-    clump_status status = clump_pool_draw(pool, write_text, file);
-    int failed = ferror(file);
-    if (fclose(file) || failed) return bench_error_set(error, "%.200s: cannot be written", path);
+    clump_status status = clump_pool_dump(pool, CLUMP_POOL_SVG, CLUMP_TO_PATH(path));
     return status == CLUMP_OK ? 0 : pool_bench_fail(error, "the picture", pool);
 }
 
@@ -58,12 +50,13 @@ typedef struct text_copy {
     char *data; /* NULL: no memory */
 } text_copy;
 
-static void copy_text(void *user, const char *text, size_t bytes) {
+static int copy_text(void *user, const void *text, size_t bytes) {
     text_copy *copy = user;
     copy->data = malloc(bytes + 1);
-    if (!copy->data) return;
+    if (!copy->data) return 1;
     memcpy(copy->data, text, bytes);
     copy->data[bytes] = 0;
+    return 0;
 }
 
 static double number_of(const cJSON *object, const char *name) {
@@ -110,8 +103,8 @@ static const char *check_json(const cJSON *root, const clump_pool_stats *stats) 
 int pool_bench_check_dump(clump_pool *pool, bench_results *results) {
     text_copy copy = {NULL};
     clump_pool_stats stats;
-    if (clump_pool_dump(pool, copy_text, &copy) || clump_pool_get_stats(pool, &stats) ||
-        !copy.data) {
+    if (clump_pool_dump(pool, CLUMP_POOL_JSON, copy_text, &copy) ||
+        clump_pool_get_stats(pool, &stats, NULL)) {
         free(copy.data);
         return pool_bench_fail(&results->error, "the dump", pool);
     }

@@ -136,7 +136,7 @@ static int tag(replay *r, uint32_t id, int writes) {
 
 static int step(replay *r) {
     clump_pool_stats stats;
-    clump_pool_get_stats(r->pool, &stats);
+    clump_pool_get_stats(r->pool, &stats, NULL);
     r->waste_sum += stats.waste;
     if (stats.waste > r->waste_peak) r->waste_peak = stats.waste;
     if (!r->defragments || bench_is(r->values, "defrag", "end")) return 0;
@@ -144,7 +144,7 @@ static int step(replay *r) {
     clump_defrag_desc desc;
     pool_bench_defrag(r->values, &desc);
     double begin = bench_now_us();
-    if (clump_pool_defrag_step(r->pool, &desc, NULL))
+    if (clump_pool_defragment(r->pool, &desc, NULL))
         return pool_bench_fail(r->error, "a step", r->pool);
     r->steps[r->step_count] = bench_now_us() - begin;
     r->late += desc.budget_us > 0 && r->steps[r->step_count] > 1.2 * desc.budget_us;
@@ -174,7 +174,8 @@ static int run_of(replay *r, size_t begin, size_t end) {
         break;
     case POOL_TRACE_MOVABLE:
         for (size_t i = begin; r->pool && !r->is_buffers && i < end; i++)
-            failed |= clump_pool_set_movable(r->pool, r->live[ops[i].id].handle, ops[i].movable);
+            failed |= clump_pool_change(r->pool, r->live[ops[i].id].handle, CLUMP_PART_MOVABLE,
+                                        &(clump_allocation_desc){.movable = ops[i].movable});
         break;
     case POOL_TRACE_FRAME:
         for (size_t i = begin; r->pool && !failed && i < end; i++) failed |= step(r);
@@ -208,7 +209,7 @@ static int by_value(const void *a, const void *b) {
 static void sample_pool(replay *r) {
     clump_pool_stats stats;
     bench_results *results = r->results;
-    clump_pool_get_stats(r->pool, &stats);
+    clump_pool_get_stats(r->pool, &stats, NULL);
     if (r->trace.frames) {
         bench_sample(results, "waste_peak", "share", r->waste_peak);
         bench_sample(results, "waste_mean", "share", r->waste_sum / (double)r->trace.frames);
@@ -232,15 +233,15 @@ static int settle(replay *r, int is_measured) {
     clump_pool_stats stats;
     uint32_t steps = 0, until_tenth = 0;
     pool_bench_defrag(r->values, &desc);
-    clump_pool_get_stats(r->pool, &stats);
+    clump_pool_get_stats(r->pool, &stats, NULL);
     for (; !report.done && steps < SETTLE_MAX; steps++) {
         if (stats.waste >= 0.1) until_tenth = steps + 1;
-        if (clump_pool_defrag_step(r->pool, &desc, &report))
+        if (clump_pool_defragment(r->pool, &desc, &report))
             return pool_bench_fail(r->error, "a step at the end", r->pool);
-        clump_pool_get_stats(r->pool, &stats);
+        clump_pool_get_stats(r->pool, &stats, NULL);
     }
     clump_pool_trim(r->pool);
-    clump_pool_get_stats(r->pool, &stats);
+    clump_pool_get_stats(r->pool, &stats, NULL);
     if (is_measured) {
         bench_sample(r->results, "settle_steps", "steps", steps);
         bench_sample(r->results, "settle_until_tenth", "steps", until_tenth);
@@ -257,7 +258,7 @@ static int check_pool(replay *r) {
     if (clump_pool_check(r->pool)) return pool_bench_fail(r->error, "the check", r->pool);
     if (pool_bench_check_dump(r->pool, r->results)) return -1;
     clump_pool_stats stats;
-    clump_pool_get_stats(r->pool, &stats);
+    clump_pool_get_stats(r->pool, &stats, NULL);
     if (stats.allocations + r->refused < r->allocs - r->frees)
         bench_check(r->results, 0, "%" PRIu64 " allocations are missing",
                     r->allocs - r->frees - stats.allocations);

@@ -29,7 +29,7 @@ static uint32_t word(uint32_t number, uint32_t i) {
 
 static void print_stats(clump_pool *pool, const char *when) {
     clump_pool_stats stats;
-    CLUMP_CHECK(pool, clump_pool_get_stats(pool, &stats));
+    CLUMP_CHECK(pool, clump_pool_get_stats(pool, &stats, NULL));
     printf("%-16s %3d buffers in %2d chunks\n", when, (int)stats.allocations, (int)stats.chunks);
 }
 
@@ -56,7 +56,8 @@ int main(void) {
                     clEnqueueWriteBuffer(q.queue, to->region.buffer, CL_TRUE, to->region.offset,
                                          to->words * 4, words, 0, NULL, NULL));
         /* It is only read from now on, so it may be moved. */
-        CLUMP_CHECK(pool, clump_pool_set_movable(pool, to->allocation, 1));
+        CLUMP_CHECK(pool, clump_pool_change(pool, to->allocation, CLUMP_PART_MOVABLE,
+                                            &(clump_allocation_desc){.movable = 1}));
     }
     print_stats(pool, "made");
     for (uint32_t b = 0; b < BUFFERS; b++) {
@@ -68,9 +69,9 @@ int main(void) {
 
     clump_defrag_report report = {0};
     for (int step = 0; step < STEPS_MAX && !report.done; step++)
-        CLUMP_CHECK(pool,
-                    clump_pool_defrag_step(
-                        pool, &(clump_defrag_desc){.max_bytes = 1 << 20, .wait = 1}, &report));
+        CLUMP_CHECK(
+            pool, clump_pool_defragment(pool, &(clump_defrag_desc){.max_bytes = 1 << 20, .wait = 1},
+                                        &report));
     print_stats(pool, "defragmented");
 
     int wrong = !report.done || !moves;

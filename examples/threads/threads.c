@@ -66,7 +66,7 @@ int main(void) {
         if (jobs[t].sum != expected) wrong++;
     }
     clump_pool_stats stats;
-    CLUMP_CHECK(pool, clump_pool_get_stats(pool, &stats));
+    CLUMP_CHECK(pool, clump_pool_get_stats(pool, &stats, NULL));
     printf("%d buffers came from the pool, %d are left\n", (int)stats.allocated,
            (int)stats.allocations);
     if (stats.allocated != THREADS * 100 || stats.allocations) wrong++;

@@ -1,6 +1,7 @@
 /* Host memory and growing text. See memory.h. */
 #include "core/memory.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,4 +110,30 @@ void clumpi_text_append_json(clumpi_text *text, const char *string) {
 void clumpi_text_append_share(clumpi_text *text, double share) {
     unsigned millionths = (unsigned)(share * 1e6 + 0.5);
     clumpi_text_append(text, "%u.%06u", millionths / 1000000, millionths % 1000000);
+}
+
+int clump_write_to_path(void *path, const void *data, size_t bytes) {
+    FILE *file = path ? fopen(path, "wb") : NULL;
+    if (!file) return path ? errno : EINVAL;
+    errno = 0; /* a stream is not bound to set it */
+    int failed = fwrite(data, 1, bytes, file) != bytes;
+    int code = errno;
+    if (fclose(file) && !failed) failed = 1, code = errno;
+    return failed && !code ? EIO : failed ? code : 0;
+}
+
+clump_status clumpi_text_write(clumpi_text *text, clump_status status, const char *call,
+                               clump_write_fn write, void *user, clump_error *error) {
+    int code = 0;
+    if (!status && text->failed)
+        status = clumpi_fail(error, CLUMP_ERR_HOST_MEMORY, "%s: no host memory for the text", call);
+    if (!status) code = write(user, text->data, text->bytes);
+    if (code && write == clump_write_to_path)
+        status = clumpi_fail(error, CLUMP_ERR_IO, "%s: cannot write %s: %s", call,
+                             user ? (const char *)user : "a file without a name", strerror(code));
+    else if (code)
+        status = clumpi_fail(error, CLUMP_ERR_IO,
+                             "%s: the function that takes the text returned %d", call, code);
+    clumpi_free(text->allocator, text->data);
+    return status;
 }

@@ -51,6 +51,11 @@ void clumpi_text_append_bytes(clumpi_text *text, const char *data, size_t bytes)
 void clumpi_text_append_json(clumpi_text *text, const char *string);
 void clumpi_text_append_share(clumpi_text *text, double share);
 
+/* The end of a call that writes: if all went well so far, the whole text goes to the caller's function; in any case it is
+ * released. `call` is for the error, which is that of the text, too. */
+clump_status clumpi_text_write(clumpi_text *text, clump_status status, const char *call,
+                               clump_write_fn write, void *user, clump_error *error);
+
 /* Fill an error record (NULL is allowed) and return its status, for `return clumpi_fail(...)`. */
 clump_status clumpi_fail(clump_error *error, clump_status status, const char *format, ...)
     __attribute__((format(CLUMPI_PRINTF, 3, 4)));

@@ -333,7 +333,6 @@ static clump_status open_trace(clump_context *c, trace *w) {
 }
 
 static void close_trace(trace *w) {
-    clumpi_free(&w->c->allocator, w->text.data);
     clumpi_free(&w->c->allocator, w->queues);
     clumpi_free(&w->c->allocator, w->order);
     clumpi_free(&w->c->allocator, w->ranges);
@@ -376,14 +375,10 @@ clump_status clump_context_write_timeline(clump_context *c, clump_write_fn write
         append_head(&w);
         for (uint32_t i = 0; i < w.count; i++) append_entry(&w, i);
         clumpi_text_append(&w.text, "\n]}\n");
-        if (w.text.failed)
-            status = clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY,
-                                 "no host memory for the text of a timeline");
     }
-    if (!status) {
-        write(user, w.text.data, w.text.bytes);
-        forget(&w, dropped);
-    }
+    status =
+        clumpi_text_write(&w.text, status, "clump_context_write_timeline", write, user, &c->error);
+    if (!status) forget(&w, dropped);
     close_trace(&w);
     return status;
 }

@@ -72,21 +72,22 @@ static clump_status take_given(clump_extract *e, cl_mem given) {
     size_t bytes = 0;
     clump_status status = clumpi_buffer_check(c, given, "buffer of an extract", &bytes);
     if (status) return status;
-    if (bytes < e->bytes)
+    if (bytes < e->info.bytes)
         return clumpi_fail(&c->error, CLUMP_ERR_TOO_SMALL,
                            "clump_heap_extract: the %llu objects take %llu bytes; the buffer has "
                            "%zu",
-                           (unsigned long long)e->objects[0], (unsigned long long)e->bytes, bytes);
+                           (unsigned long long)e->objects[0], (unsigned long long)e->info.bytes,
+                           bytes);
     cl_int code = c->cl.RetainMemObject(given);
     if (code) return clumpi_fail_cl(&c->error, "clRetainMemObject", code, "buffer of an extract");
-    e->buffer = given;
+    e->info.buffer = given;
     return CLUMP_OK;
 }
 
 clump_status clumpi_extract_open(clump_extract *e, cl_mem given) {
-    if (!e->bytes) return CLUMP_OK;
+    if (!e->info.bytes) return CLUMP_OK;
     return given ? take_given(e, given)
-                 : clumpi_buffer_create(e->context, e->bytes, "an extract", &e->buffer);
+                 : clumpi_buffer_create(e->context, e->info.bytes, "an extract", &e->info.buffer);
 }
 
 clump_status clumpi_extract_create(clump_context *c, const clump_schema *schema,
@@ -97,6 +98,8 @@ clump_status clumpi_extract_create(clump_context *c, const clump_schema *schema,
     clumpi_context_use(c);
     e->context = c;
     clump_status status = clumpi_schema_copy(schema, &c->allocator, &e->schema);
+    e->info.schema = e->schema;
+    e->info.objects = e->objects;
     if (!status) {
         *extract = e;
         return CLUMP_OK;
@@ -110,14 +113,14 @@ void clumpi_extract_set_objects(clump_extract *e, const uint64_t *objects) {
         e->objects[id] = objects[id - 1];
         e->objects[0] += objects[id - 1];
     }
-    e->bytes = count_bytes(e);
+    e->info.bytes = count_bytes(e);
 }
 
 void clump_extract_destroy(clump_extract *extract) {
     if (!extract) return;
     clump_context *c = extract->context;
-    clumpi_buffer_release(c, &extract->buffer);
-    clumpi_buffer_release(c, &extract->refs);
+    clumpi_buffer_release(c, &extract->info.buffer);
+    clumpi_buffer_release(c, &extract->info.refs);
     clump_schema_destroy(extract->schema);
     clumpi_free(&c->allocator, extract);
     clumpi_context_unuse(c);
@@ -146,10 +149,11 @@ static clump_status check_objects(clump_context *c, const clump_schema *schema,
 }
 
 static clump_status check_bytes(const clump_extract *e, const char *call, uint64_t bytes) {
-    if (bytes == e->bytes) return CLUMP_OK;
-    return clumpi_fail(
-        &e->context->error, CLUMP_ERR_USAGE, "%s: %llu bytes; the %llu objects take %llu", call,
-        (unsigned long long)bytes, (unsigned long long)e->objects[0], (unsigned long long)e->bytes);
+    if (bytes == e->info.bytes) return CLUMP_OK;
+    return clumpi_fail(&e->context->error, CLUMP_ERR_USAGE,
+                       "%s: %llu bytes; the %llu objects take %llu", call,
+                       (unsigned long long)bytes, (unsigned long long)e->objects[0],
+                       (unsigned long long)e->info.bytes);
 }
 
 static clump_status make_extract(clump_context *context, const clump_schema *schema,
@@ -176,8 +180,9 @@ static clump_status make_extract(clump_context *context, const clump_schema *sch
     if (!status) clumpi_extract_set_objects(e, objects);
     if (!status && data) status = check_bytes(e, "clump_extract_create", bytes);
     if (!status) status = clumpi_extract_open(e, NULL);
-    if (!status && data) status = clumpi_write(c, e->buffer, 0, bytes, data);
-    if (!status && !data && e->bytes) status = clumpi_clear(c, e->buffer, 0, e->bytes);
+    if (!status && data) status = clumpi_write(c, e->info.buffer, 0, bytes, data);
+    if (!status && !data && e->info.bytes)
+        status = clumpi_clear(c, e->info.buffer, 0, e->info.bytes);
     if (!status) status = clumpi_finish(c);
     if (status)
         clump_extract_destroy(e);
@@ -201,29 +206,13 @@ clump_status clump_extract_read(clump_extract *extract, void *data, uint64_t byt
     if (!data && bytes)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_extract_read needs a place");
     clump_status status = check_bytes(extract, "clump_extract_read", bytes);
-    return status ? status : clumpi_read(c, extract->buffer, 0, bytes, data);
+    return status ? status : clumpi_read(c, extract->info.buffer, 0, bytes, data);
 }
 
-const clump_schema *clump_extract_get_schema(const clump_extract *extract) {
-    return extract ? extract->schema : NULL;
-}
-
-uint64_t clump_extract_get_objects(const clump_extract *extract, uint32_t class_id) {
-    return extract && class_id <= clump_schema_get_class_count(extract->schema)
-               ? extract->objects[class_id]
-               : 0;
-}
-
-uint64_t clump_extract_get_bytes(const clump_extract *extract) {
-    return extract ? extract->bytes : 0;
-}
-
-cl_mem clump_extract_get_buffer(const clump_extract *extract) {
-    return extract ? extract->buffer : NULL;
-}
-
-cl_mem clump_extract_get_refs(const clump_extract *extract) {
-    return extract ? extract->refs : NULL;
+const clump_extract_info *clump_extract_get_info(const clump_extract *extract) {
+    static const uint64_t no_objects[CLUMP_CLASSES_MAX + 1];
+    static const clump_extract_info none = {.objects = no_objects};
+    return extract ? &extract->info : &none;
 }
 
 /* ---- For take.c and insert.c ----------------------------------------------------------------- */

@@ -44,9 +44,7 @@ struct clump_extract {
     clump_context *context;
     clump_schema *schema;                    /* own copy */
     uint64_t objects[CLUMP_CLASSES_MAX + 1]; /* by class id; 0: of all */
-    uint64_t bytes;
-    cl_mem buffer; /* NULL if bytes is 0 */
-    cl_mem refs;   /* NULL: not kept */
+    clump_extract_info info; /* of the members above; its buffer and refs are its own */
 };
 
 /* The columns one after the other:  for (clumpi_column_walk w = {0}; clumpi_next_column(e, &w);) */

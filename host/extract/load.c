@@ -31,7 +31,7 @@ static int make(void *user, const clump_saved *saved) {
 static clump_status end_column(const loading *l) {
     static const uint8_t zeros[CLUMPI_COLUMN_ALIGN];
     const uint64_t end = l->walk.column.at + l->walk.column.bytes, rest = end % CLUMPI_COLUMN_ALIGN;
-    return rest ? clumpi_write(l->context, l->extract->buffer, end, CLUMPI_COLUMN_ALIGN - rest,
+    return rest ? clumpi_write(l->context, l->extract->info.buffer, end, CLUMPI_COLUMN_ALIGN - rest,
                                zeros)
                 : CLUMP_OK;
 }
@@ -41,9 +41,9 @@ static int fill(void *user, const clump_saved *saved, const clump_saved_part *pa
     (void)saved;
     if (!part->field) return 0; /* references outside of objects */
     if (part->from == 0) clumpi_next_column(l->extract, &l->walk);
-    l->status =
-        clumpi_write(l->context, l->extract->buffer, l->walk.column.at + part->from * part->bytes,
-                     (uint64_t)part->count * part->bytes, part->data);
+    l->status = clumpi_write(l->context, l->extract->info.buffer,
+                             l->walk.column.at + part->from * part->bytes,
+                             (uint64_t)part->count * part->bytes, part->data);
     if (!l->status && part->from + part->count == l->walk.column.count) l->status = end_column(l);
     return l->status != CLUMP_OK;
 }
@@ -70,8 +70,8 @@ static clump_status load_extract(clump_context *context, const clump_load_desc *
         return status;
     }
     if (report)
-        *report =
-            (clump_extract_report){.objects = l.extract->objects[0], .bytes = l.extract->bytes};
+        *report = (clump_extract_report){.objects = l.extract->objects[0],
+                                         .bytes = l.extract->info.bytes};
     *extract = l.extract;
     return CLUMP_OK;
 }

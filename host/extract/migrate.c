@@ -31,17 +31,17 @@ static clump_status share(migrating *m) {
     clump_status status = tell(m, clumpi_extract_create(there, m->taken->schema, &m->arrived));
     if (status) return status;
     clumpi_extract_set_objects(m->arrived, m->taken->objects + 1);
-    if (!m->taken->buffer) return CLUMP_OK;
-    cl_int code = there->cl.RetainMemObject(m->taken->buffer);
+    if (!m->taken->info.buffer) return CLUMP_OK;
+    cl_int code = there->cl.RetainMemObject(m->taken->info.buffer);
     if (code) return clumpi_fail_cl(&here->error, "clRetainMemObject", code, "an extract");
-    m->arrived->buffer = m->taken->buffer;
+    m->arrived->info.buffer = m->taken->info.buffer;
     return CLUMP_OK;
 }
 
 /* Through the host, unless both heaps are of one context or of one cl_context. */
 static clump_status carry(migrating *m) {
     clump_context *here = clumpi_heap_context(m->from), *there = clumpi_heap_context(m->into);
-    const uint64_t bytes = m->taken->bytes;
+    const uint64_t bytes = m->taken->info.bytes;
     if (here == there) return CLUMP_OK;
     if (here->context == there->context) return share(m);
     void *data = clumpi_alloc(&here->allocator, bytes);

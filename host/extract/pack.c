@@ -261,10 +261,13 @@ clump_status clumpi_pack_open(clumpi_pack *p) {
 clump_status clumpi_pack_objects(clumpi_pack *p, cl_mem chosen) {
     const clump_extract *e = p->extract;
     const clumpi_u64 chosen_at = clumpi_marks_white_at() / sizeof(clumpi_u32);
-    const clumpi_arg args[] = {{sizeof chosen, &chosen},       {sizeof chosen_at, &chosen_at},
-                               {sizeof p->counts, &p->counts}, {sizeof p->work, &p->work},
-                               {sizeof e->buffer, &e->buffer}, {sizeof e->refs, &e->refs}};
-    if (!e->buffer && !e->refs) return CLUMP_OK;
+    const clumpi_arg args[] = {{sizeof chosen, &chosen},
+                               {sizeof chosen_at, &chosen_at},
+                               {sizeof p->counts, &p->counts},
+                               {sizeof p->work, &p->work},
+                               {sizeof e->info.buffer, &e->info.buffer},
+                               {sizeof e->info.refs, &e->info.refs}};
+    if (!e->info.buffer && !e->info.refs) return CLUMP_OK;
     return run_copy(p, CLUMPI_PACK_KERNEL(pack_objects), args, 6);
 }
 
@@ -287,7 +290,8 @@ clump_status clumpi_unpack_made(clumpi_pack *p, uint32_t id, cl_mem chosen) {
 
 clump_status clumpi_unpack_objects(clumpi_pack *p) {
     const clump_extract *e = p->extract;
-    const clumpi_arg args[] = {
-        {sizeof p->counts, &p->counts}, {sizeof p->work, &p->work}, {sizeof e->buffer, &e->buffer}};
+    const clumpi_arg args[] = {{sizeof p->counts, &p->counts},
+                               {sizeof p->work, &p->work},
+                               {sizeof e->info.buffer, &e->info.buffer}};
     return run_copy(p, CLUMPI_PACK_KERNEL(unpack_objects), args, 3);
 }

@@ -208,7 +208,7 @@ static clump_status make_extract(taking *t) {
     status = clumpi_extract_open(t->extract, t->desc->buffer);
     if (!status && t->desc->keep_refs && t->extract->objects[0])
         status = clumpi_buffer_create(c, t->extract->objects[0] * sizeof(clump_ref), "references",
-                                      &t->extract->refs);
+                                      &t->extract->info.refs);
     return status;
 }
 
@@ -232,7 +232,7 @@ static clump_status take(taking *t, int free_objects) {
         status = clumpi_chosen_free(t->heap, t->chosen, &is_freed);
     if (status) return status;
     t->report = (clump_extract_report){.objects = t->extract->objects[0],
-                                       .bytes = t->extract->bytes,
+                                       .bytes = t->extract->info.bytes,
                                        .left_out = head.left_out,
                                        .dangling = head.dangling};
     return CLUMP_OK;
@@ -250,8 +250,8 @@ clump_status clumpi_take(clump_heap *heap, const clump_extract_desc *desc, clump
     else
         clumpi_chosen_release(heap, &t.chosen);
     if (status == CLUMP_ERR_TOO_SMALL && t.extract && report)
-        *report =
-            (clump_extract_report){.objects = t.extract->objects[0], .bytes = t.extract->bytes};
+        *report = (clump_extract_report){.objects = t.extract->objects[0],
+                                         .bytes = t.extract->info.bytes};
     if (status) {
         clump_extract_destroy(t.extract);
         return status;

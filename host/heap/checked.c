@@ -215,10 +215,6 @@ clump_status clumpi_checking_new(clump_heap *heap, clumpi_u32 class_id) {
 
 /* ---- Generations ----------------------------------------------------------------------------- */
 
-uint32_t clump_heap_get_generations(const clump_heap *heap) {
-    return heap ? heap->geometry.checked.generations : 0;
-}
-
 clump_ref clumpi_ref_plain(const clump_heap *heap, clump_ref ref) {
     return heap->checks ? ref & heap->geometry.checked.ref_mask : ref;
 }
@@ -405,10 +401,6 @@ clump_status clump_heap_take_findings(clump_heap *heap, clump_finding *findings,
         clumpi_finding_describe(heap, k->names, k->name_count, &k->kept[i], &findings[i]);
     k->kept_count = k->lost = 0;
     return CLUMP_OK;
-}
-
-uint32_t clump_heap_get_checks(const clump_heap *heap) {
-    return heap ? heap->checks : 0;
 }
 
 clump_status clump_heap_check_memory(clump_heap *heap) {

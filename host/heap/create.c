@@ -181,6 +181,8 @@ clump_status clumpi_heap_lay_out(clump_heap *heap, uint64_t bytes, uint32_t bloc
         .first_block = g->header.first_block,
         .block_count = g->header.block_end - g->header.first_block,
         .buffer_blocks = g->frames ? 0 : g->segment_blocks,
+        .checks = heap->checks,
+        .generations = g->checked.generations,
     };
     return CLUMP_OK;
 }

@@ -212,12 +212,8 @@ clump_status clump_heap_dump(clump_heap *heap, clump_write_fn write, void *user)
         append_classes(d);
         append_live(d);
         append_blocks(d);
-        if (d->text.failed)
-            status =
-                clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a dump's text");
     }
-    if (!status) write(user, d->text.data, d->text.bytes);
-    clumpi_free(&c->allocator, d->text.data);
+    status = clumpi_text_write(&d->text, status, "clump_heap_dump", write, user, &c->error);
     clumpi_free(&c->allocator, d->live);
     clumpi_free(&c->allocator, d->states);
     clumpi_free(&c->allocator, d);

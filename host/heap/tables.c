@@ -88,18 +88,6 @@ static clump_status open_table(table *t, const char *class_name, clump_write_fn 
     return clump_heap_read_structs(t->heap, &t->desc, NULL, t->structs, t->count, &t->count);
 }
 
-/* The text goes out, if there was memory for it, and all goes. */
-static clump_status end_table(table *t, clump_status status, clumpi_text *text,
-                              clump_write_fn write, void *user) {
-    if (!status && text->failed)
-        status = clumpi_fail(&t->heap->context->error, CLUMP_ERR_HOST_MEMORY,
-                             "no host memory for the text");
-    if (!status) write(user, text->data, text->bytes);
-    clumpi_free(text->allocator, text->data);
-    close_table(t);
-    return status;
-}
-
 /* ---- NumPy ----------------------------------------------------------------------------------- */
 
 /* A 3-vector keeps its fourth component, which nobody writes: an axis of 4. */
@@ -115,24 +103,21 @@ static void npy_field(clumpi_text *t, const clump_field_info *f) {
     clumpi_text_append(t, "), ");
 }
 
-clump_status clump_heap_write_npy(clump_heap *heap, const char *class_name, clump_write_fn write,
-                                  void *user) {
-    if (!heap) return CLUMP_ERR_USAGE;
-    table t = {.heap = heap};
-    clumpi_text header = {.allocator = &heap->context->allocator}, text = header;
-    clump_status status = open_table(&t, class_name, write, "clump_heap_write_npy");
+static clump_status append_npy(clumpi_text *text, const table *t) {
+    clumpi_text header = {.allocator = text->allocator};
+    clump_status status = CLUMP_OK;
     clumpi_text_append(&header, "{'descr': [");
-    for (uint32_t i = 0; i < t.desc.field_count && !status; i++) npy_field(&header, &t.infos[i]);
+    for (uint32_t i = 0; i < t->desc.field_count; i++) npy_field(&header, &t->infos[i]);
     clumpi_text_append(&header, "], 'fortran_order': False, 'shape': (%llu,), }",
-                       (unsigned long long)t.count);
+                       (unsigned long long)t->count);
     while (!header.failed && (NPY_MAGIC_BYTES + header.bytes + 1) % NPY_ALIGN)
         clumpi_text_append(&header, " ");
     clumpi_text_append(&header, "\n");
-    if (!status && header.bytes > UINT16_MAX)
+    if (header.bytes > UINT16_MAX)
         status = clumpi_fail(
-            &heap->context->error, CLUMP_ERR_UNSUPPORTED,
+            &t->heap->context->error, CLUMP_ERR_UNSUPPORTED,
             "the fields of class %s take %llu bytes of header, where .npy 1.0 has at most 65535",
-            t.desc.class_name, (unsigned long long)header.bytes);
+            t->desc.class_name, (unsigned long long)header.bytes);
     const char magic[NPY_MAGIC_BYTES] = {'\x93',
                                          'N',
                                          'U',
@@ -143,13 +128,12 @@ clump_status clump_heap_write_npy(clump_heap *heap, const char *class_name, clum
                                          0,
                                          (char)(header.bytes & 255),
                                          (char)(header.bytes >> 8)};
-    clumpi_text_append_bytes(&text, magic, sizeof magic);
-    if (header.data) clumpi_text_append_bytes(&text, header.data, header.bytes);
-    if (t.structs && !status)
-        clumpi_text_append_bytes(&text, (const char *)t.structs, t.count * t.desc.bytes);
-    text.failed |= header.failed;
+    clumpi_text_append_bytes(text, magic, sizeof magic);
+    if (header.data) clumpi_text_append_bytes(text, header.data, header.bytes);
+    if (!status) clumpi_text_append_bytes(text, (const char *)t->structs, t->count * t->desc.bytes);
+    text->failed |= header.failed;
     clumpi_free(header.allocator, header.data);
-    return end_table(&t, status, &text, write, user);
+    return status;
 }
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
@@ -218,14 +202,29 @@ static void csv_line(clumpi_text *text, const table *t, const uint8_t *object) {
     clumpi_text_append(text, "\n");
 }
 
-clump_status clump_heap_write_csv(clump_heap *heap, const char *class_name, clump_write_fn write,
-                                  void *user) {
+static clump_status append_csv(clumpi_text *text, const table *t) {
+    csv_line(text, t, NULL);
+    for (uint64_t i = 0; i < t->count && !text->failed; i++)
+        csv_line(text, t, t->structs + i * t->desc.bytes);
+    return CLUMP_OK;
+}
+
+/* ---- The call -------------------------------------------------------------------------------- */
+
+clump_status clump_heap_write_table(clump_heap *heap, const char *class_name,
+                                    clump_table_format format, clump_write_fn write, void *user) {
+    static const char call[] = "clump_heap_write_table";
     if (!heap) return CLUMP_ERR_USAGE;
+    clump_context *c = heap->context;
     table t = {.heap = heap};
-    clumpi_text text = {.allocator = &heap->context->allocator};
-    clump_status status = open_table(&t, class_name, write, "clump_heap_write_csv");
-    if (!status) csv_line(&text, &t, NULL);
-    for (uint64_t i = 0; i < t.count && !status && !text.failed; i++)
-        csv_line(&text, &t, t.structs + i * t.desc.bytes);
-    return end_table(&t, status, &text, write, user);
+    clumpi_text text = {.allocator = &c->allocator};
+    clump_status status = CLUMP_OK;
+    if (format != CLUMP_TABLE_CSV && format != CLUMP_TABLE_NPY)
+        status =
+            clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s: there is no format %d", call, (int)format);
+    if (!status) status = open_table(&t, class_name, write, call);
+    if (!status) status = format == CLUMP_TABLE_CSV ? append_csv(&text, &t) : append_npy(&text, &t);
+    status = clumpi_text_write(&text, status, call, write, user, &c->error);
+    close_table(&t);
+    return status;
 }

@@ -59,6 +59,7 @@ struct clump_migration {
     clumpi_moving *out, *in; /* by mover */
     clumpi_messages messages;
     uint64_t left_out;
+    clump_migration_info info;
 };
 
 /* Classes, program and list. */

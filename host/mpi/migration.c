@@ -54,6 +54,7 @@ static clump_status make_migration(clump_world *world, const clump_migration_des
         clump_migration_destroy(m);
         return status;
     }
+    if (!m->has_field) m->info.list = m->list;
     *migration = m;
     return CLUMP_OK;
 }
@@ -71,12 +72,9 @@ void clump_migration_destroy(clump_migration *migration) {
     free(migration);
 }
 
-cl_mem clump_migration_get_list(const clump_migration *migration) {
-    return migration && !migration->has_field ? migration->list : NULL;
-}
-
-cl_mem clump_migration_get_arrivals(const clump_migration *migration) {
-    return migration && migration->arrived ? migration->arrivals : NULL;
+const clump_migration_info *clump_migration_get_info(const clump_migration *migration) {
+    static const clump_migration_info none;
+    return migration ? &migration->info : &none;
 }
 
 /* ---- A run ------------------------------------------------------------------------------------ */
@@ -278,6 +276,7 @@ clump_status clump_migration_run(clump_migration *migration, clump_migration_rep
     x->head_words = words;
     m->arrived = 0;
     status = exchange_all(m, x);
+    m->info.arrivals = m->arrived ? m->arrivals : NULL;
     if (!status && x->status) {
         status = x->status;
         world->error = x->error;

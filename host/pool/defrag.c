@@ -357,12 +357,8 @@ static clump_status make_step(clump_pool *p, const clump_defrag_desc *desc, doub
     return status;
 }
 
-clump_status clump_pool_defrag_step(clump_pool *pool, const clump_defrag_desc *desc,
-                                    clump_defrag_report *report) {
-    static const clump_defrag_desc preset;
-    clump_defrag_report own;
-    if (!desc) desc = &preset;
-    if (!report) report = &own;
+static clump_status step_once(clump_pool *pool, const clump_defrag_desc *desc,
+                              clump_defrag_report *report) {
     memset(report, 0, sizeof *report);
     double begin = clumpi_now_ns();
     clump_pool *p = clumpi_pool_enter(pool);
@@ -390,9 +386,8 @@ static void release_scratch(clump_pool *pool) {
     clumpi_pool_leave(p);
 }
 
-clump_status clump_pool_defrag(clump_pool *pool, const clump_defrag_desc *desc,
-                               clump_defrag_report *report) {
-    clump_defrag_desc d = desc ? *desc : (clump_defrag_desc){0};
+static clump_status step_until_done(clump_pool *pool, clump_defrag_desc d,
+                                    clump_defrag_report *report) {
     clump_defrag_report sum = {0}, step;
     d.budget_us = 0;
     d.max_bytes = d.max_moves = 0;
@@ -400,7 +395,7 @@ clump_status clump_pool_defrag(clump_pool *pool, const clump_defrag_desc *desc,
     d.exclusive = 1;
     clump_status status;
     do {
-        status = clump_pool_defrag_step(pool, &d, &step);
+        status = step_once(pool, &d, &step);
         sum.begun += step.begun;
         sum.finished += step.finished;
         sum.dropped += step.dropped;
@@ -413,8 +408,17 @@ clump_status clump_pool_defrag(clump_pool *pool, const clump_defrag_desc *desc,
     sum.under_way = step.under_way;
     sum.waste = step.waste;
     sum.done = step.done;
-    if (report) *report = sum;
+    *report = sum;
     return status;
+}
+
+clump_status clump_pool_defragment(clump_pool *pool, const clump_defrag_desc *desc,
+                                   clump_defrag_report *report) {
+    static const clump_defrag_desc preset;
+    clump_defrag_report own;
+    if (!desc) desc = &preset;
+    if (!report) report = &own;
+    return desc->until_done ? step_until_done(pool, *desc, report) : step_once(pool, desc, report);
 }
 
 /* ---- Swapping by hand ------------------------------------------------------------------------ */

@@ -156,28 +156,32 @@ static void append_svg(clump_pool *p, clumpi_text *t) {
     clumpi_text_append(t, "</svg>\n");
 }
 
-static clump_status dump(clump_pool *pool, clump_write_fn write, void *user,
-                         void (*append)(clump_pool *, clumpi_text *)) {
+clump_status clump_pool_dump(clump_pool *pool, clump_pool_format format, clump_write_fn write,
+                             void *user) {
     clump_pool *p = clumpi_pool_enter(pool);
     if (!p) return CLUMP_ERR_USAGE;
     clump_allocator allocator = p->allocator;
     clumpi_text text = {.allocator = &allocator};
     clump_status status = CLUMP_OK;
     if (!write)
-        status = clumpi_fail(&p->error, CLUMP_ERR_USAGE, "a dump needs a function to write");
-    if (!status) append(p, &text);
-    if (text.failed)
-        status = clumpi_fail(&p->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a dump");
+        status = clumpi_fail(&p->error, CLUMP_ERR_USAGE,
+                             "clump_pool_dump needs a function that takes the text");
+    else if (format == CLUMP_POOL_JSON)
+        append_json(p, &text);
+    else if (format == CLUMP_POOL_SVG)
+        append_svg(p, &text);
+    else
+        status = clumpi_fail(&p->error, CLUMP_ERR_USAGE, "clump_pool_dump: there is no format %d",
+                             (int)format);
     clumpi_pool_leave(p);
-    if (!status) write(user, text.data, text.bytes);
-    clumpi_free(&allocator, text.data);
+    if (status) return status;
+    /* Without the lock: the function may call the pool. */
+    clump_error error;
+    status = clumpi_text_write(&text, status, "clump_pool_dump", write, user, &error);
+    if (status) {
+        clumpi_pool_enter(p);
+        p->error = error;
+        clumpi_pool_leave(p);
+    }
     return status;
-}
-
-clump_status clump_pool_dump(clump_pool *pool, clump_write_fn write, void *user) {
-    return dump(pool, write, user, append_json);
-}
-
-clump_status clump_pool_draw(clump_pool *pool, clump_write_fn write, void *user) {
-    return dump(pool, write, user, append_svg);
 }

@@ -49,7 +49,7 @@ clump_status clump_pool_create_image(clump_pool *pool, clump_allocation allocati
     if (status) return status;
     /* Pinned first: the place must not change before the image is there. */
     cl_mem buffer = NULL;
-    status = clump_pool_pin(pool, allocation);
+    status = clump_pool_pin(pool, allocation, 1);
     if (status) return status;
     status = clump_pool_get_buffer(pool, allocation, &buffer);
     p = clumpi_pool_enter(pool);
@@ -73,7 +73,7 @@ clump_status clump_pool_create_image(clump_pool *pool, clump_allocation allocati
         }
     }
     clumpi_pool_leave(p);
-    clump_pool_unpin(pool, allocation);
+    clump_pool_pin(pool, allocation, -1);
     return status;
 }
 

@@ -41,13 +41,13 @@ static void poll_frames(clump_pool *p) {
 
 uint64_t clumpi_pauses_budget(clump_pool *p) {
     poll_frames(p);
-    if (p->frames_seen < p->frames_wanted) return 0;
+    if (p->frames_seen < p->desc.pause_frames) return 0;
     uint64_t least = UINT64_MAX;
-    for (uint64_t i = 1; i <= p->frames_wanted; i++) {
+    for (uint64_t i = 1; i <= p->desc.pause_frames; i++) {
         uint64_t pause = p->pauses[(p->frames_seen - i) % CLUMPI_FRAMES_MAX];
         if (pause < least) least = pause;
     }
-    return (uint64_t)(p->pause_factor * (double)least);
+    return (uint64_t)(p->desc.pause_factor * (double)least);
 }
 
 void clumpi_frames_clear(clump_pool *p) {
@@ -88,39 +88,7 @@ clump_status clump_pool_end_frame(clump_pool *pool, cl_uint count, const cl_even
     if (!p) return CLUMP_ERR_USAGE;
     clump_status status = add_frame(p, count, events);
     if (!status) clumpi_trace(p, "e\n");
-    clumpi_pool_leave(p);
-    return status;
-}
-
-clump_status clump_pool_set_frames(clump_pool *pool, uint32_t frames, double factor) {
-    clump_pool *p = clumpi_pool_enter(pool);
-    if (!p) return CLUMP_ERR_USAGE;
-    clump_status status = CLUMP_OK;
-    if (!frames || frames > CLUMPI_FRAMES_MAX || !(factor > 0 && factor <= 1)) {
-        status =
-            clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                        "clump_pool_set_frames: %u frames, factor %g; 1 to %u frames and a factor "
-                        "above 0 and at most 1 are possible",
-                        frames, factor, CLUMPI_FRAMES_MAX);
-    } else {
-        p->frames_wanted = frames;
-        p->pause_factor = factor;
-    }
-    clumpi_pool_leave(p);
-    return status;
-}
-
-clump_status clump_pool_get_pace(clump_pool *pool, clump_copy_pace *pace) {
-    if (pace) memset(pace, 0, sizeof *pace);
-    clump_pool *p = clumpi_pool_enter(pool);
-    if (!p) return CLUMP_ERR_USAGE;
-    clump_status status = CLUMP_OK;
-    if (pace)
-        *pace = (clump_copy_pace){.fixed_us = 1e-3 * p->device_pace.fixed_ns,
-                                  .us_per_byte = 1e-3 * p->device_pace.ns_per_byte,
-                                  .pause_us = 1e-3 * (double)clumpi_pauses_budget(p)};
-    else
-        status = clumpi_fail(&p->error, CLUMP_ERR_USAGE, "clump_pool_get_pace: no place for it");
+    if (!status) status = clumpi_trace_status(p);
     clumpi_pool_leave(p);
     return status;
 }

@@ -8,6 +8,8 @@
     (CLUMP_POOL_SINGLE_THREADED | CLUMP_POOL_UNTOUCHED | CLUMP_POOL_KEEP_NONE |                    \
      CLUMP_POOL_COMPACT_WHEN_FULL)
 #define SHARE_PRESET 0.5
+#define PAUSE_FRAMES_PRESET 8
+#define PAUSE_FACTOR_PRESET 0.8
 #define CHUNK_PRESET (UINT64_C(64) << 20)
 #define CHUNK_LEAST (UINT64_C(1) << 20)
 
@@ -95,6 +97,12 @@ static clump_status check_desc(const clump_pool_desc *d, const clump_capabilitie
     if (d->margin_bytes > MARGIN_MAX)
         return clumpi_fail(error, CLUMP_ERR_USAGE, "margins of %u bytes; at most %u are possible",
                            d->margin_bytes, MARGIN_MAX);
+    if (d->pause_frames > CLUMPI_FRAMES_MAX)
+        return clumpi_fail(error, CLUMP_ERR_USAGE, "pause_frames is %u; it can be at most %u",
+                           d->pause_frames, CLUMPI_FRAMES_MAX);
+    if (d->pause_factor != 0 && !(d->pause_factor > 0 && d->pause_factor <= 1))
+        return clumpi_fail(error, CLUMP_ERR_USAGE,
+                           "pause_factor is %g; it must be above 0 and at most 1", d->pause_factor);
     if (d->flags & CLUMP_POOL_COMPACT_WHEN_FULL && !d->moved)
         return clumpi_fail(
             error, CLUMP_ERR_USAGE,
@@ -145,8 +153,8 @@ static clump_status create(const clump_pool_desc *desc, clump_context *c, clump_
     p->unit_shift = (uint32_t)__builtin_ctz(p->desc.alignment);
     p->margin_units = (desc->margin_bytes + p->desc.alignment - 1) >> p->unit_shift;
     p->mark = (uint16_t)(((uintptr_t)p * UINT64_C(0x9E3779B97F4A7C15)) >> 48);
-    p->frames_wanted = 8;
-    p->pause_factor = 0.8;
+    if (!desc->pause_frames) p->desc.pause_frames = PAUSE_FRAMES_PRESET;
+    if (desc->pause_factor == 0) p->desc.pause_factor = PAUSE_FACTOR_PRESET;
     if (desc->chunk_bytes)
         p->desc.chunk_bytes = desc->chunk_bytes >> p->unit_shift << p->unit_shift;
     const char *name = desc->name ? desc->name : "pool";

@@ -137,6 +137,7 @@ struct clump_pool {
     char *name;
     clumpi_lock lock;
     clump_error error;
+    int trace_failed;            /* what desc.trace returned; not 0: it is not called any more */
     int in_order, has_profiling; /* of the queue */
     int is_destroyed;            /* by the caller: it ends with the last of its heaps */
     uint32_t heaps;              /* that have their memory from it */
@@ -172,11 +173,10 @@ struct clump_pool {
     uint64_t scratch_bytes;
     clumpi_pace_model device_pace, wall_pace;
     clumpi_frame frames[CLUMPI_FRAMES_MAX];
-    uint32_t frame_at, frames_wanted;
+    uint32_t frame_at;
     uint64_t pauses[CLUMPI_FRAMES_MAX]; /* of the last frames that completed */
     uint64_t frames_seen, frame_last_end;
     int frame_end_unknown; /* what ran last in the last frame ended nobody knows when */
-    double pause_factor;
 };
 
 /* ---- buffer.c ---- */
@@ -203,9 +203,10 @@ static inline void clumpi_pool_leave(clump_pool *p) {
 
 /* ---- trace.c ---- */
 
-/* A line for the user's trace, if there is one. */
+/* A line for the user's trace, if there is one; whether all lines could be written. */
 void clumpi_trace(clump_pool *p, const char *format, ...)
     __attribute__((format(CLUMPI_PRINTF, 2, 3)));
+clump_status clumpi_trace_status(clump_pool *p);
 
 /* For the timeline of the pool's context: something begins, at this time, or 0 if nothing is recorded; it is done. Calls on a pool
  * come one after the other, and so do their entries, also where one gave up the lock. */

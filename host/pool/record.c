@@ -132,46 +132,73 @@ static void stay(clumpi_record *r) {
     if (r->op) r->op->is_dropped = 1;
 }
 
-static clump_status set_movable(clump_pool *p, clumpi_record *r, clump_allocation allocation,
-                                int movable) {
-    if (movable && r->holder != CLUMPI_OF_USER)
+static clump_status check_movable(clump_pool *p, const clumpi_record *r) {
+    if (r->holder != CLUMPI_OF_USER)
         return clumpi_fail(
             &p->error, CLUMP_ERR_USAGE,
-            "clump_pool_set_movable: the allocation is that of a %s, which stays where it is",
+            "clump_pool_change: the allocation is that of a %s, which stays where it is",
             r->holder == CLUMPI_OF_HEAP ? "heap" : "buffer which its caller owns");
-    if (movable && clumpi_memory_has_pointers(r->chunk->memory))
+    if (clumpi_memory_has_pointers(r->chunk->memory))
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                           "clump_pool_set_movable: an allocation of memory with pointers stays "
+                           "clump_pool_change: an allocation of memory with pointers stays "
                            "where its pointer says");
+    return CLUMP_OK;
+}
+
+static void set_movable(clump_pool *p, clumpi_record *r, clump_allocation allocation, int movable) {
     int was = r->is_movable;
     r->is_movable = movable != 0;
     p->kinds[r->chunk->memory].changes++;
     if (!r->chunk->is_unique) r->chunk->movable += (uint32_t)r->is_movable - (uint32_t)was;
     if (!movable) stay(r);
     clumpi_trace(p, "m %llx %d\n", clumpi_trace_id(allocation), movable != 0);
+}
+
+static clump_status rename_record(clump_pool *p, clumpi_record *r, const char *name) {
+    clumpi_extra *extra = clumpi_record_extra(p, r);
+    if (!extra) return CLUMP_ERR_HOST_MEMORY;
+    char *copy = name ? clumpi_copy_text(&p->allocator, name, strlen(name)) : NULL;
+    if (name && !copy)
+        return clumpi_fail(&p->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a name");
+    clumpi_free(&p->allocator, extra->name);
+    extra->name = copy;
     return CLUMP_OK;
 }
 
-clump_status clump_pool_set_movable(clump_pool *pool, clump_allocation allocation, int movable) {
-    ON_RECORD(pool, allocation, "clump_pool_set_movable", set_movable(p, r, allocation, movable));
+static clump_status change(clump_pool *p, clumpi_record *r, clump_allocation allocation,
+                           uint32_t parts, const clump_allocation_desc *to) {
+    const uint32_t all = CLUMP_PART_MOVABLE | CLUMP_PART_NAME | CLUMP_PART_USER_DATA;
+    if (!to || !parts || parts & ~all)
+        return clumpi_fail(
+            &p->error, CLUMP_ERR_USAGE,
+            "clump_pool_change needs parts, which are 0x%x of 0x%x, and their values", parts, all);
+    clump_status status =
+        parts & CLUMP_PART_MOVABLE && to->movable ? check_movable(p, r) : CLUMP_OK;
+    if (!status && parts & CLUMP_PART_NAME) status = rename_record(p, r, to->name);
+    if (status) return status;
+    if (parts & CLUMP_PART_MOVABLE) set_movable(p, r, allocation, to->movable);
+    if (parts & CLUMP_PART_USER_DATA) r->user_data = to->user_data;
+    return CLUMP_OK;
 }
 
-static clump_status pin(clump_pool *p, clumpi_record *r, int by) {
-    if (by < 0 && !r->pins)
+clump_status clump_pool_change(clump_pool *pool, clump_allocation allocation, uint32_t parts,
+                               const clump_allocation_desc *to) {
+    ON_RECORD(pool, allocation, "clump_pool_change", change(p, r, allocation, parts, to));
+}
+
+static clump_status pin(clump_pool *p, clumpi_record *r, int pins) {
+    if (pins < 0 && r->pins < 0u - (uint32_t)pins)
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                           "clump_pool_unpin: the allocation is not pinned");
-    r->pins += (uint32_t)by;
+                           "clump_pool_pin: %d pins, but the allocation is pinned %u times", pins,
+                           r->pins);
+    r->pins += (uint32_t)pins;
     p->kinds[r->chunk->memory].changes++;
     stay(r);
     return CLUMP_OK;
 }
 
-clump_status clump_pool_pin(clump_pool *pool, clump_allocation allocation) {
-    ON_RECORD(pool, allocation, "clump_pool_pin", pin(p, r, 1));
-}
-
-clump_status clump_pool_unpin(clump_pool *pool, clump_allocation allocation) {
-    ON_RECORD(pool, allocation, "clump_pool_unpin", pin(p, r, -1));
+clump_status clump_pool_pin(clump_pool *pool, clump_allocation allocation, int pins) {
+    ON_RECORD(pool, allocation, "clump_pool_pin", pin(p, r, pins));
 }
 
 static clump_status use(clump_pool *p, clumpi_record *r, cl_event event) {
@@ -192,26 +219,6 @@ static clump_status use(clump_pool *p, clumpi_record *r, cl_event event) {
 
 clump_status clump_pool_use(clump_pool *pool, clump_allocation allocation, cl_event event) {
     ON_RECORD(pool, allocation, "clump_pool_use", use(p, r, event));
-}
-
-static clump_status rename_record(clump_pool *p, clumpi_record *r, const char *name) {
-    clumpi_extra *extra = clumpi_record_extra(p, r);
-    if (!extra) return CLUMP_ERR_HOST_MEMORY;
-    char *copy = name ? clumpi_copy_text(&p->allocator, name, strlen(name)) : NULL;
-    if (name && !copy)
-        return clumpi_fail(&p->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a name");
-    clumpi_free(&p->allocator, extra->name);
-    extra->name = copy;
-    return CLUMP_OK;
-}
-
-clump_status clump_pool_set_name(clump_pool *pool, clump_allocation allocation, const char *name) {
-    ON_RECORD(pool, allocation, "clump_pool_set_name", rename_record(p, r, name));
-}
-
-clump_status clump_pool_set_user_data(clump_pool *pool, clump_allocation allocation,
-                                      void *user_data) {
-    ON_RECORD(pool, allocation, "clump_pool_set_user_data", (r->user_data = user_data, CLUMP_OK));
 }
 
 /* ---- cl_mem objects on it -------------------------------------------------------------------- */

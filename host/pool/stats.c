@@ -7,22 +7,6 @@ double clumpi_pool_waste(const clump_pool *p) {
     return p->chunk_bytes_all ? 1 - (double)p->chunk_used / (double)p->chunk_bytes_all : 0;
 }
 
-clump_status clump_pool_get_stats(clump_pool *pool, clump_pool_stats *stats) {
-    if (stats) memset(stats, 0, sizeof *stats);
-    clump_pool *p = clumpi_pool_enter(pool);
-    if (!p) return CLUMP_ERR_USAGE;
-    clump_status status = CLUMP_OK;
-    if (stats) {
-        *stats = p->stats;
-        stats->waste = clumpi_pool_waste(p);
-    } else {
-        status = clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                             "clump_pool_get_stats: no place for the statistics");
-    }
-    clumpi_pool_leave(p);
-    return status;
-}
-
 static void widen(uint64_t bytes, uint64_t *min, uint64_t *max) {
     if (!*min || bytes < *min) *min = bytes;
     if (bytes > *max) *max = bytes;
@@ -30,7 +14,7 @@ static void widen(uint64_t bytes, uint64_t *min, uint64_t *max) {
 
 static void add_chunk(const clump_pool *p, const clumpi_chunk *c, clump_pool_details *d) {
     clump_suballoc_details of_chunk;
-    clump_suballoc_get_details(&c->ranges, &of_chunk);
+    clump_suballoc_get_stats(&c->ranges, NULL, &of_chunk);
     d->free_ranges += c->ranges.free_count;
     d->fragmentation += of_chunk.fragmentation / p->stats.chunks;
     if (!of_chunk.free_max) return;
@@ -38,19 +22,32 @@ static void add_chunk(const clump_pool *p, const clumpi_chunk *c, clump_pool_det
     widen(of_chunk.free_max, &d->free_min, &d->free_max);
 }
 
-clump_status clump_pool_get_details(clump_pool *pool, clump_pool_details *d) {
-    if (d) memset(d, 0, sizeof *d);
+static void walk(clump_pool *p, clump_pool_details *d) {
+    for (int m = 0; m < CLUMP_MEMORY_COUNT; m++)
+        for (size_t i = 0; i < p->kinds[m].count; i++) add_chunk(p, p->kinds[m].chunks[i], d);
+    for (uint32_t i = 1; i < p->slab_count * CLUMPI_RECORDS_SLAB; i++)
+        if (clumpi_record_at(p, i)->is_live)
+            widen(clumpi_record_at(p, i)->bytes, &d->allocation_min, &d->allocation_max);
+    d->pace = (clump_copy_pace){.fixed_us = 1e-3 * p->device_pace.fixed_ns,
+                                .us_per_byte = 1e-3 * p->device_pace.ns_per_byte,
+                                .pause_us = 1e-3 * (double)clumpi_pauses_budget(p)};
+}
+
+clump_status clump_pool_get_stats(clump_pool *pool, clump_pool_stats *stats,
+                                  clump_pool_details *details) {
+    if (stats) memset(stats, 0, sizeof *stats);
+    if (details) memset(details, 0, sizeof *details);
     clump_pool *p = clumpi_pool_enter(pool);
     if (!p) return CLUMP_ERR_USAGE;
     clump_status status = CLUMP_OK;
-    if (!d)
+    if (!stats && !details)
         status = clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                             "clump_pool_get_details: no place for the details");
-    for (int m = 0; d && m < CLUMP_MEMORY_COUNT; m++)
-        for (size_t i = 0; i < p->kinds[m].count; i++) add_chunk(p, p->kinds[m].chunks[i], d);
-    for (uint32_t i = 1; d && i < p->slab_count * CLUMPI_RECORDS_SLAB; i++)
-        if (clumpi_record_at(p, i)->is_live)
-            widen(clumpi_record_at(p, i)->bytes, &d->allocation_min, &d->allocation_max);
+                             "clump_pool_get_stats: no place for the statistics");
+    if (stats) {
+        *stats = p->stats;
+        stats->waste = clumpi_pool_waste(p);
+    }
+    if (details) walk(p, details);
     clumpi_pool_leave(p);
     return status;
 }
@@ -181,6 +178,7 @@ clump_status clump_pool_check(clump_pool *pool) {
     clump_pool *p = clumpi_pool_enter(pool);
     if (!p) return CLUMP_ERR_USAGE;
     clump_status status = check(p);
+    if (!status) status = clumpi_trace_status(p);
     clumpi_pool_leave(p);
     return status;
 }

@@ -15,13 +15,21 @@ static const clump_error no_pool = {
 };
 
 void clumpi_trace(clump_pool *p, const char *format, ...) {
-    if (!p->desc.trace) return;
+    if (!p->desc.trace || p->trace_failed) return;
     char line[96];
     va_list args;
     va_start(args, format);
     int bytes = vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    if (bytes > 0) p->desc.trace(p->desc.user, line, (size_t)bytes);
+    if (bytes > 0) p->trace_failed = p->desc.trace(p->desc.user, line, (size_t)bytes);
+}
+
+clump_status clumpi_trace_status(clump_pool *p) {
+    return p->trace_failed ? clumpi_fail(&p->error, CLUMP_ERR_IO,
+                                         "the trace lacks lines: the function that takes it "
+                                         "returned %d",
+                                         p->trace_failed)
+                           : CLUMP_OK;
 }
 
 double clumpi_pool_time(const clump_pool *p) {

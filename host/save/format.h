@@ -138,6 +138,7 @@ struct clump_saved {
     uint64_t counts[CLUMP_CLASSES_MAX + 1];   /* by class id: objects of exactly this class */
     uint64_t reserved[CLUMP_CLASSES_MAX + 1]; /* by class id: of clump_heap_reserve() */
     uint64_t *registered_counts;              /* references of each buffer; NULL if there is none */
+    clump_saved_info info;                    /* of one that was read: of the members above */
 };
 
 clump_status clumpi_head_write(clumpi_stream *s, const clump_saved *saved);

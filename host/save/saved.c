@@ -67,6 +67,15 @@ uint32_t clumpi_saved_piece_most(const clump_saved *saved) {
     return most;
 }
 
+/* After the head was read. */
+static void describe(clump_saved *saved) {
+    saved->counts[0] = saved->objects;
+    saved->info = (clump_saved_info){.schema = saved->schema,
+                                     .objects = saved->counts,
+                                     .registered = saved->registered,
+                                     .registered_counts = saved->registered_counts};
+}
+
 /* ---- Public calls ---------------------------------------------------------------------------- */
 
 clump_status clump_saved_open(const clump_load_desc *desc, const clump_allocator *allocator,
@@ -88,6 +97,7 @@ clump_status clump_saved_open(const clump_load_desc *desc, const clump_allocator
         clumpi_free(&a, made);
         return status;
     }
+    describe(made);
     *saved = made;
     return CLUMP_OK;
 }
@@ -99,22 +109,10 @@ void clump_saved_close(clump_saved *saved) {
     clumpi_free(&a, saved);
 }
 
-const clump_schema *clump_saved_get_schema(const clump_saved *saved) {
-    return saved ? saved->schema : NULL;
-}
-
-uint64_t clump_saved_get_objects(const clump_saved *saved, uint32_t class_id) {
-    if (!saved) return 0;
-    if (!class_id) return saved->objects;
-    return class_id <= CLUMP_CLASSES_MAX ? saved->counts[class_id] : 0;
-}
-
-uint32_t clump_saved_get_registered(const clump_saved *saved) {
-    return saved ? saved->registered : 0;
-}
-
-uint64_t clump_saved_get_registered_count(const clump_saved *saved, uint32_t buffer) {
-    return saved && buffer < saved->registered ? saved->registered_counts[buffer] : 0;
+const clump_saved_info *clump_saved_get_info(const clump_saved *saved) {
+    static const uint64_t no_objects[CLUMP_CLASSES_MAX + 1];
+    static const clump_saved_info none = {.objects = no_objects};
+    return saved ? &saved->info : &none;
 }
 
 /* ---- All of it ------------------------------------------------------------------------------- */
@@ -229,6 +227,7 @@ clump_status clumpi_saved_read(const clump_load_desc *desc, const clumpi_saved_r
     r->reader = reader;
     status = clumpi_head_read(&r->stream, &r->saved);
     if (!status) {
+        describe(&r->saved);
         number_classes(r);
         r->piece = clumpi_alloc(&a, clumpi_saved_piece_most(&r->saved));
         if (!r->piece)
@@ -249,10 +248,4 @@ clump_status clump_saved_read(const clump_load_desc *desc, const clump_allocator
                               clump_saved_fn take, void *user, clump_error *error) {
     const clumpi_saved_reader reader = {.call = "clump_saved_read", .take = take, .user = user};
     return clumpi_saved_read(desc, &reader, allocator, error);
-}
-
-clump_status clump_saved_check(const clump_load_desc *desc, const clump_allocator *allocator,
-                               clump_error *error) {
-    return clumpi_saved_read(desc, &(clumpi_saved_reader){.call = "clump_saved_check"}, allocator,
-                             error);
 }

@@ -128,11 +128,7 @@ clump_status clump_schema_emit_c(const clump_schema *schema, const char *prefix,
         clump_schema_get_class(schema, id, &c);
         emit_class(&t, schema, &c, prefix, chain);
     }
-    status = !chain || t.failed
-                 ? clumpi_fail(error, CLUMP_ERR_HOST_MEMORY, "no memory for the text")
-                 : CLUMP_OK;
-    if (!status) write(user, t.data, t.bytes);
+    t.failed |= !chain;
     clumpi_free(&schema->allocator, chain);
-    clumpi_free(&schema->allocator, t.data);
-    return status;
+    return clumpi_text_write(&t, CLUMP_OK, "clump_schema_emit_c", write, user, error);
 }

@@ -49,7 +49,7 @@
       "`clump_heap_take_findings()`, `clump_heap_check_memory()`, `clump_heap_read_live()`")       \
     X(READ_FIELD, "reading it as a field or in a struct")                                          \
     X(WRITE_FIELD, "writing it as a field or in a struct")                                         \
-    X(TABLE, "`clump_heap_write_csv()` and `clump_heap_write_npy()` of its class")                 \
+    X(TABLE, "`clump_heap_write_table()` of its class")                                            \
     X(MIGRATION, "`clump_migration_create()` of its class")                                        \
     X(EMIT_C, "`clump_schema_emit_c()`")                                                           \
     X(FUSE, "`clump_kernel_create_fused()`, `clump_heap_reduce()`")

@@ -3,26 +3,12 @@
 
 #include "suballoc/suballoc.h"
 
-void clump_suballoc_get_stats(const clump_suballoc *s, clump_suballoc_stats *stats) {
-    if (!s || !stats) return;
-    size_t bins = s->bins ? (s->bin_end + 1) * sizeof *s->bins : 0;
-    *stats = (clump_suballoc_stats){
-        .bytes = s->units << s->unit_shift,
-        .used_bytes = s->used_units << s->unit_shift,
-        .ranges = s->used_count,
-        .free_ranges = s->free_count,
-        .metadata_bytes =
-            sizeof *s + bins + s->capacity * sizeof *s->nodes + s->link_capacity * sizeof *s->links,
-    };
-}
-
 static void widen(uint64_t bytes, uint64_t *min, uint64_t *max) {
     if (!*min || bytes < *min) *min = bytes;
     if (bytes > *max) *max = bytes;
 }
 
-void clump_suballoc_get_details(const clump_suballoc *s, clump_suballoc_details *d) {
-    if (!s || !d) return;
+static void walk(const clump_suballoc *s, clump_suballoc_details *d) {
     memset(d, 0, sizeof *d);
     for (uint32_t i = clumpi_suballoc_first(s); i; i = clumpi_node_at(s, i)->next) {
         const clumpi_node *n = clumpi_node_at(s, i);
@@ -34,6 +20,22 @@ void clump_suballoc_get_details(const clump_suballoc *s, clump_suballoc_details 
     }
     uint64_t free_bytes = (s->units - s->used_units) << s->unit_shift;
     if (free_bytes) d->fragmentation = 1 - (double)d->free_max / (double)free_bytes;
+}
+
+void clump_suballoc_get_stats(const clump_suballoc *s, clump_suballoc_stats *stats,
+                              clump_suballoc_details *details) {
+    if (!s) return;
+    const size_t bins = s->bins ? (s->bin_end + 1) * sizeof *s->bins : 0;
+    if (stats)
+        *stats = (clump_suballoc_stats){
+            .bytes = s->units << s->unit_shift,
+            .used_bytes = s->used_units << s->unit_shift,
+            .ranges = s->used_count,
+            .free_ranges = s->free_count,
+            .metadata_bytes = sizeof *s + bins + s->capacity * sizeof *s->nodes +
+                              s->link_capacity * sizeof *s->links,
+        };
+    if (details) walk(s, details);
 }
 
 static clump_status corrupt(clump_suballoc *s, const char *what, uint64_t found,

@@ -182,26 +182,18 @@ clump_status clump_suballoc_get_info(const clump_suballoc *s, clump_range range,
                                      clump_range_info *info) {
     if (!s || !info) return CLUMP_ERR_USAGE;
     memset(info, 0, sizeof *info);
-    uint32_t node = node_of(s, range);
-    if (!node) return CLUMP_ERR_REFERENCE;
-    const clumpi_node *n = clumpi_node_at(s, node);
-    info->offset = (uint64_t)n->offset << s->unit_shift;
-    info->bytes = (uint64_t)n->size << s->unit_shift;
-    info->user_data = n->user_data;
-    return CLUMP_OK;
-}
-
-clump_status clump_suballoc_next(const clump_suballoc *s, clump_range range, clump_range *next) {
-    if (!s || !next) return CLUMP_ERR_USAGE;
-    *next = 0;
-    uint32_t node = clumpi_suballoc_first(s);
+    uint32_t next = clumpi_suballoc_first(s);
     if (range) {
-        node = node_of(s, range);
+        const uint32_t node = node_of(s, range);
         if (!node) return CLUMP_ERR_REFERENCE;
-        node = clumpi_node_at(s, node)->next;
+        const clumpi_node *n = clumpi_node_at(s, node);
+        info->offset = (uint64_t)n->offset << s->unit_shift;
+        info->bytes = (uint64_t)n->size << s->unit_shift;
+        info->user_data = n->user_data;
+        next = n->next;
     }
-    while (node && clumpi_node_at(s, node)->state != CLUMPI_NODE_USED)
-        node = clumpi_node_at(s, node)->next;
-    if (node) *next = range_of(s, node, clumpi_node_at(s, node));
+    while (next && clumpi_node_at(s, next)->state != CLUMPI_NODE_USED)
+        next = clumpi_node_at(s, next)->next;
+    if (next) info->next = range_of(s, next, clumpi_node_at(s, next));
     return CLUMP_OK;
 }

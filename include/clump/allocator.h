@@ -1,4 +1,4 @@
-/* Where the library's host memory comes from.
+/* Where the library's host memory comes from, and where its texts go.
  *
  * Read first: nothing. Read next: context.h, suballoc.h.
  */
@@ -6,6 +6,8 @@
 #define CLUMP_ALLOCATOR_H
 
 #include <stddef.h>
+
+#include "clump/export.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -20,8 +22,18 @@ typedef struct clump_allocator {
     void *user;
 } clump_allocator;
 
-/* Takes the next part of a text that a call writes. */
-typedef void (*clump_write_fn)(void *user, const char *text, size_t bytes);
+/* Takes the next part of what a call writes, and returns 0. Another number says that it could not: the call fails with
+ * CLUMP_ERR_IO, and its error tells the number. */
+typedef int (*clump_write_fn)(void *user, const void *data, size_t bytes);
+
+/* A clump_write_fn that makes a file, or replaces one: `path` is its name, a char *. Returns 0 or a value of errno, also where
+ * the disk is full, and the error of the call names the file then. For calls that write in one part, which is all but
+ * clump_heap_save() and the trace of a pool:
+ *
+ *     status = clump_heap_dump(heap, CLUMP_TO_PATH("heap.json"));
+ */
+CLUMP_API int clump_write_to_path(void *path, const void *data, size_t bytes);
+#define CLUMP_TO_PATH(path) clump_write_to_path, (void *)(path)
 
 #ifdef __cplusplus
 }

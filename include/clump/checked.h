@@ -3,7 +3,7 @@
  * A heap that is made with clump_heap_desc.checked has room in its layout for what the checks need: a word before
  * each object that says where it was made, gaps between the columns of rows, and a pattern in all memory that no
  * object has. Programs that are made for it are built with the checks; programs of other heaps cannot run on it, nor
- * its own on others. Everything else about it is as of any heap, only slower, and with room for fewer objects.
+ * its own on others. clump_heap_layout says which checks a heap has. Everything else about it is as of any heap, only slower, and with room for fewer objects.
  * A class whose objects are larger than 65,536 bytes with the word and the gaps is refused: clump_heap_create() returns CLUMP_ERR_SCHEMA.
  * docs/guide/debugging.md has an example, what each check costs, and what it does not see.
  *
@@ -49,15 +49,6 @@ typedef struct clump_checked_desc {
     void (*on_leak)(void *user, const char *text);
     void *user;
 } clump_checked_desc;
-
-/* The checks of a heap; 0: it is not checked. */
-CLUMP_API uint32_t clump_heap_get_checks(const clump_heap *heap);
-
-/* How many objects a slot has had when a reference to the first of them is taken for one to the last; 0: references have
- * no generation. That is so without CLUMP_CHECK_GENERATIONS, with clump_heap_desc.watch_handles, and in a heap so large
- * that its references need all 32 bits. Elsewhere the upper bits of a clump_ref are the generation, also of those that
- * the host gets; two references to one object are equal as ever. */
-CLUMP_API uint32_t clump_heap_get_generations(const clump_heap *heap);
 
 /* A place in a source. Texts live as long as the heap. */
 typedef struct clump_place {

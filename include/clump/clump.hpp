@@ -544,21 +544,17 @@ class heap {
     }
     /* As JSON, which clump-inspect shows. */
     std::string dump() {
-        struct {
-            std::string text;
-            bool is_whole = true;
-        } dumped;
-        const auto write = [](void *user, const char *part, std::size_t bytes) {
-            auto *to = static_cast<decltype(dumped) *>(user);
+        std::string dumped;
+        const auto write = [](void *user, const void *data, std::size_t bytes) {
             try { /* no exception passes through C */
-                to->text.append(part, bytes);
+                static_cast<std::string *>(user)->append(static_cast<const char *>(data), bytes);
             } catch (...) {
-                to->is_whole = false;
+                return 1;
             }
+            return 0;
         };
         check(clump_heap_dump(get(), write, &dumped));
-        if (!dumped.is_whole) throw std::bad_alloc();
-        return std::move(dumped.text);
+        return dumped;
     }
     clump_save_report save(const std::string &path) {
         clump_save_desc desc{};
@@ -740,7 +736,7 @@ class pool {
     }
     clump_pool_stats stats() const {
         clump_pool_stats found{};
-        check(clump_pool_get_stats(get(), &found));
+        check(clump_pool_get_stats(get(), &found, NULL));
         return found;
     }
 

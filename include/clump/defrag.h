@@ -50,6 +50,7 @@ typedef struct clump_defrag_desc {
      * (`decide`), and if OpenCL refuses a copy three times in the middle of one, its contents are
      * lost; the error then says whose. */
     int exclusive;
+    int until_done; /* as one exclusive operation: of the others, only order, weights and wait_list count */
     int manual; /* do not swap: clump_pool_next_move() and clump_pool_finish_move() */
     clump_defrag_order order;
     cl_uint wait_count; /* events that the copies wait for */
@@ -69,20 +70,14 @@ typedef struct clump_defrag_report {
     int done;            /* nothing is left to move, and nothing is under way */
 } clump_defrag_report;
 
-/* METHOD. One step.
+/* METHOD. One step; with until_done, steps until there is nothing left to move.
  *   desc    [in, optional]   NULL: all zero, that is everything that can be moved now
- *   report  [out, optional]
- * Blocks: with wait or exclusive. Returns CLUMP_OK; CLUMP_ERR_USAGE, also while another thread's
+ *   report  [out, optional]  of all steps together
+ * Blocks: with wait, exclusive or until_done. Returns CLUMP_OK; CLUMP_ERR_USAGE, also while another thread's
  * step runs; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. After a failure the pool is consistent; moves that
  * were under way are dropped or go on. */
-CLUMP_API clump_status clump_pool_defrag_step(clump_pool *pool, const clump_defrag_desc *desc,
-                                              clump_defrag_report *report);
-
-/* METHOD. Steps until there is nothing left to move, as one exclusive operation: no command may
- * use movable allocations meanwhile. Of the desc only order and weights count. Blocks: yes. Returns as
- * clump_pool_defrag_step(). */
-CLUMP_API clump_status clump_pool_defrag(clump_pool *pool, const clump_defrag_desc *desc,
-                                         clump_defrag_report *report);
+CLUMP_API clump_status clump_pool_defragment(clump_pool *pool, const clump_defrag_desc *desc,
+                                             clump_defrag_report *report);
 
 /* METHOD. With `manual`: a move whose copy has completed, in `move`; its allocation 0 if there is
  * none. Then say what to do: COPY swaps, IGNORE keeps the old place, DESTROY frees the allocation.
@@ -95,22 +90,13 @@ CLUMP_API clump_status clump_pool_finish_move(clump_pool *pool, clump_allocation
 /* METHOD. Hand over the events of a frame's commands (retained; from a queue with profiling), in
  * their order. The pauses between them, and from the last to the first of the next frame, are
  * looked at when they have completed. A step with use_pauses may then take
- *     factor * (least over the last `frames` frames of (longest pause of the frame))
+ *     pause_factor * (least over the last `pause_frames` frames of (longest pause of the frame))
  * (Eichinger's thesis 4.4.2), measured in device time. 0 until as many frames are known. Commands whose
  * times the device tells wrong (an end before the beginning, say) are left out, with the pauses next to them. Without events the
- * call only ends a frame in the pool's trace. */
+ * call only ends a frame in the pool's trace. Returns CLUMP_OK; CLUMP_ERR_IO the trace could not be written; CLUMP_ERR_USAGE;
+ * CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_end_frame(clump_pool *pool, cl_uint count,
                                             const cl_event *events);
-CLUMP_API clump_status clump_pool_set_frames(clump_pool *pool, uint32_t frames, double factor);
-
-/* The time that copies take, as measured: us = fixed_us * copies + bytes * us_per_byte; zeros: not
- * known yet. */
-typedef struct clump_copy_pace {
-    double fixed_us, us_per_byte;
-    double pause_us; /* the budget of a step with use_pauses now */
-} clump_copy_pace;
-/* METHOD. Constant time. Returns CLUMP_OK; CLUMP_ERR_USAGE. */
-CLUMP_API clump_status clump_pool_get_pace(clump_pool *pool, clump_copy_pace *pace);
 
 #ifdef __cplusplus
 }

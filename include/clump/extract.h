@@ -56,7 +56,7 @@ typedef struct clump_extract_desc {
     /* Of the caller, for the columns, with room for them at least; retained as long as the extract is there. NULL: the library
      * makes one, which may take longer than to fill it. */
     cl_mem buffer;
-    int keep_refs; /* 1: the extract keeps the references that the objects had: clump_extract_get_refs() */
+    int keep_refs; /* 1: the extract keeps the references that the objects had: clump_extract_info.refs */
 } clump_extract_desc;
 
 /* What an extract has. */
@@ -133,8 +133,8 @@ CLUMP_API clump_status clump_heap_migrate(clump_heap *heap, const clump_extract_
 /* CONSTRUCTOR. An extract of bytes that came from elsewhere, or to be filled by the caller.
  *   context  [in]            the extract may live longer than the caller's use of it
  *   schema   [in]            sealed; copied. Equal to that of the heap that the objects are from: clump_schema_parse() of the same text
- *   objects  [in]            of each class, by id: objects[id - 1], as clump_extract_get_objects() says there
- *   data     [in, optional]  clump_extract_get_bytes() of them; NULL: the buffer has zeros
+ *   objects  [in]            of each class, by id: objects[id - 1], as clump_extract_info.objects says there, from [1] on
+ *   data     [in, optional]  clump_extract_info.bytes of them; NULL: the buffer has zeros
  *   bytes    [in]            of data, which is compared; 0 without data
  *   extract  [out]           NULL on failure
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE a schema that is not sealed or has arrays of run-time length, objects of an abstract
@@ -162,26 +162,26 @@ CLUMP_API clump_status clump_extract_load(clump_context *context, const clump_lo
 CLUMP_API void clump_extract_destroy(clump_extract *extract);
 
 /* METHOD. Read all columns.
- *   data  [out]  `bytes` of it, which must be clump_extract_get_bytes()
+ *   data  [out]  `bytes` of it, which must be clump_extract_info.bytes
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_extract_read(clump_extract *extract, void *data, uint64_t bytes);
 
-/* Its schema lives as long as the extract. */
-CLUMP_API const clump_schema *clump_extract_get_schema(const clump_extract *extract);
+/* What is known of an extract. Lives as long as it. */
+typedef struct clump_extract_info {
+    const clump_schema *schema;
+    const uint64_t *objects; /* of exactly the class, by class id of the schema; [0]: of all */
+    uint64_t bytes;          /* of all columns, to the end of the last */
+    /* For kernels and transfers of the caller on any queue of the cl_context: nothing of the library uses it between two
+     * calls; who changes a reference there keeps to the numbers. NULL if there are no objects. Not retained for the caller. */
+    cl_mem buffer;
+    /* The references that the objects had in the heap that they are from, by number, 4 bytes each; NULL without keep_refs, or
+     * if there are no objects. With the references that clump_heap_insert() gives they are the map from old to new. Not
+     * retained for the caller. */
+    cl_mem refs;
+} clump_extract_info;
 
-/* Objects of exactly the class with that id of the schema; 0: of all. */
-CLUMP_API uint64_t clump_extract_get_objects(const clump_extract *extract, uint32_t class_id);
-
-/* Bytes of all columns, to the end of the last. */
-CLUMP_API uint64_t clump_extract_get_bytes(const clump_extract *extract);
-
-/* The buffer, for kernels and transfers of the caller on any queue of the cl_context: nothing of the library uses it between two calls; who changes a reference there keeps to the numbers. NULL if there are no objects. Not retained for the
- * caller. */
-CLUMP_API cl_mem clump_extract_get_buffer(const clump_extract *extract);
-
-/* The references that the objects had in the heap that they are from, by number, 4 bytes each; NULL without keep_refs, or if there are no
- * objects. With the references that clump_heap_insert() gives they are the map from old to new. Not retained for the caller. */
-CLUMP_API cl_mem clump_extract_get_refs(const clump_extract *extract);
+/* What is known of it. Not NULL; of NULL, no schema and zeros. */
+CLUMP_API const clump_extract_info *clump_extract_get_info(const clump_extract *extract);
 
 /* Where the values of one field lie in the buffer of an extract. */
 typedef struct clump_extract_column {

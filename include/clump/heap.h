@@ -74,6 +74,12 @@ typedef struct clump_heap_layout {
     uint32_t first_block;    /* blocks below hold the metadata */
     uint32_t block_count;    /* usable blocks; with evictable_bytes, also those without memory */
     uint32_t buffer_blocks;  /* blocks of each buffer, if the heap has several; else 0 */
+    uint32_t checks;         /* of a checked heap (checked.h): CLUMP_CHECK_...; else 0 */
+    /* How many objects a slot has had when a reference to the first of them is taken for one to the last; 0: references have
+     * no generation. That is so without CLUMP_CHECK_GENERATIONS, with watch_handles, and in a heap so large that its
+     * references need all 32 bits. Elsewhere the upper bits of a clump_ref are the generation, also of those that the host
+     * gets; two references to one object are equal as ever. */
+    uint32_t generations;
 } clump_heap_layout;
 
 /* CONSTRUCTOR. Reserve the buffer and initialise it on the device.

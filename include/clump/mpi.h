@@ -142,7 +142,7 @@ typedef struct clump_migration_desc {
     clump_heap *heap;       /* required; the migration must be destroyed before it */
     const char *class_name; /* required: objects of this class and its subclasses may leave */
     /* A scalar of an integer type: 0 stays, d + 1 leaves in direction d. It is 0 in objects that arrive. NULL: the program's kernels
-     * list those that leave (clump_migration_get_list()), which saves a look at all objects. */
+     * list those that leave (clump_migration_info), which saves a look at all objects. */
     const char *field;
     uint32_t most; /* objects that leave in a run, at most, in all directions together; 0: 65536 */
     int copies;    /* 1: objects stay, and copies arrive: ghosts of neighbours' objects */
@@ -165,12 +165,21 @@ CLUMP_API clump_status clump_migration_create(clump_world *world, const clump_mi
 /* DESTRUCTOR. NULL is allowed. */
 CLUMP_API void clump_migration_destroy(clump_migration *migration);
 
-/* The list for kernels of the program, without `field`. A word counts; after it come 2 words for each object: its reference (`id`),
- * and the direction. A kernel does
- *     uint i = atomic_inc(list);
- *     if (i < most) { list[1 + 2 * i] = self.id; list[2 + 2 * i] = direction; }
- * with each object at most once. clump_migration_run() empties it. Not retained for the caller. */
-CLUMP_API cl_mem clump_migration_get_list(const clump_migration *migration);
+/* What kernels of the program use of a migration. Lives as long as it; what it names is not retained for the caller. */
+typedef struct clump_migration_info {
+    /* Without `field`: a word counts; after it come 2 words for each object: its reference (`id`), and the direction. A
+     * kernel does
+     *     uint i = atomic_inc(list);
+     *     if (i < most) { list[1 + 2 * i] = self.id; list[2 + 2 * i] = direction; }
+     * with each object at most once. clump_migration_run() empties it. NULL with `field`. */
+    cl_mem list;
+    /* The references of the objects that arrived in the last run: class by class, by id, in each by the direction that they
+     * came from. Valid until the next run. NULL: none arrived. */
+    cl_mem arrivals;
+} clump_migration_info;
+
+/* Not NULL; of NULL, zeros. */
+CLUMP_API const clump_migration_info *clump_migration_get_info(const clump_migration *migration);
 
 /* METHOD. Objects that leave are sent, made at the other side, and freed here when they are there. Each neighbour answers, so no
  * object is lost, and none is in two heaps, except if the world breaks. All fields go along; a reference to an object that leaves in the same direction
@@ -185,10 +194,6 @@ CLUMP_API cl_mem clump_migration_get_list(const clump_migration *migration);
  * CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_migration_run(clump_migration *migration,
                                            clump_migration_report *report);
-
-/* The references of the objects that arrived in the last run: class by class, by id, in each by the direction that they came from. On the device for kernels of the
- * program, valid until the next run. Not retained for the caller. NULL: none arrived. */
-CLUMP_API cl_mem clump_migration_get_arrivals(const clump_migration *migration);
 
 /* ---- One file --------------------------------------------------------------------------------- */
 

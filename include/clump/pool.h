@@ -124,6 +124,9 @@ typedef struct clump_pool_desc {
     uint32_t margin_bytes; /* debug mode: at least so many bytes with a pattern right after the last
                                  of each allocation, checked by clump_pool_check(); 0: none */
     uint32_t flags;        /* clump_pool_flag bits */
+    /* Of clump_defrag_desc.use_pauses: a step may take this share of the least pause of so many frames. */
+    double pause_factor;   /* above 0 and at most 1; 0: 0.8 */
+    uint32_t pause_frames; /* at most 64; 0: 8 */
 
     /* Callbacks, all optional; `user` is handed back. They may call the pool, but not defragment
      * it. */
@@ -133,7 +136,8 @@ typedef struct clump_pool_desc {
     /* At destruction, for each allocation that is still there. */
     void (*leaked)(void *user, const clump_allocation_info *info);
     /* A line for each call that allocates, frees, sets movable or ends a frame: docs/guide/pool.md.
-     * Called with the lock: it must not call the pool. */
+     * Called with the lock: it must not call the pool. When it says that it could not write, the trace ends there:
+     * allocations go on, and clump_pool_end_frame() and clump_pool_check() return CLUMP_ERR_IO from then on. */
     clump_write_fn trace;
 
     /* Only without a context, whose own they are otherwise. As in clump_context_desc. */
@@ -170,7 +174,7 @@ typedef struct clump_allocation_desc {
     uint64_t alignment; /* of the offset, and of the pointer: a power of two; 0: the pool's */
     clump_memory memory;
     int movable; /* it may be moved: no command writes to it any more ("static" in Eichinger's thesis; all
-                         others are "dynamic"). See clump_pool_set_movable() */
+                         others are "dynamic"). See clump_pool_change() */
     int unique;       /* give it a buffer of its own whatever its size */
     const char *name; /* copied; default: none */
     void *user_data;
@@ -237,26 +241,27 @@ CLUMP_API clump_status clump_pool_create_buffer(clump_pool *pool, const clump_al
 CLUMP_API clump_status clump_pool_set_queues(clump_pool *pool, cl_uint queue_count,
                                              const cl_command_queue *queues);
 
-/* METHOD. May it be moved? No command may write to a movable allocation. That of a
- * heap or of clump_pool_create_buffer() stays. */
-CLUMP_API clump_status clump_pool_set_movable(clump_pool *pool, clump_allocation allocation,
-                                              int movable);
+/* What clump_pool_change() changes; a sum of some. */
+typedef enum clump_allocation_part {
+    CLUMP_PART_MOVABLE = 1, /* that of a heap or of clump_pool_create_buffer() stays unmovable */
+    CLUMP_PART_NAME = 2,
+    CLUMP_PART_USER_DATA = 4
+} clump_allocation_part;
 
-/* METHOD. Keep it where it is for a while, as for commands in flight: pins are counted. A copy
- * under way is dropped. */
-CLUMP_API clump_status clump_pool_pin(clump_pool *pool, clump_allocation allocation);
-CLUMP_API clump_status clump_pool_unpin(clump_pool *pool, clump_allocation allocation);
+/* METHOD. Change what an allocation was made with: all of `parts`, or nothing after a failure.
+ *   to  [in]  movable, name and user_data are read, those that are named
+ * Returns CLUMP_OK; CLUMP_ERR_REFERENCE; CLUMP_ERR_USAGE; CLUMP_ERR_HOST_MEMORY. */
+CLUMP_API clump_status clump_pool_change(clump_pool *pool, clump_allocation allocation,
+                                         uint32_t parts, const clump_allocation_desc *to);
+
+/* METHOD. Keep it where it is for a while, as for commands in flight. A copy under way is dropped.
+ *   pins  so many more; below 0, so many fewer: it may be moved again when none is left */
+CLUMP_API clump_status clump_pool_pin(clump_pool *pool, clump_allocation allocation, int pins);
 
 /* METHOD. Commands up to `event` (retained) use the allocation where it lies: that place is not
  * given to another allocation before the event completed, and a copy from it waits for the event. */
 CLUMP_API clump_status clump_pool_use(clump_pool *pool, clump_allocation allocation,
                                       cl_event event);
-
-/* METHOD. Name an allocation; NULL: no name. Copied. Returns CLUMP_OK; CLUMP_ERR_REFERENCE; CLUMP_ERR_HOST_MEMORY. */
-CLUMP_API clump_status clump_pool_set_name(clump_pool *pool, clump_allocation allocation,
-                                           const char *name);
-CLUMP_API clump_status clump_pool_set_user_data(clump_pool *pool, clump_allocation allocation,
-                                                void *user_data);
 
 /* METHOD. Map an allocation on the pool's queue; unmap it, once for each map. A mapped one stays
  * where it is.
@@ -301,28 +306,44 @@ typedef struct clump_pool_stats {
     double waste;                       /* share of the chunks that is not given out */
 } clump_pool_stats;
 
-/* METHOD. Constant time. */
-CLUMP_API clump_status clump_pool_get_stats(clump_pool *pool, clump_pool_stats *stats);
+/* The time that copies take, as measured: us = fixed_us * copies + bytes * us_per_byte; zeros: not
+ * known yet. */
+typedef struct clump_copy_pace {
+    double fixed_us, us_per_byte;
+    double pause_us; /* the budget of a step with use_pauses now */
+} clump_copy_pace;
 
 /* Facts that take a walk over all chunks. */
 typedef struct clump_pool_details {
     uint64_t allocation_min, allocation_max; /* bytes as asked for; 0 without any */
     uint64_t free_ranges, free_min, free_max;
     double fragmentation; /* mean over the chunks of 1 - largest free range / free bytes */
+    clump_copy_pace pace;
 } clump_pool_details;
 
-/* METHOD. Walks all chunks. */
-CLUMP_API clump_status clump_pool_get_details(clump_pool *pool, clump_pool_details *details);
+/* METHOD. Constant time without `details`; with them it walks all chunks.
+ *   stats    [out, optional]
+ *   details  [out, optional]
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE a place for neither. */
+CLUMP_API clump_status clump_pool_get_stats(clump_pool *pool, clump_pool_stats *stats,
+                                            clump_pool_details *details);
 
 /* METHOD. Verify all invariants; with margins, read these back and compare.
  * Blocks: only with margins. Returns CLUMP_OK; CLUMP_ERR_CORRUPT, the error says what and where;
- * CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. */
+ * CLUMP_ERR_IO the trace could not be written; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_pool_check(clump_pool *pool);
 
-/* METHOD. The pool as JSON (docs/guide/pool.md has the schema), or as a picture of all chunks (SVG):
- * used ranges movable and not, free ones, unique allocations. Walks all chunks. */
-CLUMP_API clump_status clump_pool_dump(clump_pool *pool, clump_write_fn write, void *user);
-CLUMP_API clump_status clump_pool_draw(clump_pool *pool, clump_write_fn write, void *user);
+/* How a pool is written. */
+typedef enum clump_pool_format {
+    CLUMP_POOL_JSON, /* docs/guide/pool.md has the schema */
+    CLUMP_POOL_SVG /* a picture of all chunks: used ranges movable and not, free ones, unique allocations */
+} clump_pool_format;
+
+/* METHOD. Write the pool. Walks all chunks.
+ *   write  [in]  gets the whole text, in one part, with `user`
+ * Returns CLUMP_OK; CLUMP_ERR_IO `write` said so; CLUMP_ERR_USAGE; CLUMP_ERR_HOST_MEMORY. */
+CLUMP_API clump_status clump_pool_dump(clump_pool *pool, clump_pool_format format,
+                                       clump_write_fn write, void *user);
 
 /* METHOD. Call `visit` for every allocation, in no order: these would leak if the pool were destroyed now. */
 CLUMP_API clump_status clump_pool_visit(

@@ -54,8 +54,7 @@ typedef struct clump_save_desc {
      * the old contents, since no file system replaces several names at once. Refused: a pipe, a device and whatever else is no regular
      * file, which `write` can write to; a file that this process must not write, or whose owner it cannot give. */
     const char *path;
-    /* Takes all `bytes`, in order, and returns 0; another number ends the call, and its error tells the number. */
-    int (*write)(void *user, const void *data, size_t bytes);
+    clump_write_fn write; /* gets all bytes, in order, in many parts */
     void *user;           /* for write and progress */
     uint32_t piece_bytes; /* of a piece, 4 KiB .. 64 MiB; 0: 16 MiB */
     int zstd_level;       /* 1 .. 22: values and references are packed by zstd, if the library was
@@ -152,15 +151,16 @@ CLUMP_API clump_status clump_saved_open(const clump_load_desc *desc,
 /* DESTRUCTOR. NULL is allowed. */
 CLUMP_API void clump_saved_close(clump_saved *saved);
 
-/* The schema of the heap that was saved. Lives as long as `saved`. */
-CLUMP_API const clump_schema *clump_saved_get_schema(const clump_saved *saved);
+/* What is known of a saved heap. Lives as long as it. */
+typedef struct clump_saved_info {
+    const clump_schema *schema; /* of the heap that was saved */
+    const uint64_t *objects;    /* of exactly the class, by class id of the schema; [0]: of all */
+    uint32_t registered;        /* buffers */
+    const uint64_t *registered_counts; /* references of each, in the order of registration */
+} clump_saved_info;
 
-/* Objects of exactly the class with that id of the schema; 0: of all. */
-CLUMP_API uint64_t clump_saved_get_objects(const clump_saved *saved, uint32_t class_id);
-
-/* Registered buffers, and the references of one of them; 0 if there is none of that number. The first registered has 0. */
-CLUMP_API uint32_t clump_saved_get_registered(const clump_saved *saved);
-CLUMP_API uint64_t clump_saved_get_registered_count(const clump_saved *saved, uint32_t buffer);
+/* What is known of it. Not NULL; of NULL, no schema and zeros. */
+CLUMP_API const clump_saved_info *clump_saved_get_info(const clump_saved *saved);
 
 /* Values of one field of consecutive objects of a class, or references outside of objects. A reference is the number of its
  * object plus 1, and 0 for null. Objects are numbered from 0 on: those of the first class that has some, then those of the next,
@@ -186,7 +186,7 @@ typedef int (*clump_saved_fn)(void *user, const clump_saved *saved, const clump_
  * is there, and that its field can refer to. What was handed over before a failure is right.
  *   desc       [in]             path or read; progress is told
  *   allocator  [in, optional]   as clump_saved_open()
- *   take       [in, optional]   gets each part, in the order of the file
+ *   take       [in, optional]   gets each part, in the order of the file. NULL: is the file whole and right?
  *   user       [in]             for `take`
  *   error      [out, optional]
  * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_IO a file cannot be read, or a function said so; CLUMP_ERR_FORMAT; CLUMP_ERR_UNSUPPORTED;
@@ -194,10 +194,6 @@ typedef int (*clump_saved_fn)(void *user, const clump_saved *saved, const clump_
 CLUMP_API clump_status clump_saved_read(const clump_load_desc *desc,
                                         const clump_allocator *allocator, clump_saved_fn take,
                                         void *user, clump_error *error);
-
-/* FUNCTION. The same without taking anything: is the file whole and right? */
-CLUMP_API clump_status clump_saved_check(const clump_load_desc *desc,
-                                         const clump_allocator *allocator, clump_error *error);
 
 #ifdef __cplusplus
 }

@@ -73,7 +73,7 @@ CLUMP_API const clump_error *clump_schema_get_error(const clump_schema *schema);
  *   write   [in]             gets the text, in one part, with `user`; is not called if the call fails
  *   error   [out, optional]
  * Returns CLUMP_OK; CLUMP_ERR_USAGE: not sealed, no `write`, or the prefix is no identifier; CLUMP_ERR_SCHEMA: two names
- * would be the same, as of classes A and A_struct, or there is an array of run-time length; CLUMP_ERR_HOST_MEMORY. */
+ * would be the same, as of classes A and A_struct, or there is an array of run-time length; CLUMP_ERR_IO `write` said so; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_schema_emit_c(const clump_schema *schema, const char *prefix,
                                            clump_write_fn write, void *user, clump_error *error);
 

@@ -70,19 +70,23 @@ CLUMP_API clump_status clump_heap_new_structs(clump_heap *heap, const clump_stru
                                               const void *structs, uint64_t count, clump_ref *refs,
                                               uint64_t *made);
 
+/* How a table is written. */
+typedef enum clump_table_format {
+    CLUMP_TABLE_CSV, /* comma-separated values: a line of names (x, at.x, w[2], wide.s11), then a line for each object; a
+                        point in every locale; references and booleans are numbers */
+    CLUMP_TABLE_NPY /* a NumPy array with a structured dtype (`.npy`, version 1.0; `numpy.load()`): references are uint32,
+                        3-vectors have 4 components as in OpenCL */
+} clump_table_format;
+
 /* METHOD. All objects of the class and its subclasses, with all fields of the class, in the order of
- * clump_heap_read_refs(): as a table of comma-separated values, or as a NumPy array with a structured dtype (`.npy`,
- * version 1.0; `numpy.load()`).
- *   write  [in]  gets the whole text, in one part, with `user`; is not called if the call fails
- * CSV: a line of names (x, at.x, w[2], wide.s11), then a line for each object; a point in every locale; references and
- * booleans are numbers. NumPy: references are uint32, 3-vectors have 4 components as in OpenCL.
+ * clump_heap_read_refs(), as a table.
+ *   write  [in]  gets the whole text, in one part, with `user`; is not called if the call fails before
  * Blocks: yes; the host has all objects twice for a while. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_USAGE: no
- * `write`, or a class without fields or with an array of run-time length; CLUMP_ERR_UNSUPPORTED: too many fields for a header of .npy; CLUMP_ERR_CL;
- * CLUMP_ERR_HOST_MEMORY. */
-CLUMP_API clump_status clump_heap_write_csv(clump_heap *heap, const char *class_name,
-                                            clump_write_fn write, void *user);
-CLUMP_API clump_status clump_heap_write_npy(clump_heap *heap, const char *class_name,
-                                            clump_write_fn write, void *user);
+ * `write`, no such format, or a class without fields or with an array of run-time length; CLUMP_ERR_UNSUPPORTED: too many fields for a
+ * header of .npy; CLUMP_ERR_IO `write` said so; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. */
+CLUMP_API clump_status clump_heap_write_table(clump_heap *heap, const char *class_name,
+                                              clump_table_format format, clump_write_fn write,
+                                              void *user);
 
 #ifdef __cplusplus
 }

@@ -82,16 +82,12 @@ CLUMP_API clump_status clump_suballoc_free(clump_suballoc *suballoc, clump_range
 typedef struct clump_range_info {
     uint64_t offset, bytes; /* bytes as rounded up */
     void *user_data;
+    clump_range next; /* the one after it, in the order of their offsets; 0 after the last */
 } clump_range_info;
 
-/* METHOD. Place, size and user data of a range. Returns CLUMP_OK; CLUMP_ERR_REFERENCE. */
+/* METHOD. What is known of a range; with `range` 0 only the first one, as `next`. Returns CLUMP_OK; CLUMP_ERR_REFERENCE. */
 CLUMP_API clump_status clump_suballoc_get_info(const clump_suballoc *suballoc, clump_range range,
                                                clump_range_info *info);
-
-/* METHOD. The ranges given out, in the order of their offsets: the first after `range`; with `range` 0
- * the very first. *next is 0 after the last. Returns CLUMP_OK; CLUMP_ERR_REFERENCE. */
-CLUMP_API clump_status clump_suballoc_next(const clump_suballoc *suballoc, clump_range range,
-                                           clump_range *next);
 
 /* Counters that every call brings up to date. */
 typedef struct clump_suballoc_stats {
@@ -101,10 +97,6 @@ typedef struct clump_suballoc_stats {
     uint64_t metadata_bytes; /* host memory */
 } clump_suballoc_stats;
 
-/* METHOD. Constant time. */
-CLUMP_API void clump_suballoc_get_stats(const clump_suballoc *suballoc,
-                                        clump_suballoc_stats *stats);
-
 /* Facts that take a walk over all ranges. Smallest values are 0 where there is nothing. */
 typedef struct clump_suballoc_details {
     uint64_t range_min, range_max; /* bytes of the smallest and the largest range given out */
@@ -112,9 +104,11 @@ typedef struct clump_suballoc_details {
     double fragmentation; /* 1 - free_max / free bytes: 0 if all free bytes are in one range */
 } clump_suballoc_details;
 
-/* METHOD. Walks all ranges. */
-CLUMP_API void clump_suballoc_get_details(const clump_suballoc *suballoc,
-                                          clump_suballoc_details *details);
+/* METHOD. Constant time without `details`; with them it walks all ranges.
+ *   stats    [out, optional]
+ *   details  [out, optional] */
+CLUMP_API void clump_suballoc_get_stats(const clump_suballoc *suballoc, clump_suballoc_stats *stats,
+                                        clump_suballoc_details *details);
 
 /* METHOD. Verify all invariants: the ranges cover everything once, no two free ones are
  * neighbours, the index of free ranges holds exactly these, the counters are right. Walks all

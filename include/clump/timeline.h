@@ -48,8 +48,8 @@ CLUMP_API clump_status clump_context_record_timeline(clump_context *context, uin
  *   write    [in]             is called once, or not at all if the call fails
  *   user     [in]             for `write`
  * Blocks: until the commands are done.
- * Returns CLUMP_OK; CLUMP_ERR_USAGE no function, or nothing is being recorded; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL a command has failed, or
- * has no times; what was recorded stays. */
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE no function, or nothing is being recorded; CLUMP_ERR_IO `write` said so; CLUMP_ERR_HOST_MEMORY;
+ * CLUMP_ERR_CL a command has failed, or has no times. After a failure what was recorded stays. */
 CLUMP_API clump_status clump_context_write_timeline(clump_context *context, clump_write_fn write,
                                                     void *user);
 

@@ -41,9 +41,10 @@ def owned(object_, destroy, locks, *needs):
     return ffi.gc(object_, _end)
 
 
-@ffi.def_extern()
-def python_write(pieces, text, bytes_):
-    ffi.from_handle(pieces).append(ffi.buffer(text, bytes_)[:])
+@ffi.def_extern(error=-1)  # after an exception, which is printed
+def python_write(pieces, data, bytes_):
+    ffi.from_handle(pieces).append(ffi.buffer(data, bytes_)[:])
+    return 0
 
 
 class Context:

@@ -67,26 +67,26 @@ class Extract:
 
     @property
     def bytes(self):
-        return lib.clump_extract_get_bytes(self._object)
+        return lib.clump_extract_get_info(self._object).bytes
 
     @property
     def objects(self):
         """How many of each class that has some."""
-        schema, info, found = lib.clump_extract_get_schema(self._object), ffi.new("clump_class_info *"), {}
+        schema, info, found = lib.clump_extract_get_info(self._object).schema, ffi.new("clump_class_info *"), {}
         for number in range(1, lib.clump_schema_get_class_count(schema) + 1):
             lib.clump_schema_get_class(schema, number, info)
-            found[ffi.string(info.name).decode()] = lib.clump_extract_get_objects(self._object, number)
+            found[ffi.string(info.name).decode()] = lib.clump_extract_get_info(self._object).objects[number]
         return {name: count for name, count in found.items() if count}
 
     @property
     def buffer(self):
         """The pyopencl.Buffer of the columns; None without objects."""
-        return self._buffer(lib.clump_extract_get_buffer(self._object))
+        return self._buffer(lib.clump_extract_get_info(self._object).buffer)
 
     @property
     def refs(self):
         """A pyopencl.Buffer of the references that the objects had; None without keep_refs or objects."""
-        return self._buffer(lib.clump_extract_get_refs(self._object))
+        return self._buffer(lib.clump_extract_get_info(self._object).refs)
 
     @staticmethod
     def _buffer(buffer):

@@ -157,13 +157,13 @@ class Heap:
     @property
     def checks(self):
         """Names of the checks that the heap has; empty if it is not checked."""
-        checks = lib.clump_heap_get_checks(self._object)
+        checks = lib.clump_heap_get_layout(self._object).checks
         return [name for name, bit in CHECKS.items() if checks & bit]
 
     @property
     def generations(self):
         """How many objects a slot has had when a reference to the first is taken for one to the last; 0: references have no generation."""
-        return lib.clump_heap_get_generations(self._object)
+        return lib.clump_heap_get_layout(self._object).generations
 
     def take_findings(self):
         """What was found since the last call for it or for take_errors(), oldest first: a list of dicts, whose `text` has all in words; and how
@@ -379,7 +379,7 @@ class Heap:
         if not copy:
             layout = lib.clump_heap_get_layout(self._object)
             # A reference by itself does not tell where an object lies; that of a checked heap has a generation, too.
-            has_table = layout.buffer_blocks or self._is_evictable or lib.clump_heap_get_checks(self._object)
+            has_table = layout.buffer_blocks or self._is_evictable or lib.clump_heap_get_layout(self._object).checks
             view = None if has_table else f.view(self.read_refs(class_name), index, layout.granule_bytes, packed=copy is None)
             if view is not None:
                 return view

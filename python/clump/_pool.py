@@ -59,7 +59,7 @@ class Pool:
     @property
     def stats(self):
         stats = ffi.new("clump_pool_stats *")
-        self._call(lib.clump_pool_get_stats, stats)
+        self._call(lib.clump_pool_get_stats, stats, ffi.NULL)
         return report_dict(stats)
 
     def trim(self):

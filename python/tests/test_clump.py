@@ -221,7 +221,7 @@ class Names(unittest.TestCase):
         """README.md, "Names"."""
         headers = pathlib.Path(__file__).resolve().parents[2] / "include/clump"
         own = {"clump_heap_create", "clump_heap_destroy", "clump_heap_get_schema",  # the last: Heap.classes
-               "clump_heap_write_csv", "clump_heap_write_npy"}  # NumPy writes what read_structs() gives
+               "clump_heap_write_table"}  # NumPy writes what read_structs() gives
         for function in set(re.findall(r"\b(clump_heap_\w+)\(", "".join(path.read_text() for path in headers.glob("*.h")))):
             name = function[len("clump_heap_"):]
             name = name[len("get_"):] if name.startswith("get_") else name

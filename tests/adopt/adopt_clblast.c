@@ -30,7 +30,7 @@ static clump_pool *pool;
 
 static clump_pool_stats stats_of(void) {
     clump_pool_stats stats;
-    REQUIRE(!clump_pool_get_stats(pool, &stats));
+    REQUIRE(!clump_pool_get_stats(pool, &stats, NULL));
     return stats;
 }
 

@@ -56,14 +56,15 @@ static void find_usm(void) {
 
 static clump_pool_stats stats_of(void) {
     clump_pool_stats stats;
-    REQUIRE(!clump_pool_get_stats(pool, &stats));
+    REQUIRE(!clump_pool_get_stats(pool, &stats, NULL));
     return stats;
 }
 
 /* Whenever the pool is called, the adapter's lock is held. A race of two threads would show only now and then. */
-static void check_lock(void *user, const char *line, size_t bytes) {
+static int check_lock(void *user, const void *line, size_t bytes) {
     (void)user, (void)line, (void)bytes;
     REQUIRE(pthread_mutex_trylock(&clump_onednn.lock));
+    return 0;
 }
 
 static void open_pool(int is_checked) {

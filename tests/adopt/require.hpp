@@ -17,7 +17,7 @@
 
 static clump_pool_stats stats_of(clump_pool *pool) {
     clump_pool_stats stats;
-    REQUIRE(!clump_pool_get_stats(pool, &stats));
+    REQUIRE(!clump_pool_get_stats(pool, &stats, NULL));
     return stats;
 }
 

@@ -1,4 +1,4 @@
-/* Fuzzing of what reads saved heaps: clump_saved_open(), clump_saved_read(), clump_saved_check().
+/* Fuzzing of what reads saved heaps: clump_saved_open(), clump_saved_read().
  *
  * The first byte says how: bit 0, checksums are made right first (reseal.h), so that what they protect is read, too; bit 1, the bytes
  * are a file, else they come from a function; bit 2, reads are short now and then, which is the end. What must hold for all bytes: an error has words and
@@ -60,19 +60,18 @@ static void check_head(const clump_saved *saved) {
 }
 
 static void check_saved(const clump_saved *saved) {
-    const clump_schema *schema = clump_saved_get_schema(saved);
+    const clump_schema *schema = clump_saved_get_info(saved)->schema;
     const uint32_t classes = clump_schema_get_class_count(schema);
     uint64_t objects = 0;
     REQUIRE(classes > 0);
     for (uint32_t id = 1; id <= classes; id++) {
         clump_class_info c;
         REQUIRE(!clump_schema_get_class(schema, id, &c));
-        REQUIRE(!c.is_abstract || !clump_saved_get_objects(saved, id));
-        objects += clump_saved_get_objects(saved, id);
+        REQUIRE(!c.is_abstract || !clump_saved_get_info(saved)->objects[id]);
+        objects += clump_saved_get_info(saved)->objects[id];
     }
-    REQUIRE(objects == clump_saved_get_objects(saved, 0));
-    REQUIRE(clump_saved_get_objects(saved, classes + 1) == 0);
-    REQUIRE(clump_saved_get_registered_count(saved, clump_saved_get_registered(saved)) == 0);
+    REQUIRE(objects == clump_saved_get_info(saved)->objects[0]);
+    REQUIRE(clump_saved_get_info(saved)->objects[classes + 1] == 0);
     check_head(saved);
 }
 
@@ -89,7 +88,7 @@ static int add_part(void *user, const clump_saved *saved, const clump_saved_part
     REQUIRE(!part->field || part->class_id);
     *(part->field ? &s->values : &s->references) += (uint64_t)part->count * part->bytes;
     for (uint32_t i = 0; !part->field && i < part->count; i++)
-        REQUIRE(((const clump_ref *)part->data)[i] <= clump_saved_get_objects(saved, 0));
+        REQUIRE(((const clump_ref *)part->data)[i] <= clump_saved_get_info(saved)->objects[0]);
     return 0;
 }
 
@@ -102,8 +101,8 @@ static void check_parts(source *from) {
     from->at = 0;
     REQUIRE(!clump_saved_open(&desc, NULL, &saved, &error));
     uint64_t references = saved->handles;
-    for (uint32_t i = 0; i < clump_saved_get_registered(saved); i++)
-        references += clump_saved_get_registered_count(saved, i);
+    for (uint32_t i = 0; i < clump_saved_get_info(saved)->registered; i++)
+        references += clump_saved_get_info(saved)->registered_counts[i];
     from->at = 0;
     REQUIRE(!clump_saved_read(&desc, NULL, add_part, &s, &error));
     REQUIRE(s.values == clumpi_saved_value_bytes(saved));
@@ -123,7 +122,7 @@ static void run(const clump_load_desc *desc, source *from) {
         clump_saved_close(saved);
     }
     from->at = 0;
-    const int checked = clump_saved_check(desc, NULL, &error);
+    const int checked = clump_saved_read(desc, NULL, NULL, NULL, &error);
     REQUIRE(!checked || opened == 0 || checked == opened);
     if (checked) {
         fuzz_check_words(error.message, sizeof error.message);
@@ -133,12 +132,12 @@ static void run(const clump_load_desc *desc, source *from) {
     if (desc->path) return;
     REQUIRE(from->at <= from->bytes);
     source less = {.data = from->data, .bytes = from->at - 1};
-    REQUIRE(clump_saved_check(&(clump_load_desc){.read = take, .user = &less}, NULL, &error) ==
-            CLUMP_ERR_FORMAT);
+    REQUIRE(clump_saved_read(&(clump_load_desc){.read = take, .user = &less}, NULL, NULL, NULL,
+                             &error) == CLUMP_ERR_FORMAT);
     const size_t whole = from->at;
     check_parts(from);
     const char *path = fuzz_file(0, from->data, whole);
-    REQUIRE(!clump_saved_check(&(clump_load_desc){.path = path}, NULL, &error));
+    REQUIRE(!clump_saved_read(&(clump_load_desc){.path = path}, NULL, NULL, NULL, &error));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {

@@ -192,7 +192,7 @@ static void walk(uint32_t dimensions, int is_periodic) {
                            &(clump_migration_desc){
                                .heap = ranks_q.heap, .class_name = "Thing", .field = "leaves"},
                            &migration, NULL));
-    CHECK(!clump_migration_get_list(migration));
+    CHECK(!clump_migration_get_info(migration)->list);
     for (uint32_t step = 0; step < STEPS; step++) {
         const uint32_t seed = step + 100 * dimensions;
         uint64_t left = 0, arrived = 0;
@@ -209,7 +209,7 @@ static void walk(uint32_t dimensions, int is_periodic) {
             owner[n] = to;
         }
         CHECK(report.left == left && report.arrived == arrived && report.left_out == 0);
-        CHECK(!!clump_migration_get_arrivals(migration) == !!arrived);
+        CHECK(!!clump_migration_get_info(migration)->arrivals == !!arrived);
         check_things();
     }
     use_queue(0);
@@ -251,7 +251,7 @@ static void part(void) {
                   none = 0xffffffc0;
     clump_migration_desc desc = {.heap = ranks_q.heap, .class_name = "Thing", .most = most};
     CHECK_WORLD(world, clump_migration_create(world, &desc, &migration, NULL));
-    cl_mem words = clump_migration_get_list(migration);
+    cl_mem words = clump_migration_get_info(migration)->list;
     uint64_t here = 0, out = 0;
 
     /* Refused: a direction that there is not, on one rank. The others learn it; nothing has moved. */
@@ -281,7 +281,7 @@ static void part(void) {
     clump_migration *small;
     desc.most = few;
     CHECK_WORLD(world, clump_migration_create(world, &desc, &small, NULL));
-    cl_mem small_words = clump_migration_get_list(small);
+    cl_mem small_words = clump_migration_get_info(small)->list;
     CLUMP_CHECK(&ranks_q, CLUMP_SET_ARGS(list, small_words, few, direction, all));
     CLUMP_CHECK(&ranks_q, clump_heap_do_all(ranks_q.heap, list, NULL));
     status = clump_migration_run(small, NULL);
@@ -310,7 +310,7 @@ static void part(void) {
     desc.copies = 1;
     clump_migration *copies;
     CHECK_WORLD(world, clump_migration_create(world, &desc, &copies, NULL));
-    words = clump_migration_get_list(copies);
+    words = clump_migration_get_info(copies)->list;
     CLUMP_CHECK(&ranks_q, CLUMP_SET_ARGS(list, words, most, direction, all));
     CLUMP_CHECK(&ranks_q, clump_heap_do_all(ranks_q.heap, list, NULL));
     uint64_t before = 0, after = 0;
@@ -369,7 +369,7 @@ static void no_room(void) {
         world, clump_migration_create(
                    world, &(clump_migration_desc){.heap = heap, .class_name = "Thing", .most = 100},
                    &migration, NULL));
-    cl_mem words = clump_migration_get_list(migration);
+    cl_mem words = clump_migration_get_info(migration)->list;
     CLUMP_CHECK(&ranks_q, CLUMP_SET_ARGS(list, words));
     enum { SENT = 50 };
     uint32_t numbers[SENT];

@@ -57,7 +57,8 @@ int main(void) {
     EXPECT(clump_heap_save(q.heap, &(clump_save_desc){.path = "other", .progress = stop}, NULL) ==
            CLUMP_ERR_IO);
     EXPECT(count_files(".", "other") + count_files(".", ".part") == 0);
-    CLUMP_CHECK(&q, clump_saved_check(&(clump_load_desc){.path = "heap"}, NULL, &q.error));
+    CLUMP_CHECK(&q,
+                clump_saved_read(&(clump_load_desc){.path = "heap"}, NULL, NULL, NULL, &q.error));
     clump_kernel_destroy(fill);
     clump_quick_close(&q);
 

@@ -17,8 +17,8 @@ CALLERS = ('tests/fuzz/client/*.c', 'tests/support/cl_fixture.c')
 ELSEWHERE = {
     'clump_suballoc_*': 'takes no part in a heap; every sequence of calls is for fuzz_suballoc and diff_suballoc, and '
                         'pools have suballocators inside',
-    'clump_heap_write_csv': 'a table of what clump_heap_read_structs() reads: diff_structs, fault_host',
-    'clump_heap_write_npy': 'the same',
+    'clump_heap_write_table': 'a table of what clump_heap_read_structs() reads: diff_structs, fault_host',
+    'clump_write_to_path': 'writes a file: fault_input, fault_pool',
     'clump_schema_emit_c': 'a text: test_emit_c, clump-schema',
     'clump_schema_parse_file': 'reads a file and then parses it: test_schema',
     'clump_cl_code_name': 'a static text: fault_quick',

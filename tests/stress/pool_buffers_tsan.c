@@ -87,7 +87,7 @@ int main(int argc, char **argv) {
     clump_pool_stats stats;
     for (int i = 0; i < 1000; i++) {
         REQUIRE(!clump_pool_trim(pool));
-        REQUIRE(!clump_pool_get_stats(pool, &stats));
+        REQUIRE(!clump_pool_get_stats(pool, &stats, NULL));
         if (!stats.bytes) break;
         nanosleep(&(struct timespec){0, 2000000}, NULL);
     }

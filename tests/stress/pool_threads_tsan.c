@@ -31,7 +31,7 @@ typedef struct thing {
 
 static void transfer(const thing *t, uint32_t *data, int writes) {
     clump_allocation_info info;
-    REQUIRE(!clump_pool_pin(pool, t->allocation));
+    REQUIRE(!clump_pool_pin(pool, t->allocation, 1));
     REQUIRE(!clump_pool_get_info(pool, t->allocation, &info));
     REQUIRE(info.region.bytes == 4 * t->words);
     cl_int code = writes
@@ -40,7 +40,7 @@ static void transfer(const thing *t, uint32_t *data, int writes) {
                       : clEnqueueReadBuffer(queue, info.region.buffer, CL_TRUE, info.region.offset,
                                             info.region.bytes, data, 0, NULL, NULL);
     REQUIRE(!code);
-    REQUIRE(!clump_pool_unpin(pool, t->allocation));
+    REQUIRE(!clump_pool_pin(pool, t->allocation, -1));
 }
 
 static void *work(void *seed) {
@@ -55,7 +55,8 @@ static void *work(void *seed) {
             REQUIRE(!clump_pool_alloc(pool, &desc, &t->allocation, NULL));
             for (uint32_t i = 0; i < t->words; i++) data[i] = t->tag + i;
             transfer(t, data, 1);
-            REQUIRE(!clump_pool_set_movable(pool, t->allocation, 1));
+            REQUIRE(!clump_pool_change(pool, t->allocation, CLUMP_PART_MOVABLE,
+                                       &(clump_allocation_desc){.movable = 1}));
         } else {
             transfer(t, data, 0);
             for (uint32_t i = 0; i < t->words; i++) REQUIRE(data[i] == t->tag + i);
@@ -73,24 +74,26 @@ static void *defragment(void *moves) {
     uint64_t random = 99;
     while (!atomic_load(&stop)) {
         clump_defrag_desc desc = {.wait = (int)pick(&random, 2), .budget_us = 2000};
-        REQUIRE(!clump_pool_defrag_step(pool, &desc, NULL));
+        REQUIRE(!clump_pool_defragment(pool, &desc, NULL));
     }
     clump_pool_stats stats;
-    REQUIRE(!clump_pool_get_stats(pool, &stats));
+    REQUIRE(!clump_pool_get_stats(pool, &stats, NULL));
     *(uint64_t *)moves = stats.moves;
     return NULL;
 }
 
-static void ignore(void *user, const char *text, size_t bytes) {
+static int ignore(void *user, const void *data, size_t bytes) {
+    const char *text = data;
     *(size_t *)user += bytes + (text[0] == '{');
+    return 0;
 }
 
 static void *look(void *written) {
     while (!atomic_load(&stop)) {
         clump_pool_details details;
         REQUIRE(!clump_pool_check(pool));
-        REQUIRE(!clump_pool_get_details(pool, &details));
-        REQUIRE(!clump_pool_dump(pool, ignore, written));
+        REQUIRE(!clump_pool_get_stats(pool, NULL, &details));
+        REQUIRE(!clump_pool_dump(pool, CLUMP_POOL_JSON, ignore, written));
     }
     return NULL;
 }
@@ -123,11 +126,11 @@ int main(int argc, char **argv) {
     atomic_store(&stop, 1);
     pthread_join(mover, NULL);
     pthread_join(looker, NULL);
-    REQUIRE(!clump_pool_defrag(pool, NULL, NULL));
+    REQUIRE(!clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, NULL));
     REQUIRE(!clump_pool_trim(pool));
     REQUIRE(!clump_pool_check(pool));
     clump_pool_stats stats;
-    REQUIRE(!clump_pool_get_stats(pool, &stats));
+    REQUIRE(!clump_pool_get_stats(pool, &stats, NULL));
     REQUIRE(stats.bytes == 0 && stats.allocations == 0);
     printf("%llu allocated, %llu moves beside them, %zu bytes of dumps\n",
            (unsigned long long)stats.allocated, (unsigned long long)moves, written);

@@ -106,8 +106,7 @@ static const char *check(run *r) {
     }
     clump_suballoc_stats stats;
     clump_suballoc_details details;
-    clump_suballoc_get_stats(r->s, &stats);
-    clump_suballoc_get_details(r->s, &details);
+    clump_suballoc_get_stats(r->s, &stats, &details);
     uint64_t used = 0, free_ranges = 0, free_max = 0, run_length = 0;
     for (int64_t i = 0; i < r->units; i++) {
         used += r->map[i] != 0;
@@ -121,10 +120,11 @@ static const char *check(run *r) {
     if (details.free_max != free_max * r->granularity) return "the largest free range is wrong";
     unsigned walked = 0;
     uint64_t before = 0;
-    clump_range range = 0;
-    while (!clump_suballoc_next(r->s, range, &range) && range) {
-        clump_range_info info;
-        if (clump_suballoc_get_info(r->s, range, &info)) return "the walk finds what is no range";
+    clump_range_info info;
+    clump_suballoc_get_info(r->s, 0, &info);
+    while (info.next) {
+        if (clump_suballoc_get_info(r->s, info.next, &info))
+            return "the walk finds what is no range";
         if (walked++ && info.offset <= before) return "the walk is not in order";
         before = info.offset;
     }

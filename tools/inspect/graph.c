@@ -150,15 +150,15 @@ int graph_read(const char *path, const root_choice *choice, graph *g) {
     g->path = path;
     if (clump_saved_open(&(clump_load_desc){.path = path}, NULL, &g->saved, &error))
         return complain(path, "not a saved heap: %s", error.message);
-    const uint64_t objects = clump_saved_get_objects(g->saved, 0);
-    const uint32_t classes = clump_schema_get_class_count(clump_saved_get_schema(g->saved));
+    const uint64_t objects = clump_saved_get_info(g->saved)->objects[0];
+    const uint32_t classes = clump_schema_get_class_count(clump_saved_get_info(g->saved)->schema);
     int good = objects <= OBJECTS_MOST;
     if (!good) complain(path, "more objects than a graph can have");
-    g->schema = clump_saved_get_schema(g->saved);
+    g->schema = clump_saved_get_info(g->saved)->schema;
     g->objects = (uint32_t)objects;
-    g->buffers = clump_saved_get_registered(g->saved);
+    g->buffers = clump_saved_get_info(g->saved)->registered;
     for (uint32_t id = 1; id <= classes; id++)
-        g->first[id + 1] = g->first[id] + (uint32_t)clump_saved_get_objects(g->saved, id);
+        g->first[id + 1] = g->first[id] + (uint32_t)clump_saved_get_info(g->saved)->objects[id];
     good = good && take_choice(g, choice);
     g->top = g->objects + g->buffers + 1 + g->root_class_count;
     g->nodes = g->top + 1;

@@ -78,7 +78,7 @@ static void show_sums(const holding *h) {
     for (uint32_t id = 1; id <= clump_schema_get_class_count(g->schema); id++) {
         clump_class_info c;
         clump_schema_get_class(g->schema, id, &c);
-        bytes += clump_saved_get_objects(g->saved, id) * c.object_bytes;
+        bytes += clump_saved_get_info(g->saved)->objects[id] * c.object_bytes;
     }
     printf("%s: a saved heap\n  %" PRIu32 " objects of %" PRIu64 " bytes\n", g->path, g->objects,
            bytes);

@@ -168,8 +168,8 @@ static int take_dump(snapshot *s) {
 /* ---- A saved heap ---------------------------------------------------------------------------- */
 
 static void take_saved(snapshot *s) {
-    const clump_schema *schema = clump_saved_get_schema(s->saved);
-    s->objects = clump_saved_get_objects(s->saved, 0);
+    const clump_schema *schema = clump_saved_get_info(s->saved)->schema;
+    s->objects = clump_saved_get_info(s->saved)->objects[0];
     s->class_count = clump_schema_get_class_count(schema);
     for (uint32_t id = 1; id <= s->class_count; id++) {
         clump_class_info info;
@@ -178,7 +178,7 @@ static void take_saved(snapshot *s) {
                                            .is_abstract = info.is_abstract,
                                            .id = id,
                                            .object_bytes = info.object_bytes,
-                                           .objects = clump_saved_get_objects(s->saved, id)};
+                                           .objects = clump_saved_get_info(s->saved)->objects[id]};
     }
 }
 

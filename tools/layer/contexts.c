@@ -309,7 +309,7 @@ static cl_int CL_API_CALL release_context(cl_context context) {
 /* The layer's share of the references. */
 static cl_uint hidden_references(layer_context *c) {
     clump_pool_stats stats;
-    clump_pool_get_stats(c->pool, &stats);
+    clump_pool_get_stats(c->pool, &stats, NULL);
     cl_uint hidden = c->own + c->device->per_buffer * (cl_uint)(stats.chunks + stats.unique);
     pthread_mutex_lock(&c->queues_lock);
     for (cl_uint i = 0; i < c->queue_count; i++)

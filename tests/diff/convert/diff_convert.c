@@ -652,7 +652,7 @@ static void in_a_pool(void **state) {
     uint64_t random = 12;
     clump_schema *schema = draw_schema(&t, &random);
     convert(heap, &(clump_convert_desc){.schema = schema}, NULL);
-    CHECK_OK(&on, clump_pool_get_stats(pool, &stats));
+    CHECK_OK(&on, clump_pool_get_stats(pool, &stats, NULL));
     assert_int_equal(stats.allocations, 1);
     CHECK_OK(&on, clump_pool_get_info(pool, heap->source_number, &info));
     assert_ptr_equal(info.user_data, heap);

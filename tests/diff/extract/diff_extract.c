@@ -100,11 +100,11 @@ static void round_trip(clump_heap *heap, const clump_extract_desc *desc, const u
     picture_compare(&before, desc->free_objects ? chosen : NULL, &after, 0);
     if (desc->keep_refs && k.count) {
         clump_ref *refs = malloc(k.count * sizeof *refs);
-        cl_fixture_read(&on, clump_extract_get_refs(e), refs, k.count * sizeof *refs);
+        cl_fixture_read(&on, clump_extract_get_info(e)->refs, refs, k.count * sizeof *refs);
         for (uint32_t i = 0; i < k.count; i++) assert_int_equal(refs[i], before.refs[k.numbers[i]]);
         free(refs);
     } else {
-        assert_null(clump_extract_get_refs(e));
+        assert_null(clump_extract_get_info(e)->refs);
     }
     for (int i = 0; i < into_count; i++) expect_insertion(&on, into[i], &before, &k, e);
     clump_extract_destroy(e);
@@ -412,7 +412,7 @@ static void checked_heaps(void **state) {
                      clump_heap_extract(heap, &(clump_extract_desc){.refs = &one, .ref_count = 1},
                                         &none, NULL),
                      CLUMP_ERR_REFERENCE);
-        if (clump_heap_get_checks(heap)) {
+        if (clump_heap_get_layout(heap)->checks) {
             uint64_t found;
             CHECK_OK(&on, clump_heap_check_memory(heap));
             CHECK_OK(&on, clump_heap_take_findings(heap, NULL, 0, &found, NULL));
@@ -529,18 +529,18 @@ static void other_contexts(void **state) {
         clump_heap *into =
             cl_fixture_heap_as(&f, other_schema, &(clump_heap_desc){.bytes = 2 * BYTES});
         CHECK_STATUS(&f, clump_heap_insert(into, e, NULL), CLUMP_ERR_USAGE);
-        CHECK_OK(&f, clump_extract_create(f.clump, clump_extract_get_schema(e), k.objects, data,
-                                          k.bytes, &there, NULL));
+        CHECK_OK(&f, clump_extract_create(f.clump, clump_extract_get_info(e)->schema, k.objects,
+                                          data, k.bytes, &there, NULL));
         expect_insertion(&f, into, &p, &k, there);
         expect_insertion(&f, into, &p, &k, there); /* again */
         clump_extract_destroy(there);
         /* The buffer can be filled by others. */
-        CHECK_OK(&f, clump_extract_create(f.clump, clump_extract_get_schema(e), k.objects, NULL, 0,
-                                          &there, NULL));
+        CHECK_OK(&f, clump_extract_create(f.clump, clump_extract_get_info(e)->schema, k.objects,
+                                          NULL, 0, &there, NULL));
         uint8_t *zeros = calloc(k.bytes, 1), *found = malloc(k.bytes);
         CHECK_OK(&f, clump_extract_read(there, found, k.bytes));
         assert_memory_equal(found, zeros, k.bytes);
-        cl_fixture_write(&f, clump_extract_get_buffer(there), data, k.bytes);
+        cl_fixture_write(&f, clump_extract_get_info(there)->buffer, data, k.bytes);
         expect_insertion(&f, into, &p, &k, there);
         clump_heap_destroy(into);
         cl_fixture_close(&f);
@@ -598,7 +598,7 @@ static void whole_way(void **state) {
         CHECK_HEAP(&f, into);
         if (e) {
             packed_compare(&on, &k, e, &report);
-            cl_fixture_read(&on, clump_extract_get_refs(e), old, k.count * sizeof *old);
+            cl_fixture_read(&on, clump_extract_get_info(e)->refs, old, k.count * sizeof *old);
             for (uint32_t n = 0; n < k.count; n++)
                 assert_int_equal(old[n], before.refs[k.numbers[n]]);
         }
@@ -648,14 +648,14 @@ static void altered(void **state) {
     clump_extract *e;
     CHECK_OK(&on, clump_heap_extract(heap, &(clump_extract_desc){.classes = all, .class_count = 3},
                                      &e, NULL));
-    const uint64_t bytes = clump_extract_get_bytes(e);
+    const uint64_t bytes = clump_extract_get_info(e)->bytes;
     uint8_t *data = malloc(bytes);
     CHECK_OK(&on, clump_extract_read(e, data, bytes));
     clump_extract_column next, owner, lone;
     assert_int_equal(clump_extract_find_column(e, "Node", "next", &next), CLUMP_OK);
     assert_int_equal(clump_extract_find_column(e, "Crate", "owner", &owner), CLUMP_OK);
     assert_int_equal(clump_extract_find_column(e, "Lone", "one", &lone), CLUMP_OK);
-    const uint32_t count = (uint32_t)clump_extract_get_objects(e, 0);
+    const uint32_t count = (uint32_t)clump_extract_get_info(e)->objects[0];
     const struct {
         uint64_t at;
         uint32_t word;
@@ -670,7 +670,7 @@ static void altered(void **state) {
         uint32_t word;
         memcpy(&word, data + cases[i].at, sizeof word);
         memcpy(data + cases[i].at, &cases[i].word, sizeof word);
-        cl_fixture_write(&on, clump_extract_get_buffer(e), data, bytes);
+        cl_fixture_write(&on, clump_extract_get_info(e)->buffer, data, bytes);
         cl_fixture_expect_words(clump_context_get_error(on.clump), clump_heap_insert(into, e, NULL),
                                 CLUMP_ERR_FORMAT, cases[i].words, "insert", __LINE__);
         CHECK_HEAP(&on, into);
@@ -679,7 +679,7 @@ static void altered(void **state) {
         picture_release(&after);
         memcpy(data + cases[i].at, &word, sizeof word);
     }
-    cl_fixture_write(&on, clump_extract_get_buffer(e), data, bytes);
+    cl_fixture_write(&on, clump_extract_get_info(e)->buffer, data, bytes);
     CHECK_OK(&on, clump_heap_insert(into, e, NULL));
     picture_release(&before);
     clump_extract_destroy(e);
@@ -845,7 +845,7 @@ static void unnamed(void **state) {
             /* One number is that of an A. */
             assert_int_equal(clump_extract_find_column(e, "A", "near", &near), CLUMP_OK);
             const uint32_t wrong = 1 + (uint32_t)near.first;
-            CHECK_CL(clEnqueueWriteBuffer(on.queue, clump_extract_get_buffer(e), CL_TRUE,
+            CHECK_CL(clEnqueueWriteBuffer(on.queue, clump_extract_get_info(e)->buffer, CL_TRUE,
                                           near.at + near.bytes - 4, 4, &wrong, 0, NULL, NULL));
             cl_fixture_expect_words(clump_context_get_error(on.clump),
                                     clump_heap_insert(into, e, NULL), CLUMP_ERR_FORMAT,
@@ -898,7 +898,7 @@ static void other_kinship(void **state) {
     CHECK_OK(&on, clump_extract_create(on.clump, from, objects, NULL, 0, &e, NULL));
     assert_int_equal(clump_extract_find_column(e, "A", "next", &next), CLUMP_OK);
     assert_int_equal(clump_extract_find_column(e, "A", "v", &values), CLUMP_OK);
-    const uint64_t bytes = clump_extract_get_bytes(e);
+    const uint64_t bytes = clump_extract_get_info(e)->bytes;
     uint8_t *data = calloc(bytes, 1);
     uint32_t words[COUNT], found[2 * COUNT];
     clump_ref refs[3 * COUNT], got[2 * COUNT];
@@ -908,7 +908,7 @@ static void other_kinship(void **state) {
     for (uint32_t i = 0; i < COUNT; i++) found[i] = i + 7;
     memcpy(data + values.at, found, COUNT * 4);
     for (int turn = 0; turn < 2; turn++) {
-        cl_fixture_write(&on, clump_extract_get_buffer(e), data, bytes);
+        cl_fixture_write(&on, clump_extract_get_info(e)->buffer, data, bytes);
         if (turn) {
             cl_fixture_expect_words(clump_context_get_error(on.clump),
                                     clump_heap_insert(into, e, NULL), CLUMP_ERR_FORMAT,
@@ -961,7 +961,7 @@ static void of_saved_heaps(void **state) {
     const clump_load_desc desc = {.read = memory_read, .user = &file};
     CHECK_OK(&on, clump_extract_load(on.clump, &desc, &e, &report, NULL));
     assert_int_equal(report.objects + report.bytes, 0);
-    assert_null(clump_extract_get_buffer(e));
+    assert_null(clump_extract_get_info(e)->buffer);
     CHECK_OK(&on, clump_heap_insert(empty, e, NULL));
     clump_extract_destroy(e);
     memory_release(&file);

@@ -177,14 +177,14 @@ void packed_release(packed *k) {
 
 void packed_compare(const cl_fixture *on, const packed *k, clump_extract *e,
                     const clump_extract_report *report) {
-    const clump_schema *schema = clump_extract_get_schema(e);
-    assert_int_equal(clump_extract_get_objects(e, 0), k->count);
-    assert_int_equal(clump_extract_get_bytes(e), k->bytes);
+    const clump_schema *schema = clump_extract_get_info(e)->schema;
+    assert_int_equal(clump_extract_get_info(e)->objects[0], k->count);
+    assert_int_equal(clump_extract_get_info(e)->bytes, k->bytes);
     assert_int_equal(report->objects, k->count);
     assert_int_equal(report->bytes, k->bytes);
     assert_int_equal(report->left_out, k->left_out);
     assert_int_equal(report->dangling, k->dangling);
-    assert_int_equal(clump_extract_get_buffer(e) == NULL, k->bytes == 0);
+    assert_int_equal(clump_extract_get_info(e)->buffer == NULL, k->bytes == 0);
     uint8_t *data = malloc(k->bytes + 1);
     CHECK_OK(on, clump_extract_read(e, data, k->bytes));
     for (uint64_t i = 0; i < k->bytes; i++)
@@ -196,7 +196,7 @@ void packed_compare(const cl_fixture *on, const packed *k, clump_extract *e,
         clump_class_info c, owner;
         clump_extract_column column;
         clump_schema_get_class(schema, id, &c);
-        assert_int_equal(clump_extract_get_objects(e, id), k->objects[id - 1]);
+        assert_int_equal(clump_extract_get_info(e)->objects[id], k->objects[id - 1]);
         for (uint32_t o = id; o; o = owner.base) {
             clump_schema_get_class(schema, o, &owner);
             for (uint32_t i = 0; i < owner.field_count; i++) {

@@ -97,13 +97,15 @@ static void close_heap(void) {
 
 /* ---- The dump -------------------------------------------------------------------------------- */
 
-static void keep(void *user, const char *text, size_t bytes) {
+static int keep(void *user, const void *data, size_t bytes) {
+    const char *text = data;
     assert_ptr_equal(user, &t);
     assert_null(t.text); /* one call */
     assert_int_equal(strlen(text), bytes);
     t.text = malloc(bytes + 1);
     assert_non_null(t.text);
     memcpy(t.text, text, bytes + 1);
+    return 0;
 }
 
 static void take(void) {

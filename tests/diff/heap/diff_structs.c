@@ -353,13 +353,14 @@ static void test_full(void **state) {
 static char *text;
 static size_t text_bytes;
 
-static void keep(void *user, const char *part, size_t bytes) {
+static int keep(void *user, const void *part, size_t bytes) {
     assert_ptr_equal(user, &text);
     assert_null(text);
     text = malloc(bytes + 1);
     memcpy(text, part, bytes);
     text[bytes] = 0;
     text_bytes = bytes;
+    return 0;
 }
 
 static void forget(void) {
@@ -391,7 +392,7 @@ static void test_csv(void **state) {
     memset(&two[1].x, 0xff, 3);
     ((unsigned char *)&two[1].x)[3] = 0x7f;
     CHECK_OK(f, clump_heap_new_structs(heap, &Ball_struct, two, 2, NULL, NULL));
-    CHECK_OK(f, clump_heap_write_csv(heap, "Ball", keep, &text));
+    CHECK_OK(f, clump_heap_write_table(heap, "Ball", CLUMP_TABLE_CSV, keep, &text));
     char one[1000], other[1000];
     snprintf(one, sizeof one, "%s%s%s", names, first, second);
     snprintf(other, sizeof other, "%s%s%s", names, second, first);
@@ -399,18 +400,19 @@ static void test_csv(void **state) {
     forget();
     /* Where the process writes a comma for a point, if such a locale is there. */
     if (setlocale(LC_NUMERIC, "de_DE.UTF-8")) {
-        CHECK_OK(f, clump_heap_write_csv(heap, "Ball", keep, &text));
+        CHECK_OK(f, clump_heap_write_table(heap, "Ball", CLUMP_TABLE_CSV, keep, &text));
         setlocale(LC_NUMERIC, "C");
         if (strcmp(text, one) != 0 && strcmp(text, other) != 0) fail_msg("in a locale: %s", text);
         forget();
     } else {
         print_message("no locale de_DE.UTF-8: a decimal comma was not tried\n");
     }
-    expect(clump_heap_write_csv(heap, "Ball", NULL, NULL), CLUMP_ERR_USAGE, "takes the text",
-           __LINE__);
-    expect(clump_heap_write_csv(heap, "Bull", keep, &text), CLUMP_ERR_NOT_FOUND, "\"Bull\"",
-           __LINE__);
-    expect(clump_heap_write_npy(heap, NULL, keep, &text), CLUMP_ERR_NOT_FOUND, "(null)", __LINE__);
+    expect(clump_heap_write_table(heap, "Ball", CLUMP_TABLE_CSV, NULL, NULL), CLUMP_ERR_USAGE,
+           "takes the text", __LINE__);
+    expect(clump_heap_write_table(heap, "Bull", CLUMP_TABLE_CSV, keep, &text), CLUMP_ERR_NOT_FOUND,
+           "\"Bull\"", __LINE__);
+    expect(clump_heap_write_table(heap, NULL, CLUMP_TABLE_NPY, keep, &text), CLUMP_ERR_NOT_FOUND,
+           "(null)", __LINE__);
     assert_null(text);
     drop_some(1, 0);
     CHECK_HEAP(f, heap);
@@ -423,7 +425,7 @@ static void test_npy(void **state) {
     static Body made[300];
     fill(&Body_struct, made, 300, 0);
     CHECK_OK(f, clump_heap_new_structs(heap, &Body_struct, made, 300, NULL, NULL));
-    CHECK_OK(f, clump_heap_write_npy(heap, "Body", keep, &text));
+    CHECK_OK(f, clump_heap_write_table(heap, "Body", CLUMP_TABLE_NPY, keep, &text));
     snprintf(header, sizeof header,
              "{'descr': [('tag', 'Eu4'), ('next', 'Eu4'), ('x', 'Ef4'), ('at', 'Ef4', (4,)), "
              "('marks', 'Eu2', (5,)), "
@@ -451,7 +453,7 @@ static void test_npy(void **state) {
     assert_int_equal(seen, 300);
     forget();
     drop_some(1, 0);
-    CHECK_OK(f, clump_heap_write_npy(heap, "Base", keep, &text)); /* of none */
+    CHECK_OK(f, clump_heap_write_table(heap, "Base", CLUMP_TABLE_NPY, keep, &text)); /* of none */
     assert_non_null(strstr(text + 10, "'shape': (0,)"));
     forget();
     CHECK_HEAP(f, heap);

@@ -65,12 +65,14 @@ static cl_int CL_API_CALL profiling_info(cl_event event, cl_profiling_info what,
 
 static const clump_cl_functions functions = {.GetEventProfilingInfo = profiling_info};
 
-static void keep(void *user, const char *text, size_t bytes) {
+static int keep(void *user, const void *data, size_t bytes) {
+    const char *text = data;
     assert_ptr_equal(user, &t);
     assert_int_equal(strlen(text), bytes);
     t.text = malloc(bytes + 1);
     assert_non_null(t.text);
     memcpy(t.text, text, bytes + 1);
+    return 0;
 }
 
 static void take(void) {
@@ -425,7 +427,7 @@ static void use_pool(clump_pool *pool, clump_defrag_report *report) {
                        pool, &(clump_allocation_desc){.bytes = REGION_BYTES + i, .movable = 1},
                        &regions[i], NULL));
     for (int i = 0; i < REGIONS; i += 2) CHECK_POOL(pool, clump_pool_free(pool, regions[i]));
-    CHECK_POOL(pool, clump_pool_defrag_step(pool, &(clump_defrag_desc){.wait = 1}, report));
+    CHECK_POOL(pool, clump_pool_defragment(pool, &(clump_defrag_desc){.wait = 1}, report));
     for (int i = 1; i < REGIONS; i += 2) CHECK_POOL(pool, clump_pool_free(pool, regions[i]));
 }
 

@@ -83,7 +83,7 @@ static void verify_all(world *w) {
     for (uint32_t i = 0; i < w->count; i++) verify(w, &w->things[i]);
     POOL_OK(w, clump_pool_check(w->pool));
     clump_pool_stats stats;
-    POOL_OK(w, clump_pool_get_stats(w->pool, &stats));
+    POOL_OK(w, clump_pool_get_stats(w->pool, &stats, NULL));
     assert_int_equal(stats.allocations, w->count);
 }
 
@@ -111,13 +111,16 @@ static void do_alloc(world *w) {
     /* Only now: to make room the pool may have moved and destroyed others. */
     thing *t = &w->things[w->count++];
     *t = made;
-    POOL_OK(w, clump_pool_set_user_data(w->pool, t->allocation, t));
+    POOL_OK(w, clump_pool_change(w->pool, t->allocation, CLUMP_PART_USER_DATA,
+                                 &(clump_allocation_desc){.user_data = t}));
     fill(w, t);
 }
 
 static void forget(world *w, thing *t) {
     *t = w->things[--w->count];
-    if (t != &w->things[w->count]) POOL_OK(w, clump_pool_set_user_data(w->pool, t->allocation, t));
+    if (t != &w->things[w->count])
+        POOL_OK(w, clump_pool_change(w->pool, t->allocation, CLUMP_PART_USER_DATA,
+                                     &(clump_allocation_desc){.user_data = t}));
 }
 
 static void do_free(world *w) {
@@ -141,15 +144,16 @@ static void do_change(world *w) {
     switch (pick(w, 6)) {
     case 0:
         t->movable = !t->movable;
-        POOL_OK(w, clump_pool_set_movable(w->pool, t->allocation, t->movable));
+        POOL_OK(w, clump_pool_change(w->pool, t->allocation, CLUMP_PART_MOVABLE,
+                                     &(clump_allocation_desc){.movable = t->movable}));
         break;
     case 1:
-        POOL_OK(w, clump_pool_pin(w->pool, t->allocation));
+        POOL_OK(w, clump_pool_pin(w->pool, t->allocation, 1));
         t->pins++;
         break;
     case 2:
         if (!t->pins) break;
-        POOL_OK(w, clump_pool_unpin(w->pool, t->allocation));
+        POOL_OK(w, clump_pool_pin(w->pool, t->allocation, -1));
         t->pins--;
         break;
     case 3: {
@@ -238,12 +242,13 @@ static void do_defrag(world *w) {
     case 2: desc.exclusive = 1; break;
     case 3:
         if (pick(w, 3)) break;
-        POOL_OK(w, clump_pool_defrag(w->pool, &desc, &report));
+        desc.until_done = 1;
+        POOL_OK(w, clump_pool_defragment(w->pool, &desc, &report));
         assert_true(report.done || w->picky);
         return;
     default: break;
     }
-    POOL_OK(w, clump_pool_defrag_step(w->pool, &desc, &report));
+    POOL_OK(w, clump_pool_defragment(w->pool, &desc, &report));
     if (desc.max_moves && !desc.exclusive) assert_true(report.begun <= desc.max_moves);
     if (desc.max_bytes && !desc.exclusive) assert_true(report.copied_bytes <= desc.max_bytes);
     if (desc.wait && desc.budget_us == 0 && !desc.max_bytes) assert_int_equal(report.under_way, 0);
@@ -290,7 +295,7 @@ static void run_program(const cl_fixture *f, uint64_t seed, unsigned number, wor
     verify_all(w);
     for (uint32_t i = 0; i < w->count; i++)
         for (; w->things[i].pins; w->things[i].pins--)
-            POOL_OK(w, clump_pool_unpin(w->pool, w->things[i].allocation));
+            POOL_OK(w, clump_pool_pin(w->pool, w->things[i].allocation, -1));
     if (number % 2)
         while (w->count) do_free(w);
     clump_pool_trim(w->pool);
@@ -389,14 +394,14 @@ static void converges(void **state) {
             if (test_random(&random, 100) < 55)
                 assert_int_equal(clump_pool_free(pool, all[i]), CLUMP_OK);
         clump_pool_stats before, after;
-        clump_pool_get_stats(pool, &before);
+        clump_pool_get_stats(pool, &before, NULL);
         assert_true(before.waste > 0.4);
         clump_defrag_desc step = {.budget_us = 300, .wait = 1, .order = number % 2};
         clump_defrag_report report;
         unsigned steps = 0;
         potential last = calc_potential(pool, step.order);
         do {
-            assert_int_equal(clump_pool_defrag_step(pool, &step, &report), CLUMP_OK);
+            assert_int_equal(clump_pool_defragment(pool, &step, &report), CLUMP_OK);
             potential now = calc_potential(pool, step.order);
             if (report.begun ? !is_lower(now, last) : is_lower(now, last) || is_lower(last, now))
                 fail_msg("pool %u: step %u began %u moves, from %llu, %llu to %llu, %llu", number,
@@ -407,20 +412,21 @@ static void converges(void **state) {
             assert_true(++steps < STEPS_MAX);
         } while (!report.done);
         clump_pool_trim(pool);
-        clump_pool_get_stats(pool, &after);
+        clump_pool_get_stats(pool, &after, NULL);
         print_message("waste %.3f to %.3f in %u steps, %llu moves of %llu, chunks %u to %u\n",
                       before.waste, after.waste, steps, (unsigned long long)after.moves,
                       (unsigned long long)after.allocations, before.chunks, after.chunks);
         /* As few chunks as can be, filled to 97%; with few large allocations, which cannot be
          * packed tightly, one more. */
         assert_true(after.chunks <= (double)after.used_bytes / (0.97 * (1 << 20)) + 1 + !many);
-        assert_int_equal(clump_pool_defrag_step(pool, &step, &report), CLUMP_OK);
+        assert_int_equal(clump_pool_defragment(pool, &step, &report), CLUMP_OK);
         assert_true(report.done && !report.begun);
-        assert_int_equal(clump_pool_defrag(pool, NULL, &report), CLUMP_OK);
+        assert_int_equal(
+            clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, &report), CLUMP_OK);
         assert_true(report.done);
         assert_int_equal(clump_pool_check(pool), CLUMP_OK);
         clump_pool_details details;
-        clump_pool_get_details(pool, &details);
+        clump_pool_get_stats(pool, NULL, &details);
         assert_true(details.fragmentation < 1e-9); /* nothing stays: one free range a chunk */
         clump_pool_destroy(pool);
     }
@@ -451,22 +457,21 @@ static void packs_anew(void **state) {
     }
     for (uint32_t i = 0; i < 64; i++) POOL_OK(&w, clump_pool_free(w.pool, holes[i]));
     clump_pool_stats before, after;
-    POOL_OK(&w, clump_pool_get_stats(w.pool, &before));
     clump_pool_details details;
-    POOL_OK(&w, clump_pool_get_details(w.pool, &details));
+    POOL_OK(&w, clump_pool_get_stats(w.pool, &before, &details));
     assert_true(details.fragmentation > 0.5 &&
                 details.fragmentation < 1); /* many holes in each chunk */
     clump_defrag_desc step = {.budget_us = 500, .wait = 1};
     clump_defrag_report report;
     unsigned steps = 0;
     do {
-        POOL_OK(&w, clump_pool_defrag_step(w.pool, &step, &report));
+        POOL_OK(&w, clump_pool_defragment(w.pool, &step, &report));
         if (steps % 4 == 0) verify_all(&w);
         assert_true(++steps < STEPS_MAX);
     } while (!report.done);
     verify_all(&w);
     POOL_OK(&w, clump_pool_trim(w.pool));
-    POOL_OK(&w, clump_pool_get_stats(w.pool, &after));
+    POOL_OK(&w, clump_pool_get_stats(w.pool, &after, NULL));
     print_message("waste %.3f to %.3f in %u steps, %llu moves of 64\n", before.waste, after.waste,
                   steps, (unsigned long long)after.moves);
     assert_true(before.waste > 0.35 && after.waste < 0.15);

@@ -71,12 +71,13 @@ static void serves(void **state) {
     POOL_OK(pool, clump_pool_alloc(pool, &part, &first, NULL));
     POOL_OK(pool, clump_pool_alloc(pool, &part, &second, &region));
     fill(f.queue, &region, 5);
-    POOL_OK(pool, clump_pool_set_movable(pool, second, 1));
+    POOL_OK(pool, clump_pool_change(pool, second, CLUMP_PART_MOVABLE,
+                                    &(clump_allocation_desc){.movable = 1}));
     cl_mem buffer;
     POOL_OK(pool, clump_pool_create_buffer(pool, &part, 0, NULL, &buffer));
     fill(f.queue, &(clump_region){buffer, 0, PART, NULL}, 6);
     POOL_OK(pool, clump_pool_free(pool, first));
-    POOL_OK(pool, clump_pool_defrag(pool, NULL, NULL));
+    POOL_OK(pool, clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, NULL));
     clump_allocation_info info;
     POOL_OK(pool, clump_pool_get_info(pool, second, &info));
     assert_int_equal(info.region.offset, 0);

@@ -46,7 +46,7 @@ static clump_pool *small_pool(const cl_fixture *f) {
 
 static clump_pool_stats stats_of(clump_pool *pool) {
     clump_pool_stats stats;
-    POOL_OK(pool, clump_pool_get_stats(pool, &stats));
+    POOL_OK(pool, clump_pool_get_stats(pool, &stats, NULL));
     return stats;
 }
 
@@ -194,7 +194,7 @@ static void stays_where_it_is(void **state) {
     }
     for (unsigned i = 0; i < 64; i += 3) POOL_OK(pool, clump_pool_free(pool, others[i]));
     CHECK_CL(clFinish(f.queue));
-    POOL_OK(pool, clump_pool_defrag(pool, NULL, NULL));
+    POOL_OK(pool, clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, NULL));
     for (unsigned i = 1; i < 64; i += 2) {
         unsigned word[2];
         CHECK_CL(clGetMemObjectInfo(buffers[i / 2], CL_MEM_OFFSET, sizeof after, &after, NULL));
@@ -241,8 +241,10 @@ static void refused(void **state) {
     POOL_OK(pool, clump_pool_visit(pool, see, &info));
     assert_int_equal(info.region.bytes, 1000);
     POOL_IS(pool, clump_pool_free(pool, info.allocation), CLUMP_ERR_USAGE, "clReleaseMemObject");
-    POOL_IS(pool, clump_pool_set_movable(pool, info.allocation, 1), CLUMP_ERR_USAGE,
-            "its caller owns");
+    POOL_IS(pool,
+            clump_pool_change(pool, info.allocation, CLUMP_PART_MOVABLE,
+                              &(clump_allocation_desc){.movable = 1}),
+            CLUMP_ERR_USAGE, "its caller owns");
     assert_int_equal(stats_of(pool).allocations, 1);
     CHECK_CL(clReleaseMemObject(buffer));
     settle(pool, f.queue, 0);
@@ -312,7 +314,7 @@ static void compiles_nothing(void **state) {
     desc.movable = 0;
     POOL_OK(pool, clump_pool_create_buffer(pool, &desc, 0, NULL, &buffer));
     POOL_OK(pool, clump_pool_free(pool, a));
-    POOL_OK(pool, clump_pool_defrag(pool, NULL, NULL));
+    POOL_OK(pool, clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, NULL));
     assert_true(stats_of(pool).moves > 0);
     CHECK_CL(clReleaseMemObject(buffer));
     POOL_OK(pool, clump_pool_free(pool, b));

@@ -77,14 +77,15 @@ static void several_heaps(void **state) {
         clump_kernel_destroy(make);
     }
     clump_pool_stats stats;
-    clump_pool_get_stats(pool, &stats);
+    clump_pool_get_stats(pool, &stats, NULL);
     assert_int_equal(stats.chunks, 1);
     assert_int_equal(stats.unique, 1); /* the large heap */
     clump_allocation_desc d = {.bytes = 90000, .movable = 1};
     assert_int_equal(clump_pool_alloc(pool, &d, &moving, NULL), CLUMP_OK);
     for (uint32_t i = 0; i < HEAPS; i++) assert_int_equal(clump_pool_free(pool, gaps[i]), CLUMP_OK);
-    assert_int_equal(clump_pool_defrag(pool, NULL, NULL), CLUMP_OK);
-    clump_pool_get_stats(pool, &stats);
+    assert_int_equal(clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, NULL),
+                     CLUMP_OK);
+    clump_pool_get_stats(pool, &stats, NULL);
     assert_true(stats.moves > 0);
     for (uint32_t i = 0; i < HEAPS; i++) {
         clump_kernel *thin = cl_fixture_kernel(&f, programs[i], "thin_out");
@@ -103,7 +104,7 @@ static void several_heaps(void **state) {
         clump_program_destroy(programs[i]);
         clump_heap_destroy(heaps[i]);
     }
-    clump_pool_get_stats(pool, &stats);
+    clump_pool_get_stats(pool, &stats, NULL);
     assert_int_equal(stats.allocations, 1);
     clump_pool_destroy(pool);
     clump_schema_destroy(schema);
@@ -132,7 +133,7 @@ static void refusals(void **state) {
     cl_fixture_expect_words(clump_context_get_error(f.clump), status, CLUMP_ERR_DEVICE_MEMORY,
                             "by limit_bytes", "clump_heap_create", __LINE__);
     clump_pool_stats stats;
-    clump_pool_get_stats(pool, &stats);
+    clump_pool_get_stats(pool, &stats, NULL);
     assert_int_equal(stats.allocations, 0);
     assert_null(heap);
     clump_pool_destroy(pool);

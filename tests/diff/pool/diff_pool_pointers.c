@@ -246,10 +246,12 @@ static const char *const dump_names[CLUMP_MEMORY_COUNT] = {
     [CLUMP_MEMORY_USM_HOST] = "\"memory\": \"usm host\"",
     [CLUMP_MEMORY_USM_SHARED] = "\"memory\": \"usm shared\""};
 
-static void look_for_memory(void *name, const char *text, size_t bytes) {
+static int look_for_memory(void *name, const void *data, size_t bytes) {
+    const char *text = data;
     assert_true(text[bytes] == 0);
     assert_non_null(strstr(text, name));
     assert_non_null(strstr(text, "\"memory\": \"device\""));
+    return 0;
 }
 
 static void chain_through(clump_memory memory) {
@@ -282,12 +284,12 @@ static void chain_through(clump_memory memory) {
         OK(pool, clump_pool_free(pool, gaps[i]));
         OK(pool, clump_pool_free(pool, gaps_beside[i]));
     }
-    OK(pool, clump_pool_defrag(pool, NULL, NULL));
-    OK(pool, clump_pool_get_stats(pool, &stats));
+    OK(pool, clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, NULL));
+    OK(pool, clump_pool_get_stats(pool, &stats, NULL));
     assert_true(stats.moves > 10); /* of those beside */
     assert_true(cl.live > 1);
     check_chain(pool, &c, memory, things);
-    OK(pool, clump_pool_dump(pool, look_for_memory, (void *)dump_names[memory]));
+    OK(pool, clump_pool_dump(pool, CLUMP_POOL_JSON, look_for_memory, (void *)dump_names[memory]));
     for (uint32_t i = 0; i < THINGS; i++) {
         OK(pool, clump_pool_free(pool, things[i].allocation));
         OK(pool, clump_pool_free(pool, things[i].beside));
@@ -393,9 +395,12 @@ static void refusals(void **state) {
                 "may outlive its pool");
         assert_int_equal(cl.live, 0);
         OK(pool, clump_pool_alloc(pool, &desc, &a, &region));
-        REFUSED(pool, clump_pool_set_movable(pool, a, 1), CLUMP_ERR_USAGE,
-                "stays where its pointer");
-        OK(pool, clump_pool_set_movable(pool, a, 0));
+        REFUSED(
+            pool,
+            clump_pool_change(pool, a, CLUMP_PART_MOVABLE, &(clump_allocation_desc){.movable = 1}),
+            CLUMP_ERR_USAGE, "stays where its pointer");
+        OK(pool,
+           clump_pool_change(pool, a, CLUMP_PART_MOVABLE, &(clump_allocation_desc){.movable = 0}));
         OK(pool, clump_pool_map(pool, a, CL_MAP_READ, &mapped));
         REFUSED(pool, clump_pool_free(pool, a), CLUMP_ERR_USAGE, "1 maps");
         if (kinds[i] >= CLUMP_MEMORY_USM_HOST)

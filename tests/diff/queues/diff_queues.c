@@ -412,9 +412,10 @@ static void step_structs(world *w) {
     free(found);
 }
 
-static void keep_bytes(void *user, const char *text, size_t bytes) {
+static int keep_bytes(void *user, const void *text, size_t bytes) {
     (void)text;
     *(size_t *)user = bytes;
+    return 0;
 }
 
 static void step_texts(world *w) {
@@ -423,10 +424,10 @@ static void step_texts(world *w) {
     assert_true(bytes > 500);
     if (w->has_arrays) return;
     elsewhere(w);
-    CHECK_OK(&t.on, clump_heap_write_csv(w->heap, "Body", keep_bytes, &bytes));
+    CHECK_OK(&t.on, clump_heap_write_table(w->heap, "Body", CLUMP_TABLE_CSV, keep_bytes, &bytes));
     assert_true(bytes >= 4ull * w->count);
     elsewhere(w);
-    CHECK_OK(&t.on, clump_heap_write_npy(w->heap, "Body", keep_bytes, &bytes));
+    CHECK_OK(&t.on, clump_heap_write_table(w->heap, "Body", CLUMP_TABLE_NPY, keep_bytes, &bytes));
     assert_true(bytes >= 9ull * w->count);
 }
 
@@ -509,7 +510,7 @@ static void step_migrate(world *w) {
     } else {
         clump_extract *e = NULL;
         CHECK_OK(&t.on, clump_heap_extract(w->heap, &chosen, &e, NULL));
-        const uint64_t bytes = clump_extract_get_bytes(e);
+        const uint64_t bytes = clump_extract_get_info(e)->bytes;
         void *data = malloc(bytes + 1);
         elsewhere(w);
         CHECK_OK(&t.on, clump_extract_read(e, data, bytes));

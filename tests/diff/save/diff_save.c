@@ -379,8 +379,9 @@ static int take_part(void *user, const clump_saved *saved, const clump_saved_par
     clump_class_info c;
     if (p->stop_at && !--p->stop_at) return 9;
     if (part->field) {
-        assert_int_equal(clump_schema_get_class(clump_saved_get_schema(saved), part->class_id, &c),
-                         CLUMP_OK);
+        assert_int_equal(
+            clump_schema_get_class(clump_saved_get_info(saved)->schema, part->class_id, &c),
+            CLUMP_OK);
         compare_values(p, &c, part);
         p->values += part->count * part->bytes;
     } else {
@@ -517,7 +518,8 @@ static void checked_heaps(void **state) {
     round_trip(&on, &checked, &file, 0);
     clump_heap *loaded = cl_fixture_heap_as(&on, saved_schema, &checked);
     CHECK_OK(&on, load_bytes(loaded, &file, NULL));
-    if (clump_heap_get_generations(loaded)) { /* references that the library gives have one */
+    if (clump_heap_get_layout(loaded)
+            ->generations) { /* references that the library gives have one */
         clump_ref *refs;
         const uint32_t count = saved_refs(&on, loaded, &refs);
         assert_true(count > 0);
@@ -569,7 +571,7 @@ static void files(void **state) {
         assert_int_not_equal(stat(part, &found), 0);
     }
     clump_error error;
-    CHECK_OK(&on, clump_saved_check(&(clump_load_desc){.path = path}, NULL, &error));
+    CHECK_OK(&on, clump_saved_read(&(clump_load_desc){.path = path}, NULL, NULL, NULL, &error));
     clump_heap *other = cl_fixture_heap_as(&on, saved_schema, &(clump_heap_desc){.bytes = BYTES});
     memset(&t, 0, sizeof t);
     CHECK_OK(&on,
@@ -635,8 +637,8 @@ static void packed_by_zstd(void **state) {
     memory_file again = saved_bytes(&on, loaded, 0);
     expect_bytes(&plain, &again);
     file.at = 0;
-    CHECK_OK(&on, clump_saved_check(&(clump_load_desc){.read = memory_read, .user = &file}, NULL,
-                                    &error));
+    CHECK_OK(&on, clump_saved_read(&(clump_load_desc){.read = memory_read, .user = &file}, NULL,
+                                   NULL, NULL, &error));
     clump_heap_destroy(loaded);
     const int wrong[] = {-1, 1000};
     for (int i = 0; i < 2; i++) {
@@ -659,7 +661,8 @@ static void looked_into(void **state) {
     const clump_load_desc load = {.read = memory_read, .user = &file};
     assert_int_equal(clump_saved_open(&load, NULL, &saved, &error), CLUMP_OK);
     CHECK_OK(&on, clump_heap_read_stats(heap, NULL, classes, 16));
-    const clump_schema *ours = clump_heap_get_schema(heap), *theirs = clump_saved_get_schema(saved);
+    const clump_schema *ours = clump_heap_get_schema(heap),
+                       *theirs = clump_saved_get_info(saved)->schema;
     uint64_t all = 0;
     assert_int_equal(clump_schema_get_class_count(theirs), clump_schema_get_class_count(ours));
     for (uint32_t id = 1; id <= clump_schema_get_class_count(ours); id++) {
@@ -667,14 +670,13 @@ static void looked_into(void **state) {
         clump_schema_get_class(ours, id, &a);
         clump_schema_get_class(theirs, id, &b);
         assert_string_equal(a.name, b.name);
-        assert_int_equal(clump_saved_get_objects(saved, id), classes[id - 1].objects);
+        assert_int_equal(clump_saved_get_info(saved)->objects[id], classes[id - 1].objects);
         all += classes[id - 1].objects;
     }
-    assert_int_equal(clump_saved_get_objects(saved, 0), all);
-    assert_int_equal(clump_saved_get_registered(saved), 3);
-    assert_int_equal(clump_saved_get_registered_count(saved, 0), PACKED);
-    assert_int_equal(clump_saved_get_registered_count(saved, 2), 0); /* its word says 0 */
-    assert_int_equal(clump_saved_get_registered_count(saved, 3), 0);
+    assert_int_equal(clump_saved_get_info(saved)->objects[0], all);
+    assert_int_equal(clump_saved_get_info(saved)->registered, 3);
+    assert_int_equal(clump_saved_get_info(saved)->registered_counts[0], PACKED);
+    assert_int_equal(clump_saved_get_info(saved)->registered_counts[2], 0); /* its word says 0 */
     clump_ref *x;
     const uint32_t objects = saved_refs(&on, heap, &x);
     read_parts(&file, (parts){.refs = x, .objects = objects, .o = &o}, PACKED + SPREAD);

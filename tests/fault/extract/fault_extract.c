@@ -208,7 +208,7 @@ static void schemas(void **state) {
 /* A buffer of the caller is too small by a byte; what it has to hold is told. */
 static void small_buffer(void **state) {
     const char *const all[] = {"A", "B"};
-    const uint64_t bytes = clump_extract_get_bytes(extract);
+    const uint64_t bytes = clump_extract_get_info(extract)->bytes;
     clump_extract_desc desc = {.classes = all, .class_count = 2, .free_objects = 1};
     clump_extract_report report;
     clump_extract *e;
@@ -224,7 +224,7 @@ static void small_buffer(void **state) {
     desc.free_objects = 0;
     desc.buffer = cl_fixture_buffer(&on, NULL, bytes);
     CHECK_OK(&on, clump_heap_extract(heap, &desc, &e, &report));
-    assert_ptr_equal(clump_extract_get_buffer(e), desc.buffer);
+    assert_ptr_equal(clump_extract_get_info(e)->buffer, desc.buffer);
     clReleaseMemObject(desc.buffer); /* the extract keeps it */
     uint8_t *a = malloc(bytes), *b = malloc(bytes);
     CHECK_OK(&on, clump_extract_read(extract, a, bytes));
@@ -306,8 +306,8 @@ static void refused_create(const clump_schema *schema, const uint64_t *objects, 
 }
 
 static void extracts(void **state) {
-    const clump_schema *schema = clump_extract_get_schema(extract);
-    const uint64_t bytes = clump_extract_get_bytes(extract);
+    const clump_schema *schema = clump_extract_get_info(extract)->schema;
+    const uint64_t bytes = clump_extract_get_info(extract)->bytes;
     uint8_t *data = calloc(bytes + 1, 1);
     uint64_t objects[3];
     clump_class_info a, b, z;
@@ -316,7 +316,8 @@ static void extracts(void **state) {
     clump_schema_find_class(schema, "A", &a);
     clump_schema_find_class(schema, "B", &b);
     clump_schema_find_class(schema, "Z", &z);
-    for (uint32_t id = 1; id <= 3; id++) objects[id - 1] = clump_extract_get_objects(extract, id);
+    for (uint32_t id = 1; id <= 3; id++)
+        objects[id - 1] = clump_extract_get_info(extract)->objects[id];
     refused_create(NULL, objects, data, bytes, "sealed schema");
     refused_create(schema, NULL, data, bytes, "sealed schema");
     refused_create(schema, objects, NULL, bytes, "but no data");
@@ -353,12 +354,12 @@ static void extracts(void **state) {
     assert_int_equal(clump_extract_find_column(extract, NULL, "z", &column), CLUMP_ERR_USAGE);
     assert_int_equal(clump_extract_find_column(extract, "A", NULL, &column), CLUMP_ERR_USAGE);
     assert_int_equal(clump_extract_find_column(extract, "A", "z", NULL), CLUMP_ERR_USAGE);
-    assert_int_equal(clump_extract_get_objects(extract, 4), 0);
-    assert_int_equal(clump_extract_get_objects(NULL, 0), 0);
-    assert_int_equal(clump_extract_get_bytes(NULL), 0);
-    assert_null(clump_extract_get_buffer(NULL));
-    assert_null(clump_extract_get_refs(NULL));
-    assert_null(clump_extract_get_schema(NULL));
+    assert_int_equal(clump_extract_get_info(extract)->objects[4], 0);
+    assert_int_equal(clump_extract_get_info(NULL)->objects[0], 0);
+    assert_int_equal(clump_extract_get_info(NULL)->bytes, 0);
+    assert_null(clump_extract_get_info(NULL)->buffer);
+    assert_null(clump_extract_get_info(NULL)->refs);
+    assert_null(clump_extract_get_info(NULL)->schema);
     clump_extract_destroy(NULL);
     free(data);
 }
@@ -400,7 +401,7 @@ static void wrong_files(void **state) {
     file.bytes = bytes;
     file.at = 0;
     CHECK_OK(&on, clump_extract_load(on.clump, &desc, &e, NULL, NULL));
-    assert_int_equal(clump_extract_get_objects(e, 0), 2 * COUNT);
+    assert_int_equal(clump_extract_get_info(e)->objects[0], 2 * COUNT);
     clump_extract_destroy(e);
     memory_release(&file);
 }

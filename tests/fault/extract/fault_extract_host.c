@@ -53,11 +53,11 @@ static clump_status take(run *r) {
 }
 
 static clump_status copy(run *r) {
-    const clump_schema *schema = clump_extract_get_schema(r->extract);
-    const uint64_t bytes = clump_extract_get_bytes(r->extract);
+    const clump_schema *schema = clump_extract_get_info(r->extract)->schema;
+    const uint64_t bytes = clump_extract_get_info(r->extract)->bytes;
     uint64_t objects[2];
     for (uint32_t id = 1; id <= 2; id++)
-        objects[id - 1] = clump_extract_get_objects(r->extract, id);
+        objects[id - 1] = clump_extract_get_info(r->extract)->objects[id];
     clump_status status = clump_extract_read(r->extract, r->data, bytes);
     return status
                ? status
@@ -75,7 +75,7 @@ static clump_status put_unnamed(run *r) {
     const clump_heap_layout *layout = clump_heap_get_layout(r->into);
     const uint64_t granules =
         (uint64_t)(layout->first_block + layout->block_count) * layout->block_granules;
-    assert_true(clump_extract_get_objects(r->copy, 0) * sizeof(clump_ref) > granules * 8);
+    assert_true(clump_extract_get_info(r->copy)->objects[0] * sizeof(clump_ref) > granules * 8);
     return clump_heap_insert(r->into, r->copy, NULL);
 }
 
@@ -167,7 +167,7 @@ static int run_once(const cl_fixture *on) {
         failing.fail_at = failing.refuse_at = 0; /* what looks at the heaps is not tried here */
         expect_count(&r, r.heap, OTHERS + left + 2 * taken, "all");
         expect_count(&r, r.into, 0, "all");
-        assert_int_equal(clump_extract_get_objects(r.loaded, 0), COUNT);
+        assert_int_equal(clump_extract_get_info(r.loaded)->objects[0], COUNT);
     }
     clump_extract_destroy(r.extract);
     clump_extract_destroy(r.copy);

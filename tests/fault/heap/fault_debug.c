@@ -169,7 +169,7 @@ static void open_heap(uint32_t without) {
                          .checked = &checked};
     CHECK_OK(&t.on, clump_heap_create(&d, &t.heap, NULL));
     clump_schema_destroy(s);
-    assert_int_equal(clump_heap_get_checks(t.heap), CLUMP_CHECK_ALL & ~without);
+    assert_int_equal(clump_heap_get_layout(t.heap)->checks, CLUMP_CHECK_ALL & ~without);
     clump_program **program = &t.programs[without];
     if (!*program) *program = cl_fixture_program(&t.on, t.heap, source, NULL, NULL);
     t.program = *program;
@@ -210,7 +210,7 @@ static clump_ref make(uint32_t count) {
 
 /* Without its generation. */
 static clump_ref plain_of(clump_ref ref) {
-    return ref & UINT32_MAX / (clump_heap_get_generations(t.heap) + 1);
+    return ref & UINT32_MAX / (clump_heap_get_layout(t.heap)->generations + 1);
 }
 
 static uint32_t block_of(clump_ref ref) {
@@ -317,7 +317,7 @@ static void stale(uint32_t without) {
     open_heap(without);
     const clump_ref ref = make(1);
     clump_ref refs[2];
-    uint32_t generations = clump_heap_get_generations(t.heap);
+    uint32_t generations = clump_heap_get_layout(t.heap)->generations;
     if (without)
         assert_int_equal(generations, 0);
     else

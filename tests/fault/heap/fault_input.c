@@ -857,8 +857,41 @@ static void heaps_of_another_layout(void **state) {
 
 /* ---- Looking into the heap ------------------------------------------------------------------- */
 
-static void no_text(void *user, const char *text, size_t bytes) {
-    fail_msg("a refused dump writes %zu bytes: %s", bytes, text);
+static int no_text(void *user, const void *text, size_t bytes) {
+    fail_msg("a refused dump writes %zu bytes: %s", bytes, (const char *)text);
+    return 0;
+}
+
+static int full_disk(void *user, const void *text, size_t bytes) {
+    assert_null(user);
+    assert_true(text && bytes);
+    return 28;
+}
+
+/* The disk is full: the call fails, says so, and works the next time. */
+static void unwritten(void **state) {
+    clump_context *c = t.on.clump;
+    REFUSED(CLUMP_ERR_IO, "takes the text returned 28", clump_heap_dump(t.heap, full_disk, NULL));
+    REFUSED(CLUMP_ERR_IO, "takes the text returned 28",
+            clump_heap_write_table(t.heap, "Body", CLUMP_TABLE_CSV, full_disk, NULL));
+    REFUSED(CLUMP_ERR_IO, "takes the text returned 28",
+            clump_heap_write_table(t.heap, "Body", CLUMP_TABLE_NPY, full_disk, NULL));
+    REFUSED(CLUMP_ERR_IO, "cannot write /dev/full: No space",
+            clump_heap_dump(t.heap, CLUMP_TO_PATH("/dev/full")));
+    REFUSED(CLUMP_ERR_IO, "cannot write /no/such/folder: No such file",
+            clump_heap_dump(t.heap, CLUMP_TO_PATH("/no/such/folder")));
+    REFUSED(USAGE, "no format 2",
+            clump_heap_write_table(t.heap, "Body", (clump_table_format)2, no_text, NULL));
+    REFUSED(CLUMP_ERR_IO, "without a name", clump_heap_dump(t.heap, CLUMP_TO_PATH(NULL)));
+    CHECK_OK(&t.on, clump_context_record_timeline(c, 100));
+    CHECK_OK(&t.on, clump_heap_check(t.heap));
+    REFUSED(CLUMP_ERR_IO, "takes the text returned 28",
+            clump_context_write_timeline(c, full_disk, NULL));
+    CHECK_OK(&t.on, clump_context_write_timeline(c, CLUMP_TO_PATH("/dev/null")));
+    CHECK_OK(&t.on, clump_context_record_timeline(c, 0));
+    CHECK_OK(&t.on,
+             clump_heap_write_table(t.heap, "Body", CLUMP_TABLE_NPY, CLUMP_TO_PATH("/dev/null")));
+    (void)state;
 }
 
 static void counts(void **state) {
@@ -1030,6 +1063,7 @@ int main(void) {
         cmocka_unit_test(new_objects),
         cmocka_unit_test(reductions),
         cmocka_unit_test(heaps_of_another_layout),
+        cmocka_unit_test(unwritten),
         cmocka_unit_test(counts),
         cmocka_unit_test(fields),
         cmocka_unit_test(references),

@@ -107,8 +107,9 @@ typedef struct trial {
     clump_heap *heap;
 } trial;
 
-static void ignore_text(void *user, const char *text, size_t bytes) {
+static int ignore_text(void *user, const void *text, size_t bytes) {
     (void)user, (void)text, (void)bytes;
+    return 0;
 }
 
 static clump_status save(const trial *t) {
@@ -245,11 +246,11 @@ static clump_status write_structs(const trial *t) {
 }
 
 static clump_status write_csv(const trial *t) {
-    return clump_heap_write_csv(t->heap, "A", ignore_text, NULL);
+    return clump_heap_write_table(t->heap, "A", CLUMP_TABLE_CSV, ignore_text, NULL);
 }
 
 static clump_status write_npy(const trial *t) {
-    return clump_heap_write_npy(t->heap, "A", ignore_text, NULL);
+    return clump_heap_write_table(t->heap, "A", CLUMP_TABLE_NPY, ignore_text, NULL);
 }
 
 static clump_error of_emit;
@@ -311,8 +312,8 @@ static const operation operations[] = {
     {CLUMPI_OP_READ_FIELD, "", read_structs, 1},
     {CLUMPI_OP_WRITE_FIELD, "", write_field, 1},
     {CLUMPI_OP_WRITE_FIELD, "", write_structs, 1},
-    {CLUMPI_OP_TABLE, "clump_heap_write_csv", write_csv, 0},
-    {CLUMPI_OP_TABLE, "clump_heap_write_npy", write_npy, 0},
+    {CLUMPI_OP_TABLE, "clump_heap_write_table", write_csv, 0},
+    {CLUMPI_OP_TABLE, "clump_heap_write_table", write_npy, 0},
     {CLUMPI_OP_EMIT_C, "clump_schema_emit_c", emit_c, 0},
     {CLUMPI_OP_FUSE, "clump_kernel_create_fused", fuse, 0},
 };

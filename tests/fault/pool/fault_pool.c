@@ -20,15 +20,16 @@
 /* ---- Bad input ------------------------------------------------------------------------------- */
 
 static char *dumped; /* the last one; the caller of dump() frees it */
-static void append(void *user, const char *text, size_t bytes) {
+static int append(void *user, const void *text, size_t bytes) {
     dumped = malloc(bytes + 1);
     assert_non_null(dumped);
     memcpy(dumped, text, bytes);
     dumped[bytes] = 0;
+    return 0;
 }
 
 static char *dump(clump_pool *pool) {
-    assert_int_equal(clump_pool_dump(pool, append, NULL), CLUMP_OK);
+    assert_int_equal(clump_pool_dump(pool, CLUMP_POOL_JSON, append, NULL), CLUMP_OK);
     return dumped;
 }
 
@@ -91,6 +92,9 @@ static void bad_descs(void **state) {
     BAD(limit_bytes, 1, "does not allow one chunk");
     BAD(unique_share, 1.5, "unique_share is 1.5");
     BAD(unique_share, -1, "unique_share is -1");
+    BAD(pause_frames, 65, "pause_frames is 65");
+    BAD(pause_factor, 1.5, "pause_factor is 1.5");
+    BAD(pause_factor, NAN, "pause_factor");
     BAD(fit, CLUMP_FIT_COUNT, "strategy 4");
     BAD(margin_bytes, 2u << 20, "margins of 2097152");
     BAD(flags, CLUMP_POOL_COMPACT_WHEN_FULL, "`moved`");
@@ -148,12 +152,13 @@ static void bad_calls(void **state) {
     X(clump_pool_free(pool, h))                                                                    \
     X(clump_pool_get_info(pool, h, &info))                                                         \
     X(clump_pool_get_buffer(pool, h, &buffer))                                                     \
-    X(clump_pool_set_movable(pool, h, 1))                                                          \
-    X(clump_pool_pin(pool, h))                                                                     \
-    X(clump_pool_unpin(pool, h))                                                                   \
+    X(clump_pool_change(pool, h, CLUMP_PART_MOVABLE, &(clump_allocation_desc){.movable = 1}))      \
+    X(clump_pool_pin(pool, h, 1))                                                                  \
+    X(clump_pool_pin(pool, h, -1))                                                                 \
     X(clump_pool_use(pool, h, NULL))                                                               \
-    X(clump_pool_set_name(pool, h, "x"))                                                           \
-    X(clump_pool_set_user_data(pool, h, NULL))                                                     \
+    X(clump_pool_change(pool, h, CLUMP_PART_NAME, &(clump_allocation_desc){.name = "x"}))          \
+    X(clump_pool_change(pool, h, CLUMP_PART_USER_DATA,                                             \
+                        &(clump_allocation_desc){.user_data = NULL}))                              \
     X(clump_pool_map(pool, h, CL_MAP_READ, &memory))                                               \
     X(clump_pool_unmap(pool, h, &region))                                                          \
     X(clump_pool_create_image(pool, h, NULL, NULL, NULL))                                          \
@@ -166,27 +171,30 @@ static void bad_calls(void **state) {
         ALL_CALLS(IS_FOREIGN, foreign)
     }
     ALL_CALLS(IS_FOREIGN, live + 100000)
-    REFUSED(pool, clump_pool_unpin(pool, live), CLUMP_ERR_USAGE, "not pinned", before);
+    REFUSED(pool, clump_pool_pin(pool, live, -1), CLUMP_ERR_USAGE, "pinned 0 times", before);
     REFUSED(pool, clump_pool_use(pool, live, NULL), CLUMP_ERR_USAGE, "no event", before);
     REFUSED(pool, clump_pool_map(pool, live, 0, &memory), CLUMP_ERR_USAGE, "CL_MAP_READ", before);
     REFUSED(pool, clump_pool_unmap(pool, live, &region), CLUMP_ERR_USAGE, "not mapped", before);
     REFUSED(pool, clump_pool_destroy_image(pool, live, NULL), CLUMP_ERR_USAGE, "no images", before);
     REFUSED(pool, clump_pool_get_info(pool, live, NULL), CLUMP_ERR_USAGE, "place", before);
     REFUSED(pool, clump_pool_get_buffer(pool, live, NULL), CLUMP_ERR_USAGE, "place", before);
-    REFUSED(pool, clump_pool_get_stats(pool, NULL), CLUMP_ERR_USAGE, "place", before);
-    REFUSED(pool, clump_pool_get_details(pool, NULL), CLUMP_ERR_USAGE, "place", before);
-    REFUSED(pool, clump_pool_dump(pool, NULL, NULL), CLUMP_ERR_USAGE, "function", before);
+    REFUSED(pool, clump_pool_get_stats(pool, NULL, NULL), CLUMP_ERR_USAGE, "place", before);
+    REFUSED(pool, clump_pool_dump(pool, CLUMP_POOL_JSON, NULL, NULL), CLUMP_ERR_USAGE, "function",
+            before);
+    REFUSED(pool, clump_pool_dump(pool, CLUMP_POOL_SVG, CLUMP_TO_PATH("/dev/full")), CLUMP_ERR_IO,
+            "cannot write /dev/full: No space", before);
     REFUSED(pool, clump_pool_visit(pool, NULL, NULL), CLUMP_ERR_USAGE, "function", before);
-    REFUSED(pool, clump_pool_get_pace(pool, NULL), CLUMP_ERR_USAGE, "place", before);
+    REFUSED(pool, clump_pool_dump(pool, (clump_pool_format)2, append, NULL), CLUMP_ERR_USAGE,
+            "no format 2", before);
+    REFUSED(pool, clump_pool_change(pool, live, 0, &a), CLUMP_ERR_USAGE, "0x0 of 0x7", before);
+    REFUSED(pool, clump_pool_change(pool, live, 9, &a), CLUMP_ERR_USAGE, "0x9 of 0x7", before);
+    REFUSED(pool, clump_pool_change(pool, live, 1, NULL), CLUMP_ERR_USAGE, "values", before);
     REFUSED(pool, clump_pool_next_move(pool, NULL), CLUMP_ERR_USAGE, "place", before);
     REFUSED(pool, clump_pool_finish_move(pool, live, CLUMP_MOVE_COPY), CLUMP_ERR_USAGE,
             "no move of the allocation", before);
     REFUSED(pool, clump_pool_end_frame(pool, 1, NULL), CLUMP_ERR_USAGE, "both set", before);
-    REFUSED(pool, clump_pool_set_frames(pool, 0, 0.5), CLUMP_ERR_USAGE, "0 frames", before);
-    REFUSED(pool, clump_pool_set_frames(pool, 65, 0.5), CLUMP_ERR_USAGE, "65 frames", before);
-    REFUSED(pool, clump_pool_set_frames(pool, 3, 1.5), CLUMP_ERR_USAGE, "factor 1.5", before);
 #define STEP(member, value, words)                                                                 \
-    REFUSED(pool, clump_pool_defrag_step(pool, &(clump_defrag_desc){.member = (value)}, NULL),     \
+    REFUSED(pool, clump_pool_defragment(pool, &(clump_defrag_desc){.member = (value)}, NULL),      \
             CLUMP_ERR_USAGE, words, before)
     STEP(wait_count, 1, "wait_list");
     STEP(order, (clump_defrag_order)2, "order 2");
@@ -198,20 +206,29 @@ static void bad_calls(void **state) {
     STEP(weights, &(clump_defrag_weights){.free = INFINITY}, "and inf");
     STEP(weights, &(clump_defrag_weights){.free = NAN}, "weights");
     STEP(weights, &(clump_defrag_weights){.free_limit = 0.5}, "free_small");
-    REFUSED(pool, clump_pool_defrag_step(pool, &(clump_defrag_desc){.manual = 1, .wait = 1}, NULL),
+    REFUSED(pool, clump_pool_defragment(pool, &(clump_defrag_desc){.manual = 1, .wait = 1}, NULL),
             CLUMP_ERR_USAGE, "manual", before);
     free(before);
     /* What is in use is not freed. */
-    assert_int_equal(clump_pool_pin(pool, live), CLUMP_OK);
+    assert_int_equal(clump_pool_pin(pool, live, 1), CLUMP_OK);
     before = dump(pool);
     REFUSED(pool, clump_pool_free(pool, live), CLUMP_ERR_USAGE, "1 pins", before);
     free(before);
-    assert_int_equal(clump_pool_unpin(pool, live), CLUMP_OK);
+    assert_int_equal(clump_pool_pin(pool, live, -1), CLUMP_OK);
     assert_int_equal(clump_pool_map(pool, live, CL_MAP_WRITE, &memory), CLUMP_OK);
     before = dump(pool);
     REFUSED(pool, clump_pool_free(pool, live), CLUMP_ERR_USAGE, "1 maps", before);
     free(before);
     assert_int_equal(clump_pool_unmap(pool, live, memory), CLUMP_OK);
+    /* What is not named stays. */
+    a = (clump_allocation_desc){.name = "again", .user_data = &a};
+    assert_int_equal(clump_pool_change(pool, live, CLUMP_PART_USER_DATA, &a), CLUMP_OK);
+    assert_int_equal(clump_pool_get_info(pool, live, &info), CLUMP_OK);
+    assert_true(info.movable && info.user_data == &a && strcmp(info.name, "again") != 0);
+    assert_int_equal(clump_pool_change(pool, live, CLUMP_PART_NAME | CLUMP_PART_MOVABLE, &a),
+                     CLUMP_OK);
+    assert_int_equal(clump_pool_get_info(pool, live, &info), CLUMP_OK);
+    assert_true(!info.movable && info.user_data == &a && strcmp(info.name, "again") == 0);
     assert_int_equal(clump_pool_free(pool, live), CLUMP_OK);
     clump_pool_destroy(pool);
     clump_pool_destroy(other);
@@ -221,12 +238,12 @@ static void bad_calls(void **state) {
     ALL_CALLS(NO_POOL, live)
     clump_pool_stats stats;
     NO_POOL(clump_pool_alloc(pool, &a, &none, NULL))
-    NO_POOL(clump_pool_get_stats(pool, &stats))
+    NO_POOL(clump_pool_get_stats(pool, &stats, NULL))
     NO_POOL(clump_pool_check(pool))
     NO_POOL(clump_pool_trim(pool))
-    NO_POOL(clump_pool_dump(pool, append, NULL))
-    NO_POOL(clump_pool_defrag(pool, NULL, NULL))
-    NO_POOL(clump_pool_defrag_step(pool, NULL, NULL))
+    NO_POOL(clump_pool_dump(pool, CLUMP_POOL_JSON, append, NULL))
+    NO_POOL(clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, NULL))
+    NO_POOL(clump_pool_defragment(pool, NULL, NULL))
     NO_POOL(clump_pool_end_frame(pool, 0, NULL))
     cl_fixture_close(&f);
 }
@@ -541,17 +558,21 @@ static void memory_of_heaps(void **state) {
     assert_true(allocation_of_heap != 0);
     REFUSED(pool, clump_pool_free(pool, allocation_of_heap), CLUMP_ERR_USAGE, "is that of a heap",
             NULL);
-    REFUSED(pool, clump_pool_set_movable(pool, allocation_of_heap, 1), CLUMP_ERR_USAGE,
-            "is that of a heap", NULL);
-    assert_int_equal(clump_pool_set_movable(pool, allocation_of_heap, 0), CLUMP_OK);
+    REFUSED(pool,
+            clump_pool_change(pool, allocation_of_heap, CLUMP_PART_MOVABLE,
+                              &(clump_allocation_desc){.movable = 1}),
+            CLUMP_ERR_USAGE, "is that of a heap", NULL);
+    assert_int_equal(clump_pool_change(pool, allocation_of_heap, CLUMP_PART_MOVABLE,
+                                       &(clump_allocation_desc){.movable = 0}),
+                     CLUMP_OK);
     CHECK_HEAP(&f, heap);
     /* A pin does not outlive the heap. */
-    assert_int_equal(clump_pool_pin(pool, allocation_of_heap), CLUMP_OK);
+    assert_int_equal(clump_pool_pin(pool, allocation_of_heap, 1), CLUMP_OK);
     clump_heap_destroy(heap);
     REFUSED(pool, clump_pool_free(pool, allocation_of_heap), CLUMP_ERR_REFERENCE,
             "was freed before", NULL);
     clump_pool_stats stats;
-    assert_int_equal(clump_pool_get_stats(pool, &stats), CLUMP_OK);
+    assert_int_equal(clump_pool_get_stats(pool, &stats, NULL), CLUMP_OK);
     assert_int_equal(stats.allocations, 0);
     char *json = dump(pool);
     assert_non_null(strstr(json, "\"waste\": 0.000000}"));
@@ -584,8 +605,9 @@ static void memories(void **state) {
 }
 
 static char trace[256];
-static void keep_trace(void *user, const char *line, size_t bytes) {
+static int keep_trace(void *user, const void *line, size_t bytes) {
     strncat(trace, line, bytes);
+    return 0;
 }
 
 /* What a trace has of a program's calls, and only of those that succeeded. */
@@ -602,11 +624,38 @@ static void traces(void **state) {
     assert_int_equal(clump_pool_alloc(pool, &d, &b, NULL), CLUMP_OK);
     d.bytes = 4 << 20;
     assert_int_equal(clump_pool_alloc(pool, &d, &c, NULL), CLUMP_ERR_DEVICE_MEMORY);
-    assert_int_equal(clump_pool_set_movable(pool, b, 1), CLUMP_OK);
+    assert_int_equal(
+        clump_pool_change(pool, b, CLUMP_PART_MOVABLE, &(clump_allocation_desc){.movable = 1}),
+        CLUMP_OK);
     assert_int_equal(clump_pool_free(pool, a), CLUMP_OK);
     assert_int_equal(clump_pool_free(pool, a), CLUMP_ERR_REFERENCE);
     assert_int_equal(clump_pool_end_frame(pool, 0, NULL), CLUMP_OK);
     assert_string_equal(trace, "a 1 1000 m\na 2 77\nm 2 1\nf 1\ne\n");
+    clump_pool_destroy(pool);
+    cl_fixture_close(&f);
+}
+
+/* The disk is full after two lines: allocations go on, and it is told. */
+static int write_two(void *lines, const void *line, size_t bytes) {
+    assert_true(line && bytes);
+    return ++*(int *)lines > 2 ? 28 : 0;
+}
+
+static void trace_ends(void **state) {
+    cl_fixture f = open_fixture(NULL);
+    clump_pool *pool;
+    clump_error error;
+    int lines = 0;
+    clump_pool_desc desc = {.context = f.clump, .trace = write_two, .user = &lines};
+    assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
+    clump_allocation a[4];
+    const clump_allocation_desc d = {.bytes = 1000};
+    for (int i = 0; i < 2; i++) assert_int_equal(clump_pool_alloc(pool, &d, &a[i], NULL), CLUMP_OK);
+    assert_int_equal(clump_pool_check(pool), CLUMP_OK);
+    for (int i = 2; i < 4; i++) assert_int_equal(clump_pool_alloc(pool, &d, &a[i], NULL), CLUMP_OK);
+    REFUSED(pool, clump_pool_check(pool), CLUMP_ERR_IO, "returned 28", NULL);
+    REFUSED(pool, clump_pool_end_frame(pool, 0, NULL), CLUMP_ERR_IO, "returned 28", NULL);
+    assert_int_equal(lines, 3);
     clump_pool_destroy(pool);
     cl_fixture_close(&f);
 }
@@ -632,7 +681,7 @@ static void uses_are_waited_for(void **state) {
     clReleaseEvent(over);
     assert_int_equal(clump_pool_free(pool, a), CLUMP_OK);
     clump_pool_stats stats;
-    clump_pool_get_stats(pool, &stats);
+    clump_pool_get_stats(pool, &stats, NULL);
     assert_int_equal(stats.waiting_bytes, 400 << 10);
     assert_int_equal(stats.allocations, 0);
     assert_int_equal(clump_pool_alloc(pool, &d, &b, &of_b), CLUMP_OK);
@@ -668,7 +717,7 @@ static void copies_wait_for_uses(void **state) {
     assert_int_equal(clump_pool_use(pool, b, blocks), CLUMP_OK);
     clump_defrag_report report;
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(clump_pool_defrag_step(pool, NULL, &report), CLUMP_OK);
+        assert_int_equal(clump_pool_defragment(pool, NULL, &report), CLUMP_OK);
         nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL); /* enough for one that does not */
         assert_int_equal(report.begun, i == 0);
         assert_true(report.under_way == 1 && !report.finished && !report.done);
@@ -677,7 +726,7 @@ static void copies_wait_for_uses(void **state) {
     }
     CHECK_CL(clSetUserEventStatus(blocks, CL_COMPLETE));
     CHECK_CL(clFinish(f.queue));
-    assert_int_equal(clump_pool_defrag_step(pool, NULL, &report), CLUMP_OK);
+    assert_int_equal(clump_pool_defragment(pool, NULL, &report), CLUMP_OK);
     assert_true(report.finished == 1 && !report.under_way);
     assert_int_equal(clump_pool_get_info(pool, b, &info), CLUMP_OK);
     assert_true(!info.moving && info.region.offset == 0);
@@ -818,7 +867,7 @@ static clump_status step_taken_back(run *r) {
      * back if this one did not wait for it, and a failure of that would be counted as the later step's. */
     for (int i = 0; i < (failing.persistent && failing.struck ? 2 : 5000); i++) {
         CHECK_CL(clFinish(r->on.queue));
-        assert_int_equal(clump_pool_get_stats(r->pool, &stats), CLUMP_OK);
+        assert_int_equal(clump_pool_get_stats(r->pool, &stats, NULL), CLUMP_OK);
         if (stats.allocations == THINGS) break;
         cl_fixture_nap();
     }
@@ -828,7 +877,8 @@ static clump_status step_taken_back(run *r) {
 }
 
 static clump_status step_name(run *r) {
-    return clump_pool_set_name(r->pool, r->things[3], "another name");
+    return clump_pool_change(r->pool, r->things[3], CLUMP_PART_NAME,
+                             &(clump_allocation_desc){.name = "another name"});
 }
 
 static clump_status step_map(run *r) {
@@ -861,15 +911,15 @@ static clump_status step_free(run *r) {
 }
 
 static clump_status step_async(run *r) {
-    return clump_pool_defrag_step(r->pool, &(clump_defrag_desc){.max_moves = 2}, NULL);
+    return clump_pool_defragment(r->pool, &(clump_defrag_desc){.max_moves = 2}, NULL);
 }
 
 static clump_status step_wait(run *r) {
-    return clump_pool_defrag_step(r->pool, &(clump_defrag_desc){.wait = 1, .max_moves = 2}, NULL);
+    return clump_pool_defragment(r->pool, &(clump_defrag_desc){.wait = 1, .max_moves = 2}, NULL);
 }
 
 static clump_status step_manual(run *r) {
-    clump_status status = clump_pool_defrag_step(r->pool, &(clump_defrag_desc){.manual = 1}, NULL);
+    clump_status status = clump_pool_defragment(r->pool, &(clump_defrag_desc){.manual = 1}, NULL);
     clFinish(r->on.queue);
     clump_move move = {0};
     while (!status && !(status = clump_pool_next_move(r->pool, &move)) && move.allocation)
@@ -884,20 +934,22 @@ static clump_status step_free_more(run *r) {
 }
 
 static clump_status step_to_the_end(run *r) {
-    return clump_pool_defrag(r->pool, NULL, NULL);
+    return clump_pool_defragment(r->pool, &(clump_defrag_desc){.until_done = 1}, NULL);
 }
 
 static clump_status step_check(run *r) {
     return clump_pool_check(r->pool);
 }
 
-static void ignore_text(void *user, const char *text, size_t bytes) {
+static int ignore_text(void *user, const void *data, size_t bytes) {
+    const char *text = data;
     assert_true(bytes > 20 && text[bytes - 1] == '\n');
+    return 0;
 }
 
 static clump_status step_dump(run *r) {
-    clump_status status = clump_pool_dump(r->pool, ignore_text, NULL);
-    return status ? status : clump_pool_draw(r->pool, ignore_text, NULL);
+    clump_status status = clump_pool_dump(r->pool, CLUMP_POOL_JSON, ignore_text, NULL);
+    return status ? status : clump_pool_dump(r->pool, CLUMP_POOL_SVG, ignore_text, NULL);
 }
 
 static const struct {
@@ -1051,7 +1103,7 @@ static int make_heap(const cl_fixture *on, const clump_schema *schema) {
         assert_int_equal(heap != NULL, !status);
         if (status) assert_int_equal(clump_context_get_error(r.context)->status, status);
         clump_pool_stats stats;
-        assert_int_equal(clump_pool_get_stats(r.pool, &stats), CLUMP_OK);
+        assert_int_equal(clump_pool_get_stats(r.pool, &stats, NULL), CLUMP_OK);
         assert_int_equal(stats.allocations, !status);
         failing.fail_at = failing.refuse_at = 0;
         assert_int_equal(clump_pool_check(r.pool), CLUMP_OK);
@@ -1104,6 +1156,7 @@ int main(void) {
         cmocka_unit_test(memories),
         cmocka_unit_test(images),
         cmocka_unit_test(traces),
+        cmocka_unit_test(trace_ends),
         cmocka_unit_test(uses_are_waited_for),
         cmocka_unit_test(copies_wait_for_uses),
         cmocka_unit_test(calls_fail),

@@ -117,7 +117,8 @@ static void expect_nothing(void) {
 static clump_status check_bytes(memory_file *m, clump_error *error) {
     memset(error, 0, sizeof *error);
     m->at = 0;
-    return clump_saved_check(&(clump_load_desc){.read = memory_read, .user = m}, NULL, error);
+    return clump_saved_read(&(clump_load_desc){.read = memory_read, .user = m}, NULL, NULL, NULL,
+                            error);
 }
 
 /* Loading fails as checking does, and changes nothing. */
@@ -367,7 +368,7 @@ static void wrong_calls(void **state) {
     assert_int_equal(
         clump_saved_open(&(clump_load_desc){.path = "no/such/file"}, NULL, &saved, &error),
         CLUMP_ERR_IO);
-    assert_int_equal(clump_saved_check(NULL, NULL, NULL), CLUMP_ERR_USAGE);
+    assert_int_equal(clump_saved_read(NULL, NULL, NULL, NULL, NULL), CLUMP_ERR_USAGE);
     clump_saved_close(NULL);
     assert_int_equal(m.bytes, 0);
     clump_heap_destroy(h);
@@ -747,13 +748,15 @@ static void longer_file(void **state) {
     clump_error error;
     make_names();
     write_old();
-    assert_int_equal(clump_saved_check(&(clump_load_desc){.path = names.path}, NULL, &error),
-                     CLUMP_OK);
+    assert_int_equal(
+        clump_saved_read(&(clump_load_desc){.path = names.path}, NULL, NULL, NULL, &error),
+        CLUMP_OK);
     FILE *file = fopen(names.path, "ab");
     fputc(0, file);
     fclose(file);
-    assert_int_equal(clump_saved_check(&(clump_load_desc){.path = names.path}, NULL, &error),
-                     CLUMP_ERR_FORMAT);
+    assert_int_equal(
+        clump_saved_read(&(clump_load_desc){.path = names.path}, NULL, NULL, NULL, &error),
+        CLUMP_ERR_FORMAT);
     assert_non_null(strstr(error.message, "goes on"));
     assert_int_equal(clump_heap_load(target, &(clump_load_desc){.path = names.path}, NULL),
                      CLUMP_ERR_FORMAT);

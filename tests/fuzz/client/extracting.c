@@ -41,7 +41,7 @@ static void take_over(client *c, const heap_model *h, leaving *l, const clump_ex
     l->old = must_alloc((l->count + 1) * sizeof *l->old);
     l->objects = must_alloc((l->count + 1) * sizeof *l->objects);
     if (l->count)
-        cl_fixture_read(&c->on, clump_extract_get_refs(l->extract), l->old,
+        cl_fixture_read(&c->on, clump_extract_get_info(l->extract)->refs, l->old,
                         l->count * sizeof *l->old);
     for (uint32_t i = 0; i < l->count; i++) {
         const object_model *o = object_at(h, l->old[i]);
@@ -93,15 +93,15 @@ static void take_out(client *c, heap_model *h, leaving *l, int free_objects) {
 
 /* The same extract of bytes that were on the host. */
 static void copy_by_host(client *c, leaving *l) {
-    const clump_schema *schema = clump_extract_get_schema(l->extract);
-    const uint64_t bytes = clump_extract_get_bytes(l->extract);
+    const clump_schema *schema = clump_extract_get_info(l->extract)->schema;
+    const uint64_t bytes = clump_extract_get_info(l->extract)->bytes;
     uint64_t objects[CLASSES_MAX], all = 0;
     clump_extract *copy;
     clump_extract_column column;
     uint8_t *data = must_alloc(bytes + 1);
     CHECK_OK(&c->on, clump_extract_read(l->extract, data, bytes));
     for (uint32_t id = 1; id <= (uint32_t)c->class_count; id++)
-        all += objects[id - 1] = clump_extract_get_objects(l->extract, id);
+        all += objects[id - 1] = clump_extract_get_info(l->extract)->objects[id];
     same_number(c, "objects of all classes of an extract", all, l->count);
     CHECK_OK(&c->on, clump_extract_create(c->on.clump, schema, objects, data, bytes, &copy, NULL));
     for (uint32_t i = 0; i < l->count; i++) { /* tags are where they should be */
@@ -111,8 +111,8 @@ static void copy_by_host(client *c, leaving *l) {
         memcpy(&tag, data + column.at + (i - column.first) * column.object_bytes, sizeof tag);
         same_number(c, "tag in an extract", tag, l->objects[i].tag);
     }
-    same_number(c, "bytes of a copied extract", clump_extract_get_bytes(copy), bytes);
-    if ((clump_extract_get_buffer(copy) == NULL) != (bytes == 0))
+    same_number(c, "bytes of a copied extract", clump_extract_get_info(copy)->bytes, bytes);
+    if ((clump_extract_get_info(copy)->buffer == NULL) != (bytes == 0))
         complain(c, "an extract of %llu bytes, and its buffer", (ull)bytes);
     clump_extract_destroy(l->extract);
     l->extract = copy;

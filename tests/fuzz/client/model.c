@@ -9,7 +9,7 @@ void measure_heap(heap_model *h) {
                    in_memory = layout->bytes / layout->granule_bytes;
     h->block_rest = block_bytes % (16 * CLUMP_ROW_SLOTS); /* statistics leave it out */
     h->references = (uint32_t)((in_blocks > in_memory ? in_blocks : in_memory) * CLUMP_ROW_SLOTS);
-    h->plain = UINT32_MAX / (clump_heap_get_generations(h->heap) + 1);
+    h->plain = UINT32_MAX / (clump_heap_get_layout(h->heap)->generations + 1);
 }
 
 void model_open(client *c, heap_model *h) {

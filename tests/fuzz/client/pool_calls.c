@@ -6,11 +6,11 @@
 
 static void pin(client *c, region_model *r) {
     if (r->pins && chance(c, 60)) {
-        POOL_OK(c, clump_pool_unpin(c->pool, r->allocation));
+        POOL_OK(c, clump_pool_pin(c->pool, r->allocation, -1));
         r->pins--;
         return;
     }
-    POOL_OK(c, clump_pool_pin(c->pool, r->allocation));
+    POOL_OK(c, clump_pool_pin(c->pool, r->allocation, 1));
     r->pins++;
 }
 
@@ -102,7 +102,8 @@ void hold_regions(client *c, heap_model *h) {
         case 3: POOL_OK(c, clump_pool_get_buffer(c->pool, r->allocation, &buffer)); break;
         case 4:
             r->movable = chance(c, 70);
-            POOL_OK(c, clump_pool_set_movable(c->pool, r->allocation, r->movable));
+            POOL_OK(c, clump_pool_change(c->pool, r->allocation, CLUMP_PART_MOVABLE,
+                                         &(clump_allocation_desc){.movable = r->movable}));
             break;
         default: use(c, r);
         }
@@ -147,7 +148,6 @@ void step_pool(client *c, heap_model *h) {
                               .max_moves = below(c, 6),
                               .manual = chance(c, 30),
                               .order = (clump_defrag_order)below(c, 2)};
-    if (chance(c, 20)) POOL_OK(c, clump_pool_set_frames(c->pool, 1 + below(c, 4), 0.5));
     if (chance(c, 40)) end_frame(c);
     desc.use_pauses = chance(c, 20);
     desc.wait = !desc.manual && chance(c, 20);
@@ -195,15 +195,15 @@ static void visit(void *user, const clump_allocation_info *info) {
     s->regions += r && r->allocation == info->allocation;
 }
 
-static void take_text(void *user, const char *part, size_t bytes) {
+static int take_text(void *user, const void *part, size_t bytes) {
     (void)part;
     ((seen *)user)->bytes += bytes;
+    return 0;
 }
 
 void look_at_pool(client *c, heap_model *h) {
     clump_pool_stats stats;
     clump_pool_details details;
-    clump_copy_pace pace;
     seen s = {.c = c};
     uint64_t regions = 0;
     (void)h;
@@ -212,18 +212,20 @@ void look_at_pool(client *c, heap_model *h) {
     for (int i = 0; i < REGIONS_MAX; i++) regions += c->regions[i].allocation != 0;
     POOL_OK(c, clump_pool_visit(c->pool, visit, &s));
     same_number(c, "regions that were visited", s.regions, regions);
-    POOL_OK(c, clump_pool_get_stats(c->pool, &stats));
-    POOL_OK(c, clump_pool_get_details(c->pool, &details));
+    POOL_OK(c, clump_pool_get_stats(c->pool, &stats, NULL));
+    POOL_OK(c, clump_pool_get_stats(c->pool, NULL, &details));
     if (stats.used_bytes > stats.bytes || stats.requested_bytes > stats.used_bytes ||
         details.allocation_min > details.allocation_max || details.free_min > details.free_max)
         complain(c, "statistics of the pool contradict each other");
-    POOL_OK(c, clump_pool_dump(c->pool, take_text, &s));
-    POOL_OK(c, clump_pool_draw(c->pool, take_text, &s));
+    POOL_OK(c, clump_pool_dump(c->pool, CLUMP_POOL_JSON, take_text, &s));
+    POOL_OK(c, clump_pool_dump(c->pool, CLUMP_POOL_SVG, take_text, &s));
     if (s.bytes < 100) complain(c, "the pool is told in %llu bytes", (ull)s.bytes);
     resume_pool_thread(c);
-    POOL_OK(c, clump_pool_get_pace(c->pool, &pace));
     region_model *r = draw_region(c);
     if (!r) return;
-    POOL_OK(c, clump_pool_set_name(c->pool, r->allocation, chance(c, 50) ? "renamed" : NULL));
-    POOL_OK(c, clump_pool_set_user_data(c->pool, r->allocation, r));
+    POOL_OK(c,
+            clump_pool_change(c->pool, r->allocation, CLUMP_PART_NAME,
+                              &(clump_allocation_desc){.name = chance(c, 50) ? "renamed" : NULL}));
+    POOL_OK(c, clump_pool_change(c->pool, r->allocation, CLUMP_PART_USER_DATA,
+                                 &(clump_allocation_desc){.user_data = r}));
 }

@@ -29,7 +29,7 @@ static uint32_t draw(pool_thread *t, uint32_t n) {
 static void transfer(pool_thread *t, const thing *x, uint32_t *words, int writes) {
     clump_allocation_info info;
     client *c = t->c;
-    POOL_OK(c, clump_pool_pin(c->pool, x->allocation));
+    POOL_OK(c, clump_pool_pin(c->pool, x->allocation, 1));
     POOL_OK(c, clump_pool_get_info(c->pool, x->allocation, &info));
     if (writes)
         CHECK_CL(clEnqueueWriteBuffer(t->queue, info.region.buffer, CL_TRUE, info.region.offset,
@@ -38,7 +38,7 @@ static void transfer(pool_thread *t, const thing *x, uint32_t *words, int writes
         CHECK_CL(clEnqueueReadBuffer(t->queue, info.region.buffer, CL_TRUE, info.region.offset,
                                      x->words * 4ull, words, 0, NULL, NULL));
     CHECK_CL(clFinish(t->queue));
-    POOL_OK(c, clump_pool_unpin(c->pool, x->allocation));
+    POOL_OK(c, clump_pool_pin(c->pool, x->allocation, -1));
 }
 
 /* The round's thread may have set a limit. */
@@ -53,7 +53,8 @@ static void make(pool_thread *t, thing *x) {
     POOL_OK(c, status);
     for (uint32_t i = 0; i < x->words; i++) words[i] = test_hash(x->salt + i);
     transfer(t, x, words, 1);
-    POOL_OK(c, clump_pool_set_movable(c->pool, x->allocation, 1));
+    POOL_OK(c, clump_pool_change(c->pool, x->allocation, CLUMP_PART_MOVABLE,
+                                 &(clump_allocation_desc){.movable = 1}));
 }
 
 static void compare(pool_thread *t, const thing *x) {

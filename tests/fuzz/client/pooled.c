@@ -30,12 +30,12 @@ static void write_region(client *c, region_model *r, const clump_region *at) {
 void compare_region(client *c, const region_model *r) {
     clump_allocation_info info;
     uint32_t *words = must_alloc(r->words * sizeof *words);
-    POOL_OK(c, clump_pool_pin(c->pool, r->allocation));
+    POOL_OK(c, clump_pool_pin(c->pool, r->allocation, 1));
     POOL_OK(c, clump_pool_get_info(c->pool, r->allocation, &info));
     same_number(c, "pins of a region", info.pins, r->pins + 1);
     CHECK_CL(clEnqueueReadBuffer(c->side_queue, info.region.buffer, CL_TRUE, info.region.offset,
                                  r->words * sizeof *words, words, 0, NULL, NULL));
-    POOL_OK(c, clump_pool_unpin(c->pool, r->allocation));
+    POOL_OK(c, clump_pool_pin(c->pool, r->allocation, -1));
     for (uint32_t i = 0; i < r->words; i++)
         if (words[i] != word_of(r, i))
             complain(c, "word %u of a region of %u words in a pool is wrong", i, r->words);
@@ -67,7 +67,9 @@ static void make_region(client *c, region_model *r) {
     POOL_OK(c, clump_pool_alloc(c->pool, &desc, &r->allocation, &at));
     write_region(c, r, &at);
     r->movable = chance(c, 80);
-    if (r->movable) POOL_OK(c, clump_pool_set_movable(c->pool, r->allocation, 1));
+    if (r->movable)
+        POOL_OK(c, clump_pool_change(c->pool, r->allocation, CLUMP_PART_MOVABLE,
+                                     &(clump_allocation_desc){.movable = 1}));
 }
 
 /* What is held is refused first. */
@@ -75,7 +77,7 @@ void drop_region(client *c, region_model *r) {
     if (r->pins || r->mapped || r->image)
         expect_of_pool(c, clump_pool_free(c->pool, r->allocation), CLUMP_ERR_USAGE,
                        "clump_pool_free of what is held");
-    for (; r->pins; r->pins--) POOL_OK(c, clump_pool_unpin(c->pool, r->allocation));
+    for (; r->pins; r->pins--) POOL_OK(c, clump_pool_pin(c->pool, r->allocation, -1));
     if (r->mapped) POOL_OK(c, clump_pool_unmap(c->pool, r->allocation, r->mapped));
     if (r->image) POOL_OK(c, clump_pool_destroy_image(c->pool, r->allocation, r->image));
     POOL_OK(c, clump_pool_free(c->pool, r->allocation));
@@ -87,7 +89,7 @@ void drop_region(client *c, region_model *r) {
 /* ---- Defragmentation --------------------------------------------------------------------------- */
 
 void step(client *c, const clump_defrag_desc *desc, clump_defrag_report *report) {
-    clump_status status = clump_pool_defrag_step(c->pool, desc, report);
+    clump_status status = clump_pool_defragment(c->pool, desc, report);
     if (!(c->beside && status == CLUMP_ERR_USAGE)) POOL_OK(c, status);
 }
 
@@ -98,7 +100,7 @@ static void defragment(client *c) {
     note(c, "defragment");
     if (c->beside) desc.exclusive = 0; /* the other thread's regions are in use */
     if (!c->beside && chance(c, 50))
-        POOL_OK(c, clump_pool_defrag(c->pool, NULL, &report));
+        POOL_OK(c, clump_pool_defragment(c->pool, &(clump_defrag_desc){.until_done = 1}, &report));
     else
         step(c, &desc, &report);
 }
@@ -188,6 +190,7 @@ void open_pool(client *c) {
                             .moved = moved,
                             .leaked = leaked};
     if (chance(c, 20)) desc.flags |= CLUMP_POOL_UNTOUCHED;
+    if (chance(c, 50)) desc.pause_frames = 1 + below(c, 4), desc.pause_factor = 0.5;
     if (clump_pool_create(&desc, &c->pool, &error))
         complain(c, "clump_pool_create: %s", error.message);
     if (chance(c, 50)) begin_pool_thread(c);
@@ -209,7 +212,7 @@ void close_pool(client *c) {
         if (r->allocation && (r->pins || r->mapped || r->image)) drop_region(c, r);
         regions += r->allocation != 0;
     }
-    POOL_OK(c, clump_pool_get_stats(c->pool, &stats));
+    POOL_OK(c, clump_pool_get_stats(c->pool, &stats, NULL));
     c->sum.pool_moves += stats.moves;
     same_number(c, "allocations of the pool when all heaps are gone", stats.allocations, regions);
     clump_pool_destroy(c->pool);

@@ -61,20 +61,21 @@ static void look_into(client *c, const heap_model *h, kept *k) {
     clump_load_desc desc = source_of(k);
     if (clump_saved_open(&desc, NULL, &saved, &error))
         complain(c, "clump_saved_open: %s", error.message);
-    const clump_schema *schema = clump_saved_get_schema(saved);
+    const clump_schema *schema = clump_saved_get_info(saved)->schema;
     for (int i = 0; i < c->class_count; i++) {
         clump_class_info info;
         CHECK_OK(&c->on, clump_schema_find_class(schema, c->classes[i].name, &info));
         same_number(c, "id of a saved class", info.id, c->classes[i].id);
-        same_number(c, "saved objects of a class", clump_saved_get_objects(saved, info.id),
+        same_number(c, "saved objects of a class", clump_saved_get_info(saved)->objects[info.id],
                     h->classes[info.id - 1].objects);
     }
-    for (uint32_t i = 0; i < clump_saved_get_registered(saved); i++)
-        registered += clump_saved_get_registered_count(saved, i);
+    for (uint32_t i = 0; i < clump_saved_get_info(saved)->registered; i++)
+        registered += clump_saved_get_info(saved)->registered_counts[i];
     same_number(c, "saved registered references", registered, k->registered);
     clump_saved_close(saved);
     desc = source_of(k);
-    if (clump_saved_check(&desc, NULL, &error)) complain(c, "clump_saved_check: %s", error.message);
+    if (clump_saved_read(&desc, NULL, NULL, NULL, &error))
+        complain(c, "clump_saved_read: %s", error.message);
     desc = source_of(k);
     registered = 0;
     if (clump_saved_read(&desc, NULL, count_part, &registered, &error))

@@ -98,14 +98,16 @@ static void compare_context(client *c) {
 }
 
 /* How many entries a timeline has, moves of pools too, and how many came after these. */
-static void take_timeline(void *user, const char *json, size_t bytes) {
+static int take_timeline(void *user, const void *data, size_t bytes) {
+    const char *json = data;
     unsigned long long *found = user;
     const char *dropped = strstr(json, "\"dropped\":");
-    if (!dropped || strlen(json) != bytes) return;
+    if (!dropped || strlen(json) != bytes) return 1;
     found[1] = strtoull(dropped + 10, NULL, 10);
     found[0] = 0;
     for (const char *at = json; (at = strstr(at, "\"ph\":\"")) != NULL; at++)
         found[0] += at[6] == 'X' || at[6] == 'b';
+    return 0;
 }
 
 /* What the client did since the last look is there, up to the capacity. */
@@ -121,12 +123,14 @@ static void compare_timeline(client *c) {
 }
 
 /* The dump's count of objects, and how many blocks it lists. */
-static void take_dump(void *user, const char *json, size_t bytes) {
+static int take_dump(void *user, const void *data, size_t bytes) {
+    const char *json = data;
     unsigned long long *found = user;
     const char *objects = strstr(json, "\"objects\": "), *used = strstr(json, "\"block_used\": [");
-    if (!objects || !used || strlen(json) != bytes) return;
+    if (!objects || !used || strlen(json) != bytes) return 1;
     found[0] = strtoull(objects + 11, NULL, 10);
     for (found[1] = 1; *used; used++) found[1] += *used == ',';
+    return 0;
 }
 
 static void compare_dump(client *c, heap_model *h) {

@@ -14,7 +14,7 @@ int main(void) {
     CLUMP_CHECK(&q, clump_pool_create(&(clump_pool_desc){.context = q.context}, &pool, &q.error));
     fragment_2(pool, q.queue);
     CLUMP_CHECK(&q, clFinish(q.queue));
-    CLUMP_CHECK(pool, clump_pool_get_stats(pool, &stats));
+    CLUMP_CHECK(pool, clump_pool_get_stats(pool, &stats, NULL));
     EXPECT(stats.allocated == 1 && stats.allocations == 0);
     return 0;
 }

@@ -155,9 +155,9 @@ static cl_event command(const cl_fixture *f, cl_ulong start, cl_ulong end) {
 
 /* In nanoseconds, which the events of these tests have. */
 static uint64_t pause_of(clump_pool *pool) {
-    clump_copy_pace pace;
-    assert_int_equal(clump_pool_get_pace(pool, &pace), CLUMP_OK);
-    return (uint64_t)llround(pace.pause_us * 1e3);
+    clump_pool_details details;
+    assert_int_equal(clump_pool_get_stats(pool, NULL, &details), CLUMP_OK);
+    return (uint64_t)llround(details.pace.pause_us * 1e3);
 }
 
 static void pauses(void **state) {
@@ -167,9 +167,8 @@ static void pauses(void **state) {
     open_with(&f, &functions);
     clump_pool *pool;
     clump_error error;
-    assert_int_equal(clump_pool_create(&(clump_pool_desc){.context = f.clump}, &pool, &error),
-                     CLUMP_OK);
-    assert_int_equal(clump_pool_set_frames(pool, 3, 0.5), CLUMP_OK);
+    const clump_pool_desc desc = {.context = f.clump, .pause_frames = 3, .pause_factor = 0.5};
+    assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
     /* Frames of 1000: busy 0 - 200 and 300 - 600, so the longest pause is 400, to the
      * next frame. */
     cl_event frame[2];
@@ -204,7 +203,7 @@ static void pauses(void **state) {
     assert_int_equal(pause_of(pool), 0); /* 0.5 ns */
     /* Half a pause of nothing lets a step do next to nothing. */
     clump_defrag_report report;
-    assert_int_equal(clump_pool_defrag_step(pool, &(clump_defrag_desc){.use_pauses = 1}, &report),
+    assert_int_equal(clump_pool_defragment(pool, &(clump_defrag_desc){.use_pauses = 1}, &report),
                      CLUMP_OK);
     assert_true(fabs(report.budget_us - 1e-3) < 1e-9);
     for (unsigned i = 0; i < event_count; i++) clReleaseEvent(events[i].event);
@@ -233,9 +232,8 @@ static void pauses_of_wrong_times(void **state) {
             clump_error error;
             cl_ulong at = 10000;
             event_count = 0;
-            assert_int_equal(
-                clump_pool_create(&(clump_pool_desc){.context = f.clump}, &pool, &error), CLUMP_OK);
-            assert_int_equal(clump_pool_set_frames(pool, 2, 1), CLUMP_OK);
+            const clump_pool_desc desc = {.context = f.clump, .pause_frames = 2, .pause_factor = 1};
+            assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
             for (int k = 0; k < 3; k++, at += 1000) end_frame(&f, pool, at, 200);
             assert_int_equal(pause_of(pool), 400);
             end_frame(&f, pool, at,
@@ -350,15 +348,15 @@ static void releases(void **state) {
     unsigned steps = 0;
     do {
         unsigned before = released;
-        assert_int_equal(clump_pool_defrag_step(pool, &step, &report), CLUMP_OK);
+        assert_int_equal(clump_pool_defragment(pool, &step, &report), CLUMP_OK);
         assert_true(released - before <= 1);
         assert_int_equal(clump_pool_check(pool), CLUMP_OK);
         assert_true(++steps < 200);
     } while (!report.done);
-    clump_copy_pace pace;
-    assert_int_equal(clump_pool_get_pace(pool, &pace), CLUMP_OK);
-    assert_true(pace.us_per_byte > 0); /* copies of one size: what they take is told by the byte */
-    clump_pool_get_stats(pool, &stats);
+    clump_pool_details details;
+    assert_int_equal(clump_pool_get_stats(pool, &stats, &details), CLUMP_OK);
+    assert_true(details.pace.us_per_byte >
+                0); /* copies of one size: what they take is told by the byte */
     print_message("%u chunks released in %u steps\n", released, steps);
     assert_int_equal(stats.chunks, 9);
     assert_int_equal(stats.empty_chunks, 1);
@@ -413,8 +411,9 @@ static void sums(void **state) {
     clump_pool *pool = half_used(&f);
     clump_pool_stats stats;
     clump_defrag_report report;
-    assert_int_equal(clump_pool_defrag(pool, NULL, &report), CLUMP_OK);
-    clump_pool_get_stats(pool, &stats);
+    assert_int_equal(clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, &report),
+                     CLUMP_OK);
+    clump_pool_get_stats(pool, &stats, NULL);
     assert_true(report.done && report.begun > 0 && !report.under_way);
     assert_int_equal(report.finished + report.dropped, report.begun);
     assert_int_equal(report.finished, stats.moves);

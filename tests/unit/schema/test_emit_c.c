@@ -19,12 +19,13 @@ static char text[1u << 16];
 static int parts;
 static long requests_left; /* until there is no memory; -1: there always is */
 
-static void keep(void *user, const char *part, size_t bytes) {
+static int keep(void *user, const void *part, size_t bytes) {
     assert_ptr_equal(user, &parts);
     assert_true(bytes < sizeof text);
     memcpy(text, part, bytes);
     text[bytes] = 0;
     parts++;
+    return 0;
 }
 
 static void *allocate(void *user, size_t bytes) {
@@ -103,6 +104,10 @@ static void test_refused(void **state) {
     refused(s, "a-", CLUMP_ERR_USAGE, "the prefix \"a-\"");
     refused(s, "2", CLUMP_ERR_USAGE, "no identifier");
     assert_int_equal(clump_schema_emit_c(s, NULL, NULL, NULL, NULL), CLUMP_ERR_USAGE);
+    clump_error error;
+    assert_int_equal(clump_schema_emit_c(s, NULL, CLUMP_TO_PATH("/dev/full"), &error),
+                     CLUMP_ERR_IO);
+    assert_non_null(strstr(error.message, "cannot write /dev/full: No space"));
     clump_schema_destroy(s);
     clump_schema *open = NULL;
     assert_int_equal(clump_schema_create(NULL, &open, NULL), CLUMP_OK);
