@@ -3,9 +3,9 @@
  *   clump-info [--json] [--device SUBSTRING]
  *   clump-info --version
  *
- * SUBSTRING, in any case, is looked for in "platform / device". Exit status 0; 1 if there is no such
- * device; 2 for an argument that is none. A device that the library cannot use is listed with the
- * reason.
+ * SUBSTRING, in any case, is looked for in "platform / device". Exit status 0; 1 if there is no
+ * such device; 2 for an argument that is none. A device that the library cannot use is listed with
+ * the reason.
  */
 #include <ctype.h>
 #include <stdio.h>

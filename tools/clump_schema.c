@@ -4,8 +4,9 @@
  *   clump-schema --emit-c [--prefix PREFIX] FILE
  *   clump-schema --help
  *
- * The first says what each class takes. The second writes a struct for each class, and what clump/structs.h needs to know
- * of it, to standard output. Exit status 0; 1 if the schema is not valid or cannot be read, with words that begin with
+ * The first says what each class takes. The second writes a struct for each class, and what
+ * clump/structs.h needs to know of it, to standard output. Exit status 0; 1 if the schema is not
+ * valid or cannot be read, with words that begin with
  * FILE:LINE:COLUMN; 2 for arguments that are none.
  */
 #include <stdio.h>

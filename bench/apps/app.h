@@ -1,15 +1,16 @@
-/* An application as a benchmark: rounds of one variant, measured step by step and phase by phase, the
- * same without compaction if a profile shows both, and the sequential reference.
+/* An application as a benchmark: rounds of one variant, measured step by step and phase by phase,
+ * the same without compaction if a profile shows both, and the sequential reference.
  *
- * What an application adds is a bench_app_ops. Its own struct begins with a bench_app, which is what
- * its calls are given. One world at a time is alive.
+ * What an application adds is a bench_app_ops. Its own struct begins with a bench_app, which is
+ * what its calls are given. One world at a time is alive.
  *
  * Each folder has these files:
  *
  *   README.md                 the rules in words, and what was measured
  *   model.h, model.c          parameters and states as numbers; beginning, counting, checking
  *   sequential.c              the reference in plain C
- *   objects.schema, heap.cl   classes and kernels of the variant on the heap; heap.c is its host side
+ *   objects.schema, heap.cl   classes and kernels of the variant on the heap; heap.c is its host
+ *                             side
  *   plain.cl, plain.c         the baselines in plain OpenCL, likewise
  *   rules.clh                 what both kernel files compute with
  *   world.h, world.c          all variants behind one set of calls, and their comparison
@@ -18,7 +19,8 @@
  *
  * and in each the same parts in the same order, under headings of these names:
  *
- *   README.md    Rules; Objects; Step; Variants; What is checked; Parameters; Measured; Files of its own
+ *   README.md    Rules; Objects; Step; Variants; What is checked; Parameters; Measured; Files of
+ *                its own
  *   heap.cl      Making the world; The phases of a step; Showing the world (wa-tor: in show.clh,
  *                traffic: some of it in cells.clh)
  *   plain.cl     The arrays; Making the world; The phases of a step; Showing the world
@@ -27,12 +29,13 @@
  *   world.c      The variants; Comparison
  *   benchmark.c  Beginning and end; States; The benchmark
  *
- * A heading such as "The phases of a step: looking" is that of some of the phases. The kernel files have
- * what all parts need, such as macros, before the first heading or under "The arrays". In
+ * A heading such as "The phases of a step: looking" is that of some of the phases. The kernel files
+ * have what all parts need, such as macros, before the first heading or under "The arrays". In
  * game-of-life/plain.cl the host makes and shows the world; its headings say so.
  *
- * Files of other names are of that application alone; "Files of its own" in its README.md lists them.
- * app-nbody is collision with fewer rules, app-generation is game-of-life with more. Both have only a
+ * Files of other names are of that application alone; "Files of its own" in its README.md lists
+ * them. app-nbody is collision with fewer rules, app-generation is game-of-life with more. Both
+ * have only a
  * README.md and a benchmark.c (nbody also its schema).
  *
  * Read first: bench.h, variant.h, world.h. Read next: steps.h, then any user, such as
@@ -114,8 +117,8 @@ typedef struct bench_app {
     const char *const *phases; /* of a step, by name */
     unsigned phase_count;
     size_t state_bytes; /* of a state; 0: `found` and `reference` are there */
-    /* Where states of the variant that is measured go, and those of the reference: room for one each, in
-     * the application's own type. */
+    /* Where states of the variant that is measured go, and those of the reference: room for one
+     * each, in the application's own type. */
     void *found, *reference;
     void *place; /* which of the two the world is read to */
     bench_outputs outputs;

@@ -22,9 +22,9 @@ typedef struct bench_compacting {
     double us, phase_us[CLUMP_COMPACT_PHASE_COUNT]; /* of the device */
 } bench_compacting;
 
-/* `desc` without heap and classes, or NULL: never. `merge`: by merging, NULL: by the planner. Compacts the class with its subclasses, NULL: all
- * classes, of which there are no objects yet: a first run builds the kernels, so that no step has
- * to. */
+/* `desc` without heap and classes, or NULL: never. `merge`: by merging, NULL: by the planner.
+ * Compacts the class with its subclasses, NULL: all classes, of which there are no objects yet: a
+ * first run builds the kernels, so that no step has to. */
 int bench_compacting_create(bench_compacting *c, clump_context *clump, clump_heap *heap,
                             const char *class_name, const clump_compactor_desc *desc,
                             const bench_merge *merge, bench_error *error);

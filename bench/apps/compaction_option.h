@@ -37,8 +37,8 @@ typedef struct bench_compaction {
 int bench_compaction_parse(const bench_values *values, const char *cell_field,
                            bench_compaction *compaction, bench_error *error);
 
-/* The metrics compactions, compaction_passes, compaction_us and that of its parts, compaction_moves,
- * compaction_blocks. */
+/* The metrics compactions, compaction_passes, compaction_us and that of its parts,
+ * compaction_moves, compaction_blocks. */
 void bench_compaction_report(const bench_compacting *compactions, bench_results *results);
 
 #endif

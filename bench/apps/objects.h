@@ -64,7 +64,8 @@ int bench_objects_do_all(bench_objects *objects, unsigned kernel, cl_event *even
 int bench_objects_do_new(bench_objects *objects, const char *class_name, uint64_t count,
                          unsigned kernel, bench_error *error);
 
-/* Whether cells lie as cells.clh wants it: the word after the references of the table of rows is 0. */
+/* Whether cells lie as cells.clh wants it: the word after the references of the table of rows is
+ * 0. */
 int bench_objects_check_rows(bench_objects *objects, cl_mem rows, uint32_t row_count,
                              bench_error *error);
 

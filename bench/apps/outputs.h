@@ -1,15 +1,18 @@
-/* What a run of an application leaves behind besides its metrics, on request: a picture of the final
- * state, a sequence of pictures, a table of its course, a memory profile (Springer's thesis Fig. 6.12). The same
- * parameters and the same code for all applications, which only draw and count.
+/* What a run of an application leaves behind besides its metrics, on request: a picture of the
+ * final state, a sequence of pictures, a table of its course, a memory profile (Springer's thesis
+ * Fig. 6.12). The same parameters and the same code for all applications, which only draw and
+ * count.
  *
  *     static const char *const columns[] = {"cars", NULL};                 // of its own
- *     static const bench_outputs_class classes[] = {{"Car", "#1f77b4"}, {"Cell", NULL}, {NULL, NULL}};
+ *     static const bench_outputs_class classes[] = {{"Car", "#1f77b4"}, {"Cell", NULL}, {NULL,
+ *     NULL}};
  *     static const bench_param params[] = {..., BENCH_OUTPUT_PARAMS, {NULL, ...}};
  *
  *     bench_outputs_desc desc = {.title = "Traffic", .columns = columns, .classes = classes,
  *                                .width = 512, .height = 512};             // of pictures
  *     bench_outputs outputs;
- *     if (bench_outputs_create(&desc, values, &outputs, error)) return -1; // before anything is run
+ *     if (bench_outputs_create(&desc, values, &outputs, error)) return -1; // before anything is
+ *     run
  *     bench_steps steps = {.label = "traffic", .steps = 100, .world = world, .step = step,
  *                          .finish = finish, .heap = heap, .sample = count_cars, .draw = draw,
  *                          .outputs = &outputs, .series = &outputs.series};
@@ -84,8 +87,8 @@ int bench_outputs_is_drawn(const bench_outputs *outputs, uint32_t done, uint32_t
 /* Empty the series and name its columns. */
 void bench_outputs_begin(const bench_outputs *outputs, bench_series *series, int has_heap);
 
-/* The new row with step and heap filled in and `step_us`, the mean time of the steps since the row before, and
- * where the application's values go. NULL and an error
+/* The new row with step and heap filled in and `step_us`, the mean time of the steps since the row
+ * before, and where the application's values go. NULL and an error
  * if that is not possible. */
 double *bench_outputs_sample(const bench_outputs *outputs, bench_series *series,
                              clump_context *clump, clump_heap *heap, uint32_t step, double step_us,

@@ -8,9 +8,9 @@
 #define BENCH_PHASES_MAX 32
 
 /* Make up to BENCH_PHASES_STEPS steps, as many as a second or two allow, with `step`, which fills
- * in an event for each of its `count` phases; wait for them, and report phase_NAME_us. A phase lasts
- * from the end of the one before to its own end, so the list of objects that a do-all needs counts
- * for it, and compactions must not run. */
+ * in an event for each of its `count` phases; wait for them, and report phase_NAME_us. A phase
+ * lasts from the end of the one before to its own end, so the list of objects that a do-all needs
+ * counts for it, and compactions must not run. */
 int bench_phases_run(void *world, int (*step)(void *world, cl_event *events, bench_error *error),
                      const char *const *names, unsigned count, bench_results *results,
                      bench_error *error);

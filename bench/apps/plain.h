@@ -47,7 +47,8 @@ void bench_plain_release(bench_plain *plain);
 /* The next of the arguments that all kernels have. */
 int bench_plain_set_common(bench_plain *plain, size_t bytes, const void *value, bench_error *error);
 
-/* The next ones, as many as `fields`: buffers of zeros with bytes[i] for each of `count` objects. */
+/* The next ones, as many as `fields`: buffers of zeros with bytes[i] for each of `count`
+ * objects. */
 int bench_plain_set_objects(bench_plain *plain, size_t count, const size_t *bytes, size_t fields,
                             bench_error *error);
 

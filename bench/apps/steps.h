@@ -1,8 +1,8 @@
 /* The steps of an application: made, measured, shown on the progress bar, sampled and drawn.
  *
- * The clock runs while steps are made and waited for, and stands still while samples and pictures are
- * taken. Between two stops (progress, samples, frames) steps are only enqueued. So outputs cost the
- * measured time nothing but the waits at their stops.
+ * The clock runs while steps are made and waited for, and stands still while samples and pictures
+ * are taken. Between two stops (progress, samples, frames) steps are only enqueued. So outputs cost
+ * the measured time nothing but the waits at their stops.
  *
  * Read first: bench.h. Read next: outputs.h.
  */
@@ -33,8 +33,8 @@ typedef struct bench_steps {
     int is_quiet;         /* no pictures: a reference, or a run only for comparison */
 } bench_steps;
 
-/* Make all steps, of which *us_per_step is the mean. Devices compile kernels when they first run them:
- * make a step of another world before. */
+/* Make all steps, of which *us_per_step is the mean. Devices compile kernels when they first run
+ * them: make a step of another world before. */
 int bench_steps_run(const bench_env *env, const bench_steps *steps, double *us_per_step,
                     bench_error *error);
 

@@ -14,7 +14,8 @@ void graph_batches_release(graph_batches *b) {
     memset(b, 0, sizeof *b);
 }
 
-/* Edges between any two vertices, which come into the lists; or, with a range, from the vertices that it covers in the batch. */
+/* Edges between any two vertices, which come into the lists; or, with a range, from the vertices
+ * that it covers in the batch. */
 static int pick_fresh(graph_batches *b, uint32_t range, uint32_t seed, graph_lists *lists) {
     uint32_t all = b->edges * b->count, got = 0;
     if (range == 0 || range > lists->vertices) range = lists->vertices;

@@ -1,26 +1,35 @@
-/* The benchmark graph: vertices are objects, and the edges of each are references in an array of run-time length.
+/* The benchmark graph: vertices are objects, and the edges of each are references in an array of
+ * run-time length.
  *
- *     make_rate        edges of the graph as it is made: the kernel that gives arrays their room, and the one that stores
- *                      references. One sample
- *     search_rate      breadth-first search from a vertex of the largest component: edges that a path leads to
+ *     make_rate        edges of the graph as it is made: the kernel that gives arrays their room,
+ *                      and the one that stores references. One sample
+ *     search_rate      breadth-first search from a vertex of the largest component: edges that a
+ *                      path leads to
  *     search_ms        the same as a time
  *     label_rate       connected components: all edges
  *     insert_rate, delete_rate
- *                      edges that come and go in batches (batches.h): room is made in one launch, edges come in the next
+ *                      edges that come and go in batches (batches.h): room is made in one launch,
+ *                      edges come in the next
  *     plain_search_rate, plain_label_rate
- *                      the same launches with the same work on plain arrays of offsets and neighbours, on the same device
+ *                      the same launches with the same work on plain arrays of offsets and
+ *                      neighbours, on the same device
  *     plain_insert_rate, plain_delete_rate
- *                      the same edges, by arrays that are made anew for each batch: more work, since all edges are copied
+ *                      the same edges, by arrays that are made anew for each batch: more work,
+ *                      since all edges are copied
  *     c_search_rate, c_label_rate, c_insert_rate, c_delete_rate
- *                      one thread of C, by its best algorithm: a queue, union-find, an array for each vertex by realloc()
+ *                      one thread of C, by its best algorithm: a queue, union-find, an array for
+ *                      each vertex by realloc()
  *     of_plain         search_ms of the plain arrays by that of the heap
- *     memory_per_edge  bytes of the blocks that the heap uses in the end, objects and arrays together
+ *     memory_per_edge  bytes of the blocks that the heap uses in the end, objects and arrays
+ *                      together
  *
- * Rates are in 10^6 edges a second, each edge counted once though both of its vertices have it. Searches and labels are measured by
- * the host's clock, since the host looks after each launch whether there is more to do. Updates are measured by the device's.
+ * Rates are in 10^6 edges a second, each edge counted once though both of its vertices have it.
+ * Searches and labels are measured by the host's clock, since the host looks after each launch
+ * whether there is more to do. Updates are measured by the device's.
  *
- * The check, in each round: distances and labels of all vertices against C's, of the heap and of the plain arrays; after each batch the
- * neighbours of all vertices against the lists of the C program, of both as well.
+ * The check, in each round: distances and labels of all vertices against C's, of the heap and of
+ * the plain arrays; after each batch the neighbours of all vertices against the lists of the C
+ * program, of both as well.
  *
  * Read first: bench.h, rig.h, input.h, reference.h, batches.h, rebuild.h, graph.cl.
  */
@@ -89,7 +98,7 @@ static void sample_rate(graphing *g, int is_measured, const char *metric, uint64
     if (is_measured) bench_sample(g->rig.results, metric, "M/s", (double)edges / us);
 }
 
-/* ---- Launches until nothing changes ------------------------------------------------------------ */
+/* ---- Launches until nothing changes ---------------------------------------------------------- */
 
 /* A do-all; or, for kernels without objects, a launch with a work-item for each vertex. */
 static clump_status launch(graphing *g, int kernel) {
@@ -142,7 +151,7 @@ static int label(graphing *g, int hook, uint32_t at, int jump, uint32_t *rounds,
     return 0;
 }
 
-/* ---- What kernels found, against C ------------------------------------------------------------- */
+/* ---- What kernels found, against C ----------------------------------------------------------- */
 
 static int compare(graphing *g, cl_mem distances, cl_mem labels) {
     const uint32_t n = g->graph.vertices;
@@ -208,7 +217,7 @@ static void run_c(graphing *g, int is_measured) {
     sample_rate(g, is_measured, "c_label_rate", g->graph.entries / 2, labelled - searched);
 }
 
-/* ---- Edges that come and go -------------------------------------------------------------------- */
+/* ---- Edges that come and go ------------------------------------------------------------------ */
 
 static int update_lists(graphing *g, graph_step step, double *us) {
     const uint32_t edges = g->batches.edges;
@@ -300,7 +309,7 @@ static int run_round(void *self, uint32_t number, int is_measured) {
                : 0;
 }
 
-/* ---- Begin and end ----------------------------------------------------------------------------- */
+/* ---- Begin and end --------------------------------------------------------------------------- */
 
 static int finish(void *self) {
     graphing *g = self;

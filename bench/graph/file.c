@@ -1,9 +1,10 @@
 /* Files of graphs. See pairs.h.
  *
- * HGRAPH; Matrix Market; lists of edges, a line each: two vertices, and behind them nothing, or as many numbers in each line, or words. Each
- * may be compressed by gzip. Lines that begin with % are comments, in lists those with # too. A list has nothing that says what it is, so it is
- * refused where another format could look like it: METIS and lists of neighbours have lines of several lengths, others begin with a line
- * of counts.
+ * HGRAPH; Matrix Market; lists of edges, a line each: two vertices, and behind them nothing, or as
+ * many numbers in each line, or words. Each may be compressed by gzip. Lines that begin with % are
+ * comments, in lists those with # too. A list has nothing that says what it is, so it is refused
+ * where another format could look like it: METIS and lists of neighbours have lines of several
+ * lengths, others begin with a line of counts.
  *
  * Read first: pairs.h.
  */
@@ -74,7 +75,8 @@ static const char *skip_blanks(const char *at) {
     return at + strspn(at, " \t");
 }
 
-/* A word of digits; the largest number if it is larger. Returns what is behind it, NULL if there is none. */
+/* A word of digits; the largest number if it is larger. Returns what is behind it, NULL if there is
+ * none. */
 static const char *take_number(const char *at, uint64_t *number) {
     at = skip_blanks(at);
     if (!isdigit((unsigned char)*at)) return NULL;
@@ -211,8 +213,8 @@ static int take_edge(const reader *r, list *l, graph_pairs *p) {
     return graph_pairs_add(p, (uint32_t)ends[0], (uint32_t)ends[1]) ? ran_out(r) : 0;
 }
 
-/* Whether the first line can be the number of vertices, with which all others agree, and the number of lines that follow: of edges, or, as METIS has
- * it, of vertices. */
+/* Whether the first line can be the number of vertices, with which all others agree, and the number
+ * of lines that follow: of edges, or, as METIS has it, of vertices. */
 static int has_counts(const list *l) {
     if (l->columns < 2 || !l->lines || l->largest > l->first[0]) return 0;
     for (int i = 0; i < l->columns && i < 4; i++)

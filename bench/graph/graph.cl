@@ -1,14 +1,18 @@
-/* Kernels of the benchmark graph, on objects; plain.cl comes after it in the same program. The class Vertex comes from benchmark.c; vertices[v] is vertex number v.
+/* Kernels of the benchmark graph, on objects; plain.cl comes after it in the same program. The
+ * class Vertex comes from benchmark.c; vertices[v] is vertex number v.
  *
- * The edges of a vertex are references to its neighbours, in an array of run-time length. What is wrong adds to *faults.
+ * The edges of a vertex are references to its neighbours, in an array of run-time length. What is
+ * wrong adds to *faults.
  *
  * Those of search and labels store in *last the last launch that changed something.
  *
- * A batch is an array of edges; work-item 2i adds the second vertex of edge i to the first, and 2i + 1 the first to the second.
+ * A batch is an array of edges; work-item 2i adds the second vertex of edge i to the first, and 2i
+ * + 1 the first to the second.
  */
 #define FAR 0xffffffffu
 
-__kernel void graph_make(CLUMP_HEAP, __global Vertex *vertices, __global const uint *offset, __global uint *faults) {
+__kernel void graph_make(CLUMP_HEAP, __global Vertex *vertices, __global const uint *offset,
+                         __global uint *faults) {
     CLUMP_FOR_EACH_NEW(Vertex, self, i) {
         vertices[i] = self;
         Vertex_number(self) = i;
@@ -17,15 +21,16 @@ __kernel void graph_make(CLUMP_HEAP, __global Vertex *vertices, __global const u
     }
 }
 
-__kernel void graph_link(CLUMP_HEAP_NO_ALLOC, __global const Vertex *vertices, __global const uint *offset,
-                         __global const uint *target) {
+__kernel void graph_link(CLUMP_HEAP_NO_ALLOC, __global const Vertex *vertices,
+                         __global const uint *offset, __global const uint *target) {
     CLUMP_FOR_EACH(Vertex, self) {
         uint begin = offset[Vertex_number(self)], n = Vertex_edges_length(self);
         for (uint i = 0u; i < n; i++) Vertex_edges(self, i) = vertices[target[begin + i]];
     }
 }
 
-/* ---- Breadth-first search, as in listing 4.28 of the thesis: each launch visits all vertices and takes those of one distance */
+/* ---- Breadth-first search, as in listing 4.28 of the thesis: each launch visits all vertices and
+ * takes those of one distance */
 
 __kernel void search_begin(CLUMP_HEAP_NO_ALLOC, uint start) {
     CLUMP_FOR_EACH(Vertex, self) Vertex_distance(self) = Vertex_number(self) == start ? 0u : FAR;
@@ -46,8 +51,9 @@ __kernel void search_visit(CLUMP_HEAP_NO_ALLOC, uint level, __global uint *last)
     if (found) *last = level + 1u;
 }
 
-/* ---- Connected components: the label of a vertex is a vertex of its component. Labels only become less. A launch tells the label of
- * each neighbour to the vertex that a label names, the next shortens the way to the least one. Done when no edge has two labels. */
+/* ---- Connected components: the label of a vertex is a vertex of its component. Labels only become
+ * less. A launch tells the label of each neighbour to the vertex that a label names, the next
+ * shortens the way to the least one. Done when no edge has two labels. */
 
 __kernel void label_begin(CLUMP_HEAP_NO_ALLOC) {
     CLUMP_FOR_EACH(Vertex, self) Vertex_label(self) = self;
@@ -83,11 +89,13 @@ __kernel void label_jump(CLUMP_HEAP_NO_ALLOC) {
 
 /* ---- Edges that come: how many each vertex gets; room for them; then all at once ---- */
 
-static inline Vertex edge_from(__global const Vertex *vertices, __global const uint *ends, uint item) {
+static inline Vertex edge_from(__global const Vertex *vertices, __global const uint *ends,
+                               uint item) {
     return vertices[ends[item]];
 }
 
-__kernel void edges_count(CLUMP_HEAP_NO_ALLOC, __global const Vertex *vertices, __global const uint *ends, uint count) {
+__kernel void edges_count(CLUMP_HEAP_NO_ALLOC, __global const Vertex *vertices,
+                          __global const uint *ends, uint count) {
     uint item = (uint)get_global_id(0);
     if (item < count) atomic_inc(&Vertex_touched(edge_from(vertices, ends, item)));
 }
@@ -99,22 +107,26 @@ __kernel void edges_room(CLUMP_HEAP, uint most, __global uint *faults) {
         if (more == 0u) continue;
         Vertex_touched(self) = 0u;
         uint n = Vertex_edges_length(self) + more;
-        if (n > Vertex_edges_capacity(self) && Vertex_edges_reserve(self, min(n + n / 2u, most)) != CLUMP_DONE) atomic_inc(faults);
+        if (n > Vertex_edges_capacity(self) &&
+            Vertex_edges_reserve(self, min(n + n / 2u, most)) != CLUMP_DONE)
+            atomic_inc(faults);
     }
 }
 
-__kernel void edges_insert(CLUMP_HEAP_NO_ALLOC, __global const Vertex *vertices, __global const uint *ends, uint count,
-                           __global uint *faults) {
+__kernel void edges_insert(CLUMP_HEAP_NO_ALLOC, __global const Vertex *vertices,
+                           __global const uint *ends, uint count, __global uint *faults) {
     uint item = (uint)get_global_id(0);
     if (item >= count) return;
-    if (Vertex_edges_append(edge_from(vertices, ends, item), edge_from(vertices, ends, item ^ 1u)) == CLUMP_NO_ROOM)
+    if (Vertex_edges_append(edge_from(vertices, ends, item),
+                            edge_from(vertices, ends, item ^ 1u)) == CLUMP_NO_ROOM)
         atomic_inc(faults);
 }
 
-/* ---- Edges that leave: null where each was; then each array that has lost some closes its gaps ---- */
+/* ---- Edges that leave: null where each was; then each array that has lost some closes its gaps
+ * ---- */
 
-__kernel void edges_delete(CLUMP_HEAP_NO_ALLOC, __global const Vertex *vertices, __global const uint *ends, uint count,
-                           __global uint *faults) {
+__kernel void edges_delete(CLUMP_HEAP_NO_ALLOC, __global const Vertex *vertices,
+                           __global const uint *ends, uint count, __global uint *faults) {
     uint item = (uint)get_global_id(0);
     if (item >= count) return;
     Vertex from = edge_from(vertices, ends, item), to = edge_from(vertices, ends, item ^ 1u);
@@ -144,8 +156,10 @@ __kernel void edges_close(CLUMP_HEAP) {
     }
 }
 
-/* lengths of all arrays, and the numbers of the neighbours of each vertex, from begin on as many as are expected there. */
-__kernel void graph_read(CLUMP_HEAP_NO_ALLOC, __global const uint *begin, __global uint *lengths, __global uint *entries) {
+/* lengths of all arrays, and the numbers of the neighbours of each vertex, from begin on as many as
+ * are expected there. */
+__kernel void graph_read(CLUMP_HEAP_NO_ALLOC, __global const uint *begin, __global uint *lengths,
+                         __global uint *entries) {
     CLUMP_FOR_EACH(Vertex, self) {
         uint v = Vertex_number(self), at = begin[v], n = Vertex_edges_length(self);
         lengths[v] = n;

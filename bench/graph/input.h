@@ -1,7 +1,8 @@
 /* Undirected graphs: made by rule, or read from a file.
  *
- * The neighbours of vertex v are target[offset[v] .. offset[v + 1] - 1], in ascending order. Each edge stands with both of its
- * vertices. No edge is there twice, and none leads back to its own vertex.
+ * The neighbours of vertex v are target[offset[v] .. offset[v + 1] - 1], in ascending order. Each
+ * edge stands with both of its vertices. No edge is there twice, and none leads back to its own
+ * vertex.
  *
  * Read first: bench/mark/graph.h. Read next: batches.h, reference.h, benchmark.c.
  */
@@ -27,7 +28,8 @@ typedef struct graph {
 
 /* The graph of these parameters.
  *
- *   road     a square lattice of which each edge stays with the same probability, so a vertex has 4 edges at most
+ *   road     a square lattice of which each edge stays with the same probability, so a vertex has 4
+ *            edges at most
  *   random   edges between any two vertices
  *   power    the same, but the share of vertices from which d or more edges begin falls as d^-2.3
  *

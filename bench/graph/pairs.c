@@ -93,7 +93,8 @@ int graph_pairs_link(const graph_pairs *p, graph *g, bench_error *error) {
     return 0;
 }
 
-/* Each edge of `from` once, from its begin; parts of wide nodes belong to the node that has them. */
+/* Each edge of `from` once, from its begin; parts of wide nodes belong to the node that has
+ * them. */
 int graph_pairs_add_all(graph_pairs *p, const mark_graph *from) {
     for (uint32_t v = 0; v < from->own; v++)
         for (uint32_t e = from->offset[v]; e < from->offset[v + 1]; e++) {

@@ -20,7 +20,8 @@ int graph_pairs_add(graph_pairs *pairs, uint32_t from, uint32_t to);
 /* The references of another graph. Returns -1 without memory. */
 int graph_pairs_add_all(graph_pairs *pairs, const mark_graph *from);
 
-/* The graph of all of them. Returns 0, or -1 with an error and a graph that need not be released. */
+/* The graph of all of them. Returns 0, or -1 with an error and a graph that need not be
+ * released. */
 int graph_pairs_link(const graph_pairs *pairs, graph *graph, bench_error *error);
 
 /* What a file has (file.c). Returns 0, or -1 with an error. */

@@ -1,4 +1,5 @@
-/* A graph in plain arrays of the device, which are made anew for each batch of edges. See rebuild.h. */
+/* A graph in plain arrays of the device, which are made anew for each batch of edges. See
+ * rebuild.h. */
 #include "rebuild.h"
 
 #define GROUP 256u

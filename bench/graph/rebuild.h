@@ -31,8 +31,10 @@ typedef struct graph_rebuild {
     uint32_t now; /* which of the two */
 } graph_rebuild;
 
-/* ends_at: two ends of each edge of a batch, as many as the batches have; faults: counts edges that are not there.
- * Returns 0, or -1 with the reason in rig->error; so do the others. The rig releases the buffers. */
+/* ends_at: two ends of each edge of a batch, as many as the batches have; faults: counts edges that
+ * are not there.
+ * Returns 0, or -1 with the reason in rig->error; so do the others. The rig releases the
+ * buffers. */
 int graph_rebuild_create(graph_rebuild *plain, bench_rig *rig, size_t first, const graph *graph,
                          const graph_batches *batches, cl_mem ends_at, cl_mem faults);
 

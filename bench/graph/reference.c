@@ -51,7 +51,7 @@ uint32_t graph_largest(const graph *g, const uint32_t *label, uint32_t *count) {
     return largest;
 }
 
-/* ---- Edges that come and go ------------------------------------------------------------------- */
+/* ---- Edges that come and go ------------------------------------------------------------------ */
 
 int graph_lists_create(const graph *g, graph_lists *lists, bench_error *error) {
     *lists = (graph_lists){.of = calloc(g->vertices, sizeof *lists->of), .vertices = g->vertices};

@@ -40,8 +40,8 @@ typedef struct bench_value {
     double number;               /* int and float; integers are exact up to 2^53 */
 } bench_value;
 
-/* A set-up of somebody's, under a name. It should name each parameter that decides the work, so that the
- * run is that set-up whatever our own defaults become. */
+/* A set-up of somebody's, under a name. It should name each parameter that decides the work, so
+ * that the run is that set-up whatever our own defaults become. */
 typedef struct bench_preset {
     const char *name;     /* NULL ends a list of presets */
     const char *sentence; /* whose set-up it is */
@@ -59,8 +59,9 @@ typedef struct bench_values {
 void bench_values_init(bench_values *values, const bench_param *params,
                        const bench_preset *presets);
 
-/* Assign one. The key "preset" assigns all that the preset of that name sets; what is assigned later
- * overrides it. An unknown key or preset and a value out of range are errors that name what is valid. */
+/* Assign one. The key "preset" assigns all that the preset of that name sets; what is assigned
+ * later overrides it. An unknown key or preset and a value out of range are errors that name what
+ * is valid. */
 int bench_values_set(bench_values *values, const char *key, const char *text, bench_error *error);
 
 /* Assign several: "key=value key=value". */
@@ -73,8 +74,8 @@ double bench_float(const bench_values *values, const char *key);
 const char *bench_text(const bench_values *values, const char *key); /* enum and string */
 int bench_is(const bench_values *values, const char *key, const char *text);
 
-/* Whether the preset that was assigned sets this parameter, by its index, to another value than it has
- * now. Such a run is not that set-up any more. A file is the same in whatever folder. */
+/* Whether the preset that was assigned sets this parameter, by its index, to another value than it
+ * has now. Such a run is not that set-up any more. A file is the same in whatever folder. */
 int bench_is_overridden(const bench_values *values, int index);
 
 /* The index of `key`, or -1. */
@@ -217,9 +218,10 @@ bench_number bench_number_of(double value);
 
 /* ---- Benchmarks (registry.c) ----------------------------------------------------------------- */
 
-/* What a benchmark is; harness/run.c runs it. It makes the benchmark's own struct, all zero, and calls
- * begin(), round() for each round, finish(), and end() in any case. Calls return 0, or -1 with the reason
- * in results->error. */
+/* What a benchmark is; harness/run.c runs it. It makes the benchmark's own struct, all zero, and
+ * calls
+ * begin(), round() for each round, finish(), and end() in any case. Calls return 0, or -1 with the
+ * reason in results->error. */
 typedef struct bench_descriptor {
     const char *name;
     const char *sentence;
@@ -235,7 +237,8 @@ typedef struct bench_descriptor {
         *rounds_key;  /* the parameter that has the measured rounds instead of --repeat, ... */
     int is_single;    /* ... or there is one, whatever --repeat is */
     int has_progress; /* rounds show their own */
-    int has_own_context; /* rounds run in a clump_context that the benchmark makes, not in env->clump */
+    /* rounds run in a clump_context that the benchmark makes, not in env->clump */
+    int has_own_context;
     int (*begin)(void *self, bench_env *env, const bench_values *values, bench_results *results);
     int (*round)(void *self, uint32_t number, int is_measured); /* from 0, the first warm up */
     int (*finish)(void *self); /* the last results and the check; NULL: nothing */
@@ -248,7 +251,7 @@ const bench_descriptor *bench_registry_get(size_t index);
 /* NULL and an error that lists the names if there is none. */
 const bench_descriptor *bench_registry_find(const char *name, bench_error *error);
 
-/* ---- Reports (report.c, run.c, compare.c) ----------------------------------------------------------- */
+/* ---- Reports (report.c, run.c, compare.c) ---------------------------------------------------- */
 
 typedef struct bench_report bench_report; /* what --json writes */
 
@@ -272,12 +275,13 @@ void bench_report_add(bench_report *report, const bench_request *request,
 /* All runs so far, in the form that they have in the file. The report owns them. */
 struct cJSON *bench_report_entries(bench_report *report);
 
-/* Go on with the file of an earlier call, if there is one, which must be of the same sitting: of this
- * device, driver, commit and seed. */
+/* Go on with the file of an earlier call, if there is one, which must be of the same sitting: of
+ * this device, driver, commit and seed. */
 int bench_report_resume(bench_report *report, const bench_env *env, const char *path,
                         bench_error *error);
 
-/* A file that bench_report_write() wrote; NULL and a sentence if it is none. The caller deletes it. */
+/* A file that bench_report_write() wrote; NULL and a sentence if it is none. The caller deletes
+ * it. */
 struct cJSON *bench_report_read(const char *path, bench_error *error);
 
 /* `env` after the runs, so that it is known whether a device was opened. */
@@ -288,13 +292,14 @@ int bench_report_write(bench_report *report, const bench_env *env, const char *c
 void bench_report_print(const bench_env *env, const bench_descriptor *benchmark,
                         const bench_values *values, const bench_results *results);
 
-/* Run a benchmark into `results`, and nothing more. Returns 0, or -1 with the reason in results->error. */
+/* Run a benchmark into `results`, and nothing more. Returns 0, or -1 with the reason in
+ * results->error. */
 int bench_measure(bench_env *env, const bench_descriptor *benchmark, const bench_values *values,
                   bench_results *results);
 
 /* Run a benchmark, print its results and add them to the report; a run that stops, or that neither
- * checks nor says that it does not, has failed. Returns 1 if it failed, else 0. `request` may be NULL.
- * The caller releases `results`. */
+ * checks nor says that it does not, has failed. Returns 1 if it failed, else 0. `request` may be
+ * NULL. The caller releases `results`. */
 int bench_run(bench_env *env, const bench_request *request, const bench_descriptor *benchmark,
               const bench_values *values, bench_report *report, bench_results *results);
 
@@ -306,7 +311,7 @@ int bench_compare(const char *path_a, const char *path_b, bench_error *error);
 /* Wa-Tor, 512 x 512, checked, with pictures in `folder`. Returns 0 if all went well and agreed. */
 int bench_demo(bench_env *env, const char *folder, bench_error *error);
 
-/* ---- Everything at once (suite.c) ------------------------------------------------------------- */
+/* ---- Everything at once (suite.c) ------------------------------------------------------------ */
 
 /* All benchmarks at sizes that fit the device, or the groups of them that are named; suite.json,
  * report.md and plots into `folder`. Groups that are named are added to a suite.json of the same
@@ -318,7 +323,7 @@ int bench_suite(bench_env *env, const char *const *names, size_t name_count, uin
 /* report.md and plots once more, from the suite.json of `folder` alone. */
 int bench_summary(const char *folder, bench_error *error);
 
-/* ---- Papers (papers/paper.c) ------------------------------------------------------------------ */
+/* ---- Papers (papers/paper.c) ----------------------------------------------------------------- */
 
 typedef struct bench_paper_request {
     const char *name;        /* of the paper */

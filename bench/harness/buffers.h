@@ -1,5 +1,5 @@
-/* Buffers, and arguments of kernels: what programs in plain OpenCL (apps/plain.h) and programs on a heap
- * (apps/objects.h, micro/rig.h) have in common.
+/* Buffers, and arguments of kernels: what programs in plain OpenCL (apps/plain.h) and programs on a
+ * heap (apps/objects.h, micro/rig.h) have in common.
  *
  * Invariant: `all` holds what is to be released. Every function that can fail returns 0, or -1 and
  * an error.
@@ -35,7 +35,8 @@ int bench_buffer_create(bench_buffers *buffers, size_t count, size_t bytes, cons
 /* Release it before the others. */
 void bench_buffer_drop(bench_buffers *buffers, cl_mem buffer);
 
-/* Zeros in its first `bytes`, less than 2 GiB: NVIDIA's fill goes wrong above (docs/portability.md). */
+/* Zeros in its first `bytes`, less than 2 GiB: NVIDIA's fill goes wrong above
+ * (docs/portability.md). */
 int bench_buffer_clear(bench_buffers *buffers, cl_mem buffer, size_t bytes, bench_error *error);
 
 /* `bytes` of `values` to its beginning. Waits for it. */

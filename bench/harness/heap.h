@@ -43,8 +43,8 @@ typedef struct bench_program_desc {
  * here. The environment's RANDOM123_INCLUDE_DIR is for machines other than the build's. */
 void bench_add_random123(char *options, size_t bytes);
 
-/* Build a program and make its kernels, kernels[i] that of names[i]. If that fails, what was made so
- * far is there to be destroyed. */
+/* Build a program and make its kernels, kernels[i] that of names[i]. If that fails, what was made
+ * so far is there to be destroyed. */
 int bench_program_create(const bench_program_desc *desc, clump_program **program,
                          clump_kernel **kernels, bench_error *error);
 

@@ -1,5 +1,5 @@
-/* Where a result comes from: the commit that the program was built from, and what the machine was doing
- * when a run began.
+/* Where a result comes from: the commit that the program was built from, and what the machine was
+ * doing when a run began.
  *
  * Invariant: what cannot be found out is said to be unknown, never guessed: NAN here, null in JSON.
  *
@@ -10,8 +10,8 @@
 
 #include <time.h>
 
-/* Written by cmake/commit.cmake at each build. The commit is 40 hexadecimal digits or "unknown"; the tree
- * is "clean", "changed" (something differs from the commit, or is new) or "unknown". */
+/* Written by cmake/commit.cmake at each build. The commit is 40 hexadecimal digits or "unknown";
+ * the tree is "clean", "changed" (something differs from the commit, or is new) or "unknown". */
 extern const char bench_commit[];
 extern const char bench_tree[];
 

@@ -1,7 +1,8 @@
-/* The command line of clump-bench: options and names, what a command takes of them, and the values of
- * parameters that they assign.
+/* The command line of clump-bench: options and names, what a command takes of them, and the values
+ * of parameters that they assign.
  *
- * Nothing here prints, opens a file or needs a device: tests/fuzz/fuzz_options.c feeds it arbitrary bytes.
+ * Nothing here prints, opens a file or needs a device: tests/fuzz/fuzz_options.c feeds it arbitrary
+ * bytes.
  *
  * Read first: bench.h. Read next: main.c.
  */

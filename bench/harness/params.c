@@ -160,7 +160,8 @@ int64_t bench_int(const bench_values *values, const char *key) {
     return (int64_t)look_up(values, key)->number;
 }
 
-/* What a list "key=value key=value" sets `key` to, into `text` of BENCH_TEXT_BYTES; 0: to nothing. */
+/* What a list "key=value key=value" sets `key` to, into `text` of BENCH_TEXT_BYTES; 0: to
+ * nothing. */
 static int find_in_set(const char *set, const char *key, char *text) {
     char name[64], value[BENCH_TEXT_BYTES];
     int length = 0, is_found = 0;

@@ -18,8 +18,8 @@ static int is_bars_alone(const bench_plot *plot) {
     return plot->labels && plot->series_count == 1 && plot->series[0].style == BENCH_PLOT_BAR;
 }
 
-/* Where the axis begins and ends if it is to be logarithmic. Bars of 0 have no place on such an axis, and
- * stay at its beginning. */
+/* Where the axis begins and ends if it is to be logarithmic. Bars of 0 have no place on such an
+ * axis, and stay at its beginning. */
 static int find_log_range(const bench_plot *plot, double *low, double *high) {
     *low = *high = NAN;
     for (size_t i = 0; is_bars_alone(plot) && i < plot->points; i++) {

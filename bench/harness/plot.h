@@ -15,8 +15,8 @@ typedef enum bench_plot_style {
     BENCH_PLOT_POINTS,
     BENCH_PLOT_MARKED, /* a line with a point at each value */
     BENCH_PLOT_BAR     /* from 0: a stack is drawn from its highest total to its lowest. Bars of one
-                      * series alone have their values on them, and a logarithmic axis if the longest
-                      * would hide the shortest */
+                      * series alone have their values on them, and a logarithmic axis if the
+                      * longest would hide the shortest */
 } bench_plot_style;
 
 typedef struct bench_plot_series {

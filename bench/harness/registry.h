@@ -1,5 +1,5 @@
-/* The list of all benchmarks: bench_NAME is the descriptor, in a file of its own. A new one gets a line here
- * (docs/internals/how-to-add.md). Read first: bench.h. */
+/* The list of all benchmarks: bench_NAME is the descriptor, in a file of its own. A new one gets a
+ * line here (docs/internals/how-to-add.md). Read first: bench.h. */
 #ifndef BENCH_REGISTRY_H
 #define BENCH_REGISTRY_H
 

@@ -1,17 +1,20 @@
 /* What a run prints and writes: a table for people, one JSON object for programs.
  *
- * {context: {device, device_mhz, driver, opencl_version, library_version, commit, tree, processors, date,
+ * {context: {device, device_mhz, driver, opencl_version, library_version, commit, tree, processors,
+ * date,
  *            seed, command},
  *  benchmarks: [{key?, set?, name, preset?, preset_overridden?, params, check: {result, message},
  *                machine: {date, load, cpu_mhz_min, cpu_mhz_max},
  *                metrics: {NAME: {unit, median, min, max, floor?}}, notes?, series?}]}
  *
- * One line for the context and one for each run, so that files which are kept are short and differ by runs.
+ * One line for the context and one for each run, so that files which are kept are short and differ
+ * by runs.
  * `preset` is the name of the one that was assigned, `preset_overridden` the keys of those of its
- * parameters that have another value: such a run is not that set-up. Neither is there without a preset.
+ * parameters that have another value: such a run is not that set-up. Neither is there without a
+ * preset.
  * `series`: bench/papers/paper.h.
- * `result` is "ok", "not checked" or "failed". null: could not be found out. `load` and clocks are those
- * before the run; device_mhz is the highest clock that the device gives itself.
+ * `result` is "ok", "not checked" or "failed". null: could not be found out. `load` and clocks are
+ * those before the run; device_mhz is the highest clock that the device gives itself.
  *
  * Read first: bench.h, machine.h.
  */

@@ -34,12 +34,12 @@ int bench_series_find(const bench_series *series, const char *column);
 /* The greatest value of a column; 0 without rows. */
 double bench_series_max(const bench_series *series, const char *column);
 
-/* A copy of a column of at least `rows` values, 0 after its last row; NULL if host memory ran out or
- * there is no such column. Released by free(). */
+/* A copy of a column of at least `rows` values, 0 after its last row; NULL if host memory ran out
+ * or there is no such column. Released by free(). */
 double *bench_series_copy_column(const bench_series *series, const char *column, size_t rows);
 
-/* Compare the rows that both have in the first `columns` columns, whose names agree. Returns 0 if they
- * are equal, else 1 and a sentence about the first difference. */
+/* Compare the rows that both have in the first `columns` columns, whose names agree. Returns 0 if
+ * they are equal, else 1 and a sentence about the first difference. */
 int bench_series_compare(const bench_series *series, const bench_series *expected, size_t columns,
                          bench_error *difference);
 

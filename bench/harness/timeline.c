@@ -36,7 +36,7 @@ void bench_timeline_close(bench_timeline *timeline) {
     timeline->file = NULL;
 }
 
-/* ---- Writing ----------------------------------------------------------------------------------- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 /* After the next `word`; NULL: there is none. */
 static const char *after(const char *at, const char *end, const char *word) {
@@ -76,7 +76,7 @@ static int write_file(bench_timeline *timeline, const bench_env *env, bench_erro
                                  timeline->path);
 }
 
-/* ---- The round --------------------------------------------------------------------------------- */
+/* ---- The round ------------------------------------------------------------------------------- */
 
 /* How many metrics and samples there were before. */
 typedef struct extent {

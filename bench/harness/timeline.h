@@ -1,7 +1,8 @@
-/* --timeline: one more round of a benchmark, after the measured ones, is recorded (clump/timeline.h) and written to a file.
+/* --timeline: one more round of a benchmark, after the measured ones, is recorded
+ * (clump/timeline.h) and written to a file.
  *
- * Recording costs an event for each command, so that round is no figure: the samples that it adds to the results are taken away again. Its check
- * counts.
+ * Recording costs an event for each command, so that round is no figure: the samples that it adds
+ * to the results are taken away again. Its check counts.
  *
  * Read first: bench.h, clump/timeline.h.
  */

@@ -1,4 +1,5 @@
-/* The parameters that switch parts of the allocator off, the same for all benchmarks whose kernels make objects.
+/* The parameters that switch parts of the allocator off, the same for all benchmarks whose kernels
+ * make objects.
  *
  * Read first: bench.h, clump/experimental.h.
  */

@@ -87,7 +87,8 @@ static int read_words(gzFile file, void *words, uint64_t count) {
     return 0;
 }
 
-/* Memory grows as words come, so that a header with wrong numbers takes none. NULL and a fault without them. */
+/* Memory grows as words come, so that a header with wrong numbers takes none. NULL and a fault
+ * without them. */
 static uint32_t *read_array(gzFile file, uint64_t count, const char **fault) {
     uint64_t room = count < FIRST_WORDS ? count : FIRST_WORDS, got = 0;
     uint32_t *words = malloc((room + 1) * sizeof *words);
@@ -124,7 +125,8 @@ static const char *find_fault(const mark_graph *g) {
     return NULL;
 }
 
-/* A byte for each node, which says its kind if the kinds have names, and nothing behind them; read so that zlib looks at its checksum, too. */
+/* A byte for each node, which says its kind if the kinds have names, and nothing behind them; read
+ * so that zlib looks at its checksum, too. */
 static const char *read_kinds(gzFile file, uint64_t nodes, uint32_t kinds) {
     uint8_t bytes[4096];
     while (nodes) {

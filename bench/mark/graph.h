@@ -34,8 +34,8 @@ void mark_graph_release(mark_graph *graph);
  * these, padded to 4; offset, target, size, root; a byte for each node's kind. */
 int mark_graph_read(const char *path, mark_graph *graph, bench_error *error);
 
-/* For those that make a graph: memory for `nodes`, `edges` and `roots`; and the references of nodes with too
- * many dealt out to parts. */
+/* For those that make a graph: memory for `nodes`, `edges` and `roots`; and the references of nodes
+ * with too many dealt out to parts. */
 int mark_graph_allocate(mark_graph *graph, bench_error *error);
 int mark_graph_split(mark_graph *graph, bench_error *error);
 
@@ -50,8 +50,8 @@ int mark_graph_random(uint32_t nodes, uint32_t refs, double power, uint32_t root
 int mark_graph_lists(uint32_t lists, uint32_t length, uint32_t held, mark_graph *graph,
                      bench_error *error);
 
-/* A list of `length` nodes, at its end a binary tree of `tree` nodes, behind the last of which is a list
- * as long: narrow, wide, narrow. */
+/* A list of `length` nodes, at its end a binary tree of `tree` nodes, behind the last of which is a
+ * list as long: narrow, wide, narrow. */
 int mark_graph_hourglass(uint32_t length, uint32_t tree, mark_graph *graph, bench_error *error);
 
 /* `arrays` nodes that refer to `length` nodes each, these to none; the first `held` have a root. */

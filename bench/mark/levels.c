@@ -74,7 +74,8 @@ static double launch_us(const clump_mark_launch *l) {
     return l->end_us - l->start_us;
 }
 
-/* Microseconds of a cycle in this launch. The clock is that of one compute unit, whose rate is not known. */
+/* Microseconds of a cycle in this launch. The clock is that of one compute unit, whose rate is not
+ * known. */
 static double cycle_us(const clump_mark_launch *l) {
     return l->clock_end > l->clock_begin ? launch_us(l) / (double)(l->clock_end - l->clock_begin)
                                          : (double)NAN;
@@ -160,7 +161,8 @@ static double sum(const table *t, size_t column, int narrow, int wide, int idle)
     return all;
 }
 
-/* The host reads once for each batch of launches; what comes after the batches are the longest gaps. */
+/* The host reads once for each batch of launches; what comes after the batches are the longest
+ * gaps. */
 static double longest_gaps(const table *t, uint32_t count) {
     double all = 0, below = INFINITY;
     for (uint32_t k = 0; k < count; k++) {

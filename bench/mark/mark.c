@@ -9,12 +9,12 @@
  * order for
  *                   each live object and for each reference, in as much memory as they lie in
  * (measured)
- *     sweep_ms      of the collections that follow the rounds. Its floor: a copy of as many bytes as
- *                   bitmaps and states take, so that each is read and written once
+ *     sweep_ms      of the collections that follow the rounds. Its floor: a copy of as many bytes
+ *                   as bitmaps and states take, so that each is read and written once
  *
- * Rounds only mark. The check: a sequential marker in C, node by node; then collections of copies of
- * the heap, after the last of which exactly the live nodes must be left, their references right and
- * the heap's invariants true.
+ * Rounds only mark. The check: a sequential marker in C, node by node; then collections of copies
+ * of the heap, after the last of which exactly the live nodes must be left, their references right
+ * and the heap's invariants true.
  *
  * Read first: graph.h, heap.h, synthetic.h.
  */
@@ -318,7 +318,8 @@ static uint32_t get(const bench_values *values, const char *key) {
     return (uint32_t)bench_int(values, key);
 }
 
-/* The descriptor `bench_mark_NAME`, of the graph that make_NAME() makes, in the heap of `make_heap`. */
+/* The descriptor `bench_mark_NAME`, of the graph that make_NAME() makes, in the heap of
+ * `make_heap`. */
 #define MARK_BENCHMARK_IN(make_heap, id, text, words)                                              \
     static int begin_##id(void *self, bench_env *env, const bench_values *values,                  \
                           bench_results *results) {                                                \

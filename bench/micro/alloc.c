@@ -1,8 +1,9 @@
-/* The benchmark alloc-scalability: all work-items make objects at once, then all free them, each its own or, with
- * order=random, those that a shuffle gives it.
+/* The benchmark alloc-scalability: all work-items make objects at once, then all free them, each
+ * its own or, with order=random, those that a shuffle gives it.
  *
  *     alloc_rate        objects made
- *     first_alloc_rate  by the first launch, which nobody announced: nothing is known of what it will ask for
+ *     first_alloc_rate  by the first launch, which nobody announced: nothing is known of what it
+ *                       will ask for
  *     free_rate         objects freed; its floor: the operations alone, on plain arrays (alloc.cl)
  *
  * Read first: bench.h, rig.h, alloc.cl.

@@ -18,8 +18,8 @@ __kernel void alloc_things(CLUMP_HEAP, __global uint *ids, uint items, uint per_
 }
 
 /* faults[0] counts nulls, faults[1] foreign tags. */
-__kernel void verify_things(CLUMP_HEAP_NO_ALLOC, __global const uint *ids, uint items, uint per_item,
-                            __global uint *faults) {
+__kernel void verify_things(CLUMP_HEAP_NO_ALLOC, __global const uint *ids, uint items,
+                            uint per_item, __global uint *faults) {
     uint item = (uint)get_global_id(0);
     if (item >= items) return;
     for (uint i = 0u; i < per_item; i++) {
@@ -33,8 +33,9 @@ __kernel void verify_things(CLUMP_HEAP_NO_ALLOC, __global const uint *ids, uint 
     }
 }
 
-/* The floor of a free: an operation on a word of 32 objects, then one on a count of each block. Where neighbours free
- * neighbours, one work-item does it for 32. The counts need what the words were, as a free does. */
+/* The floor of a free: an operation on a word of 32 objects, then one on a count of each block.
+ * Where neighbours free neighbours, one work-item does it for 32. The counts need what the words
+ * were, as a free does. */
 __kernel void floor_things(CLUMP_HEAP_NO_ALLOC, __global uint *words, uint items, uint per_item,
                            __global uint *counts, uint block_objects, uint is_random) {
     uint item = (uint)get_global_id(0);

@@ -1,17 +1,18 @@
-/* The benchmark alloc-capacity: the largest problem that fits in a heap (Springer's thesis Fig. 5.9).
+/* The benchmark alloc-capacity: the largest problem that fits in a heap (Springer's thesis Fig.
+ * 5.9).
  *
- * A problem of size n has n * counts[k] objects of each class k, made by do-news. The largest n that
- * gets all its objects is searched for by bisection; what does not become objects is accounted for, in
- * shares of the bytes asked for, whose sum with `usable` is 1:
+ * A problem of size n has n * counts[k] objects of each class k, made by do-news. The largest n
+ * that gets all its objects is searched for by bisection; what does not become objects is accounted
+ * for, in shares of the bytes asked for, whose sum with `usable` is 1:
  *
- *     usable           bytes of the objects by their declared sizes: what plain arrays would take that
- *                      were made for exactly these objects
+ *     usable           bytes of the objects by their declared sizes: what plain arrays would take
+ *                      that were made for exactly these objects
  *     lost_metadata    states, bitmaps, hints, lists, and what is left of their last block
  *     lost_layout      rows rounded up to granules, and tails of blocks that no row fits in
  *     lost_open        slots without objects, blocks that are free, and what is left of the buffer
  *
- * The check: that the sum of all tags is that of the objects wanted, the heap's invariants, and that
- * requests which got nothing were reported, each time.
+ * The check: that the sum of all tags is that of the objects wanted, the heap's invariants, and
+ * that requests which got nothing were reported, each time.
  *
  * Read first: bench.h, population.h.
  */

@@ -1,15 +1,18 @@
-/* The benchmark arrays: objects with an array of run-time length, whose elements a do-all reads and writes, one after the other. It is
- * the synthetic benchmark of M. Springer's thesis (listing 4.27, figure 4.15).
+/* The benchmark arrays: objects with an array of run-time length, whose elements a do-all reads and
+ * writes, one after the other. It is the synthetic benchmark of M. Springer's thesis (listing 4.27,
+ * figure 4.15).
  *
  *     add_us       a do-all that adds a field of the object to each element of its array
  *     rate         elements
- *     plain_us     the same on plain arrays of the device: columns of 64, as many as the longest array has elements
+ *     plain_us     the same on plain arrays of the device: columns of 64, as many as the longest
+ *                  array has elements
  *     of_plain     plain_us by add_us
  *     c_us         the same in one thread of C, arrays one after the other
  *     memory_mb    blocks that the heap uses, objects and arrays together
  *     inside       share of all elements that lie in their objects
  *
- * The check: every element and every length after all rounds, of the heap by a kernel, of the plain arrays against C's.
+ * The check: every element and every length after all rounds, of the heap by a kernel, of the plain
+ * arrays against C's.
  *
  * Read first: bench.h, rig.h, array_layout.h, arrays.cl.
  */
@@ -123,7 +126,7 @@ static int finish(void *self) {
     return bench_rig_verify(&a->rig, 0);
 }
 
-/* ---- Begin and end ----------------------------------------------------------------------------- */
+/* ---- Begin and end --------------------------------------------------------------------------- */
 
 static int make_arrays(adding *a) {
     const size_t n = a->objects;

@@ -1,12 +1,16 @@
-/* Kernels of the benchmark arrays, compiled after hash.clh. The class Dummy comes from arrays.c; what each object has follows
- * from its number. */
+/* Kernels of the benchmark arrays, compiled after hash.clh. The class Dummy comes from arrays.c;
+ * what each object has follows from its number. */
 static uint length_of(uint number, uint shortest, uint longest) {
     return shortest + bench_hash(number, 1u) % (longest - shortest + 1u);
 }
 
-static uint data_of(uint number) { return bench_hash(number, 2u) % 101u; }
+static uint data_of(uint number) {
+    return bench_hash(number, 2u) % 101u;
+}
 
-static uint element_of(uint number, uint i) { return bench_hash(number, i + 3u); }
+static uint element_of(uint number, uint i) {
+    return bench_hash(number, i + 3u);
+}
 
 __kernel void arrays_make(CLUMP_HEAP, uint shortest, uint longest, __global uint *faults) {
     CLUMP_FOR_EACH_NEW(Dummy, self, number) {
@@ -35,15 +39,18 @@ __kernel void arrays_wrong(CLUMP_HEAP_NO_ALLOC, uint shortest, uint longest, uin
     CLUMP_FOR_EACH(Dummy, self) {
         uint number = Dummy_number(self), n = Dummy_values_length(self);
         wrong += n != length_of(number, shortest, longest);
-        for (uint i = 0u; i < n; i++) wrong += Dummy_values(self, i) != element_of(number, i) + rounds * data_of(number);
+        for (uint i = 0u; i < n; i++)
+            wrong += Dummy_values(self, i) != element_of(number, i) + rounds * data_of(number);
     }
     CLUMP_REDUCE(ulong, wrong, CLUMP_SUM);
 }
 
-/* ---- The same without objects: of 64 arrays, element i of all lies together, as many columns as the longest array needs ---- */
+/* ---- The same without objects: of 64 arrays, element i of all lies together, as many columns as
+ * the longest array needs ---- */
 
-__kernel void plain_add(CLUMP_HEAP_NO_ALLOC, __global const uint *lengths, __global const uint *all_data,
-                        __global uint *values, uint longest, uint count) {
+__kernel void plain_add(CLUMP_HEAP_NO_ALLOC, __global const uint *lengths,
+                        __global const uint *all_data, __global uint *values, uint longest,
+                        uint count) {
     uint number = (uint)get_global_id(0);
     if (number >= count) return;
     uint n = lengths[number], data = all_data[number];

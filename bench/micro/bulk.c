@@ -1,9 +1,10 @@
-/* The benchmark alloc-bulk: many objects at once, by a do-new of the host, against a kernel in which
- * each work-item makes its own, for itself or with its work-group. All write every word of them.
+/* The benchmark alloc-bulk: many objects at once, by a do-new of the host, against a kernel in
+ * which each work-item makes its own, for itself or with its work-group. All write every word of
+ * them.
  *
- *     do_new_us, new_us, group_new_us    from the end of the command before to that of the last one of
- *                                        the call; their floor: the objects' bytes, written, at half
- *                                        the bandwidth of a copy
+ *     do_new_us, new_us, group_new_us    from the end of the command before to that of the last one
+ *                                        of the call; their floor: the objects' bytes, written, at
+ *                                        half the bandwidth of a copy
  *     do_new_rate, ...                   objects
  *     clear_us                           a do-all that frees them all
  *     do_new_fragmentation, ...          F of the heap afterwards

@@ -34,7 +34,8 @@ __kernel void bulk_nothing(CLUMP_HEAP_NO_ALLOC) {
 
 /* seen[number] counts the objects of that number; faults[0] those with a wrong number or payload.
  */
-__kernel void bulk_see(CLUMP_HEAP_NO_ALLOC, __global uint *seen, uint items, __global uint *faults) {
+__kernel void bulk_see(CLUMP_HEAP_NO_ALLOC, __global uint *seen, uint items,
+                       __global uint *faults) {
     CLUMP_FOR_EACH(Item, self) {
         uint number = Item_number(self), bad = number >= items;
         for (uint i = 0u; i < WORDS; i++) bad |= Item_payload(self, i) != number + i;

@@ -1,10 +1,10 @@
 /* Capacity: the largest problem of an application that runs in a heap of a fixed size, and the
  * memory that its baselines take for the same problem (Springer's thesis Fig. 5.9).
  *
- * The application is run again and again, with its parameter `size` (bench_descriptor) doubled until
- * it runs out of memory and then bisected. The largest size that ran is run once more with its own
- * check. Where work-items open blocks at the same time, a size near the limit runs at one time and not
- * at another; then the run with the check may be a little smaller.
+ * The application is run again and again, with its parameter `size` (bench_descriptor) doubled
+ * until it runs out of memory and then bisected. The largest size that ran is run once more with
+ * its own check. Where work-items open blocks at the same time, a size near the limit runs at one
+ * time and not at another; then the run with the check may be a little smaller.
  * Memory is all buffers, those beside the heap too.
  *
  * Read first: bench.h, memory.h.
@@ -75,8 +75,8 @@ static outcome try_size(capacity *c, double size) {
     return run_app(c, "clump", size, "0");
 }
 
-/* From *runs, which ran, and *full, to be tried: a size that runs and one that does not, close to each
- * other, at most `most`; by doubling, then by bisection. */
+/* From *runs, which ran, and *full, to be tried: a size that runs and one that does not, close to
+ * each other, at most `most`; by doubling, then by bisection. */
 static outcome search(capacity *c, double *runs, double *full, double most) {
     outcome got = try_size(c, *full);
     while (got == RAN && *runs < most) {
@@ -92,8 +92,8 @@ static outcome search(capacity *c, double *runs, double *full, double most) {
     return got;
 }
 
-/* The largest size that runs, 0 if none does. That one beyond the margin does not is asked anew; if it
- * does, chance was against a smaller one, and the search goes on from there. */
+/* The largest size that runs, 0 if none does. That one beyond the margin does not is asked anew; if
+ * it does, chance was against a smaller one, and the search goes on from there. */
 static int find_largest(capacity *c, double *largest) {
     const bench_param *param = &c->app->params[bench_find_param(c->app->params, c->app->size)];
     double runs = 0, full = fmax(FIRST, param->min), beyond = 0;
@@ -139,7 +139,8 @@ static int measure_baseline(capacity *c, const char *variant, double size, doubl
     return 0;
 }
 
-/* With the check that was asked for. *size is made smaller, within the margin, if it does not run. */
+/* With the check that was asked for. *size is made smaller, within the margin, if it does not
+ * run. */
 static outcome run_largest(capacity *c, double *size) {
     const char *check = bench_int(c->values, "check") ? "1" : "0";
     double least = *size * (1 - MARGIN);

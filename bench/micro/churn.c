@@ -1,14 +1,16 @@
-/* The benchmark alloc-churn: how fragmentation develops while objects come and go (Springer's thesis Fig. 5.10D
- * and 5.11).
+/* The benchmark alloc-churn: how fragmentation develops while objects come and go (Springer's
+ * thesis Fig. 5.10D and 5.11).
  *
- * pattern=random: each step a share `turnover` of the objects dies and every empty entry gets a new one,
- * of a class drawn at random. pattern=waves: over half a `period` objects die until a share `low` is
- * left, over the other half their entries are filled again, slice by slice, as fish and sharks come in
- * waves. Blocks of dead objects are free only when all of them are dead: that is what F shows.
+ * pattern=random: each step a share `turnover` of the objects dies and every empty entry gets a new
+ * one, of a class drawn at random. pattern=waves: over half a `period` objects die until a share
+ * `low` is left, over the other half their entries are filled again, slice by slice, as fish and
+ * sharks come in waves. Blocks of dead objects are free only when all of them are dead: that is
+ * what F shows.
  *
  *     step_us                one step
  *     fragmentation          F, at each sample; `fragmentation_last` at the end
- *     memory_share           bytes of blocks in use, of all blocks, against the share of the room that
+ *     memory_share           bytes of blocks in use, of all blocks, against the share of the room
+ *                            that
  *     objects_share          the objects would need in full blocks
  *     nulls                  requests that got null, in all
  *

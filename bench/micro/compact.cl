@@ -35,13 +35,15 @@ __kernel void make_b(CLUMP_HEAP, __global uint *places) {
     }
 }
 
-__kernel void link_a(CLUMP_HEAP_NO_ALLOC, __global const uint *places_of_b, uint seed, uint objects) {
+__kernel void link_a(CLUMP_HEAP_NO_ALLOC, __global const uint *places_of_b, uint seed,
+                     uint objects) {
     CLUMP_FOR_EACH(A, self) {
         A_other(self).id = places_of_b[pick(A_number(self), seed, DRAW_OTHER_OF_A, objects)];
     }
 }
 
-__kernel void link_b(CLUMP_HEAP_NO_ALLOC, __global const uint *places_of_a, uint seed, uint objects) {
+__kernel void link_b(CLUMP_HEAP_NO_ALLOC, __global const uint *places_of_a, uint seed,
+                     uint objects) {
     CLUMP_FOR_EACH(B, self) {
         B_other(self).id = places_of_a[pick(B_number(self), seed, DRAW_OTHER_OF_B, objects)];
     }

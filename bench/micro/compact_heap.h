@@ -1,9 +1,9 @@
 /* The heap of the paper's synthetic benchmark (Springer and Masuhara, ISMM 2019, section 4):
  * objects of two classes that point to each other at random, of one of which a share dies.
  *
- * compact.c compacts it and takes the time; compact_quality.c and compact_passes.c look at what is left;
- * mark/synthetic.c has it marked. All can build it again and again, each time the same, and have
- * every reference and every field verified on the device.
+ * compact.c compacts it and takes the time; compact_quality.c and compact_passes.c look at what is
+ * left; mark/synthetic.c has it marked. All can build it again and again, each time the same, and
+ * have every reference and every field verified on the device.
  *
  * Read first: bench.h, compact.schema, compact_draw.clh, compact.cl.
  */
@@ -41,7 +41,8 @@ static inline uint64_t compact_heap_below(double percent) {
 /* Free what there is, make all objects and links anew, and let `dead` percent of the A die. */
 int compact_heap_build(compact_heap *heap, double dead, bench_error *error);
 
-/* Compact class A. `desc` without classes. `merge` as in bench_merge_compact(). `wall_us` is optional. */
+/* Compact class A. `desc` without classes. `merge` as in bench_merge_compact(). `wall_us` is
+ * optional. */
 int compact_heap_compact(compact_heap *heap, const clump_compact_desc *desc,
                          const bench_merge *merge, clump_compact_report *report, double *wall_us,
                          bench_error *error);

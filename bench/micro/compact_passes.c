@@ -1,5 +1,5 @@
-/* The benchmark compact-passes: candidates and fragmentation after every pass, and how often objects move, for merging
- * with each factor and for the planner (ISMM 2019, Fig. 8 and 10).
+/* The benchmark compact-passes: candidates and fragmentation after every pass, and how often
+ * objects move, for merging with each factor and for the planner (ISMM 2019, Fig. 8 and 10).
  *
  * `csv` has a line for each pass, 0 being before: candidates and F in percent of each strategy, nan
  * after its last pass. Metrics of each strategy, such as n5_...:
@@ -7,7 +7,8 @@
  *     passes, moves, per_object   per_object: moves by living objects
  *     repeated                    moves of objects that had moved before, percent
  *     most                        how often an object moved at most
- *     never, first ... later      shares of the living objects: those that never moved, and the k-th moves
+ *     never, first ... later      shares of the living objects: those that never moved, and the
+ *                                 k-th moves
  *
  * The check: every object after every pass, that one call without limit does the same, and that the
  * moves that were seen are those that were reported.

@@ -1,9 +1,9 @@
-/* The benchmark compact-quality: fragmentation after compaction over the share of objects that died, for merging with
- * each factor and for the planner (ISMM 2019, Fig. 9).
+/* The benchmark compact-quality: fragmentation after compaction over the share of objects that
+ * died, for merging with each factor and for the planner (ISMM 2019, Fig. 9).
  *
- * `csv` has a line for each share: dead, initial (F before), and F after each strategy, all in percent.
- * The metrics are the worst F of each strategy and the share at which it comes. Every object is verified
- * after every compaction.
+ * `csv` has a line for each share: dead, initial (F before), and F after each strategy, all in
+ * percent. The metrics are the worst F of each strategy and the share at which it comes. Every
+ * object is verified after every compaction.
  *
  * Read first: compact_strategies.h.
  */
@@ -43,7 +43,8 @@ static int measure(quality *q, double dead) {
         }
         row[1] = 100 * before;
         row[AFTER + strategy] = 100 * after;
-        /* With whole blocks to merge, what is left is at most n / (n + 1) full and fewer than n + 1. */
+        /* With whole blocks to merge, what is left is at most n / (n + 1) full and fewer than n +
+         * 1. */
         double slots = 64.0 * (compact_factors[strategy % COMPACT_FACTORS] + 1);
         double objects = (1 - dead / 100) * bench_u32(q->values, "objects");
         double bound = 1.0 / (compact_factors[strategy % COMPACT_FACTORS] + 1);

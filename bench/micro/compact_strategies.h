@@ -1,4 +1,5 @@
-/* The strategies that the figures of the ISMM'19 paper compare: merging with each of its factors, and the planner.
+/* The strategies that the figures of the ISMM'19 paper compare: merging with each of its factors,
+ * and the planner.
  *
  * Blocks have one row, 64 slots, as in the paper.
  *

@@ -1,12 +1,14 @@
 /* The benchmark convert: a live heap gets another schema, and then its own again.
  *
- * Objects of 56 bytes, with four references each. In the other schema a class has some of the fields apart, one field is new, and the order is
- * another; with `to=aos` each object lies in one piece. On the host's clock, from call to return:
+ * Objects of 56 bytes, with four references each. In the other schema a class has some of the
+ * fields apart, one field is new, and the order is another; with `to=aos` each object lies in one
+ * piece. On the host's clock, from call to return:
  *
  *     convert_us   clump_heap_convert() to the other schema, with the new memory of the heap
  *     back_us      the same back
  *     rate         objects in a second of convert_us
- *     copy_us      as many bytes as the fields have, copied from buffer to buffer: the floor of both
+ *     copy_us      as many bytes as the fields have, copied from buffer to buffer: the floor of
+ *                  both
  *     convert_of_copy   how many times as long
  *
  * The check: after it came back a kernel finds every value and every reference as they were.
@@ -45,7 +47,7 @@ typedef struct converter {
     cl_mem from, to; /* as many bytes as the fields have; NULL before the first round */
 } converter;
 
-/* ---- Rounds ------------------------------------------------------------------------------------ */
+/* ---- Rounds ---------------------------------------------------------------------------------- */
 
 static int convert(converter *k, const clump_schema *schema, double *us) {
     clump_convert_report report;
@@ -116,7 +118,7 @@ static int finish(void *self) {
     return bench_rig_verify(&k->rig, 0);
 }
 
-/* ---- Begin and end ----------------------------------------------------------------------------- */
+/* ---- Begin and end --------------------------------------------------------------------------- */
 
 static int make_objects(converter *k, double density) {
     bench_rig *rig = &k->rig;

@@ -1,8 +1,9 @@
 /* Copies by several threads (copier.h): the caller's copies the first part.
  *
- * Invariant: `round` grows with each copy, under the lock; a worker takes its part of a round once, and `left` counts those that have not ended
- * theirs. The other members change only while `left` is 0. Who sleeps has looked at his number under the lock, and who changes the number
- * takes the lock before he signals, so no signal is missed.
+ * Invariant: `round` grows with each copy, under the lock; a worker takes its part of a round once,
+ * and `left` counts those that have not ended theirs. The other members change only while `left` is
+ * 0. Who sleeps has looked at his number under the lock, and who changes the number takes the lock
+ * before he signals, so no signal is missed.
  *
  * Read first: copier.h.
  */
@@ -45,9 +46,10 @@ struct copier {
     worker workers[THREADS_MAX]; /* 1 .. threads - 1 */
 };
 
-/* ---- One thread's part ------------------------------------------------------------------------- */
+/* ---- One thread's part ----------------------------------------------------------------------- */
 
-/* Whole lines past the caches; a line that is written in parts would be read first, so the ends take the plain way. */
+/* Whole lines past the caches; a line that is written in parts would be read first, so the ends
+ * take the plain way. */
 static void store(char *to, const char *from, size_t bytes) {
 #ifdef __SSE2__
     const size_t head = (LINE - (uintptr_t)to % LINE) % LINE;
@@ -78,7 +80,7 @@ static void copy_part(const copier *c, uint32_t number) {
         memcpy(c->to + at, c->from + at, bytes);
 }
 
-/* ---- Waiting ----------------------------------------------------------------------------------- */
+/* ---- Waiting --------------------------------------------------------------------------------- */
 
 typedef struct spin {
     double since;
@@ -130,7 +132,7 @@ static void wait_for_workers(copier *c) {
     pthread_mutex_unlock(&c->lock);
 }
 
-/* ---- Rounds ------------------------------------------------------------------------------------ */
+/* ---- Rounds ---------------------------------------------------------------------------------- */
 
 static void *work(void *argument) {
     const worker *w = argument;
@@ -174,7 +176,7 @@ void copier_store(copier *c, void *to, const void *from, size_t bytes) {
     run(c, to, from, bytes, 1);
 }
 
-/* ---- Begin and end ----------------------------------------------------------------------------- */
+/* ---- Begin and end --------------------------------------------------------------------------- */
 
 copier *copier_create(uint32_t threads) {
     copier *c = calloc(1, sizeof *c);

@@ -3,10 +3,12 @@
  * The same work on every object, a function of its class that reads two fields and writes one:
  *
  *     dispatch_us       do-all over the base class, with a call by class (CLUMP_DISPATCH)
- *     by_class_us       a do-all for each class, with direct calls; the kernels' times alone, summed up
+ *     by_class_us       a do-all for each class, with direct calls; the kernels' times alone,
+ *                       summed up
  *     one_launch_us     one do-all with a loop for each class (CLUMP_FOR_EACH_BY_CLASS)
  *     in_order_us       calls by class through a buffer of references in the heap's order
- *     random_us         the same in random order: neighbouring work-items have objects of different classes
+ *     random_us         the same in random order: neighbouring work-items have objects of different
+ *                       classes
  *     random_same_us    random order, and one function for all classes: what the order alone costs
  *     of_one_launch, of_random_same    dispatch_us / one_launch_us, random_us / random_same_us
  *

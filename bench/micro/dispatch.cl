@@ -1,15 +1,15 @@
-/* Kernels of the benchmark dispatch, compiled after hash.clh. The classes Body and, below it, K0 to K7 come from
- * dispatch.c.
+/* Kernels of the benchmark dispatch, compiled after hash.clh. The classes Body and, below it, K0 to
+ * K7 come from dispatch.c.
  *
- * A step of a K3 changes its `x` by WORK rounds of arithmetic with numbers of its class, so that the functions of
- * no two classes are the same code.
+ * A step of a K3 changes its `x` by WORK rounds of arithmetic with numbers of its class, so that
+ * the functions of no two classes are the same code.
  */
 #define CLASSES(EACH) EACH(0) EACH(1) EACH(2) EACH(3) EACH(4) EACH(5) EACH(6) EACH(7)
 #define FACTOR(k) (747796405u + 2u * (k))
 #define SHIFT(k) (11u + (k))
 
 #define STEP(k)                                                                                    \
-    void step_K##k(CLUMP_HEAP_NO_ALLOC, K##k self) {                                                  \
+    void step_K##k(CLUMP_HEAP_NO_ALLOC, K##k self) {                                               \
         uint x = K##k##_x(self), v = K##k##_v(self);                                               \
         for (uint i = 0u; i < WORK; i++) {                                                         \
             x = x * FACTOR(k##u) + v;                                                              \
@@ -77,7 +77,8 @@ static uint stepped(uint x, uint v, uint kind, uint steps) {
     return x;
 }
 
-/* How many objects are wrong after so many steps. What their class is, is what the host said when they were made. */
+/* How many objects are wrong after so many steps. What their class is, is what the host said when
+ * they were made. */
 __kernel void count_wrong(CLUMP_HEAP_NO_ALLOC, uint steps, uint same_steps) {
     ulong wrong = 0ul;
     CLUMP_FOR_EACH(Body, self) {

@@ -1,7 +1,7 @@
 /* The benchmark enumerate: what a do-all costs, and what the list of objects behind it costs.
  *
- * Objects are made by a do-new and thinned out at random to the wanted density: one by one, so that rows
- * stay that are not full, or `together` at a time, so that from 64 on whole rows go. Then
+ * Objects are made by a do-new and thinned out at random to the wanted density: one by one, so that
+ * rows stay that are not full, or `together` at a time, so that from 64 on whole rows go. Then
  *
  *     list_us      time that an empty kernel takes longer when the list of objects is out of date
  *     do_all_us    a kernel that reads two fields and writes one; its floor is 12 bytes an object

@@ -1,4 +1,5 @@
-/* The benchmark evict: all objects of a heap leave the device's memory for the host's, and come back.
+/* The benchmark evict: all objects of a heap leave the device's memory for the host's, and come
+ * back.
  *
  * Objects of 56 bytes, with four references each. On the host's clock, from call to return:
  *
@@ -8,7 +9,8 @@
  *     write_us   as many bytes written to a buffer; the floor of fetch_us
  *     evict_of_read, fetch_of_write   how many times as long
  *
- * The check: while all are evicted, none is counted; afterwards a kernel finds every value and every reference of every object.
+ * The check: while all are evicted, none is counted; afterwards a kernel finds every value and
+ * every reference of every object.
  *
  * Read first: bench.h, rig.h, extract.cl, whose kernels it has.
  */

@@ -1,10 +1,10 @@
-/* The benchmark alloc-exhaust: how much of the heap is usable before a request gets null, and what a
- * request costs that cannot be served.
+/* The benchmark alloc-exhaust: how much of the heap is usable before a request gets null, and what
+ * a request costs that cannot be served.
  *
  * Work-items ask for objects of classes drawn at random, in small launches, until one gets null
- * (usable_first_null); those that got null ask again until none of them gets anything more (usable).
- * Then all ask at once in an empty heap (usable_at_once). Shares are bytes of objects, by their declared
- * sizes, against the bytes asked for at the heap's creation.
+ * (usable_first_null); those that got null ask again until none of them gets anything more
+ * (usable). Then all ask at once in an empty heap (usable_at_once). Shares are bytes of objects, by
+ * their declared sizes, against the bytes asked for at the heap's creation.
  *
  *     fail_ns         a request of a launch in which all get null
  *     fail_anew_ns    the same after an object was freed and its room taken again, so that what the

@@ -5,11 +5,12 @@
  *     extract_us   clump_heap_extract() of a share of them, by a field that a kernel has set
  *     insert_us    clump_heap_insert() of these into a heap without objects
  *     free_us      clump_heap_extract() of all objects there, by class, which frees them
- *     copy_us      the bytes of the extract copied to another buffer of the device: the floor of all three
+ *     copy_us      the bytes of the extract copied to another buffer of the device: the floor of
+ *                  all three
  *     extract_of_copy, insert_of_copy   how many times as long
  *
- * The check: a kernel finds in the second heap every value of every object, and every reference to an object that came along; the others
- * are null. Then the second heap is empty.
+ * The check: a kernel finds in the second heap every value of every object, and every reference to
+ * an object that came along; the others are null. Then the second heap is empty.
  *
  * Read first: bench.h, rig.h, extract.cl.
  */
@@ -37,7 +38,7 @@ typedef struct mover {
     cl_mem copy; /* as many bytes; NULL before the first round */
 } mover;
 
-/* ---- Rounds ------------------------------------------------------------------------------------ */
+/* ---- Rounds ---------------------------------------------------------------------------------- */
 
 static int extract(mover *m, clump_heap *heap, const clump_extract_desc *desc, clump_extract **e,
                    double *us) {
@@ -135,7 +136,7 @@ static int finish(void *self) {
     return bench_rig_verify(&m->rig, 0);
 }
 
-/* ---- Begin and end ----------------------------------------------------------------------------- */
+/* ---- Begin and end --------------------------------------------------------------------------- */
 
 static int make_objects(mover *m, double density) {
     bench_rig *rig = &m->rig;

@@ -1,8 +1,11 @@
-/* Kernels of extract, compiled after hash.clh. The class Body comes from extract.c. `place` is the object's number among those that
- * are alive, by which its values and references are drawn, and whether it is taken; before it has one, the number when it was made.
+/* Kernels of extract, compiled after hash.clh. The class Body comes from extract.c. `place` is the
+ * object's number among those that are alive, by which its values and references are drawn, and
+ * whether it is taken; before it has one, the number when it was made.
  */
 __kernel void extract_init(CLUMP_HEAP) {
-    CLUMP_FOR_EACH_NEW(Body, self, number) { Body_place(self) = number; }
+    CLUMP_FOR_EACH_NEW(Body, self, number) {
+        Body_place(self) = number;
+    }
 }
 
 __kernel void extract_thin(CLUMP_HEAP, uint seed, uint keep) {
@@ -11,9 +14,13 @@ __kernel void extract_thin(CLUMP_HEAP, uint seed, uint keep) {
     }
 }
 
-static uint is_taken(uint place, uint seed, uint share) { return bench_hash(place, ~seed) <= share; }
+static uint is_taken(uint place, uint seed, uint share) {
+    return bench_hash(place, ~seed) <= share;
+}
 
-static uint near_of(uint place, uint k, uint count) { return bench_hash(place, k) % count; }
+static uint near_of(uint place, uint k, uint count) {
+    return bench_hash(place, k) % count;
+}
 
 __kernel void extract_link(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, uint count, uint seed, uint share) {
     CLUMP_FOR_EACH_NUMBERED(Body, self, place) {
@@ -22,12 +29,14 @@ __kernel void extract_link(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, uint count, uint 
         Body_at(self) = (float4)((float)place);
         Body_speed(self) = (float4)((float)(place % 1000u));
         Body_next(self) = CLUMP_AT(Body, (place + 1u) % count);
-        for (uint k = 0u; k < 3u; k++) Body_near(self, k) = CLUMP_AT(Body, near_of(place, k, count));
+        for (uint k = 0u; k < 3u; k++)
+            Body_near(self, k) = CLUMP_AT(Body, near_of(place, k, count));
     }
 }
 
 /* Values and references that are wrong. */
-__kernel void extract_verify(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, uint count, uint seed, uint share) {
+__kernel void extract_verify(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, uint count, uint seed,
+                             uint share) {
     ulong bad = 0ul;
     CLUMP_FOR_EACH_NUMBERED(Body, self, number) {
         uint place = Body_place(self);
@@ -37,8 +46,10 @@ __kernel void extract_verify(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, uint count, uin
         for (uint k = 0u; k < 4u; k++) {
             uint to = k < 3u ? near_of(place, k, count) : (place + 1u) % count;
             Body ref = k < 3u ? Body_near(self, k) : Body_next(self);
-            if (!is_taken(to, seed, share)) bad += !Body_is_null(ref);
-            else bad += Body_place(ref) != to;
+            if (!is_taken(to, seed, share))
+                bad += !Body_is_null(ref);
+            else
+                bad += Body_place(ref) != to;
         }
     }
     CLUMP_REDUCE(ulong, bad, CLUMP_SUM);

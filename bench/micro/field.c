@@ -1,9 +1,10 @@
-/* The benchmark field-bandwidth: what share of a copy kernel's bandwidth a do-all gets that reads and
- * writes fields.
+/* The benchmark field-bandwidth: what share of a copy kernel's bandwidth a do-all gets that reads
+ * and writes fields.
  *
- * An object has `fields` fields of a type, of which `touch` are incremented. layout=soa is the heap's
- * own, aos lays an object's fields together, as a C struct has them: then every touched cache line
- * brings the other fields along. The same is done with plain arrays laid out by hand in the same way.
+ * An object has `fields` fields of a type, of which `touch` are incremented. layout=soa is the
+ * heap's own, aos lays an object's fields together, as a C struct has them: then every touched
+ * cache line brings the other fields along. The same is done with plain arrays laid out by hand in
+ * the same way.
  *
  *     bandwidth         of the do-all, bytes of touched fields, read and written
  *     plain_bandwidth   of the kernel over plain arrays, one work-item per object

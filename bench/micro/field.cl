@@ -66,7 +66,6 @@ __kernel void plain_verify(CLUMP_HEAP_NO_ALLOC, __global const VALUE *f, uint co
     if (wrong) atomic_inc(faults);
 }
 
-
 __kernel void plain_copy(CLUMP_HEAP_NO_ALLOC, __global const VALUE *from, __global VALUE *to,
                          ulong count) {
     ulong i = get_global_id(0);

@@ -1,13 +1,16 @@
-/* The benchmark fuse: loops one after the other against the same loops in one launch (clump_kernel_create_fused()).
+/* The benchmark fuse: loops one after the other against the same loops in one launch
+ * (clump_kernel_create_fused()).
  *
  * Two triples of loops over all objects:
  *
- *     update_us, update_fused_us    n-body's update in three loops: velocities, positions, reflection at the border
+ *     update_us, update_fused_us    n-body's update in three loops: velocities, positions,
+ *                                   reflection at the border
  *     map_us, map_fused_us          two loops that change a field each, then a reduction
  *     update_gain, map_gain         the first by the second
  *
- * Times are from the end of what was enqueued before to the end of the last launch, by the device's clock. The check: every
- * field of every object after all rounds, and the reduction against one that was not fused.
+ * Times are from the end of what was enqueued before to the end of the last launch, by the device's
+ * clock. The check: every field of every object after all rounds, and the reduction against one
+ * that was not fused.
  *
  * Read first: bench.h, rig.h, fuse.cl.
  */

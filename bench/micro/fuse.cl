@@ -1,7 +1,9 @@
 /* Kernels of the benchmark fuse. The class Body comes from fuse.c.
  *
- * An update as that of n-body, cut into three loops, and two maps with a reduction. Only additions, multiplications and
- * fma() are used, and no sum has a product for an operand, so that results are the same whatever the compiler contracts.
+ * An update as that of n-body, cut into three loops, and two maps with a reduction. Only additions,
+ * multiplications and
+ * fma() are used, and no sum has a product for an operand, so that results are the same whatever
+ * the compiler contracts.
  */
 __kernel void make_bodies(CLUMP_HEAP) {
     CLUMP_FOR_EACH_NEW(Body, self, i) {
@@ -69,8 +71,8 @@ __kernel void count_wrong(CLUMP_HEAP_NO_ALLOC, uint updates, float dt, uint maps
             a = a * factor + i;
             b ^= a >> 7;
         }
-        wrong += x != Body_x(self) || y != Body_y(self) || vx != Body_vx(self) || vy != Body_vy(self) ||
-                 a != Body_a(self) || b != Body_b(self);
+        wrong += x != Body_x(self) || y != Body_y(self) || vx != Body_vx(self) ||
+                 vy != Body_vy(self) || a != Body_a(self) || b != Body_b(self);
     }
     CLUMP_REDUCE(ulong, wrong, CLUMP_SUM);
 }

@@ -1,14 +1,17 @@
-/* The benchmark grid: the spatial grid of cl/api/grid.clh, in the plane, each body counting the others within a distance of 1.
+/* The benchmark grid: the spatial grid of cl/api/grid.clh, in the plane, each body counting the
+ * others within a distance of 1.
  *
- *     keep_us          bodies have moved: ordered compaction, room for the references, the note of where they are. On the
- *                      host's clock, from the first call to the end
+ *     keep_us          bodies have moved: ordered compaction, room for the references, the note of
+ *                      where they are. On the host's clock, from the first call to the end
  *     near_us          the do-all that counts, cells as large as the distance
  *     plain_keep_us, plain_near_us
- *                      the same with plain arrays on the same device: a counting sort of places and numbers, then three rows of
- *                      cells for each body. An engineer who has no objects does it so
+ *                      the same with plain arrays on the same device: a counting sort of places and
+ *                      numbers, then three rows of cells for each body. An engineer who has no
+ *                      objects does it so
  *     c_keep_ms, c_near_ms   the same in one thread of C
  *
- * The check: all three give the same count for each body, after each round. Bodies move up to 0.2 in a round.
+ * The check: all three give the same count for each body, after each round. Bodies move up to 0.2
+ * in a round.
  *
  * Read first: bench.h, rig.h, grid.cl, cl/api/grid.clh.
  */
@@ -62,7 +65,7 @@ static int set_buffer(gridding *g, int kernel, uint32_t index, cl_mem buffer) {
     return bench_rig_arg(&g->rig, (size_t)kernel, index, sizeof buffer, &buffer);
 }
 
-/* ---- The grid of the heap ---------------------------------------------------------------------- */
+/* ---- The grid of the heap -------------------------------------------------------------------- */
 
 static int keep(gridding *g, double *us) {
     static const char *const classes[] = {"Body"};
@@ -89,7 +92,7 @@ static int run_heap(gridding *g, cl_uint round, int is_measured) {
     return 0;
 }
 
-/* ---- Plain arrays ------------------------------------------------------------------------------ */
+/* ---- Plain arrays ---------------------------------------------------------------------------- */
 
 static int run_plain(gridding *g, cl_uint round, int is_measured) {
     double us, part;
@@ -112,7 +115,7 @@ static int run_plain(gridding *g, cl_uint round, int is_measured) {
     return 0;
 }
 
-/* ---- C ----------------------------------------------------------------------------------------- */
+/* ---- C --------------------------------------------------------------------------------------- */
 
 static float place_along(uint32_t number, uint32_t along, uint32_t round, uint32_t side) {
     uint32_t speed = bench_hash(number, along + 2u) % 205u;
@@ -166,7 +169,7 @@ static void run_c(gridding *g, uint32_t round, int is_measured) {
     bench_sample(g->rig.results, "c_near_ms", "ms", (ended - sorted) * 1e-3);
 }
 
-/* ---- Begin, rounds, end ------------------------------------------------------------------------ */
+/* ---- Begin, rounds, end ---------------------------------------------------------------------- */
 
 static int compare(gridding *g, cl_mem near) {
     if (bench_rig_read(&g->rig, near, g->bodies * sizeof(uint32_t), g->found)) return -1;

@@ -1,7 +1,9 @@
-/* Kernels of the benchmark grid, compiled after hash.clh. The classes Cells and Body come from grid.c.
+/* Kernels of the benchmark grid, compiled after hash.clh. The classes Cells and Body come from
+ * grid.c.
  *
- * Coordinates are multiples of 1/1024 below 8192, so that distances up to 2 have exact squares: whoever compares them
- * finds the same. They follow from the body's number and the round, for the host, too (place_along in grid.c).
+ * Coordinates are multiples of 1/1024 below 8192, so that distances up to 2 have exact squares:
+ * whoever compares them finds the same. They follow from the body's number and the round, for the
+ * host, too (place_along in grid.c).
  */
 static uint place_along(uint number, uint along, uint round, uint side) {
     uint speed = bench_hash(number, along + 2u) % 205u;
@@ -9,18 +11,23 @@ static uint place_along(uint number, uint along, uint round, uint side) {
 }
 
 static float2 place_of_number(uint number, uint round, uint side) {
-    return (float2)((float)place_along(number, 0u, round, side), (float)place_along(number, 1u, round, side)) *
+    return (float2)((float)place_along(number, 0u, round, side),
+                    (float)place_along(number, 1u, round, side)) *
            (1.0f / 1024.0f);
 }
 
-float3 place_of(CLUMP_HEAP_NO_ALLOC, Body body) { return (float3)(Body_x(body), Body_y(body), 0.0f); }
+float3 place_of(CLUMP_HEAP_NO_ALLOC, Body body) {
+    return (float3)(Body_x(body), Body_y(body), 0.0f);
+}
 
 CLUMP_GRID_DEFINE(Cells, Body, place_of);
 
 __kernel void grid_make(CLUMP_HEAP, __global Cells *grid, uint columns, __global uint *faults) {
     CLUMP_FOR_EACH_NEW(Cells, self, i) {
         grid[i] = self;
-        if (CLUMP_GRID_MAKE(Cells, self, (float3)(0.0f), 1.0f, (uint3)(columns, columns, 1u)) != CLUMP_DONE) atomic_inc(faults);
+        if (CLUMP_GRID_MAKE(Cells, self, (float3)(0.0f), 1.0f, (uint3)(columns, columns, 1u)) !=
+            CLUMP_DONE)
+            atomic_inc(faults);
     }
 }
 
@@ -40,11 +47,14 @@ __kernel void grid_keys(CLUMP_HEAP_NO_ALLOC, __global uint *keys, __global const
     CLUMP_FOR_EACH_KEYED(Body, self, i) keys[i] = CLUMP_GRID_KEY(Cells, grid[0], self);
 }
 
-__kernel void grid_room(CLUMP_HEAP, __global const Cells *grid, uint bodies, __global uint *faults) {
-    if (get_global_id(0) == 0 && Cells_sorted_resize(grid[0], bodies) != CLUMP_DONE) atomic_inc(faults);
+__kernel void grid_room(CLUMP_HEAP, __global const Cells *grid, uint bodies,
+                        __global uint *faults) {
+    if (get_global_id(0) == 0 && Cells_sorted_resize(grid[0], bodies) != CLUMP_DONE)
+        atomic_inc(faults);
 }
 
-__kernel void grid_note(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global const Cells *grid, __global uint *faults) {
+__kernel void grid_note(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global const Cells *grid,
+                        __global uint *faults) {
     uint failed = CLUMP_GRID_NOTE(Cells, grid[0]);
     if (failed) atomic_add(faults, failed);
 }
@@ -62,16 +72,18 @@ __kernel void grid_near(CLUMP_HEAP_NO_ALLOC, __global const Cells *grid, __globa
     }
 }
 
-/* ---- The same with plain arrays: bodies counted by cell, sums of the counts, bodies put in their places. */
+/* ---- The same with plain arrays: bodies counted by cell, sums of the counts, bodies put in their
+ * places. */
 
-__kernel void plain_count(CLUMP_HEAP_NO_ALLOC, __global const float2 *places, uint bodies, uint columns,
-                          __global uint *counts, __global uint *ranks) {
+__kernel void plain_count(CLUMP_HEAP_NO_ALLOC, __global const float2 *places, uint bodies,
+                          uint columns, __global uint *counts, __global uint *ranks) {
     uint number = (uint)get_global_id(0);
     if (number >= bodies) return;
     ranks[number] = atomic_inc(&counts[(uint)places[number].y * columns + (uint)places[number].x]);
 }
 
-__kernel void plain_place(CLUMP_HEAP_NO_ALLOC, __global float2 *places, uint bodies, uint round, uint side) {
+__kernel void plain_place(CLUMP_HEAP_NO_ALLOC, __global float2 *places, uint bodies, uint round,
+                          uint side) {
     uint number = (uint)get_global_id(0);
     if (number < bodies) places[number] = place_of_number(number, round, side);
 }
@@ -94,9 +106,10 @@ static uint plain_start(__global const uint *counts, __global const uint *sums, 
     return counts[cell] + sums[cell / BENCH_SUMS_GROUP];
 }
 
-__kernel void plain_sort(CLUMP_HEAP_NO_ALLOC, __global const float2 *places, uint bodies, uint columns,
-                         __global const uint *counts, __global const uint *ranks, __global const uint *sums,
-                         __global float2 *sorted, __global uint *numbers) {
+__kernel void plain_sort(CLUMP_HEAP_NO_ALLOC, __global const float2 *places, uint bodies,
+                         uint columns, __global const uint *counts, __global const uint *ranks,
+                         __global const uint *sums, __global float2 *sorted,
+                         __global uint *numbers) {
     uint number = (uint)get_global_id(0);
     if (number >= bodies) return;
     uint cell = (uint)places[number].y * columns + (uint)places[number].x;
@@ -105,9 +118,9 @@ __kernel void plain_sort(CLUMP_HEAP_NO_ALLOC, __global const float2 *places, uin
     numbers[at] = number;
 }
 
-__kernel void plain_near(CLUMP_HEAP_NO_ALLOC, __global const float2 *sorted, uint bodies, uint columns,
-                         __global const uint *counts, __global const uint *sums, __global const uint *numbers,
-                         __global uint *near) {
+__kernel void plain_near(CLUMP_HEAP_NO_ALLOC, __global const float2 *sorted, uint bodies,
+                         uint columns, __global const uint *counts, __global const uint *sums,
+                         __global const uint *numbers, __global uint *near) {
     uint me = (uint)get_global_id(0), count = 0u;
     if (me >= bodies) return;
     float2 at = sorted[me];

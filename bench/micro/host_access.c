@@ -2,12 +2,12 @@
  *
  * All calls are timed on the host's clock, from call to return:
  *
- *     read_us, write_us    one field of all objects (clump_heap_read_field, write_field); their floor is
- *                          the same number of bytes from and to a buffer
+ *     read_us, write_us    one field of all objects (clump_heap_read_field, write_field); their
+ *                          floor is the same number of bytes from and to a buffer
  *     read_rate, ...       as GB/s of values
  *     enumerate_us         the references of all objects
- *     get_us, set_us       one field of one object, the mean over CALLS of them; the floor of get_us is
- *                          a read of as many bytes from a buffer
+ *     get_us, set_us       one field of one object, the mean over CALLS of them; the floor of
+ *                          get_us is a read of as many bytes from a buffer
  *
  * The check: a kernel finds in every object the value that the host wrote for its number, the host
  * reads back the same, from all at once and from single objects by their references.

@@ -13,7 +13,8 @@
 
 typedef struct malloc_peer malloc_peer;
 
-/* Threads and an empty table for the classes and entries of `p`; NULL: memory or threads ran out. */
+/* Threads and an empty table for the classes and entries of `p`; NULL: memory or threads ran
+ * out. */
 malloc_peer *malloc_peer_create(const population *p, uint32_t threads);
 
 /* NULL is allowed. Frees all objects. */

@@ -1,17 +1,19 @@
 /* The benchmark map: the hash map of cl/api/map.clh, each work-item with a key of its own.
  *
- *     insert_rate         keys that are put in, a list of the map for each; objects are made for them
+ *     insert_rate         keys that are put in, a list of the map for each; objects are made for
+ *                         them
  *     find_rate           keys that are there; find_absent_rate: keys that are not
  *     erase_rate          every other key, in no order of memory
  *     tidy_rate           keys in the map when it is tidied, half of which it frees
  *     plain_insert_rate, plain_find_rate, plain_find_absent_rate
- *                         a table of fixed size on the same device: open addressing, half full, no objects, nothing is erased.
- *                         It is the floor of a map, and not the same work
+ *                         a table of fixed size on the same device: open addressing, half full, no
+ *                         objects, nothing is erased. It is the floor of a map, and not the same
+ *                         work
  *     c_insert_rate, c_find_rate, c_erase_rate
  *                         one thread of C: open addressing, half full; what is erased leaves a mark
  *
- * The check: kernels find each key with its value as long as it is in, and no other; there are as many objects as keys; at the
- * end none. The table and the C program find the same.
+ * The check: kernels find each key with its value as long as it is in, and no other; there are as
+ * many objects as keys; at the end none. The table and the C program find the same.
  *
  * Read first: bench.h, rig.h, map.cl, cl/api/map.clh.
  */
@@ -36,7 +38,7 @@ typedef struct mapping {
     uint32_t c_faults;
 } mapping;
 
-/* ---- On the device ----------------------------------------------------------------------------- */
+/* ---- On the device --------------------------------------------------------------------------- */
 
 static int arg(mapping *m, int kernel, uint32_t index, cl_uint value) {
     return bench_rig_arg(&m->rig, (size_t)kernel, index, sizeof value, &value);
@@ -102,7 +104,7 @@ static int run_plain(mapping *m, int is_measured) {
     return 0;
 }
 
-/* ---- In C -------------------------------------------------------------------------------------- */
+/* ---- In C ------------------------------------------------------------------------------------ */
 
 #define ERASED UINT32_MAX /* as a value */
 
@@ -133,7 +135,7 @@ static void run_c(mapping *m, int is_measured) {
         m->c_faults += m->c_values[c_place(m, i, &key)] != (i % 2 ? ERASED : i);
 }
 
-/* ---- Begin, rounds, end ------------------------------------------------------------------------ */
+/* ---- Begin, rounds, end ---------------------------------------------------------------------- */
 
 static int run_round(void *self, uint32_t number, int is_measured) {
     mapping *m = self;

@@ -1,10 +1,14 @@
-/* Kernels of the benchmark map, compiled after hash.clh. The classes Table and Entry come from map.c.
+/* Kernels of the benchmark map, compiled after hash.clh. The classes Table and Entry come from
+ * map.c.
  *
- * Key number n is n + 1 times an odd number: no two are alike, and none is 0. Its value is n. What is wrong adds to *faults.
+ * Key number n is n + 1 times an odd number: no two are alike, and none is 0. Its value is n. What
+ * is wrong adds to *faults.
  */
 CLUMP_MAP_DEFINE(Table, Entry, uint, uint);
 
-static uint key_of(uint number) { return (number + 1u) * 0x9e3779b1u; }
+static uint key_of(uint number) {
+    return (number + 1u) * 0x9e3779b1u;
+}
 
 __kernel void map_make(CLUMP_HEAP, __global Table *map, uint lists, __global uint *faults) {
     CLUMP_FOR_EACH_NEW(Table, self, i) {
@@ -14,27 +18,31 @@ __kernel void map_make(CLUMP_HEAP, __global Table *map, uint lists, __global uin
 }
 
 /* Numbers 0, step, 2 * step and so on. */
-__kernel void map_insert(CLUMP_HEAP, __global const Table *map, uint count, uint step, __global uint *faults) {
+__kernel void map_insert(CLUMP_HEAP, __global const Table *map, uint count, uint step,
+                         __global uint *faults) {
     uint item = (uint)get_global_id(0);
     if (item >= count) return;
     Entry entry;
     uint number = item * step;
-    if (CLUMP_MAP_INSERT(Table, map[0], key_of(number), number, &entry) != CLUMP_DONE || Entry_is_null(entry))
+    if (CLUMP_MAP_INSERT(Table, map[0], key_of(number), number, &entry) != CLUMP_DONE ||
+        Entry_is_null(entry))
         atomic_inc(faults);
 }
 
-/* The key of each number is there with its value if the number is at least `from`, below `until`, and a multiple of `step`. */
-__kernel void map_find(CLUMP_HEAP_NO_ALLOC, __global const Table *map, uint count, uint from, uint until, uint step,
-                       __global uint *faults) {
+/* The key of each number is there with its value if the number is at least `from`, below `until`,
+ * and a multiple of `step`. */
+__kernel void map_find(CLUMP_HEAP_NO_ALLOC, __global const Table *map, uint count, uint from,
+                       uint until, uint step, __global uint *faults) {
     uint item = (uint)get_global_id(0), number = item + from;
     if (item >= count) return;
     Entry entry = CLUMP_MAP_FIND(Table, map[0], key_of(number));
     uint is_due = number < until && number % step == 0u;
-    if (Entry_is_null(entry) == is_due || (is_due && Entry_value(entry) != number)) atomic_inc(faults);
+    if (Entry_is_null(entry) == is_due || (is_due && Entry_value(entry) != number))
+        atomic_inc(faults);
 }
 
-__kernel void map_erase(CLUMP_HEAP_NO_ALLOC, __global const Table *map, uint count, uint from, uint step,
-                        __global uint *faults) {
+__kernel void map_erase(CLUMP_HEAP_NO_ALLOC, __global const Table *map, uint count, uint from,
+                        uint step, __global uint *faults) {
     uint item = (uint)get_global_id(0), number = item * step + from;
     if (item >= count) return;
     Entry entry = CLUMP_MAP_ERASE(Table, map[0], key_of(number));
@@ -45,9 +53,11 @@ __kernel void map_tidy(CLUMP_HEAP, __global const Table *map, uint before, __glo
     if (CLUMP_MAP_TIDY(Table, map[0], before) != CLUMP_DONE) atomic_inc(faults);
 }
 
-/* ---- A table of fixed size, without objects: open addressing, one place after the other. Key 0 is a free place. */
+/* ---- A table of fixed size, without objects: open addressing, one place after the other. Key 0 is
+ * a free place. */
 
-__kernel void plain_insert(CLUMP_HEAP_NO_ALLOC, __global uint *keys, __global uint *values, uint mask, uint count, __global uint *faults) {
+__kernel void plain_insert(CLUMP_HEAP_NO_ALLOC, __global uint *keys, __global uint *values,
+                           uint mask, uint count, __global uint *faults) {
     uint item = (uint)get_global_id(0);
     if (item >= count) return;
     uint key = key_of(item), place = bench_hash(key, 0u) & mask;
@@ -59,8 +69,9 @@ __kernel void plain_insert(CLUMP_HEAP_NO_ALLOC, __global uint *keys, __global ui
     atomic_inc(faults);
 }
 
-__kernel void plain_find(CLUMP_HEAP_NO_ALLOC, __global const uint *keys, __global const uint *values, uint mask, uint count, uint from,
-                         uint until, __global uint *faults) {
+__kernel void plain_find(CLUMP_HEAP_NO_ALLOC, __global const uint *keys,
+                         __global const uint *values, uint mask, uint count, uint from, uint until,
+                         __global uint *faults) {
     uint item = (uint)get_global_id(0), number = item + from;
     if (item >= count) return;
     uint key = key_of(number), place = bench_hash(key, 0u) & mask, found = 0xffffffffu;

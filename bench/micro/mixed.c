@@ -2,10 +2,11 @@
  * kernel, in a heap that stays as full as it is.
  *
  * A table has an entry for each work-item. In each step every object dies with the probability
- * `turnover`, and every entry that was empty gets an object of a class drawn at random, so that in the
- * long run a share 1 / (1 + turnover) of the entries is taken: the table is made so long that this is
- * the share `fill` of what the heap has room for. Where classes share a heap, room is never quite
- * there for the class that asks: at 99% some requests get null. They are counted, and try again.
+ * `turnover`, and every entry that was empty gets an object of a class drawn at random, so that in
+ * the long run a share 1 / (1 + turnover) of the entries is taken: the table is made so long that
+ * this is the share `fill` of what the heap has room for. Where classes share a heap, room is never
+ * quite there for the class that asks: at 99% some requests get null. They are counted, and try
+ * again.
  *
  *     step_us      one kernel: all entries looked at, deaths and births
  *     rate         objects made and freed, together
@@ -18,8 +19,8 @@
  *     malloc_rate      objects made and freed, together
  *     share_of_malloc  rate against it
  *
- * The check, after each step: population_verify(); the threads made and freed as many objects, as long
- * as no request got null. At the end: each of their objects has what its entry wrote.
+ * The check, after each step: population_verify(); the threads made and freed as many objects, as
+ * long as no request got null. At the end: each of their objects has what its entry wrote.
  *
  * Read first: bench.h, population.h, malloc_peer.h.
  */

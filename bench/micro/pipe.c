@@ -1,7 +1,7 @@
 /* Pieces that take turns (pipe.h).
  *
- * Invariant: piece i is in part i modulo PARTS of the memory; done[] of that part is its transfer, which is waited for before anything else
- * uses the part.
+ * Invariant: piece i is in part i modulo PARTS of the memory; done[] of that part is its transfer,
+ * which is waited for before anything else uses the part.
  *
  * Read first: pipe.h.
  */

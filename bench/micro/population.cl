@@ -35,8 +35,7 @@ __kernel void population_step(CLUMP_HEAP, __global uint *ids, uint first, uint e
     uint dice = bench_hash(entry, seed);
     Thing thing = {ids[entry]};
     if (Thing_is_null(thing)) {
-        if (born)
-            ids[entry] = make(clump_heap, bench_hash(dice, seed) % KIND_COUNT, entry + 1u).id;
+        if (born) ids[entry] = make(clump_heap, bench_hash(dice, seed) % KIND_COUNT, entry + 1u).id;
     } else if (dice <= die && die) {
         Thing_free(thing);
         ids[entry] = 0u;

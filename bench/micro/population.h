@@ -1,8 +1,8 @@
-/* A population: objects of up to four classes of different sizes, subclasses of one, that work-items
- * make and free at random, each responsible for an entry of a table of references.
+/* A population: objects of up to four classes of different sizes, subclasses of one, that
+ * work-items make and free at random, each responsible for an entry of a table of references.
  *
- * What alloc-mixed, alloc-churn, alloc-exhaust and capacity have in common. Who dies and what is born
- * follows from entry and seed alone; where it lies does not.
+ * What alloc-mixed, alloc-churn, alloc-exhaust and capacity have in common. Who dies and what is
+ * born follows from entry and seed alone; where it lies does not.
  *
  * Read first: rig.h, population.cl.
  */
@@ -57,7 +57,8 @@ int population_create(population *p, bench_env *env, const bench_values *values,
                       clump_alloc_tuning tuning, bench_results *results);
 void population_release(population *p);
 
-/* Numbers with commas between, of a string parameter. What is wrong is said with what would be right. */
+/* Numbers with commas between, of a string parameter. What is wrong is said with what would be
+ * right. */
 typedef struct population_range {
     uint32_t least, most, step;
 } population_range;
@@ -93,8 +94,8 @@ int population_fetch_nulls(population *p, uint64_t *nulls);
 
 /* Count, and verify that every object is the one that its entry knows, that the heap has as many of
  * each class, its invariants, and that since the last count `requests` objects were asked for, of
- * which all that were not made were reported (POPULATION_FETCHED: their reports were fetched already).
- * What is wrong fails the check. */
+ * which all that were not made were reported (POPULATION_FETCHED: their reports were fetched
+ * already). What is wrong fails the check. */
 int population_verify(population *p, uint64_t requests, population_count *count);
 
 /* Free all objects, and verify that no block stays. */

@@ -1,11 +1,14 @@
-/* The benchmark queues: two heaps of a context on one queue, and each on a queue of its own (clump_context_set_queue()).
+/* The benchmark queues: two heaps of a context on one queue, and each on a queue of its own
+ * (clump_context_set_queue()).
  *
- *     one_us, two_us     `launches` launches for each heap, by turns, on one queue; on two. gain: the first by the second
+ *     one_us, two_us     `launches` launches for each heap, by turns, on one queue; on two. gain:
+ *                        the first by the second
  *     launch_us          a launch that does nothing, of many for one heap on one queue
  *     turns_us           the same, two heaps by turns, each on its queue
  *     change_us          the same, one heap that goes from queue to queue at each launch
  *
- * Times are the host's, from before the first call to the end of both queues. The check: each object of both heaps, after all rounds.
+ * Times are the host's, from before the first call to the end of both queues. The check: each
+ * object of both heaps, after all rounds.
  *
  * Read first: bench.h, rig.h, queues.cl.
  */

@@ -60,8 +60,8 @@ int bench_rig_do_new(bench_rig *rig, size_t kernel, const char *class_name, uint
                            made, count);
 }
 
-/* From the end of what was enqueued before to the end of a launch: the launches that make its list and reserve
- * what it asks for count, too. */
+/* From the end of what was enqueued before to the end of a launch: the launches that make its list
+ * and reserve what it asks for count, too. */
 static int mark(bench_rig *rig, cl_event *before) {
     cl_int code = clEnqueueMarkerWithWaitList(rig->env->queue, 0, NULL, before);
     return code == CL_SUCCESS ? 0 : bench_error_cl(rig->error, "clEnqueueMarkerWithWaitList", code);

@@ -1,5 +1,5 @@
-/* What benchmarks of the heap have in common: a heap, the kernels of a program that runs on it, timed
- * launches, and the verdict on what is left.
+/* What benchmarks of the heap have in common: a heap, the kernels of a program that runs on it,
+ * timed launches, and the verdict on what is left.
  *
  * Invariant: what bench_rig_create() began, bench_rig_release() ends, whether or not it succeeded.
  * Every function returns 0, or -1 with the reason in results->error.
@@ -65,13 +65,14 @@ int bench_rig_do_all(bench_rig *rig, size_t kernel, double *us);
 /* Do-alls one after the other, with what lies between them. */
 int bench_rig_do_alls(bench_rig *rig, clump_kernel *const *kernels, size_t count, double *us);
 
-/* Compare with what should be: the heap's invariants hold, kernels reported `nulls` requests without
- * memory (modulo 2^32) and nothing else. What differs fails the check. */
+/* Compare with what should be: the heap's invariants hold, kernels reported `nulls` requests
+ * without memory (modulo 2^32) and nothing else. What differs fails the check. */
 int bench_rig_verify(bench_rig *rig, uint64_t nulls);
 
 int bench_rig_stats(bench_rig *rig, clump_heap_stats *stats);
 
-/* Buffers of the device. What is in a new one is undefined; `values` NULL: zeros. The rig releases them. */
+/* Buffers of the device. What is in a new one is undefined; `values` NULL: zeros. The rig releases
+ * them. */
 int bench_rig_buffer(bench_rig *rig, size_t bytes, cl_mem *buffer);
 int bench_rig_write(bench_rig *rig, cl_mem buffer, size_t bytes, const void *values);
 int bench_rig_read(bench_rig *rig, cl_mem buffer, size_t bytes, void *values);

@@ -2,23 +2,30 @@
  *
  * Objects of 56 bytes, with four references each. On the host's clock, from call to return:
  *
- *     save_us, load_us      clump_heap_save() and clump_heap_load(), a file with fsync() and rename()
+ *     save_us, load_us      clump_heap_save() and clump_heap_load(), a file with fsync() and
+ *                           rename()
  *     save_rate, load_rate  the same as GB/s of the saved bytes
- *     check_us              clump_saved_read(): the saved bytes read and their checksums compared, without the device
- *     bus_read_us, bus_write_us   as many bytes from and to a buffer of the device, through memory for transfers
- *     out_us, in_us         as many bytes written to and read from the same kind of place: a file with fsync(), or memory
- *     pipe_out_us, pipe_in_us   as many bytes from a buffer of the device to such a place, and back: both at the same time (pipe.h)
+ *     check_us              clump_saved_read(): the saved bytes read and their checksums compared,
+ *                           without the device
+ *     bus_read_us, bus_write_us   as many bytes from and to a buffer of the device, through memory
+ *                                 for transfers
+ *     out_us, in_us         as many bytes written to and read from the same kind of place: a file
+ *                           with fsync(), or memory
+ *     pipe_out_us, pipe_in_us   as many bytes from a buffer of the device to such a place, and
+ *                               back: both at the same time (pipe.h)
  *     save_of_pipe, load_of_pipe   how many times as long
  *
- * Memory is copied by `threads` threads, in out_us and in_us as in the functions that the library calls. What goes to the place is stored past
- * the caches, since nobody reads it soon and the device's transfers need the host's memory at the same time; what comes from it is copied
- * plainly, since the library's transfer reads it next (copier.h).
+ * Memory is copied by `threads` threads, in out_us and in_us as in the functions that the library
+ * calls. What goes to the place is stored past the caches, since nobody reads it soon and the
+ * device's transfers need the host's memory at the same time; what comes from it is copied plainly,
+ * since the library's transfer reads it next (copier.h).
  *
  * The floors are pipe_out_us and pipe_in_us. Before a file is read its
  * pages are dropped from memory, as far as the system does what it is asked for (posix_fadvise).
  *
- * The check: a kernel finds in the loaded heap every value and every reference of every object, in the order of the saved heap. What the plain
- * pipeline brought to the place and back is on the device.
+ * The check: a kernel finds in the loaded heap every value and every reference of every object, in
+ * the order of the saved heap. What the plain pipeline brought to the place and back is on the
+ * device.
  *
  * Read first: bench.h, rig.h, save_load.cl.
  */
@@ -58,7 +65,7 @@ typedef struct saver {
     cl_mem there;    /* as many bytes on the device; NULL before the first round */
 } saver;
 
-/* ---- Places ------------------------------------------------------------------------------------ */
+/* ---- Places ---------------------------------------------------------------------------------- */
 
 static int keep(void *user, const void *data, size_t bytes) {
     saver *s = user;
@@ -118,7 +125,7 @@ static int plain_place(saver *s, int out, double *us) {
     return 0;
 }
 
-/* ---- The bus ----------------------------------------------------------------------------------- */
+/* ---- The bus --------------------------------------------------------------------------------- */
 
 /* Through memory that OpenCL has for transfers, which is the fastest way that there is. */
 static int plain_bus(saver *s, double *read_us, double *write_us) {
@@ -147,7 +154,7 @@ release:
     return result;
 }
 
-/* ---- Both at once ------------------------------------------------------------------------------ */
+/* ---- Both at once ---------------------------------------------------------------------------- */
 
 /* What pipe_out() and pipe_in() move to and from: a file, or `other`. */
 typedef struct plain_end {
@@ -212,7 +219,8 @@ static int end_others(void *user, void *data, size_t bytes) {
     return 0;
 }
 
-/* The ones came to the place: plain_pipe_in() brings them back to the device, which has others then, and they are looked at there. */
+/* The ones came to the place: plain_pipe_in() brings them back to the device, which has others
+ * then, and they are looked at there. */
 static int check_pipes(saver *s, double *in_us) {
     uint64_t wrong = 0;
     double us;
@@ -224,7 +232,7 @@ static int check_pipes(saver *s, double *in_us) {
     return 0;
 }
 
-/* ---- Rounds ------------------------------------------------------------------------------------ */
+/* ---- Rounds ---------------------------------------------------------------------------------- */
 
 static int save(saver *s, double *us) {
     clump_save_report report;
@@ -328,7 +336,7 @@ static int finish(void *self) {
     return bench_rig_verify(&s->rig, 0);
 }
 
-/* ---- Begin and end ----------------------------------------------------------------------------- */
+/* ---- Begin and end --------------------------------------------------------------------------- */
 
 static int make_objects(saver *s, double density) {
     bench_rig *rig = &s->rig;

@@ -1,15 +1,15 @@
 /* The benchmark start-up: how long a small program takes until its first do-all is done.
  *
- * Each round has an OpenCL context, a clump_context, a heap, a program and kernels of its own, makes
- * objects and visits them once:
+ * Each round has an OpenCL context, a clump_context, a heap, a program and kernels of its own,
+ * makes objects and visits them once:
  *
  *     heap_ms      clump_heap_create(), which builds and launches kernels of the library
  *     program_ms   clump_program_create() and both kernels
  *     first_ms     the do-new and the do-all
  *     total_ms     from clump_context_create() until the do-all is done
  *
- * Whether that is a cold or a warm start is decided by what is in `cache`, and in the cache of the OpenCL
- * implementation: docs/measurements/start-up.md.
+ * Whether that is a cold or a warm start is decided by what is in `cache`, and in the cache of the
+ * OpenCL implementation: docs/measurements/start-up.md.
  *
  * Read first: bench.h.
  */

@@ -1,5 +1,5 @@
-/* Types of fields whose width a benchmark varies: for schemas, for kernels (VALUE, SCALAR, LANES), and
- * for the host. Read first: bench.h. */
+/* Types of fields whose width a benchmark varies: for schemas, for kernels (VALUE, SCALAR, LANES),
+ * and for the host. Read first: bench.h. */
 #ifndef BENCH_VALUE_TYPE_H
 #define BENCH_VALUE_TYPE_H
 

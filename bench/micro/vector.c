@@ -1,15 +1,19 @@
-/* The benchmark vector: the vector of cl/api/vector.clh, to which each work-item appends its number.
+/* The benchmark vector: the vector of cl/api/vector.clh, to which each work-item appends its
+ * number.
  *
  *     append_rate         the first page has room for all
- *     grow_rate           from a first page of `first` elements; again, until all are in; grow_launches: how often
+ *     grow_rate           from a first page of `first` elements; again, until all are in;
+ *                         grow_launches: how often
  *     read_rate           each work-item reads an element and counts it
  *     array_append_rate, array_read_rate
  *                         an array of run-time length with room for all (arrays.clh)
  *     plain_append_rate, plain_read_rate
- *                         a buffer and an atomic counter, without a heap: the floor, and what an engineer writes who knows the length
+ *                         a buffer and an atomic counter, without a heap: the floor, and what an
+ *                         engineer writes who knows the length
  *     c_append_rate       one thread of C, an array that doubles
  *
- * The check: each number is found once in each of them, and each has the length that it should have.
+ * The check: each number is found once in each of them, and each has the length that it should
+ * have.
  *
  * Read first: bench.h, rig.h, vector.cl, cl/api/vector.clh.
  */

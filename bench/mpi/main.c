@@ -1,7 +1,8 @@
-/* clump-bench-mpi APPLICATION [NAME=NUMBER...]: an application in domains. Started by mpiexec. See run.h.
+/* clump-bench-mpi APPLICATION [NAME=NUMBER...]: an application in domains. Started by mpiexec. See
+ * run.h.
  *
- * A rank takes a GPU by its number among the ranks of its host, or, where there is none, any device; the environment's CLUMP_DEVICE names
- * another.
+ * A rank takes a GPU by its number among the ranks of its host, or, where there is none, any
+ * device; the environment's CLUMP_DEVICE names another.
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 
 static const mpi_app *const apps[] = {&mpi_wa_tor, &mpi_nbody};
 
-/* ---- Options ---------------------------------------------------------------------------------- */
+/* ---- Options --------------------------------------------------------------------------------- */
 
 static mpi_option common[] = {
     {"steps", 100, 1, 1e9, "steps that are measured"},
@@ -84,7 +85,7 @@ static void print_help(void) {
     print_options(common);
 }
 
-/* ---- Helpers ---------------------------------------------------------------------------------- */
+/* ---- Helpers --------------------------------------------------------------------------------- */
 
 int mpi_fail_world(mpi_run *run, const char *what, clump_status status) {
     const clump_error *error = clump_world_get_error(run->world);
@@ -138,7 +139,7 @@ int mpi_agree(mpi_run *run, int failed) {
     return failed ? -1 : bench_error_set(&run->error, "ranks that failed: %d", failures);
 }
 
-/* ---- This rank's device ----------------------------------------------------------------------- */
+/* ---- This rank's device ---------------------------------------------------------------------- */
 
 static int find_gpu(int number, cl_device_id *device) {
     cl_platform_id platforms[16];
@@ -197,7 +198,7 @@ static int open_world(mpi_run *run, const mpi_app *app) {
                : 0;
 }
 
-/* ---- A run ------------------------------------------------------------------------------------ */
+/* ---- A run ----------------------------------------------------------------------------------- */
 
 static int measure(mpi_run *run, const mpi_app *app, void *self, mpi_times *times) {
     const uint32_t steps = mpi_u32(run, "steps"), warmup = mpi_u32(run, "warmup");
@@ -288,7 +289,8 @@ int main(int argc, char **argv) {
     if (result) {
         fflush(stdout);
         fprintf(stderr, "clump-bench-mpi, rank %d: %s\n", run.rank, run.error.text);
-        /* MPI_Finalize() might wait for a rank that is gone. Launchers may lose what was printed just before MPI_Abort(). */
+        /* MPI_Finalize() might wait for a rank that is gone. Launchers may lose what was printed
+         * just before MPI_Abort(). */
         if (!run.all_failed) MPI_Abort(MPI_COMM_WORLD, 1);
     }
     if (self) app->destroy(self);

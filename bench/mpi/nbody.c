@@ -1,4 +1,5 @@
-/* n-body in a ring: host side of nbody.cl. Each rank gives the block that it has to the next one while it adds up the pulls of it.
+/* n-body in a ring: host side of nbody.cl. Each rank gives the block that it has to the next one
+ * while it adds up the pulls of it.
  *
  * Read first: run.h, nbody.cl, bench/apps/collision/model.h.
  */

@@ -1,11 +1,13 @@
-/* n-body with the bodies of all ranks: blocks of bodies go round, and each rank adds up what they pull with.
+/* n-body with the bodies of all ranks: blocks of bodies go round, and each rank adds up what they
+ * pull with.
  *
- * The arithmetic is that of bench/apps/collision: sums are of whole quanta, so they do not depend on the order of blocks, and the bodies
- * are the same to the last bit for any number of ranks.
+ * The arithmetic is that of bench/apps/collision: sums are of whole quanta, so they do not depend
+ * on the order of blocks, and the bodies are the same to the last bit for any number of ranks.
  *
  * A block has x, y, mass of each body; what is behind the last one has mass 0, and pulls with 0.
  *
- * Read first: nbody.schema; rules.clh and bodies.clh of bench/apps/collision, which are compiled before this.
+ * Read first: nbody.schema; rules.clh and bodies.clh of bench/apps/collision, which are compiled
+ * before this.
  */
 
 __kernel void body_init(CLUMP_HEAP, __global const float *states) {

@@ -1,5 +1,5 @@
-/* clump-bench-mpi: applications in domains, a heap for each rank. What they share: options, this rank's device and world, times, and
- * the end of the program.
+/* clump-bench-mpi: applications in domains, a heap for each rank. What they share: options, this
+ * rank's device and world, times, and the end of the program.
  *
  * Read first: include/clump/mpi.h, bench/harness/error.h. Read next: main.c.
  */
@@ -50,7 +50,8 @@ typedef struct mpi_app {
     int periodic;
     int (*create)(mpi_run *run, void **self);
     int (*step)(mpi_run *run, void *self, mpi_times *times);
-    /* The whole world's checksum, on all ranks; and what the sequential program comes to, on rank 0. */
+    /* The whole world's checksum, on all ranks; and what the sequential program comes to, on rank
+     * 0. */
     int (*checksum)(mpi_run *run, void *self, uint64_t *found);
     int (*reference)(mpi_run *run, uint32_t steps, uint64_t *expected);
     int (*report)(mpi_run *run, void *self); /* on all ranks; rank 0 prints */
@@ -65,7 +66,8 @@ int mpi_fail_world(mpi_run *run, const char *what, clump_status status);
 int mpi_fail(mpi_run *run, const char *what, clump_status status);
 int mpi_fail_cl(mpi_run *run, const char *what, cl_int code);
 
-/* All ranks come here, each with what its last step returned. Returns 0 if that was 0 on all of them. */
+/* All ranks come here, each with what its last step returned. Returns 0 if that was 0 on all of
+ * them. */
 int mpi_agree(mpi_run *run, int failed);
 
 /* Set the parameters of a kernel from `first` on. */

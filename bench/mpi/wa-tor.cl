@@ -1,18 +1,22 @@
-/* Wa-Tor on a band of rows of the world: the steps of bench/apps/wa-tor, cell by cell the same for any number of bands.
+/* Wa-Tor on a band of rows of the world: the steps of bench/apps/wa-tor, cell by cell the same for
+ * any number of bands.
  *
- * What an agent asks for, and to whom a cell is granted, depends on the kinds of cells nearby, on the place and on the step, and on nothing
- * else. So a rank that knows the kinds of the three rows beyond each of its edges (`ghosts`) decides by itself what the neighbour decides
- * about the same cells, and no requests and grants are sent: the row beyond is where its own agents may go, and who else wants to
- * go there are agents of that row and of the next one, which look one row further.
+ * What an agent asks for, and to whom a cell is granted, depends on the kinds of cells nearby, on
+ * the place and on the step, and on nothing else. So a rank that knows the kinds of the three rows
+ * beyond each of its edges (`ghosts`) decides by itself what the neighbour decides about the same
+ * cells, and no requests and grants are sent: the row beyond is where its own agents may go, and
+ * who else wants to go there are agents of that row and of the next one, which look one row
+ * further.
  *
  *   row -3 .. -1      ghosts[(-1 - row) * width + x]
  *   row 0 .. height-1 the band's own cells, number row * width + x; `first` more in the world
  *   row height ..     ghosts[(3 + row - height) * width + x]
  *
- * An agent that is granted a cell of another band is listed to migrate; it arrives before the next phase.
+ * An agent that is granted a cell of another band is listed to migrate; it arrives before the next
+ * phase.
  *
- * Read first: wa-tor.schema; rules.clh, agents.clh and show.clh of bench/apps/wa-tor and bench/apps/cells.clh, which are compiled
- * before this.
+ * Read first: wa-tor.schema; rules.clh, agents.clh and show.clh of bench/apps/wa-tor and
+ * bench/apps/cells.clh, which are compiled before this.
  */
 
 #define DYING 3u /* a shark that does not live to see the next phase: it asks for nothing */
@@ -65,7 +69,7 @@ __kernel void cell_populate(CLUMP_HEAP, uint first, uint seed, uint fish_permill
     }
 }
 
-/* ---- Going on with what other bands have saved -------------------------------------------------- */
+/* ---- Going on with what other bands have saved ----------------------------------------------- */
 
 /* Cells and clocks of those bands: agents get cells of this one. */
 __kernel void cell_drop(CLUMP_HEAP) {
@@ -91,7 +95,8 @@ __kernel void settle(CLUMP_HEAP, __global const uint *rows, uint width, uint hei
 
 /* ---- Edges ----------------------------------------------------------------------------------- */
 
-/* The kinds of the three first and three last rows, in the order in which the neighbours have them. */
+/* The kinds of the three first and three last rows, in the order in which the neighbours have
+ * them. */
 __kernel void pack_edges(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, __global uchar *edges,
                          uint width, uint height) {
     for (uint i = (uint)get_global_id(0); i < 6u * width; i += (uint)get_global_size(0)) {
@@ -118,15 +123,17 @@ static uint kind_at(CLUMP_HEAP_NO_ALLOC, BAND, int row, uint x) {
     return Cell_kind(cell_at(rows, (uint)row * width + x));
 }
 
-/* The neighbour that who is of kind `who` at this place asks for; NOBODY, also if it is of another kind. */
+/* The neighbour that who is of kind `who` at this place asks for; NOBODY, also if it is of another
+ * kind. */
 static uint asks(CLUMP_HEAP_NO_ALLOC, BAND, int row, uint x, uint who, uint iteration, uint seed) {
     uint vacant = 0u, prey = 0u;
     if (kind_at(clump_heap, BAND_HERE, row, x) != who) {
         return NOBODY;
     }
     for (uint i = 0u; i < 4u; i++) {
-        uint there = i == 0u ? (x > 0u ? x - 1u : width - 1u)
-                             : i == 2u ? (x < width - 1u ? x + 1u : 0u) : x;
+        uint there = i == 0u   ? (x > 0u ? x - 1u : width - 1u)
+                     : i == 2u ? (x < width - 1u ? x + 1u : 0u)
+                               : x;
         uint kind = kind_at(clump_heap, BAND_HERE, row + (i == 3u) - (i == 1u), there);
         vacant |= (uint)(kind == EMPTY) << i;
         prey |= (uint)(kind == FISH) << i;
@@ -150,18 +157,19 @@ __kernel void select_edges(CLUMP_HEAP_NO_ALLOC, uint iteration, uint seed, uint 
             /* A shark's energy was counted down: it is dead at 0. */
             uint is_dead = who == SHARK && Cell_kind(cell_at(rows, n)) == SHARK &&
                            Shark_energy(Agent_as_Shark(agent)) == 0u;
-            uint side = is_dead ? NOBODY
-                                : asks(clump_heap, BAND_HERE, row, x, who, iteration, seed);
+            uint side =
+                is_dead ? NOBODY : asks(clump_heap, BAND_HERE, row, x, who, iteration, seed);
             int to = row + (side == 3u) - (side == 1u);
             Agent_asked(agent) = (uchar)side;
             if (side != NOBODY && to >= 0 && to < (int)height) {
-                uint there = side == 0u ? (x > 0u ? x - 1u : width - 1u)
-                                        : side == 2u ? (x < width - 1u ? x + 1u : 0u) : x;
-                cell_request(clump_heap, cell_at(rows, (uint)to * width + there),
-                             (side + 2u) % 4u);
+                uint there = side == 0u   ? (x > 0u ? x - 1u : width - 1u)
+                             : side == 2u ? (x < width - 1u ? x + 1u : 0u)
+                                          : x;
+                cell_request(clump_heap, cell_at(rows, (uint)to * width + there), (side + 2u) % 4u);
             }
         }
-        uint beyond = asks(clump_heap, BAND_HERE, is_last ? row + 1 : row - 1, x, who, iteration, seed);
+        uint beyond =
+            asks(clump_heap, BAND_HERE, is_last ? row + 1 : row - 1, x, who, iteration, seed);
         if (beyond == (is_last ? 1u : 3u)) {
             cell_request(clump_heap, cell_at(rows, n), is_last ? 3u : 1u);
         }
@@ -208,7 +216,8 @@ __kernel void fish_select(CLUMP_HEAP_NO_ALLOC, uint iteration, uint seed, BAND) 
         Fish_spawn_timer(self)++;
         uint n = Fish_position(self) - first;
         if (is_inside(n, width, height)) {
-            uint side = asks(clump_heap, BAND_HERE, (int)(n / width), n % width, FISH, iteration, seed);
+            uint side =
+                asks(clump_heap, BAND_HERE, (int)(n / width), n % width, FISH, iteration, seed);
             if (side != NOBODY) {
                 uint there = neighbor_of(n, n % width, width, width * height, side);
                 cell_request(clump_heap, cell_at(rows, there), (side + 2u) % 4u);
@@ -225,7 +234,8 @@ __kernel void shark_select(CLUMP_HEAP_NO_ALLOC, uint iteration, uint seed, BAND)
         }
         uint n = Shark_position(self) - first;
         if (is_inside(n, width, height)) {
-            uint side = asks(clump_heap, BAND_HERE, (int)(n / width), n % width, SHARK, iteration, seed);
+            uint side =
+                asks(clump_heap, BAND_HERE, (int)(n / width), n % width, SHARK, iteration, seed);
             if (side != NOBODY) {
                 uint there = neighbor_of(n, n % width, width, width * height, side);
                 cell_request(clump_heap, cell_at(rows, there), (side + 2u) % 4u);
@@ -299,8 +309,8 @@ __kernel void shark_move(CLUMP_HEAP, uint iteration, uint seed, __global uint *l
         if (from == to) {
             continue;
         }
-        Agent born = shark_leave(clump_heap, self, from, iteration, seed, shark_spawn,
-                                 shark_energy, 0u);
+        Agent born =
+            shark_leave(clump_heap, self, from, iteration, seed, shark_spawn, shark_energy, 0u);
         Shark_position(self) = to;
         if (to - first < width * height) {
             shark_enter(clump_heap, self, cell_at(rows, to - first), shark_gain);

@@ -1,5 +1,5 @@
-/* Wa-Tor in bands of rows: host side of wa-tor.cl. A step has for each kind of agent a halo, which is under way while agents of inner
- * rows choose, and a migration.
+/* Wa-Tor in bands of rows: host side of wa-tor.cl. A step has for each kind of agent a halo, which
+ * is under way while agents of inner rows choose, and a migration.
  *
  * Read first: run.h, wa-tor.cl, bench/apps/wa-tor/world.h.
  */
@@ -78,7 +78,7 @@ static int read_rules(mpi_run *run, wa_tor_rules *rules) {
     return 0;
 }
 
-/* ---- Making the band -------------------------------------------------------------------------- */
+/* ---- Making the band ------------------------------------------------------------------------- */
 
 static int create_heap(mpi_run *run, band *b) {
     static const char *const before[] = {
@@ -170,7 +170,7 @@ static int make_cells(mpi_run *run, band *b) {
     return 0;
 }
 
-/* ---- Going on from a file --------------------------------------------------------------------- */
+/* ---- Going on from a file -------------------------------------------------------------------- */
 
 static uint32_t row_of(const band *b, uint64_t rank, uint64_t size) {
     return (uint32_t)(b->rules.height * rank / size);
@@ -283,7 +283,7 @@ static int create(mpi_run *run, void **self) {
     return 0;
 }
 
-/* ---- A step ----------------------------------------------------------------------------------- */
+/* ---- A step ---------------------------------------------------------------------------------- */
 
 static int exchange_edges(mpi_run *run, band *b, unsigned select, mpi_times *times) {
     if (mpi_launch(run, b->heap, b->kernels[PACK_EDGES], 6 * (uint64_t)b->rules.width)) return -1;
@@ -348,7 +348,7 @@ static int step(mpi_run *run, void *self, mpi_times *times) {
     return 0;
 }
 
-/* ---- What came of it -------------------------------------------------------------------------- */
+/* ---- What came of it ------------------------------------------------------------------------- */
 
 /* wa_tor_checksum() from band to band: each goes on with what the one above it came to. */
 static int checksum(mpi_run *run, void *self, uint64_t *found) {

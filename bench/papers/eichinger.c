@@ -1,7 +1,8 @@
-/* P. Eichinger, Vulkan Memory-Management and Defragmentation for Open-World Games, master's thesis: chapter 5.
+/* P. Eichinger, Vulkan Memory-Management and Defragmentation for Open-World Games, master's thesis:
+ * chapter 5.
  *
- * Eichinger's thesis measured on an RTX 2070 with a Core i7-8700K (Table 5.1), with Vulkan's buffers where ours
- * are OpenCL's.
+ * Eichinger's thesis measured on an RTX 2070 with a Core i7-8700K (Table 5.1), with Vulkan's
+ * buffers where ours are OpenCL's.
  *
  * Read first: paper.h, bench/pool/fit.c, bench/pool/defrag.c.
  */
@@ -38,8 +39,8 @@ static const paper_run runs[] = {
         { "KiB", "+allocate, ns", "+free, ns" }                                                    \
     }
 
-/* The grids of tables 5.3 and 5.4: theirs and ours for each free-space weight, a row for a location weight. `first`
- * is what ours is called without free-space weight. */
+/* The grids of tables 5.3 and 5.4: theirs and ours for each free-space weight, a row for a location
+ * weight. `first` is what ours is called without free-space weight. */
 #define WEIGHTS(run, what, a, first, t0, t1, t2, t3, t4)                                           \
     {                                                                                              \
         {                                                                                          \

@@ -1,11 +1,12 @@
-/* M. Springer and H. Masuhara, Massively Parallel GPU Memory Compaction, ISMM 2019: Fig. 8 to 15 and Table 1.
+/* M. Springer and H. Masuhara, Massively Parallel GPU Memory Compaction, ISMM 2019: Fig. 8 to 15
+ * and Table 1.
  *
- * The paper measured CompactGpu on a Titan Xp with CUDA 10.1 (section 4). Its figures are plots; the numbers here are
- * those of its text and its table. Where CompactGpu's own program was built and run on an H200 (one
- * compaction of 2 x 32,768,000 objects), it has a column.
+ * The paper measured CompactGpu on a Titan Xp with CUDA 10.1 (section 4). Its figures are plots;
+ * the numbers here are those of its text and its table. Where CompactGpu's own program was built
+ * and run on an H200 (one compaction of 2 x 32,768,000 objects), it has a column.
  *
- * All blocks have 64 slots (block_rows=1), as in the paper, except for the runs that say "wide". Small set-ups are those
- * of the test clump-bench.
+ * All blocks have 64 slots (block_rows=1), as in the paper, except for the runs that say "wide".
+ * Small set-ups are those of the test clump-bench.
  *
  * Read first: paper.h, bench/micro/compact_strategies.h.
  */

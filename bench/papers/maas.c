@@ -1,13 +1,15 @@
-/* M. Maas et al., GPUs as an Opportunity for Offloading Garbage Collection, ISMM 2012: Table 1, Fig. 2 and 3.
+/* M. Maas et al., GPUs as an Opportunity for Offloading Garbage Collection, ISMM 2012: Table 1,
+ * Fig. 2 and 3.
  *
- * The paper measured on an AMD E-350 APU with 2 compute units; all times of its Table 1 are in ms and leave
- * launches and copies out (6.2).
+ * The paper measured on an AMD E-350 APU with 2 compute units; all times of its Table 1 are in ms
+ * and leave launches and copies out (6.2).
  *
  * Read first: paper.h, bench/mark/mark.c.
  */
 #include "paper.h"
 
-/* One graph in the variants of Table 1. In the small set-up most have the first and the last of them. */
+/* One graph in the variants of Table 1. In the small set-up most have the first and the last of
+ * them. */
 #define ONE " engine=queue groups=1"
 #define CPU " engine=threads threads=1"
 #define VARIANTS(name, benchmark, full, small, p, f, d, all, automatic)                            \
@@ -23,7 +25,8 @@
 #define GRAPH(name, benchmark, full, small)                                                        \
     VARIANTS(name, benchmark, full, small, NULL, NULL, NULL, NULL, NULL)
 #define LIST "length=1000"
-/* A real heap, where --data has it (bench/mark/heaps makes three of them). Small: a random graph. */
+/* A real heap, where --data has it (bench/mark/heaps makes three of them). Small: a random
+ * graph. */
 #define HEAP(name, file)                                                                           \
     {name, "mark-graph", "file=@" file ".hgraph.gz", "engine=threads"}, {                          \
         name "-cpu", "mark-graph", "file=@" file ".hgraph.gz engine=threads threads=1",            \

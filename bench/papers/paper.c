@@ -1,7 +1,7 @@
 /* clump-bench paper: runs what the tables and figures of a paper need, once each, and writes them.
  *
- * Runs are kept in FOLDER/NAME.json as a suite keeps its own; a later call of the same sitting adds to it.
- * Runs that are the same problem must end with the same checksum, whoever makes them.
+ * Runs are kept in FOLDER/NAME.json as a suite keeps its own; a later call of the same sitting adds
+ * to it. Runs that are the same problem must end with the same checksum, whoever makes them.
  *
  * Read first: paper.h. Read next: words.c, table.c.
  */
@@ -127,7 +127,8 @@ static int run_one(job *j, int run, bench_error *error) {
     return result;
 }
 
-/* Runs of the same problem end alike: variants, models, compaction and the allocator's parts change nothing. */
+/* Runs of the same problem end alike: variants, models, compaction and the allocator's parts change
+ * nothing. */
 static int compare_runs(job *j) {
     int failed = 0;
     for (int a = 0; j->of->runs[a].name; a++) {

@@ -1,14 +1,15 @@
-/* The tables and figures of a paper, its values beside ours: what is run for them and what stands in each cell.
+/* The tables and figures of a paper, its values beside ours: what is run for them and what stands
+ * in each cell.
  *
- * A paper is data, in a file of its own: thesis.c, ismm.c, maas.c, eichinger.c. paper.c runs what its
- * items ask for; table.c writes tables and plots from the results; words.c evaluates cells.
+ * A paper is data, in a file of its own: thesis.c, ismm.c, maas.c, eichinger.c. paper.c runs what
+ * its items ask for; table.c writes tables and plots from the results; words.c evaluates cells.
  *
  * A cell is a text: a value of the paper, as it is printed there. Or it is computed from our runs:
  *
  *     =RUN:METRIC        the median of a metric; METRIC.min, .max
- *     =RUN@COLUMN.max    of the series that the run wrote: .max, .last, .mean, and .at, the first column
- *                        where the maximum is. NAME.json keeps them as `series` of the run: only curves
- *                        need the series itself
+ *     =RUN@COLUMN.max    of the series that the run wrote: .max, .last, .mean, and .at, the first
+ *                        column where the maximum is. NAME.json keeps them as `series` of the run:
+ *                        only curves need the series itself
  *     #...               the same of what does not depend on the device, such as a number of moves:
  *                        a run on another one will do where there is none
  *     WORD//WORD         a ratio, of which one may be a number of the paper
@@ -33,9 +34,9 @@
 #define PAPER_CURVES_MAX 12
 #define PAPER_FOLDERS_MAX 8
 
-/* "key=value key=value" for the paper's set-up, and for seconds on a CPU, NULL if it takes longer there, as
- * where a program of its own has to be compiled. "@NAME" in it is a file that is not in the repository, in the
- * folder --data. */
+/* "key=value key=value" for the paper's set-up, and for seconds on a CPU, NULL if it takes longer
+ * there, as where a program of its own has to be compiled. "@NAME" in it is a file that is not in
+ * the repository, in the folder --data. */
 typedef struct paper_run {
     const char *name; /* NULL ends a list */
     const char *benchmark, *full, *small;
@@ -80,7 +81,8 @@ typedef struct paper_results {
     const paper *of;
     int is_small;
     char data[BENCH_TEXT_BYTES]; /* folder of files that are not in the repository, or empty */
-    /* The first one's device is the one that counts. Of another device only that is taken which no device decides. */
+    /* The first one's device is the one that counts. Of another device only that is taken which no
+     * device decides. */
     const char *folders[PAPER_FOLDERS_MAX];
     cJSON *roots[PAPER_FOLDERS_MAX][2]; /* NAME.json and suite.json there; NULL: none */
     size_t folder_count;
@@ -103,7 +105,8 @@ int paper_run_set(const paper_results *results, const paper_run *run, char *text
 /* The index of a run, or -1. */
 int paper_find_run(const paper *of, const char *name, size_t length);
 
-/* The run in that folder: of that benchmark with these parameters, files and checks aside. NULL: none. */
+/* The run in that folder: of that benchmark with these parameters, files and checks aside. NULL:
+ * none. */
 const cJSON *paper_find_entry(const paper_results *results, size_t folder, int run);
 
 /* The name of the folder's device if it is not that of the first folder, otherwise NULL. */
@@ -115,7 +118,8 @@ void paper_series_path(const paper_results *results, size_t folder, int run, cha
 /* Put those numbers of the run's series that cells name into its entry. */
 int paper_keep_series(const paper *of, int run, const char *path, cJSON *entry, bench_error *error);
 
-/* Whether the item is one of `only`, of which none are all; whether one that is needs the run; and its series. */
+/* Whether the item is one of `only`, of which none are all; whether one that is needs the run; and
+ * its series. */
 int paper_is_asked(const paper_item *item, const char *const *only, size_t only_count);
 int paper_needs_run(const paper *of, int run, const char *const *only, size_t only_count);
 int paper_uses_series(const paper *of, int run);
@@ -130,7 +134,7 @@ typedef struct paper_cell {
 } paper_cell;
 paper_cell paper_evaluate(const paper_results *results, const char *cell);
 
-/* ---- Tables and plots (table.c) --------------------------------------------------------------- */
+/* ---- Tables and plots (table.c) -------------------------------------------------------------- */
 
 /* NAME.md, and for each of the items a CSV and plots, into `folder`. `only` NULL: all. */
 int paper_write(const paper_results *results, const char *const *only, size_t only_count,

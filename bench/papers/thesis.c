@@ -1,8 +1,10 @@
-/* M. Springer, Memory-Efficient Object-Oriented Programming on GPUs, doctoral thesis: chapters 4, 5 and 7.
+/* M. Springer, Memory-Efficient Object-Oriented Programming on GPUs, doctoral thesis: chapters 4, 5
+ * and 7.
  *
- * The thesis measured on a Titan Xp with CUDA 9.1 (5.6), inner arrays on a GTX 980 with CUDA 9.1 (4.3.2). Its figures are plots; the numbers here are those of its
- * text. Beside them stands DynaSOAr's program (prg-titech/dynasoar, commit a4f956c) where it was built
- * and run on an H200 with the set-ups of preset=dynasoar.
+ * The thesis measured on a Titan Xp with CUDA 9.1 (5.6), inner arrays on a GTX 980 with CUDA 9.1
+ * (4.3.2). Its figures are plots; the numbers here are those of its text. Beside them stands
+ * DynaSOAr's program (prg-titech/dynasoar, commit a4f956c) where it was built and run on an H200
+ * with the set-ups of preset=dynasoar.
  *
  * Read first: paper.h, docs/measurements/presets.md.
  */
@@ -17,11 +19,13 @@
     }
 
 #define WA_TOR "preset=dynasoar check=0 steps=500"
-/* Small set-ups are those of the tests clump-bench-..., since each size of a heap is compiled anew on a CPU. */
+/* Small set-ups are those of the tests clump-bench-..., since each size of a heap is compiled anew
+ * on a CPU. */
 #define WA_TOR_SMALL "width=64 height=48 steps=20"
 #define NBODY_SMALL "bodies=100 steps=10"
 
-/* Inner arrays, in one layout as SOA and as AOS. The lattice has the size of the Pennsylvania road network.
+/* Inner arrays, in one layout as SOA and as AOS. The lattice has the size of the Pennsylvania road
+ * network.
  */
 #define ARRAYS(name, layout, small)                                                                \
     {"arrays-soa-" name, "arrays", "objects=262144 shortest=32 longest=64 class=soa " layout,      \

@@ -1,4 +1,5 @@
-/* Figure 4.17 of Springer's thesis, for thesis.c: traffic with each layout of the array `path` of its cars.
+/* Figure 4.17 of Springer's thesis, for thesis.c: traffic with each layout of the array `path` of
+ * its cars.
  *
  * Read first: paper.h, bench/apps/traffic/paths.h.
  */

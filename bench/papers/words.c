@@ -135,7 +135,8 @@ static int is_of_work(const char *key) {
     return 1;
 }
 
-/* A parameter that a file does not have is newer than the file: it had no other value than the default. */
+/* A parameter that a file does not have is newer than the file: it had no other value than the
+ * default. */
 static int has_values(const cJSON *params, const bench_values *values) {
     for (int i = 0; values->params[i].key; i++) {
         const bench_param *param = &values->params[i];

@@ -1,4 +1,5 @@
-/* OffsetAllocator, for trace.hpp. Its sizes have 32 bits, so they are counted in units of the granularity.
+/* OffsetAllocator, for trace.hpp. Its sizes have 32 bits, so they are counted in units of the
+ * granularity.
  *
  * Read first: trace.hpp.
  */

@@ -1,7 +1,7 @@
 /* A trace of the pool (bench/pool/trace.h) replayed on a peer's allocator of ranges: the work of
- * `clump-bench run pool-trace --set file=TRACE --set target=virtual`, timed in the same way: in runs of
- * calls of one kind. After each run of allocations, outside the time, every new range is compared with all live
- * ones.
+ * `clump-bench run pool-trace --set file=TRACE --set target=virtual`, timed in the same way: in
+ * runs of calls of one kind. After each run of allocations, outside the time, every new range is
+ * compared with all live ones.
  *
  *   replay<Peer>(argc, argv)      PROGRAM TRACE ROUNDS
  *

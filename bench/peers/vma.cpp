@@ -1,4 +1,5 @@
-/* The virtual block of VulkanMemoryAllocator, for trace.hpp. Compile with -DMIN_TIME=1 for its quickest strategy.
+/* The virtual block of VulkanMemoryAllocator, for trace.hpp. Compile with -DMIN_TIME=1 for its
+ * quickest strategy.
  *
  * Read first: trace.hpp.
  */

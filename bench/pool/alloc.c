@@ -1,5 +1,5 @@
-/* The benchmark pool-alloc (Eichinger's thesis 5.1): one allocation and its free, or many before any is freed,
- * out of chunks and with a buffer each, over sizes.
+/* The benchmark pool-alloc (Eichinger's thesis 5.1): one allocation and its free, or many before
+ * any is freed, out of chunks and with a buffer each, over sizes.
  *
  * Metrics are named by what gives the memory and the size: chunk_128K_alloc_ns,
  * unique_64M_free_ns. The buffers are not written to, unless touch=1: OpenCL may put their cost

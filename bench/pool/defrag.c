@@ -1,5 +1,5 @@
-/* The benchmark pool-defrag (Eichinger's thesis 5.3): a grid of the weights of defragmentation, beside none of
- * it, and moves in the order in which they are found.
+/* The benchmark pool-defrag (Eichinger's thesis 5.3): a grid of the weights of defragmentation,
+ * beside none of it, and moves in the order in which they are found.
  *
  * A test is rounds of 1 to 5 allocations and as many frees, of 256 KiB to 16 MiB in chunks of 64
  * MiB, with ten steps after each. Measured after each round: fragmentation f (5.1), mean over the

@@ -1,4 +1,5 @@
-/* Traces that were recorded by the layer (docs/guide/layer.md), embedded in the program. Read first: trace.h, traces/README.md. */
+/* Traces that were recorded by the layer (docs/guide/layer.md), embedded in the program. Read
+ * first: trace.h, traces/README.md. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* The benchmark pool-trace: a trace of allocations and frees replayed with a strategy, with or
- * without defragmentation between frames; or with a cl_mem for each allocation, out of the pool or the driver's own.
+ * without defragmentation between frames; or with a cl_mem for each allocation, out of the pool or
+ * the driver's own.
  *
  * Every allocation gets a tag at its begin and its end on the device; at the end all tags are read
  * back, and the pool is checked. Calls are timed in runs of one kind, so that the clock costs

@@ -1,4 +1,5 @@
-/* Traces of what programs ask of a pool: made up, recorded and embedded, read from a file, written to one.
+/* Traces of what programs ask of a pool: made up, recorded and embedded, read from a file, written
+ * to one.
  *
  * A trace is text, a line for each call (docs/guide/pool.md):
  *     a ID BYTES [m]   allocate; m: movable        f ID        free

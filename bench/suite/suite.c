@@ -1,11 +1,12 @@
-/* clump-bench suite: all benchmarks at sizes that fit the device; one JSON file, one report in Markdown,
- * and a plot for each group of runs.
+/* clump-bench suite: all benchmarks at sizes that fit the device; one JSON file, one report in
+ * Markdown, and a plot for each group of runs.
  *
- * A new benchmark gets a group or an entry in the tables below; sizes are given for CPUs and for GPUs.
+ * A new benchmark gets a group or an entry in the tables below; sizes are given for CPUs and for
+ * GPUs.
  *
- * What is too large for its sequential reference is checked in two other ways, and stays `not checked`:
- * its first steps are run once more, as many as the group's sequential entry has, and must end like
- * those; and all entries of a group that are the same problem must end alike.
+ * What is too large for its sequential reference is checked in two other ways, and stays `not
+ * checked`: its first steps are run once more, as many as the group's sequential entry has, and
+ * must end like those; and all entries of a group that are the same problem must end alike.
  *
  * Read first: bench.h, suite.h.
  */
@@ -782,8 +783,8 @@ static void set_text(cJSON *object, const char *key, const char *text) {
     cJSON_ReplaceItemInObjectCaseSensitive(object, key, cJSON_CreateString(text));
 }
 
-/* Entries that are the same problem must have the same checksum. One that has no reference says with
- * which others it agrees. */
+/* Entries that are the same problem must have the same checksum. One that has no reference says
+ * with which others it agrees. */
 static void compare_entries(suite *s, size_t g, size_t count) {
     for (size_t e = 0; e < count; e++) {
         cJSON *check = cJSON_GetObjectItem(get_entry(s, g, e), "check");

@@ -1,7 +1,7 @@
 /* The suite: its groups of runs, and its runs in suite.json, where a summary finds them.
  *
- * Invariant: a key, "group/label", names one run of a file; "group/label/start" is that of the run of its
- * first steps.
+ * Invariant: a key, "group/label", names one run of a file; "group/label/start" is that of the run
+ * of its first steps.
  *
  * Read first: bench.h. Read next: suite.c, summary.c.
  */

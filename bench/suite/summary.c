@@ -1,7 +1,7 @@
 /* The summary of a suite: report.md and a plot for each group, from suite.json and nothing else.
  *
- * Runs whose check failed are named at the top, and beside each run stands what was checked. Groups that
- * the file does not have are left out.
+ * Runs whose check failed are named at the top, and beside each run stands what was checked. Groups
+ * that the file does not have are left out.
  *
  * Read first: suite.h, report.c, plot.h.
  */

@@ -1,10 +1,11 @@
-/* The benchmark survey-alloc: the survey's tests of performance, of mixed sizes (low), of scaling (items), and of
- * fragmentation. All requests at once, then all frees, round by round in the same heap.
+/* The benchmark survey-alloc: the survey's tests of performance, of mixed sizes (low), of scaling
+ * (items), and of fragmentation. All requests at once, then all frees, round by round in the same
+ * heap.
  *
  *     alloc_ms, free_ms      a launch, with the launches before it that look for room
  *     alloc_rate, free_rate  requests
- *     range                  from the first byte of all memory to the last one, against the bytes asked for: the
- *                            survey's fragmentation; 1 is the least
+ *     range                  from the first byte of all memory to the last one, against the bytes
+ *                            asked for: the survey's fragmentation; 1 is the least
  *
  * Read first: bench.h, survey.h.
  */

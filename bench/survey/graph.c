@@ -1,18 +1,22 @@
-/* The benchmarks survey-graph-init and survey-graph-update: the survey's tests of dynamic graphs, on raw memory. The neighbours of
- * each vertex are a list in memory of its own.
+/* The benchmarks survey-graph-init and survey-graph-update: the survey's tests of dynamic graphs,
+ * on raw memory. The neighbours of each vertex are a list in memory of its own.
  *
  *     init_ms      each vertex asks for memory for its list and fills it
  *     free_ms      all lists go
  *     insert_ms, delete_ms
- *                  a batch of edges comes, or leaves: lists that need another page are moved by clump_realloc(), empty ones are freed.
- *                  range > 0: inserted edges begin at so many neighbouring vertices, at others in each batch
- *     insert_rate, delete_rate   edges of these, each counted once though both of its vertices have it
+ *                  a batch of edges comes, or leaves: lists that need another page are moved by
+ *                  clump_realloc(), empty ones are freed. range > 0: inserted edges begin at so
+ *                  many neighbouring vertices, at others in each batch
+ *     insert_rate, delete_rate   edges of these, each counted once though both of its vertices have
+ *                                it
  *     c_..._ms     the same in one thread of C, by malloc() and realloc()
  *
- * Times are launches, with the launches before them that look for room. The host gives a batch ordered by vertex, and there
- * is no edge twice in it; the survey orders it, and looks for such edges, on the device.
+ * Times are launches, with the launches before them that look for room. The host gives a batch
+ * ordered by vertex, and there is no edge twice in it; the survey orders it, and looks for such
+ * edges, on the device.
  *
- * The check: after each launch, the lists of all vertices are those of the C program; when all lists are freed nothing is left.
+ * The check: after each launch, the lists of all vertices are those of the C program; when all
+ * lists are freed nothing is left.
  *
  * Read first: survey.h, graph.cl, bench/graph/batches.h.
  */
@@ -41,7 +45,7 @@ static void sample_ms(graph_test *t, int is_measured, const char *metric, double
     if (is_measured) bench_sample(t->rig.results, metric, "ms", us * 1e-3);
 }
 
-/* ---- The lists against C's --------------------------------------------------------------------- */
+/* ---- The lists against C's ------------------------------------------------------------------- */
 
 static int compare(graph_test *t, const char *after) {
     bench_rig *rig = &t->rig;
@@ -60,9 +64,10 @@ static int compare(graph_test *t, const char *after) {
     return 0;
 }
 
-/* ---- Batches ----------------------------------------------------------------------------------- */
+/* ---- Batches --------------------------------------------------------------------------------- */
 
-/* Both directions of each edge, ordered by the vertex that they begin at: where those of each begin, and what they lead to. */
+/* Both directions of each edge, ordered by the vertex that they begin at: where those of each
+ * begin, and what they lead to. */
 static int send_batch(graph_test *t, graph_step step) {
     const size_t n = t->graph.vertices;
     const uint32_t ends = 2 * t->batches.edges;
@@ -100,7 +105,7 @@ static int run_step(graph_test *t, graph_step step, int is_measured) {
     return 0;
 }
 
-/* ---- Rounds: a graph is made, its edges come and go, and it ends --------------------------------- */
+/* ---- Rounds: a graph is made, its edges come and go, and it ends ----------------------------- */
 
 static int make_c(graph_test *t, double *us) {
     double begin = bench_now_us();
@@ -157,7 +162,7 @@ static int finish(void *self) {
     return 0;
 }
 
-/* ---- Begin and end ------------------------------------------------------------------------------- */
+/* ---- Begin and end --------------------------------------------------------------------------- */
 
 static int make_arrays(graph_test *t, size_t entries, size_t ends) {
     const size_t n = t->graph.vertices;

@@ -1,13 +1,16 @@
-/* The benchmark survey-oom: how much of a heap can be used before a request for raw memory gets null.
+/* The benchmark survey-oom: how much of a heap can be used before a request for raw memory gets
+ * null.
  *
- * Launches of `items` requests until one of them gets null; then, with the memory that there is, until no request of a launch gets
- * anything:
+ * Launches of `items` requests until one of them gets null; then, with the memory that there is,
+ * until no request of a launch gets anything:
  *
- *     first_null  bytes asked for and given before the launch with the first null, and in it, against heap_mb
+ *     first_null  bytes asked for and given before the launch with the first null, and in it,
+ *                 against heap_mb
  *     of_ideal    the same when no request gets anything more
  *     requests    that were served
  *
- * The check: the memory of every request has what the request wrote, all is freed, and nothing is left.
+ * The check: the memory of every request has what the request wrote, all is freed, and nothing is
+ * left.
  *
  * Read first: bench.h, survey.h.
  */

@@ -1,8 +1,9 @@
-/* What the tests of the survey of GPU allocators (Winter, Parger, Mlakar, Steinberger: Are dynamic memory managers on GPUs
- * slow? PPoPP 2021) have in common, on raw memory of a heap without a schema: requests, each of a size that follows from
- * its number, and what their memory has in it.
+/* What the tests of the survey of GPU allocators (Winter, Parger, Mlakar, Steinberger: Are dynamic
+ * memory managers on GPUs slow? PPoPP 2021) have in common, on raw memory of a heap without a
+ * schema: requests, each of a size that follows from its number, and what their memory has in it.
  *
- * Each function returns 0, or -1 with the reason in rig.results->error; what is wrong on the device fails the check.
+ * Each function returns 0, or -1 with the reason in rig.results->error; what is wrong on the device
+ * fails the check.
  *
  * Read first: bench/micro/rig.h, survey.cl.
  */
@@ -49,7 +50,8 @@ typedef struct survey_found {
     BENCH_TUNING_PARAMS
 /* clang-format on */
 
-/* A heap with room for all requests several times over, unless heap_mb says otherwise; handles of one launch. */
+/* A heap with room for all requests several times over, unless heap_mb says otherwise; handles of
+ * one launch. */
 int survey_create(survey *s, bench_env *env, const bench_values *values, bench_results *results);
 void survey_release(survey *s);
 
@@ -74,7 +76,8 @@ int survey_free(survey *s, double *us);
 /* Compare the contents of all memory, after survey_write() or survey_work(). */
 int survey_compare(survey *s, survey_found *found);
 
-/* The same; and kernels reported so many nulls and nothing else, the heap's invariants hold, and it has so much memory. */
+/* The same; and kernels reported so many nulls and nothing else, the heap's invariants hold, and it
+ * has so much memory. */
 int survey_verify(survey *s, survey_found *found);
 
 /* After all was freed: nothing is left. */

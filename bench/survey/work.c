@@ -1,13 +1,16 @@
-/* The benchmark survey-work: work whose output has a size that each work-item finds by itself, with a request for memory and
- * with a prefix sum; and what writing to the memory costs.
+/* The benchmark survey-work: work whose output has a size that each work-item finds by itself, with
+ * a request for memory and with a prefix sum; and what writing to the memory costs.
  *
  *     work_ms         each work-item asks and fills its memory, in one launch
- *     prefix_ms       the same output by a prefix sum: sums of sizes by group, their sums, then all fill their part of one buffer.
- *                     The buffer is there before; the survey's baseline allocates it
+ *     prefix_ms       the same output by a prefix sum: sums of sizes by group, their sums, then all
+ *                     fill their part of one buffer. The buffer is there before; the survey's
+ *                     baseline allocates it
  *     prefix_share    prefix_ms against work_ms: above 1, memory from the heap is faster
- *     write_ms        filling alone, memory of the heap; its floor: one buffer with a place for each request (survey_place alone)
+ *     write_ms        filling alone, memory of the heap; its floor: one buffer with a place for
+ *                     each request (survey_place alone)
  *
- * The check: the output of both is what it should be, byte by byte on the device and the prefix sum's on the host, too.
+ * The check: the output of both is what it should be, byte by byte on the device and the prefix
+ * sum's on the host, too.
  *
  * Read first: bench.h, survey.h.
  */

@@ -3,14 +3,15 @@
  *   | clumpi_marks_head          | white words   | grey words    | queue 0      | queue 1      | log |
  *   | control | refs_of[class]   | 8 bytes a granule of the heap | `capacity` references each  |     |
  *
- * White: live and not yet reached. Grey: reached and not yet scanned. The functions below say where the
- * parts are that depend on the heap, for both sides.
+ * White: live and not yet reached. Grey: reached and not yet scanned. The functions below say where
+ * the parts are that depend on the heap, for both sides.
  *
- * Steps are launches of one kernel. Step n reads queue n % 2 and writes the other; it reads what the arrays
- * of three say at [n % 3], writes [(n + 1) % 3] and clears [(n + 2) % 3], so that no step changes what it
- * decides by.
+ * Steps are launches of one kernel. Step n reads queue n % 2 and writes the other; it reads what
+ * the arrays of three say at [n % 3], writes [(n + 1) % 3] and clears [(n + 2) % 3], so that no
+ * step changes what it decides by.
  *
- * The log is there if somebody measures: a turn is a level, a sweep or a refill; a launch has its step's number.
+ * The log is there if somebody measures: a turn is a level, a sweep or a refill; a launch has its
+ * step's number.
  *
  * Read first: cl/core/layout.h. Read next: mark.clh.
  */

@@ -22,7 +22,8 @@
 
 #define ROOT_STEP 5u /* what it leaves is where step 0 looks */
 
-/* All live objects are white, and no raw memory is; none is grey (which the last collection left so). */
+/* All live objects are white, and no raw memory is; none is grey (which the last collection left
+ * so). */
 __kernel void clumpi_mark_begin(__global uchar *heap, uint header_at, __global uchar *marks) {
     clumpi_mark m = clumpi_mark_of(heap, header_at, marks, 0);
     const clumpi_part part = clumpi_part_of((ulong)m.r.end * CLUMPI_WORDS_PER_ROW);
@@ -150,7 +151,8 @@ static inline void note_step(const clumpi_mark *m, uint path) {
     if (path != CLUMPI_MARK_ROWS && c->grey[m->now]) CLUMPI_STORE(&c->grey[m->next], 1);
 }
 
-/* Reference number `k` of an object of a class, of those that are followed; and the classes that it can name. */
+/* Reference number `k` of an object of a class, of those that are followed; and the classes that it
+ * can name. */
 static inline uint nth_reference(const clumpi_mark *m, uint ref, uint class_id, uint k, uint *first,
                                  uint *last) {
     __global const clumpi_column *column = clumpi_columns(&m->v) + m->v.classes[class_id].refs;
@@ -181,8 +183,10 @@ static inline void refill_row(clumpi_mark *m, uint granule, ulong bits) {
     uint at = CLUMPI_ADD(&m->control->queued[m->next], clumpi_popcount64(bits));
     for (; bits; bits &= bits - 1ul, at++) {
         uint ref = granule << 6 | clumpi_lowest64(bits);
-        if (at < m->capacity) m->out[at] = ref;
-        else clumpi_make_grey(m, ref);
+        if (at < m->capacity)
+            m->out[at] = ref;
+        else
+            clumpi_make_grey(m, ref);
     }
 }
 
@@ -236,7 +240,8 @@ static inline void drain(clumpi_mark *m, ref_batch *b, front *next) {
 }
 
 /* Read references that arrays of run-time length of an object have in raw memory. */
-static inline void gather_arrays(clumpi_mark *m, uint ref, uint class_id, ref_batch *b, front *next) {
+static inline void gather_arrays(clumpi_mark *m, uint ref, uint class_id, ref_batch *b,
+                                 front *next) {
     for (uint c = m->v.classes[class_id].arrays; c < m->v.classes[class_id].cleared; c++) {
         const clumpi_column array = clumpi_columns(&m->v)[c];
         const clumpi_raw_refs o = clumpi_raw_refs_of(&m->r, &array, ref);
@@ -335,7 +340,8 @@ static inline void scan_row(clumpi_mark *m, uint granule, ulong bits, ref_batch 
     }
     if (!CLUMPI_REF_ARRAYS || class->arrays == class->cleared) return;
     for (; bits; bits &= bits - 1ul)
-        gather_arrays(m, granule << 6 | clumpi_lowest64(bits), clumpi_mark_class(m, granule << 6), b, 0);
+        gather_arrays(m, granule << 6 | clumpi_lowest64(bits), clumpi_mark_class(m, granule << 6),
+                      b, 0);
 }
 
 /* All rows with grey objects: scan them, or put them back into the queue. */
@@ -350,8 +356,10 @@ static inline void rows_step(clumpi_mark *m, uint refill, ref_batch *b) {
             ulong bits = clumpi_take_grey(m, g);
             if (!bits) continue;
             scanned += clumpi_popcount64(bits);
-            if (refill) refill_row(m, g, bits);
-            else scan_row(m, g, bits, b);
+            if (refill)
+                refill_row(m, g, bits);
+            else
+                scan_row(m, g, bits, b);
         }
     }
     drain(m, b, 0);
@@ -422,17 +430,19 @@ typedef union step_memory {
     narrow_front fronts[2];
     struct {
         uint granule[CLUMPI_MARK_ITEMS];
-        uint low[CLUMPI_MARK_ITEMS], high[CLUMPI_MARK_ITEMS]; /* halves of the word of grey objects */
+        /* halves of the word of grey objects */
+        uint low[CLUMPI_MARK_ITEMS], high[CLUMPI_MARK_ITEMS];
     } rows;
 } step_memory;
 
 /* Local memory of a step. */
 typedef struct group_memory {
     __local group_words *shared;
-    __local uint *tile;  /* CLUMPI_MARK_ITEMS: objects */
-    __local uint *sums;  /* CLUMPI_MARK_ITEMS */
-    __local uint *wide;  /* CLUMPI_MARK_ITEMS: objects that the whole group takes together; in a narrow
-                            step their places in the frontier */
+    __local uint *tile; /* CLUMPI_MARK_ITEMS: objects */
+    __local uint *sums; /* CLUMPI_MARK_ITEMS */
+    /* CLUMPI_MARK_ITEMS: objects that the whole group takes together; in a narrow step their places
+     * in the frontier */
+    __local uint *wide;
     __local uint *parts; /* PARTS: reached, not yet in the queue */
     __local step_memory *step;
 } group_memory;
@@ -458,8 +468,10 @@ static inline uint next_tile(const clumpi_mark *m, const group_memory *s) {
 /* Collect what was reached (0: nothing). */
 static inline void collect(clumpi_mark *m, const group_memory *s, uint ref) {
     if (!ref) return;
-    if (m->by_rows) clumpi_make_grey(m, ref);
-    else s->parts[atomic_inc(&s->shared->count)] = ref;
+    if (m->by_rows)
+        clumpi_make_grey(m, ref);
+    else
+        s->parts[atomic_inc(&s->shared->count)] = ref;
 }
 
 /* Put what was collected into the queue if it is more than `most`. All together. */
@@ -471,8 +483,7 @@ static inline void flush(clumpi_mark *m, const group_memory *s, uint most) {
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         return;
     }
-    if (get_local_id(0) == 0)
-        s->shared->at = CLUMPI_ADD(&m->control->queued[m->next], n);
+    if (get_local_id(0) == 0) s->shared->at = CLUMPI_ADD(&m->control->queued[m->next], n);
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     for (uint i = (uint)get_local_id(0); i < n; i += (uint)get_local_size(0))
         clumpi_enqueue(m, s->shared->at + i, s->parts[i]);
@@ -481,7 +492,8 @@ static inline void flush(clumpi_mark *m, const group_memory *s, uint most) {
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
 }
 
-/* References that arrays of run-time length of an object have in raw memory: number from, from + step, ... of each. */
+/* References that arrays of run-time length of an object have in raw memory: number from, from +
+ * step, ... of each. */
 static inline void follow_arrays(clumpi_mark *m, uint object, uint class_id, uint from, uint step) {
     for (uint c = m->v.classes[class_id].arrays; c < m->v.classes[class_id].cleared; c++) {
         const clumpi_column array = clumpi_columns(&m->v)[c];
@@ -506,12 +518,15 @@ static inline uint longest_array(const clumpi_mark *m, uint object, uint class_i
     return most;
 }
 
-/* An object's arrays by this work-item; if one is long, by the whole group in follow_long(). s->shared->wide was 0 before. */
+/* An object's arrays by this work-item; if one is long, by the whole group in follow_long().
+ * s->shared->wide was 0 before. */
 static inline void offer_arrays(clumpi_mark *m, const group_memory *s, uint object, uint class_id) {
     uint is_long = longest_array(m, object, class_id) > m->control->wide;
     uint place = is_long ? atomic_inc(&s->shared->wide) : CLUMPI_MARK_ITEMS;
-    if (place < CLUMPI_MARK_ITEMS) s->wide[place] = object;
-    else follow_arrays(m, object, class_id, 0, 1);
+    if (place < CLUMPI_MARK_ITEMS)
+        s->wide[place] = object;
+    else
+        follow_arrays(m, object, class_id, 0, 1);
 }
 
 /* The objects with long arrays that the group was offered; together. */
@@ -519,7 +534,8 @@ static inline void follow_long(clumpi_mark *m, const group_memory *s) {
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     uint n = min(s->shared->wide, CLUMPI_MARK_ITEMS);
     for (uint i = 0; i < n; i++)
-        follow_arrays(m, s->wide[i], clumpi_mark_class(m, s->wide[i]), (uint)get_local_id(0), (uint)get_local_size(0));
+        follow_arrays(m, s->wide[i], clumpi_mark_class(m, s->wide[i]), (uint)get_local_id(0),
+                      (uint)get_local_size(0));
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
 }
 
@@ -544,8 +560,10 @@ static inline void follow_by_sums(clumpi_mark *m, const group_memory *s, uint co
         /* bound: 8: a binary search among the work-items */
         while (at < all && low < high) { /* the first object whose sum is larger */
             uint middle = (low + high) / 2u;
-            if (s->sums[middle] > at) high = middle;
-            else low = middle + 1u;
+            if (s->sums[middle] > at)
+                high = middle;
+            else
+                low = middle + 1u;
         }
         uint before = low ? s->sums[low - 1u] : 0u;
         collect(m, s, at < all ? follow_nth(m, s->tile[low], at - before) : 0u);
@@ -559,8 +577,10 @@ static inline void follow_by_rank(clumpi_mark *m, const group_memory *s, uint co
     uint me = (uint)get_local_id(0), wide = m->control->wide;
     if (me == 0) s->shared->wide = s->shared->most = 0;
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-    if (count > wide) s->wide[atomic_inc(&s->shared->wide)] = s->tile[me];
-    else if (count) atomic_max(&s->shared->most, count);
+    if (count > wide)
+        s->wide[atomic_inc(&s->shared->wide)] = s->tile[me];
+    else if (count)
+        atomic_max(&s->shared->most, count);
     if (count > wide) count = 0;
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     uint most = s->shared->most, n = s->shared->wide;
@@ -587,16 +607,19 @@ static inline void queue_step(clumpi_mark *m, const group_memory *s) {
         if (object) offer_arrays(m, s, object, clumpi_mark_class(m, object));
         follow_long(m, s);
 #endif
-        if (m->control->histogram) follow_by_rank(m, s, count);
-        else follow_by_sums(m, s, count);
+        if (m->control->histogram)
+            follow_by_rank(m, s, count);
+        else
+            follow_by_sums(m, s, count);
     }
     flush(m, s, 0);
 }
 
-/* What a reference leads to goes to the next frontier; where that is full, to the queue. The class of an object is looked up
- * once, together with its mark: in a narrow level nothing counts but how many look-ups wait for each other. */
-CLUMPI_LOCAL_INLINED void follow_narrow(clumpi_mark *m, const group_memory *s, uint object, uint class_id,
-                                 uint k, __local narrow_front *next) {
+/* What a reference leads to goes to the next frontier; where that is full, to the queue. The class
+ * of an object is looked up once, together with its mark: in a narrow level nothing counts but how
+ * many look-ups wait for each other. */
+CLUMPI_LOCAL_INLINED void follow_narrow(clumpi_mark *m, const group_memory *s, uint object,
+                                        uint class_id, uint k, __local narrow_front *next) {
     uint first, last, ref = nth_reference(m, object, class_id, k, &first, &last);
     uint its = clumpi_mark_class(m, (ref >> 6) < m->r.end ? ref : object);
     uint is_white = clumpi_is_white(m, ref), fits = (its >= first) & (its <= last);
@@ -612,8 +635,9 @@ CLUMPI_LOCAL_INLINED void follow_narrow(clumpi_mark *m, const group_memory *s, u
     }
 }
 
-/* Work-items that follow the references of one object side by side in a narrow level of n objects: as many as there are for
- * each, so that the look-ups of an object's references wait for memory together. A power of two, 1 .. items. */
+/* Work-items that follow the references of one object side by side in a narrow level of n objects:
+ * as many as there are for each, so that the look-ups of an object's references wait for memory
+ * together. A power of two, 1 .. items. */
 static inline uint narrow_team(const clumpi_mark *m, uint n, uint items) {
     uint team = 1, most = min(m->control->team, items / n);
     /* bound: 8: it is doubled up to the work-items of a group */
@@ -621,8 +645,8 @@ static inline uint narrow_team(const clumpi_mark *m, uint n, uint items) {
     return team;
 }
 
-/* By the first group alone. An object's references are followed by a team of work-items, unless they are
- * many even for that. */
+/* By the first group alone. An object's references are followed by a team of work-items, unless
+ * they are many even for that. */
 static inline void narrow_step(clumpi_mark *m, const group_memory *s) {
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     uint wide = m->control->wide, narrow = m->control->narrow;
@@ -644,7 +668,8 @@ static inline void narrow_step(clumpi_mark *m, const group_memory *s) {
             uint class_id = at->classes[i], count = m->refs_of[class_id];
             uint longest = CLUMPI_REF_ARRAYS ? longest_array(m, at->refs[i], class_id) : 0u;
             uint place = CLUMPI_MARK_ITEMS;
-            if (max(count, longest) / team > wide && team < items) /* for the whole group, below; no room: team is 1 */
+            /* for the whole group, below; no room: team is 1 */
+            if (max(count, longest) / team > wide && team < items)
                 place = member ? 0u : atomic_inc(&s->shared->wide);
             if (place < CLUMPI_MARK_ITEMS) {
                 if (member == 0) s->wide[place] = i;
@@ -685,7 +710,8 @@ static inline void scan_row(clumpi_mark *m, const group_memory *s, uint granule,
     uint class_id = clumpi_mark_class(m, row), refs = m->refs_of[class_id];
     if (refs > m->control->wide && clumpi_popcount64(bits) < 32u) {
         for (; bits; bits &= bits - 1ul) {
-            if (CLUMPI_REF_ARRAYS) follow_arrays(m, row | clumpi_lowest64(bits), class_id, member, 64u);
+            if (CLUMPI_REF_ARRAYS)
+                follow_arrays(m, row | clumpi_lowest64(bits), class_id, member, 64u);
             for (uint k = member; k < refs; k += 64u) {
                 uint ref = follow_nth(m, row | clumpi_lowest64(bits), k);
                 if (ref) clumpi_pass_on(m, ref);
@@ -697,8 +723,8 @@ static inline void scan_row(clumpi_mark *m, const group_memory *s, uint granule,
     if (CLUMPI_REF_ARRAYS) offer_arrays(m, s, row | member, class_id);
     for (uint c = m->v.classes[class_id].refs; c < m->v.classes[class_id].weak; c++) {
         const clumpi_column column = clumpi_columns(&m->v)[c];
-        __global const uchar *at = clumpi_granule_at(m->r.memory, granule) + column.base +
-                                   member * column.stride;
+        __global const uchar *at =
+            clumpi_granule_at(m->r.memory, granule) + column.base + member * column.stride;
         for (uint e = 0; e < column.count; e++, at += column.step) {
             uint ref = *(__global const uint *)at;
             m->followed += ref != 0;
@@ -751,8 +777,8 @@ __kernel void clumpi_mark_step(__global uchar *heap, uint header_at, __global uc
     uint path = choose_path(&m);
     if (get_global_id(0) == 0) clumpi_log_launch(&m, 0);
     if (get_global_id(0) == 0) note_step(&m, path);
-    /* The barriers between are not needed by OpenCL's rules: PoCL goes wrong with branches that contain
-     * barriers and do not end with one (docs/portability.md). */
+    /* The barriers between are not needed by OpenCL's rules: PoCL goes wrong with branches that
+     * contain barriers and do not end with one (docs/portability.md). */
     if (path == CLUMPI_MARK_NARROW && get_group_id(0) == 0) narrow_step(&m, &s);
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     if (path == CLUMPI_MARK_QUEUE) queue_step(&m, &s);
@@ -783,8 +809,8 @@ __kernel void clumpi_mark_roots(__global uchar *heap, uint header_at, __global u
         roots += ref != 0;
         uint names = ref && clumpi_names_object(&m.v, &m.r, ref, 1, m.r.class_count);
         dangling += ref && !names;
-        uint is_first = names && clumpi_is_white(&m, ref) &&
-                        clumpi_reach_object(&m, ref, 1, m.r.class_count);
+        uint is_first =
+            names && clumpi_is_white(&m, ref) && clumpi_reach_object(&m, ref, 1, m.r.class_count);
         collect(&m, &s, is_first ? ref : 0u);
         flush(&m, &s, PARTS - items);
     }

@@ -46,10 +46,9 @@ __kernel void clumpi_sweep_weak(__global uchar *heap, uint header_at, __global u
 }
 
 /* A registered buffer of weak references, as clumpi_mark_roots() takes it. */
-__kernel void clumpi_sweep_weak_outside(__global uchar *heap, uint header_at,
-                                        __global uchar *marks, __global uint *refs, ulong offset,
-                                        uint stride, ulong count, __global const uint *counted,
-                                        ulong counted_at) {
+__kernel void clumpi_sweep_weak_outside(__global uchar *heap, uint header_at, __global uchar *marks,
+                                        __global uint *refs, ulong offset, uint stride, ulong count,
+                                        __global const uint *counted, ulong counted_at) {
     const clumpi_mark m = clumpi_mark_of(heap, header_at, marks, 0);
     uint nulled = 0;
     const clumpi_part part = clumpi_part_of(clumpi_refs_count(count, counted, counted_at));

@@ -1,14 +1,15 @@
 /* The end of a compaction: sources become free blocks, and hints follow the states.
  *
- * Many blocks change at once and nothing else runs, so the lowest hints are made anew, word by word,
- * instead of being brought in line one by one; the upper ones follow where a word has become zero or
- * has been it (bitmap.clh).
+ * Many blocks change at once and nothing else runs, so the lowest hints are made anew, word by
+ * word, instead of being brought in line one by one; the upper ones follow where a word has become
+ * zero or has been it (bitmap.clh).
  *
  * Read first: plan.clh, rewrite.cl.
  */
 #include "cl/compact/plan.clh"
 
-/* Empty the sources among `tile` blocks from `begin` on. All work-items of the group call together. */
+/* Empty the sources among `tile` blocks from `begin` on. All work-items of the group call
+ * together. */
 static inline void empty_sources(const clumpi_view *v, uint begin, uint tile) {
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     uint end = min(begin + tile, v->header->block_end), rows_max = v->header->block_rows_max;
@@ -56,10 +57,11 @@ __kernel void clumpi_finish(__global uchar *heap, uint header_at, uint words) {
                 *hint = hints[w];
                 clumpi_hint_follow(clumpi_home_of(&v), c, begin / 32u + w, was, hints[w]);
             }
-            /* Not needed by OpenCL's rules: PoCL goes wrong with what stands between the last barrier
-             * of a branch and its end (docs/portability.md). */
+            /* Not needed by OpenCL's rules: PoCL goes wrong with what stands between the last
+             * barrier of a branch and its end (docs/portability.md). */
             CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         }
     }
-    if (get_global_id(0) == 0) CLUMPI_ADD(&v.header->epoch, 1); /* room appeared: cl/core/alloc.clh */
+    /* room appeared: cl/core/alloc.clh */
+    if (get_global_id(0) == 0) CLUMPI_ADD(&v.header->epoch, 1);
 }

@@ -1,5 +1,5 @@
-/* The scratch memory of compaction, shared by host and device. It lies in the heap's buffer, so that only an
- * order, which sorts, asks for more; host/heap/geometry.c places it.
+/* The scratch memory of compaction, shared by host and device. It lies in the heap's buffer, so
+ * that only an order, which sorts, asks for more; host/heap/geometry.c places it.
  *
  *   header.             holds                                                      from .. to
  *   at_plans            clumpi_class_plan [class id]; entry 0: sums                plan .. finish
@@ -11,10 +11,10 @@
  *   at_moved            a bit per block: its objects leave                         plan .. finish
  *   at_chunks           clumpi_array_chunk [1 + chunk]: parts of long arrays       check, rewrite
  *
- * The plans and what follows them are in the scratch of calls (cl/heap/layout.h). The tallies stand where
- * the counts and histograms were, which nobody needs once the plan is made. The chunks stand in the
- * place of the do-all's list (at_list_rows), which the objects that move make invalid anyway. All
- * other memory is only of this part.
+ * The plans and what follows them are in the scratch of calls (cl/heap/layout.h). The tallies stand
+ * where the counts and histograms were, which nobody needs once the plan is made. The chunks stand
+ * in the place of the do-all's list (at_list_rows), which the objects that move make invalid
+ * anyway. All other memory is only of this part.
  *
  * Read first: cl/core/layout.h. Read next: plan.clh.
  */
@@ -48,8 +48,8 @@ typedef struct clumpi_block_counts {
     clumpi_u32 below_ties;       /* blocks at `below`, if that is not `threshold` */
 } clumpi_block_counts;
 
-/* Of a block. Objects of a class that leave are numbered, and so are the holes that they go to: object i
- * goes to hole i. */
+/* Of a block. Objects of a class that leave are numbered, and so are the holes that they go to:
+ * object i goes to hole i. */
 typedef union clumpi_block_plan {
     struct {
         clumpi_u32 first_object; /* number of its first object */

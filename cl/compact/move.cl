@@ -1,15 +1,15 @@
 /* Moving: objects of sources to the holes of targets, and forwarding references to where they were.
  *
- * A work-group takes a batch: as many neighbouring sources of one class as have 16 rows together, or
- * 16 rows of one. It numbers their objects and the holes that they go to from bitmaps alone, copies all columns,
- * and when the last object has left stores forwarding references from the begin of each row on,
- * one for each of its objects. Bitmaps are not touched, so other groups can read them meanwhile;
- * clumpi_fill then sets the bits of the targets.
+ * A work-group takes a batch: as many neighbouring sources of one class as have 16 rows together,
+ * or 16 rows of one. It numbers their objects and the holes that they go to from bitmaps alone,
+ * copies all columns, and when the last object has left stores forwarding references from the begin
+ * of each row on, one for each of its objects. Bitmaps are not touched, so other groups can read
+ * them meanwhile; clumpi_fill then sets the bits of the targets.
  *
  * factor 0 is the planner's: holes are numbered through the whole list of targets, and batches go
  * on where the one before ended. Otherwise (bench/papers/merge) source number s of B fills the
- * targets s, s + B, s + 2B, .. of which there are `factor`, with holes numbered from 0; sources that are not
- * marked as moved stay.
+ * targets s, s + B, s + 2B, .. of which there are `factor`, with holes numbered from 0; sources
+ * that are not marked as moved stay.
  *
  * Read first: plan.clh. Read next: rewrite.cl.
  */
@@ -20,8 +20,9 @@ typedef struct batch {
     uint class_id, rows, capacity;
     uint source, sources; /* in the list of blocks; how many */
     uint row, row_count;  /* of the first source; of all that are taken */
-    uint target, stride, targets; /* the first target in the list of blocks, and how many may follow */
-    uint first;                   /* number of the first object of the first source */
+    /* the first target in the list of blocks, and how many may follow */
+    uint target, stride, targets;
+    uint first; /* number of the first object of the first source */
 } batch;
 
 static inline batch batch_at(const clumpi_view *v, uint index, uint factor) {
@@ -62,8 +63,8 @@ static inline uint target_granule(const clumpi_view *v, const batch *b, uint row
     return clumpi_row_granule(v, block, b->class_id, row % b->rows);
 }
 
-/* The place of hole number `number`, by binary search over the targets, then row by row: for targets
- * with so few holes that their rows do not fit in local memory. */
+/* The place of hole number `number`, by binary search over the targets, then row by row: for
+ * targets with so few holes that their rows do not fit in local memory. */
 static inline uint place_far(const clumpi_view *v, const batch *b, uint number) {
     __global const uint *list = clumpi_plan_list(v);
     __global const clumpi_block_plan *block_plans = clumpi_block_plans(v);
@@ -72,8 +73,10 @@ static inline uint place_far(const clumpi_view *v, const batch *b, uint number) 
     while (high - low > 1) {
         uint middle = (low + high) / 2;
         uint first = block_plans[list[b->target + middle * b->stride]].target.first_hole;
-        if (first <= number) low = middle;
-        else high = middle;
+        if (first <= number)
+            low = middle;
+        else
+            high = middle;
     }
     uint block = list[b->target + low * b->stride];
     uint left = number - block_plans[block].target.first_hole;
@@ -115,29 +118,37 @@ static inline void copy_object(const recipe *r, uint from_id, uint to_id) {
     __global uchar *to_row = clumpi_granule_at(r->memory, to_id >> 6);
     for (uint i = 0; i < r->columns; i++) {
         clumpi_column c;
-        if (i < COLUMNS_NEAR) c = r->near[i];
-        else c = r->all[i];
+        if (i < COLUMNS_NEAR)
+            c = r->near[i];
+        else
+            c = r->all[i];
         __global const uchar *from = from_row + c.base + (from_id & 63u) * c.stride;
         __global uchar *to = to_row + c.base + (to_id & 63u) * c.stride;
-        if (c.width == 4u) COPY_ELEMENTS(uint, 8)
-        else if (c.width == 16u) COPY_ELEMENTS(uint4, 2)
-        else if (c.width == 8u) COPY_ELEMENTS(uint2, 4)
-        else if (c.width == 2u) COPY_ELEMENTS(ushort, 4)
-        else COPY_ELEMENTS(uchar, 4)
+        if (c.width == 4u)
+            COPY_ELEMENTS(uint, 8)
+        else if (c.width == 16u)
+            COPY_ELEMENTS(uint4, 2)
+        else if (c.width == 8u)
+            COPY_ELEMENTS(uint2, 4)
+        else if (c.width == 2u)
+            COPY_ELEMENTS(ushort, 4)
+        else
+            COPY_ELEMENTS(uchar, 4)
     }
 }
 
 #if CLUMPI_ROW_PER_ITEM
 
-#define COPY_ELEMENT(type)                                                                          \
+#define COPY_ELEMENT(type)                                                                         \
     for (uint n = 0; n < objects; n++)                                                             \
         *(__global type *)(to[n] + at + to_slots[n] * c.stride) =                                  \
             *(__global const type *)(row + at + (slots[n] & 63u) * c.stride);
 
-/* The objects of one row on a CPU: element by element, so that a row is read from its begin to its end
- * and what is known of a column stays in registers. */
-CLUMPI_LOCAL_INLINED void copy_row(const recipe *r, __global const uchar *row, __local const ushort *slots,
-                            __local const uint *places, uint objects) {
+/* The objects of one row on a CPU: element by element, so that a row is read from its begin to its
+ * end and what is known of a column stays in registers. */
+CLUMPI_LOCAL_INLINED void copy_row(const recipe *r, __global const uchar *row,
+                                   __local const ushort *slots, __local const uint *places,
+                                   uint objects) {
     __global uchar *to[64];
     uchar to_slots[64];
     for (uint n = 0; n < objects; n++) {
@@ -148,11 +159,16 @@ CLUMPI_LOCAL_INLINED void copy_row(const recipe *r, __global const uchar *row, _
         const clumpi_column c = r->all[i];
         ulong at = c.base;
         for (uint e = 0; e < c.count; e++, at += c.step) {
-            if (c.width == 4u) COPY_ELEMENT(uint)
-            else if (c.width == 16u) COPY_ELEMENT(uint4)
-            else if (c.width == 8u) COPY_ELEMENT(uint2)
-            else if (c.width == 2u) COPY_ELEMENT(ushort)
-            else COPY_ELEMENT(uchar)
+            if (c.width == 4u)
+                COPY_ELEMENT(uint)
+            else if (c.width == 16u)
+                COPY_ELEMENT(uint4)
+            else if (c.width == 8u)
+                COPY_ELEMENT(uint2)
+            else if (c.width == 2u)
+                COPY_ELEMENT(ushort)
+            else
+                COPY_ELEMENT(uchar)
         }
     }
 }
@@ -160,7 +176,8 @@ CLUMPI_LOCAL_INLINED void copy_row(const recipe *r, __global const uchar *row, _
 #endif
 
 /* All call together; `near` may be used after the next barrier. */
-CLUMPI_LOCAL_INLINED recipe recipe_of(const clumpi_view *v, uint class_id, __local clumpi_column *near) {
+CLUMPI_LOCAL_INLINED recipe recipe_of(const clumpi_view *v, uint class_id,
+                                      __local clumpi_column *near) {
     __global const clumpi_class *class = &v->classes[class_id];
     recipe r = {clumpi_memory_of(v->heap, v->header), class->refs - class->copies, near,
                 clumpi_columns(v) + class->copies};
@@ -172,19 +189,20 @@ CLUMPI_LOCAL_INLINED recipe recipe_of(const clumpi_view *v, uint class_id, __loc
 
 /* Local memory of a batch. */
 typedef struct scratch {
-    __local ushort *slots;     /* by number of an object in the batch: row << 6 | slot */
-    __local uint *places;      /* by the same: its new reference */
-    __local uint *row_granule, *row_first; /* of the batch: granule, number of the first object */
+    __local ushort *slots; /* by number of an object in the batch: row << 6 | slot */
+    __local uint *places;  /* by the same: its new reference */
+    __local uint *row_granule, *row_first;   /* of the batch: granule, number of the first object */
     __local uint *hole_granule, *hole_first; /* of the targets: granule, number of the first hole */
     __local uint *sums;
 } scratch;
 
 #define FETCH_SLOTS 16u
 
-/* Ask for a row early if FETCH_SLOTS or more of its slots are `needed`, which are in most of its sectors of 32
- * bytes. Above all for a target: objects store parts of sectors, and the rest of each, left to the
- * cache, would be read when it writes back, sector by sector. */
-static inline void fetch_row(const clumpi_view *v, uint class_id, uint granule, uint slot, ulong needed) {
+/* Ask for a row early if FETCH_SLOTS or more of its slots are `needed`, which are in most of its
+ * sectors of 32 bytes. Above all for a target: objects store parts of sectors, and the rest of
+ * each, left to the cache, would be read when it writes back, sector by sector. */
+static inline void fetch_row(const clumpi_view *v, uint class_id, uint granule, uint slot,
+                             ulong needed) {
 #if CLUMPI_HAVE_PTX
     if (clumpi_popcount64(needed) < FETCH_SLOTS) return;
     const clumpi_memory memory = clumpi_memory_of(v->heap, v->header);
@@ -196,14 +214,15 @@ static inline void fetch_row(const clumpi_view *v, uint class_id, uint granule, 
 #endif
 }
 
-/* slots[] of the objects of the batch; returns how many there are. *first is the number of the first. */
+/* slots[] of the objects of the batch; returns how many there are. *first is the number of the
+ * first. */
 static inline uint number_objects(const clumpi_view *v, const batch *b, const scratch *l,
                                   uint *first) {
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), before = 0;
     for (uint r = me; r < b->row; r += items) { /* in front of this part of a block */
         uint block = clumpi_plan_list(v)[b->source];
-        before += clumpi_popcount64(
-            clumpi_row_bits(v, clumpi_row_granule(v, block, b->class_id, r)));
+        before +=
+            clumpi_popcount64(clumpi_row_bits(v, clumpi_row_granule(v, block, b->class_id, r)));
     }
     for (uint r = me; r < b->row_count; r += items) {
         uint row = b->row + r, block = clumpi_plan_list(v)[b->source + row / b->rows];
@@ -281,8 +300,7 @@ static inline void number_fresh(const clumpi_view *v, const batch *b, const scra
         uint number = ordered ? order[first_object + n] : first_object + n;
         uint block = clumpi_plan_list(v)[begin + number / b->capacity];
         number %= b->capacity;
-        l->places[n] =
-            clumpi_row_granule(v, block, b->class_id, number >> 6) << 6 | (number & 63u);
+        l->places[n] = clumpi_row_granule(v, block, b->class_id, number >> 6) << 6 | (number & 63u);
     }
 }
 
@@ -304,7 +322,8 @@ __kernel void clumpi_move(__global uchar *heap, uint header_at, uint factor, uin
         if (factor && !clumpi_is_moved(moved, clumpi_plan_list(&v)[b.source])) continue;
         const recipe r = recipe_of(&v, b.class_id, columns);
         uint first, objects = number_objects(&v, &b, &l, &first);
-        /* One after the other: as a chain of branches PoCL 5.0 does not compile them (docs/portability.md). */
+        /* One after the other: as a chain of branches PoCL 5.0 does not compile them
+         * (docs/portability.md). */
         uint is_near = !fresh && objects && b.targets * b.rows <= CLUMPI_HOLE_ROWS;
         if (is_near) number_holes(&v, &b, &l, first, objects);
         if (fresh) number_fresh(&v, &b, &l, first, objects, ordered, order);
@@ -331,7 +350,8 @@ __kernel void clumpi_move(__global uchar *heap, uint header_at, uint factor, uin
     }
 }
 
-/* Where in a target the last object goes: rows before `row` become full, of that one `mask` is added. */
+/* Where in a target the last object goes: rows before `row` become full, of that one `mask` is
+ * added. */
 typedef struct cut {
     uint row;
     ulong mask;
@@ -374,8 +394,8 @@ __kernel void clumpi_fill(__global uchar *heap, uint header_at, uint fresh) {
                 uint holes = capacity - (fresh ? 0u : clumpi_credits_of_state(v.states[block]));
                 coming[t] = coming_in > hole ? min(coming_in - hole, holes) : 0u;
                 if (coming[t])
-                    CLUMPI_STORE(&v.states[block], c << CLUMPI_CLASS_SHIFT |
-                                                       (capacity - holes + coming[t]));
+                    CLUMPI_STORE(&v.states[block],
+                                 c << CLUMPI_CLASS_SHIFT | (capacity - holes + coming[t]));
             }
             CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
             for (uint i = me; i < count * rows; i += items) {

@@ -1,13 +1,15 @@
-/* The planner: which blocks of a class stay, which give their objects, and the numbers of objects and
- * holes. Six small launches for all classes together, no sort, no readback.
+/* The planner: which blocks of a class stay, which give their objects, and the numbers of objects
+ * and holes. Six small launches for all classes together, no sort, no readback.
  *
- * With L objects of a class and C slots a block, K = ceil(L / C) blocks suffice, and the fewest moves
- * are those that leave the K fullest blocks where they are. The state words say how full blocks are,
- * so a histogram of them gives the threshold; ties go by address. Under a budget of moves the emptiest
- * of the others give first. Because the blocks that stay only get fuller, and those that give are
- * gone, the next step finds the same K blocks, and steps add up to one full run.
+ * With L objects of a class and C slots a block, K = ceil(L / C) blocks suffice, and the fewest
+ * moves are those that leave the K fullest blocks where they are. The state words say how full
+ * blocks are, so a histogram of them gives the threshold; ties go by address. Under a budget of
+ * moves the emptiest of the others give first. Because the blocks that stay only get fuller, and
+ * those that give are gone, the next step finds the same K blocks, and steps add up to one full
+ * run.
  *
- * In `fresh` mode (orders of clump_compact_order) all blocks of one class give, and free blocks take.
+ * In `fresh` mode (orders of clump_compact_order) all blocks of one class give, and free blocks
+ * take.
  *
  * Read first: plan.clh. Read next: move.cl.
  */
@@ -40,7 +42,8 @@ __kernel void clumpi_plan_histogram(__global uchar *heap, uint header_at) {
 }
 
 /* Blocks that can give at this fill level: all, or those that are left at the threshold. */
-CLUMPI_LOCAL_INLINED uint givers(__local const uint *histogram, uint credits, uint threshold, uint ties) {
+CLUMPI_LOCAL_INLINED uint givers(__local const uint *histogram, uint credits, uint threshold,
+                                 uint ties) {
     if (credits > threshold) return 0;
     return histogram[credits] - (credits == threshold ? ties : 0);
 }
@@ -67,7 +70,7 @@ typedef struct limits {
 
 /* found->threshold and ties. */
 CLUMPI_LOCAL_INLINED void find_threshold(__local const uint *histogram, bins mine, uint keep,
-                                  uint before, uint count, __local limits *found) {
+                                         uint before, uint count, __local limits *found) {
     if (before < keep && keep <= before + count)
         for (uint bin = mine.top; bin > mine.end; bin--) {
             uint n = histogram[bin - 1];
@@ -81,10 +84,11 @@ CLUMPI_LOCAL_INLINED void find_threshold(__local const uint *histogram, bins min
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
 }
 
-/* found->below, below_ties, objects: the emptiest givers that together have at most `max_moves` objects,
- * and at least one block. */
-CLUMPI_LOCAL_INLINED void find_budget(__local const uint *histogram, bins mine, uint threshold, uint ties,
-                               uint max_moves, __local limits *found, __local uint *sums) {
+/* found->below, below_ties, objects: the emptiest givers that together have at most `max_moves`
+ * objects, and at least one block. */
+CLUMPI_LOCAL_INLINED void find_budget(__local const uint *histogram, bins mine, uint threshold,
+                                      uint ties, uint max_moves, __local limits *found,
+                                      __local uint *sums) {
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), objects = 0;
     for (uint bin = mine.top; bin > mine.end; bin--)
         objects += (bin - 1) * givers(histogram, bin - 1, threshold, ties);
@@ -199,13 +203,15 @@ __kernel void clumpi_plan_threshold(__global uchar *heap, uint header_at, ulong4
     }
 }
 
-#define COUNT_WORDS (sizeof(clumpi_block_counts) / 4u) /* counts are cleared, stored and summed by word */
+/* counts are cleared, stored and summed by word */
+#define COUNT_WORDS (sizeof(clumpi_block_counts) / 4u)
 
 #define ROLE_NONE 0u
 #define ROLE_SOURCE 1u
 #define ROLE_TARGET 2u
 
-/* Does a block at the threshold or below give? `rank`: among those with as many credits that give. */
+/* Does a block at the threshold or below give? `rank`: among those with as many credits that
+ * give. */
 static inline uint role_of(__global const clumpi_class_plan *p, uint credits,
                            const clumpi_block_counts *t) {
     if (credits > p->threshold) return ROLE_TARGET;
@@ -256,9 +262,10 @@ __kernel void clumpi_plan_count(__global uchar *heap, uint header_at) {
     for (uint i = me; i < width; i += items) to[i] = words[i];
 }
 
-/* Turn sums of what clumpi_plan_count() counted into what counting block by block would have given. */
+/* Turn sums of what clumpi_plan_count() counted into what counting block by block would have
+ * given. */
 static inline clumpi_block_counts count_by_rank(__global const clumpi_class_plan *p, uint capacity,
-                                              clumpi_block_counts t) {
+                                                clumpi_block_counts t) {
     uint stay = min(t.ties, p->ties), same = p->below == p->threshold;
     if (p->threshold < capacity) {
         t.targets += stay;
@@ -292,11 +299,12 @@ CLUMPI_LOCAL_INLINED void place_classes(const clumpi_view *v, __local uint *begi
 }
 
 /* The blocks of class `kind` in a tile, of which this work-item may have one; class 0 are the free
- * blocks, which are targets of class c. `so_far` has the counts in front of the tile, then behind it.
- * All work-items of the group call together. */
-CLUMPI_LOCAL_INLINED void write_tile(const clumpi_view *v, __global const clumpi_class_plan *p, uint kind,
-                              uint c, uint begin, uint block, uint state, uint mine,
-                              __local clumpi_block_counts *so_far, __local uint *sums) {
+ * blocks, which are targets of class c. `so_far` has the counts in front of the tile, then behind
+ * it. All work-items of the group call together. */
+CLUMPI_LOCAL_INLINED void write_tile(const clumpi_view *v, __global const clumpi_class_plan *p,
+                                     uint kind, uint c, uint begin, uint block, uint state,
+                                     uint mine, __local clumpi_block_counts *so_far,
+                                     __local uint *sums) {
     uint me = (uint)get_local_id(0), last = (uint)get_local_size(0) - 1;
     uint credits = clumpi_credits_of_state(state), capacity = v->classes[c].capacity;
     clumpi_block_counts t = *so_far;
@@ -337,7 +345,8 @@ CLUMPI_LOCAL_INLINED void write_tile(const clumpi_view *v, __global const clumpi
     so_far->holes += all_holes;
 }
 
-/* The list, the plans of blocks and the marks of moved blocks. fresh: the class whose targets are free blocks. */
+/* The list, the plans of blocks and the marks of moved blocks. fresh: the class whose targets are
+ * free blocks. */
 __kernel void clumpi_plan_write(__global uchar *heap, uint header_at, uint fresh) {
     __local clumpi_block_counts so_far[CLUMPI_CLASS_IDS];
     __local uint *words = (__local uint *)so_far;
@@ -365,8 +374,7 @@ __kernel void clumpi_plan_write(__global uchar *heap, uint header_at, uint fresh
         /* bound: work-items: those of the smallest class wait no more */
         for (uint n = clumpi_group_next(waits, next); n; n = clumpi_group_next(waits, next)) {
             uint now = n - 1u, of = now ? now : fresh, mine = waits == n;
-            write_tile(&v, &plans[of], now, of, begins[of], block, state, mine,
-                       &so_far[now], sums);
+            write_tile(&v, &plans[of], now, of, begins[of], block, state, mine, &so_far[now], sums);
             if (mine) waits = 0;
         }
     }
@@ -387,8 +395,10 @@ __kernel void clumpi_plan_pair(__global uchar *heap, uint header_at) {
             while (high - low > 1) {
                 uint middle = (low + high) / 2;
                 uint first = block_plans[list[p->target_begin + middle]].target.first_hole;
-                if (first <= number) low = middle;
-                else high = middle;
+                if (first <= number)
+                    low = middle;
+                else
+                    high = middle;
             }
             block_plans[source].source.target = low;
         }

@@ -1,4 +1,5 @@
-/* The kernels that rewrite references to moved objects, inside the heap and outside, and null references to no object.
+/* The kernels that rewrite references to moved objects, inside the heap and outside, and null
+ * references to no object.
  *
  * Read first: rewrite.clh. Read next: finish.cl.
  */
@@ -19,13 +20,13 @@ __kernel void clumpi_null_dangling(__global uchar *heap, uint header_at, uint ch
     rewrite_all(&v, &p, chunks, &group);
 }
 
-/* A registered buffer: references at offset + i * stride, in words. Before the move, `check` = 1: those
- * that name no live object of any class are counted, and nulled if asked for. After it, `check` = 0:
- * those to moved objects are rewritten. */
+/* A registered buffer: references at offset + i * stride, in words. Before the move, `check` = 1:
+ * those that name no live object of any class are counted, and nulled if asked for. After it,
+ * `check` = 0: those to moved objects are rewritten. */
 __kernel void clumpi_rewrite_registered(__global uchar *heap, uint header_at, __global uint *refs,
-                                     ulong offset, uint stride, ulong count,
-                                     __global const uint *counted, ulong counted_at, uint check,
-                                     uint null_dangling) {
+                                        ulong offset, uint stride, ulong count,
+                                        __global const uint *counted, ulong counted_at, uint check,
+                                        uint null_dangling) {
     __local group_memory group;
     const clumpi_view v = clumpi_view_of(heap, header_at);
     const clumpi_reach r = clumpi_reach_of(&v);

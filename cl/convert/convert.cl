@@ -1,20 +1,22 @@
-/* Objects of one heap become those of another, which has as many of each class and nothing else: their values, and references
- * to them.
+/* Objects of one heap become those of another, which has as many of each class and nothing else:
+ * their values, and references to them.
  *
- * Objects have numbers in the order of the old heap's list of rows (dense.cl). The new heap was filled by do-news: its list of rows has
- * full rows, but for the last of each class. So an object has a *place*: 64 times the row of the new list, plus the slot. Table `places` has
- * that of the first object of each old row, by granule; all others of the row follow.
+ * Objects have numbers in the order of the old heap's list of rows (dense.cl). The new heap was
+ * filled by do-news: its list of rows has full rows, but for the last of each class. So an object
+ * has a *place*: 64 times the row of the new list, plus the slot. Table `places` has that of the
+ * first object of each old row, by granule; all others of the row follow.
  *
  *   old row   │ 1 1 0 1 ... │  places[granule] = p           new rows  │ p-2 p-1 p p+1 │ p+2 ...
  *
- * Only numbers and tables tell where anything goes, so no work-item waits for another. Nothing of the old heap changes.
+ * Only numbers and tables tell where anything goes, so no work-item waits for another. Nothing of
+ * the old heap changes.
  *
  * Read first: cl/convert/layout.h, cl/heap/dense.cl.
  */
+#include "cl/convert/layout.h"
 #include "cl/core/alloc.clh"
 #include "cl/core/poison.clh"
 #include "cl/core/scan.clh"
-#include "cl/convert/layout.h"
 
 typedef struct convert_heaps {
     clumpi_view from, to;
@@ -24,7 +26,8 @@ typedef struct convert_heaps {
     __global const uint *to_rows;
 } convert_heaps;
 
-static inline convert_heaps convert_heaps_of(__global uchar *from, uint from_at, __global uchar *to, uint to_at,
+static inline convert_heaps convert_heaps_of(__global uchar *from, uint from_at, __global uchar *to,
+                                             uint to_at,
                                              __global const clumpi_convert_class *classes,
                                              __global const uint *places) {
     convert_heaps h;
@@ -43,23 +46,25 @@ static inline uint convert_class_of(const clumpi_view *v, uint granule) {
 }
 
 /* places[granule at which an old row starts]: of its first object. */
-__kernel void clumpi_convert_places(__global uchar *from, uint from_at, __global uchar *to, uint to_at,
-                                    __global const clumpi_convert_class *classes, __global uint *places) {
+__kernel void clumpi_convert_places(__global uchar *from, uint from_at, __global uchar *to,
+                                    uint to_at, __global const clumpi_convert_class *classes,
+                                    __global uint *places) {
     const convert_heaps h = convert_heaps_of(from, from_at, to, to_at, classes, places);
     clumpi_range list = clumpi_list_range(&h.from, 1u, h.from.header->class_count);
     __global const uint *rows = clumpi_words_at(&h.from, h.from.header->at_list_rows);
     __global const uint *index = clumpi_words_at(&h.from, h.from.header->at_list_index);
     __global const uint *begin = clumpi_words_at(&h.to, h.to.header->at_list_begin);
-    for (uint r = list.begin + (uint)get_global_id(0); r < list.end; r += (uint)get_global_size(0)) {
+    for (uint r = list.begin + (uint)get_global_id(0); r < list.end;
+         r += (uint)get_global_size(0)) {
         const clumpi_convert_class c = classes[convert_class_of(&h.from, rows[r])];
         places[rows[r]] = begin[c.to] * 64u + (index[r] - c.first);
     }
 }
 
-/* The new reference for one to an object of the classes from_first .. from_last, of which it must be one of to_first .. to_last. Null
- * for all others, which are counted. */
-static inline uint convert_ref(const convert_heaps *h, uint ref, uint from_first, uint from_last, uint to_first,
-                               uint to_last, uint *dangling, uint *strange) {
+/* The new reference for one to an object of the classes from_first .. from_last, of which it must
+ * be one of to_first .. to_last. Null for all others, which are counted. */
+static inline uint convert_ref(const convert_heaps *h, uint ref, uint from_first, uint from_last,
+                               uint to_first, uint to_last, uint *dangling, uint *strange) {
     uint granule, is_stale = 0, is_live = 0;
     ulong bits = 0;
     if (ref == 0) return 0;
@@ -73,7 +78,8 @@ static inline uint convert_ref(const convert_heaps *h, uint ref, uint from_first
         bits = clumpi_row_bits(&h->from, granule);
         is_live = (uint)(bits >> (ref & 63u)) & 1u;
     }
-    if (!is_live) { /* those to the null row are none: what a field had that was never written, in a checked heap */
+    /* those to the null row are none: what a field had that was never written, in a checked heap */
+    if (!is_live) {
         *dangling += granule || ref == CLUMPI_STALE_REF;
         return 0;
     }
@@ -87,7 +93,8 @@ static inline uint convert_ref(const convert_heaps *h, uint ref, uint from_first
     return h->to.header->at_checked ? clumpi_named(h->to_home, ref) : ref;
 }
 
-/* Where the objects of an old row are in the new heap: the first few in one row, the others in the next. */
+/* Where the objects of an old row are in the new heap: the first few in one row, the others in the
+ * next. */
 typedef struct convert_row {
     __global const uchar *from;
     __global uchar *to[2];
@@ -122,10 +129,12 @@ static inline convert_row convert_row_of(const convert_heaps *h, uint granule, u
     if (field.is_new) {                                                                            \
         CONVERT_FOR_EACH(row, field, me, items, *(__global type *)to = zero)                       \
     } else {                                                                                       \
-        CONVERT_FOR_EACH(row, field, me, items, *(__global type *)to = *(__global const type *)from) \
+        CONVERT_FOR_EACH(row, field, me, items,                                                    \
+                         *(__global type *)to = *(__global const type *)from)                      \
     }
 
-static inline void convert_values(const convert_row row, const clumpi_convert_field field, uint me, uint items) {
+static inline void convert_values(const convert_row row, const clumpi_convert_field field, uint me,
+                                  uint items) {
     if (field.width == 4u) {
         CONVERT_COPY(uint, 0u)
     } else if (field.width == 8u) {
@@ -139,24 +148,28 @@ static inline void convert_values(const convert_row row, const clumpi_convert_fi
     }
 }
 
-static inline void convert_refs(const convert_heaps *h, const convert_row row, const clumpi_convert_field field, uint me,
-                                uint items, __global clumpi_convert_wrong *wrong) {
+static inline void convert_refs(const convert_heaps *h, const convert_row row,
+                                const clumpi_convert_field field, uint me, uint items,
+                                __global clumpi_convert_wrong *wrong) {
     uint dangling = 0, strange = 0;
     CONVERT_FOR_EACH(row, field, me, items,
-                     *(__global uint *)to =
-                         convert_ref(h, *(__global const uint *)from, field.from_first, field.from_last, field.to_first,
-                                     field.to_last, &dangling, &strange))
+                     *(__global uint *)to = convert_ref(
+                         h, *(__global const uint *)from, field.from_first, field.from_last,
+                         field.to_first, field.to_last, &dangling, &strange))
     if (dangling) atomic_add(&wrong->dangling, dangling);
     if (strange) atomic_add(&wrong->strange, strange);
 }
 
 /* All fields of all objects. wrong: of each entry of `fields`. */
-__kernel void clumpi_convert_objects(__global uchar *from, uint from_at, __global uchar *to, uint to_at,
-                                     __global const clumpi_convert_class *classes, __global const uint *places,
-                                     __global const clumpi_convert_field *fields, __global clumpi_convert_wrong *wrong) {
+__kernel void clumpi_convert_objects(__global uchar *from, uint from_at, __global uchar *to,
+                                     uint to_at, __global const clumpi_convert_class *classes,
+                                     __global const uint *places,
+                                     __global const clumpi_convert_field *fields,
+                                     __global clumpi_convert_wrong *wrong) {
     const convert_heaps h = convert_heaps_of(from, from_at, to, to_at, classes, places);
     __global const uint *rows = clumpi_words_at(&h.from, h.from.header->at_list_rows);
-    __global const ulong *masks = (__global const ulong *)clumpi_words_at(&h.from, h.from.header->at_list_masks);
+    __global const ulong *masks =
+        (__global const ulong *)clumpi_words_at(&h.from, h.from.header->at_list_masks);
     clumpi_range list = clumpi_list_range(&h.from, 1u, h.from.header->class_count);
     clumpi_range chunk = clumpi_chunk(list.begin, list.end);
     uint items = min((uint)get_local_size(0), 64u), me = (uint)get_local_id(0);
@@ -165,23 +178,27 @@ __kernel void clumpi_convert_objects(__global uchar *from, uint from_at, __globa
         const convert_row row = convert_row_of(&h, rows[r], masks[r]);
         for (uint f = c.begin; f < c.end; f++) {
             const clumpi_convert_field field = fields[f];
-            if (field.from_first) convert_refs(&h, row, field, me % items, items, &wrong[f]);
-            else convert_values(row, field, me % items, items);
+            if (field.from_first)
+                convert_refs(&h, row, field, me % items, items, &wrong[f]);
+            else
+                convert_values(row, field, me % items, items);
         }
     }
 }
 
-/* Of `count` references at outside[at], `stride` words apart: what they are, and what they become. */
-__kernel void clumpi_convert_outside(__global uchar *from, uint from_at, __global uchar *to, uint to_at,
-                                     __global const clumpi_convert_class *classes, __global const uint *places,
-                                     __global const uint *outside, ulong at, ulong stride, ulong count,
-                                     __global uint *were, __global uint *become, __global clumpi_convert_wrong *wrong) {
+/* Of `count` references at outside[at], `stride` words apart: what they are, and what they
+ * become. */
+__kernel void clumpi_convert_outside(__global uchar *from, uint from_at, __global uchar *to,
+                                     uint to_at, __global const clumpi_convert_class *classes,
+                                     __global const uint *places, __global const uint *outside,
+                                     ulong at, ulong stride, ulong count, __global uint *were,
+                                     __global uint *become, __global clumpi_convert_wrong *wrong) {
     const convert_heaps h = convert_heaps_of(from, from_at, to, to_at, classes, places);
     uint dangling = 0, strange = 0;
     for (ulong i = get_global_id(0); i < count; i += get_global_size(0)) {
         were[i] = outside[at + i * stride];
-        become[i] = convert_ref(&h, were[i], 1u, h.from.header->class_count, 1u, h.to.header->class_count, &dangling,
-                                &strange);
+        become[i] = convert_ref(&h, were[i], 1u, h.from.header->class_count, 1u,
+                                h.to.header->class_count, &dangling, &strange);
     }
     if (dangling) atomic_add(&wrong->dangling, dangling);
 }
@@ -189,5 +206,6 @@ __kernel void clumpi_convert_outside(__global uchar *from, uint from_at, __globa
 /* The words go there. */
 __kernel void clumpi_convert_commit(__global uint *outside, ulong at, ulong stride, ulong count,
                                     __global const uint *words) {
-    for (ulong i = get_global_id(0); i < count; i += get_global_size(0)) outside[at + i * stride] = words[i];
+    for (ulong i = get_global_id(0); i < count; i += get_global_size(0))
+        outside[at + i * stride] = words[i];
 }

@@ -1,4 +1,5 @@
-/* What the host tells the kernels of a conversion: which class becomes which, and what each field is copied from.
+/* What the host tells the kernels of a conversion: which class becomes which, and what each field
+ * is copied from.
  *
  * Read first: cl/core/layout.h.
  */
@@ -15,15 +16,16 @@ typedef struct clumpi_convert_class {
         end; /* its fields: entries begin .. end-1 of the table of clumpi_convert_field */
 } clumpi_convert_class;
 
-/* A field of the new class, or 16 bytes of each element if that is wider: element e of slot s is at base + e * step + s * stride of a
- * row, here and there. 64 bytes. */
+/* A field of the new class, or 16 bytes of each element if that is wider: element e of slot s is at
+ * base + e * step + s * stride of a row, here and there. 64 bytes. */
 typedef struct clumpi_convert_field {
     clumpi_u32 from_base, from_stride, from_step; /* in rows of the old heap */
     clumpi_u32 to_base, to_stride, to_step;       /* in those of the new one */
     clumpi_u32 count, width;                      /* elements; bytes of one: 1, 2, 4, 8 or 16 */
     clumpi_u32 is_new;                            /* 1: it becomes 0 */
     clumpi_u32 from_first,
-        from_last; /* of a reference, else 0: the classes that it could point to, by ids of the old heap */
+        /* of a reference, else 0: the classes that it could point to, by ids of the old heap */
+        from_last;
     clumpi_u32 to_first, to_last; /* that it can point to, by ids of the new one */
     clumpi_u32 pad[3];
 } clumpi_convert_field;

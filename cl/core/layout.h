@@ -15,14 +15,15 @@
  *            starts tells whether slot s is live; words of other granules stay 0
  *   hint   = bit per block, one set of words for free blocks (set 0) and one for the active blocks
  *            of each class (set = class id); level l+1 has a bit per word of level l that is not 0
- *   raw    = classes after those of the schema have slots of raw memory instead of objects: one size each, and two of
- *            which a request takes neighbouring slots, of one row or of whole blocks (runs.clh). Blocks, rows, bits and
- *            credits are those of any class
- *   scratch = memory that a call owns while it runs. What is in it is declared by the part that uses it:
+ *   raw    = classes after those of the schema have slots of raw memory instead of objects: one
+ *            size each, and two of which a request takes neighbouring slots, of one row or of whole
+ *            blocks (runs.clh). Blocks, rows, bits and credits are those of any class
+ *   scratch = memory that a call owns while it runs. What is in it is declared by the part that
+ *             uses it:
  *            cl/<part>/layout.h
  *
- * Invariants, true whenever no kernel runs and nothing is reserved (clump_heap_check() verifies them; of
- * what is reserved it knows that its slots are credits, too, reserve.clh):
+ * Invariants, true whenever no kernel runs and nothing is reserved (clump_heap_check() verifies
+ * them; of what is reserved it knows that its slots are credits, too, reserve.clh):
  *   1. credits(b) = number of bits set in the rows of b, and at most the capacity of its class
  *   2. class(b) = 0 exactly if credits(b) = 0
  *   3. every hint equals its truth: free if class(b) = 0; active[T] if class(b) = T and
@@ -79,36 +80,37 @@ typedef struct clumpi_learnt {
     clumpi_u32 idle;        /* lists since any were asked for, at most 31 */
 } clumpi_learnt;
 
-/* What is reserved for a class (cl/core/reserve.clh). 256 bytes. The first line is all that a request for a
- * reserved slot reads; kernels do not change it. */
+/* What is reserved for a class (cl/core/reserve.clh). 256 bytes. The first line is all that a
+ * request for a reserved slot reads; kernels do not change it. */
 typedef struct clumpi_reservation {
     clumpi_u32 at_stripes,
         at_slots;          /* the class's stripes; the list of slots, of all classes. In units */
     clumpi_u32 stripes;    /* in use, a power of two */
     clumpi_u32 holes;      /* the first rows: 64 free slots each, of rows that are not empty */
     clumpi_u32 holes_from; /* entry of row 0 in the list of slots */
-    clumpi_u32
-        empty_from; /* the other rows are empty; row i has entry empty_from + i. Modulo 2^32 */
+    /* the other rows are empty; row i has entry empty_from + i. Modulo 2^32 */
+    clumpi_u32 empty_from;
     clumpi_u32 at_rows, at_masks; /* header.at_list_rows, at_list_masks */
     clumpi_u32 least;             /* slots that the host wants reserved always */
     clumpi_u32 fixed_pad[23];
     clumpi_u32 left; /* 0: all stripes were seen empty, and stay so */
-    clumpi_u32
-        keep; /* the limit of each stripe that those who take back for other classes agree on */
+    /* the limit of each stripe that those who take back for other classes agree on */
+    clumpi_u32 keep;
     clumpi_u32 left_pad[14];
-    clumpi_learnt
-        learnt[2]; /* list number n of the heap is made by learnt[n & 1] and leaves the other one */
+    /* list number n of the heap is made by learnt[n & 1] and leaves the other one */
+    clumpi_learnt learnt[2];
 } clumpi_reservation;
 
-/* One stripe: positions next .. limit - 1 are to be had. One 64-bit word, next << 32 | limit, so that
- * whoever adds to `next` sees both. 128 bytes. */
+/* One stripe: positions next .. limit - 1 are to be had. One 64-bit word, next << 32 | limit, so
+ * that whoever adds to `next` sees both. 128 bytes. */
 typedef struct clumpi_stripe {
     clumpi_u32 limit, next;
     clumpi_u32 pad[30];
 } clumpi_stripe;
 
-/* Which slots of a block are in stripes, if its state has CLUMPI_STRIPED: some of its holes, whose numbers within the
- * reservation follow each other, and some of its empty rows, or all rows of a fresh block. 12 bytes. */
+/* Which slots of a block are in stripes, if its state has CLUMPI_STRIPED: some of its holes, whose
+ * numbers within the reservation follow each other, and some of its empty rows, or all rows of a
+ * fresh block. 12 bytes. */
 typedef struct clumpi_striped {
     clumpi_u32 first_hole, first_row; /* first_row: number of the row in the reservation */
     clumpi_u32 counts;                /* holes << 16 | slots of rows: 64 for each */
@@ -119,7 +121,8 @@ typedef struct clumpi_span {
     clumpi_u32 stripe, from, to;
 } clumpi_span;
 
-/* One entry per class, index = class id; index 0 is unused. The table follows the header. 512 bytes. */
+/* One entry per class, index = class id; index 0 is unused. The table follows the header. 512
+ * bytes. */
 typedef struct clumpi_class {
     /* Fixed at creation. */
     clumpi_u32 row_granules; /* k */
@@ -129,15 +132,17 @@ typedef struct clumpi_class {
     clumpi_u32 copies, refs,
         columns_end; /* columns copies .. refs-1 are what a move copies, refs ..
                                              cleared-1 the reference fields */
-    clumpi_u32
-        weak; /* of these, weak .. arrays-1 are the weak ones, and arrays .. cleared-1 are no columns of
-                        references, but of the words of arrays that have some in raw memory (clumpi_raw_refs_of()) */
+    /* of these, weak .. arrays-1 are the weak ones, and arrays .. cleared-1 are no columns of
+     * references, but of the words of arrays that have some in raw memory (clumpi_raw_refs_of()) */
+    clumpi_u32 weak;
     clumpi_u32 slot_bytes; /* of raw memory: a slot; 0: a class of objects */
     clumpi_u32 is_runs; /* 1: a request takes neighbouring slots (runs.clh); nothing is reserved */
     clumpi_u32 arrays,
-        cleared; /* columns cleared .. columns_end-1 are 0 in a new object: of arrays of run-time length */
-    clumpi_u32
-        is_away; /* 1: of blocks without memory (cl/heap/evict.cl): a full block has one row; nothing is reserved */
+        /* columns cleared .. columns_end-1 are 0 in a new object: of arrays of run-time length */
+        cleared;
+    /* 1: of blocks without memory (cl/heap/evict.cl): a full block has one row; nothing is
+     * reserved */
+    clumpi_u32 is_away;
     clumpi_u32 fixed_pad[19];
     /* Changed by kernels. */
     clumpi_u32 exhausted; /* value of header.epoch at which a sweep found no room */
@@ -147,8 +152,9 @@ typedef struct clumpi_class {
 } clumpi_class;
 
 /* Elements of fields of one class, inherited ones included, that lie `step` bytes apart in a row:
- * element e of slot s is at base + e * step + s * stride. Of an array of run-time length whose elements are references:
- * its words 0 .. 2 (cl/api/arrays.clh) are at base + k * step + s * stride, and `count` elements lie in the object. 32 bytes. */
+ * element e of slot s is at base + e * step + s * stride. Of an array of run-time length whose
+ * elements are references: its words 0 .. 2 (cl/api/arrays.clh) are at base + k * step + s *
+ * stride, and `count` elements lie in the object. 32 bytes. */
 typedef struct clumpi_column {
     clumpi_u32 base, stride, step, count;
     clumpi_u32 width;       /* bytes of an element: 1, 2, 4, 8 or 16 */
@@ -190,19 +196,21 @@ typedef struct clumpi_header {
     clumpi_u32 stripes;                 /* of a class, at most */
     clumpi_u32 slots_rows, slots_holes; /* entries of the list of slots: for rows; then for holes */
     clumpi_u32 reduce_groups;           /* most work-groups of a reduction */
-    clumpi_u32
-        at_watch; /* bit per slot, as at_bits: handles were made of its object; 0: none are kept */
+    /* bit per slot, as at_bits: handles were made of its object; 0: none are kept */
+    clumpi_u32 at_watch;
     clumpi_u32 at_checked; /* a clumpi_checks; 0: the heap is not checked */
-    clumpi_u32
-        first_raw; /* classes first_raw .. class_count are raw memory, the last two of runs; class_count + 1:
-                             there is none */
+    /* classes first_raw .. class_count are raw memory, the last two of runs; class_count + 1: there
+     * is none */
+    clumpi_u32 first_raw;
     clumpi_u32 raw_units; /* the largest slot of a class that is not of runs, in CLUMPI_RAW_UNIT */
     clumpi_u32 raw_most;  /* the largest request, likewise */
     clumpi_u32 at_marks,
-        mark_rows; /* where runs begin and end (runs.clh); rows of a block that can have some. After the last
-                                       block's marks: CLUMPI_RUN_NOTES_BYTES() */
-    clumpi_u32
-        at_segments; /* of a heap in segments (segments.clh): what is added to the addresses of each; 0: there are none */
+        /* where runs begin and end (runs.clh); rows of a block that can have some. After the last
+         * block's marks: CLUMPI_RUN_NOTES_BYTES() */
+        mark_rows;
+    /* of a heap in segments (segments.clh): what is added to the addresses of each; 0: there are
+     * none */
+    clumpi_u32 at_segments;
     clumpi_u32 segment_reciprocal,
         segment_shift; /* granule / granules of a segment, as block_reciprocal and block_shift */
     clumpi_u32 constant_pad[2];
@@ -213,37 +221,39 @@ typedef struct clumpi_header {
     clumpi_error errors[CLUMPI_ERRORS_PLACES];
     clumpi_u32 new_rows, new_objects; /* of the last do-new: rows of its list, objects made */
     clumpi_u32 ranked;                /* objects that the last ranking numbered (fields.cl) */
-    clumpi_u32
-        list_of; /* what the list is for: 0 all objects; a class, a do-new of it; CLUMPI_LIST_KEYED */
+    /* what the list is for: 0 all objects; a class, a do-new of it; CLUMPI_LIST_KEYED */
+    clumpi_u32 list_of;
     clumpi_u32 list_opened
-        [CLUMPI_LISTS_KEPT]; /* free blocks that lists reserved: by number modulo 2; from 2 on, the lists before
-                                                  these two, the latest first (chunk.clh) */
+        /* free blocks that lists reserved: by number modulo 2; from 2 on, the lists before these
+         * two, the latest first (chunk.clh) */
+        [CLUMPI_LISTS_KEPT];
     clumpi_u32 new_pad[18];
-    clumpi_u32
-        reduce_done; /* groups that stored their partial result; not 0 after a reduction: some groups did not */
+    /* groups that stored their partial result; not 0 after a reduction: some groups did not */
+    clumpi_u32 reduce_done;
     clumpi_u32 reduced_mark; /* 0, or of the last reduction: its number << 8 | bytes of its type */
     clumpi_u32 reduced[CLUMPI_REDUCE_BYTES / 4]; /* result of the last reduction */
 } clumpi_header;
 
-/* What requests for runs leave for others (runs.clh): for 1 to 64 slots of both classes, and as many blocks, an epoch; then for
- * each word of hints of both classes a word, and one for each number of slots. */
+/* What requests for runs leave for others (runs.clh): for 1 to 64 slots of both classes, and as
+ * many blocks, an epoch; then for each word of hints of both classes a word, and one for each
+ * number of slots. */
 #define CLUMPI_RUN_NOTES_BYTES(hint_words)                                                         \
     (4u * (3u * CLUMPI_ROW_SLOTS + 2u * (hint_words) * (CLUMPI_ROW_SLOTS + 1u)))
 
-/* Where a kernel over numbered objects finds the list, in units: its second parameter, CLUMP_NUMBERS.
- * It is the same for all launches on a heap. */
+/* Where a kernel over numbered objects finds the list, in units: its second parameter,
+ * CLUMP_NUMBERS. It is the same for all launches on a heap. */
 typedef struct clumpi_numbers {
     clumpi_u32 rows, masks, index, begin, full;
 } clumpi_numbers;
 
 /* ---- Checked heaps (clump/checked.h) ----
  *
- * Each byte of a block that is in no field of a live object has CLUMPI_FREED_BYTE, in all blocks: free slots,
- * gaps between the columns of a row, the ends of rows and blocks, free blocks. An object begins with the word
- * that says where it was made; then come its fields, a gap after each.
+ * Each byte of a block that is in no field of a live object has CLUMPI_FREED_BYTE, in all blocks:
+ * free slots, gaps between the columns of a row, the ends of rows and blocks, free blocks. An
+ * object begins with the word that says where it was made; then come its fields, a gap after each.
  *
- * A reference has the generation of its slot in the bits that no plain reference of the heap needs: it is raised when
- * the object is freed. 0 fits every generation. The null row has none.
+ * A reference has the generation of its slot in the bits that no plain reference of the heap needs:
+ * it is raised when the object is freed. 0 fits every generation. The null row has none.
  */
 #define CLUMPI_FREED_BYTE 0xddu
 #define CLUMPI_FREED_WORD 0xddddddddu
@@ -278,7 +288,8 @@ typedef struct clumpi_numbers {
 #define CLUMPI_FINDING_FREED 6u
 #define CLUMPI_FINDING_GAP 7u
 
-/* What kernels find, once for each kind, site, class and field; the first of them leaves its detail. 64 bytes. */
+/* What kernels find, once for each kind, site, class and field; the first of them leaves its
+ * detail. 64 bytes. */
 typedef struct clumpi_finding {
     clumpi_u32 key;   /* of the above; 0: the entry is free */
     clumpi_u32 count; /* how often */
@@ -313,8 +324,8 @@ typedef struct clumpi_checks {
     clumpi_u32 event_next; /* events so far, modulo 2^32 */
     clumpi_u32 events;     /* that the ring has, a power of two */
     clumpi_u32 at_events;  /* the ring, in units */
-    clumpi_u32
-        at_freed; /* two words for each slot, by reference: site and work-item of its last free */
+    /* two words for each slot, by reference: site and work-item of its last free */
+    clumpi_u32 at_freed;
     clumpi_u32 at_gaps; /* gaps of class c: gaps[c] .. gaps[c + 1] - 1 */
     clumpi_u32
         at_generations;     /* 16 bits for each slot, by plain reference: its generation less 1 */

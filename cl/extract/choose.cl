@@ -1,11 +1,12 @@
-/* Which objects are taken out of a heap: bits of `chosen`, a buffer with the first part of one of marks, in which white
- * objects are chosen (host/collect/chosen.c). Each kernel adds some.
+/* Which objects are taken out of a heap: bits of `chosen`, a buffer with the first part of one of
+ * marks, in which white objects are chosen (host/collect/chosen.c). Each kernel adds some.
  *
  * Read first: cl/collect/mark.clh.
  */
 #include "cl/collect/mark.clh"
 
-/* References from refs[at] on. wrong[0]: how many name no live object; wrong[1]: the first of these. Null is disregarded. */
+/* References from refs[at] on. wrong[0]: how many name no live object; wrong[1]: the first of
+ * these. Null is disregarded. */
 __kernel void clumpi_choose_refs(__global uchar *heap, uint header_at, __global uchar *chosen,
                                  __global const uint *refs, ulong count, __global uint *wrong) {
     const clumpi_mark m = clumpi_mark_of(heap, header_at, chosen, 0);
@@ -31,7 +32,8 @@ __kernel void clumpi_choose_classes(__global uchar *heap, uint header_at, __glob
         uint g = (uint)at;
         ulong bits = clumpi_row_bits(&m.v, g);
         uint class_id = bits ? clumpi_mark_class(&m, g << 6) : 0u;
-        if (bits && class_id >= first && class_id <= last) clumpi_mark_row_set(&m, m.white, g, bits);
+        if (bits && class_id >= first && class_id <= last)
+            clumpi_mark_row_set(&m, m.white, g, bits);
     }
 }
 
@@ -52,21 +54,25 @@ static inline ulong choose_row(const clumpi_mark *m, uint g, uint first, uint la
 
 #define CHOOSE_ROWS 4u
 
-/* This work-item's slot of each row. All values are read before the first is looked at, so that their loads are under way together. */
-#define CHOOSE_LOOK(type)                                                                         \
+/* This work-item's slot of each row. All values are read before the first is looked at, so that
+ * their loads are under way together. */
+#define CHOOSE_LOOK(type)                                                                          \
     {                                                                                              \
         type value[CHOOSE_ROWS];                                                                   \
         for (uint k = 0; k < CHOOSE_ROWS; k++) {                                                   \
             value[k] = 0;                                                                          \
             if (row[k] >> slot & 1ul)                                                              \
-                value[k] = *(__global const type *)(clumpi_granule_at(m.r.memory, at + k * teams + me / 64u) + base + \
-                                                    slot * stride);                                \
+                value[k] = *(__global const type *)(clumpi_granule_at(m.r.memory,                  \
+                                                                      at + k * teams + me / 64u) + \
+                                                    base + slot * stride);                         \
         }                                                                                          \
-        for (uint k = 0; k < CHOOSE_ROWS; k++) ((__local uchar *)seen)[k * teams * 64u + me] = value[k] != 0; \
+        for (uint k = 0; k < CHOOSE_ROWS; k++)                                                     \
+            ((__local uchar *)seen)[k * teams * 64u + me] = value[k] != 0;                         \
     }
 
-/* Those of them in which the element of `bytes` at base + slot * stride of the row is not 0. On a GPU 64 work-items look at a row, and one
- * for each half of it writes what they saw: an atomic operation for each object would cost more than to read it. */
+/* Those of them in which the element of `bytes` at base + slot * stride of the row is not 0. On a
+ * GPU 64 work-items look at a row, and one for each half of it writes what they saw: an atomic
+ * operation for each object would cost more than to read it. */
 __kernel void clumpi_choose_where(__global uchar *heap, uint header_at, __global uchar *chosen,
                                   uint first, uint last, uint base, uint stride, uint bytes) {
     const clumpi_mark m = clumpi_mark_of(heap, header_at, chosen, 0);
@@ -79,28 +85,36 @@ __kernel void clumpi_choose_where(__global uchar *heap, uint header_at, __global
         __global const uchar *values = clumpi_granule_at(m.r.memory, g) + base;
         ulong set = 0;
         for (uint slot = 0; slot < 64u; slot++)
-            if (row >> slot & 1ul) set |= (ulong)choose_is_set(values + slot * stride, bytes) << slot;
+            if (row >> slot & 1ul)
+                set |= (ulong)choose_is_set(values + slot * stride, bytes) << slot;
         if (set) clumpi_mark_row_set(&m, m.white, g, clumpi_mark_row(&m, m.white, g) | set);
     }
 #else
-    /* The host launches at most 256 work-items a group, and a multiple of 64. Each looks at a slot of CHOOSE_ROWS rows. */
+    /* The host launches at most 256 work-items a group, and a multiple of 64. Each looks at a slot
+     * of CHOOSE_ROWS rows. */
     __local uint seen[256 * CHOOSE_ROWS / 4u]; /* a byte for each */
     __global uint *halves = (__global uint *)m.white;
     const uint me = (uint)get_local_id(0), teams = (uint)get_local_size(0) / 64u, slot = me & 63u,
                rows = teams * CHOOSE_ROWS;
-    for (uint at = (uint)get_group_id(0) * rows; at < m.r.end; at += (uint)get_num_groups(0) * rows) {
+    for (uint at = (uint)get_group_id(0) * rows; at < m.r.end;
+         at += (uint)get_num_groups(0) * rows) {
         ulong row[CHOOSE_ROWS];
         for (uint k = 0; k < CHOOSE_ROWS; k++) {
             const uint g = at + k * teams + me / 64u;
             row[k] = choose_row(&m, min(g, m.r.end - 1u), first, last) & (g < m.r.end ? ~0ul : 0ul);
         }
-        if (bytes == 1u) CHOOSE_LOOK(uchar)
-        else if (bytes == 2u) CHOOSE_LOOK(ushort)
-        else if (bytes == 4u) CHOOSE_LOOK(uint)
-        else CHOOSE_LOOK(ulong)
+        if (bytes == 1u)
+            CHOOSE_LOOK(uchar)
+        else if (bytes == 2u)
+            CHOOSE_LOOK(ushort)
+        else if (bytes == 4u)
+            CHOOSE_LOOK(uint)
+        else
+            CHOOSE_LOOK(ulong)
         barrier(CLK_LOCAL_MEM_FENCE);
         uint set = 0; /* of half a row: four bytes, each 0 or 1, become four bits at a time */
-        for (uint k = 0; me < 2u * rows && k < 8u; k++) set |= (seen[8u * me + k] * 0x01020408u >> 24 & 15u) << 4u * k;
+        for (uint k = 0; me < 2u * rows && k < 8u; k++)
+            set |= (seen[8u * me + k] * 0x01020408u >> 24 & 15u) << 4u * k;
         if (set) halves[2u * at + me] |= set;
         barrier(CLK_LOCAL_MEM_FENCE);
     }

@@ -1,4 +1,5 @@
-/* Checked heaps: which kernel of the user runs, objects of a do-new, and all memory that no object has.
+/* Checked heaps: which kernel of the user runs, objects of a do-new, and all memory that no object
+ * has.
  *
  * Read first: cl/core/poison.clh.
  */
@@ -15,21 +16,24 @@ __kernel void clumpi_checked_new(__global uchar *heap, uint header_at, uint clas
     clumpi_view v = clumpi_view_of(heap, header_at);
     clumpi_home h = clumpi_home_of(&v);
     __global const uint *rows = clumpi_words_at(&v, v.header->at_list_rows);
-    __global const ulong *masks = (__global const ulong *)clumpi_words_at(&v, v.header->at_list_masks);
+    __global const ulong *masks =
+        (__global const ulong *)clumpi_words_at(&v, v.header->at_list_masks);
     uint site = clumpi_site(h, 0);
-    for (uint i = (uint)get_global_id(0); i < v.header->new_rows * 64u; i += (uint)get_global_size(0)) {
+    for (uint i = (uint)get_global_id(0); i < v.header->new_rows * 64u;
+         i += (uint)get_global_size(0)) {
         uint ref = rows[i >> 6] << 6 | (i & 63u);
         if (!(masks[i >> 6] >> (i & 63u) & 1ul)) continue;
         if (checks & CLUMPI_CHECKS_FREED) clumpi_slot_verify(h, class_id, ref, 0);
         clumpi_slot_make(h, class_id, ref, site);
-        if (checks & CLUMPI_CHECKS_HISTORY) clumpi_event_keep(h, class_id, 0, clumpi_named(h, ref), site);
+        if (checks & CLUMPI_CHECKS_HISTORY)
+            clumpi_event_keep(h, class_id, 0, clumpi_named(h, ref), site);
     }
 }
 
-/* Bytes from .. to-1 behind `memory`, of a block of the class, must be as nobody wrote them. They are made so if not,
- * if `is_told` with a finding. `ref`: where that is. */
-static inline void settle_bytes(clumpi_home h, __global uchar *memory, uint from, uint to, uint is_told,
-                                uint class_id, uint ref) {
+/* Bytes from .. to-1 behind `memory`, of a block of the class, must be as nobody wrote them. They
+ * are made so if not, if `is_told` with a finding. `ref`: where that is. */
+static inline void settle_bytes(clumpi_home h, __global uchar *memory, uint from, uint to,
+                                uint is_told, uint class_id, uint ref) {
     for (uint at = from + (uint)get_local_id(0) * 4u; at < to; at += (uint)get_local_size(0) * 4u) {
         __global uint *word = (__global uint *)(memory + at);
         if (*word == CLUMPI_FREED_WORD) continue;
@@ -50,25 +54,31 @@ static inline void settle_gone(clumpi_home h, uint ref) {
 }
 
 static inline void settle_slot(clumpi_home h, uint class_id, uint ref) {
-    if (((__global const uint *)clumpi_row_at(h, ref >> 6))[ref & 63u] != CLUMPI_FREED_WORD) settle_gone(h, ref);
+    if (((__global const uint *)clumpi_row_at(h, ref >> 6))[ref & 63u] != CLUMPI_FREED_WORD)
+        settle_gone(h, ref);
     clumpi_slot_free(h, class_id, ref);
 }
 
-static inline void settle_row(clumpi_home h, uint is_told, uint class_id, uint granule, ulong live) {
+static inline void settle_row(clumpi_home h, uint is_told, uint class_id, uint granule,
+                              ulong live) {
     __global const clumpi_checks *checked = clumpi_checks_of(h);
-    __global const clumpi_gap *gaps = (__global const clumpi_gap *)(h.heap + (ulong)checked->at_gaps * CLUMPI_UNIT);
+    __global const clumpi_gap *gaps =
+        (__global const clumpi_gap *)(h.heap + (ulong)checked->at_gaps * CLUMPI_UNIT);
     for (uint g = checked->gaps[class_id]; g < checked->gaps[class_id + 1u]; g++)
-        settle_bytes(h, clumpi_row_at(h, granule), gaps[g].from, gaps[g].to, is_told, class_id, granule << 6);
+        settle_bytes(h, clumpi_row_at(h, granule), gaps[g].from, gaps[g].to, is_told, class_id,
+                     granule << 6);
     for (uint slot = (uint)get_local_id(0); slot < 64u; slot += (uint)get_local_size(0)) {
         if (live >> slot & 1ul) continue;
         uint ref = granule << 6 | slot;
-        if (is_told) clumpi_slot_verify(h, class_id, ref, 0);
-        else settle_slot(h, class_id, ref);
+        if (is_told)
+            clumpi_slot_verify(h, class_id, ref, 0);
+        else
+            settle_slot(h, class_id, ref);
     }
 }
 
-/* All memory of all blocks; no other kernel runs. A work-group takes a block. is_told 0: what is there was written by
- * the library, or never. */
+/* All memory of all blocks; no other kernel runs. A work-group takes a block. is_told 0: what is
+ * there was written by the library, or never. */
 __kernel void clumpi_checked_memory(__global uchar *heap, uint header_at, uint is_told) {
     clumpi_view v = clumpi_view_of(heap, header_at);
     clumpi_home h = clumpi_home_of(&v);
@@ -84,7 +94,8 @@ __kernel void clumpi_checked_memory(__global uchar *heap, uint header_at, uint i
             }
             used = c->rows * c->row_granules * v.header->granule_bytes;
         } else if (!is_told) { /* which of its slots had an object, nothing tells any more */
-            for (uint slot = (uint)get_local_id(0); slot < granules * 64u; slot += (uint)get_local_size(0))
+            for (uint slot = (uint)get_local_id(0); slot < granules * 64u;
+                 slot += (uint)get_local_size(0))
                 settle_gone(h, b * granules * 64u + slot);
         }
         settle_bytes(h, clumpi_row_at(h, b * granules), used, bytes, is_told, 0, b * granules << 6);
@@ -92,9 +103,9 @@ __kernel void clumpi_checked_memory(__global uchar *heap, uint header_at, uint i
 }
 
 /* ---- Generations ----
- * Compaction, collection and what looks at handles know plain references only. Before, all references that they look at
- * are made plain; those whose objects are gone name a slot of the null row from then on. Afterwards they get the
- * generations of the slots that they name. */
+ * Compaction, collection and what looks at handles know plain references only. Before, all
+ * references that they look at are made plain; those whose objects are gone name a slot of the null
+ * row from then on. Afterwards they get the generations of the slots that they name. */
 
 /* A launch that begins or ends that. One work-item. */
 __kernel void clumpi_checked_plain(__global uchar *heap, uint header_at, uint is_plain) {
@@ -116,12 +127,14 @@ __kernel void clumpi_checked_refs(__global uchar *heap, uint header_at, uint is_
          b += (uint)get_num_groups(0)) {
         uint class_id = clumpi_class_of_state(v.states[b]);
         __global const clumpi_class *class = &v.classes[class_id];
-        for (uint i = (uint)get_local_id(0); class_id && i < class->capacity; i += (uint)get_local_size(0)) {
+        for (uint i = (uint)get_local_id(0); class_id && i < class->capacity;
+             i += (uint)get_local_size(0)) {
             uint granule = b * granules + (i >> 6) * class->row_granules;
             if (!(clumpi_row_bits(&v, granule) >> (i & 63u) & 1ul)) continue;
             for (uint c = class->refs; c < class->columns_end; c++) {
                 const clumpi_column column = *clumpi_column_at(h, c);
-                __global uchar *at = clumpi_row_at(h, granule) + column.base + (i & 63u) * column.stride;
+                __global uchar *at =
+                    clumpi_row_at(h, granule) + column.base + (i & 63u) * column.stride;
                 for (uint e = 0; e < column.count; e++)
                     change_ref(h, (__global uint *)(at + e * column.step), is_plain);
             }
@@ -130,9 +143,9 @@ __kernel void clumpi_checked_refs(__global uchar *heap, uint header_at, uint is_
 }
 
 /* References `stride` words apart: `count`, or as many as a word of the device says. */
-__kernel void clumpi_checked_outside(__global uchar *heap, uint header_at, uint is_plain, __global uint *refs,
-                                     ulong offset, uint stride, ulong count, __global const uint *counted,
-                                     ulong counted_at) {
+__kernel void clumpi_checked_outside(__global uchar *heap, uint header_at, uint is_plain,
+                                     __global uint *refs, ulong offset, uint stride, ulong count,
+                                     __global const uint *counted, ulong counted_at) {
     clumpi_home h = clumpi_home_in(heap, header_at);
     if (counted) count = min(count, (ulong)counted[counted_at]);
     for (ulong i = get_global_id(0); i < count; i += get_global_size(0))

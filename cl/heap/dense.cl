@@ -1,10 +1,13 @@
-/* Objects by dense numbers, for what leaves the heap and comes back: references become numbers, and numbers references.
+/* Objects by dense numbers, for what leaves the heap and comes back: references become numbers, and
+ * numbers references.
  *
- * All objects of the heap are numbered in the order of the list of rows (fields.cl). A number is written as one more than it
- * is, so that 0 is null. Numbers that come from outside are those of another heap of the same objects: spans say which class each of
- * them is of, and where the class begins here.
+ * All objects of the heap are numbered in the order of the list of rows (fields.cl). A number is
+ * written as one more than it is, so that 0 is null. Numbers that come from outside are those of
+ * another heap of the same objects: spans say which class each of them is of, and where the class
+ * begins here.
  *
- * Each kernel works on words that lie one after the other. Read first: fields.cl, structs.cl, cl/heap/layout.h.
+ * Each kernel works on words that lie one after the other. Read first: fields.cl, structs.cl,
+ * cl/heap/layout.h.
  */
 #include "cl/core/alloc.clh"
 #include "cl/core/scan.clh"
@@ -20,10 +23,12 @@ __kernel void clumpi_dense_rows(__global uchar *heap, uint header_at, __global u
         first[rows[r]] = index[r];
 }
 
-/* References to objects of the classes first_class .. last_class, from words[at] on, become numbers, all others null. Those to
- * the null row are none: what a field had that was never written, in a checked heap. */
-__kernel void clumpi_dense_numbers(__global uchar *heap, uint header_at, uint first_class, uint last_class,
-                                   __global const uint *first, __global uint *words, ulong at, uint count,
+/* References to objects of the classes first_class .. last_class, from words[at] on, become
+ * numbers, all others null. Those to the null row are none: what a field had that was never
+ * written, in a checked heap. */
+__kernel void clumpi_dense_numbers(__global uchar *heap, uint header_at, uint first_class,
+                                   uint last_class, __global const uint *first,
+                                   __global uint *words, ulong at, uint count,
                                    __global clumpi_dense_wrong *wrong) {
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint nulled = 0;
@@ -33,7 +38,8 @@ __kernel void clumpi_dense_numbers(__global uchar *heap, uint header_at, uint fi
         clumpi_place place = clumpi_place_of(clumpi_home_of(&v), granule);
         if (clumpi_place_fits(place, first_class, last_class)) {
             ulong bits = clumpi_row_bits(&v, granule);
-            if (bits >> (ref & 63u) & 1ul) number = first[granule] + clumpi_rank_in_row(bits, ref & 63u) + 1u;
+            if (bits >> (ref & 63u) & 1ul)
+                number = first[granule] + clumpi_rank_in_row(bits, ref & 63u) + 1u;
         }
         nulled += number == 0 && (granule || ref == CLUMPI_STALE_REF);
         words[at + i] = number;
@@ -49,10 +55,11 @@ static inline uint dense_span_of(__global const clumpi_dense_span *spans, uint c
     return span;
 }
 
-/* Numbers become references. Those that are not below `objects`, or not of the classes first_class .. last_class, become
- * null and are counted. refs: of the heap's objects by number. */
-__kernel void clumpi_dense_refs(__global const uint *refs, __global const clumpi_dense_span *spans, uint span_count,
-                                uint objects, uint first_class, uint last_class, __global uint *words, uint count,
+/* Numbers become references. Those that are not below `objects`, or not of the classes first_class
+ * .. last_class, become null and are counted. refs: of the heap's objects by number. */
+__kernel void clumpi_dense_refs(__global const uint *refs, __global const clumpi_dense_span *spans,
+                                uint span_count, uint objects, uint first_class, uint last_class,
+                                __global uint *words, uint count,
                                 __global clumpi_dense_wrong *wrong) {
     for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
         uint number = words[i], ref = 0;
@@ -62,19 +69,24 @@ __kernel void clumpi_dense_refs(__global const uint *refs, __global const clumpi
             atomic_inc(&wrong->no_object);
         } else {
             clumpi_dense_span span = spans[dense_span_of(spans, span_count, number)];
-            if (span.class_id < first_class || span.class_id > last_class) atomic_inc(&wrong->no_member);
-            else ref = refs[span.to + (number - span.from)];
+            if (span.class_id < first_class || span.class_id > last_class)
+                atomic_inc(&wrong->no_member);
+            else
+                ref = refs[span.to + (number - span.from)];
         }
         words[i] = ref;
     }
 }
 
-/* `count` words between outside[at], `stride` words apart, and words[]. What is written beyond `given` of them is null. */
-__kernel void clumpi_dense_outside(__global uint *outside, ulong at, ulong stride, __global uint *words, uint count,
-                                   uint given, uint is_read) {
+/* `count` words between outside[at], `stride` words apart, and words[]. What is written beyond
+ * `given` of them is null. */
+__kernel void clumpi_dense_outside(__global uint *outside, ulong at, ulong stride,
+                                   __global uint *words, uint count, uint given, uint is_read) {
     for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
         __global uint *place = outside + at + i * stride;
-        if (is_read) words[i] = *place;
-        else *place = i < given ? words[i] : 0u;
+        if (is_read)
+            words[i] = *place;
+        else
+            *place = i < given ? words[i] : 0u;
     }
 }

@@ -1,5 +1,5 @@
-/* Lists of the non-empty rows of all classes, for do-alls, and the reservations for what kernels make: two
- * launches, no readback.
+/* Lists of the non-empty rows of all classes, for do-alls, and the reservations for what kernels
+ * make: two launches, no readback.
  *
  * The list is ordered by class id, and within a class by address; begin[c] .. begin[c+1]-1 are the
  * rows of class c, so a class with its subclasses is one range. Each entry has the row's granule
@@ -17,24 +17,30 @@
 /* counts[group][class]. All of it is words that are added up, so loops go by words. */
 #define COUNT_WORDS (sizeof(clumpi_list_tally) / 4u)
 static inline __global uint *list_counts(const clumpi_view *v, uint group) {
-    return clumpi_words_at(v, v->header->at_scan) + group * (v->header->class_count + 1) * COUNT_WORDS;
+    return clumpi_words_at(v, v->header->at_scan) +
+           group * (v->header->class_count + 1) * COUNT_WORDS;
 }
 
-static inline uint list_is_free(uint state) { return clumpi_credits_of_state(state) == 0; }
+static inline uint list_is_free(uint state) {
+    return clumpi_credits_of_state(state) == 0;
+}
 
-/* Are all slots of a block in use? Then nobody looks at its rows. Credits count reserved slots, too, until the first launch has
- * counted the objects. */
+/* Are all slots of a block in use? Then nobody looks at its rows. Credits count reserved slots,
+ * too, until the first launch has counted the objects. */
 static inline uint list_is_full(const clumpi_view *v, uint state) {
-    return !list_is_free(state) && clumpi_credits_of_state(state) == v->classes[clumpi_class_of_state(state)].rows * 64u;
+    return !list_is_free(state) &&
+           clumpi_credits_of_state(state) == v->classes[clumpi_class_of_state(state)].rows * 64u;
 }
 static inline uint list_is_known_full(const clumpi_view *v, uint state) {
     return !(state & CLUMPI_STRIPED) && list_is_full(v, state);
 }
 
-/* Rows of a block that work-items look at. Where a team has one for each row, it looks at CLUMPI_LOOK blocks together: none
- * of these loads waits for another. So a block with fewer rows than others has some that are none. */
+/* Rows of a block that work-items look at. Where a team has one for each row, it looks at
+ * CLUMPI_LOOK blocks together: none of these loads waits for another. So a block with fewer rows
+ * than others has some that are none. */
 static inline uint list_rows(const clumpi_view *v, uint state) {
-    return CLUMPI_LOOK > 1u ? v->header->block_rows_max : v->classes[clumpi_class_of_state(state)].rows;
+    return CLUMPI_LOOK > 1u ? v->header->block_rows_max
+                            : v->classes[clumpi_class_of_state(state)].rows;
 }
 static inline uint list_has_row(const clumpi_view *v, uint state, uint row) {
     return !list_is_free(state) && row < v->classes[clumpi_class_of_state(state)].rows;
@@ -44,12 +50,14 @@ static inline ulong list_row_bits(const clumpi_view *v, uint state, uint block, 
 }
 
 /* Count the blocks of a tile. Those with slots in stripes get their true credits. */
-CLUMPI_LOCAL_INLINED void list_count_tile(const clumpi_view *v, __local reserve_tile *tile, uint first, uint blocks,
-                                   const clumpi_team *team, __local clumpi_list_tally *counts, __local uint *gave) {
+CLUMPI_LOCAL_INLINED void list_count_tile(const clumpi_view *v, __local reserve_tile *tile,
+                                          uint first, uint blocks, const clumpi_team *team,
+                                          __local clumpi_list_tally *counts, __local uint *gave) {
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     reserve_load(v, tile, first, blocks);
     CLUMPI_ROLLED for (uint b = team->index; b < blocks; b += CLUMPI_LOOK * team->count) {
-        CLUMPI_ROLLED for (uint row = team->member; row < list_rows(v, tile->state[b]); row += team->size) {
+        CLUMPI_ROLLED for (uint row = team->member; row < list_rows(v, tile->state[b]);
+                           row += team->size) {
             ulong bits[CLUMPI_LOOK];
             for (uint k = 0; k < CLUMPI_LOOK; k++) {
                 uint at = b + k * team->count;
@@ -57,7 +65,8 @@ CLUMPI_LOCAL_INLINED void list_count_tile(const clumpi_view *v, __local reserve_
                               !list_is_known_full(v, tile->state[at]);
                 bits[k] = is_row ? list_row_bits(v, tile->state[at], first + at, row) : 0ul;
             }
-            for (uint k = 0; k < CLUMPI_LOOK; k++) reserve_add_row(tile, b + k * team->count, bits[k]);
+            for (uint k = 0; k < CLUMPI_LOOK; k++)
+                reserve_add_row(tile, b + k * team->count, bits[k]);
         }
     }
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
@@ -71,7 +80,8 @@ CLUMPI_LOCAL_INLINED void list_count_tile(const clumpi_view *v, __local reserve_
             atomic_inc(&counts[0].empty);
             continue;
         }
-        uint rows = list_is_known_full(v, tile->state[b]) ? v->classes[class_id].rows : tile->sums[b] >> 8 & 0xffu;
+        uint rows = list_is_known_full(v, tile->state[b]) ? v->classes[class_id].rows
+                                                          : tile->sums[b] >> 8 & 0xffu;
         atomic_add(&counts[class_id].rows, rows);
         atomic_add(&counts[class_id].partial, tile->sums[b] & 0xffu);
         atomic_add(&counts[class_id].objects, credits);
@@ -79,8 +89,8 @@ CLUMPI_LOCAL_INLINED void list_count_tile(const clumpi_view *v, __local reserve_
     }
 }
 
-/* Count. Blocks with slots in stripes get their true credits; the second launch takes CLUMPI_STRIPED from them, and
- * their class if they have no objects, along with the hints. */
+/* Count. Blocks with slots in stripes get their true credits; the second launch takes
+ * CLUMPI_STRIPED from them, and their class if they have no objects, along with the hints. */
 /* turn: the number of the list, modulo 2 (clumpi_reservation). */
 __kernel void clumpi_list_count(__global uchar *heap, uint header_at, uint numbered, uint turn) {
     __local clumpi_list_tally counts[CLUMPI_CLASS_IDS];
@@ -98,29 +108,34 @@ __kernel void clumpi_list_count(__global uchar *heap, uint header_at, uint numbe
     clumpi_team team = clumpi_team_of(v.header->block_rows_max);
     CLUMPI_ROLLED for (uint look = chunk.begin; look < chunk.end; look += CHUNK_LOOK) {
         uint look_end = min(look + CHUNK_LOOK, chunk.end), free_blocks = look_end - look;
-        CLUMPI_ROLLED for (uint left = chunk_look(&v, look, look_end, busy); left; left &= left - 1u) { /* bound: CHUNK_LOOK / CLUMPI_TILE */
-            uint first = look + clumpi_lowest32(left) * CLUMPI_TILE, blocks = min(CLUMPI_TILE, look_end - first);
+        /* bound: CHUNK_LOOK / CLUMPI_TILE */
+        CLUMPI_ROLLED for (uint left = chunk_look(&v, look, look_end, busy); left;
+                           left &= left - 1u) {
+            uint first = look + clumpi_lowest32(left) * CLUMPI_TILE,
+                 blocks = min(CLUMPI_TILE, look_end - first);
             free_blocks -= blocks;
             list_count_tile(&v, tile, first, blocks, &team, counts, gave);
         }
         if (me == 0) atomic_add(&counts[0].empty, free_blocks);
     }
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-    CLUMPI_ROLLED for (uint i = me; i < words; i += items) list_counts(&v, (uint)get_group_id(0))[i] = count_words[i];
+    CLUMPI_ROLLED for (uint i = me; i < words; i += items)
+        list_counts(&v, (uint)get_group_id(0))[i] = count_words[i];
     if (me == 0 && gave[0]) clumpi_room_appeared(clumpi_home_of(&v));
     if (!numbered || get_group_id(0) != 0) return;
     CLUMPI_ROLLED for (uint c = me; c <= v.header->class_count; c += items)
         clumpi_words_at(&v, v.header->at_list_full)[c] = CLUMPI_NONE;
 }
 
-/* The counts of the groups before this one in `place`, those of all in `totals`. Then rows, partial rows and
- * objects get numbers across classes: where those of each class begin is added, for rows also in begin[]; where
- * its rows end is in `full`. */
+/* The counts of the groups before this one in `place`, those of all in `totals`. Then rows, partial
+ * rows and objects get numbers across classes: where those of each class begin is added, for rows
+ * also in begin[]; where its rows end is in `full`. */
 CLUMPI_LOCAL_INLINED void list_places(const clumpi_view *v, __local clumpi_list_tally *place,
-                               __local clumpi_list_tally *totals, __local uint *full) {
+                                      __local clumpi_list_tally *totals, __local uint *full) {
     uint me = (uint)get_local_id(0), classes = v->header->class_count;
     __global uint *begin = clumpi_words_at(v, v->header->at_list_begin);
-    clumpi_groups_sum(list_counts(v, 0), (classes + 1) * COUNT_WORDS, (__local uint *)place, (__local uint *)totals);
+    clumpi_groups_sum(list_counts(v, 0), (classes + 1) * COUNT_WORDS, (__local uint *)place,
+                      (__local uint *)totals);
     if (me == 0) {
         clumpi_list_tally sum = {0, 0, 0, 0};
         CLUMPI_ROLLED for (uint c = 1; c <= classes; c++) {
@@ -144,23 +159,30 @@ CLUMPI_LOCAL_INLINED void list_places(const clumpi_view *v, __local clumpi_list_
 
 /* A block of the tile, in local memory. */
 typedef struct list_block {
-    uint state;            /* before */
-    uint filled[2];        /* mask of its non-empty rows, */
-    uint partial[2];       /* and of those of them with a hole */
+    uint state;              /* before */
+    uint filled[2];          /* mask of its non-empty rows, */
+    uint partial[2];         /* and of those of them with a hole */
     uint holes[LIST_OCTETS]; /* of these, in each octet of rows */
-    uint kind;             /* the class that it counts for: 0 if it is free */
-    clumpi_list_tally adds; /* what it adds to the counts of that */
-    clumpi_list_tally at;  /* numbers of its first row, and so on; of a free block: its own in at.empty */
-    uint hole;             /* number of its first hole, within its class */
-    uint owner;            /* of a free block: the class that it is reserved for, or 0 */
-    uint row;              /* number of its first empty row, within its class or its owner's reservation */
+    uint kind;               /* the class that it counts for: 0 if it is free */
+    clumpi_list_tally adds;  /* what it adds to the counts of that */
+    /* numbers of its first row, and so on; of a free block: its own in at.empty */
+    clumpi_list_tally at;
+    uint hole;  /* number of its first hole, within its class */
+    uint owner; /* of a free block: the class that it is reserved for, or 0 */
+    /* number of its first empty row, within its class or its owner's reservation */
+    uint row;
 } list_block;
 
-CLUMPI_LOCAL_INLINED ulong list_mask(__local const uint *words) { return (ulong)words[1] << 32 | words[0]; }
-CLUMPI_LOCAL_INLINED uint list_count_of(__local const uint *words) { return popcount(words[0]) + popcount(words[1]); }
+CLUMPI_LOCAL_INLINED ulong list_mask(__local const uint *words) {
+    return (ulong)words[1] << 32 | words[0];
+}
+CLUMPI_LOCAL_INLINED uint list_count_of(__local const uint *words) {
+    return popcount(words[0]) + popcount(words[1]);
+}
 
 /* Eight rows of a block. */
-CLUMPI_LOCAL_INLINED void list_octet(const clumpi_view *v, __local list_block *b, uint octet, __local const uchar *holes) {
+CLUMPI_LOCAL_INLINED void list_octet(const clumpi_view *v, __local list_block *b, uint octet,
+                                     __local const uchar *holes) {
     uint filled = 0, partial = 0, sum = 0, first = octet * 8u;
     uint rows = list_is_free(b->state) ? 0u : v->classes[clumpi_class_of_state(b->state)].rows;
     uint is_full = list_is_full(v, b->state);
@@ -178,19 +200,24 @@ CLUMPI_LOCAL_INLINED void list_octet(const clumpi_view *v, __local list_block *b
 }
 
 /* Holes of a block before a row. */
-CLUMPI_LOCAL_INLINED uint list_holes_before(__local const list_block *b, __local const uchar *holes, uint row) {
+CLUMPI_LOCAL_INLINED uint list_holes_before(__local const list_block *b, __local const uchar *holes,
+                                            uint row) {
     uint sum = 0;
     for (uint octet = 0; octet < row >> 3; octet++) sum += b->holes[octet];
-    CLUMPI_ROLLED for (uint i = row & ~7u; i < row; i++) sum += holes[i] == LIST_EMPTY ? 0u : holes[i];
+    CLUMPI_ROLLED for (uint i = row & ~7u; i < row; i++) sum +=
+        holes[i] == LIST_EMPTY ? 0u : holes[i];
     return sum;
 }
 
-CLUMPI_LOCAL_INLINED uint list_holes(__local const list_block *b) { return b->adds.rows * 64u - b->adds.objects; }
+CLUMPI_LOCAL_INLINED uint list_holes(__local const list_block *b) {
+    return b->adds.rows * 64u - b->adds.objects;
+}
 
-/* What a block adds to the counts, once its rows were looked at; and where its class stands before the tile.
- * skipped: free blocks before the tile that `place` does not have yet. */
-CLUMPI_LOCAL_INLINED void list_begin(const clumpi_view *v, __local list_block *b, __local const clumpi_list_tally *place,
-                              __local const uint *hole_place, uint skipped) {
+/* What a block adds to the counts, once its rows were looked at; and where its class stands before
+ * the tile. skipped: free blocks before the tile that `place` does not have yet. */
+CLUMPI_LOCAL_INLINED void list_begin(const clumpi_view *v, __local list_block *b,
+                                     __local const clumpi_list_tally *place,
+                                     __local const uint *hole_place, uint skipped) {
     clumpi_list_tally n = {0, 0, 0, 1};
     b->kind = list_is_free(b->state) ? 0u : clumpi_class_of_state(b->state);
     if (b->kind) {
@@ -231,9 +258,9 @@ static inline uint list_below(uint first, uint count, uint end) {
 }
 
 /* Reserve a numbered block, or some of its slots. */
-CLUMPI_LOCAL_INLINED void list_reserve(const clumpi_view *v, __local list_block *b, uint first, uint block,
-                                __local const reserve_plan *plans, __local reserve_hints *hints,
-                                __local uint *opened) {
+CLUMPI_LOCAL_INLINED void list_reserve(const clumpi_view *v, __local list_block *b, uint first,
+                                       uint block, __local const reserve_plan *plans,
+                                       __local reserve_hints *hints, __local uint *opened) {
     uint now = b->state, holes = 0, rows = 0, kind = b->kind;
     b->owner = 0;
     if (kind) {
@@ -253,7 +280,8 @@ CLUMPI_LOCAL_INLINED void list_reserve(const clumpi_view *v, __local list_block 
         }
     }
     if (holes | rows) {
-        const clumpi_striped s = {b->hole, plans[kind].hole_rows + b->row, holes << 16 | rows * 64u};
+        const clumpi_striped s = {b->hole, plans[kind].hole_rows + b->row,
+                                  holes << 16 | rows * 64u};
         ((__global clumpi_striped *)clumpi_words_at(v, v->header->at_striped))[block] = s;
         now = (now + holes + rows * 64u) | CLUMPI_STRIPED;
     }
@@ -261,29 +289,36 @@ CLUMPI_LOCAL_INLINED void list_reserve(const clumpi_view *v, __local list_block 
 }
 
 /* A row with objects goes to the list. before: holes in its block before it. */
-CLUMPI_LOCAL_INLINED void list_filled(const clumpi_view *v, uint numbered, __local const list_block *b, uint granule,
-                            uint row, uint before, __local const reserve_plan *p, __local uint *full) {
+CLUMPI_LOCAL_INLINED void list_filled(const clumpi_view *v, uint numbered,
+                                      __local const list_block *b, uint granule, uint row,
+                                      uint before, __local const reserve_plan *p,
+                                      __local uint *full) {
     ulong below = (1ul << row) - 1ul, bits = clumpi_row_bits(v, granule);
-    uint rows_before = clumpi_popcount64(list_mask(b->filled) & below), at = b->at.rows + rows_before;
+    uint rows_before = clumpi_popcount64(list_mask(b->filled) & below),
+         at = b->at.rows + rows_before;
     clumpi_words_at(v, v->header->at_list_rows)[at] = granule;
     ((__global ulong *)clumpi_words_at(v, v->header->at_list_masks))[at] = bits;
     if (numbered)
-        clumpi_words_at(v, v->header->at_list_index)[at] = b->at.objects + rows_before * 64u - before;
+        clumpi_words_at(v, v->header->at_list_index)[at] =
+            b->at.objects + rows_before * 64u - before;
     if (~bits == 0) return;
     if (numbered) atomic_min(full, at);
     uint partial = b->at.partial + clumpi_popcount64(list_mask(b->partial) & below);
     uint hole = b->hole + before, end = hole + 64u - clumpi_popcount64(bits);
     __global uint *slots = clumpi_words_at(v, v->header->at_slots);
     slots[partial] = at;
-    end = min((end + CLUMPI_HOLES - 1u) / CLUMPI_HOLES, p->hole_rows * (CLUMPI_ROW_SLOTS / CLUMPI_HOLES));
-    CLUMPI_ROLLED for (uint i = (hole + CLUMPI_HOLES - 1u) / CLUMPI_HOLES; i < end; i++) /* entries that begin here: 4 at most */
+    end = min((end + CLUMPI_HOLES - 1u) / CLUMPI_HOLES,
+              p->hole_rows * (CLUMPI_ROW_SLOTS / CLUMPI_HOLES));
+    /* entries that begin here: 4 at most */
+    CLUMPI_ROLLED for (uint i = (hole + CLUMPI_HOLES - 1u) / CLUMPI_HOLES; i < end; i++)
         slots[p->holes_at + i] = partial << 6 | (i * CLUMPI_HOLES - hole);
 }
 
 /* The rows of a block go to their lists. */
-CLUMPI_LOCAL_INLINED void list_block_rows(const clumpi_view *v, uint numbered, __local const list_block *b, uint block,
-                                   __local const uchar *holes, const clumpi_team *team,
-                                   __local const reserve_plan *plans, __local uint *full) {
+CLUMPI_LOCAL_INLINED void list_block_rows(const clumpi_view *v, uint numbered,
+                                          __local const list_block *b, uint block,
+                                          __local const uchar *holes, const clumpi_team *team,
+                                          __local const reserve_plan *plans, __local uint *full) {
     uint class_id = b->kind ? b->kind : b->owner;
     if (class_id == 0) return;
     __local const reserve_plan *p = &plans[class_id];
@@ -293,16 +328,19 @@ CLUMPI_LOCAL_INLINED void list_block_rows(const clumpi_view *v, uint numbered, _
     if (b->kind && list_is_full(v, b->state)) { /* most blocks of a class whose objects stay */
         CLUMPI_ROLLED for (uint row = team->member; row < rows; row += team->size) {
             uint at = b->at.rows + row;
-            clumpi_words_at(v, v->header->at_list_rows)[at] = clumpi_row_granule(v, block, class_id, row);
+            clumpi_words_at(v, v->header->at_list_rows)[at] =
+                clumpi_row_granule(v, block, class_id, row);
             ((__global ulong *)clumpi_words_at(v, v->header->at_list_masks))[at] = ~0ul;
-            if (numbered) clumpi_words_at(v, v->header->at_list_index)[at] = b->at.objects + row * 64u;
+            if (numbered)
+                clumpi_words_at(v, v->header->at_list_index)[at] = b->at.objects + row * 64u;
         }
         return;
     }
     CLUMPI_ROLLED for (uint row = team->member; row < rows; row += team->size) {
         uint granule = clumpi_row_granule(v, block, class_id, row);
         if (filled >> row & 1ul) {
-            list_filled(v, numbered, b, granule, row, list_holes_before(b, holes, row), p, &full[class_id]);
+            list_filled(v, numbered, b, granule, row, list_holes_before(b, holes, row), p,
+                        &full[class_id]);
         } else if (b->owner) {
             slots[p->rows_at + b->row + row] = granule << 6;
         } else {
@@ -312,20 +350,22 @@ CLUMPI_LOCAL_INLINED void list_block_rows(const clumpi_view *v, uint numbered, _
     }
 }
 
-/* work_items: those of the kernel that the list is made for, if that may make objects. neighbours: how many
- * warps or, where work-items are alone, work-groups these are, or more. */
+/* work_items: those of the kernel that the list is made for, if that may make objects. neighbours:
+ * how many warps or, where work-items are alone, work-groups these are, or more. */
 __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbered, uint turn,
                                 uint work_items, uint neighbours) {
     __local clumpi_list_tally place[CLUMPI_CLASS_IDS], totals[CLUMPI_CLASS_IDS];
     __local uint hole_place[CLUMPI_CLASS_IDS]; /* by class: holes before this tile */
-    __local uint full[CLUMPI_CLASS_IDS]; /* by class: its first row with a hole in this group, or its end */
+    /* by class: its first row with a hole in this group, or its end */
+    __local uint full[CLUMPI_CLASS_IDS];
     __local reserve_plan plans[CLUMPI_CLASS_IDS];
     __local reserve_hints hints[1];
     __local list_block tile[CLUMPI_TILE];
     __local uchar holes[CLUMPI_TILE * CLUMPI_ROWS_MAX]; /* of a row that is not empty */
     __local uint busy[1], opened[1];
     clumpi_view v = clumpi_view_of(heap, header_at);
-    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), classes = v.header->class_count;
+    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0),
+         classes = v.header->class_count;
     if (me == 0) opened[0] = 0; /* list_places() has barriers */
     clumpi_team team = clumpi_team_of(v.header->block_rows_max);
     list_places(&v, place, totals, full);
@@ -339,7 +379,8 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
     reserve_open(&v, turn, neighbours, totals, plans);
     uint fresh = 0; /* the first free blocks are reserved */
     CLUMPI_ROLLED for (uint c = 1; c <= classes; c++) fresh += plans[c].blocks;
-    const clumpi_range chunk = {list_chunks(&v)[get_group_id(0)].begin, list_chunks(&v)[get_group_id(0)].end};
+    const clumpi_range chunk = {list_chunks(&v)[get_group_id(0)].begin,
+                                list_chunks(&v)[get_group_id(0)].end};
     uint skipped = 0; /* free blocks that are not in place[0] yet */
     CLUMPI_ROLLED for (uint look = chunk.begin; look < chunk.end; look += CHUNK_LOOK) {
         uint look_end = min(look + CHUNK_LOOK, chunk.end), next = look;
@@ -347,7 +388,8 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
         uint busy_tiles = chunk_look(&v, look, look_end, busy);
         uint left = place[0].empty + skipped < fresh ? tiles : busy_tiles;
         CLUMPI_ROLLED for (; left; left &= left - 1u) { /* bound: CHUNK_LOOK / CLUMPI_TILE */
-            uint first = look + clumpi_lowest32(left) * CLUMPI_TILE, blocks = min(CLUMPI_TILE, look_end - first);
+            uint first = look + clumpi_lowest32(left) * CLUMPI_TILE,
+                 blocks = min(CLUMPI_TILE, look_end - first);
             skipped += first - next;
             next = first + blocks;
             reserve_hints_clear(&v, hints);
@@ -357,7 +399,8 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
             }
             CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
             CLUMPI_ROLLED for (uint b = team.index; b < blocks; b += CLUMPI_LOOK * team.count) {
-                CLUMPI_ROLLED for (uint row = team.member; row < list_rows(&v, tile[b].state); row += team.size) {
+                CLUMPI_ROLLED for (uint row = team.member; row < list_rows(&v, tile[b].state);
+                                   row += team.size) {
                     ulong bits[CLUMPI_LOOK];
                     for (uint k = 0; k < CLUMPI_LOOK; k++) {
                         uint at = b + k * team.count;
@@ -367,7 +410,8 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
                     }
                     for (uint k = 0; k < CLUMPI_LOOK; k++) {
                         uint at = b + k * team.count;
-                        uchar here = bits[k] ? (uchar)(64u - clumpi_popcount64(bits[k])) : LIST_EMPTY;
+                        uchar here =
+                            bits[k] ? (uchar)(64u - clumpi_popcount64(bits[k])) : LIST_EMPTY;
                         if (at < blocks) holes[at * CLUMPI_ROWS_MAX + row] = here;
                     }
                 }
@@ -376,12 +420,14 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
             CLUMPI_ROLLED for (uint i = me; i < blocks * LIST_OCTETS; i += items)
                 list_octet(&v, &tile[i / LIST_OCTETS], i % LIST_OCTETS, &holes[i * 8u]);
             CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-            CLUMPI_ROLLED for (uint b = me; b < blocks; b += items) list_begin(&v, &tile[b], place, hole_place, skipped);
+            CLUMPI_ROLLED for (uint b = me; b < blocks; b += items)
+                list_begin(&v, &tile[b], place, hole_place, skipped);
             CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
             CLUMPI_ROLLED for (uint i = me; i < blocks * (CLUMPI_TILE / LIST_PART); i += items)
                 list_before(tile, i / (CLUMPI_TILE / LIST_PART), i % (CLUMPI_TILE / LIST_PART));
             CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-            CLUMPI_ROLLED for (uint b = me; b < blocks; b += items) list_reserve(&v, &tile[b], first, first + b, plans, hints, opened);
+            CLUMPI_ROLLED for (uint b = me; b < blocks; b += items)
+                list_reserve(&v, &tile[b], first, first + b, plans, hints, opened);
             CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
             reserve_hints_write(&v, hints, first);
             if (me == 0) atomic_add(&place[0].empty, skipped);
@@ -395,8 +441,8 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
                 atomic_add(&place[kind].objects, n.objects);
                 atomic_add(&hole_place[kind], list_holes(&tile[b]));
             }
-            CLUMPI_ROLLED for (uint b = team.index; b < blocks; b += team.count)
-                list_block_rows(&v, numbered, &tile[b], first + b, &holes[b * CLUMPI_ROWS_MAX], &team, plans, full);
+            CLUMPI_ROLLED for (uint b = team.index; b < blocks; b += team.count) list_block_rows(
+                &v, numbered, &tile[b], first + b, &holes[b * CLUMPI_ROWS_MAX], &team, plans, full);
             CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
             skipped = 0;
         }
@@ -414,8 +460,9 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
 
 /* ---- Reductions ---- */
 
-/* Before a reduction that comes after other kernels: what these left is no part of it. A kernel with a CLUMP_REDUCE that some of its
- * work-groups did not come to, and which no host waited for the result of, is reported. */
+/* Before a reduction that comes after other kernels: what these left is no part of it. A kernel
+ * with a CLUMP_REDUCE that some of its work-groups did not come to, and which no host waited for
+ * the result of, is reported. */
 __kernel void clumpi_reduce_begin(__global uchar *heap, uint header_at) {
     const clumpi_view v = clumpi_view_of(heap, header_at);
     const uint done = v.header->reduce_done;

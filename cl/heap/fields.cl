@@ -13,8 +13,9 @@ static inline __global uint *rank_counts(const clumpi_view *v) {
     return clumpi_words_at(v, v->header->at_scan);
 }
 
-/* The objects of row `r` of the list that are numbered. chosen: null, if all are; or two words for each granule from chosen[at] on:
- * bit s of a granule at which a row starts tells whether the object in slot s is. */
+/* The objects of row `r` of the list that are numbered. chosen: null, if all are; or two words for
+ * each granule from chosen[at] on: bit s of a granule at which a row starts tells whether the
+ * object in slot s is. */
 static inline ulong rank_mask(const clumpi_view *v, uint r, __global const uint *chosen, ulong at) {
     ulong mask = ((__global const ulong *)clumpi_words_at(v, v->header->at_list_masks))[r];
     if (!chosen) return mask;
@@ -22,14 +23,15 @@ static inline ulong rank_mask(const clumpi_view *v, uint r, __global const uint 
     return mask & ((ulong)chosen[at + 1ul] << 32 | chosen[at]);
 }
 
-__kernel void clumpi_rank_count(__global uchar *heap, uint header_at, uint first, uint last, __global const uint *chosen,
-                                ulong at) {
+__kernel void clumpi_rank_count(__global uchar *heap, uint header_at, uint first, uint last,
+                                __global const uint *chosen, ulong at) {
     __local uint objects;
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), mine = 0;
     if (me == 0) objects = 0;
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-    clumpi_range list = clumpi_list_range(&v, first, last), chunk = clumpi_chunk(list.begin, list.end);
+    clumpi_range list = clumpi_list_range(&v, first, last),
+                 chunk = clumpi_chunk(list.begin, list.end);
     for (uint r = chunk.begin + me; r < chunk.end; r += (uint)get_local_size(0))
         mine += clumpi_popcount64(rank_mask(&v, r, chosen, at));
     atomic_add(&objects, mine);
@@ -38,8 +40,8 @@ __kernel void clumpi_rank_count(__global uchar *heap, uint header_at, uint first
 }
 
 /* index[row]: objects before the row; header.ranked: all of them. */
-__kernel void clumpi_rank_write(__global uchar *heap, uint header_at, uint first, uint last, __global const uint *chosen,
-                                ulong at) {
+__kernel void clumpi_rank_write(__global uchar *heap, uint header_at, uint first, uint last,
+                                __global const uint *chosen, ulong at) {
     __local uint sums[256]; /* the host launches at most 256 work-items a group */
     __local uint before_group, all;
     clumpi_view v = clumpi_view_of(heap, header_at);
@@ -48,9 +50,11 @@ __kernel void clumpi_rank_write(__global uchar *heap, uint header_at, uint first
     clumpi_groups_sum(rank_counts(&v), 1u, &before_group, &all);
     uint before = before_group;
     if (get_global_id(0) == 0) v.header->ranked = all;
-    clumpi_range list = clumpi_list_range(&v, first, last), chunk = clumpi_chunk(list.begin, list.end);
+    clumpi_range list = clumpi_list_range(&v, first, last),
+                 chunk = clumpi_chunk(list.begin, list.end);
     for (uint tile = chunk.begin; tile < chunk.end; tile += items) {
-        uint row = tile + me, count = row < chunk.end ? clumpi_popcount64(rank_mask(&v, row, chosen, at)) : 0;
+        uint row = tile + me,
+             count = row < chunk.end ? clumpi_popcount64(rank_mask(&v, row, chosen, at)) : 0;
         uint upto = clumpi_group_scan(count, sums);
         if (row < chunk.end) index[row] = before + upto - count;
         before += sums[items - 1];
@@ -76,8 +80,10 @@ typedef struct row_copy {
             uint rank = c.mask == ~0ul ? slot : clumpi_rank_in_row(c.mask, slot);                  \
             __global type *f = (__global type *)(c.field + slot * c.stride);                       \
             for (uint p = 0; p < (pieces); p++) {                                                  \
-                if (c.what == CLUMPI_COPY_READ) dense[rank * (pieces) + p] = f[p];              \
-                else f[p] = dense[rank * (pieces) + p];                                            \
+                if (c.what == CLUMPI_COPY_READ)                                                    \
+                    dense[rank * (pieces) + p] = f[p];                                             \
+                else                                                                               \
+                    f[p] = dense[rank * (pieces) + p];                                             \
             }                                                                                      \
         }                                                                                          \
     }
@@ -89,24 +95,27 @@ COPY_ROW(uint4, c.bytes / 16u) /* and wider */
 
 static inline void list_row_refs(row_copy c, uint row, __global uint *refs) {
     for (uint slot = c.me; slot < 64u; slot += c.items)
-        if (c.mask >> slot & 1ul) refs[c.index + clumpi_rank_in_row(c.mask, slot)] = row << 6 | slot;
+        if (c.mask >> slot & 1ul)
+            refs[c.index + clumpi_rank_in_row(c.mask, slot)] = row << 6 | slot;
 }
 
 /* The objects of a row that are among the first `most` of all. */
 static inline ulong mask_upto(row_copy c, ulong most) {
     const ulong left = c.index < most ? most - c.index : 0ul;
     uint count = clumpi_popcount64(c.mask);
-    for (; count > left; count--) c.mask ^= 1ul << (63u - (uint)clz(c.mask)); /* the last one goes */
+    /* the last one goes */
+    for (; count > left; count--) c.mask ^= 1ul << (63u - (uint)clz(c.mask));
     return c.mask;
 }
 
-/* The value, or the reference, of each object from or to place number index[row] + rank, of the first `most` objects.
- * Neighbouring rows go to the same group: on a CPU that is one core. */
+/* The value, or the reference, of each object from or to place number index[row] + rank, of the
+ * first `most` objects. Neighbouring rows go to the same group: on a CPU that is one core. */
 __kernel void clumpi_field_copy(__global uchar *heap, uint header_at, uint first, uint last,
                                 uint base, uint stride, uint bytes, uint what,
                                 __global uchar *values, ulong at, ulong most) {
     clumpi_view v = clumpi_view_of(heap, header_at);
-    clumpi_range list = clumpi_list_range(&v, first, last), chunk = clumpi_chunk(list.begin, list.end);
+    clumpi_range list = clumpi_list_range(&v, first, last),
+                 chunk = clumpi_chunk(list.begin, list.end);
     __global const uint *rows = clumpi_words_at(&v, v.header->at_list_rows);
     __global const uint *index = clumpi_words_at(&v, v.header->at_list_index);
     __global const ulong *masks =
@@ -120,11 +129,17 @@ __kernel void clumpi_field_copy(__global uchar *heap, uint header_at, uint first
         c.index = index[r];
         c.mask = masks[r];
         c.mask = mask_upto(c, most);
-        if (what == CLUMPI_COPY_REFS) list_row_refs(c, rows[r], (__global uint *)values);
-        else if (bytes == 1u) copy_row_uchar(c, values);
-        else if (bytes == 2u) copy_row_ushort(c, values);
-        else if (bytes == 4u) copy_row_uint(c, values);
-        else if (bytes == 8u) copy_row_ulong(c, values);
-        else copy_row_uint4(c, values);
+        if (what == CLUMPI_COPY_REFS)
+            list_row_refs(c, rows[r], (__global uint *)values);
+        else if (bytes == 1u)
+            copy_row_uchar(c, values);
+        else if (bytes == 2u)
+            copy_row_ushort(c, values);
+        else if (bytes == 4u)
+            copy_row_uint(c, values);
+        else if (bytes == 8u)
+            copy_row_ulong(c, values);
+        else
+            copy_row_uint4(c, values);
     }
 }

@@ -9,8 +9,7 @@ __kernel void clumpi_init(__global uchar *heap, uint header_at) {
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_global_id(0), items = (uint)get_global_size(0);
     uint first = v.header->first_block, end = v.header->block_end;
-    for (uint b = me; b < first; b += items)
-        v.states[b] = CLUMPI_RESERVED << CLUMPI_CLASS_SHIFT;
+    for (uint b = me; b < first; b += items) v.states[b] = CLUMPI_RESERVED << CLUMPI_CLASS_SHIFT;
     for (uint l = 0; l < v.header->hint_levels; l++) {
         for (uint w = me; w < v.header->hint_count[l]; w += items) {
             uint word = 0;
@@ -23,8 +22,11 @@ __kernel void clumpi_init(__global uchar *heap, uint header_at) {
     }
 }
 
-/* Of a heap in segments (segments.clh): where a segment is, whose first byte is byte `at` of the heap. One work-item. */
-__kernel void clumpi_segment_set(__global uchar *heap, uint header_at, uint segment, ulong pointer, ulong at) {
+/* Of a heap in segments (segments.clh): where a segment is, whose first byte is byte `at` of the
+ * heap. One work-item. */
+__kernel void clumpi_segment_set(__global uchar *heap, uint header_at, uint segment, ulong pointer,
+                                 ulong at) {
     clumpi_view v = clumpi_view_of(heap, header_at);
-    ((__global ulong *)clumpi_words_at(&v, v.header->at_segments))[segment] = pointer - (ulong)heap - at;
+    ((__global ulong *)clumpi_words_at(&v, v.header->at_segments))[segment] =
+        pointer - (ulong)heap - at;
 }

@@ -1,7 +1,7 @@
 /* What host and device share of the heap part: its scratch memory, and how fields are copied.
  *
- * Scratch lies in the heap's buffer, from header.at_scan on. A call owns it from its first kernel to its
- * last, and leaves nothing there for another. Who uses it, and what for:
+ * Scratch lies in the heap's buffer, from header.at_scan on. A call owns it from its first kernel
+ * to its last, and leaves nothing there for another. Who uses it, and what for:
  *
  *   list of rows   a clumpi_list_tally per work-group, class id   enumerate.cl
  *                  then a clumpi_list_chunk per work-group        chunk.clh
@@ -9,12 +9,13 @@
  *   ranking        a word per work-group: objects                 fields.cl
  *   reduction      a result of the user's type per work-group     device_api.clh
  *   statistics     a clumpi_stats_result                          stats.cl
- *   check          a clumpi_check; a word per block at header.at_plan_list: reserved slots   check.cl
+ *   check          a clumpi_check; a word per block at header.at_plan_list: reserved slots
+ *                  check.cl
  *   repair         a clumpi_repair                                repair.cl
  *   compaction     what cl/compact/layout.h lists                 plan.clh
  *
- * Invariant: arrays of CLUMPI_CLASS_IDS entries are there for the class ids of the heap only. A copy on
- * the host has room for all, and reads the bytes that there are.
+ * Invariant: arrays of CLUMPI_CLASS_IDS entries are there for the class ids of the heap only. A
+ * copy on the host has room for all, and reads the bytes that there are.
  *
  * Read first: cl/core/layout.h.
  */
@@ -45,7 +46,7 @@ typedef struct clumpi_new_supply {
 /* The statistics; the entry of class 0 counts the free blocks. */
 typedef struct clumpi_class_count {
     clumpi_u32 objects, blocks, active; /* active: allocated blocks with a free slot */
-    clumpi_u32 reserved; /* slots that were given back unused since the last list */
+    clumpi_u32 reserved;                /* slots that were given back unused since the last list */
 } clumpi_class_count;
 
 typedef struct clumpi_stats_result {
@@ -56,8 +57,9 @@ typedef struct clumpi_stats_result {
 /* What the check found first, in block order. */
 #define CLUMPI_VIOLATION_CODE_BITS 5
 typedef struct clumpi_violation {
-    clumpi_u32 key; /* block << CLUMPI_VIOLATION_CODE_BITS | code, of reservations the code alone; 0xffffffff:
-                       nothing */
+    /* block << CLUMPI_VIOLATION_CODE_BITS | code, of reservations the code alone; 0xffffffff:
+     * nothing */
+    clumpi_u32 key;
     clumpi_u32 code, block, class_id, expected, found;
     clumpi_u32 is_told; /* 1: the words above are those of the key */
     clumpi_u32 pad;
@@ -67,7 +69,8 @@ typedef struct clumpi_check {
     clumpi_violation first;
     clumpi_u32 rows[CLUMPI_CLASS_IDS]; /* by class id: rows with objects */
 } clumpi_check;
-#define CLUMPI_CHECK_BYTES(class_count) (sizeof(clumpi_violation) + ((class_count) + 1u) * sizeof(clumpi_u32))
+#define CLUMPI_CHECK_BYTES(class_count)                                                            \
+    (sizeof(clumpi_violation) + ((class_count) + 1u) * sizeof(clumpi_u32))
 
 /* What the check is told; the sum of some of these. */
 enum {
@@ -77,8 +80,8 @@ enum {
     CLUMPI_CHECK_NUMBERS = 8    /* and has numbers */
 };
 
-/* code of a clumpi_violation, and its words; %u are class, expected and found, in this order. Up to MARKS
- * they are of a block, the others of the heap. */
+/* code of a clumpi_violation, and its words; %u are class, expected and found, in this order. Up to
+ * MARKS they are of a block, the others of the heap. */
 #define CLUMPI_VIOLATION_LIST(X)                                                                   \
     X(CLASS, "its class %u is none of the schema (state %u, found %u)")                            \
     X(CAPACITY, "class %u holds at most %u objects a block, credits say %u")                       \
@@ -94,7 +97,8 @@ enum {
     X(MARKS, "of class %u: runs of raw memory in row %u begin or end in %u wrong places")          \
     X(UPPER_HINT, "an upper bit of hint set %u should be %u, is %u")                               \
     X(OUTSIDE, "hint set %u: word %u names blocks that are not there, by its bits %u")             \
-    X(EXHAUSTED, "class %u counts as out of memory since epoch %u, but hints %u say where room is") \
+    X(EXHAUSTED,                                                                                   \
+      "class %u counts as out of memory since epoch %u, but hints %u say where room is")           \
     X(STRIPE, "class %u: stripe %u of what is reserved ends at %u, where nothing is reserved")     \
     X(SLOT, "class %u: row %u of what is reserved is at %u, where no block has it")                \
     X(LEFT, "class %u: stripe %u has reserved slots, but %u are said to be left in all")           \
@@ -110,12 +114,13 @@ enum {
 
 /* What the repair did (clump_repair_report of clump/heap.h). */
 typedef struct clumpi_repair {
-    clumpi_u32 objects;           /* live, as the bitmaps have it */
-    clumpi_u32 blocks;            /* of which the state was not what the bitmaps say */
+    clumpi_u32 objects;            /* live, as the bitmaps have it */
+    clumpi_u32 blocks;             /* of which the state was not what the bitmaps say */
     clumpi_u32 appeared, vanished; /* bits more and fewer than credits */
-    clumpi_u32 lost_blocks, lost; /* blocks with bits whose class nothing tells; those bits */
-    clumpi_u32 strays;            /* other bits where no row can start */
-    clumpi_u32 guessed;           /* blocks whose class was told by hints or by the places of their bits */
+    clumpi_u32 lost_blocks, lost;  /* blocks with bits whose class nothing tells; those bits */
+    clumpi_u32 strays;             /* other bits where no row can start */
+    /* blocks whose class was told by hints or by the places of their bits */
+    clumpi_u32 guessed;
 } clumpi_repair;
 
 /* What clumpi_field_copy does. */
@@ -129,11 +134,13 @@ typedef struct clumpi_struct_field {
     clumpi_u32 piece;              /* what all of these are multiples of: 1, 2, 4, 8 or 16 */
     clumpi_u32 is_read;            /* 1: from the heap to the struct; 0: the other way */
     clumpi_u64 at, struct_bytes;   /* of the first struct; from one to the next */
-    clumpi_u32 from, to; /* of the objects' numbers, from .. to-1; number `from` is the first struct. Only
-                            of objects of classes: new objects and chosen ones are all copied */
+    /* of the objects' numbers, from .. to-1; number `from` is the first struct. Only of objects of
+     * classes: new objects and chosen ones are all copied */
+    clumpi_u32 from, to;
 } clumpi_struct_field;
 
-/* Where the objects of a class are by the numbers of a file, and by those of the heap (dense.cl). */
+/* Where the objects of a class are by the numbers of a file, and by those of the heap
+ * (dense.cl). */
 typedef struct clumpi_dense_span {
     clumpi_u32 from, to; /* number of the first one in the file; in the heap */
     clumpi_u32 class_id; /* in the heap */
@@ -142,8 +149,9 @@ typedef struct clumpi_dense_span {
 
 /* What dense.cl counts. */
 typedef struct clumpi_dense_wrong {
-    clumpi_u32 nulled;  /* references that named no object of the classes asked for */
-    clumpi_u32 no_object, no_member; /* numbers that no object has; of objects of other classes than asked for */
+    clumpi_u32 nulled; /* references that named no object of the classes asked for */
+    /* numbers that no object has; of objects of other classes than asked for */
+    clumpi_u32 no_object, no_member;
     clumpi_u32 pad;
 } clumpi_dense_wrong;
 

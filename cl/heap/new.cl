@@ -1,13 +1,14 @@
 /* Do-new: room for n objects of one class at once, without per-object atomics; two launches.
  *
  * Whole fresh blocks first, then free slots of blocks in use, then one more fresh block for the
- * rest, so that repeated do-news of few objects do not open a block each. The host can say how many fresh blocks are filled
- * first, at most. All in address order: the
+ * rest, so that repeated do-news of few objects do not open a block each. The host can say how many
+ * fresh blocks are filled first, at most. All in address order: the
  * same heap gives the same objects in every run. Runs alone: no other kernel changes the heap
  * meanwhile.
  *
- * The rows are left in the list (whose order is free) with the number of their first object; header.list_of
- * says whose they are, so that a loop of another class or of another kind of kernel does not take them.
+ * The rows are left in the list (whose order is free) with the number of their first object;
+ * header.list_of says whose they are, so that a loop of another class or of another kind of kernel
+ * does not take them.
  * Read first: reserve.clh, cl/heap/layout.h.
  */
 #include "cl/heap/reserve.clh"
@@ -48,16 +49,18 @@ __kernel void clumpi_new_count(__global uchar *heap, uint header_at, uint class_
 
 /* How many objects go where; computed alike by every group. */
 typedef struct new_plan {
-    uint full;    /* fresh blocks filled to capacity: objects 0 .. full*capacity-1 */
-    uint part;    /* objects in free slots of blocks in use: the next ones */
-    uint extra;   /* objects in one more fresh block: the last ones */
+    uint full;  /* fresh blocks filled to capacity: objects 0 .. full*capacity-1 */
+    uint part;  /* objects in free slots of blocks in use: the next ones */
+    uint extra; /* objects in one more fresh block: the last ones */
     uint blocks_before, slots_before; /* in the chunks of the groups before this one */
 } new_plan;
 
 CLUMPI_LOCAL_INLINED new_plan plan_new(const clumpi_view *v, uint capacity, uint count, uint fresh,
-                                __local clumpi_new_supply *before, __local clumpi_new_supply *all) {
-    clumpi_groups_sum((__global const uint *)new_supplies(v), (uint)(sizeof(clumpi_new_supply) / 4u),
-                      (__local uint *)before, (__local uint *)all);
+                                       __local clumpi_new_supply *before,
+                                       __local clumpi_new_supply *all) {
+    clumpi_groups_sum((__global const uint *)new_supplies(v),
+                      (uint)(sizeof(clumpi_new_supply) / 4u), (__local uint *)before,
+                      (__local uint *)all);
     new_plan p = {0, 0, 0, before->free_blocks, before->free_slots};
     uint blocks = all->free_blocks, slots = all->free_slots;
     p.full = min(min(count / capacity, fresh), blocks);
@@ -108,7 +111,8 @@ static inline void fill_block(const clumpi_view *v, uint block, uint class_id, u
     clumpi_hint_agree(clumpi_home_of(v), class_id, 0, block);
 }
 
-__kernel void clumpi_new_claim(__global uchar *heap, uint header_at, uint class_id, uint count, uint fresh_most) {
+__kernel void clumpi_new_claim(__global uchar *heap, uint header_at, uint class_id, uint count,
+                               uint fresh_most) {
     /* For each block of the tile: objects it takes, the number of the first, 1 if it is fresh. */
     __local uint state[CLUMPI_TILE], objects[CLUMPI_TILE], first[CLUMPI_TILE], fresh[CLUMPI_TILE];
     __local clumpi_new_supply sums[2]; /* of the groups before this one; of all */
@@ -121,7 +125,8 @@ __kernel void clumpi_new_claim(__global uchar *heap, uint header_at, uint class_
         v.header->new_objects = made;
         v.header->list_of = class_id;
         if (made < count)
-            clumpi_report(clumpi_home_of(&v), CLUMPI_ERROR_OUT_OF_MEMORY, count - made, class_id, 0);
+            clumpi_report(clumpi_home_of(&v), CLUMPI_ERROR_OUT_OF_MEMORY, count - made, class_id,
+                          0);
     }
     clumpi_range chunk = clumpi_block_chunk(&v);
     uint blocks_before = p.blocks_before, slots_before = p.slots_before;
@@ -130,15 +135,16 @@ __kernel void clumpi_new_claim(__global uchar *heap, uint header_at, uint class_
              in_slots = slots_before;
         CLUMPI_ROLLED for (uint b = me; b < blocks; b += items) state[b] = v.states[tile + b];
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-        CLUMPI_ROLLED for (uint b = 0; b < blocks; b++) { /* every work-item counts along; b == its own: keep */
+        /* every work-item counts along; b == its own: keep */
+        CLUMPI_ROLLED for (uint b = 0; b < blocks; b++) {
             uint is_free = state[b] == 0, is_ours = clumpi_class_of_state(state[b]) == class_id;
             uint room = is_ours ? capacity - clumpi_credits_of_state(state[b]) : 0;
             if (b % items == me) {
                 fresh[b] = is_free;
                 if (is_free) {
                     objects[b] = in_blocks < p.full ? capacity : in_blocks == p.full ? p.extra : 0;
-                    first[b] = in_blocks < p.full ? in_blocks * capacity
-                                                  : p.full * capacity + p.part;
+                    first[b] =
+                        in_blocks < p.full ? in_blocks * capacity : p.full * capacity + p.part;
                 } else {
                     objects[b] = in_slots < p.part ? min(room, p.part - in_slots) : 0;
                     first[b] = p.full * capacity + in_slots;
@@ -165,8 +171,10 @@ __kernel void clumpi_new_claim(__global uchar *heap, uint header_at, uint class_
 __kernel void clumpi_new_clear(__global uchar *heap, uint header_at, uint class_id) {
     const clumpi_view v = clumpi_view_of(heap, header_at);
     __global const uint *rows = clumpi_words_at(&v, v.header->at_list_rows);
-    __global const ulong *masks = (__global const ulong *)clumpi_words_at(&v, v.header->at_list_masks);
-    __global const clumpi_column *columns = (__global const clumpi_column *)clumpi_words_at(&v, v.header->at_columns);
+    __global const ulong *masks =
+        (__global const ulong *)clumpi_words_at(&v, v.header->at_list_masks);
+    __global const clumpi_column *columns =
+        (__global const clumpi_column *)clumpi_words_at(&v, v.header->at_columns);
     const ulong slots = (ulong)v.header->new_rows * 64ul;
     const clumpi_memory memory = clumpi_memory_of(heap, v.header);
     const uint first = v.classes[class_id].cleared, end = v.classes[class_id].columns_end;
@@ -174,8 +182,10 @@ __kernel void clumpi_new_clear(__global uchar *heap, uint header_at, uint class_
         uint slot = (uint)at & 63u;
         if (!(masks[at >> 6] >> slot & 1ul)) continue;
         CLUMPI_ROLLED for (uint c = first; c < end; c++) {
-            __global uchar *word = clumpi_granule_at(memory, rows[at >> 6]) + columns[c].base + slot * columns[c].stride;
-            CLUMPI_ROLLED for (uint e = 0; e < columns[c].count; e++) *(__global uint *)(word + e * columns[c].step) = 0;
+            __global uchar *word = clumpi_granule_at(memory, rows[at >> 6]) + columns[c].base +
+                                   slot * columns[c].stride;
+            CLUMPI_ROLLED for (uint e = 0; e < columns[c].count; e++) *
+                (__global uint *)(word + e * columns[c].step) = 0;
         }
     }
 }

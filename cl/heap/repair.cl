@@ -1,11 +1,12 @@
 /* Repair: states and hints made anew from the bitmaps, which are the objects.
  *
- * The host has restored what it knows (header, class table, columns). Then each block gets a class: that of
- * its state if its bits fit it, else one that the old hints or the places of its bits tell. Its bits are its
- * objects, whatever its credits said. Bits that no class explains are cleared. The words of the hints follow,
- * level by level.
+ * The host has restored what it knows (header, class table, columns). Then each block gets a class:
+ * that of its state if its bits fit it, else one that the old hints or the places of its bits tell.
+ * Its bits are its objects, whatever its credits said. Bits that no class explains are cleared. The
+ * words of the hints follow, level by level.
  *
- * What is reserved is given up: credits beyond a block's bits go. Marks of runs are made to fit the bits.
+ * What is reserved is given up: credits beyond a block's bits go. Marks of runs are made to fit the
+ * bits.
  *
  * Read first: cl/core/layout.h, cl/heap/layout.h, check.cl.
  */
@@ -37,8 +38,8 @@ static inline uint repair_hint(const clumpi_view *v, uint set, uint block) {
     return *clumpi_hint_word(clumpi_home_of(v), set, 0, block >> 5) >> (block & 31u) & 1u;
 }
 
-/* The one class that a block's bits fit, way 0: and an old hint says so; 1: they are all of its slots; 2: at all.
- * 0: there is none, or several. */
+/* The one class that a block's bits fit, way 0: and an old hint says so; 1: they are all of its
+ * slots; 2: at all. 0: there is none, or several. */
 static inline uint repair_find_class(const clumpi_view *v, uint block, uint way) {
     uint found = 0;
     for (uint c = 1; c <= v->header->class_count; c++) {
@@ -55,12 +56,15 @@ static inline uint repair_find_class(const clumpi_view *v, uint block, uint way)
 /* The class of a block that has bits; 0: it is free, or nothing tells. */
 static inline uint repair_class(const clumpi_view *v, uint block, uint state) {
     uint class_id = clumpi_class_of_state(state), credits = clumpi_credits_of_state(state);
-    if (class_id == 0 && (credits == 0 || repair_hint(v, 0, block))) return 0; /* two of three say that it is free */
+    /* two of three say that it is free */
+    if (class_id == 0 && (credits == 0 || repair_hint(v, 0, block))) return 0;
     uint is_class = class_id && class_id <= v->header->class_count && v->classes[class_id].rows;
     repair_fit fit = repair_fit_of(v, block, is_class ? class_id : 0u);
-    if (is_class && fit.strays && fit.live == credits) return class_id; /* the others are what is wrong */
+    /* the others are what is wrong */
+    if (is_class && fit.strays && fit.live == credits) return class_id;
     /* State and hint agree: a block that is not full has one. */
-    if (is_class && !fit.strays && repair_hint(v, class_id, block) == (credits < v->classes[class_id].capacity))
+    if (is_class && !fit.strays &&
+        repair_hint(v, class_id, block) == (credits < v->classes[class_id].capacity))
         return class_id;
     for (uint way = 0; way < 3u; way++) {
         uint other = repair_find_class(v, block, way);
@@ -82,7 +86,8 @@ static inline void repair_count(__global uint *counter, uint n) {
     if (n) atomic_add(counter, n);
 }
 
-static inline void repair_block(const clumpi_view *v, uint block, uint is_reserving, __global clumpi_repair *done) {
+static inline void repair_block(const clumpi_view *v, uint block, uint is_reserving,
+                                __global clumpi_repair *done) {
     uint state = v->states[block], credits = clumpi_credits_of_state(state);
     /* Reserved slots are credits, too; how many were left nobody knows. */
     uint is_striped = is_reserving && state & CLUMPI_STRIPED;
@@ -102,7 +107,8 @@ static inline void repair_block(const clumpi_view *v, uint block, uint is_reserv
         atomic_inc(&done->blocks);
         if (fit.live && !is_same) atomic_inc(&done->guessed);
         if (fit.live && fit.live > credits) atomic_add(&done->appeared, fit.live - credits);
-        /* In a block without bits, credits of a class that is none count as well: there may have been objects. */
+        /* In a block without bits, credits of a class that is none count as well: there may have
+         * been objects. */
         if (credits > fit.live) atomic_add(&done->vanished, credits - fit.live);
     }
     uint is_lost = class_id == 0 && fit.strays && state != 0;
@@ -110,9 +116,11 @@ static inline void repair_block(const clumpi_view *v, uint block, uint is_reserv
     repair_count(is_lost ? &done->lost : &done->strays, fit.strays);
 }
 
-/* A block without memory (evict.cl) is told by the table of frames, whatever its bits are: it stays away, with none of the heap's
- * objects. `spare` is the frame of these; CLUMPI_NONE: there are none. Returns 0 if the block has memory. */
-static inline uint repair_away(const clumpi_view *v, uint block, uint spare, __global clumpi_repair *done) {
+/* A block without memory (evict.cl) is told by the table of frames, whatever its bits are: it stays
+ * away, with none of the heap's objects. `spare` is the frame of these; CLUMPI_NONE: there are
+ * none. Returns 0 if the block has memory. */
+static inline uint repair_away(const clumpi_view *v, uint block, uint spare,
+                               __global clumpi_repair *done) {
     ulong block_bytes = (ulong)v->header->block_granules * v->header->granule_bytes;
     if (spare == CLUMPI_NONE) return 0;
     if (((__global const ulong *)clumpi_words_at(v, v->header->at_segments))[block] !=
@@ -133,7 +141,8 @@ static inline void repair_watch(const clumpi_view *v, uint block) {
         clumpi_watch_keep(v, block * granules + i, clumpi_row_bits(v, block * granules + i));
 }
 
-__kernel void clumpi_repair_blocks(__global uchar *heap, uint header_at, uint is_reserving, uint spare) {
+__kernel void clumpi_repair_blocks(__global uchar *heap, uint header_at, uint is_reserving,
+                                   uint spare) {
     clumpi_view v = clumpi_view_of(heap, header_at);
     __global clumpi_repair *done = (__global clumpi_repair *)clumpi_words_at(&v, v.header->at_scan);
     for (uint b = (uint)get_global_id(0); b < v.header->block_end; b += (uint)get_global_size(0)) {
@@ -148,9 +157,10 @@ __kernel void clumpi_repair_blocks(__global uchar *heap, uint header_at, uint is
     }
 }
 
-/* Marks of runs (runs.clh), once blocks have their classes: memory begins where the marks say so, and where nothing is
- * taken before; it ends before the next begin, and before what is not taken. So a begin that was lost makes one run of
- * two. Others read only the begin mark of a first slot, which stays as it is where it counts. */
+/* Marks of runs (runs.clh), once blocks have their classes: memory begins where the marks say so,
+ * and where nothing is taken before; it ends before the next begin, and before what is not taken.
+ * So a begin that was lost makes one run of two. Others read only the begin mark of a first slot,
+ * which stays as it is where it counts. */
 __kernel void clumpi_repair_marks(__global uchar *heap, uint header_at) {
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint last = v.header->class_count;
@@ -159,12 +169,17 @@ __kernel void clumpi_repair_marks(__global uchar *heap, uint header_at) {
         uint rows = class_id <= last && v.classes[class_id].is_runs ? v.classes[class_id].rows : 0u;
         uint of_blocks = rows && class_id == last;
         uint is_before = of_blocks && clumpi_class_of_state(v.states[b - 1u]) == class_id;
-        uint is_after = of_blocks && b + 1u < v.header->block_end && clumpi_class_of_state(v.states[b + 1u]) == class_id;
-        ulong before = is_before ? clumpi_row_bits(&v, clumpi_row_granule(&v, b - 1u, class_id, 0)) >> 63 : 0ul;
+        uint is_after = of_blocks && b + 1u < v.header->block_end &&
+                        clumpi_class_of_state(v.states[b + 1u]) == class_id;
+        ulong before = is_before
+                           ? clumpi_row_bits(&v, clumpi_row_granule(&v, b - 1u, class_id, 0)) >> 63
+                           : 0ul;
         ulong after = is_after ? clumpi_row_bits(&v, clumpi_row_granule(&v, b + 1u, class_id, 0)) &
-                                     ~clumpi_marks_word(&v, b + 1u, 0, 0) & 1ul : 0ul;
+                                     ~clumpi_marks_word(&v, b + 1u, 0, 0) & 1ul
+                               : 0ul;
         for (uint row = 0; row < v.header->mark_rows; row++) {
-            ulong bits = row < rows ? clumpi_row_bits(&v, clumpi_row_granule(&v, b, class_id, row)) : 0ul;
+            ulong bits =
+                row < rows ? clumpi_row_bits(&v, clumpi_row_granule(&v, b, class_id, row)) : 0ul;
             ulong begins = bits & (clumpi_marks_word(&v, b, row, 0) | ~(bits << 1 | before));
             ulong goes_on = (bits & ~begins) >> 1 | after << 63;
             clumpi_marks_word_set(&v, b, row, 0, begins);
@@ -179,7 +194,8 @@ __kernel void clumpi_repair_hints(__global uchar *heap, uint header_at, uint lev
     uint words = v.header->hint_count[level];
     uint first = level ? 0u : v.header->first_block;
     uint end = level ? v.header->hint_count[level - 1u] : v.header->block_end;
-    for (uint i = (uint)get_global_id(0); i < words * (v.header->class_count + 1u); i += (uint)get_global_size(0)) {
+    for (uint i = (uint)get_global_id(0); i < words * (v.header->class_count + 1u);
+         i += (uint)get_global_size(0)) {
         uint set = i / words, word = i % words, bits = 0;
         for (uint bit = 0; bit < 32u; bit++) {
             uint index = word * 32u + bit;
@@ -192,6 +208,7 @@ __kernel void clumpi_repair_hints(__global uchar *heap, uint header_at, uint lev
     if (level + 1u < v.header->hint_levels) return;
     uint used = v.header->hint_level[level] + words;
     for (uint set = 0; set <= v.header->class_count; set++)
-        for (uint i = used + (uint)get_global_id(0); i < v.header->hint_words; i += (uint)get_global_size(0))
+        for (uint i = used + (uint)get_global_id(0); i < v.header->hint_words;
+             i += (uint)get_global_size(0))
             *clumpi_hint_word(clumpi_home_of(&v), set, 0, i) = 0;
 }

@@ -1,7 +1,9 @@
-/* Objects as arrays of structs: of all objects in the list of rows, or of those that references name.
+/* Objects as arrays of structs: of all objects in the list of rows, or of those that references
+ * name.
  *
- * A launch copies one field, an array whole, between its place in the rows and its place in the structs. Structs are
- * counted by the index array of the list, as values of a field are (fields.cl).
+ * A launch copies one field, an array whole, between its place in the rows and its place in the
+ * structs. Structs are counted by the index array of the list, as values of a field are
+ * (fields.cl).
  *
  * Read first: fields.cl, cl/heap/layout.h.
  */
@@ -14,7 +16,8 @@
         ((__global type *)to)[i] = ((__global const type *)from)[i];
 
 /* In pieces as wide as both places are aligned to. */
-static inline void struct_copy(__global uchar *to, __global const uchar *from, uint bytes, uint piece) {
+static inline void struct_copy(__global uchar *to, __global const uchar *from, uint bytes,
+                               uint piece) {
     if (piece == 16u) {
         PIECES(uint4)
     } else if (piece == 8u) {
@@ -29,8 +32,8 @@ static inline void struct_copy(__global uchar *to, __global const uchar *from, u
 }
 
 /* The field of the object in `slot` of the row at `row`, and struct number `number`. */
-static inline void struct_field(clumpi_struct_field f, __global uchar *row, uint slot, __global uchar *structs,
-                                ulong number) {
+static inline void struct_field(clumpi_struct_field f, __global uchar *row, uint slot,
+                                __global uchar *structs, ulong number) {
     __global uchar *field = row + f.base + slot * f.stride;
     __global uchar *place = structs + f.at + number * f.struct_bytes;
     for (uint e = 0; e < f.count; e++) {
@@ -47,8 +50,8 @@ static inline clumpi_range struct_rows(const clumpi_view *v, uint first, uint la
     return first ? clumpi_list_range(v, first, last) : made;
 }
 
-/* The last row of a list that is not empty whose first object has no larger number. The numbers of a list of classes
- * grow from row to row. */
+/* The last row of a list that is not empty whose first object has no larger number. The numbers of
+ * a list of classes grow from row to row. */
 static inline uint struct_row_of(__global const uint *index, clumpi_range list, uint number) {
     uint row = list.begin;
     for (uint step = 1u << (31u - clz(list.end - list.begin)); step; step >>= 1)
@@ -57,22 +60,25 @@ static inline uint struct_row_of(__global const uint *index, clumpi_range list, 
 }
 
 /* The rows that have the numbers f.from .. f.to-1. */
-static inline clumpi_range struct_narrow(__global const uint *index, clumpi_range list, clumpi_struct_field f) {
+static inline clumpi_range struct_narrow(__global const uint *index, clumpi_range list,
+                                         clumpi_struct_field f) {
     if (f.to == CLUMPI_NONE || list.begin == list.end || f.from == f.to) return list;
-    clumpi_range found = {struct_row_of(index, list, f.from), struct_row_of(index, list, f.to - 1u) + 1u};
+    clumpi_range found = {struct_row_of(index, list, f.from),
+                          struct_row_of(index, list, f.to - 1u) + 1u};
     return found;
 }
 
 /* If f.count is 0, `structs` gets the references of the objects instead. */
-__kernel void clumpi_struct_all(__global uchar *heap, uint header_at, uint first, uint last, clumpi_struct_field f,
-                                __global uchar *structs) {
+__kernel void clumpi_struct_all(__global uchar *heap, uint header_at, uint first, uint last,
+                                clumpi_struct_field f, __global uchar *structs) {
     clumpi_view v = clumpi_view_of(heap, header_at);
     clumpi_range list = struct_rows(&v, first, last);
     __global const uint *rows = clumpi_words_at(&v, v.header->at_list_rows);
     __global const uint *index = clumpi_words_at(&v, v.header->at_list_index);
     if (first) list = struct_narrow(index, list, f);
     clumpi_range chunk = clumpi_chunk(list.begin, list.end);
-    __global const ulong *masks = (__global const ulong *)clumpi_words_at(&v, v.header->at_list_masks);
+    __global const ulong *masks =
+        (__global const ulong *)clumpi_words_at(&v, v.header->at_list_masks);
     uint items = min((uint)get_local_size(0), 64u), me = (uint)get_local_id(0);
     const clumpi_memory memory = clumpi_memory_of(heap, v.header);
     for (uint r = chunk.begin + me / items; r < chunk.end; r += (uint)get_local_size(0) / items) {
@@ -88,7 +94,8 @@ __kernel void clumpi_struct_all(__global uchar *heap, uint header_at, uint first
     }
 }
 
-/* wrong[0]: how many references name no live object of the classes; wrong[1]: the first of these. */
+/* wrong[0]: how many references name no live object of the classes; wrong[1]: the first of
+ * these. */
 __kernel void clumpi_struct_check(__global uchar *heap, uint header_at, uint first, uint last,
                                   __global const uint *refs, uint count, __global uint *wrong) {
     clumpi_view v = clumpi_view_of(heap, header_at);
@@ -104,8 +111,8 @@ __kernel void clumpi_struct_check(__global uchar *heap, uint header_at, uint fir
 }
 
 /* The objects that references name. */
-__kernel void clumpi_struct_chosen(__global uchar *heap, uint header_at, __global const uint *refs, uint count,
-                                   clumpi_struct_field f, __global uchar *structs) {
+__kernel void clumpi_struct_chosen(__global uchar *heap, uint header_at, __global const uint *refs,
+                                   uint count, clumpi_struct_field f, __global uchar *structs) {
     clumpi_view v = clumpi_view_of(heap, header_at);
     const clumpi_memory memory = clumpi_memory_of(heap, v.header);
     for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {

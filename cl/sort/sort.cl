@@ -11,8 +11,8 @@
  * deal the pairs out one after the other (clumpi_sort_deal). Nothing waits for another group.
  *
  * Invariant: pairs with equal digits keep their order in every pass. Groups have chunks in order,
- * work-items of a group have runs of CLUMPI_SORT_ITEMS pairs in order, and what is counted is added up in
- * that order.
+ * work-items of a group have runs of CLUMPI_SORT_ITEMS pairs in order, and what is counted is added
+ * up in that order.
  *
  * `tables`: what cl/sort/layout.h says.
  *
@@ -23,7 +23,7 @@
 
 #define SORT_RADIX (1u << CLUMPI_SORT_BITS)         /* digits, for groups of many items */
 #define SORT_RADIX_ONE (1u << CLUMPI_SORT_BITS_ONE) /* digits, for groups of one */
-#define SORT_CELLS 4096u /* 256 items by 16 digits */
+#define SORT_CELLS 4096u                            /* 256 items by 16 digits */
 /* Place of a counter: a gap after 32 of them lets a warp walk along rows of 16 without all its
  * work-items meeting in one bank. */
 #define SORT_CELL(i) ((i) + ((i) >> 5))
@@ -153,12 +153,12 @@ __kernel void clumpi_sort_scatter(__global uint *keys_a, __global uint *values_a
     __local uint sums[256];
     __local uint place[SORT_RADIX], first[SORT_RADIX]; /* of a digit: in the buffers, in the tile */
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
-    uint groups = (uint)get_num_groups(0), tile = items * CLUMPI_SORT_ITEMS, shift = pass * CLUMPI_SORT_BITS;
-    const sort_pass p = sort_pass_of(keys_a, values_a, keys_b, values_b, tables, count, pass,
-                                     CLUMPI_SORT_BITS);
+    uint groups = (uint)get_num_groups(0), tile = items * CLUMPI_SORT_ITEMS,
+         shift = pass * CLUMPI_SORT_BITS;
+    const sort_pass p =
+        sort_pass_of(keys_a, values_a, keys_b, values_b, tables, count, pass, CLUMPI_SORT_BITS);
     if (p.settled) return;
-    for (uint d = me; d < SORT_RADIX; d += items)
-        place[d] = p.places[d * groups + get_group_id(0)];
+    for (uint d = me; d < SORT_RADIX; d += items) place[d] = p.places[d * groups + get_group_id(0)];
     for (uint n, begin = p.chunk.begin; begin < p.chunk.end; begin += n) {
         n = min(tile, p.chunk.end - begin);
         uint key[CLUMPI_SORT_ITEMS], value[CLUMPI_SORT_ITEMS], at[CLUMPI_SORT_ITEMS];
@@ -175,7 +175,8 @@ __kernel void clumpi_sort_scatter(__global uint *keys_a, __global uint *values_a
         }
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         uint sum = 0;
-        for (uint i = 0; i < SORT_RADIX; i++) sum += local_tile.counters[SORT_CELL(me * SORT_RADIX + i)];
+        for (uint i = 0; i < SORT_RADIX; i++)
+            sum += local_tile.counters[SORT_CELL(me * SORT_RADIX + i)];
         sum = clumpi_group_scan(sum, sums) - sum;
         for (uint i = 0; i < SORT_RADIX; i++) {
             uint cell = SORT_CELL(me * SORT_RADIX + i), here = local_tile.counters[cell];
@@ -184,8 +185,10 @@ __kernel void clumpi_sort_scatter(__global uint *keys_a, __global uint *values_a
         }
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         for (uint i = 0; i < CLUMPI_SORT_ITEMS; i++)
-            at[i] += local_tile.counters[SORT_CELL((key[i] >> shift & (SORT_RADIX - 1u)) * items + me)];
-        for (uint d = me; d < SORT_RADIX; d += items) first[d] = local_tile.counters[SORT_CELL(d * items)];
+            at[i] +=
+                local_tile.counters[SORT_CELL((key[i] >> shift & (SORT_RADIX - 1u)) * items + me)];
+        for (uint d = me; d < SORT_RADIX; d += items)
+            first[d] = local_tile.counters[SORT_CELL(d * items)];
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE); /* from here on the tile has its pairs */
         for (uint i = 0; i < CLUMPI_SORT_ITEMS; i++) {
             if (me * CLUMPI_SORT_ITEMS + i >= n) break;
@@ -211,8 +214,8 @@ __kernel void clumpi_sort_deal(__global uint *keys_a, __global uint *values_a,
                                __global uchar *tables, uint count, uint pass) {
     __local uint place[SORT_RADIX_ONE];
     uint groups = (uint)get_num_groups(0), shift = pass * CLUMPI_SORT_BITS_ONE;
-    const sort_pass p = sort_pass_of(keys_a, values_a, keys_b, values_b, tables, count, pass,
-                                     CLUMPI_SORT_BITS_ONE);
+    const sort_pass p =
+        sort_pass_of(keys_a, values_a, keys_b, values_b, tables, count, pass, CLUMPI_SORT_BITS_ONE);
     if (p.settled) return;
     for (uint d = 0; d < SORT_RADIX_ONE; d++) place[d] = p.places[d * groups + get_group_id(0)];
     for (uint i = p.chunk.begin; i < p.chunk.end; i++) {

@@ -3,8 +3,8 @@
  *   clump_boost::pool_of_context of_pool(context, pool);       // while such vectors are made
  *   boost::compute::vector<int, clump_boost::allocator<int>> v(1000, context);
  *
- * A vector makes its allocator from a context alone, so the pool is looked up by the context. Commands must go to the pool's
- * queue, or be done before a vector ends.
+ * A vector makes its allocator from a context alone, so the pool is looked up by the context.
+ * Commands must go to the pool's queue, or be done before a vector ends.
  */
 #ifndef CLUMP_ADAPTER_BOOST_COMPUTE_HPP
 #define CLUMP_ADAPTER_BOOST_COMPUTE_HPP
@@ -63,7 +63,8 @@ class allocator {
     explicit allocator(const boost::compute::context &context) : of(context) {
     }
 
-    /* Throws std::bad_alloc where the pool has no room, std::logic_error where the context has none. */
+    /* Throws std::bad_alloc where the pool has no room, std::logic_error where the context has
+     * none. */
     pointer allocate(size_type n) {
         clump_pool *pool = find();
         clump_allocation_desc desc{};

@@ -1,8 +1,9 @@
 /* CLBlast with temporary memory out of a pool. Copy this file, or what is in it.
  *
- * CLBlast's routines for matrices make a buffer at each call and release it at the end. This asks for its size, takes it from a
- * pool and lets go of it at once: its region is given out again when the commands of the queue are
- * done. Any routine of CLBlast that has `...WithTempBuffer` is called likewise.
+ * CLBlast's routines for matrices make a buffer at each call and release it at the end. This asks
+ * for its size, takes it from a pool and lets go of it at once: its region is given out again when
+ * the commands of the queue are done. Any routine of CLBlast that has `...WithTempBuffer` is called
+ * likewise.
  */
 #ifndef CLUMP_ADAPTER_CLBLAST_H
 #define CLUMP_ADAPTER_CLBLAST_H

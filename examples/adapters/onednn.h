@@ -1,13 +1,15 @@
-/* The two functions that oneDNN's graph interface takes for memory of a device of OpenCL, out of a pool. Copy this file, or what is in it.
+/* The two functions that oneDNN's graph interface takes for memory of a device of OpenCL, out of a
+ * pool. Copy this file, or what is in it.
  *
  *   clump_onednn_open(pool, queue, CLUMP_MEMORY_USM_DEVICE);
  *   dnnl_graph_ocl_interop_allocator_create(&allocator, clump_onednn_malloc, clump_onednn_free);
  *   ...                                      // all that uses the allocator ends
  *   clump_onednn_close();
  *
- * oneDNN hands its functions no pointer of the program's, so the pool is noted in variables of this file: include it in one source
- * file, for one pool. It asks for USM of the device (CLUMP_MEMORY_USM_DEVICE); other libraries that want functions like these may
- * get any memory with pointers. The functions may be called from any thread.
+ * oneDNN hands its functions no pointer of the program's, so the pool is noted in variables of this
+ * file: include it in one source file, for one pool. It asks for USM of the device
+ * (CLUMP_MEMORY_USM_DEVICE); other libraries that want functions like these may get any memory with
+ * pointers. The functions may be called from any thread.
  */
 #ifndef CLUMP_ADAPTER_ONEDNN_H
 #define CLUMP_ADAPTER_ONEDNN_H
@@ -19,7 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a pointer belongs to. A table of these is searched from a pointer's place on, up to the first free one. */
+/* What a pointer belongs to. A table of these is searched from a pointer's place on, up to the
+ * first free one. */
 typedef struct clump_onednn_entry {
     void *pointer; /* NULL: free */
     clump_allocation allocation;
@@ -78,8 +81,8 @@ static inline void clump_onednn_remove(clump_onednn_entry *entry) {
     clump_onednn.count--;
 }
 
-/* From now on memory comes from the pool, for the device and the cl_context of the queue, which are the pool's. Returns a code of
- * OpenCL; CL_INVALID_OPERATION if it is open already. */
+/* From now on memory comes from the pool, for the device and the cl_context of the queue, which are
+ * the pool's. Returns a code of OpenCL; CL_INVALID_OPERATION if it is open already. */
 static inline cl_int clump_onednn_open(clump_pool *pool, cl_command_queue queue,
                                        clump_memory memory) {
     cl_device_id device = NULL;
@@ -100,7 +103,8 @@ static inline cl_int clump_onednn_open(clump_pool *pool, cl_command_queue queue,
     return code;
 }
 
-/* The end; before that of the pool. Returns how many pointers nobody has freed: they stay allocations of the pool. */
+/* The end; before that of the pool. Returns how many pointers nobody has freed: they stay
+ * allocations of the pool. */
 static inline size_t clump_onednn_close(void) {
     pthread_mutex_lock(&clump_onednn.lock);
     const size_t left = clump_onednn.count;
@@ -112,8 +116,8 @@ static inline size_t clump_onednn_close(void) {
     return left;
 }
 
-/* `ocl_malloc`. NULL for another device or cl_context than the pool's, an alignment that is no power of two, 0 bytes, and
- * where the pool has no room: clump_pool_get_error() says why. */
+/* `ocl_malloc`. NULL for another device or cl_context than the pool's, an alignment that is no
+ * power of two, 0 bytes, and where the pool has no room: clump_pool_get_error() says why. */
 static inline void *clump_onednn_malloc(size_t bytes, size_t alignment, cl_device_id device,
                                         cl_context context) {
     /* The pool promises 128. For more there is room to go up to the next multiple. */
@@ -145,8 +149,9 @@ static inline void *clump_onednn_malloc(size_t bytes, size_t alignment, cl_devic
     return found;
 }
 
-/* `ocl_free`. The memory is given out again when the event has completed; NULL: when the commands of the pool's queue and those of
- * others that use it are done already. A pointer that is not of clump_onednn_malloc(), or was freed, is left alone. */
+/* `ocl_free`. The memory is given out again when the event has completed; NULL: when the commands
+ * of the pool's queue and those of others that use it are done already. A pointer that is not of
+ * clump_onednn_malloc(), or was freed, is left alone. */
 static inline void clump_onednn_free(void *memory, cl_device_id device, cl_context context,
                                      cl_event event) {
     (void)device;

@@ -1,5 +1,6 @@
-/* Work of Clump among other commands: a second queue that brings data and takes results away, and a first one that runs
- * out of order. Events say what waits for what; the host waits once, at the end. */
+/* Work of Clump among other commands: a second queue that brings data and takes results away, and a
+ * first one that runs out of order. Events say what waits for what; the host waits once, at the
+ * end. */
 #include <clump/clump.h>
 #include <clump/quick.h>
 

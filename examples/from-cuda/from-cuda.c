@@ -1,5 +1,6 @@
-/* A CUDA program with malloc() in its kernels, in OpenCL: the host's part. kernels.cu and kernels.cl are the kernels before and
- * after. No schema is needed: the heap has raw memory only. */
+/* A CUDA program with malloc() in its kernels, in OpenCL: the host's part. kernels.cu and
+ * kernels.cl are the kernels before and after. No schema is needed: the heap has raw memory
+ * only. */
 #include <clump/clump.h>
 #include <clump/quick.h>
 

@@ -1,11 +1,17 @@
-/* The same kernels in OpenCL C. Pointers that are stored become handles of 32 bits, and HELD() gives the pointer
- * again. kernels.cu is the program in CUDA, line by line.
+/* The same kernels in OpenCL C. Pointers that are stored become handles of 32 bits, and HELD()
+ * gives the pointer again. kernels.cu is the program in CUDA, line by line.
  */
 #define KEYS 4096
 #define BUCKETS 512
 #define DEPTH 64
-typedef struct Item { uint key; uint next; } Item;
-typedef struct Leaf { uint key; uint child[2]; } Leaf;
+typedef struct Item {
+    uint key;
+    uint next;
+} Item;
+typedef struct Leaf {
+    uint key;
+    uint child[2];
+} Leaf;
 #define HELD(T, handle) ((volatile __global T *)clump_raw_at(handle))
 uint mix(uint x) {
     x = (x ^ x >> 16) * 0x85ebca6bu;
@@ -47,7 +53,10 @@ __kernel void grow_tree(CLUMP_HEAP, __global uint *root, __global uint *lost) {
     uint me = get_global_id(0);
     if (me >= KEYS) return;
     __global Leaf *leaf = (__global Leaf *)clump_malloc(sizeof(Leaf));
-    if (!leaf) { atomic_inc(lost); return; }
+    if (!leaf) {
+        atomic_inc(lost);
+        return;
+    }
     leaf->key = mix(me);
     leaf->child[0] = leaf->child[1] = 0;
     CLUMP_FENCE(); /* the leaf first, then the handle of it */
@@ -67,7 +76,10 @@ __kernel void look_up(CLUMP_HEAP_NO_ALLOC, __global uint *root, __global uint *f
     if (me >= KEYS) return;
     uint at = *root;
     for (uint i = 0; i < DEPTH && at; i++) {
-        if (HELD(Leaf, at)->key == mix(me)) { atomic_inc(found); return; }
+        if (HELD(Leaf, at)->key == mix(me)) {
+            atomic_inc(found);
+            return;
+        }
         at = HELD(Leaf, at)->child[mix(me) > HELD(Leaf, at)->key];
     }
 }
@@ -78,7 +90,10 @@ __kernel void fill_table(CLUMP_HEAP, __global uint *buckets, __global uint *lost
     uint me = get_global_id(0);
     if (me >= KEYS) return;
     __global Item *item = (__global Item *)clump_malloc(sizeof(Item));
-    if (!item) { atomic_inc(lost); return; }
+    if (!item) {
+        atomic_inc(lost);
+        return;
+    }
     item->key = me;
     volatile __global uint *place = &buckets[mix(me) % BUCKETS];
     uint first = *place;

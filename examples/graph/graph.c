@@ -1,5 +1,6 @@
-/* A graph of pages whose garbage is collected: pages that no root leads to are freed. Roots are references in a buffer
- * of the program and handles of the host. The host walks over the same graph, and compares. */
+/* A graph of pages whose garbage is collected: pages that no root leads to are freed. Roots are
+ * references in a buffer of the program and handles of the host. The host walks over the same
+ * graph, and compares. */
 #include <clump/clump.h>
 #include <clump/collect.h>
 #include <clump/quick.h>
@@ -58,7 +59,8 @@ static uint32_t reach(const uint32_t *roots, uint32_t count, char reached[PAGES]
     return last;
 }
 
-/* The pages that are there are the ones that the roots lead to. Returns how many things are wrong. */
+/* The pages that are there are the ones that the roots lead to. Returns how many things are
+ * wrong. */
 static int compare(clump_quick *q, clump_kernel *count_best, const uint32_t *roots,
                    uint32_t count) {
     static uint32_t numbers[PAGES];

@@ -1,5 +1,5 @@
-/* A map that kernels fill at the same time: buckets with lists of entries, no lock. 200,000 numbers are counted by
- * key; then rare keys are removed; the host counts along, and compares. */
+/* A map that kernels fill at the same time: buckets with lists of entries, no lock. 200,000 numbers
+ * are counted by key; then rare keys are removed; the host counts along, and compares. */
 #include <clump/clump.h>
 #include <clump/quick.h>
 
@@ -9,8 +9,9 @@ static const char schema[] =
     "class Bucket { ref Entry first; }\n"
     "class Entry { uint key; uint count; ref Entry next; }\n";
 
-/* An entry is filled, and then published by a compare-and-swap of the head of its list. Entries go in at the head
- * only, and none goes out in the same launch: so a head that is still the same means that no entry was added. */
+/* An entry is filled, and then published by a compare-and-swap of the head of its list. Entries go
+ * in at the head only, and none goes out in the same launch: so a head that is still the same means
+ * that no entry was added. */
 static const char kernels[] =
     "uint random_key(uint i) {               // many of some keys, few of others\n"
     "    i *= 2654435761u;\n"

@@ -1,4 +1,5 @@
-/* Particles in two domains, one for each rank: who crosses the border migrates to the other rank's heap. */
+/* Particles in two domains, one for each rank: who crosses the border migrates to the other rank's
+ * heap. */
 #include <clump/clump.h>
 #include <clump/mpi.h>
 #include <clump/quick.h>

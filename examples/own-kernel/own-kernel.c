@@ -1,5 +1,6 @@
-/* A kernel that makes objects, built and launched by OpenCL alone: clBuildProgram, clEnqueueNDRangeKernel, two
- * dimensions, a queue of one's own choice. Clump gives the source and the options, and sets the heap. */
+/* A kernel that makes objects, built and launched by OpenCL alone: clBuildProgram,
+ * clEnqueueNDRangeKernel, two dimensions, a queue of one's own choice. Clump gives the source and
+ * the options, and sets the heap. */
 #include <clump/clump.h>
 #include <clump/interop.h>
 #include <clump/quick.h>
@@ -8,7 +9,8 @@ enum { WIDTH = 64, HEIGHT = 32 };
 
 static const char schema[] = "class Dot { uint x; uint y; }";
 
-/* Without loops over objects: the list that they need is made by clump_heap_do_all() and clump_heap_launch(). */
+/* Without loops over objects: the list that they need is made by clump_heap_do_all() and
+ * clump_heap_launch(). */
 static const char kernels[] =
     "__kernel void paint(CLUMP_HEAP, uint every) {\n"
     "    uint x = get_global_id(0), y = get_global_id(1);\n"

@@ -1,5 +1,5 @@
-/* Fireworks: rockets rise and burst into sparks, sparks fade. Objects are born and die in one kernel.
- * The host counts along, and compares. */
+/* Fireworks: rockets rise and burst into sparks, sparks fade. Objects are born and die in one
+ * kernel. The host counts along, and compares. */
 #include <clump/clump.h>
 #include <clump/quick.h>
 

@@ -1,5 +1,6 @@
-/* Many buffers in few: a pool whose free memory is in holes is put together again by small steps, as a program would
- * take one after each frame. What the buffers hold stays the same wherever they move. */
+/* Many buffers in few: a pool whose free memory is in holes is put together again by small steps,
+ * as a program would take one after each frame. What the buffers hold stays the same wherever they
+ * move. */
 #include <clump/clump.h>
 #include <clump/defrag.h>
 #include <clump/pool.h>

@@ -1,5 +1,6 @@
-/* A quadtree that is fine along a circle and coarse elsewhere. The circle moves, so nodes are made and freed in every
- * step; compaction keeps them together. The host walks the tree from a handle of its root, and compares its shape. */
+/* A quadtree that is fine along a circle and coarse elsewhere. The circle moves, so nodes are made
+ * and freed in every step; compaction keeps them together. The host walks the tree from a handle of
+ * its root, and compares its shape. */
 #include <clump/clump.h>
 #include <clump/compact.h>
 #include <clump/quick.h>

@@ -1,5 +1,6 @@
-/* Several threads, each with a context, a queue and a heap of its own: they share nothing, and need no lock.
- * The one thing that threads may share is a pool (pool.h): the buffers of all of them come from one. */
+/* Several threads, each with a context, a queue and a heap of its own: they share nothing, and need
+ * no lock. The one thing that threads may share is a pool (pool.h): the buffers of all of them come
+ * from one. */
 #include <clump/clump.h>
 #include <clump/pool.h>
 #include <clump/quick.h>

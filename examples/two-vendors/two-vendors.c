@@ -1,5 +1,6 @@
-/* Devices of two vendors in one process: a context, a heap and a program for each. A heap belongs to one device;
- * objects go from one to another as C structs. With the devices of one vendor alone, it takes the same one twice. */
+/* Devices of two vendors in one process: a context, a heap and a program for each. A heap belongs
+ * to one device; objects go from one to another as C structs. With the devices of one vendor alone,
+ * it takes the same one twice. */
 #include <clump/clump.h>
 #include <clump/quick.h>
 #include <clump/structs.h>

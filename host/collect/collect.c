@@ -1,4 +1,5 @@
-/* clump_heap_collect(): marking, weak references, finalisers, the sweep, compaction, and the report.
+/* clump_heap_collect(): marking, weak references, finalisers, the sweep, compaction, and the
+ * report.
  *
  * Read first: collect.h, check.c, mark.c. Read next: cl/collect/sweep.cl, collector.c.
  */

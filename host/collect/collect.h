@@ -1,5 +1,6 @@
-/* Collection: collect.c is the call, check.c what it refuses, mark.c the marking on the device, host.c
- * that on the host, log.c what a measurement asks for, collector.c the automatic one. chosen.c marks and sweeps for others.
+/* Collection: collect.c is the call, check.c what it refuses, mark.c the marking on the device,
+ * host.c that on the host, log.c what a measurement asks for, collector.c the automatic one.
+ * chosen.c marks and sweeps for others.
  *
  * May use: core, schema, heap, sort, compact.
  *
@@ -35,8 +36,8 @@ extern const clumpi_library clumpi_collect_library;
 #define CLUMPI_COLLECT_KERNEL(name)                                                                \
     ((clumpi_kernel_id){&clumpi_collect_library, CLUMPI_KERNEL_##name, NULL})
 
-/* What a heap's collections mark in (cl/collect/layout.h): NULL until the first, and after one that failed,
- * since an empty buffer is what the next one expects. */
+/* What a heap's collections mark in (cl/collect/layout.h): NULL until the first, and after one that
+ * failed, since an empty buffer is what the next one expects. */
 typedef struct clumpi_marks {
     clumpi_attachment base; /* of the heap */
     cl_mem buffer;
@@ -49,9 +50,9 @@ typedef struct clumpi_collection {
     clump_heap *heap;
     clumpi_marks *marks; /* of the heap */
     const clump_collect_desc *desc;
-    cl_mem
-        chosen; /* chosen.c: the objects that are white there are the roots; NULL: desc and what is
-                      registered say which are */
+    /* chosen.c: the objects that are white there are the roots; NULL: desc and what is registered
+     * say which are */
+    cl_mem chosen;
     const clump_mark_tuning *tuning;  /* of desc, or all 0 */
     clumpi_u32 dead_first, dead_last; /* classes of desc->dead_class */
     uint64_t dead_room;               /* references that desc->dead has room for */
@@ -75,8 +76,8 @@ static inline uint64_t clumpi_mark_granules(const clump_heap *heap) {
  * takes the device a microsecond or more: if so few objects are reached at a time that the host is
  * faster, once as much time was spent as the copies will take. What has become wide again is given
  * back, once as much time was lost at it as the copies take. So no choice is wrong by more than a
- * factor of two. A level, a miss, the calls and the bytes in a microsecond are what `clump-bench run
- * mark-list`, `mark-lists` and `mark-hourglass` had on an H200. */
+ * factor of two. A level, a miss, the calls and the bytes in a microsecond are what `clump-bench
+ * run mark-list`, `mark-lists` and `mark-hourglass` had on an H200. */
 #define CLUMPI_LEVEL_US 1.5
 #define CLUMPI_HOST_OBJECT_US 0.05
 static inline double clumpi_hand_over_us(double bytes) {
@@ -117,16 +118,16 @@ clump_status clumpi_collect_mark(clumpi_collection *r);
 /* The white objects go, or if desc says only_mark they are counted. Does not block. */
 clump_status clumpi_collect_sweep(clumpi_collection *r);
 
-/* ---- chosen.c: objects that somebody has chosen, by bits in a buffer that is laid out as the first part of that of the
- * marks: white ones are chosen ---- */
+/* ---- chosen.c: objects that somebody has chosen, by bits in a buffer that is laid out as the
+ * first part of that of the marks: white ones are chosen ---- */
 
 /* CONSTRUCTOR, DESTRUCTOR. Nobody is. */
 clump_status clumpi_chosen_create(clump_heap *heap, cl_mem *chosen);
 void clumpi_chosen_release(clump_heap *heap, cl_mem *chosen);
 /* What they lead to is chosen, too: by fields that are not weak. Blocks. */
 clump_status clumpi_chosen_follow(clump_heap *heap, cl_mem chosen);
-/* They are freed, all of them live. What they have in raw memory is not. *is_freed: they are, also if the call fails. Does not
- * block. */
+/* They are freed, all of them live. What they have in raw memory is not. *is_freed: they are, also
+ * if the call fails. Does not block. */
 clump_status clumpi_chosen_free(clump_heap *heap, cl_mem chosen, int *is_freed);
 
 /* ---- drop.c ---- */
@@ -136,14 +137,15 @@ clump_status clumpi_collect_drop(clumpi_collection *r);
 
 /* ---- log.c: of tuning->log; nothing is done without one ---- */
 
-/* Before and after marking: empty it on the device; fill in the caller's. `steps`: launches. Both block. */
+/* Before and after marking: empty it on the device; fill in the caller's. `steps`: launches. Both
+ * block. */
 clump_status clumpi_collect_log_begin(clumpi_collection *r);
 clump_status clumpi_collect_log_end(clumpi_collection *r, clumpi_u32 steps);
 
 /* ---- host.c ---- */
 
-/* Go on on the host from what step `step` would find, with r->control as read after the step before:
- * to the end, which is marked in r->control by
+/* Go on on the host from what step `step` would find, with r->control as read after the step
+ * before: to the end, which is marked in r->control by
  * nothing queued and nothing grey for that step; or, where may_return, until it is wide. Blocks. */
 clump_status clumpi_collect_mark_host(clumpi_collection *r, clumpi_u32 step, int may_return);
 

@@ -1,7 +1,8 @@
 /* Triggers of collection: counting safepoints, blocks in use, allocations that failed.
  *
- * Invariant: a collector that does not run clump_heap_collect() leaves the heap as it is; one that does
- * returns what that returned. A collection that was wanted stays wanted until the dead are gone.
+ * Invariant: a collector that does not run clump_heap_collect() leaves the heap as it is; one that
+ * does returns what that returned. A collection that was wanted stays wanted until the dead are
+ * gone.
  *
  * Read first: include/clump/collector.h.
  */
@@ -74,7 +75,8 @@ void clump_collector_request(clump_collector *collector) {
     if (collector) collector->asked = 1;
 }
 
-/* Have allocations failed? The count goes back to 0 when the user fetches the errors of the heap. */
+/* Have allocations failed? The count goes back to 0 when the user fetches the errors of the
+ * heap. */
 static clump_status look_for_failures(clump_collector *k, int *found) {
     clump_heap *heap = k->desc.heap;
     uint64_t at = clumpi_header_offset(heap, offsetof(clumpi_header, errors)) +

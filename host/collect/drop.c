@@ -1,5 +1,5 @@
-/* What dead objects have in raw memory: their arrays of run-time length, freed before the sweep by a program of the heap
- * (cl/api/drop.cl), which is made at the first collection and kept.
+/* What dead objects have in raw memory: their arrays of run-time length, freed before the sweep by
+ * a program of the heap (cl/api/drop.cl), which is made at the first collection and kept.
  *
  * Invariant: a call that fails before its kernel runs has changed nothing.
  *

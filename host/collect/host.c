@@ -1,5 +1,5 @@
-/* Marking on the host: sequential, level by level, on a copy of the blocks in use. The reference for
- * what the device does, and written to be read.
+/* Marking on the host: sequential, level by level, on a copy of the blocks in use. The reference
+ * for what the device does, and written to be read.
  *
  * Roots are the device's work; what they led to is in the queue and among the grey objects, and
  * is taken over from there. The words of white objects go back; so do objects that are reached but
@@ -111,7 +111,8 @@ static clump_status follow(host_mark *m, clump_ref ref, const clumpi_column *col
     return push(m, ref);
 }
 
-/* References that an array of run-time length has in raw memory, which is in the copy as other blocks are. */
+/* References that an array of run-time length has in raw memory, which is in the copy as other
+ * blocks are. */
 static clump_status scan_array(host_mark *m, const uint8_t *row, uint32_t slot,
                                const clumpi_column *array) {
     clumpi_u32 words[3];

@@ -1,4 +1,5 @@
-/* The log of marking, for measurements: turns and launches, which the device wrote, and the times of launches.
+/* The log of marking, for measurements: turns and launches, which the device wrote, and the times
+ * of launches.
  *
  * Read first: collect.h, include/clump/experimental.h (clump_mark_log), cl/collect/layout.h.
  */

@@ -22,8 +22,8 @@ const clumpi_library clumpi_collect_library = CLUMPI_LIBRARY(NULL, &with_arrays)
 #define NARROW_PRESET 512u
 #define WIDE_PRESET 16u
 #define QUEUE_ROOM_LEAST 4096u
-/* Steps between two readings of the control block: doubled each time, up to the second number; while
- * the host may take over, the first. */
+/* Steps between two readings of the control block: doubled each time, up to the second number;
+ * while the host may take over, the first. */
 #define BATCH_FIRST 4u
 #define BATCH_MOST 32u
 
@@ -60,8 +60,8 @@ clump_status clumpi_collect_outside(clumpi_collection *r, clump_collect_phase ph
 
 /* ---- The buffer ------------------------------------------------------------------------------ */
 
-/* GPUs do without sweeps over rows unless they are asked for: on an H200 they take five times as long
- * as the queue (`mark-random`, 10^7 objects). */
+/* GPUs do without sweeps over rows unless they are asked for: on an H200 they take five times as
+ * long as the queue (`mark-random`, 10^7 objects). */
 static clumpi_u32 by_queue_alone(const clumpi_collection *r) {
     return r->desc->engine == CLUMP_MARK_QUEUE ||
            (r->desc->engine == CLUMP_MARK_AUTO &&

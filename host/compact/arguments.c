@@ -1,4 +1,5 @@
-/* What clump_heap_compact() was asked for: classes by name, and every option of its strategy in its range.
+/* What clump_heap_compact() was asked for: classes by name, and every option of its strategy in its
+ * range.
  *
  * Invariant: nothing is launched and nothing changed here.
  *

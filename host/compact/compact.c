@@ -8,8 +8,8 @@
 #include "core/timeline.h"
 #include "sort/sort.h"
 
-/* Objects, slots and blocks of the classes that take part, and the bytes of all reference fields that
- * can point to one of them. */
+/* Objects, slots and blocks of the classes that take part, and the bytes of all reference fields
+ * that can point to one of them. */
 typedef struct census {
     uint64_t objects, slots, blocks, reference_bytes;
 } census;
@@ -87,7 +87,8 @@ static uint64_t moves_within(const pace *p, double us) {
     return moves < 1 ? 1 : moves > 4e9 ? UINT64_C(4000000000) : (uint64_t)moves;
 }
 
-/* Learn from a run; from the wall clock without profiling, or where the device does not know how long it took. */
+/* Learn from a run; from the wall clock without profiling, or where the device does not know how
+ * long it took. */
 static void learn(clump_heap *heap, const clumpi_compaction *r, uint64_t moves, double wall_us) {
     pace *p = pace_of(heap);
     if (!p) return; /* the next run is guessed again */

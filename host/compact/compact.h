@@ -1,11 +1,11 @@
-/* Compaction: compact.c is the call, arguments.c what it refuses, run.c what all strategies launch, planner.c
- * the strategy, order.c its orders, compactor.c the triggers. A program that has the internal functions can bring
- * a strategy of its own, as bench/papers/merge does.
+/* Compaction: compact.c is the call, arguments.c what it refuses, run.c what all strategies launch,
+ * planner.c the strategy, order.c its orders, compactor.c the triggers. A program that has the
+ * internal functions can bring a strategy of its own, as bench/papers/merge does.
  *
  * May use: core, schema, heap, sort.
  *
- * Invariant: from the first kernel of a move to the last of `finish` nobody else's kernels run on the heap;
- * afterwards the heap's invariants hold again (cl/core/layout.h).
+ * Invariant: from the first kernel of a move to the last of `finish` nobody else's kernels run on
+ * the heap; afterwards the heap's invariants hold again (cl/core/layout.h).
  *
  * Read first: heap/access.h, heap/timed.h, include/clump/compact.h, cl/compact/plan.clh.
  */
@@ -84,7 +84,8 @@ clump_status clumpi_compact_by(clump_heap *heap, const clump_compact_desc *desc,
                                const clumpi_strategy *strategy, clump_compact_report *report,
                                const clump_sync *sync);
 
-/* Build the programs that such a compaction needs: what is timed, or does not wait, would take seconds with it. */
+/* Build the programs that such a compaction needs: what is timed, or does not wait, would take
+ * seconds with it. */
 clump_status clumpi_compact_build(clump_heap *heap, const clump_compact_desc *desc,
                                   const clumpi_strategy *strategy);
 
@@ -110,7 +111,8 @@ clump_status clumpi_compact_run(clumpi_compaction *r, clump_compact_phase phase,
                                 clumpi_kernel_id id, size_t groups, size_t local,
                                 const clumpi_arg *args, uint32_t arg_count);
 
-/* Enqueue a kernel that goes through all references inside the heap; args[0] is left for its first argument. */
+/* Enqueue a kernel that goes through all references inside the heap; args[0] is left for its first
+ * argument. */
 clump_status clumpi_compact_run_inside(clumpi_compaction *r, clump_compact_phase phase,
                                        clumpi_kernel_id id, clumpi_arg *args, uint32_t arg_count);
 

@@ -21,9 +21,9 @@ struct clump_compactor {
     clump_compactor_desc desc;
     clumpi_strategy strategy;                /* all zero: the planner */
     uint8_t selected[CLUMP_CLASSES_MAX + 1]; /* by class id */
-    uint32_t
-        conversions; /* of the heap, when the classes were selected: their ids hold until the next */
-    uint32_t calls;  /* since the last run; for `every` */
+    /* of the heap, when the classes were selected: their ids hold until the next */
+    uint32_t conversions;
+    uint32_t calls;   /* since the last run; for `every` */
     clumpi_rule rule; /* for `automatic` */
 };
 

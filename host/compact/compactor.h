@@ -3,7 +3,8 @@
  * The order of calls: clumpi_rule_init() once; clumpi_rule_ticked() at each tick; if it says so, a
  * look, handed over with clumpi_rule_looked(); if that says so, a run, with clumpi_rule_ran().
  * All times are seconds on one clock, of moments at which the queue was empty, except that of a
- * tick. docs/internals/compact.md, "The automatic rule", explains the rule; compactor.c carries it out.
+ * tick. docs/internals/compact.md, "The automatic rule", explains the rule; compactor.c carries it
+ * out.
  *
  * Invariant, whatever the program does: look_spent <= LOOK_SHARE * limit * elapsed when a look
  * begins, with its expected cost, and run_spent <= RUN_SHARE * limit * elapsed when a run begins,

@@ -1,8 +1,8 @@
 /* The orders of the planner: every object of a class to free blocks, sorted by a key.
  *
- * A class at a time. Its objects are numbered as a do-all visits them, in the order of addresses; the
- * planner numbers them alike. Keys are gathered under these numbers, numbers are sorted by keys, and
- * the inverse of the sorted numbers says where each object goes.
+ * A class at a time. Its objects are numbered as a do-all visits them, in the order of addresses;
+ * the planner numbers them alike. Keys are gathered under these numbers, numbers are sorted by
+ * keys, and the inverse of the sorted numbers says where each object goes.
  *
  * Read first: compact.h, cl/compact/order.cl.
  */
@@ -41,7 +41,8 @@ static clump_status check_room(clumpi_compaction *r, const clump_class_stats *cl
     return CLUMP_OK;
 }
 
-/* The device is told what the list is for, so that the kernel's loop does nothing when it is launched otherwise. */
+/* The device is told what the list is for, so that the kernel's loop does nothing when it is
+ * launched otherwise. */
 static clump_status launch_key_kernel(clump_heap *heap, clump_kernel *k) {
     const clumpi_u32 list_of = CLUMPI_LIST_KEYED;
     const uint64_t at = clumpi_header_offset(heap, offsetof(clumpi_header, list_of));

@@ -1,5 +1,5 @@
-/* The commands of a compaction that all strategies share: launching and timing them, and with a plan on
- * the device everything from dangling references to the freed blocks.
+/* The commands of a compaction that all strategies share: launching and timing them, and with a
+ * plan on the device everything from dangling references to the freed blocks.
  *
  * Read first: compact.h, cl/compact/plan.clh. Read next: planner.c.
  */
@@ -146,8 +146,8 @@ static clump_status add_plans(clumpi_compaction *r, const clumpi_moving *moving,
     return CLUMP_OK;
 }
 
-/* More groups for moving than for other passes, if there can be work for them: of few, the last would leave
- * much of the device idle. */
+/* More groups for moving than for other passes, if there can be work for them: of few, the last
+ * would leave much of the device idle. */
 static size_t move_groups(const clump_heap *heap) {
     size_t rows = clumpi_heap_geometry(heap)->header.block_rows_max,
            wide = clumpi_compact_wide_groups(heap);

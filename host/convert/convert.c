@@ -1,7 +1,7 @@
 /* The call that gives a heap another schema (clump/convert.h).
  *
- * Invariant: all that can fail has been done before the heap has its new memory; registered references are the last of it, and can be taken
- * back.
+ * Invariant: all that can fail has been done before the heap has its new memory; registered
+ * references are the last of it, and can be taken back.
  *
  * Read first: convert.h, objects.c, outside.c.
  */

@@ -1,10 +1,10 @@
-/* A heap gets another schema (clump/convert.h): convert.c is the call, objects.c makes the objects in the new memory, outside.c changes what
- * refers to them from outside.
+/* A heap gets another schema (clump/convert.h): convert.c is the call, objects.c makes the objects
+ * in the new memory, outside.c changes what refers to them from outside.
  *
  * May use: core, schema, heap.
  *
- * Invariant: until clumpi_converted_swap() the old heap is as it was, but for registered references while outside.c changes them, which
- * it can take back.
+ * Invariant: until clumpi_converted_swap() the old heap is as it was, but for registered references
+ * while outside.c changes them, which it can take back.
  *
  * Read first: heap/dense.h, heap/match.h, cl/convert/convert.cl.
  */

@@ -1,7 +1,7 @@
 /* The objects of a heap in the memory of another one that has none, of another schema.
  *
- * A do-new makes those of each class, in the order of their numbers. Then one launch copies all fields of all objects, and rewrites
- * references as it goes.
+ * A do-new makes those of each class, in the order of their numbers. Then one launch copies all
+ * fields of all objects, and rewrites references as it goes.
  *
  * Read first: convert.h, cl/convert/convert.cl.
  */

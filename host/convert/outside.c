@@ -1,11 +1,13 @@
 /* References outside of a heap that gets another schema: registered buffers, and handles.
  *
- * Invariant: what they were is kept until the heap has its new memory, so that a failure can put it back.
+ * Invariant: what they were is kept until the heap has its new memory, so that a failure can put it
+ * back.
  * Read first: convert.h, heap/refs.c.
  */
 #include "convert/convert.h"
 
-/* References of a buffer that are looked at: as many as its word on the device says, if it has one. */
+/* References of a buffer that are looked at: as many as its word on the device says, if it has
+ * one. */
 static clump_status count_used(clump_context *c, const clump_refs *refs, uint64_t *count) {
     clumpi_u32 counted = 0;
     *count = refs->count;

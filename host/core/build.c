@@ -1,7 +1,7 @@
 /* Building programs: putting sources together, the options, and telling what the compiler said.
  *
- * Each part of a program's text opens with a #line mark, so that build messages name the file they are
- * about.
+ * Each part of a program's text opens with a #line mark, so that build messages name the file they
+ * are about.
  *
  * A program that is kept (cache.c) is not compiled again.
  *
@@ -32,8 +32,8 @@ void clumpi_options_append(clumpi_text *t, const clump_context *c, const char *u
         clumpi_text_append(t, " -DCLUMPI_ATOMIC_LOADS=1 -cl-opt-disable");
 }
 
-/* The files are already in order of inclusion, and what cl/core/layout.h includes is for the host: includes
- * become empty lines. */
+/* The files are already in order of inclusion, and what cl/core/layout.h includes is for the host:
+ * includes become empty lines. */
 static void append_file(clumpi_text *t, const clumpi_cl_file *file) {
     if (!file) { /* cannot happen: the build embeds all of cl/ */
         t->failed = 1;
@@ -77,8 +77,9 @@ static void find_place(const char *log, const char *name, clump_error *error) {
     }
 }
 
-/* NVIDIA's compiler disregards #line and counts from the start of the whole text: "<kernel>:1634:35".
- * The same log with such places told as those of the user's source. Takes `log`. */
+/* NVIDIA's compiler disregards #line and counts from the start of the whole text:
+ * "<kernel>:1634:35". The same log with such places told as those of the user's source. Takes
+ * `log`. */
 static char *translate_log(clump_context *c, char *log, const clumpi_user_part *user) {
     static const char whole[] = "<kernel>:";
     if (!log || !user || !strstr(log, whole)) return log;
@@ -118,8 +119,9 @@ static const char *line_of(const char *text, const char *at) {
 
 static const char lost_const[] = "discards qualifiers";
 
-/* A line of the log says that an object's heap loses its `const`: something with CLUMP_HEAP_NO_ALLOC makes or
- * frees objects, or hands its heap to a function that may. NULL without one. */
+/* A line of the log says that an object's heap loses its `const`: something with
+ * CLUMP_HEAP_NO_ALLOC makes or frees objects, or hands its heap to a function that may. NULL
+ * without one. */
 static const char *find_broken_promise(const char *log) {
     for (const char *at = log; at && (at = strstr(at, lost_const)) != NULL; at++) {
         const char *name = strstr(line_of(log, at), "clumpi_heap_memory");
@@ -128,8 +130,8 @@ static const char *find_broken_promise(const char *log) {
     return NULL;
 }
 
-/* Types that must be the same: cl/api/device_api.clh, cl/api/staged.clh. Logs quote the macros' texts, so what is in the
- * error itself comes first. */
+/* Types that must be the same: cl/api/device_api.clh, cl/api/staged.clh. Logs quote the macros'
+ * texts, so what is in the error itself comes first. */
 static const char *explain_types(const char *log) {
     if (strstr(log, "typeof ("))
         return ": a function that CLUMP_DISPATCH calls must return the type of the result; nothing "
@@ -210,9 +212,10 @@ static built build_once(clump_context *c, const char *source, const char *option
     return b;
 }
 
-/* Builds such that a heap that loses its `const` is an error: cl/api/guard.clh. A warning would do for a
- * compiler that always compiles. NVIDIA's driver keeps what it compiled, and tells warnings only the
- * first time; it does not keep what failed. Users' own pointers may lose theirs: then once more, without. */
+/* Builds such that a heap that loses its `const` is an error: cl/api/guard.clh. A warning would do
+ * for a compiler that always compiles. NVIDIA's driver keeps what it compiled, and tells warnings
+ * only the first time; it does not keep what failed. Users' own pointers may lose theirs: then once
+ * more, without. */
 static built build_program(clump_context *c, const char *source, const char *options,
                            const clumpi_user_part *user) {
     if (!user) return build_once(c, source, options, user);

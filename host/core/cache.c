@@ -1,11 +1,12 @@
 /* Built programs that are kept between processes (clump_cache).
  *
- * An entry is a header, the key, the build log, the parameters of the kernels and the binary. The key
- * is a text: device, driver, platform, options, SHA-256 of the source. The entry's name is the key's SHA-256.
+ * An entry is a header, the key, the build log, the parameters of the kernels and the binary. The
+ * key is a text: device, driver, platform, options, SHA-256 of the source. The entry's name is the
+ * key's SHA-256.
  *
  * Invariant: nothing here fails a call or touches the error record. An entry is used only if its
- * SHA-256 holds and its key is the one that was asked for; in any other case the program is built from its
- * source and stored anew. A file appears under its name only when it is complete.
+ * SHA-256 holds and its key is the one that was asked for; in any other case the program is built
+ * from its source and stored anew. A file appears under its name only when it is complete.
  *
  * Read first: core.h, build.c, sha256.h.
  */
@@ -58,8 +59,8 @@ static void make_folders(char *path) {
     }
 }
 
-/* A file of its own first, which is then put in place at once: of what a link leads to, and also of what is no file, since the name is
- * the cache's own. */
+/* A file of its own first, which is then put in place at once: of what a link leads to, and also of
+ * what is no file, since the name is the cache's own. */
 static void store_file(void *user, const char *name, const void *data, size_t bytes) {
     clump_context *c = user;
     clumpi_text path = {.allocator = &c->allocator}, part = {.allocator = &c->allocator};
@@ -109,8 +110,8 @@ static void append_digest(clumpi_text *t, const void *data, size_t bytes) {
     for (size_t i = 0; i < sizeof digest; i++) clumpi_text_append(t, "%02x", digest[i]);
 }
 
-/* Whether a line may be a directive that takes in a file: one that names such a directive, or whose name
- * goes on in the next line. */
+/* Whether a line may be a directive that takes in a file: one that names such a directive, or whose
+ * name goes on in the next line. */
 static int includes_files(const char *source) {
     static const char *const words[] = {"include", "import", "embed"};
     for (const char *at = source; (at = strpbrk(at, "#%")) != NULL;) {
@@ -251,8 +252,8 @@ static cl_device_id root_of(clump_context *c, cl_device_id device) {
     return device;
 }
 
-/* Which of a program's devices is the context's, and how large its binary is: 0 if there is none. PoCL lists for a
- * sub-device the device of which it is a part. */
+/* Which of a program's devices is the context's, and how large its binary is: 0 if there is none.
+ * PoCL lists for a sub-device the device of which it is a part. */
 static size_t find_binary(clump_context *c, cl_program program, cl_uint *count, cl_uint *index) {
     cl_device_id devices[DEVICES_MAX];
     size_t sizes[DEVICES_MAX], bytes = 0;
@@ -271,7 +272,8 @@ static size_t find_binary(clump_context *c, cl_program program, cl_uint *count, 
     return sizes[*index];
 }
 
-/* The parameters after the first, for messages. A device that cannot tell one is not asked for the next. */
+/* The parameters after the first, for messages. A device that cannot tell one is not asked for the
+ * next. */
 static void append_others(clump_context *c, cl_kernel kernel, const char *name, cl_uint count,
                           clumpi_text *t) {
     clumpi_parameter p;
@@ -279,8 +281,8 @@ static void append_others(clump_context *c, cl_kernel kernel, const char *name, 
         clumpi_text_append(t, " %s %u %s %s\n", name, (unsigned)i, p.name, p.type);
 }
 
-/* The parameters of each kernel of a program that was built from source; returns whether the first ones are
- * known. */
+/* The parameters of each kernel of a program that was built from source; returns whether the first
+ * ones are known. */
 static int append_parameters(clump_context *c, cl_program program, clumpi_text *t) {
     size_t bytes = 0;
     if (c->cl.GetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, 0, NULL, &bytes)) return 0;

@@ -1,8 +1,8 @@
 /* The device sources of cl/, embedded at build time as a table of texts.
  *
  * The build (cmake/embed.cmake) turns every file of cl/ into one element, sorted by name.
- * clumpi_source_append() puts a program together from them. Everything here is constant and lives as long as
- * the process.
+ * clumpi_source_append() puts a program together from them. Everything here is constant and lives
+ * as long as the process.
  *
  * Read first: nothing.
  */

@@ -159,15 +159,17 @@ clump_status clumpi_write(clump_context *c, cl_mem buffer, uint64_t offset, uint
         return clumpi_fail_cl(&c->error, "clEnqueueWriteBuffer", code, "%llu bytes at %llu",
                               (unsigned long long)bytes, (unsigned long long)offset);
     clump_status status = clumpi_timeline_add(c, NULL, "write", bytes, event);
-    /* A blocking write of less than 512 bytes does not block on queues of Intel's CPU runtime 2026.22
-     * (docs/portability.md), and the next command may be on another queue. So its event is waited for. */
+    /* A blocking write of less than 512 bytes does not block on queues of Intel's CPU runtime
+     * 2026.22 (docs/portability.md), and the next command may be on another queue. So its event is
+     * waited for. */
     code = c->cl.WaitForEvents(1, &event);
     c->cl.ReleaseEvent(event);
     if (code) return clumpi_fail_cl(&c->error, "clWaitForEvents", code, "a write");
     return status;
 }
 
-/* The event of a transfer that was started is the caller's, and on an out-of-order queue what comes next waits for it, too. */
+/* The event of a transfer that was started is the caller's, and on an out-of-order queue what comes
+ * next waits for it, too. */
 static clump_status started(clump_context *c, const char *what, uint64_t bytes, cl_event *event) {
     cl_int code = c->cl.RetainEvent(*event);
     if (code) {

@@ -1,8 +1,8 @@
 /* Programs compiled ahead of time (clump_compiled): SPIR-V of clump-compile in place of source.
  *
- * Invariant: nothing here fails a build or touches the error record. An entry is used only if its SHA-256 holds and its key
- * is that of the text and the options which would be compiled; in any other case the program is built from its source, and
- * the note says why.
+ * Invariant: nothing here fails a build or touches the error record. An entry is used only if its
+ * SHA-256 holds and its key is that of the text and the options which would be compiled; in any
+ * other case the program is built from its source, and the note says why.
  *
  * Read first: core.h, build.c, compiled_key.h.
  */
@@ -156,7 +156,8 @@ static int check(clump_context *c, const entry *e) {
     return memcmp(digest, e->header.digest, sizeof digest) == 0;
 }
 
-/* The preprocessor has run, and the language is chosen. What is left is for the device's own compiler, such as
+/* The preprocessor has run, and the language is chosen. What is left is for the device's own
+ * compiler, such as
  * -cl-denorms-are-zero, of which SPIR-V has nothing. */
 static void append_device_options(clumpi_text *t, const char *options) {
     static const char *const done[] = {"-cl-std=", "-cl-kernel-arg-info"};

@@ -1,4 +1,5 @@
-/* Keys of programs compiled ahead of time. Also a part of the tool clump-compile, so nothing else of the library is used.
+/* Keys of programs compiled ahead of time. Also a part of the tool clump-compile, so nothing else
+ * of the library is used.
  *
  * Read first: compiled_key.h; how a program's text is put together: host/heap/program.c.
  */

@@ -1,7 +1,8 @@
 /* The file of programs compiled ahead of time, which clump-compile writes and compiled.c reads.
  *
- * A file is a row of entries, so that files can be put one after the other. An entry is a header, then the key, the build
- * log, the first parameters of the kernels (as clumpi_parameters_find() reads them) and the SPIR-V.
+ * A file is a row of entries, so that files can be put one after the other. An entry is a header,
+ * then the key, the build log, the first parameters of the kernels (as clumpi_parameters_find()
+ * reads them) and the SPIR-V.
  *
  * The key is a text of lines, a word and a value each, of all that the compiled code depends on:
  *
@@ -9,10 +10,11 @@
  *     schema SHA-256      the code generated from the schema       } only of users' programs
  *     kernels SHA-256     the user's source                        }
  *     heap TEXT           the constants of the heap's geometry     }
- *     options TEXT        the build options: the language, the device's capabilities, the user's own
+ *     options TEXT        the build options: the language, the device's capabilities, the user's
+ *                         own
  *
- * Invariant: the key is computed from the text that the library would hand to the compiler, so that nothing can be
- * forgotten in it. The name of the user's source is left out.
+ * Invariant: the key is computed from the text that the library would hand to the compiler, so that
+ * nothing can be forgotten in it. The name of the user's source is left out.
  *
  * Read first: build.c.
  */

@@ -1,13 +1,14 @@
-/* Core: the context, its queue, and what every part needs: commands, building programs, kernels of the
- * library, memory (memory.h), the device (device.h), words of failures.
+/* Core: the context, its queue, and what every part needs: commands, building programs, kernels of
+ * the library, memory (memory.h), the device (device.h), words of failures.
  *
- * May use: nothing else of host/. cl/core/layout.h is shared with the device; its head has the glossary.
- * "Units" are 64 bytes (CLUMPI_UNIT), in which offsets into a heap's buffer are counted.
+ * May use: nothing else of host/. cl/core/layout.h is shared with the device; its head has the
+ * glossary. "Units" are 64 bytes (CLUMPI_UNIT), in which offsets into a heap's buffer are counted.
  *
- * Invariant of all parts: a public call validates its arguments first, fills the context's error record
- * on failure, and leaves its object as it was.
+ * Invariant of all parts: a public call validates its arguments first, fills the context's error
+ * record on failure, and leaves its object as it was.
  *
- * Read next: context.c, commands.c, build.c, cache.c, compiled.c, kernels.c; then the part that is asked for.
+ * Read next: context.c, commands.c, build.c, cache.c, compiled.c, kernels.c; then the part that is
+ * asked for.
  */
 #ifndef CLUMPI_CORE_H
 #define CLUMPI_CORE_H
@@ -37,8 +38,8 @@ struct clumpi_attachment {
     void (*release)(clumpi_attachment *attachment, clump_context *context);
 };
 
-/* The newest first, one of each key. It only grows until it is released, so that threads may search and
- * attach at the same time. */
+/* The newest first, one of each key. It only grows until it is released, so that threads may search
+ * and attach at the same time. */
 typedef _Atomic(clumpi_attachment *) clumpi_attachments;
 
 typedef struct clumpi_timeline clumpi_timeline;
@@ -89,8 +90,8 @@ struct clump_context {
 
 /* ---- context.c ---- */
 
-/* A context of a queue's cl_context and device, for memory alone: the device needs no compiler. No kernel may be enqueued on it. It
- * has one user. */
+/* A context of a queue's cl_context and device, for memory alone: the device needs no compiler. No
+ * kernel may be enqueued on it. It has one user. */
 clump_status clumpi_context_of_queue(cl_command_queue queue, const clump_allocator *allocator,
                                      const clump_cl_functions *cl, clump_context **context,
                                      clump_error *error);
@@ -100,14 +101,14 @@ clump_status clumpi_context_of_queue(cl_command_queue queue, const clump_allocat
 void clumpi_context_use(clump_context *c);
 void clumpi_context_unuse(clump_context *c);
 
-/* Returns the attachment of the key: that of another thread if it came first, and then the one given is
- * still the caller's. */
+/* Returns the attachment of the key: that of another thread if it came first, and then the one
+ * given is still the caller's. */
 clumpi_attachment *clumpi_attach(clumpi_attachments *list, clumpi_attachment *attachment,
                                  const void *key,
                                  void (*release)(clumpi_attachment *, clump_context *));
 clumpi_attachment *clumpi_attachment_find(const clumpi_attachments *list, const void *key);
-/* The attachment of the key, made of `bytes` zeros, with the attachment first, when it is asked for the first time. Of several threads
- * the first makes it. NULL without host memory. */
+/* The attachment of the key, made of `bytes` zeros, with the attachment first, when it is asked for
+ * the first time. Of several threads the first makes it. NULL without host memory. */
 void *clumpi_attachment_keep(clumpi_attachments *list, clump_context *c, const void *key,
                              size_t bytes, void (*release)(clumpi_attachment *, clump_context *));
 void clumpi_attachments_release(clumpi_attachments *list, clump_context *c);
@@ -120,13 +121,15 @@ double clumpi_now_ns(void);
 /* The queue that a context begins with, if it is of its cl_context and device. */
 clump_status clumpi_queues_open(clump_context *c, cl_command_queue queue);
 void clumpi_queues_close(clump_context *c);
-/* CONSTRUCTOR, DESTRUCTOR. A queue of the library's own beside that in use, in order, for what is to go on at the same time. Its commands are
- * enqueued while c->current is it; events keep the order between the two. */
+/* CONSTRUCTOR, DESTRUCTOR. A queue of the library's own beside that in use, in order, for what is
+ * to go on at the same time. Its commands are enqueued while c->current is it; events keep the
+ * order between the two. */
 clump_status clumpi_queue_create(clump_context *c, clumpi_queue **made);
 void clumpi_queue_release(clump_context *c, clumpi_queue *q);
 
-/* What has an order is used by the commands of this call: where it was last used on another queue, this one waits. Every public call
- * that enqueues for a heap begins with it; one that works on two heaps does it again before each change from one to the other. */
+/* What has an order is used by the commands of this call: where it was last used on another queue,
+ * this one waits. Every public call that enqueues for a heap begins with it; one that works on two
+ * heaps does it again before each change from one to the other. */
 clump_status clumpi_order_change(clump_context *c, clumpi_order *order);
 static inline clump_status clumpi_order_enter(clump_context *c, clumpi_order *order) {
     return order->queue == c->current && order == c->current->user ? CLUMP_OK
@@ -137,18 +140,19 @@ clump_status clumpi_order_finish(clump_context *c, clumpi_order *order);
 
 /* ---- times.c ---- */
 
-/* When a command was enqueued, began and ended, in ns of the device's clock. What a device tells may be wrong, so all that want to know how
- * long a command ran ask here. */
+/* When a command was enqueued, began and ended, in ns of the device's clock. What a device tells
+ * may be wrong, so all that want to know how long a command ran ask here. */
 typedef struct clumpi_times {
     cl_ulong queued, start, end; /* all 0: not known; queued 0: only that is not known */
     int are_known;               /* 1: start <= end, and no longer than it can be */
 } clumpi_times;
 
-/* Of a command that has ended: 1, or 0 if its times are not known. `since`: clumpi_now_ns() before it was enqueued; 0: nobody knows. `*code`,
- * unless that is NULL, is that of the call. */
+/* Of a command that has ended: 1, or 0 if its times are not known. `since`: clumpi_now_ns() before
+ * it was enqueued; 0: nobody knows. `*code`, unless that is NULL, is that of the call. */
 int clumpi_times_read(const clump_cl_functions *cl, cl_event event, double since,
                       clumpi_times *times, cl_int *code);
-/* The same, after it has ended, for which this waits. Times that are not known are no failure. `what` is for the words. */
+/* The same, after it has ended, for which this waits. Times that are not known are no failure.
+ * `what` is for the words. */
 clump_status clumpi_times_of(clump_context *c, cl_event event, const char *what, double since,
                              clumpi_times *times);
 
@@ -163,16 +167,18 @@ clump_status clumpi_read(clump_context *c, cl_mem buffer, uint64_t offset, uint6
                          void *data);
 clump_status clumpi_write(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
                           const void *data);
-/* The same without blocking, and after `after`, a command on another queue, unless that is NULL. *event is the caller's, and NULL after a
- * failure; `data` is in use until it has been waited for. */
+/* The same without blocking, and after `after`, a command on another queue, unless that is NULL.
+ * *event is the caller's, and NULL after a failure; `data` is in use until it has been waited
+ * for. */
 clump_status clumpi_read_start(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
                                void *data, cl_event after, cl_event *event);
 clump_status clumpi_write_start(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
                                 const void *data, cl_event after, cl_event *event);
 /* Wait for it, and release it. *event is NULL then. If it was NULL, nothing. */
 clump_status clumpi_transfer_wait(clump_context *c, cl_event *event);
-/* Host memory that the device's transfers reach without a copy in between. It stays mapped, and is never an argument of a
- * kernel. Both are NULL after a failure. It is released when no transfer uses it any more. */
+/* Host memory that the device's transfers reach without a copy in between. It stays mapped, and is
+ * never an argument of a kernel. Both are NULL after a failure. It is released when no transfer
+ * uses it any more. */
 clump_status clumpi_transfer_memory(clump_context *c, uint64_t bytes, const char *what,
                                     cl_mem *buffer, void **memory);
 void clumpi_transfer_memory_release(clump_context *c, cl_mem *buffer, void *memory);
@@ -184,19 +190,22 @@ clump_status clumpi_copy(clump_context *c, cl_mem from, uint64_t from_offset, cl
                          uint64_t to_offset, uint64_t bytes); /* does not block */
 clump_status clumpi_finish(clump_context *c);
 
-/* A buffer of the library's own; `what` is what messages say that it is for. *buffer is NULL on failure,
- * and after release, which takes NULL too. Commands that were enqueued keep it until they are done. */
+/* A buffer of the library's own; `what` is what messages say that it is for. *buffer is NULL on
+ * failure, and after release, which takes NULL too. Commands that were enqueued keep it until they
+ * are done. */
 clump_status clumpi_buffer_create(clump_context *c, uint64_t bytes, const char *what,
                                   cl_mem *buffer);
 void clumpi_buffer_release(clump_context *c, cl_mem *buffer);
 
-/* A buffer that a user gave: of the context? With its size. what: "buffer of references". Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_CL. */
+/* A buffer that a user gave: of the context? With its size. what: "buffer of references". Returns
+ * CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_CL. */
 clump_status clumpi_buffer_check(clump_context *c, cl_mem buffer, const char *what, size_t *bytes);
 
 /* Check a wait list given by a user. */
 clump_status clumpi_sync_check(clump_context *c, const clump_sync *sync, const char *call);
 
-/* After a call has waited for its commands: did all that the user's events stand for succeed? Otherwise what was read is of no use. */
+/* After a call has waited for its commands: did all that the user's events stand for succeed?
+ * Otherwise what was read is of no use. */
 clump_status clumpi_sync_outcome(clump_context *c, const clump_sync *sync);
 
 /* For calls of many commands: commands enqueued from now on wait for the user's events; an event
@@ -217,8 +226,8 @@ struct clumpi_buffer_source {
 
 /* ---- build.c ---- */
 
-/* The language, unless the user's options (or NULL) name one, and options that turn capabilities into
- * macros, appended to `text`. */
+/* The language, unless the user's options (or NULL) name one, and options that turn capabilities
+ * into macros, appended to `text`. */
 void clumpi_options_append(clumpi_text *text, const clump_context *c, const char *user_options);
 
 /* Sources of the library, without #include lines and with #line marks, appended to `text`. */
@@ -233,11 +242,12 @@ typedef struct clumpi_user_part {
 /* What is known of a user's program beside the program. */
 typedef struct clumpi_user_texts {
     char *log; /* of the build */
-    char *
-        parameters; /* for clumpi_parameters_find(); NULL: built from source, so OpenCL can be asked */
+    /* for clumpi_parameters_find(); NULL: built from source, so OpenCL can be asked */
+    char *parameters;
 } clumpi_user_texts;
 
-/* Build, or take what is kept; on failure the error has the first lines of the log. `user` and `texts` are
+/* Build, or take what is kept; on failure the error has the first lines of the log. `user` and
+ * `texts` are
  * NULL for the library's own programs; the caller clears `texts`, also after a failure. */
 clump_status clumpi_build(clump_context *c, const char *source, const char *options,
                           const clumpi_user_part *user, cl_program *program,
@@ -250,9 +260,9 @@ typedef struct clumpi_parameters {
     int is_const;               /* what the first points to */
 } clumpi_parameters;
 
-/* OpenCL promises an answer only for programs that were built from source. So what it says then is kept
- * beside the binary: a line for each kernel, "KERNEL 1 FIRST SECOND", with 0 if it is not const. Returns what
- * clGetKernelArgInfo() returns. count: parameters of the kernel. */
+/* OpenCL promises an answer only for programs that were built from source. So what it says then is
+ * kept beside the binary: a line for each kernel, "KERNEL 1 FIRST SECOND", with 0 if it is not
+ * const. Returns what clGetKernelArgInfo() returns. count: parameters of the kernel. */
 cl_int clumpi_parameters_ask(clump_context *c, cl_kernel kernel, cl_uint count,
                              clumpi_parameters *p);
 cl_int clumpi_parameters_find(const char *parameters, const char *kernel, clumpi_parameters *p);
@@ -262,8 +272,8 @@ typedef struct clumpi_parameter {
     char type[64], name[64]; /* empty if longer, or not known */
 } clumpi_parameter;
 
-/* The same for one parameter, counted from 0 with the heap. Kept is, after the line of its kernel, " KERNEL INDEX NAME TYPE". Returns
- * whether both are known. */
+/* The same for one parameter, counted from 0 with the heap. Kept is, after the line of its kernel,
+ * " KERNEL INDEX NAME TYPE". Returns whether both are known. */
 int clumpi_parameter_ask(clump_context *c, cl_kernel kernel, cl_uint index, clumpi_parameter *p);
 int clumpi_parameter_find(const char *parameters, const char *kernel, cl_uint index,
                           clumpi_parameter *p);
@@ -277,8 +287,8 @@ void clumpi_cache_close(clump_context *c);
 /* What tells a program from all others, as a text; without data if it cannot be kept. */
 clumpi_text clumpi_cache_key(const clump_context *c, const char *source, const char *options);
 
-/* The program, and its texts if it is a user's (else NULL), if there is a good entry of the key, else 0. A
- * key without data has none. */
+/* The program, and its texts if it is a user's (else NULL), if there is a good entry of the key,
+ * else 0. A key without data has none. */
 int clumpi_cache_load(clump_context *c, const clumpi_text *key, const char *options,
                       cl_program *program, clumpi_user_texts *texts);
 
@@ -291,8 +301,9 @@ void clumpi_cache_store(clump_context *c, const clumpi_text *key, cl_program pro
 /* Take over what the desc says, which stays the caller's. */
 clump_status clumpi_compiled_open(clump_context *c, const clump_compiled *compiled);
 
-/* The program, and its texts if it is a user's (else NULL), if it was compiled ahead of time and the device takes it; else 0.
- * The note says which, in a line; it stays empty if the context has no such programs. */
+/* The program, and its texts if it is a user's (else NULL), if it was compiled ahead of time and
+ * the device takes it; else 0. The note says which, in a line; it stays empty if the context has no
+ * such programs. */
 int clumpi_compiled_load(clump_context *c, const char *source, const char *options,
                          cl_program *program, clumpi_user_texts *texts, clumpi_text *note);
 
@@ -305,15 +316,16 @@ clump_status clumpi_group_limit(clump_context *c, cl_kernel kernel, const char *
 /* As many groups, but of at most `limit` work-items. */
 void clumpi_group_fit(size_t limit, size_t *global, size_t *local);
 
-/* The kernels of a part: one program, built when the first of them is asked for. A part lists them as
- * PART_KERNELS(X) in its header, for an enum and for the names. */
+/* The kernels of a part: one program, built when the first of them is asked for. A part lists them
+ * as PART_KERNELS(X) in its header, for an enum and for the names. */
 typedef struct clumpi_library {
     const char *const *files; /* of cl/ or `own`, in order of inclusion */
     size_t file_count;
     const char *const *kernels; /* names */
     size_t kernel_count;
     const char *options; /* beside those of all parts, or NULL */
-    /* The same for heaps with arrays of references of run-time length, or NULL: this program does for them, too. */
+    /* The same for heaps with arrays of references of run-time length, or NULL: this program does
+     * for them, too. */
     const struct clumpi_library *arrays;
     /* Files that are not of cl/, a table that ends in an element without a name; or NULL. */
     const struct clumpi_cl_file *own;
@@ -331,7 +343,8 @@ void clumpi_library_append(clumpi_text *text, const clumpi_library *library);
 #define CLUMPI_KERNEL_INDEX(name) CLUMPI_KERNEL_##name,
 #define CLUMPI_KERNEL_NAME(name) "clumpi_" #name,
 
-/* Memory that kernels find by pointers which a heap has in its buffer: OpenCL has to be told of it for each kernel. */
+/* Memory that kernels find by pointers which a heap has in its buffer: OpenCL has to be told of it
+ * for each kernel. */
 typedef struct clumpi_pointed {
     size_t count; /* 0: none */
     void **pointers;
@@ -340,12 +353,13 @@ typedef struct clumpi_pointed {
 typedef struct clumpi_kernel_id {
     const clumpi_library *library;
     uint32_t index;
-    const clumpi_pointed
-        *pointed; /* not NULL: the kernel of the part's program for heaps in segments */
+    /* not NULL: the kernel of the part's program for heaps in segments */
+    const clumpi_pointed *pointed;
 } clumpi_kernel_id;
 
-/* Tell OpenCL what a kernel finds by pointers. OpenCL keeps that until it is told otherwise, and has no way to say "nothing": a kernel that
- * served a heap with pointers is told of `no_heap` for one without, so that it never names memory which is gone. */
+/* Tell OpenCL what a kernel finds by pointers. OpenCL keeps that until it is told otherwise, and
+ * has no way to say "nothing": a kernel that served a heap with pointers is told of `no_heap` for
+ * one without, so that it never names memory which is gone. */
 clump_status clumpi_point(clump_context *c, cl_kernel kernel, const clumpi_pointed *pointed);
 
 /* An argument of a kernel, as clSetKernelArg takes it. */
@@ -354,7 +368,8 @@ typedef struct clumpi_arg {
     const void *value;
 } clumpi_arg;
 
-/* Build the program of a kernel, unless the context has it: a launch that comes later does not have to. */
+/* Build the program of a kernel, unless the context has it: a launch that comes later does not have
+ * to. */
 clump_status clumpi_build_library(clump_context *c, clumpi_kernel_id id);
 
 /* Launch a kernel of the library. Its program is built at its first launch. */

@@ -1,6 +1,6 @@
 /* Probing a device into capabilities. Nothing else in the library asks which vendor a device is of.
- * build.c knows two implementations by other signs: NVIDIA's compiler by the places in its build log, and
- * Oclgrind by the platform's name, since it needs other options.
+ * build.c knows two implementations by other signs: NVIDIA's compiler by the places in its build
+ * log, and Oclgrind by the platform's name, since it needs other options.
  *
  * Read first: core.h, include/clump/context.h.
  */
@@ -110,9 +110,9 @@ static uint32_t find_features(probe *p, const char *list, int is_cpu) {
         clumpi_has_word(list, "cl_khr_int64_extended_atomics"))
         features |= CLUMP_FEATURE_INT64_ATOMICS;
     if (clumpi_has_word(list, "cl_khr_fp64")) features |= CLUMP_FEATURE_FP64;
-    /* Not on CPUs: they have no lanes beside each other. PoCL lists ballots and lacks their functions,
-     * and Intel's is wrong without optimisation (docs/portability.md). Of OpenCL 3.0 the sub-groups
-     * themselves are a feature that need not be listed as an extension. */
+    /* Not on CPUs: they have no lanes beside each other. PoCL lists ballots and lacks their
+     * functions, and Intel's is wrong without optimisation (docs/portability.md). Of OpenCL 3.0 the
+     * sub-groups themselves are a feature that need not be listed as an extension. */
     cl_uint sub_groups = 0;
     if (!is_cpu && clumpi_has_word(list, "cl_khr_subgroup_ballot") &&
         (clumpi_has_word(list, "cl_khr_subgroups") ||
@@ -155,8 +155,8 @@ static uint32_t find_pointers(probe *p, clump_cl_functions *cl, cl_platform_id p
 }
 
 /* The language that programs are built as. Beyond 1.2 all that is used are fences at device scope:
- * mem_fence() may stop at the work-group, and does on some devices. They are part of 2.0, and optional
- * features of 3.0. */
+ * mem_fence() may stop at the work-group, and does on some devices. They are part of 2.0, and
+ * optional features of 3.0. */
 static void choose_language(probe *p, clump_capabilities *c) {
     name_version list[128];
     int has_2 = 0, has_3 = 0, has_scope = 0, has_order = 0;
@@ -233,7 +233,8 @@ static clump_status choose_personality(clump_capabilities *c, clump_personality 
     return CLUMP_OK;
 }
 
-/* What a device tells of its memory, where it can be: 0 is "not known", and so is more than any has. A buffer has as much as all at most. */
+/* What a device tells of its memory, where it can be: 0 is "not known", and so is more than any
+ * has. A buffer has as much as all at most. */
 #define MEMORY_MOST (UINT64_C(1) << 50)
 static void take_memory(clump_capabilities *c, uint64_t all, uint64_t buffer) {
     c->memory_bytes = all > MEMORY_MOST ? 0 : all;
@@ -321,9 +322,9 @@ clump_status clump_device_probe(cl_device_id device, uint32_t disable,
 
 void clumpi_device_sizes(const clump_capabilities *c, clumpi_launch_sizes *sizes) {
     if (c->personality == CLUMP_PERSONALITY_CPU) {
-        /* One contiguous range of rows per work-item. PoCL deals out half of the remaining work-groups at a
-         * time, and at most 32 for each core: with this many groups a core that comes late, or
-         * is busy with something else, costs little. */
+        /* One contiguous range of rows per work-item. PoCL deals out half of the remaining
+         * work-groups at a time, and at most 32 for each core: with this many groups a core that
+         * comes late, or is busy with something else, costs little. */
         sizes->do_all_local = sizes->changing_local = 1;
         sizes->do_all_global = sizes->copy_global = (size_t)c->compute_units * 128;
         /* The passes deal out their work themselves. */

@@ -14,7 +14,8 @@ int clumpi_has_word(const char *list, const char *name);
 int clumpi_device_has(const clump_cl_functions *cl, cl_device_id device,
                       const clump_allocator *allocator, const char *extension);
 
-/* What a device is asked for: with CLUMPI_MEMORY_ALONE it needs no compiler, and `language` says nothing. */
+/* What a device is asked for: with CLUMPI_MEMORY_ALONE it needs no compiler, and `language` says
+ * nothing. */
 typedef enum clumpi_needs { CLUMPI_KERNELS, CLUMPI_MEMORY_ALONE } clumpi_needs;
 
 /* Optional entries of the table that the device has are filled in. */
@@ -26,8 +27,9 @@ clump_status clumpi_device_probe(clump_cl_functions *cl, cl_device_id device, cl
 /* Launch sizes for the device: enough work-items to fill it, few enough that small heaps do not pay
  * for idle ones. */
 void clumpi_device_sizes(const clump_capabilities *capabilities, clumpi_launch_sizes *sizes);
-/* Work-groups of a do-all on a heap of so many bytes: as many as the device is filled by, but in a small heap no more than a
- * thirty-second of it has room for, since each has a place for what it reduces. */
+/* Work-groups of a do-all on a heap of so many bytes: as many as the device is filled by, but in a
+ * small heap no more than a thirty-second of it has room for, since each has a place for what it
+ * reduces. */
 uint32_t clumpi_do_all_groups(const clumpi_launch_sizes *sizes, uint64_t bytes);
 
 #endif

@@ -66,7 +66,8 @@ int clumpi_place_adopt(const clumpi_place *place, int file) {
     return 0;
 }
 
-/* The byte that is locked lies beyond any file's end: what is locked cannot be written by others. */
+/* The byte that is locked lies beyond any file's end: what is locked cannot be written by
+ * others. */
 int clumpi_file_lock(int file) {
     OVERLAPPED place = {.OffsetHigh = 0x7fffffff};
     return LockFileEx((HANDLE)_get_osfhandle(file),
@@ -131,7 +132,8 @@ int clumpi_file_open_now(const char *path) {
     return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
-/* Replaces the path, if it is a symbolic link, by what the link says. 0 if it is none, 1, or -1 with errno. */
+/* Replaces the path, if it is a symbolic link, by what the link says. 0 if it is none, 1, or -1
+ * with errno. */
 static int follow(char *path, size_t room) {
     char link[sizeof((clumpi_place *)0)->path];
     const ssize_t bytes = readlink(path, link, sizeof link);

@@ -17,8 +17,8 @@ clump_allocator clumpi_allocator_resolve(const clump_allocator *allocator);
 void *clumpi_alloc(const clump_allocator *a, size_t bytes);
 
 /* Grow an array to hold at least `needed` elements, doubling. Returns 0 and leaves all as it was if
- * memory runs out. `array` is the address of a pointer to the elements, whatever their type is; that
- * pointer may be NULL when *capacity is 0. New elements are not cleared. */
+ * memory runs out. `array` is the address of a pointer to the elements, whatever their type is;
+ * that pointer may be NULL when *capacity is 0. New elements are not cleared. */
 int clumpi_grow(const clump_allocator *a, void *array, size_t *capacity, size_t needed,
                 size_t element_bytes);
 
@@ -27,7 +27,8 @@ void clumpi_free(const clump_allocator *a, void *memory); /* NULL is allowed */
 /* A zero-terminated copy of `bytes` bytes of text, or NULL. */
 char *clumpi_copy_text(const clump_allocator *a, const char *text, size_t bytes);
 
-/* The kind of formats for the compiler's checks. MinGW-w64 has two, of which __USE_MINGW_ANSI_STDIO, set by CMakeLists.txt, takes C's. */
+/* The kind of formats for the compiler's checks. MinGW-w64 has two, of which
+ * __USE_MINGW_ANSI_STDIO, set by CMakeLists.txt, takes C's. */
 #ifdef __MINGW32__
 #define CLUMPI_PRINTF gnu_printf
 #else
@@ -47,12 +48,13 @@ void clumpi_text_append(clumpi_text *text, const char *format, ...)
     __attribute__((format(CLUMPI_PRINTF, 2, 3)));
 void clumpi_text_append_bytes(clumpi_text *text, const char *data, size_t bytes);
 
-/* For JSON: a string in quotes, or null; a number from 0 to 1 with six places, with a point in every locale. */
+/* For JSON: a string in quotes, or null; a number from 0 to 1 with six places, with a point in
+ * every locale. */
 void clumpi_text_append_json(clumpi_text *text, const char *string);
 void clumpi_text_append_share(clumpi_text *text, double share);
 
-/* The end of a call that writes: if all went well so far, the whole text goes to the caller's function; in any case it is
- * released. `call` is for the error, which is that of the text, too. */
+/* The end of a call that writes: if all went well so far, the whole text goes to the caller's
+ * function; in any case it is released. `call` is for the error, which is that of the text, too. */
 clump_status clumpi_text_write(clumpi_text *text, clump_status status, const char *call,
                                clump_write_fn write, void *user, clump_error *error);
 
@@ -64,8 +66,8 @@ clump_status clumpi_fail(clump_error *error, clump_status status, const char *fo
 clump_status clumpi_fail_at(clump_error *error, clump_status status, uint32_t line, uint32_t column,
                             const char *format, ...) __attribute__((format(CLUMPI_PRINTF, 5, 6)));
 
-/* The end of a constructor: the caller's record, which may be NULL, gets what the context keeps. `kept` is NULL where
- * the constructor was not told of a context. */
+/* The end of a constructor: the caller's record, which may be NULL, gets what the context keeps.
+ * `kept` is NULL where the constructor was not told of a context. */
 clump_status clumpi_tell(const clump_error *kept, clump_status status, clump_error *error);
 
 /* The last error of what is not there. */

@@ -1,4 +1,5 @@
-/* SVM and USM: finding their functions, taking memory, seeing it as a buffer. Read first: pointers.h. */
+/* SVM and USM: finding their functions, taking memory, seeing it as a buffer. Read first:
+ * pointers.h. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dladdr(). NOLINT(bugprone-reserved-identifier) */
 #endif
@@ -14,8 +15,8 @@
 
 /* ---- Functions ------------------------------------------------------------------------------- */
 
-/* Of the library that OpenCL's other functions were linked from, not of just any that has the name: where Clump was
- * loaded by dlopen() that one is in no list that is searched by default. */
+/* Of the library that OpenCL's other functions were linked from, not of just any that has the name:
+ * where Clump was loaded by dlopen() that one is in no list that is searched by default. */
 static void *find_in_loader(const char *name) {
     void *found = NULL;
 #ifdef _WIN32
@@ -192,7 +193,8 @@ clump_status clumpi_pointers_create(clump_context *c, clump_pointers kind, uint6
     return CLUMP_OK;
 }
 
-/* Memory that commands or a buffer may still use is worse to give back than to keep: if OpenCL fails here, it stays the device's. */
+/* Memory that commands or a buffer may still use is worse to give back than to keep: if OpenCL
+ * fails here, it stays the device's. */
 void clumpi_pointers_release(clump_context *c, cl_command_queue queue, clumpi_pointers *p) {
     if (!p->pointer) return;
     cl_int code = c->cl.Finish(queue);

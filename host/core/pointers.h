@@ -1,8 +1,10 @@
-/* Memory that is known by a pointer: coarse-grained shared virtual memory (SVM) of OpenCL 2.0, and unified shared memory (USM) of
- * cl_intel_unified_shared_memory. clump_capabilities.pointers says which of it a device has.
+/* Memory that is known by a pointer: coarse-grained shared virtual memory (SVM) of OpenCL 2.0, and
+ * unified shared memory (USM) of cl_intel_unified_shared_memory. clump_capabilities.pointers says
+ * which of it a device has.
  *
- * Such memory is seen in two ways: by its pointer, and as a cl_mem made over it by CL_MEM_USE_HOST_PTR. OpenCL 2.0 promises that both
- * are the same memory for SVM. For USM nothing is promised, so it is tried each time: `buffer` is NULL where it is not so.
+ * Such memory is seen in two ways: by its pointer, and as a cl_mem made over it by
+ * CL_MEM_USE_HOST_PTR. OpenCL 2.0 promises that both are the same memory for SVM. For USM nothing
+ * is promised, so it is tried each time: `buffer` is NULL where it is not so.
  *
  * Read first: core.h.
  */
@@ -20,7 +22,8 @@
 #define CLUMPI_USM_ACCESS 1u
 #define CLUMPI_KERNEL_EXEC_INFO_SVM_PTRS 0x11B6u
 
-/* Bytes of which all pointers are multiples: the size of the largest type (long16), beyond which an implementation need not go. */
+/* Bytes of which all pointers are multiples: the size of the largest type (long16), beyond which an
+ * implementation need not go. */
 #define CLUMPI_POINTER_ALIGN 128u
 
 /* Fill in the entries that are NULL; returns whether all are there then. Any thread. */
@@ -33,18 +36,21 @@ typedef struct clumpi_pointers {
     cl_mem buffer;       /* of the same memory; NULL: there is none such */
 } clumpi_pointers;
 
-/* CONSTRUCTOR. Memory of one kind, with undefined contents. Of SVM there is always a buffer: an implementation that
- * makes none over it fails.
+/* CONSTRUCTOR. Memory of one kind, with undefined contents. Of SVM there is always a buffer: an
+ * implementation that makes none over it fails.
  *   queue  of the context, for trying USM
  *   made   [out]  all zero on failure
  * Blocks: for USM, until all commands of the queue are done.
- * Returns CLUMP_OK; CLUMP_ERR_UNSUPPORTED the device has no such memory; CLUMP_ERR_DEVICE_MEMORY; CLUMP_ERR_CL. */
+ * Returns CLUMP_OK; CLUMP_ERR_UNSUPPORTED the device has no such memory; CLUMP_ERR_DEVICE_MEMORY;
+ * CLUMP_ERR_CL. */
 clump_status clumpi_pointers_create(clump_context *c, clump_pointers kind, uint64_t bytes,
                                     cl_command_queue queue, clumpi_pointers *made,
                                     clump_error *error);
 
-/* DESTRUCTOR. A pointer is not counted as a cl_mem is: the commands of other queues that use it must be done.
- * Blocks: until all commands of the queue are done. If OpenCL fails to wait or to release the buffer, the memory is not given back. */
+/* DESTRUCTOR. A pointer is not counted as a cl_mem is: the commands of other queues that use it
+ * must be done.
+ * Blocks: until all commands of the queue are done. If OpenCL fails to wait or to release the
+ * buffer, the memory is not given back. */
 void clumpi_pointers_release(clump_context *c, cl_command_queue queue, clumpi_pointers *p);
 
 /* What a person calls a kind: "SVM", "USM of the host". */

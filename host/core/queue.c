@@ -1,9 +1,11 @@
 /* The queues of a context, and the order of what is enqueued on several of them.
  *
- * Invariant: `current` is in the list of queues, and so is the queue of each clumpi_order. A queue is in the list as long as it is `own`, or
- * `current`, or something was last used on it; one of the library's own is not in it. What an order is of has all its commands on that queue, or before a command there that waits
- * for them. If it is not the queue's last user, and there were several queues when the next one came, `done` is of its commands alone
- * and of what was in the queue before.
+ * Invariant: `current` is in the list of queues, and so is the queue of each clumpi_order. A queue
+ * is in the list as long as it is `own`, or
+ * `current`, or something was last used on it; one of the library's own is not in it. What an order
+ * is of has all its commands on that queue, or before a command there that waits for them. If it is
+ * not the queue's last user, and there were several queues when the next one came, `done` is of its
+ * commands alone and of what was in the queue before.
  *
  * Read first: core.h, commands.c.
  */
@@ -155,7 +157,8 @@ static void leave(clump_context *c, clumpi_order *order) {
 clump_status clumpi_order_change(clump_context *c, clumpi_order *order) {
     clumpi_order *before = c->current->user;
     clump_status status = CLUMP_OK;
-    /* Where there is another queue, who used this one before may go there, and is not to wait for what comes now. */
+    /* Where there is another queue, who used this one before may go there, and is not to wait for
+     * what comes now. */
     if (before && before != order && c->queues->next) status = mark(c, before);
     if (!status && order->queue && order->queue != c->current) status = wait_for(c, order);
     if (status) return status;

@@ -19,7 +19,8 @@ void clumpi_code_stays(void) {
 void clumpi_code_stays(void) {
     Dl_info place;
     if (!dladdr((void *)(uintptr_t)clumpi_code_stays, &place) || !place.dli_fname) return;
-    /* That it is not to be unloaded stays when this handle is closed. No handle: it is the program itself. */
+    /* That it is not to be unloaded stays when this handle is closed. No handle: it is the program
+     * itself. */
     void *self = dlopen(place.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
     if (self) dlclose(self);
 }

@@ -1,9 +1,10 @@
-/* The timeline of a context, as the parts see it that add to it: commands (commands.c), spans of whole calls (compact, collect), and
- * what pools do (pool), on any thread.
+/* The timeline of a context, as the parts see it that add to it: commands (commands.c), spans of
+ * whole calls (compact, collect), and what pools do (pool), on any thread.
  *
- * Invariant: the first `count` entries are complete and do not change until they are forgotten. While there is room each
- * command that the context enqueues has an event. Only the thread of the context begins, ends and writes a timeline; `lock` of the
- * context is held while the pointer to it, the count or the list of pools changes.
+ * Invariant: the first `count` entries are complete and do not change until they are forgotten.
+ * While there is room each command that the context enqueues has an event. Only the thread of the
+ * context begins, ends and writes a timeline; `lock` of the context is held while the pointer to
+ * it, the count or the list of pools changes.
  *
  * Read first: include/clump/timeline.h, core.h. Read next: timeline.c, timeline_write.c.
  */
@@ -32,8 +33,8 @@ typedef struct clumpi_timeline_arg {
 
 typedef struct clumpi_timeline_entry {
     clumpi_timeline_kind kind;
-    uint32_t
-        first; /* SPAN: the first entry that may belong to it; those before itself are the others */
+    /* SPAN: the first entry that may belong to it; those before itself are the others */
+    uint32_t first;
     uint32_t pool;  /* POOL, STEP, MOVE: number of the pool */
     uint32_t queue; /* KERNEL, TRANSFER, SPAN: number of the queue */
     cl_event event; /* KERNEL, TRANSFER, MOVE */
@@ -68,14 +69,14 @@ struct clumpi_timeline {
 
 /* Is a command to have an event for the timeline? */
 int clumpi_timeline_has_room(const clump_context *c);
-/* A command was enqueued: its kernel, or NULL and what it is; bytes of a transfer; its event, which stays the caller's, or NULL if
- * there was no room. */
+/* A command was enqueued: its kernel, or NULL and what it is; bytes of a transfer; its event, which
+ * stays the caller's, or NULL if there was no room. */
 clump_status clumpi_timeline_add(clump_context *c, cl_kernel kernel, const char *what,
                                  uint64_t bytes, cl_event event);
 void clumpi_timeline_release(clump_context *c);
 
-/* The commands of a call become a span, unless there was no room for all of them: then there is none for the span either. Returns
- * what the end is to be told. */
+/* The commands of a call become a span, unless there was no room for all of them: then there is
+ * none for the span either. Returns what the end is to be told. */
 uint32_t clumpi_timeline_begin(clump_context *c);
 /* args: CLUMPI_TIMELINE_ARGS of them, or NULL. */
 void clumpi_timeline_end(clump_context *c, uint32_t begun, const char *name,
@@ -87,7 +88,8 @@ void clumpi_timeline_end(clump_context *c, uint32_t begun, const char *name,
 static inline int clumpi_timeline_is_on(const clump_context *c) {
     return atomic_load_explicit(&c->has_timeline, memory_order_relaxed);
 }
-/* A pool did something: what->event, if any, stays the caller's. what->name is cut if it is too long. */
+/* A pool did something: what->event, if any, stays the caller's. what->name is cut if it is too
+ * long. */
 void clumpi_timeline_pool(clump_context *c, const char *pool_name,
                           const clumpi_timeline_entry *what);
 

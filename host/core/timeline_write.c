@@ -1,12 +1,14 @@
 /* A timeline as a trace.
  *
- * All times are ns of the device's clock here. What pools do has times of the host's clock, which are converted: a command's
- * CL_PROFILING_COMMAND_QUEUED is not later than the moment at which the host had enqueued it, so the largest difference of
- * the two is nearest to what the clocks differ by. The clocks drift (PoCL's is CLOCK_MONOTONIC_RAW, Intel's CPU runtime has the host's
+ * All times are ns of the device's clock here. What pools do has times of the host's clock, which
+ * are converted: a command's CL_PROFILING_COMMAND_QUEUED is not later than the moment at which the
+ * host had enqueued it, so the largest difference of the two is nearest to what the clocks differ
+ * by. The clocks drift (PoCL's is CLOCK_MONOTONIC_RAW, Intel's CPU runtime has the host's
  * CLOCK_MONOTONIC), so a difference counts for the less the longer before or after it was seen.
  *
- * Events of a track neither overlap nor touch each other's inside, not even by the nanosecond by which devices round: Perfetto 52 drops
- * those that do. What one queue has comes one after the other, whichever track it is on.
+ * Events of a track neither overlap nor touch each other's inside, not even by the nanosecond by
+ * which devices round: Perfetto 52 drops those that do. What one queue has comes one after the
+ * other, whichever track it is on.
  *
  * Read first: timeline.h.
  */
@@ -20,7 +22,8 @@
 #define OF_LIBRARY "clumpi_"
 #define DRIFT 6e-4 /* most, of two clocks: NTP alone slews one by 5e-4 */
 
-/* The process has the number of none of its threads: Perfetto would call that one the main thread. */
+/* The process has the number of none of its threads: Perfetto would call that one the main
+ * thread. */
 #define PROCESS "100"
 enum { THREAD_PROGRAM = 1, THREAD_LIBRARY, THREAD_TRANSFERS, THREAD_CALLS };
 /* Of another queue than the context's first. */
@@ -32,13 +35,15 @@ static uint32_t pool_thread(uint32_t pool, clumpi_timeline_kind kind) {
     return 101 + 2 * pool + (kind != CLUMPI_TIMELINE_POOL);
 }
 
-/* When an entry begins and ends; in the end from the trace's origin on. to < from: it is left out. */
+/* When an entry begins and ends; in the end from the trace's origin on. to < from: it is left
+ * out. */
 typedef struct ns_range {
     int64_t from, to;
 } ns_range;
 
-/* An entry of a track, by which tracks are put in order. Before that, by entry: what a command tells of the clocks, in `from`, and what is
- * to be added to the times of an entry of the host, in `to`; INT64_MIN: nothing. */
+/* An entry of a track, by which tracks are put in order. Before that, by entry: what a command
+ * tells of the clocks, in `from`, and what is to be added to the times of an entry of the host, in
+ * `to`; INT64_MIN: nothing. */
 typedef struct placed {
     uint32_t track, entry;
     int64_t from, to;
@@ -93,8 +98,9 @@ static clump_status time_events(trace *w) {
     return CLUMP_OK;
 }
 
-/* What is added to the host's clock at an entry, for all from the first on, or from the last back: of what was known before it, and what it
- * tells itself, the larger. `*known` is INT64_MIN, or known at `*at`; both are carried on. */
+/* What is added to the host's clock at an entry, for all from the first on, or from the last back:
+ * of what was known before it, and what it tells itself, the larger. `*known` is INT64_MIN, or
+ * known at `*at`; both are carried on. */
 static void carry(trace *w, uint32_t i, int64_t *known, double *at) {
     const clumpi_timeline_entry *e = &w->t->entries[i];
     const double away = e->to > *at ? e->to - *at : *at - e->to;
@@ -161,7 +167,8 @@ static void time_others(trace *w) {
             if (w->ranges[k].to > r->to) r->to = w->ranges[k].to;
         }
     }
-    /* Where only the host's clock is known, the trace begins with its first time, and a later one with a command anew. */
+    /* Where only the host's clock is known, the trace begins with its first time, and a later one
+     * with a command anew. */
     w->origin = (int64_t)w->t->origin;
     for (uint32_t i = 0; i < w->count && !w->t->origin; i++)
         if (w->ranges[i].to >= w->ranges[i].from && (!w->origin || w->ranges[i].from < w->origin))
@@ -282,7 +289,8 @@ static void append_args(clumpi_text *text, const clumpi_timeline_entry *e) {
     clumpi_text_append(text, e->args[0].name ? "}}" : "}");
 }
 
-/* Moves may overlap, where the pool's queue is out of order. Events of a thread may not, so moves are those of the process. */
+/* Moves may overlap, where the pool's queue is out of order. Events of a thread may not, so moves
+ * are those of the process. */
 static void append_move(trace *w, const clumpi_timeline_entry *e, const ns_range *r) {
     const uint64_t id = w->moves++;
     append_event(w, e, "b", r->from);

@@ -1,11 +1,12 @@
-/* Times of commands, as a device tells them by profiling, which may be wrong: an end before the beginning, nothing at all, any number.
+/* Times of commands, as a device tells them by profiling, which may be wrong: an end before the
+ * beginning, nothing at all, any number.
  *
  * Read first: core.h.
  */
 #include "core/core.h"
 
-/* Since when the host knows of the command: its clock and the device's may differ by a part and by a moment. Else no command lasts
- * so long. */
+/* Since when the host knows of the command: its clock and the device's may differ by a part and by
+ * a moment. Else no command lasts so long. */
 #define CLOCKS_PART 1.25
 #define CLOCKS_MOMENT 1e6
 #define LONGEST 8.64e13 /* a day */
@@ -32,8 +33,8 @@ int clumpi_times_read(const clump_cl_functions *cl, cl_event event, double since
 
 clump_status clumpi_times_of(clump_context *c, cl_event event, const char *what, double since,
                              clumpi_times *times) {
-    /* clFinish() is not enough: on an H200 the times of a command were not there yet after it, once, with four threads that
-     * shared a cl_context (docs/portability.md). */
+    /* clFinish() is not enough: on an H200 the times of a command were not there yet after it,
+     * once, with four threads that shared a cl_context (docs/portability.md). */
     cl_int code = c->cl.WaitForEvents(1, &event);
     if (code) return clumpi_fail_cl(&c->error, "clWaitForEvents", code, "%s", what);
     clumpi_times_read(&c->cl, event, since, times, &code);

@@ -1,10 +1,12 @@
-/* Extracts: extract.c is the buffer and what tells what is in it, take.c takes objects out of a heap, insert.c makes them in one,
- * migrate.c does both, load.c makes one of a saved heap, pack.c launches what copies objects.
+/* Extracts: extract.c is the buffer and what tells what is in it, take.c takes objects out of a
+ * heap, insert.c makes them in one, migrate.c does both, load.c makes one of a saved heap, pack.c
+ * launches what copies objects.
  *
- * May use: core, schema, heap, of collect what follows references and frees chosen objects, and of save what reads without a device.
+ * May use: core, schema, heap, of collect what follows references and frees chosen objects, and of
+ * save what reads without a device.
  *
- * Invariant: schema and numbers of objects tell where each column is. Between two calls nothing is enqueued that uses an extract, so it needs
- * no order of queues (core/queue.c).
+ * Invariant: schema and numbers of objects tell where each column is. Between two calls nothing is
+ * enqueued that uses an extract, so it needs no order of queues (core/queue.c).
  *
  * Read first: include/clump/extract.h, collect/collect.h.
  */
@@ -15,7 +17,8 @@
 #include "clump/extract.h"
 #include "collect/collect.h"
 
-/* A program of its own: only those who take objects out, or put back what they began to insert, need it. */
+/* A program of its own: only those who take objects out, or put back what they began to insert,
+ * need it. */
 #define CLUMPI_EXTRACT_KERNELS(X)                                                                  \
     X(choose_refs)                                                                                 \
     X(choose_classes)                                                                              \
@@ -62,7 +65,8 @@ clump_status clumpi_extract_create(clump_context *c, const clump_schema *schema,
                                    clump_extract **extract);
 /* Numbers of objects, by class id less 1, and the bytes that they take. */
 void clumpi_extract_set_objects(clump_extract *e, const uint64_t *objects);
-/* Its buffer: a new one, or `given`, which is retained. Its contents are undefined. Does not block. CLUMP_ERR_TOO_SMALL: `given` is too small. */
+/* Its buffer: a new one, or `given`, which is retained. Its contents are undefined. Does not block.
+ * CLUMP_ERR_TOO_SMALL: `given` is too small. */
 clump_status clumpi_extract_open(clump_extract *e, cl_mem given);
 
 /* ---- pack.c ---- */
@@ -90,13 +94,14 @@ clump_status clumpi_pack_rank(clumpi_pack *p, cl_mem chosen);
 clump_status clumpi_pack_ranked(clumpi_pack *p, clumpi_pack_head *head);
 /* Write the tables: `extract` is there. Blocks. */
 clump_status clumpi_pack_open(clumpi_pack *p);
-/* Fill the buffer of the extract, and its references if it is to have them, of the objects that are ranked, and chosen. Does not block. */
+/* Fill the buffer of the extract, and its references if it is to have them, of the objects that are
+ * ranked, and chosen. Does not block. */
 clump_status clumpi_pack_objects(clumpi_pack *p, cl_mem chosen);
 
 /* Tables and memory for objects that are to be made of an extract. Blocks. */
 clump_status clumpi_unpack_open(clumpi_pack *p);
-/* After a do-new of the objects of class `id` of the extract: where they are; null for those that it did not make. chosen: NULL, or gets
- * their bits. May be done again. Does not block. */
+/* After a do-new of the objects of class `id` of the extract: where they are; null for those that
+ * it did not make. chosen: NULL, or gets their bits. May be done again. Does not block. */
 clump_status clumpi_unpack_made(clumpi_pack *p, uint32_t id, cl_mem chosen);
 /* All values of all objects, unless some were not made. Does not block. */
 clump_status clumpi_unpack_objects(clumpi_pack *p);
@@ -107,8 +112,8 @@ clump_status clumpi_unpack_objects(clumpi_pack *p);
 clump_status clumpi_check_ref_buffer(clump_context *c, const char *call, cl_mem buffer, uint64_t at,
                                      uint64_t count);
 
-/* What clump_heap_extract() does. chosen: NULL, or gets the bits of the objects (collect/collect.h), which are not freed then; the caller's, also
- * after a failure. */
+/* What clump_heap_extract() does. chosen: NULL, or gets the bits of the objects
+ * (collect/collect.h), which are not freed then; the caller's, also after a failure. */
 clump_status clumpi_take(clump_heap *heap, const clump_extract_desc *desc, clump_extract **extract,
                          clump_extract_report *report, cl_mem *chosen);
 

@@ -1,7 +1,7 @@
 /* The objects of an extract into a heap (extract.h).
  *
- * Invariant: schema, room and buffers are right before an object is made. Nobody sees the new objects before the call ends; what fails
- * until then frees them.
+ * Invariant: schema, room and buffers are right before an object is made. Nobody sees the new
+ * objects before the call ends; what fails until then frees them.
  *
  * Read first: extract.h, cl/heap/new.cl.
  */
@@ -139,8 +139,8 @@ static clump_status no_room(const inserting *in, uint64_t needed, uint32_t free_
                        free_blocks);
 }
 
-/* What is needed of free blocks is known exactly: a do-new fills some free blocks, then free slots of its class, then one more
- * block. Blocks that nobody needs are filled first, which is faster. */
+/* What is needed of free blocks is known exactly: a do-new fills some free blocks, then free slots
+ * of its class, then one more block. Blocks that nobody needs are filled first, which is faster. */
 static clump_status plan_room(inserting *in) {
     clump_heap *heap = in->heap;
     clump_class_stats classes[CLUMP_CLASSES_MAX];
@@ -177,8 +177,8 @@ static clump_status plan_room(inserting *in) {
     return CLUMP_OK;
 }
 
-/* If nobody wants the references, those of objects in whole rows follow from where these rows are. To undo the insertion then takes bits,
- * which are 8 bytes for each granule of the heap. */
+/* If nobody wants the references, those of objects in whole rows follow from where these rows are.
+ * To undo the insertion then takes bits, which are 8 bytes for each granule of the heap. */
 static clump_status choose_way(inserting *in) {
     clump_heap *heap = in->heap;
     const clump_extract *e = in->extract;

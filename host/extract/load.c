@@ -1,7 +1,8 @@
 /* An extract of a saved heap.
  *
- * A saved heap has the columns of an extract, in the same order and with the same numbers for references (docs/internals/save.md), cut into
- * pieces. So a piece goes where it belongs in the buffer, and nothing has to be computed.
+ * A saved heap has the columns of an extract, in the same order and with the same numbers for
+ * references (docs/internals/save.md), cut into pieces. So a piece goes where it belongs in the
+ * buffer, and nothing has to be computed.
  *
  * Invariant: a piece is written after its checksum and its references were compared.
  *

@@ -1,7 +1,7 @@
 /* Objects from one heap to another (extract.h): taken out, put in, and freed where they were.
  *
- * Invariant: they are freed when they are in the other heap. If that fails they go there again, so they are always in one heap and in
- * one only.
+ * Invariant: they are freed when they are in the other heap. If that fails they go there again, so
+ * they are always in one heap and in one only.
  *
  * Read first: extract.h, take.c, insert.c.
  */
@@ -24,8 +24,8 @@ static clump_status tell(const migrating *m, clump_status status) {
     return status;
 }
 
-/* Devices of one cl_context share its buffers: OpenCL brings this one to the other device when that uses it. All that was written to it is
- * done. */
+/* Devices of one cl_context share its buffers: OpenCL brings this one to the other device when that
+ * uses it. All that was written to it is done. */
 static clump_status share(migrating *m) {
     clump_context *here = clumpi_heap_context(m->from), *there = clumpi_heap_context(m->into);
     clump_status status = tell(m, clumpi_extract_create(there, m->taken->schema, &m->arrived));

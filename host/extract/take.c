@@ -118,7 +118,8 @@ clump_status clumpi_free_refs(clump_heap *heap, cl_mem refs, uint64_t at, uint64
     return status;
 }
 
-/* References of the host, or of the device if `from` is not NULL: a copy of them, which is made plain. */
+/* References of the host, or of the device if `from` is not NULL: a copy of them, which is made
+ * plain. */
 static clump_status choose_refs(taking *t, const clump_ref *refs, cl_mem from, uint64_t at,
                                 uint64_t count) {
     clump_context *c = clumpi_heap_context(t->heap);

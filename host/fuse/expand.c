@@ -1,6 +1,8 @@
-/* The macros of a program, expanded as the preprocessor does, so that what code touches is seen where a macro hides it.
+/* The macros of a program, expanded as the preprocessor does, so that what code touches is seen
+ * where a macro hides it.
  *
- * Macros that paste tokens, that have several definitions, or that are defined after their use are refused.
+ * Macros that paste tokens, that have several definitions, or that are defined after their use are
+ * refused.
  *
  * Read first: fuse.h, tokens.c.
  */

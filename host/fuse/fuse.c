@@ -3,8 +3,8 @@
  *     __kernel void clump_fused(CLUMP_HEAP_NO_ALLOC, float clumpi_0_dt, uint n) {
  *         what stands before the last loop
  *         CLUMP_FOR_EACH(Body, clumpi_object) {
- *             CLUMPI_FUSED_BODY { float const dt = clumpi_0_dt; const Body self = clumpi_object; first body }
- *             CLUMPI_LOOPS_APART();
+ *             CLUMPI_FUSED_BODY { float const dt = clumpi_0_dt; const Body self = clumpi_object;
+ *             first body } CLUMPI_LOOPS_APART();
  *             CLUMPI_FUSED_BODY { const Body self = clumpi_object; last body }
  *         }
  *         the reduction
@@ -12,9 +12,9 @@
  *
  * It stands at the end of the text of the kernels' program, which is compiled once more with it.
  *
- * Invariant: in one launch every object has its bodies in order, but not all objects the first before any has the
- * second. So of two loops one may write only what the other one does not touch, or what both touch in their own
- * object alone: check_pair(), and for buffers check_buffers().
+ * Invariant: in one launch every object has its bodies in order, but not all objects the first
+ * before any has the second. So of two loops one may write only what the other one does not touch,
+ * or what both touch in their own object alone: check_pair(), and for buffers check_buffers().
  *
  * Read first: fuse.h, touches.c, loops.c.
  */
@@ -97,8 +97,8 @@ static int is_at_file_scope(const clumpi_reading *r, const clumpi_token *name) {
     return 0;
 }
 
-/* The names that the last kernel declares hold in the bodies of the others too: none of these may mean something else
- * by one. */
+/* The names that the last kernel declares hold in the bodies of the others too: none of these may
+ * mean something else by one. */
 static void check_names(clumpi_reading *r, const clumpi_loop *a, const clumpi_loop *last) {
     clumpi_tokens body = {0};
     clumpi_expand(r, (clumpi_range){a->before.begin, a->body.end}, CLUMPI_EXPAND_MOVED, &body);

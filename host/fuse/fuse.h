@@ -8,8 +8,8 @@
  *   loops.c    a kernel that is one loop, in its parts
  *   fuse.c     which loops may be fused, the text of the kernel, its launch
  *
- * Invariant: what these files do not understand they refuse. A field that a kernel uses is among its touches, and as
- * written or of another object if that cannot be excluded.
+ * Invariant: what these files do not understand they refuse. A field that a kernel uses is among
+ * its touches, and as written or of another object if that cannot be excluded.
  *
  * Read first: include/clump/fuse.h, heap/program.h.
  */
@@ -71,7 +71,8 @@ typedef struct clumpi_reading {
 clump_status clumpi_reading_open(clumpi_reading *r);
 void clumpi_reading_close(clumpi_reading *r);
 
-/* Words about the kernel that is being read; `where` may be NULL. Returns r->status, the first failure. */
+/* Words about the kernel that is being read; `where` may be NULL. Returns r->status, the first
+ * failure. */
 clump_status clumpi_refuse(clumpi_reading *r, const clumpi_token *where, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 clump_status clumpi_reading_no_room(clumpi_reading *r);
@@ -87,9 +88,11 @@ int clumpi_token_opens(const clumpi_token *t);
 int clumpi_token_closes(const clumpi_token *t);
 /* The bracket that closes the one at `open`; `end` if none does. */
 size_t clumpi_token_close(const clumpi_tokens *tokens, size_t open, size_t end);
-/* The end of the statement that begins at `at`, which no macro hides; `end` if it does not end before. */
+/* The end of the statement that begins at `at`, which no macro hides; `end` if it does not end
+ * before. */
 size_t clumpi_statement_end(const clumpi_tokens *tokens, size_t at, size_t end);
-/* The range of the next argument of a list that ends at `end`; 0: there is none. list->begin moves past it. */
+/* The range of the next argument of a list that ends at `end`; 0: there is none. list->begin moves
+ * past it. */
 int clumpi_next_argument(const clumpi_tokens *tokens, clumpi_range *list, clumpi_range *argument);
 
 /* ---- expand.c ---- */
@@ -165,7 +168,8 @@ typedef struct clumpi_loop {
     clumpi_touches touches;
 } clumpi_loop;
 
-/* Take the kernel apart, and say what it touches. The caller closes the loop, after a failure too. */
+/* Take the kernel apart, and say what it touches. The caller closes the loop, after a failure
+ * too. */
 clump_status clumpi_loop_open(clumpi_reading *r, clumpi_loop *loop, const char *kernel,
                               int is_last);
 void clumpi_loop_close(clumpi_reading *r, clumpi_loop *loop);

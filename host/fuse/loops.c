@@ -1,4 +1,5 @@
-/* A kernel that is one loop, taken apart: parameters, what stands before the loop, its class, its body, its reduction.
+/* A kernel that is one loop, taken apart: parameters, what stands before the loop, its class, its
+ * body, its reduction.
  *
  * Read first: fuse.h, touches.c.
  */
@@ -12,8 +13,8 @@ typedef struct kernel_parts {
 
 /* ---- File scope ---- */
 
-/* A declaration at file scope, up to its end: may it be a variable that kernels write, or a type for a pointer to
- * memory that they share? */
+/* A declaration at file scope, up to its end: may it be a variable that kernels write, or a type
+ * for a pointer to memory that they share? */
 static void check_declaration(clumpi_reading *r, clumpi_range part) {
     clumpi_tokens t = {0};
     size_t words = 0, after = 0;
@@ -131,7 +132,8 @@ static void read_parameters(clumpi_reading *r, clumpi_loop *loop, clumpi_range p
 
 /* ---- The body ---- */
 
-/* Nothing may leave the loop: `inside` a loop or switch of its own, break is for that. Returns where the statement ends. */
+/* Nothing may leave the loop: `inside` a loop or switch of its own, break is for that. Returns
+ * where the statement ends. */
 static size_t check_jumps(clumpi_reading *r, const clumpi_tokens *t, size_t at, size_t end,
                           int inside) {
     while (at < end && t->all[at].kind == CLUMPI_TOKEN_DIRECTIVE) at++;
@@ -199,7 +201,8 @@ static int declares_pointer(const clumpi_reading *r, clumpi_range part) {
     return 0;
 }
 
-/* What stands before the loop of a kernel that is not the last comes to stand in the loop: constants only. */
+/* What stands before the loop of a kernel that is not the last comes to stand in the loop:
+ * constants only. */
 static void read_before(clumpi_reading *r, clumpi_loop *loop, size_t end, int is_last) {
     const clumpi_code_rules rules = {.is_pure = !is_last, .is_kernel = 1};
     size_t at = loop->before.begin;

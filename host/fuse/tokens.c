@@ -1,7 +1,7 @@
 /* A program's source as tokens, and the macros that it and the build options define.
  *
- * What makes tokens otherwise than they look is refused: digraphs, trigraphs, lines that are continued outside of
- * macros, included files.
+ * What makes tokens otherwise than they look is refused: digraphs, trigraphs, lines that are
+ * continued outside of macros, included files.
  *
  * Read first: fuse.h.
  */
@@ -216,7 +216,8 @@ static clumpi_token next_token(cursor *c) {
 
 /* ---- Macros ---- */
 
-/* Numbers may be defined in several ways, as under #ifndef: whichever holds, no field comes of it. */
+/* Numbers may be defined in several ways, as under #ifndef: whichever holds, no field comes of
+ * it. */
 static int is_number(const clumpi_reading *r, const clumpi_macro *m) {
     return !m->is_function && m->body.end == m->body.begin + 1 &&
            r->replacements.all[m->body.begin].kind == CLUMPI_TOKEN_NUMBER;

@@ -1,5 +1,6 @@
-/* Which fields a piece of a program uses, and how: by the accessors in its tokens, and in those of the functions that it
- * calls. What is not known is refused; what can be understood in two ways is taken for the worse one.
+/* Which fields a piece of a program uses, and how: by the accessors in its tokens, and in those of
+ * the functions that it calls. What is not known is refused; what can be understood in two ways is
+ * taken for the worse one.
  *
  * Read first: fuse.h, expand.c. The accessors: heap/emit.c.
  */
@@ -243,8 +244,8 @@ static int is_group(const scan *s, size_t open) {
     return is(s, open, "(") && (before->kind != CLUMPI_TOKEN_WORD || IS_ONE_OF(before, words));
 }
 
-/* How the lvalue from `left` to `right`, one end included, is used: READ and WRITE of the own object, or both of
- * others where its address is taken. */
+/* How the lvalue from `left` to `right`, one end included, is used: READ and WRITE of the own
+ * object, or both of others where its address is taken. */
 static uint32_t use_of(const scan *s, size_t left, size_t right) {
     const uint32_t both = CLUMPI_OWN_READ | CLUMPI_OWN_WRITE;
     for (;;) {

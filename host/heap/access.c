@@ -1,4 +1,5 @@
-/* The ground of a heap: its kernels are launched, parts keep what they need with it, and others ask what it is.
+/* The ground of a heap: its kernels are launched, parts keep what they need with it, and others ask
+ * what it is.
  *
  * Read first: heap.h.
  */

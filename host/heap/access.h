@@ -40,8 +40,8 @@ typedef struct clumpi_geometry {
     clumpi_header header;                   /* as it goes to the device */
     clumpi_class classes[CLUMPI_CLASS_IDS]; /* likewise */
     uint32_t segment_blocks;                /* 0: one buffer has all blocks */
-    uint32_t
-        frames; /* blocks that there is memory for, with the spare one, if some have none; else 0 */
+    /* blocks that there is memory for, with the spare one, if some have none; else 0 */
+    uint32_t frames;
     clumpi_checks checked; /* likewise, but findings; events is 0 if the heap is not checked */
     int has_generations;   /* if there are bits for them */
 } clumpi_geometry;
@@ -110,7 +110,8 @@ void clumpi_heap_use(clump_heap *heap);
 /* Commands for the heap may be enqueued, after all earlier ones: each public call begins with
  * it. */
 clump_status clumpi_heap_enter(clump_heap *heap);
-/* The same of calls that wait: they first tell, once, what kernels reported since such a call told it. */
+/* The same of calls that wait: they first tell, once, what kernels reported since such a call told
+ * it. */
 clump_status clumpi_heap_enter_to_wait(clump_heap *heap);
 
 /* An empty heap like this one, in memory of its own: watched, checked and in the pool as it is.

@@ -1,7 +1,7 @@
 /* Parameters of kernels by value, with C's conversions: clump_kernel_with().
  *
- * Invariant: a number reaches the kernel with the value that the caller wrote, or the call says why not. Only floating
- * numbers are rounded, to the parameter's type.
+ * Invariant: a number reaches the kernel with the value that the caller wrote, or the call says why
+ * not. Only floating numbers are rounded, to the parameter's type.
  *
  * Read first: clump/program.h, heap.h.
  */

@@ -39,7 +39,8 @@ static clump_status read_word(clump_heap *heap, const array *a, const clump_fiel
                               sizeof *word, word);
 }
 
-/* The first `count` elements, all of which lie in the object: one transfer, of all that lies between them. */
+/* The first `count` elements, all of which lie in the object: one transfer, of all that lies
+ * between them. */
 static clump_status read_inside(clump_heap *heap, const array *a, uint32_t count, uint8_t *values) {
     clump_context *c = heap->context;
     const clump_field_info *f = &a->field;

@@ -1,5 +1,5 @@
-/* The heap check. What the host knows by itself (the header, the class table as far as it is fixed, the
- * columns) is compared here; all else by kernels, which rely on that.
+/* The heap check. What the host knows by itself (the header, the class table as far as it is fixed,
+ * the columns) is compared here; all else by kernels, which rely on that.
  *
  * Invariant: the check changes nothing but scratch.
  *
@@ -26,7 +26,8 @@ typedef struct span {
     size_t at, bytes;
 } span;
 
-/* What kernels change, of the header and of an entry of the class table. `stripes` is looked at below. */
+/* What kernels change, of the header and of an entry of the class table. `stripes` is looked at
+ * below. */
 static const span header_changes[] = {
     MEMBER(clumpi_header, epoch),       MEMBER(clumpi_header, errors),
     MEMBER(clumpi_header, new_rows),    MEMBER(clumpi_header, new_objects),
@@ -139,7 +140,8 @@ static clump_status check_fixed(clump_heap *heap) {
 
 /* ---- What kernels see ------------------------------------------------------------------------ */
 
-/* A round of launches. Outside blocks violations share their key, so one work-item alone looks for the details. */
+/* A round of launches. Outside blocks violations share their key, so one work-item alone looks for
+ * the details. */
 static clump_status run_check(clump_heap *heap, clumpi_u32 told) {
     const clumpi_launch_sizes *sizes = &heap->context->sizes;
     size_t global = sizes->scan_groups * sizes->scan_local;

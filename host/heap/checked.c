@@ -1,8 +1,8 @@
 /* Checked heaps: what they have on the device, which kernel runs, and what kernels found and left.
  *
- * Invariant: between two calls each byte of a block that no live object has is CLUMPI_FREED_BYTE, as far as the
- * user's kernels keep to the device API. What frees or moves objects otherwise than by C_free() settles that
- * (compaction, collection, repair).
+ * Invariant: between two calls each byte of a block that no live object has is CLUMPI_FREED_BYTE,
+ * as far as the user's kernels keep to the device API. What frees or moves objects otherwise than
+ * by C_free() settles that (compaction, collection, repair).
  *
  * Read first: include/clump/checked.h, heap.h, cl/core/poison.clh. Read next: findings.c.
  */
@@ -168,7 +168,8 @@ void clumpi_checking_hand_over(clump_heap *heap, clump_heap *next) {
 
 /* ---- Kernels that run ------------------------------------------------------------------------ */
 
-/* The number of a kernel, a new one if it has none; 0: there is no memory, or there are no numbers, for one more. */
+/* The number of a kernel, a new one if it has none; 0: there is no memory, or there are no numbers,
+ * for one more. */
 static clumpi_u32 number_of(clump_heap *heap, const clump_kernel *kernel) {
     clumpi_checking *k = heap->checking;
     const clump_allocator *a = &heap->context->allocator;
@@ -310,7 +311,8 @@ static clump_status read_ring(clump_heap *heap, clumpi_event **ring) {
                        fixed->events * sizeof **ring, *ring);
 }
 
-/* Who freed the objects of references whose slots had several since: it may still be among the events. */
+/* Who freed the objects of references whose slots had several since: it may still be among the
+ * events. */
 static clump_status find_frees(clump_heap *heap, clumpi_finding *findings, uint32_t count) {
     clump_context *c = heap->context;
     const clumpi_checks *fixed = &heap->geometry.checked;
@@ -332,7 +334,8 @@ static clump_status find_frees(clump_heap *heap, clumpi_finding *findings, uint3
     return status;
 }
 
-/* Take over what is on the device, and clear it there. What there is no room for is counted as lost. */
+/* Take over what is on the device, and clear it there. What there is no room for is counted as
+ * lost. */
 clump_status clumpi_checking_collect(clump_heap *heap) {
     clump_context *c = heap->context;
     clumpi_checking *k = heap->checking;

@@ -1,6 +1,7 @@
-/* Columns: what lies where in the rows of a class, for kernels that know no schema. Moving an object
- * copies all columns of its class, rewriting references visits the reference columns, marking those of
- * them that are not weak, which come first. Columns of arrays of run-time length that a new object has cleared stand last.
+/* Columns: what lies where in the rows of a class, for kernels that know no schema. Moving an
+ * object copies all columns of its class, rewriting references visits the reference columns,
+ * marking those of them that are not weak, which come first. Columns of arrays of run-time length
+ * that a new object has cleared stand last.
  *
  * A column is a sequence of elements in equal steps. Neighbouring fields of one width, elements of
  * arrays, and parts of wide vectors fall into one column where their steps allow it, so that most
@@ -56,15 +57,15 @@ static void append_field(const clump_schema *schema, const clump_field_info *f, 
 
 typedef enum wanted { ALL_FIELDS, STRONG_REFS, WEAK_REFS, CLEARED } wanted;
 
-/* What a new object has cleared: the words of arrays of run-time length, and the references in these, of which all that are
- * not in use are null. */
+/* What a new object has cleared: the words of arrays of run-time length, and the references in
+ * these, of which all that are not in use are null. */
 static int is_wanted(const clump_field_info *f, wanted what) {
     if (what == CLEARED) return f->part || (f->array && f->type == CLUMP_TYPE_REF);
     return what == ALL_FIELDS || (f->type == CLUMP_TYPE_REF && f->weak == (what == WEAK_REFS));
 }
 
-/* Bytes of a struct that no field has. In a checked heap they are filled, and moved, with the object: memory without
- * objects has no byte that is anything else. */
+/* Bytes of a struct that no field has. In a checked heap they are filled, and moved, with the
+ * object: memory without objects has no byte that is anything else. */
 static void append_padding(column_list *c, uint32_t from, uint32_t to, uint32_t stride) {
     while (from < to) {
         uint32_t width = WIDTH_MAX;
@@ -105,7 +106,8 @@ static void append_class(const clump_schema *schema, uint32_t id, wanted what, c
         append_paddings(schema, &info, c);
 }
 
-/* The words of arrays of references that grow, of the class and, before these, of its bases: one column each. */
+/* The words of arrays of references that grow, of the class and, before these, of its bases: one
+ * column each. */
 static void append_arrays(const clump_schema *schema, uint32_t id, column_list *c) {
     clump_class_info info, to;
     clump_schema_get_class(schema, id, &info);
@@ -150,7 +152,8 @@ uint32_t clumpi_columns_build(const clump_schema *schema, clumpi_class *classes,
     return c.count;
 }
 
-/* Where gaps are put; `list` may be NULL to count only. `end`: of the columns so far, in bytes of the row. */
+/* Where gaps are put; `list` may be NULL to count only. `end`: of the columns so far, in bytes of
+ * the row. */
 typedef struct gap_list {
     clumpi_gap *list;
     uint32_t count, end;

@@ -1,4 +1,5 @@
-/* Heaps begin and end: what a desc says is checked, memory is laid out, made and initialised, and given back.
+/* Heaps begin and end: what a desc says is checked, memory is laid out, made and initialised, and
+ * given back.
  *
  * Read first: core/core.h, geometry.c.
  */
@@ -131,8 +132,8 @@ static int is_no_room(const clump_context *c, clump_status status) {
     return status == CLUMP_ERR_CL && clumpi_is_no_room(c->error.cl_code);
 }
 
-/* Says what is wrong with the size, if that is why the buffer could not be made or first used. It is
- * tried and not computed: some devices give more than they say. */
+/* Says what is wrong with the size, if that is why the buffer could not be made or first used. It
+ * is tried and not computed: some devices give more than they say. */
 static clump_status explain_size(const clump_heap *heap, uint64_t bytes, int is_one,
                                  clump_status status) {
     clump_context *c = heap->context;
@@ -193,16 +194,17 @@ static clump_status make_buffers(clump_heap *heap) {
     return status ? status : initialise(heap);
 }
 
-/* Is it the size of the one buffer that is refused, and not that nothing is to be had? Both may be CL_MEM_OBJECT_ALLOCATION_FAILURE; parts of
- * a small heap would be refused as well. */
+/* Is it the size of the one buffer that is refused, and not that nothing is to be had? Both may be
+ * CL_MEM_OBJECT_ALLOCATION_FAILURE; parts of a small heap would be refused as well. */
 #define SMALL_HEAP_BYTES (UINT64_C(64) << 20)
 static int is_size_refused(const clump_context *c, uint64_t bytes) {
     return bytes > c->capabilities.allocation_bytes || c->error.cl_code == CL_INVALID_BUFFER_SIZE ||
            (c->error.cl_code == CL_MEM_OBJECT_ALLOCATION_FAILURE && bytes >= SMALL_HEAP_BYTES);
 }
 
-/* One buffer of so many bytes was refused, whatever the device tells of the largest that it gives: several of half the size, of a quarter, and so
- * on, until they are made or one has no room for the metadata. */
+/* One buffer of so many bytes was refused, whatever the device tells of the largest that it gives:
+ * several of half the size, of a quarter, and so on, until they are made or one has no room for the
+ * metadata. */
 #define SPLITS_MOST 6
 static clump_status make_several(clump_heap *heap, uint64_t bytes, uint32_t block_rows,
                                  clumpi_extras extras) {

@@ -1,7 +1,7 @@
 /* Objects by dense numbers (dense.h).
  *
- * Invariant: between clumpi_dense_open() and _close() the list of rows is that of all objects, ranked over all classes: nobody
- * else uses the heap meanwhile.
+ * Invariant: between clumpi_dense_open() and _close() the list of rows is that of all objects,
+ * ranked over all classes: nobody else uses the heap meanwhile.
  * Read first: dense.h, cl/heap/dense.cl.
  */
 #include "heap/dense.h"

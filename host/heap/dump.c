@@ -1,13 +1,14 @@
 /* A heap as JSON. docs/guide/seeing-the-heap.md documents the format.
  *
- * Invariant: all numbers of a dump but those of live objects by place come from one reading of the states of the blocks, so they agree
- * with each other, whatever stands in a damaged heap.
+ * Invariant: all numbers of a dump but those of live objects by place come from one reading of the
+ * states of the blocks, so they agree with each other, whatever stands in a damaged heap.
  *
  * Read first: include/clump/heap.h, heap.h, cl/core/layout.h (states).
  */
 #include "heap/heap.h"
 
-/* Blocks by fill: the first has those up to a tenth full, the last those fuller than nine tenths. */
+/* Blocks by fill: the first has those up to a tenth full, the last those fuller than nine
+ * tenths. */
 #define BINS 10u
 
 typedef struct tally {

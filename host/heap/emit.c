@@ -45,14 +45,15 @@ static void emit_count(clumpi_text *t, const clump_class_info *c, const clump_fi
                            f->array ? 0 : f->count);
 }
 
-/* What clumpi_checked_read() compares: bytes of an element, 1 for a reference; 0: nothing, since all values of so few
- * bytes are usual. */
+/* What clumpi_checked_read() compares: bytes of an element, 1 for a reference; 0: nothing, since
+ * all values of so few bytes are usual. */
 static uint32_t judged(const clump_field_info *f) {
     if (f->type == CLUMP_TYPE_REF) return 1;
     return f->element_bytes >= 4 ? f->element_bytes : 0;
 }
 
-/* The same for a checked heap; `prefix` and `read`: of the accessor for what is read (read_accessors.c). */
+/* The same for a checked heap; `prefix` and `read`: of the accessor for what is read
+ * (read_accessors.c). */
 static void emit_checked_field(clumpi_text *t, const clump_schema *schema,
                                const clump_class_info *c, const clump_field_info *f,
                                const char *prefix, uint32_t read) {
@@ -71,7 +72,8 @@ static void emit_checked_field(clumpi_text *t, const clump_schema *schema,
 
 /* ---- Arrays of run-time length: cl/api/arrays.clh ---- */
 
-/* Number `index` of the fields of class `owner`, which is an array: its layout, and its append(), which knows the type. */
+/* Number `index` of the fields of class `owner`, which is an array: its layout, and its append(),
+ * which knows the type. */
 static void emit_array(clumpi_text *t, const clump_schema *schema, uint32_t owner, uint32_t index) {
     clump_field_info f, length, next = {0};
     clump_schema_get_field(schema, owner, index, &f);
@@ -112,7 +114,8 @@ typedef struct array_walk {
     uint32_t owner, next; /* the class, then its bases; field of it */
 } array_walk;
 
-/* The next array: *index is its number among the fields of class f->class_id. Returns 0 after the last. */
+/* The next array: *index is its number among the fields of class f->class_id. Returns 0 after the
+ * last. */
 static int next_array(array_walk *w, clump_field_info *f, uint32_t *index) {
     while (w->owner) {
         clump_class_info c;
@@ -165,8 +168,8 @@ static void emit_end_cases(clumpi_text *t, const clump_schema *schema, uint32_t 
                                id * CLUMP_FIELDS_MAX + count++, f.class_id, index);
 }
 
-/* clumpi_arrays_begin() and clumpi_arrays_end(): for an object of exactly the class, which was made, or is about to be
- * freed. */
+/* clumpi_arrays_begin() and clumpi_arrays_end(): for an object of exactly the class, which was
+ * made, or is about to be freed. */
 static void emit_array_functions(clumpi_text *t, const clump_schema *schema) {
     clumpi_text_append(t,
                        "static inline void clumpi_arrays_begin(__global uchar *clump_heap, uint "
@@ -292,7 +295,8 @@ static void emit_type(clumpi_text *t, const clump_class_info *c) {
                        c->name, c->name, c->name, c->id, c->name, c->last);
 }
 
-/* In a checked program what can be wrong is told the line of the user's source where it is called. */
+/* In a checked program what can be wrong is told the line of the user's source where it is
+ * called. */
 typedef struct line_texts {
     const char *parameter, *handed_on, *here;
 } line_texts;

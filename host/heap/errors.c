@@ -121,7 +121,8 @@ static void name_other_kinds(clump_heap *heap, const clumpi_error *errors) {
     }
 }
 
-/* A free of a slot of raw memory is reported with a reference, as that of an object is: the handle instead. */
+/* A free of a slot of raw memory is reported with a reference, as that of an object is: the handle
+ * instead. */
 static void name_raw(const clump_heap *heap, clumpi_error *e) {
     const clumpi_header *h = &heap->geometry.header;
     if (!e->ref || !heap->has_raw || e->class_id < h->first_raw || e->class_id > h->class_count)

@@ -1,11 +1,11 @@
 /* Evicting and fetching.
  *
- * Both end in one launch, evict_swap, before which nothing is changed that anybody can see. Evicting reads the records of the
- * blocks, and then vacant blocks get their frames. Fetching writes the memory of the blocks into frames of free blocks, and then
- * they change places.
+ * Both end in one launch, evict_swap, before which nothing is changed that anybody can see.
+ * Evicting reads the records of the blocks, and then vacant blocks get their frames. Fetching
+ * writes the memory of the blocks into frames of free blocks, and then they change places.
  *
- * Invariant: as many blocks are away as the heap has more than frames. Of those that are evicted there is a record, of the
- * vacant ones none.
+ * Invariant: as many blocks are away as the heap has more than frames. Of those that are evicted
+ * there is a record, of the vacant ones none.
  *
  * Read first: heap.h, cl/heap/evict.cl.
  */
@@ -101,7 +101,7 @@ static clump_status no_memory(const moving *m) {
                        m->call);
 }
 
-/* ---- Which blocks ----------------------------------------------------------------------------- */
+/* ---- Which blocks ---------------------------------------------------------------------------- */
 
 /* The states of all blocks; slots that are reserved are given back first. */
 static clump_status read_states(moving *m) {
@@ -213,7 +213,8 @@ static clump_status find_blocks(moving *m, int is_evicting) {
     return status;
 }
 
-/* The other side of each swap: vacant blocks for evict, free ones for fetch. Returns how many there are. */
+/* The other side of each swap: vacant blocks for evict, free ones for fetch. Returns how many there
+ * are. */
 static uint32_t find_others(moving *m, int is_evicting) {
     const clumpi_header *h = &m->heap->geometry.header;
     uint32_t found = 0;
@@ -225,7 +226,7 @@ static uint32_t find_others(moving *m, int is_evicting) {
     return found;
 }
 
-/* ---- Copies ----------------------------------------------------------------------------------- */
+/* ---- Copies ---------------------------------------------------------------------------------- */
 
 static clump_status open_buffers(moving *m) {
     clump_context *c = m->heap->context;
@@ -249,7 +250,8 @@ static clump_status run(moving *m, clumpi_kernel_id id, const clumpi_arg *args, 
                               sizes->do_all_local, args, count, NULL);
 }
 
-/* The records of swaps first .. first + count-1 to the device: those that lie together in one transfer. */
+/* The records of swaps first .. first + count-1 to the device: those that lie together in one
+ * transfer. */
 static clump_status write_records(moving *m, uint32_t first, uint32_t count) {
     const record *records = m->heap->eviction->records;
     const uint64_t stride = record_words(m->heap), bytes = stride * 4;
@@ -263,7 +265,8 @@ static clump_status write_records(moving *m, uint32_t first, uint32_t count) {
     return status;
 }
 
-/* Records of swaps first .. first + count-1: from the blocks that leave, or into the frames that they get. */
+/* Records of swaps first .. first + count-1: from the blocks that leave, or into the frames that
+ * they get. */
 static clump_status copy_piece(moving *m, uint32_t first, uint32_t count, clumpi_u32 *blocks,
                                bundle *to) {
     clump_context *c = m->heap->context;
@@ -298,7 +301,7 @@ static clump_status copy_all(moving *m) {
     return status;
 }
 
-/* ---- The swap --------------------------------------------------------------------------------- */
+/* ---- The swap -------------------------------------------------------------------------------- */
 
 static clump_status swap_all(moving *m, clumpi_u32 has_heads) {
     clump_status status =
@@ -365,7 +368,7 @@ static void drop_records(moving *m) {
     sum->bytes -= m->report.bytes;
 }
 
-/* ---- Calls ------------------------------------------------------------------------------------ */
+/* ---- Calls ----------------------------------------------------------------------------------- */
 
 static clump_status evict(moving *m) {
     clump_heap *heap = m->heap;
@@ -456,7 +459,7 @@ clump_status clump_heap_get_evicted(const clump_heap *heap, clump_evict_report *
     return CLUMP_OK;
 }
 
-/* ---- For the heap ----------------------------------------------------------------------------- */
+/* ---- For the heap ---------------------------------------------------------------------------- */
 
 clump_status clumpi_eviction_open(clump_heap *heap) {
     clump_context *c = heap->context;

@@ -1,9 +1,9 @@
 /* The geometry of a heap: granule, block, capacity of each class, places of the metadata.
  *
  * Granule S. A row of class T takes 64 * size(T) bytes, rounded up to k_T granules, and every
- * granule has 8 bytes of bitmap (in a checked heap more). S is the multiple of 64 bytes that makes both together cost least,
- * for the class that loses most by rounding; and at least bytes / 2^26, so that 26 bits can number
- * all granules.
+ * granule has 8 bytes of bitmap (in a checked heap more). S is the multiple of 64 bytes that makes
+ * both together cost least, for the class that loses most by rounding; and at least bytes / 2^26,
+ * so that 26 bits can number all granules.
  *
  * Block G. A block has G granules and holds floor(G / k_T) rows of T, at most 64. G grows from what
  * the wished number of rows of the smallest class needs until the tail that no row fits in is at
@@ -11,8 +11,8 @@
  *
  * Invariants: header.first_block * G * S >= metadata; k_T >= 1; 1 <= rows_T <= 64 for concrete T.
  *
- * Read first: cl/core/layout.h, cl/heap/layout.h; for raw memory raw.c. The scratch of compaction lies in the heap's buffer too, so
- * that its layout is known here: cl/compact/layout.h.
+ * Read first: cl/core/layout.h, cl/heap/layout.h; for raw memory raw.c. The scratch of compaction
+ * lies in the heap's buffer too, so that its layout is known here: cl/compact/layout.h.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,15 +24,16 @@
 
 _Static_assert(sizeof(clumpi_header) % 128 == 0, "the class table begins where the header ends");
 
-/* Row sizes of the concrete classes and of raw memory, in 64-byte units: size(T) bytes * 64 slots / 64. There is room for all
- * classes of a schema and for all sizes, of which there are four for each doubling: fill_classes() refuses what is too much for a heap. */
+/* Row sizes of the concrete classes and of raw memory, in 64-byte units: size(T) bytes * 64 slots /
+ * 64. There is room for all classes of a schema and for all sizes, of which there are four for each
+ * doubling: fill_classes() refuses what is too much for a heap. */
 typedef struct row_sizes {
     uint32_t count;
     uint32_t units[CLUMPI_CLASS_IDS + 4 * 32];
     uint32_t smallest, largest;
     int align_128; /* some field has elements of 128 bytes, so granules must be multiples of 128 */
-    uint32_t
-        beside; /* bytes of metadata for each granule: the bitmap; in a checked heap the last frees, too */
+    /* bytes of metadata for each granule: the bitmap; in a checked heap the last frees, too */
+    uint32_t beside;
 } row_sizes;
 
 #define LAST_FREE_BYTES (UINT64_C(2) * CLUMP_ROW_SLOTS * sizeof(clumpi_u32))
@@ -94,7 +95,8 @@ static uint32_t choose_granule(const row_sizes *rows, uint64_t bytes) {
     uint32_t from = (uint32_t)((least + step - 1) / step * step);
     if (from < step) from = step;
     uint32_t to = rows->largest > from ? rows->largest : from;
-    /* What is beside a granule must be less than it, or nothing is left for objects: most is, at twice as much. */
+    /* What is beside a granule must be less than it, or nothing is left for objects: most is, at
+     * twice as much. */
     uint32_t enough = divide_up(UINT64_C(2) * rows->beside, CLUMPI_UNIT * step) * step;
     if (to < enough) to = enough;
     uint32_t best = from, best_cost = UINT32_MAX;
@@ -144,8 +146,9 @@ static uint32_t choose_block(const row_sizes *rows, uint32_t s, uint32_t wanted_
     return best;
 }
 
-/* The reciprocal of g = block_granules, or the granules of a segment, for numbers of 26 bits: with s = floor(log2(g)), one less for
- * powers of two, m = floor(2^(32+s) / g) + 1 fits in 32 bits, and its error, at most g, does not show
+/* The reciprocal of g = block_granules, or the granules of a segment, for numbers of 26 bits: with
+ * s = floor(log2(g)), one less for powers of two, m = floor(2^(32+s) / g) + 1 fits in 32 bits, and
+ *     its error, at most g, does not show
  * below 2^31. */
 static void find_reciprocal(uint32_t g, clumpi_u32 *reciprocal, clumpi_u32 *shift) {
     uint32_t s = 0;
@@ -154,7 +157,8 @@ static void find_reciprocal(uint32_t g, clumpi_u32 *reciprocal, clumpi_u32 *shif
     *reciprocal = g == 1 ? 0 : (uint32_t)((UINT64_C(1) << (32 + s)) / g + 1);
 }
 
-/* After the null row, which has a row's place for each class: a null reference can be of an abstract one, too. */
+/* After the null row, which has a row's place for each class: a null reference can be of an
+ * abstract one, too. */
 uint32_t clumpi_header_at(const clump_schema *schema) {
     uint32_t largest = 0;
     for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
@@ -193,7 +197,8 @@ static void fill_runs(clumpi_geometry *g) {
     blocks->capacity = CLUMP_ROW_SLOTS;
 }
 
-/* The classes of the schema; then, if it is wanted, those of raw memory. Returns 0: they are too many. */
+/* The classes of the schema; then, if it is wanted, those of raw memory. Returns 0: they are too
+ * many. */
 static int fill_classes(const clump_schema *schema, int has_raw, clumpi_geometry *g) {
     clumpi_header *h = &g->header;
     h->class_count = clump_schema_get_class_count(schema);
@@ -242,8 +247,8 @@ static uint64_t max64(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
-/* From header.at_scan on, in turn: calls of the heap (cl/heap/layout.h) and compaction's plans. `end`
- * grows to the end of what takes most. */
+/* From header.at_scan on, in turn: calls of the heap (cl/heap/layout.h) and compaction's plans.
+ * `end` grows to the end of what takes most. */
 static void place_scratch(clumpi_header *h, uint32_t reduce_groups, uint64_t *end) {
     h->reduce_groups = reduce_groups;
     const uint64_t sets = h->class_count + 1;
@@ -270,8 +275,8 @@ static void place_scratch(clumpi_header *h, uint32_t reduce_groups, uint64_t *en
     }
 }
 
-/* Stripes for each class: not more than one for each four blocks, nor in sum more than a 256th of the
- * heap. */
+/* Stripes for each class: not more than one for each four blocks, nor in sum more than a 256th of
+ * the heap. */
 static uint32_t stripes_of(const clumpi_header *h, uint32_t blocks) {
     uint64_t bytes = (uint64_t)blocks * h->block_granules * h->granule_bytes;
     uint64_t stripes = CLUMPI_STRIPES;
@@ -302,7 +307,8 @@ static void place_reservations(clumpi_geometry *g, uint32_t blocks, uint64_t *en
     }
 }
 
-/* The generation takes the bits above a plain reference, 16 at most. Of less than 2 nobody has anything. */
+/* The generation takes the bits above a plain reference, 16 at most. Of less than 2 nobody has
+ * anything. */
 static void find_generations(clumpi_geometry *g, uint32_t blocks) {
     clumpi_checks *c = &g->checked;
     uint64_t slots = (uint64_t)blocks * g->header.block_granules * CLUMP_ROW_SLOTS;
@@ -330,7 +336,8 @@ static void place_checked(clumpi_geometry *g, uint32_t blocks, uint64_t *end) {
         place(end, (uint64_t)g->checked.gaps[h->class_count + 1] * sizeof(clumpi_gap));
 }
 
-/* Blocks of a segment, at least 1: clumpi_geometry_compute() refuses a buffer that has not even room for that. */
+/* Blocks of a segment, at least 1: clumpi_geometry_compute() refuses a buffer that has not even
+ * room for that. */
 static uint32_t segment_blocks(const clumpi_header *h, uint64_t bytes) {
     uint64_t blocks = bytes / ((uint64_t)h->granule_bytes * h->block_granules);
     uint64_t most = REF_GRANULES / h->block_granules;

@@ -1,11 +1,12 @@
-/* Heaps: geometry, creation, programs and kernels of users, launches, the list of objects, values of
- * fields, statistics, the check, references outside.
+/* Heaps: geometry, creation, programs and kernels of users, launches, the list of objects, values
+ * of fields, statistics, the check, references outside.
  *
- * May use: core, schema. This header is private to host/heap: it has the struct. Other parts use access.h, program.h,
- * refs.h, checked.h, dense.h, match.h and timed.h.
+ * May use: core, schema. This header is private to host/heap: it has the struct. Other parts use
+ * access.h, program.h, refs.h, checked.h, dense.h, match.h and timed.h.
  *
- * Invariant: between two calls the invariants of cl/core/layout.h hold on the device, as far as the user's
- * kernels keep to the device API; `list_valid` tells whether the list in the buffer is that of the objects.
+ * Invariant: between two calls the invariants of cl/core/layout.h hold on the device, as far as the
+ * user's kernels keep to the device API; `list_valid` tells whether the list in the buffer is that
+ * of the objects.
  *
  * Read first: access.h. Read next: geometry.c, create.c, access.c, program.c, run.c.
  */
@@ -21,7 +22,8 @@
 #include "heap/program.h"
 #include "heap/refs.h"
 
-/* What each program with a heap launches. It is compiled before the first object is made, so it has nothing else. */
+/* What each program with a heap launches. It is compiled before the first object is made, so it has
+ * nothing else. */
 #define CLUMPI_HEAP_KERNELS(X)                                                                     \
     X(init)                                                                                        \
     X(segment_set)                                                                                 \
@@ -96,8 +98,8 @@ struct clump_heap {
     clump_heap_layout layout;
     cl_mem buffer;
     clumpi_eviction *eviction; /* NULL: all blocks have memory */
-    uint32_t
-        segment_blocks; /* of a heap in segments (segments.c): blocks of each; 0: the buffer has all */
+    /* of a heap in segments (segments.c): blocks of each; 0: the buffer has all */
+    uint32_t segment_blocks;
     uint32_t segment_count;
     clumpi_pointers *segments;    /* their memory; that of number 0 is the buffer */
     clumpi_pointed pointed;       /* the pointers to it */
@@ -107,7 +109,9 @@ struct clump_heap {
     int errors_on_request;        /* nobody but clump_heap_take_errors() tells them */
     uint64_t errors_told;         /* how many were counted when a call that waits told them last */
     int list_valid;               /* the list in the buffer matches the objects */
-    int list_counted; /* a list was begun, and its second launch failed: blocks still say that they have reserved slots */
+    /* a list was begun, and its second launch failed: blocks still say that they have reserved
+     * slots */
+    int list_counted;
     int list_numbered;              /* and its objects are numbered (cl/heap/enumerate.cl) */
     int numbers_wanted;             /* a kernel asked for the numbers of this list */
     int reserved;                   /* slots may be reserved (cl/core/reserve.clh) */
@@ -128,8 +132,8 @@ struct clump_heap {
 
 /* ---- segments.c ---- */
 
-/* The memory of the segments after the first; and the table that leads to it. The heap says how many blocks a segment has. On
- * failure what is there is released with the heap. */
+/* The memory of the segments after the first; and the table that leads to it. The heap says how
+ * many blocks a segment has. On failure what is there is released with the heap. */
 clump_status clumpi_segments_open(clump_heap *heap);
 clump_status clumpi_segments_write(clump_heap *heap); /* after the header */
 void clumpi_segments_close(clump_heap *heap);
@@ -165,8 +169,8 @@ typedef struct clumpi_extras {
     uint64_t evictable_bytes; /* of blocks beside those that `bytes` has memory for; 0: none */
 } clumpi_extras;
 
-/* What clump_heap_create() decides. `schema` is laid out as the heap will be. Fails with CLUMP_ERR_DEVICE_MEMORY and
- * words. */
+/* What clump_heap_create() decides. `schema` is laid out as the heap will be. Fails with
+ * CLUMP_ERR_DEVICE_MEMORY and words. */
 clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
                                      uint32_t block_rows, uint32_t scan_groups,
                                      uint32_t reduce_groups, clumpi_extras extras,
@@ -195,17 +199,18 @@ static inline uint32_t clumpi_memory_blocks(const clump_heap *heap) {
 
 #define CLUMPI_RAW_BYTES_MAX ((UINT64_C(1) << 32) * CLUMPI_RAW_UNIT)
 
-/* How many classes there are for slots up to the largest, a power of two, and the slot of class `index`. In units of
- * CLUMPI_RAW_UNIT. */
+/* How many classes there are for slots up to the largest, a power of two, and the slot of class
+ * `index`. In units of CLUMPI_RAW_UNIT. */
 uint32_t clumpi_raw_class_count(uint32_t largest);
 uint32_t clumpi_raw_slot_units(uint32_t index);
 
-/* The largest slot that blocks are made for, of about `block_bytes`, if the smallest slot of the heap has `smallest`
- * bytes; and the one that blocks of so many bytes have room for. In units. */
+/* The largest slot that blocks are made for, of about `block_bytes`, if the smallest slot of the
+ * heap has `smallest` bytes; and the one that blocks of so many bytes have room for. In units. */
 uint32_t clumpi_raw_units_wanted(uint64_t block_bytes, uint32_t smallest);
 uint32_t clumpi_raw_units_of(uint64_t block_bytes);
 
-/* What kernels reported, of raw memory: is it, and that in words. References are handles (heap.h). Returns CLUMP_ERR_DEVICE. */
+/* What kernels reported, of raw memory: is it, and that in words. References are handles (heap.h).
+ * Returns CLUMP_ERR_DEVICE. */
 int clumpi_is_of_raw(const clump_heap *heap, int kind, const clumpi_error *e);
 clump_status clumpi_raw_report(clump_heap *heap, int kind, const clumpi_error *e);
 
@@ -214,13 +219,13 @@ const char *clumpi_class_name(const clump_heap *heap, uint32_t id);
 
 /* ---- columns.c ---- */
 
-/* The columns of all classes (cl/core/layout.h): sets copies, refs, weak, arrays, cleared and columns_end of classes[id], fills
- * columns[] unless it is NULL, and returns how many there are. */
+/* The columns of all classes (cl/core/layout.h): sets copies, refs, weak, arrays, cleared and
+ * columns_end of classes[id], fills columns[] unless it is NULL, and returns how many there are. */
 uint32_t clumpi_columns_build(const clump_schema *schema, clumpi_class *classes,
                               clumpi_column *columns);
 
-/* Of a checked heap: the bytes of each class's row that are in no column. Sets g->checked.gaps, fills gaps[] unless it
- * is NULL. */
+/* Of a checked heap: the bytes of each class's row that are in no column. Sets g->checked.gaps,
+ * fills gaps[] unless it is NULL. */
 void clumpi_gaps_build(const clump_schema *schema, clumpi_geometry *g, clumpi_gap *gaps);
 
 /* Write them to the device. Blocks. */
@@ -244,7 +249,8 @@ clump_status clumpi_checking_open(clump_heap *heap, const clump_checked_desc *de
                                   clumpi_extras *extras);
 void clumpi_checking_close(clump_heap *heap);
 
-/* Write what the device has to know; then all memory as nobody wrote it. The metadata are zeros before. */
+/* Write what the device has to know; then all memory as nobody wrote it. The metadata are zeros
+ * before. */
 clump_status clumpi_checking_write(clump_heap *heap);
 
 /* Before and after a kernel of the user is enqueued. */
@@ -256,8 +262,8 @@ clump_ref clumpi_ref_plain(const clump_heap *heap, clump_ref ref);
 /* *is_old: the slot has had other objects since. `ref` is in the heap. Blocks. */
 clump_status clumpi_ref_age(clump_heap *heap, clump_ref ref, int *is_old);
 
-/* `next` is the same heap in other memory: it goes on with what was found in it, and with the names of its kernels. Who made an object that
- * was copied, its copy tells, too. */
+/* `next` is the same heap in other memory: it goes on with what was found in it, and with the names
+ * of its kernels. Who made an object that was copied, its copy tells, too. */
 void clumpi_checking_hand_over(clump_heap *heap, clump_heap *next);
 /* What it was made with; NULL: it is not checked. */
 const clump_checked_desc *clumpi_checking_desc(const clump_heap *heap);
@@ -288,19 +294,21 @@ clump_status clumpi_fail_size(clump_heap *heap, const clump_field_info *f, size_
 clump_status clumpi_fail_room(clump_heap *heap, const char *call, const char *what,
                               uint64_t capacity, uint64_t count);
 
-/* Of a checked heap: where the live objects of exactly this class were made. *sites is the caller's to free, or NULL. */
+/* Of a checked heap: where the live objects of exactly this class were made. *sites is the caller's
+ * to free, or NULL. */
 clump_status clumpi_made_read(clump_heap *heap, clumpi_u32 class_id, clumpi_u32 **sites,
                               uint64_t *count);
 
-/* CLUMP_OK if `ref` is a live object of the classes first .. last, else CLUMP_ERR_REFERENCE. Blocks. */
+/* CLUMP_OK if `ref` is a live object of the classes first .. last, else CLUMP_ERR_REFERENCE.
+ * Blocks. */
 clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first, clumpi_u32 last);
 
 /* ---- structs.c ---- */
 
 /* Where a row has a field, of all objects. */
 clumpi_struct_field clumpi_struct_field_of(const clump_field_info *f);
-/* Copy a field of the objects of the classes first .. last, whose rows are ranked, or if `first` is 0 of those that a
- * do-new just made. One launch. */
+/* Copy a field of the objects of the classes first .. last, whose rows are ranked, or if `first` is
+ * 0 of those that a do-new just made. One launch. */
 clump_status clumpi_struct_copy(clump_heap *heap, clumpi_u32 first, clumpi_u32 last,
                                 clumpi_struct_field f, cl_mem structs);
 
@@ -311,14 +319,14 @@ clump_status clumpi_new_check(clump_heap *heap, const char *class_name, uint64_t
                               clump_class_info *info);
 /* ---- check.c ---- */
 
-/* What clump_heap_check() does until it knows whether there is a violation: that with the lowest *key, which is
- * UINT32_MAX if there is none. *told: what the kernels were told. Blocks. */
+/* What clump_heap_check() does until it knows whether there is a violation: that with the lowest
+ * *key, which is UINT32_MAX if there is none. *told: what the kernels were told. Blocks. */
 clump_status clumpi_check_find(clump_heap *heap, clumpi_u32 *told, clumpi_u32 *key);
 
 /* ---- refs.c ---- */
 
-/* Unregister all buffers, and give up all handles, at the end of the heap. What callers have of them stays with
- * the context, for clump_refs_destroy(). */
+/* Unregister all buffers, and give up all handles, at the end of the heap. What callers have of
+ * them stays with the context, for clump_refs_destroy(). */
 void clumpi_refs_clear(clump_heap *heap);
 
 #endif

@@ -57,7 +57,8 @@ static uint32_t add(field_set *set, const clump_schema *schema, uint32_t class_i
     return is_new;
 }
 
-/* Of a class that has objects. lost, gained: what was counted for another class, which inherits it too. */
+/* Of a class that has objects. lost, gained: what was counted for another class, which inherits it
+ * too. */
 static clump_status match_fields(clumpi_match *m, uint32_t id, field_set *lost, field_set *gained) {
     clump_field_info theirs, ours;
     clump_status status = CLUMP_OK;

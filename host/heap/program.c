@@ -15,7 +15,8 @@
 #define DEFAULT_REGISTERS 48u
 #define DEFAULT_NAME "program.cl"
 
-/* A row has at most 64 parts, for the bits of clumpi_walk; a part is one line of the cache or more. */
+/* A row has at most 64 parts, for the bits of clumpi_walk; a part is one line of the cache or
+ * more. */
 static clumpi_u32 part_bytes(const clumpi_geometry *g) {
     clumpi_u32 bytes = 64;
     for (clumpi_u32 id = 1; id < g->header.first_raw; id++) /* loops go over objects */
@@ -98,8 +99,8 @@ static void append_tuning(clumpi_text *t, const clump_program_desc *desc,
         clumpi_text_append(t, " -DCLUMPI_CHECKS=%uu", m->checks);
     else if (desc->checked)
         clumpi_text_append(t, " -DCLUMPI_CHECKED=1");
-    /* The compiler takes twice as many for a kernel that makes objects, all for the path that is seldom gone
-     * (docs/measurements/allocation.md). The user's options come later and win. */
+    /* The compiler takes twice as many for a kernel that makes objects, all for the path that is
+     * seldom gone (docs/measurements/allocation.md). The user's options come later and win. */
     uint32_t registers = tuning && tuning->registers ? tuning->registers : DEFAULT_REGISTERS;
     if (desc->heap->context->capabilities.features & CLUMP_FEATURE_PTX)
         clumpi_text_append(t, " -cl-nv-maxrregcount=%u", registers);
@@ -117,7 +118,8 @@ static const char *log_of(const clump_program *p) {
     return p->texts.log ? p->texts.log : "";
 }
 
-/* Once more, with warnings as errors: a compiler that keeps programs may tell warnings only the first time. */
+/* Once more, with warnings as errors: a compiler that keeps programs may tell warnings only the
+ * first time. */
 static clump_status build_strictly(clump_program *p, const clumpi_user_part *user) {
     clump_context *c = p->context;
     clumpi_user_texts texts;
@@ -265,7 +267,8 @@ clump_status clump_program_create(const clump_program_desc *desc, clump_program 
     return clumpi_tell(desc && desc->heap ? &desc->heap->context->error : NULL, status, error);
 }
 
-/* From now on they hold the program as other kernels do: those that compactors or collectors need stay. */
+/* From now on they hold the program as other kernels do: those that compactors or collectors need
+ * stay. */
 static void let_kept_go(clump_program *p) {
     clump_kernel *next;
     for (clump_kernel *k = p->kept; k; k = next) {
@@ -299,8 +302,8 @@ const clump_program_info *clump_program_get_info(const clump_program *p) {
     return p ? &p->info : &none;
 }
 
-/* The first parameter must be the heap; the second may be CLUMP_NUMBERS. Devices that cannot tell are
- * believed, and have no numbers. */
+/* The first parameter must be the heap; the second may be CLUMP_NUMBERS. Devices that cannot tell
+ * are believed, and have no numbers. */
 static clump_status check_parameters(clump_kernel *k, const char *name, cl_uint count) {
     clump_context *c = k->program->context;
     const char *kept = k->program->texts.parameters;
@@ -450,7 +453,8 @@ void clumpi_kernel_release(clump_kernel *k) {
     clump_program_destroy(p); /* it had this kernel for a user */
 }
 
-/* Bytes of a parameter's type as OpenCL names it, "uint4"; 0 if it is a pointer or of no such type. */
+/* Bytes of a parameter's type as OpenCL names it, "uint4"; 0 if it is a pointer or of no such
+ * type. */
 static size_t bytes_of_type(const char *name) {
     static const struct {
         const char *name;

@@ -46,13 +46,15 @@ typedef struct clumpi_kept_arg {
     size_t bytes; /* 0: never set */
     void *value;  /* NULL: local memory. `small`, or memory of its own if it is larger */
     uint64_t small
-        [2]; /* buffers, numbers and short vectors: setting these needs no memory, and cannot fail for lack of it */
+        /* buffers, numbers and short vectors: setting these needs no memory, and cannot fail for
+         * lack of it */
+        [2];
 } clumpi_kept_arg;
 
 struct clump_kernel {
     clump_program *program;
-    uint32_t
-        users; /* the caller, until it destroys it, or the program that keeps it; compactors; collectors */
+    /* the caller, until it destroys it, or the program that keeps it; compactors; collectors */
+    uint32_t users;
     int is_kept; /* of clump_program_get_kernel() */
     clump_kernel *next;
     cl_kernel kernel;

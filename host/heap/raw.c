@@ -1,7 +1,9 @@
-/* Raw memory: which classes of slots a heap has for it, and how large these are; what kernels report of it, in words.
+/* Raw memory: which classes of slots a heap has for it, and how large these are; what kernels
+ * report of it, in words.
  *
- * The sizes are 16, 32, .. 128 bytes, then four for each doubling. So at most 15 bytes of a slot are lost for requests of
- * up to 128 bytes, and a fifth for larger ones. The largest is a power of two: a row of 64 of these fits a block.
+ * The sizes are 16, 32, .. 128 bytes, then four for each doubling. So at most 15 bytes of a slot
+ * are lost for requests of up to 128 bytes, and a fifth for larger ones. The largest is a power of
+ * two: a row of 64 of these fits a block.
  *
  * Read first: geometry.c, cl/core/layout.h.
  */

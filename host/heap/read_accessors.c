@@ -1,9 +1,11 @@
-/* Which accessors of a user's source read their field: these get another name, so that a checked program can look
- * whether the field was written before. An accessor is an lvalue, so what becomes of it only the text around it tells.
+/* Which accessors of a user's source read their field: these get another name, so that a checked
+ * program can look whether the field was written before. An accessor is an lvalue, so what becomes
+ * of it only the text around it tells.
  *
- * An accessor reads unless it stands on the left of `=`, or its address is taken. Where that cannot be seen (in
- * the body of a macro, in an argument of a macro of the user, in parentheses of its own, in a file that is included)
- * it keeps its name, and nothing is looked for: what is told is right, not all is told. Lines stay as they are.
+ * An accessor reads unless it stands on the left of `=`, or its address is taken. Where that cannot
+ * be seen (in the body of a macro, in an argument of a macro of the user, in parentheses of its
+ * own, in a file that is included) it keeps its name, and nothing is looked for: what is told is
+ * right, not all is told. Lines stay as they are.
  *
  * Read first: heap.h, emit.c.
  */
@@ -81,8 +83,8 @@ static const char *skip_directive(const char *at) {
     return at;
 }
 
-/* Does the source define a macro of that name, or is it one of the library's that use the lvalue or address of what they are
- * given? */
+/* Does the source define a macro of that name, or is it one of the library's that use the lvalue or
+ * address of what they are given? */
 static int is_macro(const marking *m, const char *word, size_t bytes) {
     static const char *const of_library[] = {"CLUMP_COMBINE", "CLUMP_ATOMIC_", "CLUMP_PUBLISH",
                                              "CLUMP_OBSERVE"};

@@ -1,8 +1,8 @@
 /* References outside the heap: registered buffers, and the handles of the host, which are one more
  * such buffer that grows.
  *
- * Invariant: heap->refs lists all registered buffers, that of the handles included; each retains its
- * cl_mem. A handle is its place in the buffer, counted from 1.
+ * Invariant: heap->refs lists all registered buffers, that of the handles included; each retains
+ * its cl_mem. A handle is its place in the buffer, counted from 1.
  *
  * Read first: core/core.h. compact.c keeps them right.
  */
@@ -143,7 +143,7 @@ void clump_refs_destroy(clump_refs *refs) {
     clumpi_free(&refs->context->allocator, refs);
 }
 
-/* ---- Handles ---------------------------------------------------------------------------------- */
+/* ---- Handles --------------------------------------------------------------------------------- */
 
 static void free_handles(clump_heap *heap, clumpi_handles *h) {
     const clump_allocator *a = &heap->context->allocator;
@@ -187,7 +187,8 @@ static clump_status make_buffer(clump_heap *heap, clumpi_handles *h, const clump
     return status;
 }
 
-/* `used` handles with these references, and room for as many as `room`. *made is NULL on failure. */
+/* `used` handles with these references, and room for as many as `room`. *made is NULL on
+ * failure. */
 static clump_status make_handles(clump_heap *heap, uint32_t room, uint32_t used,
                                  const clump_ref *refs, clumpi_handles **made) {
     clump_context *c = heap->context;
@@ -267,9 +268,9 @@ clump_status clumpi_handles_restore(clump_heap *heap, uint32_t used, const clump
 }
 
 /* ---- Watching the objects of handles ----
- * A bit per slot is set when a handle is made of its object, and cleared when the object is freed. A new object in the
- * slot has none, so a handle without a bit names nobody. Where a bit is to be set that was clear, older handles of the
- * slot are nulled first. */
+ * A bit per slot is set when a handle is made of its object, and cleared when the object is freed.
+ * A new object in the slot has none, so a handle without a bit names nobody. Where a bit is to be
+ * set that was clear, older handles of the slot are nulled first. */
 
 static clump_status run_watch(clump_heap *heap, clumpi_kernel_id id) {
     const clumpi_launch_sizes *sizes = &heap->context->sizes;

@@ -1,8 +1,8 @@
-/* Repair of a heap's metadata: what the host knows is written again, what the bitmaps tell is made anew, and
- * what cannot be known is said.
+/* Repair of a heap's metadata: what the host knows is written again, what the bitmaps tell is made
+ * anew, and what cannot be known is said.
  *
- * Invariant: afterwards the check finds nothing, whatever was in the metadata before; a call that fails can
- * be repeated.
+ * Invariant: afterwards the check finds nothing, whatever was in the metadata before; a call that
+ * fails can be repeated.
  *
  * Read first: check.c, cl/heap/repair.cl.
  */
@@ -12,8 +12,8 @@
 
 #include "heap/heap.h"
 
-/* All of the header but what kernels reported, and the class table. Nothing is reserved then, and what
- * was learnt of the demand is forgotten. */
+/* All of the header but what kernels reported, and the class table. Nothing is reserved then, and
+ * what was learnt of the demand is forgotten. */
 static clump_status write_fixed(clump_heap *heap) {
     clump_context *c = heap->context;
     const clumpi_header *h = &heap->geometry.header;

@@ -35,7 +35,8 @@ static uint64_t blocks_for(const clump_heap *heap, const uint64_t *objects) {
     return blocks;
 }
 
-/* Whether a heap of so many bytes has that many blocks. Sizes that no heap can have are too small or too large. */
+/* Whether a heap of so many bytes has that many blocks. Sizes that no heap can have are too small
+ * or too large. */
 static int fits(clump_heap *heap, const clump_heap_desc *desc, clumpi_extras extras, uint64_t bytes,
                 const uint64_t *objects) {
     return clumpi_heap_lay_out(heap, bytes, desc->block_rows, extras) == CLUMP_OK &&

@@ -19,14 +19,16 @@ static clump_sync waits_of(const clump_sync *sync) {
     return waits;
 }
 
-/* Of later commands of the same call: if what the user's events stand for fails, OpenCL ends those that wait for it, and others of
- * an in-order queue run. They would take what is left of an earlier call for the work of those that did not run. */
+/* Of later commands of the same call: if what the user's events stand for fails, OpenCL ends those
+ * that wait for it, and others of an in-order queue run. They would take what is left of an earlier
+ * call for the work of those that did not run. */
 static const clump_sync *still(const clump_heap *heap, const clump_sync *waits) {
     return heap->context->current->in_order ? waits : NULL;
 }
 
-/* Objects are numbered along with the list, so that numbers take no launch of their own. A list is made with
- * numbers if the kernel at hand asks for them, or one asked for those of the list before. */
+/* Objects are numbered along with the list, so that numbers take no launch of their own. A list is
+ * made with numbers if the kernel at hand asks for them, or one asked for those of the list
+ * before. */
 clump_status clumpi_list_update(clump_heap *heap, int numbered, const clumpi_crowd *crowd,
                                 const clump_sync *sync) {
     int was_wanted = heap->numbers_wanted;
@@ -127,7 +129,8 @@ static int same_classes(const clump_heap *heap, const clump_program *p) {
     return 1;
 }
 
-/* The members of clumpi_made_for, by the names that callers know them by. One that decides others stands before them. */
+/* The members of clumpi_made_for, by the names that callers know them by. One that decides others
+ * stands before them. */
 static const struct {
     const char *name;
     size_t at;
@@ -143,7 +146,8 @@ _Static_assert(sizeof made_for_members / sizeof *made_for_members ==
                    sizeof(clumpi_made_for) / sizeof(uint32_t),
                "each member of clumpi_made_for is compared");
 
-/* Can the program run on the heap: same context, same classes, same geometry, same checks? Else the words say what differs. */
+/* Can the program run on the heap: same context, same classes, same geometry, same checks? Else the
+ * words say what differs. */
 static clump_status check_made_for(const clump_heap *heap, const clump_kernel *k,
                                    const char *call) {
     clump_error *e = &heap->context->error;
@@ -374,7 +378,8 @@ static clump_status wrong_result(clump_context *c, size_t bytes, uint32_t wanted
                        bytes, wanted);
 }
 
-/* A kernel in which work-items returned before their CLUMP_REDUCE: what the others counted is of no use to the next reduction. */
+/* A kernel in which work-items returned before their CLUMP_REDUCE: what the others counted is of no
+ * use to the next reduction. */
 static clump_status unfinished(clump_heap *heap, const clump_kernel *k, uint32_t done,
                                size_t groups) {
     clump_context *c = heap->context;
@@ -391,8 +396,8 @@ static clump_status unfinished(clump_heap *heap, const clump_kernel *k, uint32_t
                      done, groups, k->name);
 }
 
-/* What a kernel reduces is not known before it ran once: the device leaves the size of its type, with a number
- * that tells the result from an earlier one. */
+/* What a kernel reduces is not known before it ran once: the device leaves the size of its type,
+ * with a number that tells the result from an earlier one. */
 clump_status clump_heap_reduce(clump_heap *heap, clump_kernel *k, size_t bytes, void *result,
                                const clump_sync *sync) {
     clump_status status = clumpi_run_prepare(heap, k, sync, "clump_heap_reduce");

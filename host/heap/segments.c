@@ -1,14 +1,17 @@
 /* Heaps in segments: the blocks of a heap that is larger than one buffer can be.
  *
- * A segment is a run of blocks, the same number in each, that is a buffer of its own. Segment 0 is the heap's buffer and has the
- * metadata; the others are coarse-grained shared virtual memory, because OpenCL promises pointers to that, and to no
- * other memory, that kernels may find in memory. A table in the metadata has for each segment what is to be added to an address
- * that was computed as if the heap were one buffer (cl/core/segments.clh). References and everything else are as in one
- * buffer.
+ * A segment is a run of blocks, the same number in each, that is a buffer of its own. Segment 0 is
+ * the heap's buffer and has the metadata; the others are coarse-grained shared virtual memory,
+ * because OpenCL promises pointers to that, and to no other memory, that kernels may find in
+ * memory. A table in the metadata has for each segment what is to be added to an address that was
+ * computed as if the heap were one buffer (cl/core/segments.clh). References and everything else
+ * are as in one buffer.
  *
- * A heap with blocks that can be evicted (evict.c) uses the same table, in one buffer: each block is a segment.
+ * A heap with blocks that can be evicted (evict.c) uses the same table, in one buffer: each block
+ * is a segment.
  *
- * Invariant: segment_count buffers of segment_blocks blocks, the last of fewer, have bytes of the geometry together.
+ * Invariant: segment_count buffers of segment_blocks blocks, the last of fewer, have bytes of the
+ * geometry together.
  *
  * Read first: heap.h, core/pointers.h, cl/core/segments.clh.
  */

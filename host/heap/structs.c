@@ -1,7 +1,8 @@
 /* Objects as C structs on the host.
  *
- * A buffer on the device has the structs as the host has them; a launch for each field copies between it and the heap.
- * A field that new objects get no value for is copied from an element of zeros at the end of the buffer.
+ * A buffer on the device has the structs as the host has them; a launch for each field copies
+ * between it and the heap. A field that new objects get no value for is copied from an element of
+ * zeros at the end of the buffer.
  *
  * Invariant: all that can be wrong with the arguments is known before the heap changes.
  * Read first: clump/structs.h, cl/heap/structs.cl.
@@ -157,7 +158,8 @@ static clump_status copy_fields(transfer *t, clumpi_u32 first) {
     return status;
 }
 
-/* The structs of t->count objects, all of the class and its subclasses or chosen ones. Ends the transfer. */
+/* The structs of t->count objects, all of the class and its subclasses or chosen ones. Ends the
+ * transfer. */
 static clump_status copy_objects(transfer *t, void *out, const void *in) {
     clump_context *c = t->heap->context;
     if (!t->count) return CLUMP_OK; /* nothing was begun */
@@ -237,7 +239,7 @@ static clump_status copy_chosen(clump_heap *heap, const clump_struct_desc *desc,
     return status;
 }
 
-/* ---- All objects, or chosen ones ---------------------------------------------------------------- */
+/* ---- All objects, or chosen ones ------------------------------------------------------------- */
 
 clump_status clump_heap_read_structs(clump_heap *heap, const clump_struct_desc *desc,
                                      const clump_ref *refs, void *structs, uint64_t capacity,
@@ -295,7 +297,8 @@ static clump_status clear_others(transfer *t) {
         for (uint32_t i = 0; i < k.field_count && !status; i++) {
             clump_field_info info;
             clump_schema_get_field(t->heap->schema, id, i, &info);
-            /* Of an array without elements in the object there is nothing; count 0 would ask for references. */
+            /* Of an array without elements in the object there is nothing; count 0 would ask for
+             * references. */
             if (is_named(t->desc, info.name) || !clumpi_elements(&info)) continue;
             clumpi_struct_field f = clumpi_struct_field_of(&info);
             f.at = t->zeros_at; /* of all objects and elements */

@@ -1,8 +1,10 @@
 /* All objects of a class as a table: CSV, and NumPy's .npy with a structured dtype.
  *
- * Both begin with the objects as structs without gaps (structs.c), the fields one after the other, inherited ones first.
+ * Both begin with the objects as structs without gaps (structs.c), the fields one after the other,
+ * inherited ones first.
  *
- * Invariant: the text does not depend on the locale. Format of .npy: NumPy enhancement proposal 1, version 1.0.
+ * Invariant: the text does not depend on the locale. Format of .npy: NumPy enhancement proposal 1,
+ * version 1.0.
  * Read first: clump/structs.h.
  */
 #include <locale.h>

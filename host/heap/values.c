@@ -89,7 +89,8 @@ clump_status clumpi_rank_enqueue(clump_heap *heap, clumpi_u32 first, clumpi_u32 
                                        sizes->scan_local, args, 4, NULL);
 }
 
-/* Enqueue the copy of the values of the first `count` objects, which are numbered, from or to a buffer at `at`. */
+/* Enqueue the copy of the values of the first `count` objects, which are numbered, from or to a
+ * buffer at `at`. */
 static clump_status enqueue_copy(clump_heap *heap, const target *t, clumpi_u32 direction,
                                  cl_mem values, clumpi_u64 at, clumpi_u64 count,
                                  const clump_sync *sync) {
@@ -170,7 +171,8 @@ clump_status clump_heap_read_refs(clump_heap *heap, const char *class_name, clum
     return copy(heap, &t, CLUMPI_COPY_REFS, *count, *count * sizeof *refs, refs, NULL);
 }
 
-/* What reading and writing a field of all objects begin with. `missing`: what is wrong without values. */
+/* What reading and writing a field of all objects begin with. `missing`: what is wrong without
+ * values. */
 static clump_status find_values(clump_heap *heap, const char *class_name, const char *field,
                                 uint32_t index, size_t bytes, const void *values, uint64_t count,
                                 const char *missing, int is_written, target *t, uint64_t *objects) {
@@ -269,7 +271,8 @@ clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first,
                        ref, any ? "" : " of class ", any ? "" : info.name);
 }
 
-/* Resolve and check everything about one field of one object; *offset is its place in the buffer, and
+/* Resolve and check everything about one field of one object; *offset is its place in the buffer,
+ * and
  * `missing` what is wrong without a value. */
 static clump_status locate(clump_heap *heap, const char *class_name, const char *field,
                            uint32_t index, clump_ref ref, size_t bytes, const void *value,

@@ -1,6 +1,8 @@
-/* Edges of neighbours (mpi.h): read from the device, sent, received, and written to the device. See world.h.
+/* Edges of neighbours (mpi.h): read from the device, sent, received, and written to the device. See
+ * world.h.
  *
- * Invariant: the host's copies are not touched between begin and end, nor before the writes of the last end are done.
+ * Invariant: the host's copies are not touched between begin and end, nor before the writes of the
+ * last end are done.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +19,7 @@ struct clump_halo {
     int is_begun;
 };
 
-/* ---- Lifetime --------------------------------------------------------------------------------- */
+/* ---- Lifetime -------------------------------------------------------------------------------- */
 
 static int is_within(uint64_t at, uint64_t bytes, uint64_t all) {
     return bytes <= all && at <= all - bytes;
@@ -112,7 +114,7 @@ void clump_halo_destroy(clump_halo *halo) {
     free(halo);
 }
 
-/* ---- An exchange ------------------------------------------------------------------------------ */
+/* ---- An exchange ----------------------------------------------------------------------------- */
 
 static clump_status order(clump_world *world) {
     return clumpi_world_order(world, world->queue, world->is_out_of_order);
@@ -138,7 +140,8 @@ static clump_status read_edges(clump_halo *halo) {
     return code ? clumpi_world_fail_cl(world, "clFinish", code) : CLUMP_OK;
 }
 
-/* A neighbour that waits for an edge that cannot be read gets none: its deadline tells it, and this world is broken. */
+/* A neighbour that waits for an edge that cannot be read gets none: its deadline tells it, and this
+ * world is broken. */
 clump_status clump_halo_begin(clump_halo *halo) {
     if (!halo) return CLUMP_ERR_USAGE;
     clump_world *world = halo->world;
@@ -168,7 +171,8 @@ clump_status clump_halo_begin(clump_halo *halo) {
     return status;
 }
 
-/* The writes were enqueued out of order: one that is the last to be done is made, and what comes next waits for it. */
+/* The writes were enqueued out of order: one that is the last to be done is made, and what comes
+ * next waits for it. */
 static clump_status order_writes(clump_halo *halo) {
     clump_world *world = halo->world;
     cl_event all = NULL;

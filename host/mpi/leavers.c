@@ -1,7 +1,7 @@
 /* Objects that leave and arrive, on this rank. See leavers.h.
  *
- * Everything on the device is as large as what leaves or arrives, not as the heap; except that with a field all objects of
- * the class are looked at.
+ * Everything on the device is as large as what leaves or arrives, not as the heap; except that with
+ * a field all objects of the class are looked at.
  */
 #include "mpi/leavers.h"
 #include "schema/refusals.h"
@@ -13,7 +13,7 @@
 #define FIRST_READ 2048u /* objects of the list that are read with their number */
 #define LOCAL 64u
 
-/* ---- Classes ---------------------------------------------------------------------------------- */
+/* ---- Classes --------------------------------------------------------------------------------- */
 
 static uint64_t mix(uint64_t hash, const void *data, size_t bytes) { /* FNV-1a */
     const unsigned char *at = data;
@@ -115,7 +115,7 @@ static clump_status add_classes(clump_migration *m, const char *class_name, cons
     return status;
 }
 
-/* ---- Program ---------------------------------------------------------------------------------- */
+/* ---- Program --------------------------------------------------------------------------------- */
 
 /* %s: class, class, field; then class by class. */
 static const char find_format[] =
@@ -222,10 +222,10 @@ void clumpi_leavers_close(clump_migration *m) {
     free(m->leavers);
 }
 
-/* ---- Transfers -------------------------------------------------------------------------------- */
+/* ---- Transfers ------------------------------------------------------------------------------- */
 
-/* The queue that the heap's commands are on now. A transfer there comes after them, which a queue out of order does not see to; the
- * next ones come after the transfer, since it is waited for. */
+/* The queue that the heap's commands are on now. A transfer there comes after them, which a queue
+ * out of order does not see to; the next ones come after the transfer, since it is waited for. */
 static clump_status enter_queue(clump_migration *m, cl_command_queue *queue) {
     clump_world *world = m->world;
     int is_out_of_order = world->is_out_of_order;
@@ -237,7 +237,8 @@ static clump_status enter_queue(clump_migration *m, cl_command_queue *queue) {
                 : clumpi_world_order(world, *queue, is_out_of_order);
 }
 
-/* Not by a blocking write: Intel's CPU runtime 2026.22 comes back too early (docs/portability.md). */
+/* Not by a blocking write: Intel's CPU runtime 2026.22 comes back too early
+ * (docs/portability.md). */
 static clump_status write_words(clump_migration *m, cl_mem buffer, uint64_t from, uint64_t count,
                                 const uint32_t *words) {
     cl_command_queue queue;
@@ -267,7 +268,7 @@ clump_status clumpi_leavers_clear(clump_migration *m) {
     return write_words(m, m->list, 0, 1, &none);
 }
 
-/* ---- Who leaves ------------------------------------------------------------------------------- */
+/* ---- Who leaves ------------------------------------------------------------------------------ */
 
 static clump_status run(clump_migration *m, clump_kernel *kernel, uint64_t items) {
     const size_t global = (size_t)((items + LOCAL - 1) / LOCAL * LOCAL);
@@ -436,7 +437,7 @@ clump_status clumpi_leavers_free(clump_migration *m, const int *has_left) {
     return status ? clumpi_world_fail_context(m->world, status) : run(m, m->release, n);
 }
 
-/* ---- Who arrives ------------------------------------------------------------------------------ */
+/* ---- Who arrives ----------------------------------------------------------------------------- */
 
 clump_status clumpi_arrivals_open(clump_migration *m) {
     uint64_t all = 0;
@@ -467,7 +468,8 @@ static clump_ref ref_of(const clump_migration *m, uint32_t number, uint32_t dire
     return 0; /* a neighbour of another mind; the reference is null then */
 }
 
-/* Numbers become references, or null before the objects are there. Returns whether there are any. */
+/* Numbers become references, or null before the objects are there. Returns whether there are
+ * any. */
 static int set_refs(clump_migration *m, uint32_t k, int is_made, uint32_t *kept) {
     const clumpi_mover *mover = &m->movers[k];
     const clumpi_moving *in = &m->in[k];

@@ -1,9 +1,11 @@
 /* Objects that leave: which, their values, and those that arrive. migration.c sends them.
  *
- * The values of a class are structs of all its fields, one after the other without gaps, in the order class, direction, reference. So what goes in a
- * direction is a part of each class's values, and is sent from there. What arrives lies likewise.
+ * The values of a class are structs of all its fields, one after the other without gaps, in the
+ * order class, direction, reference. So what goes in a direction is a part of each class's values,
+ * and is sent from there. What arrives lies likewise.
  *
- * A reference in a value on its way is the number of its object plus 1, among those that go in the same direction: class by class.
+ * A reference in a value on its way is the number of its object plus 1, among those that go in the
+ * same direction: class by class.
  *
  * Read first: world.h.
  */

@@ -1,4 +1,5 @@
-/* Loading what the ranks of a world have saved (mpi.h): the same world, or chosen parts. Read first: world_file.h. */
+/* Loading what the ranks of a world have saved (mpi.h): the same world, or chosen parts. Read
+ * first: world_file.h. */
 #include <string.h>
 
 #include "clump/extract.h"

@@ -1,10 +1,11 @@
 /* Objects to the neighbours (mpi.h). See world.h, leavers.h.
  *
- * A run: head (status and numbers of objects) to and from each neighbour; then the values, straight out of and into the arrays of each class; they are
- * made; an answer to each neighbour from which some came; those that are there by their answer are freed here.
+ * A run: head (status and numbers of objects) to and from each neighbour; then the values, straight
+ * out of and into the arrays of each class; they are made; an answer to each neighbour from which
+ * some came; those that are there by their answer are freed here.
  *
- * Invariant: a rank that fails before the heads says so in them, so nobody waits for its values; one that fails to make the objects
- * says so in its answers, and they stay where they are.
+ * Invariant: a rank that fails before the heads says so in them, so nobody waits for its values;
+ * one that fails to make the objects says so in its answers, and they stay where they are.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +78,7 @@ const clump_migration_info *clump_migration_get_info(const clump_migration *migr
     return migration ? &migration->info : &none;
 }
 
-/* ---- A run ------------------------------------------------------------------------------------ */
+/* ---- A run ----------------------------------------------------------------------------------- */
 
 static int tag_of(const clump_migration *m, int kind, uint32_t direction) {
     return m->tags + kind * 32 + (int)direction;

@@ -49,7 +49,8 @@ static clump_status place_part(clumpi_world_file *file) {
     return status;
 }
 
-/* MPI would write into a pipe or a device, and know nothing of the mode of the file that is replaced. */
+/* MPI would write into a pipe or a device, and know nothing of the mode of the file that is
+ * replaced. */
 static clump_status create_file(clumpi_world_file *file, const clumpi_place *place) {
     const char *why;
     const int own = clumpi_place_create(place, file->path, &why);

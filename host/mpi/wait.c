@@ -27,7 +27,7 @@ void clumpi_world_free(const clump_world *world, void *memory) {
     if (!world->is_broken) free(memory);
 }
 
-/* ---- Messages between two ranks --------------------------------------------------------------- */
+/* ---- Messages between two ranks -------------------------------------------------------------- */
 
 static clump_status make_room(clump_world *world, clumpi_messages *m) {
     if (m->count < m->room) return CLUMP_OK;
@@ -141,7 +141,7 @@ void clumpi_messages_free(clump_world *world, clumpi_messages *m) {
     memset(m, 0, sizeof *m);
 }
 
-/* ---- All ranks -------------------------------------------------------------------------------- */
+/* ---- All ranks ------------------------------------------------------------------------------- */
 
 clump_status clumpi_wait_all_ranks(clump_world *world, MPI_Request *request, const char *what) {
     const double end = MPI_Wtime() + world->timeout_s;

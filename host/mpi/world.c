@@ -10,7 +10,7 @@
 #define MESSAGE_BYTES (UINT64_C(64) << 20)
 #define MESSAGE_BYTES_MOST (UINT64_C(1) << 30)
 
-/* ---- Failures --------------------------------------------------------------------------------- */
+/* ---- Failures -------------------------------------------------------------------------------- */
 
 static clump_status set_error(clump_error *error, clump_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -92,7 +92,7 @@ clump_status clumpi_world_take_tags(clump_world *world, int *tags) {
     return CLUMP_OK;
 }
 
-/* ---- Domains ---------------------------------------------------------------------------------- */
+/* ---- Domains --------------------------------------------------------------------------------- */
 
 static clump_status check(const clump_world_desc *d, clump_error *error) {
     if (!d->context || !d->queue || d->comm == MPI_COMM_NULL)

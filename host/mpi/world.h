@@ -1,11 +1,12 @@
-/* Worlds of several ranks (include/clump/mpi.h): world.c is the grid of domains, wait.c what ranks wait for and agree on, halo.c edges,
- * migration.c objects that leave, leavers.c which ones and their values, world_file.c the file of all
- * heaps, which save.c and load.c write and read.
+/* Worlds of several ranks (include/clump/mpi.h): world.c is the grid of domains, wait.c what ranks
+ * wait for and agree on, halo.c edges, migration.c objects that leave, leavers.c which ones and
+ * their values, world_file.c the file of all heaps, which save.c and load.c write and read.
  *
  * A library of its own: it uses the other library by its public functions alone.
  *
- * Invariant: no call of MPI waits for another rank without the deadline, once a world exists; and memory that a message uses is not
- * freed before the message is done. In a broken world it is never freed.
+ * Invariant: no call of MPI waits for another rank without the deadline, once a world exists; and
+ * memory that a message uses is not freed before the message is done. In a broken world it is never
+ * freed.
  *
  * Read first: include/clump/mpi.h.
  */
@@ -60,7 +61,8 @@ clump_status clumpi_world_fail_mpi(clump_world *world, const char *call, int cod
 /* CLUMP_ERR_RANK with the words of old, in a broken world. */
 clump_status clumpi_world_use(const clump_world *world);
 
-/* Whether a queue is out of order; and what is enqueued there from now on comes after all before, if it is. */
+/* Whether a queue is out of order; and what is enqueued there from now on comes after all before,
+ * if it is. */
 cl_int clumpi_queue_is_out_of_order(cl_command_queue queue, int *is_out_of_order);
 clump_status clumpi_world_order(clump_world *world, cl_command_queue queue, int is_out_of_order);
 
@@ -77,7 +79,8 @@ clump_status clumpi_post_send(clump_world *world, clumpi_messages *m, const void
                               uint64_t bytes, int to, int tag);
 clump_status clumpi_post_receive(clump_world *world, clumpi_messages *m, void *data, uint64_t bytes,
                                  int from, int tag);
-/* Wait for all of them, with the deadline; `what` is for the words. After success there are none. */
+/* Wait for all of them, with the deadline; `what` is for the words. After success there are
+ * none. */
 clump_status clumpi_messages_wait(clump_world *world, clumpi_messages *m, const char *what);
 /* The list itself. */
 void clumpi_messages_free(clump_world *world, clumpi_messages *m);

@@ -44,7 +44,7 @@ uint64_t clumpi_world_file_entry_hash(const clumpi_world_file_entry *entry, uint
     return hash_of(entry, offsetof(clumpi_world_file_entry, hash), part);
 }
 
-/* ---- The file --------------------------------------------------------------------------------- */
+/* ---- The file -------------------------------------------------------------------------------- */
 
 clump_status clumpi_world_file_fail(clumpi_world_file *file, const char *what, int code) {
     char words[MPI_MAX_ERROR_STRING + 1] = "";

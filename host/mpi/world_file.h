@@ -1,13 +1,17 @@
 /* The file of all heaps (mpi.h):
  *
- *   head   64 bytes: "CLUMPWLD", version, ranks, dimensions, domains x y z (4 bytes each), 24 bytes of 0, hash of these
- *   table  of each rank 24 bytes: where its part begins, how many bytes it has, hash of these and of the rank
+ *   head   64 bytes: "CLUMPWLD", version, ranks, dimensions, domains x y z (4 bytes each), 24 bytes
+ *          of 0, hash of these
+ *   table  of each rank 24 bytes: where its part begins, how many bytes it has, hash of these and
+ *          of the rank
  *   parts  one after the other: what clump_heap_save() writes, with its own checksums
  *
- * Numbers are little-endian as all else; hashes are 64-bit FNV-1a. world_file.c has the file, save.c writes it, load.c reads it.
+ * Numbers are little-endian as all else; hashes are 64-bit FNV-1a. world_file.c has the file,
+ * save.c writes it, load.c reads it.
  *
- * Invariant: no call on the file is of several ranks, so none waits for a rank that has ended: each opens the file alone
- * (MPI_COMM_SELF), writes its own bytes, and ranks agree with a deadline between the steps. A collective call of MPI-IO cannot be given one.
+ * Invariant: no call on the file is of several ranks, so none waits for a rank that has ended: each
+ * opens the file alone (MPI_COMM_SELF), writes its own bytes, and ranks agree with a deadline
+ * between the steps. A collective call of MPI-IO cannot be given one.
  *
  * Read first: world.h, docs/internals/save.md.
  */

@@ -1,4 +1,5 @@
-/* Allocating and freeing: a request, room for it, its record. Read first: pool.h, record.c, chunk.c. */
+/* Allocating and freeing: a request, room for it, its record. Read first: pool.h, record.c,
+ * chunk.c. */
 #include "pool/pool.h"
 
 #include <stdio.h>

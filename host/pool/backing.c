@@ -1,8 +1,9 @@
-/* What chunks are made of: a buffer, or memory with a pointer, which is seen as a buffer where the device can. Taking it, touching it,
- * giving it back; margins in it; which requests each memory can serve.
+/* What chunks are made of: a buffer, or memory with a pointer, which is seen as a buffer where the
+ * device can. Taking it, touching it, giving it back; margins in it; which requests each memory can
+ * serve.
  *
- * Invariant: a chunk has a buffer, or a pointer, or both. Of memory with a pointer nothing is ever moved, since
- * the pool cannot know who has the pointer.
+ * Invariant: a chunk has a buffer, or a pointer, or both. Of memory with a pointer nothing is ever
+ * moved, since the pool cannot know who has the pointer.
  *
  * Read first: pool.h, core/pointers.h. */
 #include "core/pointers.h"
@@ -16,7 +17,7 @@ const char *clumpi_memory_name(clump_memory memory) {
     return names[memory];
 }
 
-/* ---- Which requests it serves ----------------------------------------------------------------- */
+/* ---- Which requests it serves ---------------------------------------------------------------- */
 
 clump_status clumpi_memory_check(clump_pool *p, const clump_allocation_desc *d) {
     if ((unsigned)d->memory >= CLUMP_MEMORY_COUNT)
@@ -40,7 +41,7 @@ clump_status clumpi_memory_check(clump_pool *p, const clump_allocation_desc *d) 
     return CLUMP_OK;
 }
 
-/* ---- Taking it -------------------------------------------------------------------------------- */
+/* ---- Taking it ------------------------------------------------------------------------------- */
 
 static clump_status fail_device(clump_pool *p, const char *call, cl_int code, uint64_t bytes) {
     clump_status status = clumpi_fail_cl(
@@ -116,7 +117,7 @@ clump_status clumpi_backing_make(clump_pool *p, clumpi_chunk *chunk) {
     return status;
 }
 
-/* ---- Margins ---------------------------------------------------------------------------------- */
+/* ---- Margins --------------------------------------------------------------------------------- */
 
 clump_status clumpi_backing_fill(clump_pool *p, const clumpi_chunk *chunk, uint64_t at,
                                  uint64_t bytes, unsigned char pattern) {
@@ -148,7 +149,7 @@ clump_status clumpi_backing_read(clump_pool *p, const clumpi_chunk *chunk, uint6
                           code, "the margin of an allocation");
 }
 
-/* ---- Views of an allocation ------------------------------------------------------------------- */
+/* ---- Views of an allocation ------------------------------------------------------------------ */
 
 clump_status clumpi_backing_need_buffer(clump_pool *p, const clumpi_record *r, const char *call) {
     if (r->chunk->buffer) return CLUMP_OK;

@@ -6,7 +6,8 @@
  *
  * Some devices call gone() while commands still use the buffer, some while the pool's lock is held
  * by the thread that releases it. So gone() only puts a note into a list, without a lock. The list
- * lives as long as the pool and all its buffers, and the code of gone() as long as the process. Read first: pool.h.
+ * lives as long as the pool and all its buffers, and the code of gone() as long as the process.
+ * Read first: pool.h.
  */
 #include <string.h>
 
@@ -50,7 +51,7 @@ static void CL_CALLBACK gone(cl_mem buffer, void *user) {
     let_go(list);
 }
 
-/* ---- Taking back ------------------------------------------------------------------------------ */
+/* ---- Taking back ----------------------------------------------------------------------------- */
 
 /* One marker serves all buffers of a queue that are taken back together. */
 enum { MARKERS = 8 };
@@ -129,7 +130,7 @@ void clumpi_buffers_end(clump_pool *p) {
     release_queues(p, p->queues, p->queue_count);
 }
 
-/* ---- Making ----------------------------------------------------------------------------------- */
+/* ---- Making ---------------------------------------------------------------------------------- */
 
 static clump_status check_queues(clump_pool *p, const char *call, cl_uint count,
                                  const cl_command_queue *queues) {

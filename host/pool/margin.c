@@ -1,4 +1,5 @@
-/* Margins: bytes with a pattern after each allocation, in debug mode. They begin right after its last byte.
+/* Margins: bytes with a pattern after each allocation, in debug mode. They begin right after its
+ * last byte.
  * Read first: pool.h. */
 #include <string.h>
 
@@ -6,7 +7,8 @@
 
 #define PATTERN 0xC5
 
-/* The margin of an allocation, in its chunk: up to the end of the whole units that follow its own. */
+/* The margin of an allocation, in its chunk: up to the end of the whole units that follow its
+ * own. */
 typedef struct margin {
     uint64_t at, bytes;
 } margin;

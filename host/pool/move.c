@@ -1,4 +1,5 @@
-/* Moves under way: copying, swapping, dropping (Eichinger's thesis 4.4, 4.5). Read first: pool.h. */
+/* Moves under way: copying, swapping, dropping (Eichinger's thesis 4.4, 4.5). Read first:
+ * pool.h. */
 #include <string.h>
 
 #include "core/timeline.h"

@@ -1,12 +1,13 @@
-/* Pauses of the device between a frame's commands (Eichinger's thesis 4.4.2). Read first: pool.h. */
+/* Pauses of the device between a frame's commands (Eichinger's thesis 4.4.2). Read first:
+ * pool.h. */
 #include <string.h>
 
 #include "pool/pool.h"
 
 /* The oldest frame has completed: note its longest pause. Its last one reaches to the frame after
- * it, so it is only known when that one has begun; it is counted with that one. Of a command whose times are not known neither the
- * pause before it is known nor the one after it; a frame of which no pause is known does not count. Returns 0 if it
- * has not completed. */
+ * it, so it is only known when that one has begun; it is counted with that one. Of a command whose
+ * times are not known neither the pause before it is known nor the one after it; a frame of which
+ * no pause is known does not count. Returns 0 if it has not completed. */
 static int measure(clump_pool *p, clumpi_frame *frame) {
     uint64_t longest = 0, end = p->frame_last_end, latest = 0;
     int is_unknown = p->frame_end_unknown, is_measured = 0;
@@ -24,7 +25,8 @@ static int measure(clump_pool *p, clumpi_frame *frame) {
         if (t.end > latest) latest = t.end;
     }
     if (p->frame_last_end && is_measured) p->pauses[p->frames_seen++ % CLUMPI_FRAMES_MAX] = longest;
-    /* Not what an earlier frame said: an end that was wrong would hide the pauses after it for ever. */
+    /* Not what an earlier frame said: an end that was wrong would hide the pauses after it for
+     * ever. */
     if (latest) p->frame_last_end = latest;
     p->frame_end_unknown = is_unknown;
     return 1;

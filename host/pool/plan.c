@@ -1,15 +1,15 @@
 /* Search, prioritisation and selection of moves (Eichinger's thesis 4.1 to 4.3).
  *
- * Eichinger's thesis looks at every pair of an allocation and a free range below it. That is done here as
- * long as there are few pairs. Beyond, a cursor goes over the allocations from the last chunk to
- * the first, a part in each step, and asks a few chunks below for the range that their strategy
- * would take, in constant time.
+ * Eichinger's thesis looks at every pair of an allocation and a free range below it. That is done
+ * here as long as there are few pairs. Beyond, a cursor goes over the allocations from the last
+ * chunk to the first, a part in each step, and asks a few chunks below for the range that their
+ * strategy would take, in constant time.
  *
- * "Below" is what makes steps converge: a chunk with a greater share in use (or, as in Eichinger's thesis,
- * an older one), or a lower offset of the same chunk. With u bytes used of B in a chunk, a move to
- * a chunk whose u / B is at least as great raises the sum of u * u / B; one within a chunk leaves
- * that sum and lowers an offset. So neither can go on for ever, and no state comes back. A single
- * allocation may: to a chunk that others have filled since. Moves under way count as done.
+ * "Below" is what makes steps converge: a chunk with a greater share in use (or, as in Eichinger's
+ * thesis, an older one), or a lower offset of the same chunk. With u bytes used of B in a chunk, a
+ * move to a chunk whose u / B is at least as great raises the sum of u * u / B; one within a chunk
+ * leaves that sum and lowers an offset. So neither can go on for ever, and no state comes back. A
+ * single allocation may: to a chunk that others have filled since. Moves under way count as done.
  *
  * Read first: pool.h, include/clump/defrag.h.
  */

@@ -181,8 +181,8 @@ struct clump_pool {
 
 /* ---- buffer.c ---- */
 
-/* Free the allocations of callers' buffers that are gone; their regions wait for markers. An error of this is nobody's:
- * what cannot be freed now is tried again. */
+/* Free the allocations of callers' buffers that are gone; their regions wait for markers. An error
+ * of this is nobody's: what cannot be freed now is tried again. */
 void clumpi_buffers_take_back(clump_pool *p);
 
 /* The pool does not look for them any more. */
@@ -208,8 +208,9 @@ void clumpi_trace(clump_pool *p, const char *format, ...)
     __attribute__((format(CLUMPI_PRINTF, 2, 3)));
 clump_status clumpi_trace_status(clump_pool *p);
 
-/* For the timeline of the pool's context: something begins, at this time, or 0 if nothing is recorded; it is done. Calls on a pool
- * come one after the other, and so do their entries, also where one gave up the lock. */
+/* For the timeline of the pool's context: something begins, at this time, or 0 if nothing is
+ * recorded; it is done. Calls on a pool come one after the other, and so do their entries, also
+ * where one gave up the lock. */
 double clumpi_pool_time(const clump_pool *p);
 void clumpi_pool_timed(clump_pool *p, double began, const char *what, uint64_t bytes);
 
@@ -284,12 +285,13 @@ static inline int clumpi_record_is_free_to_move(const clumpi_record *r) {
 
 /* ---- chunk.c ---- */
 
-/* Count device memory that is about to be taken: CLUMP_ERR_DEVICE_MEMORY if a limit does not allow it.
- * Then: a chunk with room for `units`, or a unique one of exactly `units`. CLUMP_ERR_DEVICE_MEMORY: no
- * memory. */
+/* Count device memory that is about to be taken: CLUMP_ERR_DEVICE_MEMORY if a limit does not allow
+ * it. Then: a chunk with room for `units`, or a unique one of exactly `units`.
+ * CLUMP_ERR_DEVICE_MEMORY: no memory. */
 clump_status clumpi_bytes_reserve(clump_pool *p, uint64_t bytes);
-/* What all pools of the context may have, as far as it concerns this one; 0: whatever the device gives. A CPU refuses nothing before the
- * system has no memory left, so a pool without any limit stops at three quarters of what the device tells. */
+/* What all pools of the context may have, as far as it concerns this one; 0: whatever the device
+ * gives. A CPU refuses nothing before the system has no memory left, so a pool without any limit
+ * stops at three quarters of what the device tells. */
 uint64_t clumpi_limit_of_all(const clump_pool *p);
 void clumpi_bytes_return(clump_pool *p, uint64_t bytes);
 clump_status clumpi_chunk_new(clump_pool *p, clump_memory memory, uint64_t units, int is_unique,

@@ -56,7 +56,8 @@ void clumpi_scratch_release(clump_pool *p) {
     p->scratch_bytes = 0;
 }
 
-/* One copy, after the last. A slide that has begun must be finished, so a failure is tried again. */
+/* One copy, after the last. A slide that has begun must be finished, so a failure is tried
+ * again. */
 static clump_status copy(slide *s, cl_mem from, uint64_t from_at, cl_mem to, uint64_t to_at,
                          uint64_t bytes, const clumpi_events *uses) {
     cl_event event = NULL;

@@ -1,10 +1,10 @@
-/* Saved heaps as bytes: a stream to or from a file or functions of the program, pieces with checksums, the head. Nothing
- * here knows a device. docs/internals/save.md has the format.
+/* Saved heaps as bytes: a stream to or from a file or functions of the program, pieces with
+ * checksums, the head. Nothing here knows a device. docs/internals/save.md has the format.
  *
  * May use: core, schema. save.c and load.c, which use the heap too, build on this.
  *
- * Invariant: whatever is read, nothing is used before its checksum and its limits were compared, and memory grows with
- * what was read, not with what it says.
+ * Invariant: whatever is read, nothing is used before its checksum and its limits were compared,
+ * and memory grows with what was read, not with what it says.
  *
  * Read first: clump/save.h. Read next: stream.c, pieces.c, head.c, saved.c.
  */
@@ -36,7 +36,8 @@ typedef struct clumpi_stream {
     uint64_t done, all; /* of the values, in bytes */
 } clumpi_stream;
 
-/* CONSTRUCTOR. Check what the desc says, and open the file. After a failure it is closed. `call` is for messages. */
+/* CONSTRUCTOR. Check what the desc says, and open the file. After a failure it is closed. `call` is
+ * for messages. */
 clump_status clumpi_stream_create(clumpi_stream *s, const clump_save_desc *desc, const char *call,
                                   const clump_allocator *allocator, clump_error *error);
 clump_status clumpi_stream_open(clumpi_stream *s, const clump_load_desc *desc, const char *call,
@@ -97,7 +98,8 @@ clump_status clumpi_piece_write(clumpi_stream *s, uint32_t kind, const void *con
                                 uint32_t bytes, const uint64_t *sums);
 /* The next piece, which must be of that kind and size. */
 clump_status clumpi_piece_read(clumpi_stream *s, uint32_t kind, void *content, uint32_t bytes);
-/* The same in two steps, for a caller who computes the sums elsewhere: the content is not to be used before they were compared. */
+/* The same in two steps, for a caller who computes the sums elsewhere: the content is not to be
+ * used before they were compared. */
 typedef struct clumpi_fetched {
     clumpi_piece piece;
     uint64_t at; /* byte of the stream at which it begins */
@@ -148,7 +150,8 @@ void clumpi_saved_clear(clump_saved *saved);
 
 /* ---- saved.c ---- */
 
-/* The columns in the order of the file: of each class that has objects, by id, its own fields, then those of its base. */
+/* The columns in the order of the file: of each class that has objects, by id, its own fields, then
+ * those of its base. */
 typedef struct clumpi_saved_column {
     clump_class_info class_info;
     clump_field_info field;
@@ -169,7 +172,8 @@ uint32_t clumpi_saved_words_at_once(const clump_saved *saved, uint64_t left);
 /* Who reads a saved heap. */
 typedef struct clumpi_saved_reader {
     const char *call; /* for messages */
-    /* NULL, or gets the head before the parts. Returns 0; another number ends the reading as in clump_saved_fn. */
+    /* NULL, or gets the head before the parts. Returns 0; another number ends the reading as in
+     * clump_saved_fn. */
     int (*begin)(void *user, const clump_saved *saved);
     clump_saved_fn take; /* NULL, or gets the parts */
     void *user;

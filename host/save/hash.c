@@ -1,4 +1,5 @@
-/* Checksums on the host (hash.h). Words are little-endian, which pieces.c makes sure of. Read first: hash.h, cl/save/hash.h. */
+/* Checksums on the host (hash.h). Words are little-endian, which pieces.c makes sure of. Read
+ * first: hash.h, cl/save/hash.h. */
 #include "save/hash.h"
 
 uint64_t clumpi_hash64(uint64_t seed, const void *data, size_t bytes) {

@@ -1,11 +1,12 @@
 /* Loading a heap (clump/save.h).
  *
- * A piece is read from the stream and brought to the device, which computes the sums of its chunks. Meanwhile the host reads others. Then it
- * is compared with its checksum, and used.
+ * A piece is read from the stream and brought to the device, which computes the sums of its chunks.
+ * Meanwhile the host reads others. Then it is compared with its checksum, and used.
  *
- * Invariant: nothing of the caller's changes before all of the file was read and compared. Objects are made and filled before
- * that, in a heap that had none; if the rest of the file is not right they go again, and nobody has seen them. Registered buffers, handles
- * and reserved slots change at the end.
+ * Invariant: nothing of the caller's changes before all of the file was read and compared. Objects
+ * are made and filled before that, in a heap that had none; if the rest of the file is not right
+ * they go again, and nobody has seen them. Registered buffers, handles and reserved slots change at
+ * the end.
  *
  * Read first: format.h, staging.h, heap/dense.h. save.c has the other direction.
  */
@@ -220,8 +221,8 @@ static clump_status use_all(loading *l) {
     return status;
 }
 
-/* The next piece goes to the device. If several are wrong, the first of them is told of. An older one is used before, so that
- * it does not wait on the device for the next one. */
+/* The next piece goes to the device. If several are wrong, the first of them is told of. An older
+ * one is used before, so that it does not wait on the device for the next one. */
 static clump_status read_piece(loading *l, uint32_t kind, coming next) {
     const uint32_t number = clumpi_staging_next(l->staging);
     clumpi_staged *place = &l->staging->places[number];

@@ -3,8 +3,9 @@
  *   "\x89CLUMP\n\x1a"  version  ~version  │ piece │ piece │ ... │ piece of kind END
  *   piece: kind, number, bytes, stored │ checksum of the content │ checksum of the 24 bytes before │ content
  *
- * The first byte has its highest bit set, and a line end and an end of file of some systems follow: what takes the
- * file for a text alters them. The version is the same in all versions of the format.
+ * The first byte has its highest bit set, and a line end and an end of file of some systems follow:
+ * what takes the file for a text alters them. The version is the same in all versions of the
+ * format.
  *
  * Read first: format.h.
  */

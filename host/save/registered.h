@@ -7,7 +7,8 @@
 
 #include "heap/refs.h"
 
-/* The registered buffers of a heap in the order of their registration, without that of the handles. *list is the caller's to free, or
+/* The registered buffers of a heap in the order of their registration, without that of the handles.
+ * *list is the caller's to free, or
  * NULL. */
 clump_status clumpi_registered_list(clump_heap *heap, const clump_refs ***list, uint32_t *count);
 

@@ -1,7 +1,7 @@
 /* Saving a heap (clump/save.h).
  *
- * A piece of a column is gathered on the device, which computes the sums of its chunks, and brought to the host. Meanwhile the host
- * writes a piece before.
+ * A piece of a column is gathered on the device, which computes the sums of its chunks, and brought
+ * to the host. Meanwhile the host writes a piece before.
  *
  * Read first: format.h, staging.h, heap/dense.h.
  */
@@ -147,7 +147,8 @@ static clump_status write_registered(saving *s, uint32_t buffer) {
     return status;
 }
 
-/* Numbers that are not in use are the host's to know, so it computes the sums. No other piece is on its way. */
+/* Numbers that are not in use are the host's to know, so it computes the sums. No other piece is on
+ * its way. */
 static clump_status write_handles(saving *s) {
     const uint32_t count = s->saved.handles;
     const clumpi_staged *place = &s->staging->places[clumpi_staging_next(s->staging)];

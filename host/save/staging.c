@@ -13,7 +13,8 @@ static const char what[] = "pieces of a saved heap";
 
 /* ---- The two queues -------------------------------------------------------------------------- */
 
-/* What is enqueued from here on goes to the lane; gives the queue of the kernels, for turn_back(). */
+/* What is enqueued from here on goes to the lane; gives the queue of the kernels, for
+ * turn_back(). */
 static clumpi_queue *turn_to(clump_context *c, const clumpi_lane *lane) {
     clumpi_queue *kernels = c->current;
     c->current = lane->queue;
@@ -49,7 +50,8 @@ static uint64_t all_bytes(uint32_t bytes) {
     return aligned(bytes) + aligned(sums_bytes(bytes));
 }
 
-/* A queue's unmapping comes after its transfers, so each has the memory that it moves to and from. */
+/* A queue's unmapping comes after its transfers, so each has the memory that it moves to and
+ * from. */
 static clump_status open_lane(clump_context *c, clumpi_lane *lane, uint32_t most) {
     clump_status status = clumpi_queue_create(c, &lane->queue);
     if (status) return status;
@@ -170,8 +172,8 @@ void clumpi_staging_close(clumpi_staging *s, int is_good) {
 
 /* ---- Pieces ---------------------------------------------------------------------------------- */
 
-/* A work-item for each chunk, in groups that compilers for CPUs make vectors of. Begins after `after`, unless that is NULL; place->used
- * is its end. */
+/* A work-item for each chunk, in groups that compilers for CPUs make vectors of. Begins after
+ * `after`, unless that is NULL; place->used is its end. */
 static clump_status sum(clump_context *c, clumpi_staged *place, uint32_t bytes, cl_event after) {
     const size_t groups = (clumpi_chunks(bytes) + GROUP - 1) / GROUP;
     const clumpi_u32 count = bytes;
@@ -187,7 +189,8 @@ static clump_status sum(clump_context *c, clumpi_staged *place, uint32_t bytes, 
     return status ? status : flush(c);
 }
 
-/* From byte `at` on, of the piece with its sums, to the same byte of the host's memory, after place->used. */
+/* From byte `at` on, of the piece with its sums, to the same byte of the host's memory, after
+ * place->used. */
 static clump_status read_back(clump_context *c, clumpi_staged *place, uint64_t at, uint64_t bytes,
                               cl_event *event) {
     clumpi_queue *kernels = turn_to(c, place->lane);

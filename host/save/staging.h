@@ -1,5 +1,5 @@
-/* Pieces on their way between device and host, in a ring of places: while the host writes or reads one, others are on the bus or on the
- * device.
+/* Pieces on their way between device and host, in a ring of places: while the host writes or reads
+ * one, others are on the bus or on the device.
  *
  *   device   values (gathered, or to be scattered), then the sums of their chunks
  *      │ two queues move them, in turn; that in use has the kernels
@@ -8,8 +8,10 @@
  *       first          first + count
  *   ... │ on their way │ next, free │ ...
  *
- * Invariant: `moved` and `summed` are the transfers that use the host's memory of a place; nobody touches that until they have been waited for.
- * `values` are filled after `used`. What is enqueued for a piece is little, since the host has the other half of the work.
+ * Invariant: `moved` and `summed` are the transfers that use the host's memory of a place; nobody
+ * touches that until they have been waited for.
+ * `values` are filled after `used`. What is enqueued for a piece is little, since the host has the
+ * other half of the work.
  *
  * Read first: cl/save/hash.h, core/core.h.
  */
@@ -25,10 +27,12 @@ extern const clumpi_library clumpi_save_library;
 #define CLUMPI_SAVE_KERNEL(name)                                                                   \
     ((clumpi_kernel_id){&clumpi_save_library, CLUMPI_KERNEL_##name, NULL})
 
-/* One for the host, one on the bus, one on the device; and one that is ready, since none of them is always as quick. */
+/* One for the host, one on the bus, one on the device; and one that is ready, since none of them is
+ * always as quick. */
 #define CLUMPI_PLACES 4u
 
-/* Each transfer waits for a kernel on another queue, which takes NVIDIA's driver 50 microseconds; meanwhile the other lane moves its piece. */
+/* Each transfer waits for a kernel on another queue, which takes NVIDIA's driver 50 microseconds;
+ * meanwhile the other lane moves its piece. */
 #define CLUMPI_LANES 2u
 
 /* A queue, and the memory of its places. */
@@ -44,7 +48,8 @@ typedef struct clumpi_staged {
     uint8_t *memory;     /* the piece on the host */
     uint64_t *host_sums; /* of its chunks, after it */
     cl_event moved,
-        summed; /* transfers of the piece, and of its sums if they do not go with it; NULL: not under way */
+        /* transfers of the piece, and of its sums if they do not go with it; NULL: not under way */
+        summed;
     cl_event used; /* who read or wrote `values` on the device; NULL: nobody */
 } clumpi_staged;
 
@@ -58,11 +63,13 @@ typedef struct clumpi_staging {
 
 /* CONSTRUCTOR. For pieces of up to `most` bytes. *staging is NULL after a failure. */
 clump_status clumpi_staging_open(clump_context *c, uint32_t most, clumpi_staging **staging);
-/* DESTRUCTOR, of NULL too. Waits for what is under way. If all went well, and it takes no more than 1/256 of what the device has, the context keeps
- * the host's memory for the next one: to pin it takes NVIDIA's driver 0.4 to 0.8 ms for each MiB. */
+/* DESTRUCTOR, of NULL too. Waits for what is under way. If all went well, and it takes no more than
+ * 1/256 of what the device has, the context keeps the host's memory for the next one: to pin it
+ * takes NVIDIA's driver 0.4 to 0.8 ms for each MiB. */
 void clumpi_staging_close(clumpi_staging *staging, int is_good);
 
-/* Numbers of places: of the piece that is on its way for longest, and of a free one, of which there is one if not all are on their way. */
+/* Numbers of places: of the piece that is on its way for longest, and of a free one, of which there
+ * is one if not all are on their way. */
 static inline uint32_t clumpi_staging_oldest(const clumpi_staging *staging) {
     return staging->first;
 }

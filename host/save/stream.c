@@ -1,8 +1,9 @@
 /* Streams of saved heaps: files, and functions of the program (format.h).
  *
- * A file is written under another name, brought to the disk, and renamed; then its folder is brought to the disk. So a file of
- * the name is the old one or the new one, whenever the machine stops. A lock keeps a second save to the same path out,
- * and ends with the process. The name is the one behind symbolic links, and the new file gets owner, group and mode of the old one.
+ * A file is written under another name, brought to the disk, and renamed; then its folder is
+ * brought to the disk. So a file of the name is the old one or the new one, whenever the machine
+ * stops. A lock keeps a second save to the same path out, and ends with the process. The name is
+ * the one behind symbolic links, and the new file gets owner, group and mode of the old one.
  *
  * Read first: format.h.
  */
@@ -24,8 +25,8 @@ static clump_status fail_io(clumpi_stream *s, const char *what, const char *path
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-/* The file is only emptied when the lock is held, and its name is still that of this file: another save may have put
- * it in place in between. */
+/* The file is only emptied when the lock is held, and its name is still that of this file: another
+ * save may have put it in place in between. */
 static clump_status take_part(clumpi_stream *s) {
     if (!clumpi_file_lock(s->file))
         return clumpi_fail(s->error, CLUMP_ERR_IO,
@@ -93,8 +94,8 @@ clump_status clumpi_stream_write(clumpi_stream *s, const void *data, size_t byte
     return code ? fail_io(s, "write", s->part, code) : CLUMP_OK;
 }
 
-/* The name of a file is on the disk when its folder is. Folders that cannot be opened or synced are left to
- * the system. */
+/* The name of a file is on the disk when its folder is. Folders that cannot be opened or synced are
+ * left to the system. */
 static void sync_folder(clumpi_stream *s) {
     char *folder = clumpi_copy_text(s->allocator, s->place, strlen(s->place));
     if (!folder) return;

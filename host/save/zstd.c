@@ -1,4 +1,5 @@
-/* Packing by zstd, where the library was built with it (CLUMP_ZSTD). zstd has memory of its own while a call runs.
+/* Packing by zstd, where the library was built with it (CLUMP_ZSTD). zstd has memory of its own
+ * while a call runs.
  *
  * Read first: format.h.
  */

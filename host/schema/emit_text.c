@@ -1,8 +1,8 @@
 /* A schema as text, in the format of clump/schema.h.
  *
- * Invariant: the text depends on the schema alone, and clump_schema_parse() makes an equal schema of it: classes stand in
- * the order of their ids, which is that in which they get them. It is shorter than CLUMP_SCHEMA_TEXT_BYTES_MAX: 4096 fields
- * with two names of 64 bytes each.
+ * Invariant: the text depends on the schema alone, and clump_schema_parse() makes an equal schema
+ * of it: classes stand in the order of their ids, which is that in which they get them. It is
+ * shorter than CLUMP_SCHEMA_TEXT_BYTES_MAX: 4096 fields with two names of 64 bytes each.
  * Read first: schema.h.
  */
 #include "schema/schema.h"

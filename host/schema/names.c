@@ -2,10 +2,11 @@
  * index, and the check that all identifiers which a schema generates are different.
  *
  * A class C generates for kernels the identifiers C, C_new, C_free, C_null, C_CLASS, C_is_null,
- * C_is_live, C_class_of, C_group_new, C_new_of; C_is_D and C_as_D for every D that is C, a base or a
- * subclass of it; C_f for every field f that it declares or inherits; and for an array a of run-time length C_a_length,
- * C_a_capacity, C_a_resize, C_a_reserve, C_a_append, C_a_trim, C_a_adopt and C_a_release. Underscores do not separate
- * unambiguously: field b_c of class A and field c of class A_b are the same A_b_c.
+ * C_is_live, C_class_of, C_group_new, C_new_of; C_is_D and C_as_D for every D that is C, a base or
+ * a subclass of it; C_f for every field f that it declares or inherits; and for an array a of
+ * run-time length C_a_length, C_a_capacity, C_a_resize, C_a_reserve, C_a_append, C_a_trim,
+ * C_a_adopt and C_a_release. Underscores do not separate unambiguously: field b_c of class A and
+ * field c of class A_b are the same A_b_c.
  *
  * Invariant: after clumpi_names_check_generated() returned CLUMP_OK no two of these are equal and
  * none is a name that OpenCL C declares itself.
@@ -205,8 +206,8 @@ clump_status clumpi_name_check(clump_error *error, int is_class, const char *nam
 /* Origins below FIXED_COUNT are indices into fixed_suffixes. */
 enum { ORIGIN_CLASS = 0, ORIGIN_FIELD = FIXED_COUNT, ORIGIN_IS, ORIGIN_AS, ORIGIN_ARRAY };
 
-/* Origins from ORIGIN_ARRAY on are indices into this: what an array of run-time length generates. Most have a field for the
- * first. */
+/* Origins from ORIGIN_ARRAY on are indices into this: what an array of run-time length generates.
+ * Most have a field for the first. */
 static const char *const array_suffixes[] = {"_capacity", "_resize", "_reserve", "_append",
                                              "_trim",     "_adopt",  "_release"};
 #define ARRAY_COUNT (sizeof array_suffixes / sizeof *array_suffixes)
@@ -214,8 +215,8 @@ static const char *const array_suffixes[] = {"_capacity", "_resize", "_reserve",
 typedef struct generated {
     uint16_t class_id; /* whose name it begins with */
     uint16_t origin;
-    uint32_t
-        other; /* ORIGIN_FIELD, _ARRAY: index of the field; ORIGIN_IS, _AS: id of the other class */
+    /* ORIGIN_FIELD, _ARRAY: index of the field; ORIGIN_IS, _AS: id of the other class */
+    uint32_t other;
 } generated;
 
 /* Longest: class, "_is_", class. */

@@ -170,8 +170,8 @@ unsigned clumpi_field_traits(const clump_field_info *field);
 /* Those of the arrays of run-time length that it has. NULL: none. */
 unsigned clumpi_schema_traits(const clump_schema *schema);
 
-/* CLUMP_OK, or fails in words. `schema`: that of the field, or of the heap, of which so many objects
- * are evicted. call: the name of the call; NULL: the message does without. */
+/* CLUMP_OK, or fails in words. `schema`: that of the field, or of the heap, of which so many
+ * objects are evicted. call: the name of the call; NULL: the message does without. */
 clump_status clumpi_schema_refuses(const clump_schema *schema, unsigned traits,
                                    clumpi_operation operation, uint64_t evicted, const char *call,
                                    clump_error *error);

@@ -6,8 +6,8 @@
  * `builtins`: functions and enumerators that the compiler declares at file scope: a field may be
  * called `length`, since it only appears after its class's name, but a class may not.
  *
- * Invariant: both tables are sorted and without duplicates; tests/unit/schema/test_schema.c finds every
- * entry. Read first: schema.h.
+ * Invariant: both tables are sorted and without duplicates; tests/unit/schema/test_schema.c finds
+ * every entry. Read first: schema.h.
  */
 #include <string.h>
 

@@ -448,8 +448,8 @@ uint32_t clump_schema_get_class_count(const clump_schema *schema) {
     return schema ? schema->class_count : 0;
 }
 
-/* What look-ups refuse. A schema that is not sealed belongs to one thread, so its error may be written; in a
- * sealed one several may look. */
+/* What look-ups refuse. A schema that is not sealed belongs to one thread, so its error may be
+ * written; in a sealed one several may look. */
 static clump_status check_look(const clump_schema *schema, const void *name, const void *info) {
     if (!schema) return CLUMP_ERR_USAGE;
     if (schema->classes) return name && info ? CLUMP_OK : CLUMP_ERR_USAGE;

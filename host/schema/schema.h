@@ -128,12 +128,13 @@ struct clump_schema {
 clump_status clumpi_schema_copy(const clump_schema *schema, const clump_allocator *allocator,
                                 clump_schema **copy);
 
-/* CONSTRUCTOR. A sealed schema without classes, for heaps that have raw memory only. CLUMP_ERR_HOST_MEMORY: *schema is NULL. */
+/* CONSTRUCTOR. A sealed schema without classes, for heaps that have raw memory only.
+ * CLUMP_ERR_HOST_MEMORY: *schema is NULL. */
 clump_status clumpi_schema_create_empty(const clump_allocator *allocator, clump_schema **schema);
 
-/* Lay the classes out anew, with `prefix` bytes before the fields of each object, a multiple of 4, and `gap`
- * bytes after each column, that of the prefix too. Returns CLUMP_OK; CLUMP_ERR_SCHEMA: a class is too large then, and
- * the schema is of no use. */
+/* Lay the classes out anew, with `prefix` bytes before the fields of each object, a multiple of 4,
+ * and `gap` bytes after each column, that of the prefix too. Returns CLUMP_OK; CLUMP_ERR_SCHEMA: a
+ * class is too large then, and the schema is of no use. */
 clump_status clumpi_schema_spread(clump_schema *schema, uint32_t prefix, uint32_t gap);
 
 /* Append a sealed schema as text: clump_schema_parse() makes an equal one of it (emit_text.c). */
@@ -144,8 +145,8 @@ static inline uint32_t clumpi_elements(const clump_field_info *field) {
     return field->count || field->array == CLUMP_ARRAY_GROWING ? field->count : 1;
 }
 
-/* The first array of run-time length, of classes as they are numbered; `growing`: of those that take raw memory. NULL:
- * there is none. */
+/* The first array of run-time length, of classes as they are numbered; `growing`: of those that
+ * take raw memory. NULL: there is none. */
 const clump_field_info *clumpi_schema_find_array(const clump_schema *schema, int growing);
 
 /* The name of the class that declares a field: messages name both. */

@@ -1,5 +1,6 @@
-/* All headers of the library, but experimental.h, quick.h (the short way for a first program) and mpi.h, which belongs to
- * a library of its own. Programs include clump.h and those that they need; this is for those that need most.
+/* All headers of the library, but experimental.h, quick.h (the short way for a first program) and
+ * mpi.h, which belongs to a library of its own. Programs include clump.h and those that they need;
+ * this is for those that need most.
  */
 #ifndef CLUMP_ALL_H
 #define CLUMP_ALL_H

@@ -1,12 +1,15 @@
-/* Clump: a dynamic object heap for OpenCL programs. This header has what a first program needs; each other feature is a
- * header of its own, and all.h has them all. For C++17 there is clump.hpp, and quick.h is the short way to begin.
+/* Clump: a dynamic object heap for OpenCL programs. This header has what a first program needs;
+ * each other feature is a header of its own, and all.h has them all. For C++17 there is clump.hpp,
+ * and quick.h is the short way to begin.
  *
- * A program goes this way. A context (context.h) is made of the program's OpenCL context, device and queue. A schema
- * (schema.h) is parsed from a text that names classes and fields. A heap (heap.h) of that schema takes device memory. A
- * program (program.h) is the caller's OpenCL C, compiled with the schema: it makes, frees and visits objects, as
- * cl/api/device_api.clh tells. Its kernels are taken by name and run over objects (run.h): clump_heap_do_new() makes objects
- * and visits them, clump_heap_do_all() visits those that there are, clump_heap_reduce() adds up. Values are read and written
- * by field (heap.h). Each call returns a status (status.h), and clump_context_get_error() has the words.
+ * A program goes this way. A context (context.h) is made of the program's OpenCL context, device
+ * and queue. A schema (schema.h) is parsed from a text that names classes and fields. A heap
+ * (heap.h) of that schema takes device memory. A program (program.h) is the caller's OpenCL C,
+ * compiled with the schema: it makes, frees and visits objects, as cl/api/device_api.clh tells. Its
+ * kernels are taken by name and run over objects (run.h): clump_heap_do_new() makes objects and
+ * visits them, clump_heap_do_all() visits those that there are, clump_heap_reduce() adds up. Values
+ * are read and written by field (heap.h). Each call returns a status (status.h), and
+ * clump_context_get_error() has the words.
  *
  * What else there is, by header:
  *   data                         structs.h, refs.h, interop.h, schema_build.h
@@ -18,9 +21,10 @@
  * These headers are the reference; what they do not say is not promised.
  *
  * The library prints nothing, never exits, keeps no global state and starts no thread.
- * It does not: choose a device, create a cl_context, share one heap among devices, or run constructors (objects are made
- * with undefined contents). A reference to an object that was freed and whose slot was given out again is caught only in
- * checked heaps (checked.h); handles see it in heaps with watch_handles (heap.h).
+ * It does not: choose a device, create a cl_context, share one heap among devices, or run
+ * constructors (objects are made with undefined contents). A reference to an object that was freed
+ * and whose slot was given out again is caught only in checked heaps (checked.h); handles see it in
+ * heaps with watch_handles (heap.h).
  */
 #ifndef CLUMP_CLUMP_H
 #define CLUMP_CLUMP_H

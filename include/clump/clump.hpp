@@ -1,7 +1,8 @@
-/* Clump for C++17: owning objects that move, errors as exceptions, spans for fields. Header only, over clump.h; the
- * comments of the C headers say what each call does, and are not repeated here.
+/* Clump for C++17: owning objects that move, errors as exceptions, spans for fields. Header only,
+ * over clump.h; the comments of the C headers say what each call does, and are not repeated here.
  *
- *   clump::context context = clump::context::open("gpu");      // or from a context and queue of your own
+ *   clump::context context = clump::context::open("gpu");      // or from a context and queue of
+ *                            your own
  *   clump::heap heap(context, clump::schema("class Body { float x; }"), 64 << 20);
  *   clump::program program(heap, source);
  *   clump::kernel init = program.kernel("init"), move = program.kernel("move");
@@ -9,17 +10,20 @@
  *   heap.do_all(move.set_args(0.5f));
  *   std::vector<float> x = heap.read_field<float>("Body", "x");
  *
- * A member has the name of the C function without the object and without `get`: clump_heap_read_count() is
- * heap.read_count(), clump_heap_get_layout() is heap.layout().
+ * A member has the name of the C function without the object and without `get`:
+ * clump_heap_read_count() is heap.read_count(), clump_heap_get_layout() is heap.layout().
  *
- * Every call that fails throws clump::error. What has no member here is called through get(), and its status handed to
+ * Every call that fails throws clump::error. What has no member here is called through get(), and
+ * its status handed to
  * check(), which throws: `context.check(clump_heap_check(heap.get()))`.
  *
- * OpenCL's objects are taken and given as cl_context, cl_mem and so on. With opencl.hpp: `clump::context context(cl(),
- * device(), queue())`; a cl::Buffer is a parameter of set_args(); `cl::Buffer(heap.buffer(), true)` is the heap's buffer
- * (true: retained); `&event()` of a cl::Event is a cl_event * for clump_sync.
+ * OpenCL's objects are taken and given as cl_context, cl_mem and so on. With opencl.hpp:
+ * `clump::context context(cl(),
+ * device(), queue())`; a cl::Buffer is a parameter of set_args(); `cl::Buffer(heap.buffer(), true)`
+ * is the heap's buffer (true: retained); `&event()` of a cl::Event is a cl_event * for clump_sync.
  *
- * Objects may be destroyed in any order, except that a `handle` goes before its heap, and an `allocation` before its pool.
+ * Objects may be destroyed in any order, except that a `handle` goes before its heap, and an
+ * `allocation` before its pool.
  * Threads: as in C; what is made from one context belongs to one thread at a time.
  *
  * Read first: clump.h.
@@ -40,7 +44,7 @@
 
 namespace clump {
 
-/* ---- Errors ----------------------------------------------------------------------------------- */
+/* ---- Errors ---------------------------------------------------------------------------------- */
 
 /* What a call failed by; what() is "CLUMP_ERR_SCHEMA in line 2, column 5: the words". */
 class error : public std::runtime_error {
@@ -84,9 +88,10 @@ class error : public std::runtime_error {
     std::uint32_t line_, column_;
 };
 
-/* ---- Spans ------------------------------------------------------------------------------------ */
+/* ---- Spans ----------------------------------------------------------------------------------- */
 
-/* Elements that lie one after the other and belong to somebody else: of an array, a vector, a std::span. */
+/* Elements that lie one after the other and belong to somebody else: of an array, a vector, a
+ * std::span. */
 template <class T>
 class span {
    public:
@@ -124,7 +129,7 @@ class span {
     std::size_t size_ = 0;
 };
 
-/* ---- Owners ----------------------------------------------------------------------------------- */
+/* ---- Owners ---------------------------------------------------------------------------------- */
 
 namespace detail {
 
@@ -174,7 +179,7 @@ struct is_wrapper<T, std::void_t<decltype(std::declval<const T &>()())>>
 
 }  // namespace detail
 
-/* ---- Schema ----------------------------------------------------------------------------------- */
+/* ---- Schema ---------------------------------------------------------------------------------- */
 
 class schema {
    public:
@@ -203,7 +208,7 @@ class schema {
     owner schema_;
 };
 
-/* ---- Context ---------------------------------------------------------------------------------- */
+/* ---- Context --------------------------------------------------------------------------------- */
 
 /* The device that words name (quick.h). */
 inline cl_device_id find_device(const std::string &words = "") {
@@ -279,7 +284,7 @@ class context {
     cl_device_id device_;
 };
 
-/* ---- Kernels ---------------------------------------------------------------------------------- */
+/* ---- Kernels --------------------------------------------------------------------------------- */
 
 /* Local memory as a parameter of a kernel. */
 struct local {
@@ -292,7 +297,8 @@ class kernel {
         : context_(std::move(context)), kernel_(made) {
     }
 
-    /* One parameter, from 0 after the heap: a value, local{bytes}, a cl_mem, or a wrapper such as cl::Buffer. */
+    /* One parameter, from 0 after the heap: a value, local{bytes}, a cl_mem, or a wrapper such as
+     * cl::Buffer. */
     template <class T>
     kernel &set_arg(std::uint32_t index, const T &value) {
         if constexpr (std::is_same_v<T, local>) {
@@ -315,7 +321,8 @@ class kernel {
         return *this;
     }
 
-    /* One kernel of this one and others, for one launch (clump/fuse.h). Each launch takes their parameters as they are then. */
+    /* One kernel of this one and others, for one launch (clump/fuse.h). Each launch takes their
+     * parameters as they are then. */
     template <class... Kernels>
     kernel fuse(const Kernels &...others) const {
         clump_kernel *const all[] = {get(), others.get()...};
@@ -334,7 +341,7 @@ class kernel {
     detail::owner<clump_kernel, clump_kernel_destroy> kernel_;
 };
 
-/* ---- Heap ------------------------------------------------------------------------------------- */
+/* ---- Heap ------------------------------------------------------------------------------------ */
 
 class heap {
    public:
@@ -421,7 +428,8 @@ class heap {
         check(clump_heap_read_refs(get(), of.c_str(), refs.data(), refs.size(), &found));
         return refs;
     }
-    /* T is of the size of the field's type: float, cl_float2, std::uint8_t for bool, clump_ref for references. */
+    /* T is of the size of the field's type: float, cl_float2, std::uint8_t for bool, clump_ref for
+     * references. */
     template <class T>
     std::vector<T> read_field(const std::string &of, const std::string &field,
                               std::uint32_t index = 0) {
@@ -503,7 +511,8 @@ class heap {
         return report;
     }
 
-    /* Out of core (evict.h), with evictable_bytes: everything, what a desc says, a class, or the blocks of references. */
+    /* Out of core (evict.h), with evictable_bytes: everything, what a desc says, a class, or the
+     * blocks of references. */
     clump_evict_report evict(const clump_evict_desc *desc = nullptr) {
         clump_evict_report report{};
         check(clump_heap_evict(get(), desc, &report));
@@ -602,7 +611,7 @@ class heap {
     owner heap_;
 };
 
-/* ---- Program ---------------------------------------------------------------------------------- */
+/* ---- Program --------------------------------------------------------------------------------- */
 
 class program {
    public:
@@ -649,7 +658,7 @@ class program {
     owner program_;
 };
 
-/* ---- References outside the heap -------------------------------------------------------------- */
+/* ---- References outside the heap ------------------------------------------------------------- */
 
 /* A registered buffer of references (refs.h). */
 class refs {
@@ -669,7 +678,8 @@ class refs {
     owner refs_;
 };
 
-/* A reference that the host holds, and that stays right when its object moves. Goes before its heap. */
+/* A reference that the host holds, and that stays right when its object moves. Goes before its
+ * heap. */
 class handle {
    public:
     handle(const heap &of, clump_ref ref) : context_(of.share()), heap_(of.get()) {
@@ -706,7 +716,7 @@ class handle {
     clump_handle handle_ = 0;
 };
 
-/* ---- Pool ------------------------------------------------------------------------------------- */
+/* ---- Pool ------------------------------------------------------------------------------------ */
 
 class pool {
    public:

@@ -2,9 +2,9 @@
  *
  * Roots are all registered buffers of references that are not weak and all handles (refs.h), and
  * what clump_collect_desc names: single references, and whole classes, whose objects all stay. From
- * there every reference field is followed that is not `weak` (schema.h). Objects that are not reached die:
- * their slots are free, their fields are not touched; what their arrays of run-time length have in raw memory
- * is freed. Weak references to them become null.
+ * there every reference field is followed that is not `weak` (schema.h). Objects that are not
+ * reached die: their slots are free, their fields are not touched; what their arrays of run-time
+ * length have in raw memory is freed. Weak references to them become null.
  *
  * A reference that names no live object of the class that its field declares is not followed.
  * Kernels must keep no references across a collection that no root leads to.
@@ -14,7 +14,8 @@
  *
  * A collection takes a buffer at the first call, kept until the heap is destroyed: 16 bytes for
  * each granule of the heap (clump_heap_layout), 8 bytes for each object that the queue has room
- * for, 1280 bytes. Objects that the queue has no room for become grey bits in the first part, so that none is lost.
+ * for, 1280 bytes. Objects that the queue has no room for become grey bits in the first part, so
+ * that none is lost.
  *
  * Read first: heap.h, refs.h. Read next: collector.h (when to collect), compact.h.
  */
@@ -29,14 +30,16 @@ extern "C" {
 
 /* How live objects are found. All give the same result. */
 typedef enum clump_mark_engine {
-    CLUMP_MARK_AUTO, /* GPUs: by the queue. CPUs: while few objects are reached at a time, else by rows */
+    /* GPUs: by the queue. CPUs: while few objects are reached at a time, else by rows */
+    CLUMP_MARK_AUTO,
     CLUMP_MARK_QUEUE, /* a frontier queue of references (Maas et al., ISMM 2012) */
     CLUMP_MARK_ROWS,  /* rows with objects that were reached: each field of a row read in one go */
     CLUMP_MARK_HOST /* sequentially in C, on a copy of the heap: the reference for the others. Takes
                          the heap's size in host memory, and its time to come over */
 } clump_mark_engine;
 
-/* What a collection starts from, how it marks, and what happens to the dead. All zero: see clump_heap_collect(). */
+/* What a collection starts from, how it marks, and what happens to the dead. All zero: see
+ * clump_heap_collect(). */
 typedef struct clump_collect_desc {
     /* Roots, in addition to those that are registered. */
     const clump_ref *roots; /* nulls and references to no live object are disregarded. They
@@ -65,7 +68,8 @@ typedef struct clump_collect_desc {
     const clump_compact_desc *compact; /* optional: compact afterwards; {0} will do */
 } clump_collect_desc;
 
-/* Parts of a run, as timed by profiling events. The kernel that frees arrays of run-time length is in none of them. */
+/* Parts of a run, as timed by profiling events. The kernel that frees arrays of run-time length is
+ * in none of them. */
 #define CLUMP_COLLECT_PHASE_LIST(X)                                                                \
     X(ROOTS, "no object reached yet, then those of the roots")                                     \
     X(MARK, "objects that these lead to")                                                          \
@@ -99,7 +103,8 @@ typedef struct clump_collect_report {
     uint64_t queue_overflows; /* objects that found it full */
     uint32_t launches, readbacks; /* of marking and sweeping; readbacks wait for the device */
     uint64_t memory_bytes;        /* device memory that collections of the heap keep */
-    /* Times are without those of commands that the device tells wrong, an end before the beginning, say. */
+    /* Times are without those of commands that the device tells wrong, an end before the beginning,
+     * say. */
     double us[CLUMP_COLLECT_PHASE_COUNT]; /* device time; 0 if the queue does no profiling */
     double total_us;                      /* their sum, or with HOST what the host measured */
     double host_us; /* what the host marked: that alone, of us[CLUMP_COLLECT_MARK], which has the
@@ -119,10 +124,12 @@ typedef struct clump_collect_report {
  * clump_heap_compact() does.
  * Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND class; CLUMP_ERR_USAGE a value out of range, options that
  * exclude each other, a buffer of another cl_context, objects that are evicted (evict.h), or what
- * clump_heap_compact() would refuse; CLUMP_ERR_DEVICE_MEMORY `compact` has an order, and there are not enough free
- * blocks for it; CLUMP_ERR_CORRUPT marking does not come to an end, since the heap is damaged; CLUMP_ERR_CL; CLUMP_ERR_BUILD; CLUMP_ERR_HOST_MEMORY.
- * After an error the heap is unchanged, with two exceptions. If only `compact` failed, as it does with
- * CLUMP_ERR_DEVICE_MEMORY, the collection is done: the dead are freed, and the report is filled in except for
+ * clump_heap_compact() would refuse; CLUMP_ERR_DEVICE_MEMORY `compact` has an order, and there are
+ * not enough free blocks for it; CLUMP_ERR_CORRUPT marking does not come to an end, since the heap
+ * is damaged; CLUMP_ERR_CL; CLUMP_ERR_BUILD; CLUMP_ERR_HOST_MEMORY. After an error the heap is
+ * unchanged, with two exceptions. If only `compact` failed, as it does with
+ * CLUMP_ERR_DEVICE_MEMORY, the collection is done: the dead are freed, and the report is filled in
+ * except for
  * `compact`. After CLUMP_ERR_CL from a device that gives up another collection puts the heap right
  * if objects did not move yet. */
 CLUMP_API clump_status clump_heap_collect(clump_heap *heap, const clump_collect_desc *desc,

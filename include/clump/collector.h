@@ -17,20 +17,22 @@ typedef struct clump_collector clump_collector;
 /* At least one of `every`, `fill` and `out_of_memory`. */
 typedef struct clump_collector_desc {
     clump_heap *heap; /* required */
-    /* What to do; all that it points to, except the finaliser, must live as long as the collector. */
+    /* What to do; all that it points to, except the finaliser, must live as long as the
+     * collector. */
     clump_collect_desc collect;
 
     uint32_t every; /* at every n-th safepoint */
 
     /* If this share of the heap's blocks is in use, 0 < fill <= 1, and at least `growth` of them
-     * more than at the first safepoint after the last collection, so that a heap full of live objects is
-     * not collected in vain again and again. Reads 4 bytes per block on the device at each safepoint. */
+     * more than at the first safepoint after the last collection, so that a heap full of live
+     * objects is not collected in vain again and again. Reads 4 bytes per block on the device at
+     * each safepoint. */
     double fill;
     double growth; /* 0: 0.05 */
 
     /* If an allocation has returned null since the last safepoint. What the heap counts for
-     * clump_heap_take_errors() is read and not cleared. A program that calls that function in between
-     * looks at its report and calls clump_collector_request(). */
+     * clump_heap_take_errors() is read and not cleared. A program that calls that function in
+     * between looks at its report and calls clump_collector_request(). */
     int out_of_memory;
 } clump_collector_desc;
 
@@ -48,9 +50,9 @@ CLUMP_API void clump_collector_request(clump_collector *collector);
  * leads to.
  *   ran     [out, optional]  1 if it collected, also if the compaction after it failed
  *   report  [out, optional]  of that run
- * Blocks: yes; with only `every` set, only when it collects. Returns as clump_heap_collect(). A collection that
- * fails before objects are freed is tried again at the next safepoint. One that only failed to compact
- * is done: `ran` is 1, and the next one waits for a trigger or a request. */
+ * Blocks: yes; with only `every` set, only when it collects. Returns as clump_heap_collect(). A
+ * collection that fails before objects are freed is tried again at the next safepoint. One that
+ * only failed to compact is done: `ran` is 1, and the next one waits for a trigger or a request. */
 CLUMP_API clump_status clump_collector_tick(clump_collector *collector, int *ran,
                                             clump_collect_report *report);
 

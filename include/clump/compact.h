@@ -3,9 +3,9 @@
  *
  * All blocks of a class are looked at at once: the K fullest stay, K being the fewest that can hold
  * the class, and the objects of all others move into their free slots. That is the least number of
- * moves that frees as many blocks, one pass, each reference rewritten once; fewer slots than a block
- * has stay free (in one block, unless the fullest blocks had less room than that to begin with).
- * Messages call this the planner.
+ * moves that frees as many blocks, one pass, each reference rewritten once; fewer slots than a
+ * block has stay free (in one block, unless the fullest blocks had less room than that to begin
+ * with). Messages call this the planner.
  *
  * What happens to references. After a call, every field of every live object, every registered
  * buffer (refs.h) and every handle that referred to a moved object refers to its new place; only
@@ -91,7 +91,8 @@ typedef struct clump_compact_report {
                                                point to a class that takes part */
     uint64_t refs_dangling;                 /* of the examined: see the head of this file */
     uint64_t outside_examined, outside_rewritten, outside_dangling; /* registered and handles */
-    /* Times are without those of commands that the device tells wrong, an end before the beginning, say. */
+    /* Times are without those of commands that the device tells wrong, an end before the beginning,
+     * say. */
     double us[CLUMP_COMPACT_PHASE_COUNT]; /* device time; 0 if the queue does no profiling */
     double total_us;                      /* their sum */
     uint32_t launches;
@@ -106,10 +107,11 @@ typedef struct clump_compact_report {
  *   sync    [in, optional]
  * Blocks: only if `report` is given, or max_us or an order.
  * Returns CLUMP_OK, also if there was nothing to do; CLUMP_ERR_NOT_FOUND class or field;
- * CLUMP_ERR_USAGE a value out of range, options that exclude each other, or objects that are evicted (evict.h);
- * CLUMP_ERR_DEVICE_MEMORY an order without enough free blocks; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. The heap is unchanged by a call that
- * fails, except by CLUMP_ERR_CL from a device that gives up, or that has no room for the keys of a class when an order has
- * moved other classes: these are in order then, and the heap is sound. */
+ * CLUMP_ERR_USAGE a value out of range, options that exclude each other, or objects that are
+ * evicted (evict.h); CLUMP_ERR_DEVICE_MEMORY an order without enough free blocks; CLUMP_ERR_CL;
+ * CLUMP_ERR_HOST_MEMORY. The heap is unchanged by a call that fails, except by CLUMP_ERR_CL from a
+ * device that gives up, or that has no room for the keys of a class when an order has moved other
+ * classes: these are in order then, and the heap is sound. */
 CLUMP_API clump_status clump_heap_compact(clump_heap *heap, const clump_compact_desc *desc,
                                           clump_compact_report *report, const clump_sync *sync);
 

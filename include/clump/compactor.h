@@ -23,8 +23,8 @@ typedef struct clump_compactor_desc {
     uint32_t every; /* m: at every m-th call (ISMM 3.7) */
 
     /* After massive deallocations (ISMM 3.7): if this many blocks could be freed, or this share of
-     * the heap's blocks. The selected classes could free all blocks beyond those that their objects and
-     * the slack need. Reads 4 bytes per block on the device at each call. */
+     * the heap's blocks. The selected classes could free all blocks beyond those that their objects
+     * and the slack need. Reads 4 bytes per block on the device at each call. */
     uint32_t candidates;
     double share;
 
@@ -33,22 +33,24 @@ typedef struct clump_compactor_desc {
     double cost_limit; /* share of the time that looking and compacting may take; 0: 0.01 */
 } clump_compactor_desc;
 
-/* CONSTRUCTOR. Builds the library's kernels for compaction, so that no tick has to: some seconds where nothing
- * caches them. Returns CLUMP_OK; CLUMP_ERR_USAGE none or several triggers, a share or limit that is
- * not in 0 .. 1, or a desc that clump_heap_compact() would refuse; CLUMP_ERR_NOT_FOUND;
- * CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_BUILD; CLUMP_ERR_CL. */
+/* CONSTRUCTOR. Builds the library's kernels for compaction, so that no tick has to: some seconds
+ * where nothing caches them. Returns CLUMP_OK; CLUMP_ERR_USAGE none or several triggers, a share or
+ * limit that is not in 0 .. 1, or a desc that clump_heap_compact() would refuse;
+ * CLUMP_ERR_NOT_FOUND; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_BUILD; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_compactor_create(const clump_compactor_desc *desc,
                                               clump_compactor **compactor, clump_error *error);
 /* DESTRUCTOR. NULL is allowed. */
 CLUMP_API void clump_compactor_destroy(clump_compactor *compactor);
 
-/* METHOD. Call once per iteration, where no reference is held that clump_heap_compact() would not find.
+/* METHOD. Call once per iteration, where no reference is held that clump_heap_compact() would not
+ * find.
  *   ran     [out, optional]  1 if it compacted
  *   report  [out, optional]  of that run; asking for it makes the run block
- * Blocks: `every`: no; `candidates` and `share`: yes; `automatic`: only when it looks, which it does rarely
- * enough to stay within cost_limit.
- * Returns as clump_heap_compact(). A compaction that fails counts as a run of `every`, which waits for m more
- * calls, and for `automatic`, as one that freed nothing; `candidates` and `share` look again at the next call. */
+ * Blocks: `every`: no; `candidates` and `share`: yes; `automatic`: only when it looks, which it
+ * does rarely enough to stay within cost_limit.
+ * Returns as clump_heap_compact(). A compaction that fails counts as a run of `every`, which waits
+ * for m more calls, and for `automatic`, as one that freed nothing; `candidates` and `share` look
+ * again at the next call. */
 CLUMP_API clump_status clump_compactor_tick(clump_compactor *compactor, int *ran,
                                             clump_compact_report *report);
 

@@ -1,23 +1,27 @@
 /* A context: the user's OpenCL context, device and queue, and what was probed about the device.
  *
- * The library creates no cl_context. It retains the three objects given to it and releases them with the
- * context. It creates queues for one purpose: the transfers of saved heaps, which have two (save.h). A queue with out-of-order execution is used as if it were in
- * order (each command waits for the one before).
+ * The library creates no cl_context. It retains the three objects given to it and releases them
+ * with the context. It creates queues for one purpose: the transfers of saved heaps, which have two
+ * (save.h). A queue with out-of-order execution is used as if it were in order (each command waits
+ * for the one before).
  *
  * Queues. All work is enqueued on the queue that the context was created with, until
- * clump_context_set_queue() names another one for the calls after it. Calls on one queue take effect in their order.
- * Of calls on several queues those of one heap do, whichever queues they are on: its first command on another queue than before
- * waits for those that it had there, and what was in that queue before them. Calls of different heaps do not wait for each
- * other, so the device may run two heaps at the same time, each on a queue of its own. A call that works on two heaps is in
- * the order of both; one that blocks has waited for all commands of these. Not ordered by the library are buffers of the caller that two heaps
- * use, and commands of the caller: clump_sync says how.
- * As long as the context has one queue, it does not tell apart what different heaps have there: a heap that leaves it for a second
- * one waits for all that is in it, held back by an event or not.
- * The library flushes a queue where another one waits for it, and where a call blocks.
- * One queue costs two comparisons in each call. A heap that changes its queue costs two markers and a flush each time; heaps that take turns on one queue of
- * several cost a marker each time; calling clump_context_set_queue() costs the look for the queue among those in use.
- * Pools have a queue each (pool.h), which this does not change. One clump_context is for one device; a program
- * has one for each of its devices, and objects move between their heaps with clump_heap_migrate() (extract.h).
+ * clump_context_set_queue() names another one for the calls after it. Calls on one queue take
+ * effect in their order. Of calls on several queues those of one heap do, whichever queues they are
+ * on: its first command on another queue than before waits for those that it had there, and what
+ * was in that queue before them. Calls of different heaps do not wait for each other, so the device
+ * may run two heaps at the same time, each on a queue of its own. A call that works on two heaps is
+ * in the order of both; one that blocks has waited for all commands of these. Not ordered by the
+ * library are buffers of the caller that two heaps use, and commands of the caller: clump_sync says
+ * how. As long as the context has one queue, it does not tell apart what different heaps have
+ * there: a heap that leaves it for a second one waits for all that is in it, held back by an event
+ * or not. The library flushes a queue where another one waits for it, and where a call blocks.
+ * One queue costs two comparisons in each call. A heap that changes its queue costs two markers and
+ * a flush each time; heaps that take turns on one queue of several cost a marker each time; calling
+ * clump_context_set_queue() costs the look for the queue among those in use. Pools have a queue
+ * each (pool.h), which this does not change. One clump_context is for one device; a program has one
+ * for each of its devices, and objects move between their heaps with clump_heap_migrate()
+ * (extract.h).
  *
  * Threads: a clump_context and what is made from it belong to one thread at a time; pools are the
  * exception, pool.h says how. Several contexts on several threads are independent, also if they
@@ -54,8 +58,9 @@ typedef enum clump_feature {
     CLUMP_FEATURE_ALL = (1 << 4) - 1
 } clump_feature;
 
-/* Memory that is known by a pointer, which is the same for the host and in kernels, and which kernels may keep in memory. As bits: which
- * of it the device has, with the functions for it. A pool gives it out: clump_memory in pool.h, in the same order. */
+/* Memory that is known by a pointer, which is the same for the host and in kernels, and which
+ * kernels may keep in memory. As bits: which of it the device has, with the functions for it. A
+ * pool gives it out: clump_memory in pool.h, in the same order. */
 typedef enum clump_pointers {
     CLUMP_POINTERS_SVM = 1 << 0, /* coarse-grained buffers of shared virtual memory: OpenCL 2.0 */
     CLUMP_POINTERS_USM_DEVICE = 1 << 1, /* cl_intel_unified_shared_memory: the device's memory */
@@ -73,30 +78,33 @@ typedef enum clump_personality {
                                  memory; marking by a queue. Needs work-groups of 64 */
 } clump_personality;
 
-/* Where built programs are kept, so that the next process does not compile them again: in a folder, or
- * where a program's own functions put them. An entry is bytes under a name of at most 80 letters, digits
- * and dots. It is checked when it is loaded: an entry that is damaged, or belongs to another device, driver,
- * option or source, counts as missing. Nothing that goes wrong here fails a call; the program is built from
- * its source then. The build log is kept too.
+/* Where built programs are kept, so that the next process does not compile them again: in a folder,
+ * or where a program's own functions put them. An entry is bytes under a name of at most 80
+ * letters, digits and dots. It is checked when it is loaded: an entry that is damaged, or belongs
+ * to another device, driver, option or source, counts as missing. Nothing that goes wrong here
+ * fails a call; the program is built from its source then. The build log is kept too.
  *
- * Programs whose source includes files are not kept, since the files may change. Nothing is ever removed;
- * entries may be removed at any time. An entry is code: nobody else may be able to write there. */
+ * Programs whose source includes files are not kept, since the files may change. Nothing is ever
+ * removed; entries may be removed at any time. An entry is code: nobody else may be able to write
+ * there. */
 typedef struct clump_cache {
     const char *folder; /* copied; made with its parents when first needed. Several processes may
                            use one at the same time. NULL: none */
-    /* Instead of a folder, set both. `load` returns the size of an entry, 0 if there is none, and writes
-     * it to `data` if it fits into `bytes`; it is called with 0 bytes first. `store` puts an entry in
-     * place of one of the same name. Both are called by the thread that uses the context. */
+    /* Instead of a folder, set both. `load` returns the size of an entry, 0 if there is none, and
+     * writes it to `data` if it fits into `bytes`; it is called with 0 bytes first. `store` puts an
+     * entry in place of one of the same name. Both are called by the thread that uses the
+     * context. */
     size_t (*load)(void *user, const char *name, void *data, size_t bytes);
     void (*store)(void *user, const char *name, const void *data, size_t bytes);
     void *user;
 } clump_cache;
 
-/* Programs compiled ahead of time: what clump-compile wrote, also several of its files one after the other. On a device that
- * takes SPIR-V (cl_khr_il_program) a program, or a part of the library, of which exactly the text and the options were compiled is
- * made of it; any other is built from its source, and so are all on other devices. clump_program_get_info()->log then begins with a note
- * that says which, and why. A program that clump_cache has is taken from there, without a note; what is made of SPIR-V is not
- * stored there. docs/guide/start-up.md */
+/* Programs compiled ahead of time: what clump-compile wrote, also several of its files one after
+ * the other. On a device that takes SPIR-V (cl_khr_il_program) a program, or a part of the library,
+ * of which exactly the text and the options were compiled is made of it; any other is built from
+ * its source, and so are all on other devices. clump_program_get_info()->log then begins with a
+ * note that says which, and why. A program that clump_cache has is taken from there, without a
+ * note; what is made of SPIR-V is not stored there. docs/guide/start-up.md */
 typedef struct clump_compiled {
     const void *data; /* not copied: it must live as long as the context. NULL: none */
     size_t bytes;
@@ -128,11 +136,12 @@ typedef struct clump_capabilities {
     uint32_t features;             /* clump_feature bits that are there and not disabled */
     uint32_t features_found;       /* clump_feature bits that are there */
     uint32_t compute_units;
-    uint64_t
-        memory_bytes; /* CL_DEVICE_GLOBAL_MEM_SIZE; 0: not known, since the device tells 0 or more than 2^50 */
-    uint64_t
-        allocation_bytes; /* CL_DEVICE_MAX_MEM_ALLOC_SIZE, at most memory_bytes, or these if it tells 0; some devices give more */
-    uint64_t local_bytes; /* CL_DEVICE_LOCAL_MEM_SIZE */
+    /* CL_DEVICE_GLOBAL_MEM_SIZE; 0: not known, since the device tells 0 or more than 2^50 */
+    uint64_t memory_bytes;
+    /* CL_DEVICE_MAX_MEM_ALLOC_SIZE, at most memory_bytes, or these if it tells 0; some devices give
+     * more */
+    uint64_t allocation_bytes;
+    uint64_t local_bytes;      /* CL_DEVICE_LOCAL_MEM_SIZE */
     uint32_t base_align_bytes; /* CL_DEVICE_MEM_BASE_ADDR_ALIGN, converted from bits */
     uint32_t work_group_max;   /* CL_DEVICE_MAX_WORK_GROUP_SIZE */
     uint32_t word_bits;        /* 64 or 32: width of the atomics on row bitmaps */
@@ -148,24 +157,27 @@ typedef struct clump_capabilities {
  *   context  [out]            set to NULL on failure
  *   error    [out, optional]  says why it failed (there is no context to ask yet)
  * Blocks: no.
- * Returns CLUMP_OK; CLUMP_ERR_USAGE an object is missing or they do not belong together, or the cache
- * has a folder and functions, or one function, or `compiled` is no file of clump-compile;
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE an object is missing or they do not belong together, or the
+ * cache has a folder and functions, or one function, or `compiled` is no file of clump-compile;
  * CLUMP_ERR_UNSUPPORTED no 32-bit atomics, no compiler, a big-endian or an embedded device;
  * CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_context_create(const clump_context_desc *desc, clump_context **context,
                                             clump_error *error);
 
-/* DESTRUCTOR. NULL is allowed. The order of destruction is free: a context that still has heaps, programs or
- * pools ends with the last of them, and so do a pool with heaps, a heap with compactors and collectors, a program with
- * kernels, and a kernel of which a compactor or collector has need. Each is destroyed once, and not used by the caller any more. */
+/* DESTRUCTOR. NULL is allowed. The order of destruction is free: a context that still has heaps,
+ * programs or pools ends with the last of them, and so do a pool with heaps, a heap with compactors
+ * and collectors, a program with kernels, and a kernel of which a compactor or collector has need.
+ * Each is destroyed once, and not used by the caller any more. */
 CLUMP_API void clump_context_destroy(clump_context *context);
 
 /* METHOD. Calls from now on enqueue on another queue: see "Queues" at the head of this file.
- *   queue  [in, optional]  of the same cl_context and device; retained while the context or something made from it uses it. NULL: the queue
- *                          that the context was created with. It may be in order or out of order, with profiling or without, where
- *                          times in reports are 0 and a timeline only counts
- * Not within a callback of a call on the context. Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE a queue of another cl_context or device;
- * CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL; then the queue is the one that it was. */
+ *   queue  [in, optional]  of the same cl_context and device; retained while the context or
+ *                          something made from it uses it. NULL: the queue that the context was
+ *                          created with. It may be in order or out of order, with profiling or
+ *                          without, where times in reports are 0 and a timeline only counts
+ * Not within a callback of a call on the context. Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE a
+ * queue of another cl_context or device; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL; then the queue is the
+ * one that it was. */
 CLUMP_API clump_status clump_context_set_queue(clump_context *context, cl_command_queue queue);
 
 /* The queue on which calls enqueue now. Not retained for the caller; NULL for NULL. */
@@ -178,8 +190,9 @@ CLUMP_API const clump_capabilities *clump_context_get_capabilities(const clump_c
  * status is CLUMP_OK if nothing failed yet. Overwritten by the next failure. */
 CLUMP_API const clump_error *clump_context_get_error(const clump_context *context);
 
-/* Events to wait for, and the event to give back, as in OpenCL. All zero: none. If a command fails that is waited for, those that wait
- * for it do not run: a call that blocks returns CLUMP_ERR_CL then, and of others the event has the error. */
+/* Events to wait for, and the event to give back, as in OpenCL. All zero: none. If a command fails
+ * that is waited for, those that wait for it do not run: a call that blocks returns CLUMP_ERR_CL
+ * then, and of others the event has the error. */
 typedef struct clump_sync {
     cl_uint wait_count;
     const cl_event *wait_list; /* NULL if wait_count is 0 */

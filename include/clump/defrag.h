@@ -17,7 +17,8 @@
  * Releasing chunks that became empty takes time of the driver, so steps with a budget leave some of
  * them to the next steps, with half of their budget. Allocations may use them meanwhile.
  *
- * Names as in Eichinger's thesis: P. Eichinger, Vulkan Memory-Management and Defragmentation, chapter 4.
+ * Names as in Eichinger's thesis: P. Eichinger, Vulkan Memory-Management and Defragmentation,
+ * chapter 4.
  * Read first: pool.h.
  */
 #ifndef CLUMP_DEFRAG_H
@@ -50,7 +51,8 @@ typedef struct clump_defrag_desc {
      * (`decide`), and if OpenCL refuses a copy three times in the middle of one, its contents are
      * lost; the error then says whose. */
     int exclusive;
-    int until_done; /* as one exclusive operation: of the others, only order, weights and wait_list count */
+    /* as one exclusive operation: of the others, only order, weights and wait_list count */
+    int until_done;
     int manual; /* do not swap: clump_pool_next_move() and clump_pool_finish_move() */
     clump_defrag_order order;
     cl_uint wait_count; /* events that the copies wait for */
@@ -73,16 +75,17 @@ typedef struct clump_defrag_report {
 /* METHOD. One step; with until_done, steps until there is nothing left to move.
  *   desc    [in, optional]   NULL: all zero, that is everything that can be moved now
  *   report  [out, optional]  of all steps together
- * Blocks: with wait, exclusive or until_done. Returns CLUMP_OK; CLUMP_ERR_USAGE, also while another thread's
- * step runs; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. After a failure the pool is consistent; moves that
- * were under way are dropped or go on. */
+ * Blocks: with wait, exclusive or until_done. Returns CLUMP_OK; CLUMP_ERR_USAGE, also while another
+ * thread's step runs; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. After a failure the pool is consistent;
+ * moves that were under way are dropped or go on. */
 CLUMP_API clump_status clump_pool_defragment(clump_pool *pool, const clump_defrag_desc *desc,
                                              clump_defrag_report *report);
 
 /* METHOD. With `manual`: a move whose copy has completed, in `move`; its allocation 0 if there is
  * none. Then say what to do: COPY swaps, IGNORE keeps the old place, DESTROY frees the allocation.
  * Commands that still use the old place are named with clump_pool_use() before. Returns CLUMP_OK;
- * CLUMP_ERR_REFERENCE, from the second, an allocation of which no move waits; CLUMP_ERR_USAGE; CLUMP_ERR_CL. */
+ * CLUMP_ERR_REFERENCE, from the second, an allocation of which no move waits; CLUMP_ERR_USAGE;
+ * CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_next_move(clump_pool *pool, clump_move *move);
 CLUMP_API clump_status clump_pool_finish_move(clump_pool *pool, clump_allocation allocation,
                                               clump_move_op op);
@@ -91,10 +94,11 @@ CLUMP_API clump_status clump_pool_finish_move(clump_pool *pool, clump_allocation
  * their order. The pauses between them, and from the last to the first of the next frame, are
  * looked at when they have completed. A step with use_pauses may then take
  *     pause_factor * (least over the last `pause_frames` frames of (longest pause of the frame))
- * (Eichinger's thesis 4.4.2), measured in device time. 0 until as many frames are known. Commands whose
- * times the device tells wrong (an end before the beginning, say) are left out, with the pauses next to them. Without events the
- * call only ends a frame in the pool's trace. Returns CLUMP_OK; CLUMP_ERR_IO the trace could not be written; CLUMP_ERR_USAGE;
- * CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
+ * (Eichinger's thesis 4.4.2), measured in device time. 0 until as many frames are known. Commands
+ * whose times the device tells wrong (an end before the beginning, say) are left out, with the
+ * pauses next to them. Without events the call only ends a frame in the pool's trace. Returns
+ * CLUMP_OK; CLUMP_ERR_IO the trace could not be written; CLUMP_ERR_USAGE; CLUMP_ERR_HOST_MEMORY;
+ * CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_end_frame(clump_pool *pool, cl_uint count,
                                             const cl_event *events);
 

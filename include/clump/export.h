@@ -8,7 +8,8 @@
 #define CLUMP_VERSION_PATCH 0
 #define CLUMP_VERSION_TEXT "0.1.0"
 
-/* CLUMPI_BUILDS: these are the sources of the library. On Windows a program needs no mark at functions of a DLL. */
+/* CLUMPI_BUILDS: these are the sources of the library. On Windows a program needs no mark at
+ * functions of a DLL. */
 #if defined(_WIN32)
 #ifdef CLUMPI_BUILDS
 #define CLUMP_API __declspec(dllexport)

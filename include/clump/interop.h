@@ -1,5 +1,5 @@
-/* A heap's memory for others: kernels that the caller builds and launches by OpenCL itself, and buffers that drawing, analysis
- * and other libraries read.
+/* A heap's memory for others: kernels that the caller builds and launches by OpenCL itself, and
+ * buffers that drawing, analysis and other libraries read.
  *
  * Threads: as for the heap. Read first: heap.h, program.h.
  */
@@ -12,15 +12,18 @@
 extern "C" {
 #endif
 
-/* The buffer, or the first of several, which clump_heap_convert() replaces. Not retained for the caller. It is the first argument of kernels that the caller builds and launches by
- * OpenCL itself, from clump_program_get_info()->source and clump_program_get_info()->options: those without loops over
- * objects and without CLUMP_NUMBERS, since the list of objects is made by the calls of run.h. After such a kernel
- * allocated or freed, call clump_heap_touch(). */
+/* The buffer, or the first of several, which clump_heap_convert() replaces. Not retained for the
+ * caller. It is the first argument of kernels that the caller builds and launches by OpenCL itself,
+ * from clump_program_get_info()->source and clump_program_get_info()->options: those without loops
+ * over objects and without CLUMP_NUMBERS, since the list of objects is made by the calls of run.h.
+ * After such a kernel allocated or freed, call clump_heap_touch(). */
 CLUMP_API cl_mem clump_heap_get_buffer(const clump_heap *heap);
 
-/* METHOD. Set the heap as the first argument of such a kernel, and tell OpenCL of the heap's other buffers, if it has several. A
- * kernel keeps both until it is made ready for another heap: once the heap is destroyed, do not launch it before that.
- * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE no kernel; CLUMP_ERR_CL. Threads: as for the heap; the kernel is changed. */
+/* METHOD. Set the heap as the first argument of such a kernel, and tell OpenCL of the heap's other
+ * buffers, if it has several. A kernel keeps both until it is made ready for another heap: once the
+ * heap is destroyed, do not launch it before that.
+ * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE no kernel; CLUMP_ERR_CL. Threads: as for the heap;
+ * the kernel is changed. */
 CLUMP_API clump_status clump_heap_set_kernel(clump_heap *heap, cl_kernel kernel);
 
 /* Tell the heap that its objects may have changed: the next do-all enumerates anew. */
@@ -32,13 +35,17 @@ typedef enum clump_copy_direction {
     CLUMP_COPY_FROM_BUFFER /* values of the buffer into the objects */
 } clump_copy_direction;
 
-/* METHOD. Values of one field of all objects, as clump_heap_read_field() has them, between objects and a buffer of the caller's, on the device: for drawing, for other libraries, and for
- * what is read later. Values are packed, in the order of clump_heap_read_refs().
- *   buffer    of the context's cl_context; values from `offset` bytes on, a multiple of the value's size (of 16, if larger)
- *   capacity  values: objects beyond so many are left out, which is not told. clump_heap_read_count() knows the number
+/* METHOD. Values of one field of all objects, as clump_heap_read_field() has them, between objects
+ * and a buffer of the caller's, on the device: for drawing, for other libraries, and for what is
+ * read later. Values are packed, in the order of clump_heap_read_refs().
+ *   buffer    of the context's cl_context; values from `offset` bytes on, a multiple of the value's
+ *             size (of 16, if larger)
+ *   capacity  values: objects beyond so many are left out, which is not told.
+ *             clump_heap_read_count() knows the number
  *   sync      [in, optional]  of the copy; the list of objects may be made before
- * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_TOO_SMALL the buffer has no room for `capacity` values; CLUMP_ERR_NOT_FOUND;
- * CLUMP_ERR_USAGE another context's buffer, an offset that is not aligned, a field that cannot be written; CLUMP_ERR_CL. */
+ * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_TOO_SMALL the buffer has no room for `capacity` values;
+ * CLUMP_ERR_NOT_FOUND; CLUMP_ERR_USAGE another context's buffer, an offset that is not aligned, a
+ * field that cannot be written; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_heap_copy_field(clump_heap *heap, const char *class_name,
                                              const char *field, uint32_t index,
                                              clump_copy_direction direction, cl_mem buffer,

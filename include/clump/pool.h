@@ -13,10 +13,10 @@
  * later kernel.
  *
  * Threads: all calls on one pool may come from any thread at any time, unless
- * CLUMP_POOL_SINGLE_THREADED is set; a lock makes them one after the other. Pools, of one context too, may be
- * created and destroyed on any thread too, each while no other call on that pool runs.
- * clump_context_set_pool_limit() belongs to the thread of the context. Callbacks are called without the lock. A
- * clump_allocator of the context must be as thread-safe as malloc.
+ * CLUMP_POOL_SINGLE_THREADED is set; a lock makes them one after the other. Pools, of one context
+ * too, may be created and destroyed on any thread too, each while no other call on that pool runs.
+ * clump_context_set_pool_limit() belongs to the thread of the context. Callbacks are called without
+ * the lock. A clump_allocator of the context must be as thread-safe as malloc.
  *
  * Wrong input is refused, with words, and changes nothing: CLUMP_ERR_REFERENCE for an allocation
  * that is not of this pool or was freed, CLUMP_ERR_USAGE for everything else. After destruction
@@ -44,25 +44,30 @@ typedef uint64_t clump_allocation;
 /* Where an allocation lies. Commands that use the buffer must stay within offset .. offset +
  * bytes. */
 typedef struct clump_region {
-    cl_mem
-        buffer; /* not retained for the caller; NULL only of USM, where the device makes no cl_mem of it */
+    /* not retained for the caller; NULL only of USM, where the device makes no cl_mem of it */
+    cl_mem buffer;
     uint64_t offset, bytes;
-    void *
-        pointer; /* of its first byte, in memory with pointers; else NULL. Kernels may keep it in memory */
+    /* of its first byte, in memory with pointers; else NULL. Kernels may keep it in memory */
+    void *pointer;
 } clump_region;
 
 /* Chunks of each kind are apart.
  *
- * Memory with pointers, from CLUMP_MEMORY_SVM on, is there where clump_capabilities.pointers says so; elsewhere a request for it is refused,
- * CLUMP_ERR_UNSUPPORTED. Its allocations are never moved: `movable` is refused. Its pointers are multiples of the allocation's
- * alignment, which is at most 128 then, the most that OpenCL promises; without one, of the smaller of 128 and the pool's.
- *   kernels  take the pointer by clSetKernelArgSVMPointer() or clSetKernelArgMemPointerINTEL(), or the buffer, with the
- *            offset. A kernel that finds pointers in memory is told of the allocations, by clSetKernelExecInfo()
- *   host     clump_pool_map(), which gives the same pointer; of CLUMP_MEMORY_USM_DEVICE only where there is a buffer.
+ * Memory with pointers, from CLUMP_MEMORY_SVM on, is there where clump_capabilities.pointers says
+ * so; elsewhere a request for it is refused, CLUMP_ERR_UNSUPPORTED. Its allocations are never
+ * moved: `movable` is refused. Its pointers are multiples of the allocation's alignment, which is
+ * at most 128 then, the most that OpenCL promises; without one, of the smaller of 128 and the
+ * pool's.
+ *   kernels  take the pointer by clSetKernelArgSVMPointer() or clSetKernelArgMemPointerINTEL(), or
+ *            the buffer, with the offset. A kernel that finds pointers in memory is told of the
+ *            allocations, by clSetKernelExecInfo()
+ *   host     clump_pool_map(), which gives the same pointer; of CLUMP_MEMORY_USM_DEVICE only where
+ *            there is a buffer.
  *            USM of the host and shared USM may also be used directly while no command uses them
- *   its end  OpenCL does not count who uses a pointer. The commands of other queues than the pool's that use an allocation
- *            must be done when it is freed, or be named by clump_pool_use(), and all when the pool is destroyed. The pool waits for its queue when it
- *            gives a chunk back. clump_pool_create_buffer() refuses it */
+ *   its end  OpenCL does not count who uses a pointer. The commands of other queues than the pool's
+ *            that use an allocation must be done when it is freed, or be named by clump_pool_use(),
+ *            and all when the pool is destroyed. The pool waits for its queue when it gives a chunk
+ *            back. clump_pool_create_buffer() refuses it */
 typedef enum clump_memory {
     CLUMP_MEMORY_DEVICE = 0,
     CLUMP_MEMORY_HOST,       /* CL_MEM_ALLOC_HOST_PTR: cheap to map */
@@ -124,7 +129,8 @@ typedef struct clump_pool_desc {
     uint32_t margin_bytes; /* debug mode: at least so many bytes with a pattern right after the last
                                  of each allocation, checked by clump_pool_check(); 0: none */
     uint32_t flags;        /* clump_pool_flag bits */
-    /* Of clump_defrag_desc.use_pauses: a step may take this share of the least pause of so many frames. */
+    /* Of clump_defrag_desc.use_pauses: a step may take this share of the least pause of so many
+     * frames. */
     double pause_factor;   /* above 0 and at most 1; 0: 0.8 */
     uint32_t pause_frames; /* at most 64; 0: 8 */
 
@@ -136,8 +142,9 @@ typedef struct clump_pool_desc {
     /* At destruction, for each allocation that is still there. */
     void (*leaked)(void *user, const clump_allocation_info *info);
     /* A line for each call that allocates, frees, sets movable or ends a frame: docs/guide/pool.md.
-     * Called with the lock: it must not call the pool. When it says that it could not write, the trace ends there:
-     * allocations go on, and clump_pool_end_frame() and clump_pool_check() return CLUMP_ERR_IO from then on. */
+     * Called with the lock: it must not call the pool. When it says that it could not write, the
+     * trace ends there: allocations go on, and clump_pool_end_frame() and clump_pool_check() return
+     * CLUMP_ERR_IO from then on. */
     clump_write_fn trace;
 
     /* Only without a context, whose own they are otherwise. As in clump_context_desc. */
@@ -145,24 +152,26 @@ typedef struct clump_pool_desc {
     const clump_cl_functions *cl;
 } clump_pool_desc;
 
-/* CONSTRUCTOR. Makes no chunk yet. Without a context the pool is for the cl_context and the device of its queue, and that device
- * needs no compiler. No heap can be in such a pool, and no limit of clump_context_set_pool_limit() is for it.
+/* CONSTRUCTOR. Makes no chunk yet. Without a context the pool is for the cl_context and the device
+ * of its queue, and that device needs no compiler. No heap can be in such a pool, and no limit of
+ * clump_context_set_pool_limit() is for it.
  *   pool   [out]            NULL on failure
  *   error  [out, optional]  says why it failed
- * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_UNSUPPORTED without a context: the device is not there or has less
- * than OpenCL 1.2; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_UNSUPPORTED without a context: the device is not
+ * there or has less than OpenCL 1.2; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_create(const clump_pool_desc *desc, clump_pool **pool,
                                          clump_error *error);
 
 /* DESTRUCTOR. NULL is allowed. Waits for copies under way; releases all chunks, and with them all
- * allocations except the buffers of clump_pool_create_buffer(). A pool that still has heaps ends with the last of them, and calls `leaked` then. */
+ * allocations except the buffers of clump_pool_create_buffer(). A pool that still has heaps ends
+ * with the last of them, and calls `leaked` then. */
 CLUMP_API void clump_pool_destroy(clump_pool *pool);
 
 /* Copy the error of the last failed call on the pool, by any thread. */
 CLUMP_API void clump_pool_get_error(clump_pool *pool, clump_error *error);
 
-/* METHOD. Limit the device memory of all pools of a context together; 0: none, but see limit_bytes. Memory that is
- * taken already stays. */
+/* METHOD. Limit the device memory of all pools of a context together; 0: none, but see limit_bytes.
+ * Memory that is taken already stays. */
 CLUMP_API clump_status clump_context_set_pool_limit(clump_context *context, uint64_t bytes);
 CLUMP_API uint64_t clump_context_get_pool_bytes(const clump_context *context);
 
@@ -173,8 +182,9 @@ typedef struct clump_allocation_desc {
     uint64_t bytes;     /* at least 1 */
     uint64_t alignment; /* of the offset, and of the pointer: a power of two; 0: the pool's */
     clump_memory memory;
-    int movable; /* it may be moved: no command writes to it any more ("static" in Eichinger's thesis; all
-                         others are "dynamic"). See clump_pool_change() */
+    /* it may be moved: no command writes to it any more ("static" in Eichinger's thesis; all others
+     * are "dynamic"). See clump_pool_change() */
+    int movable;
     int unique;       /* give it a buffer of its own whatever its size */
     const char *name; /* copied; default: none */
     void *user_data;
@@ -185,15 +195,15 @@ typedef struct clump_allocation_desc {
  *   region      [out, optional]
  * Blocks: only if a chunk must be made (it is touched: that waits for the pool's queue, with the
  * lock), with margins (which are written then, likewise), or with CLUMP_POOL_COMPACT_WHEN_FULL.
- * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_UNSUPPORTED the device has no memory of that kind; CLUMP_ERR_DEVICE_MEMORY the memory is not there, or a limit does
- * not allow it: the error tells which, with the OpenCL code if the device refused;
- * CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_UNSUPPORTED the device has no memory of that kind;
+ * CLUMP_ERR_DEVICE_MEMORY the memory is not there, or a limit does not allow it: the error tells
+ * which, with the OpenCL code if the device refused; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_alloc(clump_pool *pool, const clump_allocation_desc *desc,
                                         clump_allocation *allocation, clump_region *region);
 
 /* METHOD. Free; 0 is allowed and does nothing. Refused while the allocation is mapped, pinned or
- * has images, and if it is that of a heap or of clump_pool_create_buffer(). Its memory is given out again when the commands named by clump_pool_use() have
- * completed.
+ * has images, and if it is that of a heap or of clump_pool_create_buffer(). Its memory is given out
+ * again when the commands named by clump_pool_use() have completed.
  * Blocks: only if a chunk of memory with pointers is given back: until the pool's queue is done.
  * Returns CLUMP_OK; CLUMP_ERR_REFERENCE; CLUMP_ERR_USAGE. */
 CLUMP_API clump_status clump_pool_free(clump_pool *pool, clump_allocation allocation);
@@ -204,8 +214,8 @@ CLUMP_API clump_status clump_pool_get_info(clump_pool *pool, clump_allocation al
 
 /* METHOD. A cl_mem of its own: a sub-buffer, made at the first call; of a unique allocation, its
  * buffer. The pool's; valid until the allocation is moved or freed. Blocks: no.
- * Returns CLUMP_OK; CLUMP_ERR_UNSUPPORTED it is USM, and the device makes no cl_mem of that; CLUMP_ERR_REFERENCE; CLUMP_ERR_USAGE;
- * CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
+ * Returns CLUMP_OK; CLUMP_ERR_UNSUPPORTED it is USM, and the device makes no cl_mem of that;
+ * CLUMP_ERR_REFERENCE; CLUMP_ERR_USAGE; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_get_buffer(clump_pool *pool, clump_allocation allocation,
                                              cl_mem *buffer);
 
@@ -213,30 +223,34 @@ CLUMP_API clump_status clump_pool_get_buffer(clump_pool *pool, clump_allocation 
  * clReleaseMemObject() its region goes back to the pool. The region is given out again when the
  * commands are done that were in the named queues when the pool took it back: the first call on the
  * pool after that release puts a marker into each of them, and later calls look whether the markers
- * have completed. OpenCL may tell of the release on any thread, and within the release; nothing waits
- * there, and no lock is taken.
- *   desc         as for clump_pool_alloc(); not movable, and no memory with pointers. clump_pool_visit() shows the allocation;
+ * have completed. OpenCL may tell of the release on any thread, and within the release; nothing
+ * waits there, and no lock is taken.
+ *   desc         as for clump_pool_alloc(); not movable, and no memory with pointers.
+ *                clump_pool_visit() shows the allocation;
  *                clump_pool_free() refuses it
  *   queue_count  0: those of clump_pool_set_queues()
- *   queues       all that use the buffer; retained until the region is free. Commands of other queues
- *                must be done before the last release
+ *   queues       all that use the buffer; retained until the region is free. Commands of other
+ *                queues must be done before the last release
  *   buffer       [out]  NULL on failure. OpenCL makes no sub-buffers of it
- * A buffer may outlive its pool. It stays as it is then, and the memory of its whole chunk stays until the last
- * such buffer of that chunk is released; no pool counts that memory any more. `leaked` is called
- * for the buffers that are there at destruction. The context's clump_allocator must be usable until the last of them
- * is released. The library may be unloaded before: from the first such buffer on its code stays in the process, where the driver calls it.
+ * A buffer may outlive its pool. It stays as it is then, and the memory of its whole chunk stays
+ * until the last such buffer of that chunk is released; no pool counts that memory any more.
+ * `leaked` is called for the buffers that are there at destruction. The context's clump_allocator
+ * must be usable until the last of them is released. The library may be unloaded before: from the
+ * first such buffer on its code stays in the process, where the driver calls it.
  * Blocks: as clump_pool_alloc(). Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_DEVICE_MEMORY, also
- * while regions still wait for their markers: finish the queues and try again; CLUMP_ERR_HOST_MEMORY;
- * CLUMP_ERR_CL. */
+ * while regions still wait for their markers: finish the queues and try again;
+ * CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_create_buffer(clump_pool *pool, const clump_allocation_desc *desc,
                                                 cl_uint queue_count, const cl_command_queue *queues,
                                                 cl_mem *buffer);
 
-/* METHOD. The queues of buffers that were made without queues of their own, as where it is not known beforehand
- * which queue will use a buffer. The list that is set when the pool takes a buffer back is the one that counts.
+/* METHOD. The queues of buffers that were made without queues of their own, as where it is not
+ * known beforehand which queue will use a buffer. The list that is set when the pool takes a buffer
+ * back is the one that counts.
  *   queue_count  0: the pool's queue, which is also the default
- *   queues       of the pool's cl_context; copied, and retained until the next such call or the end of the pool. A queue
- *                may be left out when its commands that use such buffers are done
+ *   queues       of the pool's cl_context; copied, and retained until the next such call or the end
+ *                of the pool. A queue may be left out when its commands that use such buffers are
+ *                done
  * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_set_queues(clump_pool *pool, cl_uint queue_count,
                                              const cl_command_queue *queues);
@@ -259,17 +273,20 @@ CLUMP_API clump_status clump_pool_change(clump_pool *pool, clump_allocation allo
 CLUMP_API clump_status clump_pool_pin(clump_pool *pool, clump_allocation allocation, int pins);
 
 /* METHOD. Commands up to `event` (retained) use the allocation where it lies: that place is not
- * given to another allocation before the event completed, and a copy from it waits for the event. */
+ * given to another allocation before the event completed, and a copy from it waits for the
+ * event. */
 CLUMP_API clump_status clump_pool_use(clump_pool *pool, clump_allocation allocation,
                                       cl_event event);
 
 /* METHOD. Map an allocation on the pool's queue; unmap it, once for each map. A mapped one stays
  * where it is.
  *   flags  CL_MAP_READ, CL_MAP_WRITE
- * Of USM of the host and shared USM the pointer is that of the region: mapping waits for the commands of the pool's queue and those that
+ * Of USM of the host and shared USM the pointer is that of the region: mapping waits for the
+ * commands of the pool's queue and those that
  * clump_pool_use() named.
- * Blocks: yes, with the lock; unmapping: only on a queue out of order. Returns CLUMP_OK; CLUMP_ERR_REFERENCE;
- * CLUMP_ERR_USAGE; CLUMP_ERR_UNSUPPORTED as clump_pool_get_buffer(); CLUMP_ERR_CL. */
+ * Blocks: yes, with the lock; unmapping: only on a queue out of order. Returns CLUMP_OK;
+ * CLUMP_ERR_REFERENCE; CLUMP_ERR_USAGE; CLUMP_ERR_UNSUPPORTED as clump_pool_get_buffer();
+ * CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_map(clump_pool *pool, clump_allocation allocation,
                                       cl_map_flags flags, void **memory);
 CLUMP_API clump_status clump_pool_unmap(clump_pool *pool, clump_allocation allocation,
@@ -336,7 +353,8 @@ CLUMP_API clump_status clump_pool_check(clump_pool *pool);
 /* How a pool is written. */
 typedef enum clump_pool_format {
     CLUMP_POOL_JSON, /* docs/guide/pool.md has the schema */
-    CLUMP_POOL_SVG /* a picture of all chunks: used ranges movable and not, free ones, unique allocations */
+    /* a picture of all chunks: used ranges movable and not, free ones, unique allocations */
+    CLUMP_POOL_SVG
 } clump_pool_format;
 
 /* METHOD. Write the pool. Walks all chunks.
@@ -345,7 +363,8 @@ typedef enum clump_pool_format {
 CLUMP_API clump_status clump_pool_dump(clump_pool *pool, clump_pool_format format,
                                        clump_write_fn write, void *user);
 
-/* METHOD. Call `visit` for every allocation, in no order: these would leak if the pool were destroyed now. */
+/* METHOD. Call `visit` for every allocation, in no order: these would leak if the pool were
+ * destroyed now. */
 CLUMP_API clump_status clump_pool_visit(
     clump_pool *pool, void (*visit)(void *user, const clump_allocation_info *info), void *user);
 

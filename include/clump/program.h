@@ -1,8 +1,8 @@
 /* Programs and kernels: the user's OpenCL C, compiled together with the schema of a heap.
  *
- * Before the user's source the library puts the code generated from the schema (a reference type, field
- * accessors, new and free per class) and the device API (cl/api/device_api.clh documents it). Build
- * messages name the user's file and lines.
+ * Before the user's source the library puts the code generated from the schema (a reference type,
+ * field accessors, new and free per class) and the device API (cl/api/device_api.clh documents it).
+ * Build messages name the user's file and lines.
  *
  * Read first: heap.h. Read next: run.h.
  */
@@ -23,12 +23,12 @@ typedef struct clump_kernel clump_kernel;
 /* What is known of a program that was compiled. Lives as long as the program. */
 typedef struct clump_program_info {
     const char *log; /* the whole build log, "" if there was nothing to say */
-    const char *
-        source; /* everything handed to the compiler, readable, with #line marks: the generated code, too */
+    /* everything handed to the compiler, readable, with #line marks: the generated code, too */
+    const char *source;
     const char *options; /* of the build */
-    uint32_t
-        warnings; /* in the log. A driver that keeps what it compiled, as NVIDIA's, may tell them only the first
-                            time; `strict` sees them each time */
+    /* in the log. A driver that keeps what it compiled, as NVIDIA's, may tell them only the first
+     * time; `strict` sees them each time */
+    uint32_t warnings;
 } clump_program_info;
 
 /* What a program is made of: a heap and a source. The rest may be zero. */
@@ -38,7 +38,8 @@ typedef struct clump_program_desc {
     const char *name;    /* what build messages call the source; default "program.cl" */
     const char *options; /* more build options, such as -D and -I; default none */
     int checked; /* 1: every field access verifies its reference (slow; for debugging). A program
-                            for a checked heap (checked.h) has that heap's checks, whatever this is */
+                            for a checked heap (checked.h) has that heap's checks, whatever this
+                            is */
     int strict;  /* 1: a program that compiles with warnings is refused, as if they were errors */
     /* Optional: gets what there is of a program that does not build, before the call returns. */
     void (*failed)(void *user, const clump_program_info *info);
@@ -47,8 +48,9 @@ typedef struct clump_program_desc {
 } clump_program_desc;
 
 /* CONSTRUCTOR. Compile. Blocks: yes, while the device's compiler runs.
- * Returns CLUMP_OK; CLUMP_ERR_BUILD: the error has the first lines of the build log, line and column in the user's source
- * if the log names them, and desc->failed gets all of it; CLUMP_ERR_USAGE; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY.
+ * Returns CLUMP_OK; CLUMP_ERR_BUILD: the error has the first lines of the build log, line and
+ * column in the user's source if the log names them, and desc->failed gets all of it;
+ * CLUMP_ERR_USAGE; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY.
  *   program  [out]            NULL on failure
  *   error    [out, optional]  as the context keeps it */
 CLUMP_API clump_status clump_program_create(const clump_program_desc *desc, clump_program **program,
@@ -60,21 +62,23 @@ CLUMP_API void clump_program_destroy(clump_program *program);
 /* What is known of it. Not NULL; of NULL, empty texts. */
 CLUMP_API const clump_program_info *clump_program_get_info(const clump_program *program);
 
-/* METHOD. The kernel `name`, whose first parameter must be CLUMP_HEAP or CLUMP_HEAP_NO_ALLOC. The program makes it when it
- * is asked for first, and keeps it: it is not destroyed by the caller, and its parameters stay as they were set.
- * Blocks: no. Returns NULL on failure, with the context's error and the statuses of clump_kernel_create(). The calls of run.h
- * return that status when they are given this NULL, so there is nothing to check between. */
+/* METHOD. The kernel `name`, whose first parameter must be CLUMP_HEAP or CLUMP_HEAP_NO_ALLOC. The
+ * program makes it when it is asked for first, and keeps it: it is not destroyed by the caller, and
+ * its parameters stay as they were set.
+ * Blocks: no. Returns NULL on failure, with the context's error and the statuses of
+ * clump_kernel_create(). The calls of run.h return that status when they are given this NULL, so
+ * there is nothing to check between. */
 CLUMP_API clump_kernel *clump_program_get_kernel(clump_program *program, const char *name);
 
-/* METHOD. Set a parameter. `index` counts from 0 after the heap parameter and CLUMP_NUMBERS. `value` NULL
- * reserves
+/* METHOD. Set a parameter. `index` counts from 0 after the heap parameter and CLUMP_NUMBERS.
+ * `value` NULL reserves
  * `bytes` of local memory. As clSetKernelArg: the value is copied.
- * Returns CLUMP_OK; CLUMP_ERR_USAGE no such parameter; CLUMP_ERR_CL, the error has the parameter's type and
- * name if the device keeps them. */
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE no such parameter; CLUMP_ERR_CL, the error has the parameter's
+ * type and name if the device keeps them. */
 CLUMP_API clump_status clump_kernel_set_arg(clump_kernel *kernel, uint32_t index, size_t bytes,
                                             const void *value);
 
-/* ---- Parameters by value ---------------------------------------------------------------------- */
+/* ---- Parameters by value --------------------------------------------------------------------- */
 
 /* What a parameter is given. Made by CLUMP_ARG() and the functions below. */
 typedef enum clump_arg_kind {
@@ -100,11 +104,12 @@ typedef struct clump_arg {
  *
  *     clump_heap_do_all(heap, clump_kernel_with(step, CLUMP_ARGS(0.01f, count, buffer)), NULL);
  *
- * They are checked against the kernel's own: an integer must fit its type, a floating number is rounded to float as in C and
- * is not taken for an integer, a buffer is not a number. Where the device does not tell types (programs that were not built
- * from source), C's types are taken.
- * Returns NULL on failure, as clump_program_get_kernel() does: CLUMP_ERR_USAGE another number of parameters, or a value that
- * does not fit, and the error names the parameter; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. NULL for NULL. */
+ * They are checked against the kernel's own: an integer must fit its type, a floating number is
+ * rounded to float as in C and is not taken for an integer, a buffer is not a number. Where the
+ * device does not tell types (programs that were not built from source), C's types are taken.
+ * Returns NULL on failure, as clump_program_get_kernel() does: CLUMP_ERR_USAGE another number of
+ * parameters, or a value that does not fit, and the error names the parameter; CLUMP_ERR_CL;
+ * CLUMP_ERR_HOST_MEMORY. NULL for NULL. */
 CLUMP_API clump_kernel *clump_kernel_with(clump_kernel *kernel, const clump_arg *args,
                                           uint32_t count);
 

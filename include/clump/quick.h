@@ -1,16 +1,20 @@
-/* The shortest host program: device, context, queue, heap and program in one call, for examples, tests and first
- * steps. Header only, and optional: clump.h does not include it, and the library does not know it.
+/* The shortest host program: device, context, queue, heap and program in one call, for examples,
+ * tests and first steps. Header only, and optional: clump.h does not include it, and the library
+ * does not know it.
  *
  *   clump_quick q;
- *   CLUMP_CHECK(&q, clump_quick_open(&q, &(clump_quick_desc){.schema = schema, .source = kernels}));
+ *   CLUMP_CHECK(&q, clump_quick_open(&q, &(clump_quick_desc){.schema = schema, .source =
+ *   kernels}));
  *   clump_kernel *kernel = clump_program_get_kernel(q.program, "advance");
  *   CLUMP_CHECK(&q, clump_heap_do_all(q.heap, clump_kernel_with(kernel, CLUMP_ARGS(0.01f)), NULL));
  *   clump_quick_close(&q);
  *
- * What is made here is what context.h, heap.h and program.h make, and is used with their calls. A program that has a
- * context and a queue already, or that has to go on after a failure, calls those itself: they are the reference.
+ * What is made here is what context.h, heap.h and program.h make, and is used with their calls. A
+ * program that has a context and a queue already, or that has to go on after a failure, calls those
+ * itself: they are the reference.
  *
- * CLUMP_CHECK prints to stderr and ends the process, which the library never does. The functions here do neither.
+ * CLUMP_CHECK prints to stderr and ends the process, which the library never does. The functions
+ * here do neither.
  *
  * Threads: each clump_quick belongs to one thread at a time; several are independent.
  * Read first: program.h. Read next: run.h.
@@ -33,21 +37,24 @@
 
 /* What is to be opened. All zero: a device, a context and a queue. */
 typedef struct clump_quick_desc {
-    /* Which device, in words: each word is gpu, cpu or accelerator, or a part of "platform / device", in any case of
-     * letters; all words must fit. "gpu", "nvidia", "cpu portable". NULL or "": the words of the environment variable
-     * CLUMP_DEVICE; without those any device. Of several the first that the library can use, GPUs before others. */
+    /* Which device, in words: each word is gpu, cpu or accelerator, or a part of "platform /
+     * device", in any case of letters; all words must fit. "gpu", "nvidia", "cpu portable". NULL or
+     * "": the words of the environment variable CLUMP_DEVICE; without those any device. Of several
+     * the first that the library can use, GPUs before others. */
     const char *device;
     const char *schema; /* text (schema.h). NULL: no heap, or with heap.raw one without classes */
     const char *source; /* OpenCL C. NULL: no program */
     int out_of_order;   /* 1: of the queue, if the device can; profiling is always on */
-    /* Everything else, as in the headers that declare these. Not looked at: context, device and queue; the heap's
-     * context and schema; the program's heap and source, which are made of the above. */
+    /* Everything else, as in the headers that declare these. Not looked at: context, device and
+     * queue; the heap's context and schema; the program's heap and source, which are made of the
+     * above. */
     clump_context_desc context;
     clump_heap_desc heap; /* neither bytes nor device_share: CLUMP_QUICK_HEAP_BYTES */
     clump_program_desc program;
 } clump_quick_desc;
 
-/* What was made. All of it may be used, and nothing of it is to be destroyed, except by clump_quick_close(). */
+/* What was made. All of it may be used, and nothing of it is to be destroyed, except by
+ * clump_quick_close(). */
 typedef struct clump_quick {
     cl_device_id device;
     char name[CLUMP_QUICK_NAME_BYTES]; /* "platform / device" */
@@ -64,28 +71,30 @@ typedef struct clump_quick {
  *   device [out]            NULL on failure
  *   name   [out, optional]  CLUMP_QUICK_NAME_BYTES: "platform / device"
  *   error  [out, optional]  names the devices that there are
- * Returns CLUMP_OK; CLUMP_ERR_USAGE no `device`; CLUMP_ERR_NOT_FOUND no device fits, or there is none at all;
- * CLUMP_ERR_UNSUPPORTED the library can use none of those that fit; CLUMP_ERR_CL. */
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE no `device`; CLUMP_ERR_NOT_FOUND no device fits, or there is
+ * none at all; CLUMP_ERR_UNSUPPORTED the library can use none of those that fit; CLUMP_ERR_CL. */
 static inline clump_status clump_quick_find_device(const char *words, cl_device_id *device,
                                                    char *name, clump_error *error);
 
 /* CONSTRUCTOR. Blocks: yes, while the device's compiler runs.
  *   q     [out]            all zero on failure, except `error`
  *   desc  [in, optional]   NULL: all zero, that is a device, a context and a queue
- * Returns CLUMP_OK; as clump_quick_find_device(), clump_schema_parse(), clump_context_create(), clump_heap_create()
- * and clump_program_create(); CLUMP_ERR_USAGE a source without a heap; CLUMP_ERR_CL. */
+ * Returns CLUMP_OK; as clump_quick_find_device(), clump_schema_parse(), clump_context_create(),
+ * clump_heap_create() and clump_program_create(); CLUMP_ERR_USAGE a source without a heap;
+ * CLUMP_ERR_CL. */
 static inline clump_status clump_quick_open(clump_quick *q, const clump_quick_desc *desc);
 
-/* DESTRUCTOR. Also of one that is all zero, or could not be opened. Kernels may be destroyed before or afterwards. */
+/* DESTRUCTOR. Also of one that is all zero, or could not be opened. Kernels may be destroyed before
+ * or afterwards. */
 static inline void clump_quick_close(clump_quick *q);
 
 /* What a call failed by: that of the context, or of clump_quick_open(). Never NULL. */
 static inline const clump_error *clump_quick_get_error(const clump_quick *q);
 
-/* A call that must succeed: if it does not, prints file, line, call and the words of the error to stderr, and exits
- * with status 1.
- *   on    what the call was made on, which has its words: a clump_quick *, a clump_context * or a clump_pool *; for a
- *         call of OpenCL one of its objects, and the code is printed
+/* A call that must succeed: if it does not, prints file, line, call and the words of the error to
+ * stderr, and exits with status 1.
+ *   on    what the call was made on, which has its words: a clump_quick *, a clump_context * or a
+ *         clump_pool *; for a call of OpenCL one of its objects, and the code is printed
  *   call  an expression; evaluated once */
 #define CLUMP_CHECK(on, call)                                                                      \
     do {                                                                                           \
@@ -96,15 +105,15 @@ static inline const clump_error *clump_quick_get_error(const clump_quick *q);
 
 /* Set all parameters of a kernel after the heap, from 1 to 8 variables, in their order:
  *   CLUMP_CHECK(&q, CLUMP_SET_ARGS(kernel, buffer, count, rate));
- * A value that is no variable, and local memory, are set by clump_kernel_set_arg(). An expression of type clump_status:
- * that of the first call that failed. For C only. */
+ * A value that is no variable, and local memory, are set by clump_kernel_set_arg(). An expression
+ * of type clump_status: that of the first call that failed. For C only. */
 #define CLUMP_SET_ARGS(kernel, ...)                                                                \
     CLUMPI_QUICK_PICK(__VA_ARGS__, CLUMPI_QUICK_SET8, CLUMPI_QUICK_SET7, CLUMPI_QUICK_SET6,        \
                       CLUMPI_QUICK_SET5, CLUMPI_QUICK_SET4, CLUMPI_QUICK_SET3, CLUMPI_QUICK_SET2,  \
                       CLUMPI_QUICK_SET1, unused)                                                   \
     (kernel, __VA_ARGS__)
 
-/* ---- How it is done --------------------------------------------------------------------------- */
+/* ---- How it is done -------------------------------------------------------------------------- */
 
 typedef struct clumpi_quick_arg {
     size_t bytes;
@@ -263,7 +272,8 @@ static inline const char *clumpi_quick_type(cl_device_type type) {
     return type & CL_DEVICE_TYPE_CPU ? "cpu" : "accelerator";
 }
 
-/* All devices of all platforms, GPUs first, else in the order in which OpenCL tells them. Returns how many. */
+/* All devices of all platforms, GPUs first, else in the order in which OpenCL tells them. Returns
+ * how many. */
 static inline cl_uint clumpi_quick_list(clumpi_quick_device *to) {
     cl_platform_id platforms[CLUMPI_QUICK_DEVICES_MAX];
     cl_device_id devices[CLUMPI_QUICK_DEVICES_MAX];
@@ -412,7 +422,8 @@ static inline clump_status clumpi_quick_open_heap(clump_quick *q, const clump_qu
         return status;
     heap.context = q->context;
     heap.schema = schema;
-    /* Zero, and not NaN, which clump_heap_create() refuses in words; `==` is a warning of some compilers. */
+    /* Zero, and not NaN, which clump_heap_create() refuses in words; `==` is a warning of some
+     * compilers. */
     if (!heap.bytes && heap.device_share <= 0 && heap.device_share >= 0)
         heap.bytes = CLUMP_QUICK_HEAP_BYTES;
     status = clump_heap_create(&heap, &q->heap, NULL);

@@ -34,14 +34,14 @@ typedef struct clump_refs_desc {
 } clump_refs_desc;
 
 /* CONSTRUCTOR. Register a buffer of references with the heap.
- * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE no buffer or one of another cl_context, an offset or stride no multiple of 4, no
- * references, or a buffer is too small (the message says which size is needed); CLUMP_ERR_CL the buffer
- * is not valid (any more); CLUMP_ERR_HOST_MEMORY. */
+ * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE no buffer or one of another cl_context, an offset
+ * or stride no multiple of 4, no references, or a buffer is too small (the message says which size
+ * is needed); CLUMP_ERR_CL the buffer is not valid (any more); CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_refs_create(clump_heap *heap, const clump_refs_desc *desc,
                                          clump_refs **refs, clump_error *error);
 
-/* DESTRUCTOR. NULL is allowed. A heap that is destroyed unregisters its buffers, and lets go of them; this call does
- * nothing then, and is allowed until the context ends. */
+/* DESTRUCTOR. NULL is allowed. A heap that is destroyed unregisters its buffers, and lets go of
+ * them; this call does nothing then, and is allowed until the context ends. */
 CLUMP_API void clump_refs_destroy(clump_refs *refs);
 
 /* A reference that the host holds: its number stays the same when its object moves. 0 is none. */
@@ -53,14 +53,15 @@ typedef uint32_t clump_handle;
 CLUMP_API clump_status clump_heap_create_handle(clump_heap *heap, clump_ref ref,
                                                 clump_handle *handle);
 
-/* METHOD. Where the object is now; null (0) if it was found dead by a compaction, and in a heap with
- * watch_handles (heap.h) if it was freed. In others a handle of a freed object names the next object that gets
- * the slot.
+/* METHOD. Where the object is now; null (0) if it was found dead by a compaction, and in a heap
+ * with watch_handles (heap.h) if it was freed. In others a handle of a freed object names the next
+ * object that gets the slot.
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE no such handle; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_heap_read_handle(clump_heap *heap, clump_handle handle,
                                               clump_ref *ref);
 
-/* METHOD. Give a handle up. The object lives on. Returns CLUMP_OK; CLUMP_ERR_USAGE no such handle. */
+/* METHOD. Give a handle up. The object lives on. Returns CLUMP_OK; CLUMP_ERR_USAGE no such
+ * handle. */
 CLUMP_API clump_status clump_heap_destroy_handle(clump_heap *heap, clump_handle handle);
 
 #ifdef __cplusplus

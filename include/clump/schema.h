@@ -36,17 +36,19 @@
  * TYPE is bool or one of OpenCL's char uchar short ushort int uint long ulong float double, or a
  * vector of these (float2, uchar16, ...). Classes may be used before they are declared.
  *
- * Layout of a row, 64 objects (Springer's thesis 5.2.3 for the idea, docs/internals/core.md for ours): a field with
- * stride s, step t and base b has element i of slot n at byte b + n*s + i*t of the row. A soa field
+ * Layout of a row, 64 objects (Springer's thesis 5.2.3 for the idea, docs/internals/core.md for
+ * ours): a field with stride s, step t and base b has element i of slot n at byte b + n*s + i*t of
+ * the row. A soa field
  * has s = its size and, as an array, t = 64*size; a packed array has s = count*size and t = size;
  * in an aos class s is the size of the struct of the fields that the class itself declares.
  * Inherited fields keep the places they have in the base class, so access through a base costs
  * nothing.
  *
- * An array `a` of run-time length is several fields that follow each other: `a`, the elements that lie in the object, as in
- * an array of that length, possibly none; `a_length`; and unless it has a `max`, `a_capacity` and `a_memory`, the elements
- * that there is room for in raw memory and its handle. The last three are uint. A program can read them by name, and
- * changes them by the calls of kernels only (cl/api/arrays.clh, docs/guide/arrays.md). Elements are not weak references.
+ * An array `a` of run-time length is several fields that follow each other: `a`, the elements that
+ * lie in the object, as in an array of that length, possibly none; `a_length`; and unless it has a
+ * `max`, `a_capacity` and `a_memory`, the elements that there is room for in raw memory and its
+ * handle. The last three are uint. A program can read them by name, and changes them by the calls
+ * of kernels only (cl/api/arrays.clh, docs/guide/arrays.md). Elements are not weak references.
  *
  * Needs no OpenCL header. Read first: status.h, allocator.h. Read next: heap.h.
  */
@@ -74,9 +76,9 @@ extern "C" {
 /* A schema. */
 typedef struct clump_schema clump_schema;
 
-/* CLUMP_TYPE_..., name in schemas, type of C, and kind: 'b' 0 or 1, uchar in kernels; 'i' signed, 'u' unsigned;
- * 'f' floating, where double needs CLUMP_FEATURE_FP64; 'r' a clump_ref. Integers come first. The one list from which enum and
- * tables are made (docs/internals/how-to-add.md). */
+/* CLUMP_TYPE_..., name in schemas, type of C, and kind: 'b' 0 or 1, uchar in kernels; 'i' signed,
+ * 'u' unsigned; 'f' floating, where double needs CLUMP_FEATURE_FP64; 'r' a clump_ref. Integers come
+ * first. The one list from which enum and tables are made (docs/internals/how-to-add.md). */
 #define CLUMP_TYPE_LIST(X)                                                                         \
     X(BOOL, "bool", uint8_t, 'b')                                                                  \
     X(CHAR, "char", int8_t, 'i')                                                                   \
@@ -101,7 +103,8 @@ typedef enum clump_type {
 /* How many elements an array has, and where they lie. */
 typedef enum clump_array {
     CLUMP_ARRAY_FIXED = 0, /* `count` elements, always, in the object. Or no array */
-    CLUMP_ARRAY_GROWING, /* any number: the first `count`, possibly 0, in the object, the others in raw memory */
+    /* any number: the first `count`, possibly 0, in the object, the others in raw memory */
+    CLUMP_ARRAY_GROWING,
     CLUMP_ARRAY_BOUNDED /* 0 .. `count` elements, all in the object */
 } clump_array;
 
@@ -113,7 +116,8 @@ typedef enum clump_array_part {
     CLUMP_PART_MEMORY    /* a_memory: the handle of the raw memory, 0: there is none */
 } clump_array_part;
 
-/* How the fields that a class declares lie in a row: an array for each field, or a struct for each object. */
+/* How the fields that a class declares lie in a row: an array for each field, or a struct for each
+ * object. */
 typedef enum clump_class_layout { CLUMP_LAYOUT_SOA = 0, CLUMP_LAYOUT_AOS = 1 } clump_class_layout;
 
 /* DESTRUCTOR. NULL is allowed. Heaps keep what they need: a schema may go before them. */
@@ -123,7 +127,8 @@ CLUMP_API void clump_schema_destroy(clump_schema *schema);
  *   text, bytes  [in]             need not be zero-terminated; not kept
  *   schema       [out]            NULL on failure
  *   error        [out, optional]  line, column, the token found and what was expected
- * Returns CLUMP_OK; CLUMP_ERR_SCHEMA; CLUMP_ERR_USAGE; CLUMP_ERR_HOST_MEMORY. Time is linear in `bytes`. */
+ * Returns CLUMP_OK; CLUMP_ERR_SCHEMA; CLUMP_ERR_USAGE; CLUMP_ERR_HOST_MEMORY. Time is linear in
+ * `bytes`. */
 CLUMP_API clump_status clump_schema_parse(const char *text, size_t bytes,
                                           const clump_allocator *allocator, clump_schema **schema,
                                           clump_error *error);
@@ -152,13 +157,13 @@ typedef struct clump_field_info {
     clump_type type;
     uint32_t width;     /* 1 for scalars */
     uint32_t ref_class; /* id, 0 unless type is CLUMP_TYPE_REF */
-    uint32_t
-        count; /* 0 for a plain field, else elements of the array. GROWING, BOUNDED: those in the object */
+    /* 0 for a plain field, else elements of the array. GROWING, BOUNDED: those in the object */
+    uint32_t count;
     int packed;
     int weak;
     clump_array array;
-    clump_array_part
-        part; /* of the array declared last before it; NONE: a field that was declared */
+    /* of the array declared last before it; NONE: a field that was declared */
+    clump_array_part part;
     uint32_t element_bytes;
     uint32_t base_bytes; /* b, s and t of the layout formula above, in bytes */
     uint32_t stride_bytes;

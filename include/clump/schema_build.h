@@ -1,9 +1,11 @@
-/* A schema built by calls, class by class and field by field, for programs that have no text of it (schema.h); and a schema as C
- * declarations.
+/* A schema built by calls, class by class and field by field, for programs that have no text of it
+ * (schema.h); and a schema as C declarations.
  *
- * It becomes fixed with clump_schema_seal(), after which heaps can be made of it and ids, offsets and sizes can be asked for.
+ * It becomes fixed with clump_schema_seal(), after which heaps can be made of it and ids, offsets
+ * and sizes can be asked for.
  *
- * Threads: a schema belongs to one thread until it is sealed. Read first: schema.h. Read next: heap.h.
+ * Threads: a schema belongs to one thread until it is sealed. Read first: schema.h. Read next:
+ * heap.h.
  */
 #ifndef CLUMP_SCHEMA_BUILD_H
 #define CLUMP_SCHEMA_BUILD_H
@@ -31,7 +33,8 @@ typedef struct clump_field_desc {
     uint32_t count;        /* 0: a plain field; n >= 1: an array of n elements */
     int packed;            /* arrays only: elements contiguous per object */
     int weak;              /* references only: a collection (collect.h) does not follow them, and
-                              makes them null when their object dies. Not in arrays of run-time length */
+                              makes them null when their object dies. Not in arrays of run-time
+                              length */
     clump_array array; /* GROWING: `count` may be 0; BOUNDED: it is 1 or more. FIXED: as above */
 } clump_field_desc;
 
@@ -50,7 +53,8 @@ CLUMP_API clump_status clump_schema_add_class(clump_schema *schema, const clump_
 /* METHOD. Add a field to the class named `class_name` of an unsealed schema.
  * An array of run-time length counts as two or four fields.
  * Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND no such class; CLUMP_ERR_SCHEMA bad, reserved or duplicate
- * name, bad type, width, count or array; CLUMP_ERR_USAGE sealed; CLUMP_ERR_HOST_MEMORY. Unchanged on failure. */
+ * name, bad type, width, count or array; CLUMP_ERR_USAGE sealed; CLUMP_ERR_HOST_MEMORY. Unchanged
+ * on failure. */
 CLUMP_API clump_status clump_schema_add_field(clump_schema *schema, const char *class_name,
                                               const clump_field_desc *desc);
 
@@ -61,19 +65,23 @@ CLUMP_API clump_status clump_schema_add_field(clump_schema *schema, const char *
  * that hides an inherited one, two fields whose generated names are the same. */
 CLUMP_API clump_status clump_schema_seal(clump_schema *schema);
 
-/* The error of the last failed call on this schema. Never NULL. Once it is sealed, several threads may look into it,
- * and look-ups only return a status: the error has none then, until a call that would change the schema fails. */
+/* The error of the last failed call on this schema. Never NULL. Once it is sealed, several threads
+ * may look into it, and look-ups only return a status: the error has none then, until a call that
+ * would change the schema fails. */
 CLUMP_API const clump_error *clump_schema_get_error(const clump_schema *schema);
 
-/* The C declarations of a schema without arrays of run-time length: for each class CLASS a struct CLASS with all its fields,
- * inherited ones first, and `CLASS_struct`, its clump_struct_desc (structs.h). Types are those of stdint.h, cl_float3 and so on for vectors, uint8_t for bool,
+/* The C declarations of a schema without arrays of run-time length: for each class CLASS a struct
+ * CLASS with all its fields, inherited ones first, and `CLASS_struct`, its clump_struct_desc
+ * (structs.h). Types are those of stdint.h, cl_float3 and so on for vectors, uint8_t for bool,
  * clump_ref for references. Same schema, same text.
  *   schema  [in]             sealed
  *   prefix  [in, optional]   of all names that are declared: an identifier, or NULL
- *   write   [in]             gets the text, in one part, with `user`; is not called if the call fails
+ *   write   [in]             gets the text, in one part, with `user`; is not called if the call
+ *                            fails
  *   error   [out, optional]
- * Returns CLUMP_OK; CLUMP_ERR_USAGE: not sealed, no `write`, or the prefix is no identifier; CLUMP_ERR_SCHEMA: two names
- * would be the same, as of classes A and A_struct, or there is an array of run-time length; CLUMP_ERR_IO `write` said so; CLUMP_ERR_HOST_MEMORY. */
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE: not sealed, no `write`, or the prefix is no identifier;
+ * CLUMP_ERR_SCHEMA: two names would be the same, as of classes A and A_struct, or there is an array
+ * of run-time length; CLUMP_ERR_IO `write` said so; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_schema_emit_c(const clump_schema *schema, const char *prefix,
                                            clump_write_fn write, void *user, clump_error *error);
 

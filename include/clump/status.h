@@ -1,20 +1,23 @@
 /* Status codes, and the error record that explains the last failure.
  *
  * Every fallible call of the library returns a clump_status: 0 is success, failures are negative.
- * A call that fails changes nothing, unless its comment says what. A clump_error says why it failed (what
- * was wrong, where, what would be right): see clump_context_get_error() and
+ * A call that fails changes nothing, unless its comment says what. A clump_error says why it failed
+ * (what was wrong, where, what would be right): see clump_context_get_error() and
  * the `error` parameter of the schema calls. Nothing is ever printed.
  *
- * The comment of a call lists the statuses that it can return. These hold for all calls, listed or not:
- *   CLUMP_ERR_USAGE        NULL where the comment does not say "optional" or "allowed". No error record is filled in
- *                          if there is no object to hold one
+ * The comment of a call lists the statuses that it can return. These hold for all calls, listed or
+ * not:
+ *   CLUMP_ERR_USAGE        NULL where the comment does not say "optional" or "allowed". No error
+ *                          record is filled in if there is no object to hold one
  *   CLUMP_ERR_HOST_MEMORY       the call needs host memory
  *   CLUMP_ERR_CL           the call uses the device
- *   CLUMP_ERR_DEVICE       the call waits for values, counts or a reduction, saves or extracts, and a kernel reported something that
- *                          no call has told yet: clump_heap_desc.errors_on_request
+ *   CLUMP_ERR_DEVICE       the call waits for values, counts or a reduction, saves or extracts, and
+ *                          a kernel reported something that no call has told yet:
+ *                          clump_heap_desc.errors_on_request
  *   CLUMP_ERR_BUILD, CLUMP_ERR_UNSUPPORTED
- *                          the call runs kernels of the library, and the first call that needs one builds it: the device's
- *                          compiler refuses it, or runs it only in work-groups that are too small. Nothing was changed then
+ *                          the call runs kernels of the library, and the first call that needs one
+ *                          builds it: the device's compiler refuses it, or runs it only in
+ *                          work-groups that are too small. Nothing was changed then
  *
  * Read first: nothing. Read next: context.h.
  */
@@ -75,10 +78,12 @@ CLUMP_API const char *clump_status_name(clump_status status);
 /* One sentence for the status. Static string, never NULL. */
 CLUMP_API const char *clump_status_text(clump_status status);
 
-/* The version of the library that runs, "0.1.0". CLUMP_VERSION_TEXT (export.h) is that of the headers. Static. */
+/* The version of the library that runs, "0.1.0". CLUMP_VERSION_TEXT (export.h) is that of the
+ * headers. Static. */
 CLUMP_API const char *clump_version(void);
 
-/* The name of an OpenCL error code, "CL_INVALID_VALUE"; "" for one that OpenCL 1.2 does not have. Static. */
+/* The name of an OpenCL error code, "CL_INVALID_VALUE"; "" for one that OpenCL 1.2 does not have.
+ * Static. */
 CLUMP_API const char *clump_cl_code_name(int32_t code);
 
 #ifdef __cplusplus

@@ -75,7 +75,8 @@ CLUMP_API clump_status clump_suballoc_alloc(clump_suballoc *suballoc, uint64_t b
                                             uint64_t *offset);
 
 /* METHOD. Take a range back; 0 is allowed and does nothing.
- * Returns CLUMP_OK; CLUMP_ERR_REFERENCE it is no range of this suballocator, or was freed before. */
+ * Returns CLUMP_OK; CLUMP_ERR_REFERENCE it is no range of this suballocator, or was freed
+ * before. */
 CLUMP_API clump_status clump_suballoc_free(clump_suballoc *suballoc, clump_range range);
 
 /* What is known of a range. */
@@ -85,7 +86,8 @@ typedef struct clump_range_info {
     clump_range next; /* the one after it, in the order of their offsets; 0 after the last */
 } clump_range_info;
 
-/* METHOD. What is known of a range; with `range` 0 only the first one, as `next`. Returns CLUMP_OK; CLUMP_ERR_REFERENCE. */
+/* METHOD. What is known of a range; with `range` 0 only the first one, as `next`. Returns CLUMP_OK;
+ * CLUMP_ERR_REFERENCE. */
 CLUMP_API clump_status clump_suballoc_get_info(const clump_suballoc *suballoc, clump_range range,
                                                clump_range_info *info);
 

@@ -1,5 +1,6 @@
-/* examples/adapters/boost_compute.hpp against Boost.Compute: vectors that grow, are sorted, transformed and copied, compared
- * with std::vector; their memory comes from the pool and goes back to it.
+/* examples/adapters/boost_compute.hpp against Boost.Compute: vectors that grow, are sorted,
+ * transformed and copied, compared with std::vector; their memory comes from the pool and goes back
+ * to it.
  *
  *   adopt_boost_compute             the test
  *   adopt_boost_compute measure     prints vectors per second, and waste

@@ -1,5 +1,5 @@
-/* examples/adapters/clblast.h against CLBlast: products of matrices are right though the temporary buffer is released before
- * they are made; all of it comes from the pool and goes back to it.
+/* examples/adapters/clblast.h against CLBlast: products of matrices are right though the temporary
+ * buffer is released before they are made; all of it comes from the pool and goes back to it.
  *
  *   adopt_clblast             the test
  *   adopt_clblast measure     prints calls per second and what each way takes

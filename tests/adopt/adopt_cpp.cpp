@@ -1,6 +1,6 @@
-/* The C++ header: what its members do is what the C calls do, which other tests look at; here are ownership, moves, exceptions,
- * spans, and objects of opencl.hpp going in and out. The references that OpenCL counts on context and queue tell
- * whether everything was released.
+/* The C++ header: what its members do is what the C calls do, which other tests look at; here are
+ * ownership, moves, exceptions, spans, and objects of opencl.hpp going in and out. The references
+ * that OpenCL counts on context and queue tell whether everything was released.
  *
  * Read first: include/clump/clump.hpp.
  */
@@ -79,7 +79,7 @@ __kernel void sum(CLUMP_HEAP_NO_ALLOC) {
 }
 )";
 
-/* ---- Errors ----------------------------------------------------------------------------------- */
+/* ---- Errors ---------------------------------------------------------------------------------- */
 
 static void errors(const clump::context &context) {
     auto e = THROWS(CLUMP_ERR_SCHEMA, "in line 2, column 5: expected a type",
@@ -122,7 +122,7 @@ static void errors(const clump::context &context) {
     THROWS(CLUMP_ERR_USAGE, "power of two", clump::pool(context, bad));
 }
 
-/* ---- Objects ---------------------------------------------------------------------------------- */
+/* ---- Objects --------------------------------------------------------------------------------- */
 
 struct body {
     float x;
@@ -183,7 +183,7 @@ static void objects(const clump::context &context, cl_mem more) {
     heap.throw_errors();
 }
 
-/* ---- Several buffers, out of core, another schema ---------------------------------------------- */
+/* ---- Several buffers, out of core, another schema -------------------------------------------- */
 
 /* A kernel of the caller's. Returns it retained once. */
 static cl_kernel build(const clump::context &context, const clump::program &program,
@@ -200,7 +200,8 @@ static cl_kernel build(const clump::context &context, const clump::program &prog
     return kernel;
 }
 
-/* Few kernels: a heap of several buffers needs them compiled anew, and then once more by the caller. */
+/* Few kernels: a heap of several buffers needs them compiled anew, and then once more by the
+ * caller. */
 static const char own_kernels[] = R"(
 __kernel void make(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Body, self, i) Body_x(self) = i; }
 __kernel void drop_one(CLUMP_HEAP, uint ref) { if (get_global_id(0) == 0) Body_free((Body){ref}); }
@@ -295,7 +296,7 @@ static void another_schema(const clump::context &context) {
     heap.check(clump_heap_check(heap.get()));
 }
 
-/* ---- Ownership -------------------------------------------------------------------------------- */
+/* ---- Ownership ------------------------------------------------------------------------------- */
 
 static cl_uint references(cl_command_queue queue) {
     cl_uint count = 0;
@@ -407,7 +408,7 @@ static void pools(const clump::context &context) {
     EXPECT(pool.stats().allocations == 0);
 }
 
-/* ---- opencl.hpp ------------------------------------------------------------------------------- */
+/* ---- opencl.hpp ------------------------------------------------------------------------------ */
 
 #if HAVE_OPENCL_HPP
 static void with_opencl_hpp(cl_device_id id) {
@@ -476,7 +477,8 @@ int main() {
         }
         moves(q.cl, q.device, q.queue);
         clFinish(q.queue);
-        /* PoCL lets go of a command's queue just after clFinish() has returned, in another thread. */
+        /* PoCL lets go of a command's queue just after clFinish() has returned, in another
+         * thread. */
         for (int i = 0; i < 400 && references(q.queue) != before; i++)
             std::this_thread::sleep_for(std::chrono::milliseconds(5));
         EXPECT(references(q.queue) == before);

@@ -1,8 +1,10 @@
-/* examples/adapters/onednn.h, called as oneDNN calls its two functions for memory. oneDNN itself is not here: it needs a GPU that Intel's
- * OpenCL knows. On a device with USM all of its kinds are tried, and SVM where it is.
+/* examples/adapters/onednn.h, called as oneDNN calls its two functions for memory. oneDNN itself is
+ * not here: it needs a GPU that Intel's OpenCL knows. On a device with USM all of its kinds are
+ * tried, and SVM where it is.
  *
  *   adopt_onednn             the test; skipped without memory with pointers
- *   adopt_onednn measure     prints allocations per second of each kind, of OpenCL itself and of the pool, and waste
+ *   adopt_onednn measure     prints allocations per second of each kind, of OpenCL itself and of
+ *                            the pool, and waste
  *
  * Read first: examples/adapters/onednn.h.
  */
@@ -60,7 +62,8 @@ static clump_pool_stats stats_of(void) {
     return stats;
 }
 
-/* Whenever the pool is called, the adapter's lock is held. A race of two threads would show only now and then. */
+/* Whenever the pool is called, the adapter's lock is held. A race of two threads would show only
+ * now and then. */
 static int check_lock(void *user, const void *line, size_t bytes) {
     (void)user, (void)line, (void)bytes;
     REQUIRE(pthread_mutex_trylock(&clump_onednn.lock));
@@ -74,7 +77,7 @@ static void open_pool(int is_checked) {
     REQUIRE(!clump_onednn_open(pool, queue, memory));
 }
 
-/* ---- What OpenCL does with it ------------------------------------------------------------------ */
+/* ---- What OpenCL does with it ---------------------------------------------------------------- */
 
 static void copy(void *to, const void *from, size_t bytes) {
     cl_int code = memory == CLUMP_MEMORY_SVM
@@ -93,7 +96,7 @@ static void fill(cl_command_queue on, void *to, cl_uint word, size_t bytes, cl_e
     REQUIRE(!code);
 }
 
-/* ---- The test ---------------------------------------------------------------------------------- */
+/* ---- The test -------------------------------------------------------------------------------- */
 
 #define LIVE 200
 
@@ -213,7 +216,7 @@ static void test(void) {
     clump_pool_destroy(pool);
 }
 
-/* ---- Measuring --------------------------------------------------------------------------------- */
+/* ---- Measuring ------------------------------------------------------------------------------- */
 
 static void *take_plainly(size_t bytes) {
     cl_int code = CL_SUCCESS;
@@ -262,7 +265,8 @@ static double run(int pooled, const size_t *sizes, size_t size_count, int is_wri
            ((double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec));
 }
 
-/* Prints allocations with their frees per second: medians of nine runs each, in turns; sizes in turn from `sizes`. */
+/* Prints allocations with their frees per second: medians of nine runs each, in turns; sizes in
+ * turn from `sizes`. */
 static void compare(const char *what, const size_t *sizes, size_t size_count, int is_written,
                     unsigned count) {
     double rates[2][RUNS];

@@ -1,5 +1,6 @@
-/* examples/adapters/opencv.hpp against OpenCV: images in buffers of a pool are filtered by OpenCV's kernels, as images of the host
- * are without OpenCL; their memory comes from the pool and goes back to it.
+/* examples/adapters/opencv.hpp against OpenCV: images in buffers of a pool are filtered by OpenCV's
+ * kernels, as images of the host are without OpenCL; their memory comes from the pool and goes back
+ * to it.
  *
  *   adopt_opencv             the test
  *   adopt_opencv measure     prints images per second, and waste

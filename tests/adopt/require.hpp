@@ -1,4 +1,5 @@
-/* What the tests of the adapters in C++ share: a condition that must hold, and the statistics of a pool. */
+/* What the tests of the adapters in C++ share: a condition that must hold, and the statistics of a
+ * pool. */
 #ifndef CLUMP_TESTS_REQUIRE_HPP
 #define CLUMP_TESTS_REQUIRE_HPP
 

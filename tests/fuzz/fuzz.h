@@ -1,11 +1,14 @@
-/* What the fuzz targets share. A target is a file fuzz_NAME.c with LLVMFuzzerTestOneInput(), which must hold for
- * all bytes; tests/CMakeLists.txt lists the sources that it is linked with. It becomes two programs:
+/* What the fuzz targets share. A target is a file fuzz_NAME.c with LLVMFuzzerTestOneInput(), which
+ * must hold for all bytes; tests/CMakeLists.txt lists the sources that it is linked with. It
+ * becomes two programs:
  *
- *     fuzz_NAME, with standalone.c, which replays the corpus and needs no libFuzzer: a test of the same name
+ *     fuzz_NAME, with standalone.c, which replays the corpus and needs no libFuzzer: a test of the
+ *     same name
  *     a libFuzzer target, with CLUMP_FUZZER=ON and clang: scripts/fuzz.sh
  *
- * Both have the address and the undefined-behaviour sanitizer. Inputs that found something, and those that together
- * reach all code that was reached, are the lines of corpus/NAME.txt; words of the formats are in corpus/words.dict.
+ * Both have the address and the undefined-behaviour sanitizer. Inputs that found something, and
+ * those that together reach all code that was reached, are the lines of corpus/NAME.txt; words of
+ * the formats are in corpus/words.dict.
  *
  * Read next: standalone.c, fuzz_options.c.
  */

@@ -1,13 +1,17 @@
-/* Fuzzing of entries of kept programs, as clumpi_cache_load() takes them, and of the parameters in them.
+/* Fuzzing of entries of kept programs, as clumpi_cache_load() takes them, and of the parameters in
+ * them.
  *
  * The first byte says how the others become an entry and which calls fail:
- *     1    they are log, parameters and binary, with the lengths of the first two in front, of an entry that is right
- *     2    they are an entry in which only magic and SHA-256 are made right; with neither bit they are all of it
+ *     1    they are log, parameters and binary, with the lengths of the first two in front, of an
+ *          entry that is right
+ *     2    they are an entry in which only magic and SHA-256 are made right; with neither bit they
+ *          are all of it
  *     4    load() gives another size when it is called again      8  an OpenCL call fails
  *     16   it is one of the library's own programs, without texts
  *
- * What must hold for all bytes: a program comes of an entry only if all of it is right, and then with its log, its
- * parameters and its binary, byte for byte; nothing is left allocated. OpenCL is not called, only its table.
+ * What must hold for all bytes: a program comes of an entry only if all of it is right, and then
+ * with its log, its parameters and its binary, byte for byte; nothing is left allocated. OpenCL is
+ * not called, only its table.
  * Read first: fuzz.h, host/core/cache.c.
  */
 #include "core/core.h"
@@ -125,7 +129,8 @@ static void make_entry(const uint8_t *data, size_t bytes) {
     if (is_parts || (entry.mode & IS_SEALED && entry.bytes >= HEAD_BYTES)) seal();
 }
 
-/* Whether the entry is right, by the format alone; lengths are added up where they cannot wrap around. */
+/* Whether the entry is right, by the format alone; lengths are added up where they cannot wrap
+ * around. */
 static int is_right(void) {
     if (entry.bytes < HEAD_BYTES || memcmp(entry.data, "clump 3", 8) != 0) return 0;
     unsigned __int128 sum = HEAD_BYTES;

@@ -1,7 +1,8 @@
 /* Fuzzing of what reads the source of kernels that are to be fused: tokens, macros, loops, touches.
  *
- * What must hold for all bytes, also for what no compiler would take: it ends, and either refuses with words, or gives a loop
- * over a class whose parts lie within the source, in order, and whose fields are those of the schema. The kernel is called
+ * What must hold for all bytes, also for what no compiler would take: it ends, and either refuses
+ * with words, or gives a loop over a class whose parts lie within the source, in order, and whose
+ * fields are those of the schema. The kernel is called
  * `k`. The first byte says whether it is the last of those that are fused.
  * Read first: fuzz.h, host/fuse/fuse.h.
  */

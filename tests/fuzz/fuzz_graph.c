@@ -1,8 +1,10 @@
-/* Fuzzing of mark_graph_read(), plain and gzip, and of marking what it read; and of graph_file_read(), which reads other formats, too.
+/* Fuzzing of mark_graph_read(), plain and gzip, and of marking what it read; and of
+ * graph_file_read(), which reads other formats, too.
  *
- * What must hold for all bytes: an error has words and leaves no graph; a graph that was accepted refers to nodes
- * that it has, its offsets grow, no node has more than MARK_NODE_REFS references, and it can be marked. An undirected graph has
- * each edge at both of its ends, in order, once. Numbers of vertices that need much memory are left out.
+ * What must hold for all bytes: an error has words and leaves no graph; a graph that was accepted
+ * refers to nodes that it has, its offsets grow, no node has more than MARK_NODE_REFS references,
+ * and it can be marked. An undirected graph has each edge at both of its ends, in order, once.
+ * Numbers of vertices that need much memory are left out.
  * Read first: fuzz.h, bench/mark/graph.h, bench/graph/pairs.h.
  */
 #include "bench/graph/pairs.h"

@@ -1,7 +1,7 @@
 /* Fuzzing of traffic_map_read() and of the network that is made of a map.
  *
- * What must hold for all bytes: an error has words and leaves no map; a map that was accepted keeps the limits
- * of network.h, and a network is made of it, or refused with words.
+ * What must hold for all bytes: an error has words and leaves no map; a map that was accepted keeps
+ * the limits of network.h, and a network is made of it, or refused with words.
  * Read first: fuzz.h, bench/apps/traffic/network.h.
  */
 #include <math.h>

@@ -1,7 +1,8 @@
 /* Fuzzing of clump-bench's command line: options, what a command takes, and "key=value".
  *
- * The input's lines are the arguments. What must hold for all bytes: an error has words; what was accepted is in its
- * range, as its parameter says; texts are those that were given; the joined text ends.
+ * The input's lines are the arguments. What must hold for all bytes: an error has words; what was
+ * accepted is in its range, as its parameter says; texts are those that were given; the joined text
+ * ends.
  * Read first: fuzz.h, bench/harness/options.h.
  */
 #include <math.h>

@@ -1,8 +1,9 @@
 /* Fuzzing of life_pattern_parse() (PBM, PGM, RLE) and of the rules that patterns name.
  *
- * What must hold for all bytes: an error has words and leaves no pattern; cells are 0 or 1; a pattern is placed in a
- * world of its size, in its rule if it names one, or its rule is refused with words. Inputs with a
- * number of four digits or more are left out of most of it: the memory of a large world takes longer than all else.
+ * What must hold for all bytes: an error has words and leaves no pattern; cells are 0 or 1; a
+ * pattern is placed in a world of its size, in its rule if it names one, or its rule is refused
+ * with words. Inputs with a number of four digits or more are left out of most of it: the memory of
+ * a large world takes longer than all else.
  * Read first: fuzz.h, bench/apps/game-of-life/pattern.h.
  */
 #include <ctype.h>

@@ -1,7 +1,8 @@
 /* Fuzzing of result files as clump-bench compares them: bench_report_read() and bench_compare().
  *
- * The input is two files with a zero byte between them, or one that is compared with itself. What must hold for all
- * bytes: a file that is no result is refused with words; two results are compared, whatever their shape.
+ * The input is two files with a zero byte between them, or one that is compared with itself. What
+ * must hold for all bytes: a file that is no result is refused with words; two results are
+ * compared, whatever their shape.
  * Read first: fuzz.h, bench/harness/compare.c.
  */
 #include <cjson/cJSON.h>
@@ -26,7 +27,8 @@ static int is_result(const char *path) {
     return root != NULL;
 }
 
-/* What is printed goes to a file, and names what it talks of: printf() writes "(null)" where there is no text. */
+/* What is printed goes to a file, and names what it talks of: printf() writes "(null)" where there
+ * is no text. */
 static void check_output(const uint8_t *data, size_t bytes) {
     static char text[1 << 16];
     fflush(stdout);

@@ -1,9 +1,11 @@
 /* Fuzzing of what reads saved heaps: clump_saved_open(), clump_saved_read().
  *
- * The first byte says how: bit 0, checksums are made right first (reseal.h), so that what they protect is read, too; bit 1, the bytes
- * are a file, else they come from a function; bit 2, reads are short now and then, which is the end. What must hold for all bytes: an error has words and
- * leaves nothing; what is accepted has a schema and adds up, also part by part, was read to its last byte and no further, is refused with a byte less, and is the
- * same when its head is written and read again.
+ * The first byte says how: bit 0, checksums are made right first (reseal.h), so that what they
+ * protect is read, too; bit 1, the bytes are a file, else they come from a function; bit 2, reads
+ * are short now and then, which is the end. What must hold for all bytes: an error has words and
+ * leaves nothing; what is accepted has a schema and adds up, also part by part, was read to its
+ * last byte and no further, is refused with a byte less, and is the same when its head is written
+ * and read again.
  * Read first: fuzz.h, host/save/format.h.
  */
 #include "fuzz.h"

@@ -1,7 +1,8 @@
 /* Fuzzing of pool_trace_read(), and of writing what it read.
  *
- * What must hold for all bytes: an error names a line; a trace that was accepted allocates only what is not
- * live, frees and changes only what is, counts right, and is the same after it was written and read again.
+ * What must hold for all bytes: an error names a line; a trace that was accepted allocates only
+ * what is not live, frees and changes only what is, counts right, and is the same after it was
+ * written and read again.
  * Read first: fuzz.h, bench/pool/trace.h.
  */
 #include "bench/pool/trace.h"

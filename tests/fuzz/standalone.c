@@ -1,10 +1,12 @@
 /* A fuzz target without libFuzzer: replays its corpus, and then some mutations of it.
  *
- *     fuzz_NAME [ROUNDS [SEED]]     every line of the corpus, then so many seeded mutations (FUZZ_ROUNDS, seed 1)
+ *     fuzz_NAME [ROUNDS [SEED]]     every line of the corpus, then so many seeded mutations
+ *                                   (FUZZ_ROUNDS, seed 1)
  *     fuzz_NAME FILE...             these inputs; corpus.py makes files of a corpus
  *
- * Each input lies in memory of exactly its size, so that a read beyond its end is seen. Coverage is libFuzzer's
- * business (scripts/fuzz.sh). Mutations are there because a corpus alone shows only what was right when it was made.
+ * Each input lies in memory of exactly its size, so that a read beyond its end is seen. Coverage is
+ * libFuzzer's business (scripts/fuzz.sh). Mutations are there because a corpus alone shows only
+ * what was right when it was made.
  * Read first: fuzz.h.
  */
 #include <ctype.h>
@@ -47,7 +49,8 @@ static int read_input(const char *path) {
     return 1;
 }
 
-/* A line of a corpus: "BYTES", or WORDS="BYTES"; corpus.py writes them. Returns whether it is one. */
+/* A line of a corpus: "BYTES", or WORDS="BYTES"; corpus.py writes them. Returns whether it is
+ * one. */
 static int read_line(const char *line, input *i) {
     const char *c = line + strspn(line, "abcdefghijklmnopqrstuvwxyz-0123456789");
     if (c > line && *c++ != '=') return 0;

@@ -1,5 +1,6 @@
-/* A rank that dies gives the others an error within their deadline, and not a hang: it is killed before a halo, a migration, an agreement, a
- * reduction, a save, a load, or a load of parts. Started by dead.sh, so that the launcher does not see that it died.
+/* A rank that dies gives the others an error within their deadline, and not a hang: it is killed
+ * before a halo, a migration, an agreement, a reduction, a save, a load, or a load of parts.
+ * Started by dead.sh, so that the launcher does not see that it died.
  *
  *   mpi_dead CALL FILE
  *

@@ -1,7 +1,9 @@
-/* Objects of two classes walk over a grid of domains; each rank also walks all of them on the host, and compares. Then refusals: no room, wrong
- * directions, wrong lists; nothing is lost. Then copies.
+/* Objects of two classes walk over a grid of domains; each rank also walks all of them on the host,
+ * and compares. Then refusals: no room, wrong directions, wrong lists; nothing is lost. Then
+ * copies.
  *
- * Commands that use one buffer come one after the other, also on a queue out of order, and where the context changes its queue (ordered.h).
+ * Commands that use one buffer come one after the other, also on a queue out of order, and where
+ * the context changes its queue (ordered.h).
  *
  * Objects of a chain refer to the next one. Those that leave together stay together.
  */
@@ -56,7 +58,8 @@ static const clump_struct_field box_fields[] = {
 static const clump_struct_desc ball_desc = {"Ball", sizeof(thing), 5, ball_fields};
 static const clump_struct_desc box_desc = {"Box", sizeof(thing), 6, box_fields};
 
-/* What all ranks know: where each object is, and whether it still refers to the next of its triple. */
+/* What all ranks know: where each object is, and whether it still refers to the next of its
+ * triple. */
 static int owner[COUNT], has_next[COUNT];
 
 static int is_box(uint32_t number) {
@@ -218,7 +221,8 @@ static void walk(uint32_t dimensions, int is_periodic) {
     clump_world_destroy(world);
 }
 
-/* Objects with arrays of run-time length do not migrate: the cells of host/schema/refusals.h that fault_refusals leaves out. */
+/* Objects with arrays of run-time length do not migrate: the cells of host/schema/refusals.h that
+ * fault_refusals leaves out. */
 static void refuse_arrays(clump_world *world) {
     static const char *const texts[] = {"class Thing { uint number; uint w[*]; }",
                                         "class Thing { uint number; uint w[*] max 4; }"};
@@ -241,7 +245,8 @@ static void refuse_arrays(clump_world *world) {
     }
 }
 
-/* Only every third object leaves: its references become null, and so do those to it from those that left before. */
+/* Only every third object leaves: its references become null, and so do those to it from those that
+ * left before. */
 static void part(void) {
     clump_world *world = ranks_world((clump_world_desc){.periodic = {1}, .timeout_s = 30});
     clump_migration *migration, *refused;
@@ -254,7 +259,8 @@ static void part(void) {
     cl_mem words = clump_migration_get_info(migration)->list;
     uint64_t here = 0, out = 0;
 
-    /* Refused: a direction that there is not, on one rank. The others learn it; nothing has moved. */
+    /* Refused: a direction that there is not, on one rank. The others learn it; nothing has
+     * moved. */
     if (!ranks_rank) {
         CLUMP_CHECK(&ranks_q, CLUMP_SET_ARGS(list, words, most, no_direction, all));
         CLUMP_CHECK(&ranks_q, clump_heap_do_all(ranks_q.heap, list, NULL));

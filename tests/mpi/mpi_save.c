@@ -1,7 +1,9 @@
-/* Heaps of all ranks in one file: loaded again they are equal, object by object; what is wrong is refused on all ranks.
+/* Heaps of all ranks in one file: loaded again they are equal, object by object; what is wrong is
+ * refused on all ranks.
  *
  *   mpi_save FOLDER          save, load and compare; files that are cut off or altered
- *   mpi_save FOLDER load     load what another number of ranks saved: refused; and its parts, which go to the ranks in turn
+ *   mpi_save FOLDER load     load what another number of ranks saved: refused; and its parts, which
+ *                            go to the ranks in turn
  */
 #include <sys/stat.h>
 
@@ -54,7 +56,8 @@ static void check_loaded(clump_heap *heap) {
     CLUMP_CHECK(&ranks_q, clump_heap_check(heap));
 }
 
-/* One object that was there before, and those of the parts: values, and references within each part. */
+/* One object that was there before, and those of the parts: values, and references within each
+ * part. */
 static void check_parts(clump_heap *heap, const uint32_t *parts, uint32_t part_count) {
     uint32_t expected = 1, of_part[PARTS_MOST] = {0};
     for (uint32_t i = 0; i < part_count; i++) expected += count_of((int)parts[i]);
@@ -123,7 +126,8 @@ static void refused(clump_world *world, const char *path, const char *words) {
     clump_heap_destroy(heap);
 }
 
-/* What rank 0 asks for is refused, and so all fail, though the others ask for nothing of a good file. The heap has what it had. */
+/* What rank 0 asks for is refused, and so all fail, though the others ask for nothing of a good
+ * file. The heap has what it had. */
 static void parts_refused(clump_world *world, clump_heap *heap, const char *good, const char *path,
                           const uint32_t *parts, uint32_t count, clump_status status,
                           const char *words) {
@@ -136,7 +140,8 @@ static void parts_refused(clump_world *world, clump_heap *heap, const char *good
     check_parts(heap, NULL, 0);
 }
 
-/* Each part goes to one rank; where ranks are more, each has one part, and several have the same. */
+/* Each part goes to one rank; where ranks are more, each has one part, and several have the
+ * same. */
 static void load_parts(clump_world *world, const char *path) {
     char bad[1010];
     clump_heap *heap = empty_heap();
@@ -171,8 +176,8 @@ static void load_parts(clump_world *world, const char *path) {
     clump_heap_destroy(heap);
 }
 
-/* Through a link, which stays, as does the mode of the file behind it; and not into a pipe, neither under the name nor under that of the
- * part. */
+/* Through a link, which stays, as does the mode of the file behind it; and not into a pipe, neither
+ * under the name nor under that of the part. */
 static void save_elsewhere(clump_world *world, const char *folder, const char *path) {
     char name[1020], pipe[1010];
     struct stat is;

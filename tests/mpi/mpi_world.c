@@ -1,4 +1,5 @@
-/* Domains and neighbours in 1 to 3 dimensions, halos in all directions, reductions, and refusals that all ranks learn of. */
+/* Domains and neighbours in 1 to 3 dimensions, halos in all directions, reductions, and refusals
+ * that all ranks learn of. */
 #include "ranks.h"
 
 /* Offsets of a direction, from the definition in mpi.h and in other words than world.c. */

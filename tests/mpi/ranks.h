@@ -1,4 +1,5 @@
-/* What tests of several ranks share. A test runs under mpiexec with any number of ranks; a rank whose check fails ends all of them.
+/* What tests of several ranks share. A test runs under mpiexec with any number of ranks; a rank
+ * whose check fails ends all of them.
  *
  * Read first: include/clump/mpi.h.
  */
@@ -36,8 +37,8 @@ static clump_quick ranks_q;
 
 static int ranks_out_of_order;
 
-/* A device, a heap of `schema` and a program of `source`; NULL: none. CLUMP_PERSONALITY=gpu as in the other tests;
- * CLUMP_TEST_OUT_OF_ORDER=1: the queue is out of order. */
+/* A device, a heap of `schema` and a program of `source`; NULL: none. CLUMP_PERSONALITY=gpu as in
+ * the other tests; CLUMP_TEST_OUT_OF_ORDER=1: the queue is out of order. */
 static void ranks_open(const char *schema, const char *source, uint64_t bytes) {
     const char *personality = getenv("CLUMP_PERSONALITY"),
                *order = getenv("CLUMP_TEST_OUT_OF_ORDER");

@@ -1,6 +1,6 @@
-/* What host/core/files.c does on Windows: a heap is saved, saved over and loaded; a second save meanwhile is refused; one that is
- * stopped leaves no file; built programs are kept. Works in the current folder. The tests of save and cache do the same and more
- * on POSIX. */
+/* What host/core/files.c does on Windows: a heap is saved, saved over and loaded; a second save
+ * meanwhile is refused; one that is stopped leaves no file; built programs are kept. Works in the
+ * current folder. The tests of save and cache do the same and more on POSIX. */
 #include <clump/all.h>
 #include <clump/quick.h>
 #include <dirent.h>

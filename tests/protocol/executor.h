@@ -1,23 +1,24 @@
 /* Threads of allocation programs over the unchanged protocol, one shared operation at a time.
  *
  * Each thread is a coroutine that stops before every operation on shared memory; whoever schedules
- * (explore.h exhaustively, protocol_random.c and protocol_lockstep.c by policy) picks the thread that
- * performs its operation next. Beside the memory, the executor keeps what cannot be seen in it, and
- * checks at every operation and every return from a call:
+ * (explore.h exhaustively, protocol_random.c and protocol_lockstep.c by policy) picks the thread
+ * that performs its operation next. Beside the memory, the executor keeps what cannot be seen in
+ * it, and checks at every operation and every return from a call:
  *
  *   - set bits and slots still reserved <= credits in every block; no bits in a free block
  *   - a call returns exactly the slot whose bit it set, and a slot has one owner at a time
  *   - null is justified: see exec_null()
  *   - a thread ends within a bound of operations, whatever the others do
  *
- * Weak memory (exec.weak): read-modify-writes take effect in one order per word, as on every device,
- * but a load may return any older value unless fences forbid it: a thread stops seeing the old value
- * of a word when it has read the newer one, changed the word itself, or passed a full fence after
- * the writer of the newer value passed a fence of either kind. That is what C11 and OpenCL guarantee
- * for relaxed atomics with sequentially consistent fences; devices differ in how much of the freedom
- * they use.
+ * Weak memory (exec.weak): read-modify-writes take effect in one order per word, as on every
+ * device, but a load may return any older value unless fences forbid it: a thread stops seeing the
+ * old value of a word when it has read the newer one, changed the word itself, or passed a full
+ * fence after the writer of the newer value passed a fence of either kind. That is what C11 and
+ * OpenCL guarantee for relaxed atomics with sequentially consistent fences; devices differ in how
+ * much of the freedom they use.
  *
- * Where nothing is reserved, requests go the general way (clumpi_make), else as a kernel's do (clumpi_new).
+ * Where nothing is reserved, requests go the general way (clumpi_make), else as a kernel's do
+ * (clumpi_new).
  */
 #ifndef CLUMP_TESTS_EXECUTOR_H
 #define CLUMP_TESTS_EXECUTOR_H
@@ -50,7 +51,8 @@ enum {
     PROGRAM_FREE_ALL,
     PROGRAM_FREE_OLD,
     PROGRAM_FREE_GIVEN,
-    /* Runs, of the last class. A thread keeps reference and length of one, in refs[0] and refs[1]. */
+    /* Runs, of the last class. A thread keeps reference and length of one, in refs[0] and
+     * refs[1]. */
     PROGRAM_RUN,
     PROGRAM_RUN_FREE,
     PROGRAM_RUN_TRIM,
@@ -61,7 +63,8 @@ typedef struct program_op {
     uchar kind;
     uchar class_id; /* NEW */
     uchar n;        /* NEW: objects; FREE: which of the thread's own; FREE_OLD: which old object;
-                       FREE_GIVEN: the first object of which thread, if it has one; RUN, RUN_TRIM: slots */
+                       FREE_GIVEN: the first object of which thread, if it has one; RUN, RUN_TRIM:
+                       slots */
 } program_op;
 
 typedef struct program {
@@ -244,8 +247,9 @@ static uint stale_of_word(const exec_thread *t, uint offset) {
     return count;
 }
 
-/* Old values are kept for states, hints, stripes, the epoch and the results of sweeps. Not for bitmaps: their only load is advice to a claim, which repeats it until the newer value
- * comes; nor for other counters, of which any value is as good. */
+/* Old values are kept for states, hints, stripes, the epoch and the results of sweeps. Not for
+ * bitmaps: their only load is advice to a claim, which repeats it until the newer value comes; nor
+ * for other counters, of which any value is as good. */
 static int stale_kept(uint offset) {
     const clumpi_header *header = tiny_view(&world->heap).header;
     uint states = header->at_states * CLUMPI_UNIT, classes = header->at_classes * CLUMPI_UNIT;
@@ -404,11 +408,11 @@ static inline ulong hosted_op(enum hosted_kind kind, void *cell, ulong value, ul
 
 /* ---- What a thread does ---- */
 
-/* A request got null. Without frees room only shrinks, and exec_check_end() sees that there is none.
- * With frees: a call that began while no other thread was in a call may not return null if some block
- * had room during the whole call. (If others are in calls, their credits in flight can hide a slot
- * that was freed meanwhile.) exec.strict: others may be in calls, too, but not in frees. This is more
- * than the protocol promises and holds for some programs only. */
+/* A request got null. Without frees room only shrinks, and exec_check_end() sees that there is
+ * none. With frees: a call that began while no other thread was in a call may not return null if
+ * some block had room during the whole call. (If others are in calls, their credits in flight can
+ * hide a slot that was freed meanwhile.) exec.strict: others may be in calls, too, but not in
+ * frees. This is more than the protocol promises and holds for some programs only. */
 static void exec_null(exec_thread *t, uint class_id) {
     t->nulls |= 1u << class_id;
     if (t->room && !exec.weak)
@@ -504,7 +508,8 @@ static void exec_free_given(exec_thread *t, exec_thread *giver) {
 
 /* ---- Runs ---- */
 
-/* The programs own the slots of a run, or (owned 0) do not any more. 0: some are not as they should be. */
+/* The programs own the slots of a run, or (owned 0) do not any more. 0: some are not as they should
+ * be. */
 static int exec_own_run(uint ref, uint count, uint owned) {
     uint granules = world->heap.block_granules;
     for (uint i = 0; i < count; i++) {
@@ -545,7 +550,8 @@ static void exec_run(exec_thread *t, uint count) {
         exec_fail("run %u:%u of %u slots was given twice", ref >> 6, ref & 63u, count);
 }
 
-/* Who clears the slots' owner may not be the one whose free takes effect: another may free the same run. */
+/* Who clears the slots' owner may not be the one whose free takes effect: another may free the same
+ * run. */
 static void exec_run_free(exec_thread *t, uint ref, uint count) {
     clumpi_home h = tiny_home(&world->heap);
     if (exec_own_run(ref, count, 0)) world->runs_live--;
@@ -594,7 +600,8 @@ static int exec_has_room(uint block, uint count) {
     return gap == count && clumpi_credits_of_state(state) + count <= 64;
 }
 
-/* What requests left for others: what is closed has no room, and what was looked for in vain is not there. */
+/* What requests left for others: what is closed has no room, and what was looked for in vain is not
+ * there. */
 static void exec_check_notes(void) {
     tiny_heap *h = &world->heap;
     clumpi_home home = tiny_home(h);
@@ -747,7 +754,8 @@ static int exec_begin(const tiny_spec *spec, uint threads) {
 
 /* ---- The end ---- */
 
-/* Allocate one class until null: exactly the slots must come that are free or reserved. Changes the heap. */
+/* Allocate one class until null: exactly the slots must come that are free or reserved. Changes the
+ * heap. */
 static void exec_drain(uint class_id) {
     uint expected = tiny_room_of_class(&world->heap, class_id), got = 0;
     while (got <= expected && exec_make(class_id)) got++;
@@ -756,9 +764,9 @@ static void exec_drain(uint class_id) {
                   expected);
 }
 
-/* 1: a null may have been right although there is room at the end: see exec_null(). Blocks taken back from a
- * reservation are freed like those that were emptied; with old values, others may take them for what they were,
- * and their credits in flight hide a slot. */
+/* 1: a null may have been right although there is room at the end: see exec_null(). Blocks taken
+ * back from a reservation are freed like those that were emptied; with old values, others may take
+ * them for what they were, and their credits in flight hide a slot. */
 static int exec_room_can_return(void) {
     return exec.has_frees || (exec.weak && tiny_took_back(&world->heap));
 }

@@ -5,14 +5,15 @@
  * (128-bit hashes) are not explored again. To go back, heap and stacks are copied from a snapshot:
  * much faster than running every schedule from the start.
  *
- * A cycle in the graph of states would be a schedule without an end, and is a fault. So the number of
- * schedules that the graph stands for is a sum over successors; it is kept with each state.
+ * A cycle in the graph of states would be a schedule without an end, and is a fault. So the number
+ * of schedules that the graph stands for is a sum over successors; it is kept with each state.
  */
 #ifndef CLUMP_TESTS_EXPLORE_H
 #define CLUMP_TESTS_EXPLORE_H
 
-/* After the quick sweep two take back what is reserved for others, and the fourth one finds it. Not more of them, since each is a
- * state; that more would not be needed for anything, the checks of null say. */
+/* After the quick sweep two take back what is reserved for others, and the fourth one finds it. Not
+ * more of them, since each is a state; that more would not be needed for anything, the checks of
+ * null say. */
 #define HOSTED_SWEEPS 4u
 #include "tests/protocol/executor.h"
 

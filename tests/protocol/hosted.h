@@ -1,8 +1,9 @@
-/* The protocol files of cl/ as host C: what cl/core/prelude.clh defines for OpenCL, over one function.
+/* The protocol files of cl/ as host C: what cl/core/prelude.clh defines for OpenCL, over one
+ * function.
  *
  * Every access to memory that others may change goes through hosted_op(), which the including test
- * defines: executor.h makes each one a point where another thread may run, threads_tsan.h makes them
- * C11 atomics on real threads. The order of sites follows the order of the source text.
+ * defines: executor.h makes each one a point where another thread may run, threads_tsan.h makes
+ * them C11 atomics on real threads. The order of sites follows the order of the source text.
  *
  * CLUMP_ROTATE and CLUMP_RETRIES are variables here, so that one program can try several settings.
  * HOSTED_WORD_BITS chooses the width of bitmap words.
@@ -102,8 +103,8 @@ static inline clumpi_word hosted_claim(void *cell, ulong value, hosted_site site
     return (clumpi_word)hosted_op(HOSTED_BITS_CLAIM, cell, value, 0, site);
 }
 #define HOSTED_BITS(kind, p, v) ((clumpi_word)hosted_op(kind, HOSTED_CELL(p), (v), 0, HOSTED_SITE))
-/* Bits of each row that are set and belong to nobody (tiny_heap.h). Only the search for a slot sees them; others
- * ask whether there are objects. */
+/* Bits of each row that are set and belong to nobody (tiny_heap.h). Only the search for a slot sees
+ * them; others ask whether there are objects. */
 static ulong hosted_blocked;
 static inline clumpi_word hosted_objects(clumpi_word bits, const char *function) {
     return strcmp(function, "clumpi_look") == 0 ? bits : bits & ~(clumpi_word)hosted_blocked;
@@ -147,8 +148,8 @@ static inline uint clumpi_local_item(void) {
     return HOSTED_LOCAL();
 }
 
-/* What a block has in stripes, in the heaps of tiny_heap.h: holes that follow each other in one stripe, and slots of
- * empty rows in one. A clumpi_striped says where both begin. */
+/* What a block has in stripes, in the heaps of tiny_heap.h: holes that follow each other in one
+ * stripe, and slots of empty rows in one. A clumpi_striped says where both begin. */
 #define HOSTED_POSITION(stripe, at) ((stripe) << 24 | (at))
 #ifndef HOSTED_SPANS_AS_ON_DEVICES
 #define CLUMPI_SPAN_OF

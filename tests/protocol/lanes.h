@@ -1,6 +1,6 @@
-/* What cl/core/lanes.clh needs of a device, as host C: lanes of a warp or sub-group, work-groups, and
- * the dialect of user kernels. Included by lanes/path.c, which is compiled once for each path of the
- * device code.
+/* What cl/core/lanes.clh needs of a device, as host C: lanes of a warp or sub-group, work-groups,
+ * and the dialect of user kernels. Included by lanes/path.c, which is compiled once for each path
+ * of the device code.
  *
  * Each operation that involves other lanes, and each one on shared memory, is a point where the
  * machine of lanes_machine.h decides who goes on. It knows an operation by where it stands in the

@@ -9,8 +9,8 @@
  *               same mask. Several sets can stand at one place; they are never mixed
  *   sub-group   the lanes that are active: those that began the call together and have not left it
  *
- * A lane that waits for one which ended, or which waits for something else, is found when nothing can
- * go on any more. A lane of one machine:
+ * A lane that waits for one which ended, or which waits for something else, is found when nothing
+ * can go on any more. A lane of one machine:
  *
  *   LOCKSTEP    of a warp, the lanes at the earliest place go first, together: after a branch they
  *               come together again. The only machine of sub-groups
@@ -22,8 +22,8 @@
  *   ALONE       each lane alone
  *   ITEMS       one work-item after the other, as far as each gets
  *
- * Order of memory: a work-item that clears an object's bit must know of all that others did with the
- * object's fields before. Of the lane operations only `sync` carries that (PTX ISA, shfl
+ * Order of memory: a work-item that clears an object's bit must know of all that others did with
+ * the object's fields before. Of the lane operations only `sync` carries that (PTX ISA, shfl
  * and match "do not guarantee memory ordering"); checked by vector clocks.
  */
 #ifndef CLUMP_TESTS_LANES_MACHINE_H
@@ -39,7 +39,8 @@
 #define LANES_CLASSES lanes_classes
 #include "lanes_generated.h"
 
-/* Stripes and slots that are reserved have a place of their own: a heap as small as this has one stripe only. */
+/* Stripes and slots that are reserved have a place of their own: a heap as small as this has one
+ * stripe only. */
 #define LANES_STRIPES_AT (LANES_HEAP_BYTES / CLUMPI_UNIT)
 #define LANES_LISTS_AT (LANES_STRIPES_AT + TINY_CLASSES * TINY_STRIPES * 2u)
 #define TINY_IMAGE_BYTES (LANES_LISTS_AT * CLUMPI_UNIT + TINY_CLASSES * sizeof(tiny_lists))

@@ -4,8 +4,8 @@
 
 #include "tests/protocol/explore.h"
 
-/* Blocks 31 and 32 have their hints in different words, so hints have two levels there. From RESERVED_SPECS on
- * slots are reserved. */
+/* Blocks 31 and 32 have their hints in different words, so hints have two levels there. From
+ * RESERVED_SPECS on slots are reserved. */
 #define RESERVED_SPECS 11
 static const tiny_spec heap_specs[] = {
     {.name = "one free slot",
@@ -304,9 +304,9 @@ static int programs_explore(const tiny_spec *spec, uint threads, uint length) {
     return 1;
 }
 
-/* Thread 0 frees the only object, and makes one of another class, which thread 1 frees. So thread 1 can see a
- * block of the old class, the object of which it must free as one of the new class. Or thread 1 frees the old
- * object, too, and must leave the new one alone. */
+/* Thread 0 frees the only object, and makes one of another class, which thread 1 frees. So thread 1
+ * can see a block of the old class, the object of which it must free as one of the new class. Or
+ * thread 1 frees the old object, too, and must leave the new one alone. */
 static int programs_explore_given(const tiny_spec *spec) {
     static const program gives = {2, {{PROGRAM_FREE_OLD, 0, 0}, {PROGRAM_NEW, 2, 1}}};
     static const program frees = {1, {{PROGRAM_FREE_GIVEN, 0, 0}}};
@@ -333,8 +333,8 @@ static int programs_explore_heaps(uint first, uint last, uint threads, uint leng
     return 1;
 }
 
-/* What a test explores: rows of the arguments above, up to one with threads = 0. Length 0: an object is given
- * to another thread. */
+/* What a test explores: rows of the arguments above, up to one with threads = 0. Length 0: an
+ * object is given to another thread. */
 typedef struct programs_row {
     uint first, last, threads, length, retries, weak;
 } programs_row;

@@ -1,7 +1,8 @@
-/* Loops of the protocol that are repeated because somebody else was quicker, each driven to its bound: between two
- * of its operations somebody undoes what it relies on, every time. No schedule of work-items that keep to the protocol
- * could do that for so long. The loop must end after as many turns as the bound says, and
- * report it where it promises to; what it held must be given back.
+/* Loops of the protocol that are repeated because somebody else was quicker, each driven to its
+ * bound: between two of its operations somebody undoes what it relies on, every time. No schedule
+ * of work-items that keep to the protocol could do that for so long. The loop must end after as
+ * many turns as the bound says, and report it where it promises to; what it held must be given
+ * back.
  *
  * Read first: cl/core/prelude.clh, hosted.h, tiny_heap.h; docs/internals/loops.md has all loops.
  */
@@ -17,7 +18,7 @@ static inline uint hosted_thread(void) {
     return 7;
 }
 
-/* ---- Who is in the way ------------------------------------------------------------------------- */
+/* ---- Who is in the way ----------------------------------------------------------------------- */
 
 /* Called before each operation, and told what it is. */
 typedef void adversary(enum hosted_kind kind, void *cell, hosted_site site);
@@ -63,7 +64,7 @@ static inline ulong hosted_op(enum hosted_kind kind, void *cell, ulong value, ul
 
 #include "cl/core/runs.clh" /* over the above */
 
-/* ---- Checks -------------------------------------------------------------------------------------- */
+/* ---- Checks ---------------------------------------------------------------------------------- */
 
 #define EXPECT(condition, ...)                                                                     \
     if (!(condition)) {                                                                            \
@@ -107,7 +108,7 @@ static uint *state_of(uint block) {
     return &tiny_view(&heap).states[block];
 }
 
-/* ---- CLUMPI_AGREE_MAX: a hint whose truth changes each time it was written --------------------------- */
+/* ---- CLUMPI_AGREE_MAX: a hint whose truth changes each time it was written ------------------- */
 
 static void change_truth(enum hosted_kind kind, void *cell, hosted_site site) {
     (void)cell;
@@ -122,7 +123,7 @@ static void hints(void) {
     expect_bound("hint of a block", CLUMPI_AGREE_MAX, 1);
 }
 
-/* ---- CLUMPI_CLAIM_SWEEPS: the slot that was seen is taken by another, and freed again ------------------ */
+/* ---- CLUMPI_CLAIM_SWEEPS: the slot that was seen is taken by another, and freed again -------- */
 
 static ulong *stolen, stolen_bits;
 
@@ -150,7 +151,7 @@ static void claim(void) {
            "the credit was not given back: state %08x", *state_of(1));
 }
 
-/* ---- CLUMPI_AGREE_MAX: a free block whose word others pass ------------------------------------------- */
+/* ---- CLUMPI_AGREE_MAX: a free block whose word others pass ----------------------------------- */
 
 static void pass_by(enum hosted_kind kind, void *cell, hosted_site site) {
     if (kind != HOSTED_CAS || !is_in(site, "clumpi_block_open")) return;
@@ -165,7 +166,7 @@ static void open_block(void) {
     expect_bound("opening a block", CLUMPI_AGREE_MAX, 0);
 }
 
-/* ---- CLUMPI_SWEEPS: room that is seen, and gone when it is asked for ------------------------------------ */
+/* ---- CLUMPI_SWEEPS: room that is seen, and gone when it is asked for ------------------------- */
 
 static void show_room(enum hosted_kind kind, void *cell, hosted_site site) {
     if (kind != HOSTED_LOAD) return;
@@ -183,7 +184,7 @@ static void sweep(void) {
            "a sweep that saw room says that there is none");
 }
 
-/* ---- CLUMP_RETRIES: hints that name a full block ---------------------------------------------------------- */
+/* ---- CLUMP_RETRIES: hints that name a full block --------------------------------------------- */
 
 static void lead_astray(enum hosted_kind kind, void *cell, hosted_site site) {
     if (kind != HOSTED_LOAD) return;
@@ -205,7 +206,7 @@ static void retries(void) {
     }
 }
 
-/* ---- Reservations --------------------------------------------------------------------------------------------- */
+/* ---- Reservations ---------------------------------------------------------------------------- */
 
 /* Slots of block 1 are reserved for class 1, in two stripes. */
 static const tiny_spec reserved = {.name = "reserved slots",
@@ -259,7 +260,7 @@ static void settle(void) {
     expect_bound("settling a block", CLUMPI_AGREE_MAX, 0);
 }
 
-/* ---- CLUMPI_TAKE_TRIES: a stripe that hands out a position each time its limit is lowered ---------------- */
+/* ---- CLUMPI_TAKE_TRIES: a stripe that hands out a position each time its limit is lowered ---- */
 
 static void hand_out(enum hosted_kind kind, void *cell, hosted_site site) {
     if (kind != HOSTED_CAS64 || !is_in(site, "clumpi_stripe_lower")) return;
@@ -276,7 +277,7 @@ static void take(void) {
     expect_bound("lowering a limit", CLUMPI_TAKE_TRIES, 0);
 }
 
-/* ---- Runs ------------------------------------------------------------------------------------------------------ */
+/* ---- Runs ------------------------------------------------------------------------------------ */
 
 /* Block 2 is full of objects, block 1 is free. */
 static const tiny_spec runs = {.name = "runs",
@@ -340,7 +341,8 @@ static void run_sweeps(void) {
     EXPECT(*state_of(2) == 0, "a block was not given back: state %08x", *state_of(2));
 }
 
-/* The only block with room is closed for as many slots: who gave back the others was stopped before he opened it. */
+/* The only block with room is closed for as many slots: who gave back the others was stopped before
+ * he opened it. */
 static void run_in_closed_block(void) {
     begin(&runs, 0);
     clumpi_home h = tiny_home(&heap);
@@ -355,7 +357,8 @@ static void run_in_closed_block(void) {
     EXPECT(clumpi_run_of_row(h, 2, 50, 0), "null for 50 slots, since there are no 60");
 }
 
-/* Operations for each request, while requests for as many slots fill a heap from the same place, and get null once more. */
+/* Operations for each request, while requests for as many slots fill a heap from the same place,
+ * and get null once more. */
 static ulong run_cost(uint count) {
     static const tiny_spec many = {.name = "many blocks",
                                    .first_block = 1,
@@ -373,7 +376,8 @@ static ulong run_cost(uint count) {
     return operations / got;
 }
 
-/* A length that divides no row costs as much as one that does: what is left in each block is not looked at again. */
+/* A length that divides no row costs as much as one that does: what is left in each block is not
+ * looked at again. */
 static void run_costs(void) {
     ulong least = OPERATIONS_MOST, most = 0;
     for (uint count = 1; count <= 64; count++) {

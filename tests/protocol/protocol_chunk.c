@@ -1,6 +1,6 @@
-/* How the numbering kernels deal out blocks to work-groups: contiguous chunks in order that leave none
- * out, none larger than an equal share rounded up; and for the list of objects chunks with equal work. The other
- * tests see only that all are taken.
+/* How the numbering kernels deal out blocks to work-groups: contiguous chunks in order that leave
+ * none out, none larger than an equal share rounded up; and for the list of objects chunks with
+ * equal work. The other tests see only that all are taken.
  *
  * Read first: cl/core/scan.clh, cl/heap/chunk.clh, hosted.h.
  */
@@ -83,14 +83,14 @@ static uint check(uint begin, uint end) {
     return failures;
 }
 
-/* ---- Chunks with equal work ---------------------------------------------------------------------- */
+/* ---- Chunks with equal work ------------------------------------------------------------------ */
 
 enum { WORDS = 200, HINTS_AT = 4096, SCAN_AT = 8192 };
 static _Alignas(128) uchar image[32768];
 static uint the_first_block;
 
-/* Tiles of the blocks begin .. end - 1 with these free hints. Where none of a tile's blocks is in use, nor among the `opened`
- * first free ones, it is little work. */
+/* Tiles of the blocks begin .. end - 1 with these free hints. Where none of a tile's blocks is in
+ * use, nor among the `opened` first free ones, it is little work. */
 static uint work_of(const uint *hints, uint begin, uint end, uint opened) {
     uint work = 0, before = 0, first = begin / 32, last = (end + 31) / 32;
     for (uint w = 0; w < last; w++) {
@@ -169,8 +169,9 @@ static uint check_patterns(void) {
     return failures;
 }
 
-/* A program whose lists reserve as many free blocks again and again, after up to CLUMPI_LISTS_KEPT - 1 lists: never more than
- * expected, once all of them were seen; and what was long ago is forgotten. */
+/* A program whose lists reserve as many free blocks again and again, after up to CLUMPI_LISTS_KEPT
+ * - 1 lists: never more than expected, once all of them were seen; and what was long ago is
+ * forgotten. */
 static uint check_memory(void) {
     clumpi_view v = clumpi_view_of(image, 0);
     uint failures = 0;

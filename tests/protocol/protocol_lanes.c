@@ -1,9 +1,9 @@
-/* The public device API with lanes that fall apart in every way: all kernels of lanes/kernels.clh, on
- * heaps that are half full to full, by each path of the device code on each machine of
+/* The public device API with lanes that fall apart in every way: all kernels of lanes/kernels.clh,
+ * on heaps that are half full to full, by each path of the device code on each machine of
  * lanes_machine.h. Each run is compared with the scalar path, one work-item after the other.
  *
- * Without arguments: all. protocol_lanes SEEDS [KERNEL [SEED]]: so many heaps and inputs for each case,
- * one kernel only, one of the inputs only.
+ * Without arguments: all. protocol_lanes SEEDS [KERNEL [SEED]]: so many heaps and inputs for each
+ * case, one kernel only, one of the inputs only.
  */
 #include "tests/protocol/lanes_machine.h"
 

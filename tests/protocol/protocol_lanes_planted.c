@@ -1,7 +1,7 @@
 /* Faults planted in cl/core/lanes.clh must be found by protocol_lanes.
  *
- * As in protocol_planted.c: for each fault, one path of the device code is compiled against a patched
- * copy of the sources, and linked with the others as they are. The compiler is $CC, or cc.
+ * As in protocol_planted.c: for each fault, one path of the device code is compiled against a
+ * patched copy of the sources, and linked with the others as they are. The compiler is $CC, or cc.
  */
 #include "tests/protocol/planted.h"
 

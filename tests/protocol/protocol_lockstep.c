@@ -3,12 +3,13 @@
  *
  *   lane by lane      each lane runs to its end before the next begins, in both orders (PoCL)
  *   lowest site       of all sites of the source at which lanes stand, the lowest goes first, with
- *                     all lanes that stand there: one side of a branch and loops before what follows
+ *                     all lanes that stand there: one side of a branch and loops before what
+ *                     follows
  *   highest site      the other side first: lanes in a loop starve as long as others have work
  *   any site          a random site, all its lanes
  *
- * A protocol in which somebody waits for somebody else does not end under one of these. Heaps have as
- * many free slots as lanes (then nobody may get null), fewer, or more.
+ * A protocol in which somebody waits for somebody else does not end under one of these. Heaps have
+ * as many free slots as lanes (then nobody may get null), fewer, or more.
  */
 #define EXEC_THREADS 64u
 #define EXEC_REFS 8u
@@ -99,8 +100,8 @@ static int reserve_all(tiny_spec *spec, uint class_id) {
     return 1;
 }
 
-/* All heaps with `slots` free slots for class 1 in blocks of several sizes; nothing reserved, everything for
- * class 1, or everything for class 2. */
+/* All heaps with `slots` free slots for class 1 in blocks of several sizes; nothing reserved,
+ * everything for class 1, or everything for class 2. */
 static int run_heaps(const program *const *programs, uint count, uint lanes, uint slots,
                      int exact) {
     static const uint per_row[] = {1, 2, 8, 32, 64};

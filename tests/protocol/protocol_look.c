@@ -1,6 +1,6 @@
-/* Which word of a block's bitmaps the search for a slot takes: of the few that it looks at the first with
- * room. The other tests of the protocol see only that slots are found; from another word it takes more
- * rounds.
+/* Which word of a block's bitmaps the search for a slot takes: of the few that it looks at the
+ * first with room. The other tests of the protocol see only that slots are found; from another word
+ * it takes more rounds.
  *
  * Read first: cl/core/block.clh, hosted.h.
  */

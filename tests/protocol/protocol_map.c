@@ -1,16 +1,19 @@
-/* The hash map of cl/api/map.clh as host C: all interleavings of two and three threads that put in, take out and look for keys
- * of one list.
+/* The hash map of cl/api/map.clh as host C: all interleavings of two and three threads that put in,
+ * take out and look for keys of one list.
  *
- * Each atomic operation, load of a reference, allocation and free is a step, after which any thread may go on. What is checked:
+ * Each atomic operation, load of a reference, allocation and free is a step, after which any thread
+ * may go on. What is checked:
  *
- *   - some order of all calls, in which each does alone what it did, agrees with the results and with what is in the list at
+ *   - some order of all calls, in which each does alone what it did, agrees with the results and
+ *   with what is in the list at
  *     the end; a call that ended before another began comes before it
- *   - a thread reads the fields of an object only if it knows them to be there: they were written before a fence and an atomic
+ *   - a thread reads the fields of an object only if it knows them to be there: they were written
+ *   before a fence and an atomic
  *     operation, and the reader took the word of that by an atomic operation, followed by a fence
  *   - no object is lost, and no thread touches one that is free
  *
- * A schedule is run from the start. One that comes to a state that was seen is left; a state is the memory, what is known of
- * the order of writes, and all that each thread has read.
+ * A schedule is run from the start. One that comes to a state that was seen is left; a state is the
+ * memory, what is known of the order of writes, and all that each thread has read.
  *
  * Read first: cl/api/map.clh, routine.h.
  */
@@ -41,7 +44,8 @@ typedef struct Word {
     uint id; /* 1 .. WORDS-1 */
 } Word;
 
-/* What a call did. `before`: calls that had ended when it began, a bit each; numbered thread * OPS + op. */
+/* What a call did. `before`: calls that had ended when it began, a bit each; numbered thread * OPS
+ * + op. */
 typedef struct call {
     op o;
     uint result, word, value, before, is_done;
@@ -50,8 +54,8 @@ typedef struct call {
 static struct {
     uint head, key[WORDS], value[WORDS], next[WORDS], erased[WORDS], in_use; /* in_use: bits */
 } memory;
-/* Sets of objects, a bit each: whose fields a thread knows; told by its last fence; heard by an atomic operation, not
- * yet fenced. Those of words: what an atomic operation told with it. */
+/* Sets of objects, a bit each: whose fields a thread knows; told by its last fence; heard by an
+ * atomic operation, not yet fenced. Those of words: what an atomic operation told with it. */
 static struct {
     uint knows[THREADS + 1], tells[THREADS + 1], hears[THREADS + 1], head, erased[WORDS];
 } order;
@@ -376,7 +380,8 @@ static void print_failure(uint keys) {
     printf("\n");
 }
 
-/* All programs of these lengths, whose calls are of a kind and a key below `keys`, from each content at the begin. */
+/* All programs of these lengths, whose calls are of a kind and a key below `keys`, from each
+ * content at the begin. */
 static int explore_all(const uint *lengths, uint threads, uint keys, const char *what) {
     uint calls_count = 0, kinds = 3 * keys;
     ulong choices = 1, since = states;

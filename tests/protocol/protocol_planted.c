@@ -1,9 +1,10 @@
 /* Faults planted in the protocol must be found by the model checker.
  *
  * For each fault: copy the device sources to a folder in the current one, replace a piece of text
- * that must occur exactly once, compile protocol_explore.c or protocol_runs.c against the copy, run it ("quick"), and
- * demand that it reports a fault. Replacing text keeps the production sources free of test switches,
- * and a source that changed under a fault makes this test fail instead of testing nothing.
+ * that must occur exactly once, compile protocol_explore.c or protocol_runs.c against the copy, run
+ * it ("quick"), and demand that it reports a fault. Replacing text keeps the production sources
+ * free of test switches, and a source that changed under a fault makes this test fail instead of
+ * testing nothing.
  *
  * The compiler is $CC, or cc.
  */

@@ -1,6 +1,6 @@
 /* Thousands of random schedules: up to 16 threads, blocks and classes of several sizes, random
- * programs. Seeds are fixed; the seed of a failing run is printed, and `protocol_random SEED` repeats
- * it alone.
+ * programs. Seeds are fixed; the seed of a failing run is printed, and `protocol_random SEED`
+ * repeats it alone.
  */
 #define EXEC_THREADS 16u
 #define EXEC_REFS 24u
@@ -65,7 +65,8 @@ static void random_heap(tiny_spec *spec) {
     if (random_below(2)) random_reservation(spec);
 }
 
-/* Old objects are given out one by one, so that nobody frees what another has freed; except that with
+/* Old objects are given out one by one, so that nobody frees what another has freed; except that
+ * with
  * `stale` frees may repeat. */
 static void random_program(program *p, uint classes, uint *old, uint old_count, uint stale,
                            uint frees) {
@@ -90,8 +91,8 @@ static void random_program(program *p, uint classes, uint *old, uint old_count, 
     }
 }
 
-/* Runs all threads to their end. A thread runs a burst of operations at a time; the longer, the more
- * others see it stand still in the middle of something. */
+/* Runs all threads to their end. A thread runs a burst of operations at a time; the longer, the
+ * more others see it stand still in the middle of something. */
 static void random_schedule(void) {
     uint burst = 1 + random_below(30), left = 0;
     for (uint i = 0; i < exec.threads; i++) left += !world->threads[i].routine.done;

@@ -1,5 +1,6 @@
-/* A planted fault: frees that do not release. ThreadSanitizer must report a data race on the payload.
- * The program starts itself once more, so that the report ends the child and not the test. */
+/* A planted fault: frees that do not release. ThreadSanitizer must report a data race on the
+ * payload. The program starts itself once more, so that the report ends the child and not the
+ * test. */
 #define HOSTED_RELEASE_ORDER __ATOMIC_RELAXED
 #include "tests/protocol/threads_tsan.h"
 

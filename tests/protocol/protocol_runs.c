@@ -1,10 +1,12 @@
-/* Runs of neighbouring slots and of blocks (cl/core/runs.clh): all interleavings of two and three threads that take them,
- * give them back, make them smaller, and free the same one; beside objects of another class.
+/* Runs of neighbouring slots and of blocks (cl/core/runs.clh): all interleavings of two and three
+ * threads that take them, give them back, make them smaller, and free the same one; beside objects
+ * of another class.
  *
- * Beside what the executor checks of blocks, credits and bits: a run's slots have no other owner, each run is
- * freed once, and marks say where each begins and ends. Of requests for which there is room for one, one is served: not
- * more is promised while others collect blocks (runs.clh). What requests leave for others is true: where a note says that there
- * is no room, there is none. The short ones of these with weak memory, too.
+ * Beside what the executor checks of blocks, credits and bits: a run's slots have no other owner,
+ * each run is freed once, and marks say where each begins and ends. Of requests for which there is
+ * room for one, one is served: not more is promised while others collect blocks (runs.clh). What
+ * requests leave for others is true: where a note says that there is no room, there is none. The
+ * short ones of these with weak memory, too.
  *
  *   protocol_runs        what CTest runs
  *   protocol_runs quick  less: protocol_planted.c runs this over faults
@@ -148,7 +150,8 @@ int main(int argc, char **argv) {
                                     &cases[i].programs[2]};
         least_served = cases[i].least;
         for (exec.weak = 0; exec.weak <= cases[i].is_quick; exec.weak++) {
-            /* Three only from the same place: there they are in each other's way, and have five million states. */
+            /* Three only from the same place: there they are in each other's way, and have five
+             * million states. */
             for (hosted_rotate = 0; hosted_rotate < (cases[i].threads > 2 ? 1u : 2u);
                  hosted_rotate++)
                 if (!explore(&cases[i].spec, chosen, cases[i].threads)) return 1;

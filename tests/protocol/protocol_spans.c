@@ -1,5 +1,6 @@
-/* What a block has in stripes, by its record, is what the list of slots deals out: on devices, where holes and rows that
- * follow each other lie in stripe after stripe. (The heaps of tiny_heap.h deal by rules of their own.)
+/* What a block has in stripes, by its record, is what the list of slots deals out: on devices,
+ * where holes and rows that follow each other lie in stripe after stripe. (The heaps of tiny_heap.h
+ * deal by rules of their own.)
  *
  * Read first: cl/core/reserve.clh.
  */

@@ -1,6 +1,7 @@
-/* How much is taken back from the stripes of other classes: of those who run dry together one takes half, and all stripes
- * of a class get the same limit, wherever each of them is. The other tests of the protocol see only that what was
- * taken back is room, and that nobody who needs room goes without.
+/* How much is taken back from the stripes of other classes: of those who run dry together one takes
+ * half, and all stripes of a class get the same limit, wherever each of them is. The other tests of
+ * the protocol see only that what was taken back is room, and that nobody who needs room goes
+ * without.
  *
  * Read first: cl/core/reserve.clh, tiny_heap.h.
  */

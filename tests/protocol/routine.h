@@ -1,7 +1,7 @@
 /* Coroutines with stacks that can be copied away and back, for executor.h.
  *
- * ucontext starts a routine; _setjmp and _longjmp switch. What a suspended routine consists of is its
- * jmp_buf and the part of its stack above `low`; both may be copied, and copied back later to
+ * ucontext starts a routine; _setjmp and _longjmp switch. What a suspended routine consists of is
+ * its jmp_buf and the part of its stack above `low`; both may be copied, and copied back later to
  * continue from there once more.
  *
  * Sanitizers that keep books of the stack cannot follow this: routine_supported() says so.

@@ -1,13 +1,13 @@
 /* The protocol on real threads over C11 atomics, for ThreadSanitizer.
  *
- * Each object carries a payload of plain memory: its owner writes a tag after the allocation, checks
- * it and overwrites it before the free. Two owners of a slot at a time, or a free whose writes come
- * later than the slot's next owner, show as a wrong tag or as a data race.
+ * Each object carries a payload of plain memory: its owner writes a tag after the allocation,
+ * checks it and overwrites it before the free. Two owners of a slot at a time, or a free whose
+ * writes come later than the slot's next owner, show as a wrong tag or as a data race.
  *
  * ThreadSanitizer does not know fences, so what the device code orders with them is ordered here by
  * the operation itself: RELEASE of bitmap words is a release read-modify-write (fence and AND in
- * prelude.clh), CLAIM an acquire one. Nothing else orders payloads, so everything else is relaxed: a
- * protocol that needed more would be reported. Weak orders between the protocol's own words are
+ * prelude.clh), CLAIM an acquire one. Nothing else orders payloads, so everything else is relaxed:
+ * a protocol that needed more would be reported. Weak orders between the protocol's own words are
  * explored by protocol_weak.c; here the fence is a real one, so that those cannot fail.
  *
  * HOSTED_RELEASE_ORDER can be set to __ATOMIC_RELAXED to plant a fault.

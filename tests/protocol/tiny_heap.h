@@ -1,20 +1,21 @@
 /* Heaps of a few slots in host memory, laid out as cl/core/layout.h says, and the check of their
  * invariants.
  *
- * A row always has 64 slots. To have heaps of one or two slots, all but `per_row` slots of every row
- * are blocked: their bits are set from the start and belong to nobody, and the capacity of a class
- * counts the others only. So blocks of one slot can fill, empty and change class, and a thread that
- * claims a slot still has to find the very bit that is clear.
+ * A row always has 64 slots. To have heaps of one or two slots, all but `per_row` slots of every
+ * row are blocked: their bits are set from the start and belong to nobody, and the capacity of a
+ * class counts the others only. So blocks of one slot can fill, empty and change class, and a
+ * thread that claims a slot still has to find the very bit that is clear.
  *
- * Slots can be reserved (64-bit words only), as cl/heap/reserve.clh leaves them: credits in the states of
- * their blocks, and positions next .. limit-1 of stripes. A heap of few slots has what a large one has: the
- * holes that a stripe begins with are at the end of its rows of holes, and an empty row follows them without a
- * gap. Before them in these rows, the list of objects has rows of a granule that nobody uses. Of a row whose
- * holes are not all reserved, or not in one stripe, the list shows only those that are, and a row more than
- * once. What each position should give is written down beside, so that the checks do not depend on the list.
+ * Slots can be reserved (64-bit words only), as cl/heap/reserve.clh leaves them: credits in the
+ * states of their blocks, and positions next .. limit-1 of stripes. A heap of few slots has what a
+ * large one has: the holes that a stripe begins with are at the end of its rows of holes, and an
+ * empty row follows them without a gap. Before them in these rows, the list of objects has rows of
+ * a granule that nobody uses. Of a row whose holes are not all reserved, or not in one stripe, the
+ * list shows only those that are, and a row more than once. What each position should give is
+ * written down beside, so that the checks do not depend on the list.
  *
- * A block's slots follow each other in one stripe here, holes in one and empty rows in one. So a record of the block
- * (clumpi_striped) says where they begin; hosted.h reads it.
+ * A block's slots follow each other in one stripe here, holes in one and empty rows in one. So a
+ * record of the block (clumpi_striped) says where they begin; hosted.h reads it.
  */
 #ifndef CLUMP_TESTS_TINY_HEAP_H
 #define CLUMP_TESTS_TINY_HEAP_H
@@ -38,7 +39,8 @@
 #define TINY_GRANULES 128u
 #endif
 #define TINY_STRIPES 2u
-/* Of a class, at most: rows in the list of objects; entries of the list of slots; slots in rows of holes. */
+/* Of a class, at most: rows in the list of objects; entries of the list of slots; slots in rows of
+ * holes. */
 #define TINY_LIST 192u
 #define TINY_SLOTS (TINY_LIST + 256u)
 #define TINY_HOLES 1024u
@@ -61,9 +63,10 @@ typedef struct tiny_spec {
     uint filled_count;
     uint spent; /* 1: an earlier sweep has found no room for the classes for which there is none */
     uint stripes; /* of every class: 1 or TINY_STRIPES */
-    /* What is reserved, in the order of the positions of each stripe: the next free slots of a block of the
-     * class or, as holes, of a free one; then `empty`: the first slots of the block's next empty rows. What
-     * follows in the stripe begins a new row, so only the last ones may be less than 64. */
+    /* What is reserved, in the order of the positions of each stripe: the next free slots of a
+     * block of the class or, as holes, of a free one; then `empty`: the first slots of the block's
+     * next empty rows. What follows in the stripe begins a new row, so only the last ones may be
+     * less than 64. */
     struct {
         uint stripe, block, class_id, slots, empty;
     } reserved[TINY_RESERVED];
@@ -95,8 +98,8 @@ static inline void tiny_copy(tiny_heap *to, const tiny_heap *from) {
     memcpy(to, from, offsetof(tiny_heap, image) + from->bytes);
 }
 
-/* Slots of a row that are not blocked. With 32-bit words both words have some; with 64-bit words those
- * come first of which a fresh row's positions begin. */
+/* Slots of a row that are not blocked. With 32-bit words both words have some; with 64-bit words
+ * those come first of which a fresh row's positions begin. */
 static inline uint tiny_slot(uint n) {
     return HOSTED_WORD_BITS == 64 ? n : (n * 37u + 5u) & 63u;
 }
@@ -163,8 +166,8 @@ static inline uint tiny_positions(tiny_heap *h, uint block, uint class_id, uint 
     return found;
 }
 
-/* Slots of the block that can be had from stripes of the class, and those that were taken back and are still
- * credits of the block. */
+/* Slots of the block that can be had from stripes of the class, and those that were taken back and
+ * are still credits of the block. */
 static inline uint tiny_reserved(tiny_heap *h, uint block, uint class_id) {
     uint found = 0, is_striped = (tiny_view(h).states[block] & CLUMPI_STRIPED) != 0;
     for (uint s = 0; s < tiny_view(h).classes[class_id].reserved.stripes; s++) {
@@ -190,8 +193,9 @@ static inline int tiny_took_back(tiny_heap *h) {
     return 0;
 }
 
-/* Slots that a request of the class can get in a block: those that the state shows, those that are reserved
- * for the class or were, and all of a block in which nothing but slots reserved for others is in use. */
+/* Slots that a request of the class can get in a block: those that the state shows, those that are
+ * reserved for the class or were, and all of a block in which nothing but slots reserved for others
+ * is in use. */
 static inline uint tiny_room_with_reserved(tiny_heap *h, uint block, uint class_id) {
     uint state = tiny_view(h).states[block], room = tiny_room(h, block, class_id);
     if (clumpi_class_of_state(state) == 0) return room;
@@ -274,8 +278,8 @@ typedef struct tiny_reserving {
     uint stripe, hole_rows, at;   /* hole_rows: of each stripe; at: its next position */
 } tiny_reserving;
 
-/* A row in the list of objects, the holes of which are the next positions of the stripe. As list_filled() of
- * cl/heap/enumerate.cl leaves it. Returns 0 if it does not fit. */
+/* A row in the list of objects, the holes of which are the next positions of the stripe. As
+ * list_filled() of cl/heap/enumerate.cl leaves it. Returns 0 if it does not fit. */
 static inline int tiny_list_row(tiny_heap *h, clumpi_reservation *r, uint granule, ulong holes,
                                 tiny_reserving *to) {
     tiny_lists *lists = tiny_lists_of(h, r);
@@ -297,8 +301,8 @@ static inline int tiny_list_row(tiny_heap *h, clumpi_reservation *r, uint granul
     return 1;
 }
 
-/* The holes of a stripe before what is reserved: the last few are alone in their rows, so that a request looks at more
- * rows than at a time. */
+/* The holes of a stripe before what is reserved: the last few are alone in their rows, so that a
+ * request looks at more rows than at a time. */
 static inline int tiny_reserve_pad(tiny_heap *h, clumpi_reservation *r, uint holes,
                                    tiny_reserving *to) {
     const uint alone = CLUMPI_LOOK + 2u;
@@ -322,7 +326,8 @@ static inline ulong tiny_unreserved(tiny_heap *h, const clumpi_reservation *r, u
     return slots;
 }
 
-/* Append the slots of entry `i` of the specification to its stripe. Returns 0 if they do not fit. */
+/* Append the slots of entry `i` of the specification to its stripe. Returns 0 if they do not
+ * fit. */
 static inline int tiny_reserve_entry(tiny_heap *h, const tiny_spec *spec, uint i,
                                      tiny_reserving *to) {
     clumpi_view v = tiny_view(h);
@@ -438,8 +443,8 @@ static inline int tiny_make(tiny_heap *h, const tiny_spec *spec) {
         uint block = spec->first_block + spec->filled[i].block, id = spec->filled[i].class_id;
         v.states[block] = id << CLUMPI_CLASS_SHIFT | spec->filled[i].live;
         for (uint n = 0; n < spec->filled[i].live; n++) {
-            /* Where slots are reserved, these come first: who claims one takes them before those that are
-             * freed. */
+            /* Where slots are reserved, these come first: who claims one takes them before those
+             * that are freed. */
             uint at = spec->reserved_count ? v.classes[id].capacity - 1u - n : n;
             *tiny_bits(h, tiny_granule(h, block, id, at / spec->per_row)) |=
                 1ul << tiny_slot(at % spec->per_row);
@@ -498,8 +503,8 @@ static inline int tiny_check_block(tiny_heap *h, uint block, char *text, size_t 
     return 1;
 }
 
-/* All invariants that layout.h lists, and what is reserved counted along. True whenever nobody runs. Returns 0
- * and says what is wrong. */
+/* All invariants that layout.h lists, and what is reserved counted along. True whenever nobody
+ * runs. Returns 0 and says what is wrong. */
 static inline int tiny_check(tiny_heap *h, char *text, size_t size) {
     static _Thread_local tiny_heap want; /* only its hints are used */
     clumpi_view v = tiny_view(h);

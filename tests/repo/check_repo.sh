@@ -80,11 +80,22 @@ report "every file of the library opens with a comment" "$(
     done
 )"
 
+# Comments have 100 columns, as code has; drawings may be wider.
+report "lines of public headers, of the library and of kernels have at most 100 columns" "$(
+    matching '^(include|host|cl)/.*\.(h|hpp|c|clh?)$' | tr '\n' '\0' |
+        xargs -0 -r awk 'length > 100 && !/[|│─]/ { print FILENAME ":" FNR }'
+)"
+
 # Other versions format differently.
 if command -v clang-format-14 >/dev/null; then
     report "files are formatted by clang-format 14 (clang-format-14 -i FILE)" "$(
         matching '^(include|host|tests|bench|tools|examples|python)/.*\.[ch](pp)?$' |
             tr '\n' '\0' | xargs -0 -r -n 50 -P 2 clang-format-14 --dry-run -Werror 2>&1 || true
+    )"
+    report "kernels are, too (clang-format-14 --assume-filename=x.c FILE)" "$(
+        matching '^(cl|bench|examples)/.*\.clh?$' | while read -r file; do
+            clang-format-14 --assume-filename=x.c "$file" | cmp -s - "$file" || echo "$file"
+        done
     )"
 else
     echo "without clang-format-14: the format was not checked"

@@ -1,4 +1,5 @@
-/* The device of tests without cmocka that take whatever there is: the first one of the first platform. */
+/* The device of tests without cmocka that take whatever there is: the first one of the first
+ * platform. */
 #ifndef CLUMP_TESTS_ANY_DEVICE_H
 #define CLUMP_TESTS_ANY_DEVICE_H
 

@@ -1,6 +1,7 @@
-/* Buffers that their callers own, made and released by several threads at once, under ThreadSanitizer. Each thread has a
- * queue; it releases a buffer while commands that write and read it are still to come, and
- * compares later what they read. A region that was given out too early is written to by another thread's commands.
+/* Buffers that their callers own, made and released by several threads at once, under
+ * ThreadSanitizer. Each thread has a queue; it releases a buffer while commands that write and read
+ * it are still to come, and compares later what they read. A region that was given out too early is
+ * written to by another thread's commands.
  *
  *   pool_buffers_tsan [ROUNDS]
  *

@@ -1,5 +1,5 @@
-/* Threads that create the first pool of a context at the same moment, under ThreadSanitizer: all pools
- * count in one account.
+/* Threads that create the first pool of a context at the same moment, under ThreadSanitizer: all
+ * pools count in one account.
  *
  *   pool_create_tsan [ROUNDS]
  *

@@ -2,18 +2,20 @@
  *
  * Every work-item has a bag of objects in a buffer of the test, and makes and frees objects of five
  * classes (8 to 200 bytes) at random, so that the heap is filled to 50, 90, 99 and 100% and emptied
- * again. All words of an object hold a tag from its making to its freeing, when they are compared and
- * poisoned: two owners of a slot would see each other's words.
+ * again. All words of an object hold a tag from its making to its freeing, when they are compared
+ * and poisoned: two owners of a slot would see each other's words.
  *
- * After each phase: the heap passes its check; kernels reported nothing, but for one OUT_OF_MEMORY for
- * each null that the test got, and nulls only come where the heap is meant to be full; the references
- * in the bags are those that the heap enumerates; the library holds as much memory of host and device, and as many
- * OpenCL objects, as after the first phase. At the end all blocks are free, and nothing is held.
+ * After each phase: the heap passes its check; kernels reported nothing, but for one OUT_OF_MEMORY
+ * for each null that the test got, and nulls only come where the heap is meant to be full; the
+ * references in the bags are those that the heap enumerates; the library holds as much memory of
+ * host and device, and as many OpenCL objects, as after the first phase. At the end all blocks are
+ * free, and nothing is held.
  *
- * Each queue has a thread, a context of the library and a heap of its own, all in one cl_context, and its share of the
- * operations. QUEUES is 4 from 10^9 operations on, else 1.
+ * Each queue has a thread, a context of the library and a heap of its own, all in one cl_context,
+ * and its share of the operations. QUEUES is 4 from 10^9 operations on, else 1.
  *
- * Launches are kept well below a second each. A hundred million operations run as stress_alloc_slow.
+ * Launches are kept well below a second each. A hundred million operations run as
+ * stress_alloc_slow.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -40,7 +42,8 @@ static const struct {
     {"Tiny", SMALL}, {"Small", SMALL}, {"Medium", MEDIUM}, {"Large", LARGE}, {"Huge", HUGE_}};
 
 /* An entry of a bag is a reference and its tag; tag % 5 is the class. The tally of a work-item:
- * objects made, freed, nulls, bad words. `mode` 0: make and free; 1: only free, down to the target. */
+ * objects made, freed, nulls, bad words. `mode` 0: make and free; 1: only free, down to the
+ * target. */
 static const char source[] =
     "#define KINDS 5u\n"
     "#define WORD(tag, i) ((tag) ^ ((i) + 1u) * 0x9e3779b9u)\n"

@@ -1,6 +1,7 @@
 /* See account.h.
  *
- * Invariant: buffers[0 .. count - 1] are those that the library created and still has references to.
+ * Invariant: buffers[0 .. count - 1] are those that the library created and still has references
+ * to.
  */
 #include "account.h"
 
@@ -49,7 +50,7 @@ void account_released(account *a, account_kind kind) {
     add(a, kind, -1);
 }
 
-/* ---- Host memory ------------------------------------------------------------------------------- */
+/* ---- Host memory ----------------------------------------------------------------------------- */
 
 /* In front of each block; as large as what any type must be aligned to. */
 typedef union block_head {
@@ -89,7 +90,7 @@ clump_allocator account_allocator(account *a) {
     return (clump_allocator){allocate, reallocate, release, a};
 }
 
-/* ---- Buffers ----------------------------------------------------------------------------------- */
+/* ---- Buffers --------------------------------------------------------------------------------- */
 
 static void enter_buffer(cl_mem buffer, uint64_t bytes) {
     if (!buffer) return;
@@ -150,7 +151,7 @@ static cl_int CL_API_CALL release_buffer(cl_mem buffer) {
     return clReleaseMemObject(buffer);
 }
 
-/* ---- Other objects ----------------------------------------------------------------------------- */
+/* ---- Other objects --------------------------------------------------------------------------- */
 
 #define RETAIN_AND_RELEASE(name, type, kind)                                                       \
     static cl_int CL_API_CALL retain_##name(type object) {                                         \

@@ -1,5 +1,5 @@
-/* What the library holds of a context's: bytes and blocks of host memory, bytes of OpenCL buffers, and
- * references to OpenCL objects of each kind, counted where the library asks for them.
+/* What the library holds of a context's: bytes and blocks of host memory, bytes of OpenCL buffers,
+ * and references to OpenCL objects of each kind, counted where the library asks for them.
  *
  * A context gets `account_cl` and account_allocator(). OpenCL entry points have no user pointer, so
  * each thread says whose account its calls are for.

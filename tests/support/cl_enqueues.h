@@ -1,5 +1,5 @@
-/* The calls that enqueue a command and give back its event, which is the last parameter and may be NULL. clEnqueueMapBuffer(),
- * which returns memory, is not among them.
+/* The calls that enqueue a command and give back its event, which is the last parameter and may be
+ * NULL. clEnqueueMapBuffer(), which returns memory, is not among them.
  *
  * Read first: nothing.
  */

@@ -241,8 +241,8 @@ static clump_schema *parse(const char *text) {
     return schema;
 }
 
-/* With CLUMP_TEST_BUFFERS, about as many. The sizes are powers of two, so that heaps of similar sizes have buffers of the
- * same, and programs in common. 0 without. */
+/* With CLUMP_TEST_BUFFERS, about as many. The sizes are powers of two, so that heaps of similar
+ * sizes have buffers of the same, and programs in common. 0 without. */
 static uint64_t wanted_buffer(uint64_t bytes) {
     const char *wanted = getenv("CLUMP_TEST_BUFFERS");
     unsigned long count = wanted ? strtoul(wanted, NULL, 10) : 0;
@@ -445,9 +445,9 @@ cl_mem cl_fixture_buffer(const cl_fixture *f, const void *data, size_t bytes) {
     return buffer;
 }
 
-/* Both transfers wait for the queue, so that they are in order on any queue. A write does so afterwards
- * too: on queues out of order Intel's CPU runtime returns from blocking writes of less than 512 bytes
- * before they are done (docs/portability.md). */
+/* Both transfers wait for the queue, so that they are in order on any queue. A write does so
+ * afterwards too: on queues out of order Intel's CPU runtime returns from blocking writes of less
+ * than 512 bytes before they are done (docs/portability.md). */
 void cl_fixture_write(const cl_fixture *f, cl_mem buffer, const void *data, size_t bytes) {
     CHECK_CL(clFinish(f->queue));
     if (bytes)

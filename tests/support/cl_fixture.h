@@ -4,10 +4,11 @@
  * CLUMP_DEVICE names the device by a part of "platform / device", in any case of letters; without
  * it the first GPU is taken, else the first device.
  *
- * CLUMP_SUBGROUPS=1: the library takes the device for a GPU, so it uses sub-groups; skipped if the device
- * lists none. CLUMP_PERSONALITY, cpu or gpu, chooses the kernels (clump_context_desc.personality). CLUMP_CACHE names
- * the folder where programs are kept; without it they are not. CLUMP_TEST_BUFFERS: in about so many buffers heaps are, if their
- * first one has room for the metadata, except those of a given number of blocks, or with raw memory.
+ * CLUMP_SUBGROUPS=1: the library takes the device for a GPU, so it uses sub-groups; skipped if the
+ * device lists none. CLUMP_PERSONALITY, cpu or gpu, chooses the kernels
+ * (clump_context_desc.personality). CLUMP_CACHE names the folder where programs are kept; without
+ * it they are not. CLUMP_TEST_BUFFERS: in about so many buffers heaps are, if their first one has
+ * room for the metadata, except those of a given number of blocks, or with raw memory.
  *
  * A check that fails ends the running cmocka test, and outside of one the program. What a failed
  * test leaves behind is not released.
@@ -74,24 +75,28 @@ void cl_fixture_expect_cl(cl_int code, const char *call, const char *file, int l
 /* The line of a source, counted from 1, on which the first `text` of it begins. */
 uint32_t cl_fixture_line_of(const char *source, const char *text);
 
-/* A call returned `found`; it must be `expected`, and the error record must say so and mention `words`. */
+/* A call returned `found`; it must be `expected`, and the error record must say so and mention
+ * `words`. */
 void cl_fixture_expect_words(const clump_error *error, clump_status found, clump_status expected,
                              const char *words, const char *call, int line);
 
-/* Whether a test leaves nothing out: not in the default run, for which CTest sets CLUMP_SHORT. There PoCL's compiler takes more
- * than half of the time, so contexts with other kernels than the device's, and schemas that differ by little, are left to
- * NAME@whole (tests/CMakeLists.txt). diff_features has words of 32 bits in each run. */
+/* Whether a test leaves nothing out: not in the default run, for which CTest sets CLUMP_SHORT.
+ * There PoCL's compiler takes more than half of the time, so contexts with other kernels than the
+ * device's, and schemas that differ by little, are left to NAME@whole (tests/CMakeLists.txt).
+ * diff_features has words of 32 bits in each run. */
 int cl_fixture_is_whole(void);
-/* A context with other kernels than the device's: as cl_fixture_open(), and CL_FIXTURE_SKIP in a short run. */
+/* A context with other kernels than the device's: as cl_fixture_open(), and CL_FIXTURE_SKIP in a
+ * short run. */
 int cl_fixture_open_other(cl_fixture *f, const cl_fixture_desc *desc);
 
-/* A test `PROGRAM [ROUNDS [SEED]]`: run_with() as the device is and then, unless the run is short, it was skipped or has set
+/* A test `PROGRAM [ROUNDS [SEED]]`: run_with() as the device is and then, unless the run is short,
+ * it was skipped or has set
  * *is_short, with bitmap words of 32 bits. Returns what main() should. */
 int cl_fixture_run_rounds(int argc, char **argv, uint32_t *rounds, uint32_t *seed,
                           int (*run_with)(const char *name, uint32_t disable), const int *is_short);
 
-/* Kernels reported nothing, or (kind, a clump_device_error, not negative) one error of this kind, whose `ref` is this one. NULL, or
- * the message mentions `words`. */
+/* Kernels reported nothing, or (kind, a clump_device_error, not negative) one error of this kind,
+ * whose `ref` is this one. NULL, or the message mentions `words`. */
 void cl_fixture_expect_error(cl_fixture *f, clump_heap *heap, int kind, uint32_t ref,
                              const char *words);
 /* A millisecond, for what a device does in its own time. */
@@ -139,7 +144,8 @@ typedef struct cl_fixture_build {
     int checked;
 } cl_fixture_build;
 
-/* What is known of a program that does not build: `failed` of its desc, with one of these for `user`. */
+/* What is known of a program that does not build: `failed` of its desc, with one of these for
+ * `user`. */
 typedef struct cl_fixture_log {
     const char *source; /* of the user's; is looked for in the program's */
     int has_source;
@@ -151,13 +157,15 @@ void cl_fixture_keep_log(void *log, const clump_program_info *info);
 /* A program; prints the build log if it does not build. options and how may be NULL. */
 clump_program *cl_fixture_program(const cl_fixture *f, clump_heap *heap, const char *source,
                                   const char *options, const cl_fixture_build *how);
-/* A program for a heap with the schema does not build, and the error has the words; NULL: it builds. options may be
+/* A program for a heap with the schema does not build, and the error has the words; NULL: it
+ * builds. options may be
  * NULL. */
 void cl_fixture_expect_build(const cl_fixture *f, const char *schema, const char *source,
                              const char *options, const char *words);
 clump_kernel *cl_fixture_kernel(const cl_fixture *f, clump_program *program, const char *name);
 
-/* A heap of so many blocks of two rows, a program for it, and the kernels of the program that a list names. */
+/* A heap of so many blocks of two rows, a program for it, and the kernels of the program that a
+ * list names. */
 enum { CL_FIXTURE_KERNELS = 4 };
 typedef struct cl_fixture_kit {
     clump_heap *heap;

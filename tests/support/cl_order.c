@@ -1,4 +1,5 @@
-/* See cl_order.h. A set has a bit for each command: for those that are done when the command that it belongs to begins, and for itself. */
+/* See cl_order.h. A set has a bit for each command: for those that are done when the command that
+ * it belongs to begins, and for itself. */
 #include "cl_order.h"
 
 #include <stdio.h>
@@ -44,7 +45,8 @@ void cl_order_begin(void) {
     if (!o.before) o.before = malloc(COMMANDS * sizeof *o.before);
     if (!o.objects) o.objects = malloc(OBJECTS * sizeof *o.objects);
     if (!o.before || !o.objects) abort();
-    /* Buffers and kernels live on; nobody uses them. Events that are waited for are of commands that are done. */
+    /* Buffers and kernels live on; nobody uses them. Events that are waited for are of commands
+     * that are done. */
     for (int i = 0; i < o.object_count; i++) o.objects[i].command = NONE;
     memset(o.host, 0, sizeof o.host);
     memset(o.all, 0, sizeof o.all);

@@ -1,10 +1,12 @@
-/* OpenCL entry points that look whether commands which use one buffer are ordered, whatever queues they are on and whenever a device
- * runs them: a race is found although nothing went wrong.
+/* OpenCL entry points that look whether commands which use one buffer are ordered, whatever queues
+ * they are on and whenever a device runs them: a race is found although nothing went wrong.
  *
- * A command comes after another one if that is on the same queue, which is in order; or is waited for by it, by a marker before it
- * on a queue that is in order, or by the host before it was enqueued; and so on from there. Two commands that use one buffer
- * or sub-buffer, as an argument of a kernel or of a transfer, must come one after the other. What is only read by both counts too, so a
- * test must not share such buffers between queues. Commands that do not go through these entry points are not seen.
+ * A command comes after another one if that is on the same queue, which is in order; or is waited
+ * for by it, by a marker before it on a queue that is in order, or by the host before it was
+ * enqueued; and so on from there. Two commands that use one buffer or sub-buffer, as an argument of
+ * a kernel or of a transfer, must come one after the other. What is only read by both counts too,
+ * so a test must not share such buffers between queues. Commands that do not go through these entry
+ * points are not seen.
  *
  * One thread at a time. Read first: include/clump/cl_functions.h.
  */

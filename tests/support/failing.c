@@ -235,7 +235,8 @@ static void given(void *memory) {
     failing.live[FAILING_POINTER]--;
 }
 
-/* What was not given back since nothing could be waited for, or since a buffer over it was not released. */
+/* What was not given back since nothing could be waited for, or since a buffer over it was not
+ * released. */
 static void give_kept_pointers(void) {
     for (unsigned i = 0; i < sizeof failing.pointers / sizeof *failing.pointers; i++) {
         void *memory = failing.pointers[i];
@@ -465,7 +466,8 @@ int failing_hit(void) {
 }
 
 int failing_may_be_ignored(void) {
-    /* Memory that is unmapped is released next. An extension's function that is not found is one that the device has not. */
+    /* Memory that is unmapped is released next. An extension's function that is not found is one
+     * that the device has not. */
     return !failing.refused &&
            (strncmp(failing.struck, "clRelease", 9) == 0 ||
             strcmp(failing.struck, "clEnqueueUnmapMemObject") == 0 ||

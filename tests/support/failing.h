@@ -56,9 +56,10 @@ clump_status failing_context(const cl_fixture *on, clump_context **context, clum
 /* A scenario: returns 1 if the failure came to pass in it. */
 typedef int failing_scenario(const cl_fixture *on);
 
-/* Run it with the first OpenCL call made to fail, then with the second, until there is no call left to
- * fail; prints how many there were. Returns that number and 1. In a short run (cl_fixture_is_whole()) each fourth call, and each
- * ninth if the code is not CL_OUT_OF_RESOURCES: these are the same calls once more. */
+/* Run it with the first OpenCL call made to fail, then with the second, until there is no call left
+ * to fail; prints how many there were. Returns that number and 1. In a short run
+ * (cl_fixture_is_whole()) each fourth call, and each ninth if the code is not CL_OUT_OF_RESOURCES:
+ * these are the same calls once more. */
 uint64_t failing_strike_all(failing_scenario *run, const cl_fixture *on, cl_int code,
                             int persistent);
 
@@ -69,14 +70,15 @@ uint64_t failing_refuse_all(failing_scenario *run, const cl_fixture *on);
 cl_fixture failing_open(int out_of_order);
 void failing_close(cl_fixture *on);
 
-/* On a device of its own: failing_strike_all(), which must have made `least` calls fail; and the same for requests. */
+/* On a device of its own: failing_strike_all(), which must have made `least` calls fail; and the
+ * same for requests. */
 void failing_strike_device(failing_scenario *run, int out_of_order, cl_int code, int persistent,
                            uint64_t least);
 void failing_refuse_device(failing_scenario *run, uint64_t least);
 
-/* What all scenarios of a part are tried with: each call fails, in order and out of order; all calls do from each on; each request
- * for host memory is refused. A scenario has 200 calls and 20 requests or more. As elements of an array of tests, given the
- * address of one of these: */
+/* What all scenarios of a part are tried with: each call fails, in order and out of order; all
+ * calls do from each on; each request for host memory is refused. A scenario has 200 calls and 20
+ * requests or more. As elements of an array of tests, given the address of one of these: */
 typedef struct failing_part {
     failing_scenario *run;
     void (*begin)(void); /* before each of these tests; NULL: nothing */

@@ -1,4 +1,5 @@
-/* Checksums of a saved heap made right again after its bytes were changed: what is changed is then read, and not only refused.
+/* Checksums of a saved heap made right again after its bytes were changed: what is changed is then
+ * read, and not only refused.
  *
  * Read first: host/save/format.h.
  */
@@ -11,7 +12,8 @@
 #include "save/format.h"
 #include "save/hash.h"
 
-/* Of all pieces that are whole. Their numbers and the bytes before the first of them are made right, too. Returns how many there are. */
+/* Of all pieces that are whole. Their numbers and the bytes before the first of them are made
+ * right, too. Returns how many there are. */
 static inline uint32_t reseal(uint8_t *data, size_t bytes) {
     static const uint8_t begin[16] = {0x89,
                                       'C',

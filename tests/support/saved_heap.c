@@ -70,7 +70,8 @@ static uint32_t count_of(const cl_fixture *f, clump_heap *heap, const char *clas
     return (uint32_t)count;
 }
 
-/* A value of every element of a field of all objects of a class: random bytes, or random ones of the references. */
+/* A value of every element of a field of all objects of a class: random bytes, or random ones of
+ * the references. */
 static void fill_field(const cl_fixture *f, clump_heap *heap, const clump_class_info *c,
                        const clump_field_info *field, uint64_t *random) {
     const uint32_t count = count_of(f, heap, c->name);

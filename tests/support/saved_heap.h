@@ -1,5 +1,6 @@
-/* What tests of saving and loading share: a file in memory, a heap with something of everything, and the comparison of two
- * heaps, which sees the objects as the host does, by clump_heap_read_refs() and clump_heap_read_field().
+/* What tests of saving and loading share: a file in memory, a heap with something of everything,
+ * and the comparison of two heaps, which sees the objects as the host does, by
+ * clump_heap_read_refs() and clump_heap_read_field().
  *
  * Read first: include/clump/save.h, cl_fixture.h.
  */
@@ -27,13 +28,14 @@ clump_status load_bytes(clump_heap *heap, memory_file *file, clump_load_report *
 /* Fields of all types, arrays, structs, bases, references of each kind. */
 extern const char saved_schema[];
 
-/* Make about `objects` objects of its classes with random values, free some, and let fields refer to the others and to
- * nobody. Same seed, same device, same heap. */
+/* Make about `objects` objects of its classes with random values, free some, and let fields refer
+ * to the others and to nobody. Same seed, same device, same heap. */
 void saved_fill(const cl_fixture *f, clump_heap *heap, uint32_t seed, uint32_t objects);
 
 /* References of all objects by number: class by class. *refs is the caller's to free(). */
 uint32_t saved_refs(const cl_fixture *f, clump_heap *heap, clump_ref **refs);
-/* The number of a reference among these; UINT32_MAX for null, and UINT32_MAX - 1 for one that is not there. */
+/* The number of a reference among these; UINT32_MAX for null, and UINT32_MAX - 1 for one that is
+ * not there. */
 uint32_t saved_number(const clump_ref *refs, uint32_t count, clump_ref ref);
 
 /* Fails the test unless both have equal objects in an equal order. Their schemas are equal. */

@@ -18,7 +18,7 @@
 static usm_functions found;
 static cl_device_id found_for;
 
-/* ---- Stand-ins -------------------------------------------------------------------------------- */
+/* ---- Stand-ins ------------------------------------------------------------------------------- */
 
 static cl_int CL_API_CALL say(cl_device_id device, cl_device_info name, size_t capacity, void *to,
                               size_t *needed) {
@@ -88,7 +88,7 @@ static void use_stand_ins(void) {
     found.cl.EnqueueMemFillINTEL = clEnqueueSVMMemFill;
 }
 
-/* ---- Which of them ---------------------------------------------------------------------------- */
+/* ---- Which of them --------------------------------------------------------------------------- */
 
 const usm_functions *usm_of(cl_device_id device) {
     if (device == found_for) return &found;

@@ -1,5 +1,7 @@
-/* Functions of cl_intel_unified_shared_memory for tests: the device's own, or, on CPUs that have SVM and no USM, stand-ins made of SVM, so
- * that the library's side is tested there too. Elsewhere the host must map coarse-grained SVM before it touches it, and USM it must not. The library sees them through a table, with what the device answers.
+/* Functions of cl_intel_unified_shared_memory for tests: the device's own, or, on CPUs that have
+ * SVM and no USM, stand-ins made of SVM, so that the library's side is tested there too. Elsewhere
+ * the host must map coarse-grained SVM before it touches it, and USM it must not. The library sees
+ * them through a table, with what the device answers.
  *
  * Read first: cl_fixture.h, host/core/pointers.h.
  */
@@ -8,7 +10,8 @@
 
 #include "cl_fixture.h"
 
-/* The functions for USM of a device, as entries of a table whose others are NULL, and an answer to questions about it.
+/* The functions for USM of a device, as entries of a table whose others are NULL, and an answer to
+ * questions about it.
  * `has_usm`: it has USM, its own or by stand-ins. Not for several devices at a time. */
 typedef struct usm_functions {
     int has_usm, is_stand_in;

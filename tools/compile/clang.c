@@ -1,5 +1,5 @@
-/* OpenCL C to SPIR-V: clang makes LLVM's language of it, llvm-spirv makes SPIR-V of that, spirv-val looks at it. The first
- * parameters of kernels are found in the text between.
+/* OpenCL C to SPIR-V: clang makes LLVM's language of it, llvm-spirv makes SPIR-V of that, spirv-val
+ * looks at it. The first parameters of kernels are found in the text between.
  *
  * Read first: device.h.
  */
@@ -51,7 +51,8 @@ static int write_whole(const char *path, const char *data, size_t bytes) {
     return failed;
 }
 
-/* Runs a program with its words in a file. Returns its exit status; 127 if there is none, -1 if it did not end by itself. */
+/* Runs a program with its words in a file. Returns its exit status; 127 if there is none, -1 if it
+ * did not end by itself. */
 static int run(const char *const *arguments, const char *said) {
     pid_t child = fork();
     if (child == 0) {
@@ -96,8 +97,8 @@ static int append(text *t, const char *data, size_t bytes) {
     return 0;
 }
 
-/* Text number `index` of the metadata that a line of a kernel names: `!kernel_arg_name !9` and `!9 = !{!"a", !"b"}`. Returns
- * its bytes; 0 if there is none. */
+/* Text number `index` of the metadata that a line of a kernel names: `!kernel_arg_name !9` and `!9
+ * = !{!"a", !"b"}`. Returns its bytes; 0 if there is none. */
 static size_t find_text(const char *all, const char *line, const char *name, unsigned index,
                         const char **found) {
     const char *end = line + strcspn(line, "\n"), *at = strstr(line, name);
@@ -184,8 +185,8 @@ static unsigned part_options(char *options, const char **arguments, unsigned cou
     return count;
 }
 
-/* "-cl-ext=-NAME,-NAME" of extensions that clang takes each device of SPIR-V to have, and this one lacks: their macros would have
- * kernels choose other code than from source. */
+/* "-cl-ext=-NAME,-NAME" of extensions that clang takes each device of SPIR-V to have, and this one
+ * lacks: their macros would have kernels choose other code than from source. */
 static void name_lacking(const compile_target *target, char *to, size_t room) {
     static const struct {
         uint32_t feature; /* 0: of other vendors */
@@ -252,8 +253,8 @@ static int run_validator(const paths *p, const char *rules, const char *il) {
     return status == 0 || status == 127 ? 0 : complain("spirv-val", status, p->said);
 }
 
-/* By the rules of OpenCL. A module with something that these do not know (spirv.c) is looked at twice: as it is, by the rules of its
- * version of SPIR-V; and without that, by those of OpenCL. */
+/* By the rules of OpenCL. A module with something that these do not know (spirv.c) is looked at
+ * twice: as it is, by the rules of its version of SPIR-V; and without that, by those of OpenCL. */
 static int validate(const paths *p) {
     size_t bytes;
     char *il = read_whole(p->il, &bytes);

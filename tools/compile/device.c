@@ -234,8 +234,8 @@ static int add_entry(compile_file *file, const text_program *p, const char *opti
     return data != NULL;
 }
 
-/* The library adds this to the options of users' programs and, if need be, builds once more without it. A key has the options
- * without it. */
+/* The library adds this to the options of users' programs and, if need be, builds once more without
+ * it. A key has the options without it. */
 static const char kept[] = " -DCLUMPI_CONST_IS_KEPT";
 
 static char *key_options(const char *options) {

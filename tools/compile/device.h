@@ -1,8 +1,9 @@
-/* A device that is none: it answers what the library asks of a device as the command line says, its buffers hold nothing, and
- * its compiler is clang with llvm-spirv. So clump-compile compiles what the library would compile, by the library itself, with its words for
- * what is wrong.
+/* A device that is none: it answers what the library asks of a device as the command line says, its
+ * buffers hold nothing, and its compiler is clang with llvm-spirv. So clump-compile compiles what
+ * the library would compile, by the library itself, with its words for what is wrong.
  *
- * Invariant: nothing is launched. After a failure `failure` has words, or the library's error says it.
+ * Invariant: nothing is launched. After a failure `failure` has words, or the library's error says
+ * it.
  *
  * Read next: device.c, clang.c, spirv.c.
  */
@@ -23,20 +24,22 @@ typedef struct compile_target {
 /* What the compiler made of a program. */
 typedef struct compile_result {
     char *log; /* "" if there is nothing to say; NULL without memory */
-    char *
-        parameters; /* a line for each kernel: "KERNEL 1 FIRST SECOND", with 0 if the first does not point to const */
+    /* a line for each kernel: "KERNEL 1 FIRST SECOND", with 0 if the first does not point to
+     * const */
+    char *parameters;
     char *il; /* NULL: it does not compile */
     size_t il_bytes;
 } compile_result;
 
-/* Runs clang, llvm-spirv and, where it is installed, spirv-val. Returns 0; -1 if a program could not be run or refused what the
- * one before made, after words on standard error. */
+/* Runs clang, llvm-spirv and, where it is installed, spirv-val. Returns 0; -1 if a program could
+ * not be run or refused what the one before made, after words on standard error. */
 int compile_run(const compile_target *target, const char *source, const char *options,
                 compile_result *result);
 void compile_result_clear(compile_result *result);
 
-/* Takes out of a module, for the validator, what the rules of OpenCL 2.2 do not know and devices have: its instructions become others
- * that have a result of the same type. Returns whether there was something. */
+/* Takes out of a module, for the validator, what the rules of OpenCL 2.2 do not know and devices
+ * have: its instructions become others that have a result of the same type. Returns whether there
+ * was something. */
 int compile_spirv_leave_out(uint32_t *words, size_t count);
 
 /* A file of entries, as host/core/compiled_key.h has it. */
@@ -46,7 +49,8 @@ typedef struct compile_file {
     int failed; /* a tool could not be run, or there was no memory: words were written */
 } compile_file;
 
-/* Opens the context of such a device. Programs that are built go to `file`, which stays the caller's. One at a time. */
+/* Opens the context of such a device. Programs that are built go to `file`, which stays the
+ * caller's. One at a time. */
 clump_status compile_device_open(const compile_target *target, compile_file *file,
                                  clump_context **context, clump_error *error);
 

@@ -1,10 +1,11 @@
-/* clump-compile: a schema and kernels to the OpenCL C that the library builds of them, or to SPIR-V, for clump_compiled
- * (clump/context.h).
+/* clump-compile: a schema and kernels to the OpenCL C that the library builds of them, or to
+ * SPIR-V, for clump_compiled (clump/context.h).
  *
  *   clump-compile --schema FILE --heap BYTES [OPTION...] -o FILE KERNELS
  *   clump-compile --help
  *
- * Exit status 0; 1 if the schema or the kernels are not valid, or a file or a tool fails, with words that begin with
+ * Exit status 0; 1 if the schema or the kernels are not valid, or a file or a tool fails, with
+ * words that begin with
  * FILE:LINE:COLUMN; 2 for arguments that are none.
  *
  * Read next: device.h.

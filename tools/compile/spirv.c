@@ -1,6 +1,7 @@
-/* What the rules of OpenCL 2.2, the newest that spirv-val has for OpenCL, do not know although devices have it: 64-bit atomics, which
- * OpenCL allows through cl_khr_int64_base_atomics and cl_khr_int64_extended_atomics, extensions of which no rule of spirv-val knows; and
- * the sub-group functions of OpenCL 3.0, which are SPIR-V 1.3.
+/* What the rules of OpenCL 2.2, the newest that spirv-val has for OpenCL, do not know although
+ * devices have it: 64-bit atomics, which OpenCL allows through cl_khr_int64_base_atomics and
+ * cl_khr_int64_extended_atomics, extensions of which no rule of spirv-val knows; and the sub-group
+ * functions of OpenCL 3.0, which are SPIR-V 1.3.
  *
  * Read first: device.h.
  */

@@ -1,9 +1,10 @@
-/* Dominators by the algorithm of T. Lengauer and R. E. Tarjan (A Fast Algorithm for Finding Dominators in a Flowgraph, TOPLAS 1979), the simple
- * one: its time grows as references times the logarithm of objects, whatever the graph. Cooper, Harvey and Kennedy's is
- * shorter, and takes time that grows with the square for long lists, which heaps have.
+/* Dominators by the algorithm of T. Lengauer and R. E. Tarjan (A Fast Algorithm for Finding
+ * Dominators in a Flowgraph, TOPLAS 1979), the simple one: its time grows as references times the
+ * logarithm of objects, whatever the graph. Cooper, Harvey and Kennedy's is shorter, and takes time
+ * that grows with the square for long lists, which heaps have.
  *
- * Here nodes are known by their number in a depth-first search from the top, which has 0. Nothing recurses: a list may have as many links as
- * there are objects. Read first: graph.h.
+ * Here nodes are known by their number in a depth-first search from the top, which has 0. Nothing
+ * recurses: a list may have as many links as there are objects. Read first: graph.h.
  */
 #include <stdlib.h>
 
@@ -46,7 +47,8 @@ static void search_depth_first(search *s) {
     }
 }
 
-/* The node of least semidominator on the way from v up to below the root of its tree; the way is shortened. */
+/* The node of least semidominator on the way from v up to below the root of its tree; the way is
+ * shortened. */
 static uint32_t evaluate(search *s, uint32_t v) {
     uint32_t length = 0;
     if (s->ancestor[v] == NOWHERE) return s->label[v];

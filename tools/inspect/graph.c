@@ -1,5 +1,5 @@
-/* Reads a saved heap into a graph, in two passes over the file: the first counts the references of each object, the second
- * puts them down. So nothing is held but the graph. Read first: graph.h. */
+/* Reads a saved heap into a graph, in two passes over the file: the first counts the references of
+ * each object, the second puts them down. So nothing is held but the graph. Read first: graph.h. */
 #include "graph.h"
 
 #include <stdarg.h>
@@ -58,8 +58,8 @@ char *graph_name(const graph *g, uint32_t node, char text[NODE_TEXT]) {
 typedef struct filling {
     graph *g;
     const root_choice *choice;
-    uint64_t
-        *at; /* by node: where its next edge goes; NULL: they are counted, in out_begin[n + 1] */
+    /* by node: where its next edge goes; NULL: they are counted, in out_begin[n + 1] */
+    uint64_t *at;
 } filling;
 
 static void add_edge(filling *f, uint32_t from, uint32_t to) {
@@ -193,7 +193,8 @@ int graph_turn(const graph *g, uint64_t **in_begin, uint32_t **in) {
     *in = nodes;
     for (uint64_t e = 0; e < g->out_begin[g->nodes]; e++) begin[g->out[e] + 2]++;
     for (uint32_t n = 0; n < g->nodes; n++) begin[n + 2] += begin[n + 1];
-    /* begin[n + 1] moves from the begin of n's to their end, which is where those of n + 1 begin. */
+    /* begin[n + 1] moves from the begin of n's to their end, which is where those of n + 1
+     * begin. */
     for (uint32_t n = 0; n < g->nodes; n++)
         for (uint64_t e = g->out_begin[n]; e < g->out_begin[n + 1]; e++)
             nodes[begin[g->out[e] + 1]++] = n;

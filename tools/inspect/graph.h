@@ -1,10 +1,13 @@
 /* A saved heap as a graph: which object refers to which, and what the roots lead to.
  *
- * Nodes are numbered: first the objects, in the order of the file; then what holds roots, the *holders*: each registered buffer, the handles
- * as one, each class whose objects the caller made roots; last a node that leads to all of these, the *top*.
- * Invariant: edges are the references that are not weak, one for each; out of node n are out[out_begin[n] .. out_begin[n + 1]).
+ * Nodes are numbered: first the objects, in the order of the file; then what holds roots, the
+ * *holders*: each registered buffer, the handles as one, each class whose objects the caller made
+ * roots; last a node that leads to all of these, the *top*.
+ * Invariant: edges are the references that are not weak, one for each; out of node n are
+ * out[out_begin[n] .. out_begin[n + 1]).
  *
- * Read first: docs/guide/seeing-the-heap.md, clump/save.h. Read next: graph.c, dominators.c, holders.c, path.c.
+ * Read first: docs/guide/seeing-the-heap.md, clump/save.h. Read next: graph.c, dominators.c,
+ * holders.c, path.c.
  */
 #ifndef GRAPH_H
 #define GRAPH_H
@@ -28,7 +31,8 @@ typedef struct graph {
     clump_saved *saved;
     const clump_schema *schema;
     uint32_t first
-        [CLASS_ENDS]; /* by class id: the number of its first object; of the last id + 1: of all objects */
+        /* by class id: the number of its first object; of the last id + 1: of all objects */
+        [CLASS_ENDS];
     uint32_t objects, buffers;                                  /* buffers: registered ones */
     uint32_t root_classes[CLUMP_CLASSES_MAX], root_class_count; /* ids */
     uint32_t nodes, top;
@@ -58,14 +62,16 @@ uint32_t graph_source(const graph *g, const clump_saved_part *part, uint32_t i);
 /* The edges turned round, in the same form; to be freed. 0: no memory, and nothing is set. */
 int graph_turn(const graph *g, uint64_t **in_begin, uint32_t **in);
 
-/* The nodes that the top leads to, in some order, without entering nodes `from` .. `end` - 1. `order` and `before` have room for all nodes.
- * before[n] is the node by which n was found, on a shortest way; the top's own is the top, and NOWHERE stands at those not found. Returns how many were
- * found. */
+/* The nodes that the top leads to, in some order, without entering nodes `from` .. `end` - 1.
+ * `order` and `before` have room for all nodes. before[n] is the node by which n was found, on a
+ * shortest way; the top's own is the top, and NOWHERE stands at those not found. Returns how many
+ * were found. */
 uint32_t graph_reach(const graph *g, uint32_t from, uint32_t end, uint32_t *order,
                      uint32_t *before);
 
-/* Dominators: dominator[n] is the nearest node that every way from the top to n goes through, NOWHERE for nodes that are not found and for the
- * top. `order` gets the nodes that are found, each after its dominator; *found how many. Returns 0 without memory. */
+/* Dominators: dominator[n] is the nearest node that every way from the top to n goes through,
+ * NOWHERE for nodes that are not found and for the top. `order` gets the nodes that are found, each
+ * after its dominator; *found how many. Returns 0 without memory. */
 int graph_dominators(const graph *g, uint32_t *dominator, uint32_t *order, uint32_t *found);
 
 #endif

@@ -1,7 +1,8 @@
 /* What keeps most memory alive: classes, holders of roots, objects. Read first: graph.h.
  *
- * An object keeps what would be garbage without it: itself, and all that its dominator tree has below it. A class keeps what only ways
- * through its objects lead to. What several objects keep together belongs to none of them, so sums of rows mean nothing.
+ * An object keeps what would be garbage without it: itself, and all that its dominator tree has
+ * below it. A class keeps what only ways through its objects lead to. What several objects keep
+ * together belongs to none of them, so sums of rows mean nothing.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -88,7 +89,8 @@ static void show_sums(const holding *h) {
            bytes - h->bytes[g->top]);
 }
 
-/* What the roots do not lead to without objects of a class: all that is found less what is found without them. */
+/* What the roots do not lead to without objects of a class: all that is found less what is found
+ * without them. */
 static void show_classes(holding *h) {
     const graph *g = h->g;
     uint32_t *before = h->dominator; /* no longer needed */

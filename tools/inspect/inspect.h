@@ -1,8 +1,8 @@
 /* clump-inspect: what is known of a heap at one moment, read from a file, and the ways to show it.
  *
- * Invariant: what read_snapshot() returned fits together: ids of classes are 1 .. 254 and rise, both arrays have an entry for each
- * block, no block names a class that is not there, and none has more slots taken than its class has. So nothing that
- * shows a snapshot checks that again.
+ * Invariant: what read_snapshot() returned fits together: ids of classes are 1 .. 254 and rise,
+ * both arrays have an entry for each block, no block names a class that is not there, and none has
+ * more slots taken than its class has. So nothing that shows a snapshot checks that again.
  *
  * Read first: docs/guide/seeing-the-heap.md. Read next: snapshot.c, main.c; of saved heaps graph.h.
  */
@@ -47,7 +47,8 @@ typedef struct snapshot {
 /* Words about a file, on stderr. Returns 0. */
 int complain(const char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Read a dump or a saved heap, told by what the file begins with. Returns 1; or 0 with words on stderr, and nothing to free. */
+/* Read a dump or a saved heap, told by what the file begins with. Returns 1; or 0 with words on
+ * stderr, and nothing to free. */
 int read_snapshot(const char *path, snapshot *s);
 void free_snapshot(snapshot *s);
 
@@ -55,10 +56,12 @@ void free_snapshot(snapshot *s);
 void show_tables(const snapshot *s);
 void show_difference(const snapshot *a, const snapshot *b);
 
-/* A page that draws the blocks of all dumps, one after the other. Returns 1; or 0 with words on stderr. */
+/* A page that draws the blocks of all dumps, one after the other. Returns 1; or 0 with words on
+ * stderr. */
 int write_page(const char *path, const snapshot *dumps, size_t count);
 
-/* A picture, as PNG, that draws the blocks of all dumps, one below the other, each with its legend. Likewise. */
+/* A picture, as PNG, that draws the blocks of all dumps, one below the other, each with its legend.
+ * Likewise. */
 int write_picture(const char *path, const snapshot *dumps, size_t count);
 
 #endif

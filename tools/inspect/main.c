@@ -1,7 +1,8 @@
-/* clump-inspect: shows what a heap looked like when it was dumped or saved. usage() has the arguments.
+/* clump-inspect: shows what a heap looked like when it was dumped or saved. usage() has the
+ * arguments.
  *
- * Exit status 0; 1 if a file cannot be read or written, or is neither a dump nor a saved heap, with words that begin with its name; 2
- * for arguments that are none.
+ * Exit status 0; 1 if a file cannot be read or written, or is neither a dump nor a saved heap, with
+ * words that begin with its name; 2 for arguments that are none.
  */
 #include <stdlib.h>
 #include <string.h>

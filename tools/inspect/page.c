@@ -1,4 +1,5 @@
-/* Dumps as a page of HTML: page.html with the dumps as JSON in it. Read first: inspect.h, page.html. */
+/* Dumps as a page of HTML: page.html with the dumps as JSON in it. Read first: inspect.h,
+ * page.html. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +8,8 @@
 
 static const char mark[] = "<!-- dumps -->";
 
-/* JSON in a page: no text of it may look like the end of the script. "<" is in texts only, where it can be written so. */
+/* JSON in a page: no text of it may look like the end of the script. "<" is in texts only, where it
+ * can be written so. */
 static void put_json(FILE *file, const char *json) {
     for (; *json; json++)
         if (*json == '<')

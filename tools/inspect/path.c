@@ -1,5 +1,6 @@
-/* What keeps an object alive. The graph tells which objects lie on the way; another pass over the file tells the fields and
- * the places in registered buffers, which the graph does not hold. Read first: graph.h, queries.h. */
+/* What keeps an object alive. The graph tells which objects lie on the way; another pass over the
+ * file tells the fields and the places in registered buffers, which the graph does not hold. Read
+ * first: graph.h, queries.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Dumps as a picture: what page.html draws, with the same colours, and with the numbers of each class beside its colour. libgd draws, and has
- * the letters. Read first: inspect.h, page.html. */
+/* Dumps as a picture: what page.html draws, with the same colours, and with the numbers of each
+ * class beside its colour. libgd draws, and has the letters. Read first: inspect.h, page.html. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +51,8 @@ static int same_class(const class_entry *a, const class_entry *b) {
     return strcmp(a->name, b->name) == 0 && (!a->is_raw || a->object_bytes == b->object_bytes);
 }
 
-/* A class has the same colour in all dumps: its number is that of its name, in the order in which names come. */
+/* A class has the same colour in all dumps: its number is that of its name, in the order in which
+ * names come. */
 static uint32_t number_of(const picture *p, const class_entry *c) {
     uint32_t number = 0;
     for (size_t d = 0; d < p->count; d++)

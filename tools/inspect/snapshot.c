@@ -1,4 +1,5 @@
-/* Reads a dump, or a saved heap, into a snapshot. A dump may be any file, so all of it is checked. Read first: inspect.h. */
+/* Reads a dump, or a saved heap, into a snapshot. A dump may be any file, so all of it is checked.
+ * Read first: inspect.h. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

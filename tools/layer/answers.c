@@ -1,7 +1,8 @@
 /* What queries about a pooled buffer answer: what the driver says about a buffer of its own.
  *
- * For each set of flags the driver is asked once, with a small buffer. What depends on the buffer itself, as its size and the
- * count of references, is asked of the pooled buffer. Read first: layer.h.
+ * For each set of flags the driver is asked once, with a small buffer. What depends on the buffer
+ * itself, as its size and the count of references, is asked of the pooled buffer. Read first:
+ * layer.h.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@ cl_int layer_answer(const void *answer, size_t bytes, size_t room, void *value, 
     return CL_SUCCESS;
 }
 
-/* ---- Asking the driver ------------------------------------------------------------------------ */
+/* ---- Asking the driver ----------------------------------------------------------------------- */
 
 static cl_uint references_of(cl_mem buffer) {
     cl_uint count = 0;
@@ -88,7 +89,7 @@ const layer_answers *layer_answers_of_sub(layer_context *c, cl_mem_flags flags, 
     return find_or_ask(c, (layer_answers){.asked = flags, .asked_sub = sub, .is_sub = 1});
 }
 
-/* ---- Queries ---------------------------------------------------------------------------------- */
+/* ---- Queries --------------------------------------------------------------------------------- */
 
 static cl_int CL_API_CALL get_mem_object_info(cl_mem object, cl_mem_info name, size_t room,
                                               void *value, size_t *needed) {

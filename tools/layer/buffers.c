@@ -1,11 +1,13 @@
-/* Memory objects: made, out of the pool where that is transparent; retained and released; limited. Read first: layer.h. */
+/* Memory objects: made, out of the pool where that is transparent; retained and released; limited.
+ * Read first: layer.h. */
 #include <string.h>
 
 #include "tools/layer/layer.h"
 
 #define NEXT (layer.target)
 
-/* What a pooled buffer may be made with. All other flags say where it is to be, or restrict what the host may do. */
+/* What a pooled buffer may be made with. All other flags say where it is to be, or restrict what
+ * the host may do. */
 #define POOLED_FLAGS                                                                               \
     (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY | CL_MEM_COPY_HOST_PTR)
 
@@ -18,7 +20,7 @@ static void *limited(cl_int *code_ret) {
     return NULL;
 }
 
-/* ---- Out of the pool -------------------------------------------------------------------------- */
+/* ---- Out of the pool ------------------------------------------------------------------------- */
 
 static int is_poolable(cl_mem_flags flags, size_t bytes, const void *host) {
     layer_reason reason = LAYER_REASONS;
@@ -32,8 +34,8 @@ static int is_poolable(cl_mem_flags flags, size_t bytes, const void *host) {
     return 0;
 }
 
-/* Its event is waited for: Intel's runtime returns from a blocking write of few bytes before they are there, and the program uses
- * other queues. */
+/* Its event is waited for: Intel's runtime returns from a blocking write of few bytes before they
+ * are there, and the program uses other queues. */
 static cl_int write(layer_context *c, cl_mem buffer, const void *host, size_t bytes) {
     cl_event written = NULL;
     cl_int code =
@@ -103,7 +105,8 @@ static cl_mem take_pooled(cl_context context, cl_mem_flags flags, size_t bytes, 
 
 /* ---- Making ------------------------------------------------------------------------------------
  *
- * Whether something was made is what the code says: a driver may refuse and return a handle nevertheless. */
+ * Whether something was made is what the code says: a driver may refuse and return a handle
+ * nevertheless. */
 
 /* Record a buffer whose bytes were reserved, if it was made. */
 static cl_mem add_buffer(cl_mem made, size_t bytes, cl_int code, cl_int *code_ret) {
@@ -208,7 +211,7 @@ static cl_mem CL_API_CALL create_pipe(cl_context context, cl_mem_flags flags, cl
     return add_image(made, LAYER_PIPE, NULL, code, code_ret);
 }
 
-/* ---- Sub-buffers ------------------------------------------------------------------------------ */
+/* ---- Sub-buffers ----------------------------------------------------------------------------- */
 
 static int is_region(const layer_place *parent, const cl_buffer_region *region) {
     return region && region->size && region->origin <= parent->bytes &&
@@ -285,7 +288,7 @@ static cl_mem CL_API_CALL create_sub_buffer(cl_mem parent, cl_mem_flags flags,
     return made;
 }
 
-/* ---- References ------------------------------------------------------------------------------- */
+/* ---- References ------------------------------------------------------------------------------ */
 
 static cl_int CL_API_CALL retain_mem_object(cl_mem object) {
     cl_int code = NEXT->clRetainMemObject(object);
@@ -298,7 +301,7 @@ static cl_int CL_API_CALL release_mem_object(cl_mem object) {
     return NEXT->clReleaseMemObject(object);
 }
 
-/* ---- Shared virtual memory -------------------------------------------------------------------- */
+/* ---- Shared virtual memory ------------------------------------------------------------------- */
 
 static void *CL_API_CALL svm_alloc(cl_context context, cl_svm_mem_flags flags, size_t bytes,
                                    cl_uint alignment) {

@@ -1,6 +1,7 @@
-/* Commands that drivers do not carry out on sub-buffers: PoCL 3.1 crashes in copies of rectangles and between buffers and
- * images, and hands native kernels a wrong address. For pooled buffers these commands name the chunk instead. What the driver would
- * refuse is left to it as it is. Commands at which the program waits end a frame of the trace.
+/* Commands that drivers do not carry out on sub-buffers: PoCL 3.1 crashes in copies of rectangles
+ * and between buffers and images, and hands native kernels a wrong address. For pooled buffers
+ * these commands name the chunk instead. What the driver would refuse is left to it as it is.
+ * Commands at which the program waits end a frame of the trace.
  *
  * Read first: layer.h.
  */
@@ -11,7 +12,7 @@
 
 #define NEXT (layer.target)
 
-/* ---- Rectangles ------------------------------------------------------------------------------- */
+/* ---- Rectangles ------------------------------------------------------------------------------ */
 
 typedef struct side {
     cl_mem buffer; /* the program's */
@@ -41,8 +42,9 @@ static int place_side(side *s, cl_mem buffer, const size_t *origin, const size_t
     return s->row >= region[0] && last <= s->place.bytes && s->origin <= s->place.bytes - last;
 }
 
-/* Rows that lie differently in one buffer: OpenCL has no command for it. All but the last row are copies of their own, for
- * which the last one waits; that is a rectangle, since the event says which command it is of. */
+/* Rows that lie differently in one buffer: OpenCL has no command for it. All but the last row are
+ * copies of their own, for which the last one waits; that is a rectangle, since the event says
+ * which command it is of. */
 static cl_int copy_rows(cl_command_queue queue, const side *from, const side *to,
                         const size_t *region, cl_uint waits, const cl_event *wait_list,
                         cl_event *event) {
@@ -97,7 +99,7 @@ static cl_int CL_API_CALL copy_rect(cl_command_queue queue, cl_mem from, cl_mem 
         region, from_row, from_slice, to_row, to_slice, waits, wait_list, event);
 }
 
-/* ---- Images ----------------------------------------------------------------------------------- */
+/* ---- Images ---------------------------------------------------------------------------------- */
 
 /* The chunk in place of a pooled buffer that has room for the region; the buffer itself else. */
 static cl_mem chunk_for(cl_mem buffer, cl_mem image, const size_t *region, size_t *offset) {
@@ -131,12 +133,13 @@ static cl_int CL_API_CALL copy_image_to_buffer(cl_command_queue queue, cl_mem im
                                             wait_list, event);
 }
 
-/* ---- Native kernels --------------------------------------------------------------------------- */
+/* ---- Native kernels -------------------------------------------------------------------------- */
 
 typedef void(CL_CALLBACK *native_fn)(void *);
 
-/* Before the program's arguments, in one piece of memory that the driver copies. The driver puts the address of each chunk into a
- * slot, once: PoCL leaves the second one out where an object is named twice. */
+/* Before the program's arguments, in one piece of memory that the driver copies. The driver puts
+ * the address of each chunk into a slot, once: PoCL leaves the second one out where an object is
+ * named twice. */
 typedef struct native_head {
     native_fn does;
     size_t args; /* where they begin */
@@ -230,7 +233,7 @@ static cl_int CL_API_CALL native_kernel(cl_command_queue queue, native_fn does, 
     return code;
 }
 
-/* ---- Copies and maps -------------------------------------------------------------------------- */
+/* ---- Copies and maps ------------------------------------------------------------------------- */
 
 static int is_outside(const layer_place *place, size_t offset, size_t bytes) {
     return offset > place->bytes || bytes > place->bytes - offset;
@@ -266,7 +269,7 @@ static cl_int CL_API_CALL unmap(cl_command_queue queue, cl_mem object, void *map
     return code;
 }
 
-/* ---- Frames ----------------------------------------------------------------------------------- */
+/* ---- Frames ---------------------------------------------------------------------------------- */
 
 static void end_frame(void) {
     layer_lock();

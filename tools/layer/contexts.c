@@ -1,9 +1,10 @@
-/* Contexts and queues of the program: a pool for each context where that is transparent, and the queues in which the
- * pool puts markers when a buffer comes back. Read first: layer.h.
+/* Contexts and queues of the program: a pool for each context where that is transparent, and the
+ * queues in which the pool puts markers when a buffer comes back. Read first: layer.h.
  *
- * The pool holds references of the context and of its queues. Neither may keep them alive for longer than without the
- * layer, nor be seen in a count: the pool ends with the program's last reference of the context, and what is asked for
- * is answered without the layer's share, which is measured when the context is made.
+ * The pool holds references of the context and of its queues. Neither may keep them alive for
+ * longer than without the layer, nor be seen in a count: the pool ends with the program's last
+ * reference of the context, and what is asked for is answered without the layer's share, which is
+ * measured when the context is made.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 
 #define NEXT (layer.target)
 
-/* ---- Finding ---------------------------------------------------------------------------------- */
+/* ---- Finding --------------------------------------------------------------------------------- */
 
 static layer_context *find(cl_context context) {
     layer_context *c = layer.contexts;
@@ -83,7 +84,7 @@ void layer_context_forget(layer_context *c) {
     if (frees) destroy(c);
 }
 
-/* ---- A pool for a context --------------------------------------------------------------------- */
+/* ---- A pool for a context -------------------------------------------------------------------- */
 
 static cl_uint references_of(cl_context context) {
     cl_uint count = 0;
@@ -91,8 +92,9 @@ static cl_uint references_of(cl_context context) {
     return count;
 }
 
-/* Does a device make images of buffers, and not of sub-buffers? PoCL 3.1 keeps a reference of the context when an image of a
- * buffer is released. Nobody else has this context, and no command of it runs: what is there more than before is released. */
+/* Does a device make images of buffers, and not of sub-buffers? PoCL 3.1 keeps a reference of the
+ * context when an image of a buffer is released. Nobody else has this context, and no command of it
+ * runs: what is there more than before is released. */
 static int makes_images(cl_context context, cl_mem buffer, cl_mem sub) {
     const cl_image_format format = {CL_R, CL_UNSIGNED_INT8};
     const cl_uint before = references_of(context);
@@ -172,7 +174,8 @@ static const char *try_device(layer_device *d) {
     cl_int code =
         NEXT->clGetDeviceInfo(d->device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof bits, &bits, NULL);
     d->alignment = bits / 8;
-    /* NVIDIA's driver (580, H100) tells late that a buffer is gone, from a thread of its own, and programs on several threads hung. */
+    /* NVIDIA's driver (580, H100) tells late that a buffer is gone, from a thread of its own, and
+     * programs on several threads hung. */
     if (!code) code = NEXT->clGetDeviceInfo(d->device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
     if (!code && !(type & CL_DEVICE_TYPE_CPU)) return "buffers are pooled on CPUs alone";
     if (code || d->alignment < 16) return "its device is not known";
@@ -183,7 +186,8 @@ static const char *try_device(layer_device *d) {
     return refuses;
 }
 
-/* Found out once for each device. Two threads may do it at a time; both are right then. NULL: no host memory. */
+/* Found out once for each device. Two threads may do it at a time; both are right then. NULL: no
+ * host memory. */
 static const layer_device *device_of(cl_device_id device) {
     layer_lock();
     layer_device *d = layer.devices;
@@ -218,8 +222,8 @@ static const char *make_pool(layer_context *c) {
     return NULL;
 }
 
-/* Several devices have memories of their own, between which a driver moves whole buffers. The program's own list counts: PoCL lists
- * for each sub-device the device of which it is a part. */
+/* Several devices have memories of their own, between which a driver moves whole buffers. The
+ * program's own list counts: PoCL lists for each sub-device the device of which it is a part. */
 static const char *prepare(layer_context *c, cl_uint count, const cl_device_id *devices) {
     cl_device_id device = count == 1 ? *devices : NULL;
     cl_int code = CL_SUCCESS;
@@ -256,7 +260,7 @@ static void add_context(cl_context context, cl_uint count, const cl_device_id *d
     layer_unlock();
 }
 
-/* ---- Functions: contexts ---------------------------------------------------------------------- */
+/* ---- Functions: contexts --------------------------------------------------------------------- */
 
 static cl_context CL_API_CALL create_context(const cl_context_properties *properties, cl_uint count,
                                              const cl_device_id *devices,
@@ -330,7 +334,7 @@ static cl_int CL_API_CALL get_context_info(cl_context context, cl_context_info n
     return layer_answer(&count, sizeof count, room, value, needed);
 }
 
-/* ---- Queues ----------------------------------------------------------------------------------- */
+/* ---- Queues ---------------------------------------------------------------------------------- */
 
 /* With queues_lock held: the pool puts markers into those that are there. */
 static void tell_pool(layer_context *c) {
@@ -371,7 +375,8 @@ void layer_queues_poll(layer_context *c) {
     pthread_mutex_unlock(&c->queues_lock);
 }
 
-/* The context in whose list a queue is; entered. The queue is valid: the program has a reference. */
+/* The context in whose list a queue is; entered. The queue is valid: the program has a
+ * reference. */
 static layer_context *context_of(cl_command_queue queue) {
     cl_context context = NULL;
     if (layer.is_child ||
@@ -488,7 +493,8 @@ static cl_int CL_API_CALL retain_queue(cl_command_queue queue) {
     return code;
 }
 
-/* Commands of a queue may still run when it is released: it stays in the list until its last one has completed. */
+/* Commands of a queue may still run when it is released: it stays in the list until its last one
+ * has completed. */
 static void release_queue_of(layer_context *c, cl_command_queue queue) {
     pthread_mutex_lock(&c->queues_lock);
     layer_queue *q = find_queue(c, queue);
@@ -511,7 +517,8 @@ static cl_int CL_API_CALL release_queue(cl_command_queue queue) {
     return code;
 }
 
-/* The program's own references: the driver's count has those of the pool and of commands, which come and go. */
+/* The program's own references: the driver's count has those of the pool and of commands, which
+ * come and go. */
 static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queue_info name,
                                          size_t room, void *value, size_t *needed) {
     layer_context *c = name == CL_QUEUE_REFERENCE_COUNT ? context_of(queue) : NULL;

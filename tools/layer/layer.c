@@ -69,7 +69,8 @@ LAYER_EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint count,
     return CL_SUCCESS;
 }
 
-/* After all of the program's own handlers, and those of objects of C++. OpenCL is not called any more. */
+/* After all of the program's own handlers, and those of objects of C++. OpenCL is not called any
+ * more. */
 static __attribute__((destructor)) void at_end(void) {
     if (!layer.target || layer.is_child) return;
     layer_report();

@@ -1,5 +1,5 @@
-/* libclump-layer.so: an OpenCL layer that pools, limits, records and reports the memory objects of programs that
- * nobody changes.
+/* libclump-layer.so: an OpenCL layer that pools, limits, records and reports the memory objects of
+ * programs that nobody changes.
  *
  *   program ─> loader ─> layer.c: table of functions ─┬─> the loader's next functions: layer.target
  *                                                     │
@@ -10,10 +10,11 @@
  *       objects.c   the records of live memory objects; the limit
  *       settings.c, trace.c, report.c, place.c   environment, files, places of calls
  *
- * Invariants. A layer is loaded once into a process, so its state is global: `layer`. No call into OpenCL is made
- * with layer.lock held, since callbacks of the driver take it. Without a variable in the environment no function is
- * replaced. A pooled buffer is a sub-buffer of a chunk; a program that asks is told what the driver answers about a
- * buffer of its own. In the child of a fork() nothing is recorded, and everything goes to the driver.
+ * Invariants. A layer is loaded once into a process, so its state is global: `layer`. No call into
+ * OpenCL is made with layer.lock held, since callbacks of the driver take it. Without a variable in
+ * the environment no function is replaced. A pooled buffer is a sub-buffer of a chunk; a program
+ * that asks is told what the driver answers about a buffer of its own. In the child of a fork()
+ * nothing is recorded, and everything goes to the driver.
  *
  * Read first: docs/guide/layer.md, include/clump/pool.h. Read next: layer.c, buffers.c.
  */
@@ -39,7 +40,8 @@ typedef struct layer_settings {
     int trace, report;    /* file descriptors; -1: none */
 } layer_settings;
 
-/* Read the environment and open the files. 0: a value is wrong; what and why was written to stderr. */
+/* Read the environment and open the files. 0: a value is wrong; what and why was written to
+ * stderr. */
 int layer_settings_read(layer_settings *settings);
 int layer_settings_any(const layer_settings *settings);
 
@@ -51,7 +53,8 @@ int layer_write(int file, const char *text, size_t bytes);
 
 /* ---- contexts.c ---- */
 
-/* What the driver says about a buffer of its own with certain flags, and about a sub-buffer of that. */
+/* What the driver says about a buffer of its own with certain flags, and about a sub-buffer of
+ * that. */
 typedef struct layer_answers {
     cl_mem_flags asked, asked_sub; /* the flags with which they were made */
     int is_sub;
@@ -131,8 +134,8 @@ typedef struct layer_place {
     const layer_answers *answers;
     cl_mem chunk;         /* the buffer of which it is a sub-buffer */
     size_t offset, bytes; /* there */
-    cl_mem
-        parent; /* of a sub-buffer of a pooled buffer: that, with a reference of the layer's; else NULL */
+    /* of a sub-buffer of a pooled buffer: that, with a reference of the layer's; else NULL */
+    cl_mem parent;
     size_t origin; /* there */
 } layer_place;
 
@@ -143,8 +146,8 @@ typedef struct layer_object {
     uint64_t number;           /* the trace names it */
     uintptr_t serial;          /* among all that have had its handle */
     layer_kind kind;
-    cl_uint
-        references; /* of the program; 0: the driver still has need of it, or has not told its end yet */
+    /* of the program; 0: the driver still has need of it, or has not told its end yet */
+    cl_uint references;
     int has_callback;  /* the driver tells when it is gone */
     layer_place place; /* context NULL: not pooled */
     cl_uint hidden;    /* references by sub-buffers which the driver would not count */
@@ -157,11 +160,13 @@ typedef struct layer_object {
 int layer_bytes_reserve(uint64_t bytes);
 void layer_bytes_return(uint64_t bytes);
 
-/* What the program has released does not count any more, if it is not pooled: some drivers tell its end late. With the lock held. */
+/* What the program has released does not count any more, if it is not pooled: some drivers tell its
+ * end late. With the lock held. */
 void layer_objects_settle(void);
 
-/* Record an object whose bytes were reserved; it has one reference. `place`: NULL if it is not pooled.
- * 0: no host memory, or the driver does not tell of a pooled object's end; nothing was recorded then. */
+/* Record an object whose bytes were reserved; it has one reference. `place`: NULL if it is not
+ * pooled. 0: no host memory, or the driver does not tell of a pooled object's end; nothing was
+ * recorded then. */
 int layer_object_add(layer_kind kind, void *handle, uint64_t bytes, const layer_place *place);
 
 /* One reference more or less of an object of which there is a record. */
@@ -177,7 +182,8 @@ int layer_object_place(const void *handle, layer_place *place);
 /* References that the driver would not count; the number changes by `more`. */
 cl_uint layer_object_hide(const void *handle, int more);
 
-/* Count a map of a pooled buffer, or an unmap: `more` is 1 or -1. Does its references' count change, too? */
+/* Count a map of a pooled buffer, or an unmap: `more` is 1 or -1. Does its references' count
+ * change, too? */
 int layer_object_map(const void *handle, int more);
 cl_uint layer_object_maps(const void *handle);
 
@@ -203,8 +209,8 @@ void layer_trace_frame(void);
 void layer_place_begin(void);
 void layer_place_note(layer_object *object);
 
-/* Memory of the system's, NULL if there is none: for the report, since a thread that ends the process by a signal's handler may
- * have been in malloc(), which would wait for that thread. */
+/* Memory of the system's, NULL if there is none: for the report, since a thread that ends the
+ * process by a signal's handler may have been in malloc(), which would wait for that thread. */
 void *layer_memory(size_t bytes);
 
 /* A line for each frame that is not the layer's or the loader's. */

@@ -1,4 +1,5 @@
-/* Records of live memory objects, in a hash table with lists; what is live counts towards the limit. Read first: layer.h. */
+/* Records of live memory objects, in a hash table with lists; what is live counts towards the
+ * limit. Read first: layer.h. */
 #include <stdlib.h>
 
 #include "tools/layer/layer.h"
@@ -35,7 +36,7 @@ void layer_bytes_return(uint64_t bytes) {
     layer_unlock();
 }
 
-/* ---- The table. With the lock held ------------------------------------------------------------ */
+/* ---- The table. With the lock held ----------------------------------------------------------- */
 
 static layer_object **bucket_of(const void *handle) {
     uint64_t hash = (uint64_t)(uintptr_t)handle * UINT64_C(0x9E3779B97F4A7C15);
@@ -83,7 +84,7 @@ static layer_object *take_out(const void *handle, uintptr_t serial) {
     return o;
 }
 
-/* ---- Objects ---------------------------------------------------------------------------------- */
+/* ---- Objects --------------------------------------------------------------------------------- */
 
 static void forget(layer_object *o) {
     if (!o) return;
@@ -103,7 +104,8 @@ static void remove_serial(const void *handle, uintptr_t serial) {
     forget(o);
 }
 
-/* A driver may call it when another object has the handle: `user` is the serial of the one that ended. */
+/* A driver may call it when another object has the handle: `user` is the serial of the one that
+ * ended. */
 static void CL_CALLBACK gone(cl_mem handle, void *user) {
     remove_serial(handle, (uintptr_t)user);
 }

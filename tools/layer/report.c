@@ -1,4 +1,5 @@
-/* The report at the end of the process: what was made, pooled and refused, and what was not released, by place.
+/* The report at the end of the process: what was made, pooled and refused, and what was not
+ * released, by place.
  * Read first: layer.h. */
 #include <inttypes.h>
 #include <string.h>
@@ -15,7 +16,7 @@ static struct {
     uint64_t context_counts[CONTEXT_REASONS];
 } counts;
 
-/* ---- Counting --------------------------------------------------------------------------------- */
+/* ---- Counting -------------------------------------------------------------------------------- */
 
 void layer_count_pooled(uint64_t bytes) {
     layer_lock();
@@ -47,7 +48,7 @@ void layer_count_image_refused(void) {
     layer_unlock();
 }
 
-/* ---- Objects that were not released ----------------------------------------------------------- */
+/* ---- Objects that were not released ---------------------------------------------------------- */
 
 static const char *name_of(layer_kind kind) {
     static const char *const names[] = {"buffer", "sub-buffer", "image", "pipe",
@@ -110,7 +111,7 @@ static void tell_leaks(layer_text *text) {
     munmap(list, bytes_of_list);
 }
 
-/* ---- The text --------------------------------------------------------------------------------- */
+/* ---- The text -------------------------------------------------------------------------------- */
 
 static void tell_pool(layer_text *text) {
     static const char *const reasons[LAYER_REASONS] = {

@@ -1,5 +1,5 @@
-/* The trace of all allocations, as docs/guide/pool.md describes it: each line is written at once, so that a program which is
- * killed leaves a trace up to there. Read first: layer.h. */
+/* The trace of all allocations, as docs/guide/pool.md describes it: each line is written at once,
+ * so that a program which is killed leaves a trace up to there. Read first: layer.h. */
 #include <errno.h>
 #include <stdio.h>
 

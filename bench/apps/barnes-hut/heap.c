@@ -36,13 +36,14 @@ int barnes_hut_heap_count_faults(void *self, uint32_t *faults, bench_error *erro
 }
 
 static int create_objects(struct world *world, const barnes_hut_desc *desc, bench_error *error) {
-    /* A body has 48 bytes and a node 112, of which there are about 0.76 for a body; in double precision 80
-     * and 192. Bodies that come close to each other need more nodes. */
+    /* A body has 48 bytes and a node 112, of which there are about 0.76 for a body; in double
+     * precision 80 and 192. Bodies that come close to each other need more nodes. */
     char options[BARNES_HUT_OPTIONS_BYTES];
     int is_precise = desc->rules.is_precise;
     bench_world_desc world_desc = desc->world;
     barnes_hut_write_options(&world->constants, options);
-    /* In double precision `compute_force` spills with the library's 48: 215 ms a step instead of 66 on an H200. */
+    /* In double precision `compute_force` spills with the library's 48: 215 ms a step instead of 66
+     * on an H200. */
     if (is_precise && !world_desc.tuning.registers) world_desc.tuning.registers = 168;
     bench_objects_desc objects = {
         .world = &world_desc,

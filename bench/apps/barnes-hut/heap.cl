@@ -37,8 +37,7 @@ static inline int holds_node(CLUMP_HEAP_NO_ALLOC, TreeNode node, uint i) {
     return *reach2_below(clump_heap, node, i) > 0.0f;
 }
 
-static inline void clear_node(CLUMP_HEAP, TreeNode self, uint level, float2 reach,
-                              uint pass) {
+static inline void clear_node(CLUMP_HEAP, TreeNode self, uint level, float2 reach, uint pass) {
     TreeNode_level(self) = (ushort)level;
     TreeNode_summary(self) = (real4)(0.0f, 0.0f, 0.0f, find_reach2(level, reach));
     for (uint i = 0u; i < 4u; i++) {
@@ -66,8 +65,8 @@ static inline uint4 get_children(CLUMP_HEAP_NO_ALLOC, TreeNode node) {
     return *(__global const uint4 *)&TreeNode_children(node, 0u);
 }
 
-/* The cells that a body is in are opened down to level `path`, by the way that leads to the body; below
- * it they are near enough. */
+/* The cells that a body is in are opened down to level `path`, by the way that leads to the body;
+ * below it they are near enough. */
 __kernel void compute_force(CLUMP_HEAP_NO_ALLOC, __global const TreeNode *root, real softening2,
                             uint path) {
     CLUMP_FOR_EACH(Body, self) {
@@ -95,8 +94,8 @@ __kernel void compute_force(CLUMP_HEAP_NO_ALLOC, __global const TreeNode *root, 
             uint4 other_children = get_children(clump_heap, other);
             mask4 deeper_opened =
                 look_into(TreeNode_below(deeper), -1, (mask4)(0), own.x, own.y, softening2, &all);
-            mask4 other_opened =
-                look_into(TreeNode_below(other), is_other, (mask4)(0), own.x, own.y, softening2, &all);
+            mask4 other_opened = look_into(TreeNode_below(other), is_other, (mask4)(0), own.x,
+                                           own.y, softening2, &all);
             height = put(stack, height, other_children, other_opened);
             height = put(stack, height, deeper_children, deeper_opened);
         }
@@ -156,8 +155,7 @@ static inline void settle(CLUMP_HEAP, Body body, TreeNode node, uint i) {
 }
 
 /* Null if memory is exhausted, which the heap counts. */
-static inline TreeNode make_child(CLUMP_HEAP, TreeNode node, uint i, float2 reach,
-                                  uint pass) {
+static inline TreeNode make_child(CLUMP_HEAP, TreeNode node, uint i, float2 reach, uint pass) {
     TreeNode child = TreeNode_new();
     if (!TreeNode_is_null(child)) {
         TreeNode_parent(child) = node;

@@ -43,8 +43,8 @@ typedef struct barnes_hut_constants {
     collision_law law;
     barnes_hut_real dt, softening2;
     barnes_hut_real kick; /* velocity from a force */
-    /* A cell is opened for bodies nearer than reach[0] times its size and reach[1]; and for those in it,
-     * which for cells above this level does not follow from that. */
+    /* A cell is opened for bodies nearer than reach[0] times its size and reach[1]; and for those
+     * in it, which for cells above this level does not follow from that. */
     float reach[2];
     uint32_t path;
 } barnes_hut_constants;

@@ -38,34 +38,35 @@ typedef struct node {
 
 #define TREE                                                                                       \
     uint bodies, uint nodes, __global volatile int *counters, __global uint *unused,               \
-    __global body *all_bodies, __global node *all_nodes
+        __global body *all_bodies, __global node *all_nodes
 #define TREE_GIVEN bodies, nodes, counters, unused, all_bodies, all_nodes
-#define BODY_AT(b, field) all_bodies[(b) - 1u].field
-#define NODE_AT(n, field) all_nodes[(n) - 1u - bodies].field
+#define BODY_AT(b, field) all_bodies[(b)-1u].field
+#define NODE_AT(n, field) all_nodes[(n)-1u - bodies].field
 #define CHILD_AT(n, i) NODE_AT(n, children)[i]
 
 #else
 
 #define TREE                                                                                       \
     uint bodies, uint nodes, __global volatile int *counters, __global uint *unused,               \
-    __global real4 *body_summary, __global real2 *body_velocity, __global real2 *body_force,    \
-    __global uint *body_parent, __global uint *body_next, __global uchar *body_child_index,        \
-    __global uchar *body_level, __global real16 *node_below, __global real4 *node_summary,       \
-    __global uint *node_children, __global uint *node_parent, __global uint *node_pending,         \
-    __global uint *node_leaf_pass, __global uchar *node_child_index, __global uchar *node_level
+        __global real4 *body_summary, __global real2 *body_velocity, __global real2 *body_force,   \
+        __global uint *body_parent, __global uint *body_next, __global uchar *body_child_index,    \
+        __global uchar *body_level, __global real16 *node_below, __global real4 *node_summary,     \
+        __global uint *node_children, __global uint *node_parent, __global uint *node_pending,     \
+        __global uint *node_leaf_pass, __global uchar *node_child_index,                           \
+        __global uchar *node_level
 #define TREE_GIVEN                                                                                 \
     bodies, nodes, counters, unused, body_summary, body_velocity, body_force, body_parent,         \
-    body_next, body_child_index, body_level, node_below, node_summary, node_children,              \
-    node_parent, node_pending, node_leaf_pass, node_child_index, node_level
-#define BODY_AT(b, field) body_##field[(b) - 1u]
-#define NODE_AT(n, field) node_##field[(n) - 1u - bodies]
-#define CHILD_AT(n, i) node_children[4u * ((n) - 1u - bodies) + (i)]
+        body_next, body_child_index, body_level, node_below, node_summary, node_children,          \
+        node_parent, node_pending, node_leaf_pass, node_child_index, node_level
+#define BODY_AT(b, field) body_##field[(b)-1u]
+#define NODE_AT(n, field) node_##field[(n)-1u - bodies]
+#define CHILD_AT(n, i) node_children[4u * ((n)-1u - bodies) + (i)]
 
 #endif
 
 #define ROOT (bodies + 1u)
 #define CHILDREN_AT(n) (*(__global const uint4 *)&CHILD_AT(n, 0u))
-#define IS_BODY(e) ((e) - 1u < bodies)
+#define IS_BODY(e) ((e)-1u < bodies)
 #define IS_NODE(e) ((e) > bodies)
 
 /* A work-item per body, or per node of those given out so far, or given out before `split`,
@@ -133,8 +134,8 @@ __kernel void compute_force(TREE, real softening2, uint path) {
             uint4 deeper_children = CHILDREN_AT(deeper), other_children = CHILDREN_AT(other);
             mask4 deeper_opened =
                 look_into(NODE_AT(deeper, below), -1, (mask4)(0), own.x, own.y, softening2, &all);
-            mask4 other_opened =
-                look_into(NODE_AT(other, below), is_other, (mask4)(0), own.x, own.y, softening2, &all);
+            mask4 other_opened = look_into(NODE_AT(other, below), is_other, (mask4)(0), own.x,
+                                           own.y, softening2, &all);
             height = put(stack, height, other_children, other_opened);
             height = put(stack, height, deeper_children, deeper_opened);
         }

@@ -1,5 +1,6 @@
 /* The quadtree in plain sequential C: the reference that every other variant must equal, bit by
- * bit. sequential_precise.c is the same in double precision: it defines PRECISE and includes this file.
+ * bit. sequential_precise.c is the same in double precision: it defines PRECISE and includes this
+ * file.
  *
  * The obvious way: the tree is built anew in each step, body by body. The arithmetic is that of
  * rules.clh, written again on purpose. No sum here has a product as an operand, so that no compiler
@@ -208,8 +209,8 @@ typedef struct looker {
     pulls all;
 } looker;
 
-/* The pulls of the children of a cell; those that must be opened are marked instead, `forced` too unless
- * it is -1. */
+/* The pulls of the children of a cell; those that must be opened are marked instead, `forced` too
+ * unless it is -1. */
 static BENCH_INLINE void look_into(looker *me, const node *of, int forced, int is_damped,
                                    int is_opened[4]) {
     for (int j = 0; j < 4; j++) {

@@ -63,8 +63,8 @@ void barnes_hut_write_options(const barnes_hut_constants *constants,
 bench_arg barnes_hut_real_arg(const barnes_hut_constants *constants, unsigned kernel, cl_uint index,
                               const barnes_hut_real *number);
 
-/* Bytes of a body in the buffer that write_bodies fills, and how it is read: into `exact` too, if it is
- * there. */
+/* Bytes of a body in the buffer that write_bodies fills, and how it is read: into `exact` too, if
+ * it is there. */
 size_t barnes_hut_shown_bytes(const barnes_hut_constants *constants);
 int barnes_hut_read_bodies(const barnes_hut_constants *constants, bench_buffers *buffers,
                            cl_mem shown, uint32_t count, barnes_hut_state *state,
@@ -85,8 +85,8 @@ uint32_t barnes_hut_count_rounds(uint32_t count);
 int barnes_hut_compare_run(const barnes_hut_desc *desc, uint32_t steps, uint32_t check_every,
                            bench_error *error);
 
-/* What barnes_hut_measure_error() may find for random bodies; about twice of what it does. With a fixed
- * opening it has no such bound: large cells next to a body are points too. */
+/* What barnes_hut_measure_error() may find for random bodies; about twice of what it does. With a
+ * fixed opening it has no such bound: large cells next to a body are points too. */
 #define BARNES_HUT_ERROR_MOST(theta) ((theta) * (theta) / 8)
 
 /* How far the accelerations of the first step are from those of all pairs: the root of their mean

@@ -38,9 +38,9 @@ typedef struct collision_run {
 int collision_begin_nbody(void *self, bench_env *env, const bench_values *values,
                           bench_results *results);
 
-/* What a run of any of the three begins with: the bodies of the file that the parameter `input` names,
- * which is noted; without one `bodies` random ones by `seed`. *bodies is the caller's to free, also if
- * this fails. Returns 0, or -1 and app->error. */
+/* What a run of any of the three begins with: the bodies of the file that the parameter `input`
+ * names, which is noted; without one `bodies` random ones by `seed`. *bodies is the caller's to
+ * free, also if this fails. Returns 0, or -1 and app->error. */
 int collision_first_bodies(bench_app *app, collision_body **bodies, uint32_t *count);
 
 #endif

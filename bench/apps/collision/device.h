@@ -1,5 +1,5 @@
-/* What the variants on a device have in common (heap.c, plain.c): the kernels, which have the same names
- * in both. Read first: world.h.
+/* What the variants on a device have in common (heap.c, plain.c): the kernels, which have the same
+ * names in both. Read first: world.h.
  */
 #ifndef COLLISION_DEVICE_H
 #define COLLISION_DEVICE_H
@@ -7,8 +7,8 @@
 #include "bench/harness/buffers.h"
 #include "world.h"
 
-/* Kernels in the order in which they are created. A step is FORCE and all after it; those from FIND on
- * are there only if merging. */
+/* Kernels in the order in which they are created. A step is FORCE and all after it; those from FIND
+ * on are there only if merging. */
 typedef enum collision_kernel {
     COLLISION_INIT,
     COLLISION_WRITE,

@@ -1,8 +1,8 @@
 /* Bodies as objects: one kernel per phase of a step, and those that make and show the bodies.
  *
- * Compiled after rules.clh and bodies.clh. MERGING is 1 for collision and 0 for nbody, whose class Body has
- * no fields for it. Every phase reads only what it does not write, except for a body's own fields;
- * suitors are the one exception, a maximum of ids. So the order of visits does not matter.
+ * Compiled after rules.clh and bodies.clh. MERGING is 1 for collision and 0 for nbody, whose class
+ * Body has no fields for it. Every phase reads only what it does not write, except for a body's own
+ * fields; suitors are the one exception, a maximum of ids. So the order of visits does not matter.
  *
  * Read first: objects.schema, rules.clh, bodies.clh.
  */
@@ -94,8 +94,8 @@ static inline suitable see_whole(CLUMP_HEAP_NO_ALLOC, Body body) {
     return s;
 }
 
-/* Each body looks for one in reach that it may take in: that of the least rank, of equal ranks that with the
- * lowest id. */
+/* Each body looks for one in reach that it may take in: that of the least rank, of equal ranks that
+ * with the lowest id. */
 __kernel void find_candidate(CLUMP_HEAP_NO_ALLOC, float reach2) {
     CLUMP_STAGE(suitable, staged);
     CLUMP_STAGE(neighbor, parts);
@@ -103,7 +103,8 @@ __kernel void find_candidate(CLUMP_HEAP_NO_ALLOC, float reach2) {
         body_copy me = {0.0f, 0.0f, 0.0f, 0u};
         if (CLUMP_TAKES_PART(self)) me = see(clump_heap, self);
         neighbor best = {reach2, 0u, Body_null};
-        CLUMP_FOR_WHOLE_CLASS_STAGED(Body, other, suitable, it, staged, see_whole(clump_heap, other)) {
+        CLUMP_FOR_WHOLE_CLASS_STAGED(Body, other, suitable, it, staged,
+                                     see_whole(clump_heap, other)) {
             float d = distance2(it.seen.x - me.x, it.seen.y - me.y);
             float rank = rank_of(d);
             if (d < reach2 && rank <= best.rank &&

@@ -49,8 +49,8 @@ typedef struct collision_constants {
 collision_constants collision_find_constants(const collision_rules *rules,
                                              const collision_body *bodies, uint32_t count);
 
-/* Bodies at random: each coordinate from -extent to extent, each component of a velocity from -speed to
- * speed, masses from mass_min to mass_max. */
+/* Bodies at random: each coordinate from -extent to extent, each component of a velocity from
+ * -speed to speed, masses from mass_min to mass_max. */
 typedef struct collision_start {
     double extent, speed, mass_min, mass_max;
 } collision_start;

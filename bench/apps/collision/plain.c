@@ -11,8 +11,8 @@ static const size_t field_bytes[] = {4, 4, 4, 4, 4, 4, 4, 4, 4, 1, 1};
 #define FIELDS 7
 static const size_t struct_bytes[] = {28}, struct_bytes_merging[] = {40};
 
-/* Of the loops of all bodies with all: work-items of a group, and those that stand side by side for a body.
- * On GPUs as in cl/api/staged.clh; a CPU has no use for more than one. */
+/* Of the loops of all bodies with all: work-items of a group, and those that stand side by side for
+ * a body. On GPUs as in cl/api/staged.clh; a CPU has no use for more than one. */
 #define STAGED_BODIES 32u
 typedef struct grouping {
     uint32_t group, parts;

@@ -1,8 +1,8 @@
 /* The baselines: the kernels of heap.cl by hand, on arrays that nothing is taken out of.
  *
  * LAYOUT_AOS is 1 for an array of structs and 0 for an array per field. A body's index is its id
- * less one; 0 stands for no body. As in Springer's thesis (5.6) a merged body stays in its place with its
- * active flag cleared, and every loop over bodies asks for the flag. Compiled after
+ * less one; 0 stands for no body. As in Springer's thesis (5.6) a merged body stays in its place
+ * with its active flag cleared, and every loop over bodies asks for the flag. Compiled after
  * rules.clh; MERGING as in heap.cl, GROUP and PARTS as in device.h.
  *
  * Read first: heap.cl.
@@ -71,10 +71,10 @@ __kernel void body_init(BODIES, __global const float *states) {
 
 /* ---- The phases of a step -------------------------------------------------------------------- */
 
-/* The loops of all bodies with all. Where PARTS is 1, on CPUs, a work-item reads them one by one. Otherwise a
- * work-group has GROUP work-items for GROUP / PARTS bodies: PARTS of them stand side by side for each body
- * and go through every PARTS-th of the bodies that are staged in local memory, GROUP at a time. So few
- * bodies occupy many work-items. */
+/* The loops of all bodies with all. Where PARTS is 1, on CPUs, a work-item reads them one by one.
+ * Otherwise a work-group has GROUP work-items for GROUP / PARTS bodies: PARTS of them stand side by
+ * side for each body and go through every PARTS-th of the bodies that are staged in local memory,
+ * GROUP at a time. So few bodies occupy many work-items. */
 #define GROUP_BODIES (GROUP / PARTS)
 #define OWN_BODY ((uint)get_group_id(0) * GROUP_BODIES + (uint)get_local_id(0) % GROUP_BODIES)
 #define OWN_PART ((uint)get_local_id(0) / GROUP_BODIES)
@@ -116,8 +116,9 @@ typedef struct pulls {
     long x, y;
 } pulls;
 
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-compute_force(BODIES, float softening2, float scale) {
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void compute_force(BODIES,
+                                                                               float softening2,
+                                                                               float scale) {
     LOCAL(body_copy, tile)
     LOCAL(pulls, parts)
     uint i = OWN_BODY, part = OWN_PART;
@@ -169,8 +170,8 @@ typedef struct neighbor {
     uint candidate;
 } neighbor;
 
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-find_candidate(BODIES, float reach2) {
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void find_candidate(BODIES,
+                                                                                float reach2) {
     LOCAL(body_copy, tile)
     LOCAL(neighbor, parts)
     uint i = OWN_BODY, part = OWN_PART;

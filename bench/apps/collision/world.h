@@ -14,12 +14,12 @@ typedef struct collision_desc {
     collision_rules rules;
     const collision_body *bodies; /* copied */
     uint32_t count;
-    uint32_t
-        parts; /* work-items for each body where a baseline looks at all pairs; 0: as the device likes */
+    /* work-items for each body where a baseline looks at all pairs; 0: as the device likes */
+    uint32_t parts;
 } collision_desc;
 
-/* What a variant is made of: `self` is what create gives, unless it returns -1. Its state is `count`
- * bodies. */
+/* What a variant is made of: `self` is what create gives, unless it returns -1. Its state is
+ * `count` bodies. */
 typedef struct collision_ops {
     int (*create)(const collision_desc *desc, const collision_constants *constants, void **self,
                   bench_error *error);

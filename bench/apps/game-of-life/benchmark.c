@@ -1,5 +1,5 @@
-/* The benchmark app-game-of-life: runs a world in one of the variants, measures it, and compares it with
- * the reference. app-generation is the same by another rule (../generation/benchmark.c).
+/* The benchmark app-game-of-life: runs a world in one of the variants, measures it, and compares it
+ * with the reference. app-generation is the same by another rule (../generation/benchmark.c).
  *
  * Read first: world.h, benchmark.h.
  */

@@ -1,20 +1,21 @@
-/* The Game of Life and generational automata with the objects and the four phases of DynaSOAr's programs:
- * each agent looks at its neighbours in every step, and decides before any of them changes.
+/* The Game of Life and generational automata with the objects and the four phases of DynaSOAr's
+ * programs: each agent looks at its neighbours in every step, and decides before any of them
+ * changes.
  *
  *   candidate_prepare, alive_prepare   agents count living neighbours and note what they will do
  *   candidate_update                   a candidate comes alive, or goes if nobody beside it lived
- *   alive_update                       a cell ages, becomes a candidate at its end, or if it is new makes
- *                                      candidates of the empty cells around; of several that would make the
- *                                      same, the one that reserves the cell first
+ *   alive_update                       a cell ages, becomes a candidate at its end, or if it is new
+ *                                      makes candidates of the empty cells around; of several that
+ *                                      would make the same, the one that reserves the cell first
  *
- * So a candidate goes one step after the last living neighbour, other than in heap.cl. No phase depends
- * on the order of visits.
+ * So a candidate goes one step after the last living neighbour, other than in heap.cl. No phase
+ * depends on the order of visits.
  *
- * Whether a cell lives stands on the cell too: who counts neighbours reads a byte of each, three of which lie
- * together, and not their agents, which lie anywhere.
+ * Whether a cell lives stands on the cell too: who counts neighbours reads a byte of each, three of
+ * which lie together, and not their agents, which lie anywhere.
  *
- * Compiled after rules.clh. Read first: dynasoar.schema, heap.cl. Kernels of the same names have the same
- * parameters there.
+ * Compiled after rules.clh. Read first: dynasoar.schema, heap.cl. Kernels of the same names have
+ * the same parameters there.
  */
 
 #define ACTION_NONE 0u
@@ -71,8 +72,9 @@ __kernel void cell_populate(CLUMP_HEAP, CLUMP_NUMBERS, __global const uint *rows
 
 /* Up to three cells side by side. */
 typedef struct line {
-    uint first;        /* its number */
-    uint row, row_end; /* of the heap: in which the first lies, and the last; 0: there are no cells */
+    uint first; /* its number */
+    /* of the heap: in which the first lies, and the last; 0: there are no cells */
+    uint row, row_end;
 } line;
 
 static line line_at(__global const uint *rows, uint first, uint count) {
@@ -120,7 +122,8 @@ __kernel void candidate_prepare(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, 
     }
 }
 
-__kernel void alive_prepare(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, uint2 size, uint4 rule) {
+__kernel void alive_prepare(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, uint2 size,
+                            uint4 rule) {
     CLUMP_FOR_EACH(Alive, self) {
         if (Alive_state(self) == 0u) {
             if (Alive_is_new(self)) {
@@ -151,8 +154,8 @@ __kernel void candidate_update(CLUMP_HEAP, __global const uint *rows) {
     }
 }
 
-/* Make candidates of the empty cells around. First all cells are looked at, so that no look waits for another. A
- * cell that was empty then and has got a candidate since is reserved. */
+/* Make candidates of the empty cells around. First all cells are looked at, so that no look waits
+ * for another. A cell that was empty then and has got a candidate since is reserved. */
 static void spread(CLUMP_HEAP, __global const uint *rows, uint2 size, uint i) {
     uint empty = 0u;
 #pragma unroll

@@ -1,5 +1,6 @@
-/* The steps of sequential.c on cells of one type. Included there twice: with bytes, and with words of 16 bits
- * for worlds of more than 256 states. CELL is the type, OF(name) the name of a function for it.
+/* The steps of sequential.c on cells of one type. Included there twice: with bytes, and with words
+ * of 16 bits for worlds of more than 256 states. CELL is the type, OF(name) the name of a function
+ * for it.
  *
  * Read first: sequential.c.
  */

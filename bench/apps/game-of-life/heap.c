@@ -38,9 +38,9 @@ struct world {
 /* ---- Making the world ------------------------------------------------------------------------ */
 
 static int create_objects(struct world *world, const life_desc *desc, bench_error *error) {
-    /* A cell has 8 bytes and at most one agent of 9 (DynaSOAr's: 9 and 8). Nearly twice that is room for the
-     * bitmaps and for classes that shrink without giving up their blocks; the constant, for small worlds
-     * whose few blocks are mostly empty. */
+    /* A cell has 8 bytes and at most one agent of 9 (DynaSOAr's: 9 and 8). Nearly twice that is
+     * room for the bitmaps and for classes that shrink without giving up their blocks; the
+     * constant, for small worlds whose few blocks are mostly empty. */
     static const char *const before[] = {"bench/apps/cells.clh",
                                          "bench/apps/game-of-life/rules.clh", NULL};
     int is_dynasoar_model = desc->rules.is_dynasoar_model;

@@ -26,9 +26,15 @@
 #define FIRSTS_SHIFT 22
 #define NEIGHBOR_ONE (1u << COUNT_SHIFT)
 
-static inline uint life_state(uint life) { return life & 0x1ffu; }
-static inline uint life_next(uint life) { return life >> NEXT_SHIFT & 0x1ffu; }
-static inline uint life_count(uint life) { return life >> COUNT_SHIFT & 0xfu; }
+static inline uint life_state(uint life) {
+    return life & 0x1ffu;
+}
+static inline uint life_next(uint life) {
+    return life >> NEXT_SHIFT & 0x1ffu;
+}
+static inline uint life_count(uint life) {
+    return life >> COUNT_SHIFT & 0xfu;
+}
 
 /* The word of a cell in a state, with what it decides by the rule. */
 static inline uint life_decided(uint4 rule, uint state, uint count) {
@@ -184,10 +190,10 @@ __kernel void write_world(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global const uin
         }
         Agent agent = Cell_agent(self);
         uint life = Cell_life(self), state = life_state(life);
-        int fits = life_count(life) == count && Agent_is_Alive(agent) == (state != 0u) &&
-                   Agent_is_Candidate(agent) == (state == 0u && count > 0u) &&
-                   (Agent_is_null(agent) ||
-                    (Agent_cell(agent).id == self.id && Agent_index(agent) == i));
+        int fits =
+            life_count(life) == count && Agent_is_Alive(agent) == (state != 0u) &&
+            Agent_is_Candidate(agent) == (state == 0u && count > 0u) &&
+            (Agent_is_null(agent) || (Agent_cell(agent).id == self.id && Agent_index(agent) == i));
         if (!fits) {
             atomic_inc(misfits);
         }

@@ -3,7 +3,8 @@
 
 #include "model.h"
 
-/* Living cells black, dying ones gray and paler with time, candidates red (Springer's thesis Fig. 7.22). */
+/* Living cells black, dying ones gray and paler with time, candidates red (Springer's thesis Fig.
+ * 7.22). */
 static void color(const life_rules *rules, const life_code *codes, uint32_t x, uint32_t y,
                   uint8_t *rgb) {
     uint32_t state = codes[(size_t)y * rules->width + x];

@@ -33,12 +33,13 @@ typedef struct life_rules {
     uint32_t born;    /* bit n: a dead cell with n living neighbours comes alive; not bit 0 */
     uint32_t survive; /* bit n: a living cell with n living neighbours stays alive */
     uint32_t states;  /* 2: a cell that dies is dead at once */
-    /* 1: as in DynaSOAr's program, a candidate goes a step after the last living neighbour, and a cell that
-     * has died has one for a step. */
+    /* 1: as in DynaSOAr's program, a candidate goes a step after the last living neighbour, and a
+     * cell that has died has one for a step. */
     int is_dynasoar_model;
 } life_rules;
 
-/* Fill in born, survive and states from "23/3", "0235678/3468/255" (survival, birth, states), "B3/S23" or "S23/B3". */
+/* Fill in born, survive and states from "23/3", "0235678/3468/255" (survival, birth, states),
+ * "B3/S23" or "S23/B3". */
 int life_rule_parse(const char *text, life_rules *rules, bench_error *error);
 
 /* Fails if the rules cannot be run. */
@@ -70,7 +71,8 @@ life_population life_count(const life_rules *rules, const life_code *codes);
 /* 1 if a neighbour of the cell lives. */
 int life_is_beside_life(const life_rules *rules, const life_code *codes, uint32_t x, uint32_t y);
 
-/* Mark the dead cells that keep a candidate although nobody beside them lives, if rules->is_dynasoar_model:
+/* Mark the dead cells that keep a candidate although nobody beside them lives, if
+ * rules->is_dynasoar_model:
  * `before` is the world before the last step. */
 void life_mark_staying(const life_rules *rules, const life_code *before, life_code *codes);
 

@@ -270,7 +270,8 @@ static void skip_line_ends(reader *r) {
     }
 }
 
-/* The count of a run, whose digits may be in two lines. Returns 1; 0 if there is none, -1 with an error. */
+/* The count of a run, whose digits may be in two lines. Returns 1; 0 if there is none, -1 with an
+ * error. */
 static int take_count(reader *r, uint32_t *count) {
     uint64_t value = 0;
     int digits = 0;

@@ -2,8 +2,8 @@
  *
  * Read are portable bitmaps and graymaps (P1, P4; P2, P5), in which black cells live, that is 1 in
  * a bitmap and the darker half of the values in a graymap; and run-length encoded patterns of two
- * states (RLE), as Golly and others write them. What else they write, such as macrocells or what gzip made, is
- * refused with the command that converts it.
+ * states (RLE), as Golly and others write them. What else they write, such as macrocells or what
+ * gzip made, is refused with the command that converts it.
  *
  * Read first: model.h.
  */

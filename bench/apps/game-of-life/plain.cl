@@ -1,8 +1,9 @@
-/* The world as a plain grid, several cells to a word of 32 bits: what one writes by hand without objects.
+/* The world as a plain grid, several cells to a word of 32 bits: what one writes by hand without
+ * objects.
  *
  * The grid has a border of dead cells: a word at both sides of a row, a row above and below.
- * LIFE_BORN, LIFE_SURVIVE and LIFE_STATES come with the build options; so does CELL_BITS, 8 or, for more
- * than 256 states, 16.
+ * LIFE_BORN, LIFE_SURVIVE and LIFE_STATES come with the build options; so does CELL_BITS, 8 or, for
+ * more than 256 states, 16.
  */
 
 /* ---- The arrays ------------------------------------------------------------------------------ */
@@ -18,11 +19,11 @@
 #define IS_CONWAY (LIFE_STATES == 2 && LIFE_BORN == 8 && LIFE_SURVIVE == 12)
 
 #if CELL_BITS == 8
-#define IN_EACH(number) ((number) * 0x01010101u)
+#define IN_EACH(number) ((number)*0x01010101u)
 #define LOW 0x7f7f7f7fu /* all bits of a cell but the highest */
 #define MASK 0xffu
 #else
-#define IN_EACH(number) ((number) * 0x00010001u)
+#define IN_EACH(number) ((number)*0x00010001u)
 #define LOW 0x7fff7fffu
 #define MASK 0xffffu
 #endif
@@ -60,9 +61,7 @@ static inline uint next_states(uint states, uint counts) {
         uint state = states >> shift & MASK, count = counts >> shift & MASK;
         uint older = state + 1u < LIFE_STATES ? state + 1u : 0u;
         uint stays = (uint)LIFE_SURVIVE >> count & 1u;
-        uint next = state == 0u ? (uint)LIFE_BORN >> count & 1u
-                    : state == 1u && stays ? 1u
-                                           : older;
+        uint next = state == 0u ? (uint)LIFE_BORN >> count & 1u : state == 1u && stays ? 1u : older;
         result |= next << shift;
     }
     return result;

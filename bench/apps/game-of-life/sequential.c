@@ -6,8 +6,8 @@
 
 #define LIFE_SUMS 5 /* alive, dying, candidates; made alive, made candidates */
 
-/* A border of one dead cell all around, so that every cell has eight neighbours. Cells are bytes if these
- * hold all states, else words of 16 bits. */
+/* A border of one dead cell all around, so that every cell has eight neighbours. Cells are bytes if
+ * these hold all states, else words of 16 bits. */
 struct world {
     life_rules rules;
     int is_plain, is_wide;

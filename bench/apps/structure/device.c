@@ -60,8 +60,8 @@ static int visit(structure_device *device, cl_uint level, cl_event *event, bench
                : 0;
 }
 
-/* As many passes as the search before took are enqueued at once, since depths change slowly; then the host
- * looks whether there is a level that none has come to. */
+/* As many passes as the search before took are enqueued at once, since depths change slowly; then
+ * the host looks whether there is a level that none has come to. */
 static int visit_all(structure_device *device, cl_event *event, bench_error *error) {
     cl_uint done = 0, deepest = 0;
     if (event) {
@@ -105,7 +105,7 @@ int structure_run_step(structure_device *device, cl_event *events, bench_error *
                : 0;
 }
 
-/* ---- Buffers and arguments -------------------------------------------------------------------- */
+/* ---- Buffers and arguments ------------------------------------------------------------------- */
 
 void structure_write_options(const structure_rules *rules, char text[STRUCTURE_OPTIONS_BYTES]) {
     snprintf(text, STRUCTURE_OPTIONS_BYTES, "-DPULLED_HOLD=%d -DBARE_STAY=%d -DSEARCH_LEVELS=%d",

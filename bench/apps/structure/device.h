@@ -24,14 +24,14 @@ typedef enum structure_kernel {
     "pull_nodes", "compute_force", "move", "begin_search", "join", "visit", "mark",                \
         "remove_loose", "write_state"
 
-/* What the host has for both: whether a spring broke and the deepest level of a search, one word each, and
- * what states are read through. */
+/* What the host has for both: whether a spring broke and the deepest level of a search, one word
+ * each, and what states are read through. */
 typedef struct structure_buffers {
     cl_mem changed, deepest, state;
 } structure_buffers;
 
-/* How a variant enqueues a kernel of a step, with the event that it is to give, or NULL, and how it sets
- * arguments. */
+/* How a variant enqueues a kernel of a step, with the event that it is to give, or NULL, and how it
+ * sets arguments. */
 typedef struct structure_runner {
     int (*run)(void *self, structure_kernel kernel, cl_event *event, bench_error *error);
     int (*set)(void *self, const bench_arg *args, size_t count, bench_error *error);

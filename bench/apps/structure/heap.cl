@@ -49,7 +49,8 @@ __kernel void anchor_init(CLUMP_HEAP, __global const uint *nodes, __global uint 
     }
 }
 
-/* A spring of the network is six words: p1, p2, its places in them, stiffness, length, greatest force. */
+/* A spring of the network is six words: p1, p2, its places in them, stiffness, length, greatest
+ * force. */
 __kernel void spring_init(CLUMP_HEAP, __global const uint *springs, __global const uint *node_refs,
                           __global uint *refs) {
     CLUMP_FOR_EACH_NEW(Spring, self, i) {
@@ -93,8 +94,8 @@ __kernel void pull_nodes(CLUMP_HEAP_NO_ALLOC, __global uint *changed, float dt, 
     }
 }
 
-/* A spring keeps its pull, and `move` fetches it from there: reads in no order cost less than writes in no
- * order, and the pulls of all springs are few bytes. */
+/* A spring keeps its pull, and `move` fetches it from there: reads in no order cost less than
+ * writes in no order, and the pulls of all springs are few bytes. */
 __kernel void compute_force(CLUMP_HEAP_NO_ALLOC, __global uint *changed) {
     CLUMP_FOR_EACH(Spring, self) {
         float size;
@@ -174,8 +175,8 @@ __kernel void begin_search(CLUMP_HEAP_NO_ALLOC, __global const uint *changed,
     }
 }
 
-/* A pass of the search by levels: from the nodes of one to those of the next, which several may find at
- * once. `deepest` is the last level that has nodes, so the host knows when it is done. */
+/* A pass of the search by levels: from the nodes of one to those of the next, which several may
+ * find at once. `deepest` is the last level that has nodes, so the host knows when it is done. */
 __kernel void visit(CLUMP_HEAP_NO_ALLOC, __global uint *deepest, uint level) {
     CLUMP_FOR_EACH(NodeBase, self) {
         if (NodeBase_level(self) != level) {
@@ -208,8 +209,8 @@ __kernel void join(CLUMP_HEAP_NO_ALLOC, __global const uint *changed) {
     }
 }
 
-/* Afterwards a node's parent is null or its level is known, and a spring has stiffness, exactly if they
- * stay. */
+/* Afterwards a node's parent is null or its level is known, and a spring has stiffness, exactly if
+ * they stay. */
 __kernel void mark(CLUMP_HEAP_NO_ALLOC, __global const uint *changed) {
     if (changed[0] == 0u) {
         return;

@@ -17,7 +17,8 @@ typedef struct structure_rules {
     float keep;      /* of a velocity in an iteration; 1: no damping */
     int pulled_hold; /* what is pulled holds as anchors do */
     int bare_stay;   /* nodes that never had a spring stay */
-    int by_levels; /* devices search breadth-first, in every step; 0: they join, if a spring broke */
+    /* devices search breadth-first, in every step; 0: they join, if a spring broke */
+    int by_levels;
 } structure_rules;
 
 structure_rules structure_rules_default(void);
@@ -54,8 +55,9 @@ uint64_t structure_checksum(const structure_state *state); /* 64-bit FNV-1a */
 int structure_compare(const structure_state *found, const structure_state *expected, uint32_t step,
                       bench_error *error);
 
-/* 0 if the state holds together: a spring holds exactly if both its ends know it, and a node that is
- * there is held or, if bare ones stay, never had a spring; else 1 and a sentence. Needs no reference.
+/* 0 if the state holds together: a spring holds exactly if both its ends know it, and a node that
+ * is there is held or, if bare ones stay, never had a spring; else 1 and a sentence. Needs no
+ * reference.
  * -1: no memory. */
 int structure_check(const structure_rules *rules, const structure_network *network,
                     const structure_state *state, bench_error *error);

@@ -2,9 +2,10 @@
  *
  * LAYOUT_AOS is 1 for an array of structs and 0 for an array per field. The three classes of nodes
  * are one, in the order of the network: ordinary ones, then those that pull, then anchors, so the
- * loops over a class are ranges. References are indices + 1, and 0 is none. As in Springer's thesis (5.6)
- * what is deleted stays in its place with its active flag cleared, and every loop asks for the
- * flag. Compiled after rules.clh and search.clh. With SEARCH_LEVELS `parent` is the level of a node.
+ * loops over a class are ranges. References are indices + 1, and 0 is none. As in Springer's thesis
+ * (5.6) what is deleted stays in its place with its active flag cleared, and every loop asks for
+ * the flag. Compiled after rules.clh and search.clh. With SEARCH_LEVELS `parent` is the level of a
+ * node.
  *
  * Read first: heap.cl.
  */
@@ -26,22 +27,22 @@ typedef struct spring {
     uchar active;
 } spring;
 
-#define WORLD uint first_pull, uint first_anchor, uint nodes, uint springs,                        \
-              __global node *all_nodes, __global spring *all_springs
+#define WORLD                                                                                      \
+    uint first_pull, uint first_anchor, uint nodes, uint springs, __global node *all_nodes,        \
+        __global spring *all_springs
 #define N(i, field) all_nodes[i].field
 #define S(i, field) all_springs[i].field
 #define SLOT(i, k) all_nodes[i].springs[k]
 
 #else
 
-#define WORLD uint first_pull, uint first_anchor, uint nodes, uint springs,                        \
-              __global float2 *node_pos, __global float2 *node_vel,                                \
-              __global uchar *node_ends, __global float *node_inverse_mass,                        \
-              __global uint *node_springs, __global uint *node_parent,                             \
-              __global uchar *node_active, __global uint *spring_p1, __global uint *spring_p2,     \
-              __global float2 *spring_pull, __global float *spring_stiffness,                      \
-              __global float *spring_length, __global float *spring_max_force,                     \
-              __global uchar *spring_active
+#define WORLD                                                                                      \
+    uint first_pull, uint first_anchor, uint nodes, uint springs, __global float2 *node_pos,       \
+        __global float2 *node_vel, __global uchar *node_ends, __global float *node_inverse_mass,   \
+        __global uint *node_springs, __global uint *node_parent, __global uchar *node_active,      \
+        __global uint *spring_p1, __global uint *spring_p2, __global float2 *spring_pull,          \
+        __global float *spring_stiffness, __global float *spring_length,                           \
+        __global float *spring_max_force, __global uchar *spring_active
 #define N(i, field) node_##field[i]
 #define S(i, field) spring_##field[i]
 #define SLOT(i, k) node_springs[(k)*nodes + (i)]
@@ -102,8 +103,7 @@ __kernel void compute_force(WORLD, __global uint *changed) {
     FOR_SPRING(i) {
         float size;
         uint p1 = S(i, p1) - 1u, p2 = S(i, p2) - 1u;
-        float2 pull =
-            pull_of(N(p2, pos) - N(p1, pos), S(i, stiffness), S(i, length), &size);
+        float2 pull = pull_of(N(p2, pos) - N(p1, pos), S(i, stiffness), S(i, length), &size);
         if (size > S(i, max_force)) {
             S(i, stiffness) = 0.0f;
             pull = (float2)(0.0f);

@@ -32,8 +32,8 @@ struct world {
 static int create_objects(struct world *world, const sugarscape_desc *desc, bench_error *error) {
     static const char *const before[] = {"bench/apps/cells.clh", "bench/apps/sugarscape/rules.clh",
                                          NULL};
-    /* A cell has 23 bytes, an agent up to 46. What is more is room for bitmaps and for blocks of one sex
-     * while the other needs them; the constant, for small worlds. */
+    /* A cell has 23 bytes, an agent up to 46. What is more is room for bitmaps and for blocks of
+     * one sex while the other needs them; the constant, for small worlds. */
     bench_objects_desc objects = {
         .world = &desc->world,
         .schema = "bench/apps/sugarscape/dynasoar.schema",

@@ -1,37 +1,43 @@
-/* Sugarscape with the objects and the twelve do-alls of DynaSOAr's program: cells gather the sugar and the
- * requests of all cells within the greatest vision, where heap.cl has atomic wishes. The worlds are those of
- * heap.cl under the same rules.
+/* Sugarscape with the objects and the twelve do-alls of DynaSOAr's program: cells gather the sugar
+ * and the requests of all cells within the greatest vision, where heap.cl has atomic wishes. The
+ * worlds are those of heap.cl under the same rules.
  *
- * What a cell gets of the square around it is the sum of its lines, so prepare_diffuse adds up a part of the cell's
- * line, and update_diffuse such sums from above to below: it looks at 10 cells in place of 25.
+ * What a cell gets of the square around it is the sum of its lines, so prepare_diffuse adds up a
+ * part of the cell's line, and update_diffuse such sums from above to below: it looks at 10 cells
+ * in place of 25.
  *
- * Who asks a cell sets a bit there for the line in which it is: cells look for who asked in these lines alone. Who
- * asks a female writes a byte there: those that nobody asked do not look. It does not matter who comes last.
+ * Who asks a cell sets a bit there for the line in which it is: cells look for who asked in these
+ * lines alone. Who asks a female writes a byte there: those that nobody asked do not look. It does
+ * not matter who comes last.
  *
- * No kernel reads what another work-item of it writes, except for cells that are left and entered: an agent
- * enters by permission a cell that was free before, and nobody looks at cells meanwhile.
+ * No kernel reads what another work-item of it writes, except for cells that are left and entered:
+ * an agent enters by permission a cell that was free before, and nobody looks at cells meanwhile.
  *
- * All kernels have `rows` (../cells.clh) and the rules. Cells of the world are numbered row by row there; they draw and
- * are asked by their numbers, which count the frame too (model.h), so that all models draw the same.
+ * All kernels have `rows` (../cells.clh) and the rules. Cells of the world are numbered row by row
+ * there; they draw and are asked by their numbers, which count the frame too (model.h), so that all
+ * models draw the same.
  *
  * Compiled after rules.clh. Read first: dynasoar.schema, heap.cl.
  */
 
-/* The cells of the window around the cell of this number: `other` of those that the world has, in reading
- * order, and `place`, where the one in the middle sees it. */
+/* The cells of the window around the cell of this number: `other` of those that the world has, in
+ * reading order, and `place`, where the one in the middle sees it. */
 #define FOR_EACH_SEEN(r, number, vision, other, place)                                             \
     FOR_EACH_LINE(w, window_of(r, number, vision, vision), r)                                      \
-        for (uint n = w.first, place = w.place; n < w.end; n++, place++)                           \
-            for (uint once = 1u; once;)                                                            \
-                for (Cell other = cell_of_line(&w, n); once; once = 0u)
+    for (uint n = w.first, place = w.place; n < w.end; n++, place++)                               \
+        for (uint once = 1u; once;)                                                                \
+            for (Cell other = cell_of_line(&w, n); once; once = 0u)
 /* Its lines. */
-#define FOR_EACH_LINE(w, around, r)                                                                \
-    for (window w = (around); next_line(&w, rows, r); w.lines--)
+#define FOR_EACH_LINE(w, around, r) for (window w = (around); next_line(&w, rows, r); w.lines--)
 /* Cells of a line that are read before any of them is looked at: those within a vision of 2. */
 #define AT_ONCE 5u
 
-static uint column_of(rules r, uint number) { return number % r.pitch - r.max_vision; }
-static uint row_of(rules r, uint number) { return number / r.pitch - r.max_vision; }
+static uint column_of(rules r, uint number) {
+    return number % r.pitch - r.max_vision;
+}
+static uint row_of(rules r, uint number) {
+    return number / r.pitch - r.max_vision;
+}
 
 typedef struct window {
     uint first, end;   /* the cells of the line that is looked at, row by row of the world */
@@ -40,7 +46,8 @@ typedef struct window {
     uint rows[2];      /* of the heap, in which these cells lie */
 } window;
 
-/* The line before its first. The window around this place goes so far across and down, to both sides. */
+/* The line before its first. The window around this place goes so far across and down, to both
+ * sides. */
 static window window_at(rules r, int x, int y, int across, int down) {
     int left = max(x - across, 0), above = max(y - down, 0);
     window w = {(uint)((above - 1) * (int)r.width + left),
@@ -140,8 +147,7 @@ __kernel void first_females(CLUMP_HEAP, __global const uint *rows, rules r,
 
 __kernel void grow_sugar(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, rules r) {
     CLUMP_FOR_EACH(Cell, self) {
-        Cell_sugar(self) =
-            min(Cell_sugar(self) + Cell_grow_rate(self), Cell_sugar_capacity(self));
+        Cell_sugar(self) = min(Cell_sugar(self) + Cell_grow_rate(self), Cell_sugar_capacity(self));
     }
 }
 
@@ -189,10 +195,12 @@ __kernel void age_and_metabolize(CLUMP_HEAP, __global const uint *rows, rules r)
     }
 }
 
-static bool is_free(CLUMP_HEAP_NO_ALLOC, Cell cell) { return Agent_is_null(Cell_agent(cell)); }
+static bool is_free(CLUMP_HEAP_NO_ALLOC, Cell cell) {
+    return Agent_is_null(Cell_agent(cell));
+}
 
-/* Ask for the cell that the asking agent sees at this place: it has that agent so many lines above or below as the
- * agent has it below or above. Line 8 of its window is its own. */
+/* Ask for the cell that the asking agent sees at this place: it has that agent so many lines above
+ * or below as the agent has it below or above. Line 8 of its window is its own. */
 static void ask_from(CLUMP_HEAP_NO_ALLOC, Cell cell, uint place) {
     atomic_or(&Cell_asked(cell), 1u << (16u - place / 16u));
 }
@@ -203,7 +211,8 @@ static uint word_of(CLUMP_HEAP_NO_ALLOC, Cell cell) {
     return is_free(clump_heap, cell) ? sugar | VACANT : 0u;
 }
 
-__kernel void prepare_move(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, rules r, uint iteration) {
+__kernel void prepare_move(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, rules r,
+                           uint iteration) {
     CLUMP_FOR_EACH(Agent, self) {
         uint number = Cell_cell_id(Agent_position(self));
         philox4x32_ctr_t random = draw(r, number, iteration, DRAW_MOVE);
@@ -215,8 +224,7 @@ __kernel void prepare_move(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, rules
                 uint words[AT_ONCE];
 #pragma unroll
                 for (uint k = 0u; k < AT_ONCE; k++) {
-                    words[k] =
-                        n + k < w.end ? word_of(clump_heap, cell_of_line(&w, n + k)) : 0u;
+                    words[k] = n + k < w.end ? word_of(clump_heap, cell_of_line(&w, n + k)) : 0u;
                 }
 #pragma unroll
                 for (uint k = 0u; k < AT_ONCE; k++) {
@@ -381,8 +389,14 @@ __kernel void decide_birthplace(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, 
 }
 
 static body body_of(CLUMP_HEAP_NO_ALLOC, Agent agent) {
-    body b = {0u, Agent_sugar(agent), Agent_age(agent), Agent_max_age(agent),
-              Agent_endowment(agent), Agent_metabolism(agent), Agent_vision(agent), 0u};
+    body b = {0u,
+              Agent_sugar(agent),
+              Agent_age(agent),
+              Agent_max_age(agent),
+              Agent_endowment(agent),
+              Agent_metabolism(agent),
+              Agent_vision(agent),
+              0u};
     return b;
 }
 

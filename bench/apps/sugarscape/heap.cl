@@ -3,8 +3,8 @@
  * A step is six kernels. Only the last one makes and frees objects, so the list of objects is made
  * once a step. Under DynaSOAr's rules add_line and diffuse_far take the place of diffuse, and in
  * `age` the dead go.
- * No kernel looks at what another work-item of it changes, except for wishes, which are made of atomics
- * whose order does not matter (rules.clh).
+ * No kernel looks at what another work-item of it changes, except for wishes, which are made of
+ * atomics whose order does not matter (rules.clh).
  *
  * Sugar is kept twice: step i reads sugar[i % 2] of all cells and writes the other, on which the
  * later phases work. Cells go by their number, not by the list: 64 to a row of the heap.
@@ -29,7 +29,8 @@
 #endif
 /* Those of the lines that are no frame. */
 #define FOR_EACH_ROW_INSIDE(row, r)                                                                \
-    FOR_EACH_ROW(row, (r).pitch / 64u * (r).max_vision, (r).pitch / 64u * ((r).max_vision + (r).height))
+    FOR_EACH_ROW(row, (r).pitch / 64u * (r).max_vision,                                            \
+                 (r).pitch / 64u * ((r).max_vision + (r).height))
 
 /* ---- Making the world ------------------------------------------------------------------------ */
 
@@ -64,7 +65,8 @@ static void agent_init(CLUMP_HEAP_NO_ALLOC, Agent self, Cell cell, uint parity, 
     Cell_sugar(cell, parity) &= ~VACANT;
 }
 
-static void male_init(CLUMP_HEAP_NO_ALLOC, Male self, Cell cell, uint parity, uint position, body b) {
+static void male_init(CLUMP_HEAP_NO_ALLOC, Male self, Cell cell, uint parity, uint position,
+                      body b) {
     agent_init(clump_heap, Male_as_Agent(self), cell, parity, position, b);
     Male_mate(self) = Female_null;
 }
@@ -143,11 +145,10 @@ __kernel void diffuse(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, rules r, u
             uint shares = columns[slot] + columns[slot + 1u] + columns[slot + 2u];
 #else
             uint before = row * 64u + slot - 1u, behind = before + 2u;
-            uint shares = column_shares(clump_heap, r, parity, b, slot) +
-                          column_shares(clump_heap, r, parity, band_of(rows, r, before / 64u),
-                                        before % 64u) +
-                          column_shares(clump_heap, r, parity, band_of(rows, r, behind / 64u),
-                                        behind % 64u);
+            uint shares =
+                column_shares(clump_heap, r, parity, b, slot) +
+                column_shares(clump_heap, r, parity, band_of(rows, r, before / 64u), before % 64u) +
+                column_shares(clump_heap, r, parity, band_of(rows, r, behind / 64u), behind % 64u);
 #endif
             uint sugar = grown(clump_heap, r, parity, b.here, slot);
             Cell_sugar(self, 1u - parity) =
@@ -156,9 +157,10 @@ __kernel void diffuse(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, rules r, u
     }
 }
 
-/* Grow Sugar, Precompute Sugar Diffusion, Diffuse Sugar by DynaSOAr's rules, from all cells within the greatest
- * vision. What a cell gets of the square around it is the sum of its lines: first each cell adds up those beside
- * it, then the sums above and below it. The frame has nothing to give, so its lines stay 0. */
+/* Grow Sugar, Precompute Sugar Diffusion, Diffuse Sugar by DynaSOAr's rules, from all cells within
+ * the greatest vision. What a cell gets of the square around it is the sum of its lines: first each
+ * cell adds up those beside it, then the sums above and below it. The frame has nothing to give, so
+ * its lines stay 0. */
 __kernel void add_line(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, rules r, uint iteration) {
     uint parity = iteration % 2u;
     int vision = (int)r.max_vision;
@@ -334,8 +336,14 @@ __kernel void accept(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, rules r, ui
 }
 
 static body body_of(CLUMP_HEAP_NO_ALLOC, Agent agent) {
-    body b = {0u, Agent_sugar(agent), Agent_age(agent), Agent_max_age(agent),
-              Agent_endowment(agent), Agent_metabolism(agent), Agent_vision(agent), 0u};
+    body b = {0u,
+              Agent_sugar(agent),
+              Agent_age(agent),
+              Agent_max_age(agent),
+              Agent_endowment(agent),
+              Agent_metabolism(agent),
+              Agent_vision(agent),
+              0u};
     return b;
 }
 

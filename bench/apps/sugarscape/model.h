@@ -65,8 +65,8 @@ enum {
 /* SUGARSCAPE_MALE, _FEMALE or _NOBODY: who is on a cell of that number at the start. */
 uint32_t sugarscape_first_kind(const sugarscape_rules *rules, uint32_t cell);
 
-/* The numbers of the cells with an agent of this kind at the start, into `numbers`, which has room for all
- * cells and one more. Returns how many there are. */
+/* The numbers of the cells with an agent of this kind at the start, into `numbers`, which has room
+ * for all cells and one more. Returns how many there are. */
 size_t sugarscape_list_first(const sugarscape_rules *rules, uint32_t kind, uint32_t *numbers);
 
 /* ---- States ---------------------------------------------------------------------------------- */

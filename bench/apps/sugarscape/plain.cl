@@ -9,8 +9,8 @@
 
 /* ---- The arrays ------------------------------------------------------------------------------ */
 
-/* Cells are numbered from `get_global_offset(0)`: the frame above and below is left out. The walls to
- * both sides are not. */
+/* Cells are numbered from `get_global_offset(0)`: the frame above and below is left out. The walls
+ * to both sides are not. */
 #define HERE ((uint)get_global_id(0))
 
 static void body_store(GRID, uint n, body b) {
@@ -79,8 +79,9 @@ __kernel void diffuse(GRID, rules r, uint iteration) {
         diffuse_word(r, x, y, SUGAR(n, parity), grown(GRID_HERE, r, parity, n), shares);
 }
 
-/* By DynaSOAr's rules. What a cell gets of the square around it is the sum of its lines: first each cell adds up
- * those beside it, then the sums above and below it. The frame has nothing to give, so its lines stay 0. */
+/* By DynaSOAr's rules. What a cell gets of the square around it is the sum of its lines: first each
+ * cell adds up those beside it, then the sums above and below it. The frame has nothing to give, so
+ * its lines stay 0. */
 __kernel void add_line(GRID, rules r, uint iteration) {
     uint n = HERE, parity = iteration % 2u, eighths = 0u;
     int vision = (int)r.max_vision;

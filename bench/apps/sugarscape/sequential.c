@@ -120,7 +120,8 @@ static void diffuse(struct world *world) {
     }
 }
 
-/* By DynaSOAr's rules: one share goes, and every cell within the greatest vision gets an eighth of it. */
+/* By DynaSOAr's rules: one share goes, and every cell within the greatest vision gets an eighth of
+ * it. */
 static void diffuse_far(struct world *world) {
     const sugarscape_rules *rules = &world->rules;
     int32_t vision = (int32_t)rules->max_vision;

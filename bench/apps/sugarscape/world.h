@@ -38,7 +38,8 @@ enum {
 typedef struct sugarscape_desc {
     bench_world_desc world;
     sugarscape_rules rules; /* finished */
-    int is_dynasoar_model; /* only for clump, under DynaSOAr's rules: objects and phases of its program */
+    /* only for clump, under DynaSOAr's rules: objects and phases of its program */
+    int is_dynasoar_model;
 } sugarscape_desc;
 
 /* What a variant is made of: `self` is what create gives, unless it returns -1. Its state is a

@@ -154,8 +154,8 @@ static void report(void *app) {
     bench_sample(results, "standing", "share", census.cars ? 1 - (double)census.moving / cars : 0);
 }
 
-/* Memory of a car: of its fields with what of the path lies in it, and of what lies outside. Nothing else here takes raw
- * memory. */
+/* Memory of a car: of its fields with what of the path lies in it, and of what lies outside.
+ * Nothing else here takes raw memory. */
 static int report_car(run_state *run, bench_error *error) {
     clump_heap *heap = bench_world_heap(&run->app.world);
     clump_heap_stats stats;

@@ -1,5 +1,5 @@
-/* What the two models of the variant clump share: their world, the network in buffers while objects are made of
- * it, and the state that is read. The kernels that they share are in cells.clh.
+/* What the two models of the variant clump share: their world, the network in buffers while objects
+ * are made of it, and the state that is read. The kernels that they share are in cells.clh.
  *
  * Every function returns 0, or -1 and an error.
  *
@@ -15,8 +15,8 @@ typedef struct traffic_cells traffic_cells;
 
 typedef struct traffic_model {                         /* only while a world is made */
     const char *schema, *schema_text, *file, *options; /* as in bench_objects_desc */
-    uint32_t
-        bytes_per_cell; /* of a heap for any course, with its cars; small worlds get 16 MiB more */
+    /* of a heap for any course, with its cars; small worlds get 16 MiB more */
+    uint32_t bytes_per_cell;
     const char *const *names; /* of kernels, which go by their index here */
     uint32_t count;
     unsigned write; /* the kernel write_codes */
@@ -42,12 +42,14 @@ typedef struct traffic_array {
     const void *data;
 } traffic_array;
 
-/* Make `codes`, and a buffer for each array. What was made is dropped when no kernel reads it any more. */
+/* Make `codes`, and a buffer for each array. What was made is dropped when no kernel reads it any
+ * more. */
 int traffic_cells_upload(traffic_cells *world, const traffic_array *arrays, unsigned count,
                          cl_mem *buffers, bench_error *error);
 void traffic_cells_drop(traffic_cells *world, const cl_mem *buffers, unsigned count);
 
-/* Arguments of kernels, where `world` is a traffic_cells and `s` has the buffers: the cells; a buffer by its name. */
+/* Arguments of kernels, where `world` is a traffic_cells and `s` has the buffers: the cells; a
+ * buffer by its name. */
 #define TRAFFIC_CELLS(kernel)                                                                      \
     { kernel, 0, sizeof(cl_mem), &world->codes }
 #define TRAFFIC_BUFFER(kernel, index, name)                                                        \

@@ -167,8 +167,8 @@ static int populate(traffic_cells *world, bench_error *error) {
 
 static int create(const traffic_desc *desc, void **self, bench_error *error) {
     char options[TRAFFIC_OPTIONS_BYTES];
-    /* A cell has 57 bytes, and at most one car of 60 to 76, with what a path has outside. Cars seldom fill a
-     * quarter of the cells. */
+    /* A cell has 57 bytes, and at most one car of 60 to 76, with what a path has outside. Cars
+     * seldom fill a quarter of the cells. */
     traffic_model model = {.file = "bench/apps/traffic/dynasoar.cl",
                            .options = options,
                            .bytes_per_cell = 110,

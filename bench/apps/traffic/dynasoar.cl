@@ -1,10 +1,12 @@
-/* Traffic with the objects and the four phases of DynaSOAr's program: producers make cars, lights change,
- * cars prepare their path in an array, cars move. The states are those of heap.cl under the same rules.
+/* Traffic with the objects and the four phases of DynaSOAr's program: producers make cars, lights
+ * change, cars prepare their path in an array, cars move. The states are those of heap.cl under the
+ * same rules.
  *
- * At most one of the cells that lead to a cell is open, so no two cars have the same path's end; cars
- * that prepare write only themselves. So the order of visits does not matter.
+ * At most one of the cells that lead to a cell is open, so no two cars have the same path's end;
+ * cars that prepare write only themselves. So the order of visits does not matter.
  *
- * Compiled after rules.clh and cells.clh, with PATH_IS_FIXED. Read first: dynasoar.schema, paths.h, README.md.
+ * Compiled after rules.clh and cells.clh, with PATH_IS_FIXED. Read first: dynasoar.schema, paths.h,
+ * README.md.
  */
 
 /* ---- Making the world ------------------------------------------------------------------------ */
@@ -48,8 +50,8 @@ __kernel void light_init(CLUMP_HEAP, __global const uint *cells, __global const 
     }
 }
 
-/* Where the path is an array of run-time length, it gets the length that the car ever needs. Without room for it there is no
- * such car: the heap is full, and counts that. */
+/* Where the path is an array of run-time length, it gets the length that the car ever needs.
+ * Without room for it there is no such car: the heap is full, and counts that. */
 static void car_init(CLUMP_HEAP, Car self, Cell cell, uint number) {
 #if !PATH_IS_FIXED
     if (Car_path_resize(self, car_velocity(number)) != CLUMP_DONE) {
@@ -163,4 +165,6 @@ __kernel void move_cars(CLUMP_HEAP) {
 
 /* ---- Showing the world ----------------------------------------------------------------------- */
 
-static uint limit_now(CLUMP_HEAP_NO_ALLOC, Cell self) { return Cell_current_max_velocity(self); }
+static uint limit_now(CLUMP_HEAP_NO_ALLOC, Cell self) {
+    return Cell_current_max_velocity(self);
+}

@@ -153,8 +153,8 @@ static int populate(traffic_cells *world, bench_error *error) {
 }
 
 static int create(const traffic_desc *desc, void **self, bench_error *error) {
-    /* A cell has 18 bytes, and at most one car of 19; a third of that again for bitmaps and blocks in
-     * part filled. */
+    /* A cell has 18 bytes, and at most one car of 19; a third of that again for bitmaps and blocks
+     * in part filled. */
     static const traffic_model model = {.schema = "bench/apps/traffic/objects.schema",
                                         .file = "bench/apps/traffic/heap.cl",
                                         .options = traffic_options,

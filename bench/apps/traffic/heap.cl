@@ -126,7 +126,8 @@ static void look_car(CLUMP_HEAP_NO_ALLOC, Car self, moment now) {
     /* To have `ahead` in the car saves a read that the next one would wait for. */
     Cell at = Car_position(self), before = at, ahead = Car_ahead(self), ahead_before = ahead;
     uint distance = 0u, number = Car_number(self), here = Cell_limit(at), here_before = here;
-    uint velocity = min(Car_velocity(self) + draw_speedup(now, number), (uint)Car_max_velocity(self));
+    uint velocity =
+        min(Car_velocity(self) + draw_speedup(now, number), (uint)Car_max_velocity(self));
     bool leaves = false;
     velocity = min(velocity, here & LIMIT);
     while (velocity > 0u && distance <= velocity && /* so at most VELOCITY_MAX + 1 times */
@@ -214,8 +215,8 @@ static void act_car(CLUMP_HEAP, Car self) {
     Car_position(self) = target;
 }
 
-/* A producer closes its cell in one step, so that nobody comes, and sends out a car in the next. Under
- * DynaSOAr's rules no car moves now, and a car is there at once. */
+/* A producer closes its cell in one step, so that nobody comes, and sends out a car in the next.
+ * Under DynaSOAr's rules no car moves now, and a car is there at once. */
 static void act_producer(CLUMP_HEAP, Cell self, moment now) {
     philox2x32_ctr_t random = draw(now, Cell_index(self), 0u, DRAW_CREATE);
     bool wants = random.v[0] % 1000u < now.create_permille;
@@ -313,4 +314,6 @@ __kernel void act(CLUMP_HEAP, moment now) {
 
 /* ---- Showing the world ----------------------------------------------------------------------- */
 
-static uint limit_now(CLUMP_HEAP_NO_ALLOC, Cell self) { return Cell_limit(self) & LIMIT; }
+static uint limit_now(CLUMP_HEAP_NO_ALLOC, Cell self) {
+    return Cell_limit(self) & LIMIT;
+}

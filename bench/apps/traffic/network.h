@@ -63,9 +63,9 @@ typedef struct traffic_map_desc {
     uint32_t intersections;
     uint32_t street_cells;   /* of a street between two neighbours, about */
     uint32_t yield_permille; /* of the intersections that have yield signs */
-    /* 1: no town, but a graph as DynaSOAr's program makes it. Intersections anywhere in a square, in which
-     * a side has `street_cells` cells; from each 1 to TRAFFIC_RANDOM_DEGREE_MAX streets, to others to which
-     * so many go at most. */
+    /* 1: no town, but a graph as DynaSOAr's program makes it. Intersections anywhere in a square,
+     * in which a side has `street_cells` cells; from each 1 to TRAFFIC_RANDOM_DEGREE_MAX streets,
+     * to others to which so many go at most. */
     int is_random;
 } traffic_map_desc;
 #define TRAFFIC_RANDOM_DEGREE_MAX 4

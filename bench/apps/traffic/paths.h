@@ -1,4 +1,5 @@
-/* How the array `path` of the cars of model=dynasoar lies in memory: the layouts of Springer's thesis, Fig. 4.11 to 4.14.
+/* How the array `path` of the cars of model=dynasoar lies in memory: the layouts of Springer's
+ * thesis, Fig. 4.11 to 4.14.
  *
  *   layout     | schema                           | thesis, with cars as columns; as structs (is_aos)
  *   fixed      | ref Cell path[10]                | DynaSOAr's program: as many elements in each car. As max, without a length
@@ -7,8 +8,8 @@
  *   outside    | ref Cell path[*]                 | 4.11, no inlining, SOA; AOS
  *   packed     | ref Cell path[*] max 10 packed   | 4.14, array as object; -
  *
- * Except for `fixed` the array of a car gets its length when the car is made: as many cells as it can ever go over in a
- * step. Kernels are the same for all.
+ * Except for `fixed` the array of a car gets its length when the car is made: as many cells as it
+ * can ever go over in a step. Kernels are the same for all.
  *
  * Read first: docs/guide/arrays.md, dynasoar.schema. Read next: dynasoar.c.
  */
@@ -33,8 +34,8 @@ typedef struct traffic_path {
     int is_aos;      /* the fields of a car lie together */
 } traffic_path;
 
-/* dynasoar.schema with this path, released by free(). NULL and an error: host memory ran out, or the file is not as it
- * should be. */
+/* dynasoar.schema with this path, released by free(). NULL and an error: host memory ran out, or
+ * the file is not as it should be. */
 char *traffic_path_schema(const traffic_path *path, bench_error *error);
 
 #endif

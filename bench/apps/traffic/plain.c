@@ -82,7 +82,8 @@ static int create_buffers(struct world *world, bench_error *error) {
     return result;
 }
 
-/* What each kernel has after the cells, but the moment, which LOOK, ACT and ACT_PLACES have last. */
+/* What each kernel has after the cells, but the moment, which LOOK, ACT and ACT_PLACES have
+ * last. */
 enum { LOOK_MOMENT = 4, ACT_MOMENT = 7 };
 
 static int set_arguments(struct world *world, bench_error *error) {

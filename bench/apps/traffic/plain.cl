@@ -97,7 +97,8 @@ static uint look_closer(CELLS, __global const special *at, moment now, uint numb
 
 static void look_car(CELLS, __global const special *specials, uint self, moment now) {
     uint at = self, before = self, distance = 0u, number = AT(self, number);
-    uint velocity = min(AT(self, car_velocity) + draw_speedup(now, number), (uint)AT(self, car_max));
+    uint velocity =
+        min(AT(self, car_velocity) + draw_speedup(now, number), (uint)AT(self, car_max));
     uint here = AT(self, limit), here_before = here;
     bool leaves = false;
     velocity = min(velocity, here & LIMIT);

@@ -161,8 +161,8 @@ static int add_car(struct world *world, uint32_t cell, uint32_t number) {
     return 0;
 }
 
-/* A producer closes its cell in one step, so that nobody comes, and sends out a car in the next. Under
- * DynaSOAr's rules no car moves now, and a car is there at once. */
+/* A producer closes its cell in one step, so that nobody comes, and sends out a car in the next.
+ * Under DynaSOAr's rules no car moves now, and a car is there at once. */
 static int act_producer(struct world *world, uint32_t cell) {
     philox2x32_ctr_t random = draw(world, cell, 0, TRAFFIC_DRAW_CREATE);
     if (world->network->rules.is_dynasoar) {

@@ -13,12 +13,13 @@
 typedef struct traffic_desc {
     bench_world_desc world;
     const traffic_network *network; /* must live as long as the world */
-    int is_dynasoar_model; /* only for clump, under DynaSOAr's rules: objects and phases of its program */
+    /* only for clump, under DynaSOAr's rules: objects and phases of its program */
+    int is_dynasoar_model;
     traffic_path path; /* of its cars; all zero: as in that program */
 } traffic_desc;
 
-/* What a variant is made of: `self` is what create gives, unless it returns -1. Its state is a word of
- * model.h for each cell. */
+/* What a variant is made of: `self` is what create gives, unless it returns -1. Its state is a word
+ * of model.h for each cell. */
 typedef struct traffic_ops {
     int (*create)(const traffic_desc *desc, void **self, bench_error *error);
     bench_world_ops world;
@@ -26,8 +27,8 @@ typedef struct traffic_ops {
 extern const traffic_ops traffic_dynasoar_ops; /* clump, if is_dynasoar_model */
 extern const traffic_ops traffic_heap_ops, traffic_plain_ops, traffic_sequential_ops;
 
-/* A step looks, then acts. Under DynaSOAr's rules producers and signals act first, then cars look, then
- * they act. */
+/* A step looks, then acts. Under DynaSOAr's rules producers and signals act first, then cars look,
+ * then they act. */
 static inline unsigned traffic_phase_count(const traffic_rules *rules) {
     return rules->is_dynasoar ? 3 : 2;
 }
@@ -39,8 +40,8 @@ int traffic_world_create(const traffic_desc *desc, bench_world *world, bench_err
 extern const char traffic_options[];
 #define TRAFFIC_OPTIONS_BYTES 256 /* with those of a variant */
 
-/* What must hold of a heap beside its own invariants: as many cars as the state has. 1 and a sentence
- * if it does not, -1 if that could not be found out. No heap: holds. */
+/* What must hold of a heap beside its own invariants: as many cars as the state has. 1 and a
+ * sentence if it does not, -1 if that could not be found out. No heap: holds. */
 int traffic_check_heap(const bench_world *world, const traffic_network *network,
                        const uint32_t *codes, bench_error *error);
 

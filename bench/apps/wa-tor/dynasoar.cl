@@ -1,13 +1,14 @@
-/* Wa-Tor with the objects of DynaSOAr's program: cells list their neighbours, agents refer to cells. The worlds are
- * those of heap.cl, cell by cell.
+/* Wa-Tor with the objects of DynaSOAr's program: cells list their neighbours, agents refer to
+ * cells. The worlds are those of heap.cl, cell by cell.
  *
- * A request is a byte of the wanted cell, which only the agent on one of its sides writes. The cell leaves the byte
- * of the one that may come, and that one looks for it, and clears it. So between phases of fish and of sharks no
- * byte is set, and the two phases in which DynaSOAr's cells forget their requests are left out. To decide is to
- * read and write a column of cells in order; nothing is written to agents, which lie anywhere.
+ * A request is a byte of the wanted cell, which only the agent on one of its sides writes. The cell
+ * leaves the byte of the one that may come, and that one looks for it, and clears it. So between
+ * phases of fish and of sharks no byte is set, and the two phases in which DynaSOAr's cells forget
+ * their requests are left out. To decide is to read and write a column of cells in order; nothing
+ * is written to agents, which lie anywhere.
  *
- * A kernel has the parameters of its namesake in heap.cl, without those of the grid; moves have its width and its
- * number of cells behind them.
+ * A kernel has the parameters of its namesake in heap.cl, without those of the grid; moves have its
+ * width and its number of cells behind them.
  *
  * Read first: dynasoar.schema, rules.clh and show.clh, which are compiled before this; heap.cl.
  */
@@ -75,9 +76,9 @@ __kernel void cell_populate(CLUMP_HEAP, uint seed, uint fish_permille, uint shar
                                    first_timer(random.v[1], fish_spawn, has_drawn_timers));
             cell_fill(clump_heap, self, fish, FISH);
         } else if (kind == SHARK) {
-            Agent shark = shark_make(clump_heap, self, number,
-                                     first_timer(random.v[1], shark_spawn, has_drawn_timers),
-                                     shark_energy);
+            Agent shark =
+                shark_make(clump_heap, self, number,
+                           first_timer(random.v[1], shark_spawn, has_drawn_timers), shark_energy);
             cell_fill(clump_heap, self, shark, SHARK);
         }
     }
@@ -85,7 +86,8 @@ __kernel void cell_populate(CLUMP_HEAP, uint seed, uint fish_permille, uint shar
 
 /* ---- The phases of a step -------------------------------------------------------------------- */
 
-/* The byte of the agent on this side of the cell. Not as a part of the vector: that would write all four. */
+/* The byte of the agent on this side of the cell. Not as a part of the vector: that would write all
+ * four. */
 static __global uchar *request_from(CLUMP_HEAP_NO_ALLOC, Cell cell, uint side) {
     return (__global uchar *)&Cell_requests(cell) + side;
 }
@@ -102,8 +104,8 @@ static Cell neighbor_at(uint4 all, uint i) {
     return cell;
 }
 
-/* The agent on a cell with these neighbours asks to enter one of those in `mask`, if there is one: neighbour i knows
- * the cell as its neighbour (i + 2) % 4. */
+/* The agent on a cell with these neighbours asks to enter one of those in `mask`, if there is one:
+ * neighbour i knows the cell as its neighbour (i + 2) % 4. */
 static void request(CLUMP_HEAP_NO_ALLOC, Agent self, uint4 neighbors, uint mask, uint iteration,
                     uint draw, uint seed) {
     Cell target = Cell_null;
@@ -178,7 +180,8 @@ __kernel void cell_decide(CLUMP_HEAP_NO_ALLOC, uint iteration, uint seed, uint d
             continue;
         }
         uint selected = pick(mask, draw_one(Cell_number(self), iteration, draw, seed));
-        Cell_requests(self) = (uchar4)(selected == 0u, selected == 1u, selected == 2u, selected == 3u);
+        Cell_requests(self) =
+            (uchar4)(selected == 0u, selected == 1u, selected == 2u, selected == 3u);
     }
 }
 
@@ -193,9 +196,9 @@ __kernel void fish_move(CLUMP_HEAP, uint iteration, uint seed, uint fish_spawn,
         if (Fish_spawn_timer(self) > fish_spawn) {
             Fish_spawn_timer(self) = 0u;
             uint number = Fish_number(self);
-            born = fish_make(clump_heap, from, number,
-                             born_timer(number, iteration, DRAW_FISH_BORN, seed, fish_spawn,
-                                        has_drawn_timers));
+            born = fish_make(
+                clump_heap, from, number,
+                born_timer(number, iteration, DRAW_FISH_BORN, seed, fish_spawn, has_drawn_timers));
         }
         cell_fill(clump_heap, from, born, FISH);
         cell_fill(clump_heap, to, Fish_as_Agent(self), FISH);
@@ -225,10 +228,10 @@ __kernel void shark_move(CLUMP_HEAP, uint iteration, uint seed, uint shark_spawn
         if (Shark_spawn_timer(self) > shark_spawn) {
             Shark_spawn_timer(self) = 0u;
             uint number = Shark_number(self);
-            born = shark_make(clump_heap, from, number,
-                              born_timer(number, iteration, DRAW_SHARK_BORN, seed, shark_spawn,
-                                         has_drawn_timers),
-                              shark_energy);
+            born = shark_make(
+                clump_heap, from, number,
+                born_timer(number, iteration, DRAW_SHARK_BORN, seed, shark_spawn, has_drawn_timers),
+                shark_energy);
         }
         cell_fill(clump_heap, from, born, SHARK);
         cell_fill(clump_heap, to, Shark_as_Agent(self), SHARK);

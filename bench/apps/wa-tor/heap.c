@@ -34,9 +34,9 @@ struct world {
 /* ---- Making the world ------------------------------------------------------------------------ */
 
 static int create_objects(struct world *world, const wa_tor_desc *desc, bench_error *error) {
-    /* A cell has 12 bytes (DynaSOAr's: 29) and at most one agent of at most 21. Twice that is room for the
-     * bitmaps and for classes that shrink without giving up their blocks; the constant, for small worlds
-     * whose few blocks are mostly empty. */
+    /* A cell has 12 bytes (DynaSOAr's: 29) and at most one agent of at most 21. Twice that is room
+     * for the bitmaps and for classes that shrink without giving up their blocks; the constant, for
+     * small worlds whose few blocks are mostly empty. */
     int is_dynasoar_model = desc->is_dynasoar_model;
     bench_objects_desc objects = {
         .world = &desc->world,
@@ -153,8 +153,8 @@ static int create(const wa_tor_desc *desc, void **self, bench_error *error) {
 
 /* ---- Checkpoints ----------------------------------------------------------------------------- */
 
-/* The table of rows is part of the world: its references are saved, and are those of the loaded cells. Only for
- * the time of a call, since a compaction would have to look at them. */
+/* The table of rows is part of the world: its references are saved, and are those of the loaded
+ * cells. Only for the time of a call, since a compaction would have to look at them. */
 static clump_status register_rows(struct world *world, clump_refs **refs) {
     return clump_refs_create(world->objects.heap,
                              &(clump_refs_desc){.buffer = world->rows, .count = world->row_count},
@@ -172,7 +172,8 @@ int wa_tor_heap_save(void *self, const char *path, bench_error *error) {
     return bench_objects_check(&world->objects, status, "the checkpoint", error);
 }
 
-/* Cells are the class of which each 64 fill a row, so a load puts them where cells.clh wants them. */
+/* Cells are the class of which each 64 fill a row, so a load puts them where cells.clh wants
+ * them. */
 static int check_rows(struct world *world, bench_error *error) {
     uint32_t *rows = calloc(world->row_count, sizeof *rows), wrong = 0;
     if (!rows) {

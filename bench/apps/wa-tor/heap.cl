@@ -4,7 +4,8 @@
  * equal cell by cell. Every phase reads only what it does not write, except for an object's own
  * fields; so no atomics are needed, and the order of visits does not matter.
  *
- * Read first: objects.schema, rules.clh, agents.clh, show.clh and ../cells.clh, which are compiled before this.
+ * Read first: objects.schema, rules.clh, agents.clh, show.clh and ../cells.clh, which are compiled
+ * before this.
  */
 
 #define GRID __global const uint *rows, uint width, uint cells
@@ -29,15 +30,15 @@ __kernel void cell_populate(CLUMP_HEAP, uint seed, uint fish_permille, uint shar
     CLUMP_FOR_EACH(Cell, self) {
         uint n = Cell_number(self), kind;
         Cell_agent(self) =
-            first_agent(clump_heap, n, seed, fish_permille, shark_permille, fish_spawn,
-                        shark_spawn, shark_energy, has_drawn_timers, &kind);
+            first_agent(clump_heap, n, seed, fish_permille, shark_permille, fish_spawn, shark_spawn,
+                        shark_energy, has_drawn_timers, &kind);
     }
 }
 
 /* ---- The phases of a step -------------------------------------------------------------------- */
 
-/* Ask to enter one of the neighbours in `mask` of cell n; who may enter none stays. Only that cell's
- * agent writes that byte: neighbour i knows the cell as its neighbour (i + 2) % 4. */
+/* Ask to enter one of the neighbours in `mask` of cell n; who may enter none stays. Only that
+ * cell's agent writes that byte: neighbour i knows the cell as its neighbour (i + 2) % 4. */
 static void request(CLUMP_HEAP_NO_ALLOC, GRID, uint n, uint mask, uint iteration, uint draw,
                     uint seed) {
     if (mask == 0u) {

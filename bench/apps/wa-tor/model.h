@@ -62,8 +62,8 @@ typedef struct wa_tor_rules {
     uint32_t shark_spawn;
     uint32_t shark_energy; /* of a new shark, in steps */
     uint32_t shark_gain;   /* energy from one fish */
-    uint32_t
-        has_drawn_timers; /* 0: a newborn's spawn timer is 0. 1: it is drawn, as README.md says */
+    /* 0: a newborn's spawn timer is 0. 1: it is drawn, as README.md says */
+    uint32_t has_drawn_timers;
 } wa_tor_rules;
 
 /* The defaults: both species live on, in waves. */
@@ -79,8 +79,8 @@ static inline uint32_t wa_tor_encode(uint32_t kind, uint32_t spawn_timer, uint32
     return kind << 30 | food << 12 | timer;
 }
 
-/* DynaSOAr's timer of a newborn: the remainder of a signed number, stored unsigned. Those below 0 are
- * above any limit until they are counted up to 0. */
+/* DynaSOAr's timer of a newborn: the remainder of a signed number, stored unsigned. Those below 0
+ * are above any limit until they are counted up to 0. */
 static inline uint32_t wa_tor_drawn_timer(uint32_t random, uint32_t spawn) {
     return (uint32_t)((int32_t)random % (int32_t)(spawn ? spawn : 1));
 }
@@ -99,8 +99,8 @@ typedef struct wa_tor_population {
 /* Count an encoded world. */
 wa_tor_population wa_tor_count(const uint32_t *world, size_t cells);
 
-/* A pixel of 3 bytes for each cell of an encoded world: sea light blue, fish green and darker towards
- * spawning, sharks red and darker with hunger. */
+/* A pixel of 3 bytes for each cell of an encoded world: sea light blue, fish green and darker
+ * towards spawning, sharks red and darker with hunger. */
 void wa_tor_paint(const wa_tor_rules *rules, const uint32_t *codes, uint8_t *rgb);
 
 #endif

@@ -1,12 +1,13 @@
 /* The baselines: the phases of heap.cl by hand, on a grid whose cells have the fields of agents
- * (Springer's thesis Fig. 7.17), as an array for each field (LAYOUT_AOS 0) or an array of structs (1).
+ * (Springer's thesis Fig. 7.17), as an array for each field (LAYOUT_AOS 0) or an array of structs
+ * (1).
  *
  * A work-item per cell. Nothing is made or freed: an agent that moves is copied from cell to cell,
- * and every kernel asks every cell whether there is an agent of the right kind. Neighbours are found
- * by arithmetic. A wish stands on the cell of the agent that has it, and the cell that decides looks
- * at the wishes around: reads of consecutive bytes. All wishes are written in every phase that has
- * some, so nothing has to be reset. The cell that decides also moves the agent, since all work-items
- * look at all cells anyway.
+ * and every kernel asks every cell whether there is an agent of the right kind. Neighbours are
+ * found by arithmetic. A wish stands on the cell of the agent that has it, and the cell that
+ * decides looks at the wishes around: reads of consecutive bytes. All wishes are written in every
+ * phase that has some, so nothing has to be reset. The cell that decides also moves the agent,
+ * since all work-items look at all cells anyway.
  *
  * Invariant: each agent has one wish, and a cell that an agent wants has an agent of the other kind
  * or none. So two cells that take part in a move take part in no other one.

@@ -12,7 +12,8 @@
 typedef struct wa_tor_desc {
     bench_world_desc world; /* compaction is of fish and sharks */
     wa_tor_rules rules;
-    int is_dynasoar_model; /* only for clump: objects and phases of DynaSOAr's program. The worlds are the same */
+    /* only for clump: objects and phases of DynaSOAr's program. The worlds are the same */
+    int is_dynasoar_model;
     /* Only for sequential: other than 0 makes every phase visit its cells and agents in an order
      * drawn from it, which must change nothing. */
     uint32_t shuffle;
@@ -39,9 +40,10 @@ enum {
 /* A populated world. Returns 0, or -1 and nothing to destroy. */
 int wa_tor_world_create(const wa_tor_desc *desc, bench_world *world, bench_error *error);
 
-/* Checkpoints, of the variant clump alone. A world between two steps to a file, and a world of the same rules from it, which
- * goes on as the first would have: on any device, in a heap of any size and block width. `steps`: that were made before; the
- * file does not have them. Return 0, or -1 and nothing to destroy. */
+/* Checkpoints, of the variant clump alone. A world between two steps to a file, and a world of the
+ * same rules from it, which goes on as the first would have: on any device, in a heap of any size
+ * and block width. `steps`: that were made before; the file does not have them. Return 0, or -1 and
+ * nothing to destroy. */
 int wa_tor_world_save(const bench_world *world, const char *path, bench_error *error);
 int wa_tor_world_resume(const wa_tor_desc *desc, const char *path, uint32_t steps,
                         bench_world *world, bench_error *error);

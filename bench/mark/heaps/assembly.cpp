@@ -6,14 +6,16 @@
  *      │             (transforms)           │                   next ─► next ─►   ring, both ways; partner
  *      └─► materials, layers ◄──────────────┴── attributes: a list at each face; meshes: vertices and triangles
  *
- * Boundaries are real: each part is one or a few prisms over polygons, with through holes and pockets. So faces, edges and
- * vertices meet as they do in a solid, and V - E + F - H = 2 (S - G) holds (Euler and Poincare), which build_solid() checks.
- * Lists, rings and owners are those that modelling kernels have: faces of a shell, loops of a face and coedges of a loop are
- * linked lists, and everything refers back to its owner, so the graph is full of cycles.
+ * Boundaries are real: each part is one or a few prisms over polygons, with through holes and
+ * pockets. So faces, edges and vertices meet as they do in a solid, and V - E + F - H = 2 (S - G)
+ * holds (Euler and Poincare), which build_solid() checks. Lists, rings and owners are those that
+ * modelling kernels have: faces of a shell, loops of a face and coedges of a loop are linked lists,
+ * and everything refers back to its owner, so the graph is full of cycles.
  *
- * Sizes are drawn: sides of an outline mostly few, now and then many; holes by a geometric law; how often a part is used by
- * a power law (screws are everywhere, most parts once). An object is a node; so is the memory of a std::vector. Of some
- * parts there is an earlier version that nobody holds any more: garbage. Root: the document.
+ * Sizes are drawn: sides of an outline mostly few, now and then many; holes by a geometric law; how
+ * often a part is used by a power law (screws are everywhere, most parts once). An object is a
+ * node; so is the memory of a std::vector. Of some parts there is an earlier version that nobody
+ * holds any more: garbage. Root: the document.
  *
  * Read next: assembly.py.
  */
@@ -370,8 +372,8 @@ struct Counts { /* of a shell: inner loops are H of the formula, through holes G
     long vertices = 0, edges = 0, faces = 0, inner = 0, genus = 0;
 };
 
-/* Walls around a polygon of n sides between two faces that there are: the outline of a solid, a hole, or a pocket. Two
- * walls are the halves of a cylinder. */
+/* Walls around a polygon of n sides between two faces that there are: the outline of a solid, a
+ * hole, or a pocket. Two walls are the halves of a cylinder. */
 void add_walls(Shell *shell, Face *top, Face *bottom, uint32_t n, double radius, Counts *counts) {
     std::vector<Vertex *> up, down;
     std::vector<Edge *> above, under, between;
@@ -519,7 +521,8 @@ void add_child(Assembly *parent, Part *part, Assembly *child, const Document *do
     (part ? part->users : child->users)->of.push_back(instance);
 }
 
-/* An assembly with about that many instances of parts. Some assemblies below it were built before, and are used again. */
+/* An assembly with about that many instances of parts. Some assemblies below it were built before,
+ * and are used again. */
 Assembly *build_assembly(uint32_t instances, uint32_t depth, const Document *document,
                          std::vector<Assembly *> *built) {
     const auto parts = static_cast<uint32_t>(document->parts->of.size());

@@ -2,14 +2,15 @@
  *
  * With defragmentation factor n, blocks at most n / (n + 1) full are candidates. They are listed by
  * address; of d candidates the first B = d / (n + 1) are sources, and source s is merged into the
- * candidates s + B, s + 2B, .. s + nB, which have room for it whatever they hold. There the paper keeps
- * a bitmap of candidates up to date with every allocation; here they are found from the state words
- * (the alternative that it names in 3.2), since only a pass needs them. Or, where `candidates` is a buffer,
- * the first pass puts them into a bitmap, a bit for each block. A call makes no candidates, so later passes look
- * only at blocks whose bit is set, and clear the bits of those that no longer are candidates.
+ * candidates s + B, s + 2B, .. s + nB, which have room for it whatever they hold. There the paper
+ * keeps a bitmap of candidates up to date with every allocation; here they are found from the state
+ * words (the alternative that it names in 3.2), since only a pass needs them. Or, where
+ * `candidates` is a buffer, the first pass puts them into a bitmap, a bit for each block. A call
+ * makes no candidates, so later passes look only at blocks whose bit is set, and clear the bits of
+ * those that no longer are candidates.
  *
- * For rewriting by recomputation (ISMM 3.8) there are *records* (records.clh). Sources whose entry in their table is
- * taken by another wait for the next pass.
+ * For rewriting by recomputation (ISMM 3.8) there are *records* (records.clh). Sources whose entry
+ * in their table is taken by another wait for the next pass.
  *
  * Read first: cl/compact/plan.clh, cl/compact/move.cl, records.clh.
  */
@@ -35,7 +36,8 @@ static inline uint marked_class(const clumpi_view *v, uint block, ulong4 selecte
 }
 
 /* Bring the bit of a block up to date. In the first pass none is set. */
-static inline void mark_candidate(__global uint *candidates, uint block, uint is_first, uint class_id) {
+static inline void mark_candidate(__global uint *candidates, uint block, uint is_first,
+                                  uint class_id) {
     __global uint *word = &candidates[block >> 5];
     uint bit = 1u << (block & 31u);
     if (is_first && class_id) atomic_or(word, bit);
@@ -70,7 +72,7 @@ __kernel void clumpi_merge_count(__global uchar *heap, uint header_at, ulong4 se
 
 /* Sizes of the pass, from the candidates of each class. */
 CLUMPI_LOCAL_INLINED void plan_pass(const clumpi_view *v, uint factor, uint retain, uint most,
-                             __local const uint *candidates, __local uint *begins) {
+                                    __local const uint *candidates, __local uint *begins) {
     uint at = 0, sources = 0, batches = 0;
     for (uint c = 1; c <= v->header->class_count; c++) {
         uint d = candidates[c], b = d > retain ? min(d / (factor + 1u), d - retain) : 0;
@@ -95,7 +97,8 @@ CLUMPI_LOCAL_INLINED void plan_pass(const clumpi_view *v, uint factor, uint reta
     if (get_group_id(0) == 0) clumpi_plans(v)[0].batches = batches;
 }
 
-/* The list of candidates (`marked`: their bitmap, if there is one), class by class, and the plans: at most
+/* The list of candidates (`marked`: their bitmap, if there is one), class by class, and the plans:
+ * at most
  * `most` sources in all, which is how many entries the table of sources has if there is one. */
 __kernel void clumpi_merge_write(__global uchar *heap, uint header_at, ulong4 selected, uint factor,
                                  __global uint *marked, uint retain, uint most) {
@@ -113,8 +116,7 @@ __kernel void clumpi_merge_write(__global uchar *heap, uint header_at, ulong4 se
     clumpi_range chunk = clumpi_block_chunk(&v);
     for (uint tile = chunk.begin; tile < chunk.end; tile += items) {
         uint block = tile + me;
-        uint waits =
-            block < chunk.end ? marked_class(&v, block, selected, factor, marked) : 0;
+        uint waits = block < chunk.end ? marked_class(&v, block, selected, factor, marked) : 0;
         /* bound: work-items: those of the smallest class wait no more */
         for (uint c = clumpi_group_next(waits, next); c; c = clumpi_group_next(waits, next)) {
             uint mine = waits == c, upto = clumpi_group_scan(mine, sums);
@@ -141,7 +143,8 @@ __kernel void clumpi_merge_claim(__global uchar *heap, uint header_at, uint entr
     }
 }
 
-/* Numbers of the holes of each source's targets; marks of the sources. entries 0: there is no table. */
+/* Numbers of the holes of each source's targets; marks of the sources. entries 0: there is no
+ * table. */
 __kernel void clumpi_merge_pair(__global uchar *heap, uint header_at, uint factor, uint entries) {
     clumpi_view v = clumpi_view_of(heap, header_at);
     __global const uint *list = clumpi_plan_list(&v);
@@ -153,9 +156,7 @@ __kernel void clumpi_merge_pair(__global uchar *heap, uint header_at, uint facto
         for (uint s = (uint)get_global_id(0); s < p->sources; s += (uint)get_global_size(0)) {
             uint source = list[p->source_begin + s], holes = 0;
             uint credits = clumpi_credits_of_state(v.states[source]);
-            uint takes_part =
-                !entries ||
-                record_table(&v)[record_entry(source, entries)] == source;
+            uint takes_part = !entries || record_table(&v)[record_entry(source, entries)] == source;
             plans[source].source.first_object = 0;
             plans[source].source.target = s;
             for (uint i = 0; i < factor; i++) {
@@ -180,14 +181,14 @@ __kernel void clumpi_merge_record(__global uchar *heap, uint header_at) {
         uint rows = v.classes[c].rows, count = (p->sources + p->targets) * rows;
         for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
             uint at = p->source_begin + i / rows, row = i % rows;
-            record_bits(&v)[at * v.header->block_rows_max + row] = clumpi_row_bits(
-                &v, clumpi_row_granule(&v, clumpi_plan_list(&v)[at], c, row));
+            record_bits(&v)[at * v.header->block_rows_max + row] =
+                clumpi_row_bits(&v, clumpi_row_granule(&v, clumpi_plan_list(&v)[at], c, row));
         }
     }
 }
 
-/* References inside the heap. table: `entries` words; blocks and bits, where `in_local` says so: (factor + 1) * entries
- * words, and block_rows_max times as many bitmaps. */
+/* References inside the heap. table: `entries` words; blocks and bits, where `in_local` says so:
+ * (factor + 1) * entries words, and block_rows_max times as many bitmaps. */
 __kernel void clumpi_merge_rewrite(__global uchar *heap, uint header_at, uint chunks, uint entries,
                                    uint factor, uint in_local, __local uint *table,
                                    __local uint *blocks, __local ulong *bits) {
@@ -202,7 +203,8 @@ __kernel void clumpi_merge_rewrite(__global uchar *heap, uint header_at, uint ch
         if (source == CLUMPI_NONE) continue;
         uint c = clumpi_class_of_state(v.states[source]);
         __global const clumpi_class_plan *p = &clumpi_plans(&v)[c];
-        uint at = p->source_begin + clumpi_block_plans(&v)[source].source.target + i % all * p->sources;
+        uint at =
+            p->source_begin + clumpi_block_plans(&v)[source].source.target + i % all * p->sources;
         blocks[i] = clumpi_plan_list(&v)[at];
         for (uint row = 0; row < rows; row++)
             bits[i * rows + row] = record_bits(&v)[at * rows + row];

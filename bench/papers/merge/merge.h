@@ -1,8 +1,10 @@
-/* Merging blocks pair by pair: the strategy of CompactGpu (Springer and Masuhara, ISMM 2019; Springer's thesis ch. 6), with
- * which the papers' figures and the applications are measured beside the library's planner.
+/* Merging blocks pair by pair: the strategy of CompactGpu (Springer and Masuhara, ISMM 2019;
+ * Springer's thesis ch. 6), with which the papers' figures and the applications are measured beside
+ * the library's planner.
  *
- * One source block is merged into n target blocks, pass after pass. An object may move more than once. A static library of
- * its own, which uses the library's internal functions: host/compact/compact.h, clumpi_strategy.
+ * One source block is merged into n target blocks, pass after pass. An object may move more than
+ * once. A static library of its own, which uses the library's internal functions:
+ * host/compact/compact.h, clumpi_strategy.
  *
  * Read first: clump/compactor.h. Read next: merge.c, merge.cl.
  */
@@ -15,15 +17,18 @@
 typedef enum bench_merge_rewrite {
     BENCH_REWRITE_FORWARD, /* a forwarding reference where the object was (ISMM 3.4) */
     BENCH_REWRITE_GLOBAL,  /* computed from records in global memory (ISMM 3.8) */
-    BENCH_REWRITE_SHARED /* computed from records in local memory: fewer of them fit, so there are more passes */
+    /* computed from records in local memory: fewer of them fit, so there are more passes */
+    BENCH_REWRITE_SHARED
 } bench_merge_rewrite;
 
 /* How the candidates of a pass are found. The same ones in any case. */
 typedef enum bench_merge_candidates {
-    BENCH_CANDIDATES_STATES, /* each pass reads the states of all blocks (ISMM 3.2, the alternative) */
-    BENCH_CANDIDATES_BITMAP /* the first pass does, and makes a bitmap; later ones read that, and the states of the
-                                blocks in it. It takes a bit for each block while the call runs. The paper keeps one
-                                for each class also while objects are made and freed */
+    /* each pass reads the states of all blocks (ISMM 3.2, the alternative) */
+    BENCH_CANDIDATES_STATES,
+    /* the first pass does, and makes a bitmap; later ones read that, and the states of the blocks
+     * in it. It takes a bit for each block while the call runs. The paper keeps one for each class
+     * also while objects are made and freed */
+    BENCH_CANDIDATES_BITMAP
 } bench_merge_candidates;
 
 typedef struct bench_merge {
@@ -35,7 +40,8 @@ typedef struct bench_merge {
     bench_merge_candidates candidates;
 } bench_merge;
 
-/* clump_heap_compact() by merging, without slack, steps and orders; blocks. NULL for `merge`: by the planner, as that. */
+/* clump_heap_compact() by merging, without slack, steps and orders; blocks. NULL for `merge`: by
+ * the planner, as that. */
 clump_status bench_merge_compact(clump_heap *heap, const clump_compact_desc *desc,
                                  const bench_merge *merge, clump_compact_report *report,
                                  const clump_sync *sync);

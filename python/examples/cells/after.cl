@@ -2,8 +2,12 @@
  * Read first: physics.cl. */
 
 /* The square of a place, and the list that it is in: squares may share one. */
-static int2 square_of(float4 pose) { return convert_int2_rtn(pose.xy / SQUARE); }
-static uint list_of(int2 square, uint lists) { return mix_bits((uint)square.x * 0x9e3779b1u + (uint)square.y) % lists; }
+static int2 square_of(float4 pose) {
+    return convert_int2_rtn(pose.xy / SQUARE);
+}
+static uint list_of(int2 square, uint lists) {
+    return mix_bits((uint)square.x * 0x9e3779b1u + (uint)square.y) % lists;
+}
 
 __kernel void first(CLUMP_HEAP) {
     CLUMP_FOR_EACH_NEW(Cell, self, i) {
@@ -18,7 +22,8 @@ __kernel void start(CLUMP_HEAP_NO_ALLOC, __global uint *heads, uint lists) {
     CLUMP_FOR_EACH(Cell, self) {
         Cell_step(self) = (float4)(0, 0, 0, RATE * Cell_len(self));
         Cell_contacts(self) = Contact_null;
-        Cell_neighbour(self).id = atomic_xchg(&heads[list_of(square_of(Cell_pose(self)), lists)], self.id);
+        Cell_neighbour(self).id =
+            atomic_xchg(&heads[list_of(square_of(Cell_pose(self)), lists)], self.id);
     }
 }
 
@@ -36,7 +41,8 @@ static void link(CLUMP_HEAP_NO_ALLOC, Contact contact, Cell cell, uint end) {
 
 static void update(CLUMP_HEAP_NO_ALLOC, Contact contact) {
     Cell a = Contact_cell(contact, 0), b = Contact_cell(contact, 1);
-    touch t = touch_of((capsule){Cell_goal(a), Cell_goal_len(a)}, (capsule){Cell_goal(b), Cell_goal_len(b)});
+    touch t = touch_of((capsule){Cell_goal(a), Cell_goal_len(a)},
+                       (capsule){Cell_goal(b), Cell_goal_len(b)});
     for (uint p = 0; p < 2; p++) {
         Contact_row_a(contact, p) = t.row_a[p];
         Contact_row_b(contact, p) = t.row_b[p];
@@ -64,8 +70,11 @@ __kernel void find_contacts(CLUMP_HEAP, __global const uint *heads, uint lists) 
         int2 at = square_of(Cell_pose(self));
         for (int near = 0; near < 9; near++) {
             int2 square = at + (int2)(near % 3 - 1, near / 3 - 1);
-            for (Cell other = {heads[list_of(square, lists)]}; !Cell_is_null(other); other = Cell_neighbour(other)) {
-                if (Cell_name(other) <= Cell_name(self) || any(square_of(Cell_pose(other)) != square)) continue;
+            for (Cell other = {heads[list_of(square, lists)]}; !Cell_is_null(other);
+                 other = Cell_neighbour(other)) {
+                if (Cell_name(other) <= Cell_name(self) ||
+                    any(square_of(Cell_pose(other)) != square))
+                    continue;
                 touch t = touch_of(own, (capsule){Cell_goal(other), Cell_goal_len(other)});
                 if (t.nearest >= MARGIN || touches(clump_heap, self, other)) continue;
                 Contact contact = Contact_new();
@@ -85,7 +94,8 @@ __kernel void by_rows(CLUMP_HEAP_NO_ALLOC) {
     CLUMP_FOR_EACH(Contact, self) {
         float4 a = Cell_p(Contact_cell(self, 0)), b = Cell_p(Contact_cell(self, 1));
         for (uint p = 0; p < 2; p++)
-            Contact_y(self, p) = (float)(product(Contact_row_a(self, p), a) - product(Contact_row_b(self, p), b));
+            Contact_y(self, p) =
+                (float)(product(Contact_row_a(self, p), a) - product(Contact_row_b(self, p), b));
     }
 }
 
@@ -112,7 +122,8 @@ __kernel void residual(CLUMP_HEAP_NO_ALLOC) {
 
 /* (B^T B + W) p */
 __kernel void by_columns(CLUMP_HEAP_NO_ALLOC) {
-    CLUMP_FOR_EACH(Cell, self) Cell_ap(self) = sum_of(clump_heap, self, false) + cost(Cell_len(self), Cell_p(self));
+    CLUMP_FOR_EACH(Cell, self)
+    Cell_ap(self) = sum_of(clump_heap, self, false) + cost(Cell_len(self), Cell_p(self));
 }
 
 __kernel void squared_residual(CLUMP_HEAP_NO_ALLOC) {

@@ -17,10 +17,10 @@
 #pragma OPENCL FP_CONTRACT OFF /* the host computes some of it, too */
 
 #define RADIUS 0.5f
-#define RATE 0.025f    /* growth in a step, of the length */
-#define MARGIN 0.01f   /* nearer surfaces are in contact */
-#define PARALLEL 0.1f  /* sine of the angle below which cells lie side by side */
-#define SQUARE 6.0f    /* of the grid; at least as long as the longest cell */
+#define RATE 0.025f   /* growth in a step, of the length */
+#define MARGIN 0.01f  /* nearer surfaces are in contact */
+#define PARALLEL 0.1f /* sine of the angle below which cells lie side by side */
+#define SQUARE 6.0f   /* of the grid; at least as long as the longest cell */
 #define TURN_MOST 0.0873f
 #define DRAG 1.0f
 #define STIFFNESS 10.0f /* against being kept from growing */
@@ -43,8 +43,12 @@ static uint mix_bits(uint x) {
 }
 
 /* From 0 to 1, by the name of a cell: no generator's state is shared. */
-static float chance(uint name) { return (float)(mix_bits(name) >> 8) * 5.9604645e-8f; }
-static float length_to_divide(uint name) { return 3.5f + 0.5f * chance(name); }
+static float chance(uint name) {
+    return (float)(mix_bits(name) >> 8) * 5.9604645e-8f;
+}
+static float length_to_divide(uint name) {
+    return 3.5f + 0.5f * chance(name);
+}
 
 /* A daughter's pose and length; `name` is hers, `side` 1 or -1. */
 static float4 daughter_pose(float4 mother, float len, uint name, float side) {
@@ -52,7 +56,9 @@ static float4 daughter_pose(float4 mother, float len, uint name, float side) {
     float2 at = mother.xy + off * mother.zw;
     return (float4)(at, mother.z - turn * mother.w, mother.w + turn * mother.z);
 }
-static float daughter_length(float len) { return 0.5f * len - RADIUS; }
+static float daughter_length(float len) {
+    return 0.5f * len - RADIUS;
+}
 
 static capsule moved(float4 pose, float len, float4 step) {
     float c = cos(step.z), s = sin(step.z);
@@ -71,7 +77,8 @@ static float4 row_of(capsule c, float2 point, float2 normal) {
                     dot(c.pose.zw, arm) * dot(c.pose.zw, normal) / (c.len + 2.0f * RADIUS));
 }
 
-static void add_point(touch *t, uint i, capsule a, capsule b, float along_a, float along_b, float weight) {
+static void add_point(touch *t, uint i, capsule a, capsule b, float along_a, float along_b,
+                      float weight) {
     float2 from = a.pose.xy + along_a * a.pose.zw, to = b.pose.xy + along_b * b.pose.zw;
     float gap = distance(from, to);
     float2 normal = gap > 0.0f ? (to - from) / gap : (float2)(-a.pose.w, a.pose.z);
@@ -93,7 +100,8 @@ static touch touch_of(capsule a, capsule b) {
         return t;
     }
     float best = INFINITY, along_a = 0.0f, along_b = 0.0f;
-    for (int end = 0; end < 4; end++) { /* one of the nearest points is an end, unless the segments cross */
+    for (int end = 0; end < 4;
+         end++) { /* one of the nearest points is an end, unless the segments cross */
         float side = end & 1 ? 0.5f : -0.5f, on_a, on_b;
         if (end & 2) {
             on_a = side * a.len;
@@ -119,7 +127,8 @@ static float4 cost(float len, float4 x) {
 }
 
 static float4 with_impulse(float4 step, float4 x) {
-    return (float4)(step.xy + x.xy, step.z + clamp(x.z, -TURN_MOST, TURN_MOST), fmax(0.0f, step.w + x.w));
+    return (float4)(step.xy + x.xy, step.z + clamp(x.z, -TURN_MOST, TURN_MOST),
+                    fmax(0.0f, step.w + x.w));
 }
 
 static double product(float4 a, float4 b) {

@@ -1,10 +1,13 @@
-/* A program that ends by exit() in a signal's handler, which comes while the layer asks for memory: the test `layer` runs it.
+/* A program that ends by exit() in a signal's handler, which comes while the layer asks for memory:
+ * the test `layer` runs it.
  *
  *   ending N         at the layer's N-th request for memory from the first context on
- *   ending timer US  at any place, after US microseconds: what a program without the layer does then. Not for a test, since it may hang
+ *   ending timer US  at any place, after US microseconds: what a program without the layer does
+ *                    then. Not for a test, since it may hang
  *
- * In the first case the handler runs on the thread that asks, inside of the layer: where the layer has its lock, and where it has not. From then on the layer must
- * not ask for memory: a signal comes as well while malloc() has its own lock. Exit status 0: it ended so; 3: there is no N-th
+ * In the first case the handler runs on the thread that asks, inside of the layer: where the layer
+ * has its lock, and where it has not. From then on the layer must not ask for memory: a signal
+ * comes as well while malloc() has its own lock. Exit status 0: it ended so; 3: there is no N-th
  * request; 9: the layer asked for memory later; 77: no device.
  */
 #include <CL/cl.h>

@@ -1,7 +1,8 @@
-/* A layer below libclump-layer.so, in the place of a driver that tells the end of memory objects late: at the next clFinish(),
- * when other objects may have their handles; and that gives the last handle again when it refuses, as PoCL 3.1 gives one of a context that it
- * did not make; and that carries out a blocking write of few bytes when its event is waited for, as Intel's runtime does some time later. The
- * test `layer` loads it. */
+/* A layer below libclump-layer.so, in the place of a driver that tells the end of memory objects
+ * late: at the next clFinish(), when other objects may have their handles; and that gives the last
+ * handle again when it refuses, as PoCL 3.1 gives one of a context that it did not make; and that
+ * carries out a blocking write of few bytes when its event is waited for, as Intel's runtime does
+ * some time later. The test `layer` loads it. */
 #include <CL/cl_layer.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -52,7 +53,7 @@ static cl_int CL_API_CALL finish(cl_command_queue queue) {
     return code;
 }
 
-/* ---- Refusing with a handle -------------------------------------------------------------------- */
+/* ---- Refusing with a handle ------------------------------------------------------------------ */
 
 #define GIVES_A_HANDLE(name, type, parameters, arguments)                                          \
     static type CL_API_CALL refusing_##name parameters {                                           \
@@ -89,7 +90,7 @@ GIVES_A_HANDLE(clCreateCommandQueue, cl_command_queue,
                 cl_int *code_ret),
                (context, device, properties, &code))
 
-/* ---- Writing late ------------------------------------------------------------------------------ */
+/* ---- Writing late ---------------------------------------------------------------------------- */
 
 static struct {
     cl_event before; /* the write waits for it; NULL: there is none */

@@ -1,7 +1,7 @@
 /* A program that knows nothing of Clump: the test `layer` runs it with and without the layer.
  *
- *   program same        all that a program can find out about its buffers, and what commands do with them; the output must be
- *                       the same with the layer as without
+ *   program same        all that a program can find out about its buffers, and what commands do
+ *                       with them; the output must be the same with the layer as without
  *   program reuse       buffers, queues and contexts that are released while commands use them
  *   program threads N   N threads that make, use and release buffers at a time
  *   program leak        buffers that are not released, from two functions
@@ -11,7 +11,8 @@
  *   program parts       a context of one part of the device, and one of two parts
  *   program fork|exit  ends in an unusual way
  *
- * Exit status 0: all contents were right; 77: there is no OpenCL device. Addresses are never written, since they differ.
+ * Exit status 0: all contents were right; 77: there is no OpenCL device. Addresses are never
+ * written, since they differ.
  */
 #include <CL/cl.h>
 #include <pthread.h>
@@ -72,10 +73,10 @@ static cl_event new_gate(cl_context context) {
     return gate;
 }
 
-/* ---- Questions -------------------------------------------------------------------------------- */
+/* ---- Questions ------------------------------------------------------------------------------- */
 
-/* A driver may let go of the objects of a command after it told that the command is complete: the program waits until it
- * did, so that the output does not depend on time. */
+/* A driver may let go of the objects of a command after it told that the command is complete: the
+ * program waits until it did, so that the output does not depend on time. */
 #define WAIT_MS 2000
 
 static cl_uint context_references(cl_context context) {
@@ -157,7 +158,7 @@ static void wait_for_ends(int count) {
     for (int i = 0; i < WAIT_MS && atomic_load(&ends_told) < count; i++) usleep(1000);
 }
 
-/* ---- same ------------------------------------------------------------------------------------- */
+/* ---- same ------------------------------------------------------------------------------------ */
 
 #define BYTES 4096u
 
@@ -472,13 +473,14 @@ static void same(int of_buffers) {
     OK(clReleaseCommandQueue(queue));
 }
 
-/* ---- reuse ------------------------------------------------------------------------------------ */
+/* ---- reuse ----------------------------------------------------------------------------------- */
 
 #define PARTS 64
 #define AFTER 256 /* more than fit beside the parts, so that memory which came back is used */
 #define PART_BYTES 65536u
 
-/* Commands that a gate holds write to buffers that are released; what is made afterwards must not be written to. */
+/* Commands that a gate holds write to buffers that are released; what is made afterwards must not
+ * be written to. */
 static void reuse(int releases_queue) {
     static cl_uint words[PART_BYTES / 4];
     cl_context context = new_context();
@@ -520,7 +522,7 @@ static void reuse(int releases_queue) {
     OK(clReleaseContext(context));
 }
 
-/* ---- threads ---------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 typedef struct worker {
     cl_context context;
@@ -571,7 +573,7 @@ static void threads(unsigned count) {
     printf("%u threads\n", count);
 }
 
-/* ---- leak, limit, ends ------------------------------------------------------------------------ */
+/* ---- leak, limit, ends ----------------------------------------------------------------------- */
 
 /* Not static, so that they have names in the dynamic symbol table. */
 void leak_three(cl_context context);

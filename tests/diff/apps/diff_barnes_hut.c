@@ -124,9 +124,9 @@ static void test_theta(void **state) {
     }
 }
 
-/* The rules of preset=dynasoar: cells are points from a fixed distance on, in double precision and with
- * the damped law; and each of these alone. The bodies are slow there, so that one step is like the
- * next: faster ones move through the tree. */
+/* The rules of preset=dynasoar: cells are points from a fixed distance on, in double precision and
+ * with the damped law; and each of these alone. The bodies are slow there, so that one step is like
+ * the next: faster ones move through the tree. */
 static void test_rules(void **state) {
     (void)state;
     static const double openings[] = {0, 0.25, 0.9, 0.01};
@@ -210,8 +210,9 @@ static void test_no_memory(void **state) {
     assert_int_equal(barnes_hut_world_create(&desc, &world, &error), -1);
     assert_string_equal(error.text, "100 nodes are too few for 2000 bodies as they lie; give more");
     desc.world.variant = BENCH_CLUMP;
-    /* Not even enough for the bodies; enough for them, but not for the nodes. On GPUs metadata take so
-     * much that the first is none for the heap either, and where the second is, depends on the device. */
+    /* Not even enough for the bodies; enough for them, but not for the nodes. On GPUs metadata take
+     * so much that the first is none for the heap either, and where the second is, depends on the
+     * device. */
     desc.world.heap_bytes = 60000;
     assert_int_equal(barnes_hut_world_create(&desc, &world, &error), -1);
     assert_true(strstr(error.text, "of 2000 objects of Body") ||

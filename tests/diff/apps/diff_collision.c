@@ -99,9 +99,9 @@ static void test_degenerate(void **state) {
     run_all(desc, 20, 10);
 }
 
-/* All rules that presets choose among, with masses and speeds as in preset=dynasoar: slow, heavy bodies and
- * the raw constant of gravity. The baselines with a work-item for each body, and with four and staged
- * bodies, as on a GPU. */
+/* All rules that presets choose among, with masses and speeds as in preset=dynasoar: slow, heavy
+ * bodies and the raw constant of gravity. The baselines with a work-item for each body, and with
+ * four and staged bodies, as on a GPU. */
 static void test_rules(void **state) {
     (void)state;
     static const collision_start start = {
@@ -213,7 +213,8 @@ static void step_pair(const collision_rules *rules, collision_body after[2]) {
     bench_world_destroy(&world);
 }
 
-/* The damped law and the raw constant: m / (d^2 + s^2). The heavier body goes into the lighter one. */
+/* The damped law and the raw constant: m / (d^2 + s^2). The heavier body goes into the lighter
+ * one. */
 static void test_damped(void **state) {
     (void)state;
     collision_body after[2];

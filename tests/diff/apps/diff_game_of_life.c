@@ -73,8 +73,8 @@ static void test_generations(void **state) {
     run_random(40, 40, "/3/256", 11, 300, 300);
 }
 
-/* The same with the objects and phases of DynaSOAr's programs, whose candidates stay a step longer; and
- * states that do not fit in a byte. */
+/* The same with the objects and phases of DynaSOAr's programs, whose candidates stay a step longer;
+ * and states that do not fit in a byte. */
 static void test_dynasoar_model(void **state) {
     (void)state;
     static const char *const rules[] = {"23/3", "345/2/4", "0235678/3468/257", "/3/512"};

@@ -155,8 +155,9 @@ static void test_nothing_left(void **state) {
     structure_network_destroy(&network);
 }
 
-/* What holds, what stays without springs, and how devices search, by all rules: a row of which the nodes
- * at its ends pull and hold, one node without springs of each kind, and one whose only spring breaks. */
+/* What holds, what stays without springs, and how devices search, by all rules: a row of which the
+ * nodes at its ends pull and hold, one node without springs of each kind, and one whose only spring
+ * breaks. */
 static void test_held(void **state) {
     (void)state;
     for (unsigned rules = 0; rules < 8; rules++) {

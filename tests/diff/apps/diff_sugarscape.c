@@ -129,8 +129,8 @@ static void set_dynasoar(sugarscape_rules *rules) {
     rules->max_diffusion = 60;
 }
 
-/* Under DynaSOAr's rules: a quarter of the sources grows 50, a quarter 25, the others 12; of small sugar an
- * eighth is lost, as an eighth of that is nothing; and of much more is made than given. */
+/* Under DynaSOAr's rules: a quarter of the sources grows 50, a quarter 25, the others 12; of small
+ * sugar an eighth is lost, as an eighth of that is nothing; and of much more is made than given. */
 static void test_dynasoar_sugar(void **state) {
     (void)state;
     sugarscape_rules rules = sugarscape_rules_default();
@@ -148,8 +148,8 @@ static void test_dynasoar_sugar(void **state) {
     assert_int_equal(find_census(rules, 20).cell_sugar, 0);
 }
 
-/* All are born now and live to at least two thirds of the greatest age if they need little, and nobody has
- * a child before the mating age. */
+/* All are born now and live to at least two thirds of the greatest age if they need little, and
+ * nobody has a child before the mating age. */
 static void test_dynasoar_lives(void **state) {
     (void)state;
     sugarscape_rules rules = sugarscape_rules_default();

@@ -1,6 +1,6 @@
-/* Traffic on the heap and in arrays against sequential C: every cell after every step. The rules are
- * those of the benchmark, and so is the code. And what the reference itself must hold to, and maps
- * from files.
+/* Traffic on the heap and in arrays against sequential C: every cell after every step. The rules
+ * are those of the benchmark, and so is the code. And what the reference itself must hold to, and
+ * maps from files.
  *
  * Read first: bench/apps/traffic/world.h.
  */
@@ -316,7 +316,8 @@ static void make_graph(uint32_t intersections, uint32_t street_cells, const traf
     traffic_map_release(&map);
 }
 
-/* The objects of DynaSOAr's program, with a quarter of the other layouts of a car's path, by the seed. */
+/* The objects of DynaSOAr's program, with a quarter of the other layouts of a car's path, by the
+ * seed. */
 static void run_dynasoar(const traffic_desc *lean, uint32_t steps) {
     static const traffic_path paths[] = {
         {TRAFFIC_PATH_FIXED, 0, 0},   {TRAFFIC_PATH_MAX, 0, 0},     {TRAFFIC_PATH_MAX, 0, 1},
@@ -330,8 +331,8 @@ static void run_dynasoar(const traffic_desc *lean, uint32_t steps) {
     }
 }
 
-/* The rules of DynaSOAr's program on graphs of its kind, with our objects, with its own, and in arrays;
- * streets shorter than a step too. */
+/* The rules of DynaSOAr's program on graphs of its kind, with our objects, with its own, and in
+ * arrays; streets shorter than a step too. */
 static void test_dynasoar(void **state) {
     (void)state;
     traffic_rules rules = traffic_rules_default();
@@ -360,8 +361,8 @@ static void test_dynasoar(void **state) {
     }
 }
 
-/* A car under DynaSOAr's rules: it waits for its first green light as long as the others' turns take, and
- * is gone when it arrives at a target. */
+/* A car under DynaSOAr's rules: it waits for its first green light as long as the others' turns
+ * take, and is gone when it arrives at a target. */
 static void test_dynasoar_car(void **state) {
     (void)state;
     const traffic_start start = {79, 9};

@@ -80,8 +80,8 @@ static void test_few_fish(void **state) {
 }
 
 /* The rules of preset=dynasoar, in small: the leaner objects, those of DynaSOAr's program and the
- * baselines. Newborns whose timer is drawn below 0 spawn at their first move, so there are more births
- * than with timers from 0. */
+ * baselines. Newborns whose timer is drawn below 0 spawn at their first move, so there are more
+ * births than with timers from 0. */
 static void test_dynasoar(void **state) {
     (void)state;
     wa_tor_desc desc = describe(64, 80, 42);
@@ -97,8 +97,8 @@ static void test_dynasoar(void **state) {
     run(&desc, 40);
 }
 
-/* Cells that are their own neighbours, in the objects of DynaSOAr's program; and agents that are sorted
- * by their cells, to which they refer there. */
+/* Cells that are their own neighbours, in the objects of DynaSOAr's program; and agents that are
+ * sorted by their cells, to which they refer there. */
 static void test_dynasoar_model(void **state) {
     (void)state;
     static const char *const agents[] = {"Agent"};

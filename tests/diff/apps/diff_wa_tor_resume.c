@@ -1,9 +1,11 @@
-/* A run of Wa-Tor that began on another device goes on here: the checkpoint that tests/diff/apps/wa-tor.clump has of it is the world that the
- * sequential program has after as many steps, and after more steps the worlds are equal, with the same checksum, in a heap of each size and block
- * width; so is a checkpoint of that.
+/* A run of Wa-Tor that began on another device goes on here: the checkpoint that
+ * tests/diff/apps/wa-tor.clump has of it is the world that the sequential program has after as many
+ * steps, and after more steps the worlds are equal, with the same checksum, in a heap of each size
+ * and block width; so is a checkpoint of that.
  *
  *     diff_wa_tor_resume              the test
- *     diff_wa_tor_resume write PATH   run the world up to the checkpoint on the device that CLUMP_DEVICE names, and write it
+ *     diff_wa_tor_resume write PATH   run the world up to the checkpoint on the device that
+ *                                     CLUMP_DEVICE names, and write it
  *
  * The second of these makes it. This one was made on an NVIDIA H100 (commit 831491d6), by
  *     CLUMP_DEVICE=NVIDIA build/tests/diff_wa_tor_resume write tests/diff/apps/wa-tor.clump

@@ -38,8 +38,8 @@ static void check_report(const gc_case *c, const clump_collect_desc *d,
                 "%u narrow levels of %u, peak %u", r->narrow_levels, r->levels, r->queue_peak);
     if (d->tuning && d->tuning->narrow == CLUMP_NEVER)
         same_number(w, "narrow levels", r->narrow_levels, 0);
-    /* Objects that found the queue full are taken up by refills where it is alone, as AUTO has it on
-     * GPUs, and by sweeps elsewhere. */
+    /* Objects that found the queue full are taken up by refills where it is alone, as AUTO has it
+     * on GPUs, and by sweeps elsewhere. */
     int by_queue =
         d->engine == CLUMP_MARK_QUEUE ||
         (d->engine == CLUMP_MARK_AUTO &&

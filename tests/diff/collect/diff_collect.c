@@ -530,8 +530,8 @@ static void check_launches(const gc_case *c, const clump_mark_log *log) {
     }
 }
 
-/* A log without room for all: nothing is written behind it, by the host or on the device, where launches stand behind
- * turns. */
+/* A log without room for all: nothing is written behind it, by the host or on the device, where
+ * launches stand behind turns. */
 static void check_full_log(gc_case *c, const clump_collect_desc *desc, clump_mark_log *log) {
     enum { ROOM = 3 };
     const uint64_t before = log->launch_count ? log->launches[log->launch_count - 1].clock_end : 0;
@@ -552,7 +552,8 @@ static void check_full_log(gc_case *c, const clump_collect_desc *desc, clump_mar
     log->room = LOG_ROOM;
 }
 
-/* What each level and launch did, for every way, some of which have no room for a level in the queue. */
+/* What each level and launch did, for every way, some of which have no room for a level in the
+ * queue. */
 static void logged(void **state) {
     gc_case c;
     uint32_t count;

@@ -114,7 +114,8 @@ static cl_int CL_API_CALL lying(cl_event event, cl_profiling_info what, size_t b
     return CL_SUCCESS;
 }
 
-/* Steps are paced by the clock, so a long one does all that is left, and a report has no longer times than the clock. */
+/* Steps are paced by the clock, so a long one does all that is left, and a report has no longer
+ * times than the clock. */
 static void wrong_times(void **state) {
     cl_fixture lied = *f;
     static const clump_cl_functions functions = {.GetEventProfilingInfo = lying};

@@ -1,4 +1,5 @@
-/* Orders: objects stand in the order of their addresses, of a field, or of keys that a kernel gives.
+/* Orders: objects stand in the order of their addresses, of a field, or of keys that a kernel
+ * gives.
  *
  * Read first: trial.h.
  */

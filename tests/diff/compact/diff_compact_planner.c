@@ -135,8 +135,8 @@ static void planner_subsets(void **state) {
     }
 }
 
-/* Sets of classes are words of 64 ids, and K63 has id 64. Of the first ids of words (K63, K127, K191)
- * each set has what the other has not. */
+/* Sets of classes are words of 64 ids, and K63 has id 64. Of the first ids of words (K63, K127,
+ * K191) each set has what the other has not. */
 static const char *const few_classes[][7] = {{"K1", "K64", "K65", "K127", "K128", "K192", "K219"},
                                              {"K2", "K62", "K63", "K129", "K190", "K191", "K193"}};
 
@@ -187,7 +187,8 @@ static void planner_slack(void **state) {
     }
 }
 
-/* So many objects that the slack asks for one slot more than blocks have: it takes another block. */
+/* So many objects that the slack asks for one slot more than blocks have: it takes another
+ * block. */
 static void planner_exact_slack(void **state) {
     trial t;
     world *w = enter(MANY_BLOCKS);

@@ -26,7 +26,8 @@ uint64_t seed = 1;
     "aos class Dot { uint tag; ref Tiny t; ref Dot d; uchar x; }\n"                                \
     "class Alone { uint tag; }\n"
 
-/* Fields of turning widths are a column each: with these more than move.cl keeps in local memory. */
+/* Fields of turning widths are a column each: with these more than move.cl keeps in local
+ * memory. */
 #define TURNS(n) "uchar a" #n "; uint b" #n "; ushort c" #n "; uint d" #n ";"
 
 const char graph[] = GRAPH;

@@ -1,9 +1,9 @@
-/* One compaction held against what was there: what the tests diff_compact_*.c share, with the worlds
- * that they compact.
+/* One compaction held against what was there: what the tests diff_compact_*.c share, with the
+ * worlds that they compact.
  *
- * trial_run() compacts the heap of a world as it is and checks what must be true of every compaction:
- * the same graph, the heap's own check, enumeration, statistics, sums and times of the report. The
- * snapshots of before and after stay for the test, until trial_done().
+ * trial_run() compacts the heap of a world as it is and checks what must be true of every
+ * compaction: the same graph, the heap's own check, enumeration, statistics, sums and times of the
+ * report. The snapshots of before and after stay for the test, until trial_done().
  *
  * CLUMP_SEED (a number) changes the heaps.
  * Read first: world.h, graph.h, worlds.h, include/clump/compact.h.
@@ -46,8 +46,8 @@ typedef struct trial_group {
         .disable = CLUMP_FEATURE_INT64_ATOMICS                                                     \
     }
 
-/* What main() is to return. Without a device for the first group none is run; a later one is left out if
- * there is none of its kind, or if the first has none of the features that it disables. */
+/* What main() is to return. Without a device for the first group none is run; a later one is left
+ * out if there is none of its kind, or if the first has none of the features that it disables. */
 int trial_main(const trial_group *groups, size_t count);
 #define TRIAL_MAIN(groups) trial_main((groups), sizeof(groups) / sizeof *(groups))
 

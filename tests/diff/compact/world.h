@@ -78,7 +78,8 @@ uint32_t find_field(const world *w, const char *class_name, const char *name);
 
 /* ---- The parts of an image (world.c) --------------------------------------------------------- */
 
-/* What is at an offset in units; the state of a block; the bitmap of a granule; the entry of a class. */
+/* What is at an offset in units; the state of a block; the bitmap of a granule; the entry of a
+ * class. */
 uint32_t *words_at(const world *w, uint8_t *image, uint32_t units);
 uint32_t *state_at(const world *w, uint8_t *image, uint32_t block);
 uint64_t *bits_at(const world *w, uint8_t *image, uint32_t granule);
@@ -104,7 +105,8 @@ uint32_t tag_of(const snapshot *s, uint32_t number);
 
 /* ---- Snapshots (world.c) --------------------------------------------------------------------- */
 
-/* CONSTRUCTOR. A copy of an image, which decode() has to number; NULL: of what is in the heap now. */
+/* CONSTRUCTOR. A copy of an image, which decode() has to number; NULL: of what is in the heap
+ * now. */
 snapshot *snapshot_new(const world *w, const uint8_t *image);
 
 /* CONSTRUCTOR. What is in the heap now. */

@@ -1,6 +1,8 @@
-/* Heaps that get other schemas (clump/convert.h), against a model on the host: the objects as they were, found by class and number; fields by
- * name; references by the numbers of their objects, in fields, registered buffers and handles. Schemas are drawn at random: fields come, go and
- * change places, classes are laid out otherwise, blocks have other widths. Checked heaps, watched handles, pools, triggers.
+/* Heaps that get other schemas (clump/convert.h), against a model on the host: the objects as they
+ * were, found by class and number; fields by name; references by the numbers of their objects, in
+ * fields, registered buffers and handles. Schemas are drawn at random: fields come, go and change
+ * places, classes are laid out otherwise, blocks have other widths. Checked heaps, watched handles,
+ * pools, triggers.
  *
  * diff_convert [ROUNDS [SEED]]
  *
@@ -21,7 +23,8 @@ static uint32_t rounds = 6, seed = 1;
 
 /* ---- Random schemas -------------------------------------------------------------------------- */
 
-/* The classes of saved_schema. A base has its fields, or those below it have them: `up` fields can stand in either. */
+/* The classes of saved_schema. A base has its fields, or those below it have them: `up` fields can
+ * stand in either. */
 typedef struct model_field {
     const char *type, *name, *array;
     int up;
@@ -91,7 +94,8 @@ static void append_new(text *t, uint64_t *random) {
     append_field(t, &f, random);
 }
 
-/* `dropped` of 256: how likely a field is not there. moved: which classes have the fields of those below them. */
+/* `dropped` of 256: how likely a field is not there. moved: which classes have the fields of those
+ * below them. */
 static void append_class(text *t, uint32_t at, const uint8_t *moved, uint32_t dropped,
                          uint64_t *random) {
     const model_class *k = &model[at];
@@ -133,9 +137,10 @@ static clump_schema *draw_schema(text *t, uint64_t *random) {
     return schema;
 }
 
-/* ---- What refers to objects from outside ------------------------------------------------------ */
+/* ---- What refers to objects from outside ----------------------------------------------------- */
 
-/* Buffers: one packed, one with gaps, one that has a count, of which the last references are not looked at. */
+/* Buffers: one packed, one with gaps, one that has a count, of which the last references are not
+ * looked at. */
 enum { GAP = 3, COUNTED = OUTSIDE - 9 };
 typedef struct outside {
     cl_mem packed, gaps, counted, count;
@@ -458,7 +463,8 @@ static void thin_out(clump_heap *heap, clump_ref that, clump_ref *refs, uint32_t
     clump_extract_destroy(e);
 }
 
-/* Programs of the old schema are refused; those of the new one make, free and count objects. Triggers and reserved slots follow. */
+/* Programs of the old schema are refused; those of the new one make, free and count objects.
+ * Triggers and reserved slots follow. */
 static void programs_and_triggers(void **state) {
     enum { COUNT = 3000 };
     static const char *const only_a[] = {"A"};
@@ -576,7 +582,8 @@ static void on_leak(void *user, const char *words) {
     leaks++;
 }
 
-/* A checked heap finds nothing, knows who made its objects, and leaks them once. References to freed objects become null. */
+/* A checked heap finds nothing, knows who made its objects, and leaks them once. References to
+ * freed objects become null. */
 static void checked(void **state) {
     const clump_checked_desc how = {.on_leak = on_leak};
     clump_heap *heap = cl_fixture_heap_as(

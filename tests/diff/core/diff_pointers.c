@@ -1,6 +1,6 @@
-/* Memory with pointers: what a device is found to have, and that its pointer and its buffer are the same memory for the
- * host and for a kernel that goes from one allocation to the next. Devices that have less are made by overwriting
- * what the real one answers.
+/* Memory with pointers: what a device is found to have, and that its pointer and its buffer are the
+ * same memory for the host and for a kernel that goes from one allocation to the next. Devices that
+ * have less are made by overwriting what the real one answers.
  *
  * Read first: host/core/pointers.h, pointer_chain.h. */
 #include <stdio.h>
@@ -11,7 +11,7 @@
 static cl_fixture fixture;
 static cl_fixture *const f = &fixture;
 
-/* ---- Devices that have less ------------------------------------------------------------------- */
+/* ---- Devices that have less ------------------------------------------------------------------ */
 
 static struct {
     const char *version;
@@ -98,7 +98,7 @@ static void devices(void **state) {
     }
 }
 
-/* ---- Two views -------------------------------------------------------------------------------- */
+/* ---- Two views ------------------------------------------------------------------------------- */
 
 #define BYTES 100000u
 #define NODES 300u

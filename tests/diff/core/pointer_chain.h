@@ -1,5 +1,5 @@
-/* A chain of nodes that lie in any memory with pointers, followed by a kernel from one to the next and by the host
- * through buffers. Read first: core/pointers.h, cl_fixture.h. */
+/* A chain of nodes that lie in any memory with pointers, followed by a kernel from one to the next
+ * and by the host through buffers. Read first: core/pointers.h, cl_fixture.h. */
 #ifndef POINTER_CHAIN_H
 #define POINTER_CHAIN_H
 
@@ -21,8 +21,8 @@ typedef struct chain {
 chain chain_open(const cl_fixture *on);
 void chain_close(chain *c);
 
-/* Set the kernel's parameters: it goes over `nodes` nodes from the first one on. `regions` are the beginnings of the allocations of that
- * kind that it reaches. */
+/* Set the kernel's parameters: it goes over `nodes` nodes from the first one on. `regions` are the
+ * beginnings of the allocations of that kind that it reaches. */
 void chain_set(chain *c, clump_pointers kind, void *first, uint32_t nodes, uint32_t region_count,
                void *const *regions);
 /* The same, then run it and wait. */

@@ -1,5 +1,6 @@
-/* Objects taken out of heaps and put into others (clump/extract.h), against a model on the host: the bytes of an extract, what is left in the
- * heap, and what comes into another of other size, block width, layout, checks, kernels, ids of classes. Room that is used to the last slot, and
+/* Objects taken out of heaps and put into others (clump/extract.h), against a model on the host:
+ * the bytes of an extract, what is left in the heap, and what comes into another of other size,
+ * block width, layout, checks, kernels, ids of classes. Room that is used to the last slot, and
  * none where there is not enough; altered extracts.
  *
  * Read first: extract_model.h, tests/support/saved_heap.h.
@@ -142,7 +143,8 @@ static void by_references(void **state) {
                                    .ref_buffer_count = count - host,
                                    .keep_refs = i % 2};
         round_trip(heap, &desc, chosen, into, 3);
-        /* Into a buffer of ours, which had something else. Objects that came meanwhile make no difference. */
+        /* Into a buffer of ours, which had something else. Objects that came meanwhile make no
+         * difference. */
         packed k = picture_pack(&p, chosen);
         uint8_t *soil = malloc(k.bytes + 64);
         memset(soil, 0xa5, k.bytes + 64);
@@ -183,7 +185,8 @@ static int is_set(picture *p, uint32_t n, const char *class_name, const char *fi
     return 0;
 }
 
-/* Classes with subclasses, abstract ones too; predicates of each width; both together, with references. */
+/* Classes with subclasses, abstract ones too; predicates of each width; both together, with
+ * references. */
 static void by_class_and_predicate(void **state) {
     static const struct {
         const char *classes[2], *where_class, *where_field;
@@ -300,7 +303,8 @@ static void by_following_far(void **state) {
     clump_heap_destroy(into);
 }
 
-/* References to objects that are gone, and to some of a class that the field does not have, are null and are counted. */
+/* References to objects that are gone, and to some of a class that the field does not have, are
+ * null and are counted. */
 static void dangling(void **state) {
     uint64_t random = 15;
     clump_heap *heap = filled(&on, &(clump_heap_desc){.bytes = BYTES}, 16, OBJECTS / 2);
@@ -450,8 +454,9 @@ static int has_room(clump_heap *heap, const packed *k) {
     return blocks <= stats.free_blocks;
 }
 
-/* A heap is filled by insertions until one is refused, which changes nothing; each that there is room for succeeds. Then
- * objects go and come back: as many as there is room for, and one more is refused. */
+/* A heap is filled by insertions until one is refused, which changes nothing; each that there is
+ * room for succeeds. Then objects go and come back: as many as there is room for, and one more is
+ * refused. */
 static void to_the_last_slot(void **state) {
     clump_heap *from = filled(&on, &(clump_heap_desc){.bytes = BYTES}, 13, 500);
     clump_heap *full = cl_fixture_heap_of_blocks(&on, saved_schema, 24, 1);
@@ -557,7 +562,8 @@ static void other_contexts(void **state) {
     clump_extract_destroy(e); /* after its heap */
 }
 
-/* Between heaps of one context and of two, there and back; where there is no room, both stay as they are. */
+/* Between heaps of one context and of two, there and back; where there is no room, both stay as
+ * they are. */
 static void whole_way(void **state) {
     clump_heap *heap = filled(&on, &(clump_heap_desc){.bytes = BYTES}, 21, OBJECTS / 2);
     uint64_t random = 22;
@@ -709,8 +715,8 @@ static void fill_class(clump_heap *heap, const char *class_name, uint32_t count,
     free(structs);
 }
 
-/* Elements wider than 16 bytes, alone and in arrays; neighbours of one width, which are copied together, in three orders; objects
- * for rows that are full, and one more. */
+/* Elements wider than 16 bytes, alone and in arrays; neighbours of one width, which are copied
+ * together, in three orders; objects for rows that are full, and one more. */
 static void other_fields(void **state) {
     static const char *const texts[] = {
         "class W { uint a; uint b; uint c; ulong4 d; long16 e[2]; uchar f; uint g[5]; uchar h; "
@@ -741,7 +747,8 @@ static void other_fields(void **state) {
     }
 }
 
-/* Objects go from some slots of each row of a full heap, and come back there, as many to a row as there is room for. */
+/* Objects go from some slots of each row of a full heap, and come back there, as many to a row as
+ * there is room for. */
 static void into_gaps(void **state) {
     static const char text[] = "class A { uint v; ref A next; ref A near[2]; }";
     const struct {
@@ -779,7 +786,8 @@ static void into_gaps(void **state) {
     clump_heap_destroy(heap);
 }
 
-/* The references that new objects have, by their values of `v`, in place of those that an insertion tells. */
+/* The references that new objects have, by their values of `v`, in place of those that an insertion
+ * tells. */
 static clump_ref *find_new(picture *from, const packed *k, picture *before, picture *after) {
     clump_ref *refs = calloc(k->count, sizeof *refs);
     for (uint32_t n = 0; n < after->count; n++) {
@@ -793,8 +801,8 @@ static clump_ref *find_new(picture *from, const packed *k, picture *before, pict
     return refs;
 }
 
-/* Insertions of which nobody wants the references, of many objects: into a heap without objects, and again and again, into what is free in
- * blocks in use. An altered extract leaves nothing. */
+/* Insertions of which nobody wants the references, of many objects: into a heap without objects,
+ * and again and again, into what is free in blocks in use. An altered extract leaves nothing. */
 static void unnamed(void **state) {
     static const char text[] =
         "class A { uint v; ref A next; ref B near[2]; }\n"
@@ -881,8 +889,8 @@ static void unnamed(void **state) {
     clump_heap_destroy(heap);
 }
 
-/* A class comes into a heap where it is derived from another one. So a field can refer to it there, and not to one whose objects have
- * numbers between theirs. */
+/* A class comes into a heap where it is derived from another one. So a field can refer to it there,
+ * and not to one whose objects have numbers between theirs. */
 static void other_kinship(void **state) {
     enum { COUNT = 100 };
     static const char *const texts[] = {
@@ -933,7 +941,8 @@ static void other_kinship(void **state) {
     clump_heap_destroy(into);
 }
 
-/* A saved heap as an extract is that of all its objects, however it was cut into pieces; and heaps that have objects get them. */
+/* A saved heap as an extract is that of all its objects, however it was cut into pieces; and heaps
+ * that have objects get them. */
 static void of_saved_heaps(void **state) {
     static const uint32_t piece_bytes[] = {0, 4096, 4100};
     clump_heap *heap = filled(&on, &(clump_heap_desc){.bytes = BYTES}, 23, OBJECTS);

@@ -1,7 +1,8 @@
-/* A heap as the host sees it, and what extracts of it must be: their bytes, and what an insertion makes of them.
+/* A heap as the host sees it, and what extracts of it must be: their bytes, and what an insertion
+ * makes of them.
  *
- * A picture has all objects, read by clump_heap_read_refs() and clump_heap_read_structs(). Its objects have the numbers that they
- * have in an extract of all of them.
+ * A picture has all objects, read by clump_heap_read_refs() and clump_heap_read_structs(). Its
+ * objects have the numbers that they have in an extract of all of them.
  *
  * Read first: include/clump/extract.h, cl_fixture.h.
  */
@@ -60,11 +61,12 @@ void packed_release(packed *k);
 void packed_compare(const cl_fixture *on, const packed *k, clump_extract *e,
                     const clump_extract_report *report);
 
-/* All objects of `before` but the chosen ones (NULL: none are) are in `after` as they were, and `more` others. References are those
- * that they had. */
+/* All objects of `before` but the chosen ones (NULL: none are) are in `after` as they were, and
+ * `more` others. References are those that they had. */
 void picture_compare(picture *before, const uint8_t *chosen, picture *after, uint32_t more);
 
-/* In `after`, the objects refs[] have the values of the packed objects of `p`, with references among them. Fields are found by name. */
+/* In `after`, the objects refs[] have the values of the packed objects of `p`, with references
+ * among them. Fields are found by name. */
 void picture_expect_inserted(picture *p, const packed *k, picture *after, const clump_ref *refs);
 
 #endif

@@ -1,9 +1,11 @@
-/* Fused kernels against the same kernels one after the other: random programs over a random schema, of random loops.
+/* Fused kernels against the same kernels one after the other: random programs over a random schema,
+ * of random loops.
  *
- * The generator gives each field of each loop one use, so that a loop alone has no race: of its own object only; read in
- * any object; added to in other objects by atomic operations; or none. From the uses follows which kernels can be fused:
- * these must be, and must leave the same fields, the same buffers and the same reduction, bit for bit, in a heap with
- * holes in its rows. All others must be refused with the name of a field that is in the way.
+ * The generator gives each field of each loop one use, so that a loop alone has no race: of its own
+ * object only; read in any object; added to in other objects by atomic operations; or none. From
+ * the uses follows which kernels can be fused: these must be, and must leave the same fields, the
+ * same buffers and the same reduction, bit for bit, in a heap with holes in its rows. All others
+ * must be refused with the name of a field that is in the way.
  *
  *     diff_fused [ROUNDS [SEED]]
  *

@@ -162,7 +162,8 @@ static const char source[] =
     "    }\n"
     "}\n"
     "__kernel void not_a_heap(__global uint *x) { *x = 1; }\n"
-    "#ifndef __NV_CL_C_VERSION\n" /* its compiler emits invalid PTX for a kernel without parameters */
+    /* its compiler emits invalid PTX for a kernel without parameters */
+    "#ifndef __NV_CL_C_VERSION\n"
     "__kernel void nothing(void) {}\n"
     "#endif\n";
 
@@ -514,8 +515,8 @@ static void test_one_work_item(void **state) {
     }
 }
 
-/* With fewer teams of 64 work-items than there are rows, so that each takes several; and with about as
- * many, where the team that takes the first row of a class is not the first. */
+/* With fewer teams of 64 work-items than there are rows, so that each takes several; and with about
+ * as many, where the team that takes the first row of a class is not the first. */
 static void test_few_teams(void **state) {
     (void)state;
     static const uint32_t first[] = {0, 0, DOTS, DOTS + DISKS};
@@ -622,7 +623,8 @@ static uint64_t reserved_disks(void) {
     return classes[info.id - 1].reserved;
 }
 
-/* Of floating types: NaN counts for nothing and -0 is less than +0, whatever the device's own functions say. `bits` are a value's. */
+/* Of floating types: NaN counts for nothing and -0 is less than +0, whatever the device's own
+ * functions say. `bits` are a value's. */
 #define TEST_EXTREMES(type, word, nan, infinity)                                                   \
     static void test_extremes_##type(void **state) {                                               \
         const type x[8] = {nan, -infinity, -1, -0.0f, 0, 1, 2, infinity};                          \
@@ -739,7 +741,8 @@ static void test_fields(void **state) {
     assert_memory_equal(again, refs, sizeof again);
 }
 
-/* Fields to a buffer and back on the device: as the host reads them, no byte beside them, and no more than asked for. */
+/* Fields to a buffer and back on the device: as the host reads them, no byte beside them, and no
+ * more than asked for. */
 static void copy_field(const char *name, uint32_t index, size_t bytes, uint32_t most) {
     enum { WIDEST = 16, AT = 3 };
     static uint8_t plain[SHAPES * WIDEST], copied[(SHAPES + 2 * AT) * WIDEST],
@@ -988,7 +991,8 @@ static void expect_build_error(const char *text, const char *name, uint32_t line
     CHECK_STATUS(f, clump_program_create(&desc, &p, NULL), CLUMP_ERR_BUILD);
     const clump_error *e = clump_context_get_error(f->clump);
     assert_null(p);
-    /* What is not declared may be found to be missing by NVIDIA's linker only, which knows no place. */
+    /* What is not declared may be found to be missing by NVIDIA's linker only, which knows no
+     * place. */
     int has_place = strncmp(kept.log, "ptxas fatal", 11) != 0;
     if (e->line != (has_place ? line : 0) || (e->column != 0) != has_place ||
         !strstr(e->message, words))

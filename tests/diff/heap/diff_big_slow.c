@@ -1,5 +1,6 @@
-/* A heap of several GiB: millions of objects of all classes, freed, made again and counted. Some lie beyond 4 GiB, where offsets
- * have more than 32 bits. On PoCL the heap has several buffers, since one cannot have so much.
+/* A heap of several GiB: millions of objects of all classes, freed, made again and counted. Some
+ * lie beyond 4 GiB, where offsets have more than 32 bits. On PoCL the heap has several buffers,
+ * since one cannot have so much.
  *
  * Takes 6 GiB; skipped where that is more than two thirds of the device's memory.
  * Read first: tests/support/cl_fixture.h.

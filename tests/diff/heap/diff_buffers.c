@@ -1,6 +1,7 @@
-/* Heaps of several buffers against a model: objects in all buffers, with fields of several widths and references across buffers;
- * after compaction, collection, copies as structs, and one by one from the host. Then what chooses the buffers, what is
- * refused, and what is left when memory runs out.
+/* Heaps of several buffers against a model: objects in all buffers, with fields of several widths
+ * and references across buffers; after compaction, collection, copies as structs, and one by one
+ * from the host. Then what chooses the buffers, what is refused, and what is left when memory runs
+ * out.
  *
  * Devices without shared virtual memory only refuse such heaps, which is tested there.
  *
@@ -101,7 +102,7 @@ static int has_pointers(void) {
     return (on.capabilities->pointers & CLUMP_POINTERS_SVM) != 0;
 }
 
-/* ---- Objects ---------------------------------------------------------------------------------- */
+/* ---- Objects --------------------------------------------------------------------------------- */
 
 typedef struct nodes {
     clump_heap *heap;
@@ -260,7 +261,7 @@ static void objects(void **state) {
     close_nodes(&w);
 }
 
-/* ---- A kernel that the caller builds ----------------------------------------------------------- */
+/* ---- A kernel that the caller builds --------------------------------------------------------- */
 
 static void own_kernel(void **state) {
     nodes w;
@@ -333,7 +334,7 @@ static void other_layout(void **state) {
     close_nodes(&one);
 }
 
-/* ---- Which buffers ----------------------------------------------------------------------------- */
+/* ---- Which buffers --------------------------------------------------------------------------- */
 
 static struct {
     size_t largest; /* buffer */
@@ -406,7 +407,8 @@ static void remember(cl_kernel kernel, size_t count, const void *pointers) {
     memcpy(device.kernels[k].pointers, pointers, count * sizeof(void *));
 }
 
-/* As a driver that makes all memory resident that a kernel was told of, and finds some of it gone. */
+/* As a driver that makes all memory resident that a kernel was told of, and finds some of it
+ * gone. */
 static cl_int CL_API_CALL enqueue(cl_command_queue q, cl_kernel kernel, cl_uint n, const size_t *o,
                                   const size_t *global, const size_t *local, cl_uint waits,
                                   const cl_event *wait, cl_event *event) {
@@ -429,7 +431,8 @@ static cl_int CL_API_CALL release_kernel(cl_kernel kernel) {
     return real.ReleaseKernel(kernel);
 }
 
-/* A device whose memory is that of the host needs to be told nothing; others read from elsewhere what they are not told of. */
+/* A device whose memory is that of the host needs to be told nothing; others read from elsewhere
+ * what they are not told of. */
 static cl_int CL_API_CALL exec_info(cl_kernel kernel, cl_uint name, size_t bytes,
                                     const void *value) {
     if (name == CLUMPI_KERNEL_EXEC_INFO_SVM_PTRS) {
@@ -440,7 +443,8 @@ static cl_int CL_API_CALL exec_info(cl_kernel kernel, cl_uint name, size_t bytes
     return real.SetKernelExecInfo(kernel, name, bytes, value);
 }
 
-/* Kernels of the program, of a user and of the library know the memory of all buffers after the first. */
+/* Kernels of the program, of a user and of the library know the memory of all buffers after the
+ * first. */
 static void check_told(clump_context *context, clump_heap *heap) {
     static const char text[] =
         "__kernel void touch(CLUMP_HEAP_NO_ALLOC) { CLUMP_FOR_EACH(Node, n) Node_id(n)++; }\n";
@@ -581,7 +585,8 @@ static void need(clump_context *context, clump_status status) {
     if (status) fail_msg("%s", clump_context_get_error(context)->message);
 }
 
-/* Heaps of several buffers and others in turn, in one context: no kernel names memory of a heap that is gone. */
+/* Heaps of several buffers and others in turn, in one context: no kernel names memory of a heap
+ * that is gone. */
 static void in_turn(void **state) {
     (void)state;
     if (!has_pointers()) skip();

@@ -1,6 +1,7 @@
-/* Calls by class (CLUMP_DISPATCH, CLUMP_FOR_EACH_BY_CLASS) against what the host expects of each object: over an abstract class, a concrete
- * one with subclasses and one without; results of several types and none; functions that make and free objects;
- * references in any order, null, freed and none; and what does not build.
+/* Calls by class (CLUMP_DISPATCH, CLUMP_FOR_EACH_BY_CLASS) against what the host expects of each
+ * object: over an abstract class, a concrete one with subclasses and one without; results of
+ * several types and none; functions that make and free objects; references in any order, null,
+ * freed and none; and what does not build.
  *
  * Read first: cl/api/device_api.clh, tests/support/cl_fixture.h.
  */
@@ -12,7 +13,8 @@
 
 enum { DOTS = 300, DISKS = 200, SQUARES = 130, SHAPES = DOTS + DISKS + SQUARES, LONELY = 70 };
 
-/* Disk is below Dot, which is concrete itself; Square is two levels below Shape by way of an abstract class. */
+/* Disk is below Dot, which is concrete itself; Square is two levels below Shape by way of an
+ * abstract class. */
 #define SCHEMA                                                                                     \
     "abstract class Shape { uint tag; uint marks; }\n"                                             \
     "class Dot : Shape { float x; }\n"                                                             \
@@ -115,7 +117,8 @@ static const char source[] =
     "__kernel void make_lonely(CLUMP_HEAP) {\n"
     "    CLUMP_FOR_EACH_NEW(Lonely, self, i) Lonely_tag(self) = i;\n"
     "}\n"
-    /* Other work-items have the same object in the next loop, so each loop has elements of its own. */
+    /* Other work-items have the same object in the next loop, so each loop has elements of its
+     * own. */
     "__kernel void visit(CLUMP_HEAP_NO_ALLOC, __global float *areas, uint shapes) {\n"
     "    CLUMP_FOR_EACH(Shape, self) {\n"
     "        areas[Shape_tag(self)] = Shape_area(clump_heap, self, 3.0f);\n"
@@ -380,7 +383,7 @@ static void test_checked_heap(void **state) {
     run_all(checked_heap(), NULL);
 }
 
-/* ---- References that name no shape ------------------------------------------------------------ */
+/* ---- References that name no shape ----------------------------------------------------------- */
 
 /* `call` has five calls; each CLUMP_DISPATCH has a line of its own. */
 enum { CALLS = 5 };
@@ -389,8 +392,8 @@ static const char *const called[CALLS] = {
     "CLUMP_DISPATCH(seen, Shape, see", "CLUMP_DISPATCH(__global uint *, Shape, marks_of",
     "CLUMP_DISPATCH_VOID(Shape, mark"};
 
-/* Freed, of another class, none: each is reported by each call, whose result is zero. Null is none, too, and is
- * not reported. */
+/* Freed, of another class, none: each is reported by each call, whose result is zero. Null is none,
+ * too, and is not reported. */
 static void call_wrong(void) {
     enum { WRONG = 3, FREED = 7 };
     uint32_t wrong[WRONG + 1] = {refs[FREED], 0, 0x7fffff80u, 0};
@@ -438,7 +441,7 @@ static void test_wrong_in_checked_heap(void **state) {
     close_world();
 }
 
-/* ---- What does not build ---------------------------------------------------------------------- */
+/* ---- What does not build --------------------------------------------------------------------- */
 
 #define TWO "class Base { uint a; } class Below : Base { uint b; } "
 #define OF_BASE "uint f_Base(CLUMP_HEAP_NO_ALLOC, Base self) { return Base_a(self); }\n"
@@ -454,7 +457,8 @@ static void test_unbuilt(void **state) {
     /* A function is missing: of the class below, of the class itself. */
     cl_fixture_expect_build(f, TWO, OF_BASE DISPATCH KERNEL, NULL, "f_Below");
     cl_fixture_expect_build(f, TWO, OF_BELOW DISPATCH KERNEL, NULL, "f_Base");
-    /* The class has a field of the name, whose accessor is a macro: the error has the line of the dispatch. */
+    /* The class has a field of the name, whose accessor is a macro: the error has the line of the
+     * dispatch. */
     cl_fixture_expect_build(f, "class Base { uint a; uint f; } class Below : Base { uint b; }",
                             OF_BASE OF_BELOW DISPATCH KERNEL, NULL, "program.cl:3");
     /* A function of one class makes objects, and the call promises that none does. */

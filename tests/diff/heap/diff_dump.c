@@ -1,7 +1,8 @@
-/* clump_heap_dump() against what the host finds out in other ways: statistics, the places of all objects by their references, and the
- * list of live objects. The dump is read by cJSON.
+/* clump_heap_dump() against what the host finds out in other ways: statistics, the places of all
+ * objects by their references, and the list of live objects. The dump is read by cJSON.
  *
- * An argument is a folder, which gets the dumps and a saved heap that the test of clump-inspect reads.
+ * An argument is a folder, which gets the dumps and a saved heap that the test of clump-inspect
+ * reads.
  * Read first: include/clump/heap.h, docs/guide/seeing-the-heap.md.
  */
 #include <cjson/cJSON.h>
@@ -23,7 +24,8 @@ static const char source[] =
     "^ (x >> 16); }\n"
     "__kernel void body(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Body, b, i) Body_id(b) = i; }\n"
     "__kernel void star(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Star, s, i) Star_id(s) = i; }\n"
-    /* The first objects go, those after them are thinned out, the others stay: blocks of every fill. */
+    /* The first objects go, those after them are thinned out, the others stay: blocks of every
+     * fill. */
     "__kernel void drop(CLUMP_HEAP, uint all) {\n"
     "    CLUMP_FOR_EACH(Body, b) {\n"
     "        uint id = Body_id(b);\n"
@@ -286,7 +288,8 @@ static void same_text(const cJSON *entry, const char *name, const char *expected
         assert_true(cJSON_IsNull(item));
 }
 
-/* Objects of a checked heap, by the place where they were made; "other" makes them outside of a do-new. */
+/* Objects of a checked heap, by the place where they were made; "other" makes them outside of a
+ * do-new. */
 static void test_live(void **state) {
     (void)state;
     static const char other[] =
@@ -359,7 +362,8 @@ static void write_text(const char *folder, const char *name) {
     assert_int_equal(fclose(file), 0);
 }
 
-/* A heap that was filled, compacted, and filled again; a checked one; one with raw memory; a saved one. */
+/* A heap that was filled, compacted, and filled again; a checked one; one with raw memory; a saved
+ * one. */
 static void write_files(const char *folder) {
     char path[1024];
     open_heap(NULL, 0);

@@ -1,6 +1,6 @@
-/* Objects that leave the device's memory and come back, against a model: random runs of evicting, fetching, making, freeing and
- * stepping in a heap that has memory for about half of them. Then what is refused, what kernels see of an evicted object, and
- * what happens when something fails.
+/* Objects that leave the device's memory and come back, against a model: random runs of evicting,
+ * fetching, making, freeing and stepping in a heap that has memory for about half of them. Then
+ * what is refused, what kernels see of an evicted object, and what happens when something fails.
  *
  * Read first: include/clump/evict.h, host/heap/evict.c.
  */
@@ -276,7 +276,8 @@ static void drop(world *w, uint32_t of) {
     free(dying);
 }
 
-/* What a call did, told by the records that the heap has. Returns the number of blocks that changed. */
+/* What a call did, told by the records that the heap has. Returns the number of blocks that
+ * changed. */
 static uint64_t note_away(world *w) {
     uint64_t changed = 0;
     const clumpi_header *h = &w->heap->geometry.header;
@@ -427,7 +428,8 @@ static void ages(void **state) {
     close_world(&w);
 }
 
-/* Who had no room has some when others leave; and what is written to an evicted object harms nobody. */
+/* Who had no room has some when others leave; and what is written to an evicted object harms
+ * nobody. */
 static void room(void **state) {
     (void)state;
     world w;
@@ -591,8 +593,8 @@ static void failures(void **state) {
     on = was;
 }
 
-/* Blocks without memory are there from the begin. A load makes objects in the others alone, and gives references to these alone;
- * one that fails leaves the heap as a new one. */
+/* Blocks without memory are there from the begin. A load makes objects in the others alone, and
+ * gives references to these alone; one that fails leaves the heap as a new one. */
 static void loaded(void **state) {
     (void)state;
     clump_heap *from = open_heap(on.clump, saved_schema, heap_bytes()), *into;

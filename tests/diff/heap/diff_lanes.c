@@ -1,6 +1,6 @@
-/* The rule of cl/core/lanes.clh in what NVIDIA's compiler makes of it: however many kernels a program has,
- * each operation that involves other lanes stands in it once. The program's binary is PTX text.
- * tests/repo/check_lanes.sh does the same with clang, without a device.
+/* The rule of cl/core/lanes.clh in what NVIDIA's compiler makes of it: however many kernels a
+ * program has, each operation that involves other lanes stands in it once. The program's binary is
+ * PTX text. tests/repo/check_lanes.sh does the same with clang, without a device.
  *
  * Read first: cl/core/lanes.clh.
  */

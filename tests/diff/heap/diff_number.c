@@ -1,7 +1,7 @@
 /* Objects by number (CLUMP_NUMBERS) against the host's list of references: loops over a class with
- * and without subclasses, several in one kernel, rows with holes, the way back from numbers to objects;
- * that numbers are the same until objects change; what they cost in launches; and what is refused.
- * Each with the loops of CPUs and with those of GPUs, whatever the device is.
+ * and without subclasses, several in one kernel, rows with holes, the way back from numbers to
+ * objects; that numbers are the same until objects change; what they cost in launches; and what is
+ * refused. Each with the loops of CPUs and with those of GPUs, whatever the device is.
  *
  * Read first: cl/api/device_api.clh, tests/support/cl_fixture.h.
  */
@@ -294,8 +294,8 @@ static uint32_t launches_of(world *w, int kernel) {
     return launches;
 }
 
-/* Numbers come with the list: no launch of their own, except where the list was made without, because
- * nobody asked for those of the list before. */
+/* Numbers come with the list: no launch of their own, except where the list was made without,
+ * because nobody asked for those of the list before. */
 static void test_launches(void **state) {
     (void)state;
     world w = open_world();

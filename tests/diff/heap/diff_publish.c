@@ -1,12 +1,15 @@
-/* What docs/guide/memory-model.md promises of one launch, by the calls of cl/api/together.clh: work-items that publish new objects in
- * reference fields by compare-and-swap, others that follow these at the same time, and two that free one object. Reference fields are
- * tried where they may lie: in a column, in a struct of layout aos, in arrays, packed or not. Atomic operations of many work-items
- * on the fields of a few objects, and random numbers, against C.
+/* What docs/guide/memory-model.md promises of one launch, by the calls of cl/api/together.clh:
+ * work-items that publish new objects in reference fields by compare-and-swap, others that follow
+ * these at the same time, and two that free one object. Reference fields are tried where they may
+ * lie: in a column, in a struct of layout aos, in arrays, packed or not. Atomic operations of many
+ * work-items on the fields of a few objects, and random numbers, against C.
  *
- *   diff_publish [ROUNDS [OPTIONS]]     of the kernels: -DPLANTED=1, 2 is a fault, which must be found
+ *   diff_publish [ROUNDS [OPTIONS]]     of the kernels: -DPLANTED=1, 2 is a fault, which must be
+ *                                       found
  *
- * Each place gets one winner, whose object stays; losers free theirs. A reader that finds an object finds all of its
- * fields as the publisher wrote them. Of two frees one is done and the other is reported.
+ * Each place gets one winner, whose object stays; losers free theirs. A reader that finds an object
+ * finds all of its fields as the publisher wrote them. Of two frees one is done and the other is
+ * reported.
  *
  * Faults: 1, the store is no compare-and-swap; 2, the reference is published before the fields.
  *
@@ -37,7 +40,8 @@ static const char schema[] =
     " = Record_null; }\n"                                                                          \
     "}\n"
 
-/* Work-groups go over all places in the same order, so that those that run at the same time are rivals. */
+/* Work-groups go over all places in the same order, so that those that run at the same time are
+ * rivals. */
 static const char source[] =
     "#ifndef PLANTED\n"
     "#define PLANTED 0\n"
@@ -95,7 +99,8 @@ static const char source[] =
     "        Tally_total(t) = -0.5f; Tally_turn(t) = 0; tallies[i] = t;\n"
     "    }\n"
     "}\n"
-    /* Each work-item has a turn of its own in one tally. out: how often each turn was had, words that were in `last`. */
+    /* Each work-item has a turn of its own in one tally. out: how often each turn was had, words
+     * that were in `last`. */
     "__kernel void count(CLUMP_HEAP_NO_ALLOC, __global const Tally *tallies, uint tally_count, "
     "__global uint *out) {\n"
     "    uint n = (uint)get_global_id(0), k = n % tally_count, each = (uint)get_global_size(0) / "

@@ -1,6 +1,6 @@
-/* Loops of all objects with all (cl/api/staged.clh) against counts made on the host: rows with holes,
- * subclasses, an empty class, fewer objects than work-items and more rows than groups; on CPUs also
- * as GPUs run them, with work-groups of one part and of several.
+/* Loops of all objects with all (cl/api/staged.clh) against counts made on the host: rows with
+ * holes, subclasses, an empty class, fewer objects than work-items and more rows than groups; on
+ * CPUs also as GPUs run them, with work-groups of one part and of several.
  *
  * Read first: cl/api/staged.clh, tests/support/cl_fixture.h.
  */
@@ -18,8 +18,8 @@ static const char schema[] =
     "class Heavy : Point { ulong payload; }\n"
     "class Nobody { uint nothing; }\n";
 
-/* Every Point counts the points with a lower key, adds up the keys of heavy ones, and finds the nobodies
- * that there are not. `seen` counts visits by owners. */
+/* Every Point counts the points with a lower key, adds up the keys of heavy ones, and finds the
+ * nobodies that there are not. `seen` counts visits by owners. */
 static const char source[] =
     "typedef struct { uint below, nobody; ulong heavy; } found;\n"
     "static found join(found a, found b) {\n"
@@ -100,7 +100,8 @@ static void expect(const cl_uint4 *out, uint32_t rounds) {
     }
 }
 
-/* Make, drop, look with each of `locals` (0: a do-all), compare. `options` are for the look alone. */
+/* Make, drop, look with each of `locals` (0: a do-all), compare. `options` are for the look
+ * alone. */
 static void look_around(const char *options, const size_t *locals, size_t count) {
     clump_heap *heap = cl_fixture_heap(f, schema, 8u << 20, 2);
     clump_program *program = cl_fixture_program(f, heap, source, NULL, NULL);
@@ -152,7 +153,8 @@ static void test_as_gpus_do(void **state) {
     look_around("-DCLUMPI_ROW_PER_ITEM=0", locals, 3);
 }
 
-/* A stage of another type than what goes through it would convert it, on GPUs only: neither builds. */
+/* A stage of another type than what goes through it would convert it, on GPUs only: neither
+ * builds. */
 static void test_types(void **state) {
     (void)state;
     static const struct {

@@ -1,6 +1,7 @@
-/* Objects as C structs and as tables (clump/structs.h) against an array on the host and against clump_heap_read_field(): made, read,
- * written, all and chosen ones, in a heap with holes; structs with all fields, with some, and without alignment; what is
- * refused; a heap that is full; a checked heap.
+/* Objects as C structs and as tables (clump/structs.h) against an array on the host and against
+ * clump_heap_read_field(): made, read, written, all and chosen ones, in a heap with holes; structs
+ * with all fields, with some, and without alignment; what is refused; a heap that is full; a
+ * checked heap.
  *
  * Read first: include/clump/structs.h, structs.schema, tests/support/cl_fixture.h.
  */
@@ -50,7 +51,8 @@ static uint32_t random_word(void) {
     return (uint32_t)(state_of_random >> 32);
 }
 
-/* Random values where fields are, zeros elsewhere. References are null: a checked heap judges them. */
+/* Random values where fields are, zeros elsewhere. References are null: a checked heap judges
+ * them. */
 static void fill(const clump_struct_desc *desc, void *structs, uint32_t count, uint32_t tag) {
     memset(structs, 0, (size_t)count * desc->bytes);
     for (uint32_t i = 0; i < count; i++)

@@ -1,6 +1,6 @@
-/* The timeline of a context against what the test enqueued: names, order and times of commands, on queues in order and out of
- * order; spans of compactions and collections against the commands of these and their reports; what pools did, on several
- * threads too. The trace is read by cJSON.
+/* The timeline of a context against what the test enqueued: names, order and times of commands, on
+ * queues in order and out of order; spans of compactions and collections against the commands of
+ * these and their reports; what pools did, on several threads too. The trace is read by cJSON.
  *
  *     diff_timeline          the tests
  *     diff_timeline FILE     write a trace, which tests/repo/timeline_perfetto.py opens
@@ -40,8 +40,8 @@ static struct {
     int is_out_of_order;
 } t;
 
-/* Every command of which the device tells that it ended before it began, or at the end of all times, is counted, and the others have
- * their places. */
+/* Every command of which the device tells that it ended before it began, or at the end of all
+ * times, is counted, and the others have their places. */
 static enum { RIGHT, BACKWARDS, FOR_EVER, LONGER } lie;
 static cl_event lied_of;
 
@@ -104,8 +104,9 @@ static const char *text_of(const cJSON *object, const char *name) {
     return text;
 }
 
-/* Commands of a name, or of all. Spans are looked at elsewhere, and so are pools. Each has a name and a thread, begins after the one before has ended, and takes no less than
- * no time; `from`: not before that. Returns how many. */
+/* Commands of a name, or of all. Spans are looked at elsewhere, and so are pools. Each has a name
+ * and a thread, begins after the one before has ended, and takes no less than no time; `from`: not
+ * before that. Returns how many. */
 static int count(const char *name, double from) {
     int found = 0;
     const cJSON *e;
@@ -290,7 +291,8 @@ static cl_command_queue make_queue(cl_command_queue_properties properties) {
     return queue;
 }
 
-/* Threads of another queue are its own, and named; what is on a queue without profiling is counted. */
+/* Threads of another queue are its own, and named; what is on a queue without profiling is
+ * counted. */
 static void queues(void **state) {
     (void)state;
     open_heap();
@@ -431,7 +433,8 @@ static void use_pool(clump_pool *pool, clump_defrag_report *report) {
     for (int i = 1; i < REGIONS; i += 2) CHECK_POOL(pool, clump_pool_free(pool, regions[i]));
 }
 
-/* Events of a name on the threads of the pool: how many, and the sum of an argument. All are within a time. */
+/* Events of a name on the threads of the pool: how many, and the sum of an argument. All are within
+ * a time. */
 static int sum_of(const char *phase, const char *name, const char *arg, double *sum, double from,
                   double to) {
     int found = 0;
@@ -549,7 +552,8 @@ static int compare_calls(const void *a, const void *b) {
     return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* Calls on the pool in one trace, which has them in the order in which threads told of them: none begins before the last is over. */
+/* Calls on the pool in one trace, which has them in the order in which threads told of them: none
+ * begins before the last is over. */
 static void check_calls(void) {
     static call_times calls[2 * 2 * TURNS];
     size_t n = 0;

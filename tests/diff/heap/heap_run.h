@@ -1,7 +1,7 @@
 /* A random program while it runs: the heap beside the model.
  *
- * heap_step.c does a step to both, heap_compare.c compares them; heap_core.c has the programs. After a
- * failure, `failure` says what it is.
+ * heap_step.c does a step to both, heap_compare.c compares them; heap_core.c has the programs.
+ * After a failure, `failure` says what it is.
  *
  * Read first: heap_core.h, heap_source.h, tests/support/model.h.
  */

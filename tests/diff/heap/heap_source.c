@@ -159,7 +159,8 @@ static void put_ops(heap_text *t, const model *m, const heap_names *names) {
     put(t, "        }\n        out[i] = o;\n    }\n}\n");
 }
 
-/* In the kernel of a do-new: the loop over a root and all below it. Each class fills its own objects. */
+/* In the kernel of a do-new: the loop over a root and all below it. Each class fills its own
+ * objects. */
 static void put_fresh(heap_text *t, const model *m, uint32_t root) {
     const clump_class_info *r = &m->classes[root];
     if (r->base) return;

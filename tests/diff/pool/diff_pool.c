@@ -16,8 +16,8 @@
 #define BYTES_MAX 60000u
 #define STEPS 120u
 
-/* On a busy device four steps of five wait, and the fifth copies 4 KiB: 3 MiB take 4,000 such steps. A step
- * without an end in sight is what the limit is for. */
+/* On a busy device four steps of five wait, and the fifth copies 4 KiB: 3 MiB take 4,000 such
+ * steps. A step without an end in sight is what the limit is for. */
 #define STEPS_MAX 50000u
 
 typedef struct thing {
@@ -332,8 +332,9 @@ static void random_programs(void **state) {
 
 /* ---- Convergence ----------------------------------------------------------------------------- */
 
-/* What each planned move lowers (host/pool/plan.c), with the moves under way counted as done: first `high`,
- * or it stays and `low` falls. So no state ever comes back, although a single allocation may. */
+/* What each planned move lowers (host/pool/plan.c), with the moves under way counted as done: first
+ * `high`, or it stays and `low` falls. So no state ever comes back, although a single allocation
+ * may. */
 #define CHUNKS_MAX 64u
 
 typedef struct potential {
@@ -433,7 +434,8 @@ static void converges(void **state) {
     cl_fixture_close(&f);
 }
 
-/* Holes into which nothing fits: packing chunks anew brings the waste down, without an exclusive step. */
+/* Holes into which nothing fits: packing chunks anew brings the waste down, without an exclusive
+ * step. */
 static void packs_anew(void **state) {
     cl_fixture f;
     int result = cl_fixture_open(&f, NULL);

@@ -1,5 +1,6 @@
-/* Pools without a clump_context, on a device that says it has no compiler: allocations, moves, buffers of callers; an
- * allocator and OpenCL functions of their own; what such a pool is refused for.
+/* Pools without a clump_context, on a device that says it has no compiler: allocations, moves,
+ * buffers of callers; an allocator and OpenCL functions of their own; what such a pool is refused
+ * for.
  *
  * Read first: include/clump/pool.h.
  */

@@ -1,8 +1,9 @@
-/* Buffers that their callers own: when their regions are given out again, in every kind of memory and with several
- * queues; what is counted meanwhile; buffers that outlive their pool, and the library; what is refused; that a pool compiles nothing.
+/* Buffers that their callers own: when their regions are given out again, in every kind of memory
+ * and with several queues; what is counted meanwhile; buffers that outlive their pool, and the
+ * library; what is refused; that a pool compiles nothing.
  *
- * A user event holds the queue, so that a command which writes to a released buffer is under way for
- * as long as the test likes.
+ * A user event holds the queue, so that a command which writes to a released buffer is under way
+ * for as long as the test likes.
  *
  * Read first: include/clump/pool.h. Read next: tests/stress/pool_buffers_tsan.c.
  */
@@ -50,7 +51,8 @@ static clump_pool_stats stats_of(clump_pool *pool) {
     return stats;
 }
 
-/* A device may tell of a release from a thread of its own, some time after it. Afterwards, markers are done. */
+/* A device may tell of a release from a thread of its own, some time after it. Afterwards, markers
+ * are done. */
 static void settle(clump_pool *pool, cl_command_queue queue, uint64_t allocations) {
     for (int tries = 0; tries < 5000; tries++) {
         const uint64_t found = stats_of(pool).allocations;
@@ -79,7 +81,8 @@ static void open_gate(cl_event gate) {
     CHECK_CL(clReleaseEvent(gate));
 }
 
-/* `busy`: the queue that still writes to the buffer, one of those named, to the buffer or later to the pool. */
+/* `busy`: the queue that still writes to the buffer, one of those named, to the buffer or later to
+ * the pool. */
 static void waits_for(const cl_fixture *f, clump_allocation_desc desc, int names_later,
                       cl_uint queue_count, const cl_command_queue *queues, cl_command_queue busy) {
     clump_pool *pool = small_pool(f);
@@ -170,7 +173,7 @@ static void several_queues(void **state) {
     cl_fixture_close(&f);
 }
 
-/* ---- Beside other allocations ----------------------------------------------------------------- */
+/* ---- Beside other allocations ---------------------------------------------------------------- */
 
 static void see(void *user, const clump_allocation_info *info) {
     *(clump_allocation_info *)user = *info;
@@ -254,7 +257,7 @@ static void refused(void **state) {
     cl_fixture_close(&f);
 }
 
-/* ---- The pool's end --------------------------------------------------------------------------- */
+/* ---- The pool's end -------------------------------------------------------------------------- */
 
 static void count_leak(void *user, const clump_allocation_info *info) {
     uint32_t *bytes = user;
@@ -287,7 +290,7 @@ static void buffers_outlive_their_pool(void **state) {
     cl_fixture_close(&f);
 }
 
-/* ---- No compiler ------------------------------------------------------------------------------ */
+/* ---- No compiler ----------------------------------------------------------------------------- */
 
 static unsigned compiled;
 static cl_program CL_API_CALL with_source(cl_context a, cl_uint b, const char **c, const size_t *d,
@@ -328,8 +331,8 @@ static void compiles_nothing(void **state) {
     cl_fixture_close(&f);
 }
 
-/* A plug-in may close the library while the driver still has its callback: of a buffer that is not released yet, and of one
- * that a command uses. */
+/* A plug-in may close the library while the driver still has its callback: of a buffer that is not
+ * released yet, and of one that a command uses. */
 static void buffers_outlive_the_library(void **state) {
     cl_fixture f = open_fixture(NULL);
     void *library = dlopen(CLUMP_SHARED, RTLD_NOW | RTLD_LOCAL);

@@ -1,6 +1,7 @@
-/* Pools of memory with pointers. A kernel goes by pointers from one allocation to others, before and after defragmentation, and the
- * host sees the same by mapping and by buffers. Refusals; devices that make no buffer over USM; memory that commands still use
- * when it is freed. Where a device has SVM and no USM, the latter is tried with stand-ins (usm.h).
+/* Pools of memory with pointers. A kernel goes by pointers from one allocation to others, before
+ * and after defragmentation, and the host sees the same by mapping and by buffers. Refusals;
+ * devices that make no buffer over USM; memory that commands still use when it is freed. Where a
+ * device has SVM and no USM, the latter is tried with stand-ins (usm.h).
  *
  * Read first: include/clump/pool.h, pointer_chain.h. */
 #include <string.h>
@@ -23,7 +24,7 @@ static int has(clump_memory memory) {
     return (f->capabilities->pointers & pointers_of(memory)) != 0;
 }
 
-/* ---- What OpenCL is told, and answers --------------------------------------------------------- */
+/* ---- What OpenCL is told, and answers -------------------------------------------------------- */
 
 static const usm_functions *usm;
 static clump_cl_functions real; /* what the table below leads to */
@@ -150,7 +151,7 @@ static int as_it_is(void **state) {
     return 0;
 }
 
-/* ---- Pools ------------------------------------------------------------------------------------ */
+/* ---- Pools ----------------------------------------------------------------------------------- */
 
 static clump_pool *open_pool(uint32_t margin_bytes) {
     clump_pool *pool;
@@ -178,7 +179,8 @@ static void refused(clump_pool *pool, clump_status status, clump_status expected
 #define REFUSED(pool, call, status, words)                                                         \
     refused((pool), (call), (status), (words), #call, __LINE__)
 
-/* The host writes or reads an allocation; of the device's own memory without a buffer by the extension's copy. */
+/* The host writes or reads an allocation; of the device's own memory without a buffer by the
+ * extension's copy. */
 static void move_bytes(clump_pool *pool, clump_allocation allocation, uint64_t at, void *data,
                        size_t bytes, int is_write) {
     clump_allocation_info info;
@@ -197,7 +199,7 @@ static void move_bytes(clump_pool *pool, clump_allocation allocation, uint64_t a
     OK(pool, clump_pool_unmap(pool, allocation, mapped));
 }
 
-/* ---- Chains ----------------------------------------------------------------------------------- */
+/* ---- Chains ---------------------------------------------------------------------------------- */
 
 #define THINGS 60u
 
@@ -312,7 +314,7 @@ static void chains(void **state) {
     }
 }
 
-/* ---- Devices that make no buffer over USM ------------------------------------------------------ */
+/* ---- Devices that make no buffer over USM ---------------------------------------------------- */
 
 static void without_view(clump_memory memory) {
     clump_pool *pool = open_pool(64);
@@ -366,7 +368,7 @@ static void no_views(void **state) {
     clump_pool_destroy(pool);
 }
 
-/* ---- Refusals ---------------------------------------------------------------------------------- */
+/* ---- Refusals -------------------------------------------------------------------------------- */
 
 static void refusals(void **state) {
     clump_pool *pool = open_pool(0);
@@ -428,7 +430,7 @@ static void refusals(void **state) {
     cl_fixture_close(&old);
 }
 
-/* ---- New chunks of GPUs ------------------------------------------------------------------------ */
+/* ---- New chunks of GPUs ---------------------------------------------------------------------- */
 
 /* Their last word is written, by a buffer where there is one. */
 static void touches(void **state) {
@@ -468,7 +470,7 @@ static void touches(void **state) {
     assert_int_equal(cl.live, 0);
 }
 
-/* ---- Freed while commands use it ---------------------------------------------------------------- */
+/* ---- Freed while commands use it ------------------------------------------------------------- */
 
 /* A ring that the kernel follows for a while. */
 static void freed_in_use(clump_memory memory, int how) {

@@ -1,11 +1,14 @@
-/* Two devices, each with a clump_context of its own, on threads of their own; then objects go from one to the other and
- * back, and are what they were, with the references between them.
+/* Two devices, each with a clump_context of its own, on threads of their own; then objects go from
+ * one to the other and back, and are what they were, with the references between them.
  *
- *     diff_devices           two devices of a platform, of one kind, or else two parts of a device (clCreateSubDevices): with a
- *                            cl_context for each, and with one for both. Skipped if there is neither
- *     diff_devices vendors   a device of each of two platforms: skipped unless there are two (tests/support/vendors.sh)
+ *     diff_devices           two devices of a platform, of one kind, or else two parts of a device
+ *                            (clCreateSubDevices): with a cl_context for each, and with one for
+ *                            both. Skipped if there is neither
+ *     diff_devices vendors   a device of each of two platforms: skipped unless there are two
+ *                            (tests/support/vendors.sh)
  *
- * CLUMP_DEVICE and CLUMP_PERSONALITY count as for cl_fixture.h, whose checks need a context: this test has two.
+ * CLUMP_DEVICE and CLUMP_PERSONALITY count as for cl_fixture.h, whose checks need a context: this
+ * test has two.
  * Read first: "Queues" in include/clump/context.h, include/clump/extract.h.
  */
 #include <pthread.h>
@@ -195,7 +198,7 @@ static void close_side(side *s) {
     CHECK_CL(clReleaseContext(s->context));
 }
 
-/* ---- From one to the other -------------------------------------------------------------------- */
+/* ---- From one to the other ------------------------------------------------------------------- */
 
 /* Pairs go, a third of them or so. */
 static int migrate(side *from, side *into, uint32_t of, uint64_t *moved) {

@@ -1,9 +1,11 @@
-/* Heaps of one context on several queues: random calls, each on a random heap and queue, against a model of the objects. Commands go
- * through entry points that tell of each two that use one buffer and are not ordered (cl_order.h), so that an order that is missing is
- * found however the device happens to run them. Then queues that are held back by an event of the test: what is on another
+/* Heaps of one context on several queues: random calls, each on a random heap and queue, against a
+ * model of the objects. Commands go through entry points that tell of each two that use one buffer
+ * and are not ordered (cl_order.h), so that an order that is missing is found however the device
+ * happens to run them. Then queues that are held back by an event of the test: what is on another
  * one does not wait, or does.
  *
- *     diff_queues [ROUNDS [SEED [HEAPS]]]     HEAPS: how many kinds of heaps, 2 to 4; the programs of others take long to compile
+ *     diff_queues [ROUNDS [SEED [HEAPS]]]     HEAPS: how many kinds of heaps, 2 to 4; the programs
+ *                                             of others take long to compile
  *
  * Read first: "Queues" in include/clump/context.h.
  */
@@ -15,7 +17,8 @@
 #include "cl_order.h"
 #include "saved_heap.h"
 
-/* Kinds of heaps: an ordinary one, one in a pool, one that is checked, one with arrays of run-time length. */
+/* Kinds of heaps: an ordinary one, one in a pool, one that is checked, one with arrays of run-time
+ * length. */
 enum { ORDINARY, POOLED, CHECKED, ARRAYS, HEAPS };
 enum { QUEUES = 4, OBJECTS_MOST = 1 << 16, STEPS = 60 };
 
@@ -225,7 +228,8 @@ static void close_world(world *w) {
 
 /* ---- Steps ----------------------------------------------------------------------------------- */
 
-/* Between two calls of a step: a launch on any queue, which nothing waits for, and then any queue. */
+/* Between two calls of a step: a launch on any queue, which nothing waits for, and then any
+ * queue. */
 static void elsewhere(world *w) {
     any_queue();
     CHECK_OK(&t.on, clump_heap_do_all(w->heap, w->kernels[IDLE], NULL));
@@ -626,7 +630,8 @@ static void touch_with(world *w, cl_event wait, cl_event *event) {
     for (uint32_t i = 0; i < w->count; i++) w->bodies[i].sum = w->bodies[i].sum * 3u + by;
 }
 
-/* A heap's launch is held back on one queue. Another heap on another queue does not wait; the same heap there does. */
+/* A heap's launch is held back on one queue. Another heap on another queue does not wait; the same
+ * heap there does. */
 static void hold(cl_command_queue one, cl_command_queue other) {
     world *held = &t.worlds[0], *free_one = &t.worlds[1];
     cl_event second = NULL;
@@ -694,8 +699,8 @@ static void refused(void **state) {
     CHECK_OK(&t.on, clump_context_set_queue(t.on.clump, t.on.queue)); /* that it has already */
 }
 
-/* On one queue nothing is enqueued for the order, whatever the program calls; and a heap that goes back and forth has two markers for
- * each way. */
+/* On one queue nothing is enqueued for the order, whatever the program calls; and a heap that goes
+ * back and forth has two markers for each way. */
 static void costs(void **state) {
     (void)state;
     open_queues();

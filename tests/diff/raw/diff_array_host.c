@@ -1,8 +1,9 @@
 /* Arrays of run-time length and calls of the host that are not about them.
  *
- * Objects that the host makes from structs have arrays of length 0, whatever their memory had before, also if the array has no
- * element in the object, and if the host does not ask for references. Every engine reads each reference once where the
- * columns of full rows come before arrays outside of the objects.
+ * Objects that the host makes from structs have arrays of length 0, whatever their memory had
+ * before, also if the array has no element in the object, and if the host does not ask for
+ * references. Every engine reads each reference once where the columns of full rows come before
+ * arrays outside of the objects.
  *
  * Read first: host/heap/structs.c, cl/collect/mark.cl, cl_fixture.h.
  */
@@ -24,7 +25,7 @@ static cl_fixture_kit open_kit(const char *schema, const char *source, const cha
     return kit;
 }
 
-/* ---- Structs ------------------------------------------------------------------------------------ */
+/* ---- Structs --------------------------------------------------------------------------------- */
 
 typedef struct item {
     uint32_t number, other;
@@ -33,7 +34,8 @@ typedef struct item {
 static const char item_schema[] =
     "class Item { uint number; ulong2 outside[*]; uint other; ref Item in[*] inline 3; }";
 
-/* Lengths that are not 0 are counted; then arrays get elements, so that the next objects find their words. */
+/* Lengths that are not 0 are counted; then arrays get elements, so that the next objects find their
+ * words. */
 static const char item_source[] =
     "__kernel void use(CLUMP_HEAP, __global uint *wrong) {\n"
     "    CLUMP_FOR_EACH(Item, self) {\n"
@@ -85,7 +87,7 @@ static void test_structs(void **state) {
     cl_fixture_kit_close(&kit);
 }
 
-/* ---- Marking ------------------------------------------------------------------------------------ */
+/* ---- Marking --------------------------------------------------------------------------------- */
 
 /* Four columns of references fill what a work-item reads at a time with one full row. */
 static const char node_schema[] =

@@ -1,10 +1,13 @@
-/* References in arrays of run-time length: objects that these lead to stay, and the references follow objects that move.
+/* References in arrays of run-time length: objects that these lead to stay, and the references
+ * follow objects that move.
  *
- * A random graph whose edges lie in arrays, in every layout, of degrees from 0 to some hundreds, and of HUGE for a few where the
- * layout allows it; plain references and an array of another class beside. The host knows the graph by numbers, a registered buffer has the reference of each number. Every
- * engine has to mark as many objects, and to read as many references, as the host says. Collections leave what roots lead to.
- * Objects are freed, so that references dangle, and compacted by each strategy: what dangles is null then, and the rest leads
- * to the objects that it led to. In the end nothing is a root: no object and no raw memory stays.
+ * A random graph whose edges lie in arrays, in every layout, of degrees from 0 to some hundreds,
+ * and of HUGE for a few where the layout allows it; plain references and an array of another class
+ * beside. The host knows the graph by numbers, a registered buffer has the reference of each
+ * number. Every engine has to mark as many objects, and to read as many references, as the host
+ * says. Collections leave what roots lead to. Objects are freed, so that references dangle, and
+ * compacted by each strategy: what dangles is null then, and the rest leads to the objects that it
+ * led to. In the end nothing is a root: no object and no raw memory stays.
  *
  *   diff_array_refs                what CTest runs
  *   diff_array_refs ROUNDS [SEED]  longer, and other graphs
@@ -24,8 +27,8 @@ static cl_fixture fixture, *const f = &fixture;
 static uint32_t rounds = 1, first_seed; /* of the command line */
 static int is_short;                    /* the kernels for GPUs, on a CPU */
 
-/* Numbers below LEAVES are of Leaf objects. DEGREE_MAX: of the arrays `edges`, and of most of them DEGREE. HUGE: more than a
- * chunk of compaction has, and not a multiple. */
+/* Numbers below LEAVES are of Leaf objects. DEGREE_MAX: of the arrays `edges`, and of most of them
+ * DEGREE. HUGE: more than a chunk of compaction has, and not a multiple. */
 enum {
     NODES = 4096,
     LEAVES = 1024,
@@ -364,7 +367,8 @@ static void test_graphs(void **state) {
                    {"aos ", "[*] inline 2", "[*]"},
                    {"", "[*] max 600 packed", "[*] inline 2"},
                    {"", "[*] inline 3", "[*] max 3"}};
-    /* PoCL takes long to compile the kernels for GPUs: the last one alone then, which has one array that grows. */
+    /* PoCL takes long to compile the kernels for GPUs: the last one alone then, which has one array
+     * that grows. */
     enum { LAYOUTS = sizeof layouts / sizeof *layouts };
     const uint32_t first[ROOTS] = {3, 2000, 4000};
     for (uint32_t n = 0; n < LAYOUTS * rounds; n++) {

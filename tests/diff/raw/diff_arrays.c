@@ -1,10 +1,12 @@
 /* Arrays of run-time length against a model on the host, with every layout.
  *
- * A table has references to objects with three arrays each: of 4, 1 and 16 bytes an element, one of them inherited. Each
- * work-item changes one object: makes it, frees it, changes the length of an array, its room, or gives room back. Elements
- * have a pattern of their object, array and generation, which kernels compare before they change anything. The host knows
- * what must come out: after each launch it reads all lengths and elements. Between launches objects are thinned out and
- * compacted, and in the end collected, once as many as no root leads to, then all: no raw memory may stay.
+ * A table has references to objects with three arrays each: of 4, 1 and 16 bytes an element, one of
+ * them inherited. Each work-item changes one object: makes it, frees it, changes the length of an
+ * array, its room, or gives room back. Elements have a pattern of their object, array and
+ * generation, which kernels compare before they change anything. The host knows what must come out:
+ * after each launch it reads all lengths and elements. Between launches objects are thinned out and
+ * compacted, and in the end collected, once as many as no root leads to, then all: no raw memory
+ * may stay.
  *
  *   diff_arrays                what CTest runs
  *   diff_arrays ROUNDS [SEED]  longer, and other changes
@@ -39,7 +41,8 @@ static const char schema_format[] =
     "class Base { uint k; uint a%s; }\n"
     "%sclass Full : Base { uchar b%s; ushort t; %s c%s; }\n";
 
-/* SHORT: PoCL takes long to compile the kernels for GPUs, and inlines each call that takes memory. */
+/* SHORT: PoCL takes long to compile the kernels for GPUs, and inlines each call that takes
+ * memory. */
 static const char source[] =
     "typedef struct record { uint ref, is_full, made, generation, length[3]; } record;\n"
     "enum { BAD_CONTENTS, BAD_LENGTH, REFUSED };\n"
@@ -458,7 +461,8 @@ static void collect(world *w, uint32_t keep) {
     assert_true(!dead || !before || raw_bytes(w) < before);
 }
 
-/* Any number of work-items append to one array: each index is given once, without gaps, up to the capacity. */
+/* Any number of work-items append to one array: each index is given once, without gaps, up to the
+ * capacity. */
 static void append(world *w) {
     static uint32_t got[4 * OBJECTS], values[4 * OBJECTS];
     static uint8_t taken[4 * OBJECTS];

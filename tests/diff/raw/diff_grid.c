@@ -1,9 +1,10 @@
 /* The spatial grid of cl/api/grid.clh against a search of all by all on the host.
  *
- * Bodies are made, freed and moved at random, in the plane and in space, some of them outside of all cells. After the grid is
- * noted, kernels say how many bodies are within a radius of each body, and the sum of their tags; so do they after other
- * compactions, after some bodies were freed, and after all moved a little. Coordinates are multiples of 1/4, so distances are
- * exact, and many are the radius exactly.
+ * Bodies are made, freed and moved at random, in the plane and in space, some of them outside of
+ * all cells. After the grid is noted, kernels say how many bodies are within a radius of each body,
+ * and the sum of their tags; so do they after other compactions, after some bodies were freed, and
+ * after all moved a little. Coordinates are multiples of 1/4, so distances are exact, and many are
+ * the radius exactly.
  *
  *   diff_grid                what CTest runs
  *   diff_grid ROUNDS [SEED]  longer, and other bodies
@@ -80,7 +81,8 @@ static const char source[] =
     "    uint n = CLUMP_GRID_NOTE(Cells, grid[0]);\n"
     "    if (n) atomic_add(bad, n);\n"
     "}\n"
-    /* out: for each body how many are near, the sum of their tags, how many were visited; and how many by a loop that is left. */
+    /* out: for each body how many are near, the sum of their tags, how many were visited; and how
+     * many by a loop that is left. */
     "__kernel void look(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global const Cells *grid, float "
     "radius, "
     "float moved, __global uint4 *out) {\n"
@@ -206,8 +208,8 @@ static void rebuild(world *w) {
     assert_int_equal(note(w), 0);
 }
 
-/* The bodies within the radius of each. `moved`: bodies moved by that since the grid was noted. Returns the sum of what
- * the loops went over. */
+/* The bodies within the radius of each. `moved`: bodies moved by that since the grid was noted.
+ * Returns the sum of what the loops went over. */
 static uint64_t look(world *w, float radius, float moved) {
     clump_kernel *k = w->kernels[LOOK];
     uint64_t visited = 0;
@@ -326,7 +328,8 @@ static void test_limits(void **state) {
     assert_int_equal(note(&w), 10); /* no room for all */
     rebuild(&w);
     check(&w, 2, 0);
-    /* A grid that cannot be changes nothing: the heap reports its size, and not a side that is none. */
+    /* A grid that cannot be changes nothing: the heap reports its size, and not a side that is
+     * none. */
     const cl_float4 negative = {{-10, -10, 0, -2}};
     const cl_uint4 large = {{4096, 4096, 1}};
     assert_int_equal(set_grid(&w, negative, count), 0);

@@ -1,14 +1,16 @@
 /* The hash map of cl/api/map.clh against a model on the host, with keys of 32 and 64 bits.
  *
- * Work-items put keys in, take them out and look for them, several times each in one launch. Some keys are of one work-item
- * alone: then its calls give exactly what they would give alone. The others are shared. Each value is put in once, so
- * it is there for one stretch of time, and these follow from the results, whatever the order was: a value is taken out
- * by one work-item at most, at the end a key has at most one value that was not taken out, only values that were put in are
- * seen, and a work-item that has seen the key without a value does not see that value again. A key that is not found must have
- * been absent at some moment.
+ * Work-items put keys in, take them out and look for them, several times each in one launch. Some
+ * keys are of one work-item alone: then its calls give exactly what they would give alone. The
+ * others are shared. Each value is put in once, so it is there for one stretch of time, and these
+ * follow from the results, whatever the order was: a value is taken out by one work-item at most,
+ * at the end a key has at most one value that was not taken out, only values that were put in are
+ * seen, and a work-item that has seen the key without a value does not see that value again. A key
+ * that is not found must have been absent at some moment.
  *
- * Values are references to objects that only the map keeps. Between launches erased keys are freed, there are more lists, objects
- * are compacted, and those that the map does not lead to are collected.
+ * Values are references to objects that only the map keeps. Between launches erased keys are freed,
+ * there are more lists, objects are compacted, and those that the map does not lead to are
+ * collected.
  *
  *   diff_map                what CTest runs
  *   diff_map ROUNDS [SEED]  longer, and other operations
@@ -411,8 +413,8 @@ static void run_world(int wide, int checked) {
     close_world(&w);
 }
 
-/* Other types than those of the fields do not build: C would convert, and other keys would be found. Names of the same
- * type do. */
+/* Other types than those of the fields do not build: C would convert, and other keys would be
+ * found. Names of the same type do. */
 static void test_types(void **state) {
     (void)state;
 #define KEYS_ARE "integers"

@@ -1,6 +1,7 @@
-/* Raw memory that objects own: taken over from clump_malloc(), handed from object to object, given up, freed with the object by a
- * free and by a collection, in its place while objects move. The host knows the bytes of each object by numbers. Then calls that
- * have to be refused, with the report that cl/api/arrays.clh promises and nothing changed.
+/* Raw memory that objects own: taken over from clump_malloc(), handed from object to object, given
+ * up, freed with the object by a free and by a collection, in its place while objects move. The
+ * host knows the bytes of each object by numbers. Then calls that have to be refused, with the
+ * report that cl/api/arrays.clh promises and nothing changed.
  *
  * Read first: cl/api/arrays.clh, cl_fixture.h.
  */
@@ -132,7 +133,8 @@ static void expect_bytes(uint32_t k, uint32_t of) {
         if (data[b] != (uint8_t)(of + b)) fail_msg("node %u, byte %u: %u", k, b, data[b]);
 }
 
-/* All calls were good, and the heap is sound. swapped: node k has what node NODES - 1 - k had at first. */
+/* All calls were good, and the heap is sound. swapped: node k has what node NODES - 1 - k had at
+ * first. */
 static void done(int swapped) {
     uint32_t failed;
     CHECK_HEAP(f, t.heap);
@@ -199,7 +201,8 @@ static void run_all(const char *name) {
     clump_kernel_destroy(k);
 }
 
-/* Three quarters of the objects are freed and the others move; then one in two that are left has no reference to it. */
+/* Three quarters of the objects are freed and the others move; then one in two that are left has no
+ * reference to it. */
 static void free_move_collect(void) {
     clump_kernel *k = kernel("free_most");
     clump_refs *refs;

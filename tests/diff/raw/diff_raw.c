@@ -1,9 +1,11 @@
 /* Raw memory against a model on the host.
  *
- * Work-items allocate, clear, resize and free memory of random sizes, each in places of a table that another work-item had
- * in the launch before. All memory has a pattern, made from its place and its generation. Kernels compare it before they
- * resize or free. After each launch the host reads the table and the whole heap: memory lies in the heap, is aligned as
- * asked for, has the pattern, and overlaps with none other; statistics know how much there is; the heap check is content.
+ * Work-items allocate, clear, resize and free memory of random sizes, each in places of a table
+ * that another work-item had in the launch before. All memory has a pattern, made from its place
+ * and its generation. Kernels compare it before they resize or free. After each launch the host
+ * reads the table and the whole heap: memory lies in the heap, is aligned as asked for, has the
+ * pattern, and overlaps with none other; statistics know how much there is; the heap check is
+ * content.
  *
  *   diff_raw                what CTest runs
  *   diff_raw ROUNDS [SEED]  longer, and other requests
@@ -322,7 +324,8 @@ static void expect_empty(world *w) {
     assert_int_equal(stats.free_blocks, stats.blocks);
 }
 
-/* Blocks that 64 slots of whole units do not fill: a request for all of a block has the rest, too. */
+/* Blocks that 64 slots of whole units do not fill: a request for all of a block has the rest,
+ * too. */
 static void test_odd_blocks(void **state) {
     enum { BLOCK = 50688 };
     static world w;
@@ -345,7 +348,8 @@ static void test_raw_only(void **state) {
         uint32_t block_rows, most;
     } heaps[] = {{32 << 20, 0, 300}, {32 << 20, 0, 5000}, {32 << 20, 0, 0},
                  {3 << 20, 0, 0},    {6 << 20, 64, 4096}, {4 << 20, 3, 0}};
-    /* PoCL takes long to compile the kernels for GPUs, and each geometry has programs of its own. */
+    /* PoCL takes long to compile the kernels for GPUs, and each geometry has programs of its
+     * own. */
     is_short = f->capabilities->is_cpu && f->capabilities->personality == CLUMP_PERSONALITY_GPU;
     const size_t count = cl_fixture_is_whole() ? sizeof heaps / sizeof *heaps : 4;
     for (size_t i = is_short ? 2 : 0; i < (is_short ? 3 : count); i++) {

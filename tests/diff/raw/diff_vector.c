@@ -1,9 +1,10 @@
 /* The vector of cl/api/vector.clh against arrays on the host.
  *
- * Work-items append numbers, and references to objects, to a few vectors at once, some of which have room and some of which
- * grow meanwhile, or get it from a reserve in the same launch. Each number must lie at the index that its append returned, and the
- * indices of a launch must be the next ones, each once. Between launches the heap is compacted and collected, and vectors
- * are trimmed and cleared. Raw memory in use must be that of the pages.
+ * Work-items append numbers, and references to objects, to a few vectors at once, some of which
+ * have room and some of which grow meanwhile, or get it from a reserve in the same launch. Each
+ * number must lie at the index that its append returned, and the indices of a launch must be the
+ * next ones, each once. Between launches the heap is compacted and collected, and vectors are
+ * trimmed and cleared. Raw memory in use must be that of the pages.
  *
  *   diff_vector                what CTest runs
  *   diff_vector ROUNDS [SEED]  longer, and other numbers
@@ -65,8 +66,8 @@ static const char source[] =
     "    if (what == 7) CLUMP_VECTOR_TRIM(Names, names[v]);\n"
     "    out[0] = status;\n"
     "}\n"
-    /* Where out is not NO_ROOM, it was appended before. Number `at` is appended to the trail that to[at] says. A work-item
-     * reserves room in the trail `reserved` meanwhile. */
+    /* Where out is not NO_ROOM, it was appended before. Number `at` is appended to the trail that
+     * to[at] says. A work-item reserves room in the trail `reserved` meanwhile. */
     "__kernel void append(CLUMP_HEAP, __global const Trail *trails, __global const uint *to, "
     "__global "
     "uint *out, uint base, uint each, uint reserved, uint room) {\n"
@@ -150,7 +151,7 @@ static void close_world(world *w) {
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) clReleaseMemObject(buffers[i]);
 }
 
-/* ---- What one work-item does ------------------------------------------------------------------- */
+/* ---- What one work-item does ----------------------------------------------------------------- */
 
 static uint32_t upkeep(world *w, uint32_t v, uint32_t what, uint32_t n) {
     clump_kernel *k = w->kernels[UPKEEP];
@@ -172,7 +173,7 @@ static void make(world *w, uint32_t v, uint32_t n) {
     w->length[v] = 0;
 }
 
-/* ---- What is in them --------------------------------------------------------------------------- */
+/* ---- What is in them ------------------------------------------------------------------------- */
 
 static void check_elements(world *w, uint32_t v, int is_name, const uint32_t *expected,
                            uint32_t length) {
@@ -213,7 +214,7 @@ static uint64_t count_pages(world *w) {
     return pages;
 }
 
-/* ---- Many append ------------------------------------------------------------------------------- */
+/* ---- Many append ----------------------------------------------------------------------------- */
 
 /* Indices that a launch gave: those from the length on, each once. */
 static void take_in(world *w, const uint32_t *to, const uint32_t *before, const uint32_t *out,
@@ -314,7 +315,7 @@ static void compact_and_collect(world *w, uint32_t n) {
     count_pages(w);
 }
 
-/* ---- Tests ------------------------------------------------------------------------------------- */
+/* ---- Tests ----------------------------------------------------------------------------------- */
 
 static uint32_t least_pages(const world *w, uint32_t v) {
     uint32_t pages = 1;
@@ -404,7 +405,8 @@ static void test_room(void **state) {
     close_world(&w);
 }
 
-/* No vector has no elements and no room, and a first page that cannot be is refused and reported. */
+/* No vector has no elements and no room, and a first page that cannot be is refused and
+ * reported. */
 static void check_refused(world *w) {
     enum { NOBODY = VECTORS };
     uint32_t out[4] = {NO_ROOM, NO_ROOM, NO_ROOM, NO_ROOM};
@@ -433,7 +435,8 @@ static void check_refused(world *w) {
     assert_int_equal(count_pages(w), 0);
 }
 
-/* Memory ends: the heap reports it, indices have no gap, and there is more when others gave some back. */
+/* Memory ends: the heap reports it, indices have no gap, and there is more when others gave some
+ * back. */
 static void test_no_memory(void **state) {
     static world w;
     uint32_t to[ITEMS * EACH], out[ITEMS * EACH], refused = 0, launches = 0, reported = 0;

@@ -1,7 +1,7 @@
-/* Saving and loading (clump/save.h): a heap with something of everything is saved, and loaded into heaps of other sizes, block
- * widths, kernels and kinds. The loaded heap has the same objects, and its saved bytes are the same, every one. References
- * outside: registered buffers, handles, reserved slots. A file of the repository, which a change of the format would no
- * longer load.
+/* Saving and loading (clump/save.h): a heap with something of everything is saved, and loaded into
+ * heaps of other sizes, block widths, kernels and kinds. The loaded heap has the same objects, and
+ * its saved bytes are the same, every one. References outside: registered buffers, handles,
+ * reserved slots. A file of the repository, which a change of the format would no longer load.
  *
  *     diff_save            the tests
  *     diff_save write      make the file of the repository anew: tests/diff/save/saved.clump
@@ -91,7 +91,8 @@ static void devices(void **state) {
     memory_release(&file);
 }
 
-/* Pieces of a few objects; of a field larger than a piece, one. The values do not depend on them. */
+/* Pieces of a few objects; of a field larger than a piece, one. The values do not depend on
+ * them. */
 static void pieces(void **state) {
     saved_fill(&on, heap, 3, OBJECTS);
     const uint32_t sizes[] = {4096, 4100, 65536, 64 << 20};
@@ -131,7 +132,8 @@ static void no_objects(void **state) {
     memory_release(&file);
 }
 
-/* The loaded heap works on: objects are made, freed and compacted; and what was saved is as it was. */
+/* The loaded heap works on: objects are made, freed and compacted; and what was saved is as it
+ * was. */
 static void used_afterwards(void **state) {
     saved_fill(&on, heap, 4, OBJECTS);
     memory_file file = saved_bytes(&on, heap, 0);
@@ -461,7 +463,8 @@ static void reserved_slots(void **state) {
     clump_heap_destroy(loaded);
 }
 
-/* A reference to an object that was freed, or to one of a class that the field does not have, is null in the file. */
+/* A reference to an object that was freed, or to one of a class that the field does not have, is
+ * null in the file. */
 static void dangling(void **state) {
     static const char text[] =
         "class A { uint v; ref A next; } class B { uint v; ref A a; ref B b; }";
@@ -597,7 +600,8 @@ static void files(void **state) {
     rmdir(folder);
 }
 
-/* Compacted first: the objects take fewer blocks afterwards, and the loaded ones are those of the compacted heap. */
+/* Compacted first: the objects take fewer blocks afterwards, and the loaded ones are those of the
+ * compacted heap. */
 static void compacted(void **state) {
     clump_heap_stats before, after;
     saved_fill(&on, heap, 10, OBJECTS);
@@ -700,7 +704,7 @@ static void looked_into(void **state) {
     outside_release(&o);
 }
 
-/* ---- The file of the repository ---------------------------------------------------------------- */
+/* ---- The file of the repository -------------------------------------------------------------- */
 
 static const char kept_schema[] =
     "class City { uint people; float2 at; ref City roads[3]; bool port; } "

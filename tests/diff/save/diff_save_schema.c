@@ -1,7 +1,9 @@
-/* Loading into a heap of another schema: classes and fields are matched by name; what is new is 0; what does not fit is refused
- * with its name, and the heap has no objects then and takes another file.
+/* Loading into a heap of another schema: classes and fields are matched by name; what is new is 0;
+ * what does not fit is refused with its name, and the heap has no objects then and takes another
+ * file.
  *
- * Objects are told by their `id`, which every schema here has: object i of class A has id i, and those of B go on from 1000.
+ * Objects are told by their `id`, which every schema here has: object i of class A has id i, and
+ * those of B go on from 1000.
  * Read first: tests/support/saved_heap.h, docs/guide/save.md.
  */
 #include <stdlib.h>

@@ -3,7 +3,8 @@
  * of the pairs before, so that they show whether equal keys kept their order.
  *
  * With a number as argument: sort that many pairs of random keys, and print how long it takes. With
- * "tiny": few pairs by few groups, for Oclgrind, which sees accesses out of bounds that change no result.
+ * "tiny": few pairs by few groups, for Oclgrind, which sees accesses out of bounds that change no
+ * result.
  *
  * Read first: cl/sort/sort.cl.
  */

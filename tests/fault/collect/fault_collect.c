@@ -1,5 +1,5 @@
-/* Bad input to collection and its triggers: the right status, words that name what is wrong, the heap
- * unchanged to the last bit; and a weak field where none can be.
+/* Bad input to collection and its triggers: the right status, words that name what is wrong, the
+ * heap unchanged to the last bit; and a weak field where none can be.
  *
  * Read first: include/clump/collect.h, include/clump/collector.h.
  */

@@ -1,6 +1,7 @@
 /* Bad input to compaction, registered references and handles: the right status, words that name
- * what is wrong, the heap unchanged to the last bit. And host memory that runs out: every request of a
- * session is refused once, after which the heap is as before or compact, and the same call works.
+ * what is wrong, the heap unchanged to the last bit. And host memory that runs out: every request
+ * of a session is refused once, after which the heap is as before or compact, and the same call
+ * works.
  *
  * Calls that only the device can refuse may use the heap's scratch areas; nothing else.
  * Read first: include/clump/compact.h, include/clump/refs.h.
@@ -578,7 +579,8 @@ static void what_is_right(void **state) {
     check_objects();
 }
 
-/* An order needs the blocks that the classes before give up: fewer are free than the last one needs. */
+/* An order needs the blocks that the classes before give up: fewer are free than the last one
+ * needs. */
 static void room_of_earlier_classes(void **state) {
     enum { CLASSES = 4 };
     clump_class_stats classes[CLASSES];

@@ -1,5 +1,5 @@
-/* What clump_heap_convert() refuses: each with words that name class or field, and nothing has changed: objects, values, references, the
- * schema, the memory, and the programs that run on it.
+/* What clump_heap_convert() refuses: each with words that name class or field, and nothing has
+ * changed: objects, values, references, the schema, the memory, and the programs that run on it.
  *
  * Read first: include/clump/convert.h. diff_save_schema has the same schemas for a load.
  */

@@ -1,6 +1,7 @@
-/* Converting a heap while each OpenCL call and each request for host memory fails, one run for each: the call fails with words that name what
- * failed; the heap has its objects, its schema, its references and handles as before, and passes its check; and the call works when it is
- * tried again. Nothing is left at the end of a run.
+/* Converting a heap while each OpenCL call and each request for host memory fails, one run for
+ * each: the call fails with words that name what failed; the heap has its objects, its schema, its
+ * references and handles as before, and passes its check; and the call works when it is tried
+ * again. Nothing is left at the end of a run.
  *
  * Read first: tests/support/failing.h, tests/fault/extract/fault_extract_host.c.
  */
@@ -88,7 +89,8 @@ static void expect(const run *r, const cl_fixture *on, const char *text, int is_
         fail_msg("%s, after %s: field next", text, failing.struck ? failing.struck : "a request");
 }
 
-/* What is before the conversion may fail as it likes: fault_host has that. Returns whether a failure came. */
+/* What is before the conversion may fail as it likes: fault_host has that. Returns whether a
+ * failure came. */
 static int convert(run *r, const cl_fixture *on) {
     const clump_convert_desc desc = {.schema = r->after, .bytes = 2 << 20};
     const int was_hit = failing_hit();

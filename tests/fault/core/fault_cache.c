@@ -1,6 +1,6 @@
-/* Programs that are kept (clump_cache): a good entry is used, and whatever is wrong with an entry, a
- * folder, the host program's functions or the OpenCL implementation, the program is built from its source
- * and works.
+/* Programs that are kept (clump_cache): a good entry is used, and whatever is wrong with an entry,
+ * a folder, the host program's functions or the OpenCL implementation, the program is built from
+ * its source and works.
  *
  * Which of both came to pass is seen at the OpenCL entry points.
  */
@@ -235,7 +235,8 @@ static void processes_at_the_same_time(void **state) {
         children[i] = fork();
         assert_true(children[i] >= 0);
         if (children[i] == 0) {
-            /* PoCL 3.1 crashes now and then where processes that ask for binaries share its cache. */
+            /* PoCL 3.1 crashes now and then where processes that ask for binaries share its
+             * cache. */
             char name[16];
             snprintf(name, sizeof name, "pocl-%d", i);
             if (mkdir(path_of(name), 0700) || setenv("POCL_CACHE_DIR", path_of(name), 1)) _exit(1);
@@ -286,7 +287,8 @@ static void hits_and_misses(void **state) {
     cl_fixture_close(&f);
 }
 
-/* A context of one part of the device, or two: a program for a part is kept, whichever devices the implementation lists for it. */
+/* A context of one part of the device, or two: a program for a part is kept, whichever devices the
+ * implementation lists for it. */
 static void parts_are_kept(void **state) {
     const cl_device_partition_property equally[] = {CL_DEVICE_PARTITION_EQUALLY, 1, 0};
     cl_device_id parts[64];
@@ -378,7 +380,8 @@ static void the_log_is_kept(void **state) {
     free(s.data);
 }
 
-/* The whole of it: a heap, whose kernels are the library's, and a program that may not change objects. */
+/* The whole of it: a heap, whose kernels are the library's, and a program that may not change
+ * objects. */
 static void heaps_and_programs(void **state) {
     clump_cache cache = {.folder = path_of("whole")};
     char refusals[2][CLUMP_ERROR_MESSAGE_BYTES];
@@ -492,7 +495,8 @@ static void damaged_entries(void **state) {
         memcpy(s.data + 40, digest, sizeof digest);
         expect_rebuilt(&f, &s, "a wrong size", at);
     }
-    /* A good entry of another program under this one's name; only the hash of the source differs. */
+    /* A good entry of another program under this one's name; only the hash of the source
+     * differs. */
     char name[96];
     snprintf(name, sizeof name, "%s", s.name);
     assert_true(compiles_as(&f, SOURCE "\n", "-cl-kernel-arg-info", NULL));
@@ -632,7 +636,8 @@ static void descs_that_are_refused(void **state) {
 
 static const char *failing_folder;
 
-/* A program twice, where a call or request may fail: either it works, or the call fails in order. */
+/* A program twice, where a call or request may fail: either it works, or the call fails in
+ * order. */
 static int build_twice(const cl_fixture *on) {
     clump_context_desc desc = {.context = on->context,
                                .device = on->device,

@@ -1,6 +1,6 @@
-/* Objects destroyed in every kind of order: what others were made from ends with the last of them. Whatever the
- * order, calls on what is left do what they do, and at the end nothing is left: no host memory, no reference to an
- * OpenCL object.
+/* Objects destroyed in every kind of order: what others were made from ends with the last of them.
+ * Whatever the order, calls on what is left do what they do, and at the end nothing is left: no
+ * host memory, no reference to an OpenCL object.
  *
  * Read first: include/clump/context.h, clump_context_destroy().
  */
@@ -147,8 +147,8 @@ static void every_order(void **state) {
     cl_fixture_close(&on);
 }
 
-/* The registered references of a heap that is gone are still the caller's, one by one, and are not lost if they are
- * forgotten. */
+/* The registered references of a heap that is gone are still the caller's, one by one, and are not
+ * lost if they are forgotten. */
 static void references_after_their_heap(void **state) {
     cl_fixture on;
     int result = cl_fixture_open(&on, NULL);

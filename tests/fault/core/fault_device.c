@@ -1,5 +1,5 @@
-/* Devices that say of themselves what the real one does not: which are refused and in which words, and
- * what programs are built as. The device is real; what it answers is overwritten here.
+/* Devices that say of themselves what the real one does not: which are refused and in which words,
+ * and what programs are built as. The device is real; what it answers is overwritten here.
  *
  * Read first: include/clump/context.h.
  */
@@ -208,7 +208,8 @@ static void languages(void **state) {
         {"OpenCL C 1.1 ", {{0}}, {{0}}, "CL1.2"},
         {"OpenCL C 2.0 ", {{0}}, {{0}}, "CL2.0"},
         {"OpenCL C 2.1 x", {{0}}, {{0}}, "CL2.0"},
-        /* With them. Fences at device scope are optional there, and each of two features is needed. */
+        /* With them. Fences at device scope are optional there, and each of two features is
+         * needed. */
         {"OpenCL C 1.2 ", {{VERSION(1, 2), "OpenCL C"}}, {OTHER}, "CL1.2"},
         {"OpenCL C 1.2 ", {{VERSION(2, 0), "OpenCL C"}}, {SCOPE, ORDER}, "CL2.0"},
         {"OpenCL C 1.2 ", {{VERSION(3, 0), "OpenCL C"}}, {OTHER, SCOPE, ORDER}, "CL3.0"},
@@ -292,7 +293,8 @@ static void personalities(void **state) {
 
 #define SUMMED 1000u
 
-/* The sum of the numbers of SUMMED objects, by kernels of the heap. One less than UINT32_MAX: the heap is corrupt. */
+/* The sum of the numbers of SUMMED objects, by kernels of the heap. One less than UINT32_MAX: the
+ * heap is corrupt. */
 static uint32_t sum_of(clump_heap *heap) {
     static const char source[] =
         "__kernel void make(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Body, self, i) Body_id(self) = i; }\n"
@@ -328,8 +330,9 @@ static clump_status body_heap(clump_heap_desc desc, clump_heap **heap) {
     return status;
 }
 
-/* As sum_of(), where kernels run in groups of at most `limit`; what is in `says` afterwards is of the kernels that did it. UINT32_MAX:
- * the heap was refused, as it must be below the slots of a row. */
+/* As sum_of(), where kernels run in groups of at most `limit`; what is in `says` afterwards is of
+ * the kernels that did it. UINT32_MAX: the heap was refused, as it must be below the slots of a
+ * row. */
 static uint32_t sum_in_groups(size_t limit) {
     clump_context *context = accepted(CLUMP_PERSONALITY_GPU);
     clump_heap *heap = NULL;
@@ -406,8 +409,8 @@ static void odd_limits(void **state) {
     memset(&says, 0, sizeof says);
 }
 
-/* A kernel that runs in smaller groups than the device: it gets groups of whole rows that fit, or its
- * heap is refused. */
+/* A kernel that runs in smaller groups than the device: it gets groups of whole rows that fit, or
+ * its heap is refused. */
 static void smaller_groups(void **state) {
     static const size_t limits[] = {64, 100, 191};
     const uint32_t right = (SUMMED - 1) * SUMMED / 2;

@@ -1,5 +1,5 @@
-/* Wrong arguments of clump_heap_extract(), clump_heap_insert() and of the calls on extracts: each is refused with words that say what
- * was wrong, and changes nothing.
+/* Wrong arguments of clump_heap_extract(), clump_heap_insert() and of the calls on extracts: each
+ * is refused with words that say what was wrong, and changes nothing.
  *
  * Read first: include/clump/extract.h.
  */
@@ -138,7 +138,8 @@ static void wrong_choices(void **state) {
     expect_objects(heap, 2 * COUNT);
 }
 
-/* A block says that it has no objects, but their bits are there. What is chosen and not listed must not go. */
+/* A block says that it has no objects, but their bits are there. What is chosen and not listed must
+ * not go. */
 static void corrupt(void **state) {
     const clump_struct_desc a = {"A", 4, 0, NULL};
     const char *const all[] = {"A"};

@@ -1,6 +1,7 @@
-/* Taking objects out and putting them in while each OpenCL call and each request for host memory fails, one run for each: the call fails
- * with words that name what failed, both heaps have the objects that they had and pass their check, and the call works when it is
- * tried again. Nothing is left at the end of a run.
+/* Taking objects out and putting them in while each OpenCL call and each request for host memory
+ * fails, one run for each: the call fails with words that name what failed, both heaps have the
+ * objects that they had and pass their check, and the call works when it is tried again. Nothing is
+ * left at the end of a run.
  *
  * Read first: tests/support/failing.h, tests/fault/save/fault_save_host.c.
  */
@@ -70,7 +71,8 @@ static clump_status put(run *r) {
                              &(clump_insert_desc){.refs = refs, .ref_buffer = r->refs});
 }
 
-/* Without references: the insertion keeps bits of the new objects instead, as soon as these take less. */
+/* Without references: the insertion keeps bits of the new objects instead, as soon as these take
+ * less. */
 static clump_status put_unnamed(run *r) {
     const clump_heap_layout *layout = clump_heap_get_layout(r->into);
     const uint64_t granules =

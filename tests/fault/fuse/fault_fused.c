@@ -1,6 +1,6 @@
-/* What clump_kernel_create_fused() refuses: each reason once, with the names of the kernels and of the field, and nothing
- * changed; the neighbours of each reason, which it takes; and shared buffers, at the launch. That OpenCL or host memory
- * fails in it is for fault_host.
+/* What clump_kernel_create_fused() refuses: each reason once, with the names of the kernels and of
+ * the field, and nothing changed; the neighbours of each reason, which it takes; and shared
+ * buffers, at the launch. That OpenCL or host memory fails in it is for fault_host.
  *
  * Read first: include/clump/fuse.h, tests/support/cl_fixture.h.
  */

@@ -1,5 +1,6 @@
-/* Arrays of run-time length that are used wrongly, or have no room: what cl/api/arrays.clh, clump/schema.h and clump/heap.h
- * promise. What is refused is reported where that is promised, and changes nothing.
+/* Arrays of run-time length that are used wrongly, or have no room: what cl/api/arrays.clh,
+ * clump/schema.h and clump/heap.h promise. What is refused is reported where that is promised, and
+ * changes nothing.
  *
  * Read first: cl/api/arrays.clh.
  */
@@ -377,7 +378,8 @@ int main(void) {
     if (status) return status;
     const clump_capabilities *c = t.on.capabilities;
     if (c->is_cpu && c->personality == CLUMP_PERSONALITY_GPU) {
-        /* All calls in one kernel: PoCL inlines each, and then compiles for longer than a test may take. */
+        /* All calls in one kernel: PoCL inlines each, and then compiles for longer than a test may
+         * take. */
         cl_fixture_close(&t.on);
         return CL_FIXTURE_SKIP;
     }

@@ -1,6 +1,6 @@
-/* The heap check finds what is planted: for every kind of violation a corruption is written straight
- * into the buffer, the check must name block, class and both values, and be content once the words
- * are put back. The check itself must change nothing but its own scratch area.
+/* The heap check finds what is planted: for every kind of violation a corruption is written
+ * straight into the buffer, the check must name block, class and both values, and be content once
+ * the words are put back. The check itself must change nothing but its own scratch area.
  *
  * Read first: cl/core/layout.h, cl/heap/check.cl.
  */
@@ -157,7 +157,8 @@ static uint32_t spare_hint_word(const clumpi_header *h) {
 }
 
 static int set_up(void **state) {
-    /* Metadata takes more blocks on larger devices, and hints are for these, too: so their words may fill a line. */
+    /* Metadata takes more blocks on larger devices, and hints are for these, too: so their words
+     * may fill a line. */
     for (uint32_t blocks = BLOCKS; !t.heap; blocks += 32) {
         t.heap = cl_fixture_heap_of_blocks(&t.on, schema_text, blocks, 4);
         t.header = &t.heap->geometry.header;
@@ -428,7 +429,7 @@ static void runs_of_raw_memory(void **state) {
     t.header = header;
 }
 
-/* ---- Words that are for no block -------------------------------------------------------------- */
+/* ---- Words that are for no block ------------------------------------------------------------- */
 
 static void hints_of_nothing(void **state) {
     uint32_t last = t.header->hint_levels - 1, word = spare_hint_word(t.header);
@@ -447,7 +448,7 @@ static void out_of_memory_by_mistake(void **state) {
            t.small, epoch, get(hint_at(0, last, 0)) | get(hint_at(t.small, last, 0)));
 }
 
-/* ---- Reservations and the list ---------------------------------------------------------------- */
+/* ---- Reservations and the list --------------------------------------------------------------- */
 
 static uint64_t stripe_at(uint32_t id, uint32_t stripe, size_t member) {
     return ((uint64_t)t.header->at_stripes * CLUMPI_UNIT) +

@@ -1,6 +1,7 @@
 /* Checked heaps: each wrong program is told with its line, and is not when the check is left out.
  *
- * Each case is a kernel that does one thing wrong. The line of that is marked in the source by WRONG.
+ * Each case is a kernel that does one thing wrong. The line of that is marked in the source by
+ * WRONG.
  *
  * Read first: include/clump/checked.h.
  */
@@ -387,8 +388,8 @@ static void expect_same(uint32_t step) {
     expect_nothing();
 }
 
-/* Objects that are there are found by all references to them, whoever has these, whatever moved or was collected;
- * references to others are told. */
+/* Objects that are there are found by all references to them, whoever has these, whatever moved or
+ * was collected; references to others are told. */
 static void test_generations_move(void **state) {
     enum { NODES = 600 };
     static clump_ref refs[NODES], now[NODES];
@@ -465,8 +466,9 @@ static void test_roots(void **state) {
     close_heap();
 }
 
-/* Loops of all with all: a right one is told nothing; a wrong access where values are staged, and one where they
- * are used, have their lines. How often they are found depends on how many work-items share the values. */
+/* Loops of all with all: a right one is told nothing; a wrong access where values are staged, and
+ * one where they are used, have their lines. How often they are found depends on how many
+ * work-items share the values. */
 static void test_staged(void **state) {
     enum { NODES = 150 };
     static clump_ref refs[NODES];
@@ -668,8 +670,8 @@ static void test_memory_left_out(void **state) {
     memory(CLUMP_CHECK_MEMORY);
 }
 
-/* Compaction moves structs to a block that objects of another class had before. What these left between the fields of
- * the structs is not told when the block is free again. */
+/* Compaction moves structs to a block that objects of another class had before. What these left
+ * between the fields of the structs is not told when the block is free again. */
 static void test_padding(void **state) {
     enum { PAIRS = 200 };
     static clump_ref pairs[PAIRS];
@@ -757,7 +759,8 @@ static void test_leaks(void **state) {
 
 /* ---- The rest of the library ---- */
 
-/* Objects come, go, move and are collected, in a right program: nothing is found, and all is as it should be. */
+/* Objects come, go, move and are collected, in a right program: nothing is found, and all is as it
+ * should be. */
 static void test_right(void **state) {
     open_heap(0);
     for (uint32_t round = 0; round < 6; round++) {
@@ -818,7 +821,8 @@ static void test_refused(void **state) {
     clump_heap_destroy(plain);
 }
 
-/* With the argument `all` also what each check that is left out does not tell: a program is built for each. */
+/* With the argument `all` also what each check that is left out does not tell: a program is built
+ * for each. */
 int main(int argc, char **argv) {
     const struct CMUnitTest with_all[] = {
         cmocka_unit_test(test_references),       cmocka_unit_test(test_stale),

@@ -1,9 +1,10 @@
-/* Bits flipped: each bit of a small heap's metadata in turn. The heap check finds it, or it lies in one of the
- * areas listed here, each with the reason why no check could find it and why it does no harm;
- * docs/internals/reliability.md says the same in words. Each area must have such a bit, so the list stays true.
+/* Bits flipped: each bit of a small heap's metadata in turn. The heap check finds it, or it lies in
+ * one of the areas listed here, each with the reason why no check could find it and why it does no
+ * harm; docs/internals/reliability.md says the same in words. Each area must have such a bit, so
+ * the list stays true.
  *
- * Then: kernels give the right results with bits of all these areas flipped; and repair makes the heap right
- * again after the others, with all objects as before or with words about what is not.
+ * Then: kernels give the right results with bits of all these areas flipped; and repair makes the
+ * heap right again after the others, with all objects as before or with words about what is not.
  *
  * Scratch is not flipped: a call writes what it reads there. Nor is the null row.
  *
@@ -16,7 +17,8 @@
 #include "cl_fixture.h"
 #include "heap/heap.h"
 
-/* Twin's blocks are like Small's. A row of Large takes several granules, so there are granules where no row starts. */
+/* Twin's blocks are like Small's. A row of Large takes several granules, so there are granules
+ * where no row starts. */
 static const char schema_text[] =
     "abstract class Any { uint a; uint b[31]; } class Small : Any {} class Twin : Any {}"
     "class Large : Any { uint c[31]; ref Any d; }";
@@ -49,7 +51,7 @@ static struct {
     uint64_t begin, end; /* bytes that are flipped */
 } t;
 
-/* ---- The heap and its flips ------------------------------------------------------------------- */
+/* ---- The heap and its flips ------------------------------------------------------------------ */
 
 static void read_heap(uint64_t at, uint64_t bytes, void *words) {
     CHECK_CL(clEnqueueReadBuffer(t.on.queue, clump_heap_get_buffer(t.heap), CL_TRUE, at, bytes,
@@ -91,7 +93,7 @@ static uint64_t units(clumpi_u32 at) {
     return (uint64_t)at * CLUMPI_UNIT;
 }
 
-/* ---- The areas that no check can judge --------------------------------------------------------- */
+/* ---- The areas that no check can judge ------------------------------------------------------- */
 
 typedef enum area_when { ALWAYS, AT_REST, IN_USE } area_when;
 typedef struct area {
@@ -266,7 +268,7 @@ static int is_known_to_host(uint64_t bit) {
            bit / 8 >= units(h->at_columns);
 }
 
-/* ---- Flips ------------------------------------------------------------------------------------ */
+/* ---- Flips ----------------------------------------------------------------------------------- */
 
 /* Flip each bit; all that are missed must be in an area that is listed. */
 static void flip_all(area_when state) {
@@ -342,7 +344,7 @@ static void run_with_flips(void) {
     recall();
 }
 
-/* ---- Repair ----------------------------------------------------------------------------------- */
+/* ---- Repair ---------------------------------------------------------------------------------- */
 
 static int is_in_bits(uint64_t bit) {
     const clumpi_header *h = &t.heap->geometry.header;
@@ -364,20 +366,23 @@ static int same_objects(const uint32_t *now) {
     return 1;
 }
 
-/* Is it a bit of a block with reserved slots? These are credits, too, so no object is missed there. */
+/* Is it a bit of a block with reserved slots? These are credits, too, so no object is missed
+ * there. */
 static int is_reserved(uint64_t bit) {
     const clumpi_header *h = &t.heap->geometry.header;
     uint64_t block = (bit / 8 - units(h->at_bits)) / 8 / h->block_granules;
     return (t.before[units(h->at_states) / 4 + block] & CLUMPI_STRIPED) != 0;
 }
 
-/* Does the state of a block say that no slot is free? Then its class is believed: no hint tells another. */
+/* Does the state of a block say that no slot is free? Then its class is believed: no hint tells
+ * another. */
 static int is_full_by_state(uint64_t bit) {
     uint32_t state = t.before[bit / 32], id = state >> CLUMPI_CLASS_SHIFT;
     return id && (state & CLUMPI_CREDIT_MASK) == t.heap->geometry.classes[id].capacity;
 }
 
-/* After each `step`-th flip that the check finds, and all in the states: repair makes the heap right. */
+/* After each `step`-th flip that the check finds, and all in the states: repair makes the heap
+ * right. */
 static void repair_flips(unsigned step) {
     const clumpi_header *h = &t.heap->geometry.header;
     const uint64_t fields = t.heap->layout.metadata_bytes, bytes = t.heap->layout.bytes;
@@ -416,7 +421,7 @@ static void repair_flips(unsigned step) {
     free(now);
 }
 
-/* ---- The two states of the heap ---------------------------------------------------------------- */
+/* ---- The two states of the heap -------------------------------------------------------------- */
 
 static void at_rest(void **state) {
     remember();
@@ -437,7 +442,7 @@ static void in_use(void **state) {
     repair_flips(5);
 }
 
-/* ---- Watched handles --------------------------------------------------------------------------- */
+/* ---- Watched handles ------------------------------------------------------------------------- */
 
 enum { WATCHED = 70, EACH = 3 };
 
@@ -452,8 +457,8 @@ static void expect_handles(const clump_ref *refs, clump_ref except) {
     }
 }
 
-/* Bits of slots with an object cannot be judged: one more means nothing, one fewer makes handles of the object
- * null. Others are found, and repair clears them. */
+/* Bits of slots with an object cannot be judged: one more means nothing, one fewer makes handles of
+ * the object null. Others are found, and repair clears them. */
 static void watched(void **state) {
     clump_heap *const plain = t.heap;
     clump_ref refs[WATCHED];

@@ -1,5 +1,5 @@
-/* Handles of a heap that watches them: a handle whose object was freed reads null, though the slot holds another
- * object by now, and whatever moved in between.
+/* Handles of a heap that watches them: a handle whose object was freed reads null, though the slot
+ * holds another object by now, and whatever moved in between.
  *
  * Read first: include/clump/refs.h, host/heap/refs.c.
  */
@@ -115,7 +115,8 @@ static void a_slot_given_out_again(void **state) {
     assert_int_equal(read_handle(a), 0);
     assert_int_equal(read_handle(a), 0); /* it stays so */
     assert_int_equal(read_handle(b), refs[4]);
-    /* A handle of the new object is one of its own; the twin of the old one was not looked at since. */
+    /* A handle of the new object is one of its own; the twin of the old one was not looked at
+     * since. */
     clump_handle fresh = handle_of(again);
     assert_int_equal(read_handle(twin), 0);
     assert_int_equal(read_handle(fresh), again);
@@ -141,8 +142,8 @@ static void refused_frees(void **state) {
     CHECK_HEAP(&t.on, t.heap);
 }
 
-/* A handle of an object that is gone is no root: it does not keep the next one alive, nor is it a null that hides
- * others. */
+/* A handle of an object that is gone is no root: it does not keep the next one alive, nor is it a
+ * null that hides others. */
 static void no_root(void **state) {
     clump_ref refs[64];
     make("Node", 0, 64, refs);

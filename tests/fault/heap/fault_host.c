@@ -6,7 +6,8 @@
  *   - return a negative status, with a message that names the OpenCL call,
  *   - leave its results NULL, and a heap that passes its check,
  *   - succeed when it is tried again;
- * and at the end of every run nothing may be left: no host memory, no reference to an OpenCL object.
+ * and at the end of every run nothing may be left: no host memory, no reference to an OpenCL
+ * object.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -533,7 +534,7 @@ static void nothing_fails(void **state) {
     failing_close(&on);
 }
 
-/* ---- A wait list whose command failed --------------------------------------------------------- */
+/* ---- A wait list whose command failed -------------------------------------------------------- */
 
 static cl_event failed; /* what it stands for did not run, so what waits for it does not */
 

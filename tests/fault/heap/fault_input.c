@@ -1,7 +1,7 @@
 /* Bad input to every public call: the right status, words that say what was wrong, nothing changed.
  *
- * "Nothing changed" means: after each refused call the heap passes its check, its statistics are what
- * they were, and results are NULL, 0 or untouched. What a schema can have wrong is in
+ * "Nothing changed" means: after each refused call the heap passes its check, its statistics are
+ * what they were, and results are NULL, 0 or untouched. What a schema can have wrong is in
  * unit/test_schema_errors.c; here it is only what the calls of heaps, programs and kernels refuse.
  */
 #include <math.h>
@@ -26,7 +26,8 @@ static const char source[] =
     "    CLUMP_FOR_EACH(Body, self) n++;\n"
     "    CLUMP_REDUCE(uint, n, CLUMP_SUM);\n"
     "}\n"
-    "#ifndef __NV_CL_C_VERSION\n" /* its compiler emits invalid PTX for a kernel without parameters */
+    /* its compiler emits invalid PTX for a kernel without parameters */
+    "#ifndef __NV_CL_C_VERSION\n"
     "__kernel void bare(void) {}\n"
     "#endif\n"
     "__kernel void plain(__global uint *values) { values[0] = 1; }\n"
@@ -574,7 +575,8 @@ static void kernels(void **state) {
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
-/* An argument that OpenCL refuses: the code's name, the kernel's, the parameter's, and the size wanted. */
+/* An argument that OpenCL refuses: the code's name, the kernel's, the parameter's, and the size
+ * wanted. */
 static void arguments_of_wrong_size(void **state) {
     double dt = 1;
     clump_status status = clump_kernel_set_arg(t.move, 0, sizeof dt, &dt);

@@ -1,5 +1,6 @@
-/* Programs that are wrong in ways that OpenCL lets pass: each is refused, or reported, in words that say what to do,
- * and no object that it had no business with changes. docs/internals/reliability.md lists the promises.
+/* Programs that are wrong in ways that OpenCL lets pass: each is refused, or reported, in words
+ * that say what to do, and no object that it had no business with changes.
+ * docs/internals/reliability.md lists the promises.
  *
  * Each part was a program that did harm without a word, or ended the process.
  */
@@ -17,7 +18,7 @@ static const char two_classes[] =
     "class Big { uint a; uint b; uint c; uint d; } class Small { uint v; } class Tiny : Small { "
     "uint w; }";
 
-/* ---- What does not build ----------------------------------------------------------------------- */
+/* ---- What does not build --------------------------------------------------------------------- */
 
 /* Fails with words in the message and the place in the user's text; the log is kept. */
 static void refuse_build(clump_heap *heap, const char *text, uint32_t line, const char *words) {
@@ -68,7 +69,8 @@ static void no_heap_parameter(void **state) {
     clump_heap_destroy(heap);
 }
 
-/* A driver that keeps what it compiled, and tells warnings only when it compiles: here, of no program. */
+/* A driver that keeps what it compiled, and tells warnings only when it compiles: here, of no
+ * program. */
 static cl_int CL_API_CALL tell_no_warnings(cl_program program, cl_device_id device,
                                            cl_program_build_info what, size_t bytes, void *value,
                                            size_t *needed) {
@@ -120,7 +122,8 @@ static void changes_under_fixed(void **state) {
     /* Some compilers keep what they compiled, and warn once. */
     for (int i = 0; i < 2; i++)
         refuse_build(heap, broken_promise, 3, "its first parameter must be CLUMP_HEAP then");
-    /* What is right, stays right: less promised is handed over, and a user's own pointers are the user's. */
+    /* What is right, stays right: less promised is handed over, and a user's own pointers are the
+     * user's. */
     build(heap,
           "uint f(CLUMP_HEAP_NO_ALLOC, Big b) { return Big_a(b); }\n"
           "void g(__global uchar *p) { p[0] = 1; }\n"
@@ -129,8 +132,8 @@ static void changes_under_fixed(void **state) {
     clump_heap_destroy(heap);
 }
 
-/* CLUMP_HEAP_NO_ALLOC is about objects: fields may be written, references among them, and are looked at by compaction
- * and collection as they are. */
+/* CLUMP_HEAP_NO_ALLOC is about objects: fields may be written, references among them, and are
+ * looked at by compaction and collection as they are. */
 static void references_written_under_fixed(void **state) {
     clump_heap *heap = cl_fixture_heap(&on, "class Node { ref Node next; uint id; }", 4u << 20, 1);
     clump_program *p = cl_fixture_program(
@@ -172,9 +175,10 @@ static void references_written_under_fixed(void **state) {
     clump_heap_destroy(heap);
 }
 
-/* ---- What is launched as something else -------------------------------------------------------- */
+/* ---- What is launched as something else ------------------------------------------------------ */
 
-/* A schema with as many Smalls as are asked for, of which those with a number below `holes` are gone. */
+/* A schema with as many Smalls as are asked for, of which those with a number below `holes` are
+ * gone. */
 typedef struct world {
     clump_heap *heap;
     clump_program *program; /* one for all worlds */
@@ -242,7 +246,8 @@ static void expect_wrong_launch(clump_heap *heap, const char *words) {
     CHECK_HEAP(&on, heap);
 }
 
-/* A do-new of one class with the kernel of another, in a heap with holes: the objects around are what they were. */
+/* A do-new of one class with the kernel of another, in a heap with holes: the objects around are
+ * what they were. */
 static void new_of_another_class(void **state) {
     static uint32_t values[2000];
     uint64_t made = 0;
@@ -381,7 +386,8 @@ static void reductions(void **state) {
     CHECK_OK(&on, clump_heap_reduce(w.heap, always, sizeof seven, &seven, NULL));
     CHECK_OK(&on, clump_heap_do_all(w.heap, always, NULL));
     refuse_reduction(&w, maybe, 4, "the kernel did not come to a CLUMP_REDUCE");
-    /* A kernel of which one work-group returns before: no later reduction counts what the others left. */
+    /* A kernel of which one work-group returns before: no later reduction counts what the others
+     * left. */
     does = 2;
     SET_ARG(&on, maybe, 0, does);
     for (int read = 0; read < 2; read++) {
@@ -423,7 +429,8 @@ static void reductions(void **state) {
     world_close(&w);
 }
 
-/* More parts than there is room for, as a launch of one's own may have: they would lie on the metadata. */
+/* More parts than there is room for, as a launch of one's own may have: they would lie on the
+ * metadata. */
 static void reduction_of_many_groups(void **state) {
     world w = world_open();
     clump_kernel *count = cl_fixture_kernel(&on, w.program, "count");
@@ -446,7 +453,7 @@ static void reduction_of_many_groups(void **state) {
     world_close(&w);
 }
 
-/* ---- Checked programs -------------------------------------------------------------------------- */
+/* ---- Checked programs ------------------------------------------------------------------------ */
 
 static void checked_references(void **state) {
     static const char *const names[] = {"access", "test", "cast", "kind", "garbage"};

@@ -1,6 +1,6 @@
-/* Raw memory that is asked for wrongly, given back wrongly, or not there: what cl/api/raw.clh and clump/heap.h promise. What
- * is refused is reported and changes nothing. Then heaps that cannot be made, programs that cannot be built, and marks of
- * runs that were overwritten.
+/* Raw memory that is asked for wrongly, given back wrongly, or not there: what cl/api/raw.clh and
+ * clump/heap.h promise. What is refused is reported and changes nothing. Then heaps that cannot be
+ * made, programs that cannot be built, and marks of runs that were overwritten.
  *
  * Read first: cl/api/raw.clh, cl/core/runs.clh.
  */
@@ -15,7 +15,8 @@
 
 static const char schema_text[] = "class Node { uint a; ulong b; }";
 
-/* One call by one work-item. out[0]: what it returned; a pointer as its handle, or 1 for one that is none of the heap. */
+/* One call by one work-item. out[0]: what it returned; a pointer as its handle, or 1 for one that
+ * is none of the heap. */
 static const char source[] =
     "enum { MALLOC, CALLOC, ALIGNED, REALLOC, FREE, USABLE, AT, OBJECT, "
     "FILL, FREE_LIST, OF };\n"
@@ -148,7 +149,8 @@ static void sizes(void **state) {
         cl_fixture_expect_error(&t.on, t.heap, -1, 0, NULL);
         uint64_t usable = call(USABLE, p, 0);
         assert_true(usable >= right[i]);
-        /* 15 bytes up to eight units, a fifth up to a block; then what is left of a slot of a block. */
+        /* 15 bytes up to eight units, a fifth up to a block; then what is left of a slot of a
+         * block. */
         uint64_t waste = right[i] <= 128 ? 15 : right[i] / 4 + 15;
         if (usable - right[i] > waste)
             fail_msg("%u bytes take %u", (unsigned)right[i], (unsigned)usable);
@@ -204,7 +206,8 @@ static void pointers(void **state) {
         refused(p, CLUMP_DEVICE_DOUBLE_FREE);
         assert_int_equal(cl_fixture_raw_bytes(&t.on, t.heap), 0);
     }
-    /* An alignment that its slot does not have: the begin of the slot is free's, too, but what lies between is not. */
+    /* An alignment that its slot does not have: the begin of the slot is free's, too, but what lies
+     * between is not. */
     uint64_t far = call(ALIGNED, 4096, 3 * t.small);
     assert_int_equal(far * 16 % 64, 0);
     cl_fixture_expect_error(&t.on, t.heap, -1, 0, NULL);
@@ -249,7 +252,8 @@ static const char probe_source[] =
     "    for (uint i = 0; i < 256u; i++) {\n"
     "        x ^= x << 13; x ^= x >> 17; x ^= x << 5;\n"
     "        uint at = x % end, live = is_live[at];\n"
-    "        if (live == 2u) continue;\n" /* the slot of aligned memory may begin there, and is taken for it */
+    /* the slot of aligned memory may begin there, and is taken for it */
+    "        if (live == 2u) continue;\n"
     "        __global uchar *p = clump_heap + at * 16ul;\n"
     "        if ((clump_usable_size(p) != 0) != live) atomic_inc(wrong);\n"
     "        if (!live && at) clump_free(p);\n"
@@ -410,8 +414,8 @@ static void heaps(void **state) {
 
 /* ---- Marks ----------------------------------------------------------------------------------- */
 
-/* Each bit of the marks of a few runs is flipped. Which memory there is stays known: a begin that is lost makes one of
- * two, an end that is lost comes back. */
+/* Each bit of the marks of a few runs is flipped. Which memory there is stays known: a begin that
+ * is lost makes one of two, an end that is lost comes back. */
 static void marks(void **state) {
     const clumpi_header *h = &t.heap->geometry.header;
     const uint64_t sizes_of[] = {t.small * 2, t.small + 1, t.block_bytes * 2 + 100,
@@ -480,7 +484,8 @@ static void words(void **state) {
 
 /* ---- Notes ----------------------------------------------------------------------------------- */
 
-/* A note that five slots were looked for in vain is found to be wrong, and the repair takes it away. */
+/* A note that five slots were looked for in vain is found to be wrong, and the repair takes it
+ * away. */
 static void notes(void **state) {
     const clumpi_header *h = &t.heap->geometry.header;
     const uint64_t at =

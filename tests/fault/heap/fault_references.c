@@ -2,15 +2,17 @@
  *
  *     fault_references [PATTERNS]     10^6 without it, of each kind of program
  *
- * The host knows which objects live, by clump_heap_read_refs(), and tells the kernel in a table of its own. For each
- * pattern the kernel asks is_live, class_of, the class tests and casts, and compares; then it frees the pattern as an
- * object of a class of which it is none. A program that is built with `checked` also reads and writes a field through
- * it. Nothing but the error record may change: after each launch the errors are fetched, which clears them, and the
- * whole buffer is compared. The launch is OpenCL's own, since clump_heap_do_all() writes lists and reservations. The number of
- * errors must be that of the references that had to be refused.
+ * The host knows which objects live, by clump_heap_read_refs(), and tells the kernel in a table of
+ * its own. For each pattern the kernel asks is_live, class_of, the class tests and casts, and
+ * compares; then it frees the pattern as an object of a class of which it is none. A program that
+ * is built with `checked` also reads and writes a field through it. Nothing but the error record
+ * may change: after each launch the errors are fetched, which clears them, and the whole buffer is
+ * compared. The launch is OpenCL's own, since clump_heap_do_all() writes lists and reservations.
+ * The number of errors must be that of the references that had to be refused.
  *
- * A quarter of the patterns are any 32 bits (different ones, up to 2^32 of them), a quarter lie in the heap, a
- * quarter are living references with a bit wrong or right, and a quarter are what uninitialised memory often holds.
+ * A quarter of the patterns are any 32 bits (different ones, up to 2^32 of them), a quarter lie in
+ * the heap, a quarter are living references with a bit wrong or right, and a quarter are what
+ * uninitialised memory often holds.
  *
  * Read first: cl/api/device_api.clh.
  */
@@ -145,7 +147,8 @@ static void read_heap(uint8_t *bytes) {
     cl_fixture_heap_read(t.heap, bytes);
 }
 
-/* All that the heap's metadata and objects say; below it is the null row, where checked accesses end. */
+/* All that the heap's metadata and objects say; below it is the null row, where checked accesses
+ * end. */
 static void check_unchanged(const char *when) {
     uint64_t begin = (uint64_t)t.heap->geometry.header.self_at * CLUMPI_UNIT;
     read_heap(t.now);

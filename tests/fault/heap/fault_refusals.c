@@ -1,6 +1,7 @@
-/* All of the table of what heaps refuse (host/schema/refusals.h): each kind of heap meets each operation. A refused one
- * fails with its status and words, and changes nothing; each other one works. Then all pairs of what a heap
- * can be made with. clump_migration_create() needs ranks: tests/mpi/mpi_migration.c has it.
+/* All of the table of what heaps refuse (host/schema/refusals.h): each kind of heap meets each
+ * operation. A refused one fails with its status and words, and changes nothing; each other one
+ * works. Then all pairs of what a heap can be made with. clump_migration_create() needs ranks:
+ * tests/mpi/mpi_migration.c has it.
  *
  * What the operations do is tested elsewhere; here they only must not be refused.
  */
@@ -50,7 +51,8 @@ static cell *find_cell(int operation, unsigned traits) {
 
 /* ---- Kinds of heaps -------------------------------------------------------------------------- */
 
-/* traits: of what is asked for. field: an array is read and written, or a part of it, or a plain field. */
+/* traits: of what is asked for. field: an array is read and written, or a part of it, or a plain
+ * field. */
 typedef struct kind {
     unsigned traits, of_field;
     const char *field;

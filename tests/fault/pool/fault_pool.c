@@ -299,7 +299,8 @@ static void limits(void **state) {
 
 #define FILL_MOST (UINT64_C(128) << 20)
 
-/* Allocate one unit after the other until the pool refuses, or has given far too much: a CPU never refuses. */
+/* Allocate one unit after the other until the pool refuses, or has given far too much: a CPU never
+ * refuses. */
 static uint64_t fill(clump_pool *pool, uint64_t unit, clump_memory memory) {
     clump_allocation made;
     clump_allocation_desc one = {.bytes = 1, .memory = memory};
@@ -451,7 +452,8 @@ static void debugging(void **state) {
     cl_fixture_close(&f);
 }
 
-/* A write over the end is seen however far it goes, and however many bytes are left in the last unit. */
+/* A write over the end is seen however far it goes, and however many bytes are left in the last
+ * unit. */
 static void margins_to_the_byte(void **state) {
     static const uint32_t sizes[] = {1000, 1024, 1, 127, 128, 129, 4096};
     static uint8_t junk[8192];
@@ -509,7 +511,8 @@ static cl_int CL_API_CALL fill_late(cl_command_queue a, cl_mem b, const void *c,
     return CL_SUCCESS;
 }
 
-/* A margin is there when its allocation is: later it might be in somebody else's, who uses another queue. */
+/* A margin is there when its allocation is: later it might be in somebody else's, who uses another
+ * queue. */
 static void margins_are_waited_for(void **state) {
     cl_fixture f = open_fixture(&(clump_cl_functions){.EnqueueFillBuffer = fill_late});
     gate_context = f.context;
@@ -534,8 +537,8 @@ static void find_heap(void *user, const clump_allocation_info *info) {
     if (info->name && strcmp(info->name, "heap") == 0) allocation_of_heap = info->allocation;
 }
 
-/* What a heap has from a pool is the heap's: nobody frees or moves it under its objects. Messages tell whose limit
- * was in the way. */
+/* What a heap has from a pool is the heap's: nobody frees or moves it under its objects. Messages
+ * tell whose limit was in the way. */
 static void memory_of_heaps(void **state) {
     cl_fixture f = open_fixture(NULL);
     clump_pool *pool;
@@ -582,7 +585,8 @@ static void memory_of_heaps(void **state) {
     cl_fixture_close(&f);
 }
 
-/* Host memory is what OpenCL is asked for, in chunks and in chunks of their own, and nothing else is. */
+/* Host memory is what OpenCL is asked for, in chunks and in chunks of their own, and nothing else
+ * is. */
 static void memories(void **state) {
     cl_fixture f = open_fixture(NULL);
     clump_pool *pool;
@@ -863,8 +867,9 @@ static clump_status step_buffer(run *r) {
 
 static clump_status step_taken_back(run *r) {
     clump_pool_stats stats;
-    /* The device may tell of the release late, and one call may fail. A later step would take the buffer
-     * back if this one did not wait for it, and a failure of that would be counted as the later step's. */
+    /* The device may tell of the release late, and one call may fail. A later step would take the
+     * buffer back if this one did not wait for it, and a failure of that would be counted as the
+     * later step's. */
     for (int i = 0; i < (failing.persistent && failing.struck ? 2 : 5000); i++) {
         CHECK_CL(clFinish(r->on.queue));
         assert_int_equal(clump_pool_get_stats(r->pool, &stats, NULL), CLUMP_OK);
@@ -1051,7 +1056,8 @@ static int run_once(const cl_fixture *on) {
     }
     clFinish(on->queue);
     clump_pool_destroy(r.pool);
-    /* Nothing of the pool, and the account of all pools of the context; what the device tells late may be freed late. */
+    /* Nothing of the pool, and the account of all pools of the context; what the device tells late
+     * may be freed late. */
     for (int i = 0; r.pool && failing.blocks != r.blocks + 1 && i < 5000; i++) cl_fixture_nap();
     if (r.pool) assert_int_equal(failing.blocks, r.blocks + 1);
     clump_context_destroy(r.context);
@@ -1084,8 +1090,8 @@ static void requests_are_refused(void **state) {
     cl_fixture_close(&on);
 }
 
-/* A heap from a pool, likewise: what fails leaves no heap, and the pool as it was. Returns 1 if the failure
- * came to pass. */
+/* A heap from a pool, likewise: what fails leaves no heap, and the pool as it was. Returns 1 if the
+ * failure came to pass. */
 static int make_heap(const cl_fixture *on, const clump_schema *schema) {
     run r = {.on = *on};
     if (step_context(&r)) {

@@ -1,7 +1,9 @@
-/* Pools of memory with pointers: every OpenCL call and every request for host memory made to fail, with views over USM and without.
- * A step that fails says why, leaves the pool right, and succeeds when it is tried again; at the end nothing is left.
+/* Pools of memory with pointers: every OpenCL call and every request for host memory made to fail,
+ * with views over USM and without. A step that fails says why, leaves the pool right, and succeeds
+ * when it is tried again; at the end nothing is left.
  *
- * If all calls fail from some point on, nothing can be waited for: memory that commands may use then stays the device's.
+ * If all calls fail from some point on, nothing can be waited for: memory that commands may use
+ * then stays the device's.
  *
  * Read first: include/clump/pool.h, failing.h, usm.h. */
 #include <string.h>
@@ -124,7 +126,8 @@ static const struct {
 };
 #define FAULT_STEPS (sizeof steps / sizeof *steps)
 
-/* Failures that a step may live through: of what gives back; of memory that is asked for again, or in smaller pieces. */
+/* Failures that a step may live through: of what gives back; of memory that is asked for again, or
+ * in smaller pieces. */
 static int may_be_ignored(clump_status (*step)(run *r)) {
     if (failing.refused) return step == step_alloc || step == step_free;
     if (step == step_alloc)

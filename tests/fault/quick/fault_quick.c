@@ -1,5 +1,6 @@
-/* The shortest host program (clump/quick.h): which device words choose, and what is said where something is wrong.
- * Devices are made up for the choice; the rest uses the device of the other tests.
+/* The shortest host program (clump/quick.h): which device words choose, and what is said where
+ * something is wrong. Devices are made up for the choice; the rest uses the device of the other
+ * tests.
  *
  * Read first: include/clump/quick.h.
  */
@@ -11,7 +12,7 @@
 
 #include "cl_fixture.h"
 
-/* ---- What quick.h calls ----------------------------------------------------------------------- */
+/* ---- What quick.h calls ---------------------------------------------------------------------- */
 
 typedef struct made_up {
     const char *platform, *name;
@@ -95,7 +96,7 @@ static cl_command_queue create_queue(cl_context context, cl_device_id device,
 #include "clump/quick.h"
 #undef clGetDeviceInfo
 
-/* ---- Words choose a device -------------------------------------------------------------------- */
+/* ---- Words choose a device ------------------------------------------------------------------- */
 
 static const made_up several[] = {
     {"Portable Language", "pthread-skylake", CL_DEVICE_TYPE_CPU, CLUMP_OK},
@@ -179,7 +180,7 @@ static void no_device(void **state) {
     refuses("gpu", CLUMP_ERR_NOT_FOUND, "there is no OpenCL device");
 }
 
-/* ---- What is made of a desc ------------------------------------------------------------------- */
+/* ---- What is made of a desc ------------------------------------------------------------------ */
 
 static char real_words[CLUMP_QUICK_NAME_BYTES]; /* of the fixture's device */
 
@@ -269,7 +270,7 @@ static void right_descs(void **state) {
     clump_quick_close(&q);
 }
 
-/* ---- Parameters ------------------------------------------------------------------------------- */
+/* ---- Parameters ------------------------------------------------------------------------------ */
 
 static void arguments(void **state) {
     take(NULL, 0);
@@ -327,7 +328,7 @@ static void arguments(void **state) {
     clump_quick_close(&q);
 }
 
-/* ---- CLUMP_CHECK ------------------------------------------------------------------------------ */
+/* ---- CLUMP_CHECK ----------------------------------------------------------------------------- */
 
 static void check_quick(void) {
     clump_quick q;
@@ -348,7 +349,8 @@ static void check_cl(void) {
     CLUMP_CHECK((cl_context)NULL, CL_INVALID_VALUE);
 }
 
-/* In a process of its own, in which OpenCL was not used, it ends with status 1 and says the words. */
+/* In a process of its own, in which OpenCL was not used, it ends with status 1 and says the
+ * words. */
 static void ends(void (*check)(void), const char *words) {
     int ends_of[2];
     char said[2048] = "";

@@ -1,10 +1,12 @@
-/* Saved heaps that are cut off, altered in any bit, put together of two, foreign, newer, or made up with right checksums: each is
- * refused with words, and the heap has no objects afterwards, as before, and its registered buffers and handles are as they were. Disks that are full, reads that are
- * short, processes that are killed between two pieces: the old checkpoint survives. Paths that are links are followed; what is no regular
- * file is refused, and stays.
+/* Saved heaps that are cut off, altered in any bit, put together of two, foreign, newer, or made up
+ * with right checksums: each is refused with words, and the heap has no objects afterwards, as
+ * before, and its registered buffers and handles are as they were. Disks that are full, reads that
+ * are short, processes that are killed between two pieces: the old checkpoint survives. Paths that
+ * are links are followed; what is no regular file is refused, and stays.
  *
  *     fault_save                      the tests
- *     fault_save child PATH PIECES    save to PATH, and be killed after so many pieces; after all of them, if 0: be not
+ *     fault_save child PATH PIECES    save to PATH, and be killed after so many pieces; after all
+ *                                     of them, if 0: be not
  *     fault_save child PATH PIECES B  the same, with files limited to B bytes, which kills, too
  *
  * Read first: tests/support/saved_heap.h, tests/support/reseal.h, docs/internals/save.md.
@@ -144,8 +146,8 @@ static void every_bit(void **state) {
     memory_release(&m);
 }
 
-/* Loading reads a piece while it compares the one before: of two wrong ones it tells of the first, with the words of the check, which has one
- * piece at a time. */
+/* Loading reads a piece while it compares the one before: of two wrong ones it tells of the first,
+ * with the words of the check, which has one piece at a time. */
 static void first_of_two(void **state) {
     clump_error error;
     memory_file m = copy_of(&good);
@@ -297,7 +299,8 @@ static void made_up(void **state) {
     memory_release(&m);
 }
 
-/* A piece that says that it is packed: without zstd that is said; with it, these are no packed bytes. */
+/* A piece that says that it is packed: without zstd that is said; with it, these are no packed
+ * bytes. */
 static void made_up_as_packed(void **state) {
     memory_file m = copy_of(&good);
     const size_t at = piece_at(m.data, m.bytes, 2);
@@ -460,7 +463,8 @@ static void expect_old(void) {
     free(data);
 }
 
-/* While a kernel's raw memory is in use, a load is refused: one that fails would take it along. Then it is freed. */
+/* While a kernel's raw memory is in use, a load is refused: one that fails would take it along.
+ * Then it is freed. */
 static void load_beside_raw(clump_heap *h) {
     static const char *const source =
         "__kernel void keep(CLUMP_HEAP, __global uint *handle, uint frees) {\n"
@@ -657,7 +661,8 @@ static void save_through_links(void **state) {
     clReleaseMemObject(buffer);
 }
 
-/* The new file has the mode of the old one; another name of the old one keeps what it had, as save.h says. */
+/* The new file has the mode of the old one; another name of the old one keeps what it had, as
+ * save.h says. */
 static void save_keeps_mode(void **state) {
     static const mode_t modes[] = {0600, 0640, 0666, 0700};
     char other[64], old[2] = "";
@@ -700,7 +705,8 @@ static void expect_kept(clump_heap *h, const char *path, clump_status status, co
                 before.st_size == after.st_size);
 }
 
-/* What is no regular file is refused before anything is written, and stays; so does a part that is not what a save leaves. */
+/* What is no regular file is refused before anything is written, and stays; so does a part that is
+ * not what a save leaves. */
 static void save_to_no_file(void **state) {
     char other[64];
     cl_mem buffer;

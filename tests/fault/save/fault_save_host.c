@@ -1,6 +1,7 @@
-/* Saving and loading while each OpenCL call and each request for host memory fails, one run for each: the call fails with
- * words that name what failed, heaps pass their check, the heap that was to be loaded has no objects and no handles, and the call works when it is
- * tried again. Nothing is left at the end of a run.
+/* Saving and loading while each OpenCL call and each request for host memory fails, one run for
+ * each: the call fails with words that name what failed, heaps pass their check, the heap that was
+ * to be loaded has no objects and no handles, and the call works when it is tried again. Nothing is
+ * left at the end of a run.
  *
  * Read first: tests/support/failing.h, tests/fault/heap/fault_host.c.
  */

@@ -1,12 +1,13 @@
-/* A checkpoint is saved over an older one, and the process is killed by SIGKILL between any two of its calls that change the disk: each
- * write, bringing the file to the disk, giving it its name, bringing the folder to the disk. The file of that name is the old checkpoint,
- * byte by byte, until it is the new one, and the next save does with what is left what it has to.
+/* A checkpoint is saved over an older one, and the process is killed by SIGKILL between any two of
+ * its calls that change the disk: each write, bringing the file to the disk, giving it its name,
+ * bringing the folder to the disk. The file of that name is the old checkpoint, byte by byte, until
+ * it is the new one, and the next save does with what is left what it has to.
  *
  *     fault_save_killed                 the test
  *     fault_save_killed child PATH N    save to PATH, and be killed instead of doing call number N
  *
- * The calls of the library are these of this file, which the linker takes before those of the C library. What the machine's power
- * does, no test here shows.
+ * The calls of the library are these of this file, which the linker takes before those of the C
+ * library. What the machine's power does, no test here shows.
  *
  * Read first: host/save/stream.c, docs/internals/save.md.
  */

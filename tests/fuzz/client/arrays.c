@@ -1,9 +1,11 @@
-/* Arrays of run-time length, in the rounds that have them: kernels change their lengths and their room, append to them by many
- * work-items at once, and link objects by them. A model has the length of each array, and the references in it; other elements are
- * hashes of the tag of their object and of their place.
+/* Arrays of run-time length, in the rounds that have them: kernels change their lengths and their
+ * room, append to them by many work-items at once, and link objects by them. A model has the length
+ * of each array, and the references in it; other elements are hashes of the tag of their object and
+ * of their place.
  *
- * Every layout is drawn, and elements of every type, references, too. Null for more room needs no more than that others take memory, as
- * with large raw memory; what must be refused is refused, and reported.
+ * Every layout is drawn, and elements of every type, references, too. Null for more room needs no
+ * more than that others take memory, as with large raw memory; what must be refused is refused, and
+ * reported.
  *
  * Read first: client.h, docs/guide/arrays.md.
  */
@@ -19,7 +21,7 @@ enum {
 };
 enum { RESIZE, RESERVE, TRIM, WAYS };
 
-/* ---- Schema ------------------------------------------------------------------------------------ */
+/* ---- Schema ---------------------------------------------------------------------------------- */
 
 void draw_arrays(client *c) {
     const uint32_t count = 1 + below(c, DRAWN_ARRAYS_MAX);
@@ -64,7 +66,7 @@ void end_arrays(object_model *o) {
     for (uint32_t i = 0; i < ARRAYS_MAX; i++) free(o->elements[i]);
 }
 
-/* ---- What must come of a change ---------------------------------------------------------------- */
+/* ---- What must come of a change -------------------------------------------------------------- */
 
 void set_length(const client *c, object_model *o, uint32_t array, uint32_t length) {
     if (is_ref_array(c, array) || c->arrays[array].element.held) {
@@ -127,7 +129,7 @@ static void take_change(client *c, object_model *o, uint32_t array, uint32_t way
     if (answer[2] < answer[1]) complain(c, "an array is longer than its room");
 }
 
-/* ---- Operations -------------------------------------------------------------------------------- */
+/* ---- Operations ------------------------------------------------------------------------------ */
 
 void change_arrays(client *c, heap_model *h) {
     const uint32_t array = below(c, c->drawn_arrays);
@@ -213,7 +215,7 @@ void link_arrays(client *c, heap_model *h) {
     if (n) launch_list(c, h, KERNEL_array_link, n, 3 * n, array);
 }
 
-/* ---- Everything -------------------------------------------------------------------------------- */
+/* ---- Everything ------------------------------------------------------------------------------ */
 
 static void compare_array_element(client *c, object_model *o, uint32_t array, uint32_t e,
                                   uint32_t found) {

@@ -1,17 +1,19 @@
-/* Checked heaps: all heaps of some rounds. Right programs are told nothing; what the operations do wrong on purpose
- * (free_listed, look_at) is told once for each time, by its kernel, and changes nothing. */
+/* Checked heaps: all heaps of some rounds. Right programs are told nothing; what the operations do
+ * wrong on purpose (free_listed, look_at) is told once for each time, by its kernel, and changes
+ * nothing. */
 #include "client.h"
 
 enum { EVENTS_MAX = 512, PLACES_MAX = 64 };
 
-/* ---- Which checks a round has ------------------------------------------------------------------ */
+/* ---- Which checks a round has ---------------------------------------------------------------- */
 
 static void on_leak(void *user, const char *words) {
     heap_model *h = user;
     h->leaks += strtoull(words, NULL, 10);
 }
 
-/* All of them, or some. Their programs take longer to compile and to run, so not many rounds have them. */
+/* All of them, or some. Their programs take longer to compile and to run, so not many rounds have
+ * them. */
 void draw_checks(client *c) {
     c->checked = (clump_checked_desc){.without = CLUMP_CHECK_ALL, .on_leak = on_leak};
     c->watching = 40;
@@ -31,7 +33,7 @@ int tells_accesses(const client *c) {
     return has_check(c, CLUMP_CHECK_REFERENCES);
 }
 
-/* ---- What they find ---------------------------------------------------------------------------- */
+/* ---- What they find -------------------------------------------------------------------------- */
 
 void compare_findings(client *c, heap_model *h, const clump_device_report *r) {
     clump_finding found[PLACES_MAX];
@@ -62,7 +64,7 @@ void compare_findings(client *c, heap_model *h, const clump_device_report *r) {
     same_number(c, "reports of FINDING", r->errors[CLUMP_DEVICE_FINDING].count, 0);
 }
 
-/* ---- What they tell on demand ------------------------------------------------------------------ */
+/* ---- What they tell on demand ---------------------------------------------------------------- */
 
 /* Objects of a class among those that are told by class and place. */
 static void compare_live(client *c, heap_model *h) {
@@ -82,7 +84,8 @@ static void compare_live(client *c, heap_model *h) {
                     h->classes[c->classes[k].id - 1].objects);
 }
 
-/* The ring has as many events as there were, or as many as there is room for, and the last ones of them. */
+/* The ring has as many events as there were, or as many as there is room for, and the last ones of
+ * them. */
 static void compare_events(client *c, heap_model *h) {
     clump_event events[EVENTS_MAX];
     uint64_t count = 0, room = 1;

@@ -9,7 +9,8 @@
  *   schema.c      random classes and fields        outside.c    registered buffers and handles
  *   source.c      the kernels of a round           moving.c     compaction
  *   model.c       what the heaps must hold         collecting.c collection
- *   launches.c    kernels that make, free, write   pooled.c     a pool beside the heaps: its regions,
+ *   launches.c    kernels that make, free, write   pooled.c     a pool beside the heaps: its
+ *                 regions,
  *   numbers.c     objects by number                pool_calls.c all other calls on it,
  *   upkeep.c      what changes nothing             pool_thread.c another thread's
  *   host_access.c fields from the host             verify.c     everything compared
@@ -19,7 +20,8 @@
  *   converting.c  a heap with another schema, and back
  *   checks.c      checked heaps                raw.c        raw memory beside the objects
  *   arrays.c      arrays of run-time length
- *   containers.c  maps, vectors and grids of cl/api: their classes; maps.c, vectors.c, grids.c: each of them
+ *   containers.c  maps, vectors and grids of cl/api: their classes; maps.c, vectors.c, grids.c:
+ *                 each of them
  *   operations.c  the list of operations           round.c      what a round has, from begin to end
  *   memory.c      that it does not grow            watchdog.c   operations that do not end
  *   messages.c    what is printed of a failure     main.c       rounds, on one thread or several
@@ -84,7 +86,7 @@ typedef struct text {
     size_t length, room;
 } text;
 
-/* ---- Schema ------------------------------------------------------------------------------------ */
+/* ---- Schema ---------------------------------------------------------------------------------- */
 
 typedef struct field_model {
     char name[16];
@@ -97,7 +99,8 @@ typedef struct field_model {
     int packed, weak;
     int target; /* class referred to, or NO_CLASS */
     int owner;  /* class that declares it */
-    int held; /* a container keeps its values, which are no hashes: words are as the heap has them */
+    /* a container keeps its values, which are no hashes: words are as the heap has them */
+    int held;
     uint32_t at; /* its first word in object_model.words */
 } field_model;
 
@@ -124,7 +127,7 @@ typedef struct roles {
     int child_link; /* field of the child that can hold the parent, or -1 */
 } roles;
 
-/* ---- Model ------------------------------------------------------------------------------------- */
+/* ---- Model ----------------------------------------------------------------------------------- */
 
 typedef struct object_model {
     uint32_t tag;
@@ -326,7 +329,8 @@ typedef enum kernel_name {
         KERNELS
 } kernel_name;
 
-/* The classes, fields and arrays of containers. A class is NO_CLASS where the round has no such container. */
+/* The classes, fields and arrays of containers. A class is NO_CLASS where the round has no such
+ * container. */
 typedef struct container_parts {
     int map, word, vector, page, cells;
     int body;    /* the class whose objects the grid has, */
@@ -355,7 +359,8 @@ typedef struct client {
     uint32_t field_count;
     array_model arrays[ARRAYS_MAX];
     uint32_t array_count; /* 0: the round has none */
-    int drawn_classes; /* of these: what operations of all kinds make, free and write. The others are */
+    /* of these: what operations of all kinds make, free and write. The others are */
+    int drawn_classes;
     uint32_t drawn_fields, drawn_arrays; /* those of containers, which their calls alone change */
     container_parts parts;
     roles roles;
@@ -363,8 +368,8 @@ typedef struct client {
     int evicts; /* all heaps have room for more objects than memory */
     int raw;    /* all heaps have raw memory beside the classes, and kernels ask for it */
     clump_checked_desc checked; /* of all heaps; `without` all checks: they are not checked */
-    uint32_t
-        watching; /* percentage of heaps that watch handles; the layout of checked ones tells */
+    /* percentage of heaps that watch handles; the layout of checked ones tells */
+    uint32_t watching;
     cl_fixture_build build;
     size_t local;  /* of launches with sizes of our own */
     int own_sizes; /* 1: loops over objects get such launches, too */
@@ -387,7 +392,7 @@ typedef struct client {
     totals sum;
 } client;
 
-/* ---- messages.c -------------------------------------------------------------------------------- */
+/* ---- messages.c ------------------------------------------------------------------------------ */
 
 /* Once, before the first round: a crash, or an end of the program in a round, prints the round. */
 void begin_messages(void);
@@ -407,25 +412,26 @@ _Noreturn void complain(client *c, const char *format, ...) __attribute__((forma
 /* `found` must be `expected`. */
 void same_number(client *c, const char *what, uint64_t found, uint64_t expected);
 
-/* ---- watchdog.c -------------------------------------------------------------------------------- */
+/* ---- watchdog.c ------------------------------------------------------------------------------ */
 
-/* A thread looks at `count` clients each second until the process ends. When an operation of one takes
- * longer than PATIENCE, it prints the round and ends the program with 1. */
+/* A thread looks at `count` clients each second until the process ends. When an operation of one
+ * takes longer than PATIENCE, it prints the round and ends the program with 1. */
 enum { PATIENCE = 240 }; /* seconds, the compilation of kernels included */
 void begin_watchdog(client *clients, uint32_t count);
 void watch_step(client *c); /* an operation begins, or a part of one that has a kernel of its own */
 void watch_pause(client *c); /* nothing is under way */
 
-/* ---- memory.c ---------------------------------------------------------------------------------- */
+/* ---- memory.c -------------------------------------------------------------------------------- */
 
 void memory_step(client *c); /* after an operation: what the library holds is within its bounds */
-/* After an operation: after a third of a round resident memory is hardly more than it was at most by then, in this round
- * or in earlier ones of the thread. It may be less in a round that compiles nothing. */
+/* After an operation: after a third of a round resident memory is hardly more than it was at most
+ * by then, in this round or in earlier ones of the thread. It may be less in a round that compiles
+ * nothing. */
 void memory_watch_process(client *c);
 void memory_end(client *c); /* after everything was destroyed: it holds nothing */
 void memory_print(const totals *sum);
 
-/* ---- round.c ----------------------------------------------------------------------------------- */
+/* ---- round.c --------------------------------------------------------------------------------- */
 
 int open_round(client *c, uint64_t seed, uint32_t operations); /* 0, or what main() should return */
 void close_round(client *c);
@@ -439,7 +445,7 @@ int chance(client *c, uint32_t percent);
 uint32_t logarithmic(client *c, double low, double high);
 uint32_t draw_salt(client *c);
 
-/* ---- schema.c ---------------------------------------------------------------------------------- */
+/* ---- schema.c -------------------------------------------------------------------------------- */
 
 void draw_schema(client *c);
 int is_a(const client *c, int class, int base);
@@ -451,7 +457,7 @@ int draw_field(client *c, int references); /* number of a field, or -1 if there 
 int is_scalar_uint(const field_model *f);
 void draw_element(client *c, field_model *f); /* type, width, bytes, and class referred to */
 
-/* ---- source.c ---------------------------------------------------------------------------------- */
+/* ---- source.c -------------------------------------------------------------------------------- */
 
 void write_source(client *c);
 
@@ -466,7 +472,7 @@ uint32_t sum_of_value(const field_model *f, uint32_t element, uint32_t tag, uint
 uint32_t checksum_of(const client *c, const heap_model *h);
 uint32_t crowd_of(const client *c, const heap_model *h, int class);
 
-/* ---- model.c ----------------------------------------------------------------------------------- */
+/* ---- model.c --------------------------------------------------------------------------------- */
 
 void model_open(client *c, heap_model *h);
 void measure_heap(heap_model *h); /* what of the model depends on the heap's layout */
@@ -488,7 +494,7 @@ clump_ref draw_reference(client *c, heap_model *h, int class);      /* live, nul
 uint32_t block_of(const heap_model *h, clump_ref ref);
 int block_is_free(const heap_model *h, clump_ref ref);
 
-/* ---- checks.c ---------------------------------------------------------------------------------- */
+/* ---- checks.c -------------------------------------------------------------------------------- */
 
 void draw_checks(client *c);
 int has_check(const client *c, clump_check check); /* 1: the round's heaps have it */
@@ -502,11 +508,11 @@ void adopt_events(client *c, heap_model *h); /* after a call that makes all obje
 /* Destroy a heap; it tells what is left in it. */
 void end_heap(client *c, heap_model *h);
 
-/* ---- raw.c ------------------------------------------------------------------------------------- */
+/* ---- raw.c ----------------------------------------------------------------------------------- */
 
 void compare_raw(client *c, heap_model *h); /* all bytes of all raw memory */
 
-/* ---- arrays.c ---------------------------------------------------------------------------------- */
+/* ---- arrays.c -------------------------------------------------------------------------------- */
 
 void draw_arrays(client *c); /* once there are classes */
 void write_array(client *c, const array_model *a);
@@ -517,16 +523,18 @@ void set_length(const client *c, object_model *o, uint32_t array, uint32_t lengt
 void end_arrays(object_model *o);
 void compare_arrays(client *c, heap_model *h); /* all elements, and that no memory is lost */
 
-/* ---- containers.c ------------------------------------------------------------------------------ */
+/* ---- containers.c ---------------------------------------------------------------------------- */
 
 void draw_containers(client *c); /* once there are classes and arrays */
 void write_containers(client *c);
 void set_container_args(client *c);
 int has_container(const client *c, operation_name name); /* what the operation is on */
 
-/* An object of the class, now and then a new one, which is empty then; NULL: there is none, and no room for one. */
+/* An object of the class, now and then a new one, which is empty then; NULL: there is none, and no
+ * room for one. */
 object_model *draw_container(client *c, heap_model *h, int class, int *is_new);
-/* One call by one work-item, on the container `ref`: what a kernel that keeps maps, vectors or grids lists. Returns what it did. */
+/* One call by one work-item, on the container `ref`: what a kernel that keeps maps, vectors or
+ * grids lists. Returns what it did. */
 enum { KEEP_HEADS };
 enum { KEEP_MAKE, KEEP_RESERVE, KEEP_CLEAR, KEEP_TRIM };
 enum { KEEP_CELLS, KEEP_SORTED };
@@ -534,7 +542,8 @@ uint32_t keep_container(client *c, heap_model *h, kernel_name kernel, uint32_t w
                         uint32_t n);
 
 uint32_t *words_of(const client *c, object_model *o, uint32_t field);
-/* What the heap has becomes what the model has: a field of all objects of its class, an array of one object. */
+/* What the heap has becomes what the model has: a field of all objects of its class, an array of
+ * one object. */
 void adopt_field(client *c, heap_model *h, uint32_t field);
 void adopt_array(client *c, heap_model *h, object_model *o, uint32_t array);
 
@@ -542,7 +551,7 @@ void write_map(client *c);
 void write_vector(client *c);
 void write_grid(client *c);
 
-/* ---- verify.c ---------------------------------------------------------------------------------- */
+/* ---- verify.c -------------------------------------------------------------------------------- */
 
 /* After each operation: reports of kernels, statistics, the heap's own check. */
 void settle(client *c, heap_model *h);
@@ -552,7 +561,7 @@ void compare_values(client *c, heap_model *h); /* without kernels of the round *
 /* Objects were moved: to[number] gets where each object is now, found by its tag. */
 void find_again(client *c, heap_model *h, clump_ref *to);
 
-/* ---- outside.c --------------------------------------------------------------------------------- */
+/* ---- outside.c ------------------------------------------------------------------------------- */
 
 void compare_outside(client *c, heap_model *h);
 void close_outside(client *c, heap_model *h);
@@ -568,7 +577,7 @@ typedef struct outside_rules {
 typedef clump_ref follow_outside(void *user, clump_ref ref, outside_rules rules);
 void change_outside(heap_model *h, follow_outside *follow, void *user);
 
-/* ---- moving.c ---------------------------------------------------------------------------------- */
+/* ---- moving.c -------------------------------------------------------------------------------- */
 
 typedef struct compaction {
     clump_compact_desc desc;
@@ -588,7 +597,7 @@ uint32_t cell_of(const client *c, const object_model *grid, const object_model *
 void follow_compaction(client *c, heap_model *h, const compaction *x,
                        const clump_compact_report *report);
 
-/* ---- evicting.c -------------------------------------------------------------------------------- */
+/* ---- evicting.c ------------------------------------------------------------------------------ */
 
 void open_blocks(client *c, heap_model *h);
 void close_blocks(heap_model *h);
@@ -596,7 +605,7 @@ int is_away(const heap_model *h, clump_ref ref); /* 1: its block is evicted */
 void bring_back(client *c, heap_model *h);
 void refuse_while_away(client *c, heap_model *h);
 
-/* ---- pooled.c ---------------------------------------------------------------------------------- */
+/* ---- pooled.c -------------------------------------------------------------------------------- */
 
 void open_pool(client *c);
 void close_pool(client *c);
@@ -613,7 +622,7 @@ void drop_region(client *c, region_model *r); /* whoever holds it lets go first 
 /* A step: CLUMP_ERR_USAGE is right, too, while another thread may make one. */
 void step(client *c, const clump_defrag_desc *desc, clump_defrag_report *report);
 
-/* ---- pool_thread.c ----------------------------------------------------------------------------- */
+/* ---- pool_thread.c --------------------------------------------------------------------------- */
 
 void begin_pool_thread(client *c);
 uint64_t end_pool_thread(client *c); /* returns the allocations that it leaves */
@@ -621,7 +630,7 @@ uint64_t end_pool_thread(client *c); /* returns the allocations that it leaves *
 void pause_pool_thread(client *c);
 void resume_pool_thread(client *c);
 
-/* ---- operations.c ------------------------------------------------------------------------------ */
+/* ---- operations.c ---------------------------------------------------------------------------- */
 
 typedef void operation(client *c, heap_model *h);
 
@@ -637,7 +646,7 @@ void print_operations(const totals *sum); /* how often each ran, and for how lon
 void make_heap(client *c, heap_model *h);
 void make_heap_like(client *c, heap_model *h); /* that watches handles as the one before did */
 
-/* ---- launches.c -------------------------------------------------------------------------------- */
+/* ---- launches.c ------------------------------------------------------------------------------ */
 
 /* Set the numbers as parameters from `first` on. */
 void set_numbers(client *c, clump_kernel *kernel, uint32_t first, uint32_t count,
@@ -646,7 +655,8 @@ void set_numbers(client *c, clump_kernel *kernel, uint32_t first, uint32_t count
     set_numbers((c), (kernel), (first), sizeof(uint32_t[]){__VA_ARGS__} / sizeof(uint32_t),        \
                 (uint32_t[]){__VA_ARGS__})
 
-/* How many objects to ask for; tags for them, of which the first is returned; and what one request got. */
+/* How many objects to ask for; tags for them, of which the first is returned; and what one request
+ * got. */
 uint32_t how_many(client *c, const heap_model *h, int class);
 uint32_t take_tags(client *c, uint32_t count);
 void take_answer(client *c, heap_model *h, int class, clump_ref ref, uint32_t tag, uint32_t salt);

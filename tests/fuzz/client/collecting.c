@@ -15,13 +15,14 @@ typedef struct collection {
     int dead_class; /* NO_CLASS: all */
     uint32_t dead_room;
     compaction compaction;
-    /* By number of the object; `list` has those that were reached, `done` of them looked through. */
+    /* By number of the object; `list` has those that were reached, `done` of them looked
+     * through. */
     uint8_t *live;
     uint32_t *list, count, done;
     uint64_t root_count, dangling, read, followed, nulled;
 } collection;
 
-/* ---- The marker -------------------------------------------------------------------------------- */
+/* ---- The marker ------------------------------------------------------------------------------ */
 
 static void reach(collection *g, clump_ref ref, int class) {
     if (!names(g->c, g->h, ref, class)) return;
@@ -79,7 +80,7 @@ static void mark(collection *g) {
     while (g->done < g->count) look_through(g, &g->h->objects[g->list[g->done++]]);
 }
 
-/* ---- What is asked for ------------------------------------------------------------------------- */
+/* ---- What is asked for ----------------------------------------------------------------------- */
 
 static void draw_roots(collection *g) {
     client *c = g->c;
@@ -161,7 +162,7 @@ static void collection_close(collection *g) {
     free(g->list);
 }
 
-/* ---- What must come of it ---------------------------------------------------------------------- */
+/* ---- What must come of it -------------------------------------------------------------------- */
 
 /* Does a reference name an object that stays? */
 static int names_live(const collection *g, clump_ref ref, int class) {
@@ -278,7 +279,7 @@ static void follow_collection(collection *g, const clump_collect_report *report)
     compare_all(c, h);
 }
 
-/* ---- Operations -------------------------------------------------------------------------------- */
+/* ---- Operations ------------------------------------------------------------------------------ */
 
 void collect(client *c, heap_model *h) {
     collection g;

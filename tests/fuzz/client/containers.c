@@ -1,11 +1,13 @@
-/* Containers on the heap, in the rounds that have them: hash maps, vectors and spatial grids (cl/api). Their parts are objects of
- * classes of their own, which other operations compact, order, collect, keep by registered buffers and by handles, and neither
- * make, free nor write. So the model has them like all objects: references in them are followed, and fields and arrays are
- * compared, by kernels and by the host. What a container has follows from its parts. Each call is checked against what its
- * parts were before and are after: maps.c, vectors.c, grids.c.
+/* Containers on the heap, in the rounds that have them: hash maps, vectors and spatial grids
+ * (cl/api). Their parts are objects of classes of their own, which other operations compact, order,
+ * collect, keep by registered buffers and by handles, and neither make, free nor write. So the
+ * model has them like all objects: references in them are followed, and fields and arrays are
+ * compared, by kernels and by the host. What a container has follows from its parts. Each call is
+ * checked against what its parts were before and are after: maps.c, vectors.c, grids.c.
  *
- * Fields and arrays that a container keeps are *held*: their words in the model are those of the heap, and are taken from there
- * after calls that may leave more than one result, once these are known to be right.
+ * Fields and arrays that a container keeps are *held*: their words in the model are those of the
+ * heap, and are taken from there after calls that may leave more than one result, once these are
+ * known to be right.
  *
  * Read first: client.h, docs/guide/containers.md.
  */
@@ -19,7 +21,7 @@ enum {
 };
 enum { MAPS = 1, VECTORS = 2, GRIDS = 4 };
 
-/* ---- Schema ------------------------------------------------------------------------------------ */
+/* ---- Schema ---------------------------------------------------------------------------------- */
 
 static int add_class(client *c, const char *name) {
     class_model *k = &c->classes[c->class_count];
@@ -144,7 +146,7 @@ int has_container(const client *c, operation_name name) {
     }
 }
 
-/* ---- Kernels: each call stands once in them, since PoCL inlines them all ------------------------ */
+/* ---- Kernels: each call stands once in them, since PoCL inlines them all --------------------- */
 
 void write_containers(client *c) {
     if (c->parts.map >= 0) write_map(c);
@@ -179,7 +181,7 @@ uint32_t keep_container(client *c, heap_model *h, kernel_name kernel, uint32_t w
     return c->out[0];
 }
 
-/* ---- The model --------------------------------------------------------------------------------- */
+/* ---- The model ------------------------------------------------------------------------------- */
 
 uint32_t *words_of(const client *c, object_model *o, uint32_t field) {
     return &o->words[c->fields[field].at];

@@ -1,12 +1,13 @@
-/* A live heap gets another schema, and its own again. In between no kernel of the round fits, so the host compares all that the heap
- * has. Objects are found again by their tags; every reference must have followed, and those to nobody are null.
+/* A live heap gets another schema, and its own again. In between no kernel of the round fits, so
+ * the host compares all that the heap has. Objects are found again by their tags; every reference
+ * must have followed, and those to nobody are null.
  *
- * The other schema has the same classes and fields, in another order, with other layouts, a class and a field more, and
- * perhaps without one of the references, which is null afterwards.
+ * The other schema has the same classes and fields, in another order, with other layouts, a class
+ * and a field more, and perhaps without one of the references, which is null afterwards.
  */
 #include "client.h"
 
-/* ---- The other schema -------------------------------------------------------------------------- */
+/* ---- The other schema ------------------------------------------------------------------------ */
 
 static void shuffle(client *c, uint32_t *fields, uint32_t count) {
     for (uint32_t i = count; i > 1; i--) {
@@ -56,7 +57,7 @@ static clump_schema *draw_other(client *c) {
     return schema;
 }
 
-/* ---- The model --------------------------------------------------------------------------------- */
+/* ---- The model ------------------------------------------------------------------------------- */
 
 typedef struct course {
     client *c;
@@ -137,7 +138,7 @@ static int convert_to(client *c, heap_model *h, const clump_convert_desc *d) {
     return 1;
 }
 
-/* ---- The operation ----------------------------------------------------------------------------- */
+/* ---- The operation --------------------------------------------------------------------------- */
 
 /* A class that has objects is missing. */
 static void refuse_without_class(client *c, heap_model *h) {

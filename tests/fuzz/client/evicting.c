@@ -1,8 +1,10 @@
-/* Heaps of more objects than memory: all heaps of some rounds. Blocks leave, stay away while other operations go on, and come back;
- * then every object is as it was. Until then its reference names nobody, and nothing may move or be collected.
+/* Heaps of more objects than memory: all heaps of some rounds. Blocks leave, stay away while other
+ * operations go on, and come back; then every object is as it was. Until then its reference names
+ * nobody, and nothing may move or be collected.
  *
- * Which blocks a call takes follows from the model: from the objects, which have their blocks in their references, and from the
- * ages, which are counted here, too. Where a block had no object when ages were last counted, its age is not known.
+ * Which blocks a call takes follows from the model: from the objects, which have their blocks in
+ * their references, and from the ages, which are counted here, too. Where a block had no object
+ * when ages were last counted, its age is not known.
  */
 #include "client.h"
 
@@ -57,7 +59,7 @@ static void count_states(heap_model *h) {
     }
 }
 
-/* ---- Ages -------------------------------------------------------------------------------------- */
+/* ---- Ages ------------------------------------------------------------------------------------ */
 
 static void count_ages(client *c, heap_model *h) {
     CHECK_OK(&c->on, clump_heap_age_blocks(h->heap));
@@ -71,9 +73,10 @@ static void count_ages(client *c, heap_model *h) {
     }
 }
 
-/* ---- Which blocks moved ------------------------------------------------------------------------ */
+/* ---- Which blocks moved ---------------------------------------------------------------------- */
 
-/* Blocks of which the heap lists objects, and the model has none (is_back), or the other way round. */
+/* Blocks of which the heap lists objects, and the model has none (is_back), or the other way
+ * round. */
 static uint32_t find_moved(client *c, heap_model *h, int is_back) {
     const uint32_t end = end_of_blocks(h), room = h->count + h->away_count;
     clump_ref *refs = must_alloc((room + 1) * sizeof *refs);
@@ -149,7 +152,7 @@ static void compare_moved(client *c, heap_model *h, const clump_evict_report *r,
     same_number(c, "bytes that are evicted", evicted.bytes, h->away_blocks * block_bytes(h));
 }
 
-/* ---- Evicting ---------------------------------------------------------------------------------- */
+/* ---- Evicting -------------------------------------------------------------------------------- */
 
 /* 1: the call may take the block; 2: it takes it, if there is no limit. */
 static int may_leave(const client *c, const block_model *b, int class, uint32_t age) {
@@ -222,7 +225,7 @@ void evict_blocks(client *c, heap_model *h) {
     compare_all(c, h);
 }
 
-/* ---- Fetching ---------------------------------------------------------------------------------- */
+/* ---- Fetching -------------------------------------------------------------------------------- */
 
 /* Blocks that a call asks for, and is it to be one of them? */
 static int is_wanted(const client *c, const heap_model *h, const clump_evict_desc *d, int class,
@@ -291,7 +294,7 @@ void bring_back(client *c, heap_model *h) {
     }
 }
 
-/* ---- What is refused meanwhile ----------------------------------------------------------------- */
+/* ---- What is refused meanwhile --------------------------------------------------------------- */
 
 void refuse_while_away(client *c, heap_model *h) {
     const char *name = c->classes[0].name;

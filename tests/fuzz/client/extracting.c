@@ -1,6 +1,7 @@
-/* Objects leave a heap and come into another, or come back: by references of the host and of the device, and by class. Their fields
- * are as they were, with references among them; those to others are null. What refers to them in the heap that they left dangles. Some
- * are only looked at, and stay. */
+/* Objects leave a heap and come into another, or come back: by references of the host and of the
+ * device, and by class. Their fields are as they were, with references among them; those to others
+ * are null. What refers to them in the heap that they left dangles. Some are only looked at, and
+ * stay. */
 #include "client.h"
 
 typedef struct leaving {

@@ -1,10 +1,10 @@
-/* Spatial grids (cl/api/grid.clh) in random rounds. Bodies are the objects of a class that has no subclasses; other operations make them,
- * free them and write their fields. Their places are hashes of the tag and of a field. So they are made, freed and moved while a grid
- * keeps what it noted.
+/* Spatial grids (cl/api/grid.clh) in random rounds. Bodies are the objects of a class that has no
+ * subclasses; other operations make them, free them and write their fields. Their places are hashes
+ * of the tag and of a field. So they are made, freed and moved while a grid keeps what it noted.
  *
- * What the grid must have after a note is known exactly. What a loop visits is compared with all that was noted, cell by cell: cells
- * that the radius reaches are visited, those beyond the next ones are not. Coordinates, sides and radii are multiples of 1/4, so that
- * distances are exact.
+ * What the grid must have after a note is known exactly. What a loop visits is compared with all
+ * that was noted, cell by cell: cells that the radius reaches are visited, those beyond the next
+ * ones are not. Coordinates, sides and radii are multiples of 1/4, so that distances are exact.
  *
  * Read first: containers.c, cl/api/grid.clh.
  */
@@ -78,7 +78,7 @@ void write_grid(client *c) {
         body, body, body, body);
 }
 
-/* ---- Places and cells -------------------------------------------------------------------------- */
+/* ---- Places and cells ------------------------------------------------------------------------ */
 
 typedef struct place {
     double x[3];
@@ -112,7 +112,8 @@ static uint32_t count_along(const client *c, const object_model *grid, int d) {
     return grid->words[c->fields[c->parts.count].at + (uint32_t)d];
 }
 
-/* The cell along one direction; `more`: so many cells further. What lies outside counts for the nearest one. */
+/* The cell along one direction; `more`: so many cells further. What lies outside counts for the
+ * nearest one. */
 static uint32_t along(const client *c, const object_model *grid, double x, int d, int more) {
     const container_parts *p = &c->parts;
     const double origin = float_of(grid->words[c->fields[p->origin].at + (uint32_t)d]);
@@ -137,7 +138,7 @@ static uint32_t cells_of(const client *c, const object_model *grid) {
     return length ? length - 1 : 0;
 }
 
-/* ---- Making ------------------------------------------------------------------------------------ */
+/* ---- Making ---------------------------------------------------------------------------------- */
 
 typedef struct shape {
     cl_float4 g; /* lowest corner, side */
@@ -212,7 +213,7 @@ void set_grid(client *c, heap_model *h) {
     set_length(c, object_at(h, ref), c->parts.sorted, 0);
 }
 
-/* ---- Noting ------------------------------------------------------------------------------------ */
+/* ---- Noting ---------------------------------------------------------------------------------- */
 
 static int put_in_order(client *c, heap_model *h, clump_ref ref) {
     compaction x = {.grid = object_at(h, ref)};
@@ -228,7 +229,8 @@ static int put_in_order(client *c, heap_model *h, clump_ref ref) {
     return compact_as(c, h, &x);
 }
 
-/* Bodies in the order of their numbers, the cell of each, and how many of them a note must fail for. */
+/* Bodies in the order of their numbers, the cell of each, and how many of them a note must fail
+ * for. */
 typedef struct noted {
     clump_ref *refs;
     uint32_t *cells, count, bad;
@@ -307,7 +309,7 @@ void note_grid(client *c, heap_model *h) {
     note_bodies(c, h, ref, room);
 }
 
-/* ---- Looking ----------------------------------------------------------------------------------- */
+/* ---- Looking --------------------------------------------------------------------------------- */
 
 typedef struct query {
     place at;

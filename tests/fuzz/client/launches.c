@@ -1,11 +1,11 @@
 /* Operations that run kernels: those that make objects, free them, write and read their fields.
  *
- * Kernels report what they made in c->out, and the model takes it from there: any slot that was free
- * will do, and null where there was no room.
+ * Kernels report what they made in c->out, and the model takes it from there: any slot that was
+ * free will do, and null where there was no room.
  */
 #include "client.h"
 
-/* ---- Launching --------------------------------------------------------------------------------- */
+/* ---- Launching ------------------------------------------------------------------------------- */
 
 void set_numbers(client *c, clump_kernel *kernel, uint32_t first, uint32_t count,
                  const uint32_t *values) {
@@ -74,7 +74,7 @@ static void run_loops(client *c, heap_model *h, clump_kernel *kernel) {
     launch(c, h, kernel, c->own_sizes ? c->local * (1 + below(c, 16)) : 0);
 }
 
-/* ---- Making objects ---------------------------------------------------------------------------- */
+/* ---- Making objects -------------------------------------------------------------------------- */
 
 /* How many to ask for: any number, as many as there is room for and a few more, or fewer. */
 uint32_t how_many(client *c, const heap_model *h, int class) {
@@ -232,7 +232,7 @@ void new_loop(client *c, heap_model *h) {
     take_children(c, h, total, tag, salt);
 }
 
-/* ---- Freeing ----------------------------------------------------------------------------------- */
+/* ---- Freeing --------------------------------------------------------------------------------- */
 
 void free_some(client *c, heap_model *h) {
     clump_kernel *kernel = c->kernels[KERNEL_drop];
@@ -294,7 +294,7 @@ void free_listed(client *c, heap_model *h) {
     h->events += freed;
 }
 
-/* ---- Fields ------------------------------------------------------------------------------------ */
+/* ---- Fields ---------------------------------------------------------------------------------- */
 
 void set_by_kernel(client *c, heap_model *h) {
     clump_kernel *kernel = c->kernels[KERNEL_set];

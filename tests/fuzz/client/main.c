@@ -1,9 +1,10 @@
-/* client [SEED [SECONDS [OPERATIONS [THREADS]]]]: rounds of so many operations, one after the other, until
- * the time is over, on so many threads. Round r has the seed SEED + r, so `client SEED+r` begins with it.
+/* client [SEED [SECONDS [OPERATIONS [THREADS]]]]: rounds of so many operations, one after the
+ * other, until the time is over, on so many threads. Round r has the seed SEED + r, so `client
+ * SEED+r` begins with it.
  * SEED 0 takes one from the clock. 0 SECONDS: one round for each thread.
  *
- * Exit status 1: a discrepancy, a crash, an operation that takes minutes, or memory that grows; then seed,
- * schema and all operations of the round are printed. 77: there is no device.
+ * Exit status 1: a discrepancy, a crash, an operation that takes minutes, or memory that grows;
+ * then seed, schema and all operations of the round are printed. 77: there is no device.
  */
 #include <pthread.h>
 #include <time.h>
@@ -31,8 +32,8 @@ static struct {
     cl_fixture shared;
 } all;
 
-/* A line for each round. Memory is looked at between rounds, when other threads are in the middle of theirs: what they compile is
- * gone some rounds later, and a leak is not. */
+/* A line for each round. Memory is looked at between rounds, when other threads are in the middle
+ * of theirs: what they compile is gone some rounds later, and a leak is not. */
 static void end_of_round(const client *c, double opened, double closed) {
     uint64_t now = account_of_process();
     pthread_mutex_lock(&all.lock);
@@ -70,7 +71,8 @@ static int one_round(client *c, uint64_t seed) {
     while (c->step < all.operations && (all.end == 0 || seconds() < all.end)) {
         watch_step(c);
         operate(c);
-        /* Of several threads each would see the compilers of the others, of which NVIDIA's takes 900 MiB. */
+        /* Of several threads each would see the compilers of the others, of which NVIDIA's takes
+         * 900 MiB. */
         if (all.threads == 1) memory_watch_process(c);
     }
     watch_step(c);

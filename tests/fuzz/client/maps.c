@@ -1,8 +1,9 @@
-/* Hash maps (cl/api/map.clh) in random rounds. The work-items of a launch put keys in, take them out and look for them, several
- * times each, some of them with keys that no other has and some with shared ones. A key that one work-item has for itself gives
- * what its calls would give alone. Of a shared one these follow whatever the order was: a Word is taken out once, a key
- * has one Word at most at the end, only Words of the key are seen that were there or came in this launch, none comes back to a
- * work-item that saw it gone, and a key that nobody took out is found.
+/* Hash maps (cl/api/map.clh) in random rounds. The work-items of a launch put keys in, take them
+ * out and look for them, several times each, some of them with keys that no other has and some with
+ * shared ones. A key that one work-item has for itself gives what its calls would give alone. Of a
+ * shared one these follow whatever the order was: a Word is taken out once, a key has one Word at
+ * most at the end, only Words of the key are seen that were there or came in this launch, none
+ * comes back to a work-item that saw it gone, and a key that nobody took out is found.
  *
  * Read first: containers.c, cl/api/map.clh.
  */
@@ -84,7 +85,7 @@ static uint64_t key_in(const client *c, object_model *word) {
     return c->fields[c->parts.key].bytes == 8 ? (uint64_t)words[1] << 32 | words[0] : words[0];
 }
 
-/* ---- What a map has ---------------------------------------------------------------------------- */
+/* ---- What a map has -------------------------------------------------------------------------- */
 
 typedef struct map_words {
     clump_ref *refs;
@@ -150,7 +151,7 @@ static int give_lists(client *c, heap_model *h, clump_ref ref) {
     return resize(c, h, ref, lists);
 }
 
-/* ---- A launch ---------------------------------------------------------------------------------- */
+/* ---- A launch -------------------------------------------------------------------------------- */
 
 /* What one work-item asked for, and what it got. */
 typedef struct call {
@@ -379,7 +380,7 @@ void work_on_map(client *c, heap_model *h) {
     free(w);
 }
 
-/* ---- Upkeep ------------------------------------------------------------------------------------ */
+/* ---- Upkeep ---------------------------------------------------------------------------------- */
 
 /* before: as the call is told; must_be: what it has to return. */
 static void tidy(client *c, heap_model *h, clump_ref ref, uint32_t before, uint32_t must_be) {

@@ -1,10 +1,10 @@
-/* Memory over time. What the library holds is counted where it asks for it (account.h): within bounds
- * after each operation, and nothing at the end of a round. Memory of the process is resident memory, with that
- * of the OpenCL implementation. */
+/* Memory over time. What the library holds is counted where it asks for it (account.h): within
+ * bounds after each operation, and nothing at the end of a round. Memory of the process is resident
+ * memory, with that of the OpenCL implementation. */
 #include "client.h"
 
-/* Two to three times what was measured, and what every region of a pool may have at a time; `client` prints the
- * most that there was. */
+/* Two to three times what was measured, and what every region of a pool may have at a time;
+ * `client` prints the most that there was. */
 enum {
     HOST_BYTES_MAX = 2 << 20,
     HOST_BYTES_OF_CONTAINERS =
@@ -21,7 +21,8 @@ enum {
 #define DEVICE_SHARE 1.0
 #define DEVICE_EXTRA (256u << 10)
 
-/* The context keeps memory of as many pieces, with their checksums, of the largest heap that was saved. */
+/* The context keeps memory of as many pieces, with their checksums, of the largest heap that was
+ * saved. */
 #define PIECES_KEPT 4u
 #define PIECE_EXTRA (16u << 10)
 
@@ -42,8 +43,8 @@ static void bound(client *c, const char *what, uint64_t found, uint64_t most) {
         complain(c, "the library holds %llu %s, more than %llu", (ull)found, what, (ull)most);
 }
 
-/* What was evicted in one call is kept until all of it is back: so more than what is away, in parts of which each has a block
- * that is. */
+/* What was evicted in one call is kept until all of it is back: so more than what is away, in parts
+ * of which each has a block that is. */
 static uint64_t evicted_bytes(const client *c) {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < c->heap_count; i++)
@@ -91,7 +92,8 @@ void memory_step(client *c) {
 }
 
 void memory_watch_process(client *c) {
-    /* Where there are arrays, the first collection of each heap compiles a program, whenever that is. */
+    /* Where there are arrays, the first collection of each heap compiles a program, whenever that
+     * is. */
     const uint64_t growth = (c->array_count ? UINT64_C(256) : UINT64_C(36)) << 20;
     if (c->step % 100) return;
     uint64_t now = account_of_process() - c->log.room;

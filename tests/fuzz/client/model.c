@@ -47,7 +47,8 @@ object_model *object_at(const heap_model *h, clump_ref ref) {
     return o && (o->ref == ref || (ref & h->plain) == ref) ? o : NULL;
 }
 
-/* Generations were taken away and given back. Which one a slot without an object has, nobody knows. */
+/* Generations were taken away and given back. Which one a slot without an object has, nobody
+ * knows. */
 clump_ref dangling_after(const heap_model *h, clump_ref ref) {
     const clump_heap_layout *layout = clump_heap_get_layout(h->heap);
     uint32_t block = block_of(h, ref);

@@ -1,7 +1,7 @@
 /* Compaction: objects are found again by their tags, and every reference must have followed. */
 #include "client.h"
 
-/* ---- What is asked for ------------------------------------------------------------------------- */
+/* ---- What is asked for ----------------------------------------------------------------------- */
 
 static void select_classes(client *c, compaction *x) {
     uint32_t count = chance(c, 60) ? 0 : 1 + below(c, 2);
@@ -73,7 +73,7 @@ static int order_fits(const client *c, const heap_model *h, const compaction *x)
     return 1;
 }
 
-/* ---- What must come of it ---------------------------------------------------------------------- */
+/* ---- What must come of it -------------------------------------------------------------------- */
 
 /* What is known of a run from before and after. */
 typedef struct course {
@@ -263,7 +263,7 @@ void follow_compaction(client *c, heap_model *h, const compaction *x,
     free(r.to);
 }
 
-/* ---- Operations -------------------------------------------------------------------------------- */
+/* ---- Operations ------------------------------------------------------------------------------ */
 
 int compact_as(client *c, heap_model *h, const compaction *x) {
     clump_compact_report report;

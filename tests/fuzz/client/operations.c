@@ -97,8 +97,8 @@ static const entry *draw_maker(client *c) {
     return find_entry(makers[i].run);
 }
 
-/* A full heap gives nulls and nothing else, so it gets room soon. Where there is room again, that is
- * often tried at once: an allocator may remember that there was none. */
+/* A full heap gives nulls and nothing else, so it gets room soon. Where there is room again, that
+ * is often tried at once: an allocator may remember that there was none. */
 static const entry *draw_entry(client *c, const heap_model *h) {
     if (!h->stats.free_blocks && h->raw_count && chance(c, 40)) return find_entry(raw_free);
     if (!h->stats.free_blocks && chance(c, 40)) return find_entry(relief[below(c, 4)]);

@@ -2,7 +2,7 @@
  * handles. */
 #include "client.h"
 
-/* ---- Buffers ----------------------------------------------------------------------------------- */
+/* ---- Buffers --------------------------------------------------------------------------------- */
 
 static uint32_t place_of(const outside *o, uint32_t i) {
     return (uint32_t)o->desc.offset / 4 + i * (o->desc.stride ? o->desc.stride / 4 : 1);
@@ -82,7 +82,7 @@ void write_buffer(client *c, heap_model *h) {
     cl_fixture_write(&c->on, o->desc.buffer, o->image, o->words * sizeof *o->image);
 }
 
-/* ---- Handles ----------------------------------------------------------------------------------- */
+/* ---- Handles --------------------------------------------------------------------------------- */
 
 void make_handles(client *c, heap_model *h) {
     uint32_t count = chance(c, 20) ? 40 : 1 + below(c, 6);
@@ -112,7 +112,7 @@ void drop_handles(client *c, heap_model *h) {
     }
 }
 
-/* ---- All --------------------------------------------------------------------------------------- */
+/* ---- All ------------------------------------------------------------------------------------- */
 
 void change_outside(heap_model *h, follow_outside *follow, void *user) {
     for (outside *o = h->outsides; o < h->outsides + OUTSIDES_MAX; o++) {

@@ -2,7 +2,7 @@
  * defragmentation that other operations overtake, limits, and what the pool tells. */
 #include "client.h"
 
-/* ---- Holding ----------------------------------------------------------------------------------- */
+/* ---- Holding --------------------------------------------------------------------------------- */
 
 static void pin(client *c, region_model *r) {
     if (r->pins && chance(c, 60)) {
@@ -55,7 +55,8 @@ static void count_lent(void *user, const clump_allocation_info *info) {
     *(uint32_t *)user += info->name && !strcmp(info->name, "lent");
 }
 
-/* A device may tell of a release from a thread of its own; until then the pool holds the buffer's queue. */
+/* A device may tell of a release from a thread of its own; until then the pool holds the buffer's
+ * queue. */
 static void wait_for_lent(client *c) {
     for (int tries = 0; tries < 5000; tries++) {
         uint32_t lent = 0;
@@ -111,9 +112,10 @@ void hold_regions(client *c, heap_model *h) {
     }
 }
 
-/* ---- Steps ------------------------------------------------------------------------------------- */
+/* ---- Steps ----------------------------------------------------------------------------------- */
 
-/* Moves that the client ends itself, each as it likes. The other thread's regions are left in peace. */
+/* Moves that the client ends itself, each as it likes. The other thread's regions are left in
+ * peace. */
 static void finish_moves(client *c) {
     for (;;) {
         clump_move move;
@@ -158,7 +160,7 @@ void step_pool(client *c, heap_model *h) {
     compare_regions(c);
 }
 
-/* ---- Limits ------------------------------------------------------------------------------------ */
+/* ---- Limits ---------------------------------------------------------------------------------- */
 
 /* Nothing more is to be had: a region and a heap are refused, and nothing is lost. */
 void limit_pool(client *c, heap_model *h) {
@@ -182,7 +184,7 @@ void limit_pool(client *c, heap_model *h) {
     POOL_OK(c, clump_pool_check(c->pool));
 }
 
-/* ---- What is told ------------------------------------------------------------------------------ */
+/* ---- What is told ---------------------------------------------------------------------------- */
 
 typedef struct seen {
     client *c;

@@ -1,5 +1,6 @@
 /* Another thread on the pool of a round: it allocates, writes, reads back, frees and makes steps of
- * defragmentation, while the round's own thread runs its heaps. What it reads or writes is pinned. */
+ * defragmentation, while the round's own thread runs its heaps. What it reads or writes is
+ * pinned. */
 #include <pthread.h>
 #include <time.h>
 

@@ -10,7 +10,7 @@ void expect_of_pool(client *c, clump_status found, clump_status expected, const 
              clump_status_name(expected), found ? error.message : "");
 }
 
-/* ---- Regions ----------------------------------------------------------------------------------- */
+/* ---- Regions --------------------------------------------------------------------------------- */
 
 static uint32_t word_of(const region_model *r, uint32_t i) {
     return test_hash(r->salt + i);
@@ -86,7 +86,7 @@ void drop_region(client *c, region_model *r) {
     *r = (region_model){0};
 }
 
-/* ---- Defragmentation --------------------------------------------------------------------------- */
+/* ---- Defragmentation ------------------------------------------------------------------------- */
 
 void step(client *c, const clump_defrag_desc *desc, clump_defrag_report *report) {
     clump_status status = clump_pool_defragment(c->pool, desc, report);
@@ -105,7 +105,8 @@ static void defragment(client *c) {
         step(c, &desc, &report);
 }
 
-/* Places that are given back at once, behind a kernel: whatever the pool does with them must not come later. */
+/* Places that are given back at once, behind a kernel: whatever the pool does with them must not
+ * come later. */
 static void come_and_go(client *c, heap_model *h) {
     clump_allocation some[8];
     CHECK_OK(&c->on, clump_heap_do_all(h->heap, c->kernels[KERNEL_checksum], NULL));
@@ -131,7 +132,7 @@ void use_pool(client *c, heap_model *h) {
     compare_regions(c);
 }
 
-/* ---- Callbacks --------------------------------------------------------------------------------- */
+/* ---- Callbacks ------------------------------------------------------------------------------- */
 
 /* Some regions are left where they are; the client's random numbers are not for callbacks. */
 static clump_move_op decide(void *user, const clump_move *move) {
@@ -157,7 +158,7 @@ static void leaked(void *user, const clump_allocation_info *info) {
     r->allocation = 0;
 }
 
-/* ---- The pool ---------------------------------------------------------------------------------- */
+/* ---- The pool -------------------------------------------------------------------------------- */
 
 cl_command_queue make_queue(client *c) {
     cl_int code = CL_SUCCESS;

@@ -1,6 +1,7 @@
 /* Raw memory beside the objects: asked for, resized, given back, and looked at.
  *
- * Each has a tag, of which all of its bytes are hashes. A request may get null: sizes of slots only if no block is free.
+ * Each has a tag, of which all of its bytes are hashes. A request may get null: sizes of slots only
+ * if no block is free.
  */
 #include "client.h"
 

@@ -1,11 +1,11 @@
-/* A round: a context, a schema, heaps and a program, drawn from its seed; and their end, after which the
- * library has nothing left. */
+/* A round: a context, a schema, heaps and a program, drawn from its seed; and their end, after
+ * which the library has nothing left. */
 #include <math.h>
 #include <time.h>
 
 #include "client.h"
 
-/* ---- Small things ------------------------------------------------------------------------------ */
+/* ---- Small things ---------------------------------------------------------------------------- */
 
 void *must_alloc(size_t bytes) {
     void *memory = calloc(bytes ? bytes : 1, 1);
@@ -35,7 +35,7 @@ double seconds(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* ---- A round ----------------------------------------------------------------------------------- */
+/* ---- A round --------------------------------------------------------------------------------- */
 
 /* CLUMP_PERSONALITY=random: the kernels for CPUs or those for GPUs, drawn for each round. Else the
  * fixture does what the variable says. */
@@ -89,7 +89,8 @@ static void draw_tuning(client *c) {
     c->own_sizes = chance(c, 30);
 }
 
-/* Two of the kernels that make objects in places of their own; these take PoCL seconds to compile. */
+/* Two of the kernels that make objects in places of their own; these take PoCL seconds to
+ * compile. */
 static void draw_makers(client *c, int *wanted) {
     static const kernel_name makers[] = {KERNEL_each, KERNEL_two, KERNEL_group, KERNEL_loop};
     uint32_t first = below(c, 4), second = (first + 1 + below(c, 3)) % 4;
@@ -141,9 +142,9 @@ void make_program(client *c) {
     SET_ARG(&c->on, c->kernels[KERNEL_look], 1, c->list_buffer);
 }
 
-/* A thread's first program is one that nobody has compiled before. A compiler takes much memory when it is first used,
- * and keeps it: that is seen at once then, and not in a later round, whatever the OpenCL implementation kept of
- * programs of earlier runs. */
+/* A thread's first program is one that nobody has compiled before. A compiler takes much memory
+ * when it is first used, and keeps it: that is seen at once then, and not in a later round,
+ * whatever the OpenCL implementation kept of programs of earlier runs. */
 static void make_new(client *c) {
     if (!c->sum.rounds)
         text_append(&c->source, "void round_%llu_at_%lld_%.0f(void);\n", (ull)c->seed,

@@ -1,11 +1,12 @@
-/* A heap is saved and goes, and another takes its place, which is loaded from what was saved. Objects are found again by their tags; every
- * reference must have followed, and those to nobody are null. Before, files that are cut off or altered are refused. */
+/* A heap is saved and goes, and another takes its place, which is loaded from what was saved.
+ * Objects are found again by their tags; every reference must have followed, and those to nobody
+ * are null. Before, files that are cut off or altered are refused. */
 #include <unistd.h>
 
 #include "client.h"
 #include "saved_heap.h"
 
-/* ---- Saving ------------------------------------------------------------------------------------ */
+/* ---- Saving ---------------------------------------------------------------------------------- */
 
 typedef struct kept {
     memory_file file;
@@ -83,7 +84,7 @@ static void look_into(client *c, const heap_model *h, kept *k) {
     same_number(c, "registered references that were read", registered, k->registered);
 }
 
-/* ---- Loading ----------------------------------------------------------------------------------- */
+/* ---- Loading --------------------------------------------------------------------------------- */
 
 /* A heap that is not used: of another block width, and without what is registered. */
 static void load_elsewhere(client *c, heap_model *h, kept *k) {
@@ -135,7 +136,7 @@ static void register_again(client *c, heap_model *h) {
         }
 }
 
-/* ---- The model --------------------------------------------------------------------------------- */
+/* ---- The model ------------------------------------------------------------------------------- */
 
 typedef struct course {
     client *c;

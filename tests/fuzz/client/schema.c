@@ -165,7 +165,7 @@ static void ask_library(client *c) {
     }
 }
 
-/* ---- By calls instead of text ------------------------------------------------------------------- */
+/* ---- By calls instead of text ---------------------------------------------------------------- */
 
 static void add_field(client *c, const field_model *f, clump_array kind, uint32_t count) {
     const clump_field_desc desc = {.name = f->name,

@@ -5,7 +5,7 @@
  */
 #include "client.h"
 
-/* ---- On the host ------------------------------------------------------------------------------- */
+/* ---- On the host ----------------------------------------------------------------------------- */
 
 int picks(uint32_t tag, uint32_t salt, uint32_t share) {
     return (test_hash(tag ^ salt) & 255u) < share;
@@ -126,7 +126,7 @@ uint32_t crowd_of(const client *c, const heap_model *h, int class) {
     return all;
 }
 
-/* ---- In kernels -------------------------------------------------------------------------------- */
+/* ---- In kernels ------------------------------------------------------------------------------ */
 
 static const char common[] =
     "uint mix(uint x) {\n"
@@ -440,8 +440,8 @@ static void write_roles(client *c) {
             r->looked_at, r->derived, r->looked_at, r->derived);
 }
 
-/* Raw memory: its bytes are those of hashes of its tag and of the number of the word. The list has four words for
- * each: handle, bytes, tag, bytes that are wanted. */
+/* Raw memory: its bytes are those of hashes of its tag and of the number of the word. The list has
+ * four words for each: handle, bytes, tag, bytes that are wanted. */
 static const char of_raw[] =
     "uchar raw_byte(uint tag, uint i) {\n"
     "    return (uchar)(mix(tag ^ mix(i >> 2)) >> ((i & 3u) * 8u));\n"
@@ -497,9 +497,10 @@ static const char of_raw[] =
     "    out[g] = raw_wrong(p, list[4u * g + 1u], list[4u * g + 2u]);\n"
     "}\n";
 
-/* ---- Arrays of run-time length: arrays.c ------------------------------------------------------- */
+/* ---- Arrays of run-time length: arrays.c ----------------------------------------------------- */
 
-/* Of array number i with elements of T: T value_ai(tag, e) makes element e, and word_ai(v, tag, e) is what is compared of it. */
+/* Of array number i with elements of T: T value_ai(tag, e) makes element e, and word_ai(v, tag, e)
+ * is what is compared of it. */
 static void write_array_functions(client *c, uint32_t i) {
     const field_model *f = &c->arrays[i].element;
     const char *made = clump_type_name(f->type, 1), *one = type_name(f);
@@ -550,7 +551,8 @@ static void write_array_functions(client *c, uint32_t i) {
                 f->width, made);
 }
 
-/* A work-item for each entry of the list, and a part of the body for each array: @ stands for its class, $ for its name. */
+/* A work-item for each entry of the list, and a part of the body for each array: @ stands for its
+ * class, $ for its name. */
 static void write_array_kernel(client *c, uint32_t arrays, const char *head, const char *body) {
     text *t = &c->source;
     text_append(t, "__kernel void %s, __global const uint *list, uint n, uint which) {\n", head);

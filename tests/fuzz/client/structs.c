@@ -1,5 +1,6 @@
-/* Objects as C structs: made from an array, read all and by chosen references, and written back as they are. The structs
- * have some or all fields, in any order, and gaps of any size between them. */
+/* Objects as C structs: made from an array, read all and by chosen references, and written back as
+ * they are. The structs have some or all fields, in any order, and gaps of any size between
+ * them. */
 #include "client.h"
 
 enum { GAP_MAX = 9 };

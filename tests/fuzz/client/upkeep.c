@@ -1,8 +1,8 @@
-/* Operations that change nothing that a program sees: slots reserved, a repair of what is whole, programs built
- * again; and what the library tells of a heap and a program. */
+/* Operations that change nothing that a program sees: slots reserved, a repair of what is whole,
+ * programs built again; and what the library tells of a heap and a program. */
 #include "client.h"
 
-/* ---- Reservations ------------------------------------------------------------------------------ */
+/* ---- Reservations ---------------------------------------------------------------------------- */
 
 /* Room that is announced stays free for all: later operations would see nulls without need. */
 void reserve_slots(client *c, heap_model *h) {
@@ -19,7 +19,7 @@ void reserve_slots(client *c, heap_model *h) {
     CHECK_STATUS(&c->on, clump_heap_reserve(h->heap, "Nobody", 1), CLUMP_ERR_NOT_FOUND);
 }
 
-/* ---- Repair ------------------------------------------------------------------------------------ */
+/* ---- Repair ---------------------------------------------------------------------------------- */
 
 /* A heap that is whole has nothing to repair. */
 void repair_heap(client *c, heap_model *h) {
@@ -38,7 +38,7 @@ void repair_heap(client *c, heap_model *h) {
     compare_all(c, h);
 }
 
-/* ---- What is told ------------------------------------------------------------------------------ */
+/* ---- What is told ---------------------------------------------------------------------------- */
 
 static void compare_schema(client *c, const heap_model *h) {
     const clump_schema *schema = clump_heap_get_schema(h->heap);
@@ -158,10 +158,10 @@ void look_inside(client *c, heap_model *h) {
     clump_heap_touch(h->heap); /* the next do-all makes its list anew */
 }
 
-/* ---- Queues ------------------------------------------------------------------------------------ */
+/* ---- Queues ---------------------------------------------------------------------------------- */
 
-/* What follows is on another queue, for all heaps. Nothing is under way, since each operation ends with calls that block: diff_queues
- * looks at the order of what is. */
+/* What follows is on another queue, for all heaps. Nothing is under way, since each operation ends
+ * with calls that block: diff_queues looks at the order of what is. */
 void change_queue(client *c, heap_model *h) {
     const uint32_t to = below(c, 2);
     (void)h;
@@ -173,7 +173,7 @@ void change_queue(client *c, heap_model *h) {
         complain(c, "the context has not the queue that was set");
 }
 
-/* ---- Programs ---------------------------------------------------------------------------------- */
+/* ---- Programs -------------------------------------------------------------------------------- */
 
 /* All kernels and their program go, in an order of their own, and are made again. */
 void renew_program(client *c, heap_model *h) {

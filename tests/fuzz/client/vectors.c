@@ -1,6 +1,7 @@
-/* Vectors (cl/api/vector.clh) in random rounds. Many work-items append to one or two vectors at once, while one of them may reserve
- * room. What each got is the next indices, each once, and what it appended lies there; nothing else has changed. An append has no
- * room only where a page had to be made meanwhile; if one work-item appends alone, the heap has reported why.
+/* Vectors (cl/api/vector.clh) in random rounds. Many work-items append to one or two vectors at
+ * once, while one of them may reserve room. What each got is the next indices, each once, and what
+ * it appended lies there; nothing else has changed. An append has no room only where a page had to
+ * be made meanwhile; if one work-item appends alone, the heap has reported why.
  *
  * Pages are objects, so the heap's count of them says that none was lost (verify.c).
  *
@@ -62,7 +63,7 @@ void write_vector(client *c) {
         type, type, is_ref ? "{" : "", is_ref ? "}" : "", is_ref ? ".id" : "");
 }
 
-/* ---- What a vector has ------------------------------------------------------------------------- */
+/* ---- What a vector has ----------------------------------------------------------------------- */
 
 typedef struct contents {
     uint32_t *elements, length;
@@ -73,7 +74,8 @@ static uint32_t size_of(const client *c, object_model *v, uint32_t page) {
     return 1u << (*words_of(c, v, c->parts.first) + page);
 }
 
-/* Elements of all pages, one after the other. Pages before the last one with elements are full, and there are no gaps. */
+/* Elements of all pages, one after the other. Pages before the last one with elements are full, and
+ * there are no gaps. */
 static contents look_into(client *c, heap_model *h, clump_ref ref) {
     object_model *v = object_at(h, ref);
     const container_parts *p = &c->parts;
@@ -160,7 +162,7 @@ static contents expect_longer(client *c, heap_model *h, clump_ref ref, const con
     return now;
 }
 
-/* ---- Appending --------------------------------------------------------------------------------- */
+/* ---- Appending ------------------------------------------------------------------------------- */
 
 /* A vector, with a first page if there was room for one; 0: none. */
 static clump_ref draw_vector(client *c, heap_model *h) {
@@ -267,7 +269,7 @@ void append_to_vectors(client *c, heap_model *h) {
     for (int i = 0; i < 2; i++) free(a.before[i].elements);
 }
 
-/* ---- Upkeep ------------------------------------------------------------------------------------ */
+/* ---- Upkeep ---------------------------------------------------------------------------------- */
 
 /* No vector has no elements and no room. */
 static void keep_none(client *c, heap_model *h) {

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* ---- After each operation ---------------------------------------------------------------------- */
+/* ---- After each operation -------------------------------------------------------------------- */
 
 /* Null must mean no room. */
 static void justify_nulls(client *c, const heap_model *h, int class,
@@ -105,7 +105,7 @@ void settle(client *c, heap_model *h) {
     memset(&c->expect, 0, sizeof c->expect);
 }
 
-/* ---- After every few --------------------------------------------------------------------------- */
+/* ---- After every few ------------------------------------------------------------------------- */
 
 static void compare_element(client *c, heap_model *h, const field_model *f, uint32_t e,
                             object_model *o, const uint8_t *found) {
@@ -194,7 +194,7 @@ void compare_all(client *c, heap_model *h) {
     compare_checksum(c, h);
 }
 
-/* ---- After a compaction ------------------------------------------------------------------------ */
+/* ---- After a compaction ---------------------------------------------------------------------- */
 
 /* 1 + number of the object that has a tag. */
 typedef struct tagged {

@@ -1,5 +1,5 @@
-/* Operations that do not end: a thread that looks at the clock, since one that hangs in a driver sees no
- * signal. */
+/* Operations that do not end: a thread that looks at the clock, since one that hangs in a driver
+ * sees no signal. */
 #include <pthread.h>
 #include <time.h>
 #include <unistd.h>

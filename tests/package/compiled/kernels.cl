@@ -1,5 +1,8 @@
 __kernel void init(CLUMP_HEAP) {
-    CLUMP_FOR_EACH_NEW(Body, self, i) { Body_id(self) = i; Body_x(self) = 0; }
+    CLUMP_FOR_EACH_NEW(Body, self, i) {
+        Body_id(self) = i;
+        Body_x(self) = 0;
+    }
 }
 __kernel void move(CLUMP_HEAP_NO_ALLOC) {
     CLUMP_FOR_EACH(Body, self) Body_x(self) += (float)Body_id(self);
@@ -7,7 +10,8 @@ __kernel void move(CLUMP_HEAP_NO_ALLOC) {
 __kernel void numbered(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global uint *out) {
     CLUMP_FOR_EACH_NUMBERED(Body, self, i) out[i] = Body_id(self);
 }
-/* Each body is made anew. Its sum and its product, which is too small for a normal number, go to `bits`. */
+/* Each body is made anew. Its sum and its product, which is too small for a normal number, go to
+ * `bits`. */
 __kernel void renew(CLUMP_HEAP, __global uint *bits) {
     CLUMP_FOR_EACH(Body, self) {
         uint id = Body_id(self);

@@ -1,7 +1,8 @@
-/* Makes 1000 bodies, moves them, numbers them, and makes each anew; says where the program came from, a hash of the bits that it
- * computed, and how long it took.
+/* Makes 1000 bodies, moves them, numbers them, and makes each anew; says where the program came
+ * from, a hash of the bits that it computed, and how long it took.
  *
- *   compiled source|il|damaged|cut|text [OPTIONS [FOLDER]]    FOLDER keeps built programs; text: says the program's text instead
+ *   compiled source|il|damaged|cut|text [OPTIONS [FOLDER]]    FOLDER keeps built programs; text:
+ *   says the program's text instead
  *
  * Exit status 0: every value is right.
  */

@@ -1,5 +1,5 @@
-/* lanes_emit SCHEMA BYTES BLOCK_ROWS: prints what a program for a heap of that many bytes gets from its
- * schema, and the heap's header and class table, as C. */
+/* lanes_emit SCHEMA BYTES BLOCK_ROWS: prints what a program for a heap of that many bytes gets from
+ * its schema, and the heap's header and class table, as C. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,8 @@
  *
  *   LANES_PATH               name of the lanes_path to define
  *   LANES_WIDTH              lanes of a warp or sub-group
- *   CLUMPI_HAVE_PTX, CLUMPI_HAVE_SUBGROUPS, HOSTED_WORD_BITS, CLUMPI_ROW_PER_ITEM: as a device has it
+ *   CLUMPI_HAVE_PTX, CLUMPI_HAVE_SUBGROUPS, HOSTED_WORD_BITS, CLUMPI_ROW_PER_ITEM: as a device has
+ *   it
  *
  * lanes_generated.h is what lanes/emit.c prints.
  */

@@ -1,10 +1,10 @@
-/* The unchanged code of cl/core as C11 atomics for GenMC, a model checker for the memory model RC11: relaxed
- * operations, sequentially consistent and acquire-release fences, as OpenCL 2.0 names them. All executions of a few
- * work-items on a heap of one block.
+/* The unchanged code of cl/core as C11 atomics for GenMC, a model checker for the memory model
+ * RC11: relaxed operations, sequentially consistent and acquire-release fences, as OpenCL 2.0 names
+ * them. All executions of a few work-items on a heap of one block.
  *
  *   PROGRAM hints    2 (or WORKERS) change the truth of a block and bring its hints in line
- *   PROGRAM helper   one frees the last object of a block and asks again, a helper retires the block, one sweeps for
- *                    another class
+ *   PROGRAM helper   one frees the last object of a block and asks again, a helper retires the
+ *                    block, one sweeps for another class
  *   NO_FENCE, NO_RELEASE   without these fences; WEAK_FENCE: full ones are acquire-release
  *
  * Read first: cl/core/bitmap.clh, cl/core/block.clh; run by genmc.sh.

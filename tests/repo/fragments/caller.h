@@ -1,5 +1,6 @@
-/* What the callers of fragments share. Each is a program: fragment_1() and so on are the C blocks of the page of its name, and
- * page.schema and page.cl in the working directory are the schema and the kernels of the page (docs_run.py).
+/* What the callers of fragments share. Each is a program: fragment_1() and so on are the C blocks
+ * of the page of its name, and page.schema and page.cl in the working directory are the schema and
+ * the kernels of the page (docs_run.py).
  *
  * Read first: docs_run.py.
  */

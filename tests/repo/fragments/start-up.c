@@ -1,4 +1,5 @@
-/* A context that keeps programs in a folder, and a desc with a program of clump-compile, here none. */
+/* A context that keeps programs in a folder, and a desc with a program of clump-compile, here
+ * none. */
 #include "caller.h"
 
 int main(void) {

@@ -1,4 +1,5 @@
-/* A peer for the test `peers`: ranges one after the other, never used again. OVERLAP=1: each begins in the one before it.
+/* A peer for the test `peers`: ranges one after the other, never used again. OVERLAP=1: each begins
+ * in the one before it.
  *
  * Read first: bench/peers/trace.hpp.
  */

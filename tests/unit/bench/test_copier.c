@@ -1,5 +1,6 @@
-/* Copies of the benchmarks by several threads: each byte, at any alignment, and none around the destination; many short ones in a row,
- * and some after the threads have gone to sleep. test_copier_tsan is this under ThreadSanitizer.
+/* Copies of the benchmarks by several threads: each byte, at any alignment, and none around the
+ * destination; many short ones in a row, and some after the threads have gone to sleep.
+ * test_copier_tsan is this under ThreadSanitizer.
  *
  * Read first: bench/micro/copier.h.
  */

@@ -1,5 +1,6 @@
-/* Files that benchmarks read: graphs as SciPy, NetworkX, METIS and others write them, patterns as Golly writes them, tables. Each is read as
- * its writer means it, or refused with words that say why.
+/* Files that benchmarks read: graphs as SciPy, NetworkX, METIS and others write them, patterns as
+ * Golly writes them, tables. Each is read as its writer means it, or refused with words that say
+ * why.
  *
  * Read first: bench/graph/file.c, bench/apps/game-of-life/pattern.h.
  */

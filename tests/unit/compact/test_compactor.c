@@ -329,8 +329,8 @@ static clumpi_look look_at(double at, uint32_t freeable) {
                          .freeable = freeable};
 }
 
-/* What a run costs and frees is expected to be as the last two were; the first may have cost more, so
- * the second stands for itself, and from the third on they are averaged. */
+/* What a run costs and frees is expected to be as the last two were; the first may have cost more,
+ * so the second stands for itself, and from the third on they are averaged. */
 static void learns_from_runs(void **state) {
     static const double costs[] = {5, 1, 3}, expected[] = {5, 1, 1.5};
     static const double yields[] = {0.5, 0.75, 0.875};
@@ -351,7 +351,8 @@ static void learns_from_runs(void **state) {
     assert_true(rule.run_spent == 9);
 }
 
-/* An effect is looked for from an eighth of a per cent of freeable blocks less on, that included. */
+/* An effect is looked for from an eighth of a per cent of freeable blocks less on, that
+ * included. */
 static void least_effect(void **state) {
     for (uint32_t before = 0; before <= 2; before++) {
         clumpi_rule rule;
@@ -372,8 +373,8 @@ static void least_effect(void **state) {
     }
 }
 
-/* When it tries anew after runs in vain, it takes a run to free all that could be freed, not more: of
- * less than half a per cent nothing is expected. */
+/* When it tries anew after runs in vain, it takes a run to free all that could be freed, not more:
+ * of less than half a per cent nothing is expected. */
 static void tries_anew(void **state) {
     for (uint32_t freeable = 1; freeable <= 3; freeable++) {
         clumpi_rule rule;

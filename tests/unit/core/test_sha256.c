@@ -1,4 +1,5 @@
-/* SHA-256 against the examples of FIPS 180-4 and, where padding changes, against coreutils' sha256sum. */
+/* SHA-256 against the examples of FIPS 180-4 and, where padding changes, against coreutils'
+ * sha256sum. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
-/* The library's blocking writes have ended when they return, also where the implementation's have not: Intel's CPU runtime returns from
- * those of few bytes earlier, on queues in order too (docs/portability.md). An entry point that carries a blocking write out when its
- * event is waited for stands for it. */
+/* The library's blocking writes have ended when they return, also where the implementation's have
+ * not: Intel's CPU runtime returns from those of few bytes earlier, on queues in order too
+ * (docs/portability.md). An entry point that carries a blocking write out when its event is waited
+ * for stands for it. */
 #include <string.h>
 
 #include "cl_fixture.h"

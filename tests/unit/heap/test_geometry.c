@@ -1,8 +1,9 @@
-/* The geometry of a heap, without a device: sizes of granules, rows and blocks, places of the metadata,
- * the smallest and the largest heap, levels of hints, the reciprocal of block sizes.
+/* The geometry of a heap, without a device: sizes of granules, rows and blocks, places of the
+ * metadata, the smallest and the largest heap, levels of hints, the reciprocal of block sizes.
  *
- * Small cases are compared with numbers worked out by hand. Heaps of many schemas and sizes are held
- * against what the layout promises: expect_sound() takes nothing from geometry.c but its results.
+ * Small cases are compared with numbers worked out by hand. Heaps of many schemas and sizes are
+ * held against what the layout promises: expect_sound() takes nothing from geometry.c but its
+ * results.
  * Read first: host/heap/geometry.c, cl/core/layout.h.
  */
 #include <math.h>
@@ -223,8 +224,8 @@ static int compare_areas(const void *a, const void *b) {
 /* Who owns the scratch: a call of the heap, or compaction in its first and in its second half. */
 typedef enum phase { CALLS, PLANNING, REWRITING, PHASES } phase;
 
-/* The areas begin on lines of 128 bytes, and do not overlap in any phase. Returns the bytes that they
- * take, with the lines that they may leave free. */
+/* The areas begin on lines of 128 bytes, and do not overlap in any phase. Returns the bytes that
+ * they take, with the lines that they may leave free. */
 static uint64_t expect_areas(const heap_case *c, phase now) {
     const clumpi_header *h = &c->g.header;
     const row_list r = rows_of(c->schema);
@@ -292,8 +293,9 @@ static uint64_t expect_areas(const heap_case *c, phase now) {
     return taken;
 }
 
-/* Quotients of all numbers of 26 bits by multiplication, as clumpi_block_of() in cl/compact/reach.clh has
- * it, are exact: m = (2^(32+s) + e) / g with n * e < 2^(32+s) for all n. */
+/* Quotients of all numbers of 26 bits by multiplication, as clumpi_block_of() in
+ * cl/compact/reach.clh has it, are exact: m = (2^(32+s) + e) / g with n * e < 2^(32+s) for all
+ * n. */
 static void expect_reciprocal(const heap_case *c) {
     const clumpi_header *h = &c->g.header;
     static uint8_t seen[1 << 18];
@@ -379,7 +381,8 @@ static void sizes_by_hand(void **state) {
     expect_sizes("class A { uint v; }", 17 * MiB, 0, 256, 64);
     /* 4 and 12 bytes: 3 granules of 256 for a row of B. */
     expect_sizes("class A { uint v; } class B { uint v[3]; }", MiB, 1, 256, 3);
-    /* 12 and 20 bytes: rows of 3 and 5 granules; of 5 to 10 granules, 10 leave the shortest tail. */
+    /* 12 and 20 bytes: rows of 3 and 5 granules; of 5 to 10 granules, 10 leave the shortest
+     * tail. */
     expect_sizes("class A { uint v[3]; } class B { uint v[5]; }", MiB, 1, 256, 10);
     /* The abstract class has no rows, whatever its size. */
     expect_sizes("abstract class Z { uchar z; } class A : Z { uchar w[7] packed; }", MiB, 1, 512,
@@ -567,7 +570,8 @@ static void largest_heap(void **state) {
     }
 }
 
-/* A checked heap has 648 bytes beside each granule, which may be more than a row of small objects. */
+/* A checked heap has 648 bytes beside each granule, which may be more than a row of small
+ * objects. */
 static void checked_heaps(void **state) {
     for (uint32_t bytes = 1; bytes <= 64; bytes++) {
         char text[64];
@@ -590,7 +594,8 @@ static void checked_heaps(void **state) {
     }
 }
 
-/* Buffers that are too small for the metadata: the error names a size that is large enough, and the checks' share. */
+/* Buffers that are too small for the metadata: the error names a size that is large enough, and the
+ * checks' share. */
 static void small_buffers(void **state) {
     (void)state;
     clump_schema *schema = parse("class A { uint id; ref A next; } class B { float4 p; }");

@@ -1,5 +1,5 @@
-/* The sizes of raw memory, and what a heap makes of them: for schemas of small and large objects and for none, for heaps
- * from small to the largest, and for all wishes of block_rows.
+/* The sizes of raw memory, and what a heap makes of them: for schemas of small and large objects
+ * and for none, for heaps from small to the largest, and for all wishes of block_rows.
  *
  * Read first: host/heap/raw.c, host/heap/geometry.c.
  */
@@ -63,7 +63,8 @@ static void expect_sound(const clumpi_geometry *g, uint32_t classes) {
     assert_true(blocks->rows == 1 && blocks->row_granules == h->block_granules);
     assert_true(block - blocks->slot_bytes * 64ull < 16 * 64);
     assert_int_equal(h->mark_rows, rows->rows);
-    /* Marks lie in the metadata, on whole words, and what follows does not begin before their end. */
+    /* Marks lie in the metadata, on whole words, and what follows does not begin before their
+     * end. */
     uint64_t end = (uint64_t)h->at_marks * CLUMPI_UNIT + (uint64_t)h->block_end * h->mark_rows * 16;
     assert_true(h->at_marks > h->at_moved && end <= (uint64_t)h->at_scan * CLUMPI_UNIT);
     assert_true((uint64_t)h->first_block * block >= end);

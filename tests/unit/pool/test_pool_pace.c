@@ -219,7 +219,8 @@ static void end_frame(const cl_fixture *f, clump_pool *pool, cl_ulong at, cl_ulo
     assert_int_equal(clump_pool_end_frame(pool, 2, frame), CLUMP_OK);
 }
 
-/* A device that tells an end before the beginning, nothing, or any number: what lies next to it is not known, and the rest goes on. */
+/* A device that tells an end before the beginning, nothing, or any number: what lies next to it is
+ * not known, and the rest goes on. */
 static void pauses_of_wrong_times(void **state) {
     clump_cl_functions functions = {.GetEventProfilingInfo = profiling_info,
                                     .GetEventInfo = event_info};
@@ -239,7 +240,8 @@ static void pauses_of_wrong_times(void **state) {
             end_frame(&f, pool, at,
                       ends[i] ? ends[i] : 0 - at); /* the first one; 0: it ends at 0 */
             events[event_count - 2].is_silent = is_silent;
-            /* The pauses before and after it are not known, but what one end hides is seen at the next frame. */
+            /* The pauses before and after it are not known, but what one end hides is seen at the
+             * next frame. */
             (void)pause_of(pool);
             for (int k = 0; k < 4; k++) end_frame(&f, pool, at += 1000, 200);
             assert_int_equal(pause_of(pool), 400);
@@ -376,7 +378,8 @@ static cl_int CL_API_CALL unmap(cl_command_queue queue, cl_mem buffer, void *mem
     return code;
 }
 
-/* What comes after it on such a queue would not wait for it, so it is done when the call is over. */
+/* What comes after it on such a queue would not wait for it, so it is done when the call is
+ * over. */
 static void unmaps_out_of_order(void **state) {
     const clump_cl_functions functions = {.EnqueueUnmapMemObject = unmap};
     cl_fixture f;

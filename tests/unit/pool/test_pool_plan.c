@@ -1,5 +1,5 @@
-/* The weights of moves in a pool: equations 4.1 to 4.4 of Eichinger's thesis (docs/guide/pool.md), each worked out
- * by hand for small cases, and that moves are selected by them.
+/* The weights of moves in a pool: equations 4.1 to 4.4 of Eichinger's thesis (docs/guide/pool.md),
+ * each worked out by hand for small cases, and that moves are selected by them.
  *
  * The plan's own file is included, since what it exports only shows the order of moves. No device:
  * chunks have no buffers here.
@@ -304,8 +304,8 @@ static void order(void **state) {
     close_pool(&f);
 }
 
-/* An allocation that moves within its chunk is counted once: while it holds two ranges, the chunk does not
- * look fuller than others, so nothing moves there that would move back afterwards. */
+/* An allocation that moves within its chunk is counted once: while it holds two ranges, the chunk
+ * does not look fuller than others, so nothing moves there that would move back afterwards. */
 static void order_under_way(void **state) {
     fixture f;
     open_pool(&f, 2);
@@ -318,8 +318,8 @@ static void order_under_way(void **state) {
     close_pool(&f);
 }
 
-/* Packing a chunk anew helps where the waste in the chunks that are in use is large; the empty one, which
- * it needs, is no waste. */
+/* Packing a chunk anew helps where the waste in the chunks that are in use is large; the empty one,
+ * which it needs, is no waste. */
 static void packing(void **state) {
     static const uint64_t used[][2] = {{950, 950}, {950, 500}, {400, 400}};
     for (int i = 0; i < 3; i++) {

@@ -1,4 +1,5 @@
-/* XXH64 against values of other implementations: of its specification, and of the Python module xxhash. Each length, each alignment.
+/* XXH64 against values of other implementations: of its specification, and of the Python module
+ * xxhash. Each length, each alignment.
  *
  * Read first: host/save/hash.h.
  */
@@ -20,7 +21,8 @@ static void known_values(void **state) {
     static const char long_text[] =
         "Nobody inspects the spammish repetition"; /* 39 bytes: stripes, 4 and 1s */
     assert_true(clumpi_hash64(0, long_text, 39) == UINT64_C(0xFBCEA83C8A378BF1));
-    /* The check of the specification's own implementation: bytes of a generator, lengths with and without seed. */
+    /* The check of the specification's own implementation: bytes of a generator, lengths with and
+     * without seed. */
     uint8_t bytes[222];
     uint64_t generator = UINT64_C(2654435761);
     for (int i = 0; i < 222; i++) {
@@ -64,8 +66,8 @@ static void bits_and_places(void **state) {
     }
 }
 
-/* The checksum of a content is that of the sums of its chunks, wherever they were computed; a bit of any chunk makes another one, and
- * so do chunks that change places. */
+/* The checksum of a content is that of the sums of its chunks, wherever they were computed; a bit
+ * of any chunk makes another one, and so do chunks that change places. */
 static void contents(void **state) {
     (void)state;
     enum { MOST = 3 * (int)(CLUMPI_RUN_SUMS * CLUMPI_CHUNK_BYTES) + 77 };

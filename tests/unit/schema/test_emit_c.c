@@ -1,5 +1,6 @@
-/* The C declarations of a schema: the text to the byte, names that clash, prefixes, memory that is missing. That they
- * compile, and that their offsets are right, is for check_schema_tool.sh and diff_structs.
+/* The C declarations of a schema: the text to the byte, names that clash, prefixes, memory that is
+ * missing. That they compile, and that their offsets are right, is for check_schema_tool.sh and
+ * diff_structs.
  *
  * Read first: include/clump/schema.h.
  */

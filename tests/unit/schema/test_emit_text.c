@@ -1,4 +1,5 @@
-/* A schema as text: the text to the byte, and the schema that is parsed from it has the same facts, and the same text.
+/* A schema as text: the text to the byte, and the schema that is parsed from it has the same facts,
+ * and the same text.
  *
  * Read first: host/schema/emit_text.c.
  */

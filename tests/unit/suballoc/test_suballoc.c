@@ -75,7 +75,8 @@ static void bad_calls(void **state) {
     clump_suballoc_destroy(other);
 }
 
-/* A hole of exactly the size that is wanted is taken where larger ones would do, but for the largest. */
+/* A hole of exactly the size that is wanted is taken where larger ones would do, but for the
+ * largest. */
 static void exact_holes(void **state) {
     for (int i = 0; i < 2 * CLUMP_FIT_COUNT; i++) {
         int fit = i / 2;
@@ -96,8 +97,8 @@ static void exact_holes(void **state) {
     }
 }
 
-/* What tells the ranges of one suballocator from those of another is the upper half of a range; it has
- * 16 bits to do so, none of which is the same in all suballocators. */
+/* What tells the ranges of one suballocator from those of another is the upper half of a range; it
+ * has 16 bits to do so, none of which is the same in all suballocators. */
 static void marks(void **state) {
     enum { COUNT = 128 };
     clump_suballoc *s[COUNT];
