@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "clump/context.h"
+#include "clump/write.h"
 
 /* A complete allocator: the user's, or malloc's where the user gave none. */
 clump_allocator clumpi_allocator_resolve(const clump_allocator *allocator);

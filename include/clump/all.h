@@ -36,5 +36,6 @@
 #include "clump/structs.h"
 #include "clump/suballoc.h"
 #include "clump/timeline.h"
+#include "clump/write.h"
 
 #endif

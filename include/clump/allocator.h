@@ -22,20 +22,6 @@ typedef struct clump_allocator {
     void *user;
 } clump_allocator;
 
-/* Takes the next part of what a call writes, and returns 0. Another number says that it could not:
- * the call fails with CLUMP_ERR_IO, and its error tells the number. */
-typedef int (*clump_write_fn)(void *user, const void *data, size_t bytes);
-
-/* A clump_write_fn that makes a file, or replaces one: `path` is its name, a char *. Returns 0 or a
- * value of errno, also where the disk is full, and the error of the call names the file then. For
- * calls that write in one part, which is all but
- * clump_heap_save() and the trace of a pool:
- *
- *     status = clump_heap_dump(heap, CLUMP_TO_PATH("heap.json"));
- */
-CLUMP_API int clump_write_to_path(void *path, const void *data, size_t bytes);
-#define CLUMP_TO_PATH(path) clump_write_to_path, (void *)(path)
-
 #ifdef __cplusplus
 }
 #endif

@@ -13,7 +13,7 @@
  *
  * What else there is, by header:
  *   data                         structs.h, refs.h, interop.h, schema_build.h
- *   looking                      inspect.h, checked.h, timeline.h, devices.h
+ *   looking                      inspect.h, checked.h, timeline.h, devices.h, write.h
  *   memory                       compact.h, compactor.h, collect.h, collector.h, evict.h, convert.h
  *   files and other heaps        save.h, extract.h, mpi.h
  *   kernels                      kernels.h, fuse.h, experimental.h

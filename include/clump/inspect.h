@@ -7,6 +7,7 @@
 #define CLUMP_INSPECT_H
 
 #include "clump/heap.h"
+#include "clump/write.h"
 
 #ifdef __cplusplus
 extern "C" {

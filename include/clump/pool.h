@@ -29,6 +29,7 @@
 
 #include "clump/context.h"
 #include "clump/suballoc.h"
+#include "clump/write.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -42,6 +42,7 @@
 #define CLUMP_SAVE_H
 
 #include "clump/heap.h"
+#include "clump/write.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -11,6 +11,7 @@
 #define CLUMP_SCHEMA_BUILD_H
 
 #include "clump/schema.h"
+#include "clump/write.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -25,6 +25,7 @@
 #define CLUMP_STRUCTS_H
 
 #include "clump/heap.h"
+#include "clump/write.h"
 
 #ifdef __cplusplus
 extern "C" {

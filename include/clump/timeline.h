@@ -38,6 +38,7 @@
 #define CLUMP_TIMELINE_H
 
 #include "clump/context.h"
+#include "clump/write.h"
 
 #ifdef __cplusplus
 extern "C" {

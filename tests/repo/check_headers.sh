@@ -14,7 +14,7 @@ cxx=${CXX:-c++}
 
 # ---- Layers -------------------------------------------------------------------------------------
 # Programs without OpenCL can include these.
-plain="allocator experimental export schema status suballoc"
+plain="allocator experimental export schema status suballoc write"
 # A heap can take memory from a pool without knowing what a pool is.
 heap="heap program run refs compact compactor collect collector"
 pool="suballoc pool defrag"
