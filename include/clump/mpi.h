@@ -210,6 +210,8 @@ CLUMP_API const clump_migration_info *clump_migration_get_info(const clump_migra
  * them. The world is not broken by that. A heap without room has also reported OUT_OF_MEMORY
  * (clump_heap_take_errors()).
  *   report  [out, optional]
+ * What kernels reported and nobody took is told here, too (heap.h, errors_on_request), and
+ * ends the world as any failure does: take errors before.
  * Blocks: yes. Costs on the device: launches and memory for the objects that leave and arrive, not
  * for the heap. Returns CLUMP_OK; CLUMP_ERR_TOO_SMALL more than `most` leave (none did);
  * CLUMP_ERR_DEVICE_MEMORY here is no room for those that arrive (they stay where they are);

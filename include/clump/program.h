@@ -88,6 +88,7 @@ typedef enum clump_arg_kind {
     CLUMP_ARG_MEMORY, /* a cl_mem */
     CLUMP_ARG_BYTES   /* `bytes` at `value`; NULL: local memory */
 } clump_arg_kind;
+/* One parameter. */
 typedef struct clump_arg {
     clump_arg_kind kind;
     size_t bytes; /* of the C type */

@@ -24,6 +24,7 @@ typedef int (*clump_write_fn)(void *user, const void *data, size_t bytes);
  *     status = clump_heap_dump(heap, CLUMP_TO_PATH("heap.json"));
  */
 CLUMP_API int clump_write_to_path(void *path, const void *data, size_t bytes);
+/* In place of `write, user` of a call: the file `path`. */
 #define CLUMP_TO_PATH(path) clump_write_to_path, (void *)(path)
 
 #ifdef __cplusplus

@@ -361,10 +361,11 @@ static void no_room(void) {
     clump_migration_report report;
     clump_world *world = ranks_world((clump_world_desc){.periodic = {1}, .timeout_s = 30});
     CLUMP_CHECK(&ranks_q, clump_schema_parse(text, strlen(text), NULL, &s, &ranks_q.error));
-    CLUMP_CHECK(&ranks_q,
-                clump_heap_create(
-                    &(clump_heap_desc){.context = ranks_q.context, .schema = s, .bytes = 1 << 20},
-                    &heap, NULL));
+    CLUMP_CHECK(&ranks_q, clump_heap_create(&(clump_heap_desc){.context = ranks_q.context,
+                                                               .schema = s,
+                                                               .errors_on_request = 1,
+                                                               .bytes = 1 << 20},
+                                            &heap, NULL));
     CLUMP_CHECK(&ranks_q,
                 clump_program_create(&(clump_program_desc){.heap = heap, .source = kernels},
                                      &program, NULL));
