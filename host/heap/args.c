@@ -6,29 +6,47 @@
  * Read first: clump/program.h, heap.h.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "heap/heap.h"
 
-/* A scalar type of OpenCL C. */
-typedef struct scalar {
-    const char *name;
-    unsigned bytes;
-    char kind; /* 'i' signed, 'u' unsigned, 'f' floating */
-} scalar;
+static const clumpi_scalar scalars[] = {{"char", 1, 'i'},   {"uchar", 1, 'u'}, {"short", 2, 'i'},
+                                        {"ushort", 2, 'u'}, {"int", 4, 'i'},   {"uint", 4, 'u'},
+                                        {"long", 8, 'i'},   {"ulong", 8, 'u'}, {"half", 2, 'h'},
+                                        {"float", 4, 'f'},  {"double", 8, 'f'}};
 
-static const scalar scalars[] = {
-    {"char", 1, 'i'}, {"uchar", 1, 'u'}, {"short", 2, 'i'}, {"ushort", 2, 'u'}, {"int", 4, 'i'},
-    {"uint", 4, 'u'}, {"long", 8, 'i'},  {"ulong", 8, 'u'}, {"float", 4, 'f'},  {"double", 8, 'f'}};
-
-static const scalar *find_scalar(const char *type) {
-    for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++)
-        if (strcmp(scalars[i].name, type) == 0) return &scalars[i];
+const clumpi_scalar *clumpi_scalar_find(const char *type, unsigned *width) {
+    for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++) {
+        const size_t length = strlen(scalars[i].name);
+        if (strncmp(type, scalars[i].name, length) != 0) continue;
+        char *end;
+        const unsigned long n = type[length] ? strtoul(type + length, &end, 10) : 1;
+        if (type[length] && (*end || n < 2 || n > 16)) continue;
+        *width = (unsigned)n;
+        return &scalars[i];
+    }
     return NULL;
 }
 
+clumpi_parameter clumpi_kernel_parameter(const clump_kernel *k, uint32_t index) {
+    clumpi_parameter p = {{0}, {0}};
+    const char *kept = k->program->texts.parameters;
+    const cl_uint at = index + (k->numbered ? 2 : 1);
+    if (!kept || !clumpi_parameter_find(kept, k->name, at, &p))
+        clumpi_parameter_ask(k->program->context, k->kernel, at, &p);
+    return p;
+}
+
+/* The types that numbers are converted to. */
+static const clumpi_scalar *find_number(const char *type) {
+    unsigned width = 0;
+    const clumpi_scalar *found = clumpi_scalar_find(type, &width);
+    return found && width == 1 && found->kind != 'h' ? found : NULL;
+}
+
 /* Whether an integer, given as bits and sign, is one of `bytes` bytes. */
-static int integer_fits(const clump_arg *a, const scalar *to) {
+static int integer_fits(const clump_arg *a, const clumpi_scalar *to) {
     const int is_negative = a->kind == CLUMP_ARG_SIGNED && a->as.integer < 0;
     const unsigned bits = 8 * to->bytes;
     if (is_negative)
@@ -43,7 +61,7 @@ static double number_of(const clump_arg *a) {
 }
 
 /* The value as the parameter's type has it, or why it is not to be had: a static text. */
-static const char *convert(const clump_arg *a, const scalar *to, void *value) {
+static const char *convert(const clump_arg *a, const clumpi_scalar *to, void *value) {
     if (to->kind != 'f') {
         if (a->kind == CLUMP_ARG_FLOATING) return "a floating number for an integer";
         if (!integer_fits(a, to)) return "the number does not fit the type";
@@ -77,20 +95,15 @@ static clump_status set_as_it_is(clump_kernel *k, uint32_t index, const clump_ar
 }
 
 static clump_status set(clump_kernel *k, uint32_t index, const clump_arg *a) {
-    clump_context *c = k->program->context;
     if (a->kind == CLUMP_ARG_BYTES) return clump_kernel_set_arg(k, index, a->bytes, a->as.value);
-    clumpi_parameter p = {{0}, {0}};
-    const char *kept = k->program->texts.parameters;
-    const cl_uint at = index + (k->numbered ? 2 : 1);
-    if (!kept || !clumpi_parameter_find(kept, k->name, at, &p))
-        clumpi_parameter_ask(c, k->kernel, at, &p);
+    const clumpi_parameter p = clumpi_kernel_parameter(k, index);
     const int is_pointer = strchr(p.type, '*') != NULL;
     if (a->kind == CLUMP_ARG_MEMORY) {
-        if (find_scalar(p.type)) return refuse(k, index, &p, "a buffer for a number");
+        if (find_number(p.type)) return refuse(k, index, &p, "a buffer for a number");
         return clump_kernel_set_arg(k, index, sizeof(cl_mem), &a->as.memory);
     }
     if (is_pointer) return refuse(k, index, &p, "a number for a buffer");
-    const scalar *to = find_scalar(p.type);
+    const clumpi_scalar *to = find_number(p.type);
     if (!to && *p.type)
         return refuse(k, index, &p, "a number for another type: clump_arg_bytes() gives its bytes");
     if (!to) return set_as_it_is(k, index, a);

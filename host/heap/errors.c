@@ -180,8 +180,7 @@ clump_status clump_heap_take_errors(clump_heap *heap, clump_device_report *repor
     return status ? status : put_in_words(heap, errors);
 }
 
-/* They stay where they are, for clump_heap_take_errors(). */
-static clump_status tell_new_errors(clump_heap *heap) {
+clump_status clumpi_errors_tell(clump_heap *heap) {
     if (!heap->may_have_errors || heap->errors_on_request) return CLUMP_OK;
     clumpi_error errors[CLUMPI_ERRORS_PLACES];
     clump_status status = clumpi_read(heap->context, heap->buffer,
@@ -201,5 +200,5 @@ static clump_status tell_new_errors(clump_heap *heap) {
 
 clump_status clumpi_heap_enter_to_wait(clump_heap *heap) {
     clump_status status = clumpi_heap_enter(heap);
-    return status ? status : tell_new_errors(heap);
+    return status ? status : clumpi_errors_tell(heap);
 }

@@ -288,6 +288,9 @@ void clumpi_finding_describe(const clump_heap *heap, const clumpi_kernel_name *n
 
 /* ---- values.c ---- */
 
+/* Tells, once, what kernels reported since it was told; of a heap with errors_on_request
+ * nothing. */
+clump_status clumpi_errors_tell(clump_heap *heap);
 /* CLUMP_ERR_USAGE: the caller's values have another size than those of the field. */
 clump_status clumpi_fail_size(clump_heap *heap, const clump_field_info *f, size_t bytes);
 /* CLUMP_ERR_TOO_SMALL, with both numbers. `what`: references, values, ... */

@@ -6,7 +6,6 @@
  * Read first: heap.h, core/build.c.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "clump/experimental.h"
@@ -453,36 +452,15 @@ void clumpi_kernel_release(clump_kernel *k) {
     clump_program_destroy(p); /* it had this kernel for a user */
 }
 
-/* Bytes of a parameter's type as OpenCL names it, "uint4"; 0 if it is a pointer or of no such
- * type. */
-static size_t bytes_of_type(const char *name) {
-    static const struct {
-        const char *name;
-        size_t bytes;
-    } types[] = {{"uchar", 1}, {"char", 1}, {"ushort", 2}, {"short", 2},  {"uint", 4}, {"int", 4},
-                 {"ulong", 8}, {"long", 8}, {"float", 4},  {"double", 8}, {"half", 2}};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        size_t length = strlen(types[i].name);
-        if (strncmp(name, types[i].name, length) != 0) continue;
-        char *end;
-        unsigned long width = name[length] ? strtoul(name + length, &end, 10) : 1;
-        if (name[length] && (*end || width < 2 || width > 16)) continue;
-        return types[i].bytes * (width == 3 ? 4 : width);
-    }
-    return 0;
-}
-
 /* OpenCL refused an argument: which, and what would be right, as far as OpenCL can tell. */
 static clump_status refused_arg(clump_kernel *k, cl_int code, uint32_t index, size_t bytes) {
     clump_context *c = k->program->context;
     char wanted[64] = "";
-    const char *kept = k->program->texts.parameters;
-    clumpi_parameter p;
-    cl_uint at = index + (k->numbered ? 2 : 1);
-    if (!kept || !clumpi_parameter_find(kept, k->name, at, &p))
-        clumpi_parameter_ask(c, k->kernel, at, &p);
+    const clumpi_parameter p = clumpi_kernel_parameter(k, index);
     const char *type = p.type, *name = p.name;
-    size_t right = bytes_of_type(type);
+    unsigned width = 0;
+    const clumpi_scalar *scalar = clumpi_scalar_find(type, &width);
+    const size_t right = scalar ? (size_t)scalar->bytes * (width == 3 ? 4 : width) : 0;
     if (right)
         snprintf(wanted, sizeof wanted, "; its type has %zu", right);
     else if (strchr(type, '*'))

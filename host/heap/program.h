@@ -81,6 +81,17 @@ clump_status clumpi_program_extend(const clump_program *from, clumpi_text *sourc
 
 /* A kernel of a program that is built. */
 clump_status clumpi_kernel_make(clump_program *program, const char *name, clump_kernel **kernel);
+/* A scalar type of OpenCL C: kind 'i' signed, 'u' unsigned, 'f' floating, 'h' half. */
+typedef struct clumpi_scalar {
+    const char *name;
+    unsigned bytes;
+    char kind;
+} clumpi_scalar;
+/* That of a type or vector as OpenCL names it, "uint4", with its width; NULL: a pointer, or another
+ * type. */
+const clumpi_scalar *clumpi_scalar_find(const char *type, unsigned *width);
+/* Type and name of a parameter, counted as callers do; empty where the device does not tell. */
+clumpi_parameter clumpi_kernel_parameter(const clump_kernel *k, uint32_t index);
 /* One user less; NULL is allowed. */
 void clumpi_kernel_release(clump_kernel *k);
 

@@ -338,7 +338,7 @@ clump_status clump_heap_do_new(clump_heap *heap, clump_kernel *k, const char *cl
                                uint64_t count, uint64_t *made, const clump_sync *sync) {
     if (made) *made = 0;
     clump_status status = clumpi_run_prepare(heap, k, sync, "clump_heap_do_new");
-    if (!status && made) status = clumpi_heap_enter_to_wait(heap);
+    if (!status && made) status = clumpi_errors_tell(heap);
     if (status) return status;
     clump_context *c = heap->context;
     clump_class_info info;
@@ -401,7 +401,7 @@ static clump_status unfinished(clump_heap *heap, const clump_kernel *k, uint32_t
 clump_status clump_heap_reduce(clump_heap *heap, clump_kernel *k, size_t bytes, void *result,
                                const clump_sync *sync) {
     clump_status status = clumpi_run_prepare(heap, k, sync, "clump_heap_reduce");
-    if (!status) status = clumpi_heap_enter_to_wait(heap);
+    if (!status) status = clumpi_errors_tell(heap);
     if (status) return status;
     clump_context *c = heap->context;
     if (!result || bytes == 0 || bytes > CLUMPI_REDUCE_BYTES)

@@ -76,8 +76,7 @@ typedef struct clump_convert_report {
  *               would name another object.
  *
  * Not kept: what was learnt of the demand; of a checked heap (checked.h) its events. What kernels
- * reported has to be fetched before, with
- * clump_heap_take_errors().
+ * reported has to be fetched before, with clump_heap_take_errors().
  *   desc    [in]
  *   report  [out, optional]
  * Device memory: for the time of the call both heaps, 4 bytes for each granule of the old one, and

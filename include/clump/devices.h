@@ -13,8 +13,7 @@ extern "C" {
 
 /* Probe a device without keeping anything: what clump_context_create() would find, with the
  * personality that fits the device. Returns CLUMP_OK; CLUMP_ERR_USAGE no device, or no place;
- * CLUMP_ERR_UNSUPPORTED as
- * clump_context_create(); CLUMP_ERR_CL. */
+ * CLUMP_ERR_UNSUPPORTED as clump_context_create(); CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_device_probe(cl_device_id device, uint32_t disable,
                                           clump_capabilities *capabilities, clump_error *error);
 

@@ -70,9 +70,8 @@ extern "C" {
 
 /* CONSTRUCTOR. One kernel that does what these do one after the other, for clump_heap_do_all(),
  * clump_heap_launch(), and, if the last one ends in CLUMP_REDUCE, clump_heap_reduce(). It has no
- * parameters of its own: each launch takes those that
- * clump_kernel_set_arg() gave the kernels it was made of, as they are then. These still can be run
- * alone.
+ * parameters of its own: each launch takes those that clump_kernel_set_arg() gave the kernels it
+ * was made of, as they are then. These still can be run alone.
  *   kernels  [in]   in the order in which they would be launched; the same one may come more than
  *                   once. They may be destroyed before the fused kernel, with the parameters that
  *                   they have

@@ -10,9 +10,8 @@
  * 1 - d at the other side. One rank can be the neighbour in several directions, and its own.
  *
  * A call speaks with neighbours alone, in nonblocking messages of at most message_bytes; nothing is
- * all-to-all. Only
- * clump_world_agree(), clump_world_reduce(), save, load, and creation and destruction of a world
- * are of all ranks. All ranks make the calls on a world in the same order.
+ * all-to-all. Only clump_world_agree(), clump_world_reduce(), save, load, and creation and
+ * destruction of a world are of all ranks. All ranks make the calls on a world in the same order.
  *
  * Failures. No call waits longer than timeout_s for another rank. A rank that fails tells those who
  * wait for it, and they get CLUMP_ERR_RANK with its number and reason. After a rank gave no answer
@@ -210,8 +209,8 @@ CLUMP_API const clump_migration_info *clump_migration_get_info(const clump_migra
  * them. The world is not broken by that. A heap without room has also reported OUT_OF_MEMORY
  * (clump_heap_take_errors()).
  *   report  [out, optional]
- * What kernels reported and nobody took is told here, too (heap.h, errors_on_request), and
- * ends the world as any failure does: take errors before.
+ * What kernels reported before and nobody was told is an error here, too: as where a rank has no
+ * room, objects stay. clump_heap_take_errors() before the run, or errors_on_request (heap.h).
  * Blocks: yes. Costs on the device: launches and memory for the objects that leave and arrive, not
  * for the heap. Returns CLUMP_OK; CLUMP_ERR_TOO_SMALL more than `most` leave (none did);
  * CLUMP_ERR_DEVICE_MEMORY here is no room for those that arrive (they stay where they are);
@@ -224,10 +223,9 @@ CLUMP_API clump_status clump_migration_run(clump_migration *migration,
 /* ---- One file -------------------------------------------------------------------------------- */
 
 /* METHOD. Save the heaps of all ranks in one file, by MPI-IO: a head says how many there are and
- * where; the part of each rank is what
- * clump_heap_save() writes. Of all ranks. The file gets its name when it is whole, as in save.h.
- * Each heap is saved twice, the first time to learn how many bytes it takes; no rank has more in
- * memory than pieces.
+ * where; the part of each rank is what clump_heap_save() writes. Of all ranks. The file gets its
+ * name when it is whole, as in save.h. Each heap is saved twice, the first time to learn how many
+ * bytes it takes; no rank has more in memory than pieces.
  *   path   [in]            the same file for all ranks
  *   desc   [in, optional]  piece_bytes, zstd_level, compact and progress are used
  *   report [out, optional] of this rank's heap

@@ -283,8 +283,7 @@ CLUMP_API clump_status clump_pool_use(clump_pool *pool, clump_allocation allocat
  * where it is.
  *   flags  CL_MAP_READ, CL_MAP_WRITE
  * Of USM of the host and shared USM the pointer is that of the region: mapping waits for the
- * commands of the pool's queue and those that
- * clump_pool_use() named.
+ * commands of the pool's queue and those that clump_pool_use() named.
  * Blocks: yes, with the lock; unmapping: only on a queue out of order. Returns CLUMP_OK;
  * CLUMP_ERR_REFERENCE; CLUMP_ERR_USAGE; CLUMP_ERR_UNSUPPORTED as clump_pool_get_buffer();
  * CLUMP_ERR_CL. */

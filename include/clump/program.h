@@ -117,81 +117,46 @@ CLUMP_API clump_kernel *clump_kernel_with(clump_kernel *kernel, const clump_arg 
 #ifndef __cplusplus /* clump.hpp has its own */
 /* `bytes` of local memory; a struct or vector of that many bytes, which is read within the call. */
 static inline clump_arg clump_arg_local(size_t bytes) {
-    clump_arg arg;
-    arg.kind = CLUMP_ARG_BYTES;
-    arg.bytes = bytes;
-    arg.as.value = NULL;
-    return arg;
+    return (clump_arg){CLUMP_ARG_BYTES, bytes, {.value = NULL}};
 }
 static inline clump_arg clump_arg_bytes(const void *value, size_t bytes) {
-    clump_arg arg;
-    arg.kind = CLUMP_ARG_BYTES;
-    arg.bytes = bytes;
-    arg.as.value = value;
-    return arg;
+    return (clump_arg){CLUMP_ARG_BYTES, bytes, {.value = value}};
 }
 static inline clump_arg clump_arg_memory(cl_mem memory) {
-    clump_arg arg;
-    arg.kind = CLUMP_ARG_MEMORY;
-    arg.bytes = sizeof memory;
-    arg.as.memory = memory;
-    return arg;
+    return (clump_arg){CLUMP_ARG_MEMORY, sizeof memory, {.memory = memory}};
 }
 static inline clump_arg clump_arg_signed(long long value) {
-    clump_arg arg;
-    arg.kind = CLUMP_ARG_SIGNED;
-    arg.bytes = sizeof value;
-    arg.as.integer = value;
-    return arg;
+    return (clump_arg){CLUMP_ARG_SIGNED, sizeof value, {.integer = value}};
 }
 static inline clump_arg clump_arg_unsigned(unsigned long long value) {
-    clump_arg arg;
-    arg.kind = CLUMP_ARG_UNSIGNED;
-    arg.bytes = sizeof value;
-    arg.as.natural = value;
-    return arg;
+    return (clump_arg){CLUMP_ARG_UNSIGNED, sizeof value, {.natural = value}};
 }
 static inline clump_arg clump_arg_int(int value) {
-    clump_arg arg = clump_arg_signed(value);
-    arg.bytes = sizeof value;
-    return arg;
+    return (clump_arg){CLUMP_ARG_SIGNED, sizeof value, {.integer = value}};
 }
 static inline clump_arg clump_arg_uint(unsigned value) {
-    clump_arg arg = clump_arg_unsigned(value);
-    arg.bytes = sizeof value;
-    return arg;
+    return (clump_arg){CLUMP_ARG_UNSIGNED, sizeof value, {.natural = value}};
 }
 static inline clump_arg clump_arg_float(float value) {
-    clump_arg arg;
-    arg.kind = CLUMP_ARG_FLOATING;
-    arg.bytes = sizeof value;
-    arg.as.floating = (double)value;
-    return arg;
+    return (clump_arg){CLUMP_ARG_FLOATING, sizeof value, {.floating = (double)value}};
 }
 static inline clump_arg clump_arg_double(double value) {
-    clump_arg arg;
-    arg.kind = CLUMP_ARG_FLOATING;
-    arg.bytes = sizeof value;
-    arg.as.floating = value;
-    return arg;
+    return (clump_arg){CLUMP_ARG_FLOATING, sizeof value, {.floating = value}};
 }
 static inline clump_arg clump_arg_itself(clump_arg arg) {
     return arg;
 }
 
 /* A number, a cl_mem, or what the functions above return. Numbers shorter than int count as int. */
+/* clang-format off */
 #define CLUMP_ARG(x)                                                                               \
-    _Generic((x), float                                                                            \
-             : clump_arg_float, double                                                             \
-             : clump_arg_double, cl_mem                                                            \
-             : clump_arg_memory, clump_arg                                                         \
-             : clump_arg_itself, unsigned                                                          \
-             : clump_arg_uint, unsigned long                                                       \
-             : clump_arg_unsigned, unsigned long long                                              \
-             : clump_arg_unsigned, long                                                            \
-             : clump_arg_signed, long long                                                         \
-             : clump_arg_signed, default                                                           \
-             : clump_arg_int)(x)
+    _Generic((x),                                                                                  \
+             float: clump_arg_float, double: clump_arg_double,                                     \
+             cl_mem: clump_arg_memory, clump_arg: clump_arg_itself,                                \
+             unsigned: clump_arg_uint, unsigned long: clump_arg_unsigned,                          \
+             unsigned long long: clump_arg_unsigned,                                               \
+             long: clump_arg_signed, long long: clump_arg_signed, default: clump_arg_int)(x)
+/* clang-format on */
 /* Up to 12 of them, and their number. */
 #define CLUMP_ARGS(...)                                                                            \
     ((const clump_arg[]){                                                                          \

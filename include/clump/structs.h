@@ -92,8 +92,7 @@ typedef enum clump_table_format {
 } clump_table_format;
 
 /* METHOD. All objects of the class and its subclasses, with all fields of the class, in the order
- * of
- * clump_heap_read_refs(), as a table.
+ * of clump_heap_read_refs(), as a table.
  *   write  [in]  gets the whole text, in one part, with `user`; is not called if the call fails
  *                before
  * Blocks: yes; the host has all objects twice for a while. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND;
