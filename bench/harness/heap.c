@@ -34,6 +34,7 @@ int bench_heap_create(const bench_heap_desc *desc, clump_heap **heap, bench_erro
         .evictable_bytes = desc->evictable_bytes,
         .block_rows = desc->block_rows,
         .buffer_bytes = desc->buffers > 1 ? desc->bytes / desc->buffers + 1 : 0,
+        .errors_on_request = 1, /* the checks of each benchmark take them; some fill the heap */
         .checked = desc->checks ? &checked : NULL};
     clump_status status = clump_heap_create(&heap_desc, heap, NULL);
     clump_schema_destroy(schema);

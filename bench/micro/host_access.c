@@ -133,12 +133,12 @@ static int time_access(host *h, access what, double *us) {
     clump_status status = CLUMP_OK;
     switch (what) {
     case READ:
-        status = clump_heap_read_field(rig->heap, "Point", "value", 0, sizeof *h->back, h->back,
+        status = clump_heap_read_field(rig->heap, "Point", "value", 0, h->type->bytes, h->back,
                                        h->live, NULL);
         break;
     case WRITE:
         status =
-            clump_heap_write_field(rig->heap, "Point", "value", 0, sizeof *h->out, h->out, h->live);
+            clump_heap_write_field(rig->heap, "Point", "value", 0, h->type->bytes, h->out, h->live);
         break;
     case ENUMERATE:
         status = clump_heap_read_refs(rig->heap, "Point", h->refs, h->live, &count);
@@ -160,9 +160,9 @@ static int time_calls(host *h, uint32_t seed, int is_write, double *us) {
         double begin = bench_now_us();
         clump_status status =
             is_write ? clump_heap_write_object_field(rig->heap, "Point", "value", 0, h->refs[index],
-                                                     sizeof *value, value)
+                                                     h->type->bytes, value)
                      : clump_heap_read_object_field(rig->heap, "Point", "value", 0, h->refs[index],
-                                                    sizeof *found, found);
+                                                    h->type->bytes, found);
         *us += (bench_now_us() - begin) / CALLS;
         if (status != CLUMP_OK) return bench_rig_fail(rig, "access to one object", status);
         wrong += !is_write && memcmp(value, found, h->type->bytes) != 0;

@@ -115,34 +115,43 @@ CLUMP_API clump_kernel *clump_kernel_with(clump_kernel *kernel, const clump_arg 
                                           uint32_t count);
 
 #ifndef __cplusplus /* clump.hpp has its own */
-/* `bytes` of local memory; a struct or vector of that many bytes, which is read within the call. */
+/* `bytes` of local memory. */
 static inline clump_arg clump_arg_local(size_t bytes) {
     return (clump_arg){CLUMP_ARG_BYTES, bytes, {.value = NULL}};
 }
+/* A struct or vector of `bytes`, which is read within the call. */
 static inline clump_arg clump_arg_bytes(const void *value, size_t bytes) {
     return (clump_arg){CLUMP_ARG_BYTES, bytes, {.value = value}};
 }
+/* A buffer, an image or a pipe. */
 static inline clump_arg clump_arg_memory(cl_mem memory) {
     return (clump_arg){CLUMP_ARG_MEMORY, sizeof memory, {.memory = memory}};
 }
+/* A signed integer, of any length. */
 static inline clump_arg clump_arg_signed(long long value) {
     return (clump_arg){CLUMP_ARG_SIGNED, sizeof value, {.integer = value}};
 }
+/* An unsigned integer, of any length. */
 static inline clump_arg clump_arg_unsigned(unsigned long long value) {
     return (clump_arg){CLUMP_ARG_UNSIGNED, sizeof value, {.natural = value}};
 }
+/* A signed integer. */
 static inline clump_arg clump_arg_int(int value) {
     return (clump_arg){CLUMP_ARG_SIGNED, sizeof value, {.integer = value}};
 }
+/* An unsigned integer. */
 static inline clump_arg clump_arg_uint(unsigned value) {
     return (clump_arg){CLUMP_ARG_UNSIGNED, sizeof value, {.natural = value}};
 }
+/* A number, which a parameter of type float or double takes. */
 static inline clump_arg clump_arg_float(float value) {
     return (clump_arg){CLUMP_ARG_FLOATING, sizeof value, {.floating = (double)value}};
 }
+/* A number, as clump_arg_float(). */
 static inline clump_arg clump_arg_double(double value) {
     return (clump_arg){CLUMP_ARG_FLOATING, sizeof value, {.floating = value}};
 }
+/* What was made already. */
 static inline clump_arg clump_arg_itself(clump_arg arg) {
     return arg;
 }

@@ -26,14 +26,31 @@ static char *read_text(const char *path) {
     return text;
 }
 
+/* The end of `from` at the beginning of `text`, NULL if `text` goes on differently. Blanks and ends
+ * of lines do not count, so that planted faults outlive a formatter. */
+static const char *past(const char *text, const char *from) {
+    static const char blanks[] = " \n";
+    for (;;) {
+        from += strspn(from, blanks);
+        if (!*from) return text;
+        text += strspn(text, blanks);
+        if (*text++ != *from++) return NULL;
+    }
+}
+
 /* Replace what must occur exactly once. Returns the new text, NULL if it does not. */
 static char *replace(char *text, const edit *e) {
-    char *at = strstr(text, e->from);
-    if (!at || strstr(at + 1, e->from)) return NULL;
+    const char *at = NULL, *end = NULL;
+    for (const char *c = text; *c; c++) {
+        const char *found = *c == ' ' || *c == '\n' ? NULL : past(c, e->from);
+        if (found && at) return NULL;
+        if (found) at = c, end = found;
+    }
+    if (!at) return NULL;
     size_t size = strlen(text) + strlen(e->to) + 1;
     char *result = malloc(size);
     if (!result) abort();
-    snprintf(result, size, "%.*s%s%s", (int)(at - text), text, e->to, at + strlen(e->from));
+    snprintf(result, size, "%.*s%s%s", (int)(at - text), text, e->to, end);
     free(text);
     return result;
 }

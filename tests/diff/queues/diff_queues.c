@@ -20,7 +20,7 @@
 /* Kinds of heaps: an ordinary one, one in a pool, one that is checked, one with arrays of run-time
  * length. */
 enum { ORDINARY, POOLED, CHECKED, ARRAYS, HEAPS };
-enum { QUEUES = 4, OBJECTS_MOST = 1 << 16, STEPS = 60 };
+enum { QUEUES = 4, OBJECTS_MOST = 1 << 16, STEPS = 60, CHECKED_EVENTS = 64 };
 
 static const char schema_text[] = "class Body { uint id; uint sum; bool leaves; }";
 static const char arrays_text[] = "class Body { uint id; uint sum; bool leaves; float w[*]; }";
@@ -192,7 +192,7 @@ static void finish_all(void) {
 static void open_world(world *w, int kind) {
     clump_heap_desc desc = {.bytes = 4u << 20, .block_rows = 2};
     *w = (world){.checked = kind == CHECKED, .has_arrays = kind == ARRAYS};
-    const clump_checked_desc checked = {.events = 64};
+    const clump_checked_desc checked = {.events = CHECKED_EVENTS};
     if (w->checked) desc.checked = &checked;
     if (kind == POOLED) desc.pool = t.pool;
     desc.watch_handles = kind == ORDINARY;
@@ -482,14 +482,14 @@ static void step_save(world *w) {
 static void step_checked(world *w) {
     if (!w->checked) return;
     uint64_t count = 0;
-    clump_event events[4];
+    clump_event events[CHECKED_EVENTS];
     CHECK_OK(&t.on, clump_heap_check_memory(w->heap));
     elsewhere(w);
     CHECK_OK(&t.on, clump_heap_take_findings(w->heap, NULL, 0, &count, NULL));
     elsewhere(w);
     CHECK_OK(&t.on, clump_heap_read_live(w->heap, NULL, 0, &count));
     elsewhere(w);
-    CHECK_OK(&t.on, clump_heap_read_events(w->heap, events, 4, &count));
+    CHECK_OK(&t.on, clump_heap_read_events(w->heap, events, CHECKED_EVENTS, &count));
 }
 
 static void choose(world *w, uint32_t of, uint32_t rest) {
