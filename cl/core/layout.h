@@ -74,7 +74,7 @@ typedef struct clumpi_learnt {
     clumpi_u32 growth;  /* how many objects more there were, when some had been asked for */
     clumpi_u32 objects; /* that there were then */
     clumpi_u32 asked;   /* since then */
-    clumpi_u32 unused;  /* of those that were reserved since then, when they were given back */
+    clumpi_u32 pad;
     clumpi_u32 is_turnover; /* 1: those who asked of late freed about as many */
     clumpi_u32 exhausted;   /* clumpi_class.exhausted when the list before was made */
     clumpi_u32 idle;        /* lists since any were asked for, at most 31 */
@@ -227,7 +227,10 @@ typedef struct clumpi_header {
         /* free blocks that lists reserved: by number modulo 2; from 2 on, the lists before these
          * two, the latest first (chunk.clh) */
         [CLUMPI_LISTS_KEPT];
-    clumpi_u32 new_pad[18];
+    /* how many launches like those before the last list have their slots reserved with it;
+     * CLUMPI_NONE: nothing was ever asked for, so nobody knows */
+    clumpi_u32 list_covers;
+    clumpi_u32 new_pad[17];
     /* groups that stored their partial result; not 0 after a reduction: some groups did not */
     clumpi_u32 reduce_done;
     clumpi_u32 reduced_mark; /* 0, or of the last reduction: its number << 8 | bytes of its type */

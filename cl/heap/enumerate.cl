@@ -122,6 +122,7 @@ __kernel void clumpi_list_count(__global uchar *heap, uint header_at, uint numbe
     CLUMPI_ROLLED for (uint i = me; i < words; i += items)
         list_counts(&v, (uint)get_group_id(0))[i] = count_words[i];
     if (me == 0 && gave[0]) clumpi_room_appeared(clumpi_home_of(&v));
+    if (get_global_id(0) == 0) v.header->list_covers = CLUMPI_NONE; /* the second launch lowers it */
     if (!numbered || get_group_id(0) != 0) return;
     CLUMPI_ROLLED for (uint c = me; c <= v.header->class_count; c += items)
         clumpi_words_at(&v, v.header->at_list_full)[c] = CLUMPI_NONE;
@@ -351,9 +352,10 @@ CLUMPI_LOCAL_INLINED void list_block_rows(const clumpi_view *v, uint numbered,
 }
 
 /* work_items: those of the kernel that the list is made for, if that may make objects. neighbours:
- * how many warps or, where work-items are alone, work-groups these are, or more. */
+ * how many warps or, where work-items are alone, work-groups these are, or more. window: launches
+ * that asked since the last list << 8 | launches that this one is for (reserve.clh). */
 __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbered, uint turn,
-                                uint work_items, uint neighbours) {
+                                uint work_items, uint neighbours, uint window) {
     __local clumpi_list_tally place[CLUMPI_CLASS_IDS], totals[CLUMPI_CLASS_IDS];
     __local uint hole_place[CLUMPI_CLASS_IDS]; /* by class: holes before this tile */
     /* by class: its first row with a hole in this group, or its end */
@@ -375,8 +377,9 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
         rows += totals[c].rows;
         objects += totals[c].objects;
     }
-    reserve_share(&v, totals, turn, work_items, objects, plans);
-    reserve_open(&v, turn, neighbours, totals, plans);
+    const reserve_window launches = {window >> 8, window & 0xffu};
+    reserve_share(&v, totals, turn, launches, work_items, objects, plans);
+    reserve_open(&v, turn, launches, neighbours, totals, plans);
     uint fresh = 0; /* the first free blocks are reserved */
     CLUMPI_ROLLED for (uint c = 1; c <= classes; c++) fresh += plans[c].blocks;
     const clumpi_range chunk = {list_chunks(&v)[get_group_id(0)].begin,

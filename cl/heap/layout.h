@@ -46,7 +46,7 @@ typedef struct clumpi_new_supply {
 /* The statistics; the entry of class 0 counts the free blocks. */
 typedef struct clumpi_class_count {
     clumpi_u32 objects, blocks, active; /* active: allocated blocks with a free slot */
-    clumpi_u32 reserved;                /* slots that were given back unused since the last list */
+    clumpi_u32 reserved;                /* slots that nobody has been given yet */
 } clumpi_class_count;
 
 typedef struct clumpi_stats_result {

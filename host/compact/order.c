@@ -46,7 +46,7 @@ static clump_status check_room(clumpi_compaction *r, const clump_class_stats *cl
 static clump_status launch_key_kernel(clump_heap *heap, clump_kernel *k) {
     const clumpi_u32 list_of = CLUMPI_LIST_KEYED;
     const uint64_t at = clumpi_header_offset(heap, offsetof(clumpi_header, list_of));
-    clump_status status = clumpi_list_update(heap, k->numbered, NULL, NULL);
+    clump_status status = clumpi_list_update(heap, k->numbered, NULL);
     if (status) return status;
     status = clumpi_write(clumpi_heap_context(heap), clumpi_heap_buffer(heap), at, sizeof list_of,
                           &list_of);

@@ -186,7 +186,7 @@ clump_status clumpi_convert_fill(clumpi_conversion *v) {
     for (uint32_t id = 1; id <= clumpi_object_classes(v->heap) && !status; id++)
         status = v->objects[id] ? make_objects(v->next, v->match.class_of[id], v->objects[id])
                                 : CLUMP_OK;
-    if (!status) status = clumpi_list_update(v->next, 0, NULL, NULL);
+    if (!status) status = clumpi_list_update(v->next, 0, NULL);
     if (!status) status = make_tables(v);
     const clumpi_arg args[] = {{sizeof v->fields, &v->fields}, {sizeof v->wrong, &v->wrong}};
     if (!status) status = clumpi_convert_run(v, CLUMPI_CONVERT_KERNEL(convert_places), NULL, 0);

@@ -94,7 +94,7 @@ clump_status clumpi_pack_rank(clumpi_pack *p, cl_mem chosen) {
     const uint64_t granules = (uint64_t)h->block_end * h->block_granules;
     clump_status status =
         open_work(p, granules, table_bytes_most(clumpi_heap_schema(heap)), granules * RECORD_BYTES);
-    if (!status) status = clumpi_list_update(heap, 0, NULL, NULL);
+    if (!status) status = clumpi_list_update(heap, 0, NULL);
     if (!status) status = clumpi_rank_enqueue(heap, 1, h->class_count, chosen, chosen_at);
     return status ? status : run(p, CLUMPI_PACK_KERNEL(pack_rows), args, 4);
 }

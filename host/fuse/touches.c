@@ -60,63 +60,17 @@ static int is_keyword(const clumpi_token *t) {
 
 /* ---- Names that the schema makes ---- */
 
-typedef enum member_kind {
-    MEMBER_NONE,
-    MEMBER_FIELD,
-    MEMBER_LENGTH, /* of an array of run-time length; also its capacity */
-    MEMBER_APPEND,
-    MEMBER_CAST,
-    MEMBER_TEST,  /* class or liveness of an object, which no fused kernel changes */
-    MEMBER_CHANGE /* what makes or frees objects, or memory */
-} member_kind;
-
-static member_kind kind_of_rest(const char *rest) {
-    static const char *const tests[] = {"null", "is_null", "is_live", "class_of", "CLASS"};
-    static const char *const changes[] = {"new", "group_new", "new_of", "free"};
-    clumpi_token t = {rest, (uint32_t)strlen(rest), 0, CLUMPI_TOKEN_WORD};
-    if (IS_ONE_OF(&t, tests) || begins(&t, "is_")) return MEMBER_TEST;
-    if (IS_ONE_OF(&t, changes)) return MEMBER_CHANGE;
-    return begins(&t, "as_") ? MEMBER_CAST : MEMBER_NONE;
-}
-
-/* Of an array of run-time length. */
-static member_kind kind_of_array_call(const clump_schema *schema, uint32_t id, const char *rest,
-                                      clump_field_info *f) {
-    const char *last = strrchr(rest, '_');
-    char name[CLUMPI_TOKEN_TEXT_BYTES];
-    if (!last) return MEMBER_NONE;
-    snprintf(name, sizeof name, "%.*s", (int)(last - rest), rest);
-    if (clump_schema_find_field(schema, id, name, f) || !f->array) return MEMBER_NONE;
-    if (strcmp(last, "_length") == 0 || strcmp(last, "_capacity") == 0) return MEMBER_LENGTH;
-    return strcmp(last, "_append") == 0 ? MEMBER_APPEND : MEMBER_CHANGE;
-}
-
-static member_kind kind_of(const clump_schema *schema, uint32_t id, const char *rest,
-                           clump_field_info *f) {
-    if (!clump_schema_find_field(schema, id, rest, f) && !f->part) return MEMBER_FIELD;
-    member_kind kind = kind_of_array_call(schema, id, rest, f);
-    return kind ? kind : kind_of_rest(rest);
-}
-
-static member_kind member_of(const scan *s, const clumpi_token *word, clump_field_info *f) {
+static clumpi_member member_of(const scan *s, const clumpi_token *word, clump_field_info *f) {
     const size_t prefix = sizeof CLUMPI_READ_PREFIX - 1;
     char name[CLUMPI_TOKEN_TEXT_BYTES];
     clumpi_token t = *word;
-    if (t.bytes >= sizeof name) return MEMBER_NONE;
+    if (t.bytes >= sizeof name) return CLUMPI_MEMBER_NONE;
     if (begins(&t, CLUMPI_READ_PREFIX)) {
         t.at += prefix;
         t.bytes -= (uint32_t)prefix;
     }
     clumpi_token_text(&t, name);
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(s->r->schema); id++) {
-        clump_class_info c;
-        clump_schema_get_class(s->r->schema, id, &c);
-        size_t length = strlen(c.name);
-        if (strncmp(name, c.name, length) != 0 || name[length] != '_') continue;
-        member_kind kind = kind_of(s->r->schema, id, name + length + 1, f);
-        if (kind) return kind;
-    }
-    return MEMBER_NONE;
+    return clumpi_member_find(s->r->schema, name, f);
 }
 
 /* ---- The loop's own object ---- */
@@ -133,7 +87,7 @@ static int is_own(const scan *s, clumpi_range e) {
     clump_field_info f;
     while (e.begin < e.end &&
            (is(s, e.begin, "(") ||
-            (is(s, e.begin + 1, "(") && member_of(s, at(s, e.begin), &f) == MEMBER_CAST))) {
+            (is(s, e.begin + 1, "(") && member_of(s, at(s, e.begin), &f) == CLUMPI_MEMBER_CAST))) {
         size_t open = e.begin + !is(s, e.begin, "(");
         if (clumpi_token_close(&s->t, open, e.end) != e.end - 1) return 0;
         e.begin = open + 1;
@@ -264,13 +218,13 @@ static uint32_t use_of(const scan *s, size_t left, size_t right) {
     }
 }
 
-static void scan_field(scan *s, size_t i, member_kind kind, const clump_field_info *f) {
+static void scan_field(scan *s, size_t i, clumpi_member kind, const clump_field_info *f) {
     size_t close = clumpi_token_close(&s->t, i + 1, s->t.count);
     clumpi_range list = {i + 2, close}, object = {0, 0};
     clumpi_next_argument(&s->t, &list, &object);
-    uint32_t ways = kind == MEMBER_FIELD    ? use_of(s, i, close)
-                    : kind == MEMBER_LENGTH ? CLUMPI_OWN_READ
-                                            : CLUMPI_OWN_READ | CLUMPI_OWN_WRITE;
+    uint32_t ways = kind == CLUMPI_MEMBER_FIELD    ? use_of(s, i, close)
+                    : kind == CLUMPI_MEMBER_LENGTH ? CLUMPI_OWN_READ
+                                                   : CLUMPI_OWN_READ | CLUMPI_OWN_WRITE;
     if (s->rules->is_pure) {
         clumpi_refuse(s->r, at(s, i), "the field %s is used before the loop", f->name);
         return;
@@ -385,12 +339,13 @@ static void scan_call(scan *s, size_t i) {
     const clumpi_token *t = at(s, i);
     clump_field_info field;
     function f;
-    member_kind kind = member_of(s, t, &field);
+    clumpi_member kind = member_of(s, t, &field);
     clumpi_token_text(t, name);
     int is_word = is_keyword(t) && !begins(t, "CLUMP") && !begins(t, "clump"); /* if, or a type */
-    if (kind == MEMBER_FIELD || kind == MEMBER_LENGTH || kind == MEMBER_APPEND) {
+    if (kind == CLUMPI_MEMBER_FIELD || kind == CLUMPI_MEMBER_LENGTH ||
+        kind == CLUMPI_MEMBER_APPEND) {
         scan_field(s, i, kind, &field);
-    } else if (kind == MEMBER_CHANGE) {
+    } else if (kind >= CLUMPI_MEMBER_MAKE) {
         clumpi_refuse(s->r, t, "%s() makes or frees objects or memory", name);
     } else if (!kind && !IS_ONE_OF(t, of_library) && find_function(s->r, t, &f)) {
         if (s->rules->is_pure) clumpi_refuse(s->r, t, "%s() is called before the loop", name);

@@ -34,7 +34,7 @@ static const span header_changes[] = {
     MEMBER(clumpi_header, ranked),      MEMBER(clumpi_header, list_of),
     MEMBER(clumpi_header, reduced),     MEMBER(clumpi_header, reduced_mark),
     MEMBER(clumpi_header, taken),       MEMBER(clumpi_header, list_opened),
-    MEMBER(clumpi_header, reduce_done),
+    MEMBER(clumpi_header, reduce_done), MEMBER(clumpi_header, list_covers),
 };
 static const span class_changes[] = {
     MEMBER(clumpi_class, exhausted),           MEMBER(clumpi_class, swept),

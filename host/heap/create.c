@@ -303,6 +303,7 @@ void clump_heap_destroy(clump_heap *heap) {
     clumpi_checking_close(heap); /* it looks into the heap */
     clumpi_refs_clear(heap);
     (void)clumpi_order_finish(c, &heap->order);
+    clumpi_window_forget(heap);
     clumpi_attachments_release(&heap->attachments, c);
     clumpi_eviction_close(heap);
     clumpi_segments_close(heap);
@@ -329,6 +330,7 @@ clump_status clumpi_heap_create_like(const clump_heap *heap, const clump_schema 
 }
 
 void clumpi_heap_exchange(clump_heap *heap, clump_heap *next) {
+    clumpi_window_forget(heap); /* all that was enqueued for it was waited for */
     const clump_heap old = *heap;
     const clumpi_order made = next->order; /* queues know orders by their places */
     *heap = *next;

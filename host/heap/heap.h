@@ -88,6 +88,17 @@ typedef struct clumpi_handles clumpi_handles;
 typedef struct clumpi_checking clumpi_checking;
 typedef struct clumpi_eviction clumpi_eviction;
 
+/* How many launches that ask for slots one list is for. */
+typedef struct clumpi_window {
+    uint64_t lists;  /* how many were made */
+    uint32_t asked;  /* launches that asked since the last one */
+    uint32_t left;   /* that may still go without another one */
+    uint32_t covers; /* how many a list was enough for, when that was told last */
+    cl_event told;   /* of the read of `word`, which is to tell it; NULL: none is under way */
+    uint32_t word;   /* of list number `told_list` */
+    uint64_t told_list;
+} clumpi_window;
+
 struct clump_heap {
     clump_context *context;
     uint32_t users;       /* the caller, until it destroys it; compactors; collectors */
@@ -115,6 +126,7 @@ struct clump_heap {
     int list_numbered;              /* and its objects are numbered (cl/heap/enumerate.cl) */
     int numbers_wanted;             /* a kernel asked for the numbers of this list */
     int reserved;                   /* slots may be reserved (cl/core/reserve.clh) */
+    clumpi_window window;           /* of the last list (lists.c) */
     clumpi_u32 list_turn;           /* number of the next list, modulo 2 */
     clumpi_u32 reduced_mark;        /* header.reduced_mark, */
     int reduced_known;              /* if no kernel ran since the last clump_heap_reduce() */
@@ -314,6 +326,26 @@ clumpi_struct_field clumpi_struct_field_of(const clump_field_info *f);
  * 0 of those that a do-new just made. One launch. */
 clump_status clumpi_struct_copy(clump_heap *heap, clumpi_u32 first, clumpi_u32 last,
                                 clumpi_struct_field f, cl_mem structs);
+
+/* ---- lists.c ---- */
+
+/* The work-items of a kernel. */
+typedef struct clumpi_crowd {
+    size_t global, local;
+} clumpi_crowd;
+/* What a launch of the kernel needs: the list that it goes over, slots that are reserved. Two
+ * launches, or none. */
+clump_status clumpi_list_prepare(clump_heap *heap, clump_kernel *k, clumpi_crowd crowd,
+                                 const clump_sync *sync);
+/* With the heap, once its commands have run. */
+void clumpi_window_forget(clump_heap *heap);
+
+/* The wait list alone, for the launches before the last of a call, which gives the event. */
+clump_sync clumpi_waits_of(const clump_sync *sync);
+/* Of later commands of the same call: if what the user's events stand for fails, OpenCL ends those
+ * that wait for it, and others of an in-order queue run. They would take what is left of an earlier
+ * call for the work of those that did not run. */
+const clump_sync *clumpi_still(const clump_heap *heap, const clump_sync *waits);
 
 /* ---- run.c: the parts of a do-new ---- */
 

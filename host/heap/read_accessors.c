@@ -9,10 +9,10 @@
  *
  * Read first: heap.h, emit.c.
  */
-#include <ctype.h>
 #include <string.h>
 
 #include "heap/heap.h"
+#include "heap/words.h"
 
 #define DEPTH_MAX 64u /* of parentheses; within more, nothing is looked for */
 
@@ -30,44 +30,17 @@ typedef struct marking {
     } open[DEPTH_MAX];
 } marking;
 
-static int is_word(char c) {
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-/* Behind a comment, a literal or white space that begins at `at`; `at` itself if none does. */
-static const char *skip_one(const char *at) {
-    if (isspace((unsigned char)*at)) return at + 1;
-    if (at[0] == '\\' && at[1] == '\n') return at + 2;
-    if (at[0] == '/' && at[1] == '/') return at + strcspn(at, "\n");
-    if (at[0] == '/' && at[1] == '*') {
-        const char *end = strstr(at + 2, "*/");
-        return end ? end + 2 : at + strlen(at);
-    }
-    return at;
-}
-
-static const char *skip_space(const char *at) {
-    for (const char *next; (next = skip_one(at)) != at; at = next) continue;
-    return at;
-}
-
-static const char *skip_literal(const char *at) {
-    const char quote = *at++;
-    while (*at && *at != quote && *at != '\n') at += at[0] == '\\' && at[1] ? 2 : 1;
-    return *at ? at + 1 : at;
-}
-
 /* Behind the bracket that closes the one at `at`; NULL: there is none. */
 static const char *skip_brackets(const char *at) {
     uint32_t depth = 0;
     while (*at) {
-        const char *next = skip_one(at);
+        const char *next = clumpi_skip_one(at);
         if (next != at) {
             at = next;
             continue;
         }
         if (*at == '"' || *at == '\'') {
-            at = skip_literal(at);
+            at = clumpi_skip_literal(at);
             continue;
         }
         if (*at == '(' || *at == '[') depth++;
@@ -75,12 +48,6 @@ static const char *skip_brackets(const char *at) {
         at++;
     }
     return NULL;
-}
-
-/* Behind a preprocessor line, with the lines that continue it. */
-static const char *skip_directive(const char *at) {
-    while (*at && *at != '\n') at += at[0] == '\\' && at[1] == '\n' ? 2 : 1;
-    return at;
 }
 
 /* Does the source define a macro of that name, or is it one of the library's that use the lvalue or
@@ -91,10 +58,10 @@ static int is_macro(const marking *m, const char *word, size_t bytes) {
     for (size_t i = 0; i < sizeof of_library / sizeof *of_library; i++)
         if (strncmp(word, of_library[i], strlen(of_library[i])) == 0) return 1;
     for (const char *at = m->source; (at = strchr(at, '#')) != NULL;) {
-        at = skip_space(at + 1);
+        at = clumpi_skip_space(at + 1);
         if (strncmp(at, "define", 6) != 0) continue;
-        at = skip_space(at + 6);
-        if (strncmp(at, word, bytes) == 0 && !is_word(at[bytes])) return 1;
+        at = clumpi_skip_space(at + 6);
+        if (strncmp(at, word, bytes) == 0 && !clumpi_is_word(at[bytes])) return 1;
     }
     return 0;
 }
@@ -125,10 +92,10 @@ static int is_read(const marking *m, const char *arguments) {
     if (m->before == '&' && m->before_that != '&') return 0;
     const char *at = skip_brackets(arguments);
     if (!at) return 0;
-    for (at = skip_space(at);; at = skip_space(at)) {
+    for (at = clumpi_skip_space(at);; at = clumpi_skip_space(at)) {
         if (*at == '.') {
-            at = skip_space(at + 1);
-            while (is_word(*at)) at++;
+            at = clumpi_skip_space(at + 1);
+            while (clumpi_is_word(*at)) at++;
         } else if (*at == '[') {
             at = skip_brackets(at);
             if (!at) return 0;
@@ -148,10 +115,10 @@ static void copy_up_to(marking *m, const char *to) {
 
 static void take_word(marking *m) {
     const char *end = m->at;
-    while (is_word(*end)) end++;
+    while (clumpi_is_word(*end)) end++;
     m->word = m->at;
     m->word_bytes = (size_t)(end - m->at);
-    const char *arguments = skip_space(end);
+    const char *arguments = clumpi_skip_space(end);
     if (*arguments == '(' && is_accessor(m, m->word, m->word_bytes) && is_read(m, arguments)) {
         copy_up_to(m, m->at);
         clumpi_text_append(m->text, CLUMPI_READ_PREFIX);
@@ -179,20 +146,20 @@ void clumpi_reads_mark(clumpi_text *text, const clump_schema *schema, const char
     marking m = {.text = text, .schema = schema, .source = source, .at = source, .done = source};
     int at_line_begin = 1, is_right = 1;
     while (*m.at && is_right) {
-        const char *next = skip_one(m.at);
+        const char *next = clumpi_skip_one(m.at);
         if (next != m.at) {
             at_line_begin |= *m.at == '\n';
             m.at = next;
         } else if (*m.at == '#' && at_line_begin) {
-            m.at = skip_directive(m.at);
+            m.at = clumpi_skip_directive(m.at);
         } else if (*m.at == '"' || *m.at == '\'') {
-            m.at = skip_literal(m.at);
+            m.at = clumpi_skip_literal(m.at);
             m.before_that = m.before;
             m.before = '"';
             m.word_bytes = 0;
         } else {
             at_line_begin = 0;
-            if (is_word(*m.at))
+            if (clumpi_is_word(*m.at))
                 take_word(&m);
             else
                 is_right = take_sign(&m);

@@ -89,6 +89,7 @@ clump_status clump_heap_repair(clump_heap *heap, clump_repair_report *report) {
     if (!status) status = clumpi_checking_settle(heap);
     if (status) return status;
     heap->list_valid = heap->reserved = heap->reduced_known = 0;
+    heap->window.left = 0;
     if (report)
         *report = (clump_repair_report){.objects = done.objects,
                                         .blocks = done.blocks,

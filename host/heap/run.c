@@ -1,110 +1,11 @@
-/* Running kernels: do-all, do-new, reduction, and keeping the list of rows current.
+/* Running kernels: do-all, do-new, reduction.
  *
- * Invariant: heap->list_valid is 1 only if no kernel that may make or free objects was enqueued
- * since the list was made. Everything happens in the order of the queue, so that is known on the
- * host, and nothing is read back.
- *
- * Read first: core/core.h, cl/heap/enumerate.cl, cl/heap/new.cl.
+ * Read first: lists.c, cl/heap/new.cl.
  */
 #include <stddef.h>
 #include <string.h>
 
 #include "heap/heap.h"
-
-/* The wait list alone, for the launches before the last, which gives the event. */
-static clump_sync waits_of(const clump_sync *sync) {
-    clump_sync waits = {0};
-    if (sync) waits = *sync;
-    waits.event = NULL;
-    return waits;
-}
-
-/* Of later commands of the same call: if what the user's events stand for fails, OpenCL ends those
- * that wait for it, and others of an in-order queue run. They would take what is left of an earlier
- * call for the work of those that did not run. */
-static const clump_sync *still(const clump_heap *heap, const clump_sync *waits) {
-    return heap->context->current->in_order ? waits : NULL;
-}
-
-/* Objects are numbered along with the list, so that numbers take no launch of their own. A list is
- * made with numbers if the kernel at hand asks for them, or one asked for those of the list
- * before. */
-clump_status clumpi_list_update(clump_heap *heap, int numbered, const clumpi_crowd *crowd,
-                                const clump_sync *sync) {
-    int was_wanted = heap->numbers_wanted;
-    heap->numbers_wanted |= numbered;
-    if (heap->list_valid && (heap->list_numbered || !numbered)) return CLUMP_OK;
-    heap->numbers_wanted = numbered;
-    clumpi_u32 with_numbers = numbered || was_wanted ? 1 : 0;
-    const clumpi_u32 many = UINT32_C(1) << 24; /* more of either make no difference */
-    clumpi_u32 items = 0, neighbours = many;
-    if (crowd) {
-        uint64_t groups = crowd->global / crowd->local;
-        if (heap->context->capabilities.personality == CLUMP_PERSONALITY_GPU)
-            groups *= (crowd->local + 31) / 32;
-        items = crowd->global < many ? (clumpi_u32)crowd->global : many;
-        neighbours = groups < many ? (clumpi_u32)groups : many;
-    }
-    clumpi_arg args[] = {{sizeof with_numbers, &with_numbers},
-                         {sizeof heap->list_turn, &heap->list_turn},
-                         {sizeof items, &items},
-                         {sizeof neighbours, &neighbours}};
-    const clumpi_launch_sizes *sizes = &heap->context->sizes;
-    size_t global = sizes->scan_groups * sizes->scan_local;
-    clump_sync waits = waits_of(sync);
-    clump_status status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(list_count), global,
-                                             sizes->scan_local, args, 2, &waits);
-    if (!status) heap->list_counted = heap->reserved;
-    if (!status)
-        status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(list_write), global, sizes->scan_local,
-                                    args, 4, still(heap, &waits));
-    if (!status) {
-        heap->list_valid = !waits.wait_count; /* it is not made if what it waits for fails */
-        heap->reserved = 1;
-        heap->list_counted = 0;
-        heap->list_turn ^= 1;
-    }
-    heap->list_numbered = !status && with_numbers;
-    return status;
-}
-
-clump_status clumpi_unreserve(clump_heap *heap, const clump_sync *sync) {
-    if (!heap->reserved) return CLUMP_OK;
-    const clumpi_launch_sizes *sizes = &heap->context->sizes;
-    clump_sync waits = waits_of(sync);
-    clumpi_arg turn = {sizeof heap->list_turn, &heap->list_turn};
-    clump_status status = clumpi_run_on_heap(heap, CLUMPI_ASK_KERNEL(unreserve),
-                                             sizes->scan_groups * sizes->scan_local,
-                                             sizes->scan_local, &turn, 1, &waits);
-    if (!status) heap->reserved = heap->list_counted = 0;
-    return status;
-}
-
-clump_status clump_heap_reserve(clump_heap *heap, const char *class_name, uint64_t objects) {
-    if (!heap) return CLUMP_ERR_USAGE;
-    clump_context *c = heap->context;
-    clump_class_info info;
-    clump_status status = clumpi_find_class(heap, class_name, &info);
-    if (status) return status;
-    if (info.is_abstract)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_heap_reserve: class %s is abstract and has no objects",
-                           info.name);
-    if (objects > UINT32_C(1) << 31)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_heap_reserve: %llu objects; at most 2^31 can be reserved",
-                           (unsigned long long)objects);
-    status = clumpi_heap_enter(heap);
-    if (status) return status;
-    clumpi_u32 least = (clumpi_u32)objects;
-    uint64_t at = (uint64_t)heap->geometry.header.at_classes * CLUMPI_UNIT +
-                  info.id * sizeof(clumpi_class) + offsetof(clumpi_class, reserved.least);
-    status = clumpi_set_word(c, heap->buffer, at, least);
-    if (status) return status;
-    heap->geometry.classes[info.id].reserved.least = least;
-    heap->list_valid = 0; /* the next list reserves as many */
-    return status;
-}
 
 static int same_classes(const clump_heap *heap, const clump_program *p) {
     uint32_t count = clump_schema_get_class_count(heap->schema);
@@ -221,10 +122,7 @@ clump_status clumpi_run_prepare(clump_heap *heap, clump_kernel *k, const clump_s
 /* List, then the kernel. */
 static clump_status launch(clump_heap *heap, clump_kernel *k, size_t global, size_t local,
                            const clump_sync *sync, const char *call) {
-    if (!k->fixed && !heap->reserved)
-        heap->list_valid = 0; /* what it reserves comes with its list */
-    const clumpi_crowd crowd = {global, local};
-    clump_status status = clumpi_list_update(heap, k->numbered, k->fixed ? NULL : &crowd, sync);
+    clump_status status = clumpi_list_prepare(heap, k, (clumpi_crowd){global, local}, sync);
     if (status) return status;
     if (!k->fixed) heap->list_valid = 0;
     heap->reduced_known = 0;
@@ -309,19 +207,20 @@ clump_status clumpi_new_claim(clump_heap *heap, clumpi_u32 class_id, uint64_t co
     clumpi_arg args[] = {
         {sizeof class_id, &class_id}, {sizeof wanted, &wanted}, {sizeof fresh_most, &fresh_most}};
     clumpi_arg supply[] = {args[0], {sizeof heap->list_turn, &heap->list_turn}};
-    clump_sync waits = waits_of(sync);
+    clump_sync waits = clumpi_waits_of(sync);
     heap->may_have_errors = 1;
-    heap->list_valid = 0; /* the rows of the new objects take its place */
+    heap->list_valid = 0;  /* the rows of the new objects take its place */
+    heap->window.left = 0; /* and what is reserved is given back */
     heap->reduced_known = 0;
     clump_status status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_count), global,
                                              sizes->scan_local, supply, 2, &waits);
     if (!status)
         status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_claim), global, sizes->scan_local,
-                                    args, 3, still(heap, &waits));
+                                    args, 3, clumpi_still(heap, &waits));
     const clumpi_class *k = &heap->geometry.classes[class_id];
     if (!status && k->cleared < k->columns_end)
         status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_clear), sizes->do_all_global,
-                                    sizes->do_all_local, args, 1, still(heap, &waits));
+                                    sizes->do_all_local, args, 1, clumpi_still(heap, &waits));
     return status;
 }
 
@@ -416,7 +315,7 @@ clump_status clump_heap_reduce(clump_heap *heap, clump_kernel *k, size_t bytes, 
     status = check_required(k, local, "clump_heap_reduce", own_sizes);
     if (status) return status;
     if (!heap->reduced_known) { /* the kernels since then may have come to a CLUMP_REDUCE */
-        const clump_sync waits = waits_of(sync);
+        const clump_sync waits = clumpi_waits_of(sync);
         status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(reduce_begin), 1, 1, NULL, 0, &waits);
         heap->reduced_mark = 0;
     }

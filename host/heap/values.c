@@ -63,7 +63,7 @@ clump_status clumpi_fail_room(clump_heap *heap, const char *call, const char *wh
 
 clump_status clumpi_rank(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, uint64_t *count) {
     clumpi_u32 objects = 0;
-    clump_status status = clumpi_list_update(heap, 0, NULL, NULL);
+    clump_status status = clumpi_list_update(heap, 0, NULL);
     if (!status) status = clumpi_rank_enqueue(heap, first, last, NULL, 0);
     if (!status)
         status = clumpi_read(heap->context, heap->buffer,
@@ -147,7 +147,7 @@ clump_status clump_heap_copy_field(clump_heap *heap, const char *class_name, con
                         "%s: %llu values of %u bytes from %llu on do not fit a buffer of %zu", call,
                         (unsigned long long)capacity, t.bytes, (unsigned long long)offset, bytes);
     if (!status) status = clumpi_heap_enter(heap);
-    if (!status) status = clumpi_list_update(heap, 0, NULL, NULL);
+    if (!status) status = clumpi_list_update(heap, 0, NULL);
     if (!status) status = clumpi_rank_enqueue(heap, t.first, t.last, NULL, 0);
     return status ? status
                   : enqueue_copy(heap, &t, is_read ? CLUMPI_COPY_READ : CLUMPI_COPY_WRITE, buffer,

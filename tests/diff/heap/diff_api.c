@@ -677,8 +677,10 @@ static void test_reserve(void **state) {
     uint64_t reserved = reserved_disks();
     assert_true(reserved >= RESERVED && reserved < 4 * RESERVED);
     clump_class_stats classes[16] = {{0}};
-    CHECK_OK(f, clump_heap_read_stats(heap, NULL, classes, 16)); /* given back by the call before */
-    for (int i = 0; i < 16; i++) assert_int_equal(classes[i].reserved, 0);
+    CHECK_OK(f, clump_heap_read_stats(heap, NULL, classes, 16)); /* the call before left them */
+    uint64_t again = 0;
+    for (int i = 0; i < 16; i++) again = classes[i].reserved > again ? classes[i].reserved : again;
+    assert_int_equal(again, reserved);
     CHECK_OK(f, clump_heap_check(heap));
     CHECK_STATUS(f, clump_heap_reserve(heap, "Disc", 1), CLUMP_ERR_NOT_FOUND);
     CHECK_STATUS(f, clump_heap_reserve(heap, NULL, 1), CLUMP_ERR_NOT_FOUND);

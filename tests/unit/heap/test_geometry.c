@@ -125,7 +125,7 @@ static void expect_reservation(const heap_case *c, uint32_t id) {
     EXPECT(c, !r->holes && !r->least && !r->left);
     for (int turn = 0; turn < 2; turn++) {
         const clumpi_learnt *l = &r->learnt[turn];
-        EXPECT(c, !l->demand && !l->asked && !l->unused && !l->is_turnover);
+        EXPECT(c, !l->demand && !l->asked && !l->idle && !l->is_turnover);
     }
 }
 

@@ -1,0 +1,203 @@
+/* The list of rows that kernels go over, kept current, and with it what is reserved for what they
+ * ask for.
+ *
+ * Invariant: heap->list_valid is 1 only if no kernel that may make or free objects was enqueued
+ * since the list was made. Everything happens in the order of the queue, so that is known on the
+ * host, and nothing is waited for.
+ *
+ * A launch gets the list that it needs. One that goes over no objects needs none; if it makes some
+ * it needs slots that are reserved, and these come with a list. So such a list is for several
+ * launches, a window: the device reserves as much as it has room for, and tells how many launches
+ * like those before that is enough for. The host hears of it later, without waiting; until then the
+ * window is as long as it was told last. If it is wrong, nothing is: what is not reserved is looked
+ * for.
+ *
+ * Read first: core/core.h, uses.c, cl/heap/enumerate.cl, cl/heap/reserve.clh.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "heap/heap.h"
+
+clump_sync clumpi_waits_of(const clump_sync *sync) {
+    clump_sync waits = {0};
+    if (sync) waits = *sync;
+    waits.event = NULL;
+    return waits;
+}
+
+const clump_sync *clumpi_still(const clump_heap *heap, const clump_sync *waits) {
+    return heap->context->current->in_order ? waits : NULL;
+}
+
+static clump_status make_list(clump_heap *heap, int with_numbers, const clumpi_crowd *crowd,
+                              uint32_t ahead, const clump_sync *sync) {
+    clumpi_window *w = &heap->window;
+    const clumpi_u32 many = UINT32_C(1) << 24; /* more of either make no difference */
+    clumpi_u32 numbers = with_numbers ? 1 : 0, items = 0, neighbours = many,
+               window = (w->asked ? w->asked : 1) << 8 | ahead;
+    if (crowd) {
+        uint64_t groups = crowd->global / crowd->local;
+        if (heap->context->capabilities.personality == CLUMP_PERSONALITY_GPU)
+            groups *= (crowd->local + 31) / 32;
+        items = crowd->global < many ? (clumpi_u32)crowd->global : many;
+        neighbours = groups < many ? (clumpi_u32)groups : many;
+    }
+    clumpi_arg args[] = {{sizeof numbers, &numbers},
+                         {sizeof heap->list_turn, &heap->list_turn},
+                         {sizeof items, &items},
+                         {sizeof neighbours, &neighbours},
+                         {sizeof window, &window}};
+    const clumpi_launch_sizes *sizes = &heap->context->sizes;
+    size_t global = sizes->scan_groups * sizes->scan_local;
+    clump_sync waits = clumpi_waits_of(sync);
+    clump_status status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(list_count), global,
+                                             sizes->scan_local, args, 2, &waits);
+    if (!status) heap->list_counted = heap->reserved;
+    if (!status)
+        status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(list_write), global, sizes->scan_local,
+                                    args, 5, clumpi_still(heap, &waits));
+    if (!status) {
+        heap->list_valid = !waits.wait_count; /* it is not made if what it waits for fails */
+        heap->reserved = 1;
+        heap->list_counted = 0;
+        heap->list_turn ^= 1;
+    }
+    heap->list_numbered = !status && with_numbers;
+    w->lists++;
+    w->asked = w->left = 0;
+    return status;
+}
+
+/* Objects are numbered along with the list, so that numbers take no launch of their own. A list is
+ * made with numbers if the kernel at hand asks for them, or one asked for those of the list
+ * before. */
+static clump_status update(clump_heap *heap, int numbered, const clumpi_crowd *crowd,
+                           uint32_t ahead, const clump_sync *sync) {
+    int was_wanted = heap->numbers_wanted;
+    heap->numbers_wanted |= numbered;
+    if (heap->list_valid && (heap->list_numbered || !numbered)) return CLUMP_OK;
+    heap->numbers_wanted = numbered;
+    return make_list(heap, numbered || was_wanted, crowd, ahead, sync);
+}
+
+clump_status clumpi_list_update(clump_heap *heap, int numbered, const clump_sync *sync) {
+    return update(heap, numbered, NULL, 1, sync);
+}
+
+/* ---- Windows --------------------------------------------------------------------------------- */
+
+#define WINDOW_MOST 16u /* launches that a list is for: the device is told 8 bits */
+
+void clumpi_window_forget(clump_heap *heap) {
+    if (heap->window.told) heap->context->cl.ReleaseEvent(heap->window.told);
+    heap->window.told = NULL;
+}
+
+/* What the device told of a list, if it did by now. */
+static void hear(clump_heap *heap) {
+    clumpi_window *w = &heap->window;
+    clump_context *c = heap->context;
+    cl_int state = CL_COMPLETE;
+    if (!w->told) return;
+    if (c->cl.GetEventInfo(w->told, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL))
+        return;
+    if (state > CL_COMPLETE) return;
+    clumpi_window_forget(heap);
+    /* It was not read, or nothing was ever asked for. */
+    const uint32_t covers = state < 0 || w->word == UINT32_MAX ? 0 : w->word;
+    w->covers = covers < WINDOW_MOST ? covers : WINDOW_MOST;
+    if (w->told_list != w->lists) return;
+    w->left = w->covers > w->asked ? w->covers - w->asked : 0;
+}
+
+/* A list for this launch and those to come. */
+static clump_status open_window(clump_heap *heap, const clumpi_crowd *crowd,
+                                const clump_sync *sync) {
+    clumpi_window *w = &heap->window;
+    heap->list_valid = 0;
+    clump_status status = update(heap, 0, crowd, WINDOW_MOST, sync);
+    if (status || (sync && sync->wait_count)) return status;
+    w->left = w->covers;
+    if (w->told) return CLUMP_OK; /* of an earlier list, still under way */
+    w->told_list = w->lists;
+    return clumpi_read_start(heap->context, heap->buffer,
+                             clumpi_header_offset(heap, offsetof(clumpi_header, list_covers)),
+                             sizeof w->word, &w->word, NULL, &w->told);
+}
+
+/* Did it run before the list was made, and on as many work-items? Then the list knows what it asks
+ * for. */
+static int is_known(const clump_heap *heap, const clump_kernel *k, size_t global) {
+    return k->asked_of == heap && k->asked_list < heap->window.lists && global <= k->asked_items;
+}
+
+/* Of a launch that asks for slots. */
+static void note_asked(clump_heap *heap, clump_kernel *k, size_t global) {
+    clumpi_window *w = &heap->window;
+    if (w->asked < UINT32_C(1) << 20) w->asked++;
+    if (w->left) w->left--;
+    if (k->asked_of == heap && global <= k->asked_items) return;
+    k->asked_of = heap;
+    k->asked_list = w->lists;
+    k->asked_items = global;
+}
+
+clump_status clumpi_list_prepare(clump_heap *heap, clump_kernel *k, clumpi_crowd crowd,
+                                 const clump_sync *sync) {
+    const int asks = !k->fixed && k->uses & CLUMPI_USES_ROOM;
+    clump_status status = CLUMP_OK;
+    hear(heap);
+    if (k->numbered || k->uses & CLUMPI_USES_LIST) {
+        if (asks && !heap->reserved)
+            heap->list_valid = 0; /* what it reserves comes with its list */
+        status = update(heap, k->numbered, asks ? &crowd : NULL, 1, sync);
+    } else if (asks && !(heap->reserved && (heap->list_valid || heap->window.left) &&
+                         is_known(heap, k, crowd.global))) {
+        status = open_window(heap, &crowd, sync);
+    }
+    if (!status && asks) note_asked(heap, k, crowd.global);
+    return status;
+}
+
+/* ---- Reservations ---------------------------------------------------------------------------- */
+
+clump_status clumpi_unreserve(clump_heap *heap, const clump_sync *sync) {
+    heap->window.left = 0;
+    if (!heap->reserved) return CLUMP_OK;
+    const clumpi_launch_sizes *sizes = &heap->context->sizes;
+    clump_sync waits = clumpi_waits_of(sync);
+    clumpi_arg turn = {sizeof heap->list_turn, &heap->list_turn};
+    clump_status status = clumpi_run_on_heap(heap, CLUMPI_ASK_KERNEL(unreserve),
+                                             sizes->scan_groups * sizes->scan_local,
+                                             sizes->scan_local, &turn, 1, &waits);
+    if (!status) heap->reserved = heap->list_counted = 0;
+    return status;
+}
+
+clump_status clump_heap_reserve(clump_heap *heap, const char *class_name, uint64_t objects) {
+    if (!heap) return CLUMP_ERR_USAGE;
+    clump_context *c = heap->context;
+    clump_class_info info;
+    clump_status status = clumpi_find_class(heap, class_name, &info);
+    if (status) return status;
+    if (info.is_abstract)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_heap_reserve: class %s is abstract and has no objects",
+                           info.name);
+    if (objects > UINT32_C(1) << 31)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_heap_reserve: %llu objects; at most 2^31 can be reserved",
+                           (unsigned long long)objects);
+    status = clumpi_heap_enter(heap);
+    if (status) return status;
+    clumpi_u32 least = (clumpi_u32)objects;
+    uint64_t at = (uint64_t)heap->geometry.header.at_classes * CLUMPI_UNIT +
+                  info.id * sizeof(clumpi_class) + offsetof(clumpi_class, reserved.least);
+    status = clumpi_set_word(c, heap->buffer, at, least);
+    if (status) return status;
+    heap->geometry.classes[info.id].reserved.least = least;
+    heap->list_valid = 0; /* the next list reserves as many */
+    heap->window.left = 0;
+    return status;
+}

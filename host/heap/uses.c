@@ -1,0 +1,289 @@
+/* What a kernel may do to the heap, by its text: whether a launch needs the list of objects, and
+ * reservations.
+ *
+ * A source is cut into pieces, its functions and its macros. A kernel may use each word of its own
+ * piece, and of each piece that one of these words names, in whatever way it stands there.
+ *
+ * Invariant: what is not understood is taken for a loop that makes objects. So are words of the
+ * library and of the schema that the tables here do not have, files that are included, and words
+ * that a macro puts together.
+ *
+ * Read first: program.h, words.h.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "heap/heap.h"
+#include "heap/program.h"
+#include "heap/words.h"
+
+#define USES_ALL ((uint32_t)(CLUMPI_USES_LIST | CLUMPI_USES_ROOM))
+
+/* ---- Names that the schema makes ------------------------------------------------------------- */
+
+static int is_one_of(const char *word, const char *const *words, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(word, words[i]) == 0) return 1;
+    return 0;
+}
+#define IS_ONE_OF(word, words) is_one_of((word), (words), sizeof(words) / sizeof *(words))
+
+static clumpi_member member_of_rest(const char *rest) {
+    static const char *const tests[] = {"null", "is_null", "is_live", "class_of", "CLASS"};
+    static const char *const makes[] = {"new", "group_new", "new_of"};
+    if (IS_ONE_OF(rest, tests) || strncmp(rest, "is_", 3) == 0) return CLUMPI_MEMBER_TEST;
+    if (IS_ONE_OF(rest, makes)) return CLUMPI_MEMBER_MAKE;
+    if (strcmp(rest, "free") == 0) return CLUMPI_MEMBER_FREE;
+    return strncmp(rest, "as_", 3) == 0 ? CLUMPI_MEMBER_CAST : CLUMPI_MEMBER_NONE;
+}
+
+/* Of an array of run-time length. */
+static clumpi_member member_of_array(const clump_schema *schema, uint32_t id, const char *rest,
+                                     clump_field_info *f) {
+    const char *last = strrchr(rest, '_');
+    char name[2 * CLUMP_NAME_BYTES_MAX + 2];
+    if (!last) return CLUMPI_MEMBER_NONE;
+    snprintf(name, sizeof name, "%.*s", (int)(last - rest), rest);
+    if (clump_schema_find_field(schema, id, name, f) || !f->array) return CLUMPI_MEMBER_NONE;
+    if (strcmp(last, "_length") == 0 || strcmp(last, "_capacity") == 0) return CLUMPI_MEMBER_LENGTH;
+    return strcmp(last, "_append") == 0 ? CLUMPI_MEMBER_APPEND : CLUMPI_MEMBER_CHANGE;
+}
+
+clumpi_member clumpi_member_find(const clump_schema *schema, const char *name,
+                                 clump_field_info *f) {
+    for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
+        clump_class_info c;
+        clump_schema_get_class(schema, id, &c);
+        const size_t length = strlen(c.name);
+        if (strncmp(name, c.name, length) != 0 || name[length] != '_') continue;
+        const char *rest = name + length + 1;
+        if (!clump_schema_find_field(schema, id, rest, f) && !f->part) return CLUMPI_MEMBER_FIELD;
+        clumpi_member member = member_of_array(schema, id, rest, f);
+        if (!member) member = member_of_rest(rest);
+        if (member) return member;
+    }
+    return CLUMPI_MEMBER_NONE;
+}
+
+/* ---- Pieces ---------------------------------------------------------------------------------- */
+
+typedef struct piece {
+    const char *name; /* where it stands; of a piece with several names one piece for each */
+    size_t name_bytes;
+    const char *begin, *end;
+    int is_seen;
+} piece;
+
+typedef struct source {
+    const clump_program *program;
+    piece *all;
+    size_t count, capacity;
+    int is_odd; /* it cannot be cut */
+} source;
+
+static size_t word_bytes(const char *at) {
+    size_t bytes = 0;
+    while (clumpi_is_word(at[bytes])) bytes++;
+    return bytes;
+}
+
+static int is_word_text(const char *at, size_t bytes, const char *text) {
+    return bytes == strlen(text) && memcmp(at, text, bytes) == 0;
+}
+
+static void add_piece(source *s, const char *name, const char *begin, const char *end) {
+    if (!clumpi_grow(&s->program->context->allocator, &s->all, &s->capacity, s->count + 1,
+                     sizeof *s->all)) {
+        s->is_odd = 1;
+        return;
+    }
+    s->all[s->count++] = (piece){name, word_bytes(name), begin, end, 0};
+}
+
+/* The next word or sign at or after `at`, before `end`; `end` if there is none. */
+static const char *next_of(const char *at, const char *end) {
+    while (at < end) {
+        const char *next = clumpi_skip_one(at);
+        if (next == at && (*at == '"' || *at == '\'')) next = clumpi_skip_literal(at);
+        if (next == at) return at;
+        at = next;
+    }
+    return end;
+}
+
+static const char *after(const char *at) {
+    return clumpi_is_word(*at) ? at + word_bytes(at) : at + 1;
+}
+
+static int is_called(const char *word, const char *end) {
+    const char *next = next_of(after(word), end);
+    return next < end && *next == '(';
+}
+
+static int is_of_attribute(const char *word) {
+    static const char *const words[] = {"__attribute__", "attribute", "reqd_work_group_size",
+                                        "work_group_size_hint", "vec_type_hint"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (is_word_text(word, word_bytes(word), words[i])) return 1;
+    return 0;
+}
+
+/* A function from `begin` to `end`, whose body begins at `body`. Which of the words before a
+ * bracket is its name is not looked for. */
+static void add_function(source *s, const char *begin, const char *body, const char *end) {
+    for (const char *at = next_of(begin, body); at < body; at = next_of(after(at), body))
+        if (clumpi_is_word(*at) && is_called(at, body) && !is_of_attribute(at))
+            add_piece(s, at, begin, end);
+}
+
+/* A preprocessor line. */
+static void take_directive(source *s, const char *at, const char *end) {
+    const char *word = clumpi_skip_space(at + 1);
+    if (is_word_text(word, word_bytes(word), "define")) {
+        const char *name = clumpi_skip_space(word + word_bytes(word));
+        add_piece(s, name, name + word_bytes(name), end);
+    } else if (is_word_text(word, word_bytes(word), "include")) {
+        s->is_odd = 1;
+    }
+}
+
+/* Words and brackets that are not what they look like. */
+static int is_odd(const char *text) {
+    static const char *const odd[] = {"<%", "%>", "%:", "??"};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
+        if (strstr(text, odd[i])) return 1;
+    for (const char *at = text; (at = strchr(at, '\\')) != NULL; at++) {
+        const char *next = at + 1 + (at[1] == '\r');
+        if (*next == '\n' && at > text && clumpi_is_word(at[-1]) && clumpi_is_word(next[1]))
+            return 1;
+    }
+    return 0;
+}
+
+static void cut(source *s) {
+    const char *at = s->program->source + s->program->user_at, *const end = at + strlen(at);
+    s->is_odd = is_odd(at);
+    const char *begin = at, *body = at;
+    int depth = 0, at_line_begin = 1;
+    while (at < end && !s->is_odd) {
+        const char *next = clumpi_skip_one(at);
+        if (next != at) {
+            at_line_begin |= *at == '\n';
+            at = next;
+            continue;
+        }
+        if (*at == '#' && at_line_begin) {
+            next = clumpi_skip_directive(at);
+            take_directive(s, at, next);
+            if (depth == 0) begin = next;
+        } else if (*at == '"' || *at == '\'') {
+            next = clumpi_skip_literal(at);
+        } else {
+            next = after(at);
+        }
+        at_line_begin = 0;
+        if (*at == '{' && depth++ == 0) body = at;
+        if (*at == '}' && --depth == 0) add_function(s, begin, body, next);
+        if ((*at == '}' || *at == ';') && depth == 0) begin = next;
+        s->is_odd |= depth < 0;
+        at = next;
+    }
+    s->is_odd |= depth != 0;
+}
+
+/* ---- Words ----------------------------------------------------------------------------------- */
+
+/* Of the library. A word that ends with a star stands for all that begin so. */
+static uint32_t uses_of_library(const char *word) {
+    static const char *const none[] = {
+        "clump_heap",   "CLUMP_HEAP",    "CLUMP_HEAP_NO_ALLOC", "clump_ref",
+        "clump_raw_at", "clump_raw_of",  "clump_free",          "clump_usable_size",
+        "CLUMP_FENCE",  "CLUMP_PUBLISH", "CLUMP_OBSERVE",       "CLUMP_MIN",
+        "CLUMP_MAX",    "CLUMP_SUM",     "clump_random",        "clump_random_float"};
+    static const char *const room[] = {"clump_malloc", "clump_calloc", "clump_realloc",
+                                       "clump_aligned_alloc"};
+    if (IS_ONE_OF(word, none) || strncmp(word, "CLUMP_ATOMIC_", 13) == 0) return 0;
+    return IS_ONE_OF(word, room) ? CLUMPI_USES_ROOM : USES_ALL;
+}
+
+static uint32_t uses_of_schema(const source *s, const char *word, int is_piece) {
+    const clump_schema *schema = s->program->schema;
+    clump_field_info f;
+    const clumpi_member member = clumpi_member_find(schema, word, &f);
+    if (member == CLUMPI_MEMBER_MAKE) return CLUMPI_USES_ROOM;
+    if (member == CLUMPI_MEMBER_APPEND || member == CLUMPI_MEMBER_CHANGE) return USES_ALL;
+    if (member || is_piece) return 0;
+    for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
+        clump_class_info c;
+        clump_schema_get_class(schema, id, &c);
+        const size_t length = strlen(c.name);
+        if (strncmp(word, c.name, length) == 0 && word[length] == '_') return USES_ALL;
+    }
+    return 0;
+}
+
+static uint32_t uses_of_piece(source *s, piece p);
+
+static uint32_t uses_of_word(source *s, const char *at, int is_call) {
+    const size_t bytes = word_bytes(at);
+    char word[2 * CLUMP_NAME_BYTES_MAX + 2];
+    clump_field_info f;
+    uint32_t uses = 0;
+    int is_piece = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->all[i].name_bytes != bytes || memcmp(s->all[i].name, at, bytes) != 0) continue;
+        is_piece = 1;
+        if (s->all[i].is_seen) continue;
+        s->all[i].is_seen = 1; /* so this ends, with functions that name each other, too */
+        uses |= uses_of_piece(s, s->all[i]);
+    }
+    if (bytes >= sizeof word) return is_piece ? uses : USES_ALL;
+    memcpy(word, at, bytes);
+    word[bytes] = 0;
+    if (strncmp(word, "clump", 5) == 0 || strncmp(word, "CLUMP", 5) == 0)
+        return uses | uses_of_library(word);
+    if (is_call && !is_piece && !is_of_attribute(at) && !clumpi_reserved_word(word) &&
+        !clumpi_reserved_builtin(word) && !clumpi_member_find(s->program->schema, word, &f))
+        return USES_ALL; /* a macro made it, or a parameter of one stands for it */
+    return uses | uses_of_schema(s, word, is_piece);
+}
+
+static uint32_t uses_of_piece(source *s, piece p) {
+    uint32_t uses = 0;
+    for (const char *at = next_of(p.begin, p.end); at < p.end && uses != USES_ALL;
+         at = next_of(after(at), p.end)) {
+        if (clumpi_is_word(*at)) uses |= uses_of_word(s, at, is_called(at, p.end));
+        if (at[0] == '#' && at[1] == '#') return USES_ALL;
+    }
+    return uses;
+}
+
+/* The options define macros. */
+static uint32_t uses_of_options(source *s) {
+    const char *options = s->program->options;
+    uint32_t uses = strstr(options, "-include") ? USES_ALL : 0;
+    for (const char *at = options; (at = strstr(at, "-D")) != NULL;) {
+        at += 2;
+        const size_t name = word_bytes(at);
+        const int is_own = strncmp(at, "CLUMP", 5) == 0; /* append_tuning() */
+        const char *end = at + strcspn(at, " \t\n");
+        if (!is_own && name && at[name] == '=')
+            uses |= uses_of_piece(s, (piece){at, name, at + name + 1, end, 0});
+        at = end;
+    }
+    return uses;
+}
+
+uint32_t clumpi_uses_of(const clump_program *p, const char *kernel) {
+    if (p->made_for.checks) return USES_ALL;
+    source s = {.program = p};
+    cut(&s);
+    uint32_t uses = s.is_odd ? USES_ALL : uses_of_options(&s);
+    int is_found = 0;
+    for (size_t i = 0; i < s.count; i++)
+        is_found |= is_word_text(s.all[i].name, s.all[i].name_bytes, kernel);
+    if (!is_found) uses = USES_ALL; /* a macro made its name */
+    if (uses != USES_ALL) uses |= uses_of_word(&s, kernel, 1);
+    clumpi_free(&p->context->allocator, s.all);
+    return uses;
+}

@@ -1,0 +1,113 @@
+/* Whether a kernel needs the list of objects or room for new ones, by its text: never less than it
+ * does, and for plain texts not more.
+ *
+ * Read first: host/heap/uses.c.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clump/kernels.h"
+#include "heap/heap.h"
+#include "heap/program.h"
+/* After the above, which need types of it. */
+#include "cl_fixture.h"
+
+static const char schema_text[] =
+    "class Fish { uint age; uint bites[*]; } class Shark : Fish { ref Fish last; }";
+static clump_schema *schema;
+
+enum { NOTHING, LIST = CLUMPI_USES_LIST, ROOM = CLUMPI_USES_ROOM, ALL = LIST | ROOM };
+
+#define KERNEL(body) "__kernel void k(CLUMP_HEAP, __global uint *x) { " body " }\n"
+
+static uint32_t uses_with(const char *text, const char *options) {
+    clump_context context = {.allocator = clumpi_allocator_resolve(NULL)};
+    clump_program p = {.context = &context, .schema = schema};
+    p.source = malloc(strlen(text) + 3);
+    p.options = malloc(strlen(options) + 1);
+    sprintf(p.source, "x\n%s", text);
+    strcpy(p.options, options);
+    p.user_at = 2;
+    const uint32_t uses = clumpi_uses_of(&p, "k");
+    free(p.source);
+    free(p.options);
+    return uses;
+}
+
+static void expect(const char *text, uint32_t wanted) {
+    const uint32_t uses = uses_with(text, "-cl-std=CL1.2 -DCLUMP_COALESCE=1 -D N=4");
+    if (uses != wanted) print_error("uses %u, not %u: %s\n", uses, wanted, text);
+    assert_int_equal(uses, wanted);
+}
+
+static void test_plain(void **state) {
+    expect(KERNEL(""), NOTHING);
+    expect(KERNEL("Fish_free((Fish){x[get_global_id(0)]});"), NOTHING);
+    expect(KERNEL("Fish f = {x[0]}; if (!Fish_is_null(f)) Fish_age(f) += max(1u, x[1]);"), NOTHING);
+    expect(KERNEL("x[0] = Fish_bites_length((Fish){x[1]}) + Fish_bites((Fish){x[1]}, 2);"),
+           NOTHING);
+    expect(KERNEL("CLUMP_ATOMIC_ADD(Fish_age(Shark_as_Fish((Shark){*x})), 1); clump_free(*x);"),
+           NOTHING);
+    expect(KERNEL("Shark s = Shark_new(); x[0] = s.id;"), ROOM);
+    expect(KERNEL("x[0] = clump_malloc(16);"), ROOM);
+    expect(KERNEL("CLUMP_FOR_EACH(Fish, f) Fish_age(f)++;"), ALL);
+    expect(KERNEL("for (uint i = 0; i < 4; i++) { if (x[i]) continue; while (0) ; }"), NOTHING);
+    expect(
+        "__kernel __attribute__((reqd_work_group_size(64, 1, 1)))\nvoid k(CLUMP_HEAP) {}\n"
+        "__kernel __attribute__((reqd_work_group_size(64, 1, 1)))\n"
+        "void other(CLUMP_HEAP) { Fish_new(); }",
+        NOTHING);
+}
+
+static void test_followed(void **state) {
+    expect("uint f(CLUMP_HEAP) { return Fish_new().id; }\n" KERNEL("x[0] = f(clump_heap);"), ROOM);
+    expect("uint f(CLUMP_HEAP) { return Fish_new().id; }\n" KERNEL("x[0] = 1;"), NOTHING);
+    expect(
+        "void g(uint n);\nvoid f(uint n) { if (n) g(n - 1); }\n"
+        "void g(uint n) { if (n) f(n - 1); CLUMP_FOR_EACH(Fish, s) ; }\n" KERNEL("f(3);"),
+        ALL);
+    expect("#define MAKE Fish_new\n" KERNEL("x[0] = MAKE().id;"), ROOM);
+    expect("#define A B\n#define B \\\n    Fish_new()\n" KERNEL("x[0] = A.id;"), ROOM);
+    expect("# define A(x) CLUMP_FOR_EACH(Fish, x)\n" KERNEL("A(f) x[0] = 1;"), ALL);
+    expect("#define max(a, b) Fish_new()\n" KERNEL("max(1, 2);"), ROOM);
+    expect("#if 0\n#define A 1\n#else\n#define A Fish_new()\n#endif\n" KERNEL("A;"), ROOM);
+    assert_int_equal(uses_with(KERNEL("x[0] = MADE.id;"), "-DMADE=Fish_new()"), ROOM);
+    assert_int_equal(uses_with(KERNEL("x[0] = MADE;"), "-D CLUMPI=1 -DMADE=3"), NOTHING);
+}
+
+/* What is not understood is taken for the worst. */
+static void test_doubts(void **state) {
+    expect("#include \"my.clh\"\n" KERNEL(""), ALL);
+    expect("#define P(a, b) a##b\n" KERNEL("P(Fish, _new)();"), ALL);
+    expect("#define FN(n) uint n(CLUMP_HEAP) { return Fish_new().id; }\nFN(f)\n" KERNEL(
+               "x[0] = f(clump_heap);"),
+           ALL);
+    expect(
+        "#define CALL(f) f(clump_heap)\n#define FN(n) void n(CLUMP_HEAP) { Fish_new(); }\n"
+        "FN(f)\n" KERNEL("CALL(f);"),
+        ALL);
+    expect("#define K(n) __kernel void n(CLUMP_HEAP) { }\nK(k)\n", ALL);
+    expect(KERNEL("Fi\\\nsh_new();"), ALL);
+    expect("void f(CLUMP_HEAP) <% Fish_new(); %>\n" KERNEL("f(clump_heap);"), ALL);
+    expect(KERNEL("Fish_append_all(x);"), ALL);
+    expect(KERNEL("Fish_bites_append((Fish){*x}, 1);"), ALL);
+    expect(KERNEL("CLUMP_MAP_INSERT(Words, 1, 2);"), ALL);
+    expect(KERNEL("{"), ALL);
+    expect("}" KERNEL(""), ALL);
+    expect("// __kernel void k(CLUMP_HEAP) {}\n", ALL);
+    expect(KERNEL("/* Fish_new() */ \"Fish_new()\"; // CLUMP_FOR_EACH"), ALL); /* the bracket */
+    expect(KERNEL("/* Fish_new() */ \"Fish_new()\"; // CLUMP_FOR_EACH\n"), NOTHING);
+    assert_int_equal(uses_with(KERNEL(""), "-include my.clh"), ALL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_plain),
+                                       cmocka_unit_test(test_followed),
+                                       cmocka_unit_test(test_doubts)};
+    if (clump_schema_parse(schema_text, strlen(schema_text), NULL, &schema, NULL) != CLUMP_OK)
+        return 1;
+    int result = cmocka_run_group_tests(tests, NULL, NULL);
+    clump_schema_destroy(schema);
+    return result;
+}
