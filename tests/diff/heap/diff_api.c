@@ -74,6 +74,9 @@ static const char source[] =
     "    out[item] = s.id;\n"
     "    if (!Shape_is_null(s)) Shape_tag(s) = item;\n"
     "}\n"
+    "__kernel void free_of(CLUMP_HEAP, __global const uint *shapes) {\n"
+    "    Shape_free((Shape){shapes[get_global_id(0)]});\n"
+    "}\n"
     "__kernel void casts(CLUMP_HEAP_NO_ALLOC, __global uint *out) {\n"
     "    CLUMP_FOR_EACH(Shape, s) {\n"
     "        uint bits = Shape_class_of(s) | Shape_is_Dot(s) << 8 | Shape_is_Disk(s) << 9 |\n"
@@ -226,12 +229,13 @@ enum {
     SPANS,
     FIELDS,
     MAKE_OF,
+    FREE_OF,
     KERNELS
 };
 static clump_kernel *kernels[KERNELS];
-static const char *const kernel_names[] = {"make",  "visit",  "pairs",  "spawn", "casts",
-                                           "drop",  "sum",    "sum4",   "least", "most",
-                                           "spans", "fields", "make_of"};
+static const char *const kernel_names[] = {"make",  "visit",  "pairs",   "spawn",  "casts",
+                                           "drop",  "sum",    "sum4",    "least",  "most",
+                                           "spans", "fields", "make_of", "free_of"};
 
 static void open_world(const cl_fixture_desc *desc) {
     assert_int_equal(cl_fixture_open(f, desc), 0);
@@ -487,6 +491,45 @@ static void test_launches(void **state) {
     assert_true(calls.kernels <= 3 && !calls.transfers && !calls.waits);
     fetch_seen();
     assert_int_equal(seen[SHAPES - SHAPES % 3 - 1], 7);
+}
+
+/* Launches that make objects and go over none share lists; one that only frees needs none. */
+static void test_windows(void **state) {
+    (void)state;
+    enum { ITEMS = 32, LAUNCHES = 40 };
+    if (!(f->capabilities->features & CLUMP_FEATURE_INT64_ATOMICS)) skip();
+    for (uint32_t rest = 0; rest < 3; rest++) {
+        SET_ARG(f, kernels[DROP], 0, rest);
+        CHECK_OK(f, clump_heap_do_all(heap, kernels[DROP], NULL));
+    }
+    uint32_t wanted[ITEMS];
+    for (uint32_t i = 0; i < ITEMS; i++) wanted[i] = cl_fixture_class_id(heap, "Dot");
+    cl_fixture_write(f, after_buffer, wanted, sizeof wanted);
+    SET_ARG(f, kernels[MAKE_OF], 0, seen_buffer);
+    SET_ARG(f, kernels[MAKE_OF], 1, after_buffer);
+    SET_ARG(f, kernels[FREE_OF], 0, seen_buffer);
+    memset(&calls, 0, sizeof calls);
+    for (uint32_t i = 0; i < LAUNCHES; i++) {
+        CHECK_OK(f, clump_heap_launch(heap, kernels[MAKE_OF], ITEMS, ITEMS, NULL));
+        CHECK_CL(clFinish(f->queue)); /* so that how many launches a list covers is told */
+    }
+    const uint32_t lists = (calls.kernels - LAUNCHES) / 2;
+    if (lists < 3 || lists > LAUNCHES / 8)
+        fail_msg("%u lists for %d launches that make objects", lists, LAUNCHES);
+    assert_int_equal(calls.waits, 0);
+    uint64_t count;
+    CHECK_OK(f, clump_heap_read_count(heap, "Shape", &count));
+    assert_int_equal(count, ITEMS * LAUNCHES);
+    CHECK_HEAP(f, heap);
+    memset(&calls, 0, sizeof calls);
+    CHECK_OK(f, clump_heap_launch(heap, kernels[FREE_OF], ITEMS, ITEMS, NULL));
+    assert_int_equal(calls.kernels, 1);
+    CHECK_OK(f, clump_heap_read_count(heap, "Shape", &count));
+    assert_int_equal(count, ITEMS * (LAUNCHES - 1));
+    expect_launches(SPAWN, 3); /* it goes over them */
+    CHECK_OK(f, clump_heap_read_count(heap, "Shape", &count));
+    assert_int_equal(count, 2 * ITEMS * (LAUNCHES - 1));
+    CHECK_HEAP(f, heap);
 }
 
 /* One work-item has all rows on CPUs, where loops begin several at a time; on GPUs it has none. */
@@ -1133,16 +1176,17 @@ int main(void) {
     if (result) return result;
     cl_fixture_close(f);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_loops),          cmocka_unit_test(test_new_objects_wait),
-        cmocka_unit_test(test_casts),          cmocka_unit_test(test_launches),
-        cmocka_unit_test(test_new_of),         cmocka_unit_test(test_one_work_item),
-        cmocka_unit_test(test_few_teams),      cmocka_unit_test(test_reductions),
-        cmocka_unit_test(test_extremes_float), cmocka_unit_test(test_extremes_double),
-        cmocka_unit_test(test_fields),         cmocka_unit_test(test_reserve),
-        cmocka_unit_test(test_copied_fields),  cmocka_unit_test(test_bad_fields),
-        cmocka_unit_test(test_two_heaps),      cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_build_errors),   cmocka_unit_test(test_checked),
-        cmocka_unit_test(test_events),         cmocka_unit_test(test_loops_in_do_new),
+        cmocka_unit_test(test_loops),           cmocka_unit_test(test_new_objects_wait),
+        cmocka_unit_test(test_casts),           cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_windows),         cmocka_unit_test(test_new_of),
+        cmocka_unit_test(test_one_work_item),   cmocka_unit_test(test_few_teams),
+        cmocka_unit_test(test_reductions),      cmocka_unit_test(test_extremes_float),
+        cmocka_unit_test(test_extremes_double), cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_reserve),         cmocka_unit_test(test_copied_fields),
+        cmocka_unit_test(test_bad_fields),      cmocka_unit_test(test_two_heaps),
+        cmocka_unit_test(test_refusals),        cmocka_unit_test(test_build_errors),
+        cmocka_unit_test(test_checked),         cmocka_unit_test(test_events),
+        cmocka_unit_test(test_loops_in_do_new),
     };
     const struct CMUnitTest again[] = {
         cmocka_unit_test(test_loops),          cmocka_unit_test(test_new_objects_wait),
