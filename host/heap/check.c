@@ -188,8 +188,8 @@ clump_status clumpi_check_find(clump_heap *heap, clumpi_u32 *told, clumpi_u32 *k
     *key = UINT32_MAX;
     clump_status status = heap->list_counted ? clumpi_unreserve(heap, NULL) : CLUMP_OK;
     if (heap->reserved) *told |= CLUMPI_CHECK_RESERVED;
-    if (heap->list_valid) *told |= CLUMPI_CHECK_LIST;
-    if (heap->list_valid && heap->list_numbered) *told |= CLUMPI_CHECK_NUMBERS;
+    if (clumpi_list_is_current(heap)) *told |= CLUMPI_CHECK_LIST;
+    if (clumpi_list_is_current(heap) && heap->list_numbered) *told |= CLUMPI_CHECK_NUMBERS;
     if (!status) status = check_fixed(heap);
     if (!status && heap->reserved)
         status = clumpi_clear(c, heap->buffer, (uint64_t)h->at_plan_list * CLUMPI_UNIT,

@@ -119,7 +119,8 @@ struct clump_heap {
     int may_have_errors;          /* a kernel of the user's ran since they were looked for */
     int errors_on_request;        /* nobody but clump_heap_take_errors() tells them */
     uint64_t errors_told;         /* how many were counted when a call that waits told them last */
-    int list_valid;               /* the list in the buffer matches the objects */
+    int list_valid;               /* the list in the buffer matches the objects, */
+    clumpi_classes list_stale;    /* but for those of these classes */
     /* a list was begun, and its second launch failed: blocks still say that they have reserved
      * slots */
     int list_counted;
@@ -337,6 +338,8 @@ typedef struct clumpi_crowd {
  * launches, or none. */
 clump_status clumpi_list_prepare(clump_heap *heap, clump_kernel *k, clumpi_crowd crowd,
                                  const clump_sync *sync);
+/* Is the list that of all objects? */
+int clumpi_list_is_current(const clump_heap *heap);
 /* With the heap, once its commands have run. */
 void clumpi_window_forget(clump_heap *heap);
 

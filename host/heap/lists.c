@@ -1,12 +1,13 @@
 /* The list of rows that kernels go over, kept current, and with it what is reserved for what they
  * ask for.
  *
- * Invariant: heap->list_valid is 1 only if no kernel that may make or free objects was enqueued
- * since the list was made. Everything happens in the order of the queue, so that is known on the
- * host, and nothing is waited for.
+ * Invariant: if heap->list_valid is 1, the list is that of the objects, but for the classes of
+ * heap->list_stale: no kernel that may make or free some of the others was enqueued since it was
+ * made. Everything happens in the order of the queue, so that is known on the host, and nothing is
+ * waited for.
  *
- * A launch gets the list that it needs. One that goes over no objects needs none; if it makes some
- * it needs slots that are reserved, and these come with a list. So such a list is for several
+ * A launch gets the list that it needs. One that goes over no objects that were changed needs none;
+ * if it makes some it needs slots that are reserved, and these come with a list. So such a list is for several
  * launches, a window: the device reserves as much as it has room for, and tells how many launches
  * like those before that is enough for. The host hears of it later, without waiting; until then the
  * window is as long as it was told last. If it is wrong, nothing is: what is not reserved is looked
@@ -59,6 +60,7 @@ static clump_status make_list(clump_heap *heap, int with_numbers, const clumpi_c
                                     args, 5, clumpi_still(heap, &waits));
     if (!status) {
         heap->list_valid = !waits.wait_count; /* it is not made if what it waits for fails */
+        heap->list_stale = (clumpi_classes){0};
         heap->reserved = 1;
         heap->list_counted = 0;
         heap->list_turn ^= 1;
@@ -69,20 +71,31 @@ static clump_status make_list(clump_heap *heap, int with_numbers, const clumpi_c
     return status;
 }
 
+int clumpi_list_is_current(const clump_heap *heap) {
+    return heap->list_valid && !clumpi_classes_meet(&heap->list_stale, &clumpi_classes_all);
+}
+
+/* Is it as it has to be for kernels that go over these classes? */
+static int is_list_of(const clump_heap *heap, const clumpi_classes *loops, int numbered) {
+    return !(numbered && !heap->list_numbered) &&
+           (!clumpi_classes_meet(loops, &clumpi_classes_all) ||
+            (heap->list_valid && !clumpi_classes_meet(loops, &heap->list_stale)));
+}
+
 /* Objects are numbered along with the list, so that numbers take no launch of their own. A list is
  * made with numbers if the kernel at hand asks for them, or one asked for those of the list
  * before. */
-static clump_status update(clump_heap *heap, int numbered, const clumpi_crowd *crowd,
-                           uint32_t ahead, const clump_sync *sync) {
+static clump_status update(clump_heap *heap, int is_current, int numbered,
+                           const clumpi_crowd *crowd, uint32_t ahead, const clump_sync *sync) {
     int was_wanted = heap->numbers_wanted;
     heap->numbers_wanted |= numbered;
-    if (heap->list_valid && (heap->list_numbered || !numbered)) return CLUMP_OK;
+    if (is_current) return CLUMP_OK;
     heap->numbers_wanted = numbered;
     return make_list(heap, numbered || was_wanted, crowd, ahead, sync);
 }
 
 clump_status clumpi_list_update(clump_heap *heap, int numbered, const clump_sync *sync) {
-    return update(heap, numbered, NULL, 1, sync);
+    return update(heap, is_list_of(heap, &clumpi_classes_all, numbered), numbered, NULL, 1, sync);
 }
 
 /* ---- Windows --------------------------------------------------------------------------------- */
@@ -111,13 +124,10 @@ static void hear(clump_heap *heap) {
     w->left = w->covers > w->asked ? w->covers - w->asked : 0;
 }
 
-/* A list for this launch and those to come. */
-static clump_status open_window(clump_heap *heap, const clumpi_crowd *crowd,
-                                const clump_sync *sync) {
+/* A list was made for this launch and those to come. */
+static clump_status open_window(clump_heap *heap, const clump_sync *sync) {
     clumpi_window *w = &heap->window;
-    heap->list_valid = 0;
-    clump_status status = update(heap, 0, crowd, WINDOW_MOST, sync);
-    if (status || (sync && sync->wait_count)) return status;
+    if (sync && sync->wait_count) return CLUMP_OK;
     w->left = w->covers;
     if (w->told) return CLUMP_OK; /* of an earlier list, still under way */
     w->told_list = w->lists;
@@ -145,17 +155,17 @@ static void note_asked(clump_heap *heap, clump_kernel *k, size_t global) {
 
 clump_status clumpi_list_prepare(clump_heap *heap, clump_kernel *k, clumpi_crowd crowd,
                                  const clump_sync *sync) {
-    const int asks = !k->fixed && k->uses & CLUMPI_USES_ROOM;
-    clump_status status = CLUMP_OK;
+    const int asks = !k->fixed && k->uses.asks;
+    /* One that goes over what it changes needs a list each time. */
+    const uint32_t ahead =
+        asks && !clumpi_classes_meet(&k->uses.loops, &k->uses.changes) ? WINDOW_MOST : 1;
+    int is_current = is_list_of(heap, &k->uses.loops, k->numbered);
     hear(heap);
-    if (k->numbered || k->uses & CLUMPI_USES_LIST) {
-        if (asks && !heap->reserved)
-            heap->list_valid = 0; /* what it reserves comes with its list */
-        status = update(heap, k->numbered, asks ? &crowd : NULL, 1, sync);
-    } else if (asks && !(heap->reserved && (heap->list_valid || heap->window.left) &&
-                         is_known(heap, k, crowd.global))) {
-        status = open_window(heap, &crowd, sync);
-    }
+    if (asks && is_current)
+        is_current = heap->reserved && (ahead == 1 || is_known(heap, k, crowd.global)) &&
+                     (clumpi_list_is_current(heap) || (ahead > 1 && heap->window.left));
+    clump_status status = update(heap, is_current, k->numbered, asks ? &crowd : NULL, ahead, sync);
+    if (!status && ahead > 1 && !is_current) status = open_window(heap, sync);
     if (!status && asks) note_asked(heap, k, crowd.global);
     return status;
 }

@@ -372,8 +372,8 @@ static clump_status create_kernel(clump_kernel *k, const char *name) {
     clump_status status = check_parameters(k, name, count);
     if (!status) status = clumpi_group_limit(c, k->kernel, name, &k->group_limit);
     if (!status) status = find_required(k);
+    if (!status) status = clumpi_uses_of(k->program, name, &k->uses);
     if (status) return status;
-    k->uses = clumpi_uses_of(k->program, name);
     k->arg_count = count - 1 - (k->numbered ? 1 : 0);
     k->args = clumpi_alloc(&c->allocator, count * sizeof *k->args);
     if (!k->args)

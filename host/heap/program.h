@@ -19,6 +19,43 @@ typedef struct clumpi_made_for {
     uint32_t checks;
 } clumpi_made_for;
 
+/* ---- uses.c ---- */
+
+/* What a name that the schema makes stands for. */
+typedef enum clumpi_member {
+    CLUMPI_MEMBER_NONE,
+    CLUMPI_MEMBER_FIELD,
+    CLUMPI_MEMBER_LENGTH, /* of an array of run-time length; also its capacity */
+    CLUMPI_MEMBER_APPEND,
+    CLUMPI_MEMBER_CAST,
+    CLUMPI_MEMBER_TEST,  /* class or liveness of an object, which no fused kernel changes */
+    CLUMPI_MEMBER_MAKE,  /* makes an object; this and what follows changes the heap */
+    CLUMPI_MEMBER_FREE,  /* frees one */
+    CLUMPI_MEMBER_CHANGE /* makes or frees the memory of an array */
+} clumpi_member;
+
+/* `name` is a zero-terminated word, of the class *c; *f is the field, of the kinds that have one. */
+clumpi_member clumpi_member_find(const clump_schema *schema, const char *name, clump_class_info *c,
+                                 clump_field_info *f);
+
+/* Some classes, by their ids. */
+typedef struct clumpi_classes {
+    uint32_t bits[8];
+} clumpi_classes;
+void clumpi_classes_add(clumpi_classes *set, const clumpi_classes *more);
+int clumpi_classes_meet(const clumpi_classes *a, const clumpi_classes *b);
+extern const clumpi_classes clumpi_classes_all;
+
+/* What a kernel may do, as far as its text tells; more than it does where that is not sure. */
+typedef struct clumpi_uses {
+    int asks;               /* for slots */
+    clumpi_classes loops;   /* it goes over their objects */
+    clumpi_classes changes; /* it makes or frees some */
+} clumpi_uses;
+clump_status clumpi_uses_of(const clump_program *program, const char *kernel, clumpi_uses *uses);
+
+/* ---- program.c ---- */
+
 struct clump_program {
     clump_context *context;
     uint32_t users;       /* the caller, until it destroys it; kernels */
@@ -63,7 +100,7 @@ struct clump_kernel {
     size_t required[3]; /* its reqd_work_group_size, or 0 */
     int fixed;          /* neither makes nor frees objects */
     int numbered;       /* has the parameter CLUMP_NUMBERS */
-    uint32_t uses;      /* a sum of CLUMPI_USES_... */
+    clumpi_uses uses;
     /* if it asked for slots: the heap that it did last, only to be compared; after which of the
      * heap's lists it did first on as many work-items as it ever did, and how many these were */
     const clump_heap *asked_of;
@@ -78,31 +115,6 @@ struct clump_kernel {
 /* Names of accessors for what is read, in programs that look for fields that were not written:
  * this, then the name. */
 #define CLUMPI_READ_PREFIX "clumpi_read_"
-
-/* ---- uses.c ---- */
-
-/* What a name that the schema makes stands for. */
-typedef enum clumpi_member {
-    CLUMPI_MEMBER_NONE,
-    CLUMPI_MEMBER_FIELD,
-    CLUMPI_MEMBER_LENGTH, /* of an array of run-time length; also its capacity */
-    CLUMPI_MEMBER_APPEND,
-    CLUMPI_MEMBER_CAST,
-    CLUMPI_MEMBER_TEST,  /* class or liveness of an object, which no fused kernel changes */
-    CLUMPI_MEMBER_MAKE,  /* makes an object; this and what follows changes the heap */
-    CLUMPI_MEMBER_FREE,  /* frees one */
-    CLUMPI_MEMBER_CHANGE /* makes or frees the memory of an array */
-} clumpi_member;
-
-/* `name` is a zero-terminated word; *f is the field, of the kinds that have one. */
-clumpi_member clumpi_member_find(const clump_schema *schema, const char *name, clump_field_info *f);
-
-/* What a kernel may do, as far as its text tells; more than it does where that is not sure. */
-enum {
-    CLUMPI_USES_LIST = 1, /* it goes over objects */
-    CLUMPI_USES_ROOM = 2  /* it asks for slots */
-};
-uint32_t clumpi_uses_of(const clump_program *program, const char *kernel);
 
 clumpi_made_for clumpi_made_for_heap(const clump_heap *heap);
 

@@ -42,6 +42,10 @@ static clump_status run_repair(clump_heap *heap, clumpi_u32 was_reserved, clumpi
     if (!status)
         status = clumpi_run_on_heap(heap, CLUMPI_CHECK_KERNEL(repair_blocks), global,
                                     sizes->scan_local, blocks, 2, NULL);
+    if (!status) { /* no block has reserved slots any more, whatever becomes of the rest */
+        heap->list_valid = heap->reserved = heap->reduced_known = 0;
+        heap->window.left = 0;
+    }
     if (!status && h->mark_rows)
         status = clumpi_run_on_heap(heap, CLUMPI_CHECK_KERNEL(repair_marks), global,
                                     sizes->scan_local, NULL, 0, NULL);
@@ -88,8 +92,6 @@ clump_status clump_heap_repair(clump_heap *heap, clump_repair_report *report) {
     if (!status) status = run_repair(heap, heap->reserved ? 1 : 0, &done);
     if (!status) status = clumpi_checking_settle(heap);
     if (status) return status;
-    heap->list_valid = heap->reserved = heap->reduced_known = 0;
-    heap->window.left = 0;
     if (report)
         *report = (clump_repair_report){.objects = done.objects,
                                         .blocks = done.blocks,

@@ -124,7 +124,7 @@ static clump_status launch(clump_heap *heap, clump_kernel *k, size_t global, siz
                            const clump_sync *sync, const char *call) {
     clump_status status = clumpi_list_prepare(heap, k, (clumpi_crowd){global, local}, sync);
     if (status) return status;
-    if (!k->fixed) heap->list_valid = 0;
+    if (!k->fixed) clumpi_classes_add(&heap->list_stale, &k->uses.changes);
     heap->reduced_known = 0;
     status = clumpi_checking_begin(heap, k);
     heap->may_have_errors = 1;

@@ -1,5 +1,5 @@
-/* What a kernel may do to the heap, by its text: whether a launch needs the list of objects, and
- * reservations.
+/* What a kernel may do to the heap, by its text: the classes that it goes over, those that it
+ * changes, and whether it asks for slots. So a launch gets a list only if it needs one.
  *
  * A source is cut into pieces, its functions and its macros. A kernel may use each word of its own
  * piece, and of each piece that one of these words names, in whatever way it stands there.
@@ -17,7 +17,24 @@
 #include "heap/program.h"
 #include "heap/words.h"
 
-#define USES_ALL ((uint32_t)(CLUMPI_USES_LIST | CLUMPI_USES_ROOM))
+const clumpi_classes clumpi_classes_all = {{~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u}};
+_Static_assert(sizeof clumpi_classes_all.bits * 8 == CLUMPI_CLASS_IDS, "a bit for each class");
+
+void clumpi_classes_add(clumpi_classes *set, const clumpi_classes *more) {
+    for (size_t i = 0; i < sizeof set->bits / sizeof *set->bits; i++) set->bits[i] |= more->bits[i];
+}
+
+int clumpi_classes_meet(const clumpi_classes *a, const clumpi_classes *b) {
+    for (size_t i = 0; i < sizeof a->bits / sizeof *a->bits; i++)
+        if (a->bits[i] & b->bits[i]) return 1;
+    return 0;
+}
+
+/* With those below it, or without. */
+static void add_class(clumpi_classes *set, const clump_class_info *c, int with_below) {
+    for (uint32_t id = c->id; id <= (with_below ? c->last : c->id); id++)
+        set->bits[id / 32] |= UINT32_C(1) << id % 32;
+}
 
 /* ---- Names that the schema makes ------------------------------------------------------------- */
 
@@ -49,13 +66,12 @@ static clumpi_member member_of_array(const clump_schema *schema, uint32_t id, co
     return strcmp(last, "_append") == 0 ? CLUMPI_MEMBER_APPEND : CLUMPI_MEMBER_CHANGE;
 }
 
-clumpi_member clumpi_member_find(const clump_schema *schema, const char *name,
+clumpi_member clumpi_member_find(const clump_schema *schema, const char *name, clump_class_info *c,
                                  clump_field_info *f) {
     for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
-        clump_class_info c;
-        clump_schema_get_class(schema, id, &c);
-        const size_t length = strlen(c.name);
-        if (strncmp(name, c.name, length) != 0 || name[length] != '_') continue;
+        clump_schema_get_class(schema, id, c);
+        const size_t length = strlen(c->name);
+        if (strncmp(name, c->name, length) != 0 || name[length] != '_') continue;
         const char *rest = name + length + 1;
         if (!clump_schema_find_field(schema, id, rest, f) && !f->part) return CLUMPI_MEMBER_FIELD;
         clumpi_member member = member_of_array(schema, id, rest, f);
@@ -78,7 +94,9 @@ typedef struct source {
     const clump_program *program;
     piece *all;
     size_t count, capacity;
-    int is_odd; /* it cannot be cut */
+    int is_odd;  /* it cannot be cut, or does what is not known */
+    int is_full; /* no host memory */
+    clumpi_uses uses;
 } source;
 
 static size_t word_bytes(const char *at) {
@@ -94,7 +112,7 @@ static int is_word_text(const char *at, size_t bytes, const char *text) {
 static void add_piece(source *s, const char *name, const char *begin, const char *end) {
     if (!clumpi_grow(&s->program->context->allocator, &s->all, &s->capacity, s->count + 1,
                      sizeof *s->all)) {
-        s->is_odd = 1;
+        s->is_odd = s->is_full = 1;
         return;
     }
     s->all[s->count++] = (piece){name, word_bytes(name), begin, end, 0};
@@ -193,97 +211,137 @@ static void cut(source *s) {
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 
-/* Of the library. A word that ends with a star stands for all that begin so. */
-static uint32_t uses_of_library(const char *word) {
-    static const char *const none[] = {
-        "clump_heap",   "CLUMP_HEAP",    "CLUMP_HEAP_NO_ALLOC", "clump_ref",
-        "clump_raw_at", "clump_raw_of",  "clump_free",          "clump_usable_size",
-        "CLUMP_FENCE",  "CLUMP_PUBLISH", "CLUMP_OBSERVE",       "CLUMP_MIN",
-        "CLUMP_MAX",    "CLUMP_SUM",     "clump_random",        "clump_random_float"};
-    static const char *const room[] = {"clump_malloc", "clump_calloc", "clump_realloc",
-                                       "clump_aligned_alloc"};
-    if (IS_ONE_OF(word, none) || strncmp(word, "CLUMP_ATOMIC_", 13) == 0) return 0;
-    return IS_ONE_OF(word, room) ? CLUMPI_USES_ROOM : USES_ALL;
+/* The classes of raw memory come after those of the schema. */
+static void change_raw(source *s) {
+    for (uint32_t id = clump_schema_get_class_count(s->program->schema) + 1; id < CLUMPI_CLASS_IDS;
+         id++)
+        s->uses.changes.bits[id / 32] |= UINT32_C(1) << id % 32;
 }
 
-static uint32_t uses_of_schema(const source *s, const char *word, int is_piece) {
+/* CLUMP_FOR_EACH and others that go over the objects of the class that they name first. */
+static void take_loop(source *s, const char *word, const char *end) {
+    const char *at = next_of(after(word), end);
+    if (at < end && *at == '(') at = next_of(at + 1, end);
+    char name[CLUMP_NAME_BYTES_MAX + 1];
+    clump_class_info c;
+    const size_t bytes = at < end ? word_bytes(at) : 0;
+    if (!bytes || bytes >= sizeof name) {
+        s->is_odd = 1;
+        return;
+    }
+    memcpy(name, at, bytes);
+    name[bytes] = 0;
+    if (clump_schema_find_class(s->program->schema, name, &c))
+        s->is_odd = 1; /* the parameter of a macro */
+    else
+        add_class(&s->uses.loops, &c, 1);
+}
+
+static void take_of_library(source *s, const char *word, const char *at, const char *end) {
+    static const char *const nothing[] = {"clump_heap",    "CLUMP_HEAP",  "CLUMP_HEAP_NO_ALLOC",
+                                          "CLUMP_NUMBERS", "clump_ref",   "clump_raw_at",
+                                          "clump_raw_of",  "CLUMP_FENCE", "CLUMP_PUBLISH",
+                                          "CLUMP_OBSERVE", "CLUMP_MIN",   "clump_usable_size",
+                                          "CLUMP_MAX",     "CLUMP_SUM",   "clump_random_float",
+                                          "clump_random",  "CLUMP_REDUCE"};
+    static const char *const asks[] = {"clump_malloc", "clump_calloc", "clump_realloc",
+                                       "clump_aligned_alloc"};
+    static const char *const loops[] = {"CLUMP_FOR_EACH", "CLUMP_FOR_EACH_NUMBERED",
+                                        "CLUMP_FOR_WHOLE_CLASS", "CLUMP_AT"};
+    if (IS_ONE_OF(word, nothing) || strncmp(word, "CLUMP_ATOMIC_", 13) == 0) return;
+    if (IS_ONE_OF(word, loops)) {
+        take_loop(s, at, end);
+    } else if (IS_ONE_OF(word, asks) || strcmp(word, "clump_free") == 0) {
+        s->uses.asks |= strcmp(word, "clump_free") != 0;
+        change_raw(s);
+    } else {
+        s->is_odd = 1;
+    }
+}
+
+static void take_of_schema(source *s, const char *word, int is_piece, int is_call) {
     const clump_schema *schema = s->program->schema;
+    clump_class_info c;
     clump_field_info f;
-    const clumpi_member member = clumpi_member_find(schema, word, &f);
-    if (member == CLUMPI_MEMBER_MAKE) return CLUMPI_USES_ROOM;
-    if (member == CLUMPI_MEMBER_APPEND || member == CLUMPI_MEMBER_CHANGE) return USES_ALL;
-    if (member || is_piece) return 0;
+    const clumpi_member member = clumpi_member_find(schema, word, &c, &f);
+    if (member >= CLUMPI_MEMBER_MAKE || member == CLUMPI_MEMBER_APPEND) {
+        s->uses.asks |= member != CLUMPI_MEMBER_FREE;
+        if (member == CLUMPI_MEMBER_MAKE)
+            add_class(&s->uses.changes, &c, strcmp(word + strlen(c.name), "_new_of") == 0);
+        else
+            change_raw(s); /* the memory of arrays */
+        if (member == CLUMPI_MEMBER_FREE) add_class(&s->uses.changes, &c, 1);
+    }
+    if (member || is_piece) return;
+    /* A macro made the function, or a parameter of one stands for it. */
+    s->is_odd |= is_call && !clumpi_reserved_word(word) && !clumpi_reserved_builtin(word);
     for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
-        clump_class_info c;
         clump_schema_get_class(schema, id, &c);
         const size_t length = strlen(c.name);
-        if (strncmp(word, c.name, length) == 0 && word[length] == '_') return USES_ALL;
+        s->is_odd |= strncmp(word, c.name, length) == 0 && word[length] == '_';
     }
-    return 0;
 }
 
-static uint32_t uses_of_piece(source *s, piece p);
+static void take_piece(source *s, piece p);
 
-static uint32_t uses_of_word(source *s, const char *at, int is_call) {
+static void take_word(source *s, const char *at, const char *end) {
     const size_t bytes = word_bytes(at);
     char word[2 * CLUMP_NAME_BYTES_MAX + 2];
-    clump_field_info f;
-    uint32_t uses = 0;
     int is_piece = 0;
     for (size_t i = 0; i < s->count; i++) {
         if (s->all[i].name_bytes != bytes || memcmp(s->all[i].name, at, bytes) != 0) continue;
         is_piece = 1;
         if (s->all[i].is_seen) continue;
         s->all[i].is_seen = 1; /* so this ends, with functions that name each other, too */
-        uses |= uses_of_piece(s, s->all[i]);
+        take_piece(s, s->all[i]);
     }
-    if (bytes >= sizeof word) return is_piece ? uses : USES_ALL;
+    if (bytes >= sizeof word) {
+        s->is_odd |= !is_piece;
+        return;
+    }
     memcpy(word, at, bytes);
     word[bytes] = 0;
     if (strncmp(word, "clump", 5) == 0 || strncmp(word, "CLUMP", 5) == 0)
-        return uses | uses_of_library(word);
-    if (is_call && !is_piece && !is_of_attribute(at) && !clumpi_reserved_word(word) &&
-        !clumpi_reserved_builtin(word) && !clumpi_member_find(s->program->schema, word, &f))
-        return USES_ALL; /* a macro made it, or a parameter of one stands for it */
-    return uses | uses_of_schema(s, word, is_piece);
+        take_of_library(s, word, at, end);
+    else
+        take_of_schema(s, word, is_piece, is_called(at, end) && !is_of_attribute(at));
 }
 
-static uint32_t uses_of_piece(source *s, piece p) {
-    uint32_t uses = 0;
-    for (const char *at = next_of(p.begin, p.end); at < p.end && uses != USES_ALL;
+static void take_piece(source *s, piece p) {
+    for (const char *at = next_of(p.begin, p.end); at < p.end && !s->is_odd;
          at = next_of(after(at), p.end)) {
-        if (clumpi_is_word(*at)) uses |= uses_of_word(s, at, is_called(at, p.end));
-        if (at[0] == '#' && at[1] == '#') return USES_ALL;
+        if (clumpi_is_word(*at)) take_word(s, at, p.end);
+        s->is_odd |= at[0] == '#' && at[1] == '#';
     }
-    return uses;
 }
 
 /* The options define macros. */
-static uint32_t uses_of_options(source *s) {
+static void take_options(source *s) {
     const char *options = s->program->options;
-    uint32_t uses = strstr(options, "-include") ? USES_ALL : 0;
+    s->is_odd |= strstr(options, "-include") != NULL;
     for (const char *at = options; (at = strstr(at, "-D")) != NULL;) {
         at += 2;
         const size_t name = word_bytes(at);
         const int is_own = strncmp(at, "CLUMP", 5) == 0; /* append_tuning() */
         const char *end = at + strcspn(at, " \t\n");
         if (!is_own && name && at[name] == '=')
-            uses |= uses_of_piece(s, (piece){at, name, at + name + 1, end, 0});
+            take_piece(s, (piece){at, name, at + name + 1, end, 0});
         at = end;
     }
-    return uses;
 }
 
-uint32_t clumpi_uses_of(const clump_program *p, const char *kernel) {
-    if (p->made_for.checks) return USES_ALL;
-    source s = {.program = p};
-    cut(&s);
-    uint32_t uses = s.is_odd ? USES_ALL : uses_of_options(&s);
+clump_status clumpi_uses_of(const clump_program *p, const char *kernel, clumpi_uses *uses) {
+    source s = {.program = p, .is_odd = p->made_for.checks != 0};
+    if (!s.is_odd) cut(&s);
     int is_found = 0;
     for (size_t i = 0; i < s.count; i++)
         is_found |= is_word_text(s.all[i].name, s.all[i].name_bytes, kernel);
-    if (!is_found) uses = USES_ALL; /* a macro made its name */
-    if (uses != USES_ALL) uses |= uses_of_word(&s, kernel, 1);
+    s.is_odd |= !is_found; /* a macro made its name */
+    if (!s.is_odd) take_options(&s);
+    if (!s.is_odd) take_word(&s, kernel, kernel + strlen(kernel));
     clumpi_free(&p->context->allocator, s.all);
-    return uses;
+    *uses = s.is_odd ? (clumpi_uses){1, clumpi_classes_all, clumpi_classes_all} : s.uses;
+    return s.is_full ? clumpi_fail(&p->context->error, CLUMP_ERR_HOST_MEMORY,
+                                   "no host memory to read the text of kernel %s", kernel)
+                     : CLUMP_OK;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "heap/access.h"
 #include "world.h"
 
 uint32_t draw(world *w, uint32_t below) {
@@ -176,6 +177,8 @@ snapshot *snapshot_new(const world *w, const uint8_t *image) {
     if (image) {
         memcpy(s->image, image, w->bytes);
     } else {
+        /* Credits are those of objects. */
+        CHECK_OK(w->f, clumpi_unreserve(w->heap, NULL));
         cl_fixture_heap_read(w->heap, s->image);
         decode(s);
     }

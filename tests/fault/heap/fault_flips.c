@@ -46,6 +46,8 @@ static struct {
     clump_kernel *make, *look, *churn;
     uint32_t *before; /* the whole buffer, as it should be */
     int reserved, list_valid, list_numbered, numbers_wanted;
+    clumpi_classes list_stale;
+    clumpi_window window;
     clumpi_u32 list_turn;
     uint8_t *missed;     /* by bit, from the header on: 1: the check did not find it */
     uint64_t begin, end; /* bytes that are flipped */
@@ -79,6 +81,8 @@ static void remember(void) {
     t.list_numbered = t.heap->list_numbered;
     t.numbers_wanted = t.heap->numbers_wanted;
     t.list_turn = t.heap->list_turn;
+    t.list_stale = t.heap->list_stale;
+    t.window = t.heap->window;
 }
 static void recall(void) {
     write_heap(0, t.heap->layout.bytes, t.before);
@@ -87,6 +91,9 @@ static void recall(void) {
     t.heap->list_numbered = t.list_numbered;
     t.heap->numbers_wanted = t.numbers_wanted;
     t.heap->list_turn = t.list_turn;
+    t.heap->list_stale = t.list_stale;
+    t.heap->window.left = t.window.left;
+    t.heap->window.asked = t.window.asked;
 }
 
 static uint64_t units(clumpi_u32 at) {
@@ -435,9 +442,10 @@ static void at_rest(void **state) {
 /* Slots are reserved, some were handed out, and the list of objects is valid, with numbers. */
 static void in_use(void **state) {
     CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.churn, NULL));
+    clump_heap_touch(t.heap);
     CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.look, NULL));
     remember();
-    assert_true(t.heap->reserved && t.heap->list_valid && t.heap->list_numbered);
+    assert_true(t.heap->reserved && clumpi_list_is_current(t.heap) && t.heap->list_numbered);
     flip_all(IN_USE);
     run_with_flips();
     repair_flips(5);

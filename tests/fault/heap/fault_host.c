@@ -502,7 +502,8 @@ static int run_once(const cl_fixture *on) {
             fail_msg("step %s fails long after %s", steps[i].name, failing.struck);
         check_failure(&r, steps[i].name, status);
         if (failing.persistent || (failing.struck && moves_objects(steps[i].call))) break;
-        if (r.heap && clump_heap_check(r.heap))
+        /* A repair that failed is to be repeated; before that nothing is promised. */
+        if (r.heap && steps[i].call != step_repair && clump_heap_check(r.heap))
             fail_msg("after step %s: %s", steps[i].name,
                      clump_context_get_error(r.context)->message);
         status = steps[i].call(&r);

@@ -14,10 +14,15 @@
 #include "cl_fixture.h"
 
 static const char schema_text[] =
-    "class Fish { uint age; uint bites[*]; } class Shark : Fish { ref Fish last; }";
+    "class Fish { uint age; uint bites[*]; } class Shark : Fish { ref Fish last; } "
+    "class Weed { uint size; }";
 static clump_schema *schema;
 
-enum { NOTHING, LIST = CLUMPI_USES_LIST, ROOM = CLUMPI_USES_ROOM, ALL = LIST | ROOM };
+/* Of the ids: Fish is 1, Shark 2, Weed 3, raw memory comes after them. */
+enum { NOTHING, ASKS = 1, ALL = 1 | 14 << 4 | 30 << 8 };
+#define LOOPS(classes) ((classes) << 5)
+#define CHANGES(classes) ((classes) << 9)
+enum { FISH = 1, SHARK = 2, WEED = 4, RAW = 8 };
 
 #define KERNEL(body) "__kernel void k(CLUMP_HEAP, __global uint *x) { " body " }\n"
 
@@ -29,29 +34,41 @@ static uint32_t uses_with(const char *text, const char *options) {
     sprintf(p.source, "x\n%s", text);
     strcpy(p.options, options);
     p.user_at = 2;
-    const uint32_t uses = clumpi_uses_of(&p, "k");
+    clumpi_uses uses;
+    assert_int_equal(clumpi_uses_of(&p, "k", &uses), CLUMP_OK);
     free(p.source);
     free(p.options);
-    return uses;
+    /* Those of raw memory change together. */
+    for (uint32_t id = 5; id < 256; id++)
+        assert_int_equal(uses.changes.bits[id / 32] >> id % 32 & 1, uses.changes.bits[0] >> 4 & 1);
+    return (uint32_t)uses.asks | (uses.loops.bits[0] & 14) << 4 | (uses.changes.bits[0] & 30) << 8;
 }
 
 static void expect(const char *text, uint32_t wanted) {
     const uint32_t uses = uses_with(text, "-cl-std=CL1.2 -DCLUMP_COALESCE=1 -D N=4");
-    if (uses != wanted) print_error("uses %u, not %u: %s\n", uses, wanted, text);
+    if (uses != wanted) print_error("uses %x, not %x: %s\n", uses, wanted, text);
     assert_int_equal(uses, wanted);
 }
 
 static void test_plain(void **state) {
     expect(KERNEL(""), NOTHING);
-    expect(KERNEL("Fish_free((Fish){x[get_global_id(0)]});"), NOTHING);
+    expect(KERNEL("Fish_free((Fish){x[get_global_id(0)]});"), CHANGES(FISH | SHARK | RAW));
+    expect(KERNEL("Shark_free((Shark){x[0]});"), CHANGES(SHARK | RAW));
     expect(KERNEL("Fish f = {x[0]}; if (!Fish_is_null(f)) Fish_age(f) += max(1u, x[1]);"), NOTHING);
     expect(KERNEL("x[0] = Fish_bites_length((Fish){x[1]}) + Fish_bites((Fish){x[1]}, 2);"),
            NOTHING);
     expect(KERNEL("CLUMP_ATOMIC_ADD(Fish_age(Shark_as_Fish((Shark){*x})), 1); clump_free(*x);"),
-           NOTHING);
-    expect(KERNEL("Shark s = Shark_new(); x[0] = s.id;"), ROOM);
-    expect(KERNEL("x[0] = clump_malloc(16);"), ROOM);
-    expect(KERNEL("CLUMP_FOR_EACH(Fish, f) Fish_age(f)++;"), ALL);
+           CHANGES(RAW));
+    expect(KERNEL("Shark s = Shark_new(); x[0] = s.id;"), ASKS | CHANGES(SHARK));
+    expect(KERNEL("x[0] = clump_malloc(16);"), ASKS | CHANGES(RAW));
+    expect(KERNEL("CLUMP_FOR_EACH(Fish, f) Fish_age(f)++;"), LOOPS(FISH | SHARK));
+    expect(KERNEL("CLUMP_FOR_EACH( /* all */ Shark, f) CLUMP_FOR_WHOLE_CLASS(Weed, w) ;"),
+           LOOPS(SHARK | WEED));
+    expect(KERNEL("CLUMP_FOR_EACH(Weed, w) if (x[1]) Fish_new();"),
+           ASKS | LOOPS(WEED) | CHANGES(FISH));
+    expect(KERNEL("x[0] = Fish_new_of(x[1]).id;"), ASKS | CHANGES(FISH | SHARK));
+    expect(KERNEL("Fish_bites_append((Fish){*x}, 1);"), ASKS | CHANGES(RAW));
+    expect(KERNEL("x[0] = CLUMP_AT(Weed, 3).id;"), LOOPS(WEED));
     expect(KERNEL("for (uint i = 0; i < 4; i++) { if (x[i]) continue; while (0) ; }"), NOTHING);
     expect(
         "__kernel __attribute__((reqd_work_group_size(64, 1, 1)))\nvoid k(CLUMP_HEAP) {}\n"
@@ -61,18 +78,23 @@ static void test_plain(void **state) {
 }
 
 static void test_followed(void **state) {
-    expect("uint f(CLUMP_HEAP) { return Fish_new().id; }\n" KERNEL("x[0] = f(clump_heap);"), ROOM);
+    expect("uint f(CLUMP_HEAP) { return Fish_new().id; }\n" KERNEL("x[0] = f(clump_heap);"),
+           ASKS | CHANGES(FISH));
     expect("uint f(CLUMP_HEAP) { return Fish_new().id; }\n" KERNEL("x[0] = 1;"), NOTHING);
     expect(
         "void g(uint n);\nvoid f(uint n) { if (n) g(n - 1); }\n"
         "void g(uint n) { if (n) f(n - 1); CLUMP_FOR_EACH(Fish, s) ; }\n" KERNEL("f(3);"),
-        ALL);
-    expect("#define MAKE Fish_new\n" KERNEL("x[0] = MAKE().id;"), ROOM);
-    expect("#define A B\n#define B \\\n    Fish_new()\n" KERNEL("x[0] = A.id;"), ROOM);
-    expect("# define A(x) CLUMP_FOR_EACH(Fish, x)\n" KERNEL("A(f) x[0] = 1;"), ALL);
-    expect("#define max(a, b) Fish_new()\n" KERNEL("max(1, 2);"), ROOM);
-    expect("#if 0\n#define A 1\n#else\n#define A Fish_new()\n#endif\n" KERNEL("A;"), ROOM);
-    assert_int_equal(uses_with(KERNEL("x[0] = MADE.id;"), "-DMADE=Fish_new()"), ROOM);
+        LOOPS(FISH | SHARK));
+    expect("#define MAKE Fish_new\n" KERNEL("x[0] = MAKE().id;"), ASKS | CHANGES(FISH));
+    expect("#define A B\n#define B \\\n    Fish_new()\n" KERNEL("x[0] = A.id;"),
+           ASKS | CHANGES(FISH));
+    expect("# define A(x) CLUMP_FOR_EACH(Fish, x)\n" KERNEL("A(f) x[0] = 1;"), LOOPS(FISH | SHARK));
+    expect("#define A(T) CLUMP_FOR_EACH(T, x)\n" KERNEL("A(Fish) x[0] = 1;"), ALL);
+    expect("#define max(a, b) Fish_new()\n" KERNEL("max(1, 2);"), ASKS | CHANGES(FISH));
+    expect("#if 0\n#define A 1\n#else\n#define A Fish_new()\n#endif\n" KERNEL("A;"),
+           ASKS | CHANGES(FISH));
+    assert_int_equal(uses_with(KERNEL("x[0] = MADE.id;"), "-DMADE=Fish_new()"),
+                     ASKS | CHANGES(FISH));
     assert_int_equal(uses_with(KERNEL("x[0] = MADE;"), "-D CLUMPI=1 -DMADE=3"), NOTHING);
 }
 
@@ -91,7 +113,6 @@ static void test_doubts(void **state) {
     expect(KERNEL("Fi\\\nsh_new();"), ALL);
     expect("void f(CLUMP_HEAP) <% Fish_new(); %>\n" KERNEL("f(clump_heap);"), ALL);
     expect(KERNEL("Fish_append_all(x);"), ALL);
-    expect(KERNEL("Fish_bites_append((Fish){*x}, 1);"), ALL);
     expect(KERNEL("CLUMP_MAP_INSERT(Words, 1, 2);"), ALL);
     expect(KERNEL("{"), ALL);
     expect("}" KERNEL(""), ALL);
