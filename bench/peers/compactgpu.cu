@@ -6,7 +6,7 @@
  * Checked after each round: as many objects as before, and each pair still refers to each other.
  * OBJECTS is the number of objects of each class, CAPACITY that of the heap.
  *
- * Read first: peer.py.
+ * Read first: README.md.
  */
 #include <algorithm>
 #include <cinttypes>

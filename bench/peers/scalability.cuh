@@ -10,7 +10,7 @@
  *   __device__ void release(void *object)
  * raw_objects has the last three for allocators of bytes.
  *
- * Read first: peer.py, which says what is printed.
+ * Read first: README.md, which says what is printed.
  */
 #ifndef PEERS_SCALABILITY_CUH
 #define PEERS_SCALABILITY_CUH

@@ -10,7 +10,7 @@
  *   void free(size_t id)
  *   uint64_t offset(size_t id)
  *
- * Read first: peer.py, which says what is printed.
+ * Read first: README.md, which says what is printed.
  */
 #ifndef PEERS_TRACE_HPP
 #define PEERS_TRACE_HPP

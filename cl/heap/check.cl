@@ -95,8 +95,8 @@ static inline uint check_holes(const clumpi_view *v, uint told, uint class_id, u
         uint end = seen + clumpi_popcount64(~masks[row]);
         uint first = max(seen, from), last = min(end, to);
         /* The blocks of those that were handed out may be others by now. */
-        if (first < last && (block == CLUMPI_NONE ||
-                             !check_named(v, block, 1, number + first, number + last)))
+        if (first < last &&
+            (block == CLUMPI_NONE || !check_named(v, block, 1, number + first, number + last)))
             return 0;
         if (first < last && !(told & CLUMPI_CHECK_REPORTING))
             atomic_add(&check_reserved_slots(v)[block], last - first);

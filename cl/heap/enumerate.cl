@@ -122,7 +122,8 @@ __kernel void clumpi_list_count(__global uchar *heap, uint header_at, uint numbe
     CLUMPI_ROLLED for (uint i = me; i < words; i += items)
         list_counts(&v, (uint)get_group_id(0))[i] = count_words[i];
     if (me == 0 && gave[0]) clumpi_room_appeared(clumpi_home_of(&v));
-    if (get_global_id(0) == 0) v.header->list_covers = CLUMPI_NONE; /* the second launch lowers it */
+    if (get_global_id(0) == 0)
+        v.header->list_covers = CLUMPI_NONE; /* the second launch lowers it */
     if (!numbered || get_group_id(0) != 0) return;
     CLUMPI_ROLLED for (uint c = me; c <= v.header->class_count; c += items)
         clumpi_words_at(&v, v.header->at_list_full)[c] = CLUMPI_NONE;

@@ -36,7 +36,8 @@ __kernel void clumpi_stats(__global uchar *heap, uint header_at) {
         reserve_load(&v, tile, first, blocks);
         reserve_count_striped(&v, tile, first, blocks, &team);
         CLUMPI_ROLLED for (uint b = me; b < blocks; b += items) {
-            uint credits = reserve_credits(tile, b), class_id = clumpi_class_of_state(tile->state[b]);
+            uint credits = reserve_credits(tile, b),
+                 class_id = clumpi_class_of_state(tile->state[b]);
             if (!credits && tile->state[b] & CLUMPI_STRIPED) class_id = 0;
             if (class_id > classes) continue; /* corrupt: the check names it */
             if (credits) atomic_add(&counts[class_id].objects, credits);

@@ -152,8 +152,8 @@ clump_status clumpi_scratch_take(clump_heap *heap, const void *key, uint64_t *by
                                  const char *what, cl_mem *buffer);
 void clumpi_scratch_give(clump_heap *heap, const void *key, uint64_t bytes, cl_mem *buffer);
 
-/* Make the list of rows current if it is not, if `numbered` with numbers, for a kernel that makes no
- * objects: two launches, or none. */
+/* Make the list of rows current if it is not, if `numbered` with numbers, for a kernel that makes
+ * no objects: two launches, or none. */
 clump_status clumpi_list_update(clump_heap *heap, int numbered, const clump_sync *sync);
 
 /* Everything that must hold before the first launch of a call, so that a failure changes

@@ -7,11 +7,11 @@
  * waited for.
  *
  * A launch gets the list that it needs. One that goes over no objects that were changed needs none;
- * if it makes some it needs slots that are reserved, and these come with a list. So such a list is for several
- * launches, a window: the device reserves as much as it has room for, and tells how many launches
- * like those before that is enough for. The host hears of it later, without waiting; until then the
- * window is as long as it was told last. If it is wrong, nothing is: what is not reserved is looked
- * for.
+ * if it makes some it needs slots that are reserved, and these come with a list. So such a list is
+ * for several launches, a window: the device reserves as much as it has room for, and tells how
+ * many launches like those before that is enough for. The host hears of it later, without waiting;
+ * until then the window is as long as it was told last. If it is wrong, nothing is: what is not
+ * reserved is looked for.
  *
  * Read first: core/core.h, uses.c, cl/heap/enumerate.cl, cl/heap/reserve.clh.
  */

@@ -34,7 +34,8 @@ typedef enum clumpi_member {
     CLUMPI_MEMBER_CHANGE /* makes or frees the memory of an array */
 } clumpi_member;
 
-/* `name` is a zero-terminated word, of the class *c; *f is the field, of the kinds that have one. */
+/* `name` is a zero-terminated word, of the class *c; *f is the field, of the kinds that have
+ * one. */
 clumpi_member clumpi_member_find(const clump_schema *schema, const char *name, clump_class_info *c,
                                  clump_field_info *f);
 

@@ -173,8 +173,9 @@ typedef struct clump_class_stats {
     uint32_t active_blocks; /* of these: with a free slot */
     uint64_t bytes;         /* of its blocks */
     double fragmentation;   /* F: 1 - objects / slots, 0 without blocks (Springer's thesis 5.6.3) */
-    uint64_t reserved; /* slots that were reserved for kernels when the call began; it gave them
-                               back, so none of them counts above (docs/internals/core.md) */
+    /* slots that are reserved for kernels (docs/internals/core.md): they are free, and none of them
+     * counts above */
+    uint64_t reserved;
 } clump_class_stats;
 
 /* Counters of the whole heap. */
@@ -216,7 +217,7 @@ CLUMP_API clump_status clump_heap_read_count(clump_heap *heap, const char *class
 
 /* METHOD. Objects of exactly this class that can still be made, if no others are: free slots of its
  * blocks, and free blocks.
- * Blocks: yes. Gives reserved slots back, as clump_heap_read_stats() does. Returns CLUMP_OK;
+ * Blocks: yes. Returns CLUMP_OK;
  * CLUMP_ERR_NOT_FOUND; CLUMP_ERR_USAGE an abstract class; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_heap_read_room(clump_heap *heap, const char *class_name,
                                             uint64_t *objects);

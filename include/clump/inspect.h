@@ -20,7 +20,7 @@ extern "C" {
  *   write  [in]  gets the whole text in one call, after all else is done. It must not use the
  *                heap's context
  * Blocks: yes; reads 4 bytes a block from the device, of a checked heap also 4 bytes an object.
- * Gives reserved slots back, as clump_heap_read_stats() does, with whose numbers it agrees. Returns
+ * Gives reserved slots back; its numbers are those of clump_heap_read_stats(). Returns
  * CLUMP_OK, also if blocks are damaged: they are counted, and clump_heap_check() says what is
  * wrong; CLUMP_ERR_USAGE without `write`; CLUMP_ERR_IO `write` said so; CLUMP_ERR_CL;
  * CLUMP_ERR_BUILD; CLUMP_ERR_HOST_MEMORY. After another failure nothing was written. Threads: as

@@ -54,7 +54,8 @@ static void check_unchanged(const char *call, int line) {
     clump_heap_stats stats;
     clump_class_stats classes[3];
     clump_error kept = *clump_context_get_error(t.on.clump);
-    if (clump_heap_check(t.heap) || clump_heap_read_stats(t.heap, &stats, classes, 3) || clump_heap_take_errors(t.heap, NULL))
+    if (clump_heap_check(t.heap) || clump_heap_read_stats(t.heap, &stats, classes, 3) ||
+        clump_heap_take_errors(t.heap, NULL))
         fail_msg("line %d, after %s: %s", line, call, clump_context_get_error(t.on.clump)->message);
     for (int i = 0; i < 3; i++) classes[i].reserved = t.classes[i].reserved; /* as lists come */
     if (memcmp(&stats, &t.stats, sizeof stats) != 0 ||
