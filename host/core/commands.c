@@ -228,9 +228,12 @@ clump_status clumpi_transfer_wait(clump_context *c, cl_event *event) {
 
 static clump_status fill_piece(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
                                uint32_t word) {
+    /* A pattern of 16 bytes is filled in twice as fast as one of 4 on an H200. */
+    const uint32_t words[4] = {word, word, word, word};
+    const size_t pattern = (offset | bytes) % sizeof words ? sizeof word : sizeof words;
     cl_event event = NULL;
     cl_int code = c->cl.EnqueueFillBuffer(
-        c->current->queue, buffer, &word, sizeof word, offset, bytes, c->current->last ? 1 : 0,
+        c->current->queue, buffer, words, pattern, offset, bytes, c->current->last ? 1 : 0,
         c->current->last ? &c->current->last : NULL, needs_event(c) ? &event : NULL);
     if (code)
         return clumpi_fail_cl(&c->error, "clEnqueueFillBuffer", code, "%llu bytes at %llu",
