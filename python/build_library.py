@@ -64,16 +64,15 @@ typedef struct { clump_context *context; const clump_schema *schema; uint64_t by
                  uint64_t buffer_bytes, evictable_bytes; uint32_t block_rows; int raw, errors_on_request, watch_handles;
                  const struct clump_checked_desc *checked; clump_pool *pool; ...; } clump_heap_desc;
 typedef struct { uint64_t bytes, metadata_bytes; uint32_t granule_bytes, block_granules, first_block, block_count,
-                 buffer_blocks, checks, generations; ...; } clump_heap_layout;
+                 buffer_blocks, checks, generations; const clump_schema *schema; cl_mem buffer;
+                 uint64_t evicted_objects, evicted_blocks, evicted_bytes; ...; } clump_heap_info;
 typedef struct { uint64_t objects, slots; uint32_t blocks, free_blocks; double fragmentation; uint64_t raw_blocks, raw_bytes; ...; } clump_heap_stats;
 typedef struct { uint64_t objects, slots; uint32_t blocks, active_blocks; uint64_t bytes; double fragmentation; uint64_t reserved; ...; } clump_class_stats;
 typedef struct { uint64_t objects, blocks, guessed, appeared, vanished, lost, strays; ...; } clump_repair_report;
 typedef enum { CLUMP_COPY_TO_BUFFER, CLUMP_COPY_FROM_BUFFER, ... } clump_copy_direction;
 clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap, clump_error *error);
 void clump_heap_destroy(clump_heap *heap);
-const clump_heap_layout *clump_heap_get_layout(const clump_heap *heap);
-const clump_schema *clump_heap_get_schema(const clump_heap *heap);
-cl_mem clump_heap_get_buffer(const clump_heap *heap);
+const clump_heap_info *clump_heap_get_info(const clump_heap *heap);
 clump_status clump_heap_set_kernel(clump_heap *heap, cl_kernel kernel);
 void clump_heap_touch(clump_heap *heap);
 clump_status clump_heap_take_errors(clump_heap *heap, void *report);
@@ -191,7 +190,6 @@ typedef struct { uint64_t objects, blocks, bytes; ...; } clump_evict_report;
 clump_status clump_heap_age_blocks(clump_heap *heap);
 clump_status clump_heap_evict(clump_heap *heap, const clump_evict_desc *desc, clump_evict_report *report);
 clump_status clump_heap_bring_back(clump_heap *heap, const clump_evict_desc *desc, clump_evict_report *report);
-clump_status clump_heap_get_evicted(const clump_heap *heap, clump_evict_report *report);
 typedef struct { const clump_schema *schema; uint64_t bytes; uint32_t block_rows; ...; } clump_convert_desc;
 typedef struct { uint64_t objects, dangling; uint32_t fields_lost, fields_gained; ...; } clump_convert_report;
 clump_status clump_heap_convert(clump_heap *heap, const clump_convert_desc *desc, clump_convert_report *report);

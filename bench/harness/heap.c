@@ -83,7 +83,7 @@ int bench_program_create(const bench_program_desc *desc, clump_program **program
 int bench_heap_stats(clump_context *clump, clump_heap *heap, const char *const *names,
                      uint32_t count, clump_heap_stats *stats, clump_class_stats *classes,
                      bench_error *error) {
-    const clump_schema *schema = clump_heap_get_schema(heap);
+    const clump_schema *schema = clump_heap_get_info(heap)->schema;
     uint32_t capacity = clump_schema_get_class_count(schema);
     clump_class_stats *all = calloc(capacity, sizeof *all);
     if (!all) {

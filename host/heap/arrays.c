@@ -76,7 +76,7 @@ clump_status clump_heap_read_object_array(clump_heap *heap, const char *class_na
     if (!status) status = clumpi_heap_enter_to_wait(heap);
     if (!status) status = clumpi_ref_check(heap, ref, info.id, info.last);
     if (status) return status;
-    a.row = (uint64_t)(ref >> 6) * heap->layout.granule_bytes;
+    a.row = (uint64_t)(ref >> 6) * heap->info.granule_bytes;
     a.slot = ref & 63;
     clumpi_u32 count = 0, outside = 0, handle = 0;
     status = read_word(heap, &a, &a.parts[0], &count);
@@ -86,7 +86,7 @@ clump_status clump_heap_read_object_array(clump_heap *heap, const char *class_na
         status = read_word(heap, &a, &a.parts[2], &handle);
     if (status) return status;
     const uint64_t inside = a.field.count, each = a.field.element_bytes;
-    const uint64_t limit = heap->layout.bytes, at = (uint64_t)handle * CLUMPI_RAW_UNIT;
+    const uint64_t limit = heap->info.bytes, at = (uint64_t)handle * CLUMPI_RAW_UNIT;
     if (count > inside + outside || at + outside * each > limit)
         return clumpi_fail(
             &c->error, CLUMP_ERR_CORRUPT,

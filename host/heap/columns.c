@@ -207,7 +207,7 @@ clump_status clumpi_columns_write(clump_heap *heap) {
                            count);
     clumpi_columns_build(heap->schema, g->classes, columns);
     clump_status status =
-        clumpi_write(c, heap->buffer, (uint64_t)g->header.at_columns * CLUMPI_UNIT,
+        clumpi_write(c, heap->info.buffer, (uint64_t)g->header.at_columns * CLUMPI_UNIT,
                      count * sizeof *columns, columns);
     clumpi_free(&c->allocator, columns);
     return status;

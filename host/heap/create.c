@@ -93,12 +93,12 @@ static clump_status check_desc(const clump_heap_desc *desc, uint64_t *bytes) {
 static clump_status initialise(clump_heap *heap) {
     clump_context *c = heap->context;
     const clumpi_geometry *g = &heap->geometry;
-    clump_status status = clumpi_clear(c, heap->buffer, 0, heap->layout.metadata_bytes);
+    clump_status status = clumpi_clear(c, heap->info.buffer, 0, heap->info.metadata_bytes);
     if (!status)
-        status = clumpi_write(c, heap->buffer, clumpi_header_offset(heap, 0), sizeof g->header,
+        status = clumpi_write(c, heap->info.buffer, clumpi_header_offset(heap, 0), sizeof g->header,
                               &g->header);
     if (!status)
-        status = clumpi_write(c, heap->buffer, (uint64_t)g->header.at_classes * CLUMPI_UNIT,
+        status = clumpi_write(c, heap->info.buffer, (uint64_t)g->header.at_classes * CLUMPI_UNIT,
                               (g->header.class_count + 1) * sizeof *g->classes, g->classes);
     if (!status) status = clumpi_columns_write(heap);
     if (!status) status = clumpi_segments_write(heap);
@@ -119,11 +119,11 @@ static clump_status make_buffer(clump_heap *heap) {
     clump_context *c = heap->context;
     cl_int code = CL_SUCCESS;
     uint64_t bytes = clumpi_segment_bytes(heap);
-    heap->buffer = c->cl.CreateBuffer(c->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
+    heap->info.buffer = c->cl.CreateBuffer(c->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
     if (!code)
         return heap->segment_blocks && !heap->geometry.frames ? clumpi_segments_open(heap)
                                                               : CLUMP_OK;
-    heap->buffer = NULL;
+    heap->info.buffer = NULL;
     return clumpi_fail_cl(&c->error, "clCreateBuffer", code, "%llu bytes for a heap",
                           (unsigned long long)bytes);
 }
@@ -158,7 +158,7 @@ static clump_status explain_size(const clump_heap *heap, uint64_t bytes, int is_
 
 static clump_status take_from_source(clump_heap *heap, clumpi_buffer_source *source) {
     clump_status status = source->take(source, heap->geometry.bytes, heap, &heap->source_number,
-                                       &heap->buffer, &heap->context->error);
+                                       &heap->info.buffer, &heap->context->error);
     if (!status) heap->source = source;
     return status;
 }
@@ -174,7 +174,7 @@ clump_status clumpi_heap_lay_out(clump_heap *heap, uint64_t bytes, uint32_t bloc
     heap->has_ref_arrays = find_ref_arrays(heap);
     heap->segment_blocks = g->segment_blocks;
     uint32_t block_bytes = g->header.granule_bytes * g->header.block_granules;
-    heap->layout = (clump_heap_layout){
+    heap->info = (clump_heap_info){
         .bytes = g->frames ? g->frames * (uint64_t)block_bytes : g->bytes,
         .metadata_bytes = (uint64_t)g->header.first_block * block_bytes,
         .granule_bytes = g->header.granule_bytes,
@@ -184,6 +184,7 @@ clump_status clumpi_heap_lay_out(clump_heap *heap, uint64_t bytes, uint32_t bloc
         .buffer_blocks = g->frames ? 0 : g->segment_blocks,
         .checks = heap->checks,
         .generations = g->checked.generations,
+        .schema = heap->schema,
     };
     return CLUMP_OK;
 }
@@ -214,7 +215,7 @@ static clump_status make_several(clump_heap *heap, uint64_t bytes, uint32_t bloc
     extras.segment_bytes = told && told < bytes ? told : bytes / 2;
     for (int split = 0; split < SPLITS_MOST; split++, extras.segment_bytes /= 2) {
         clumpi_segments_close(heap);
-        clumpi_buffer_release(c, &heap->buffer);
+        clumpi_buffer_release(c, &heap->info.buffer);
         clump_status status = clumpi_heap_lay_out(heap, bytes, block_rows, extras);
         if (status) break;
         status = make_buffers(heap);
@@ -309,7 +310,7 @@ void clump_heap_destroy(clump_heap *heap) {
     if (heap->source)
         heap->source->give_back(heap->source, heap->source_number);
     else
-        clumpi_buffer_release(c, &heap->buffer);
+        clumpi_buffer_release(c, &heap->info.buffer);
     clump_schema_destroy(heap->schema);
     clumpi_free(&c->allocator, heap);
     clumpi_context_unuse(c);

@@ -99,7 +99,7 @@ clump_status clump_heap_reserve(clump_heap *heap, const char *class_name, uint64
     clumpi_u32 least = (clumpi_u32)objects;
     uint64_t at = (uint64_t)heap->geometry.header.at_classes * CLUMPI_UNIT +
                   info.id * sizeof(clumpi_class) + offsetof(clumpi_class, reserved.least);
-    status = clumpi_set_word(c, heap->buffer, at, least);
+    status = clumpi_set_word(c, heap->info.buffer, at, least);
     if (status) return status;
     heap->geometry.classes[info.id].reserved.least = least;
     heap->list_valid = 0; /* the next list reserves as many */
@@ -328,7 +328,7 @@ clump_status clumpi_new_claim(clump_heap *heap, clumpi_u32 class_id, uint64_t co
 clump_status clumpi_new_made(clump_heap *heap, uint64_t *made) {
     clumpi_u32 objects = 0;
     clump_status status = clumpi_read(
-        heap->context, heap->buffer,
+        heap->context, heap->info.buffer,
         clumpi_header_offset(heap, offsetof(clumpi_header, new_objects)), sizeof objects, &objects);
     *made = objects;
     return status;
@@ -384,7 +384,7 @@ static clump_status unfinished(clump_heap *heap, const clump_kernel *k, uint32_t
                                size_t groups) {
     clump_context *c = heap->context;
     clump_status status =
-        clumpi_clear(c, heap->buffer,
+        clumpi_clear(c, heap->info.buffer,
                      clumpi_header_offset(heap, offsetof(clumpi_header, reduce_done)), sizeof done);
     return status
                ? status
@@ -422,7 +422,8 @@ clump_status clump_heap_reduce(clump_heap *heap, clump_kernel *k, size_t bytes, 
     }
     if (!status) status = launch(heap, k, global, local, sync, "of a reduction");
     reduction r;
-    if (!status) status = clumpi_read(c, heap->buffer, at, offsetof(reduction, value) + bytes, &r);
+    if (!status)
+        status = clumpi_read(c, heap->info.buffer, at, offsetof(reduction, value) + bytes, &r);
     if (!status) status = clumpi_sync_outcome(c, sync);
     if (status) return status;
     if (r.done) return unfinished(heap, k, r.done, global / local);

@@ -25,12 +25,12 @@ static clump_status count_blocks(clump_heap *heap, clumpi_stats_result *counts) 
     clumpi_arg turn = {sizeof heap->list_turn, &heap->list_turn};
     clump_status status = clumpi_heap_enter_to_wait(heap);
     if (!status) status = clumpi_unreserve(heap, NULL);
-    if (!status) status = clumpi_clear(c, heap->buffer, scan_offset(heap), bytes);
+    if (!status) status = clumpi_clear(c, heap->info.buffer, scan_offset(heap), bytes);
     if (!status)
         status = clumpi_run_on_heap(heap, CLUMPI_ASK_KERNEL(stats),
                                     sizes->scan_groups * sizes->scan_local, sizes->scan_local,
                                     &turn, 1, NULL);
-    if (!status) status = clumpi_read(c, heap->buffer, scan_offset(heap), bytes, counts);
+    if (!status) status = clumpi_read(c, heap->info.buffer, scan_offset(heap), bytes, counts);
     for (uint32_t id = 1; !was_reserved && id <= heap->geometry.header.class_count; id++)
         counts->classes[id].reserved = 0; /* given back by an earlier call */
     return status;

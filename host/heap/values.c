@@ -66,7 +66,7 @@ clump_status clumpi_rank(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, ui
     clump_status status = clumpi_list_update(heap, 0, NULL, NULL);
     if (!status) status = clumpi_rank_enqueue(heap, first, last, NULL, 0);
     if (!status)
-        status = clumpi_read(heap->context, heap->buffer,
+        status = clumpi_read(heap->context, heap->info.buffer,
                              clumpi_header_offset(heap, offsetof(clumpi_header, ranked)),
                              sizeof objects, &objects);
     *count = objects;
@@ -241,11 +241,11 @@ clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first,
     uint64_t bits = 0;
     int live = 0;
     if (block >= h->first_block && block < h->block_end) {
-        clump_status status =
-            clumpi_read(c, heap->buffer, (uint64_t)h->at_states * CLUMPI_UNIT + (uint64_t)block * 4,
-                        sizeof state, &state);
+        clump_status status = clumpi_read(
+            c, heap->info.buffer, (uint64_t)h->at_states * CLUMPI_UNIT + (uint64_t)block * 4,
+            sizeof state, &state);
         if (!status)
-            status = clumpi_read(c, heap->buffer,
+            status = clumpi_read(c, heap->info.buffer,
                                  (uint64_t)h->at_bits * CLUMPI_UNIT + (uint64_t)granule * 8,
                                  sizeof bits, &bits);
         if (status) return status;
@@ -283,7 +283,7 @@ static clump_status locate(clump_heap *heap, const char *class_name, const char 
     if (!status) status = clumpi_heap_enter_to_wait(heap);
     if (!status) status = clumpi_ref_check(heap, ref, t->first, t->last);
     ref = clumpi_ref_plain(heap, ref);
-    *offset = (uint64_t)(ref >> 6) * heap->layout.granule_bytes + t->base +
+    *offset = (uint64_t)(ref >> 6) * heap->info.granule_bytes + t->base +
               (uint64_t)(ref & 63) * t->stride;
     return status;
 }

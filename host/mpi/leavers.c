@@ -57,7 +57,7 @@ static clump_status add_field(clump_migration *m, clumpi_mover *mover, const clu
 }
 
 static clump_status add_class(clump_migration *m, const clump_class_info *info, const char *mark) {
-    const clump_schema *schema = clump_heap_get_schema(m->heap);
+    const clump_schema *schema = clump_heap_get_info(m->heap)->schema;
     clumpi_mover *mover = &m->movers[m->mover_count];
     clump_class_info owner;
     uint32_t refs, fields = count_fields(schema, info->id, &refs);
@@ -86,7 +86,7 @@ static clump_status add_class(clump_migration *m, const clump_class_info *info, 
 }
 
 static clump_status add_classes(clump_migration *m, const char *class_name, const char *mark) {
-    const clump_schema *schema = clump_heap_get_schema(m->heap);
+    const clump_schema *schema = clump_heap_get_info(m->heap)->schema;
     clump_class_info base, info;
     clump_field_info f;
     if (clump_schema_find_class(schema, class_name, &base))

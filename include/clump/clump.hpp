@@ -11,7 +11,7 @@
  *   std::vector<float> x = heap.read_field<float>("Body", "x");
  *
  * A member has the name of the C function without the object and without `get`:
- * clump_heap_read_count() is heap.read_count(), clump_heap_get_layout() is heap.layout().
+ * clump_heap_read_count() is heap.read_count(), clump_heap_get_info() is heap.info().
  *
  * Every call that fails throws clump::error. What has no member here is called through get(), and
  * its status handed to
@@ -19,7 +19,7 @@
  *
  * OpenCL's objects are taken and given as cl_context, cl_mem and so on. With opencl.hpp:
  * `clump::context context(cl(),
- * device(), queue())`; a cl::Buffer is a parameter of set_args(); `cl::Buffer(heap.buffer(), true)`
+ * device(), queue())`; a cl::Buffer is a parameter of set_args(); `cl::Buffer(heap.info().buffer, true)`
  * is the heap's buffer (true: retained); `&event()` of a cl::Event is a cl_event * for clump_sync.
  *
  * Objects may be destroyed in any order, except that a `handle` goes before its heap, and an
@@ -364,11 +364,8 @@ class heap {
     const detail::shared_context &share() const noexcept {
         return context_;
     }
-    cl_mem buffer() const noexcept {
-        return clump_heap_get_buffer(get());
-    } /* not retained; of several, the first; after convert() another one */
-    const clump_heap_layout &layout() const noexcept {
-        return *clump_heap_get_layout(get());
+    const clump_heap_info &info() const noexcept {
+        return *clump_heap_get_info(get());
     }
 
     /* For kernels that the caller builds from program::source() and enqueues. */
@@ -540,11 +537,6 @@ class heap {
     }
     void age_blocks() {
         check(clump_heap_age_blocks(get()));
-    }
-    clump_evict_report evicted() const {
-        clump_evict_report report{};
-        check(clump_heap_get_evicted(get(), &report));
-        return report;
     }
     clump_heap_stats read_stats() {
         clump_heap_stats found{};

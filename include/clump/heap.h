@@ -72,9 +72,10 @@ typedef struct clump_heap_desc {
                                    back to it. NULL: an own buffer */
 } clump_heap_desc;
 
-/* Where things lie. Fixed until the heap gets another schema; two heaps with equal granule_bytes,
- * block_granules and buffer_blocks and the same schema can run the same programs. */
-typedef struct clump_heap_layout {
+/* What is known of a heap. Where things lie is fixed until the heap gets another schema; two heaps
+ * with equal granule_bytes, block_granules and buffer_blocks and the same schema can run the same
+ * programs. */
+typedef struct clump_heap_info {
     uint64_t bytes;          /* of all buffers */
     uint64_t metadata_bytes; /* of these: header, states, bitmaps, lists, in whole blocks */
     uint32_t granule_bytes;  /* S: unit in which references count */
@@ -89,7 +90,13 @@ typedef struct clump_heap_layout {
      * upper bits of a clump_ref are the generation, also of those that the host gets; two
      * references to one object are equal as ever. */
     uint32_t generations;
-} clump_heap_layout;
+    const clump_schema *schema; /* the heap's copy, for look-ups by name; until convert.h's call */
+    /* The buffer, or the first of several, until convert.h's call. Not retained for the caller.
+     * interop.h tells how kernels of the caller's own use it. */
+    cl_mem buffer;
+    /* Evicted now (evict.h); bytes of their blocks. */
+    uint64_t evicted_objects, evicted_blocks, evicted_bytes;
+} clump_heap_info;
 
 /* CONSTRUCTOR. Reserve the buffer and initialise it on the device.
  * Blocks: yes, so that lack of memory shows here and not in a later kernel.
@@ -108,13 +115,9 @@ CLUMP_API clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap
  * heap that still has a compactor or a collector ends with the last of them. */
 CLUMP_API void clump_heap_destroy(clump_heap *heap);
 
-/* Where things lie in the heap. Lives as long as the heap; its contents change with
- * clump_heap_convert(). */
-CLUMP_API const clump_heap_layout *clump_heap_get_layout(const clump_heap *heap);
-
-/* The heap's copy of its schema, for look-ups by name. Lives as long as the heap, or until
- * clump_heap_convert(). */
-CLUMP_API const clump_schema *clump_heap_get_schema(const clump_heap *heap);
+/* What is known of it. Lives as long as the heap, and its contents change with it. Not NULL; of
+ * NULL, zeros. */
+CLUMP_API const clump_heap_info *clump_heap_get_info(const clump_heap *heap);
 
 /* ---- Errors that kernels reported ---------------------------------------------------------- */
 

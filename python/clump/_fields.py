@@ -40,7 +40,7 @@ class Field:
 
     def __init__(self, heap, class_name, name):
         self.heap, self.class_name, self.name = heap, c_text("class_name", class_name), c_text("field", name)
-        schema = lib.clump_heap_get_schema(heap._object)
+        schema = lib.clump_heap_get_info(heap._object).schema
         owner, info = ffi.new("clump_class_info *"), ffi.new("clump_field_info *")
         if lib.clump_schema_find_class(schema, self.class_name, owner):
             raise Error("CLUMP_ERR_NOT_FOUND", f'there is no class "{class_name}"; there are {", ".join(heap.classes)}')

@@ -282,17 +282,17 @@ clump_heap *cl_fixture_heap(const cl_fixture *f, const char *schema, uint64_t by
 }
 
 clump_heap *cl_fixture_heap_watching(const cl_fixture *f, const clump_heap *like) {
-    const clump_heap_layout *l = clump_heap_get_layout(like);
+    const clump_heap_info *l = clump_heap_get_info(like);
     clump_heap *heap;
     clump_heap_desc desc = {.context = f->clump,
-                            .schema = clump_heap_get_schema(like),
+                            .schema = clump_heap_get_info(like)->schema,
                             .bytes = 2 * l->bytes,
                             .block_rows = like->geometry.header.block_rows_max,
                             .errors_on_request = 1,
                             .watch_handles = 1};
     CHECK_OK(f, clump_heap_create(&desc, &heap, NULL));
-    assert_int_equal(clump_heap_get_layout(heap)->granule_bytes, l->granule_bytes);
-    assert_int_equal(clump_heap_get_layout(heap)->block_granules, l->block_granules);
+    assert_int_equal(clump_heap_get_info(heap)->granule_bytes, l->granule_bytes);
+    assert_int_equal(clump_heap_get_info(heap)->block_granules, l->block_granules);
     return heap;
 }
 
@@ -330,13 +330,13 @@ clump_heap *cl_fixture_heap_of_blocks(const cl_fixture *f, const char *schema, u
     /* In one buffer: a table of several would take a block. */
     clump_heap *heap =
         make_heap(f, schema, &(clump_heap_desc){.bytes = bytes, .block_rows = block_rows}, 0);
-    assert_int_equal(clump_heap_get_layout(heap)->block_count, blocks);
+    assert_int_equal(clump_heap_get_info(heap)->block_count, blocks);
     return heap;
 }
 
 static clump_class_info class_info(clump_heap *heap, const char *class_name) {
     clump_class_info info;
-    if (clump_schema_find_class(clump_heap_get_schema(heap), class_name, &info))
+    if (clump_schema_find_class(clump_heap_get_info(heap)->schema, class_name, &info))
         fail_msg("no class %s", class_name);
     return info;
 }
@@ -472,9 +472,9 @@ void cl_fixture_read(const cl_fixture *f, cl_mem buffer, void *data, size_t byte
 }
 
 void cl_fixture_heap_read(const clump_heap *heap, void *image) {
-    assert_int_equal(clumpi_blocks_read(heap, 0, heap->layout.bytes, image), CLUMP_OK);
+    assert_int_equal(clumpi_blocks_read(heap, 0, heap->info.bytes, image), CLUMP_OK);
 }
 
 void cl_fixture_heap_write(const clump_heap *heap, const void *image) {
-    assert_int_equal(clumpi_blocks_write(heap, 0, heap->layout.bytes, image), CLUMP_OK);
+    assert_int_equal(clumpi_blocks_write(heap, 0, heap->info.bytes, image), CLUMP_OK);
 }

@@ -80,7 +80,7 @@ static void fill_field(const cl_fixture *f, clump_heap *heap, const clump_class_
     uint64_t target_count = 0;
     if (field->type == CLUMP_TYPE_REF) {
         clump_class_info to;
-        clump_schema_get_class(clump_heap_get_schema(heap), field->ref_class, &to);
+        clump_schema_get_class(clump_heap_get_info(heap)->schema, field->ref_class, &to);
         const uint32_t room = count_of(f, heap, to.name);
         targets = malloc((room + 1) * sizeof *targets);
         CHECK_OK(f, clump_heap_read_refs(heap, to.name, targets, room, &target_count));
@@ -102,7 +102,7 @@ static void fill_field(const cl_fixture *f, clump_heap *heap, const clump_class_
 }
 
 static void fill_fields(const cl_fixture *f, clump_heap *heap, uint64_t *random) {
-    const clump_schema *s = clump_heap_get_schema(heap);
+    const clump_schema *s = clump_heap_get_info(heap)->schema;
     for (uint32_t id = 1; id <= clump_schema_get_class_count(s); id++) {
         clump_class_info c;
         clump_schema_get_class(s, id, &c);
@@ -151,7 +151,7 @@ void saved_fill(const cl_fixture *f, clump_heap *heap, uint32_t seed, uint32_t o
 /* ---- Comparing ------------------------------------------------------------------------------- */
 
 uint32_t saved_refs(const cl_fixture *f, clump_heap *heap, clump_ref **refs) {
-    const clump_schema *s = clump_heap_get_schema(heap);
+    const clump_schema *s = clump_heap_get_info(heap)->schema;
     clump_heap_stats stats;
     uint64_t at = 0, count;
     CHECK_OK(f, clump_heap_read_stats(heap, &stats, NULL, 0));
@@ -226,7 +226,7 @@ static void compare_field(const cl_fixture *f, clump_heap *a, const cl_fixture *
 }
 
 void saved_compare(const cl_fixture *f, clump_heap *a, const cl_fixture *g, clump_heap *b) {
-    const clump_schema *s = clump_heap_get_schema(a);
+    const clump_schema *s = clump_heap_get_info(a)->schema;
     clump_ref *x, *y;
     const uint32_t objects = saved_refs(f, a, &x);
     assert_int_equal(saved_refs(g, b, &y), objects);

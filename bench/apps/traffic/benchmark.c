@@ -162,7 +162,7 @@ static int report_car(run_state *run, bench_error *error) {
     clump_class_info car;
     clump_class_stats cars;
     static const char *const names[] = {"Car"};
-    if (clump_schema_find_class(clump_heap_get_schema(heap), names[0], &car) != CLUMP_OK ||
+    if (clump_schema_find_class(clump_heap_get_info(heap)->schema, names[0], &car) != CLUMP_OK ||
         bench_heap_stats(run->app.env->clump, heap, names, 1, &stats, &cars, error)) {
         return -1;
     }

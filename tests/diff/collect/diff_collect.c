@@ -702,7 +702,7 @@ static void finalisers(void **state) {
         uint32_t known = 0, value;
         for (uint32_t n = 0; n < COUNT; n++) known |= refs[n] == extra[1 + i];
         if (known) continue;
-        uint64_t at = (uint64_t)(extra[1 + i] >> 6) * clump_heap_get_layout(k.heap)->granule_bytes;
+        uint64_t at = (uint64_t)(extra[1 + i] >> 6) * clump_heap_get_info(k.heap)->granule_bytes;
         CHECK_OK(f, clumpi_blocks_read(k.heap, at + (extra[1 + i] & 63) * 4, 4, &value));
         expected += factor * (value + 1);
     }

@@ -18,7 +18,7 @@ static world *world_of(cl_fixture *f, clump_heap *heap, uint64_t seed) {
     assert_non_null(w);
     w->f = f;
     w->heap = heap;
-    w->schema = clump_heap_get_schema(heap);
+    w->schema = clump_heap_get_info(heap)->schema;
     w->h = &clumpi_heap_geometry(heap)->header;
     w->k = clumpi_heap_geometry(heap)->classes;
     w->class_count = clump_schema_get_class_count(w->schema);
@@ -35,7 +35,7 @@ static world *world_of(cl_fixture *f, clump_heap *heap, uint64_t seed) {
         }
     }
     w->own[w->class_count + 1] = fields;
-    w->bytes = clump_heap_get_layout(heap)->bytes;
+    w->bytes = clump_heap_get_info(heap)->bytes;
     w->pristine = malloc(w->bytes);
     assert_non_null(w->pristine);
     cl_fixture_heap_read(heap, w->pristine);

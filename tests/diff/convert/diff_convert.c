@@ -396,14 +396,16 @@ static void random_changes(void **state) {
 /* The same schema: narrower blocks, then half the memory. */
 static void same_schema(void **state) {
     clump_heap *heap = filled(&(clump_heap_desc){.bytes = BYTES, .block_rows = 2}, 3);
-    convert(heap, &(clump_convert_desc){.schema = clump_heap_get_schema(heap), .block_rows = 1},
+    convert(heap,
+            &(clump_convert_desc){.schema = clump_heap_get_info(heap)->schema, .block_rows = 1},
             NULL);
-    convert(heap, &(clump_convert_desc){.schema = clump_heap_get_schema(heap), .bytes = BYTES / 2},
+    convert(heap,
+            &(clump_convert_desc){.schema = clump_heap_get_info(heap)->schema, .bytes = BYTES / 2},
             NULL);
-    const uint64_t halved = clump_heap_get_layout(heap)->bytes;
+    const uint64_t halved = clump_heap_get_info(heap)->bytes;
     assert_true(halved <= BYTES / 2 && halved > BYTES / 4);
-    convert(heap, &(clump_convert_desc){.schema = clump_heap_get_schema(heap)}, NULL);
-    assert_int_equal(clump_heap_get_layout(heap)->bytes,
+    convert(heap, &(clump_convert_desc){.schema = clump_heap_get_info(heap)->schema}, NULL);
+    assert_int_equal(clump_heap_get_info(heap)->bytes,
                      halved); /* that were asked for, though blocks do not fill them */
     clump_heap_destroy(heap);
 }

@@ -169,7 +169,7 @@ static void by_references(void **state) {
 
 static int is_below(const picture *p, const picture_class *k, const char *class_name) {
     clump_class_info c;
-    clump_schema_find_class(clump_heap_get_schema(p->heap), class_name, &c);
+    clump_schema_find_class(clump_heap_get_info(p->heap)->schema, class_name, &c);
     return k->info.id >= c.id && k->info.id <= c.last;
 }
 
@@ -204,8 +204,8 @@ static void by_class_and_predicate(void **state) {
         clump_class_info c;
         clump_field_info f;
         uint64_t count;
-        clump_schema_find_class(clump_heap_get_schema(heap), fields[i][0], &c);
-        clump_schema_find_field(clump_heap_get_schema(heap), c.id, fields[i][1], &f);
+        clump_schema_find_class(clump_heap_get_info(heap)->schema, fields[i][0], &c);
+        clump_schema_find_field(clump_heap_get_info(heap)->schema, c.id, fields[i][1], &f);
         CHECK_OK(&on, clump_heap_read_count(heap, fields[i][0], &count));
         uint8_t *values = calloc(count + 1, f.element_bytes);
         for (uint64_t n = 0; n < count; n++)
@@ -416,7 +416,7 @@ static void checked_heaps(void **state) {
                      clump_heap_extract(heap, &(clump_extract_desc){.refs = &one, .ref_count = 1},
                                         &none, NULL),
                      CLUMP_ERR_REFERENCE);
-        if (clump_heap_get_layout(heap)->checks) {
+        if (clump_heap_get_info(heap)->checks) {
             uint64_t found;
             CHECK_OK(&on, clump_heap_check_memory(heap));
             CHECK_OK(&on, clump_heap_take_findings(heap, NULL, 0, &found, NULL));
@@ -443,9 +443,10 @@ static int has_room(clump_heap *heap, const packed *k) {
     clump_heap_stats stats;
     uint64_t blocks = 0;
     CHECK_OK(&on, clump_heap_read_stats(heap, &stats, classes, 16));
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(clump_heap_get_schema(heap)); id++) {
+    for (uint32_t id = 1; id <= clump_schema_get_class_count(clump_heap_get_info(heap)->schema);
+         id++) {
         clump_class_info c;
-        clump_schema_get_class(clump_heap_get_schema(heap), id, &c);
+        clump_schema_get_class(clump_heap_get_info(heap)->schema, id, &c);
         const uint64_t slots = classes[id - 1].slots - classes[id - 1].objects;
         if (k->objects[id - 1] <= slots) continue;
         const uint32_t capacity = cl_fixture_capacity(heap, c.name);
@@ -701,10 +702,10 @@ static void fill_class(clump_heap *heap, const char *class_name, uint32_t count,
     clump_class_info k;
     clump_struct_field fields[16];
     clump_struct_desc desc = {.class_name = class_name, .fields = fields};
-    clump_schema_find_class(clump_heap_get_schema(heap), class_name, &k);
+    clump_schema_find_class(clump_heap_get_info(heap)->schema, class_name, &k);
     for (; desc.field_count < k.field_count; desc.field_count++) {
         clump_field_info f;
-        clump_schema_get_field(clump_heap_get_schema(heap), k.id, desc.field_count, &f);
+        clump_schema_get_field(clump_heap_get_info(heap)->schema, k.id, desc.field_count, &f);
         fields[desc.field_count] = (clump_struct_field){f.name, desc.bytes};
         desc.bytes += f.element_bytes * (f.count ? f.count : 1);
     }

@@ -615,7 +615,8 @@ static uint64_t reserved_disks(void) {
     clump_class_stats classes[16] = {{0}};
     clump_class_info info;
     uint32_t wrong = 0;
-    assert_int_equal(clump_schema_find_class(clump_heap_get_schema(heap), "Disk", &info), CLUMP_OK);
+    assert_int_equal(clump_schema_find_class(clump_heap_get_info(heap)->schema, "Disk", &info),
+                     CLUMP_OK);
     cl_fixture_write(f, after_buffer, &wrong, sizeof wrong);
     SET_ARG(f, kernels[FIELDS], 0, after_buffer);
     CHECK_OK(f, clump_heap_do_all(heap, kernels[FIELDS], NULL));
@@ -813,7 +814,7 @@ static void test_copied_fields(void **state) {
     CHECK_OK(f, clump_heap_read_room(heap, "Square", &more));
     assert_int_equal(more, 0);
     CHECK_STATUS(f, clump_heap_read_room(heap, "Shape", &room), CLUMP_ERR_USAGE);
-    const clump_schema *classes = clump_heap_get_schema(heap);
+    const clump_schema *classes = clump_heap_get_info(heap)->schema;
     clump_heap_desc desc = {.context = f->clump, .schema = classes};
     uint64_t objects[8];
     assert_true(clump_schema_get_class_count(classes) <= 8);

@@ -59,7 +59,7 @@ static void fill(const clump_struct_desc *desc, void *structs, uint32_t count, u
         for (uint32_t k = 0; k < desc->field_count; k++) {
             clump_field_info info;
             clump_class_info c;
-            const clump_schema *s = clump_heap_get_schema(heap);
+            const clump_schema *s = clump_heap_get_info(heap)->schema;
             assert_int_equal(clump_schema_find_class(s, desc->class_name, &c), CLUMP_OK);
             assert_int_equal(clump_schema_find_field(s, c.id, desc->fields[k].name, &info), 0);
             uint8_t *place = (uint8_t *)structs + (size_t)i * desc->bytes + desc->fields[k].offset;
@@ -79,7 +79,7 @@ static void expect_fields(const clump_struct_desc *desc, const void *structs, ui
     for (uint32_t k = 0; k < desc->field_count; k++) {
         clump_field_info info;
         clump_class_info c;
-        const clump_schema *s = clump_heap_get_schema(heap);
+        const clump_schema *s = clump_heap_get_info(heap)->schema;
         clump_schema_find_class(s, desc->class_name, &c);
         clump_schema_find_field(s, c.id, desc->fields[k].name, &info);
         uint8_t *values = malloc((size_t)count * info.element_bytes + 1);

@@ -156,7 +156,7 @@ static void open_world(world *w, const char *aos, const char *edges, const char 
     w->roots = cl_fixture_buffer(f, zero, sizeof zero);
     w->failed = cl_fixture_buffer(f, zero, sizeof *zero);
     clump_field_info info;
-    const clump_schema *s = clump_heap_get_schema(w->heap);
+    const clump_schema *s = clump_heap_get_info(w->heap)->schema;
     clump_schema_find_field(s, cl_fixture_class_id(w->heap, "Node"), "edges", &info);
     w->inside = info.count;
     clump_schema_find_field(s, cl_fixture_class_id(w->heap, "Node"), "leaves", &info);

@@ -521,8 +521,7 @@ static void checked_heaps(void **state) {
     round_trip(&on, &checked, &file, 0);
     clump_heap *loaded = cl_fixture_heap_as(&on, saved_schema, &checked);
     CHECK_OK(&on, load_bytes(loaded, &file, NULL));
-    if (clump_heap_get_layout(loaded)
-            ->generations) { /* references that the library gives have one */
+    if (clump_heap_get_info(loaded)->generations) { /* references that the library gives have one */
         clump_ref *refs;
         const uint32_t count = saved_refs(&on, loaded, &refs);
         assert_true(count > 0);
@@ -665,7 +664,7 @@ static void looked_into(void **state) {
     const clump_load_desc load = {.read = memory_read, .user = &file};
     assert_int_equal(clump_saved_open(&load, NULL, &saved, &error), CLUMP_OK);
     CHECK_OK(&on, clump_heap_read_stats(heap, NULL, classes, 16));
-    const clump_schema *ours = clump_heap_get_schema(heap),
+    const clump_schema *ours = clump_heap_get_info(heap)->schema,
                        *theirs = clump_saved_get_info(saved)->schema;
     uint64_t all = 0;
     assert_int_equal(clump_schema_get_class_count(theirs), clump_schema_get_class_count(ours));

@@ -89,7 +89,7 @@ static int release_one(void **state) {
 /* A heap whose memory was in use: what is not written is not 0. */
 static clump_heap *soiled_heap(const char *text) {
     clump_heap *h = cl_fixture_heap(&on, text, 4 << 20, 1);
-    const clump_heap_layout *layout = clump_heap_get_layout(h);
+    const clump_heap_info *layout = clump_heap_get_info(h);
     const size_t bytes = layout->bytes - layout->metadata_bytes;
     uint8_t *soil = malloc(bytes);
     memset(soil, 0x6b, bytes);
@@ -107,7 +107,7 @@ static uint32_t id_of(clump_heap *h, clump_ref ref, const char *root) {
 static int has_field(clump_heap *h, const char *class_name, const char *name) {
     clump_class_info c;
     clump_field_info f;
-    const clump_schema *s = clump_heap_get_schema(h);
+    const clump_schema *s = clump_heap_get_info(h)->schema;
     return !clump_schema_find_class(s, class_name, &c) &&
            !clump_schema_find_field(s, c.id, name, &f);
 }

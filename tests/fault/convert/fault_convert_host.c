@@ -65,7 +65,7 @@ static void expect(const run *r, const cl_fixture *on, const char *text, int is_
     uint64_t count = 0;
     clump_field_info more;
     clump_class_info b;
-    const clump_schema *schema = clump_heap_get_schema(r->heap);
+    const clump_schema *schema = clump_heap_get_info(r->heap)->schema;
     if (clump_heap_check(r->heap) || clump_heap_take_errors(r->heap, NULL) ||
         clump_heap_read_refs(r->heap, "A", now, COUNT, &count) ||
         clump_heap_read_field(r->heap, "A", "id", 0, sizeof *ids, ids, COUNT, NULL) ||

@@ -659,7 +659,7 @@ static void errors_surface(void **state) {
         uint64_t room, count = 7;
         CHECK_OK(&t.on,
                  clump_heap_create(&(clump_heap_desc){.context = t.on.clump,
-                                                      .schema = clump_heap_get_schema(t.heap),
+                                                      .schema = clump_heap_get_info(t.heap)->schema,
                                                       .bytes = HEAP_BYTES,
                                                       .errors_on_request = on_request},
                                    &heap, NULL));
@@ -839,11 +839,12 @@ static void heaps_of_another_layout(void **state) {
     REFUSED(USAGE, "another layout: block_granules is", clump_heap_do_all(wider, t.init, NULL));
     clump_heap_destroy(wider);
     clump_heap *raw;
-    CHECK_OK(&t.on, clump_heap_create(&(clump_heap_desc){.context = t.on.clump,
-                                                         .schema = clump_heap_get_schema(t.heap),
-                                                         .bytes = HEAP_BYTES,
-                                                         .raw = 1},
-                                      &raw, NULL));
+    CHECK_OK(&t.on,
+             clump_heap_create(&(clump_heap_desc){.context = t.on.clump,
+                                                  .schema = clump_heap_get_info(t.heap)->schema,
+                                                  .bytes = HEAP_BYTES,
+                                                  .raw = 1},
+                               &raw, NULL));
     REFUSED(USAGE, "another layout: raw is 0 there, and 1 here",
             clump_heap_do_all(raw, t.init, NULL));
     clump_heap_destroy(raw);
@@ -1005,7 +1006,7 @@ static void fields(void **state) {
 static void references(void **state) {
     uint32_t id = 7, granule = t.refs[0] >> 6;
     clump_heap *h = t.heap;
-    const clump_heap_layout *l = clump_heap_get_layout(h);
+    const clump_heap_info *l = clump_heap_get_info(h);
     uint32_t end = (l->first_block + l->block_count) * l->block_granules;
     const clump_ref bad[] = {
         0,                       /* null */

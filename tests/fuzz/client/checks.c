@@ -39,7 +39,7 @@ void compare_findings(client *c, heap_model *h, const clump_device_report *r) {
     clump_finding found[PLACES_MAX];
     uint64_t times[CLUMP_FINDING_COUNT] = {0}, expected[CLUMP_FINDING_COUNT] = {0};
     uint64_t count = 0, lost = 0;
-    same_number(c, "checks of a heap", clump_heap_get_layout(h->heap)->checks,
+    same_number(c, "checks of a heap", clump_heap_get_info(h->heap)->checks,
                 CLUMP_CHECK_ALL & ~c->checked.without);
     if (c->checked.without == CLUMP_CHECK_ALL) return;
     CHECK_OK(&c->on, clump_heap_take_findings(h->heap, found, PLACES_MAX, &count, &lost));

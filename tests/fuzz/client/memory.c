@@ -34,7 +34,7 @@ static uint64_t larger(uint64_t a, uint64_t b) {
 static uint64_t asked_of_device(const client *c) {
     uint64_t bytes = clump_context_get_pool_bytes(c->on.clump);
     for (uint32_t i = 0; i < c->heap_count; i++)
-        if (!c->heaps[i].pooled) bytes += clump_heap_get_layout(c->heaps[i].heap)->bytes;
+        if (!c->heaps[i].pooled) bytes += clump_heap_get_info(c->heaps[i].heap)->bytes;
     return bytes;
 }
 
@@ -64,8 +64,8 @@ void memory_step(client *c) {
              kept = PIECES_KEPT * (c->piece_most + c->piece_most / 64 + PIECE_EXTRA);
     resume_pool_thread(c);
     for (uint32_t i = 0; i < c->heap_count; i++)
-        kept += DEVICE_EXTRA +
-                (uint64_t)(DEVICE_SHARE * clump_heap_get_layout(c->heaps[i].heap)->bytes);
+        kept +=
+            DEVICE_EXTRA + (uint64_t)(DEVICE_SHARE * clump_heap_get_info(c->heaps[i].heap)->bytes);
     if (now.device_bytes < asked)
         complain(c, "%llu bytes of device memory for heaps and pools of %llu",
                  (ull)now.device_bytes, (ull)asked);

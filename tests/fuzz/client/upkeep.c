@@ -41,7 +41,7 @@ void repair_heap(client *c, heap_model *h) {
 /* ---- What is told ---------------------------------------------------------------------------- */
 
 static void compare_schema(client *c, const heap_model *h) {
-    const clump_schema *schema = clump_heap_get_schema(h->heap);
+    const clump_schema *schema = clump_heap_get_info(h->heap)->schema;
     same_number(c, "classes of the heap's schema", clump_schema_get_class_count(schema),
                 (uint64_t)c->class_count);
     for (int k = 0; k < c->class_count; k++) {
@@ -140,14 +140,14 @@ static void compare_dump(client *c, heap_model *h) {
     CHECK_OK(&c->on, clump_heap_read_stats(h->heap, &stats, NULL, 0));
     same_number(c, "objects of a dump", found[0], stats.objects);
     same_number(c, "blocks of a dump", found[1],
-                c->evicts ? clump_heap_get_layout(h->heap)->block_count : stats.blocks);
+                c->evicts ? clump_heap_get_info(h->heap)->block_count : stats.blocks);
 }
 
 void look_inside(client *c, heap_model *h) {
     size_t bytes = 0;
-    CHECK_CL(clGetMemObjectInfo(clump_heap_get_buffer(h->heap), CL_MEM_SIZE, sizeof bytes, &bytes,
-                                NULL));
-    if (bytes < clump_heap_get_layout(h->heap)->bytes) complain(c, "a heap's buffer is too small");
+    CHECK_CL(clGetMemObjectInfo(clump_heap_get_info(h->heap)->buffer, CL_MEM_SIZE, sizeof bytes,
+                                &bytes, NULL));
+    if (bytes < clump_heap_get_info(h->heap)->bytes) complain(c, "a heap's buffer is too small");
     compare_schema(c, h);
     compare_counted(c, h);
     compare_dump(c, h);

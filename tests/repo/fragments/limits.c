@@ -28,8 +28,8 @@ int main(void) {
     clump_quick q;
     CLUMP_CHECK(&q, clump_quick_open(&q, &(clump_quick_desc){.schema = schema, .source = source}));
     clump_heap_desc desc = {.context = q.context,
-                            .schema = clump_heap_get_schema(q.heap),
-                            .bytes = clump_heap_get_layout(q.heap)->bytes};
+                            .schema = clump_heap_get_info(q.heap)->schema,
+                            .bytes = clump_heap_get_info(q.heap)->bytes};
     clump_heap *birds;
     CLUMP_CHECK(&q, clump_heap_create(&desc, &birds, NULL));
     static const uint32_t zeros[200];
