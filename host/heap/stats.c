@@ -41,7 +41,7 @@ static double fragmentation(uint64_t objects, uint64_t slots) {
 }
 
 static clump_class_stats class_stats(const clump_heap *heap, uint32_t id,
-                                     const clumpi_class_count *count) {
+                                     const clumpi_class_count *count, uint64_t free_blocks) {
     const clumpi_geometry *g = &heap->geometry;
     clump_class_stats s = {.objects = count->objects,
                            .blocks = count->blocks,
@@ -50,6 +50,7 @@ static clump_class_stats class_stats(const clump_heap *heap, uint32_t id,
     s.slots = (uint64_t)s.blocks * g->classes[id].capacity;
     s.bytes = (uint64_t)s.blocks * g->header.block_granules * g->header.granule_bytes;
     s.fragmentation = fragmentation(s.objects, s.slots);
+    s.room = s.slots - s.objects + free_blocks * g->classes[id].capacity;
     return s;
 }
 
@@ -68,7 +69,7 @@ clump_status clump_heap_read_stats(clump_heap *heap, clump_heap_stats *heap_stat
     clump_heap_stats sum = {.blocks = clumpi_memory_blocks(heap),
                             .free_blocks = counts.classes[0].blocks};
     for (uint32_t id = 1; id <= count; id++) {
-        clump_class_stats s = class_stats(heap, id, &counts.classes[id]);
+        clump_class_stats s = class_stats(heap, id, &counts.classes[id], sum.free_blocks);
         sum.objects += s.objects;
         sum.slots += s.slots;
         if (classes) classes[id - 1] = s;

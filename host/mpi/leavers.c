@@ -229,7 +229,7 @@ void clumpi_leavers_close(clump_migration *m) {
 static clump_status enter_queue(clump_migration *m, cl_command_queue *queue) {
     clump_world *world = m->world;
     int is_out_of_order = world->is_out_of_order;
-    *queue = clump_context_get_queue(world->context);
+    *queue = clump_context_get_info(world->context)->queue;
     const cl_int code = *queue == world->queue
                             ? CL_SUCCESS
                             : clumpi_queue_is_out_of_order(*queue, &is_out_of_order);

@@ -95,7 +95,6 @@ void clumpi_record_info(const clump_pool *p, uint32_t record, clump_allocation_i
         .moving = r->op != NULL,
         .pins = r->pins,
         .maps = r->extra ? r->extra->maps : 0,
-        .images = r->extra ? r->extra->images : 0,
         .name = r->extra ? r->extra->name : NULL,
         .user_data = r->user_data,
     };

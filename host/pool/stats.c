@@ -46,6 +46,7 @@ clump_status clump_pool_get_stats(clump_pool *pool, clump_pool_stats *stats,
     if (stats) {
         *stats = p->stats;
         stats->waste = clumpi_pool_waste(p);
+        stats->context_bytes = atomic_load(&p->account->bytes);
     }
     if (details) walk(p, details);
     clumpi_pool_leave(p);

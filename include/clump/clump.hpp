@@ -262,13 +262,13 @@ class context {
     }
     /* On which calls enqueue now; and another one, or with nullptr the first (context.h). */
     cl_command_queue queue() const noexcept {
-        return clump_context_get_queue(context_.get());
+        return clump_context_get_info(context_.get())->queue;
     }
     void set_queue(cl_command_queue queue) const {
         check(clump_context_set_queue(context_.get(), queue));
     }
     const clump_capabilities &capabilities() const noexcept {
-        return *clump_context_get_capabilities(context_.get());
+        return *clump_context_get_info(context_.get())->capabilities;
     }
 
    private:

@@ -178,6 +178,9 @@ typedef struct clump_class_stats {
     double fragmentation;   /* F: 1 - objects / slots, 0 without blocks (Springer's thesis 5.6.3) */
     uint64_t reserved; /* slots that were reserved for kernels when the call began; it gave them
                                back, so none of them counts above (docs/internals/core.md) */
+    /* objects that can still be made, if no others are: free slots of its blocks, and free blocks.
+     * 0 for an abstract class */
+    uint64_t room;
 } clump_class_stats;
 
 /* Counters of the whole heap. */
@@ -216,13 +219,6 @@ CLUMP_API clump_status clump_heap_read_stats(clump_heap *heap, clump_heap_stats 
  * CLUMP_ERR_NOT_FOUND; CLUMP_ERR_USAGE; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_heap_read_count(clump_heap *heap, const char *class_name,
                                              uint64_t *count);
-
-/* METHOD. Objects of exactly this class that can still be made, if no others are: free slots of its
- * blocks, and free blocks.
- * Blocks: yes. Gives reserved slots back, as clump_heap_read_stats() does. Returns CLUMP_OK;
- * CLUMP_ERR_NOT_FOUND; CLUMP_ERR_USAGE an abstract class; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. */
-CLUMP_API clump_status clump_heap_read_room(clump_heap *heap, const char *class_name,
-                                            uint64_t *objects);
 
 /* The `bytes` of a heap that has room for so many objects of each class, all at the same time; at
  * most 2% above the least.

@@ -220,12 +220,6 @@ class Heap:
         self._context._call(lib.clump_heap_read_count, self._object, c_text("class_name", class_name), count)
         return count[0]
 
-    def read_room(self, class_name):
-        """Objects of exactly this class that can still be made, if no others are."""
-        room = ffi.new("uint64_t *")
-        self._context._call(lib.clump_heap_read_room, self._object, c_text("class_name", class_name), room)
-        return room[0]
-
     def reserve(self, class_name, objects):
         """Slots for so many objects of a class are reserved before each launch: for a kernel that asks for more than it has work-items, and
         than kernels did so far. It replaces the number of the call before."""

@@ -132,7 +132,7 @@ int cl_fixture_open(cl_fixture *f, const cl_fixture_desc *desc) {
     clump_error error;
     if (clump_context_create(&context, &f->clump, &error))
         return fail_to_open(f, 1, "clump_context_create", error.message);
-    f->capabilities = clump_context_get_capabilities(f->clump);
+    f->capabilities = clump_context_get_info(f->clump)->capabilities;
     if (sub_groups && *sub_groups && !(f->capabilities->features_found & CLUMP_FEATURE_SUBGROUPS))
         return fail_to_open(f, CL_FIXTURE_SKIP, "no sub-groups with ballots", "");
     return 0;
@@ -351,11 +351,8 @@ uint32_t cl_fixture_capacity(clump_heap *heap, const char *class_name) {
 
 uint64_t cl_fixture_free_slots(const cl_fixture *f, clump_heap *heap, const char *class_name) {
     clump_class_stats classes[CLUMP_CLASSES_MAX];
-    clump_heap_stats stats;
-    CHECK_OK(f, clump_heap_read_stats(heap, &stats, classes, CLUMP_CLASSES_MAX));
-    const clump_class_stats *c = &classes[cl_fixture_class_id(heap, class_name) - 1];
-    return c->slots - c->objects +
-           (uint64_t)stats.free_blocks * cl_fixture_capacity(heap, class_name);
+    CHECK_OK(f, clump_heap_read_stats(heap, NULL, classes, CLUMP_CLASSES_MAX));
+    return classes[cl_fixture_class_id(heap, class_name) - 1].room;
 }
 
 clump_ref cl_fixture_first(const cl_fixture *f, clump_heap *heap, const char *class_name) {

@@ -163,7 +163,7 @@ static void own_memory(void) {
         .allocator = {request, request_more, give_back, NULL},
     };
     if (clump_context_create(&desc, &t.on.clump, &error)) fail_msg("%s", error.message);
-    t.on.capabilities = clump_context_get_capabilities(t.on.clump);
+    t.on.capabilities = clump_context_get_info(t.on.clump)->capabilities;
 }
 
 static int set_up(void **state) {

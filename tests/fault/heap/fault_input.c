@@ -558,7 +558,7 @@ static void kernels(void **state) {
     for (size_t i = 0; i < sizeof built_in / sizeof *built_in; i++)
         REFUSED(USAGE, built_in[i], clump_kernel_create(t.program, built_in[i], &k, NULL));
     REFUSED(NOT_FOUND, "\"\"", clump_kernel_create(t.program, "", &k, NULL));
-    if (!strstr(clump_context_get_capabilities(t.on.clump)->platform_name, "NVIDIA"))
+    if (!strstr(clump_context_get_info(t.on.clump)->capabilities->platform_name, "NVIDIA"))
         REFUSED(USAGE, "no parameters", clump_kernel_create(t.program, "bare", &k, NULL));
     REFUSED(USAGE, "first parameter", clump_kernel_create(t.program, "plain", &k, NULL));
     REFUSED(USAGE, "first parameter", clump_kernel_create(t.program, "number", &k, NULL));
@@ -656,14 +656,14 @@ static void errors_surface(void **state) {
     for (int on_request = 0; on_request < 2; on_request++) {
         const clump_status told = on_request ? CLUMP_OK : CLUMP_ERR_DEVICE;
         clump_heap *heap;
-        uint64_t room, count = 7;
+        uint64_t count = 7;
         CHECK_OK(&t.on,
                  clump_heap_create(&(clump_heap_desc){.context = t.on.clump,
                                                       .schema = clump_heap_get_info(t.heap)->schema,
                                                       .bytes = HEAP_BYTES,
                                                       .errors_on_request = on_request},
                                    &heap, NULL));
-        CHECK_OK(&t.on, clump_heap_read_room(heap, "Body", &room));
+        const uint64_t room = cl_fixture_free_slots(&t.on, heap, "Body");
         CHECK_OK(&t.on, clump_heap_do_new(heap, t.init, "Body", room, NULL, NULL));
         CHECK_OK(&t.on, clump_heap_read_count(heap, "Body", &count));
         for (int again = 0; again < 2; again++) {
@@ -918,7 +918,7 @@ static void counts(void **state) {
     REFUSED_SILENTLY(clump_heap_dump(NULL, no_text, NULL));
     REFUSED(USAGE, "a function that takes the text", clump_heap_dump(t.heap, NULL, NULL));
     REFUSED_SILENTLY(clump_context_set_queue(NULL, t.on.queue));
-    assert_null(clump_context_get_queue(NULL));
+    assert_null(clump_context_get_info(NULL)->queue);
     REFUSED_SILENTLY(clump_context_record_timeline(NULL, 10));
     REFUSED_SILENTLY(clump_context_write_timeline(NULL, no_text, NULL));
     REFUSED(USAGE, "nothing is being recorded",

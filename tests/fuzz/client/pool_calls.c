@@ -26,22 +26,6 @@ static void map(client *c, region_model *r) {
             complain(c, "word %u of a mapped region of %u words is wrong", i, r->words);
 }
 
-/* Not every device has images on buffers. */
-static void image(client *c, region_model *r) {
-    const cl_image_format format = {CL_R, CL_UNSIGNED_INT32};
-    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER,
-                                .image_width = r->words < 1000 ? r->words : 1000};
-    if (r->image) {
-        POOL_OK(c, clump_pool_destroy_image(c->pool, r->allocation, r->image));
-        r->image = NULL;
-        return;
-    }
-    clump_status status =
-        clump_pool_create_image(c->pool, r->allocation, &format, &desc, &r->image);
-    if (status == CLUMP_ERR_UNSUPPORTED || status == CLUMP_ERR_CL) return;
-    POOL_OK(c, status);
-}
-
 /* Commands up to an event use it where it lies. */
 static void use(client *c, const region_model *r) {
     cl_event event;
@@ -96,12 +80,11 @@ void hold_regions(client *c, heap_model *h) {
         cl_mem buffer;
         if (chance(c, 15)) lend(c);
         if (!r) return;
-        switch (below(c, 6)) {
+        switch (below(c, 5)) {
         case 0: pin(c, r); break;
         case 1: map(c, r); break;
-        case 2: image(c, r); break;
-        case 3: POOL_OK(c, clump_pool_get_buffer(c->pool, r->allocation, &buffer)); break;
-        case 4:
+        case 2: POOL_OK(c, clump_pool_get_buffer(c->pool, r->allocation, &buffer)); break;
+        case 3:
             r->movable = chance(c, 70);
             POOL_OK(c, clump_pool_change(c->pool, r->allocation, CLUMP_PART_MOVABLE,
                                          &(clump_allocation_desc){.movable = r->movable}));
@@ -167,19 +150,22 @@ void limit_pool(client *c, heap_model *h) {
     clump_allocation none = 1;
     clump_region at;
     clump_heap *heap;
+    clump_pool *narrow;
     (void)h;
     if (!c->pool) return;
     const uint64_t bytes = 64u << 20;
-    POOL_OK(c, clump_context_set_pool_limit(c->on.clump,
-                                            clump_context_get_pool_bytes(c->on.clump) + 1));
+    CHECK_OK(&c->on, clump_pool_create(&(clump_pool_desc){.context = c->on.clump,
+                                                          .queue = c->pool_queue,
+                                                          .limit_bytes = 1 << 20},
+                                       &narrow, NULL));
     expect_of_pool(c,
-                   clump_pool_alloc(c->pool, &(clump_allocation_desc){.bytes = bytes}, &none, &at),
+                   clump_pool_alloc(narrow, &(clump_allocation_desc){.bytes = bytes}, &none, &at),
                    CLUMP_ERR_DEVICE_MEMORY, "clump_pool_alloc above the limit");
     same_number(c, "an allocation that was refused", none, 0);
     const clump_heap_desc desc = {
-        .context = c->on.clump, .schema = c->schema, .bytes = bytes, .pool = c->pool};
+        .context = c->on.clump, .schema = c->schema, .bytes = bytes, .pool = narrow};
     CHECK_STATUS(&c->on, clump_heap_create(&desc, &heap, NULL), CLUMP_ERR_DEVICE_MEMORY);
-    POOL_OK(c, clump_context_set_pool_limit(c->on.clump, 0));
+    clump_pool_destroy(narrow);
     if (chance(c, 50)) POOL_OK(c, clump_pool_trim(c->pool));
     POOL_OK(c, clump_pool_check(c->pool));
 }

@@ -86,7 +86,7 @@ static void compare_program(client *c) {
 static void compare_context(client *c) {
     clump_capabilities found;
     clump_error error;
-    const clump_capabilities *can = clump_context_get_capabilities(c->on.clump);
+    const clump_capabilities *can = clump_context_get_info(c->on.clump)->capabilities;
     if (clump_device_probe(c->on.device, 0, &found, &error))
         complain(c, "clump_device_probe: %s", error.message);
     if (strcmp(found.device_name, can->device_name) != 0 ||
@@ -169,7 +169,7 @@ void change_queue(client *c, heap_model *h) {
     CHECK_OK(&c->on,
              clump_context_set_queue(c->on.clump, !to && chance(c, 50) ? NULL : c->queues[to]));
     c->on.queue = c->queues[to];
-    if (clump_context_get_queue(c->on.clump) != c->on.queue)
+    if (clump_context_get_info(c->on.clump)->queue != c->on.queue)
         complain(c, "the context has not the queue that was set");
 }
 

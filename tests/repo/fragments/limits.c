@@ -44,7 +44,7 @@ int main(void) {
     fragment_1(q.context, first, second, q.heap, birds, clump_program_get_kernel(q.program, "move"),
                clump_program_get_kernel(program, "move"),
                clump_program_get_kernel(q.program, "rest"));
-    EXPECT(clump_context_get_queue(q.context) == q.queue);
+    EXPECT(clump_context_get_info(q.context)->queue == q.queue);
     EXPECT(sum_of(&q, q.heap, "steps") == 100 && sum_of(&q, q.heap, "rests") == 100);
     EXPECT(sum_of(&q, birds, "steps") == 100 && sum_of(&q, birds, "rests") == 0);
     expect_no_error(&q);
