@@ -27,18 +27,17 @@ typedef ... clump_schema;
 typedef int... clump_type;
 #define CLUMP_TYPE_BOOL ...
 #define CLUMP_TYPE_REF ...
-typedef struct { const char *name; uint32_t id, base, last; int is_abstract; uint32_t field_count, object_bytes; ...; } clump_class_info;
 typedef enum { CLUMP_ARRAY_FIXED, ... } clump_array;
 typedef struct { const char *name; uint32_t class_id; clump_type type; uint32_t width, ref_class, count; int weak; clump_array array;
-                 uint32_t element_bytes, base_bytes, stride_bytes, step_bytes; ...; } clump_field_info;
+                 uint32_t element_bytes, base_bytes, stride_bytes, step_bytes; const char *type_name; ...; } clump_field_info;
+typedef struct { const char *name; uint32_t id, base, last; int is_abstract; uint32_t field_count, object_bytes;
+                 const clump_field_info *const *fields; ...; } clump_class_info;
+typedef struct { uint32_t class_count; const clump_class_info *const *classes; ...; } clump_schema_info;
 clump_status clump_schema_parse(const char *text, size_t bytes, const void *allocator, clump_schema **schema, clump_error *error);
 void clump_schema_destroy(clump_schema *schema);
-uint32_t clump_schema_get_class_count(const clump_schema *schema);
-clump_status clump_schema_get_class(const clump_schema *schema, uint32_t id, clump_class_info *info);
-clump_status clump_schema_find_class(const clump_schema *schema, const char *name, clump_class_info *info);
-clump_status clump_schema_get_field(const clump_schema *schema, uint32_t class_id, uint32_t index, clump_field_info *info);
-clump_status clump_schema_find_field(const clump_schema *schema, uint32_t class_id, const char *name, clump_field_info *info);
-const char *clump_type_name(clump_type type, uint32_t width);
+const clump_schema_info *clump_schema_get_info(const clump_schema *schema);
+const clump_class_info *clump_schema_find_class(const clump_schema *schema, const char *name);
+const clump_field_info *clump_schema_find_field(const clump_schema *schema, uint32_t class_id, const char *name);
 
 /* context.h */
 typedef ... clump_context;

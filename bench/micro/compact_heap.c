@@ -64,11 +64,11 @@ static int create_heap(compact_heap *h, const compact_heap_desc *desc, bench_err
                             .bytes = bytes,
                             .block_rows = desc->block_rows,
                             .buffers = desc->buffers};
-    clump_class_info info = {0};
     if (bench_heap_create(&heap, &h->heap, error)) return -1;
-    clump_status status = clump_schema_find_class(clump_heap_get_info(h->heap)->schema, "A", &info);
-    h->class_a = info.id;
-    return status == CLUMP_OK ? 0 : fail(h, "class A", status, error);
+    const clump_class_info *info =
+        clump_schema_find_class(clump_heap_get_info(h->heap)->schema, "A");
+    h->class_a = info ? info->id : 0;
+    return info ? 0 : fail(h, "class A", CLUMP_ERR_NOT_FOUND, error);
 }
 
 static int create_buffer(compact_heap *h, cl_mem *buffer, bench_error *error) {

@@ -133,7 +133,8 @@ void clumpi_list_forget(clump_heap *heap) {
 }
 
 clump_status clumpi_find_class(clump_heap *heap, const char *name, clump_class_info *info) {
-    if (name && !clump_schema_find_class(heap->schema, name, info)) return CLUMP_OK;
+    if (name && clumpi_take_class(clump_schema_find_class(heap->schema, name), info))
+        return CLUMP_OK;
     return clumpi_fail(&heap->context->error, CLUMP_ERR_NOT_FOUND, "the heap has no class \"%s\"",
                        name ? name : "(null)");
 }

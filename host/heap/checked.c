@@ -84,7 +84,7 @@ clump_status clumpi_checking_open(clump_heap *heap, const clump_checked_desc *de
     clump_status status = clumpi_schema_spread(heap->schema, CLUMPI_MADE_BYTES, CLUMPI_GAP_BYTES);
     if (!status) return CLUMP_OK;
     return clumpi_fail(&c->error, status, "a checked heap, whose objects take some bytes more: %s",
-                       clump_schema_get_error(heap->schema)->message);
+                       heap->schema->error.message);
 }
 
 /* Where `member` of the device's clumpi_checks is. */
@@ -417,8 +417,8 @@ clump_status clump_heap_check_memory(clump_heap *heap) {
 /* ---- What they did --------------------------------------------------------------------------- */
 
 static const char *class_name(const clump_heap *heap, uint32_t id) {
-    clump_class_info info;
-    return clump_schema_get_class(heap->schema, id, &info) ? "(unknown)" : info.name;
+    const clump_class_info *c = clumpi_class_info(heap->schema, id);
+    return c ? c->name : "(unknown)";
 }
 
 clump_status clump_heap_read_events(clump_heap *heap, clump_event *events, uint64_t capacity,

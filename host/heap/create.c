@@ -10,7 +10,7 @@ _Static_assert(CLUMPI_ROW_SLOTS == CLUMP_ROW_SLOTS, "schema.h and layout.h have 
 _Static_assert(CLUMP_CLASSES_MAX < CLUMPI_RESERVED, "the class of metadata is no user's");
 
 static int find_ref_arrays(const clump_heap *heap) {
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(heap->schema); id++)
+    for (uint32_t id = 1; id <= clump_schema_get_info(heap->schema)->class_count; id++)
         if (heap->geometry.classes[id].arrays < heap->geometry.classes[id].cleared) return 1;
     return 0;
 }
@@ -18,16 +18,14 @@ static int find_ref_arrays(const clump_heap *heap) {
 /* Field types that the device must be able to handle. */
 static clump_status check_types(clump_context *c, const clump_schema *schema) {
     if (c->capabilities.features & CLUMP_FEATURE_FP64) return CLUMP_OK;
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
-        clump_class_info info;
-        clump_schema_get_class(schema, id, &info);
-        for (uint32_t i = 0; i < info.field_count; i++) {
-            clump_field_info field;
-            clump_schema_get_field(schema, id, i, &field);
+    for (uint32_t id = 1; id <= clump_schema_get_info(schema)->class_count; id++) {
+        const clump_class_info *info = clump_schema_get_info(schema)->classes[id];
+        for (uint32_t i = 0; i < info->field_count; i++) {
+            clump_field_info field = *clump_schema_get_info(schema)->classes[id]->fields[i];
             if (field.type == CLUMP_TYPE_DOUBLE)
                 return clumpi_fail(&c->error, CLUMP_ERR_UNSUPPORTED,
                                    "field %s of class %s is a double, which device %s lacks",
-                                   field.name, info.name, c->capabilities.device_name);
+                                   field.name, info->name, c->capabilities.device_name);
         }
     }
     return CLUMP_OK;
@@ -56,9 +54,9 @@ static unsigned traits_of(const clump_heap_desc *desc) {
 
 static clump_status check_desc(const clump_heap_desc *desc, uint64_t *bytes) {
     clump_context *c = desc->context;
-    if (desc->schema ? clump_schema_get_class_count(desc->schema) == 0 : !desc->raw)
+    if (desc->schema ? clump_schema_get_info(desc->schema)->class_count == 0 : !desc->raw)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_heap_create needs a schema that is sealed, or `raw`");
+                           "clump_heap_create needs a schema, or `raw`");
     clump_status excluded = clumpi_schema_excludes(desc->schema, traits_of(desc), &c->error);
     if (excluded) return excluded;
     if ((desc->bytes != 0) == (desc->device_share != 0))

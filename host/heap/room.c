@@ -41,9 +41,9 @@ static clump_status find_bytes(clump_heap *heap, const clump_heap_desc *desc, cl
 static clump_status calculate(const clump_heap_desc *desc, const uint64_t *objects,
                               uint64_t *bytes) {
     clump_context *c = desc->context;
-    if (!desc->schema || !clump_schema_get_class_count(desc->schema) || !objects || !bytes)
+    if (!desc->schema || !clump_schema_get_info(desc->schema)->class_count || !objects || !bytes)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_heap_get_bytes_needed needs a sealed schema, the numbers of "
+                           "clump_heap_get_bytes_needed needs a schema, the numbers of "
                            "objects and a place");
     clump_heap heap = {.context = c}; /* of which nothing is on the device */
     clumpi_extras extras;

@@ -18,9 +18,9 @@
  * check(), which throws: `context.check(clump_heap_check(heap.get()))`.
  *
  * OpenCL's objects are taken and given as cl_context, cl_mem and so on. With opencl.hpp:
- * `clump::context context(cl(),
- * device(), queue())`; a cl::Buffer is a parameter of set_args(); `cl::Buffer(heap.info().buffer, true)`
- * is the heap's buffer (true: retained); `&event()` of a cl::Event is a cl_event * for clump_sync.
+ * `clump::context context(cl(), device(), queue())`; a cl::Buffer is a parameter of set_args();
+ * `cl::Buffer(heap.info().buffer, true)` is the heap's buffer (true: retained); `&event()` of a
+ * cl::Event is a cl_event * for clump_sync.
  *
  * Objects may be destroyed in any order, except that a `handle` goes before its heap, and an
  * `allocation` before its pool.
@@ -51,7 +51,7 @@ class error : public std::runtime_error {
    public:
     explicit error(const clump_error &e)
         : std::runtime_error(std::string(clump_status_name(e.status)) + place(e) + ": " +
-                             (e.message[0] ? e.message : clump_status_text(e.status))),
+                             (e.message[0] ? e.message : clump_status_name(e.status))),
           status_(e.status),
           cl_code_(e.cl_code),
           line_(e.line),
@@ -167,7 +167,7 @@ inline void check(const shared_context &context, clump_status status) {
     if (status == CLUMP_OK) return;
     const clump_error *e = clump_context_get_error(context.get());
     if (e->status == status) throw error(*e);
-    throw error(status, clump_status_text(status));
+    throw error(status, clump_status_name(status));
 }
 
 /* A cl::Buffer, cl::Sampler and the like give the object of OpenCL by operator(). */
@@ -195,7 +195,7 @@ class schema {
         if (clump_schema_parse_file(path.c_str(), nullptr, &made, &e)) throw error(e);
         return schema(made);
     }
-    /* Takes a sealed schema over. */
+    /* Takes a schema over. */
     explicit schema(clump_schema *made) noexcept : schema_(made) {
     }
 
@@ -734,7 +734,7 @@ class pool {
         clump_error e;
         clump_pool_get_error(of, &e);
         if (e.status == status) throw error(e);
-        throw error(status, clump_status_text(status));
+        throw error(status, clump_status_name(status));
     }
     clump_pool_stats stats() const {
         clump_pool_stats found{};

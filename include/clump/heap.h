@@ -39,12 +39,11 @@ typedef struct clump_heap clump_heap;
 /* What a heap is made of: a context, a schema, and `bytes` or `device_share`. The rest may be
  * zero. */
 typedef struct clump_heap_desc {
-    clump_context *context; /* required */
-    const clump_schema
-        *schema;         /* sealed; copied as far as the heap needs it. NULL: no classes, for a
+    clump_context *context;     /* required */
+    const clump_schema *schema; /* copied as far as the heap needs it. NULL: no classes, for a
                                    heap of raw memory only */
-    uint64_t bytes;      /* all device memory the heap takes, metadata included */
-    double device_share; /* instead of bytes: share of the device's memory, 0 < s <= 1 */
+    uint64_t bytes;             /* all device memory the heap takes, metadata included */
+    double device_share;        /* instead of bytes: share of the device's memory, 0 < s <= 1 */
     /* The largest buffer: a larger heap has several. 0: one buffer, or, where the device gives none
      * of that size, buffers of its allocation_bytes (context.h). The metadata of all are in the
      * first: a large part of a checked heap, of others a small one. */
@@ -100,7 +99,7 @@ typedef struct clump_heap_info {
 
 /* CONSTRUCTOR. Reserve the buffer and initialise it on the device.
  * Blocks: yes, so that lack of memory shows here and not in a later kernel.
- * Returns CLUMP_OK; CLUMP_ERR_USAGE schema not sealed, or missing without `raw`, `raw` or arrays of
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE no schema without `raw`, `raw` or arrays of
  * run-time length together with `checked`, two of desc's members that exclude each other, both or
  * neither of bytes and device_share; CLUMP_ERR_DEVICE_MEMORY too small for one block of the largest
  * class, too large for 32-bit references, a buffer_bytes with no room for the metadata (the message
@@ -227,7 +226,7 @@ CLUMP_API clump_status clump_heap_read_count(clump_heap *heap, const char *class
  *   objects  [in]             of class 1, 2, ...: as many as the schema has classes
  *   bytes    [out]            0 on failure
  *   error    [out, optional]
- * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE no sealed schema; CLUMP_ERR_DEVICE_MEMORY no heap
+ * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE no schema; CLUMP_ERR_DEVICE_MEMORY no heap
  * can have so many; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_heap_get_bytes_needed(const clump_heap_desc *desc,
                                                    const uint64_t *objects, uint64_t *bytes,

@@ -15,7 +15,8 @@
  * Threads: all calls on one pool may come from any thread at any time, unless
  * CLUMP_POOL_SINGLE_THREADED is set; a lock makes them one after the other. Pools, of one context
  * too, may be created and destroyed on any thread too, each while no other call on that pool runs.
- * Callbacks are called without the lock. A clump_allocator of the context must be as thread-safe as malloc.
+ * Callbacks are called without the lock. A clump_allocator of the context must be as thread-safe as
+ * malloc.
  *
  * Wrong input is refused, with words, and changes nothing: CLUMP_ERR_REFERENCE for an allocation
  * that is not of this pool or was freed, CLUMP_ERR_USAGE for everything else. After destruction
@@ -101,6 +102,7 @@ typedef struct clump_allocation_info {
     uint32_t pins, maps;
     const char *name; /* NULL without; valid until it is freed or renamed */
     void *user_data;
+    clump_allocation next; /* another one, in no order that means something; 0 after the last */
 } clump_allocation_info;
 
 /* Options of a pool. */
@@ -203,7 +205,8 @@ CLUMP_API clump_status clump_pool_alloc(clump_pool *pool, const clump_allocation
  * Returns CLUMP_OK; CLUMP_ERR_REFERENCE; CLUMP_ERR_USAGE. */
 CLUMP_API clump_status clump_pool_free(clump_pool *pool, clump_allocation allocation);
 
-/* METHOD. Facts about an allocation, such as where it lies now. */
+/* METHOD. Facts about an allocation, such as where it lies now. With `allocation` 0 only the first
+ * one, as `next`: so all can be visited. These would leak if the pool were destroyed now. */
 CLUMP_API clump_status clump_pool_get_info(clump_pool *pool, clump_allocation allocation,
                                            clump_allocation_info *info);
 
@@ -222,8 +225,7 @@ CLUMP_API clump_status clump_pool_get_buffer(clump_pool *pool, clump_allocation 
  * have completed. OpenCL may tell of the release on any thread, and within the release; nothing
  * waits there, and no lock is taken.
  *   desc         as for clump_pool_alloc(); not movable, and no memory with pointers.
- *                clump_pool_visit() shows the allocation;
- *                clump_pool_free() refuses it
+ *                clump_pool_free() refuses the allocation
  *   queue_count  0: those of clump_pool_set_queues()
  *   queues       all that use the buffer; retained until the region is free. Commands of other
  *                queues must be done before the last release
@@ -347,11 +349,6 @@ typedef enum clump_pool_format {
  * Returns CLUMP_OK; CLUMP_ERR_IO `write` said so; CLUMP_ERR_USAGE; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_pool_dump(clump_pool *pool, clump_pool_format format,
                                        clump_write_fn write, void *user);
-
-/* METHOD. Call `visit` for every allocation, in no order: these would leak if the pool were
- * destroyed now. */
-CLUMP_API clump_status clump_pool_visit(
-    clump_pool *pool, void (*visit)(void *user, const clump_allocation_info *info), void *user);
 
 #ifdef __cplusplus
 }

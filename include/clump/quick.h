@@ -171,7 +171,7 @@ static inline void clumpi_quick_fail(const clump_error *e, int status, const cha
             clump_status_name(CLUMPI_QUICK_STATUS(status)), place,
             e->status == CLUMPI_QUICK_STATUS(status) && e->message[0]
                 ? e->message
-                : clump_status_text(CLUMPI_QUICK_STATUS(status)));
+                : clump_status_name(CLUMPI_QUICK_STATUS(status)));
     exit(1);
 }
 

@@ -198,20 +198,14 @@ class Heap:
     @property
     def classes(self):
         """The names of the fields of each class, those of its bases first."""
-        schema, found = lib.clump_heap_get_info(self._object).schema, {}
-        info, field = ffi.new("clump_class_info *"), ffi.new("clump_field_info *")
-        for number in range(1, lib.clump_schema_get_class_count(schema) + 1):
+        schema, found = lib.clump_schema_get_info(lib.clump_heap_get_info(self._object).schema), {}
+        for number in range(1, schema.class_count + 1):
             names, above = [], number
-            lib.clump_schema_get_class(schema, number, info)
-            name = ffi.string(info.name).decode()
             while above:
-                lib.clump_schema_get_class(schema, above, info)
-                own = []
-                for index in range(info.field_count):
-                    lib.clump_schema_get_field(schema, above, index, field)
-                    own.append(ffi.string(field.name).decode())
-                names, above = own + names, info.base
-            found[name] = names
+                info = schema.classes[above]
+                names = [ffi.string(info.fields[index].name).decode() for index in range(info.field_count)] + names
+                above = info.base
+            found[ffi.string(schema.classes[number].name).decode()] = names
         return found
 
     def read_count(self, class_name):

@@ -31,7 +31,6 @@ ELSEWHERE = {
     'clump_heap_copy_field': 'the kernel of clump_heap_read_field(), which the client calls, into a buffer: diff_api',
     'clump_heap_get_bytes_needed': 'nothing on the device: diff_api',
     'clump_version': 'a static text: fault_input',
-    'clump_status_text': 'a static text: test_schema',
 }
 
 

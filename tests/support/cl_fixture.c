@@ -335,10 +335,20 @@ clump_heap *cl_fixture_heap_of_blocks(const cl_fixture *f, const char *schema, u
 }
 
 static clump_class_info class_info(clump_heap *heap, const char *class_name) {
-    clump_class_info info;
-    if (clump_schema_find_class(clump_heap_get_info(heap)->schema, class_name, &info))
-        fail_msg("no class %s", class_name);
-    return info;
+    const clump_class_info *info =
+        clump_schema_find_class(clump_heap_get_info(heap)->schema, class_name);
+    if (!info) fail_msg("no class %s", class_name);
+    return *info;
+}
+
+const clump_extract_column *cl_fixture_column(const clump_extract *extract, const char *class_name,
+                                              const char *field) {
+    const clump_extract_info *info = clump_extract_get_info(extract);
+    for (uint64_t i = 0; i < info->column_count; i++)
+        if (!strcmp(info->columns[i]->of->name, class_name) &&
+            !strcmp(info->columns[i]->field->name, field))
+            return info->columns[i];
+    return NULL;
 }
 
 uint32_t cl_fixture_class_id(clump_heap *heap, const char *class_name) {

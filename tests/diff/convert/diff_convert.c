@@ -281,10 +281,9 @@ typedef struct counted {
 /* 1, and counted then, if the field is not yet. It may be of a base. */
 static uint32_t count_once(counted *c, const picture *p, uint32_t class_id, const char *name) {
     clump_class_info k;
-    clump_field_info f;
     for (;; class_id = k.base) {
-        CHECK_STATUS(&on, clump_schema_get_class(p->schema, class_id, &k), CLUMP_OK);
-        if (!k.base || clump_schema_find_field(p->schema, k.base, name, &f)) break;
+        k = *clump_schema_get_info(p->schema)->classes[class_id];
+        if (!k.base || !clump_schema_find_field(p->schema, k.base, name)) break;
     }
     for (uint32_t i = 0; i < c->count; i++)
         if (c->of[i] == p && c->class_id[i] == class_id && strcmp(c->name[i], name) == 0) return 0;

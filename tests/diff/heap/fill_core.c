@@ -391,9 +391,9 @@ void fill_garbage(fill_test *t) {
     CHECK_HEAP(t->f, t->heap);
     fill_bad_free(t, "Right", left[0], "Left as its subclass");
     uint32_t rows = cl_fixture_capacity(t->heap, "Big") / 64, start = (big[0] >> 6) / g * g;
-    clump_class_info info;
-    clump_schema_find_class(clump_heap_get_info(t->heap)->schema, "Big", &info);
-    uint32_t k = (info.object_bytes * 64 + layout->granule_bytes - 1) / layout->granule_bytes;
+    const clump_class_info *info =
+        clump_schema_find_class(clump_heap_get_info(t->heap)->schema, "Big");
+    uint32_t k = (info->object_bytes * 64 + layout->granule_bytes - 1) / layout->granule_bytes;
     if (k > 1) fill_bad_free(t, "Big", big[0] + (1u << 6), "inside a row of Big");
     if (rows * k < g) fill_bad_free(t, "Big", (start + rows * k) << 6, "behind the last row");
     fill_free(t, "Small", 4, small);

@@ -105,11 +105,9 @@ static uint32_t id_of(clump_heap *h, clump_ref ref, const char *root) {
 }
 
 static int has_field(clump_heap *h, const char *class_name, const char *name) {
-    clump_class_info c;
-    clump_field_info f;
     const clump_schema *s = clump_heap_get_info(h)->schema;
-    return !clump_schema_find_class(s, class_name, &c) &&
-           !clump_schema_find_field(s, c.id, name, &f);
+    const clump_class_info *c = clump_schema_find_class(s, class_name);
+    return c && clump_schema_find_field(s, c->id, name);
 }
 
 /* Of class A, whose objects begin at `from` among those that the call reads for class A. */

@@ -180,7 +180,6 @@ static void bad_calls(void **state) {
             before);
     REFUSED(pool, clump_pool_dump(pool, CLUMP_POOL_SVG, CLUMP_TO_PATH("/dev/full")), CLUMP_ERR_IO,
             "cannot write /dev/full: No space", before);
-    REFUSED(pool, clump_pool_visit(pool, NULL, NULL), CLUMP_ERR_USAGE, "function", before);
     REFUSED(pool, clump_pool_dump(pool, (clump_pool_format)2, append, NULL), CLUMP_ERR_USAGE,
             "no format 2", before);
     REFUSED(pool, clump_pool_change(pool, live, 0, &a), CLUMP_ERR_USAGE, "0x0 of 0x7", before);
@@ -248,15 +247,16 @@ static void bad_calls(void **state) {
 /* Limits of a pool and of all pools; a full pool defragments and tries again. */
 static clump_allocation moved_last;
 static clump_pool *moving_pool;
-static void ignore_info(void *user, const clump_allocation_info *info) {
-    assert_non_null(info->region.buffer);
-}
-
 /* The request that made room is still under way: nobody may see anything of it. */
 static void note_move(void *user, const clump_move *move) {
     moved_last = move->allocation;
     assert_int_equal(clump_pool_check(moving_pool), CLUMP_OK);
-    assert_int_equal(clump_pool_visit(moving_pool, ignore_info, NULL), CLUMP_OK);
+    clump_allocation_info info;
+    assert_int_equal(clump_pool_get_info(moving_pool, 0, &info), CLUMP_OK);
+    while (info.next) {
+        assert_int_equal(clump_pool_get_info(moving_pool, info.next, &info), CLUMP_OK);
+        assert_non_null(info.region.buffer);
+    }
 }
 
 static uint64_t context_bytes(clump_pool *pool) {
@@ -466,11 +466,14 @@ static void debugging(void **state) {
     REFUSED(pool, clump_pool_check(pool), CLUMP_ERR_CORRUPT, "(narrow), 300 bytes", NULL);
     assert_int_equal(clump_pool_free(pool, narrow), CLUMP_OK);
     assert_int_equal(clump_pool_check(pool), CLUMP_OK);
+    clump_allocation_info info;
+    assert_int_equal(clump_pool_get_info(pool, 0, &info), CLUMP_OK);
+    assert_int_equal(info.next, forgotten);
+    assert_int_equal(clump_pool_get_info(pool, forgotten, &info), CLUMP_OK);
+    assert_int_equal(info.next, 0);
     leaks = 0;
-    clump_pool_visit(pool, count_leak, &marker);
-    assert_int_equal(leaks, 1);
     clump_pool_destroy(pool);
-    assert_int_equal(leaks, 2);
+    assert_int_equal(leaks, 1);
     cl_fixture_close(&f);
 }
 
@@ -554,11 +557,6 @@ static void margins_are_waited_for(void **state) {
     cl_fixture_close(&f);
 }
 
-static clump_allocation allocation_of_heap;
-static void find_heap(void *user, const clump_allocation_info *info) {
-    if (info->name && strcmp(info->name, "heap") == 0) allocation_of_heap = info->allocation;
-}
-
 /* What a heap has from a pool is the heap's: nobody frees or moves it under its objects. Messages
  * tell whose limit was in the way. */
 static void memory_of_heaps(void **state) {
@@ -579,7 +577,9 @@ static void memory_of_heaps(void **state) {
     assert_null(strstr(clump_context_get_error(f.clump)->message, "multiple of"));
     h.bytes = 8 << 20;
     CHECK_OK(&f, clump_heap_create(&h, &heap, NULL));
-    clump_pool_visit(pool, find_heap, NULL);
+    clump_allocation_info info;
+    assert_int_equal(clump_pool_get_info(pool, 0, &info), CLUMP_OK);
+    const clump_allocation allocation_of_heap = info.next;
     assert_true(allocation_of_heap != 0);
     REFUSED(pool, clump_pool_free(pool, allocation_of_heap), CLUMP_ERR_USAGE, "is that of a heap",
             NULL);

@@ -42,17 +42,15 @@ void repair_heap(client *c, heap_model *h) {
 
 static void compare_schema(client *c, const heap_model *h) {
     const clump_schema *schema = clump_heap_get_info(h->heap)->schema;
-    same_number(c, "classes of the heap's schema", clump_schema_get_class_count(schema),
+    same_number(c, "classes of the heap's schema", clump_schema_get_info(schema)->class_count,
                 (uint64_t)c->class_count);
     for (int k = 0; k < c->class_count; k++) {
-        clump_class_info info;
-        CHECK_OK(&c->on, clump_schema_get_class(schema, c->classes[k].id, &info));
-        if (strcmp(info.name, c->classes[k].name) != 0)
-            complain(c, "class %u is called %s, expected K%d", info.id, info.name, k);
-        for (uint32_t i = 0; i < info.field_count; i++) {
-            clump_field_info field;
-            CHECK_OK(&c->on, clump_schema_get_field(schema, info.id, i, &field));
-            same_number(c, "class that declares a field", field.class_id, info.id);
+        const clump_class_info *info = clump_schema_get_info(schema)->classes[c->classes[k].id];
+        if (strcmp(info->name, c->classes[k].name) != 0)
+            complain(c, "class %u is called %s, expected K%d", info->id, info->name, k);
+        for (uint32_t i = 0; i < info->field_count; i++) {
+            clump_field_info field = *clump_schema_get_info(schema)->classes[info->id]->fields[i];
+            same_number(c, "class that declares a field", field.class_id, info->id);
         }
     }
 }
@@ -66,7 +64,7 @@ static void compare_counted(client *c, heap_model *h) {
     tags[room] = UNTOUCHED;
     CHECK_STATUS(&c->on,
                  clump_heap_read_field(h->heap, name, "tag", 0, sizeof *tags, tags, room, &count),
-                 room < expected ? CLUMP_ERR_USAGE : CLUMP_OK);
+                 room < expected ? CLUMP_ERR_TOO_SMALL : CLUMP_OK);
     same_number(c, "objects counted with their fields", count, expected);
     same_number(c, "what lies behind tags", tags[room], UNTOUCHED);
     free(tags);
