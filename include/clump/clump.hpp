@@ -50,15 +50,15 @@ namespace clump {
 class error : public std::runtime_error {
    public:
     explicit error(const clump_error &e)
-        : std::runtime_error(std::string(clump_status_name(e.status)) + place(e) + ": " +
-                             (e.message[0] ? e.message : clump_status_name(e.status))),
+        : std::runtime_error(std::string(clump_status_name(e.status)) + place(e) +
+                             (e.message[0] ? std::string(": ") + e.message : "")),
           status_(e.status),
           cl_code_(e.cl_code),
           line_(e.line),
           column_(e.column) {
     }
     error(clump_status status, const std::string &words)
-        : std::runtime_error(std::string(clump_status_name(status)) + ": " + words),
+        : std::runtime_error(clump_status_name(status) + (words.empty() ? "" : ": " + words)),
           status_(status),
           cl_code_(0),
           line_(0),
@@ -167,7 +167,7 @@ inline void check(const shared_context &context, clump_status status) {
     if (status == CLUMP_OK) return;
     const clump_error *e = clump_context_get_error(context.get());
     if (e->status == status) throw error(*e);
-    throw error(status, clump_status_name(status));
+    throw error(status, "");
 }
 
 /* A cl::Buffer, cl::Sampler and the like give the object of OpenCL by operator(). */
@@ -734,7 +734,7 @@ class pool {
         clump_error e;
         clump_pool_get_error(of, &e);
         if (e.status == status) throw error(e);
-        throw error(status, clump_status_name(status));
+        throw error(status, "");
     }
     clump_pool_stats stats() const {
         clump_pool_stats found{};
