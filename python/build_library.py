@@ -27,18 +27,17 @@ typedef ... clump_schema;
 typedef int... clump_type;
 #define CLUMP_TYPE_BOOL ...
 #define CLUMP_TYPE_REF ...
-typedef struct { const char *name; uint32_t id, base, last; int is_abstract; uint32_t field_count, object_bytes; ...; } clump_class_info;
 typedef enum { CLUMP_ARRAY_FIXED, ... } clump_array;
 typedef struct { const char *name; uint32_t class_id; clump_type type; uint32_t width, ref_class, count; int weak; clump_array array;
-                 uint32_t element_bytes, base_bytes, stride_bytes, step_bytes; ...; } clump_field_info;
+                 uint32_t element_bytes, base_bytes, stride_bytes, step_bytes; const char *type_name; ...; } clump_field_info;
+typedef struct { const char *name; uint32_t id, base, last; int is_abstract; uint32_t field_count, object_bytes;
+                 const clump_field_info *const *fields; ...; } clump_class_info;
+typedef struct { uint32_t class_count; const clump_class_info *const *classes; ...; } clump_schema_info;
 clump_status clump_schema_parse(const char *text, size_t bytes, const void *allocator, clump_schema **schema, clump_error *error);
 void clump_schema_destroy(clump_schema *schema);
-uint32_t clump_schema_get_class_count(const clump_schema *schema);
-clump_status clump_schema_get_class(const clump_schema *schema, uint32_t id, clump_class_info *info);
-clump_status clump_schema_find_class(const clump_schema *schema, const char *name, clump_class_info *info);
-clump_status clump_schema_get_field(const clump_schema *schema, uint32_t class_id, uint32_t index, clump_field_info *info);
-clump_status clump_schema_find_field(const clump_schema *schema, uint32_t class_id, const char *name, clump_field_info *info);
-const char *clump_type_name(clump_type type, uint32_t width);
+const clump_schema_info *clump_schema_get_info(const clump_schema *schema);
+const clump_class_info *clump_schema_find_class(const clump_schema *schema, const char *name);
+const clump_field_info *clump_schema_find_field(const clump_schema *schema, uint32_t class_id, const char *name);
 
 /* context.h */
 typedef ... clump_context;
@@ -64,22 +63,20 @@ typedef struct { clump_context *context; const clump_schema *schema; uint64_t by
                  uint64_t buffer_bytes, evictable_bytes; uint32_t block_rows; int raw, errors_on_request, watch_handles;
                  const struct clump_checked_desc *checked; clump_pool *pool; ...; } clump_heap_desc;
 typedef struct { uint64_t bytes, metadata_bytes; uint32_t granule_bytes, block_granules, first_block, block_count,
-                 buffer_blocks, checks, generations; ...; } clump_heap_layout;
+                 buffer_blocks, checks, generations; const clump_schema *schema; cl_mem buffer;
+                 uint64_t evicted_objects, evicted_blocks, evicted_bytes; ...; } clump_heap_info;
 typedef struct { uint64_t objects, slots; uint32_t blocks, free_blocks; double fragmentation; uint64_t raw_blocks, raw_bytes; ...; } clump_heap_stats;
-typedef struct { uint64_t objects, slots; uint32_t blocks, active_blocks; uint64_t bytes; double fragmentation; uint64_t reserved; ...; } clump_class_stats;
+typedef struct { uint64_t objects, slots; uint32_t blocks, active_blocks; uint64_t bytes; double fragmentation; uint64_t reserved, room; ...; } clump_class_stats;
 typedef struct { uint64_t objects, blocks, guessed, appeared, vanished, lost, strays; ...; } clump_repair_report;
 typedef enum { CLUMP_COPY_TO_BUFFER, CLUMP_COPY_FROM_BUFFER, ... } clump_copy_direction;
 clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap, clump_error *error);
 void clump_heap_destroy(clump_heap *heap);
-const clump_heap_layout *clump_heap_get_layout(const clump_heap *heap);
-const clump_schema *clump_heap_get_schema(const clump_heap *heap);
-cl_mem clump_heap_get_buffer(const clump_heap *heap);
+const clump_heap_info *clump_heap_get_info(const clump_heap *heap);
 clump_status clump_heap_set_kernel(clump_heap *heap, cl_kernel kernel);
 void clump_heap_touch(clump_heap *heap);
 clump_status clump_heap_take_errors(clump_heap *heap, void *report);
 clump_status clump_heap_read_stats(clump_heap *heap, clump_heap_stats *stats, clump_class_stats *classes, uint32_t capacity);
 clump_status clump_heap_read_count(clump_heap *heap, const char *class_name, uint64_t *count);
-clump_status clump_heap_read_room(clump_heap *heap, const char *class_name, uint64_t *objects);
 clump_status clump_heap_get_bytes_needed(const clump_heap_desc *desc, const uint64_t *objects, uint64_t *bytes, clump_error *error);
 clump_status clump_heap_reserve(clump_heap *heap, const char *class_name, uint64_t objects);
 clump_status clump_heap_check(clump_heap *heap);
@@ -160,7 +157,6 @@ typedef ... clump_collector;
 typedef struct { clump_heap *heap; clump_collect_desc collect; uint32_t every; double fill, growth; int out_of_memory; ...; } clump_collector_desc;
 clump_status clump_collector_create(const clump_collector_desc *desc, clump_collector **collector, clump_error *error);
 void clump_collector_destroy(clump_collector *collector);
-void clump_collector_request(clump_collector *collector);
 clump_status clump_collector_tick(clump_collector *collector, int *ran, clump_collect_report *report);
 typedef struct { const char *path; int zstd_level; int compact; ...; } clump_save_desc;
 typedef struct { uint64_t objects, bytes, handles, registered, dangling; ...; } clump_save_report;
@@ -191,7 +187,6 @@ typedef struct { uint64_t objects, blocks, bytes; ...; } clump_evict_report;
 clump_status clump_heap_age_blocks(clump_heap *heap);
 clump_status clump_heap_evict(clump_heap *heap, const clump_evict_desc *desc, clump_evict_report *report);
 clump_status clump_heap_bring_back(clump_heap *heap, const clump_evict_desc *desc, clump_evict_report *report);
-clump_status clump_heap_get_evicted(const clump_heap *heap, clump_evict_report *report);
 typedef struct { const clump_schema *schema; uint64_t bytes; uint32_t block_rows; ...; } clump_convert_desc;
 typedef struct { uint64_t objects, dangling; uint32_t fields_lost, fields_gained; ...; } clump_convert_report;
 clump_status clump_heap_convert(clump_heap *heap, const clump_convert_desc *desc, clump_convert_report *report);

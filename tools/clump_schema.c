@@ -29,20 +29,19 @@ static int to_stdout(void *user, const void *text, size_t bytes) {
 }
 
 static void describe(const clump_schema *schema) {
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
+    for (uint32_t id = 1; id <= clump_schema_get_info(schema)->class_count; id++) {
         clump_class_info c, base = {.name = ""};
-        clump_schema_get_class(schema, id, &c);
-        if (c.base) clump_schema_get_class(schema, c.base, &base);
+        c = *clump_schema_get_info(schema)->classes[id];
+        if (c.base) base = *clump_schema_get_info(schema)->classes[c.base];
         printf("%s%s%s%s: %u bytes an object, layout %s%s\n", c.name, c.base ? " : " : "",
                base.name, c.is_abstract ? " (abstract)" : "", c.object_bytes,
                c.layout == CLUMP_LAYOUT_AOS ? "aos" : "soa",
                c.field_count ? "" : ", no fields of its own");
         for (uint32_t i = 0; i < c.field_count; i++) {
-            clump_field_info f;
-            clump_schema_get_field(schema, id, i, &f);
-            printf("    %s %s", clump_type_name(f.type, f.width), f.name);
-            if (f.count) printf("[%u]%s", f.count, f.packed ? " packed" : "");
-            printf(": %u bytes\n", f.element_bytes * (f.count ? f.count : 1));
+            const clump_field_info *f = clump_schema_get_info(schema)->classes[id]->fields[i];
+            printf("    %s %s", f->type_name, f->name);
+            if (f->count) printf("[%u]%s", f->count, f->packed ? " packed" : "");
+            printf(": %u bytes\n", f->element_bytes * (f->count ? f->count : 1));
         }
     }
 }

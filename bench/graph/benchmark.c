@@ -320,7 +320,7 @@ static int finish(void *self) {
     if (bench_rig_read(&g->rig, g->faults, sizeof faults, &faults) ||
         bench_rig_stats(&g->rig, &stats))
         return -1;
-    const clump_heap_layout *layout = clump_heap_get_layout(g->rig.heap);
+    const clump_heap_info *layout = clump_heap_get_info(g->rig.heap);
     const uint64_t block_bytes = (uint64_t)layout->granule_bytes * layout->block_granules;
     bench_sample(results, "memory_per_edge", "B",
                  (double)(stats.blocks - stats.free_blocks) * (double)block_bytes / edges);

@@ -186,7 +186,7 @@ static int open_entry(bench_env *env, const entry *chosen, bench_error *error) {
     if (clump_context_create(&desc, &env->clump, &detail) != CLUMP_OK) {
         return bench_error_set(error, "cannot use %s: %s", chosen->name, detail.message);
     }
-    env->capabilities = clump_context_get_capabilities(env->clump);
+    env->capabilities = clump_context_get_info(env->clump)->capabilities;
     return 0;
 }
 

@@ -16,8 +16,7 @@ int(bench_error_clump)(bench_error *error, const char *what, const clump_context
                        clump_status status) {
     /* A schema that does not parse fails without a context's knowledge: then the name must do. */
     const clump_error *detail = context ? clump_context_get_error(context) : NULL;
-    const char *words =
-        detail && detail->status == status ? detail->message : clump_status_text(status);
+    const char *words = detail && detail->status == status ? detail->message : "no words";
     return bench_error_set(error, "%s: %s (%s)", what, words, clump_status_name(status));
 }
 

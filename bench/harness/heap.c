@@ -83,8 +83,8 @@ int bench_program_create(const bench_program_desc *desc, clump_program **program
 int bench_heap_stats(clump_context *clump, clump_heap *heap, const char *const *names,
                      uint32_t count, clump_heap_stats *stats, clump_class_stats *classes,
                      bench_error *error) {
-    const clump_schema *schema = clump_heap_get_schema(heap);
-    uint32_t capacity = clump_schema_get_class_count(schema);
+    const clump_schema *schema = clump_heap_get_info(heap)->schema;
+    uint32_t capacity = clump_schema_get_info(schema)->class_count;
     clump_class_stats *all = calloc(capacity, sizeof *all);
     if (!all) {
         return bench_error_set(error, "host memory ran out for statistics");
@@ -92,9 +92,9 @@ int bench_heap_stats(clump_context *clump, clump_heap *heap, const char *const *
     clump_status status = clump_heap_read_stats(heap, stats, all, capacity);
     int result = status == CLUMP_OK ? 0 : bench_error_clump(error, "the statistics", clump, status);
     for (uint32_t i = 0; result == 0 && i < count; i++) {
-        clump_class_info info;
-        if (clump_schema_find_class(schema, names[i], &info) == CLUMP_OK) {
-            classes[i] = all[info.id - 1];
+        const clump_class_info *info = clump_schema_find_class(schema, names[i]);
+        if (info) {
+            classes[i] = all[info->id - 1];
         } else {
             result = bench_error_set(error, "the schema has no class %s", names[i]);
         }

@@ -191,8 +191,8 @@ static int copy_for_sweep(mark_state *s, double *ms) {
  * buffer, which holds all that a collection changes. */
 static int collect_rounds(mark_state *s, double floor_ms) {
     cl_command_queue queue = s->env->queue;
-    cl_mem heap = clump_heap_get_buffer(get_heap(s));
-    size_t bytes = clump_heap_get_layout(get_heap(s))->bytes;
+    cl_mem heap = clump_heap_get_info(get_heap(s))->buffer;
+    size_t bytes = clump_heap_get_info(get_heap(s))->bytes;
     cl_int code = CL_SUCCESS;
     cl_mem copy = clCreateBuffer(s->env->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
     if (!code) code = clEnqueueCopyBuffer(queue, heap, copy, 0, 0, bytes, 0, NULL, NULL);

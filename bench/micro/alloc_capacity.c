@@ -75,7 +75,7 @@ static int check_sum(capacity *c, uint64_t n) {
 
 static int account(capacity *c, uint64_t n) {
     bench_results *results = c->p.rig.results;
-    const clump_heap_layout *layout = &c->p.layout;
+    const clump_heap_info *layout = &c->p.layout;
     clump_heap_stats all;
     clump_class_stats kinds[POPULATION_KINDS_MAX];
     uint64_t open = c->p.heap_bytes - layout->bytes, rounding = 0, objects = 0;

@@ -116,7 +116,7 @@ static int finish(void *self) {
     bench_results *results = a->rig.results;
     clump_heap_stats stats;
     if (check_heap(a) || check_plain(a) || bench_rig_stats(&a->rig, &stats)) return -1;
-    const clump_heap_layout *layout = clump_heap_get_layout(a->rig.heap);
+    const clump_heap_info *layout = clump_heap_get_info(a->rig.heap);
     const uint64_t block_bytes = (uint64_t)layout->granule_bytes * layout->block_granules;
     bench_sample(results, "memory_mb", "MiB",
                  (double)(stats.blocks - stats.free_blocks) * (double)block_bytes * 0x1p-20);

@@ -64,11 +64,11 @@ static int create_heap(compact_heap *h, const compact_heap_desc *desc, bench_err
                             .bytes = bytes,
                             .block_rows = desc->block_rows,
                             .buffers = desc->buffers};
-    clump_class_info info = {0};
     if (bench_heap_create(&heap, &h->heap, error)) return -1;
-    clump_status status = clump_schema_find_class(clump_heap_get_schema(h->heap), "A", &info);
-    h->class_a = info.id;
-    return status == CLUMP_OK ? 0 : fail(h, "class A", status, error);
+    const clump_class_info *info =
+        clump_schema_find_class(clump_heap_get_info(h->heap)->schema, "A");
+    h->class_a = info ? info->id : 0;
+    return info ? 0 : fail(h, "class A", CLUMP_ERR_NOT_FOUND, error);
 }
 
 static int create_buffer(compact_heap *h, cl_mem *buffer, bench_error *error) {
@@ -339,7 +339,7 @@ static int read_refs(compact_heap *h, clump_ref **refs, uint64_t *count, bench_e
 }
 
 /* Count the objects of each block, then the blocks of each count. */
-static int count_blocks(const clump_heap_layout *layout, const clump_ref *refs, uint64_t count,
+static int count_blocks(const clump_heap_info *layout, const clump_ref *refs, uint64_t count,
                         compact_fill *fill, bench_error *error) {
     size_t blocks = (size_t)layout->first_block + layout->block_count;
     uint32_t *objects_in = calloc(blocks, sizeof *objects_in);
@@ -370,7 +370,7 @@ int compact_heap_fill(compact_heap *h, compact_fill *fill, bench_error *error) {
     uint64_t count = 0;
     memset(fill, 0, sizeof *fill);
     int result = find_capacity(h, &fill->capacity, error) || read_refs(h, &refs, &count, error) ||
-                         count_blocks(clump_heap_get_layout(h->heap), refs, count, fill, error)
+                         count_blocks(clump_heap_get_info(h->heap), refs, count, fill, error)
                      ? -1
                      : 0;
     free(refs);

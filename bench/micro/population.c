@@ -105,7 +105,7 @@ int population_create(population *p, bench_env *env, const bench_values *values,
         create_rig(p, env, values, tuning, results)) {
         return -1;
     }
-    p->layout = *clump_heap_get_layout(p->rig.heap);
+    p->layout = *clump_heap_get_info(p->rig.heap);
     return find_capacities(p);
 }
 

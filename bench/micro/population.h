@@ -35,7 +35,7 @@ typedef struct population {
     uint32_t kinds;
     uint32_t bytes[POPULATION_KINDS_MAX];    /* of an object */
     uint32_t capacity[POPULATION_KINDS_MAX]; /* objects of a block */
-    clump_heap_layout layout;
+    clump_heap_info layout;
     uint64_t heap_bytes; /* asked for */
     uint32_t entries;
     cl_mem ids, before, tallies;

@@ -90,7 +90,7 @@ static void print_help(void) {
 int mpi_fail_world(mpi_run *run, const char *what, clump_status status) {
     const clump_error *error = clump_world_get_error(run->world);
     return bench_error_set(&run->error, "%s: %s (%s)", what,
-                           error->status == status ? error->message : clump_status_text(status),
+                           error->status == status ? error->message : "no words",
                            clump_status_name(status));
 }
 

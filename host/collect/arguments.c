@@ -11,7 +11,8 @@
 
 static clump_status find_class(const clumpi_collection *r, const char *name,
                                clump_class_info *info) {
-    if (name && !clump_schema_find_class(clumpi_heap_schema(r->heap), name, info)) return CLUMP_OK;
+    if (name && clumpi_take_class(clump_schema_find_class(clumpi_heap_schema(r->heap), name), info))
+        return CLUMP_OK;
     return clumpi_fail(&clumpi_heap_context(r->heap)->error, CLUMP_ERR_NOT_FOUND,
                        "clump_heap_collect: the heap has no class \"%s\"", name ? name : "(null)");
 }

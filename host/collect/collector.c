@@ -19,7 +19,7 @@ struct clump_collector {
     uint32_t failed;     /* allocations that the heap had counted when last looked at */
     uint32_t used;       /* blocks in use at the first safepoint after the last run */
     int is_fresh;        /* that safepoint is still to come */
-    int asked;
+    int is_due;          /* what the last run did not come to */
 };
 
 static clump_status check_desc(const clump_collector_desc *d) {
@@ -71,10 +71,6 @@ void clump_collector_destroy(clump_collector *collector) {
     clump_heap_destroy(heap);
 }
 
-void clump_collector_request(clump_collector *collector) {
-    if (collector) collector->asked = 1;
-}
-
 /* Have allocations failed? The count goes back to 0 when the user fetches the errors of the
  * heap. */
 static clump_status look_for_failures(clump_collector *k, int *found) {
@@ -101,7 +97,7 @@ static clump_status count_used(clump_collector *k, uint32_t *used) {
 static clump_status look(clump_collector *k, int *wanted) {
     const clump_collector_desc *d = &k->desc;
     clump_status status = CLUMP_OK;
-    *wanted = k->asked || (d->every && ++k->safepoints >= d->every);
+    *wanted = k->is_due || (d->every && ++k->safepoints >= d->every);
     if (d->out_of_memory) { /* always, so that what is old is not taken for new */
         int failed;
         status = look_for_failures(k, &failed);
@@ -129,7 +125,7 @@ clump_status clump_collector_tick(clump_collector *collector, int *ran,
     int is_swept;
     status = clumpi_collect(k->desc.heap, &k->desc.collect, report, NULL, &is_swept);
     if (ran) *ran = is_swept;
-    k->asked = !is_swept; /* what is still to be done is wanted at the next safepoint */
+    k->is_due = !is_swept; /* what is still to be done is wanted at the next safepoint */
     if (!is_swept) return status;
     k->safepoints = 0;
     k->is_fresh = 1;

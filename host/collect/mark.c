@@ -202,8 +202,8 @@ static clump_status mark_roots(clumpi_collection *r) {
             status = clumpi_collect_outside(r, phase, CLUMPI_COLLECT_KERNEL(mark_roots), s);
     if (!status) status = mark_desc_roots(r);
     for (uint32_t i = 0; i < r->desc->root_class_count && !status; i++) {
-        clump_class_info info;
-        clump_schema_find_class(clumpi_heap_schema(r->heap), r->desc->root_classes[i], &info);
+        clump_class_info info =
+            *clump_schema_find_class(clumpi_heap_schema(r->heap), r->desc->root_classes[i]);
         clumpi_arg args[] = {{sizeof info.id, &info.id}, {sizeof info.last, &info.last}};
         status = clumpi_collect_run(r, phase, CLUMPI_COLLECT_KERNEL(mark_classes), args, 2);
     }

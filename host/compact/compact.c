@@ -20,10 +20,9 @@ static uint64_t reference_bytes_of(const clumpi_compaction *r, uint32_t class_id
     uint64_t bytes = 0;
     clump_field_info f;
     for (clumpi_field_walk w = {.schema = schema, .class_id = class_id}; clumpi_next_ref(&w, &f);) {
-        clump_class_info to;
-        clump_schema_get_class(schema, f.ref_class, &to);
+        const clump_class_info *to = clump_schema_get_info(schema)->classes[f.ref_class];
         int hit = 0;
-        for (uint32_t t = to.id; t <= to.last; t++) hit |= clumpi_is_selected(r, t);
+        for (uint32_t t = to->id; t <= to->last; t++) hit |= clumpi_is_selected(r, t);
         if (hit) bytes += sizeof(clump_ref) * (clumpi_elements(&f));
     }
     return bytes;

@@ -53,7 +53,8 @@ static void select_classes(clump_compactor *k) {
     memset(k->selected, desc->class_count == 0, sizeof k->selected);
     for (uint32_t i = 0; i < desc->class_count; i++) {
         clump_class_info info;
-        if (clump_schema_find_class(clumpi_heap_schema(heap), desc->classes[i], &info))
+        if (!clumpi_take_class(clump_schema_find_class(clumpi_heap_schema(heap), desc->classes[i]),
+                               &info))
             continue; /* checked */
         memset(k->selected + info.id, 1, info.last - info.id + 1);
     }

@@ -26,15 +26,14 @@ static clump_status check_room(clumpi_compaction *r, const clump_class_stats *cl
         if (!clumpi_is_selected(r, id) || !s->objects) continue;
         uint32_t capacity = clumpi_heap_geometry(heap)->classes[id].capacity;
         uint64_t needed = (s->objects + capacity - 1) / capacity;
-        clump_class_info info;
-        clump_schema_get_class(clumpi_heap_schema(heap), id, &info);
+        const clump_class_info *info = clump_schema_get_info(clumpi_heap_schema(heap))->classes[id];
         if (needed > free_blocks)
             return clumpi_fail(
                 &clumpi_heap_context(heap)->error, CLUMP_ERR_DEVICE_MEMORY,
                 "clump_heap_compact: an order moves the %llu objects of class %s into "
                 "%llu free blocks, but there will be only %llu; compact without an "
                 "order first",
-                (unsigned long long)s->objects, info.name, (unsigned long long)needed,
+                (unsigned long long)s->objects, info->name, (unsigned long long)needed,
                 (unsigned long long)free_blocks);
         free_blocks += s->blocks - needed;
     }
@@ -81,7 +80,7 @@ static clump_status gather_field(clumpi_compaction *r, uint32_t class_id, orderi
     uint64_t count = 0;
     clump_status status = clumpi_rank(heap, class_id, class_id, &count);
     if (status) return status;
-    clump_schema_find_field(clumpi_heap_schema(heap), class_id, r->desc->order_field, &f);
+    f = *clump_schema_find_field(clumpi_heap_schema(heap), class_id, r->desc->order_field);
     clumpi_u32 bytes = f.element_bytes, what = CLUMPI_COPY_READ;
     const clumpi_u64 at = 0;
     clumpi_arg args[] = {{sizeof class_id, &class_id},

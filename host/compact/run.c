@@ -132,11 +132,10 @@ static clump_status add_plans(clumpi_compaction *r, const clumpi_moving *moving,
     p->moves_left = 0;
     for (uint32_t id = 1; id <= clumpi_object_classes(heap); id++) {
         const clumpi_class_plan *plan = &plans[id];
-        clump_class_info info;
-        clump_schema_get_class(clumpi_heap_schema(heap), id, &info);
+        const clump_class_info *info = clump_schema_get_info(clumpi_heap_schema(heap))->classes[id];
         sum += plan->moves;
         p->moves_left += plan->moves_left;
-        p->bytes_moved += (uint64_t)plan->moves * info.object_bytes;
+        p->bytes_moved += (uint64_t)plan->moves * info->object_bytes;
         p->blocks_freed += plan->freed;
         if (moving->fresh) p->blocks_freed -= plan->targets;
     }

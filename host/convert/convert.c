@@ -17,8 +17,8 @@ static const char call[] = "clump_heap_convert";
 static clump_status check(clump_heap *heap, const clump_convert_desc *desc) {
     clump_context *c = clumpi_heap_context(heap);
     clumpi_error errors[CLUMPI_ERRORS];
-    if (!desc || !desc->schema || !clump_schema_get_class_count(desc->schema))
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s needs a schema that is sealed", call);
+    if (!desc || !desc->schema || !clump_schema_get_info(desc->schema)->class_count)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s needs a schema", call);
     clump_status status = clumpi_heap_refuses(heap, CLUMPI_OP_CONVERT, call);
     if (!status)
         status = clumpi_schema_refuses(desc->schema, clumpi_schema_traits(desc->schema),
@@ -81,7 +81,7 @@ static clump_status reserve(clumpi_conversion *v) {
         clump_class_info info;
         const uint32_t least = clumpi_heap_geometry(v->heap)->classes[id].reserved.least;
         if (!least || !v->match.class_of[id]) continue;
-        clump_schema_get_class(clumpi_heap_schema(v->heap), id, &info);
+        info = *clump_schema_get_info(clumpi_heap_schema(v->heap))->classes[id];
         status = clump_heap_reserve(v->next, info.name, least);
     }
     return status;

@@ -40,6 +40,7 @@ static clump_status make(const clump_context_desc *desc, clumpi_needs needs,
         return clumpi_fail(error, CLUMP_ERR_HOST_MEMORY, "no lock for a context");
     }
     clump_status status = clumpi_cache_open(c, &desc->cache);
+    c->pool_limit_bytes = desc->pool_limit_bytes;
     if (!status) status = clumpi_compiled_open(c, &desc->compiled);
     if (!status) status = create(desc, needs, c);
     if (status) {
@@ -98,8 +99,9 @@ void clumpi_context_unuse(clump_context *c) {
     clumpi_free(&allocator, c);
 }
 
-const clump_capabilities *clump_context_get_capabilities(const clump_context *c) {
-    return c ? &c->capabilities : NULL;
+const clump_context_info *clump_context_get_info(const clump_context *c) {
+    static const clump_context_info none;
+    return c ? &c->info : &none;
 }
 
 const clump_error *clump_context_get_error(const clump_context *c) {

@@ -71,6 +71,7 @@ struct clump_context {
     cl_context context;
     cl_device_id device;
     clump_capabilities capabilities;
+    clump_context_info info; /* its queue is that of `current` */
     clumpi_launch_sizes sizes;
     clump_error error;
     clump_status
@@ -84,8 +85,9 @@ struct clump_context {
     _Atomic(int) has_timeline;
     clumpi_attachments attachments;
     clump_cache cache; /* `load` is NULL if programs are not kept; `folder` is the context's own */
-    clump_compiled compiled; /* whole entries */
-    void *no_heap;           /* SVM that no kernel reads: clumpi_point() */
+    clump_compiled compiled;   /* whole entries */
+    uint64_t pool_limit_bytes; /* of all pools together; 0: none */
+    void *no_heap;             /* SVM that no kernel reads: clumpi_point() */
 };
 
 /* ---- context.c ---- */

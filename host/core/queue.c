@@ -96,6 +96,7 @@ clump_status clumpi_queues_open(clump_context *c, cl_command_queue queue) {
     clump_status status = add(c, queue, &c->own);
     if (status) return status;
     c->current = c->own;
+    c->info = (clump_context_info){&c->capabilities, c->own->queue};
     c->own->users = 2;
     return CLUMP_OK;
 }
@@ -113,11 +114,8 @@ clump_status clump_context_set_queue(clump_context *c, cl_command_queue queue) {
     q->users++;
     unuse(c, c->current);
     c->current = q;
+    c->info.queue = q->queue;
     return CLUMP_OK;
-}
-
-cl_command_queue clump_context_get_queue(const clump_context *c) {
-    return c ? c->current->queue : NULL;
 }
 
 /* ---- Orders ---------------------------------------------------------------------------------- */

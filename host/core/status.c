@@ -17,16 +17,6 @@ const char *clump_status_name(clump_status status) {
     return "CLUMP_ERR_?";
 }
 
-const char *clump_status_text(clump_status status) {
-    switch (status) {
-#define TEXT_CASE(name, value, text)                                                               \
-    case name: return text;
-        CLUMP_STATUS_LIST(TEXT_CASE)
-#undef TEXT_CASE
-    }
-    return "not a status of this library";
-}
-
 static void set_message(clump_error *error, const char *format, va_list args) {
     vsnprintf(error->message, sizeof error->message, format, args);
 }

@@ -5,12 +5,12 @@
 
 /* The next class with objects. */
 static int next_class(const clump_extract *e, clumpi_column_walk *w) {
-    const uint32_t classes = clump_schema_get_class_count(e->schema);
+    const uint32_t classes = clump_schema_get_info(e->schema)->class_count;
     w->column.first += w->column.count;
     w->column.count = 0;
     for (uint32_t id = w->class_info.id + 1; id <= classes; id++) {
         if (!e->objects[id]) continue;
-        clump_schema_get_class(e->schema, id, &w->class_info);
+        w->class_info = *clump_schema_get_info(e->schema)->classes[id];
         w->column.count = e->objects[id];
         w->owner = id;
         w->next = 0;
@@ -30,9 +30,11 @@ int clumpi_next_column(const clump_extract *e, clumpi_column_walk *w) {
     for (;;) {
         clump_class_info owner;
         if (!w->owner && !next_class(e, w)) return 0;
-        clump_schema_get_class(e->schema, w->owner, &owner);
+        owner = *clump_schema_get_info(e->schema)->classes[w->owner];
         if (w->next < owner.field_count) {
-            clump_schema_get_field(e->schema, owner.id, w->next++, &w->field);
+            column->of = clump_schema_get_info(e->schema)->classes[w->class_info.id];
+            column->field = clump_schema_get_info(e->schema)->classes[owner.id]->fields[w->next++];
+            w->field = *column->field;
             column->object_bytes = w->field.element_bytes * clumpi_elements(&w->field);
             column->bytes = column->count * column->object_bytes;
             return 1;
@@ -42,27 +44,34 @@ int clumpi_next_column(const clump_extract *e, clumpi_column_walk *w) {
     }
 }
 
-static uint64_t count_bytes(const clump_extract *e) {
+/* Their number, and the bytes of all. */
+static uint64_t count_columns(const clump_extract *e, uint64_t *bytes) {
+    uint64_t count = 0;
     clumpi_column_walk w = {.owner = 0};
-    while (clumpi_next_column(e, &w)) {
-    }
-    return w.column.at;
+    while (clumpi_next_column(e, &w)) count++;
+    *bytes = w.column.at;
+    return count;
 }
 
-clump_status clump_extract_find_column(const clump_extract *extract, const char *class_name,
-                                       const char *field, clump_extract_column *column) {
-    clump_class_info info;
-    clump_field_info f;
-    if (!extract || !class_name || !field || !column) return CLUMP_ERR_USAGE;
-    if (clump_schema_find_class(extract->schema, class_name, &info) ||
-        clump_schema_find_field(extract->schema, info.id, field, &f))
-        return CLUMP_ERR_NOT_FOUND;
-    for (clumpi_column_walk w = {.owner = 0}; clumpi_next_column(extract, &w);) {
-        if (w.class_info.id != info.id || w.field.name != f.name) continue;
-        *column = w.column;
-        return CLUMP_OK;
+/* The columns of the info: as many pointers, and what they point to. */
+static clump_status list_columns(clump_extract *e) {
+    const uint64_t count = count_columns(e, &e->info.bytes);
+    const clump_allocator *a = &e->context->allocator;
+    const clump_extract_column **list = clumpi_alloc(a, count * sizeof *list);
+    clump_extract_column *columns = clumpi_alloc(a, count * sizeof *columns);
+    e->column_list = list;
+    e->columns = columns;
+    if (!list || !columns)
+        return clumpi_fail(&e->context->error, CLUMP_ERR_HOST_MEMORY,
+                           "no host memory for the columns of an extract");
+    clumpi_column_walk w = {.owner = 0};
+    for (uint64_t i = 0; clumpi_next_column(e, &w); i++) {
+        columns[i] = w.column;
+        list[i] = &columns[i];
     }
-    return CLUMP_ERR_NOT_FOUND;
+    e->info.column_count = count;
+    e->info.columns = list;
+    return CLUMP_OK;
 }
 
 /* ---- Begin and end --------------------------------------------------------------------------- */
@@ -108,12 +117,12 @@ clump_status clumpi_extract_create(clump_context *c, const clump_schema *schema,
     return clumpi_fail(&c->error, status, "no host memory for the schema of an extract");
 }
 
-void clumpi_extract_set_objects(clump_extract *e, const uint64_t *objects) {
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(e->schema); id++) {
+clump_status clumpi_extract_set_objects(clump_extract *e, const uint64_t *objects) {
+    for (uint32_t id = 1; id <= clump_schema_get_info(e->schema)->class_count; id++) {
         e->objects[id] = objects[id - 1];
         e->objects[0] += objects[id - 1];
     }
-    e->info.bytes = count_bytes(e);
+    return list_columns(e);
 }
 
 void clump_extract_destroy(clump_extract *extract) {
@@ -122,6 +131,8 @@ void clump_extract_destroy(clump_extract *extract) {
     clumpi_buffer_release(c, &extract->info.buffer);
     clumpi_buffer_release(c, &extract->info.refs);
     clump_schema_destroy(extract->schema);
+    clumpi_free(&c->allocator, extract->column_list);
+    clumpi_free(&c->allocator, extract->columns);
     clumpi_free(&c->allocator, extract);
     clumpi_context_unuse(c);
 }
@@ -130,18 +141,17 @@ void clump_extract_destroy(clump_extract *extract) {
 static clump_status check_objects(clump_context *c, const clump_schema *schema,
                                   const uint64_t *objects) {
     uint64_t all = 0;
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
-        clump_class_info info;
-        clump_schema_get_class(schema, id, &info);
-        if (info.is_abstract && objects[id - 1])
+    for (uint32_t id = 1; id <= clump_schema_get_info(schema)->class_count; id++) {
+        const clump_class_info *info = clump_schema_get_info(schema)->classes[id];
+        if (info->is_abstract && objects[id - 1])
             return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                                "clump_extract_create: %llu objects of class %s, which is abstract",
-                               (unsigned long long)objects[id - 1], info.name);
+                               (unsigned long long)objects[id - 1], info->name);
         if (objects[id - 1] > CLUMPI_EXTRACT_OBJECTS_MOST - all)
             return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                                "clump_extract_create: with the %llu objects of class %s there are "
                                "more than the %llu that a heap can have",
-                               (unsigned long long)objects[id - 1], info.name,
+                               (unsigned long long)objects[id - 1], info->name,
                                (unsigned long long)CLUMPI_EXTRACT_OBJECTS_MOST);
         all += objects[id - 1];
     }
@@ -162,9 +172,9 @@ static clump_status make_extract(clump_context *context, const clump_schema *sch
     clump_context *c = context;
     if (extract) *extract = NULL;
     if (!c) return CLUMP_ERR_USAGE;
-    if (!extract || !schema || !objects || !clump_schema_get_class_count(schema))
+    if (!extract || !schema || !objects || !clump_schema_get_info(schema)->class_count)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_extract_create needs a sealed schema, the numbers of objects, "
+                           "clump_extract_create needs a schema, the numbers of objects, "
                            "and a place for the result");
     clump_status status =
         clumpi_schema_refuses(schema, clumpi_schema_traits(schema), CLUMPI_OP_EXTRACT_OF, 0,
@@ -177,7 +187,7 @@ static clump_status make_extract(clump_context *context, const clump_schema *sch
     clump_extract *e = NULL;
     status = check_objects(c, schema, objects);
     if (!status) status = clumpi_extract_create(c, schema, &e);
-    if (!status) clumpi_extract_set_objects(e, objects);
+    if (!status) status = clumpi_extract_set_objects(e, objects);
     if (!status && data) status = check_bytes(e, "clump_extract_create", bytes);
     if (!status) status = clumpi_extract_open(e, NULL);
     if (!status && data) status = clumpi_write(c, e->info.buffer, 0, bytes, data);

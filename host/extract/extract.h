@@ -48,6 +48,8 @@ struct clump_extract {
     clump_schema *schema;                    /* own copy */
     uint64_t objects[CLUMP_CLASSES_MAX + 1]; /* by class id; 0: of all */
     clump_extract_info info; /* of the members above; its buffer and refs are its own */
+    const clump_extract_column **column_list; /* of the info */
+    clump_extract_column *columns;
 };
 
 /* The columns one after the other:  for (clumpi_column_walk w = {0}; clumpi_next_column(e, &w);) */
@@ -63,8 +65,8 @@ int clumpi_next_column(const clump_extract *e, clumpi_column_walk *walk);
 /* CONSTRUCTOR. Copy the schema. It has neither objects nor a buffer yet. */
 clump_status clumpi_extract_create(clump_context *c, const clump_schema *schema,
                                    clump_extract **extract);
-/* Numbers of objects, by class id less 1, and the bytes that they take. */
-void clumpi_extract_set_objects(clump_extract *e, const uint64_t *objects);
+/* Numbers of objects, by class id less 1; the columns that they take. CLUMP_ERR_HOST_MEMORY. */
+clump_status clumpi_extract_set_objects(clump_extract *e, const uint64_t *objects);
 /* Its buffer: a new one, or `given`, which is retained. Its contents are undefined. Does not block.
  * CLUMP_ERR_TOO_SMALL: `given` is too small. */
 clump_status clumpi_extract_open(clump_extract *e, cl_mem given);

@@ -32,8 +32,7 @@ typedef struct inserting {
 /* ---- Before the heap changes ----------------------------------------------------------------- */
 
 static const char *ref_class(const clump_schema *schema, const clump_field_info *f) {
-    clump_class_info info;
-    return clump_schema_get_class(schema, f->ref_class, &info) ? "" : info.name;
+    return clump_schema_get_info(schema)->classes[f->ref_class]->name;
 }
 
 static clump_status match_field(const inserting *in, uint32_t id, const clump_class_info *owner,
@@ -42,7 +41,7 @@ static clump_status match_field(const inserting *in, uint32_t id, const clump_cl
     const clump_schema *here = clumpi_heap_schema(in->heap), *there = in->extract->schema;
     char a[CLUMPI_TYPE_BYTES], b[CLUMPI_TYPE_BYTES];
     clump_field_info ours;
-    if (clump_schema_find_field(here, id, theirs->name, &ours))
+    if (!clumpi_take_field(clump_schema_find_field(here, id, theirs->name), &ours))
         return clumpi_fail(error, CLUMP_ERR_SCHEMA,
                            "field %s of class %s is in the extract, but not in the heap's schema",
                            theirs->name, owner->name);
@@ -62,24 +61,20 @@ static clump_status match_field(const inserting *in, uint32_t id, const clump_cl
 
 /* Fields of a class and its bases. */
 static uint32_t count_fields(const clump_schema *schema, uint32_t id) {
-    clump_class_info info;
     uint32_t count = 0;
-    for (; id && !clump_schema_get_class(schema, id, &info); id = info.base)
-        count += info.field_count;
+    for (const clump_class_info *c; (c = clumpi_class_info(schema, id)) != NULL; id = c->base)
+        count += c->field_count;
     return count;
 }
 
 /* A field of the heap's class that the extract lacks. */
 static const char *lacking(const inserting *in, uint32_t id, const char *class_name) {
     const clump_schema *here = clumpi_heap_schema(in->heap), *there = in->extract->schema;
-    clump_class_info theirs, info;
-    clump_field_info f, found;
-    clump_schema_find_class(there, class_name, &theirs);
-    for (; id && !clump_schema_get_class(here, id, &info); id = info.base)
-        for (uint32_t i = 0; i < info.field_count; i++) {
-            clump_schema_get_field(here, id, i, &f);
-            if (clump_schema_find_field(there, theirs.id, f.name, &found)) return f.name;
-        }
+    const uint32_t theirs = clump_schema_find_class(there, class_name)->id;
+    for (const clump_class_info *c; (c = clumpi_class_info(here, id)) != NULL; id = c->base)
+        for (uint32_t i = 0; i < c->field_count; i++)
+            if (!clump_schema_find_field(there, theirs, c->fields[i]->name))
+                return c->fields[i]->name;
     return "";
 }
 
@@ -88,8 +83,9 @@ static clump_status match_class(inserting *in, uint32_t id) {
     clump_class_info theirs, ours, owner;
     clump_status status = CLUMP_OK;
     if (!in->extract->objects[id]) return CLUMP_OK;
-    clump_schema_get_class(in->extract->schema, id, &theirs);
-    const int is_there = !clump_schema_find_class(clumpi_heap_schema(in->heap), theirs.name, &ours);
+    theirs = *clump_schema_get_info(in->extract->schema)->classes[id];
+    const int is_there = clumpi_take_class(
+        clump_schema_find_class(clumpi_heap_schema(in->heap), theirs.name), &ours);
     if (!is_there || ours.is_abstract)
         return clumpi_fail(
             error, CLUMP_ERR_SCHEMA, "the extract has %llu objects of class %s, which %s",
@@ -97,10 +93,10 @@ static clump_status match_class(inserting *in, uint32_t id) {
             is_there ? "is abstract in the heap's schema" : "the heap's schema lacks");
     in->class_of[id] = ours.id;
     for (uint32_t at = id; at && !status; at = owner.base) {
-        clump_schema_get_class(in->extract->schema, at, &owner);
+        owner = *clump_schema_get_info(in->extract->schema)->classes[at];
         for (uint32_t i = 0; i < owner.field_count && !status; i++) {
-            clump_field_info f;
-            clump_schema_get_field(in->extract->schema, at, i, &f);
+            clump_field_info f =
+                *clump_schema_get_info(in->extract->schema)->classes[at]->fields[i];
             status = match_field(in, ours.id, &theirs, &f);
         }
     }
@@ -122,7 +118,7 @@ static clump_status check(inserting *in) {
                            "clump_extract_create() in the heap's context",
                            call);
     clump_status status = clumpi_heap_refuses(in->heap, CLUMPI_OP_INSERT, call);
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(e->schema) && !status; id++)
+    for (uint32_t id = 1; id <= clump_schema_get_info(e->schema)->class_count && !status; id++)
         status = match_class(in, id);
     if (!status && in->desc->ref_buffer)
         status = clumpi_check_ref_buffer(c, call, in->desc->ref_buffer, in->desc->ref_buffer_at,
@@ -145,7 +141,7 @@ static clump_status plan_room(inserting *in) {
     clump_heap *heap = in->heap;
     clump_class_stats classes[CLUMP_CLASSES_MAX];
     clump_heap_stats stats;
-    const uint32_t count = clump_schema_get_class_count(in->extract->schema);
+    const uint32_t count = clump_schema_get_info(in->extract->schema)->class_count;
     uint64_t needed = 0;
     clump_status status = clump_heap_read_stats(heap, &stats, classes, clumpi_object_classes(heap));
     for (uint32_t id = 1; id <= count && !status; id++) {
@@ -185,7 +181,7 @@ static clump_status choose_way(inserting *in) {
     if (in->desc->refs || in->desc->ref_buffer ||
         e->objects[0] * sizeof(clump_ref) < clumpi_mark_granules(heap) * sizeof(uint64_t))
         return CLUMP_OK;
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(e->schema); id++) {
+    for (uint32_t id = 1; id <= clump_schema_get_info(e->schema)->class_count; id++) {
         if (!e->objects[id]) continue;
         const uint32_t capacity = clumpi_heap_geometry(heap)->classes[in->class_of[id]].capacity;
         const uint64_t full = e->objects[id] / capacity;
@@ -224,7 +220,8 @@ static clump_status make_objects(inserting *in, uint32_t id) {
 
 static clump_status make_all(inserting *in) {
     clump_status status = CLUMP_OK;
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(in->extract->schema) && !status; id++)
+    for (uint32_t id = 1; id <= clump_schema_get_info(in->extract->schema)->class_count && !status;
+         id++)
         if (in->extract->objects[id]) status = make_objects(in, id);
     return status;
 }

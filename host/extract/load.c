@@ -23,7 +23,7 @@ typedef struct loading {
 static int make(void *user, const clump_saved *saved) {
     loading *l = user;
     l->status = clumpi_extract_create(l->context, saved->schema, &l->extract);
-    if (!l->status) clumpi_extract_set_objects(l->extract, &saved->counts[1]);
+    if (!l->status) l->status = clumpi_extract_set_objects(l->extract, &saved->counts[1]);
     if (!l->status) l->status = clumpi_extract_open(l->extract, NULL);
     return l->status != CLUMP_OK;
 }

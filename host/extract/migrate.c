@@ -29,8 +29,8 @@ static clump_status tell(const migrating *m, clump_status status) {
 static clump_status share(migrating *m) {
     clump_context *here = clumpi_heap_context(m->from), *there = clumpi_heap_context(m->into);
     clump_status status = tell(m, clumpi_extract_create(there, m->taken->schema, &m->arrived));
+    if (!status) status = tell(m, clumpi_extract_set_objects(m->arrived, m->taken->objects + 1));
     if (status) return status;
-    clumpi_extract_set_objects(m->arrived, m->taken->objects + 1);
     if (!m->taken->info.buffer) return CLUMP_OK;
     cl_int code = there->cl.RetainMemObject(m->taken->info.buffer);
     if (code) return clumpi_fail_cl(&here->error, "clRetainMemObject", code, "an extract");

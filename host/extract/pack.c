@@ -70,12 +70,12 @@ static uint64_t table_bytes_most(const clump_schema *schema) {
     uint64_t bytes = 0;
     clump_class_info c;
     clump_field_info f;
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
+    for (uint32_t id = 1; id <= clump_schema_get_info(schema)->class_count; id++) {
         bytes += sizeof(clumpi_pack_class);
         for (uint32_t at = id; at; at = c.base) {
-            clump_schema_get_class(schema, at, &c);
+            c = *clump_schema_get_info(schema)->classes[at];
             for (uint32_t i = 0; i < c.field_count; i++) {
-                clump_schema_get_field(schema, at, i, &f);
+                f = *clump_schema_get_info(schema)->classes[at]->fields[i];
                 bytes += parts_of(&f) * sizeof(clumpi_pack_field) + sizeof(clumpi_pack_end);
             }
         }
@@ -125,7 +125,7 @@ typedef struct tables {
 /* What the tables have, and the memory for objects that are to be made. */
 static void count(clumpi_pack *p) {
     const clump_extract *e = p->extract;
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(e->schema); id++) {
+    for (uint32_t id = 1; id <= clump_schema_get_info(e->schema)->class_count; id++) {
         p->counts.classes += e->objects[id] != 0;
         p->places += (uint32_t)((e->objects[id] + CLUMPI_ROW_SLOTS - 1) / CLUMPI_ROW_SLOTS);
         p->loose += (uint32_t)e->objects[id] - (p->sure ? p->sure[id] : 0);
@@ -189,9 +189,9 @@ static void append_field(tables *t, clumpi_pack_class *k, const clumpi_column_wa
     clump_heap *heap = t->p->heap;
     clump_class_info to = {0};
     clump_field_info ours; /* as it lies in the heap */
-    clump_schema_find_field(clumpi_heap_schema(heap), k->class_id, w->field.name, &ours);
+    ours = *clump_schema_find_field(clumpi_heap_schema(heap), k->class_id, w->field.name);
     if (ours.type == CLUMP_TYPE_REF)
-        clump_schema_get_class(clumpi_heap_schema(heap), ours.ref_class, &to);
+        to = *clump_schema_get_info(clumpi_heap_schema(heap))->classes[ours.ref_class];
     for (uint32_t part = 0; part < parts_of(&ours); part++) {
         clumpi_pack_field f = {.at = w->column.at + (uint64_t)part * WIDTH_MAX,
                                .next = ours.element_bytes,
@@ -214,7 +214,7 @@ static void append_field(tables *t, clumpi_pack_class *k, const clumpi_column_wa
 
 static void fill(tables *t) {
     const clump_extract *e = t->p->extract;
-    const uint32_t classes = clump_schema_get_class_count(e->schema);
+    const uint32_t classes = clump_schema_get_info(e->schema)->class_count;
     uint32_t number = 0;
     for (uint32_t id = 1; id <= classes; id++)
         if (e->objects[id]) append_class(t, id, number++);

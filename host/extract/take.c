@@ -40,7 +40,8 @@ static clump_status check_where(taking *t) {
     clump_status status = clumpi_find_class(t->heap, d->where_class, &t->where);
     if (status) return status;
     clump_field_info *f = &t->where_field;
-    if (clump_schema_find_field(clumpi_heap_schema(t->heap), t->where.id, d->where_field, f))
+    if (!clumpi_take_field(
+            clump_schema_find_field(clumpi_heap_schema(t->heap), t->where.id, d->where_field), f))
         return clumpi_fail(error, CLUMP_ERR_NOT_FOUND, "class %s has no field \"%s\"",
                            d->where_class, d->where_field);
     if (f->count || f->width != 1 || f->type > CLUMP_TYPE_ULONG) {
@@ -155,8 +156,8 @@ static clump_status choose_classes(taking *t) {
     const clumpi_launch_sizes *sizes = &clumpi_heap_context(t->heap)->sizes;
     clump_status status = CLUMP_OK;
     for (uint32_t i = 0; i < t->desc->class_count && !status; i++) {
-        clump_class_info info;
-        clump_schema_find_class(clumpi_heap_schema(t->heap), t->desc->classes[i], &info);
+        clump_class_info info =
+            *clump_schema_find_class(clumpi_heap_schema(t->heap), t->desc->classes[i]);
         clumpi_arg args[] = {{sizeof t->chosen, &t->chosen},
                              {sizeof info.id, &info.id},
                              {sizeof info.last, &info.last}};
@@ -205,8 +206,8 @@ static clump_status make_extract(taking *t) {
     if (status) return status;
     for (uint32_t id = 1; id <= clumpi_object_classes(t->heap); id++)
         objects[id - 1] = head.numbers[id + 1] - head.numbers[id];
-    clumpi_extract_set_objects(t->extract, objects);
-    status = clumpi_extract_open(t->extract, t->desc->buffer);
+    status = clumpi_extract_set_objects(t->extract, objects);
+    if (!status) status = clumpi_extract_open(t->extract, t->desc->buffer);
     if (!status && t->desc->keep_refs && t->extract->objects[0])
         status = clumpi_buffer_create(c, t->extract->objects[0] * sizeof(clump_ref), "references",
                                       &t->extract->info.refs);

@@ -55,10 +55,9 @@ static void check_field(clumpi_reading *r, const clumpi_loop *a, const clumpi_lo
         uint32_t i = pair / CLUMPI_WAYS, k = pair % CLUMPI_WAYS, ways = 1u << i | 1u << k;
         if (!(x->ways >> i & 1u) || !(y->ways >> k & 1u) || !(ways & writes) || !(ways & others))
             continue;
-        clump_class_info owner;
-        clump_schema_get_class(r->schema, x->class_id, &owner);
+        const clump_class_info *owner = clump_schema_get_info(r->schema)->classes[x->class_id];
         r->kernel = NULL;
-        clumpi_refuse(r, NULL, "field %s.%s: %s %s (%.64s:%u), and %s %s (%.64s:%u)", owner.name,
+        clumpi_refuse(r, NULL, "field %s.%s: %s %s (%.64s:%u), and %s %s (%.64s:%u)", owner->name,
                       x->field, a->kernel, way_words(i), r->program->name, x->lines[i], b->kernel,
                       way_words(k), r->program->name, y->lines[k]);
         return;

@@ -70,7 +70,7 @@ static clumpi_member member_of(const scan *s, const clumpi_token *word, clump_fi
         t.bytes -= (uint32_t)prefix;
     }
     clumpi_token_text(&t, name);
-    clump_class_info c;
+    const clump_class_info *c;
     return clumpi_member_find(s->r->schema, name, &c, f);
 }
 

@@ -26,7 +26,8 @@ clump_status clumpi_run_on_heap(clump_heap *heap, clumpi_kernel_id id, size_t gl
                                 const clumpi_arg *args, uint32_t arg_count,
                                 const clump_sync *sync) {
     clumpi_arg all[2 + CLUMPI_HEAP_ARGS_MAX] = {
-        {sizeof heap->buffer, &heap->buffer}, {sizeof(clumpi_u32), &heap->geometry.header.self_at}};
+        {sizeof heap->info.buffer, &heap->info.buffer},
+        {sizeof(clumpi_u32), &heap->geometry.header.self_at}};
     assert(arg_count <= CLUMPI_HEAP_ARGS_MAX);
     for (uint32_t i = 0; i < arg_count; i++) all[2 + i] = args[i];
     return clumpi_run_kernel(heap->context, clumpi_kernel_of(heap, id), global, local, all,
@@ -90,7 +91,7 @@ const clumpi_geometry *clumpi_heap_geometry(const clump_heap *heap) {
 }
 
 cl_mem clumpi_heap_buffer(const clump_heap *heap) {
-    return heap->buffer;
+    return heap->info.buffer;
 }
 
 int clumpi_heap_has_ref_arrays(const clump_heap *heap) {
@@ -99,12 +100,10 @@ int clumpi_heap_has_ref_arrays(const clump_heap *heap) {
 
 unsigned clumpi_heap_traits(const clump_heap *heap) {
     unsigned traits = clumpi_schema_traits(heap->schema);
-    clump_evict_report evicted;
-    clump_heap_get_evicted(heap, &evicted);
     if (heap->is_raw) traits |= CLUMPI_TRAIT_RAW;
     if (heap->segment_blocks && !heap->eviction) traits |= CLUMPI_TRAIT_SEVERAL;
     traits |= heap->eviction ? CLUMPI_TRAIT_EVICTABLE : CLUMPI_TRAIT_RESIDENT;
-    if (evicted.blocks) traits |= CLUMPI_TRAIT_EVICTED;
+    if (heap->info.evicted_blocks) traits |= CLUMPI_TRAIT_EVICTED;
     traits |= heap->checks ? CLUMPI_TRAIT_CHECKED : CLUMPI_TRAIT_UNCHECKED;
     if (heap->geometry.header.at_watch) traits |= CLUMPI_TRAIT_WATCHED;
     if (heap->source) traits |= CLUMPI_TRAIT_POOLED;
@@ -113,10 +112,8 @@ unsigned clumpi_heap_traits(const clump_heap *heap) {
 
 clump_status clumpi_heap_refuses(const clump_heap *heap, clumpi_operation operation,
                                  const char *call) {
-    clump_evict_report evicted;
-    clump_heap_get_evicted(heap, &evicted);
-    return clumpi_schema_refuses(heap->schema, clumpi_heap_traits(heap), operation, evicted.objects,
-                                 call, &heap->context->error);
+    return clumpi_schema_refuses(heap->schema, clumpi_heap_traits(heap), operation,
+                                 heap->info.evicted_objects, call, &heap->context->error);
 }
 
 uint32_t clumpi_heap_conversions(const clump_heap *heap) {
@@ -136,21 +133,15 @@ void clumpi_list_forget(clump_heap *heap) {
 }
 
 clump_status clumpi_find_class(clump_heap *heap, const char *name, clump_class_info *info) {
-    if (name && !clump_schema_find_class(heap->schema, name, info)) return CLUMP_OK;
+    if (name && clumpi_take_class(clump_schema_find_class(heap->schema, name), info))
+        return CLUMP_OK;
     return clumpi_fail(&heap->context->error, CLUMP_ERR_NOT_FOUND, "the heap has no class \"%s\"",
                        name ? name : "(null)");
 }
 
-const clump_heap_layout *clump_heap_get_layout(const clump_heap *heap) {
-    return heap ? &heap->layout : NULL;
-}
-
-const clump_schema *clump_heap_get_schema(const clump_heap *heap) {
-    return heap ? heap->schema : NULL;
-}
-
-cl_mem clump_heap_get_buffer(const clump_heap *heap) {
-    return heap ? heap->buffer : NULL;
+const clump_heap_info *clump_heap_get_info(const clump_heap *heap) {
+    static const clump_heap_info none;
+    return heap ? &heap->info : &none;
 }
 
 clump_status clump_heap_set_kernel(clump_heap *heap, cl_kernel kernel) {
@@ -158,7 +149,7 @@ clump_status clump_heap_set_kernel(clump_heap *heap, cl_kernel kernel) {
     clump_context *c = heap->context;
     if (!kernel)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_heap_set_kernel: the kernel is NULL");
-    cl_int code = c->cl.SetKernelArg(kernel, 0, sizeof heap->buffer, &heap->buffer);
+    cl_int code = c->cl.SetKernelArg(kernel, 0, sizeof heap->info.buffer, &heap->info.buffer);
     if (code) return clumpi_fail_cl(&c->error, "clSetKernelArg", code, "the heap parameter");
     return clumpi_point(c, kernel, &heap->pointed);
 }

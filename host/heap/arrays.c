@@ -16,7 +16,8 @@ typedef struct array {
 static clump_status find_array(clump_heap *heap, const clump_class_info *info, const char *name,
                                array *a) {
     clump_error *error = &heap->context->error;
-    if (!name || clump_schema_find_field(heap->schema, info->id, name, &a->field))
+    if (!name ||
+        !clumpi_take_field(clump_schema_find_field(heap->schema, info->id, name), &a->field))
         return clumpi_fail(error, CLUMP_ERR_NOT_FOUND, "class %s has no field \"%s\"", info->name,
                            name ? name : "(null)");
     if (!a->field.array)
@@ -24,12 +25,12 @@ static clump_status find_array(clump_heap *heap, const clump_class_info *info, c
                            "field %s of class %s is no array of run-time length: "
                            "clump_heap_read_object_field() reads it",
                            name, info->name);
+    const clump_class_info *owner = clump_schema_get_info(heap->schema)->classes[a->field.class_id];
     uint32_t index = 0;
-    clump_field_info f;
-    while (!clump_schema_get_field(heap->schema, a->field.class_id, index++, &f))
-        if (strcmp(f.name, name) == 0) break;
+    while (strcmp(owner->fields[index++]->name, name) != 0) {
+    }
     for (uint32_t i = 0; i < (a->field.array == CLUMP_ARRAY_BOUNDED ? 1u : 3u); i++)
-        clump_schema_get_field(heap->schema, a->field.class_id, index + i, &a->parts[i]);
+        a->parts[i] = *owner->fields[index + i];
     return CLUMP_OK;
 }
 
@@ -76,7 +77,7 @@ clump_status clump_heap_read_object_array(clump_heap *heap, const char *class_na
     if (!status) status = clumpi_heap_enter_to_wait(heap);
     if (!status) status = clumpi_ref_check(heap, ref, info.id, info.last);
     if (status) return status;
-    a.row = (uint64_t)(ref >> 6) * heap->layout.granule_bytes;
+    a.row = (uint64_t)(ref >> 6) * heap->info.granule_bytes;
     a.slot = ref & 63;
     clumpi_u32 count = 0, outside = 0, handle = 0;
     status = read_word(heap, &a, &a.parts[0], &count);
@@ -86,7 +87,7 @@ clump_status clump_heap_read_object_array(clump_heap *heap, const char *class_na
         status = read_word(heap, &a, &a.parts[2], &handle);
     if (status) return status;
     const uint64_t inside = a.field.count, each = a.field.element_bytes;
-    const uint64_t limit = heap->layout.bytes, at = (uint64_t)handle * CLUMPI_RAW_UNIT;
+    const uint64_t limit = heap->info.bytes, at = (uint64_t)handle * CLUMPI_RAW_UNIT;
     if (count > inside + outside || at + outside * each > limit)
         return clumpi_fail(
             &c->error, CLUMP_ERR_CORRUPT,

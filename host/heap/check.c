@@ -125,11 +125,11 @@ static clump_status check_fixed(clump_heap *heap) {
     const clumpi_header *header = (const clumpi_header *)now;
     const clumpi_class *classes = (const clumpi_class *)(header + 1);
     clumpi_column *of_device = (clumpi_column *)(now + sizeof *header + table);
-    clump_status status =
-        clumpi_read(c, heap->buffer, clumpi_header_offset(heap, 0), sizeof *header + table, now);
+    clump_status status = clumpi_read(c, heap->info.buffer, clumpi_header_offset(heap, 0),
+                                      sizeof *header + table, now);
     if (!status)
-        status = clumpi_read(c, heap->buffer, (uint64_t)g->header.at_columns * CLUMPI_UNIT, columns,
-                             of_device);
+        status = clumpi_read(c, heap->info.buffer, (uint64_t)g->header.at_columns * CLUMPI_UNIT,
+                             columns, of_device);
     if (!status) status = check_header(heap, header);
     for (uint32_t id = 0; !status && id <= g->header.class_count; id++)
         status = check_class(heap, id, &classes[id]);
@@ -192,12 +192,12 @@ clump_status clumpi_check_find(clump_heap *heap, clumpi_u32 *told, clumpi_u32 *k
     if (clumpi_list_is_current(heap) && heap->list_numbered) *told |= CLUMPI_CHECK_NUMBERS;
     if (!status) status = check_fixed(heap);
     if (!status && heap->reserved)
-        status = clumpi_clear(c, heap->buffer, (uint64_t)h->at_plan_list * CLUMPI_UNIT,
+        status = clumpi_clear(c, heap->info.buffer, (uint64_t)h->at_plan_list * CLUMPI_UNIT,
                               (uint64_t)h->block_end * sizeof(clumpi_u32));
     if (!status)
-        status = clumpi_write(c, heap->buffer, at, CLUMPI_CHECK_BYTES(h->class_count), &check);
+        status = clumpi_write(c, heap->info.buffer, at, CLUMPI_CHECK_BYTES(h->class_count), &check);
     if (!status) status = run_check(heap, *told);
-    return status ? status : clumpi_read(c, heap->buffer, at, sizeof *key, key);
+    return status ? status : clumpi_read(c, heap->info.buffer, at, sizeof *key, key);
 }
 
 clump_status clump_heap_check(clump_heap *heap) {
@@ -209,7 +209,7 @@ clump_status clump_heap_check(clump_heap *heap) {
     if (status || key == UINT32_MAX) return status;
     status = run_check(heap, told | CLUMPI_CHECK_REPORTING);
     if (!status)
-        status = clumpi_read(heap->context, heap->buffer,
+        status = clumpi_read(heap->context, heap->info.buffer,
                              (uint64_t)heap->geometry.header.at_scan * CLUMPI_UNIT,
                              sizeof violation, &violation);
     return status ? status : describe(heap, &violation);

@@ -84,7 +84,7 @@ clump_status clumpi_checking_open(clump_heap *heap, const clump_checked_desc *de
     clump_status status = clumpi_schema_spread(heap->schema, CLUMPI_MADE_BYTES, CLUMPI_GAP_BYTES);
     if (!status) return CLUMP_OK;
     return clumpi_fail(&c->error, status, "a checked heap, whose objects take some bytes more: %s",
-                       clump_schema_get_error(heap->schema)->message);
+                       heap->schema->error.message);
 }
 
 /* Where `member` of the device's clumpi_checks is. */
@@ -114,9 +114,9 @@ clump_status clumpi_checking_write(clump_heap *heap) {
         return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a checked heap");
     clumpi_gaps_build(heap->schema, g, gaps);
     clump_status status =
-        clumpi_write(c, heap->buffer, offset_of(heap, 0), sizeof g->checked, &g->checked);
+        clumpi_write(c, heap->info.buffer, offset_of(heap, 0), sizeof g->checked, &g->checked);
     if (!status && count)
-        status = clumpi_write(c, heap->buffer, (uint64_t)g->checked.at_gaps * CLUMPI_UNIT,
+        status = clumpi_write(c, heap->info.buffer, (uint64_t)g->checked.at_gaps * CLUMPI_UNIT,
                               count * sizeof *gaps, gaps);
     clumpi_free(&c->allocator, gaps);
     return status ? status : run_memory(heap, 0);
@@ -125,7 +125,7 @@ clump_status clumpi_checking_write(clump_heap *heap) {
 static void tell_leaks(clump_heap *heap) {
     const clump_checked_desc *desc = &heap->checking->desc;
     uint64_t count = 0;
-    if (!(heap->checks & CLUMP_CHECK_LEAKS) || !desc->on_leak || !heap->buffer) return;
+    if (!(heap->checks & CLUMP_CHECK_LEAKS) || !desc->on_leak || !heap->info.buffer) return;
     if (clump_heap_read_live(heap, NULL, 0, &count) || !count) return;
     const clump_allocator *a = &heap->context->allocator;
     clump_live *live = clumpi_alloc(a, count * sizeof *live);
@@ -227,7 +227,7 @@ clump_status clumpi_ref_age(clump_heap *heap, clump_ref ref, int *is_old) {
     if (!fixed->generations) return CLUMP_OK;
     clump_ref plain = ref & fixed->ref_mask, its = ref >> fixed->ref_shift;
     clump_status status =
-        clumpi_read(heap->context, heap->buffer,
+        clumpi_read(heap->context, heap->info.buffer,
                     (uint64_t)fixed->at_generations * CLUMPI_UNIT + (uint64_t)plain * sizeof now,
                     sizeof now, &now);
     *is_old = its != 0 && its != now + 1u;
@@ -307,7 +307,7 @@ static clump_status read_ring(clump_heap *heap, clumpi_event **ring) {
     if (!*ring)
         return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for %u events",
                            fixed->events);
-    return clumpi_read(c, heap->buffer, (uint64_t)fixed->at_events * CLUMPI_UNIT,
+    return clumpi_read(c, heap->info.buffer, (uint64_t)fixed->at_events * CLUMPI_UNIT,
                        fixed->events * sizeof **ring, *ring);
 }
 
@@ -342,7 +342,7 @@ clump_status clumpi_checking_collect(clump_heap *heap) {
     clumpi_checks now;
     if (!heap->checks) return CLUMP_OK;
     const size_t from = offsetof(clumpi_checks, lost), findings = offsetof(clumpi_checks, findings);
-    clump_status status = clumpi_read(c, heap->buffer, offset_of(heap, from),
+    clump_status status = clumpi_read(c, heap->info.buffer, offset_of(heap, from),
                                       findings + sizeof now.findings - from, &now.lost);
     if (status) return status;
     qsort(now.findings, CLUMPI_FINDINGS, sizeof *now.findings, by_order);
@@ -356,10 +356,11 @@ clump_status clumpi_checking_collect(clump_heap *heap) {
             k->lost += now.findings[i].count;
     }
     k->lost += now.lost;
-    status = clumpi_clear(c, heap->buffer, offset_of(heap, from),
+    status = clumpi_clear(c, heap->info.buffer, offset_of(heap, from),
                           2 * sizeof(clumpi_u32)); /* lost, order */
-    return status ? status
-                  : clumpi_clear(c, heap->buffer, offset_of(heap, findings), sizeof now.findings);
+    return status
+               ? status
+               : clumpi_clear(c, heap->info.buffer, offset_of(heap, findings), sizeof now.findings);
 }
 
 clump_status clumpi_checking_words(clump_heap *heap, char *text, size_t bytes, int *is_told) {
@@ -416,8 +417,8 @@ clump_status clump_heap_check_memory(clump_heap *heap) {
 /* ---- What they did --------------------------------------------------------------------------- */
 
 static const char *class_name(const clump_heap *heap, uint32_t id) {
-    clump_class_info info;
-    return clump_schema_get_class(heap->schema, id, &info) ? "(unknown)" : info.name;
+    const clump_class_info *c = clumpi_class_info(heap->schema, id);
+    return c ? c->name : "(unknown)";
 }
 
 clump_status clump_heap_read_events(clump_heap *heap, clump_event *events, uint64_t capacity,
@@ -433,8 +434,9 @@ clump_status clump_heap_read_events(clump_heap *heap, clump_event *events, uint6
     clumpi_u32 next = 0;
     clump_status status = clumpi_heap_enter(heap);
     if (!status)
-        status = clumpi_read(c, heap->buffer, offset_of(heap, offsetof(clumpi_checks, event_next)),
-                             sizeof next, &next);
+        status =
+            clumpi_read(c, heap->info.buffer, offset_of(heap, offsetof(clumpi_checks, event_next)),
+                        sizeof next, &next);
     if (status) return status;
     uint32_t kept = next < fixed->events ? next : fixed->events;
     *count = kept;

@@ -10,7 +10,7 @@ _Static_assert(CLUMPI_ROW_SLOTS == CLUMP_ROW_SLOTS, "schema.h and layout.h have 
 _Static_assert(CLUMP_CLASSES_MAX < CLUMPI_RESERVED, "the class of metadata is no user's");
 
 static int find_ref_arrays(const clump_heap *heap) {
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(heap->schema); id++)
+    for (uint32_t id = 1; id <= clump_schema_get_info(heap->schema)->class_count; id++)
         if (heap->geometry.classes[id].arrays < heap->geometry.classes[id].cleared) return 1;
     return 0;
 }
@@ -18,16 +18,14 @@ static int find_ref_arrays(const clump_heap *heap) {
 /* Field types that the device must be able to handle. */
 static clump_status check_types(clump_context *c, const clump_schema *schema) {
     if (c->capabilities.features & CLUMP_FEATURE_FP64) return CLUMP_OK;
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
-        clump_class_info info;
-        clump_schema_get_class(schema, id, &info);
-        for (uint32_t i = 0; i < info.field_count; i++) {
-            clump_field_info field;
-            clump_schema_get_field(schema, id, i, &field);
+    for (uint32_t id = 1; id <= clump_schema_get_info(schema)->class_count; id++) {
+        const clump_class_info *info = clump_schema_get_info(schema)->classes[id];
+        for (uint32_t i = 0; i < info->field_count; i++) {
+            clump_field_info field = *clump_schema_get_info(schema)->classes[id]->fields[i];
             if (field.type == CLUMP_TYPE_DOUBLE)
                 return clumpi_fail(&c->error, CLUMP_ERR_UNSUPPORTED,
                                    "field %s of class %s is a double, which device %s lacks",
-                                   field.name, info.name, c->capabilities.device_name);
+                                   field.name, info->name, c->capabilities.device_name);
         }
     }
     return CLUMP_OK;
@@ -56,9 +54,9 @@ static unsigned traits_of(const clump_heap_desc *desc) {
 
 static clump_status check_desc(const clump_heap_desc *desc, uint64_t *bytes) {
     clump_context *c = desc->context;
-    if (desc->schema ? clump_schema_get_class_count(desc->schema) == 0 : !desc->raw)
+    if (desc->schema ? clump_schema_get_info(desc->schema)->class_count == 0 : !desc->raw)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_heap_create needs a schema that is sealed, or `raw`");
+                           "clump_heap_create needs a schema, or `raw`");
     clump_status excluded = clumpi_schema_excludes(desc->schema, traits_of(desc), &c->error);
     if (excluded) return excluded;
     if ((desc->bytes != 0) == (desc->device_share != 0))
@@ -93,12 +91,12 @@ static clump_status check_desc(const clump_heap_desc *desc, uint64_t *bytes) {
 static clump_status initialise(clump_heap *heap) {
     clump_context *c = heap->context;
     const clumpi_geometry *g = &heap->geometry;
-    clump_status status = clumpi_clear(c, heap->buffer, 0, heap->layout.metadata_bytes);
+    clump_status status = clumpi_clear(c, heap->info.buffer, 0, heap->info.metadata_bytes);
     if (!status)
-        status = clumpi_write(c, heap->buffer, clumpi_header_offset(heap, 0), sizeof g->header,
+        status = clumpi_write(c, heap->info.buffer, clumpi_header_offset(heap, 0), sizeof g->header,
                               &g->header);
     if (!status)
-        status = clumpi_write(c, heap->buffer, (uint64_t)g->header.at_classes * CLUMPI_UNIT,
+        status = clumpi_write(c, heap->info.buffer, (uint64_t)g->header.at_classes * CLUMPI_UNIT,
                               (g->header.class_count + 1) * sizeof *g->classes, g->classes);
     if (!status) status = clumpi_columns_write(heap);
     if (!status) status = clumpi_segments_write(heap);
@@ -119,11 +117,11 @@ static clump_status make_buffer(clump_heap *heap) {
     clump_context *c = heap->context;
     cl_int code = CL_SUCCESS;
     uint64_t bytes = clumpi_segment_bytes(heap);
-    heap->buffer = c->cl.CreateBuffer(c->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
+    heap->info.buffer = c->cl.CreateBuffer(c->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
     if (!code)
         return heap->segment_blocks && !heap->geometry.frames ? clumpi_segments_open(heap)
                                                               : CLUMP_OK;
-    heap->buffer = NULL;
+    heap->info.buffer = NULL;
     return clumpi_fail_cl(&c->error, "clCreateBuffer", code, "%llu bytes for a heap",
                           (unsigned long long)bytes);
 }
@@ -158,7 +156,7 @@ static clump_status explain_size(const clump_heap *heap, uint64_t bytes, int is_
 
 static clump_status take_from_source(clump_heap *heap, clumpi_buffer_source *source) {
     clump_status status = source->take(source, heap->geometry.bytes, heap, &heap->source_number,
-                                       &heap->buffer, &heap->context->error);
+                                       &heap->info.buffer, &heap->context->error);
     if (!status) heap->source = source;
     return status;
 }
@@ -174,7 +172,7 @@ clump_status clumpi_heap_lay_out(clump_heap *heap, uint64_t bytes, uint32_t bloc
     heap->has_ref_arrays = find_ref_arrays(heap);
     heap->segment_blocks = g->segment_blocks;
     uint32_t block_bytes = g->header.granule_bytes * g->header.block_granules;
-    heap->layout = (clump_heap_layout){
+    heap->info = (clump_heap_info){
         .bytes = g->frames ? g->frames * (uint64_t)block_bytes : g->bytes,
         .metadata_bytes = (uint64_t)g->header.first_block * block_bytes,
         .granule_bytes = g->header.granule_bytes,
@@ -184,6 +182,7 @@ clump_status clumpi_heap_lay_out(clump_heap *heap, uint64_t bytes, uint32_t bloc
         .buffer_blocks = g->frames ? 0 : g->segment_blocks,
         .checks = heap->checks,
         .generations = g->checked.generations,
+        .schema = heap->schema,
     };
     return CLUMP_OK;
 }
@@ -214,7 +213,7 @@ static clump_status make_several(clump_heap *heap, uint64_t bytes, uint32_t bloc
     extras.segment_bytes = told && told < bytes ? told : bytes / 2;
     for (int split = 0; split < SPLITS_MOST; split++, extras.segment_bytes /= 2) {
         clumpi_segments_close(heap);
-        clumpi_buffer_release(c, &heap->buffer);
+        clumpi_buffer_release(c, &heap->info.buffer);
         clump_status status = clumpi_heap_lay_out(heap, bytes, block_rows, extras);
         if (status) break;
         status = make_buffers(heap);
@@ -310,7 +309,7 @@ void clump_heap_destroy(clump_heap *heap) {
     if (heap->source)
         heap->source->give_back(heap->source, heap->source_number);
     else
-        clumpi_buffer_release(c, &heap->buffer);
+        clumpi_buffer_release(c, &heap->info.buffer);
     clump_schema_destroy(heap->schema);
     clumpi_free(&c->allocator, heap);
     clumpi_context_unuse(c);

@@ -41,7 +41,7 @@ clump_status clumpi_dense_open(clump_heap *heap, clumpi_dense *d);
 void clumpi_dense_close(clumpi_dense *d);
 
 static inline uint64_t clumpi_dense_objects(const clumpi_dense *d) {
-    return d->first[clump_schema_get_class_count(clumpi_heap_schema(d->heap)) + 1];
+    return d->first[clump_schema_get_info(clumpi_heap_schema(d->heap))->class_count + 1];
 }
 static inline uint64_t clumpi_dense_count(const clumpi_dense *d, clumpi_u32 class_id) {
     return d->first[class_id + 1] - d->first[class_id];

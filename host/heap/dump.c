@@ -43,7 +43,7 @@ static uint32_t class_of(const clumpi_geometry *g, clumpi_u32 state) {
 static clump_status read_states(dump *d) {
     clump_heap *heap = d->heap;
     const clumpi_header *h = &heap->geometry.header;
-    uint32_t blocks = heap->layout.block_count;
+    uint32_t blocks = heap->info.block_count;
     d->states = clumpi_alloc(&heap->context->allocator, blocks * sizeof *d->states);
     if (!d->states)
         return clumpi_fail(&heap->context->error, CLUMP_ERR_HOST_MEMORY,
@@ -51,14 +51,14 @@ static clump_status read_states(dump *d) {
     clump_status status = clumpi_unreserve(heap, NULL);
     if (status) return status;
     return clumpi_read(
-        heap->context, heap->buffer,
+        heap->context, heap->info.buffer,
         (uint64_t)h->at_states * CLUMPI_UNIT + h->first_block * (uint64_t)sizeof *d->states,
         blocks * (uint64_t)sizeof *d->states, d->states);
 }
 
 static void count(dump *d) {
     const clumpi_geometry *g = &d->heap->geometry;
-    for (uint32_t b = 0; b < d->heap->layout.block_count; b++) {
+    for (uint32_t b = 0; b < d->heap->info.block_count; b++) {
         uint32_t id = class_of(g, d->states[b]), used = used_of(d->states[b]);
         tally *t = &d->tallies[id];
         if (id == CLUMPI_RESERVED) {
@@ -102,7 +102,7 @@ static void append_class(dump *d, uint32_t id, const char *separator) {
     uint64_t slots = (uint64_t)t->blocks * c->capacity;
     clump_class_info info = {.object_bytes = c->slot_bytes};
     int is_raw = id > clumpi_object_classes(d->heap);
-    if (!is_raw) clump_schema_get_class(d->heap->schema, id, &info);
+    if (!is_raw) info = *clump_schema_get_info(d->heap->schema)->classes[id];
     clumpi_text_append(&d->text, "%s    {\"id\": %u, \"name\": ", separator, id);
     clumpi_text_append_json(&d->text, c->is_runs ? "(raw runs)" : clumpi_class_name(d->heap, id));
     clumpi_text_append(&d->text, ", \"raw\": %s, ", is_raw ? "true" : "false");
@@ -120,7 +120,7 @@ static void append_class(dump *d, uint32_t id, const char *separator) {
 
 static void append_head(dump *d) {
     const clump_heap *heap = d->heap;
-    const clump_heap_layout *l = &heap->layout;
+    const clump_heap_info *l = &heap->info;
     uint64_t objects = 0, slots = 0, raw_blocks = 0, raw_bytes = 0;
     for (uint32_t id = 1; id <= heap->geometry.header.class_count; id++) {
         const tally *t = &d->tallies[id];
@@ -178,7 +178,7 @@ static void append_live(dump *d) {
 /* Two arrays, which take less than pairs. */
 static void append_blocks(dump *d) {
     const clumpi_geometry *g = &d->heap->geometry;
-    uint32_t blocks = d->heap->layout.block_count;
+    uint32_t blocks = d->heap->info.block_count;
     for (uint32_t b = 0; b < blocks; b++) {
         uint32_t id = class_of(g, d->states[b]);
         clumpi_text_append(&d->text, b ? "," : ",\n  \"block_class\": [");

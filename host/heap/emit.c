@@ -12,13 +12,12 @@
 /* OpenCL C type of an element as a field holds it. */
 static void append_type(clumpi_text *t, const clump_schema *schema, const clump_field_info *f) {
     if (f->type == CLUMP_TYPE_REF) {
-        clump_class_info target;
-        clump_schema_get_class(schema, f->ref_class, &target);
-        clumpi_text_append(t, "%s", target.name);
+        const clump_class_info *target = clump_schema_get_info(schema)->classes[f->ref_class];
+        clumpi_text_append(t, "%s", target->name);
     } else if (f->type == CLUMP_TYPE_BOOL) {
         clumpi_text_append(t, "uchar");
     } else {
-        clumpi_text_append(t, "%s", clump_type_name(f->type, f->width));
+        clumpi_text_append(t, "%s", f->type_name);
     }
 }
 
@@ -76,11 +75,11 @@ static void emit_checked_field(clumpi_text *t, const clump_schema *schema,
  * which knows the type. */
 static void emit_array(clumpi_text *t, const clump_schema *schema, uint32_t owner, uint32_t index) {
     clump_field_info f, length, next = {0};
-    clump_schema_get_field(schema, owner, index, &f);
-    clump_schema_get_field(schema, owner, index + 1, &length);
+    f = *clump_schema_get_info(schema)->classes[owner]->fields[index];
+    length = *clump_schema_get_info(schema)->classes[owner]->fields[index + 1];
     uint32_t step = 0;
     if (f.array == CLUMP_ARRAY_GROWING) {
-        clump_schema_get_field(schema, owner, index + 2, &next);
+        next = *clump_schema_get_info(schema)->classes[owner]->fields[index + 2];
         step = next.base_bytes - length.base_bytes;
     }
     clumpi_text_append(
@@ -118,13 +117,12 @@ typedef struct array_walk {
  * last. */
 static int next_array(array_walk *w, clump_field_info *f, uint32_t *index) {
     while (w->owner) {
-        clump_class_info c;
-        clump_schema_get_class(w->schema, w->owner, &c);
-        while (w->next < c.field_count) {
-            clump_schema_get_field(w->schema, w->owner, *index = w->next++, f);
+        const clump_class_info *c = clump_schema_get_info(w->schema)->classes[w->owner];
+        while (w->next < c->field_count) {
+            *f = *clump_schema_get_info(w->schema)->classes[w->owner]->fields[*index = w->next++];
             if (f->array) return 1;
         }
-        w->owner = c.base;
+        w->owner = c->base;
         w->next = 0;
     }
     return 0;
@@ -174,7 +172,7 @@ static void emit_array_functions(clumpi_text *t, const clump_schema *schema) {
     clumpi_text_append(t,
                        "static inline void clumpi_arrays_begin(__global uchar *clump_heap, uint "
                        "clumpi_class, uint clumpi_id) {\n    switch (clumpi_class) {\n");
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++)
+    for (uint32_t id = 1; id <= clump_schema_get_info(schema)->class_count; id++)
         emit_begin_case(t, schema, id);
     clumpi_text_append(t, "    default: break;\n    }\n}\n");
     if (!clumpi_schema_find_array(schema, 1)) return;
@@ -187,7 +185,7 @@ static void emit_array_functions(clumpi_text *t, const clump_schema *schema) {
         "        clumpi_array clumpi_a;\n"
         "        switch (clumpi_class * %uu + clumpi_n) {\n",
         CLUMP_FIELDS_MAX, CLUMP_FIELDS_MAX);
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++)
+    for (uint32_t id = 1; id <= clump_schema_get_info(schema)->class_count; id++)
         emit_end_cases(t, schema, id);
     clumpi_text_append(t,
                        "        default: return;\n        }\n"
@@ -198,8 +196,8 @@ static void emit_arrays(clumpi_text *t, const clump_schema *schema) {
     clump_field_info f;
     if (!clumpi_schema_find_array(schema, 0)) return;
     clumpi_text_append(t, "\n/* ---- Arrays of run-time length ---- */\n\n");
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++)
-        for (uint32_t i = 0; !clump_schema_get_field(schema, id, i, &f); i++)
+    for (uint32_t id = 1; id <= clump_schema_get_info(schema)->class_count; id++)
+        for (uint32_t i = 0; clumpi_take_field(clumpi_field_info(schema, id, i), &f); i++)
             if (f.array) emit_array(t, schema, id, i);
     emit_array_functions(t, schema);
 }
@@ -277,11 +275,11 @@ static void emit_fields(clumpi_text *t, const clump_schema *schema, const clump_
     clump_class_info chain[CLUMP_CLASSES_MAX];
     uint32_t depth = 0;
     for (uint32_t id = c->id; id; id = chain[depth++].base)
-        clump_schema_get_class(schema, id, &chain[depth]);
+        chain[depth] = *clump_schema_get_info(schema)->classes[id];
     while (depth-- > 0) {
         for (uint32_t i = 0; i < chain[depth].field_count; i++) {
-            clump_field_info f;
-            clump_schema_get_field(schema, chain[depth].id, i, &f);
+            clump_field_info f =
+                *clump_schema_get_info(schema)->classes[chain[depth].id]->fields[i];
             emit_field(t, schema, c, &f, i, checked);
         }
     }
@@ -313,7 +311,7 @@ static void emit_casts(clumpi_text *t, const clump_schema *schema, const clump_c
     const line_texts line = lines_of(checked);
     clump_class_info b;
     for (uint32_t id = c->base; id; id = b.base) {
-        clump_schema_get_class(schema, id, &b);
+        b = *clump_schema_get_info(schema)->classes[id];
         clumpi_text_append(
             t,
             "static inline %s %s_as_%s(%s clumpi_r) {\n"
@@ -443,13 +441,12 @@ static void emit_cases(clumpi_text *t, const clump_schema *schema, const clump_c
         t, "#define clumpi_cases_%s(clumpi_call, clumpi_result, clumpi_name, clumpi_args)",
         c->name);
     for (uint32_t id = c->id; id <= c->last; id++) {
-        clump_class_info d;
-        clump_schema_get_class(schema, id, &d);
-        if (d.is_abstract) continue;
+        const clump_class_info *d = clump_schema_get_info(schema)->classes[id];
+        if (d->is_abstract) continue;
         clumpi_text_append(t,
                            " case %uu: { %s self = {clumpi_id}; "
                            "clumpi_call(clumpi_result, clumpi_name##%s clumpi_args); break; }",
-                           id, d.name, d.name);
+                           id, d->name, d->name);
     }
     clumpi_text_append(t, "\n");
 }
@@ -458,27 +455,26 @@ static void emit_cases(clumpi_text *t, const clump_schema *schema, const clump_c
 static void emit_loops(clumpi_text *t, const clump_schema *schema, const clump_class_info *c) {
     clumpi_text_append(t, "#define clumpi_loops_%s(clumpi_name, clumpi_args) do {", c->name);
     for (uint32_t id = c->id; id <= c->last; id++) {
-        clump_class_info d;
-        clump_schema_get_class(schema, id, &d);
-        if (d.is_abstract) continue;
+        const clump_class_info *d = clump_schema_get_info(schema)->classes[id];
+        if (d->is_abstract) continue;
         clumpi_text_append(t, " CLUMPI_FOR_EACH_OF(%s) { (void)clumpi_name##%s clumpi_args; }",
-                           d.name, d.name);
+                           d->name, d->name);
     }
     clumpi_text_append(t, " } while (0)\n");
 }
 
 void clumpi_schema_emit(clumpi_text *t, const clump_schema *schema, const clumpi_geometry *g,
                         int checked) {
-    uint32_t count = clump_schema_get_class_count(schema);
+    uint32_t count = clump_schema_get_info(schema)->class_count;
     clump_class_info c;
     clumpi_text_append(t, "\n/* ---- References, one type per class ---- */\n\n");
     for (uint32_t id = 1; id <= count; id++) {
-        clump_schema_get_class(schema, id, &c);
+        c = *clump_schema_get_info(schema)->classes[id];
         emit_type(t, &c);
     }
     emit_arrays(t, schema);
     for (uint32_t id = 1; id <= count; id++) {
-        clump_schema_get_class(schema, id, &c);
+        c = *clump_schema_get_info(schema)->classes[id];
         clumpi_text_append(t, "\n/* class %s: %u bytes an object, %u objects a block */\n\n",
                            c.name, c.object_bytes, g->classes[id].capacity);
         emit_tests(t, schema, &c, checked);

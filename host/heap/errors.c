@@ -155,9 +155,9 @@ clump_status clump_heap_take_errors(clump_heap *heap, clump_device_report *repor
         sizeof now == offsetof(clumpi_header, reduced_mark) - offsetof(clumpi_header, errors),
         "a part of the header, as it is");
     clump_status status = clumpi_heap_enter(heap);
-    if (!status) status = clumpi_read(heap->context, heap->buffer, offset, sizeof now, &now);
+    if (!status) status = clumpi_read(heap->context, heap->info.buffer, offset, sizeof now, &now);
     if (!status && now.done)
-        status = clumpi_clear(heap->context, heap->buffer, done_at, sizeof now.done);
+        status = clumpi_clear(heap->context, heap->info.buffer, done_at, sizeof now.done);
     if (status) return status;
     clumpi_error *errors = now.errors;
     clumpi_error *launch = &errors[CLUMP_DEVICE_WRONG_LAUNCH];
@@ -176,14 +176,14 @@ clump_status clump_heap_take_errors(clump_heap *heap, clump_device_report *repor
     heap->errors_told = 0;
     heap->may_have_errors = 0;
     if (!any) return CLUMP_OK;
-    status = clumpi_clear(heap->context, heap->buffer, offset, sizeof now.errors);
+    status = clumpi_clear(heap->context, heap->info.buffer, offset, sizeof now.errors);
     return status ? status : put_in_words(heap, errors);
 }
 
 clump_status clumpi_errors_tell(clump_heap *heap) {
     if (!heap->may_have_errors || heap->errors_on_request) return CLUMP_OK;
     clumpi_error errors[CLUMPI_ERRORS_PLACES];
-    clump_status status = clumpi_read(heap->context, heap->buffer,
+    clump_status status = clumpi_read(heap->context, heap->info.buffer,
                                       clumpi_header_offset(heap, offsetof(clumpi_header, errors)),
                                       sizeof errors, errors);
     if (status) return status;

@@ -40,7 +40,6 @@ typedef struct record {
 
 struct clumpi_eviction {
     record *records; /* of all blocks */
-    clump_evict_report evicted;
 };
 
 /* A block that becomes away, and one that gets its frame. */
@@ -65,10 +64,10 @@ enum { SWAPS, BLOCKS, RECORDS };
 
 /* Words of a block; of bitmaps and of a state; and of a whole record, a multiple of 64 bytes. */
 static uint64_t block_words(const clump_heap *heap) {
-    return (uint64_t)heap->layout.granule_bytes * heap->layout.block_granules / 4;
+    return (uint64_t)heap->info.granule_bytes * heap->info.block_granules / 4;
 }
 static uint32_t head_words(const clump_heap *heap) {
-    return 2 * heap->layout.block_granules + 1;
+    return 2 * heap->info.block_granules + 1;
 }
 static uint32_t record_words(const clump_heap *heap) {
     return (uint32_t)((block_words(heap) + head_words(heap) + 15) / 16 * 16);
@@ -110,9 +109,10 @@ static clump_status read_states(moving *m) {
     m->states = clumpi_alloc(&heap->context->allocator, h->block_end * sizeof *m->states);
     if (!m->states) return no_memory(m);
     clump_status status = clumpi_unreserve(heap, NULL);
-    return status ? status
-                  : clumpi_read(heap->context, heap->buffer, (uint64_t)h->at_states * CLUMPI_UNIT,
-                                h->block_end * sizeof *m->states, m->states);
+    return status
+               ? status
+               : clumpi_read(heap->context, heap->info.buffer, (uint64_t)h->at_states * CLUMPI_UNIT,
+                             h->block_end * sizeof *m->states, m->states);
 }
 
 static clump_status open_call(moving *m, clump_heap *heap, const clump_evict_desc *desc,
@@ -340,7 +340,7 @@ static void count_block(moving *m, clumpi_u32 state) {
 }
 
 static void keep_records(moving *m) {
-    clump_evict_report *sum = &m->heap->eviction->evicted;
+    clump_heap_info *sum = &m->heap->info;
     const uint32_t most = piece_blocks(m->heap), stride = record_words(m->heap);
     for (uint32_t i = 0; i < m->count; i++) {
         record *r = &m->heap->eviction->records[m->swaps[i].gone];
@@ -351,21 +351,21 @@ static void keep_records(moving *m) {
     }
     clumpi_free(&m->heap->context->allocator, m->bundles);
     m->bundles = NULL;
-    sum->objects += m->report.objects;
-    sum->blocks += m->report.blocks;
-    sum->bytes += m->report.bytes;
+    sum->evicted_objects += m->report.objects;
+    sum->evicted_blocks += m->report.blocks;
+    sum->evicted_bytes += m->report.bytes;
 }
 
 static void drop_records(moving *m) {
-    clump_evict_report *sum = &m->heap->eviction->evicted;
+    clump_heap_info *sum = &m->heap->info;
     for (uint32_t i = 0; i < m->count; i++) {
         record *r = &m->heap->eviction->records[m->swaps[i].come];
         count_block(m, state_of(m->heap, r));
         forget(m->heap, r);
     }
-    sum->objects -= m->report.objects;
-    sum->blocks -= m->report.blocks;
-    sum->bytes -= m->report.bytes;
+    sum->evicted_objects -= m->report.objects;
+    sum->evicted_blocks -= m->report.blocks;
+    sum->evicted_bytes -= m->report.bytes;
 }
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
@@ -451,12 +451,6 @@ clump_status clump_heap_age_blocks(clump_heap *heap) {
     }
     close_call(&m);
     return status;
-}
-
-clump_status clump_heap_get_evicted(const clump_heap *heap, clump_evict_report *report) {
-    if (!heap || !report) return CLUMP_ERR_USAGE;
-    *report = heap->eviction ? heap->eviction->evicted : (clump_evict_report){0, 0, 0};
-    return CLUMP_OK;
 }
 
 /* ---- For the heap ---------------------------------------------------------------------------- */

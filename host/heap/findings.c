@@ -46,15 +46,14 @@ static int has_byte(const clump_field_info *f, uint32_t at) {
 static const char *field_at(const clump_schema *schema, uint32_t class_id, uint32_t at) {
     const char *before = NULL;
     uint32_t base = 0;
-    clump_class_info info;
-    for (uint32_t id = class_id; id && !clump_schema_get_class(schema, id, &info); id = info.base) {
-        for (uint32_t i = 0; i < info.field_count; i++) {
-            clump_field_info f;
-            clump_schema_get_field(schema, id, i, &f);
-            if (has_byte(&f, at)) return f.name;
-            if (f.base_bytes > at || (before && f.base_bytes < base)) continue;
-            before = f.name;
-            base = f.base_bytes;
+    uint32_t id = class_id;
+    for (const clump_class_info *c; (c = clumpi_class_info(schema, id)) != NULL; id = c->base) {
+        for (uint32_t i = 0; i < c->field_count; i++) {
+            const clump_field_info *f = c->fields[i];
+            if (has_byte(f, at)) return f->name;
+            if (f->base_bytes > at || (before && f->base_bytes < base)) continue;
+            before = f->name;
+            base = f->base_bytes;
         }
     }
     return before;
@@ -63,8 +62,8 @@ static const char *field_at(const clump_schema *schema, uint32_t class_id, uint3
 /* ---- Words ----------------------------------------------------------------------------------- */
 
 static const char *class_name(const clump_heap *heap, uint32_t id) {
-    clump_class_info info;
-    return clump_schema_get_class(heap->schema, id, &info) ? NULL : info.name;
+    const clump_class_info *c = clumpi_class_info(heap->schema, id);
+    return c ? c->name : NULL;
 }
 
 /* What stands in the place of the object: `: it was freed by ...`. */

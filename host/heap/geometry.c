@@ -46,13 +46,11 @@ static uint32_t slot_bytes(const clump_class_info *info) {
 static void find_row_sizes(const clump_schema *schema, row_sizes *rows) {
     memset(rows, 0, sizeof *rows);
     rows->smallest = UINT32_MAX;
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
-        clump_class_info info;
-        clump_schema_get_class(schema, id, &info);
+    for (uint32_t id = 1; id <= clump_schema_get_info(schema)->class_count; id++) {
+        clump_class_info info = *clump_schema_get_info(schema)->classes[id];
         for (uint32_t f = 0; f < info.field_count; f++) {
-            clump_field_info field;
-            clump_schema_get_field(schema, id, f, &field);
-            if (field.element_bytes > 64) rows->align_128 = 1;
+            const clump_field_info *field = clump_schema_get_info(schema)->classes[id]->fields[f];
+            if (field->element_bytes > 64) rows->align_128 = 1;
         }
         if (info.is_abstract) continue;
         uint32_t units = slot_bytes(&info);
@@ -161,9 +159,8 @@ static void find_reciprocal(uint32_t g, clumpi_u32 *reciprocal, clumpi_u32 *shif
  * abstract one, too. */
 uint32_t clumpi_header_at(const clump_schema *schema) {
     uint32_t largest = 0;
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
-        clump_class_info info;
-        clump_schema_get_class(schema, id, &info);
+    for (uint32_t id = 1; id <= clump_schema_get_info(schema)->class_count; id++) {
+        clump_class_info info = *clump_schema_get_info(schema)->classes[id];
         if (slot_bytes(&info) > largest) largest = slot_bytes(&info);
     }
     return (largest + 1) / 2 * 2; /* 128-byte lines */
@@ -201,10 +198,9 @@ static void fill_runs(clumpi_geometry *g) {
  * many. */
 static int fill_classes(const clump_schema *schema, int has_raw, clumpi_geometry *g) {
     clumpi_header *h = &g->header;
-    h->class_count = clump_schema_get_class_count(schema);
+    h->class_count = clump_schema_get_info(schema)->class_count;
     for (uint32_t id = 1; id <= h->class_count; id++) {
-        clump_class_info info;
-        clump_schema_get_class(schema, id, &info);
+        clump_class_info info = *clump_schema_get_info(schema)->classes[id];
         g->classes[id].last = info.last;
         if (!info.is_abstract) fill_rows(g, &g->classes[id], slot_bytes(&info));
     }
@@ -391,8 +387,8 @@ static uint64_t place_metadata(clumpi_geometry *g, uint32_t blocks, uint32_t col
 static clump_status too_small(const clump_schema *schema, const clumpi_geometry *g, uint64_t needed,
                               clump_error *error) {
     clump_class_info largest = {.name = "", .object_bytes = 0}, info;
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
-        clump_schema_get_class(schema, id, &info);
+    for (uint32_t id = 1; id <= clump_schema_get_info(schema)->class_count; id++) {
+        info = *clump_schema_get_info(schema)->classes[id];
         if (!info.is_abstract && info.object_bytes > largest.object_bytes) largest = info;
     }
     int is_raw = g->header.raw_units * CLUMPI_RAW_UNIT > largest.object_bytes;

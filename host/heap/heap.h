@@ -106,8 +106,7 @@ struct clump_heap {
     clump_schema *schema; /* own copy */
     uint64_t wanted;      /* bytes that were asked for; the buffer has whole blocks */
     clumpi_geometry geometry;
-    clump_heap_layout layout;
-    cl_mem buffer;
+    clump_heap_info info;      /* its schema is the one above; the buffer is in no other place */
     clumpi_eviction *eviction; /* NULL: all blocks have memory */
     /* of a heap in segments (segments.c): blocks of each; 0: the buffer has all */
     uint32_t segment_blocks;

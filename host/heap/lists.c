@@ -131,7 +131,7 @@ static clump_status open_window(clump_heap *heap, const clump_sync *sync) {
     w->left = w->covers;
     if (w->told) return CLUMP_OK; /* of an earlier list, still under way */
     w->told_list = w->lists;
-    return clumpi_read_start(heap->context, heap->buffer,
+    return clumpi_read_start(heap->context, heap->info.buffer,
                              clumpi_header_offset(heap, offsetof(clumpi_header, list_covers)),
                              sizeof w->word, &w->word, NULL, &w->told);
 }
@@ -204,7 +204,7 @@ clump_status clump_heap_reserve(clump_heap *heap, const char *class_name, uint64
     clumpi_u32 least = (clumpi_u32)objects;
     uint64_t at = (uint64_t)heap->geometry.header.at_classes * CLUMPI_UNIT +
                   info.id * sizeof(clumpi_class) + offsetof(clumpi_class, reserved.least);
-    status = clumpi_set_word(c, heap->buffer, at, least);
+    status = clumpi_set_word(c, heap->info.buffer, at, least);
     if (status) return status;
     heap->geometry.classes[info.id].reserved.least = least;
     heap->list_valid = 0; /* the next list reserves as many */

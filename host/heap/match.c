@@ -3,14 +3,13 @@
 #include "heap/heap.h"
 
 static const char *name_of(const clumpi_match *m, uint32_t class_id) {
-    clump_class_info info;
-    return clump_schema_get_class(m->from, class_id, &info) ? "" : info.name;
+    return clump_schema_get_info(m->from)->classes[class_id]->name;
 }
 
 /* The class of `to` for one of `from`, which may be missing if there are no objects of it. */
 static clump_status match_class(clumpi_match *m, uint32_t id) {
     clump_class_info ours;
-    const int is_there = !clump_schema_find_class(m->to, name_of(m, id), &ours);
+    const int is_there = clumpi_take_class(clump_schema_find_class(m->to, name_of(m, id)), &ours);
     if (is_there && !ours.is_abstract) {
         m->class_of[id] = ours.id;
         return CLUMP_OK;
@@ -25,7 +24,8 @@ clump_status clumpi_match_field(const clumpi_match *m, uint32_t class_id,
                                 const clump_field_info *theirs, clump_field_info *ours,
                                 int *is_there) {
     char a[CLUMPI_TYPE_BYTES], b[CLUMPI_TYPE_BYTES];
-    *is_there = !clump_schema_find_field(m->to, m->class_of[class_id], theirs->name, ours);
+    *is_there = clumpi_take_field(
+        clump_schema_find_field(m->to, m->class_of[class_id], theirs->name), ours);
     if (!*is_there || (ours->type == theirs->type && ours->width == theirs->width &&
                        ours->count == theirs->count))
         return CLUMP_OK;
@@ -38,7 +38,8 @@ int clumpi_match_next_gained(const clumpi_match *m, uint32_t class_id, clumpi_fi
                              clump_field_info *ours) {
     clump_field_info theirs;
     while (clumpi_next_field(walk, ours))
-        if (clump_schema_find_field(m->from, class_id, ours->name, &theirs)) return 1;
+        if (!clumpi_take_field(clump_schema_find_field(m->from, class_id, ours->name), &theirs))
+            return 1;
     return 0;
 }
 
@@ -75,7 +76,7 @@ static clump_status match_fields(clumpi_match *m, uint32_t id, field_set *lost, 
 }
 
 clump_status clumpi_match_schemas(clumpi_match *m) {
-    const uint32_t classes = clump_schema_get_class_count(m->from);
+    const uint32_t classes = clump_schema_get_info(m->from)->class_count;
     clump_status status = CLUMP_OK;
     field_set lost = {{0}}, gained = {{0}};
     for (uint32_t id = 1; !status && id <= classes; id++) status = match_class(m, id);
@@ -87,7 +88,7 @@ clump_status clumpi_match_schemas(clumpi_match *m) {
 /* A heap without objects has all of its blocks free, so this is exact. */
 clump_status clumpi_match_room(const clumpi_match *m, const clump_heap *heap) {
     uint64_t blocks = 0, objects = 0;
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(m->from); id++) {
+    for (uint32_t id = 1; id <= clump_schema_get_info(m->from)->class_count; id++) {
         if (!m->objects[id]) continue;
         const uint32_t capacity = heap->geometry.classes[m->class_of[id]].capacity;
         blocks += (m->objects[id] + capacity - 1) / capacity;
@@ -104,8 +105,7 @@ clump_status clumpi_match_room(const clumpi_match *m, const clump_heap *heap) {
 
 clump_status clumpi_match_fail_members(const clumpi_match *m, uint32_t class_id,
                                        const clump_field_info *ours, uint64_t count) {
-    clump_class_info to;
-    clump_schema_get_class(m->to, ours->ref_class, &to);
+    clump_class_info to = *clump_schema_get_info(m->to)->classes[ours->ref_class];
     return clumpi_fail(
         m->error, CLUMP_ERR_SCHEMA,
         "field %s of class %s has %llu references in %s to objects that are not of class %s, "

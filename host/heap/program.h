@@ -36,8 +36,8 @@ typedef enum clumpi_member {
 
 /* `name` is a zero-terminated word, of the class *c; *f is the field, of the kinds that have
  * one. */
-clumpi_member clumpi_member_find(const clump_schema *schema, const char *name, clump_class_info *c,
-                                 clump_field_info *f);
+clumpi_member clumpi_member_find(const clump_schema *schema, const char *name,
+                                 const clump_class_info **c, clump_field_info *f);
 
 /* Some classes, by their ids. */
 typedef struct clumpi_classes {

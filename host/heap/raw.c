@@ -47,10 +47,10 @@ uint32_t clumpi_raw_units_of(uint64_t block_bytes) {
 
 const char *clumpi_class_name(const clump_heap *heap, uint32_t id) {
     const clumpi_header *h = &heap->geometry.header;
-    clump_class_info info;
+    const clump_class_info *c = clumpi_class_info(heap->schema, id);
     if (id >= h->first_raw && id <= h->class_count)
         return heap->geometry.classes[id].is_away ? "(evicted or vacant)" : "(raw memory)";
-    return clump_schema_get_class(heap->schema, id, &info) ? "(unknown)" : info.name;
+    return c ? c->name : "(unknown)";
 }
 
 /* ---- Reports --------------------------------------------------------------------------------- */

@@ -288,7 +288,7 @@ clump_status clumpi_handles_watch(clump_heap *heap) {
     const clumpi_header *h = &heap->geometry.header;
     if (!h->at_watch || !heap->handles) return CLUMP_OK;
     clump_status status =
-        clumpi_clear(heap->context, heap->buffer, (uint64_t)h->at_watch * CLUMPI_UNIT,
+        clumpi_clear(heap->context, heap->info.buffer, (uint64_t)h->at_watch * CLUMPI_UNIT,
                      (uint64_t)h->block_end * h->block_granules * 8);
     return status ? status : run_watch(heap, CLUMPI_ASK_KERNEL(watch_set));
 }
@@ -306,7 +306,7 @@ static clump_status read_watch(clump_heap *heap, clump_ref ref, uint64_t *at, cl
     *at = (uint64_t)heap->geometry.header.at_watch * CLUMPI_UNIT + (uint64_t)(ref >> 6) * 8 +
           (ref & 32) / 8;
     *bit = UINT32_C(1) << (ref & 31);
-    return clumpi_read(heap->context, heap->buffer, *at, sizeof *word, word);
+    return clumpi_read(heap->context, heap->info.buffer, *at, sizeof *word, word);
 }
 
 static clump_status watch(clump_heap *heap, clump_ref ref) {
@@ -317,7 +317,7 @@ static clump_status watch(clump_heap *heap, clump_ref ref) {
     if (status || word & bit) return status;
     status = clumpi_handles_settle(heap);
     word |= bit;
-    return status ? status : clumpi_write(heap->context, heap->buffer, at, sizeof word, &word);
+    return status ? status : clumpi_write(heap->context, heap->info.buffer, at, sizeof word, &word);
 }
 
 /* Null if the object of a handle was freed. */

@@ -18,13 +18,13 @@ static clump_status write_fixed(clump_heap *heap) {
     clump_context *c = heap->context;
     const clumpi_header *h = &heap->geometry.header;
     const size_t after = offsetof(clumpi_header, new_rows);
-    clump_status status = clumpi_write(c, heap->buffer, clumpi_header_offset(heap, 0),
+    clump_status status = clumpi_write(c, heap->info.buffer, clumpi_header_offset(heap, 0),
                                        offsetof(clumpi_header, errors), h);
     if (!status)
-        status = clumpi_write(c, heap->buffer, clumpi_header_offset(heap, after), sizeof *h - after,
-                              (const char *)h + after);
+        status = clumpi_write(c, heap->info.buffer, clumpi_header_offset(heap, after),
+                              sizeof *h - after, (const char *)h + after);
     if (!status)
-        status = clumpi_write(c, heap->buffer, (uint64_t)h->at_classes * CLUMPI_UNIT,
+        status = clumpi_write(c, heap->info.buffer, (uint64_t)h->at_classes * CLUMPI_UNIT,
                               (h->class_count + 1) * sizeof(clumpi_class), heap->geometry.classes);
     return status ? status : clumpi_columns_write(heap);
 }
@@ -38,7 +38,7 @@ static clump_status run_repair(clump_heap *heap, clumpi_u32 was_reserved, clumpi
     const clumpi_u32 spare = heap->geometry.frames ? heap->geometry.frames - 1 : CLUMPI_NONE;
     const clumpi_arg blocks[] = {{sizeof was_reserved, &was_reserved}, {sizeof spare, &spare}};
     clumpi_arg arg;
-    clump_status status = clumpi_clear(c, heap->buffer, at, sizeof *done);
+    clump_status status = clumpi_clear(c, heap->info.buffer, at, sizeof *done);
     if (!status)
         status = clumpi_run_on_heap(heap, CLUMPI_CHECK_KERNEL(repair_blocks), global,
                                     sizes->scan_local, blocks, 2, NULL);
@@ -51,7 +51,7 @@ static clump_status run_repair(clump_heap *heap, clumpi_u32 was_reserved, clumpi
                                     sizes->scan_local, NULL, 0, NULL);
     if (!status && h->mark_rows) /* requests left notes about epochs that come again */
         status = clumpi_clear(
-            c, heap->buffer,
+            c, heap->info.buffer,
             (uint64_t)h->at_marks * CLUMPI_UNIT + (uint64_t)h->block_end * h->mark_rows * 16,
             clumpi_run_notes_bytes(h));
     for (clumpi_u32 level = 0; !status && level < h->hint_levels; level++) {
@@ -60,9 +60,9 @@ static clump_status run_repair(clump_heap *heap, clumpi_u32 was_reserved, clumpi
                                     sizes->scan_local, &arg, 1, NULL);
     }
     if (!status)
-        status = clumpi_clear(c, heap->buffer, (uint64_t)h->at_stripes * CLUMPI_UNIT,
+        status = clumpi_clear(c, heap->info.buffer, (uint64_t)h->at_stripes * CLUMPI_UNIT,
                               (uint64_t)(h->class_count + 1) * h->stripes * sizeof(clumpi_stripe));
-    return status ? status : clumpi_read(c, heap->buffer, at, sizeof *done, done);
+    return status ? status : clumpi_read(c, heap->info.buffer, at, sizeof *done, done);
 }
 
 /* What was lost, or came from nowhere, in words. */

@@ -1,29 +1,8 @@
-/* How many objects fit, and how large a heap is for so many.
+/* How large a heap is for so many objects.
  *
  * Read first: heap.h, geometry.c.
  */
 #include "heap/heap.h"
-
-clump_status clump_heap_read_room(clump_heap *heap, const char *class_name, uint64_t *objects) {
-    if (objects) *objects = 0;
-    if (!heap) return CLUMP_ERR_USAGE;
-    if (!objects)
-        return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
-                           "clump_heap_read_room needs a place for the number");
-    clump_class_info info;
-    clump_heap_stats all;
-    clump_class_stats classes[CLUMP_CLASSES_MAX];
-    clump_status status = clumpi_find_class(heap, class_name, &info);
-    if (!status && info.is_abstract)
-        status =
-            clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE, "class %s is abstract", info.name);
-    if (!status) status = clump_heap_read_stats(heap, &all, classes, CLUMP_CLASSES_MAX);
-    if (status) return status;
-    const clump_class_stats *own = &classes[info.id - 1];
-    *objects = own->slots - own->objects +
-               (uint64_t)all.free_blocks * heap->geometry.classes[info.id].capacity;
-    return CLUMP_OK;
-}
 
 /* Blocks that the objects take, each class in blocks of its own. */
 static uint64_t blocks_for(const clump_heap *heap, const uint64_t *objects) {
@@ -62,9 +41,9 @@ static clump_status find_bytes(clump_heap *heap, const clump_heap_desc *desc, cl
 static clump_status calculate(const clump_heap_desc *desc, const uint64_t *objects,
                               uint64_t *bytes) {
     clump_context *c = desc->context;
-    if (!desc->schema || !clump_schema_get_class_count(desc->schema) || !objects || !bytes)
+    if (!desc->schema || !clump_schema_get_info(desc->schema)->class_count || !objects || !bytes)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_heap_get_bytes_needed needs a sealed schema, the numbers of "
+                           "clump_heap_get_bytes_needed needs a schema, the numbers of "
                            "objects and a place");
     clump_heap heap = {.context = c}; /* of which nothing is on the device */
     clumpi_extras extras;

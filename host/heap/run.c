@@ -8,22 +8,21 @@
 #include "heap/heap.h"
 
 static int same_classes(const clump_heap *heap, const clump_program *p) {
-    uint32_t count = clump_schema_get_class_count(heap->schema);
-    if (count != clump_schema_get_class_count(p->schema)) return 0;
+    uint32_t count = clump_schema_get_info(heap->schema)->class_count;
+    if (count != clump_schema_get_info(p->schema)->class_count) return 0;
     for (uint32_t id = 1; id <= count; id++) {
-        clump_class_info a, b;
-        clump_schema_get_class(heap->schema, id, &a);
-        clump_schema_get_class(p->schema, id, &b);
-        if (strcmp(a.name, b.name) != 0 || a.base != b.base || a.is_abstract != b.is_abstract ||
-            a.object_bytes != b.object_bytes || a.field_count != b.field_count)
+        const clump_class_info *a = clump_schema_get_info(heap->schema)->classes[id];
+        const clump_class_info *b = clump_schema_get_info(p->schema)->classes[id];
+        if (strcmp(a->name, b->name) != 0 || a->base != b->base ||
+            a->is_abstract != b->is_abstract || a->object_bytes != b->object_bytes ||
+            a->field_count != b->field_count)
             return 0;
-        for (uint32_t i = 0; i < a.field_count; i++) {
-            clump_field_info f, g;
-            clump_schema_get_field(heap->schema, id, i, &f);
-            clump_schema_get_field(p->schema, id, i, &g);
-            if (strcmp(f.name, g.name) != 0 || f.type != g.type || f.width != g.width ||
-                f.count != g.count || f.array != g.array || f.base_bytes != g.base_bytes ||
-                f.stride_bytes != g.stride_bytes || f.step_bytes != g.step_bytes)
+        for (uint32_t i = 0; i < a->field_count; i++) {
+            const clump_field_info *f = clump_schema_get_info(heap->schema)->classes[id]->fields[i];
+            const clump_field_info *g = clump_schema_get_info(p->schema)->classes[id]->fields[i];
+            if (strcmp(f->name, g->name) != 0 || f->type != g->type || f->width != g->width ||
+                f->count != g->count || f->array != g->array || f->base_bytes != g->base_bytes ||
+                f->stride_bytes != g->stride_bytes || f->step_bytes != g->step_bytes)
                 return 0;
         }
     }
@@ -227,7 +226,7 @@ clump_status clumpi_new_claim(clump_heap *heap, clumpi_u32 class_id, uint64_t co
 clump_status clumpi_new_made(clump_heap *heap, uint64_t *made) {
     clumpi_u32 objects = 0;
     clump_status status = clumpi_read(
-        heap->context, heap->buffer,
+        heap->context, heap->info.buffer,
         clumpi_header_offset(heap, offsetof(clumpi_header, new_objects)), sizeof objects, &objects);
     *made = objects;
     return status;
@@ -283,7 +282,7 @@ static clump_status unfinished(clump_heap *heap, const clump_kernel *k, uint32_t
                                size_t groups) {
     clump_context *c = heap->context;
     clump_status status =
-        clumpi_clear(c, heap->buffer,
+        clumpi_clear(c, heap->info.buffer,
                      clumpi_header_offset(heap, offsetof(clumpi_header, reduce_done)), sizeof done);
     return status
                ? status
@@ -321,7 +320,8 @@ clump_status clump_heap_reduce(clump_heap *heap, clump_kernel *k, size_t bytes, 
     }
     if (!status) status = launch(heap, k, global, local, sync, "of a reduction");
     reduction r;
-    if (!status) status = clumpi_read(c, heap->buffer, at, offsetof(reduction, value) + bytes, &r);
+    if (!status)
+        status = clumpi_read(c, heap->info.buffer, at, offsetof(reduction, value) + bytes, &r);
     if (!status) status = clumpi_sync_outcome(c, sync);
     if (status) return status;
     if (r.done) return unfinished(heap, k, r.done, global / local);

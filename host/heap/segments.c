@@ -27,9 +27,9 @@ clump_status clumpi_buffers_touch(clump_heap *heap) {
     const clumpi_u32 zero = 0;
     const uint64_t step = clumpi_segment_bytes(heap);
     clump_status status =
-        clumpi_write(heap->context, heap->buffer, step - sizeof zero, sizeof zero, &zero);
+        clumpi_write(heap->context, heap->info.buffer, step - sizeof zero, sizeof zero, &zero);
     for (uint32_t k = 1; k < heap->segment_count && !status; k++) {
-        uint64_t rest = heap->layout.bytes - k * step;
+        uint64_t rest = heap->info.bytes - k * step;
         status = clumpi_write(heap->context, heap->segments[k].buffer,
                               (rest < step ? rest : step) - sizeof zero, sizeof zero, &zero);
     }
@@ -100,12 +100,12 @@ static clump_status find(const clump_heap *heap, uint64_t offset, uint64_t bytes
     uint64_t step = is_away ? clumpi_block_bytes(heap) : clumpi_segment_bytes(heap),
              k = offset / step;
     clumpi_u64 move = 0;
-    *p = (place){heap->buffer, offset, bytes};
+    *p = (place){heap->info.buffer, offset, bytes};
     if (p->bytes > step - offset % step) p->bytes = step - offset % step;
     if (k && !is_away) *p = (place){heap->segments[k].buffer, offset % step, p->bytes};
     if (!is_away) return CLUMP_OK;
     clump_status status =
-        clumpi_read(heap->context, heap->buffer,
+        clumpi_read(heap->context, heap->info.buffer,
                     (uint64_t)heap->geometry.header.at_segments * CLUMPI_UNIT + k * sizeof move,
                     sizeof move, &move);
     p->offset += move;

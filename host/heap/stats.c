@@ -22,12 +22,12 @@ static clump_status count_blocks(clump_heap *heap, clumpi_stats_result *counts) 
     uint64_t bytes = CLUMPI_STATS_BYTES(heap->geometry.header.class_count);
     const clumpi_launch_sizes *sizes = &c->sizes;
     clump_status status = clumpi_heap_enter_to_wait(heap);
-    if (!status) status = clumpi_clear(c, heap->buffer, scan_offset(heap), bytes);
+    if (!status) status = clumpi_clear(c, heap->info.buffer, scan_offset(heap), bytes);
     if (!status)
         status = clumpi_run_on_heap(heap, CLUMPI_ASK_KERNEL(stats),
                                     sizes->scan_groups * sizes->scan_local, sizes->scan_local, NULL,
                                     0, NULL);
-    if (!status) status = clumpi_read(c, heap->buffer, scan_offset(heap), bytes, counts);
+    if (!status) status = clumpi_read(c, heap->info.buffer, scan_offset(heap), bytes, counts);
     return status;
 }
 
@@ -36,7 +36,7 @@ static double fragmentation(uint64_t objects, uint64_t slots) {
 }
 
 static clump_class_stats class_stats(const clump_heap *heap, uint32_t id,
-                                     const clumpi_class_count *count) {
+                                     const clumpi_class_count *count, uint64_t free_blocks) {
     const clumpi_geometry *g = &heap->geometry;
     clump_class_stats s = {.objects = count->objects,
                            .blocks = count->blocks,
@@ -45,6 +45,7 @@ static clump_class_stats class_stats(const clump_heap *heap, uint32_t id,
     s.slots = (uint64_t)s.blocks * g->classes[id].capacity;
     s.bytes = (uint64_t)s.blocks * g->header.block_granules * g->header.granule_bytes;
     s.fragmentation = fragmentation(s.objects, s.slots);
+    s.room = s.slots - s.objects + free_blocks * g->classes[id].capacity;
     return s;
 }
 
@@ -63,7 +64,7 @@ clump_status clump_heap_read_stats(clump_heap *heap, clump_heap_stats *heap_stat
     clump_heap_stats sum = {.blocks = clumpi_memory_blocks(heap),
                             .free_blocks = counts.classes[0].blocks};
     for (uint32_t id = 1; id <= count; id++) {
-        clump_class_stats s = class_stats(heap, id, &counts.classes[id]);
+        clump_class_stats s = class_stats(heap, id, &counts.classes[id], sum.free_blocks);
         sum.objects += s.objects;
         sum.slots += s.slots;
         if (classes) classes[id - 1] = s;

@@ -35,7 +35,8 @@ static clump_status find_field(const transfer *t, uint32_t i, clump_field_info *
     clump_error *error = &t->heap->context->error;
     const clump_struct_desc *d = t->desc;
     const clump_struct_field *field = &d->fields[i];
-    if (!field->name || clump_schema_find_field(t->heap->schema, t->info.id, field->name, f))
+    if (!field->name ||
+        !clumpi_take_field(clump_schema_find_field(t->heap->schema, t->info.id, field->name), f))
         return clumpi_fail(error, CLUMP_ERR_NOT_FOUND, "class %s has no field \"%s\"",
                            d->class_name, field->name ? field->name : "(null)");
     for (uint32_t k = 0; k < i; k++)
@@ -147,8 +148,8 @@ clumpi_struct_field clumpi_struct_field_of(const clump_field_info *f) {
 static clump_status copy_fields(transfer *t, clumpi_u32 first) {
     clump_status status = CLUMP_OK;
     for (uint32_t i = 0; i < t->desc->field_count && !status; i++) {
-        clump_field_info info;
-        clump_schema_find_field(t->heap->schema, t->info.id, t->desc->fields[i].name, &info);
+        clump_field_info info =
+            *clump_schema_find_field(t->heap->schema, t->info.id, t->desc->fields[i].name);
         clumpi_struct_field f = clumpi_struct_field_of(&info);
         f.next = f.bytes;
         f.at = t->desc->fields[i].offset;
@@ -293,10 +294,9 @@ static clump_status clear_others(transfer *t) {
     clump_status status = CLUMP_OK;
     clump_class_info k = t->info;
     for (uint32_t id = k.id; id && !status; id = k.base) {
-        clump_schema_get_class(t->heap->schema, id, &k);
+        k = *clump_schema_get_info(t->heap->schema)->classes[id];
         for (uint32_t i = 0; i < k.field_count && !status; i++) {
-            clump_field_info info;
-            clump_schema_get_field(t->heap->schema, id, i, &info);
+            clump_field_info info = *clump_schema_get_info(t->heap->schema)->classes[id]->fields[i];
             /* Of an array without elements in the object there is nothing; count 0 would ask for
              * references. */
             if (is_named(t->desc, info.name) || !clumpi_elements(&info)) continue;

@@ -61,19 +61,27 @@ static clumpi_member member_of_array(const clump_schema *schema, uint32_t id, co
     char name[2 * CLUMP_NAME_BYTES_MAX + 2];
     if (!last) return CLUMPI_MEMBER_NONE;
     snprintf(name, sizeof name, "%.*s", (int)(last - rest), rest);
-    if (clump_schema_find_field(schema, id, name, f) || !f->array) return CLUMPI_MEMBER_NONE;
+    if (!clumpi_take_field(clump_schema_find_field(schema, id, name), f) || !f->array)
+        return CLUMPI_MEMBER_NONE;
     if (strcmp(last, "_length") == 0 || strcmp(last, "_capacity") == 0) return CLUMPI_MEMBER_LENGTH;
     return strcmp(last, "_append") == 0 ? CLUMPI_MEMBER_APPEND : CLUMPI_MEMBER_CHANGE;
 }
 
-clumpi_member clumpi_member_find(const clump_schema *schema, const char *name, clump_class_info *c,
-                                 clump_field_info *f) {
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
-        clump_schema_get_class(schema, id, c);
-        const size_t length = strlen(c->name);
-        if (strncmp(name, c->name, length) != 0 || name[length] != '_') continue;
-        const char *rest = name + length + 1;
-        if (!clump_schema_find_field(schema, id, rest, f) && !f->part) return CLUMPI_MEMBER_FIELD;
+/* Has the word the name of the class and an underscore before the rest? */
+static const char *rest_after(const char *word, const clump_class_info *c) {
+    const size_t length = strlen(c->name);
+    return strncmp(word, c->name, length) == 0 && word[length] == '_' ? word + length + 1 : NULL;
+}
+
+clumpi_member clumpi_member_find(const clump_schema *schema, const char *name,
+                                 const clump_class_info **c, clump_field_info *f) {
+    const clump_schema_info *all = clump_schema_get_info(schema);
+    for (uint32_t id = 1; id <= all->class_count; id++) {
+        *c = all->classes[id];
+        const char *rest = rest_after(name, *c);
+        if (!rest) continue;
+        if (clumpi_take_field(clump_schema_find_field(schema, id, rest), f) && !f->part)
+            return CLUMPI_MEMBER_FIELD;
         clumpi_member member = member_of_array(schema, id, rest, f);
         if (!member) member = member_of_rest(rest);
         if (member) return member;
@@ -213,8 +221,8 @@ static void cut(source *s) {
 
 /* The classes of raw memory come after those of the schema. */
 static void change_raw(source *s) {
-    for (uint32_t id = clump_schema_get_class_count(s->program->schema) + 1; id < CLUMPI_CLASS_IDS;
-         id++)
+    for (uint32_t id = clump_schema_get_info(s->program->schema)->class_count + 1;
+         id < CLUMPI_CLASS_IDS; id++)
         s->uses.changes.bits[id / 32] |= UINT32_C(1) << id % 32;
 }
 
@@ -223,7 +231,6 @@ static void take_loop(source *s, const char *word, const char *end) {
     const char *at = next_of(after(word), end);
     if (at < end && *at == '(') at = next_of(at + 1, end);
     char name[CLUMP_NAME_BYTES_MAX + 1];
-    clump_class_info c;
     const size_t bytes = at < end ? word_bytes(at) : 0;
     if (!bytes || bytes >= sizeof name) {
         s->is_odd = 1;
@@ -231,10 +238,11 @@ static void take_loop(source *s, const char *word, const char *end) {
     }
     memcpy(name, at, bytes);
     name[bytes] = 0;
-    if (clump_schema_find_class(s->program->schema, name, &c))
-        s->is_odd = 1; /* the parameter of a macro */
+    const clump_class_info *c = clump_schema_find_class(s->program->schema, name);
+    if (c)
+        add_class(&s->uses.loops, c, 1);
     else
-        add_class(&s->uses.loops, &c, 1);
+        s->is_odd = 1; /* the parameter of a macro */
 }
 
 static void take_of_library(source *s, const char *word, const char *at, const char *end) {
@@ -260,26 +268,23 @@ static void take_of_library(source *s, const char *word, const char *at, const c
 }
 
 static void take_of_schema(source *s, const char *word, int is_piece, int is_call) {
-    const clump_schema *schema = s->program->schema;
-    clump_class_info c;
+    const clump_schema_info *all = clump_schema_get_info(s->program->schema);
+    const clump_class_info *c;
     clump_field_info f;
-    const clumpi_member member = clumpi_member_find(schema, word, &c, &f);
+    const clumpi_member member = clumpi_member_find(s->program->schema, word, &c, &f);
     if (member >= CLUMPI_MEMBER_MAKE || member == CLUMPI_MEMBER_APPEND) {
         s->uses.asks |= member != CLUMPI_MEMBER_FREE;
         if (member == CLUMPI_MEMBER_MAKE)
-            add_class(&s->uses.changes, &c, strcmp(word + strlen(c.name), "_new_of") == 0);
+            add_class(&s->uses.changes, c, strcmp(rest_after(word, c), "new_of") == 0);
         else
             change_raw(s); /* the memory of arrays */
-        if (member == CLUMPI_MEMBER_FREE) add_class(&s->uses.changes, &c, 1);
+        if (member == CLUMPI_MEMBER_FREE) add_class(&s->uses.changes, c, 1);
     }
     if (member || is_piece) return;
     /* A macro made the function, or a parameter of one stands for it. */
     s->is_odd |= is_call && !clumpi_reserved_word(word) && !clumpi_reserved_builtin(word);
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
-        clump_schema_get_class(schema, id, &c);
-        const size_t length = strlen(c.name);
-        s->is_odd |= strncmp(word, c.name, length) == 0 && word[length] == '_';
-    }
+    for (uint32_t id = 1; id <= all->class_count; id++)
+        s->is_odd |= rest_after(word, all->classes[id]) != NULL;
 }
 
 static void take_piece(source *s, piece p);

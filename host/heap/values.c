@@ -28,7 +28,7 @@ static clump_status find_field(clump_heap *heap, const char *class_name, const c
     clump_status status = find_class(heap, class_name, t);
     if (status) return status;
     clump_field_info f;
-    if (!name || clump_schema_find_field(heap->schema, t->first, name, &f))
+    if (!name || !clumpi_take_field(clump_schema_find_field(heap->schema, t->first, name), &f))
         return clumpi_fail(&c->error, CLUMP_ERR_NOT_FOUND, "class %s has no field \"%s\"",
                            class_name, name ? name : "(null)");
     status = clumpi_field_refuses(heap->schema, &f,
@@ -50,8 +50,8 @@ static clump_status find_field(clump_heap *heap, const char *class_name, const c
 clump_status clumpi_fail_size(clump_heap *heap, const clump_field_info *f, size_t bytes) {
     return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
                        "a value of field %s of class %s is a %s of %u bytes; yours has %zu",
-                       f->name, clumpi_schema_field_class(heap->schema, f),
-                       clump_type_name(f->type, f->width), f->element_bytes, bytes);
+                       f->name, clumpi_schema_field_class(heap->schema, f), f->type_name,
+                       f->element_bytes, bytes);
 }
 
 clump_status clumpi_fail_room(clump_heap *heap, const char *call, const char *what,
@@ -66,7 +66,7 @@ clump_status clumpi_rank(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, ui
     clump_status status = clumpi_list_update(heap, 0, NULL);
     if (!status) status = clumpi_rank_enqueue(heap, first, last, NULL, 0);
     if (!status)
-        status = clumpi_read(heap->context, heap->buffer,
+        status = clumpi_read(heap->context, heap->info.buffer,
                              clumpi_header_offset(heap, offsetof(clumpi_header, ranked)),
                              sizeof objects, &objects);
     *count = objects;
@@ -241,11 +241,11 @@ clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first,
     uint64_t bits = 0;
     int live = 0;
     if (block >= h->first_block && block < h->block_end) {
-        clump_status status =
-            clumpi_read(c, heap->buffer, (uint64_t)h->at_states * CLUMPI_UNIT + (uint64_t)block * 4,
-                        sizeof state, &state);
+        clump_status status = clumpi_read(
+            c, heap->info.buffer, (uint64_t)h->at_states * CLUMPI_UNIT + (uint64_t)block * 4,
+            sizeof state, &state);
         if (!status)
-            status = clumpi_read(c, heap->buffer,
+            status = clumpi_read(c, heap->info.buffer,
                                  (uint64_t)h->at_bits * CLUMPI_UNIT + (uint64_t)granule * 8,
                                  sizeof bits, &bits);
         if (status) return status;
@@ -264,11 +264,10 @@ clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first,
             "reference 0x%08x names an evicted object, or none: clump_heap_bring_back() "
             "brings evicted ones back",
             ref);
-    clump_class_info info;
-    clump_schema_get_class(heap->schema, first, &info);
+    const clump_class_info *info = clump_schema_get_info(heap->schema)->classes[first];
     int any = first == 1 && last == clumpi_object_classes(heap);
     return clumpi_fail(&c->error, CLUMP_ERR_REFERENCE, "reference 0x%08x names no live object%s%s",
-                       ref, any ? "" : " of class ", any ? "" : info.name);
+                       ref, any ? "" : " of class ", any ? "" : info->name);
 }
 
 /* Resolve and check everything about one field of one object; *offset is its place in the buffer,
@@ -283,7 +282,7 @@ static clump_status locate(clump_heap *heap, const char *class_name, const char 
     if (!status) status = clumpi_heap_enter_to_wait(heap);
     if (!status) status = clumpi_ref_check(heap, ref, t->first, t->last);
     ref = clumpi_ref_plain(heap, ref);
-    *offset = (uint64_t)(ref >> 6) * heap->layout.granule_bytes + t->base +
+    *offset = (uint64_t)(ref >> 6) * heap->info.granule_bytes + t->base +
               (uint64_t)(ref & 63) * t->stride;
     return status;
 }

@@ -22,14 +22,14 @@ static uint64_t mix(uint64_t hash, const void *data, size_t bytes) { /* FNV-1a *
 }
 
 static uint32_t count_fields(const clump_schema *schema, uint32_t id, uint32_t *refs) {
-    clump_class_info info;
-    clump_field_info f;
     uint32_t count = 0;
     *refs = 0;
-    for (; id && !clump_schema_get_class(schema, id, &info); id = info.base)
-        for (uint32_t i = 0; i < info.field_count; i++, count++)
-            if (!clump_schema_get_field(schema, id, i, &f) && f.type == CLUMP_TYPE_REF)
-                *refs += f.count ? f.count : 1;
+    for (const clump_class_info *c; id; id = c->base) {
+        c = clump_schema_get_info(schema)->classes[id];
+        for (uint32_t i = 0; i < c->field_count; i++, count++)
+            if (c->fields[i]->type == CLUMP_TYPE_REF)
+                *refs += c->fields[i]->count ? c->fields[i]->count : 1;
+    }
     return count;
 }
 
@@ -57,9 +57,9 @@ static clump_status add_field(clump_migration *m, clumpi_mover *mover, const clu
 }
 
 static clump_status add_class(clump_migration *m, const clump_class_info *info, const char *mark) {
-    const clump_schema *schema = clump_heap_get_schema(m->heap);
+    const clump_schema *schema = clump_heap_get_info(m->heap)->schema;
     clumpi_mover *mover = &m->movers[m->mover_count];
-    clump_class_info owner;
+    const clump_class_info *owner;
     uint32_t refs, fields = count_fields(schema, info->id, &refs);
     mover->fields = calloc(fields + 1, sizeof *mover->fields);
     mover->ref_offsets = calloc(refs + 1, sizeof *mover->ref_offsets);
@@ -71,13 +71,10 @@ static clump_status add_class(clump_migration *m, const clump_class_info *info, 
     mover->desc = (clump_struct_desc){.class_name = info->name, .fields = mover->fields};
     m->kind = mix(m->kind, info->name, strlen(info->name) + 1);
     clump_status status = CLUMP_OK;
-    for (uint32_t id = info->id; id && !status; id = owner.base) {
-        clump_schema_get_class(schema, id, &owner);
-        for (uint32_t i = 0; i < owner.field_count && !status; i++) {
-            clump_field_info f;
-            clump_schema_get_field(schema, id, i, &f);
-            status = add_field(m, mover, &f, mark);
-        }
+    for (uint32_t id = info->id; id && !status; id = owner->base) {
+        owner = clump_schema_get_info(schema)->classes[id];
+        for (uint32_t i = 0; i < owner->field_count && !status; i++)
+            status = add_field(m, mover, owner->fields[i], mark);
     }
     if (!status && !mover->desc.bytes)
         status = clumpi_world_fail(m->world, CLUMP_ERR_USAGE,
@@ -86,31 +83,31 @@ static clump_status add_class(clump_migration *m, const clump_class_info *info, 
 }
 
 static clump_status add_classes(clump_migration *m, const char *class_name, const char *mark) {
-    const clump_schema *schema = clump_heap_get_schema(m->heap);
-    clump_class_info base, info;
-    clump_field_info f;
-    if (clump_schema_find_class(schema, class_name, &base))
+    const clump_schema *schema = clump_heap_get_info(m->heap)->schema;
+    const clump_class_info *base = clump_schema_find_class(schema, class_name);
+    if (!base)
         return clumpi_world_fail(m->world, CLUMP_ERR_NOT_FOUND, "the heap has no class \"%s\"",
                                  class_name);
-    if (mark && clump_schema_find_field(schema, base.id, mark, &f))
+    const clump_field_info *f = mark ? clump_schema_find_field(schema, base->id, mark) : NULL;
+    if (mark && !f)
         return clumpi_world_fail(m->world, CLUMP_ERR_NOT_FOUND, "class %s has no field \"%s\"",
                                  class_name, mark);
-    if (mark && (f.count || f.width != 1 || f.type > CLUMP_TYPE_ULONG ||
-                 f.array != CLUMP_ARRAY_FIXED || f.part != CLUMP_PART_NONE))
+    if (mark && (f->count || f->width != 1 || f->type > CLUMP_TYPE_ULONG ||
+                 f->array != CLUMP_ARRAY_FIXED || f->part != CLUMP_PART_NONE))
         return clumpi_world_fail(m->world, CLUMP_ERR_USAGE,
                                  "clump_migration_create: field %s of class %s must be a scalar of "
                                  "an integer type: 0 stays, d + 1 leaves in direction d",
                                  mark, class_name);
-    m->movers = calloc(base.last - base.id + 1, sizeof *m->movers);
-    m->out = calloc(base.last - base.id + 1, sizeof *m->out);
-    m->in = calloc(base.last - base.id + 1, sizeof *m->in);
+    m->movers = calloc(base->last - base->id + 1, sizeof *m->movers);
+    m->out = calloc(base->last - base->id + 1, sizeof *m->out);
+    m->in = calloc(base->last - base->id + 1, sizeof *m->in);
     if (!m->movers || !m->out || !m->in)
         return clumpi_world_fail(m->world, CLUMP_ERR_HOST_MEMORY, "no host memory for classes");
     m->kind = 14695981039346656037u;
     clump_status status = CLUMP_OK;
-    for (uint32_t id = base.id; id <= base.last && !status; id++) {
-        clump_schema_get_class(schema, id, &info);
-        if (!info.is_abstract) status = add_class(m, &info, mark);
+    for (uint32_t id = base->id; id <= base->last && !status; id++) {
+        const clump_class_info *info = clump_schema_get_info(schema)->classes[id];
+        if (!info->is_abstract) status = add_class(m, info, mark);
     }
     return status;
 }
@@ -229,7 +226,7 @@ void clumpi_leavers_close(clump_migration *m) {
 static clump_status enter_queue(clump_migration *m, cl_command_queue *queue) {
     clump_world *world = m->world;
     int is_out_of_order = world->is_out_of_order;
-    *queue = clump_context_get_queue(world->context);
+    *queue = clump_context_get_info(world->context)->queue;
     const cl_int code = *queue == world->queue
                             ? CL_SUCCESS
                             : clumpi_queue_is_out_of_order(*queue, &is_out_of_order);

@@ -146,10 +146,9 @@ static void judge_heads(clump_migration *m, exchange *x) {
         } else if (theirs)
             note(x, world,
                  clumpi_world_fail(world, CLUMP_ERR_RANK,
-                                   "clump_migration_run: rank %d failed: %s (%s); what was to go "
-                                   "there stays",
-                                   neighbour(m, d), clump_status_name(theirs),
-                                   clump_status_text(theirs)));
+                                   "clump_migration_run: rank %d failed: %s; what was to go there "
+                                   "stays",
+                                   neighbour(m, d), clump_status_name(theirs)));
     }
 }
 

@@ -186,9 +186,8 @@ clump_status clump_world_agree(clump_world *world, clump_status own) {
     if (!status && own) status = own;
     if (own) world->error = error; /* the cause, not what came of it */
     if (!status && both[1].status)
-        status = clumpi_world_fail(world, CLUMP_ERR_RANK, "rank %d failed: %s (%s)", both[1].rank,
-                                   clump_status_name((clump_status)both[1].status),
-                                   clump_status_text((clump_status)both[1].status));
+        status = clumpi_world_fail(world, CLUMP_ERR_RANK, "rank %d failed: %s", both[1].rank,
+                                   clump_status_name((clump_status)both[1].status));
     clumpi_world_free(world, both);
     return own ? own : status;
 }

@@ -38,7 +38,7 @@ clump_status clumpi_world_fail(clump_world *world, clump_status status, const ch
 clump_status clumpi_world_fail_context(clump_world *world, clump_status status) {
     const clump_error *error = clump_context_get_error(world->context);
     if (error->status != status)
-        return clumpi_world_fail(world, status, "%s", clump_status_text(status));
+        return clumpi_world_fail(world, status, "a call on the context failed, without words");
     world->error = *error;
     return status;
 }

@@ -179,14 +179,13 @@ clump_status clump_pool_alloc(clump_pool *pool, const clump_allocation_desc *des
 }
 
 static clump_status check_unused(clump_pool *p, const clumpi_record *r) {
-    uint32_t maps = r->extra ? r->extra->maps : 0, images = r->extra ? r->extra->images : 0;
-    if (!r->pins && !maps && !images) return CLUMP_OK;
+    uint32_t maps = r->extra ? r->extra->maps : 0;
+    if (!r->pins && !maps) return CLUMP_OK;
     return clumpi_fail(
         &p->error, CLUMP_ERR_USAGE,
-        "an allocation of %llu bytes%s%.64s cannot be freed: it has %u pins, %u maps and "
-        "%u images",
+        "an allocation of %llu bytes%s%.64s cannot be freed: it has %u pins and %u maps",
         (unsigned long long)r->bytes, r->extra && r->extra->name ? ", " : "",
-        r->extra && r->extra->name ? r->extra->name : "", r->pins, maps, images);
+        r->extra && r->extra->name ? r->extra->name : "", r->pins, maps);
 }
 
 /* A move of the allocation that is freed: its copy may still read the source. */

@@ -93,7 +93,7 @@ static clump_status take_back(clump_pool *p, uint32_t record, markers *m) {
         if (!status) status = clumpi_events_add(p, &r->extra->uses, event, "for a buffer");
         if (status) return status;
     }
-    /* A region that is still mapped or has images is the user's to free then. */
+    /* A region that is still mapped is the user's to free then. */
     r->holder = CLUMPI_OF_USER;
     r->pins = 0;
     clumpi_record_free(p, record);

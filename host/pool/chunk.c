@@ -8,13 +8,13 @@
 
 uint64_t clumpi_limit_of_all(const clump_pool *p) {
     const clump_capabilities *c = &p->context->capabilities;
-    const uint64_t limit = atomic_load(&p->account->limit);
+    const uint64_t limit = p->context->pool_limit_bytes;
     return limit || p->desc.limit_bytes || !c->is_cpu ? limit : c->memory_bytes / 4 * 3;
 }
 
 static clump_status fail_limit_of_all(clump_pool *p, uint64_t bytes, uint64_t before,
                                       uint64_t limit) {
-    const int is_set = atomic_load(&p->account->limit) != 0;
+    const int is_set = p->context->pool_limit_bytes != 0;
     return clumpi_fail(
         &p->error, CLUMP_ERR_DEVICE_MEMORY,
         "%llu bytes more: the pools of the context have %llu and are limited to %llu%s",

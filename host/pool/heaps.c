@@ -21,7 +21,7 @@ static clump_status take_for_heap(clumpi_buffer_source *source, uint64_t bytes, 
     return status;
 }
 
-/* A region that is still mapped or has images is the user's to free then. */
+/* A region that is still mapped is the user's to free then. */
 static void give_back_for_heap(clumpi_buffer_source *source, uint64_t number) {
     clump_pool *p = clumpi_pool_enter((clump_pool *)source);
     clumpi_record *r = clumpi_record_at(p, (uint32_t)number);

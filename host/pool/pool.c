@@ -19,28 +19,10 @@ static void release_account(clumpi_attachment *base, clump_context *c) {
     clumpi_free(&c->allocator, base);
 }
 
-static clumpi_pool_account *find_account(const clump_context *c) {
-    return (clumpi_pool_account *)clumpi_attachment_find(&c->attachments, &account_key);
-}
-
 /* Made if there is none yet, by the first of several threads; NULL without host memory. */
 static clumpi_pool_account *account_of(clump_context *c) {
     return clumpi_attachment_keep(&c->attachments, c, &account_key, sizeof(clumpi_pool_account),
                                   release_account);
-}
-
-clump_status clump_context_set_pool_limit(clump_context *context, uint64_t bytes) {
-    if (!context) return CLUMP_ERR_USAGE;
-    clumpi_pool_account *account = account_of(context);
-    if (!account)
-        return clumpi_fail(&context->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a limit");
-    atomic_store(&account->limit, bytes);
-    return CLUMP_OK;
-}
-
-uint64_t clump_context_get_pool_bytes(const clump_context *context) {
-    clumpi_pool_account *account = context ? find_account(context) : NULL;
-    return account ? atomic_load(&account->bytes) : 0;
 }
 
 /* ---- Creation and destruction ---------------------------------------------------------------- */

@@ -7,7 +7,7 @@
  *               ├─ ops: moves under way; each holds a range at its target
  *               ├─ returned: buffers that callers owned and that are gone
  *               ├─ waiting: ranges that nobody owns and that commands still use
- *               └─ account: bytes and limit of all pools of the context; stays with the context
+ *               └─ account: bytes of all pools of the context; stays with the context
  *
  * Invariants, whenever the lock is free: a used range of a chunk belongs to exactly one record, op
  * (as its target) or waiting range; bytes are those of all chunks; tops[i] is the top bin of chunk
@@ -35,11 +35,11 @@
 typedef struct clumpi_op clumpi_op;
 typedef struct clumpi_returned clumpi_returned; /* see buffer.c */
 
-/* Of all pools of a context: made with the first of them, or with their limit. */
+/* Of all pools of a context: made with the first of them. */
 typedef struct clumpi_pool_account {
-    clumpi_attachment base;         /* of the context */
-    _Atomic(uint64_t) bytes, limit; /* limit 0: none */
-    _Atomic(uint32_t) pools;        /* that there have been; they number them */
+    clumpi_attachment base; /* of the context */
+    _Atomic(uint64_t) bytes;
+    _Atomic(uint32_t) pools; /* that there have been; they number them */
 } clumpi_pool_account;
 
 typedef struct clumpi_chunk {
@@ -66,7 +66,7 @@ typedef struct clumpi_events {
 typedef struct clumpi_extra {
     char *name;
     cl_mem sub_buffer;
-    uint32_t maps, images;
+    uint32_t maps;
     clumpi_events uses;
     cl_command_queue *queues; /* that use the caller's buffer; retained. None: the pool's */
     cl_uint queue_count;
@@ -279,8 +279,7 @@ void clumpi_record_info(const clump_pool *p, uint32_t record, clump_allocation_i
 
 /* May defragmentation move it now? */
 static inline int clumpi_record_is_free_to_move(const clumpi_record *r) {
-    return r->is_movable && !r->pins && !r->chunk->is_unique &&
-           !(r->extra && (r->extra->maps || r->extra->images));
+    return r->is_movable && !r->pins && !r->chunk->is_unique && !(r->extra && r->extra->maps);
 }
 
 /* ---- chunk.c ---- */

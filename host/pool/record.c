@@ -84,6 +84,13 @@ clump_region clumpi_record_region(const clump_pool *p, const clumpi_record *r) {
     return region;
 }
 
+/* The first live one after it; of 0, the first of all. */
+static clump_allocation next_after(const clump_pool *p, uint32_t record) {
+    for (uint32_t i = record + 1; i < p->slab_count * CLUMPI_RECORDS_SLAB; i++)
+        if (clumpi_record_at(p, i)->is_live) return clumpi_record_handle(p, i);
+    return 0;
+}
+
 void clumpi_record_info(const clump_pool *p, uint32_t record, clump_allocation_info *info) {
     const clumpi_record *r = clumpi_record_at(p, record);
     *info = (clump_allocation_info){
@@ -95,9 +102,9 @@ void clumpi_record_info(const clump_pool *p, uint32_t record, clump_allocation_i
         .moving = r->op != NULL,
         .pins = r->pins,
         .maps = r->extra ? r->extra->maps : 0,
-        .images = r->extra ? r->extra->images : 0,
         .name = r->extra ? r->extra->name : NULL,
         .user_data = r->user_data,
+        .next = next_after(p, record),
     };
 }
 
@@ -124,6 +131,13 @@ static clump_status tell(clump_pool *p, uint32_t record, clump_allocation_info *
 clump_status clump_pool_get_info(clump_pool *pool, clump_allocation allocation,
                                  clump_allocation_info *info) {
     if (info) memset(info, 0, sizeof *info);
+    if (!allocation && info) {
+        clump_pool *all = clumpi_pool_enter(pool);
+        if (!all) return CLUMP_ERR_USAGE;
+        info->next = next_after(all, 0);
+        clumpi_pool_leave(all);
+        return CLUMP_OK;
+    }
     ON_RECORD(pool, allocation, "clump_pool_get_info", tell(p, record, info));
 }
 

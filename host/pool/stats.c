@@ -46,27 +46,9 @@ clump_status clump_pool_get_stats(clump_pool *pool, clump_pool_stats *stats,
     if (stats) {
         *stats = p->stats;
         stats->waste = clumpi_pool_waste(p);
+        stats->context_bytes = atomic_load(&p->account->bytes);
     }
     if (details) walk(p, details);
-    clumpi_pool_leave(p);
-    return status;
-}
-
-clump_status clump_pool_visit(clump_pool *pool,
-                              void (*visit)(void *user, const clump_allocation_info *info),
-                              void *user) {
-    clump_pool *p = clumpi_pool_enter(pool);
-    if (!p) return CLUMP_ERR_USAGE;
-    clump_status status = CLUMP_OK;
-    if (!visit) status = clumpi_fail(&p->error, CLUMP_ERR_USAGE, "clump_pool_visit: no function");
-    for (uint32_t i = 1; visit && i < p->slab_count * CLUMPI_RECORDS_SLAB; i++) {
-        if (!clumpi_record_at(p, i)->is_live) continue;
-        clump_allocation_info info;
-        clumpi_record_info(p, i, &info);
-        clumpi_pool_leave(p);
-        visit(user, &info);
-        clumpi_pool_enter(pool);
-    }
     clumpi_pool_leave(p);
     return status;
 }

@@ -18,7 +18,7 @@ enum { SCHEMA_BYTES, CLASSES, PIECE_BYTES, REGISTERED, HANDLES, NOTHING, WORDS }
      sizeof(uint64_t) * (2 * CLUMP_CLASSES_MAX + CLUMPI_REGISTERED_MOST))
 
 clump_status clumpi_head_write(clumpi_stream *s, const clump_saved *saved) {
-    const uint32_t classes = clump_schema_get_class_count(saved->schema);
+    const uint32_t classes = clump_schema_get_info(saved->schema)->class_count;
     clumpi_text schema = {.allocator = s->allocator}, head = {.allocator = s->allocator};
     clumpi_schema_emit_text(&schema, saved->schema);
     const uint32_t words[WORDS] = {[SCHEMA_BYTES] = (uint32_t)schema.bytes,
@@ -63,16 +63,15 @@ static clump_status parse_schema(clumpi_stream *s, clump_saved *saved, const cha
                            clumpi_stream_name(s), error.line, error.message);
     if (clumpi_refusal_find(CLUMPI_OP_LOAD, clumpi_schema_traits(saved->schema)))
         return wrong(s, "its schema has an array of run-time length");
-    if (clump_schema_get_class_count(saved->schema) != classes)
+    if (clump_schema_get_info(saved->schema)->class_count != classes)
         return wrong(s, "its schema has another number of classes");
     return CLUMP_OK;
 }
 
 static clump_status read_class(clumpi_stream *s, clump_saved *saved, uint32_t id,
                                const uint64_t numbers[2]) {
-    clump_class_info c;
-    clump_schema_get_class(saved->schema, id, &c);
-    if (c.is_abstract && (numbers[0] || numbers[1]))
+    const clump_class_info *c = clump_schema_get_info(saved->schema)->classes[id];
+    if (c->is_abstract && (numbers[0] || numbers[1]))
         return wrong(s, "an abstract class has objects");
     if (numbers[0] > CLUMPI_OBJECTS_MOST - saved->objects)
         return wrong(s, "it has more objects than a heap can have");

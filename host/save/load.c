@@ -146,7 +146,7 @@ static clump_status make_objects(loading *l, uint32_t class_id, uint64_t count) 
 static clump_status make_all(loading *l) {
     clump_status status = CLUMP_OK;
     clumpi_dense_span spans[CLUMP_CLASSES_MAX];
-    uint32_t span_count = 0, classes = clump_schema_get_class_count(l->saved.schema);
+    uint32_t span_count = 0, classes = clump_schema_get_info(l->saved.schema)->class_count;
     uint64_t from = 0;
     l->is_changed = 1;
     for (uint32_t id = 1; id <= classes && !status; id++)
@@ -187,7 +187,7 @@ static clump_status use_values(loading *l, const coming *n, cl_mem values) {
     clump_class_info to;
     clump_status status = CLUMP_OK;
     if (n->f.type == CLUMP_TYPE_REF) {
-        clump_schema_get_class(clumpi_heap_schema(l->heap), n->f.ref_class, &to);
+        to = *clump_schema_get_info(clumpi_heap_schema(l->heap))->classes[n->f.ref_class];
         status = clumpi_dense_to_refs(&l->dense, to.id, to.last, values, words);
     }
     return status ? status
@@ -282,7 +282,8 @@ static clump_status clear_gained(loading *l, uint32_t id) {
 static clump_status load_values(loading *l) {
     clump_status status =
         clumpi_clear(clumpi_heap_context(l->heap), next_place(l)->values, 0, CLUMPI_ZERO_BYTES);
-    for (uint32_t id = 1; !status && id <= clump_schema_get_class_count(l->saved.schema); id++)
+    for (uint32_t id = 1; !status && id <= clump_schema_get_info(l->saved.schema)->class_count;
+         id++)
         if (l->saved.counts[id]) status = clear_gained(l, id);
     if (!status) status = clumpi_staged_used(l->staging, next_place(l));
     for (clumpi_saved_column c = {.owner = 0}; !status && clumpi_saved_next(&l->saved, &c);)
@@ -383,10 +384,11 @@ static clump_status commit_registered(loading *l, uint32_t buffer) {
 
 static clump_status commit_reserved(loading *l) {
     clump_status status = CLUMP_OK;
-    for (uint32_t id = 1; !status && id <= clump_schema_get_class_count(l->saved.schema); id++) {
+    for (uint32_t id = 1; !status && id <= clump_schema_get_info(l->saved.schema)->class_count;
+         id++) {
         clump_class_info c;
         if (!l->match.class_of[id]) continue;
-        clump_schema_get_class(l->saved.schema, id, &c);
+        c = *clump_schema_get_info(l->saved.schema)->classes[id];
         status = clump_heap_reserve(l->heap, c.name, l->saved.reserved[id]);
     }
     return status;

@@ -99,7 +99,8 @@ static clump_status describe(saving *s, const clump_save_desc *desc) {
     saved->piece_bytes = desc->piece_bytes ? desc->piece_bytes : CLUMPI_PIECE_DEFAULT;
     saved->handles = clumpi_handles_used(heap);
     saved->objects = clumpi_dense_objects(&s->dense);
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(clumpi_heap_schema(heap)); id++) {
+    for (uint32_t id = 1; id <= clump_schema_get_info(clumpi_heap_schema(heap))->class_count;
+         id++) {
         saved->counts[id] = clumpi_dense_count(&s->dense, id);
         saved->reserved[id] = clumpi_heap_geometry(heap)->classes[id].reserved.least;
     }
@@ -112,7 +113,7 @@ static clump_status write_column(saving *s, const clumpi_saved_column *column) {
     clump_class_info to = {0};
     clump_status status = CLUMP_OK;
     if (f->type == CLUMP_TYPE_REF)
-        clump_schema_get_class(clumpi_heap_schema(s->heap), f->ref_class, &to);
+        to = *clump_schema_get_info(clumpi_heap_schema(s->heap))->classes[f->ref_class];
     for (uint64_t from = 0; from < column->objects && !status; from += column->piece_objects) {
         const uint64_t left = column->objects - from;
         uint32_t n = left < column->piece_objects ? (uint32_t)left : column->piece_objects;

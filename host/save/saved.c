@@ -8,10 +8,10 @@
 
 /* The next class with objects. */
 static int next_class(const clump_saved *saved, clumpi_saved_column *column) {
-    const uint32_t classes = clump_schema_get_class_count(saved->schema);
+    const uint32_t classes = clump_schema_get_info(saved->schema)->class_count;
     for (uint32_t id = column->class_info.id + 1; id <= classes; id++) {
         if (!saved->counts[id]) continue;
-        clump_schema_get_class(saved->schema, id, &column->class_info);
+        column->class_info = *clump_schema_get_info(saved->schema)->classes[id];
         column->objects = saved->counts[id];
         column->owner = id;
         column->next = 0;
@@ -24,10 +24,10 @@ int clumpi_saved_next(const clump_saved *saved, clumpi_saved_column *column) {
     for (;;) {
         clump_class_info owner;
         if (!column->owner && !next_class(saved, column)) return 0;
-        clump_schema_get_class(saved->schema, column->owner, &owner);
+        owner = *clump_schema_get_info(saved->schema)->classes[column->owner];
         if (column->next < owner.field_count) {
             clump_field_info *f = &column->field;
-            clump_schema_get_field(saved->schema, owner.id, column->next++, f);
+            *f = *clump_schema_get_info(saved->schema)->classes[owner.id]->fields[column->next++];
             column->object_bytes = f->element_bytes * (f->count ? f->count : 1);
             column->piece_objects = saved->piece_bytes / column->object_bytes;
             if (!column->piece_objects) column->piece_objects = 1;
@@ -138,7 +138,7 @@ static clump_status judge(reading *r, const clump_saved_part *part, uint64_t lea
         if (!refs[i] || (refs[i] > least && refs[i] <= end)) continue;
         clump_class_info c = {.name = "a registered buffer"};
         if (part->buffer == CLUMP_SAVED_HANDLES) c.name = "a handle";
-        if (part->class_id) clump_schema_get_class(r->saved.schema, part->class_id, &c);
+        if (part->class_id) c = *clump_schema_get_info(r->saved.schema)->classes[part->class_id];
         return clumpi_fail(r->stream.error, CLUMP_ERR_FORMAT,
                            "%s is not right: %s%s%s has a reference to object %u, and can refer "
                            "to objects %llu to %llu",
@@ -160,8 +160,8 @@ static clump_status hand_over(reading *r, const clump_saved_part *part) {
     uint64_t least = 0, end = r->saved.objects;
     int is_refs = !part->field;
     if (part->field && part->field->type == CLUMP_TYPE_REF) {
-        clump_class_info to;
-        clump_schema_get_class(r->saved.schema, part->field->ref_class, &to);
+        clump_class_info to =
+            *clump_schema_get_info(r->saved.schema)->classes[part->field->ref_class];
         least = r->first[to.id];
         end = r->first[to.last + 1];
         is_refs = 1;

@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "clump/schema_c.h"
 #include "schema/refusals.h"
 #include "schema/schema.h"
 
@@ -15,15 +16,14 @@ static const char *const suffixes[] = {"", "_struct", "_struct_fields"};
 
 static void emit_member(clumpi_text *t, const clump_schema *schema, const clump_field_info *f) {
     if (f->width > 1)
-        clumpi_text_append(t, "    cl_%s %s", clump_type_name(f->type, f->width), f->name);
+        clumpi_text_append(t, "    cl_%s %s", f->type_name, f->name);
     else
         clumpi_text_append(t, "    %s %s", clumpi_type_in_c(f->type), f->name);
     if (f->count) clumpi_text_append(t, "[%u]", f->count);
     clumpi_text_append(t, ";");
     if (f->type == CLUMP_TYPE_REF) {
-        clump_class_info target;
-        clump_schema_get_class(schema, f->ref_class, &target);
-        clumpi_text_append(t, " /* of class %s */", target.name);
+        const clump_class_info *target = clump_schema_get_info(schema)->classes[f->ref_class];
+        clumpi_text_append(t, " /* of class %s */", target->name);
     }
     clumpi_text_append(t, "\n");
 }
@@ -33,7 +33,7 @@ static uint32_t chain_of(const clump_schema *schema, const clump_class_info *c,
                          clump_class_info *chain) {
     uint32_t depth = 0;
     for (uint32_t id = c->id; id; id = chain[depth++].base)
-        clump_schema_get_class(schema, id, &chain[depth]);
+        chain[depth] = *clump_schema_get_info(schema)->classes[id];
     return depth;
 }
 
@@ -47,7 +47,7 @@ static void emit_class(clumpi_text *t, const clump_schema *schema, const clump_c
                        depth > 1 ? chain[1].name : "", prefix, c->name);
     for (uint32_t d = depth; d-- > 0;)
         for (uint32_t i = 0; i < chain[d].field_count; i++, count++) {
-            clump_schema_get_field(schema, chain[d].id, i, &f);
+            f = *clump_schema_get_info(schema)->classes[chain[d].id]->fields[i];
             emit_member(t, schema, &f);
         }
     if (!count) clumpi_text_append(t, "    char nothing; /* the class has no fields */\n");
@@ -57,7 +57,7 @@ static void emit_class(clumpi_text *t, const clump_schema *schema, const clump_c
                            c->name);
     for (uint32_t d = depth; d-- > 0;)
         for (uint32_t i = 0; i < chain[d].field_count; i++) {
-            clump_schema_get_field(schema, chain[d].id, i, &f);
+            f = *clump_schema_get_info(schema)->classes[chain[d].id]->fields[i];
             clumpi_text_append(t, "    {\"%s\", (uint32_t)offsetof(%s%s, %s)},\n", f.name, prefix,
                                c->name, f.name);
         }
@@ -90,27 +90,26 @@ static int is_declared_by(const clump_class_info *c, const char *name) {
 static clump_status check_names(const clump_schema *schema, uint32_t count, clump_error *error) {
     for (uint32_t a = 1; a <= count; a++)
         for (uint32_t b = 1; b <= count; b++) {
-            clump_class_info one, other;
-            clump_schema_get_class(schema, a, &one);
-            clump_schema_get_class(schema, b, &other);
-            if (is_declared_by(&one, other.name))
+            clump_class_info one = *clump_schema_get_info(schema)->classes[a];
+            const clump_class_info *other = clump_schema_get_info(schema)->classes[b];
+            if (is_declared_by(&one, other->name))
                 return clumpi_fail(error, CLUMP_ERR_SCHEMA,
                                    "the struct of class %s would have the name that describes "
                                    "class %s: rename one of "
                                    "them",
-                                   other.name, one.name);
+                                   other->name, one.name);
         }
     return CLUMP_OK;
 }
 
 clump_status clump_schema_emit_c(const clump_schema *schema, const char *prefix,
                                  clump_write_fn write, void *user, clump_error *error) {
-    const uint32_t count = schema ? clump_schema_get_class_count(schema) : 0;
+    const uint32_t count = schema ? clump_schema_get_info(schema)->class_count : 0;
     if (error) memset(error, 0, sizeof *error);
     if (!prefix) prefix = "";
     if (!count || !write)
         return clumpi_fail(error, CLUMP_ERR_USAGE, "clump_schema_emit_c needs %s",
-                           !count ? "a sealed schema" : "a function that takes the text");
+                           !count ? "a schema" : "a function that takes the text");
     if (!is_identifier(prefix))
         return clumpi_fail(error, CLUMP_ERR_USAGE, "the prefix \"%s\" is no identifier of C",
                            prefix);
@@ -124,8 +123,7 @@ clump_status clump_schema_emit_c(const clump_schema *schema, const char *prefix,
                        "/* Made from a schema by clump-schema --emit-c. */\n"
                        "#include <stddef.h>\n#include <stdint.h>\n\n#include <clump/structs.h>\n");
     for (uint32_t id = 1; chain && id <= count; id++) {
-        clump_class_info c;
-        clump_schema_get_class(schema, id, &c);
+        clump_class_info c = *clump_schema_get_info(schema)->classes[id];
         emit_class(&t, schema, &c, prefix, chain);
     }
     t.failed |= !chain;

@@ -211,7 +211,7 @@ static clump_status fail_field_start(parser *p, const char *class_name) {
         clumpi_guess guess = {.wanted = name_of(p, &name)};
         for (uint32_t type = 0; type < CLUMP_TYPE_REF; ++type)
             for (uint32_t width = 1; width <= 16; ++width)
-                clumpi_guess_offer(&guess, clump_type_name((clump_type)type, width));
+                clumpi_guess_offer(&guess, clumpi_type_name((clump_type)type, width));
         clumpi_guess_offer(&guess, "ref");
         clumpi_guess_offer(&guess, "weak");
         clumpi_guess_offer(&guess, "raw");
@@ -228,7 +228,7 @@ static clump_status fail_field_start(parser *p, const char *class_name) {
 /* ---- Parser ---------------------------------------------------------------------------------- */
 
 /* A number of elements. */
-static clump_status parse_count(parser *p, clump_field_desc *field, clumpi_field_places *places,
+static clump_status parse_count(parser *p, clumpi_field_desc *field, clumpi_field_places *places,
                                 const char *expected) {
     char quote[CLUMPI_QUOTE_BYTES];
     places->count = p->token.place;
@@ -246,7 +246,7 @@ static clump_status parse_count(parser *p, clump_field_desc *field, clumpi_field
 }
 
 /* [ "packed" ], up to the semicolon. */
-static clump_status parse_packed(parser *p, clump_field_desc *field) {
+static clump_status parse_packed(parser *p, clumpi_field_desc *field) {
     if (is_word(p, "packed")) {
         field->packed = 1;
         advance(p);
@@ -256,7 +256,7 @@ static clump_status parse_packed(parser *p, clump_field_desc *field) {
 }
 
 /* What follows "[", up to the semicolon. */
-static clump_status parse_array(parser *p, clump_field_desc *field, clumpi_field_places *places) {
+static clump_status parse_array(parser *p, clumpi_field_desc *field, clumpi_field_places *places) {
     clump_status status = CLUMP_OK;
     int is_growing = is_mark(p, '*');
     if (is_growing)
@@ -280,7 +280,7 @@ static clump_status parse_array(parser *p, clump_field_desc *field, clumpi_field
 
 /* One field, up to and with its semicolon. `raw data;` is short for `uchar data[*];`. */
 static clump_status parse_field(parser *p, uint32_t class_index, const char *class_name) {
-    clump_field_desc field = {.type = CLUMP_TYPE_REF};
+    clumpi_field_desc field = {.type = CLUMP_TYPE_REF};
     clumpi_field_places places = {.type = p->token.place};
     name_buffer name, ref;
     int is_raw = is_word(p, "raw");
@@ -324,7 +324,7 @@ static clump_status parse_field(parser *p, uint32_t class_index, const char *cla
 }
 
 /* "abstract", "aos" and "soa" in any order, and "class". */
-static clump_status parse_modifiers(parser *p, clump_class_desc *desc) {
+static clump_status parse_modifiers(parser *p, clumpi_class_desc *desc) {
     int has_layout = 0;
     for (; !is_word(p, "class"); advance(p)) {
         clump_class_layout layout = is_word(p, "aos") ? CLUMP_LAYOUT_AOS : CLUMP_LAYOUT_SOA;
@@ -345,7 +345,7 @@ static clump_status parse_modifiers(parser *p, clump_class_desc *desc) {
 
 /* One class, up to and with its closing brace. */
 static clump_status parse_class(parser *p) {
-    clump_class_desc desc = {0};
+    clumpi_class_desc desc = {0};
     clumpi_class_places places = {{0, 0}, {0, 0}};
     name_buffer name, base;
     clump_status status = parse_modifiers(p, &desc);
@@ -386,7 +386,7 @@ static clump_status parse_text(clump_schema *schema, const char *text, size_t by
         clump_status status = parse_class(&p);
         if (status) return status;
     }
-    clump_status status = clump_schema_seal(schema);
+    clump_status status = clumpi_schema_seal(schema);
     if (status == CLUMP_ERR_SCHEMA && !schema->error.line) { /* about the whole, not one place */
         schema->error.line = p.token.place.line;
         schema->error.column = p.token.place.column;
@@ -403,7 +403,7 @@ clump_status clump_schema_parse(const char *text, size_t bytes, const clump_allo
                            "clump_schema_parse needs a text and a place to "
                            "put the schema");
     clump_schema *made;
-    clump_status status = clump_schema_create(allocator, &made, NULL);
+    clump_status status = clumpi_schema_create(allocator, &made, NULL);
     if (status == CLUMP_ERR_USAGE)
         return clumpi_fail(error, status, "an allocator has three functions or none");
     if (status) return clumpi_fail(error, status, "no memory for a schema");

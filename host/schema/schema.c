@@ -1,8 +1,7 @@
 /* Building a schema, asking it, copying it.
  *
- * Everything that adds to a schema, be it the C API or the parser, ends in the two declare
- * functions here, which check what can be checked about one declaration alone. Checks that need
- * the whole wait for clump_schema_seal() in seal.c.
+ * The two declare functions here check what can be checked about one declaration alone. Checks that
+ * need the whole wait for clumpi_schema_seal() in seal.c.
  *
  * Invariant: a call that fails leaves the declarations as they were; so all memory that it needs is
  * taken before anything is written. Read first: schema.h.
@@ -38,7 +37,7 @@ static size_t width_count(size_t type) {
     return strchr("iuf", types[type].kind) ? WIDTH_COUNT : 1;
 }
 
-const char *clump_type_name(clump_type type, uint32_t width) {
+const char *clumpi_type_name(clump_type type, uint32_t width) {
     if ((uint32_t)type >= TYPE_COUNT) return "?";
     for (size_t i = 0; i < width_count(type); ++i)
         if (widths[i] == (width ? width : 1)) return types[type].names[i];
@@ -48,7 +47,7 @@ const char *clump_type_name(clump_type type, uint32_t width) {
 const char *clumpi_type_words(const clump_field_info *field, char text[CLUMPI_TYPE_BYTES]) {
     char count[16] = "";
     if (field->count) snprintf(count, sizeof count, "[%u]", field->count);
-    snprintf(text, CLUMPI_TYPE_BYTES, "%s%s", clump_type_name(field->type, field->width), count);
+    snprintf(text, CLUMPI_TYPE_BYTES, "%s%s", clumpi_type_name(field->type, field->width), count);
     return text;
 }
 
@@ -85,12 +84,12 @@ int clumpi_schema_allocator_is_whole(const clump_allocator *allocator) {
     return given == 0 || given == 3;
 }
 
-clump_status clump_schema_create(const clump_allocator *allocator, clump_schema **schema,
-                                 clump_error *error) {
+clump_status clumpi_schema_create(const clump_allocator *allocator, clump_schema **schema,
+                                  clump_error *error) {
     if (schema) *schema = NULL;
     if (!schema || !clumpi_schema_allocator_is_whole(allocator))
         return clumpi_fail(
-            error, CLUMP_ERR_USAGE, "clump_schema_create needs %s",
+            error, CLUMP_ERR_USAGE, "clumpi_schema_create needs %s",
             schema ? "all functions of an allocator, or none" : "a place for the schema");
     clump_allocator resolved = clumpi_allocator_resolve(allocator);
     clump_schema *s = clumpi_alloc(&resolved, sizeof *s);
@@ -117,12 +116,10 @@ void clump_schema_destroy(clump_schema *schema) {
     clumpi_schema_drop_decls(schema);
     clumpi_free(&allocator, schema->classes);
     clumpi_free(&allocator, schema->fields);
+    clumpi_free(&allocator, schema->class_list);
+    clumpi_free(&allocator, schema->field_list);
     clumpi_free(&allocator, schema->names);
     clumpi_free(&allocator, schema);
-}
-
-const clump_error *clump_schema_get_error(const clump_schema *schema) {
-    return schema ? &schema->error : &clumpi_error_of_null;
 }
 
 /* ---- Declaring ------------------------------------------------------------------------------- */
@@ -186,18 +183,14 @@ static uint32_t find_field_decl(const clump_schema *s, uint32_t class_index, con
     return i;
 }
 
-clump_status clumpi_schema_declare_class(clump_schema *s, const clump_class_desc *desc,
+clump_status clumpi_schema_declare_class(clump_schema *s, const clumpi_class_desc *desc,
                                          const clumpi_class_places *places) {
-    clumpi_class_places at = places ? *places : (clumpi_class_places){{0, 0}, {0, 0}};
+    const clumpi_class_places at = *places;
     clump_status status = clumpi_name_check(&s->error, 1, desc->name, at.name);
     if (!status && desc->base)
         status = clumpi_name_check_shape(&s->error, "base class", desc->base, at.base);
     if (status) return status;
     uint32_t line = at.name.line, column = at.name.column;
-    if (desc->layout != CLUMP_LAYOUT_SOA && desc->layout != CLUMP_LAYOUT_AOS)
-        return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, line, column,
-                              "class \"%s\" has layout %d, which is none", desc->name,
-                              (int)desc->layout);
     if (clumpi_schema_find_decl(s, desc->name) != CLUMPI_NONE)
         return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, line, column,
                               "class \"%s\" is declared twice", desc->name);
@@ -219,22 +212,8 @@ clump_status clumpi_schema_declare_class(clump_schema *s, const clump_class_desc
 }
 
 /* Type, width, referred class and count of a field whose name is fine. */
-static clump_status check_field_type(clump_schema *s, const clump_field_desc *desc,
+static clump_status check_field_type(clump_schema *s, const clumpi_field_desc *desc,
                                      const clumpi_field_places *at) {
-    uint32_t line = at->type.line, column = at->type.column;
-    if ((uint32_t)desc->type >= TYPE_COUNT)
-        return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, line, column,
-                              "field \"%s\" has type %d, which is none", desc->name,
-                              (int)desc->type);
-    if (*clump_type_name(desc->type, desc->width) == '?')
-        return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, line, column,
-                              "field \"%s\" has vector width %u, which type %s does not have",
-                              desc->name, (unsigned)desc->width, clump_type_name(desc->type, 1));
-    if ((desc->type == CLUMP_TYPE_REF) != (desc->ref_class != NULL))
-        return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, line, column, "field \"%s\" %s",
-                              desc->name,
-                              desc->ref_class ? "names a class to refer to, but is of another type"
-                                              : "is a reference to no class: ref_class is NULL");
     if (desc->ref_class) {
         clump_status status =
             clumpi_name_check_shape(&s->error, "referenced class", desc->ref_class, at->ref);
@@ -243,9 +222,6 @@ static clump_status check_field_type(clump_schema *s, const clump_field_desc *de
     if (desc->packed && !desc->count)
         return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, at->name.line, at->name.column,
                               "field \"%s\" is packed, but only an array can be", desc->name);
-    if (desc->weak && desc->type != CLUMP_TYPE_REF)
-        return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, at->name.line, at->name.column,
-                              "field \"%s\" is weak, but only a reference can be", desc->name);
     uint32_t bytes = clumpi_type_bytes(desc->type, desc->width ? desc->width : 1);
     if (desc->count > CLUMP_OBJECT_BYTES_MAX / bytes)
         return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, at->count.line, at->count.column,
@@ -265,19 +241,15 @@ static const struct {
                        {"_capacity", CLUMP_PART_CAPACITY},
                        {"_memory", CLUMP_PART_MEMORY}};
 
-static uint32_t part_count(const clump_field_desc *desc) {
+static uint32_t part_count(const clumpi_field_desc *desc) {
     return desc->array == CLUMP_ARRAY_GROWING ? 3 : desc->array == CLUMP_ARRAY_BOUNDED ? 1 : 0;
 }
 
 /* What holds for arrays of run-time length, beside what holds for all arrays. */
-static clump_status check_array(clump_schema *s, const clump_field_desc *desc,
+static clump_status check_array(clump_schema *s, const clumpi_field_desc *desc,
                                 const clumpi_field_places *at) {
     const size_t most = CLUMP_NAME_BYTES_MAX - strlen("_capacity");
     uint32_t line = at->name.line, column = at->name.column;
-    if ((uint32_t)desc->array > CLUMP_ARRAY_BOUNDED)
-        return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, line, column,
-                              "field \"%s\" is an array of kind %d, which is none", desc->name,
-                              (int)desc->array);
     if (desc->array == CLUMP_ARRAY_FIXED) return CLUMP_OK;
     if (desc->weak)
         return clumpi_fail_at(
@@ -327,11 +299,9 @@ static clump_status check_new_field(clump_schema *s, uint32_t class_index, const
 }
 
 clump_status clumpi_schema_declare_field(clump_schema *s, uint32_t class_index,
-                                         const clump_field_desc *desc,
+                                         const clumpi_field_desc *desc,
                                          const clumpi_field_places *places) {
-    static const clumpi_field_places nowhere;
     char names[PARTS_MOST][CLUMP_NAME_BYTES_MAX + 1];
-    if (!places) places = &nowhere;
     clump_status status = clumpi_name_check(&s->error, 0, desc->name, places->name);
     if (!status) status = check_field_type(s, desc, places);
     if (!status) status = check_array(s, desc, places);
@@ -373,51 +343,27 @@ clump_status clumpi_schema_declare_field(clump_schema *s, uint32_t class_index,
     return CLUMP_OK;
 }
 
-static clump_status fail_sealed(clump_schema *s) {
-    return clumpi_fail(&s->error, CLUMP_ERR_USAGE,
-                       "the schema is sealed: classes and fields must be added before");
-}
-
-clump_status clump_schema_add_class(clump_schema *schema, const clump_class_desc *desc) {
-    if (!schema) return CLUMP_ERR_USAGE;
-    if (!desc || !desc->name)
-        return clumpi_fail(&schema->error, CLUMP_ERR_USAGE, "a class needs a desc with a name");
-    if (schema->classes) return fail_sealed(schema);
-    return clumpi_schema_declare_class(schema, desc, NULL);
-}
-
-clump_status clump_schema_add_field(clump_schema *schema, const char *class_name,
-                                    const clump_field_desc *desc) {
-    if (!schema) return CLUMP_ERR_USAGE;
-    if (!class_name || !desc || !desc->name)
-        return clumpi_fail(&schema->error, CLUMP_ERR_USAGE,
-                           "a field needs a class name and a desc with a name");
-    if (schema->classes) return fail_sealed(schema);
-    uint32_t index = clumpi_schema_find_decl(schema, class_name);
-    if (index != CLUMPI_NONE) return clumpi_schema_declare_field(schema, index, desc, NULL);
-    clumpi_guess guess = {.wanted = class_name};
-    for (size_t i = 0; i < schema->class_decl_count; ++i)
-        clumpi_guess_offer(&guess, schema->names + schema->class_decls[i].name_at);
-    char quote[CLUMPI_QUOTE_BYTES], hint[CLUMPI_QUOTE_BYTES];
-    return clumpi_fail(&schema->error, CLUMP_ERR_NOT_FOUND, "there is no class %s%s",
-                       clumpi_quote_name(quote, class_name), clumpi_guess_text(&guess, hint));
-}
-
 /* ---- Asking ---------------------------------------------------------------------------------- */
 
 const clumpi_class_entry *clumpi_schema_class(const clump_schema *schema, uint32_t id) {
     return schema && id - 1 < schema->class_count ? &schema->classes[id - 1] : NULL;
 }
 
-const clumpi_field_entry *clumpi_schema_field(const clump_schema *schema, uint32_t class_id,
-                                              uint32_t index) {
-    const clumpi_class_entry *c = clumpi_schema_class(schema, class_id);
-    return c && index < c->info.field_count ? &schema->fields[c->first_field + index] : NULL;
+const clump_class_info *clumpi_class_info(const clump_schema *schema, uint32_t id) {
+    const clumpi_class_entry *c = clumpi_schema_class(schema, id);
+    return c ? &c->info : NULL;
 }
 
-const clumpi_class_entry *clumpi_schema_find_class(const clump_schema *schema, const char *name) {
-    for (uint32_t id = 1; schema && id <= schema->class_count; ++id)
-        if (strcmp(schema->classes[id - 1].info.name, name) == 0) return &schema->classes[id - 1];
+const clump_field_info *clumpi_field_info(const clump_schema *schema, uint32_t class_id,
+                                          uint32_t index) {
+    const clump_class_info *c = clumpi_class_info(schema, class_id);
+    return c && index < c->field_count ? c->fields[index] : NULL;
+}
+
+const clump_class_info *clump_schema_find_class(const clump_schema *schema, const char *name) {
+    for (uint32_t id = 1; schema && name && id <= schema->class_count; ++id)
+        if (strcmp(schema->classes[id - 1].info.name, name) == 0)
+            return &schema->classes[id - 1].info;
     return NULL;
 }
 
@@ -444,55 +390,40 @@ const char *clumpi_schema_field_class(const clump_schema *schema, const clump_fi
     return schema->classes[field->class_id - 1].info.name;
 }
 
-uint32_t clump_schema_get_class_count(const clump_schema *schema) {
-    return schema ? schema->class_count : 0;
+static const clump_class_info no_class = {.name = ""};
+
+const clump_schema_info *clump_schema_get_info(const clump_schema *schema) {
+    static const clump_class_info *const none[] = {&no_class};
+    static const clump_schema_info nothing = {0, none};
+    return schema && schema->info.classes ? &schema->info : &nothing;
 }
 
-/* What look-ups refuse. A schema that is not sealed belongs to one thread, so its error may be
- * written; in a sealed one several may look. */
-static clump_status check_look(const clump_schema *schema, const void *name, const void *info) {
-    if (!schema) return CLUMP_ERR_USAGE;
-    if (schema->classes) return name && info ? CLUMP_OK : CLUMP_ERR_USAGE;
-    clump_error *error = &((clump_schema *)schema)->error;
-    return clumpi_fail(
-        error, CLUMP_ERR_USAGE,
-        "classes and fields can be looked up when the schema is sealed: clump_schema_seal()");
+const clump_field_info *clump_schema_find_field(const clump_schema *schema, uint32_t class_id,
+                                                const char *name) {
+    const clumpi_field_entry *f = name ? clumpi_schema_find_field(schema, class_id, name) : NULL;
+    return f ? &f->info : NULL;
 }
 
-static clump_status give_class(const clumpi_class_entry *c, clump_class_info *info) {
-    if (!c) return CLUMP_ERR_NOT_FOUND;
-    *info = c->info;
-    return CLUMP_OK;
-}
-
-static clump_status give_field(const clumpi_field_entry *field, clump_field_info *info) {
-    if (!field) return CLUMP_ERR_NOT_FOUND;
-    *info = field->info;
-    return CLUMP_OK;
-}
-
-clump_status clump_schema_get_class(const clump_schema *schema, uint32_t id,
-                                    clump_class_info *info) {
-    clump_status status = check_look(schema, schema, info);
-    return status ? status : give_class(clumpi_schema_class(schema, id), info);
-}
-
-clump_status clump_schema_find_class(const clump_schema *schema, const char *name,
-                                     clump_class_info *info) {
-    clump_status status = check_look(schema, name, info);
-    return status ? status : give_class(clumpi_schema_find_class(schema, name), info);
-}
-
-clump_status clump_schema_get_field(const clump_schema *schema, uint32_t class_id, uint32_t index,
-                                    clump_field_info *info) {
-    clump_status status = check_look(schema, schema, info);
-    return status ? status : give_field(clumpi_schema_field(schema, class_id, index), info);
-}
-
-clump_status clump_schema_find_field(const clump_schema *schema, uint32_t class_id,
-                                     const char *name, clump_field_info *info) {
-    clump_status status = check_look(schema, name, info);
-    return status ? status : give_field(clumpi_schema_find_field(schema, class_id, name), info);
+int clumpi_schema_list(clump_schema *s) {
+    const clump_class_info **classes =
+        clumpi_alloc(&s->allocator, (s->class_count + 1) * sizeof *classes);
+    const clump_field_info **fields = clumpi_alloc(&s->allocator, s->field_count * sizeof *fields);
+    if (!classes || !fields) {
+        clumpi_free(&s->allocator, classes);
+        clumpi_free(&s->allocator, fields);
+        return 0;
+    }
+    classes[0] = &no_class;
+    for (uint32_t i = 0; i < s->field_count; i++) fields[i] = &s->fields[i].info;
+    for (uint32_t id = 1; id <= s->class_count; id++) {
+        clumpi_class_entry *c = &s->classes[id - 1];
+        c->info.fields = fields + (c->info.field_count ? c->first_field : 0);
+        classes[id] = &c->info;
+    }
+    s->class_list = classes;
+    s->field_list = fields;
+    s->info = (clump_schema_info){s->class_count, classes};
+    return 1;
 }
 
 /* ---- Copying --------------------------------------------------------------------------------- */
@@ -505,12 +436,12 @@ static void *copy_memory(const clump_allocator *a, const void *from, size_t byte
 }
 
 clump_status clumpi_schema_create_empty(const clump_allocator *allocator, clump_schema **schema) {
-    clump_status status = clump_schema_create(allocator, schema, NULL);
+    clump_status status = clumpi_schema_create(allocator, schema, NULL);
     if (status) return status;
     clump_schema *s = *schema;
     s->classes = clumpi_alloc(&s->allocator, 0);
     s->fields = clumpi_alloc(&s->allocator, 0);
-    if (s->classes && s->fields) return CLUMP_OK;
+    if (s->classes && s->fields && clumpi_schema_list(s)) return CLUMP_OK;
     clump_schema_destroy(s);
     *schema = NULL;
     return CLUMP_ERR_HOST_MEMORY;
@@ -521,7 +452,7 @@ clump_status clumpi_schema_copy(const clump_schema *schema, const clump_allocato
     if (copy) *copy = NULL;
     if (!copy || !schema || !schema->classes) return CLUMP_ERR_USAGE;
     clump_schema *made;
-    clump_status status = clump_schema_create(allocator, &made, NULL);
+    clump_status status = clumpi_schema_create(allocator, &made, NULL);
     if (status) return status;
     const clump_allocator *a = &made->allocator;
     made->names = copy_memory(a, schema->names, schema->names_bytes);
@@ -545,19 +476,22 @@ clump_status clumpi_schema_copy(const clump_schema *schema, const clump_allocato
         clump_field_info *field = &made->fields[i].info;
         field->name = made->names + (field->name - schema->names);
     }
+    if (!clumpi_schema_list(made)) {
+        clump_schema_destroy(made);
+        return CLUMP_ERR_HOST_MEMORY;
+    }
     *copy = made;
     return CLUMP_OK;
 }
 
 int clumpi_next_field(clumpi_field_walk *walk, clump_field_info *field) {
     while (walk->class_id) {
-        clump_class_info info = {0};
-        clump_schema_get_class(walk->schema, walk->class_id, &info);
-        if (walk->next < info.field_count) {
-            clump_schema_get_field(walk->schema, walk->class_id, walk->next++, field);
+        const clump_class_info *c = clump_schema_get_info(walk->schema)->classes[walk->class_id];
+        if (walk->next < c->field_count) {
+            *field = *c->fields[walk->next++];
             return 1;
         }
-        walk->class_id = info.base;
+        walk->class_id = c->base;
         walk->next = 0;
     }
     return 0;

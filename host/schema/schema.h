@@ -1,7 +1,7 @@
 /* The inside of a schema: what is declared, what sealing makes of it, and raw access for host/.
  *
  * A clump_schema lives in two phases. Until it is sealed it holds declarations in the order of the
- * calls: class_decls, field_decls, with all names in one text pool (`names`) and two hash indices
+ * text: class_decls, field_decls, with all names in one text pool (`names`) and two hash indices
  * for duplicates. Sealing (seal.c) makes `classes` and `fields` from them and drops the
  * declarations. The invariants of a sealed schema:
  *
@@ -21,13 +21,12 @@
 #include <stdint.h>
 
 #include "clump/schema.h"
-#include "clump/schema_build.h"
 #include "core/memory.h"
 
 #define CLUMPI_NONE UINT32_MAX
 #define CLUMPI_QUOTE_BYTES 288 /* room for clumpi_quote() */
 
-/* A 1-based place in a schema text; zeros where the C API was used. */
+/* A 1-based place in a schema text. */
 typedef struct clumpi_text_place {
     uint32_t line, column;
 } clumpi_text_place;
@@ -55,6 +54,28 @@ uint32_t clumpi_index_next(const clumpi_index *index, uint32_t hash, size_t *pro
 void clumpi_index_free(const clump_allocator *a, clumpi_index *index);
 
 /* ---- Declarations, until sealed ------------------------------------------------------------- */
+
+/* A class, as it is declared. */
+typedef struct clumpi_class_desc {
+    const char *name;          /* required; an OpenCL C identifier that is not reserved; copied */
+    const char *base;          /* name of the base class, or NULL; may be added later; copied */
+    int is_abstract;           /* 1: no objects of exactly this class */
+    clump_class_layout layout; /* of the fields that this class declares; default soa */
+} clumpi_class_desc;
+
+/* A field, as it is declared. */
+typedef struct clumpi_field_desc {
+    const char *name; /* required; copied */
+    clump_type type;
+    uint32_t width;        /* vector width; 0 or 1 means scalar. Not for bool and ref */
+    const char *ref_class; /* for CLUMP_TYPE_REF: the class referred to; may be added later */
+    uint32_t count;        /* 0: a plain field; n >= 1: an array of n elements */
+    int packed;            /* arrays only: elements contiguous per object */
+    int weak;              /* references only: a collection (collect.h) does not follow them, and
+                              makes them null when their object dies. Not in arrays of run-time
+                              length */
+    clump_array array; /* GROWING: `count` may be 0; BOUNDED: it is 1 or more. FIXED: as above */
+} clumpi_field_desc;
 
 typedef struct clumpi_class_places {
     clumpi_text_place name, base;
@@ -117,6 +138,9 @@ struct clump_schema {
     uint32_t class_count;
     clumpi_field_entry *fields; /* NULL if there are none */
     uint32_t field_count;
+    clump_schema_info info; /* its list, and those of the classes, are these */
+    const clump_class_info **class_list;
+    const clump_field_info **field_list;
     uint32_t prefix,
         gap; /* bytes of an object: before its fields, after each column. 0 but in checked heaps */
 };
@@ -152,27 +176,46 @@ const clump_field_info *clumpi_schema_find_array(const clump_schema *schema, int
 /* The name of the class that declares a field: messages name both. */
 const char *clumpi_schema_field_class(const clump_schema *schema, const clump_field_info *field);
 
-/* Class `id`, or NULL if there is none or the schema is not sealed. */
+/* Class `id`, and its own field `index`; NULL: there is none. */
+const clump_class_info *clumpi_class_info(const clump_schema *schema, uint32_t id);
+const clump_field_info *clumpi_field_info(const clump_schema *schema, uint32_t class_id,
+                                          uint32_t index);
+
+/* Copy what a look-up found. Returns 0, and copies nothing, if it found nothing. */
+static inline int clumpi_take_class(const clump_class_info *found, clump_class_info *info) {
+    if (found) *info = *found;
+    return found != NULL;
+}
+static inline int clumpi_take_field(const clump_field_info *found, clump_field_info *info) {
+    if (found) *info = *found;
+    return found != NULL;
+}
+
+/* The entries behind these. NULL: there is none. */
 const clumpi_class_entry *clumpi_schema_class(const clump_schema *schema, uint32_t id);
-
-/* Own field `index` of class `class_id`, or NULL. */
-const clumpi_field_entry *clumpi_schema_field(const clump_schema *schema, uint32_t class_id,
-                                              uint32_t index);
-
-/* By name; the second looks in the base classes too. NULL if there is none. */
-const clumpi_class_entry *clumpi_schema_find_class(const clump_schema *schema, const char *name);
 const clumpi_field_entry *clumpi_schema_find_field(const clump_schema *schema, uint32_t class_id,
                                                    const char *name);
 
 /* ---- Among the schema's own files ------------------------------------------------------------ */
 
-/* What clump_schema_add_class() and _add_field() do, with places (NULL: none) for errors found now
- * or at sealing. Arguments that must not be NULL have been checked. */
-clump_status clumpi_schema_declare_class(clump_schema *schema, const clump_class_desc *desc,
+/* CONSTRUCTOR. An empty schema, to be declared and sealed. */
+clump_status clumpi_schema_create(const clump_allocator *allocator, clump_schema **schema,
+                                  clump_error *error);
+
+/* Add a class, and a field of a class that was declared; places are for errors found now or at
+ * sealing. An array of run-time length counts as two or four fields. After a failure the schema is
+ * as before, and schema->error has the words. */
+clump_status clumpi_schema_declare_class(clump_schema *schema, const clumpi_class_desc *desc,
                                          const clumpi_class_places *places);
 clump_status clumpi_schema_declare_field(clump_schema *schema, uint32_t class_index,
-                                         const clump_field_desc *desc,
+                                         const clumpi_field_desc *desc,
                                          const clumpi_field_places *places);
+
+/* Check the whole and compute ids, offsets and sizes. Ids are given in depth-first order of
+ * inheritance, so the ids of its subclasses follow that of a class. Errors: no concrete class,
+ * unknown base or referenced class, inheritance cycle, a concrete class without bytes, a class too
+ * large, a field that hides an inherited one, two fields whose generated names are the same. */
+clump_status clumpi_schema_seal(clump_schema *schema);
 
 /* Index of a declared class in class_decls, or CLUMPI_NONE. */
 uint32_t clumpi_schema_find_decl(const clump_schema *schema, const char *name);
@@ -180,8 +223,15 @@ uint32_t clumpi_schema_find_decl(const clump_schema *schema, const char *name);
 /* Has it all three functions or none? NULL is the default allocator. */
 int clumpi_schema_allocator_is_whole(const clump_allocator *allocator);
 
+/* Make the lists for the info, once classes and fields are there. 0: there is no memory, and the
+ * schema is as before. */
+int clumpi_schema_list(clump_schema *schema);
+
 /* Drop the declarations, once there is something better. */
 void clumpi_schema_drop_decls(clump_schema *schema);
+
+/* "float4", "bool", "ref"; static. "?" for no type. A width of 0 is 1. */
+const char *clumpi_type_name(clump_type type, uint32_t width);
 
 /* The type named so ("float4"), or 0. References are no type by name. */
 int clumpi_type_from_name(const char *name, clump_type *type, uint32_t *width);

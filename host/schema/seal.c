@@ -154,7 +154,8 @@ static clump_status fill_fields(sealing *w) {
                                .weak = decl->weak,
                                .array = decl->array,
                                .part = decl->part,
-                               .element_bytes = clumpi_type_bytes(decl->type, decl->width)};
+                               .element_bytes = clumpi_type_bytes(decl->type, decl->width),
+                               .type_name = clumpi_type_name(decl->type, decl->width)};
         if (!decl->ref_at) continue;
         uint32_t target = clumpi_schema_find_decl(s, s->names + decl->ref_at);
         if (target == CLUMPI_NONE)
@@ -300,7 +301,7 @@ static clump_status seal(sealing *w) {
     return status;
 }
 
-clump_status clump_schema_seal(clump_schema *schema) {
+clump_status clumpi_schema_seal(clump_schema *schema) {
     if (!schema) return CLUMP_ERR_USAGE;
     if (schema->classes) return CLUMP_OK;
     sealing w = {.schema = schema,
@@ -316,6 +317,14 @@ clump_status clump_schema_seal(clump_schema *schema) {
     schema->class_count = w.class_count;
     schema->fields = w.fields;
     schema->field_count = w.field_count;
+    if (!clumpi_schema_list(schema)) {
+        clumpi_free(&schema->allocator, w.classes);
+        clumpi_free(&schema->allocator, w.fields);
+        schema->classes = NULL;
+        schema->fields = NULL;
+        schema->class_count = schema->field_count = 0;
+        return clumpi_fail(&schema->error, CLUMP_ERR_HOST_MEMORY, "no memory to seal the schema");
+    }
     clumpi_schema_drop_decls(schema);
     schema->error = (clump_error){.status = CLUMP_OK}; /* look-ups do not change it any more */
     return CLUMP_OK;

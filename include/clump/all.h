@@ -31,7 +31,7 @@
 #include "clump/run.h"
 #include "clump/save.h"
 #include "clump/schema.h"
-#include "clump/schema_build.h"
+#include "clump/schema_c.h"
 #include "clump/status.h"
 #include "clump/structs.h"
 #include "clump/suballoc.h"

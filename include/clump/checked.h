@@ -3,7 +3,7 @@
  * A heap that is made with clump_heap_desc.checked has room in its layout for what the checks need:
  * a word before each object that says where it was made, gaps between the columns of rows, and a
  * pattern in all memory that no object has. Programs that are made for it are built with the
- * checks; programs of other heaps cannot run on it, nor its own on others. clump_heap_layout says
+ * checks; programs of other heaps cannot run on it, nor its own on others. clump_heap_info says
  * which checks a heap has. Everything else about it is as of any heap, only slower, and with room
  * for fewer objects. A class whose objects are larger than 65,536 bytes with the word and the gaps
  * is refused: clump_heap_create() returns CLUMP_ERR_SCHEMA. docs/guide/debugging.md has an example,

@@ -41,9 +41,6 @@
       (cl_mem, cl_mem_flags, cl_buffer_create_type, const void *, cl_int *))                       \
     X(SetMemObjectDestructorCallback, cl_int,                                                      \
       (cl_mem, void(CL_CALLBACK *)(cl_mem, void *), void *))                                       \
-    X(CreateImage, cl_mem,                                                                         \
-      (cl_context, cl_mem_flags, const cl_image_format *, const cl_image_desc *, void *,           \
-       cl_int *))                                                                                  \
     X(CreateProgramWithSource, cl_program,                                                         \
       (cl_context, cl_uint, const char **, const size_t *, cl_int *))                              \
     X(CreateProgramWithBinary, cl_program,                                                         \

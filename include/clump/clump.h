@@ -12,7 +12,7 @@
  * clump_context_get_error() has the words.
  *
  * What else there is, by header:
- *   data                         structs.h, refs.h, interop.h, schema_build.h
+ *   data                         structs.h, refs.h, interop.h, schema_c.h
  *   looking                      inspect.h, checked.h, timeline.h, devices.h, write.h
  *   memory                       compact.h, compactor.h, collect.h, collector.h, evict.h, convert.h
  *   files and other heaps        save.h, extract.h, mpi.h

@@ -11,16 +11,16 @@
  *   std::vector<float> x = heap.read_field<float>("Body", "x");
  *
  * A member has the name of the C function without the object and without `get`:
- * clump_heap_read_count() is heap.read_count(), clump_heap_get_layout() is heap.layout().
+ * clump_heap_read_count() is heap.read_count(), clump_heap_get_info() is heap.info().
  *
  * Every call that fails throws clump::error. What has no member here is called through get(), and
  * its status handed to
  * check(), which throws: `context.check(clump_heap_check(heap.get()))`.
  *
  * OpenCL's objects are taken and given as cl_context, cl_mem and so on. With opencl.hpp:
- * `clump::context context(cl(),
- * device(), queue())`; a cl::Buffer is a parameter of set_args(); `cl::Buffer(heap.buffer(), true)`
- * is the heap's buffer (true: retained); `&event()` of a cl::Event is a cl_event * for clump_sync.
+ * `clump::context context(cl(), device(), queue())`; a cl::Buffer is a parameter of set_args();
+ * `cl::Buffer(heap.info().buffer, true)` is the heap's buffer (true: retained); `&event()` of a
+ * cl::Event is a cl_event * for clump_sync.
  *
  * Objects may be destroyed in any order, except that a `handle` goes before its heap, and an
  * `allocation` before its pool.
@@ -50,15 +50,15 @@ namespace clump {
 class error : public std::runtime_error {
    public:
     explicit error(const clump_error &e)
-        : std::runtime_error(std::string(clump_status_name(e.status)) + place(e) + ": " +
-                             (e.message[0] ? e.message : clump_status_text(e.status))),
+        : std::runtime_error(std::string(clump_status_name(e.status)) + place(e) +
+                             (e.message[0] ? std::string(": ") + e.message : "")),
           status_(e.status),
           cl_code_(e.cl_code),
           line_(e.line),
           column_(e.column) {
     }
     error(clump_status status, const std::string &words)
-        : std::runtime_error(std::string(clump_status_name(status)) + ": " + words),
+        : std::runtime_error(clump_status_name(status) + (words.empty() ? "" : ": " + words)),
           status_(status),
           cl_code_(0),
           line_(0),
@@ -167,7 +167,7 @@ inline void check(const shared_context &context, clump_status status) {
     if (status == CLUMP_OK) return;
     const clump_error *e = clump_context_get_error(context.get());
     if (e->status == status) throw error(*e);
-    throw error(status, clump_status_text(status));
+    throw error(status, "");
 }
 
 /* A cl::Buffer, cl::Sampler and the like give the object of OpenCL by operator(). */
@@ -195,7 +195,7 @@ class schema {
         if (clump_schema_parse_file(path.c_str(), nullptr, &made, &e)) throw error(e);
         return schema(made);
     }
-    /* Takes a sealed schema over. */
+    /* Takes a schema over. */
     explicit schema(clump_schema *made) noexcept : schema_(made) {
     }
 
@@ -262,13 +262,13 @@ class context {
     }
     /* On which calls enqueue now; and another one, or with nullptr the first (context.h). */
     cl_command_queue queue() const noexcept {
-        return clump_context_get_queue(context_.get());
+        return clump_context_get_info(context_.get())->queue;
     }
     void set_queue(cl_command_queue queue) const {
         check(clump_context_set_queue(context_.get(), queue));
     }
     const clump_capabilities &capabilities() const noexcept {
-        return *clump_context_get_capabilities(context_.get());
+        return *clump_context_get_info(context_.get())->capabilities;
     }
 
    private:
@@ -364,11 +364,8 @@ class heap {
     const detail::shared_context &share() const noexcept {
         return context_;
     }
-    cl_mem buffer() const noexcept {
-        return clump_heap_get_buffer(get());
-    } /* not retained; of several, the first; after convert() another one */
-    const clump_heap_layout &layout() const noexcept {
-        return *clump_heap_get_layout(get());
+    const clump_heap_info &info() const noexcept {
+        return *clump_heap_get_info(get());
     }
 
     /* For kernels that the caller builds from program::source() and enqueues. */
@@ -540,11 +537,6 @@ class heap {
     }
     void age_blocks() {
         check(clump_heap_age_blocks(get()));
-    }
-    clump_evict_report evicted() const {
-        clump_evict_report report{};
-        check(clump_heap_get_evicted(get(), &report));
-        return report;
     }
     clump_heap_stats read_stats() {
         clump_heap_stats found{};
@@ -742,7 +734,7 @@ class pool {
         clump_error e;
         clump_pool_get_error(of, &e);
         if (e.status == status) throw error(e);
-        throw error(status, clump_status_text(status));
+        throw error(status, "");
     }
     clump_pool_stats stats() const {
         clump_pool_stats found{};

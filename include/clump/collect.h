@@ -13,7 +13,7 @@
  * They take turns where the shape of the graph asks for it: docs/internals/collect.md.
  *
  * A collection takes a buffer at the first call, kept until the heap is destroyed: 16 bytes for
- * each granule of the heap (clump_heap_layout), 8 bytes for each object that the queue has room
+ * each granule of the heap (clump_heap_info), 8 bytes for each object that the queue has room
  * for, 1280 bytes. Objects that the queue has no room for become grey bits in the first part, so
  * that none is lost.
  *

@@ -32,7 +32,7 @@ typedef struct clump_collector_desc {
 
     /* If an allocation has returned null since the last safepoint. What the heap counts for
      * clump_heap_take_errors() is read and not cleared. A program that calls that function in
-     * between looks at its report and calls clump_collector_request(). */
+     * between looks at its report, and collects by itself. */
     int out_of_memory;
 } clump_collector_desc;
 
@@ -43,16 +43,13 @@ CLUMP_API clump_status clump_collector_create(const clump_collector_desc *desc,
 /* DESTRUCTOR. NULL is allowed. */
 CLUMP_API void clump_collector_destroy(clump_collector *collector);
 
-/* METHOD. Ask for a collection at the next safepoint, whatever the triggers say. */
-CLUMP_API void clump_collector_request(clump_collector *collector);
-
 /* METHOD. Call at a safe point: where no kernel or host variable holds a reference that no root
  * leads to.
  *   ran     [out, optional]  1 if it collected, also if the compaction after it failed
  *   report  [out, optional]  of that run
  * Blocks: yes; with only `every` set, only when it collects. Returns as clump_heap_collect(). A
  * collection that fails before objects are freed is tried again at the next safepoint. One that
- * only failed to compact is done: `ran` is 1, and the next one waits for a trigger or a request. */
+ * only failed to compact is done: `ran` is 1, and the next one waits for a trigger. */
 CLUMP_API clump_status clump_collector_tick(clump_collector *collector, int *ran,
                                             clump_collect_report *report);
 

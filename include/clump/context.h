@@ -123,6 +123,8 @@ typedef struct clump_context_desc {
                                        Copied. For tracing and for tests that make calls fail */
     clump_cache cache;             /* default: programs are not kept */
     clump_compiled compiled;       /* default: none */
+    uint64_t pool_limit_bytes;     /* device memory of all its pools together (pool.h), at most; 0:
+                                       no limit, but see limit_bytes of pools */
 } clump_context_desc;
 
 /* Facts about the device, probed once by clump_context_create(). */
@@ -180,11 +182,15 @@ CLUMP_API void clump_context_destroy(clump_context *context);
  * one that it was. */
 CLUMP_API clump_status clump_context_set_queue(clump_context *context, cl_command_queue queue);
 
-/* The queue on which calls enqueue now. Not retained for the caller; NULL for NULL. */
-CLUMP_API cl_command_queue clump_context_get_queue(const clump_context *context);
+/* What is known of a context. */
+typedef struct clump_context_info {
+    const clump_capabilities *capabilities; /* the probed ones; NULL for no context */
+    cl_command_queue queue; /* on which calls enqueue now. Not retained for the caller */
+} clump_context_info;
 
-/* The probed capabilities. Valid as long as the context. */
-CLUMP_API const clump_capabilities *clump_context_get_capabilities(const clump_context *context);
+/* What is known of it. Lives as long as the context. Not NULL; of NULL, no capabilities and no
+ * queue. */
+CLUMP_API const clump_context_info *clump_context_get_info(const clump_context *context);
 
 /* The error of the last failed call on the context or on anything made from it. Never NULL; its
  * status is CLUMP_OK if nothing failed yet. Overwritten by the next failure. */

@@ -13,8 +13,7 @@
  *   references     new         in fields, registered buffers and handles. Those that the program
  *                              keeps elsewhere name nobody: register their buffers (refs.h), or
  *                              make handles
- *   the buffer     new         clump_heap_get_buffer(), clump_heap_get_layout() and
- *                              clump_heap_get_schema() are to be asked again
+ *   the buffer     new         and the schema, too: clump_heap_get_info() tells them
  *   programs       for the schema they were made for. Launching a kernel of the old one fails with
  *                  CLUMP_ERR_USAGE. Make a program for
  *                              the heap after the conversion; a key_kernel or a finaliser of a
@@ -44,7 +43,7 @@ extern "C" {
 
 /* What the heap becomes. */
 typedef struct clump_convert_desc {
-    const clump_schema *schema; /* required, sealed; copied. It may be the heap's own */
+    const clump_schema *schema; /* required; copied. It may be the heap's own */
     uint64_t bytes;      /* all device memory the heap takes then; 0: as many as it has now */
     uint32_t block_rows; /* as in clump_heap_desc; 0: chosen from `bytes` */
 } clump_convert_desc;

@@ -10,8 +10,8 @@
  * C_class_of() is the class of no object, and freeing it is reported and does nothing, as with a
  * reference that names no object. A field of it reads as what anybody wrote last to a field of an
  * evicted object: the memory of no object. A program built with `checked` reports such an access
- * (BAD_ACCESS). Counts and copies of fields leave evicted objects out; clump_heap_get_evicted()
- * counts them. Evicted objects can refer to others and be referred to. So compaction, collection
+ * (BAD_ACCESS). Counts and copies of fields leave evicted objects out; clump_heap_info counts
+ * them. Evicted objects can refer to others and be referred to. So compaction, collection
  * and all that saves or takes out objects are refused until everything was fetched. Such a heap is
  * not converted (convert.h).
  *
@@ -49,7 +49,7 @@ typedef struct clump_evict_desc {
     uint32_t age;
 } clump_evict_desc;
 
-/* What a call moved, or what is evicted. */
+/* What a call moved. */
 typedef struct clump_evict_report {
     uint64_t objects, blocks;
     uint64_t bytes; /* of the blocks */
@@ -80,10 +80,6 @@ CLUMP_API clump_status clump_heap_evict(clump_heap *heap, const clump_evict_desc
  * blocks than are needed: evict or free others first, or ask for fewer `blocks`. */
 CLUMP_API clump_status clump_heap_bring_back(clump_heap *heap, const clump_evict_desc *desc,
                                              clump_evict_report *report);
-
-/* METHOD. What is evicted now. Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE no place, or no
- * heap. */
-CLUMP_API clump_status clump_heap_get_evicted(const clump_heap *heap, clump_evict_report *report);
 
 #ifdef __cplusplus
 }

@@ -150,14 +150,14 @@ CLUMP_API clump_status clump_heap_migrate(clump_heap *heap, const clump_extract_
 
 /* CONSTRUCTOR. An extract of bytes that came from elsewhere, or to be filled by the caller.
  *   context  [in]            the extract may live longer than the caller's use of it
- *   schema   [in]            sealed; copied. Equal to that of the heap that the objects are from:
+ *   schema   [in]            copied. Equal to that of the heap that the objects are from:
  *                            clump_schema_parse() of the same text
  *   objects  [in]            of each class, by id: objects[id - 1], as clump_extract_info.objects
  *                            says there, from [1] on
  *   data     [in, optional]  clump_extract_info.bytes of them; NULL: the buffer has zeros
  *   bytes    [in]            of data, which is compared; 0 without data
  *   extract  [out]           NULL on failure
- * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE a schema that is not sealed or has arrays of
+ * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE no schema, or one with arrays of
  * run-time length, objects of an abstract class, more than a heap can have, or another number of
  * bytes than they take; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_extract_create(clump_context *context, const clump_schema *schema,
@@ -190,6 +190,17 @@ CLUMP_API void clump_extract_destroy(clump_extract *extract);
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_extract_read(clump_extract *extract, void *data, uint64_t bytes);
 
+/* Where the values of one field lie in the buffer of an extract. */
+typedef struct clump_extract_column {
+    uint64_t at;                   /* of the first value in the buffer, bytes */
+    uint64_t bytes;                /* of all values */
+    uint64_t first;                /* number of the object that has the first value */
+    uint64_t count;                /* objects */
+    uint32_t object_bytes;         /* from one object to the next */
+    const clump_class_info *of;    /* the class that these are of, exactly */
+    const clump_field_info *field; /* of that class, or of one of its bases */
+} clump_extract_column;
+
 /* What is known of an extract. Lives as long as it. */
 typedef struct clump_extract_info {
     const clump_schema *schema;
@@ -203,26 +214,14 @@ typedef struct clump_extract_info {
      * NULL without keep_refs, or if there are no objects. With the references that
      * clump_heap_insert() gives they are the map from old to new. Not retained for the caller. */
     cl_mem refs;
+    /* In the order of the buffer. Classes and fields are those of the schema above, as its look-ups
+     * give them. */
+    uint64_t column_count;
+    const clump_extract_column *const *columns;
 } clump_extract_info;
 
 /* What is known of it. Not NULL; of NULL, no schema and zeros. */
 CLUMP_API const clump_extract_info *clump_extract_get_info(const clump_extract *extract);
-
-/* Where the values of one field lie in the buffer of an extract. */
-typedef struct clump_extract_column {
-    uint64_t at;           /* of the first value in the buffer, bytes */
-    uint64_t bytes;        /* of all values */
-    uint64_t first;        /* number of the object that has the first value */
-    uint64_t count;        /* objects */
-    uint32_t object_bytes; /* from one object to the next */
-} clump_extract_column;
-
-/* Where the values of a field, inherited ones included, are of the objects of exactly the class.
- * Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND no such class or field, or no objects of it;
- * CLUMP_ERR_USAGE. */
-CLUMP_API clump_status clump_extract_find_column(const clump_extract *extract,
-                                                 const char *class_name, const char *field,
-                                                 clump_extract_column *column);
 
 #ifdef __cplusplus
 }

@@ -39,12 +39,11 @@ typedef struct clump_heap clump_heap;
 /* What a heap is made of: a context, a schema, and `bytes` or `device_share`. The rest may be
  * zero. */
 typedef struct clump_heap_desc {
-    clump_context *context; /* required */
-    const clump_schema
-        *schema;         /* sealed; copied as far as the heap needs it. NULL: no classes, for a
+    clump_context *context;     /* required */
+    const clump_schema *schema; /* copied as far as the heap needs it. NULL: no classes, for a
                                    heap of raw memory only */
-    uint64_t bytes;      /* all device memory the heap takes, metadata included */
-    double device_share; /* instead of bytes: share of the device's memory, 0 < s <= 1 */
+    uint64_t bytes;             /* all device memory the heap takes, metadata included */
+    double device_share;        /* instead of bytes: share of the device's memory, 0 < s <= 1 */
     /* The largest buffer: a larger heap has several. 0: one buffer, or, where the device gives none
      * of that size, buffers of its allocation_bytes (context.h). The metadata of all are in the
      * first: a large part of a checked heap, of others a small one. */
@@ -72,9 +71,10 @@ typedef struct clump_heap_desc {
                                    back to it. NULL: an own buffer */
 } clump_heap_desc;
 
-/* Where things lie. Fixed until the heap gets another schema; two heaps with equal granule_bytes,
- * block_granules and buffer_blocks and the same schema can run the same programs. */
-typedef struct clump_heap_layout {
+/* What is known of a heap. Where things lie is fixed until the heap gets another schema; two heaps
+ * with equal granule_bytes, block_granules and buffer_blocks and the same schema can run the same
+ * programs. */
+typedef struct clump_heap_info {
     uint64_t bytes;          /* of all buffers */
     uint64_t metadata_bytes; /* of these: header, states, bitmaps, lists, in whole blocks */
     uint32_t granule_bytes;  /* S: unit in which references count */
@@ -89,11 +89,17 @@ typedef struct clump_heap_layout {
      * upper bits of a clump_ref are the generation, also of those that the host gets; two
      * references to one object are equal as ever. */
     uint32_t generations;
-} clump_heap_layout;
+    const clump_schema *schema; /* the heap's copy, for look-ups by name; until convert.h's call */
+    /* The buffer, or the first of several, until convert.h's call. Not retained for the caller.
+     * interop.h tells how kernels of the caller's own use it. */
+    cl_mem buffer;
+    /* Evicted now (evict.h); bytes of their blocks. */
+    uint64_t evicted_objects, evicted_blocks, evicted_bytes;
+} clump_heap_info;
 
 /* CONSTRUCTOR. Reserve the buffer and initialise it on the device.
  * Blocks: yes, so that lack of memory shows here and not in a later kernel.
- * Returns CLUMP_OK; CLUMP_ERR_USAGE schema not sealed, or missing without `raw`, `raw` or arrays of
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE no schema without `raw`, `raw` or arrays of
  * run-time length together with `checked`, two of desc's members that exclude each other, both or
  * neither of bytes and device_share; CLUMP_ERR_DEVICE_MEMORY too small for one block of the largest
  * class, too large for 32-bit references, a buffer_bytes with no room for the metadata (the message
@@ -108,13 +114,9 @@ CLUMP_API clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap
  * heap that still has a compactor or a collector ends with the last of them. */
 CLUMP_API void clump_heap_destroy(clump_heap *heap);
 
-/* Where things lie in the heap. Lives as long as the heap; its contents change with
- * clump_heap_convert(). */
-CLUMP_API const clump_heap_layout *clump_heap_get_layout(const clump_heap *heap);
-
-/* The heap's copy of its schema, for look-ups by name. Lives as long as the heap, or until
- * clump_heap_convert(). */
-CLUMP_API const clump_schema *clump_heap_get_schema(const clump_heap *heap);
+/* What is known of it. Lives as long as the heap, and its contents change with it. Not NULL; of
+ * NULL, zeros. */
+CLUMP_API const clump_heap_info *clump_heap_get_info(const clump_heap *heap);
 
 /* ---- Errors that kernels reported ---------------------------------------------------------- */
 
@@ -176,6 +178,9 @@ typedef struct clump_class_stats {
     /* slots that are reserved for kernels (docs/internals/core.md): they are free, and none of them
      * counts above */
     uint64_t reserved;
+    /* objects that can still be made, if no others are: free slots of its blocks, and free blocks.
+     * 0 for an abstract class */
+    uint64_t room;
 } clump_class_stats;
 
 /* Counters of the whole heap. */
@@ -215,13 +220,6 @@ CLUMP_API clump_status clump_heap_read_stats(clump_heap *heap, clump_heap_stats 
 CLUMP_API clump_status clump_heap_read_count(clump_heap *heap, const char *class_name,
                                              uint64_t *count);
 
-/* METHOD. Objects of exactly this class that can still be made, if no others are: free slots of its
- * blocks, and free blocks.
- * Blocks: yes. Returns CLUMP_OK;
- * CLUMP_ERR_NOT_FOUND; CLUMP_ERR_USAGE an abstract class; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. */
-CLUMP_API clump_status clump_heap_read_room(clump_heap *heap, const char *class_name,
-                                            uint64_t *objects);
-
 /* The `bytes` of a heap that has room for so many objects of each class, all at the same time; at
  * most 2% above the least.
  *   desc     [in]             of the heap to be made; bytes, device_share and pool do not count.
@@ -229,7 +227,7 @@ CLUMP_API clump_status clump_heap_read_room(clump_heap *heap, const char *class_
  *   objects  [in]             of class 1, 2, ...: as many as the schema has classes
  *   bytes    [out]            0 on failure
  *   error    [out, optional]
- * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE no sealed schema; CLUMP_ERR_DEVICE_MEMORY no heap
+ * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE no schema; CLUMP_ERR_DEVICE_MEMORY no heap
  * can have so many; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_heap_get_bytes_needed(const clump_heap_desc *desc,
                                                    const uint64_t *objects, uint64_t *bytes,

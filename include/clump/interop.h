@@ -12,16 +12,13 @@
 extern "C" {
 #endif
 
-/* The buffer, or the first of several, which clump_heap_convert() replaces. Not retained for the
- * caller. It is the first argument of kernels that the caller builds and launches by OpenCL itself,
- * from clump_program_get_info()->source and clump_program_get_info()->options: those without loops
- * over objects and without CLUMP_NUMBERS, since the list of objects is made by the calls of run.h.
- * After such a kernel allocated or freed, call clump_heap_touch(). */
-CLUMP_API cl_mem clump_heap_get_buffer(const clump_heap *heap);
-
-/* METHOD. Set the heap as the first argument of such a kernel, and tell OpenCL of the heap's other
- * buffers, if it has several. A kernel keeps both until it is made ready for another heap: once the
- * heap is destroyed, do not launch it before that.
+/* METHOD. Set the heap as the first argument of a kernel that the caller builds and launches by
+ * OpenCL itself, and tell OpenCL of the heap's other buffers, if it has several. The kernel is made
+ * of clump_program_get_info()->source and clump_program_get_info()->options. It has no loops over
+ * objects and no CLUMP_NUMBERS, since the list of objects is made by the calls of run.h. After it
+ * allocated or freed, call clump_heap_touch().
+ * A kernel keeps the buffers until it is made ready again: once the heap is converted or destroyed,
+ * do not launch it before that.
  * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE no kernel; CLUMP_ERR_CL. Threads: as for the heap;
  * the kernel is changed. */
 CLUMP_API clump_status clump_heap_set_kernel(clump_heap *heap, cl_kernel kernel);

@@ -15,8 +15,8 @@
  * Threads: all calls on one pool may come from any thread at any time, unless
  * CLUMP_POOL_SINGLE_THREADED is set; a lock makes them one after the other. Pools, of one context
  * too, may be created and destroyed on any thread too, each while no other call on that pool runs.
- * clump_context_set_pool_limit() belongs to the thread of the context. Callbacks are called without
- * the lock. A clump_allocator of the context must be as thread-safe as malloc.
+ * Callbacks are called without the lock. A clump_allocator of the context must be as thread-safe as
+ * malloc.
  *
  * Wrong input is refused, with words, and changes nothing: CLUMP_ERR_REFERENCE for an allocation
  * that is not of this pool or was freed, CLUMP_ERR_USAGE for everything else. After destruction
@@ -99,9 +99,10 @@ typedef struct clump_allocation_info {
     clump_region region;
     clump_memory memory;
     int movable, unique, moving; /* moving: a copy to another place is under way */
-    uint32_t pins, maps, images;
+    uint32_t pins, maps;
     const char *name; /* NULL without; valid until it is freed or renamed */
     void *user_data;
+    clump_allocation next; /* another one, in no order that means something; 0 after the last */
 } clump_allocation_info;
 
 /* Options of a pool. */
@@ -154,8 +155,8 @@ typedef struct clump_pool_desc {
 } clump_pool_desc;
 
 /* CONSTRUCTOR. Makes no chunk yet. Without a context the pool is for the cl_context and the device
- * of its queue, and that device needs no compiler. No heap can be in such a pool, and no limit of
- * clump_context_set_pool_limit() is for it.
+ * of its queue, and that device needs no compiler. No heap can be in such a pool, and no
+ * limit of a context is for it.
  *   pool   [out]            NULL on failure
  *   error  [out, optional]  says why it failed
  * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_UNSUPPORTED without a context: the device is not
@@ -170,11 +171,6 @@ CLUMP_API void clump_pool_destroy(clump_pool *pool);
 
 /* Copy the error of the last failed call on the pool, by any thread. */
 CLUMP_API void clump_pool_get_error(clump_pool *pool, clump_error *error);
-
-/* METHOD. Limit the device memory of all pools of a context together; 0: none, but see limit_bytes.
- * Memory that is taken already stays. */
-CLUMP_API clump_status clump_context_set_pool_limit(clump_context *context, uint64_t bytes);
-CLUMP_API uint64_t clump_context_get_pool_bytes(const clump_context *context);
 
 /* ---- Allocations ---------------------------------------------------------------------------- */
 
@@ -202,19 +198,21 @@ typedef struct clump_allocation_desc {
 CLUMP_API clump_status clump_pool_alloc(clump_pool *pool, const clump_allocation_desc *desc,
                                         clump_allocation *allocation, clump_region *region);
 
-/* METHOD. Free; 0 is allowed and does nothing. Refused while the allocation is mapped, pinned or
- * has images, and if it is that of a heap or of clump_pool_create_buffer(). Its memory is given out
+/* METHOD. Free; 0 is allowed and does nothing. Refused while the allocation is mapped or
+ * pinned, and if it is that of a heap or of clump_pool_create_buffer(). Its memory is given out
  * again when the commands named by clump_pool_use() have completed.
  * Blocks: only if a chunk of memory with pointers is given back: until the pool's queue is done.
  * Returns CLUMP_OK; CLUMP_ERR_REFERENCE; CLUMP_ERR_USAGE. */
 CLUMP_API clump_status clump_pool_free(clump_pool *pool, clump_allocation allocation);
 
-/* METHOD. Facts about an allocation, such as where it lies now. */
+/* METHOD. Facts about an allocation, such as where it lies now. With `allocation` 0 only the first
+ * one, as `next`: so all can be visited. These would leak if the pool were destroyed now. */
 CLUMP_API clump_status clump_pool_get_info(clump_pool *pool, clump_allocation allocation,
                                            clump_allocation_info *info);
 
 /* METHOD. A cl_mem of its own: a sub-buffer, made at the first call; of a unique allocation, its
- * buffer. The pool's; valid until the allocation is moved or freed. Blocks: no.
+ * buffer. The pool's; valid until the allocation is moved or freed. The caller can make an image of
+ * it: pin the allocation (clump_pool_pin()) until the image is released. Blocks: no.
  * Returns CLUMP_OK; CLUMP_ERR_UNSUPPORTED it is USM, and the device makes no cl_mem of that;
  * CLUMP_ERR_REFERENCE; CLUMP_ERR_USAGE; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_get_buffer(clump_pool *pool, clump_allocation allocation,
@@ -227,8 +225,7 @@ CLUMP_API clump_status clump_pool_get_buffer(clump_pool *pool, clump_allocation 
  * have completed. OpenCL may tell of the release on any thread, and within the release; nothing
  * waits there, and no lock is taken.
  *   desc         as for clump_pool_alloc(); not movable, and no memory with pointers.
- *                clump_pool_visit() shows the allocation;
- *                clump_pool_free() refuses it
+ *                clump_pool_free() refuses the allocation
  *   queue_count  0: those of clump_pool_set_queues()
  *   queues       all that use the buffer; retained until the region is free. Commands of other
  *                queues must be done before the last release
@@ -292,17 +289,6 @@ CLUMP_API clump_status clump_pool_map(clump_pool *pool, clump_allocation allocat
 CLUMP_API clump_status clump_pool_unmap(clump_pool *pool, clump_allocation allocation,
                                         void *memory);
 
-/* METHOD. An image on the memory of an allocation, where the device can:
- * CL_MEM_OBJECT_IMAGE1D_BUFFER, and CL_MEM_OBJECT_IMAGE2D with cl_khr_image2d_from_buffer. The
- * allocation stays where it is until clump_pool_destroy_image().
- *   desc  its `buffer` is ignored
- * Returns CLUMP_OK; CLUMP_ERR_UNSUPPORTED; CLUMP_ERR_USAGE; CLUMP_ERR_REFERENCE; CLUMP_ERR_CL. */
-CLUMP_API clump_status clump_pool_create_image(clump_pool *pool, clump_allocation allocation,
-                                               const cl_image_format *format,
-                                               const cl_image_desc *desc, cl_mem *image);
-CLUMP_API clump_status clump_pool_destroy_image(clump_pool *pool, clump_allocation allocation,
-                                                cl_mem image);
-
 /* METHOD. Release the empty chunks, also the one that is kept, and memory whose last use has
  * completed. */
 CLUMP_API clump_status clump_pool_trim(clump_pool *pool);
@@ -321,6 +307,7 @@ typedef struct clump_pool_stats {
     uint64_t moves, moved_bytes;        /* of defragmentation so far */
     uint64_t waiting_bytes;             /* freed, but in use until some event */
     double waste;                       /* share of the chunks that is not given out */
+    uint64_t context_bytes; /* device memory taken by all pools of the context together */
 } clump_pool_stats;
 
 /* The time that copies take, as measured: us = fixed_us * copies + bytes * us_per_byte; zeros: not
@@ -362,11 +349,6 @@ typedef enum clump_pool_format {
  * Returns CLUMP_OK; CLUMP_ERR_IO `write` said so; CLUMP_ERR_USAGE; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_pool_dump(clump_pool *pool, clump_pool_format format,
                                        clump_write_fn write, void *user);
-
-/* METHOD. Call `visit` for every allocation, in no order: these would leak if the pool were
- * destroyed now. */
-CLUMP_API clump_status clump_pool_visit(
-    clump_pool *pool, void (*visit)(void *user, const clump_allocation_info *info), void *user);
 
 #ifdef __cplusplus
 }

@@ -167,11 +167,10 @@ static inline void clumpi_quick_fail(const clump_error *e, int status, const cha
     if (e->line && status == CLUMP_ERR_SCHEMA)
         snprintf(place, sizeof place, " in line %u, column %u", e->line, e->column);
     fflush(stdout);
-    fprintf(stderr, "%s:%d: %s\n%s%s: %s\n", file, line, call,
-            clump_status_name(CLUMPI_QUICK_STATUS(status)), place,
-            e->status == CLUMPI_QUICK_STATUS(status) && e->message[0]
-                ? e->message
-                : clump_status_text(CLUMPI_QUICK_STATUS(status)));
+    const int has_words = e->status == CLUMPI_QUICK_STATUS(status) && e->message[0];
+    fprintf(stderr, "%s:%d: %s\n%s%s%s%s\n", file, line, call,
+            clump_status_name(CLUMPI_QUICK_STATUS(status)), place, has_words ? ": " : "",
+            has_words ? e->message : "");
     exit(1);
 }
 

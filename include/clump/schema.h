@@ -1,8 +1,7 @@
 /* A schema: the classes of a heap, their inheritance, their fields and how these lie in memory.
  *
- * A schema is built either through clump_schema_create(), _add_class() and _add_field(), or from
- * text with clump_schema_parse(); both end in the same object. It becomes fixed with
- * clump_schema_seal() (parsing seals it), after which ids, offsets and sizes can be asked for.
+ * A schema is made of a text, by clump_schema_parse(), and does not change any more: several
+ * threads may look into it.
  *
  * The text format, by example:
  *
@@ -123,7 +122,8 @@ typedef enum clump_class_layout { CLUMP_LAYOUT_SOA = 0, CLUMP_LAYOUT_AOS = 1 } c
 /* DESTRUCTOR. NULL is allowed. Heaps keep what they need: a schema may go before them. */
 CLUMP_API void clump_schema_destroy(clump_schema *schema);
 
-/* CONSTRUCTOR. Build and seal a schema from text.
+/* CONSTRUCTOR. Make a schema of a text. Ids are given in depth-first order of inheritance, so the
+ * ids of its subclasses follow that of a class.
  *   text, bytes  [in]             need not be zero-terminated; not kept
  *   schema       [out]            NULL on failure
  *   error        [out, optional]  line, column, the token found and what was expected
@@ -137,20 +137,7 @@ CLUMP_API clump_status clump_schema_parse(const char *text, size_t bytes,
 CLUMP_API clump_status clump_schema_parse_file(const char *path, const clump_allocator *allocator,
                                                clump_schema **schema, clump_error *error);
 
-/* Facts about a sealed schema. Indices of fields run over the fields that a class declares itself,
- * in the order of declaration; inherited ones belong to the base class. */
-typedef struct clump_class_info {
-    const char *name;
-    uint32_t id;   /* 1 .. class_count */
-    uint32_t base; /* id of the base class, 0 if none */
-    uint32_t last; /* ids id .. last are the class and all its subclasses */
-    int is_abstract;
-    clump_class_layout layout;
-    uint32_t field_count;  /* own fields */
-    uint32_t object_bytes; /* bytes of one object; a row takes 64 times as many */
-} clump_class_info;
-
-/* A field of a sealed schema, and where its values lie in a row. */
+/* A field, and where its values lie in a row. */
 typedef struct clump_field_info {
     const char *name;
     uint32_t class_id; /* the class that declares it */
@@ -167,25 +154,42 @@ typedef struct clump_field_info {
     uint32_t element_bytes;
     uint32_t base_bytes; /* b, s and t of the layout formula above, in bytes */
     uint32_t stride_bytes;
-    uint32_t step_bytes; /* 0 for a plain field */
+    uint32_t step_bytes;   /* 0 for a plain field */
+    const char *type_name; /* with the width: "float4", "bool", "ref" */
 } clump_field_info;
 
-CLUMP_API uint32_t clump_schema_get_class_count(const clump_schema *schema); /* 0 until sealed */
+/* A class. */
+typedef struct clump_class_info {
+    const char *name;
+    uint32_t id;   /* 1 .. class_count */
+    uint32_t base; /* id of the base class, 0 if none */
+    uint32_t last; /* ids id .. last are the class and all its subclasses */
+    int is_abstract;
+    clump_class_layout layout;
+    uint32_t field_count;  /* own fields */
+    uint32_t object_bytes; /* bytes of one object; a row takes 64 times as many */
+    /* the fields that it declares itself, in the order of declaration; inherited ones are those of
+     * the base class */
+    const clump_field_info *const *fields;
+} clump_class_info;
 
-/* Fill `info` for class `id`; strings live as long as the schema.
- * Returns CLUMP_OK; CLUMP_ERR_USAGE not sealed; CLUMP_ERR_NOT_FOUND no such id. */
-CLUMP_API clump_status clump_schema_get_class(const clump_schema *schema, uint32_t id,
-                                              clump_class_info *info);
-CLUMP_API clump_status clump_schema_find_class(const clump_schema *schema, const char *name,
-                                               clump_class_info *info);
-CLUMP_API clump_status clump_schema_get_field(const clump_schema *schema, uint32_t class_id,
-                                              uint32_t index, clump_field_info *info);
-/* Looks in the class and then in its base classes. */
-CLUMP_API clump_status clump_schema_find_field(const clump_schema *schema, uint32_t class_id,
-                                               const char *name, clump_field_info *info);
+/* What is known of a schema. All that it leads to lives as long as the schema. */
+typedef struct clump_schema_info {
+    uint32_t class_count;
+    /* By id, 1 .. class_count. [0] stands for no class: its name is "", and all else is 0 */
+    const clump_class_info *const *classes;
+} clump_schema_info;
 
-/* "float4", "bool", "ref"; static string. "?" for no type. `width` as in clump_field_desc. */
-CLUMP_API const char *clump_type_name(clump_type type, uint32_t width);
+/* What is known of it. Not NULL; of NULL, no classes. */
+CLUMP_API const clump_schema_info *clump_schema_get_info(const clump_schema *schema);
+
+/* A class by name. NULL: there is none. */
+CLUMP_API const clump_class_info *clump_schema_find_class(const clump_schema *schema,
+                                                          const char *name);
+
+/* A field by name: of the class, or of the nearest of its bases. NULL: there is none. */
+CLUMP_API const clump_field_info *clump_schema_find_field(const clump_schema *schema,
+                                                          uint32_t class_id, const char *name);
 
 #ifdef __cplusplus
 }

@@ -32,7 +32,7 @@
 extern "C" {
 #endif
 
-/* name, value, sentence. The one list from which enum, names and texts are made. */
+/* name, value, what it says. The one list from which enum and names are made. */
 #define CLUMP_STATUS_LIST(X)                                                                       \
     X(CLUMP_OK, 0, "success")                                                                      \
     X(CLUMP_ERR_USAGE, -1, "a call was misused: an argument or the order of calls is wrong")       \
@@ -74,9 +74,6 @@ typedef struct clump_error {
 
 /* The enumerator's own name, "CLUMP_ERR_USAGE"; "CLUMP_ERR_?" for a value that is none. Static. */
 CLUMP_API const char *clump_status_name(clump_status status);
-
-/* One sentence for the status. Static string, never NULL. */
-CLUMP_API const char *clump_status_text(clump_status status);
 
 /* The version of the library that runs, "0.1.0". CLUMP_VERSION_TEXT (export.h) is that of the
  * headers. Static. */

@@ -72,11 +72,6 @@ class Collector(_Trigger):
                                                   "out_of_memory": out_of_memory})
         self._make(heap, "collector", desc, [kept])
 
-    def request(self):
-        """The next tick() collects, whatever the triggers say."""
-        with self._context._lock:
-            lib.clump_collector_request(self._object)
-
     def tick(self):
         """Call it where only roots have references. Returns the report of a collection, or None if there was none."""
         return self._tick(ffi.new("clump_collect_report *"))

@@ -12,9 +12,10 @@ from ._values import c_names, c_path, c_text, refs_array, schema_of
 
 def class_counts(schema, objects):
     """An array of C, by class, of {"Cell": 1000, ...}."""
-    counts, info = ffi.new("uint64_t[]", max(lib.clump_schema_get_class_count(schema), 1)), ffi.new("clump_class_info *")
+    counts = ffi.new("uint64_t[]", max(lib.clump_schema_get_info(schema).class_count, 1))
     for name, count in objects.items():
-        if lib.clump_schema_find_class(schema, c_text("a name in objects", name), info):
+        info = lib.clump_schema_find_class(schema, c_text("a name in objects", name))
+        if not info:
             raise Error("CLUMP_ERR_NOT_FOUND", f'there is no class "{name}"')
         counts[info.id - 1] = count
     return counts
@@ -72,10 +73,10 @@ class Extract:
     @property
     def objects(self):
         """How many of each class that has some."""
-        schema, info, found = lib.clump_extract_get_info(self._object).schema, ffi.new("clump_class_info *"), {}
-        for number in range(1, lib.clump_schema_get_class_count(schema) + 1):
-            lib.clump_schema_get_class(schema, number, info)
-            found[ffi.string(info.name).decode()] = lib.clump_extract_get_info(self._object).objects[number]
+        info, found = lib.clump_extract_get_info(self._object), {}
+        schema = lib.clump_schema_get_info(info.schema)
+        for number in range(1, schema.class_count + 1):
+            found[ffi.string(schema.classes[number].name).decode()] = info.objects[number]
         return {name: count for name, count in found.items() if count}
 
     @property

@@ -40,16 +40,17 @@ class Field:
 
     def __init__(self, heap, class_name, name):
         self.heap, self.class_name, self.name = heap, c_text("class_name", class_name), c_text("field", name)
-        schema = lib.clump_heap_get_schema(heap._object)
-        owner, info = ffi.new("clump_class_info *"), ffi.new("clump_field_info *")
-        if lib.clump_schema_find_class(schema, self.class_name, owner):
+        schema = lib.clump_heap_get_info(heap._object).schema
+        owner = lib.clump_schema_find_class(schema, self.class_name)
+        if not owner:
             raise Error("CLUMP_ERR_NOT_FOUND", f'there is no class "{class_name}"; there are {", ".join(heap.classes)}')
-        if lib.clump_schema_find_field(schema, owner.id, self.name, info):
+        found = lib.clump_schema_find_field(schema, owner.id, self.name)
+        if not found:
             raise Error("CLUMP_ERR_NOT_FOUND",
                         f'class {class_name} has no field "{name}"; it has {", ".join(heap.classes[class_name])}')
-        self.info = info
-        self.count, self.width = info.count, info.width
-        self.scalar = ffi.string(lib.clump_type_name(info.type, 1)).decode()
+        self.info = ffi.new("clump_field_info *", found[0])  # after convert() the schema is another one
+        self.count, self.width = found.count, found.width
+        self.scalar = ffi.string(found.type_name).decode().rstrip("0123456789")
         self.dtype = np.dtype(SCALARS[self.scalar])
         self.vector = () if self.width == 1 else (4 if self.width == 3 else self.width,)
         self.array_dtype = self.dtype if self.width == 1 else getattr(cl.cltypes, f"{self.scalar}{self.width}")

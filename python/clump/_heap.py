@@ -92,12 +92,13 @@ class Heap:
     @property
     def buffer(self):
         """The pyopencl.Buffer of the heap; of several, the first. After convert() it is another one."""
-        return cl.Buffer.from_int_ptr(int(ffi.cast("intptr_t", lib.clump_heap_get_buffer(self._object))), retain=True)
+        return cl.Buffer.from_int_ptr(int(ffi.cast("intptr_t", lib.clump_heap_get_info(self._object).buffer)), retain=True)
 
     @property
-    def layout(self):
-        """Where things lie, as a dict (heap.h); another one after convert()."""
-        return report_dict(lib.clump_heap_get_layout(self._object))
+    def info(self):
+        """Where things lie, and what is evicted now, as a dict (heap.h); another one after convert()."""
+        info = lib.clump_heap_get_info(self._object)
+        return {name: getattr(info, name) for name, _ in ffi.typeof(info).item.fields if name not in ("schema", "buffer")}
 
     def set_kernel(self, kernel):
         """Makes a pyopencl.Kernel ready that the caller enqueues: the heap becomes its first parameter, and OpenCL is told of the heap's other
@@ -157,13 +158,13 @@ class Heap:
     @property
     def checks(self):
         """Names of the checks that the heap has; empty if it is not checked."""
-        checks = lib.clump_heap_get_layout(self._object).checks
+        checks = lib.clump_heap_get_info(self._object).checks
         return [name for name, bit in CHECKS.items() if checks & bit]
 
     @property
     def generations(self):
         """How many objects a slot has had when a reference to the first is taken for one to the last; 0: references have no generation."""
-        return lib.clump_heap_get_layout(self._object).generations
+        return lib.clump_heap_get_info(self._object).generations
 
     def take_findings(self):
         """What was found since the last call for it or for take_errors(), oldest first: a list of dicts, whose `text` has all in words; and how
@@ -197,20 +198,14 @@ class Heap:
     @property
     def classes(self):
         """The names of the fields of each class, those of its bases first."""
-        schema, found = lib.clump_heap_get_schema(self._object), {}
-        info, field = ffi.new("clump_class_info *"), ffi.new("clump_field_info *")
-        for number in range(1, lib.clump_schema_get_class_count(schema) + 1):
+        schema, found = lib.clump_schema_get_info(lib.clump_heap_get_info(self._object).schema), {}
+        for number in range(1, schema.class_count + 1):
             names, above = [], number
-            lib.clump_schema_get_class(schema, number, info)
-            name = ffi.string(info.name).decode()
             while above:
-                lib.clump_schema_get_class(schema, above, info)
-                own = []
-                for index in range(info.field_count):
-                    lib.clump_schema_get_field(schema, above, index, field)
-                    own.append(ffi.string(field.name).decode())
-                names, above = own + names, info.base
-            found[name] = names
+                info = schema.classes[above]
+                names = [ffi.string(info.fields[index].name).decode() for index in range(info.field_count)] + names
+                above = info.base
+            found[ffi.string(schema.classes[number].name).decode()] = names
         return found
 
     def read_count(self, class_name):
@@ -218,12 +213,6 @@ class Heap:
         count = ffi.new("uint64_t *")
         self._context._call(lib.clump_heap_read_count, self._object, c_text("class_name", class_name), count)
         return count[0]
-
-    def read_room(self, class_name):
-        """Objects of exactly this class that can still be made, if no others are."""
-        room = ffi.new("uint64_t *")
-        self._context._call(lib.clump_heap_read_room, self._object, c_text("class_name", class_name), room)
-        return room[0]
 
     def reserve(self, class_name, objects):
         """Slots for so many objects of a class are reserved before each launch: for a kernel that asks for more than it has work-items, and
@@ -377,9 +366,9 @@ class Heap:
         index = f.check_index(index)
         copy = None if copy is None else bool(copy)
         if not copy:
-            layout = lib.clump_heap_get_layout(self._object)
+            layout = lib.clump_heap_get_info(self._object)
             # A reference by itself does not tell where an object lies; that of a checked heap has a generation, too.
-            has_table = layout.buffer_blocks or self._is_evictable or lib.clump_heap_get_layout(self._object).checks
+            has_table = layout.buffer_blocks or self._is_evictable or lib.clump_heap_get_info(self._object).checks
             view = None if has_table else f.view(self.read_refs(class_name), index, layout.granule_bytes, packed=copy is None)
             if view is not None:
                 return view
@@ -484,13 +473,6 @@ __kernel void gather(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global {f.device_type
     def age_blocks(self):
         """One turn passes for evict(age=...): blocks in which nothing was made or freed since the call before become older by one."""
         self._context._call(lib.clump_heap_age_blocks, self._object)
-
-    @property
-    def evicted(self):
-        """What is evicted now, as a dict."""
-        report = ffi.new("clump_evict_report *")
-        self._context._call(lib.clump_heap_get_evicted, self._object, report)
-        return report_dict(report)
 
     def save(self, path, compact=False, zstd_level=0):
         """Saves the heap to a file. zstd_level: 1 .. 22: packed, if the library was built with zstd. Returns the report as a dict."""

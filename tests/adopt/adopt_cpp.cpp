@@ -214,7 +214,7 @@ static void several_buffers(const clump::context &context) {
         return;
     }
     clump::heap heap(context, schema, 16 << 20, 4 << 20);
-    EXPECT(heap.layout().buffer_blocks > 0);
+    EXPECT(heap.info().buffer_blocks > 0);
     clump::program program(heap, own_kernels);
     EXPECT(heap.do_new_counted(program.kernel("make"), "Body", 200000) == 200000);
     const std::vector<float> x = heap.read_field<float>("Body", "x");
@@ -248,7 +248,7 @@ __kernel void stones(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Stone, self, i) Stone_numb
     const std::vector<clump_ref> refs = heap.read_refs("Body");
     const std::vector<float> x = heap.read_field<float>("Body", "x");
     EXPECT(heap.evict("Body").objects == 20000);
-    EXPECT(heap.evicted().objects == 20000 && heap.read_count("Body") == 0 &&
+    EXPECT(heap.info().evicted_objects == 20000 && heap.read_count("Body") == 0 &&
            heap.read_count("Stone") == 10000);
     THROWS(CLUMP_ERR_USAGE, "", heap.compact());
     EXPECT(heap.bring_back(std::vector<clump_ref>()).objects == 0);
@@ -288,7 +288,7 @@ static void another_schema(const clump::context &context) {
         clump::schema("aos class Body { bool hot; uint age; float x; ref Body next; }"), 8 << 20,
         3);
     EXPECT(report.objects == 1000 && report.fields_lost == 1 && report.fields_gained == 1);
-    EXPECT(heap.layout().bytes > (7 << 20) && heap.layout().bytes <= (8 << 20));
+    EXPECT(heap.info().bytes > (7 << 20) && heap.info().bytes <= (8 << 20));
     EXPECT(heap.read_field<float>("Body", "x") == x);
     EXPECT(heap.read_object_field<float>("Body", "x", held.read()) == x[42]);
     EXPECT(heap.read_field<cl_uint>("Body", "age") == std::vector<cl_uint>(1000));
@@ -429,12 +429,12 @@ static void with_opencl_hpp(cl_device_id id) {
     EXPECT(event.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>() == CL_COMPLETE);
     EXPECT(heap.reduce<float>(program.kernel("sum")) == 5350.0f);
 
-    cl_mem raw = heap.buffer();
+    cl_mem raw = heap.info().buffer;
     cl_uint before = 0, after = 0;
     clGetMemObjectInfo(raw, CL_MEM_REFERENCE_COUNT, sizeof before, &before, nullptr);
     {
         cl::Buffer buffer(raw, true);
-        EXPECT(buffer.getInfo<CL_MEM_SIZE>() == heap.layout().bytes);
+        EXPECT(buffer.getInfo<CL_MEM_SIZE>() == heap.info().bytes);
     }
     clGetMemObjectInfo(raw, CL_MEM_REFERENCE_COUNT, sizeof after, &after, nullptr);
     EXPECT(before == after);

@@ -25,17 +25,16 @@ static void check_range(clumpi_range part, size_t end) {
 }
 
 static void check_touch(const clumpi_reading *r, const clumpi_touch *t) {
-    clump_field_info f;
-    REQUIRE(!clump_schema_find_field(r->schema, t->class_id, t->field, &f) &&
-            f.class_id == t->class_id);
+    const clump_field_info *f = clump_schema_find_field(r->schema, t->class_id, t->field);
+    REQUIRE(f && f->class_id == t->class_id);
     REQUIRE(t->ways && t->ways < 1u << CLUMPI_WAYS);
     for (uint32_t way = 0; way < CLUMPI_WAYS; way++)
         REQUIRE(!(t->ways >> way & 1u) || t->lines[way]);
 }
 
 static void check_loop(const clumpi_reading *r, const clumpi_loop *loop) {
-    clump_class_info info;
-    REQUIRE(!clump_schema_get_class(r->schema, loop->class_info.id, &info));
+    REQUIRE(loop->class_info.id &&
+            loop->class_info.id <= clump_schema_get_info(r->schema)->class_count);
     REQUIRE(loop->self.kind == CLUMPI_TOKEN_WORD || loop->self.bytes);
     check_range(loop->before, r->code.count);
     check_range(loop->body, r->code.count);

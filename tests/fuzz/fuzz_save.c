@@ -63,13 +63,12 @@ static void check_head(const clump_saved *saved) {
 
 static void check_saved(const clump_saved *saved) {
     const clump_schema *schema = clump_saved_get_info(saved)->schema;
-    const uint32_t classes = clump_schema_get_class_count(schema);
+    const uint32_t classes = clump_schema_get_info(schema)->class_count;
     uint64_t objects = 0;
     REQUIRE(classes > 0);
     for (uint32_t id = 1; id <= classes; id++) {
-        clump_class_info c;
-        REQUIRE(!clump_schema_get_class(schema, id, &c));
-        REQUIRE(!c.is_abstract || !clump_saved_get_info(saved)->objects[id]);
+        const clump_class_info *c = clump_schema_get_info(schema)->classes[id];
+        REQUIRE(!c->is_abstract || !clump_saved_get_info(saved)->objects[id]);
         objects += clump_saved_get_info(saved)->objects[id];
     }
     REQUIRE(objects == clump_saved_get_info(saved)->objects[0]);

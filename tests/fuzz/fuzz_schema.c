@@ -5,7 +5,6 @@
  * Read first: fuzz.h, include/clump/schema.h.
  */
 #include "clump/schema.h"
-#include "clump/schema_build.h"
 #include "fuzz.h"
 
 static void check_error(const uint8_t *data, size_t bytes, const clump_error *error) {
@@ -22,7 +21,7 @@ static void check_field(const clump_schema *schema, const clump_class_info *owne
                         const clump_field_info *field) {
     clump_field_info found;
     REQUIRE(field->class_id == owner->id);
-    REQUIRE(*clump_type_name(field->type, field->width) != '?');
+    REQUIRE(field->type_name[0] != '?');
     /* An array of run-time length may have no elements in the object, and so no place there. */
     const int has_place = !field->array || field->count;
     REQUIRE(!has_place || field->base_bytes % field->element_bytes == 0);
@@ -32,29 +31,28 @@ static void check_field(const clump_schema *schema, const clump_class_info *owne
     if (field->count) last += (uint64_t)(field->count - 1) * field->step_bytes;
     REQUIRE(!has_place || last <= UINT64_C(64) * owner->object_bytes);
     REQUIRE((field->type == CLUMP_TYPE_REF) == (field->ref_class != 0));
-    REQUIRE(field->ref_class <= clump_schema_get_class_count(schema));
-    REQUIRE(clump_schema_find_field(schema, owner->id, field->name, &found) == CLUMP_OK);
+    REQUIRE(field->ref_class <= clump_schema_get_info(schema)->class_count);
+    found = *clump_schema_find_field(schema, owner->id, field->name);
     REQUIRE(found.class_id == owner->id && found.base_bytes == field->base_bytes);
 }
 
 static void check_schema(const clump_schema *schema) {
-    uint32_t count = clump_schema_get_class_count(schema), concrete = 0;
+    uint32_t count = clump_schema_get_info(schema)->class_count, concrete = 0;
     REQUIRE(count >= 1 && count <= CLUMP_CLASSES_MAX);
     for (uint32_t id = 1; id <= count; ++id) {
-        clump_class_info info, found;
+        clump_class_info info;
         clump_field_info field;
-        REQUIRE(clump_schema_get_class(schema, id, &info) == CLUMP_OK);
+        info = *clump_schema_get_info(schema)->classes[id];
         REQUIRE(info.id == id && info.base < id && info.last >= id && info.last <= count);
-        REQUIRE(clump_schema_find_class(schema, info.name, &found) == CLUMP_OK && found.id == id);
+        REQUIRE(clump_schema_find_class(schema, info.name) ==
+                clump_schema_get_info(schema)->classes[id]);
         REQUIRE(info.object_bytes <= CLUMP_OBJECT_BYTES_MAX);
         REQUIRE(info.is_abstract || info.object_bytes);
         concrete += !info.is_abstract;
         for (uint32_t i = 0; i < info.field_count; ++i) {
-            REQUIRE(clump_schema_get_field(schema, id, i, &field) == CLUMP_OK);
+            field = *clump_schema_get_info(schema)->classes[id]->fields[i];
             check_field(schema, &info, &field);
         }
-        REQUIRE(clump_schema_get_field(schema, id, info.field_count, &field) ==
-                CLUMP_ERR_NOT_FOUND);
     }
     REQUIRE(concrete);
 }

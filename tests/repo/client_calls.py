@@ -30,9 +30,7 @@ ELSEWHERE = {
     'clump_pool_set_queues': 'which queues are waited for is seen with user events: diff_pool_buffer; layer',
     'clump_heap_copy_field': 'the kernel of clump_heap_read_field(), which the client calls, into a buffer: diff_api',
     'clump_heap_get_bytes_needed': 'nothing on the device: diff_api',
-    'clump_heap_read_room': 'a sum of what clump_heap_read_stats() reads: diff_api, fault_input',
     'clump_version': 'a static text: fault_input',
-    'clump_status_text': 'a static text: test_schema',
 }
 
 

@@ -32,7 +32,7 @@ PARTS = {
 # The headers that users include, by the part that they are of. clump.h has those of a first program, all.h all.
 PUBLIC = {
     'core': 'allocator cl_functions context devices experimental export status timeline write',
-    'schema': 'schema schema_build',
+    'schema': 'schema schema_c',
     'heap': 'checked evict heap inspect interop kernels program refs run structs',
     'fuse': 'fuse',
     'compact': 'compact compactor',

@@ -161,7 +161,7 @@ static void set_up(void) {
     double blocks_per_object = 0;
     for (int c = 0; c < CLASSES; c++)
         blocks_per_object += 1.0 / CLASSES / cl_fixture_capacity(t.heap, classes[c].name);
-    t.fits = (uint64_t)(clump_heap_get_layout(t.heap)->block_count / blocks_per_object);
+    t.fits = (uint64_t)(clump_heap_get_info(t.heap)->block_count / blocks_per_object);
     t.room = (uint32_t)(t.fits / t.items * 3 / 2 + 16);
     t.steps = 64;
     t.program = cl_fixture_program(&t.on, t.heap, source, NULL, NULL);

@@ -132,13 +132,6 @@ static cl_mem CL_API_CALL create_sub_buffer(cl_mem a, cl_mem_flags b, cl_buffer_
     return buffer;
 }
 
-static cl_mem CL_API_CALL create_image(cl_context a, cl_mem_flags b, const cl_image_format *c,
-                                       const cl_image_desc *d, void *e, cl_int *code) {
-    cl_mem image = clCreateImage(a, b, c, d, e, code);
-    enter_buffer(image, 0);
-    return image;
-}
-
 static cl_int CL_API_CALL retain_buffer(cl_mem buffer) {
     cl_int code = clRetainMemObject(buffer);
     if (!code) change_buffer(buffer, 1);
@@ -233,7 +226,6 @@ const clump_cl_functions account_cl = {
     .RetainMemObject = retain_buffer,
     .ReleaseMemObject = release_buffer,
     .CreateSubBuffer = create_sub_buffer,
-    .CreateImage = create_image,
     .CreateProgramWithSource = create_program,
     .CreateProgramWithBinary = load_program,
     .ReleaseProgram = release_program,

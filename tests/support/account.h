@@ -16,7 +16,7 @@
 typedef enum account_kind {
     ACCOUNT_CONTEXT,
     ACCOUNT_QUEUE,
-    ACCOUNT_BUFFER, /* sub-buffers and images are counted, too */
+    ACCOUNT_BUFFER, /* sub-buffers are counted, too */
     ACCOUNT_PROGRAM,
     ACCOUNT_KERNEL,
     ACCOUNT_EVENT,

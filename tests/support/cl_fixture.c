@@ -132,7 +132,7 @@ int cl_fixture_open(cl_fixture *f, const cl_fixture_desc *desc) {
     clump_error error;
     if (clump_context_create(&context, &f->clump, &error))
         return fail_to_open(f, 1, "clump_context_create", error.message);
-    f->capabilities = clump_context_get_capabilities(f->clump);
+    f->capabilities = clump_context_get_info(f->clump)->capabilities;
     if (sub_groups && *sub_groups && !(f->capabilities->features_found & CLUMP_FEATURE_SUBGROUPS))
         return fail_to_open(f, CL_FIXTURE_SKIP, "no sub-groups with ballots", "");
     return 0;
@@ -282,17 +282,17 @@ clump_heap *cl_fixture_heap(const cl_fixture *f, const char *schema, uint64_t by
 }
 
 clump_heap *cl_fixture_heap_watching(const cl_fixture *f, const clump_heap *like) {
-    const clump_heap_layout *l = clump_heap_get_layout(like);
+    const clump_heap_info *l = clump_heap_get_info(like);
     clump_heap *heap;
     clump_heap_desc desc = {.context = f->clump,
-                            .schema = clump_heap_get_schema(like),
+                            .schema = clump_heap_get_info(like)->schema,
                             .bytes = 2 * l->bytes,
                             .block_rows = like->geometry.header.block_rows_max,
                             .errors_on_request = 1,
                             .watch_handles = 1};
     CHECK_OK(f, clump_heap_create(&desc, &heap, NULL));
-    assert_int_equal(clump_heap_get_layout(heap)->granule_bytes, l->granule_bytes);
-    assert_int_equal(clump_heap_get_layout(heap)->block_granules, l->block_granules);
+    assert_int_equal(clump_heap_get_info(heap)->granule_bytes, l->granule_bytes);
+    assert_int_equal(clump_heap_get_info(heap)->block_granules, l->block_granules);
     return heap;
 }
 
@@ -330,15 +330,25 @@ clump_heap *cl_fixture_heap_of_blocks(const cl_fixture *f, const char *schema, u
     /* In one buffer: a table of several would take a block. */
     clump_heap *heap =
         make_heap(f, schema, &(clump_heap_desc){.bytes = bytes, .block_rows = block_rows}, 0);
-    assert_int_equal(clump_heap_get_layout(heap)->block_count, blocks);
+    assert_int_equal(clump_heap_get_info(heap)->block_count, blocks);
     return heap;
 }
 
 static clump_class_info class_info(clump_heap *heap, const char *class_name) {
-    clump_class_info info;
-    if (clump_schema_find_class(clump_heap_get_schema(heap), class_name, &info))
-        fail_msg("no class %s", class_name);
-    return info;
+    const clump_class_info *info =
+        clump_schema_find_class(clump_heap_get_info(heap)->schema, class_name);
+    if (!info) fail_msg("no class %s", class_name);
+    return *info;
+}
+
+const clump_extract_column *cl_fixture_column(const clump_extract *extract, const char *class_name,
+                                              const char *field) {
+    const clump_extract_info *info = clump_extract_get_info(extract);
+    for (uint64_t i = 0; i < info->column_count; i++)
+        if (!strcmp(info->columns[i]->of->name, class_name) &&
+            !strcmp(info->columns[i]->field->name, field))
+            return info->columns[i];
+    return NULL;
 }
 
 uint32_t cl_fixture_class_id(clump_heap *heap, const char *class_name) {
@@ -351,11 +361,8 @@ uint32_t cl_fixture_capacity(clump_heap *heap, const char *class_name) {
 
 uint64_t cl_fixture_free_slots(const cl_fixture *f, clump_heap *heap, const char *class_name) {
     clump_class_stats classes[CLUMP_CLASSES_MAX];
-    clump_heap_stats stats;
-    CHECK_OK(f, clump_heap_read_stats(heap, &stats, classes, CLUMP_CLASSES_MAX));
-    const clump_class_stats *c = &classes[cl_fixture_class_id(heap, class_name) - 1];
-    return c->slots - c->objects +
-           (uint64_t)stats.free_blocks * cl_fixture_capacity(heap, class_name);
+    CHECK_OK(f, clump_heap_read_stats(heap, NULL, classes, CLUMP_CLASSES_MAX));
+    return classes[cl_fixture_class_id(heap, class_name) - 1].room;
 }
 
 clump_ref cl_fixture_first(const cl_fixture *f, clump_heap *heap, const char *class_name) {
@@ -472,9 +479,9 @@ void cl_fixture_read(const cl_fixture *f, cl_mem buffer, void *data, size_t byte
 }
 
 void cl_fixture_heap_read(const clump_heap *heap, void *image) {
-    assert_int_equal(clumpi_blocks_read(heap, 0, heap->layout.bytes, image), CLUMP_OK);
+    assert_int_equal(clumpi_blocks_read(heap, 0, heap->info.bytes, image), CLUMP_OK);
 }
 
 void cl_fixture_heap_write(const clump_heap *heap, const void *image) {
-    assert_int_equal(clumpi_blocks_write(heap, 0, heap->layout.bytes, image), CLUMP_OK);
+    assert_int_equal(clumpi_blocks_write(heap, 0, heap->info.bytes, image), CLUMP_OK);
 }

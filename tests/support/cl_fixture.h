@@ -136,6 +136,10 @@ uint32_t cl_fixture_capacity(clump_heap *heap, const char *class_name);
 clump_ref cl_fixture_first(const cl_fixture *f, clump_heap *heap, const char *class_name);
 uint64_t cl_fixture_free_slots(const cl_fixture *f, clump_heap *heap, const char *class_name);
 
+/* The column of a field of the objects of exactly the class; NULL: there is none. */
+const clump_extract_column *cl_fixture_column(const clump_extract *extract, const char *class_name,
+                                              const char *field);
+
 uint32_t cl_fixture_class_id(clump_heap *heap, const char *class_name);
 
 /* How a program is built other than as is best. */

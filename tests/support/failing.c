@@ -125,10 +125,6 @@ RELEASE(ReleaseMemObject, cl_mem, FAILING_BUFFER)
 CREATE(CreateSubBuffer, cl_mem, FAILING_BUFFER,
        (cl_mem a, cl_mem_flags b, cl_buffer_create_type c, const void *d, cl_int *code), a, b, c, d,
        code)
-CREATE(CreateImage, cl_mem, FAILING_BUFFER,
-       (cl_context a, cl_mem_flags b, const cl_image_format *c, const cl_image_desc *d, void *e,
-        cl_int *code),
-       a, b, c, d, e, code)
 PASS(SetMemObjectDestructorCallback, (cl_mem a, void(CL_CALLBACK *b)(cl_mem, void *), void *c), a,
      b, c)
 PASS(GetMemObjectInfo, (cl_mem a, cl_mem_info b, size_t c, void *d, size_t *e), a, b, c, d, e)

@@ -14,7 +14,7 @@ static void add_fields(model *m, uint32_t id) {
     m->own_fields[id] = m->field_count;
     for (uint32_t i = 0; i < c->field_count; i++) {
         model_field *field = &m->fields[m->field_count++];
-        clump_schema_get_field(m->schema, id, i, &field->info);
+        field->info = *clump_schema_get_info(m->schema)->classes[id]->fields[i];
         field->elements = field->info.count ? field->info.count : 1;
         field->offset = bytes;
         bytes += field->elements * field->info.element_bytes;
@@ -27,7 +27,7 @@ model *model_create(const clump_schema *schema, uint32_t handle_limit) {
     model *m = calloc(1, sizeof *m);
     if (!m) return NULL;
     m->schema = schema;
-    m->class_count = clump_schema_get_class_count(schema);
+    m->class_count = clump_schema_get_info(schema)->class_count;
     m->next_tag = 1;
     m->handle_limit = handle_limit;
     m->by_handle = calloc(handle_limit, sizeof *m->by_handle);
@@ -37,7 +37,7 @@ model *model_create(const clump_schema *schema, uint32_t handle_limit) {
         return NULL;
     }
     for (uint32_t id = 1; id <= m->class_count; id++) { /* bases have lower ids */
-        clump_schema_get_class(schema, id, &m->classes[id]);
+        m->classes[id] = *clump_schema_get_info(schema)->classes[id];
         add_fields(m, id);
     }
     return m;
@@ -131,6 +131,15 @@ void *model_value(const model *m, const model_object *object, uint32_t field, ui
 
 uint32_t model_word(uint32_t salt, uint32_t field, uint32_t element, uint32_t component) {
     return test_hash(salt ^ test_hash(field << 20 ^ element << 4 ^ component));
+}
+
+const char *model_type_name(clump_type type, uint32_t width) {
+    static const char *const names[][6] = {
+#define NAMES(id, name, c_type, kind) {name, name "2", name "3", name "4", name "8", name "16"},
+        CLUMP_TYPE_LIST(NAMES)
+#undef NAMES
+    };
+    return names[type][width == 16 ? 5 : width == 8 ? 4 : width - 1];
 }
 
 uint32_t model_component_bytes(clump_type type) {

@@ -69,6 +69,8 @@ uint32_t model_word(uint32_t salt, uint32_t field, uint32_t element, uint32_t co
 
 /* Write one component of a field type, made of a word. */
 void model_component(clump_type type, uint32_t word, void *place);
+/* "float4", of a width of 1, 2, 3, 4, 8 or 16. */
+const char *model_type_name(clump_type type, uint32_t width);
 uint32_t model_component_bytes(clump_type type);
 
 /* All fields that `level` (the object's class or a base of it) declares or inherits: values made

@@ -79,8 +79,8 @@ static void fill_field(const cl_fixture *f, clump_heap *heap, const clump_class_
     clump_ref *targets = NULL;
     uint64_t target_count = 0;
     if (field->type == CLUMP_TYPE_REF) {
-        clump_class_info to;
-        clump_schema_get_class(clump_heap_get_schema(heap), field->ref_class, &to);
+        clump_class_info to =
+            *clump_schema_get_info(clump_heap_get_info(heap)->schema)->classes[field->ref_class];
         const uint32_t room = count_of(f, heap, to.name);
         targets = malloc((room + 1) * sizeof *targets);
         CHECK_OK(f, clump_heap_read_refs(heap, to.name, targets, room, &target_count));
@@ -102,13 +102,11 @@ static void fill_field(const cl_fixture *f, clump_heap *heap, const clump_class_
 }
 
 static void fill_fields(const cl_fixture *f, clump_heap *heap, uint64_t *random) {
-    const clump_schema *s = clump_heap_get_schema(heap);
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(s); id++) {
-        clump_class_info c;
-        clump_schema_get_class(s, id, &c);
+    const clump_schema *s = clump_heap_get_info(heap)->schema;
+    for (uint32_t id = 1; id <= clump_schema_get_info(s)->class_count; id++) {
+        clump_class_info c = *clump_schema_get_info(s)->classes[id];
         for (uint32_t i = 0; i < c.field_count; i++) {
-            clump_field_info field;
-            clump_schema_get_field(s, id, i, &field);
+            clump_field_info field = *clump_schema_get_info(s)->classes[id]->fields[i];
             fill_field(f, heap, &c, &field, random);
         }
     }
@@ -151,16 +149,15 @@ void saved_fill(const cl_fixture *f, clump_heap *heap, uint32_t seed, uint32_t o
 /* ---- Comparing ------------------------------------------------------------------------------- */
 
 uint32_t saved_refs(const cl_fixture *f, clump_heap *heap, clump_ref **refs) {
-    const clump_schema *s = clump_heap_get_schema(heap);
+    const clump_schema *s = clump_heap_get_info(heap)->schema;
     clump_heap_stats stats;
     uint64_t at = 0, count;
     CHECK_OK(f, clump_heap_read_stats(heap, &stats, NULL, 0));
     *refs = malloc((stats.objects + 1) * sizeof **refs);
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(s); id++) {
-        clump_class_info c;
-        clump_schema_get_class(s, id, &c);
-        if (c.base) continue; /* with its base */
-        CHECK_OK(f, clump_heap_read_refs(heap, c.name, *refs + at, stats.objects - at, &count));
+    for (uint32_t id = 1; id <= clump_schema_get_info(s)->class_count; id++) {
+        const clump_class_info *c = clump_schema_get_info(s)->classes[id];
+        if (c->base) continue; /* with its base */
+        CHECK_OK(f, clump_heap_read_refs(heap, c->name, *refs + at, stats.objects - at, &count));
         at += count;
     }
     assert_int_equal(at, stats.objects);
@@ -226,23 +223,20 @@ static void compare_field(const cl_fixture *f, clump_heap *a, const cl_fixture *
 }
 
 void saved_compare(const cl_fixture *f, clump_heap *a, const cl_fixture *g, clump_heap *b) {
-    const clump_schema *s = clump_heap_get_schema(a);
+    const clump_schema *s = clump_heap_get_info(a)->schema;
     clump_ref *x, *y;
     const uint32_t objects = saved_refs(f, a, &x);
     assert_int_equal(saved_refs(g, b, &y), objects);
     numbered *const tables[2] = {table_of(x, objects), table_of(y, objects)};
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(s); id++) {
-        clump_class_info c;
-        clump_schema_get_class(s, id, &c);
+    for (uint32_t id = 1; id <= clump_schema_get_info(s)->class_count; id++) {
+        clump_class_info c = *clump_schema_get_info(s)->classes[id];
         for (uint32_t at = id; at;) { /* inherited fields too */
-            clump_class_info owner;
-            clump_schema_get_class(s, at, &owner);
-            for (uint32_t i = 0; i < owner.field_count; i++) {
-                clump_field_info field;
-                clump_schema_get_field(s, at, i, &field);
+            const clump_class_info *owner = clump_schema_get_info(s)->classes[at];
+            for (uint32_t i = 0; i < owner->field_count; i++) {
+                clump_field_info field = *clump_schema_get_info(s)->classes[at]->fields[i];
                 compare_field(f, a, g, b, &c, &field, tables, objects);
             }
-            at = owner.base;
+            at = owner->base;
         }
     }
     free(x);

@@ -15,7 +15,7 @@
 /* ---- Nodes ----------------------------------------------------------------------------------- */
 
 uint32_t graph_class_of(const graph *g, uint32_t object) {
-    uint32_t least = 1, most = clump_schema_get_class_count(g->schema);
+    uint32_t least = 1, most = clump_schema_get_info(g->schema)->class_count;
     while (least < most) {
         const uint32_t middle = (least + most + 1) / 2;
         if (g->first[middle] <= object)
@@ -29,7 +29,7 @@ uint32_t graph_class_of(const graph *g, uint32_t object) {
 uint32_t graph_bytes_of(const graph *g, uint32_t node) {
     clump_class_info c;
     if (node >= g->objects) return 0;
-    clump_schema_get_class(g->schema, graph_class_of(g, node), &c);
+    c = *clump_schema_get_info(g->schema)->classes[graph_class_of(g, node)];
     return c.object_bytes;
 }
 
@@ -38,7 +38,7 @@ char *graph_name(const graph *g, uint32_t node, char text[NODE_TEXT]) {
     const uint32_t holder = node - g->objects;
     if (node < g->objects) {
         const uint32_t id = graph_class_of(g, node);
-        clump_schema_get_class(g->schema, id, &c);
+        c = *clump_schema_get_info(g->schema)->classes[id];
         snprintf(text, NODE_TEXT, "%s:%u", c.name, node - g->first[id]);
     } else if (node == g->top) {
         snprintf(text, NODE_TEXT, "several roots");
@@ -47,7 +47,7 @@ char *graph_name(const graph *g, uint32_t node, char text[NODE_TEXT]) {
     } else if (holder == g->buffers) {
         snprintf(text, NODE_TEXT, "the handles");
     } else {
-        clump_schema_get_class(g->schema, g->root_classes[holder - g->buffers - 1], &c);
+        c = *clump_schema_get_info(g->schema)->classes[g->root_classes[holder - g->buffers - 1]];
         snprintf(text, NODE_TEXT, "root class %s", c.name);
     }
     return text;
@@ -100,9 +100,8 @@ static int read_edges(filling *f) {
     if (clump_saved_read(&(clump_load_desc){.path = g->path}, NULL, take_part, f, &error))
         return complain(g->path, "%s", error.message);
     for (uint32_t h = 0; h < g->root_class_count; h++) {
-        clump_class_info c;
-        clump_schema_get_class(g->schema, g->root_classes[h], &c);
-        for (uint32_t n = g->first[c.id]; n < g->first[c.last + 1]; n++)
+        const clump_class_info *c = clump_schema_get_info(g->schema)->classes[g->root_classes[h]];
+        for (uint32_t n = g->first[c->id]; n < g->first[c->last + 1]; n++)
             add_edge(f, g->objects + g->buffers + 1 + h, n);
     }
     for (uint32_t h = 0; h < holders; h++) add_edge(f, g->top, g->objects + h);
@@ -136,10 +135,9 @@ static int take_choice(graph *g, const root_choice *choice) {
             return complain(g->path, "there is no registered buffer %u: it has %u", choice->weak[i],
                             g->buffers);
     for (uint32_t i = 0; i < choice->class_count; i++) {
-        clump_class_info c;
-        if (clump_schema_find_class(g->schema, choice->classes[i], &c))
-            return complain(g->path, "there is no class \"%s\"", choice->classes[i]);
-        g->root_classes[g->root_class_count++] = c.id;
+        const clump_class_info *c = clump_schema_find_class(g->schema, choice->classes[i]);
+        if (!c) return complain(g->path, "there is no class \"%s\"", choice->classes[i]);
+        g->root_classes[g->root_class_count++] = c->id;
     }
     return 1;
 }
@@ -151,7 +149,8 @@ int graph_read(const char *path, const root_choice *choice, graph *g) {
     if (clump_saved_open(&(clump_load_desc){.path = path}, NULL, &g->saved, &error))
         return complain(path, "not a saved heap: %s", error.message);
     const uint64_t objects = clump_saved_get_info(g->saved)->objects[0];
-    const uint32_t classes = clump_schema_get_class_count(clump_saved_get_info(g->saved)->schema);
+    const uint32_t classes =
+        clump_schema_get_info(clump_saved_get_info(g->saved)->schema)->class_count;
     int good = objects <= OBJECTS_MOST;
     if (!good) complain(path, "more objects than a graph can have");
     g->schema = clump_saved_get_info(g->saved)->schema;

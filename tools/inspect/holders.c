@@ -76,10 +76,9 @@ static void sum_up(holding *h) {
 static void show_sums(const holding *h) {
     const graph *g = h->g;
     uint64_t bytes = 0;
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(g->schema); id++) {
-        clump_class_info c;
-        clump_schema_get_class(g->schema, id, &c);
-        bytes += clump_saved_get_info(g->saved)->objects[id] * c.object_bytes;
+    for (uint32_t id = 1; id <= clump_schema_get_info(g->schema)->class_count; id++) {
+        const clump_class_info *c = clump_schema_get_info(g->schema)->classes[id];
+        bytes += clump_saved_get_info(g->saved)->objects[id] * c->object_bytes;
     }
     printf("%s: a saved heap\n  %" PRIu32 " objects of %" PRIu64 " bytes\n", g->path, g->objects,
            bytes);
@@ -95,11 +94,11 @@ static void show_classes(holding *h) {
     const graph *g = h->g;
     uint32_t *before = h->dominator; /* no longer needed */
     printf("\n%14s %12s %12s  %s\n", "keeps bytes", "objects", "own objects", "class");
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(g->schema); id++) {
+    for (uint32_t id = 1; id <= clump_schema_get_info(g->schema)->class_count; id++) {
         clump_class_info c;
         uint64_t bytes = h->bytes[g->top];
         uint32_t objects = h->kept[g->top];
-        clump_schema_get_class(g->schema, id, &c);
+        c = *clump_schema_get_info(g->schema)->classes[id];
         if (g->first[id] == g->first[id + 1]) continue;
         const uint32_t found = graph_reach(g, g->first[id], g->first[id + 1], h->order, before);
         for (uint32_t i = 0; i < found; i++) {

@@ -68,8 +68,10 @@ static int parse_number(const char *text, uint64_t *value) {
 
 static int find_by_value(wanted *w, const char *text, const char *field, const char *value) {
     clump_error error;
-    if (clump_schema_find_field(w->g->schema, w->c.id, field, &w->field))
+    const clump_field_info *found = clump_schema_find_field(w->g->schema, w->c.id, field);
+    if (!found)
         return complain(w->g->path, "%s: class %s has no field \"%s\"", text, w->c.name, field);
+    w->field = *found;
     if (w->field.type > CLUMP_TYPE_ULONG || w->field.width > 1 || w->field.count)
         return complain(w->g->path, "%s: field %s is no whole number", text, field);
     if (!parse_number(value, &w->value))
@@ -104,7 +106,9 @@ static int find_object(const graph *g, const char *text, uint32_t *node) {
         const int by_value = *mark == '.';
         *mark = 0;
         if (equal) *equal = 0;
-        if (clump_schema_find_class(g->schema, copy, &w.c))
+        const clump_class_info *found = clump_schema_find_class(g->schema, copy);
+        if (found) w.c = *found;
+        if (!found)
             complain(g->path, "%s: there is no class \"%s\"", text, copy);
         else
             good = by_value ? find_by_value(&w, text, mark + 1, equal + 1)

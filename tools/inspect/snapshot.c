@@ -171,14 +171,13 @@ static int take_dump(snapshot *s) {
 static void take_saved(snapshot *s) {
     const clump_schema *schema = clump_saved_get_info(s->saved)->schema;
     s->objects = clump_saved_get_info(s->saved)->objects[0];
-    s->class_count = clump_schema_get_class_count(schema);
+    s->class_count = clump_schema_get_info(schema)->class_count;
     for (uint32_t id = 1; id <= s->class_count; id++) {
-        clump_class_info info;
-        clump_schema_get_class(schema, id, &info);
-        s->classes[id - 1] = (class_entry){.name = info.name,
-                                           .is_abstract = info.is_abstract,
+        const clump_class_info *info = clump_schema_get_info(schema)->classes[id];
+        s->classes[id - 1] = (class_entry){.name = info->name,
+                                           .is_abstract = info->is_abstract,
                                            .id = id,
-                                           .object_bytes = info.object_bytes,
+                                           .object_bytes = info->object_bytes,
                                            .objects = clump_saved_get_info(s->saved)->objects[id]};
     }
 }

@@ -45,9 +45,9 @@ static int create_objects(struct world *world, const sugarscape_desc *desc, benc
         .names = kernel_names,
         .count = KERNEL_COUNT,
         .compacted = "Agent"};
-    snprintf(
-        options, sizeof options, "-DROW_PER_ITEM=%d",
-        clump_context_get_capabilities(desc->world.clump)->personality == CLUMP_PERSONALITY_CPU);
+    snprintf(options, sizeof options, "-DROW_PER_ITEM=%d",
+             clump_context_get_info(desc->world.clump)->capabilities->personality ==
+                 CLUMP_PERSONALITY_CPU);
     return bench_objects_create(&objects, &world->agents.objects, error);
 }
 

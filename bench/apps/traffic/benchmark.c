@@ -159,14 +159,14 @@ static void report(void *app) {
 static int report_car(run_state *run, bench_error *error) {
     clump_heap *heap = bench_world_heap(&run->app.world);
     clump_heap_stats stats;
-    clump_class_info car;
+    const clump_class_info *car;
     clump_class_stats cars;
     static const char *const names[] = {"Car"};
-    if (clump_schema_find_class(clump_heap_get_schema(heap), names[0], &car) != CLUMP_OK ||
-        bench_heap_stats(run->app.env->clump, heap, names, 1, &stats, &cars, error)) {
+    car = clump_schema_find_class(clump_heap_get_info(heap)->schema, names[0]);
+    if (!car || bench_heap_stats(run->app.env->clump, heap, names, 1, &stats, &cars, error)) {
         return -1;
     }
-    bench_sample(run->app.results, "car_bytes", "bytes", car.object_bytes);
+    bench_sample(run->app.results, "car_bytes", "bytes", car->object_bytes);
     bench_sample(run->app.results, "car_outside_bytes", "bytes",
                  cars.objects ? (double)stats.raw_bytes / (double)cars.objects : 0);
     return 0;

@@ -92,14 +92,14 @@ static clump_status check(const clumpi_compaction *r) {
                            (int)m->candidates);
     for (uint32_t id = 1; id <= clumpi_object_classes(r->heap); id++) {
         uint32_t capacity = clumpi_heap_geometry(r->heap)->classes[id].capacity;
-        clump_class_info info;
-        clump_schema_get_class(clumpi_heap_schema(r->heap), id, &info);
+        const clump_class_info *info =
+            clump_schema_get_info(clumpi_heap_schema(r->heap))->classes[id];
         if (capacity && clumpi_is_selected(r, id) && (m->factor < 1 || m->factor >= capacity))
             return clumpi_fail(
                 e, CLUMP_ERR_USAGE,
                 "clump_heap_compact: factor is %u; 1 .. %u is possible for class %s, "
                 "whose blocks hold %u objects",
-                m->factor, capacity - 1, info.name, capacity);
+                m->factor, capacity - 1, info->name, capacity);
     }
     return check_records(r);
 }

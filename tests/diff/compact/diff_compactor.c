@@ -167,7 +167,7 @@ static void every_so_many_calls(void **state) {
 static void when_blocks_can_be_freed(void **state) {
     (void)state;
     scene s = scene_open(60);
-    uint32_t heap_blocks = clump_heap_get_layout(s.heap)->block_count;
+    uint32_t heap_blocks = clump_heap_get_info(s.heap)->block_count;
     for (uint32_t round = 0; round < 6; round++) {
         scene_fill(&s, 10, 6, 5);
         scene_cull(&s, 15 * round, 90 - 15 * round);
@@ -269,7 +269,7 @@ static void automatically(void **state) {
 static void automatically_for_memory(void **state) {
     (void)state;
     scene s = scene_open(100);
-    scene_fill(&s, clump_heap_get_layout(s.heap)->block_count - 2, 0, 0);
+    scene_fill(&s, clump_heap_get_info(s.heap)->block_count - 2, 0, 0);
     scene_cull(&s, 60, 0);
     uint64_t objects = scene_objects(&s);
     assert_true(freeable_all(&s) > 40);
@@ -291,7 +291,7 @@ static void automatically_for_memory(void **state) {
 static void passes_failures_on(void **state) {
     (void)state;
     scene s = scene_open(20);
-    uint32_t blocks = clump_heap_get_layout(s.heap)->block_count;
+    uint32_t blocks = clump_heap_get_info(s.heap)->block_count;
     scene_fill(&s, blocks, 0, 0);
     scene_cull(&s, 20, 0);
     uint64_t objects = scene_objects(&s);

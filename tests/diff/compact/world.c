@@ -19,24 +19,24 @@ static world *world_of(cl_fixture *f, clump_heap *heap, uint64_t seed) {
     assert_non_null(w);
     w->f = f;
     w->heap = heap;
-    w->schema = clump_heap_get_schema(heap);
+    w->schema = clump_heap_get_info(heap)->schema;
     w->h = &clumpi_heap_geometry(heap)->header;
     w->k = clumpi_heap_geometry(heap)->classes;
-    w->class_count = clump_schema_get_class_count(w->schema);
+    w->class_count = clump_schema_get_info(w->schema)->class_count;
     uint32_t fields = 0;
     for (uint32_t id = 1; id <= w->class_count; id++) {
-        clump_schema_get_class(w->schema, id, &w->classes[id]);
+        w->classes[id] = *clump_schema_get_info(w->schema)->classes[id];
         w->own[id] = fields;
         assert_true(fields + w->classes[id].field_count <= WORLD_FIELDS_MAX);
         w->tag[id] = w->classes[id].base ? w->tag[w->classes[id].base] : -1;
         for (uint32_t i = 0; i < w->classes[id].field_count; i++) {
-            clump_schema_get_field(w->schema, id, i, &w->fields[fields]);
+            w->fields[fields] = *clump_schema_get_info(w->schema)->classes[id]->fields[i];
             if (strcmp(w->fields[fields].name, "tag") == 0) w->tag[id] = (int)fields;
             fields++;
         }
     }
     w->own[w->class_count + 1] = fields;
-    w->bytes = clump_heap_get_layout(heap)->bytes;
+    w->bytes = clump_heap_get_info(heap)->bytes;
     w->pristine = malloc(w->bytes);
     assert_non_null(w->pristine);
     cl_fixture_heap_read(heap, w->pristine);

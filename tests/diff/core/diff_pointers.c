@@ -50,7 +50,7 @@ static clump_status probe(uint32_t *found, clump_error *error) {
     clump_context_desc desc = {
         .context = f->context, .device = f->device, .queue = f->queue, .cl = &functions};
     clump_status status = clump_context_create(&desc, &context, error);
-    if (!status) *found = clump_context_get_capabilities(context)->pointers;
+    if (!status) *found = clump_context_get_info(context)->capabilities->pointers;
     clump_context_destroy(context);
     return status;
 }

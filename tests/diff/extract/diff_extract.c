@@ -168,9 +168,9 @@ static void by_references(void **state) {
 }
 
 static int is_below(const picture *p, const picture_class *k, const char *class_name) {
-    clump_class_info c;
-    clump_schema_find_class(clump_heap_get_schema(p->heap), class_name, &c);
-    return k->info.id >= c.id && k->info.id <= c.last;
+    const clump_class_info *c =
+        clump_schema_find_class(clump_heap_get_info(p->heap)->schema, class_name);
+    return k->info.id >= c->id && k->info.id <= c->last;
 }
 
 /* The value of an integer field, if the class has it. */
@@ -204,8 +204,8 @@ static void by_class_and_predicate(void **state) {
         clump_class_info c;
         clump_field_info f;
         uint64_t count;
-        clump_schema_find_class(clump_heap_get_schema(heap), fields[i][0], &c);
-        clump_schema_find_field(clump_heap_get_schema(heap), c.id, fields[i][1], &f);
+        c = *clump_schema_find_class(clump_heap_get_info(heap)->schema, fields[i][0]);
+        f = *clump_schema_find_field(clump_heap_get_info(heap)->schema, c.id, fields[i][1]);
         CHECK_OK(&on, clump_heap_read_count(heap, fields[i][0], &count));
         uint8_t *values = calloc(count + 1, f.element_bytes);
         for (uint64_t n = 0; n < count; n++)
@@ -416,7 +416,7 @@ static void checked_heaps(void **state) {
                      clump_heap_extract(heap, &(clump_extract_desc){.refs = &one, .ref_count = 1},
                                         &none, NULL),
                      CLUMP_ERR_REFERENCE);
-        if (clump_heap_get_layout(heap)->checks) {
+        if (clump_heap_get_info(heap)->checks) {
             uint64_t found;
             CHECK_OK(&on, clump_heap_check_memory(heap));
             CHECK_OK(&on, clump_heap_take_findings(heap, NULL, 0, &found, NULL));
@@ -443,12 +443,13 @@ static int has_room(clump_heap *heap, const packed *k) {
     clump_heap_stats stats;
     uint64_t blocks = 0;
     CHECK_OK(&on, clump_heap_read_stats(heap, &stats, classes, 16));
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(clump_heap_get_schema(heap)); id++) {
-        clump_class_info c;
-        clump_schema_get_class(clump_heap_get_schema(heap), id, &c);
+    for (uint32_t id = 1;
+         id <= clump_schema_get_info(clump_heap_get_info(heap)->schema)->class_count; id++) {
+        const clump_class_info *c =
+            clump_schema_get_info(clump_heap_get_info(heap)->schema)->classes[id];
         const uint64_t slots = classes[id - 1].slots - classes[id - 1].objects;
         if (k->objects[id - 1] <= slots) continue;
-        const uint32_t capacity = cl_fixture_capacity(heap, c.name);
+        const uint32_t capacity = cl_fixture_capacity(heap, c->name);
         blocks += (k->objects[id - 1] - slots + capacity - 1) / capacity;
     }
     return blocks <= stats.free_blocks;
@@ -658,9 +659,9 @@ static void altered(void **state) {
     uint8_t *data = malloc(bytes);
     CHECK_OK(&on, clump_extract_read(e, data, bytes));
     clump_extract_column next, owner, lone;
-    assert_int_equal(clump_extract_find_column(e, "Node", "next", &next), CLUMP_OK);
-    assert_int_equal(clump_extract_find_column(e, "Crate", "owner", &owner), CLUMP_OK);
-    assert_int_equal(clump_extract_find_column(e, "Lone", "one", &lone), CLUMP_OK);
+    next = *cl_fixture_column(e, "Node", "next");
+    owner = *cl_fixture_column(e, "Crate", "owner");
+    lone = *cl_fixture_column(e, "Lone", "one");
     const uint32_t count = (uint32_t)clump_extract_get_info(e)->objects[0];
     const struct {
         uint64_t at;
@@ -701,12 +702,13 @@ static void fill_class(clump_heap *heap, const char *class_name, uint32_t count,
     clump_class_info k;
     clump_struct_field fields[16];
     clump_struct_desc desc = {.class_name = class_name, .fields = fields};
-    clump_schema_find_class(clump_heap_get_schema(heap), class_name, &k);
+    k = *clump_schema_find_class(clump_heap_get_info(heap)->schema, class_name);
     for (; desc.field_count < k.field_count; desc.field_count++) {
-        clump_field_info f;
-        clump_schema_get_field(clump_heap_get_schema(heap), k.id, desc.field_count, &f);
-        fields[desc.field_count] = (clump_struct_field){f.name, desc.bytes};
-        desc.bytes += f.element_bytes * (f.count ? f.count : 1);
+        const clump_field_info *f = clump_schema_get_info(clump_heap_get_info(heap)->schema)
+                                        ->classes[k.id]
+                                        ->fields[desc.field_count];
+        fields[desc.field_count] = (clump_struct_field){f->name, desc.bytes};
+        desc.bytes += f->element_bytes * (f->count ? f->count : 1);
     }
     uint8_t *structs = malloc((size_t)count * desc.bytes + 1);
     for (size_t i = 0; i < (size_t)count * desc.bytes; i++)
@@ -851,7 +853,7 @@ static void unnamed(void **state) {
             clump_ref *found = find_new(&p, &k, &before, &after);
             picture_expect_inserted(&p, &k, &after, found);
             /* One number is that of an A. */
-            assert_int_equal(clump_extract_find_column(e, "A", "near", &near), CLUMP_OK);
+            near = *cl_fixture_column(e, "A", "near");
             const uint32_t wrong = 1 + (uint32_t)near.first;
             CHECK_CL(clEnqueueWriteBuffer(on.queue, clump_extract_get_info(e)->buffer, CL_TRUE,
                                           near.at + near.bytes - 4, 4, &wrong, 0, NULL, NULL));
@@ -904,8 +906,8 @@ static void other_kinship(void **state) {
     assert_int_equal(clump_schema_parse(texts[0], strlen(texts[0]), NULL, &from, NULL), CLUMP_OK);
     clump_heap *into = cl_fixture_heap(&on, texts[1], 1 << 20, 2);
     CHECK_OK(&on, clump_extract_create(on.clump, from, objects, NULL, 0, &e, NULL));
-    assert_int_equal(clump_extract_find_column(e, "A", "next", &next), CLUMP_OK);
-    assert_int_equal(clump_extract_find_column(e, "A", "v", &values), CLUMP_OK);
+    next = *cl_fixture_column(e, "A", "next");
+    values = *cl_fixture_column(e, "A", "v");
     const uint64_t bytes = clump_extract_get_info(e)->bytes;
     uint8_t *data = calloc(bytes, 1);
     uint32_t words[COUNT], found[2 * COUNT];

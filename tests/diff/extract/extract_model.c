@@ -17,10 +17,10 @@ static void describe(const clump_schema *schema, picture_class *k) {
     clump_class_info owner;
     *d = (clump_struct_desc){.class_name = k->info.name, .fields = k->fields};
     for (uint32_t id = k->info.id; id; id = owner.base) {
-        clump_schema_get_class(schema, id, &owner);
+        owner = *clump_schema_get_info(schema)->classes[id];
         for (uint32_t i = 0; i < owner.field_count; i++) {
             clump_field_info *f = &k->infos[d->field_count];
-            clump_schema_get_field(schema, id, i, f);
+            *f = *clump_schema_get_info(schema)->classes[id]->fields[i];
             k->fields[d->field_count++] = (clump_struct_field){f->name, d->bytes};
             d->bytes += f->element_bytes * elements_of(f);
         }
@@ -34,11 +34,11 @@ picture picture_of(const cl_fixture *on, clump_heap *heap) {
                                         &clumpi_heap_context(heap)->allocator, &p.schema),
                      CLUMP_OK);
     const clump_schema *schema = p.schema;
-    p.class_count = clump_schema_get_class_count(schema);
+    p.class_count = clump_schema_get_info(schema)->class_count;
     CHECK_OK(on, clump_heap_read_stats(heap, NULL, stats, 16));
     for (uint32_t id = 1; id <= p.class_count; id++) {
         picture_class *k = &p.classes[id - 1];
-        clump_schema_get_class(schema, id, &k->info);
+        k->info = *clump_schema_get_info(schema)->classes[id];
         k->first = p.count;
         k->count = (uint32_t)stats[id - 1].objects;
         p.count += k->count;
@@ -91,7 +91,7 @@ uint32_t picture_find_in_field(picture *p, const clump_field_info *f, clump_ref 
     clump_class_info to;
     const uint32_t number = picture_find(p, ref);
     if (number == UINT32_MAX) return number;
-    clump_schema_get_class(p->schema, f->ref_class, &to);
+    to = *clump_schema_get_info(p->schema)->classes[f->ref_class];
     const uint32_t id = picture_class_of(p, number)->info.id;
     return id >= to.id && id <= to.last ? number : UINT32_MAX;
 }
@@ -191,20 +191,21 @@ void packed_compare(const cl_fixture *on, const packed *k, clump_extract *e,
         if (data[i] != k->data[i]) fail_msg("byte %llu of the extract", (unsigned long long)i);
     free(data);
     /* Where columns are, is told right. */
-    uint64_t at = 0, first = 0;
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
-        clump_class_info c, owner;
-        clump_extract_column column;
-        clump_schema_get_class(schema, id, &c);
+    const clump_extract_info *info = clump_extract_get_info(e);
+    uint64_t at = 0, first = 0, columns = 0;
+    for (uint32_t id = 1; id <= clump_schema_get_info(schema)->class_count; id++) {
+        clump_class_info owner;
+        const clump_class_info *c = clump_schema_get_info(schema)->classes[id];
         assert_int_equal(clump_extract_get_info(e)->objects[id], k->objects[id - 1]);
         for (uint32_t o = id; o; o = owner.base) {
-            clump_schema_get_class(schema, o, &owner);
+            owner = *clump_schema_get_info(schema)->classes[o];
             for (uint32_t i = 0; i < owner.field_count; i++) {
-                clump_field_info f;
-                clump_schema_get_field(schema, o, i, &f);
-                const clump_status found = clump_extract_find_column(e, c.name, f.name, &column);
-                assert_int_equal(found, k->objects[id - 1] ? CLUMP_OK : CLUMP_ERR_NOT_FOUND);
-                if (found) continue;
+                clump_field_info f = *clump_schema_get_info(schema)->classes[o]->fields[i];
+                if (!k->objects[id - 1]) continue;
+                assert_in_range(columns, 0, info->column_count - 1);
+                const clump_extract_column column = *info->columns[columns++];
+                assert_string_equal(column.of->name, c->name);
+                assert_string_equal(column.field->name, f.name);
                 assert_int_equal(column.at, at);
                 assert_int_equal(column.first, first);
                 assert_int_equal(column.count, k->objects[id - 1]);
@@ -216,6 +217,7 @@ void packed_compare(const cl_fixture *on, const packed *k, clump_extract *e,
         first += k->objects[id - 1];
     }
     assert_int_equal(at, k->bytes);
+    assert_int_equal(columns, info->column_count);
 }
 
 void picture_compare(picture *before, const uint8_t *chosen, picture *after, uint32_t more) {

@@ -658,7 +658,7 @@ static uint64_t reserved_disks(void) {
     clump_class_stats classes[16] = {{0}};
     clump_class_info info;
     uint32_t wrong = 0;
-    assert_int_equal(clump_schema_find_class(clump_heap_get_schema(heap), "Disk", &info), CLUMP_OK);
+    info = *clump_schema_find_class(clump_heap_get_info(heap)->schema, "Disk");
     cl_fixture_write(f, after_buffer, &wrong, sizeof wrong);
     SET_ARG(f, kernels[FIELDS], 0, after_buffer);
     CHECK_OK(f, clump_heap_do_all(heap, kernels[FIELDS], NULL));
@@ -851,31 +851,28 @@ static void test_copied_fields(void **state) {
         CLUMP_ERR_USAGE);
     clReleaseMemObject(small);
     /* As many as there is room for, and a heap for as many as are wanted. */
-    uint64_t room, more, made;
-    CHECK_OK(f, clump_heap_read_room(heap, "Square", &room));
+    const uint64_t room = cl_fixture_free_slots(f, heap, "Square");
+    uint64_t made;
     CHECK_OK(f, clump_heap_do_new(heap, kernels[MAKE], "Square", room, &made, NULL));
     assert_int_equal(made, room);
-    CHECK_OK(f, clump_heap_read_room(heap, "Square", &more));
-    assert_int_equal(more, 0);
-    CHECK_STATUS(f, clump_heap_read_room(heap, "Shape", &room), CLUMP_ERR_USAGE);
-    const clump_schema *classes = clump_heap_get_schema(heap);
+    assert_int_equal(cl_fixture_free_slots(f, heap, "Square"), 0);
+    assert_int_equal(cl_fixture_free_slots(f, heap, "Shape"), 0); /* abstract */
+    const clump_schema *classes = clump_heap_get_info(heap)->schema;
     clump_heap_desc desc = {.context = f->clump, .schema = classes};
     uint64_t objects[8];
-    assert_true(clump_schema_get_class_count(classes) <= 8);
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(classes); id++) {
-        clump_class_info info;
-        clump_schema_get_class(classes, id, &info);
-        objects[id - 1] = info.is_abstract ? 0 : 1000 * id + 1;
+    assert_true(clump_schema_get_info(classes)->class_count <= 8);
+    for (uint32_t id = 1; id <= clump_schema_get_info(classes)->class_count; id++) {
+        const clump_class_info *info = clump_schema_get_info(classes)->classes[id];
+        objects[id - 1] = info->is_abstract ? 0 : 1000 * id + 1;
     }
     CHECK_OK(f, clump_heap_get_bytes_needed(&desc, objects, &desc.bytes, NULL));
     clump_heap *exact;
     CHECK_OK(f, clump_heap_create(&desc, &exact, NULL));
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(classes); id++) {
-        clump_class_info info;
-        clump_schema_get_class(classes, id, &info);
-        if (info.is_abstract) continue;
+    for (uint32_t id = 1; id <= clump_schema_get_info(classes)->class_count; id++) {
+        const clump_class_info *info = clump_schema_get_info(classes)->classes[id];
+        if (info->is_abstract) continue;
         static const uint8_t structs[10000];
-        const clump_struct_desc none = {info.name, 1, 0, NULL};
+        const clump_struct_desc none = {info->name, 1, 0, NULL};
         CHECK_OK(f, clump_heap_new_structs(exact, &none, structs, objects[id - 1], NULL, &made));
         assert_int_equal(made, objects[id - 1]);
     }

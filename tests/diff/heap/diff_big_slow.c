@@ -86,7 +86,7 @@ static uint64_t find_reach(clump_heap *heap, const char *class_name, uint64_t co
     for (uint64_t i = 0; i < count; i++)
         if (refs[i] > last) last = refs[i];
     free(refs);
-    return (uint64_t)(last >> 6) * clump_heap_get_layout(heap)->granule_bytes;
+    return (uint64_t)(last >> 6) * clump_heap_get_info(heap)->granule_bytes;
 }
 
 static void test_big(void **state) {

@@ -80,7 +80,7 @@ static cl_fixture on;
 
 /* The buffer that has an object. */
 static uint32_t buffer_of(clump_heap *heap, clump_ref ref) {
-    const clump_heap_layout *l = clump_heap_get_layout(heap);
+    const clump_heap_info *l = clump_heap_get_info(heap);
     return l->buffer_blocks ? (ref >> 6) / l->block_granules / l->buffer_blocks : 0;
 }
 
@@ -323,7 +323,7 @@ static void other_layout(void **state) {
     if (!has_pointers()) skip();
     open_nodes(&several, BUFFER_BYTES);
     open_nodes(&one, 0);
-    assert_int_equal(clump_heap_get_layout(one.heap)->buffer_blocks, 0);
+    assert_int_equal(clump_heap_get_info(one.heap)->buffer_blocks, 0);
     uint32_t of = 2;
     SET_ARG(&on, one.drop, 0, of);
     cl_fixture_expect_words(clump_context_get_error(on.clump),
@@ -511,7 +511,7 @@ static void chosen(void **state) {
     context = limited(1);
     desc.context = context;
     assert_int_equal(create(text_of_device(), desc, &heap), CLUMP_OK);
-    const clump_heap_layout *l = clump_heap_get_layout(heap);
+    const clump_heap_info *l = clump_heap_get_info(heap);
     const uint64_t block = (uint64_t)l->block_granules * l->granule_bytes;
     assert_true(l->buffer_blocks && l->buffer_blocks * block <= device.largest);
     assert_true(l->bytes <= HEAP_BYTES && l->bytes > HEAP_BYTES - block);
@@ -523,11 +523,11 @@ static void chosen(void **state) {
     /* One buffer where one suffices. */
     desc.bytes = BUFFER_BYTES;
     assert_int_equal(create(text_of_device(), desc, &heap), CLUMP_OK);
-    assert_int_equal(clump_heap_get_layout(heap)->buffer_blocks, 0);
+    assert_int_equal(clump_heap_get_info(heap)->buffer_blocks, 0);
     clump_heap_destroy(heap);
     desc.buffer_bytes = 2 * BUFFER_BYTES;
     assert_int_equal(create(text_of_device(), desc, &heap), CLUMP_OK);
-    assert_int_equal(clump_heap_get_layout(heap)->buffer_blocks, 0);
+    assert_int_equal(clump_heap_get_info(heap)->buffer_blocks, 0);
     clump_heap_destroy(heap);
     /* A device that tells of larger buffers than it gives: heaps have several all the same. */
     clump_context_destroy(context);
@@ -538,7 +538,7 @@ static void chosen(void **state) {
         desc = (clump_heap_desc){.context = context, .bytes = HEAP_BYTES};
         assert_true(context->capabilities.allocation_bytes > HEAP_BYTES);
         assert_int_equal(create(text_of_device(), desc, &heap), CLUMP_OK);
-        l = clump_heap_get_layout(heap);
+        l = clump_heap_get_info(heap);
         assert_true(l->buffer_blocks &&
                     l->bytes > HEAP_BYTES - 2 * (uint64_t)l->block_granules * l->granule_bytes);
         assert_int_equal(device.live, heap->segment_count - 1);
@@ -652,7 +652,7 @@ static void refused(void **state) {
     assert_non_null(told);
     checked.buffer_bytes = strtoull(told + sizeof words - 1, NULL, 10);
     if (create(text_of_device(), checked, &heap)) fail_msg("%s", error->message);
-    assert_true(clump_heap_get_layout(heap)->buffer_blocks);
+    assert_true(clump_heap_get_info(heap)->buffer_blocks);
     assert_int_equal(clump_heap_check(heap), CLUMP_OK);
     clump_heap_destroy(heap);
 }

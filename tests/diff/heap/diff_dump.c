@@ -140,13 +140,13 @@ static void expect_share(const cJSON *of, const char *name, double share) {
 
 /* Live objects of each block, by the references of all objects. To be freed. */
 static uint32_t *objects_of_blocks(uint32_t *classes) {
-    const clump_heap_layout *l = clump_heap_get_layout(t.heap);
+    const clump_heap_info *l = clump_heap_get_info(t.heap);
     uint32_t *used = calloc(l->block_count, sizeof *used);
     assert_non_null(used);
     for (uint32_t id = 1; id <= CLASSES; id++) {
         clump_class_info info;
         uint64_t count = 0;
-        CHECK_OK(&t.on, clump_schema_get_class(clump_heap_get_schema(t.heap), id, &info));
+        info = *clump_schema_get_info(clump_heap_get_info(t.heap)->schema)->classes[id];
         CHECK_OK(&t.on, clump_heap_read_refs(t.heap, info.name, NULL, 0, &count));
         clump_ref *refs = malloc((count + 1) * sizeof *refs);
         assert_non_null(refs);
@@ -164,7 +164,7 @@ static uint32_t *objects_of_blocks(uint32_t *classes) {
 
 /* Blocks of objects against references, the histogram of each class against the blocks. */
 static void compare_blocks(void) {
-    const clump_heap_layout *l = clump_heap_get_layout(t.heap);
+    const clump_heap_info *l = clump_heap_get_info(t.heap);
     const cJSON *class_of = cJSON_GetObjectItem(t.dump, "block_class"),
                 *used_of = cJSON_GetObjectItem(t.dump, "block_used"), *entry;
     uint32_t *classes = calloc(l->block_count, sizeof *classes);
@@ -194,7 +194,7 @@ static void compare_blocks(void) {
 }
 
 static void compare_stats(void) {
-    const clump_heap_layout *l = clump_heap_get_layout(t.heap);
+    const clump_heap_info *l = clump_heap_get_info(t.heap);
     clump_heap_stats stats;
     clump_class_stats classes[CLASSES];
     CHECK_OK(&t.on, clump_heap_read_stats(t.heap, &stats, classes, CLASSES));
@@ -214,8 +214,8 @@ static void compare_stats(void) {
     const cJSON *entry = cJSON_GetObjectItem(t.dump, "classes")->child;
     for (uint32_t id = 1; id <= CLASSES; id++, entry = entry->next) {
         const clump_class_stats *s = &classes[id - 1];
-        clump_class_info info;
-        CHECK_OK(&t.on, clump_schema_get_class(clump_heap_get_schema(t.heap), id, &info));
+        clump_class_info info =
+            *clump_schema_get_info(clump_heap_get_info(t.heap)->schema)->classes[id];
         assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(entry, "name")), info.name);
         assert_true(cJSON_IsFalse(cJSON_GetObjectItem(entry, "raw")));
         expect(entry, "id", id);
@@ -334,9 +334,9 @@ static void test_damaged(void **state) {
     double objects = number(t.dump, "objects");
     const clumpi_header *h = &t.heap->geometry.header;
     uint64_t at = (uint64_t)h->at_states * CLUMPI_UNIT + (h->block_end - 3) * sizeof *wrong;
-    CHECK_OK(&t.on, clumpi_read(t.on.clump, t.heap->buffer, at, sizeof right, right));
+    CHECK_OK(&t.on, clumpi_read(t.on.clump, t.heap->info.buffer, at, sizeof right, right));
     assert_true(!right[0] && !right[1] && !right[2]); /* free blocks */
-    CHECK_OK(&t.on, clumpi_write(t.on.clump, t.heap->buffer, at, sizeof wrong, wrong));
+    CHECK_OK(&t.on, clumpi_write(t.on.clump, t.heap->info.buffer, at, sizeof wrong, wrong));
     take();
     expect(t.dump, "damaged_blocks", 3);
     assert_true(number(t.dump, "objects") == objects);
@@ -346,7 +346,7 @@ static void test_damaged(void **state) {
         assert_true(cJSON_IsNull(cJSON_GetArrayItem(class_of, i)));
         assert_int_equal(cJSON_GetArrayItem(used_of, i)->valueint, 0);
     }
-    CHECK_OK(&t.on, clumpi_write(t.on.clump, t.heap->buffer, at, sizeof right, right));
+    CHECK_OK(&t.on, clumpi_write(t.on.clump, t.heap->info.buffer, at, sizeof right, right));
     close_heap();
 }
 

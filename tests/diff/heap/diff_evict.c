@@ -115,7 +115,7 @@ static uint32_t draw(world *w, uint32_t below) {
 }
 
 static uint32_t block_of(const world *w, clump_ref ref) {
-    return (ref >> 6) / clump_heap_get_layout(w->heap)->block_granules;
+    return (ref >> 6) / clump_heap_get_info(w->heap)->block_granules;
 }
 
 static int is_evicted(const world *w, uint32_t id) {
@@ -213,12 +213,11 @@ static void check_world(world *w, const char *when) {
             fail_msg("%s: object %u has %llu, expected %llu", when, i,
                      (unsigned long long)heights[i], (unsigned long long)t->height);
     }
-    clump_evict_report report;
-    assert_int_equal(clump_heap_get_evicted(w->heap, &report), CLUMP_OK);
-    assert_int_equal(report.objects, evicted);
+    const clump_heap_info *info = clump_heap_get_info(w->heap);
+    assert_int_equal(info->evicted_objects, evicted);
     uint64_t blocks = 0;
     for (uint32_t b = 0; b < w->heap->geometry.header.block_end; b++) blocks += has_evicted[b];
-    assert_int_equal(report.blocks, blocks);
+    assert_int_equal(info->evicted_blocks, blocks);
     free(has_evicted);
     CHECK_HEAP(&on, w->heap);
 }
@@ -283,7 +282,7 @@ static uint64_t note_away(world *w) {
     const clumpi_header *h = &w->heap->geometry.header;
     clumpi_u32 *states = calloc(h->block_end, sizeof *states);
     assert_non_null(states);
-    CHECK_OK(&on, clumpi_read(on.clump, w->heap->buffer, (uint64_t)h->at_states * CLUMPI_UNIT,
+    CHECK_OK(&on, clumpi_read(on.clump, w->heap->info.buffer, (uint64_t)h->at_states * CLUMPI_UNIT,
                               h->block_end * sizeof *states, states));
     for (uint32_t b = h->first_block; b < h->block_end; b++) {
         uint8_t is_away = states[b] >> CLUMPI_CLASS_SHIFT == h->class_count;
@@ -368,9 +367,7 @@ static void random_steps(void **state) {
         }
         note_away(&w);
         check_world(&w, "all fetched");
-        clump_evict_report rest;
-        assert_int_equal(clump_heap_get_evicted(w.heap, &rest), CLUMP_OK);
-        assert_int_equal(rest.blocks, 0);
+        assert_int_equal(clump_heap_get_info(w.heap)->evicted_blocks, 0);
         CHECK_OK(&on, clump_heap_compact(w.heap, NULL, NULL, NULL));
         CHECK_HEAP(&on, w.heap);
         close_world(&w);
@@ -515,7 +512,6 @@ static void refused(void **state) {
     const clump_error *error = clump_context_get_error(on.clump);
     clump_ref ref = 64;
     assert_int_equal(clump_heap_evict(NULL, NULL, NULL), CLUMP_ERR_USAGE);
-    assert_int_equal(clump_heap_get_evicted(NULL, NULL), CLUMP_ERR_USAGE);
     open_world(&w, 1);
     cl_fixture_expect_words(
         error, clump_heap_evict(w.heap, &(clump_evict_desc){.class_name = "Tree"}, NULL),
@@ -634,7 +630,7 @@ static void loaded_too_many(void **state) {
     SET_ARG(&on, make_stones, 2, refs);
     CHECK_OK(&on, clump_heap_launch(from, make_stones, (count + 63) / 64 * 64, 64, NULL));
     memory_file file = saved_bytes(&on, from, 0);
-    const clump_heap_layout *l = clump_heap_get_layout(from);
+    const clump_heap_info *l = clump_heap_get_info(from);
     clump_schema *schema;
     clump_heap *into;
     assert_int_equal(clump_schema_parse(schema_text, sizeof schema_text - 1, NULL, &schema, NULL),
@@ -676,11 +672,11 @@ static void repaired(void **state) {
     CHECK_OK(&on, clump_heap_read_stats(w.heap, &before, NULL, 0));
     for (uint32_t b = h->first_block; b < h->block_end; b++) {
         if (!w.is_away[b]) continue;
-        CHECK_OK(&on, clumpi_clear(on.clump, w.heap->buffer,
+        CHECK_OK(&on, clumpi_clear(on.clump, w.heap->info.buffer,
                                    (uint64_t)h->at_bits * CLUMPI_UNIT +
                                        (uint64_t)b * h->block_granules * sizeof(clumpi_u64),
                                    h->block_granules * sizeof(clumpi_u64)));
-        CHECK_OK(&on, clumpi_clear(on.clump, w.heap->buffer,
+        CHECK_OK(&on, clumpi_clear(on.clump, w.heap->info.buffer,
                                    (uint64_t)h->at_states * CLUMPI_UNIT + b * sizeof(clumpi_u32),
                                    sizeof(clumpi_u32)));
     }

@@ -25,7 +25,7 @@ static void fill_everything(fill_test *t) {
     fill_swap(t, refs, others);
     fill_double_free(t, "Small", refs);
     fill_double_free(t, "Right", refs);
-    if (clump_heap_get_layout(t->heap)->block_count >= FILL_CLASSES) fill_garbage(t);
+    if (clump_heap_get_info(t->heap)->block_count >= FILL_CLASSES) fill_garbage(t);
     free(refs);
 }
 

@@ -59,9 +59,9 @@ static void fill(const clump_struct_desc *desc, void *structs, uint32_t count, u
         for (uint32_t k = 0; k < desc->field_count; k++) {
             clump_field_info info;
             clump_class_info c;
-            const clump_schema *s = clump_heap_get_schema(heap);
-            assert_int_equal(clump_schema_find_class(s, desc->class_name, &c), CLUMP_OK);
-            assert_int_equal(clump_schema_find_field(s, c.id, desc->fields[k].name, &info), 0);
+            const clump_schema *s = clump_heap_get_info(heap)->schema;
+            c = *clump_schema_find_class(s, desc->class_name);
+            info = *clump_schema_find_field(s, c.id, desc->fields[k].name);
             uint8_t *place = (uint8_t *)structs + (size_t)i * desc->bytes + desc->fields[k].offset;
             uint32_t bytes = info.element_bytes * (info.count ? info.count : 1), value = tag + i;
             if (strcmp(info.name, "tag") == 0)
@@ -79,9 +79,9 @@ static void expect_fields(const clump_struct_desc *desc, const void *structs, ui
     for (uint32_t k = 0; k < desc->field_count; k++) {
         clump_field_info info;
         clump_class_info c;
-        const clump_schema *s = clump_heap_get_schema(heap);
-        clump_schema_find_class(s, desc->class_name, &c);
-        clump_schema_find_field(s, c.id, desc->fields[k].name, &info);
+        const clump_schema *s = clump_heap_get_info(heap)->schema;
+        c = *clump_schema_find_class(s, desc->class_name);
+        info = *clump_schema_find_field(s, c.id, desc->fields[k].name);
         uint8_t *values = malloc((size_t)count * info.element_bytes + 1);
         for (uint32_t e = 0; e < (info.count ? info.count : 1); e++) {
             CHECK_OK(f, clump_heap_read_field(heap, desc->class_name, info.name, e,

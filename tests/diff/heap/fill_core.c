@@ -163,7 +163,7 @@ static void fill_expect_empty(fill_test *t) {
     assert_int_equal(stats.objects, 0);
     assert_int_equal(stats.slots, 0);
     assert_int_equal(stats.free_blocks, stats.blocks);
-    assert_int_equal(stats.blocks, clump_heap_get_layout(t->heap)->block_count);
+    assert_int_equal(stats.blocks, clump_heap_get_info(t->heap)->block_count);
 }
 
 /* The last kernel reported this kind and nothing else. class_id, ref: 0 for any. */
@@ -295,7 +295,7 @@ void fill_by_do_new(fill_test *t, const char *name, uint32_t *refs) {
 
 void fill_swap(fill_test *t, uint32_t *refs, uint32_t *others) {
     uint32_t block = cl_fixture_capacity(t->heap, "Big"), per_item = 3;
-    uint32_t blocks = clump_heap_get_layout(t->heap)->block_count, n = blocks * block;
+    uint32_t blocks = clump_heap_get_info(t->heap)->block_count, n = blocks * block;
     assert_int_equal(fill_up(t, "Big", 0, refs), n);
     qsort(refs, n, sizeof *refs, compare_refs); /* now block by block */
     uint32_t items = blocks < 64 ? blocks : 64;
@@ -370,7 +370,7 @@ static void fill_bad_free(fill_test *t, const char *name, uint32_t ref, const ch
 }
 
 void fill_garbage(fill_test *t) {
-    const clump_heap_layout *layout = clump_heap_get_layout(t->heap);
+    const clump_heap_info *layout = clump_heap_get_info(t->heap);
     uint32_t small[4], big[4], right[4], g = layout->block_granules;
     fill_make(t, "Small", 0, 4, small);
     fill_make(t, "Big", 0, 4, big);
@@ -391,9 +391,9 @@ void fill_garbage(fill_test *t) {
     CHECK_HEAP(t->f, t->heap);
     fill_bad_free(t, "Right", left[0], "Left as its subclass");
     uint32_t rows = cl_fixture_capacity(t->heap, "Big") / 64, start = (big[0] >> 6) / g * g;
-    clump_class_info info;
-    clump_schema_find_class(clump_heap_get_schema(t->heap), "Big", &info);
-    uint32_t k = (info.object_bytes * 64 + layout->granule_bytes - 1) / layout->granule_bytes;
+    const clump_class_info *info =
+        clump_schema_find_class(clump_heap_get_info(t->heap)->schema, "Big");
+    uint32_t k = (info->object_bytes * 64 + layout->granule_bytes - 1) / layout->granule_bytes;
     if (k > 1) fill_bad_free(t, "Big", big[0] + (1u << 6), "inside a row of Big");
     if (rows * k < g) fill_bad_free(t, "Big", (start + rows * k) << 6, "behind the last row");
     fill_free(t, "Small", 4, small);

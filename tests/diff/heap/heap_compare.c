@@ -105,7 +105,7 @@ static int compare_stats(heap_run *r) {
         blocks += c->blocks;
     }
     if (all.objects != objects || all.slots != slots || all.blocks != blocks + all.free_blocks ||
-        all.blocks != clump_heap_get_layout(r->heap)->block_count)
+        all.blocks != clump_heap_get_info(r->heap)->block_count)
         HEAP_FAIL(r, "statistics of the heap do not add up");
     return 0;
 }

@@ -15,9 +15,9 @@ static void heap_run_open(heap_run *r, const heap_config *config) {
         config->bytes
             ? cl_fixture_heap(r->f, config->schema, config->bytes, config->block_rows)
             : cl_fixture_heap_of_blocks(r->f, config->schema, config->blocks, config->block_rows);
-    const clump_heap_layout *layout = clump_heap_get_layout(r->heap);
+    const clump_heap_info *layout = clump_heap_get_info(r->heap);
     uint32_t limit = (layout->first_block + layout->block_count) * layout->block_granules * 64;
-    r->m = model_create(clump_heap_get_schema(r->heap), limit);
+    r->m = model_create(clump_heap_get_info(r->heap)->schema, limit);
     assert_non_null(r->m);
     char *source = heap_source(r->m, &r->names);
     r->program = cl_fixture_program(r->f, r->heap, source, NULL, &config->build);

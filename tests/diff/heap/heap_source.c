@@ -80,17 +80,17 @@ static void put_class(heap_text *t, const model *m, uint32_t id) {
                 c->name, field->info.name, index, m->classes[field->info.ref_class].name);
             continue;
         }
-        const char *type = clump_type_name(field->info.type, 1);
+        const char *type = model_type_name(field->info.type, 1);
         if (field->info.type == CLUMP_TYPE_BOOL) type = "uchar";
         put(t,
             "    for (uint e = 0; e < %u; e++) for (uint c = 0; c < %u; c++)\n"
             "        ((__global %s *)&%s_%s(r%s))[c] = V_%s(word(salt, %u, e, c));\n",
             field->elements, field->info.width, type, c->name, field->info.name, index,
-            clump_type_name(field->info.type, 1), f);
+            model_type_name(field->info.type, 1), f);
         put(&sum,
             "    for (uint e = 0; e < %u; e++) for (uint c = 0; c < %u; c++)\n"
             "        s += hash(W_%s(((__global %s *)&%s_%s(r%s))[c]) + %uu + c);\n",
-            field->elements, field->info.width, clump_type_name(field->info.type, 1), type, c->name,
+            field->elements, field->info.width, model_type_name(field->info.type, 1), type, c->name,
             field->info.name, index, f * 31);
     }
     if (c->base) {

@@ -305,7 +305,12 @@ static void run_program(const cl_fixture *f, uint64_t seed, unsigned number, wor
     sum->destroyed += w->destroyed;
     sum->refused += w->refused;
     clump_pool_destroy(w->pool);
-    assert_int_equal(clump_context_get_pool_bytes(f->clump), 0);
+    clump_pool *last;
+    clump_pool_stats stats;
+    CHECK_OK(f, clump_pool_create(&(clump_pool_desc){.context = f->clump}, &last, NULL));
+    POOL_OK(w, clump_pool_get_stats(last, &stats, NULL));
+    assert_int_equal(stats.context_bytes, 0);
+    clump_pool_destroy(last);
     free(w);
 }
 

@@ -179,7 +179,7 @@ static void close_queues(void) {
 static void any_queue(void) {
     const uint32_t i = test_random(&t.random, (uint32_t)t.queue_count + 1);
     CHECK_OK(&t.on, clump_context_set_queue(t.on.clump, i ? t.queues[i - 1] : NULL));
-    assert_ptr_equal(clump_context_get_queue(t.on.clump), i ? t.queues[i - 1] : t.on.queue);
+    assert_ptr_equal(clump_context_get_info(t.on.clump)->queue, i ? t.queues[i - 1] : t.on.queue);
 }
 
 static void finish_all(void) {
@@ -691,9 +691,9 @@ static void refused(void **state) {
     cl_fixture_expect_words(clump_context_get_error(t.on.clump),
                             clump_context_set_queue(t.on.clump, queue), CLUMP_ERR_USAGE,
                             "another cl_context", "clump_context_set_queue", __LINE__);
-    assert_ptr_equal(clump_context_get_queue(t.on.clump), t.on.queue);
+    assert_ptr_equal(clump_context_get_info(t.on.clump)->queue, t.on.queue);
     assert_int_equal(clump_context_set_queue(NULL, t.on.queue), CLUMP_ERR_USAGE);
-    assert_null(clump_context_get_queue(NULL));
+    assert_null(clump_context_get_info(NULL)->queue);
     CHECK_CL(clReleaseCommandQueue(queue));
     CHECK_CL(clReleaseContext(foreign));
     CHECK_OK(&t.on, clump_context_set_queue(t.on.clump, t.on.queue)); /* that it has already */

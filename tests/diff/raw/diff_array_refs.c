@@ -156,10 +156,10 @@ static void open_world(world *w, const char *aos, const char *edges, const char 
     w->roots = cl_fixture_buffer(f, zero, sizeof zero);
     w->failed = cl_fixture_buffer(f, zero, sizeof *zero);
     clump_field_info info;
-    const clump_schema *s = clump_heap_get_schema(w->heap);
-    clump_schema_find_field(s, cl_fixture_class_id(w->heap, "Node"), "edges", &info);
+    const clump_schema *s = clump_heap_get_info(w->heap)->schema;
+    info = *clump_schema_find_field(s, cl_fixture_class_id(w->heap, "Node"), "edges");
     w->inside = info.count;
-    clump_schema_find_field(s, cl_fixture_class_id(w->heap, "Node"), "leaves", &info);
+    info = *clump_schema_find_field(s, cl_fixture_class_id(w->heap, "Node"), "leaves");
     w->leaves_inside = info.count;
     CHECK_OK(f, clump_refs_create(w->heap,
                                   &(clump_refs_desc){.buffer = w->table, .count = NODES, .weak = 1},

@@ -236,7 +236,7 @@ static void check_world(world *w) {
     for (int i = BAD_CONTENTS; i <= BAD_ZERO; i++) assert_int_equal(w->seen[i], 0);
     CHECK_OK(f, clump_heap_check(w->heap));
 
-    const clump_heap_layout *layout = clump_heap_get_layout(w->heap);
+    const clump_heap_info *layout = clump_heap_get_info(w->heap);
     cl_fixture_read(f, w->places, w->table, sizeof w->table);
     uint8_t *image = malloc(layout->bytes);
     assert_non_null(image);
@@ -333,7 +333,7 @@ static void test_odd_blocks(void **state) {
     snprintf(schema, sizeof schema, "%s class Odd { uchar bytes[396]; }", schema_text);
     if (is_short) return; /* the other geometries do */
     open_world(&w, schema, 12 << 20, 1, BLOCK + 2000);
-    const clump_heap_layout *l = clump_heap_get_layout(w.heap);
+    const clump_heap_info *l = clump_heap_get_info(w.heap);
     assert_int_equal(l->granule_bytes * l->block_granules, BLOCK);
     for (uint32_t n = 0; n < 8 * rounds; n++) step(&w, n + 900000 + first_seed, 60, 3);
     end(&w);

@@ -381,9 +381,7 @@ static int take_part(void *user, const clump_saved *saved, const clump_saved_par
     clump_class_info c;
     if (p->stop_at && !--p->stop_at) return 9;
     if (part->field) {
-        assert_int_equal(
-            clump_schema_get_class(clump_saved_get_info(saved)->schema, part->class_id, &c),
-            CLUMP_OK);
+        c = *clump_schema_get_info(clump_saved_get_info(saved)->schema)->classes[part->class_id];
         compare_values(p, &c, part);
         p->values += part->count * part->bytes;
     } else {
@@ -521,8 +519,7 @@ static void checked_heaps(void **state) {
     round_trip(&on, &checked, &file, 0);
     clump_heap *loaded = cl_fixture_heap_as(&on, saved_schema, &checked);
     CHECK_OK(&on, load_bytes(loaded, &file, NULL));
-    if (clump_heap_get_layout(loaded)
-            ->generations) { /* references that the library gives have one */
+    if (clump_heap_get_info(loaded)->generations) { /* references that the library gives have one */
         clump_ref *refs;
         const uint32_t count = saved_refs(&on, loaded, &refs);
         assert_true(count > 0);
@@ -665,15 +662,15 @@ static void looked_into(void **state) {
     const clump_load_desc load = {.read = memory_read, .user = &file};
     assert_int_equal(clump_saved_open(&load, NULL, &saved, &error), CLUMP_OK);
     CHECK_OK(&on, clump_heap_read_stats(heap, NULL, classes, 16));
-    const clump_schema *ours = clump_heap_get_schema(heap),
+    const clump_schema *ours = clump_heap_get_info(heap)->schema,
                        *theirs = clump_saved_get_info(saved)->schema;
     uint64_t all = 0;
-    assert_int_equal(clump_schema_get_class_count(theirs), clump_schema_get_class_count(ours));
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(ours); id++) {
-        clump_class_info a, b;
-        clump_schema_get_class(ours, id, &a);
-        clump_schema_get_class(theirs, id, &b);
-        assert_string_equal(a.name, b.name);
+    assert_int_equal(clump_schema_get_info(theirs)->class_count,
+                     clump_schema_get_info(ours)->class_count);
+    for (uint32_t id = 1; id <= clump_schema_get_info(ours)->class_count; id++) {
+        const clump_class_info *a = clump_schema_get_info(ours)->classes[id];
+        const clump_class_info *b = clump_schema_get_info(theirs)->classes[id];
+        assert_string_equal(a->name, b->name);
         assert_int_equal(clump_saved_get_info(saved)->objects[id], classes[id - 1].objects);
         all += classes[id - 1].objects;
     }

@@ -89,7 +89,7 @@ static int release_one(void **state) {
 /* A heap whose memory was in use: what is not written is not 0. */
 static clump_heap *soiled_heap(const char *text) {
     clump_heap *h = cl_fixture_heap(&on, text, 4 << 20, 1);
-    const clump_heap_layout *layout = clump_heap_get_layout(h);
+    const clump_heap_info *layout = clump_heap_get_info(h);
     const size_t bytes = layout->bytes - layout->metadata_bytes;
     uint8_t *soil = malloc(bytes);
     memset(soil, 0x6b, bytes);
@@ -105,11 +105,9 @@ static uint32_t id_of(clump_heap *h, clump_ref ref, const char *root) {
 }
 
 static int has_field(clump_heap *h, const char *class_name, const char *name) {
-    clump_class_info c;
-    clump_field_info f;
-    const clump_schema *s = clump_heap_get_schema(h);
-    return !clump_schema_find_class(s, class_name, &c) &&
-           !clump_schema_find_field(s, c.id, name, &f);
+    const clump_schema *s = clump_heap_get_info(h)->schema;
+    const clump_class_info *c = clump_schema_find_class(s, class_name);
+    return c && clump_schema_find_field(s, c->id, name);
 }
 
 /* Of class A, whose objects begin at `from` among those that the call reads for class A. */

@@ -163,7 +163,7 @@ static void own_memory(void) {
         .allocator = {request, request_more, give_back, NULL},
     };
     if (clump_context_create(&desc, &t.on.clump, &error)) fail_msg("%s", error.message);
-    t.on.capabilities = clump_context_get_capabilities(t.on.clump);
+    t.on.capabilities = clump_context_get_info(t.on.clump)->capabilities;
 }
 
 static int set_up(void **state) {
@@ -190,7 +190,7 @@ static int set_up(void **state) {
     CHECK_OK(&t.on, clump_heap_read_refs(t.heap, "Agent", t.refs, OBJECTS, &count));
     assert_int_equal(count, OBJECTS);
     const clumpi_header *h = &clumpi_heap_geometry(t.heap)->header;
-    t.bytes = clump_heap_get_layout(t.heap)->bytes;
+    t.bytes = clump_heap_get_info(t.heap)->bytes;
     t.scratch_from = (uint64_t)h->at_hints * CLUMPI_UNIT +
                      (uint64_t)(h->class_count + 1) * h->hint_words * sizeof(uint32_t);
     t.scratch_to = (uint64_t)h->first_block * h->block_granules * h->granule_bytes;

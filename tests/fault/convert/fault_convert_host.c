@@ -63,9 +63,8 @@ static void expect(const run *r, const cl_fixture *on, const char *text, int is_
     clump_ref now[COUNT], words[2 * COUNT], of_handle = 0;
     uint32_t ids[COUNT];
     uint64_t count = 0;
-    clump_field_info more;
     clump_class_info b;
-    const clump_schema *schema = clump_heap_get_schema(r->heap);
+    const clump_schema *schema = clump_heap_get_info(r->heap)->schema;
     if (clump_heap_check(r->heap) || clump_heap_take_errors(r->heap, NULL) ||
         clump_heap_read_refs(r->heap, "A", now, COUNT, &count) ||
         clump_heap_read_field(r->heap, "A", "id", 0, sizeof *ids, ids, COUNT, NULL) ||
@@ -76,8 +75,8 @@ static void expect(const run *r, const cl_fixture *on, const char *text, int is_
     assert_int_equal(count, COUNT);
     assert_int_equal(of_handle, now[7]);
     assert_int_equal(memcmp(now, r->as, sizeof now) != 0, is_moved);
-    clump_schema_find_class(schema, "B", &b);
-    assert_int_equal(clump_schema_find_field(schema, b.id, "more", &more) == CLUMP_OK, is_moved);
+    b = *clump_schema_find_class(schema, "B");
+    assert_int_equal(clump_schema_find_field(schema, b.id, "more") != NULL, is_moved);
     for (uint32_t i = 0; i < COUNT; i++) {
         if (words[2 * i] != now[i] || words[2 * i + 1] || ids[i] != i)
             fail_msg("%s, after %s: registered reference %u is 0x%08x, not 0x%08x", text,

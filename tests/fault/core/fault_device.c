@@ -176,7 +176,7 @@ static void expect_language(const char *language) {
     clump_heap *heap = NULL;
     static const char text[] = "class Body { uint id; }";
     char begin[32];
-    assert_string_equal(clump_context_get_capabilities(context)->language, language);
+    assert_string_equal(clump_context_get_info(context)->capabilities->language, language);
     assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &schema, NULL), CLUMP_OK);
     clump_heap_desc desc = {
         .context = context, .schema = schema, .bytes = cl_fixture_small_heap_bytes(context)};
@@ -286,7 +286,8 @@ static void personalities(void **state) {
         says.type = cases[i].type;
         says.group_max = cases[i].group_max;
         clump_context *context = accepted(cases[i].wanted);
-        assert_int_equal(clump_context_get_capabilities(context)->personality, cases[i].expected);
+        assert_int_equal(clump_context_get_info(context)->capabilities->personality,
+                         cases[i].expected);
         clump_context_destroy(context);
     }
 }
@@ -364,7 +365,7 @@ static void odd_limits(void **state) {
     memset(&says, 0, sizeof says);
     says.more_extensions = 40000;
     context = accepted(CLUMP_PERSONALITY_DEVICE);
-    assert_int_equal(clump_context_get_capabilities(context)->features_found,
+    assert_int_equal(clump_context_get_info(context)->capabilities->features_found,
                      f->capabilities->features_found);
     clump_context_destroy(context);
     static const cl_ulong memories[] = {1, UINT64_MAX};
@@ -373,7 +374,7 @@ static void odd_limits(void **state) {
         memset(&says, 0, sizeof says);
         says.memory = memories[i];
         context = accepted(CLUMP_PERSONALITY_DEVICE);
-        assert_int_equal(clump_context_get_capabilities(context)->memory_bytes, 0);
+        assert_int_equal(clump_context_get_info(context)->capabilities->memory_bytes, 0);
         cl_fixture_expect_words(
             clump_context_get_error(context),
             body_heap((clump_heap_desc){.context = context, .device_share = 0.5}, &heap),
@@ -388,7 +389,7 @@ static void odd_limits(void **state) {
         memset(&says, 0, sizeof says);
         says.align_bits = aligns[i];
         context = accepted(CLUMP_PERSONALITY_DEVICE);
-        uint32_t bytes = clump_context_get_capabilities(context)->base_align_bytes;
+        uint32_t bytes = clump_context_get_info(context)->capabilities->base_align_bytes;
         assert_true(bytes && (bytes & (bytes - 1)) == 0);
         if (aligns[i] != UINT32_MAX) assert_true(bytes * UINT64_C(8) >= aligns[i]);
         clump_context_destroy(context);

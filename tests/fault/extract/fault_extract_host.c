@@ -74,7 +74,7 @@ static clump_status put(run *r) {
 /* Without references: the insertion keeps bits of the new objects instead, as soon as these take
  * less. */
 static clump_status put_unnamed(run *r) {
-    const clump_heap_layout *layout = clump_heap_get_layout(r->into);
+    const clump_heap_info *layout = clump_heap_get_info(r->into);
     const uint64_t granules =
         (uint64_t)(layout->first_block + layout->block_count) * layout->block_granules;
     assert_true(clump_extract_get_info(r->copy)->objects[0] * sizeof(clump_ref) > granules * 8);

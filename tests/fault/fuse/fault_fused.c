@@ -607,7 +607,7 @@ static void test_buffers(void **state) {
     launch("into", whole, "from", high, "overlap");
     launch("into", whole, "into", whole, "same buffer");
     launch("by_cast", whole, "from", whole, "same buffer");
-    launch("from", clump_heap_get_buffer(heap), "from_too", another, "heap's own buffer");
+    launch("from", clump_heap_get_info(heap)->buffer, "from_too", another, "heap's own buffer");
     launch("into", low, "from", high, NULL);
     launch("into", another, "from", whole, NULL);
     launch("from", whole, "from_too", whole, NULL);

@@ -228,7 +228,7 @@ static void null_reference(void **state) {
     const uint32_t header = t.heap->geometry.header.self_at * 4, bytes = header * CLUMPI_RAW_UNIT;
     assert_true(bytes <= sizeof row);
     for (uint32_t i = 0; i < bytes / 4; i++) row[i] = header;
-    CHECK_OK(&t.on, clumpi_write(t.on.clump, clump_heap_get_buffer(t.heap), 0, bytes, row));
+    CHECK_OK(&t.on, clumpi_write(t.on.clump, clump_heap_get_info(t.heap)->buffer, 0, bytes, row));
     for (uint32_t which = A; which < ARRAYS; which++) {
         for (uint32_t slot = 0; slot < 64; slot++) {
             call(FILL, slot, which, 3, header);
@@ -270,13 +270,12 @@ static void frees(void **state) {
     assert_int_equal(cl_fixture_raw_bytes(&t.on, t.heap), before);
     /* A handle that was overwritten is refused, like any pointer; the object goes. */
     node = call(NEW, 0, 0, 0, 0);
-    clump_field_info memory;
-    clump_schema_find_field(clump_heap_get_schema(t.heap), cl_fixture_class_id(t.heap, "Node"),
-                            "a_memory", &memory);
+    const clump_field_info *memory = clump_schema_find_field(
+        clump_heap_get_info(t.heap)->schema, cl_fixture_class_id(t.heap, "Node"), "a_memory");
     const uint32_t wrong = t.heap->geometry.header.self_at * 4;
-    CHECK_OK(&t.on, clumpi_write(t.on.clump, clump_heap_get_buffer(t.heap),
-                                 (uint64_t)(node >> 6) * t.heap->layout.granule_bytes +
-                                     memory.base_bytes + (node & 63) * memory.stride_bytes,
+    CHECK_OK(&t.on, clumpi_write(t.on.clump, clump_heap_get_info(t.heap)->buffer,
+                                 (uint64_t)(node >> 6) * t.heap->info.granule_bytes +
+                                     memory->base_bytes + (node & 63) * memory->stride_bytes,
                                  sizeof wrong, &wrong));
     call(FREE, node, 0, 0, 0);
     cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_POINTER, 0, NULL);

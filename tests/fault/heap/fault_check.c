@@ -54,14 +54,14 @@ static unsigned planted_count;
 
 static uint32_t get(uint64_t offset) {
     uint32_t word;
-    CHECK_CL(clEnqueueReadBuffer(t.on.queue, clump_heap_get_buffer(t.heap), CL_TRUE, offset, 4,
-                                 &word, 0, NULL, NULL));
+    CHECK_CL(clEnqueueReadBuffer(t.on.queue, clump_heap_get_info(t.heap)->buffer, CL_TRUE, offset,
+                                 4, &word, 0, NULL, NULL));
     return word;
 }
 
 static void put(uint64_t offset, uint32_t word) {
-    CHECK_CL(clEnqueueWriteBuffer(t.on.queue, clump_heap_get_buffer(t.heap), CL_TRUE, offset, 4,
-                                  &word, 0, NULL, NULL));
+    CHECK_CL(clEnqueueWriteBuffer(t.on.queue, clump_heap_get_info(t.heap)->buffer, CL_TRUE, offset,
+                                  4, &word, 0, NULL, NULL));
 }
 
 static void plant(uint64_t offset, uint32_t word) {
@@ -559,10 +559,10 @@ static void first_of_a_kind_is_named(void **state) {
 }
 
 static void check_changes_nothing(void **state) {
-    const clump_heap_layout *l = clump_heap_get_layout(t.heap);
+    const clump_heap_info *l = clump_heap_get_info(t.heap);
     uint64_t scan = (uint64_t)t.header->at_scan * CLUMPI_UNIT;
     char *before = malloc(l->bytes), *after = malloc(l->bytes);
-    cl_mem buffer = clump_heap_get_buffer(t.heap);
+    cl_mem buffer = clump_heap_get_info(t.heap)->buffer;
     flip(state_at(t.part), 1); /* the second pass, which reports, runs too */
     CHECK_CL(clEnqueueReadBuffer(t.on.queue, buffer, CL_TRUE, 0, l->bytes, before, 0, NULL, NULL));
     assert_int_equal(clump_heap_check(t.heap), CLUMP_ERR_CORRUPT);

@@ -170,7 +170,7 @@ static void open_heap(uint32_t without) {
                          .checked = &checked};
     CHECK_OK(&t.on, clump_heap_create(&d, &t.heap, NULL));
     clump_schema_destroy(s);
-    assert_int_equal(clump_heap_get_layout(t.heap)->checks, CLUMP_CHECK_ALL & ~without);
+    assert_int_equal(clump_heap_get_info(t.heap)->checks, CLUMP_CHECK_ALL & ~without);
     clump_program **program = &t.programs[without];
     if (!*program) *program = cl_fixture_program(&t.on, t.heap, source, NULL, NULL);
     t.program = *program;
@@ -211,11 +211,11 @@ static clump_ref make(uint32_t count) {
 
 /* Without its generation. */
 static clump_ref plain_of(clump_ref ref) {
-    return ref & UINT32_MAX / (clump_heap_get_layout(t.heap)->generations + 1);
+    return ref & UINT32_MAX / (clump_heap_get_info(t.heap)->generations + 1);
 }
 
 static uint32_t block_of(clump_ref ref) {
-    return (plain_of(ref) >> 6) / clump_heap_get_layout(t.heap)->block_granules;
+    return (plain_of(ref) >> 6) / clump_heap_get_info(t.heap)->block_granules;
 }
 
 /* The line of a mark after the head of the kernel. */
@@ -318,7 +318,7 @@ static void stale(uint32_t without) {
     open_heap(without);
     const clump_ref ref = make(1);
     clump_ref refs[2];
-    uint32_t generations = clump_heap_get_layout(t.heap)->generations;
+    uint32_t generations = clump_heap_get_info(t.heap)->generations;
     if (without)
         assert_int_equal(generations, 0);
     else
@@ -805,7 +805,7 @@ static void test_refused(void **state) {
     clump_program_destroy(p);
     clump_checked_desc bad = {.without = 256};
     clump_heap_desc d = {.context = t.on.clump,
-                         .schema = clump_heap_get_schema(plain),
+                         .schema = clump_heap_get_info(plain)->schema,
                          .bytes = 4u << 20,
                          .checked = &bad};
     cl_fixture_expect_words(error, clump_heap_create(&d, &none, NULL), CLUMP_ERR_USAGE,

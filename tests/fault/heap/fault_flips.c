@@ -56,12 +56,12 @@ static struct {
 /* ---- The heap and its flips ------------------------------------------------------------------ */
 
 static void read_heap(uint64_t at, uint64_t bytes, void *words) {
-    CHECK_CL(clEnqueueReadBuffer(t.on.queue, clump_heap_get_buffer(t.heap), CL_TRUE, at, bytes,
-                                 words, 0, NULL, NULL));
+    CHECK_CL(clEnqueueReadBuffer(t.on.queue, clump_heap_get_info(t.heap)->buffer, CL_TRUE, at,
+                                 bytes, words, 0, NULL, NULL));
 }
 static void write_heap(uint64_t at, uint64_t bytes, const void *words) {
-    CHECK_CL(clEnqueueWriteBuffer(t.on.queue, clump_heap_get_buffer(t.heap), CL_TRUE, at, bytes,
-                                  words, 0, NULL, NULL));
+    CHECK_CL(clEnqueueWriteBuffer(t.on.queue, clump_heap_get_info(t.heap)->buffer, CL_TRUE, at,
+                                  bytes, words, 0, NULL, NULL));
 }
 
 static void flip(uint64_t bit) {
@@ -75,7 +75,7 @@ static void flip_back(uint64_t bit) {
 
 /* The heap as it is now is what it should be. */
 static void remember(void) {
-    read_heap(0, t.heap->layout.bytes, t.before);
+    read_heap(0, t.heap->info.bytes, t.before);
     t.reserved = t.heap->reserved;
     t.list_valid = t.heap->list_valid;
     t.list_numbered = t.heap->list_numbered;
@@ -85,7 +85,7 @@ static void remember(void) {
     t.window = t.heap->window;
 }
 static void recall(void) {
-    write_heap(0, t.heap->layout.bytes, t.before);
+    write_heap(0, t.heap->info.bytes, t.before);
     t.heap->reserved = t.reserved;
     t.heap->list_valid = t.list_valid;
     t.heap->list_numbered = t.list_numbered;
@@ -393,7 +393,7 @@ static int is_full_by_state(uint64_t bit) {
  * right. */
 static void repair_flips(unsigned step) {
     const clumpi_header *h = &t.heap->geometry.header;
-    const uint64_t fields = t.heap->layout.metadata_bytes, bytes = t.heap->layout.bytes;
+    const uint64_t fields = t.heap->info.metadata_bytes, bytes = t.heap->info.bytes;
     uint32_t *now = malloc(bytes);
     unsigned as_before = 0, told = 0, until = step;
     for (uint64_t bit = t.begin * 8; bit < t.end * 8; bit++) {
@@ -481,7 +481,7 @@ static void watched(void **state) {
     for (int i = 0; i < WATCHED; i += EACH)
         CHECK_OK(&t.on, clump_heap_create_handle(t.heap, refs[i], &handles[i]));
     uint32_t *before = t.before;
-    t.before = malloc(t.heap->layout.bytes);
+    t.before = malloc(t.heap->info.bytes);
     remember();
     CHECK_OK(&t.on, clump_heap_check(t.heap));
     const uint64_t watch = units(h->at_watch) * 8, bits = units(h->at_bits) * 8;
@@ -541,7 +541,7 @@ static int set_up(void **state) {
                                       cl_fixture_capacity(t.heap, "Large") + 3, &made, NULL));
     t.begin = units(h->self_at);
     t.end = units(h->at_block_plans); /* scratch from there on */
-    t.before = malloc(t.heap->layout.bytes);
+    t.before = malloc(t.heap->info.bytes);
     t.missed = malloc((t.end - t.begin) * 8);
     return 0;
 }

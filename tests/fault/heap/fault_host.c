@@ -284,7 +284,7 @@ static clump_status step_queue(run *r) {
 #pragma GCC diagnostic pop
     CHECK_CL(code);
     clump_status status = clump_context_set_queue(r->context, other);
-    assert_ptr_equal(clump_context_get_queue(r->context), status ? r->on.queue : other);
+    assert_ptr_equal(clump_context_get_info(r->context)->queue, status ? r->on.queue : other);
     if (!status) status = clump_heap_reserve(r->heap, "Body", 3);
     assert_int_equal(clump_context_set_queue(r->context, NULL), CLUMP_OK); /* nothing to fail */
     if (!status) status = clump_heap_read_count(r->heap, "Body", &count);

@@ -188,7 +188,7 @@ static void refused(uint64_t p, int kind) {
 }
 
 static void pointers(void **state) {
-    const clump_heap_layout *layout = clump_heap_get_layout(t.heap);
+    const clump_heap_info *layout = clump_heap_get_info(t.heap);
     const uint64_t sizes_of[] = {20, t.small, t.small * 6, t.block_bytes * 2 + 5};
     const uint64_t metadata = layout->metadata_bytes / 16, end = layout->bytes / 16;
     for (size_t i = 0; i < sizeof sizes_of / sizeof *sizes_of; i++) {
@@ -267,7 +267,7 @@ static void places(void **state) {
         skip();
     clump_program *p = cl_fixture_program(&t.on, t.heap, probe_source, NULL, NULL);
     clump_kernel *k = cl_fixture_kernel(&t.on, p, "probe");
-    const uint32_t end = (uint32_t)(clump_heap_get_layout(t.heap)->bytes / 16) + 5000;
+    const uint32_t end = (uint32_t)(clump_heap_get_info(t.heap)->bytes / 16) + 5000;
     uint8_t *is_live = calloc(end, 1);
     static uint64_t handles[400];
     uint32_t count = 0, wrong = 0, size = 1;
@@ -432,13 +432,13 @@ static void marks(void **state) {
         for (uint64_t bit = 0; bit < words * 64; bit += 3 + bit / 64 % 5) {
             uint64_t word, flipped;
             clump_context *c = t.on.clump;
-            CHECK_OK(&t.on, clumpi_read(c, t.heap->buffer, at + bit / 64 * 8, 8, &word));
+            CHECK_OK(&t.on, clumpi_read(c, t.heap->info.buffer, at + bit / 64 * 8, 8, &word));
             flipped = word ^ UINT64_C(1) << bit % 64;
-            CHECK_OK(&t.on, clumpi_write(c, t.heap->buffer, at + bit / 64 * 8, 8, &flipped));
+            CHECK_OK(&t.on, clumpi_write(c, t.heap->info.buffer, at + bit / 64 * 8, 8, &flipped));
             REFUSED(clump_heap_check(t.heap), CLUMP_ERR_CORRUPT, "runs of raw memory");
             CHECK_OK(&t.on, clump_heap_repair(t.heap, NULL));
             CHECK_OK(&t.on, clump_heap_check(t.heap));
-            CHECK_OK(&t.on, clumpi_write(c, t.heap->buffer, at + bit / 64 * 8, 8, &word));
+            CHECK_OK(&t.on, clumpi_write(c, t.heap->info.buffer, at + bit / 64 * 8, 8, &word));
             CHECK_OK(&t.on, clump_heap_repair(t.heap, NULL));
             found++;
         }
@@ -469,14 +469,14 @@ static void words(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const clumpi_error e = {1, cases[i].class_id, 0, 7};
         const uint64_t at = clumpi_header_offset(t.heap, offsetof(clumpi_header, errors));
-        CHECK_OK(&t.on, clumpi_write(t.on.clump, t.heap->buffer, at + cases[i].kind * sizeof e,
+        CHECK_OK(&t.on, clumpi_write(t.on.clump, t.heap->info.buffer, at + cases[i].kind * sizeof e,
                                      sizeof e, &e));
         cl_fixture_expect_error(&t.on, t.heap, (int)cases[i].kind, 0, cases[i].words);
         own_words();
     }
     /* Of an object as before. */
     const clumpi_error e = {1, 1, 0, 7};
-    CHECK_OK(&t.on, clumpi_write(t.on.clump, t.heap->buffer,
+    CHECK_OK(&t.on, clumpi_write(t.on.clump, t.heap->info.buffer,
                                  clumpi_header_offset(t.heap, offsetof(clumpi_header, errors)),
                                  sizeof e, &e));
     cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_OUT_OF_MEMORY, 0, "for class Node");
@@ -494,15 +494,15 @@ static void notes(void **state) {
     uint32_t epoch, none;
     clump_context *c = t.on.clump;
     CHECK_OK(&t.on,
-             clumpi_read(c, t.heap->buffer,
+             clumpi_read(c, t.heap->info.buffer,
                          clumpi_header_offset(t.heap, offsetof(clumpi_header, epoch)), 4, &epoch));
-    CHECK_OK(&t.on, clumpi_read(c, t.heap->buffer, at, 4, &none));
+    CHECK_OK(&t.on, clumpi_read(c, t.heap->info.buffer, at, 4, &none));
     assert_int_not_equal(none, epoch);
-    CHECK_OK(&t.on, clumpi_write(c, t.heap->buffer, at, 4, &epoch));
+    CHECK_OK(&t.on, clumpi_write(c, t.heap->info.buffer, at, 4, &epoch));
     REFUSED(clump_heap_check(t.heap), CLUMP_ERR_CORRUPT, "counts as out of memory");
     /* Epochs begin again then, and the next launch moves to the second one. */
     none = 2;
-    CHECK_OK(&t.on, clumpi_write(c, t.heap->buffer, at, 4, &none));
+    CHECK_OK(&t.on, clumpi_write(c, t.heap->info.buffer, at, 4, &none));
     CHECK_OK(&t.on, clump_heap_repair(t.heap, NULL));
     CHECK_OK(&t.on, clump_heap_check(t.heap));
     uint64_t p = call(MALLOC, bytes, 0);

@@ -152,7 +152,7 @@ static void read_heap(uint8_t *bytes) {
 static void check_unchanged(const char *when) {
     uint64_t begin = (uint64_t)t.heap->geometry.header.self_at * CLUMPI_UNIT;
     read_heap(t.now);
-    for (uint64_t i = begin; i < t.heap->layout.bytes; i++)
+    for (uint64_t i = begin; i < t.heap->info.bytes; i++)
         if (t.now[i] != t.before[i])
             fail_msg("%s: byte %llu was %u and is %u (header at %llu)", when, (unsigned long long)i,
                      t.before[i], t.now[i], (unsigned long long)begin);
@@ -160,7 +160,7 @@ static void check_unchanged(const char *when) {
 
 static void launch(int checked, uint32_t first, uint32_t patterns, uint32_t *tallies) {
     clump_kernel *kernel = t.tries[checked];
-    cl_mem heap = clump_heap_get_buffer(t.heap);
+    cl_mem heap = clump_heap_get_info(t.heap)->buffer;
     uint32_t count = (uint32_t)t.count;
     const size_t global = 4096, local = 64;
     memset(tallies, 0, TALLIES * sizeof *tallies);
@@ -320,7 +320,7 @@ static int set_up(void **state) {
         CHECK_OK(&t.on, clump_heap_do_new(t.heap, make, names[i],
                                           5 * cl_fixture_capacity(t.heap, names[i]), &made, NULL));
     }
-    const clump_heap_layout *layout = clump_heap_get_layout(t.heap);
+    const clump_heap_info *layout = clump_heap_get_info(t.heap);
     uint32_t row = (layout->first_block + 2) * layout->block_granules;
     SET_ARG(&t.on, thin, 0, row);
     CHECK_OK(&t.on, clump_heap_do_all(t.heap, thin, NULL));

@@ -96,7 +96,7 @@ static clump_heap *make(unsigned traits) {
     clump_heap *heap;
     CHECK_OK(&on, create(traits & ASKED, &heap));
     if (traits & CLUMPI_TRAIT_SEVERAL)
-        assert_int_not_equal(clump_heap_get_layout(heap)->buffer_blocks, 0);
+        assert_int_not_equal(clump_heap_get_info(heap)->buffer_blocks, 0);
     fill(heap);
     if (traits & CLUMPI_TRAIT_EVICTED) CHECK_OK(&on, clump_heap_evict(heap, NULL, NULL));
     return heap;
@@ -166,8 +166,8 @@ static clump_status migrate_into(const trial *t) {
 static clump_status extract_of(const trial *t) {
     const uint64_t none[CLUMP_CLASSES_MAX] = {0};
     clump_extract *made;
-    const clump_status status =
-        clump_extract_create(on.clump, clump_heap_get_schema(t->heap), none, NULL, 0, &made, NULL);
+    const clump_status status = clump_extract_create(on.clump, clump_heap_get_info(t->heap)->schema,
+                                                     none, NULL, 0, &made, NULL);
     clump_extract_destroy(made);
     return status;
 }
@@ -257,7 +257,8 @@ static clump_status write_npy(const trial *t) {
 
 static clump_error of_emit;
 static clump_status emit_c(const trial *t) {
-    return clump_schema_emit_c(clump_heap_get_schema(t->heap), NULL, ignore_text, NULL, &of_emit);
+    return clump_schema_emit_c(clump_heap_get_info(t->heap)->schema, NULL, ignore_text, NULL,
+                               &of_emit);
 }
 
 static clump_status fuse(const trial *t) {

@@ -161,8 +161,6 @@ static void bad_calls(void **state) {
                         &(clump_allocation_desc){.user_data = NULL}))                              \
     X(clump_pool_map(pool, h, CL_MAP_READ, &memory))                                               \
     X(clump_pool_unmap(pool, h, &region))                                                          \
-    X(clump_pool_create_image(pool, h, NULL, NULL, NULL))                                          \
-    X(clump_pool_destroy_image(pool, h, NULL))                                                     \
     X(clump_pool_finish_move(pool, h, CLUMP_MOVE_COPY))
 #define IS_GONE(call) REFUSED(pool, call, CLUMP_ERR_REFERENCE, "freed before", before);
 #define IS_FOREIGN(call) REFUSED(pool, call, CLUMP_ERR_REFERENCE, "none of this pool", before);
@@ -175,7 +173,6 @@ static void bad_calls(void **state) {
     REFUSED(pool, clump_pool_use(pool, live, NULL), CLUMP_ERR_USAGE, "no event", before);
     REFUSED(pool, clump_pool_map(pool, live, 0, &memory), CLUMP_ERR_USAGE, "CL_MAP_READ", before);
     REFUSED(pool, clump_pool_unmap(pool, live, &region), CLUMP_ERR_USAGE, "not mapped", before);
-    REFUSED(pool, clump_pool_destroy_image(pool, live, NULL), CLUMP_ERR_USAGE, "no images", before);
     REFUSED(pool, clump_pool_get_info(pool, live, NULL), CLUMP_ERR_USAGE, "place", before);
     REFUSED(pool, clump_pool_get_buffer(pool, live, NULL), CLUMP_ERR_USAGE, "place", before);
     REFUSED(pool, clump_pool_get_stats(pool, NULL, NULL), CLUMP_ERR_USAGE, "place", before);
@@ -183,7 +180,6 @@ static void bad_calls(void **state) {
             before);
     REFUSED(pool, clump_pool_dump(pool, CLUMP_POOL_SVG, CLUMP_TO_PATH("/dev/full")), CLUMP_ERR_IO,
             "cannot write /dev/full: No space", before);
-    REFUSED(pool, clump_pool_visit(pool, NULL, NULL), CLUMP_ERR_USAGE, "function", before);
     REFUSED(pool, clump_pool_dump(pool, (clump_pool_format)2, append, NULL), CLUMP_ERR_USAGE,
             "no format 2", before);
     REFUSED(pool, clump_pool_change(pool, live, 0, &a), CLUMP_ERR_USAGE, "0x0 of 0x7", before);
@@ -251,15 +247,30 @@ static void bad_calls(void **state) {
 /* Limits of a pool and of all pools; a full pool defragments and tries again. */
 static clump_allocation moved_last;
 static clump_pool *moving_pool;
-static void ignore_info(void *user, const clump_allocation_info *info) {
-    assert_non_null(info->region.buffer);
-}
-
 /* The request that made room is still under way: nobody may see anything of it. */
 static void note_move(void *user, const clump_move *move) {
     moved_last = move->allocation;
     assert_int_equal(clump_pool_check(moving_pool), CLUMP_OK);
-    assert_int_equal(clump_pool_visit(moving_pool, ignore_info, NULL), CLUMP_OK);
+    clump_allocation_info info;
+    assert_int_equal(clump_pool_get_info(moving_pool, 0, &info), CLUMP_OK);
+    while (info.next) {
+        assert_int_equal(clump_pool_get_info(moving_pool, info.next, &info), CLUMP_OK);
+        assert_non_null(info.region.buffer);
+    }
+}
+
+static uint64_t context_bytes(clump_pool *pool) {
+    clump_pool_stats stats;
+    assert_int_equal(clump_pool_get_stats(pool, &stats, NULL), CLUMP_OK);
+    return stats.context_bytes;
+}
+
+static clump_context *limited_context(const cl_fixture *f, uint64_t bytes) {
+    clump_context *made;
+    const clump_context_desc desc = {
+        .context = f->context, .device = f->device, .queue = f->queue, .pool_limit_bytes = bytes};
+    assert_int_equal(clump_context_create(&desc, &made, NULL), CLUMP_OK);
+    return made;
 }
 
 static void limits(void **state) {
@@ -287,13 +298,21 @@ static void limits(void **state) {
     assert_int_equal(clump_pool_check(pool), CLUMP_OK);
     assert_int_equal(clump_pool_free(pool, large), CLUMP_OK);
     clump_pool_trim(pool);
-    assert_int_equal(clump_context_get_pool_bytes(f.clump), 1 << 20);
-    assert_int_equal(clump_context_set_pool_limit(f.clump, 1 << 20), CLUMP_OK);
+    assert_int_equal(context_bytes(pool), 1 << 20);
+    clump_pool_destroy(pool);
+    /* One pool has all that the context allows. */
+    clump_pool *other;
+    desc.context = limited_context(&f, 1 << 20);
+    assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
+    assert_int_equal(clump_pool_create(&desc, &other, &error), CLUMP_OK);
+    assert_int_equal(clump_pool_alloc(other, &a, &large, NULL), CLUMP_OK);
+    assert_int_equal(context_bytes(pool), 1 << 20);
     REFUSED(pool, clump_pool_alloc(pool, &a, &large, NULL), CLUMP_ERR_DEVICE_MEMORY,
             "pools of the context", NULL);
-    assert_int_equal(clump_context_set_pool_limit(f.clump, 0), CLUMP_OK);
+    clump_pool_destroy(other);
     assert_int_equal(clump_pool_alloc(pool, &a, &large, NULL), CLUMP_OK);
     clump_pool_destroy(pool);
+    clump_context_destroy(desc.context);
     cl_fixture_close(&f);
 }
 
@@ -339,19 +358,22 @@ static void small_limits(void **state) {
                                      .memory = i % 2 ? CLUMP_MEMORY_HOST : CLUMP_MEMORY_DEVICE};
         assert_int_equal(clump_pool_alloc(pool, &one, &made, NULL), CLUMP_OK);
     }
-    assert_true(clump_context_get_pool_bytes(f.clump) <= 1 << 18);
+    assert_true(context_bytes(pool) <= 1 << 18);
     clump_pool_destroy(pool);
-    /* The limit of all pools, set when there is a chunk, leaves less than another would be. */
-    desc.limit_bytes = 0;
+    /* When there is a chunk, the limit of all pools leaves less than another would be. */
+    desc = (clump_pool_desc){.context = limited_context(&f, (1 << 20) + 100000),
+                             .alignment = unit,
+                             .chunk_bytes = 1 << 20};
     assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
     clump_allocation_desc one = {.bytes = 1};
     assert_int_equal(clump_pool_alloc(pool, &one, &made, NULL), CLUMP_OK);
-    const uint64_t limit = clump_context_get_pool_bytes(f.clump) + 100000;
-    assert_int_equal(clump_context_set_pool_limit(f.clump, limit), CLUMP_OK);
+    assert_int_equal(context_bytes(pool), 1 << 20);
     const uint64_t of_host = fill(pool, unit, CLUMP_MEMORY_HOST);
     assert_int_equal(of_host, 100000 / unit * unit);
-    assert_int_equal(unit + fill(pool, unit, CLUMP_MEMORY_DEVICE) + of_host, limit / unit * unit);
+    assert_int_equal(unit + fill(pool, unit, CLUMP_MEMORY_DEVICE) + of_host,
+                     ((1 << 20) + 100000) / unit * unit);
     clump_pool_destroy(pool);
+    clump_context_destroy(desc.context);
     cl_fixture_close(&f);
 }
 
@@ -444,11 +466,14 @@ static void debugging(void **state) {
     REFUSED(pool, clump_pool_check(pool), CLUMP_ERR_CORRUPT, "(narrow), 300 bytes", NULL);
     assert_int_equal(clump_pool_free(pool, narrow), CLUMP_OK);
     assert_int_equal(clump_pool_check(pool), CLUMP_OK);
+    clump_allocation_info info;
+    assert_int_equal(clump_pool_get_info(pool, 0, &info), CLUMP_OK);
+    assert_int_equal(info.next, forgotten);
+    assert_int_equal(clump_pool_get_info(pool, forgotten, &info), CLUMP_OK);
+    assert_int_equal(info.next, 0);
     leaks = 0;
-    clump_pool_visit(pool, count_leak, &marker);
-    assert_int_equal(leaks, 1);
     clump_pool_destroy(pool);
-    assert_int_equal(leaks, 2);
+    assert_int_equal(leaks, 1);
     cl_fixture_close(&f);
 }
 
@@ -532,11 +557,6 @@ static void margins_are_waited_for(void **state) {
     cl_fixture_close(&f);
 }
 
-static clump_allocation allocation_of_heap;
-static void find_heap(void *user, const clump_allocation_info *info) {
-    if (info->name && strcmp(info->name, "heap") == 0) allocation_of_heap = info->allocation;
-}
-
 /* What a heap has from a pool is the heap's: nobody frees or moves it under its objects. Messages
  * tell whose limit was in the way. */
 static void memory_of_heaps(void **state) {
@@ -557,7 +577,9 @@ static void memory_of_heaps(void **state) {
     assert_null(strstr(clump_context_get_error(f.clump)->message, "multiple of"));
     h.bytes = 8 << 20;
     CHECK_OK(&f, clump_heap_create(&h, &heap, NULL));
-    clump_pool_visit(pool, find_heap, NULL);
+    clump_allocation_info info;
+    assert_int_equal(clump_pool_get_info(pool, 0, &info), CLUMP_OK);
+    const clump_allocation allocation_of_heap = info.next;
     assert_true(allocation_of_heap != 0);
     REFUSED(pool, clump_pool_free(pool, allocation_of_heap), CLUMP_ERR_USAGE, "is that of a heap",
             NULL);
@@ -740,45 +762,6 @@ static void copies_wait_for_uses(void **state) {
     cl_fixture_close(&f);
 }
 
-/* Images work, or are refused with the reason; an allocation with one stays. */
-static void images(void **state) {
-    cl_fixture f = open_fixture(NULL);
-    clump_pool *pool;
-    clump_error error;
-    clump_pool_desc desc = {.context = f.clump, .chunk_bytes = 1 << 20};
-    assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
-    clump_allocation a;
-    clump_allocation_desc d = {.bytes = 4096};
-    assert_int_equal(clump_pool_alloc(pool, &d, &a, NULL), CLUMP_OK);
-    cl_image_format format = {CL_RGBA, CL_UNORM_INT8};
-    cl_mem image;
-    cl_image_desc i = {.image_type = CL_MEM_OBJECT_IMAGE3D, .image_width = 16, .image_height = 1};
-    char *before = dump(pool);
-    clump_status status = clump_pool_create_image(pool, a, &format, &i, &image);
-    REFUSED(pool, status, CLUMP_ERR_UNSUPPORTED, "image", before);
-    free(before);
-    /* PoCL 3.1 makes them on whole buffers only. */
-    for (d.unique = 0; d.unique < 2; d.unique++) {
-        i = (cl_image_desc){.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER, .image_width = 1024};
-        assert_int_equal(clump_pool_alloc(pool, &d, &a, NULL), CLUMP_OK);
-        before = dump(pool);
-        status = clump_pool_create_image(pool, a, &format, &i, &image);
-        if (status) {
-            clump_pool_get_error(pool, &error);
-            print_message("%s\n", error.message);
-            assert_true(status == CLUMP_ERR_UNSUPPORTED || (status == CLUMP_ERR_CL && !d.unique));
-            same_dump(pool, before, __LINE__);
-        } else {
-            REFUSED(pool, clump_pool_free(pool, a), CLUMP_ERR_USAGE, "1 images", NULL);
-            assert_int_equal(clump_pool_destroy_image(pool, a, image), CLUMP_OK);
-        }
-        free(before);
-        assert_int_equal(clump_pool_free(pool, a), CLUMP_OK);
-    }
-    clump_pool_destroy(pool);
-    cl_fixture_close(&f);
-}
-
 /* ---- Every call fails ------------------------------------------------------------------------ */
 
 #define THINGS 12u
@@ -791,7 +774,6 @@ typedef struct run {
     clump_allocation things[THINGS];
     uint32_t bytes[THINGS];
     cl_event event;
-    cl_mem image;
     void *mapped;
     clump_error error;
 } run;
@@ -834,22 +816,6 @@ static clump_status step_alloc(run *r) {
 static clump_status step_sub_buffer(run *r) {
     cl_mem buffer;
     return clump_pool_get_buffer(r->pool, r->things[2], &buffer);
-}
-
-static clump_status step_image(run *r) {
-    cl_image_format format = {CL_RGBA, CL_UNORM_INT8};
-    cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER, .image_width = 1024};
-    clump_status status = clump_pool_create_image(r->pool, r->things[8], &format, &desc, &r->image);
-    assert_int_equal(r->image != NULL, !status);
-    return status == CLUMP_ERR_UNSUPPORTED ? CLUMP_OK : status;
-}
-
-static clump_status step_no_image(run *r) {
-    if (!r->image) return CLUMP_OK;
-    clump_status status = clump_pool_destroy_image(r->pool, r->things[8], r->image);
-    if (!status && failing.left_count && failing.left[failing.left_count - 1].object == r->image)
-        failing.left_count--; /* the second try */
-    return status;
 }
 
 /* Taken back or not, the buffer is gone for the caller. */
@@ -962,11 +928,10 @@ static const struct {
     clump_status (*call)(run *r);
 } steps[] = {
 #define FAULT_STEP(name) {#name, step_##name},
-    FAULT_STEP(context) FAULT_STEP(pool) FAULT_STEP(alloc) FAULT_STEP(sub_buffer) FAULT_STEP(image)
-        FAULT_STEP(no_image) FAULT_STEP(buffer) FAULT_STEP(taken_back) FAULT_STEP(name)
-            FAULT_STEP(map) FAULT_STEP(unmap) FAULT_STEP(use) FAULT_STEP(frame) FAULT_STEP(free)
-                FAULT_STEP(async) FAULT_STEP(wait) FAULT_STEP(manual) FAULT_STEP(free_more)
-                    FAULT_STEP(to_the_end) FAULT_STEP(check) FAULT_STEP(dump)
+    FAULT_STEP(context) FAULT_STEP(pool) FAULT_STEP(alloc) FAULT_STEP(sub_buffer) FAULT_STEP(buffer)
+        FAULT_STEP(taken_back) FAULT_STEP(name) FAULT_STEP(map) FAULT_STEP(unmap) FAULT_STEP(use)
+            FAULT_STEP(frame) FAULT_STEP(free) FAULT_STEP(async) FAULT_STEP(wait) FAULT_STEP(manual)
+                FAULT_STEP(free_more) FAULT_STEP(to_the_end) FAULT_STEP(check) FAULT_STEP(dump)
 #undef FAULT_STEP
 };
 #define FAULT_STEPS (sizeof steps / sizeof *steps)
@@ -1160,7 +1125,6 @@ int main(void) {
         cmocka_unit_test(margins_are_waited_for),
         cmocka_unit_test(memory_of_heaps),
         cmocka_unit_test(memories),
-        cmocka_unit_test(images),
         cmocka_unit_test(traces),
         cmocka_unit_test(trace_ends),
         cmocka_unit_test(uses_are_waited_for),

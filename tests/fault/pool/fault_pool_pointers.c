@@ -50,7 +50,7 @@ static clump_status step_pool(run *r) {
 }
 
 static int is_there(const run *r, int i) {
-    const uint32_t bits = clump_context_get_capabilities(r->context)->pointers;
+    const uint32_t bits = clump_context_get_info(r->context)->capabilities->pointers;
     if (i / 2 == 0 && table.CreateBuffer == refuse_view) return 0; /* SVM needs one */
     return (bits >> (i / 2) & 1) != 0;
 }

@@ -10,6 +10,7 @@
  * Read first: client.h, docs/guide/arrays.md.
  */
 #include "client.h"
+#include "model.h"
 
 enum {
     LENGTH_MAX = 600, /* what is asked for in earnest */
@@ -48,7 +49,7 @@ void write_array(client *c, const array_model *a) {
     if (f->type == CLUMP_TYPE_REF)
         text_append(t, "    ref %s %s[*]", c->classes[f->target].name, f->name);
     else
-        text_append(t, "    %s %s[*]", clump_type_name(f->type, f->width), f->name);
+        text_append(t, "    %s %s[*]", model_type_name(f->type, f->width), f->name);
     if (a->inside)
         text_append(t, " %s %u", a->kind == CLUMP_ARRAY_BOUNDED ? "max" : "inline", a->inside);
     text_append(t, "%s;\n", f->packed ? " packed" : "");

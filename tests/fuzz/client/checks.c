@@ -39,7 +39,7 @@ void compare_findings(client *c, heap_model *h, const clump_device_report *r) {
     clump_finding found[PLACES_MAX];
     uint64_t times[CLUMP_FINDING_COUNT] = {0}, expected[CLUMP_FINDING_COUNT] = {0};
     uint64_t count = 0, lost = 0;
-    same_number(c, "checks of a heap", clump_heap_get_layout(h->heap)->checks,
+    same_number(c, "checks of a heap", clump_heap_get_info(h->heap)->checks,
                 CLUMP_CHECK_ALL & ~c->checked.without);
     if (c->checked.without == CLUMP_CHECK_ALL) return;
     CHECK_OK(&c->on, clump_heap_take_findings(h->heap, found, PLACES_MAX, &count, &lost));
@@ -74,9 +74,8 @@ static void compare_live(client *c, heap_model *h) {
     CHECK_OK(&c->on, clump_heap_read_live(h->heap, live, PLACES_MAX, &count));
     if (count > PLACES_MAX) complain(c, "objects were made at %u places", (unsigned)count);
     for (uint32_t i = 0; i < count; i++) {
-        clump_class_info info;
-        CHECK_OK(&c->on, clump_schema_find_class(c->schema, live[i].class_name, &info));
-        objects[info.id - 1] += live[i].objects;
+        const clump_class_info *info = clump_schema_find_class(c->schema, live[i].class_name);
+        objects[info->id - 1] += live[i].objects;
         if (!live[i].place.kernel && !h->has_structs) complain(c, "objects were made by no kernel");
     }
     for (int k = 0; k < c->class_count; k++)
@@ -98,8 +97,8 @@ static void compare_events(client *c, heap_model *h) {
     CHECK_OK(&c->on, clump_heap_read_events(h->heap, events, EVENTS_MAX, &count));
     same_number(c, "events", count, h->events < room ? h->events : room);
     for (uint32_t i = 0; i < count; i++) {
-        clump_class_info info;
-        CHECK_OK(&c->on, clump_schema_find_class(c->schema, events[i].class_name, &info));
+        if (!clump_schema_find_class(c->schema, events[i].class_name))
+            complain(c, "an event of no class: %s", events[i].class_name);
         if (!events[i].place.kernel && !h->has_structs) complain(c, "an event of no kernel");
         if ((events[i].ref & h->plain) >= h->references)
             complain(c, "an event has %08x, which is no reference", events[i].ref);

@@ -207,7 +207,6 @@ typedef struct region_model {
     int movable;
     uint32_t pins;
     void *mapped;
-    cl_mem image;
 } region_model;
 
 /* A thread that uses the same pool: see pool_thread.c. */

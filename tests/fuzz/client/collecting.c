@@ -311,14 +311,13 @@ void collect_when_due(client *c, heap_model *h) {
     draw_roots(&g);
     describe(&g);
     clump_collector_desc desc = {.heap = h->heap, .collect = g.desc, .fill = 0.5};
-    if (chance(c, 50)) desc.every = 1 + below(c, 2);
+    desc.every = 1 + below(c, 2);
     desc.out_of_memory = chance(c, 30); /* no null since the reports were fetched */
     desc.growth = below(c, 3) / 10.0;
     CHECK_OK(&c->on, clump_collector_create(&desc, &collector, NULL));
     for (uint32_t i = 1, ran = 0; i <= 2 && !ran; i++) {
         int collected = 0;
         clump_collect_report report;
-        if (i == 2) clump_collector_request(collector);
         CHECK_OK(&c->on, clump_collector_tick(collector, &collected, &report));
         ran = collected != 0;
         if (i == 2 || desc.every == 1) same_number(c, "collections on demand", ran, 1);

@@ -6,6 +6,7 @@
  * and a field more, and perhaps without one of the references, which is null afterwards.
  */
 #include "client.h"
+#include "model.h"
 
 /* ---- The other schema ------------------------------------------------------------------------ */
 
@@ -33,7 +34,7 @@ static void write_one(client *c, text *t, const class_model *k) {
             text_append(t, "    %sref %s %s", f->weak ? "weak " : "", c->classes[f->target].name,
                         f->name);
         else
-            text_append(t, "    %s %s", clump_type_name(f->type, f->width), f->name);
+            text_append(t, "    %s %s", model_type_name(f->type, f->width), f->name);
         if (f->count) text_append(t, "[%u]%s", f->count, chance(c, 40) ? " packed" : "");
         text_append(t, ";\n");
     }

@@ -21,12 +21,12 @@ typedef struct block_model {
 #define AWAY UINT32_MAX /* a state */
 
 static uint32_t end_of_blocks(const heap_model *h) {
-    const clump_heap_layout *l = clump_heap_get_layout(h->heap);
+    const clump_heap_info *l = clump_heap_get_info(h->heap);
     return l->first_block + l->block_count;
 }
 
 static uint64_t block_bytes(const heap_model *h) {
-    const clump_heap_layout *l = clump_heap_get_layout(h->heap);
+    const clump_heap_info *l = clump_heap_get_info(h->heap);
     return (uint64_t)l->granule_bytes * l->block_granules;
 }
 
@@ -140,16 +140,15 @@ static uint32_t take_moved(heap_model *h, int is_back) {
 
 static void compare_moved(client *c, heap_model *h, const clump_evict_report *r, int is_back) {
     const uint32_t blocks = find_moved(c, h, is_back), objects = take_moved(h, is_back);
-    clump_evict_report evicted;
+    const clump_heap_info *info = clump_heap_get_info(h->heap);
     h->away_blocks = is_back ? h->away_blocks - blocks : h->away_blocks + blocks;
     note(c, ": %u objects in %u blocks", objects, blocks);
     same_number(c, "objects that left or came back", r->objects, objects);
     same_number(c, "blocks that left or came back", r->blocks, blocks);
     same_number(c, "bytes that left or came back", r->bytes, blocks * block_bytes(h));
-    CHECK_OK(&c->on, clump_heap_get_evicted(h->heap, &evicted));
-    same_number(c, "objects that are evicted", evicted.objects, h->away_count);
-    same_number(c, "blocks that are evicted", evicted.blocks, h->away_blocks);
-    same_number(c, "bytes that are evicted", evicted.bytes, h->away_blocks * block_bytes(h));
+    same_number(c, "objects that are evicted", info->evicted_objects, h->away_count);
+    same_number(c, "blocks that are evicted", info->evicted_blocks, h->away_blocks);
+    same_number(c, "bytes that are evicted", info->evicted_bytes, h->away_blocks * block_bytes(h));
 }
 
 /* ---- Evicting -------------------------------------------------------------------------------- */
@@ -163,7 +162,7 @@ static int may_leave(const client *c, const block_model *b, int class, uint32_t 
 
 /* How many blocks more can be away. */
 static uint32_t room_for_away(const heap_model *h) {
-    const clump_heap_layout *l = clump_heap_get_layout(h->heap);
+    const clump_heap_info *l = clump_heap_get_info(h->heap);
     const uint32_t frames = (uint32_t)(l->bytes / block_bytes(h));
     return end_of_blocks(h) - (frames - 1) - h->away_blocks; /* one is nobody's memory */
 }

@@ -108,7 +108,7 @@ static void copy_by_host(client *c, leaving *l) {
     for (uint32_t i = 0; i < l->count; i++) { /* tags are where they should be */
         uint32_t tag;
         const char *name = c->classes[l->objects[i].class].name;
-        CHECK_OK(&c->on, clump_extract_find_column(copy, name, "tag", &column));
+        column = *cl_fixture_column(copy, name, "tag");
         memcpy(&tag, data + column.at + (i - column.first) * column.object_bytes, sizeof tag);
         same_number(c, "tag in an extract", tag, l->objects[i].tag);
     }

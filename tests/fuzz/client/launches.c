@@ -254,7 +254,7 @@ void drop_class(client *c, heap_model *h, int class) {
 /* A free that must be refused. Where its block is free, or its slot was, it is a double free; where
  * there is no block, a bad reference. In between it depends on where rows begin. */
 static void expect_refusal(client *c, const heap_model *h, clump_ref ref) {
-    const clump_heap_layout *layout = clump_heap_get_layout(h->heap);
+    const clump_heap_info *layout = clump_heap_get_info(h->heap);
     uint32_t block = block_of(h, ref);
     c->expect.refused++;
     if (block < layout->first_block || block - layout->first_block >= layout->block_count)

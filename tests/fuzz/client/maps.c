@@ -8,6 +8,7 @@
  * Read first: containers.c, cl/api/map.clh.
  */
 #include "client.h"
+#include "model.h"
 
 enum {
     ITEMS_OF_MAP = 1024, /* in several groups, which run at the same time */
@@ -26,7 +27,7 @@ enum { DONE, THERE, NO_MEMORY, FULL }; /* CLUMP_... */
 
 void write_map(client *c) {
     const field_model *value = &c->fields[c->parts.value];
-    const char *key = clump_type_name(c->fields[c->parts.key].type, 1);
+    const char *key = model_type_name(c->fields[c->parts.key].type, 1);
     const int is_ref = value->type == CLUMP_TYPE_REF;
     text_append(&c->source,
                 "CLUMP_MAP_DEFINE(Map, Word, %s, %s);\n"

@@ -31,10 +31,12 @@ static uint64_t larger(uint64_t a, uint64_t b) {
 }
 
 /* Device memory that was asked for: heaps with buffers of their own, and pools. */
-static uint64_t asked_of_device(const client *c) {
-    uint64_t bytes = clump_context_get_pool_bytes(c->on.clump);
+static uint64_t asked_of_device(client *c) {
+    clump_pool_stats pools = {.context_bytes = 0};
+    if (c->pool) POOL_OK(c, clump_pool_get_stats(c->pool, &pools, NULL));
+    uint64_t bytes = pools.context_bytes;
     for (uint32_t i = 0; i < c->heap_count; i++)
-        if (!c->heaps[i].pooled) bytes += clump_heap_get_layout(c->heaps[i].heap)->bytes;
+        if (!c->heaps[i].pooled) bytes += clump_heap_get_info(c->heaps[i].heap)->bytes;
     return bytes;
 }
 
@@ -64,8 +66,8 @@ void memory_step(client *c) {
              kept = PIECES_KEPT * (c->piece_most + c->piece_most / 64 + PIECE_EXTRA);
     resume_pool_thread(c);
     for (uint32_t i = 0; i < c->heap_count; i++)
-        kept += DEVICE_EXTRA +
-                (uint64_t)(DEVICE_SHARE * clump_heap_get_layout(c->heaps[i].heap)->bytes);
+        kept +=
+            DEVICE_EXTRA + (uint64_t)(DEVICE_SHARE * clump_heap_get_info(c->heaps[i].heap)->bytes);
     if (now.device_bytes < asked)
         complain(c, "%llu bytes of device memory for heaps and pools of %llu",
                  (ull)now.device_bytes, (ull)asked);

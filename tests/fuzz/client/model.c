@@ -2,14 +2,14 @@
 #include "client.h"
 
 void measure_heap(heap_model *h) {
-    const clump_heap_layout *layout = clump_heap_get_layout(h->heap);
+    const clump_heap_info *layout = clump_heap_get_info(h->heap);
     const uint32_t block_bytes = layout->block_granules * layout->granule_bytes;
     const uint64_t in_blocks = (uint64_t)(layout->first_block + layout->block_count) *
                                layout->block_granules,
                    in_memory = layout->bytes / layout->granule_bytes;
     h->block_rest = block_bytes % (16 * CLUMP_ROW_SLOTS); /* statistics leave it out */
     h->references = (uint32_t)((in_blocks > in_memory ? in_blocks : in_memory) * CLUMP_ROW_SLOTS);
-    h->plain = UINT32_MAX / (clump_heap_get_layout(h->heap)->generations + 1);
+    h->plain = UINT32_MAX / (clump_heap_get_info(h->heap)->generations + 1);
 }
 
 void model_open(client *c, heap_model *h) {
@@ -50,7 +50,7 @@ object_model *object_at(const heap_model *h, clump_ref ref) {
 /* Generations were taken away and given back. Which one a slot without an object has, nobody
  * knows. */
 clump_ref dangling_after(const heap_model *h, clump_ref ref) {
-    const clump_heap_layout *layout = clump_heap_get_layout(h->heap);
+    const clump_heap_info *layout = clump_heap_get_info(h->heap);
     uint32_t block = block_of(h, ref);
     if (h->plain == UINT32_MAX || block < layout->first_block) return ref;
     return block - layout->first_block < layout->block_count ? LOOSE : ref;
@@ -159,11 +159,11 @@ clump_ref draw_reference(client *c, heap_model *h, int class) {
 }
 
 uint32_t block_of(const heap_model *h, clump_ref ref) {
-    return ((ref & h->plain) >> 6) / clump_heap_get_layout(h->heap)->block_granules;
+    return ((ref & h->plain) >> 6) / clump_heap_get_info(h->heap)->block_granules;
 }
 
 int block_is_free(const heap_model *h, clump_ref ref) {
-    const clump_heap_layout *layout = clump_heap_get_layout(h->heap);
+    const clump_heap_info *layout = clump_heap_get_info(h->heap);
     uint32_t block = block_of(h, ref);
     if (block < layout->first_block || block - layout->first_block >= layout->block_count) return 0;
     clump_ref first = (block * layout->block_granules) << 6;

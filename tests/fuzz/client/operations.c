@@ -28,7 +28,7 @@ static void open_heap(client *c, heap_model *h, int watches) {
     clump_status status = clump_heap_create(&desc, &h->heap, NULL);
     /* A block of the largest class may not have its place yet; then some blocks are wanted. */
     while (status == CLUMP_ERR_DEVICE_MEMORY ||
-           (!status && clump_heap_get_layout(h->heap)->block_count < h->blocks)) {
+           (!status && clump_heap_get_info(h->heap)->block_count < h->blocks)) {
         clump_heap_destroy(h->heap);
         desc.bytes = h->bytes += h->bytes / 4;
         if (c->evicts) desc.evictable_bytes = h->bytes;

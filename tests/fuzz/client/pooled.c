@@ -74,12 +74,11 @@ static void make_region(client *c, region_model *r) {
 
 /* What is held is refused first. */
 void drop_region(client *c, region_model *r) {
-    if (r->pins || r->mapped || r->image)
+    if (r->pins || r->mapped)
         expect_of_pool(c, clump_pool_free(c->pool, r->allocation), CLUMP_ERR_USAGE,
                        "clump_pool_free of what is held");
     for (; r->pins; r->pins--) POOL_OK(c, clump_pool_pin(c->pool, r->allocation, -1));
     if (r->mapped) POOL_OK(c, clump_pool_unmap(c->pool, r->allocation, r->mapped));
-    if (r->image) POOL_OK(c, clump_pool_destroy_image(c->pool, r->allocation, r->image));
     POOL_OK(c, clump_pool_free(c->pool, r->allocation));
     expect_of_pool(c, clump_pool_free(c->pool, r->allocation), CLUMP_ERR_REFERENCE,
                    "a second clump_pool_free");
@@ -145,7 +144,7 @@ static void moved(void *user, const clump_move *move) {
     const region_model *r = move->user_data;
     /* Another thread's step may tell of a move from before the region was held. */
     if (!c->beside && r &&
-        (r->allocation != move->allocation || !r->movable || r->pins || r->mapped || r->image))
+        (r->allocation != move->allocation || !r->movable || r->pins || r->mapped))
         complain(c, "a region was moved that has to stay where it is");
     if (move->to.bytes != move->from.bytes) complain(c, "a region has another size elsewhere");
 }
@@ -210,7 +209,7 @@ void close_pool(client *c) {
     compare_regions(c);
     for (int i = 0; i < REGIONS_MAX; i++) {
         region_model *r = &c->regions[i];
-        if (r->allocation && (r->pins || r->mapped || r->image)) drop_region(c, r);
+        if (r->allocation && (r->pins || r->mapped)) drop_region(c, r);
         regions += r->allocation != 0;
     }
     POOL_OK(c, clump_pool_get_stats(c->pool, &stats, NULL));

@@ -171,8 +171,8 @@ static void draw_size(client *c, heap_model *h) {
 
 /* Can a heap run the program that was made for the first one? */
 static int same_layout(const client *c, const heap_model *h) {
-    const clump_heap_layout *a = clump_heap_get_layout(c->heaps[0].heap);
-    const clump_heap_layout *b = clump_heap_get_layout(h->heap);
+    const clump_heap_info *a = clump_heap_get_info(c->heaps[0].heap);
+    const clump_heap_info *b = clump_heap_get_info(h->heap);
     return a->granule_bytes == b->granule_bytes && a->block_granules == b->block_granules;
 }
 
@@ -195,7 +195,7 @@ static void make_more_heaps(client *c) {
 }
 
 static void describe(client *c) {
-    const clump_heap_layout *l = clump_heap_get_layout(c->heaps[0].heap);
+    const clump_heap_info *l = clump_heap_get_info(c->heaps[0].heap);
     const clump_alloc_tuning *t = &c->build.tuning;
     text_append(&c->facts,
                 "\nblock_rows %u, blocks of %u x %u bytes, groups of %zu, %s, %s"

@@ -64,11 +64,10 @@ static void look_into(client *c, const heap_model *h, kept *k) {
         complain(c, "clump_saved_open: %s", error.message);
     const clump_schema *schema = clump_saved_get_info(saved)->schema;
     for (int i = 0; i < c->class_count; i++) {
-        clump_class_info info;
-        CHECK_OK(&c->on, clump_schema_find_class(schema, c->classes[i].name, &info));
-        same_number(c, "id of a saved class", info.id, c->classes[i].id);
-        same_number(c, "saved objects of a class", clump_saved_get_info(saved)->objects[info.id],
-                    h->classes[info.id - 1].objects);
+        const clump_class_info *info = clump_schema_find_class(schema, c->classes[i].name);
+        same_number(c, "id of a saved class", info->id, c->classes[i].id);
+        same_number(c, "saved objects of a class", clump_saved_get_info(saved)->objects[info->id],
+                    h->classes[info->id - 1].objects);
     }
     for (uint32_t i = 0; i < clump_saved_get_info(saved)->registered; i++)
         registered += clump_saved_get_info(saved)->registered_counts[i];

@@ -101,7 +101,7 @@ static void write_field(client *c, const field_model *f) {
         text_append(t, "    %sref %s %s", f->weak ? "weak " : "", c->classes[f->target].name,
                     f->name);
     else
-        text_append(t, "    %s %s", clump_type_name(f->type, f->width), f->name);
+        text_append(t, "    %s %s", model_type_name(f->type, f->width), f->name);
     if (f->count) text_append(t, "[%u]%s", f->count, f->packed ? " packed" : "");
     text_append(t, ";\n");
 }
@@ -151,64 +151,16 @@ static void draw_roles(client *c) {
 
 static void ask_library(client *c) {
     for (int k = 0; k < c->class_count; k++) {
-        clump_class_info info;
-        CHECK_OK(&c->on, clump_schema_find_class(c->schema, c->classes[k].name, &info));
-        c->classes[k].id = info.id;
+        const clump_class_info *info = clump_schema_find_class(c->schema, c->classes[k].name);
+        c->classes[k].id = info->id;
     }
     for (uint32_t i = 0; i < c->field_count; i++) {
         const field_model *f = &c->fields[i];
-        clump_field_info info;
-        CHECK_OK(&c->on,
-                 clump_schema_find_field(c->schema, c->classes[f->owner].id, f->name, &info));
+        clump_field_info info =
+            *clump_schema_find_field(c->schema, c->classes[f->owner].id, f->name);
         same_number(c, "bytes of an element", info.element_bytes, f->bytes);
         same_number(c, "weak field", info.weak != 0, f->weak != 0);
     }
-}
-
-/* ---- By calls instead of text ---------------------------------------------------------------- */
-
-static void add_field(client *c, const field_model *f, clump_array kind, uint32_t count) {
-    const clump_field_desc desc = {.name = f->name,
-                                   .type = f->type,
-                                   .width = f->width,
-                                   .ref_class = f->target >= 0 ? c->classes[f->target].name : NULL,
-                                   .count = count,
-                                   .array = kind,
-                                   .packed = f->packed,
-                                   .weak = f->weak};
-    clump_status status = clump_schema_add_field(c->schema, c->classes[f->owner].name, &desc);
-    if (status)
-        complain(c, "clump_schema_add_field: %s", clump_schema_get_error(c->schema)->message);
-}
-
-static void add_class(client *c, const class_model *k) {
-    const clump_class_desc desc = {.name = k->name,
-                                   .base = k->base >= 0 ? c->classes[k->base].name : NULL,
-                                   .is_abstract = k->is_abstract,
-                                   .layout = k->is_aos ? CLUMP_LAYOUT_AOS : CLUMP_LAYOUT_SOA};
-    const clump_field_desc tag = {.name = "tag", .type = CLUMP_TYPE_UINT};
-    if (clump_schema_add_class(c->schema, &desc) ||
-        (k->base < 0 && clump_schema_add_field(c->schema, k->name, &tag)))
-        complain(c, "clump_schema_add_class: %s", clump_schema_get_error(c->schema)->message);
-    for (uint32_t i = k->first_own; i < k->field_count; i++) {
-        const field_model *f = &c->fields[k->fields[i]];
-        add_field(c, f, CLUMP_ARRAY_FIXED, f->count);
-    }
-    for (uint32_t i = 0; i < c->array_count; i++) {
-        const array_model *a = &c->arrays[i];
-        if (&c->classes[a->element.owner] == k) add_field(c, &a->element, a->kind, a->inside);
-    }
-}
-
-static void build_schema(client *c) {
-    const clump_allocator allocator = account_allocator(c->account);
-    if (clump_schema_create(&allocator, &c->schema, NULL))
-        complain(c, "clump_schema_create failed");
-    for (int k = 0; k < c->class_count; k++) add_class(c, &c->classes[k]);
-    if (clump_schema_seal(c->schema))
-        complain(c, "clump_schema_seal: %s", clump_schema_get_error(c->schema)->message);
-    if (clump_schema_add_class(c->schema, &(clump_class_desc){.name = "Late"}) != CLUMP_ERR_USAGE)
-        complain(c, "a sealed schema takes a class");
 }
 
 static void parse_schema(client *c) {
@@ -230,9 +182,6 @@ void draw_schema(client *c) {
     draw_containers(c);
     for (int k = 0; k < c->class_count; k++) write_class(c, &c->classes[k]);
     draw_roles(c);
-    if (chance(c, 50))
-        build_schema(c);
-    else
-        parse_schema(c);
+    parse_schema(c);
     ask_library(c);
 }

@@ -4,6 +4,7 @@
  * declares, clear_K() its references, sum_K() hashes what K itself declares.
  */
 #include "client.h"
+#include "model.h"
 
 /* ---- On the host ----------------------------------------------------------------------------- */
 
@@ -272,11 +273,11 @@ static void begin_element(text *t, const field_model *f) {
 }
 
 static const char *type_name(const field_model *f) {
-    return f->type == CLUMP_TYPE_BOOL ? "uchar" : clump_type_name(f->type, 1);
+    return f->type == CLUMP_TYPE_BOOL ? "uchar" : model_type_name(f->type, 1);
 }
 
 static void write_set(text *t, const class_model *k, const field_model *f) {
-    const char *made = clump_type_name(f->type, 1);
+    const char *made = model_type_name(f->type, 1);
     if (f->type == CLUMP_TYPE_REF || f->held) return;
     begin_element(t, f);
     if (f->width > 1)
@@ -302,7 +303,7 @@ static void write_clear(const client *c, text *t, const class_model *k, const fi
 }
 
 static void write_sum(const client *c, text *t, const class_model *k, const field_model *f) {
-    const char *made = clump_type_name(f->type, 1);
+    const char *made = model_type_name(f->type, 1);
     if (f->held) return;
     begin_element(t, f);
     if (f->type == CLUMP_TYPE_REF) {
@@ -503,7 +504,7 @@ static const char of_raw[] =
  * is what is compared of it. */
 static void write_array_functions(client *c, uint32_t i) {
     const field_model *f = &c->arrays[i].element;
-    const char *made = clump_type_name(f->type, 1), *one = type_name(f);
+    const char *made = model_type_name(f->type, 1), *one = type_name(f);
     char vector[32];
     text *t = &c->source;
     if (f->held) {

@@ -41,18 +41,16 @@ void repair_heap(client *c, heap_model *h) {
 /* ---- What is told ---------------------------------------------------------------------------- */
 
 static void compare_schema(client *c, const heap_model *h) {
-    const clump_schema *schema = clump_heap_get_schema(h->heap);
-    same_number(c, "classes of the heap's schema", clump_schema_get_class_count(schema),
+    const clump_schema *schema = clump_heap_get_info(h->heap)->schema;
+    same_number(c, "classes of the heap's schema", clump_schema_get_info(schema)->class_count,
                 (uint64_t)c->class_count);
     for (int k = 0; k < c->class_count; k++) {
-        clump_class_info info;
-        CHECK_OK(&c->on, clump_schema_get_class(schema, c->classes[k].id, &info));
-        if (strcmp(info.name, c->classes[k].name) != 0)
-            complain(c, "class %u is called %s, expected K%d", info.id, info.name, k);
-        for (uint32_t i = 0; i < info.field_count; i++) {
-            clump_field_info field;
-            CHECK_OK(&c->on, clump_schema_get_field(schema, info.id, i, &field));
-            same_number(c, "class that declares a field", field.class_id, info.id);
+        const clump_class_info *info = clump_schema_get_info(schema)->classes[c->classes[k].id];
+        if (strcmp(info->name, c->classes[k].name) != 0)
+            complain(c, "class %u is called %s, expected K%d", info->id, info->name, k);
+        for (uint32_t i = 0; i < info->field_count; i++) {
+            clump_field_info field = *clump_schema_get_info(schema)->classes[info->id]->fields[i];
+            same_number(c, "class that declares a field", field.class_id, info->id);
         }
     }
 }
@@ -66,7 +64,7 @@ static void compare_counted(client *c, heap_model *h) {
     tags[room] = UNTOUCHED;
     CHECK_STATUS(&c->on,
                  clump_heap_read_field(h->heap, name, "tag", 0, sizeof *tags, tags, room, &count),
-                 room < expected ? CLUMP_ERR_USAGE : CLUMP_OK);
+                 room < expected ? CLUMP_ERR_TOO_SMALL : CLUMP_OK);
     same_number(c, "objects counted with their fields", count, expected);
     same_number(c, "what lies behind tags", tags[room], UNTOUCHED);
     free(tags);
@@ -86,7 +84,7 @@ static void compare_program(client *c) {
 static void compare_context(client *c) {
     clump_capabilities found;
     clump_error error;
-    const clump_capabilities *can = clump_context_get_capabilities(c->on.clump);
+    const clump_capabilities *can = clump_context_get_info(c->on.clump)->capabilities;
     if (clump_device_probe(c->on.device, 0, &found, &error))
         complain(c, "clump_device_probe: %s", error.message);
     if (strcmp(found.device_name, can->device_name) != 0 ||
@@ -140,14 +138,14 @@ static void compare_dump(client *c, heap_model *h) {
     CHECK_OK(&c->on, clump_heap_read_stats(h->heap, &stats, NULL, 0));
     same_number(c, "objects of a dump", found[0], stats.objects);
     same_number(c, "blocks of a dump", found[1],
-                c->evicts ? clump_heap_get_layout(h->heap)->block_count : stats.blocks);
+                c->evicts ? clump_heap_get_info(h->heap)->block_count : stats.blocks);
 }
 
 void look_inside(client *c, heap_model *h) {
     size_t bytes = 0;
-    CHECK_CL(clGetMemObjectInfo(clump_heap_get_buffer(h->heap), CL_MEM_SIZE, sizeof bytes, &bytes,
-                                NULL));
-    if (bytes < clump_heap_get_layout(h->heap)->bytes) complain(c, "a heap's buffer is too small");
+    CHECK_CL(clGetMemObjectInfo(clump_heap_get_info(h->heap)->buffer, CL_MEM_SIZE, sizeof bytes,
+                                &bytes, NULL));
+    if (bytes < clump_heap_get_info(h->heap)->bytes) complain(c, "a heap's buffer is too small");
     compare_schema(c, h);
     compare_counted(c, h);
     compare_dump(c, h);
@@ -169,7 +167,7 @@ void change_queue(client *c, heap_model *h) {
     CHECK_OK(&c->on,
              clump_context_set_queue(c->on.clump, !to && chance(c, 50) ? NULL : c->queues[to]));
     c->on.queue = c->queues[to];
-    if (clump_context_get_queue(c->on.clump) != c->on.queue)
+    if (clump_context_get_info(c->on.clump)->queue != c->on.queue)
         complain(c, "the context has not the queue that was set");
 }
 

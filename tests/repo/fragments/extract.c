@@ -37,7 +37,7 @@ int main(void) {
     fragment_2(q.heap, there.heap);
     EXPECT(objects_of(&q) == 16 && objects_of(&there) == 4);
 
-    fragment_3(moved, there.context, clump_heap_get_schema(q.heap), there.heap);
+    fragment_3(moved, there.context, clump_heap_get_info(q.heap)->schema, there.heap);
     EXPECT(objects_of(&q) == 16 && objects_of(&there) == 14);
 
     CLUMP_CHECK(&q, clump_heap_save(q.heap, &(clump_save_desc){.path = "extract.clump"}, NULL));

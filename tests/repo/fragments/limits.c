@@ -28,8 +28,8 @@ int main(void) {
     clump_quick q;
     CLUMP_CHECK(&q, clump_quick_open(&q, &(clump_quick_desc){.schema = schema, .source = source}));
     clump_heap_desc desc = {.context = q.context,
-                            .schema = clump_heap_get_schema(q.heap),
-                            .bytes = clump_heap_get_layout(q.heap)->bytes};
+                            .schema = clump_heap_get_info(q.heap)->schema,
+                            .bytes = clump_heap_get_info(q.heap)->bytes};
     clump_heap *birds;
     CLUMP_CHECK(&q, clump_heap_create(&desc, &birds, NULL));
     static const uint32_t zeros[200];
@@ -44,7 +44,7 @@ int main(void) {
     fragment_1(q.context, first, second, q.heap, birds, clump_program_get_kernel(q.program, "move"),
                clump_program_get_kernel(program, "move"),
                clump_program_get_kernel(q.program, "rest"));
-    EXPECT(clump_context_get_queue(q.context) == q.queue);
+    EXPECT(clump_context_get_info(q.context)->queue == q.queue);
     EXPECT(sum_of(&q, q.heap, "steps") == 100 && sum_of(&q, q.heap, "rests") == 100);
     EXPECT(sum_of(&q, birds, "steps") == 100 && sum_of(&q, birds, "rests") == 0);
     expect_no_error(&q);

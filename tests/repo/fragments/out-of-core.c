@@ -9,7 +9,7 @@ int main(void) {
     clump_quick q;
     CLUMP_CHECK(&q, clump_quick_open(&q, &(clump_quick_desc){.schema = text}));
     clump_heap *heap = NULL;
-    fragment_1(q.context, clump_heap_get_schema(q.heap), &heap);
+    fragment_1(q.context, clump_heap_get_info(q.heap)->schema, &heap);
     expect_no_error(&q);
     EXPECT(heap);
 
@@ -21,8 +21,7 @@ int main(void) {
     uint64_t trees = 0;
     fragment_2(heap, &trees);
     EXPECT(trees == 100);
-    clump_evict_report away;
-    EXPECT(clump_heap_get_evicted(heap, &away) == CLUMP_OK && away.objects == 0);
+    EXPECT(clump_heap_get_info(heap)->evicted_objects == 0);
     uint32_t again[100] = {0}, sum = 0;
     CLUMP_CHECK(&q, clump_heap_read_field(heap, "Tree", "age", 0, sizeof *again, again, 100, NULL));
     for (int i = 0; i < 100; i++) sum += again[i];

@@ -67,17 +67,15 @@ typedef struct row_list {
 
 static row_list rows_of(const clump_schema *schema) {
     row_list r = {.smallest = UINT64_MAX, .step = 64};
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
-        clump_class_info info;
-        clump_schema_get_class(schema, id, &info);
-        for (uint32_t i = 0; i < info.field_count; i++) {
-            clump_field_info field;
-            clump_schema_get_field(schema, id, i, &field);
-            if (field.element_bytes == 128) r.step = 128;
+    for (uint32_t id = 1; id <= clump_schema_get_info(schema)->class_count; id++) {
+        const clump_class_info *info = clump_schema_get_info(schema)->classes[id];
+        for (uint32_t i = 0; i < info->field_count; i++) {
+            const clump_field_info *field = clump_schema_get_info(schema)->classes[id]->fields[i];
+            if (field->element_bytes == 128) r.step = 128;
         }
-        uint64_t bytes = 64u * (uint64_t)(info.object_bytes < 4 ? 4 : info.object_bytes);
+        uint64_t bytes = 64u * (uint64_t)(info->object_bytes < 4 ? 4 : info->object_bytes);
         if (bytes > r.largest_of_all) r.largest_of_all = bytes;
-        if (info.is_abstract) continue;
+        if (info->is_abstract) continue;
         r.bytes[r.count++] = bytes;
         if (bytes < r.smallest) r.smallest = bytes;
         if (bytes > r.largest) r.largest = bytes;
@@ -132,11 +130,11 @@ static void expect_reservation(const heap_case *c, uint32_t id) {
 static void expect_classes(const heap_case *c) {
     const clumpi_header *h = &c->g.header;
     uint32_t most = 0;
-    EXPECT(c, h->class_count == clump_schema_get_class_count(c->schema));
+    EXPECT(c, h->class_count == clump_schema_get_info(c->schema)->class_count);
     for (uint32_t id = 1; id <= h->class_count; id++) {
         clump_class_info info;
         const clumpi_class *k = &c->g.classes[id];
-        clump_schema_get_class(c->schema, id, &info);
+        info = *clump_schema_get_info(c->schema)->classes[id];
         EXPECT(c, k->last == info.last && !k->exhausted);
         expect_reservation(c, id);
         if (info.is_abstract) {

@@ -48,19 +48,17 @@ static void the_text(void **state) {
     assert_int_equal(text.bytes, sizeof expected - 1);
     assert_memory_equal(text.data, expected, text.bytes);
     clump_schema *b = parse(text.data, text.bytes);
-    assert_int_equal(clump_schema_get_class_count(b), clump_schema_get_class_count(a));
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(a); id++) {
-        clump_class_info c, d;
-        clump_schema_get_class(a, id, &c);
-        clump_schema_get_class(b, id, &d);
-        assert_string_equal(c.name, d.name);
-        assert_true(c.base == d.base && c.last == d.last && c.is_abstract == d.is_abstract &&
-                    c.layout == d.layout && c.field_count == d.field_count &&
-                    c.object_bytes == d.object_bytes);
-        for (uint32_t i = 0; i < c.field_count; i++) {
-            clump_field_info f, g;
-            clump_schema_get_field(a, id, i, &f);
-            clump_schema_get_field(b, id, i, &g);
+    assert_int_equal(clump_schema_get_info(b)->class_count, clump_schema_get_info(a)->class_count);
+    for (uint32_t id = 1; id <= clump_schema_get_info(a)->class_count; id++) {
+        const clump_class_info *c = clump_schema_get_info(a)->classes[id];
+        const clump_class_info *d = clump_schema_get_info(b)->classes[id];
+        assert_string_equal(c->name, d->name);
+        assert_true(c->base == d->base && c->last == d->last && c->is_abstract == d->is_abstract &&
+                    c->layout == d->layout && c->field_count == d->field_count &&
+                    c->object_bytes == d->object_bytes);
+        for (uint32_t i = 0; i < c->field_count; i++) {
+            clump_field_info f = *clump_schema_get_info(a)->classes[id]->fields[i];
+            clump_field_info g = *clump_schema_get_info(b)->classes[id]->fields[i];
             assert_string_equal(f.name, g.name);
             f.name = g.name;
             assert_memory_equal(&f, &g, sizeof f);
