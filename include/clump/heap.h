@@ -196,10 +196,11 @@ typedef struct clump_heap_stats {
  * 0 after it.
  *   class_name [in]  a concrete class
  *   objects    [in]  0 .. 2^31; replaces the number of the call before
+ *   sync       [in, optional]
  * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE: the class is abstract, or too many;
  * CLUMP_ERR_NOT_FOUND; CLUMP_ERR_CL. Nothing is changed then. Threads: as for the heap. */
 CLUMP_API clump_status clump_heap_reserve(clump_heap *heap, const char *class_name,
-                                          uint64_t objects);
+                                          uint64_t objects, const clump_sync *sync);
 
 /* METHOD. Count objects and blocks on the device.
  *   classes  [out, optional]  one entry per class id: classes[id - 1], capacity entries

@@ -158,8 +158,8 @@ typedef struct clump_pool_desc {
  * clump_context_set_pool_limit() is for it.
  *   pool   [out]            NULL on failure
  *   error  [out, optional]  says why it failed
- * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_UNSUPPORTED without a context: the device is not
- * there or has less than OpenCL 1.2; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
+ * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_UNSUPPORTED without a context: the
+ * device is not there or has less than OpenCL 1.2; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_create(const clump_pool_desc *desc, clump_pool **pool,
                                          clump_error *error);
 
@@ -172,7 +172,7 @@ CLUMP_API void clump_pool_destroy(clump_pool *pool);
 CLUMP_API void clump_pool_get_error(clump_pool *pool, clump_error *error);
 
 /* METHOD. Limit the device memory of all pools of a context together; 0: none, but see limit_bytes.
- * Memory that is taken already stays. */
+ * Memory that is taken already stays. Blocks: no. */
 CLUMP_API clump_status clump_context_set_pool_limit(clump_context *context, uint64_t bytes);
 CLUMP_API uint64_t clump_context_get_pool_bytes(const clump_context *context);
 
@@ -209,7 +209,7 @@ CLUMP_API clump_status clump_pool_alloc(clump_pool *pool, const clump_allocation
  * Returns CLUMP_OK; CLUMP_ERR_REFERENCE; CLUMP_ERR_USAGE. */
 CLUMP_API clump_status clump_pool_free(clump_pool *pool, clump_allocation allocation);
 
-/* METHOD. Facts about an allocation, such as where it lies now. */
+/* METHOD. Facts about an allocation, such as where it lies now. Blocks: no. */
 CLUMP_API clump_status clump_pool_get_info(clump_pool *pool, clump_allocation allocation,
                                            clump_allocation_info *info);
 
@@ -265,38 +265,42 @@ typedef enum clump_allocation_part {
 
 /* METHOD. Change what an allocation was made with: all of `parts`, or nothing after a failure.
  *   to  [in]  movable, name and user_data are read, those that are named
- * Returns CLUMP_OK; CLUMP_ERR_REFERENCE; CLUMP_ERR_USAGE; CLUMP_ERR_HOST_MEMORY. */
+ * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_REFERENCE; CLUMP_ERR_USAGE; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_pool_change(clump_pool *pool, clump_allocation allocation,
                                          uint32_t parts, const clump_allocation_desc *to);
 
 /* METHOD. Keep it where it is for a while, as for commands in flight. A copy under way is dropped.
- *   pins  so many more; below 0, so many fewer: it may be moved again when none is left */
+ *   pins  so many more; below 0, so many fewer: it may be moved again when none is left
+ * Blocks: no. */
 CLUMP_API clump_status clump_pool_pin(clump_pool *pool, clump_allocation allocation, int pins);
 
 /* METHOD. Commands up to `event` (retained) use the allocation where it lies: that place is not
  * given to another allocation before the event completed, and a copy from it waits for the
- * event. */
+ * event. Blocks: no. */
 CLUMP_API clump_status clump_pool_use(clump_pool *pool, clump_allocation allocation,
                                       cl_event event);
 
 /* METHOD. Map an allocation on the pool's queue; unmap it, once for each map. A mapped one stays
  * where it is.
  *   flags  CL_MAP_READ, CL_MAP_WRITE
+ *   sync   [in, optional]  of unmapping
  * Of USM of the host and shared USM the pointer is that of the region: mapping waits for the
  * commands of the pool's queue and those that clump_pool_use() named.
- * Blocks: yes, with the lock; unmapping: only on a queue out of order. Returns CLUMP_OK;
+ * Blocks: yes, with the lock; unmapping: only on a queue out of order, unless `sync` asks for the
+ * event. Returns CLUMP_OK;
  * CLUMP_ERR_REFERENCE; CLUMP_ERR_USAGE; CLUMP_ERR_UNSUPPORTED as clump_pool_get_buffer();
  * CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_map(clump_pool *pool, clump_allocation allocation,
                                       cl_map_flags flags, void **memory);
-CLUMP_API clump_status clump_pool_unmap(clump_pool *pool, clump_allocation allocation,
-                                        void *memory);
+CLUMP_API clump_status clump_pool_unmap(clump_pool *pool, clump_allocation allocation, void *memory,
+                                        const clump_sync *sync);
 
 /* METHOD. An image on the memory of an allocation, where the device can:
  * CL_MEM_OBJECT_IMAGE1D_BUFFER, and CL_MEM_OBJECT_IMAGE2D with cl_khr_image2d_from_buffer. The
  * allocation stays where it is until clump_pool_destroy_image().
  *   desc  its `buffer` is ignored
- * Returns CLUMP_OK; CLUMP_ERR_UNSUPPORTED; CLUMP_ERR_USAGE; CLUMP_ERR_REFERENCE; CLUMP_ERR_CL. */
+ * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_UNSUPPORTED; CLUMP_ERR_USAGE; CLUMP_ERR_REFERENCE;
+ * CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_create_image(clump_pool *pool, clump_allocation allocation,
                                                const cl_image_format *format,
                                                const cl_image_desc *desc, cl_mem *image);
@@ -304,7 +308,7 @@ CLUMP_API clump_status clump_pool_destroy_image(clump_pool *pool, clump_allocati
                                                 cl_mem image);
 
 /* METHOD. Release the empty chunks, also the one that is kept, and memory whose last use has
- * completed. */
+ * completed. Blocks: as clump_pool_free(). */
 CLUMP_API clump_status clump_pool_trim(clump_pool *pool);
 
 /* ---- Looking into the pool ------------------------------------------------------------------ */
@@ -341,7 +345,7 @@ typedef struct clump_pool_details {
 /* METHOD. Constant time without `details`; with them it walks all chunks.
  *   stats    [out, optional]
  *   details  [out, optional]
- * Returns CLUMP_OK; CLUMP_ERR_USAGE a place for neither. */
+ * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE a place for neither. */
 CLUMP_API clump_status clump_pool_get_stats(clump_pool *pool, clump_pool_stats *stats,
                                             clump_pool_details *details);
 
@@ -359,12 +363,13 @@ typedef enum clump_pool_format {
 
 /* METHOD. Write the pool. Walks all chunks.
  *   write  [in]  gets the whole text, in one part, with `user`
- * Returns CLUMP_OK; CLUMP_ERR_IO `write` said so; CLUMP_ERR_USAGE; CLUMP_ERR_HOST_MEMORY. */
+ * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_IO `write` said so; CLUMP_ERR_USAGE;
+ * CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_pool_dump(clump_pool *pool, clump_pool_format format,
                                        clump_write_fn write, void *user);
 
 /* METHOD. Call `visit` for every allocation, in no order: these would leak if the pool were
- * destroyed now. */
+ * destroyed now. Blocks: no. */
 CLUMP_API clump_status clump_pool_visit(
     clump_pool *pool, void (*visit)(void *user, const clump_allocation_info *info), void *user);
 

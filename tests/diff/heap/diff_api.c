@@ -668,11 +668,11 @@ static void test_reserve(void **state) {
     (void)state;
     if (!(f->capabilities->features & CLUMP_FEATURE_INT64_ATOMICS)) skip();
     populate(heap);
-    CHECK_OK(f, clump_heap_reserve(heap, "Disk", 0));
+    CHECK_OK(f, clump_heap_reserve(heap, "Disk", 0, NULL));
     uint64_t before = reserved_disks();
     assert_true(before < RESERVED);
     memset(&calls, 0, sizeof calls);
-    CHECK_OK(f, clump_heap_reserve(heap, "Disk", RESERVED));
+    CHECK_OK(f, clump_heap_reserve(heap, "Disk", RESERVED, NULL));
     assert_true(calls.transfers == 1 && !calls.waits);
     uint64_t reserved = reserved_disks();
     assert_true(reserved >= RESERVED && reserved < 4 * RESERVED);
@@ -680,12 +680,13 @@ static void test_reserve(void **state) {
     CHECK_OK(f, clump_heap_read_stats(heap, NULL, classes, 16)); /* given back by the call before */
     for (int i = 0; i < 16; i++) assert_int_equal(classes[i].reserved, 0);
     CHECK_OK(f, clump_heap_check(heap));
-    CHECK_STATUS(f, clump_heap_reserve(heap, "Disc", 1), CLUMP_ERR_NOT_FOUND);
-    CHECK_STATUS(f, clump_heap_reserve(heap, NULL, 1), CLUMP_ERR_NOT_FOUND);
-    CHECK_STATUS(f, clump_heap_reserve(heap, "Shape", 1), CLUMP_ERR_USAGE);
-    CHECK_STATUS(f, clump_heap_reserve(heap, "Disk", (UINT64_C(1) << 31) + 1), CLUMP_ERR_USAGE);
-    assert_int_equal(clump_heap_reserve(NULL, "Disk", 1), CLUMP_ERR_USAGE);
-    CHECK_OK(f, clump_heap_reserve(heap, "Disk", 0));
+    CHECK_STATUS(f, clump_heap_reserve(heap, "Disc", 1, NULL), CLUMP_ERR_NOT_FOUND);
+    CHECK_STATUS(f, clump_heap_reserve(heap, NULL, 1, NULL), CLUMP_ERR_NOT_FOUND);
+    CHECK_STATUS(f, clump_heap_reserve(heap, "Shape", 1, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_heap_reserve(heap, "Disk", (UINT64_C(1) << 31) + 1, NULL),
+                 CLUMP_ERR_USAGE);
+    assert_int_equal(clump_heap_reserve(NULL, "Disk", 1, NULL), CLUMP_ERR_USAGE);
+    CHECK_OK(f, clump_heap_reserve(heap, "Disk", 0, NULL));
 }
 
 static void test_fields(void **state) {

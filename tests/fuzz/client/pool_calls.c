@@ -16,7 +16,7 @@ static void pin(client *c, region_model *r) {
 
 static void map(client *c, region_model *r) {
     if (r->mapped) {
-        POOL_OK(c, clump_pool_unmap(c->pool, r->allocation, r->mapped));
+        POOL_OK(c, clump_pool_unmap(c->pool, r->allocation, r->mapped, NULL));
         r->mapped = NULL;
         return;
     }

@@ -78,7 +78,7 @@ void drop_region(client *c, region_model *r) {
         expect_of_pool(c, clump_pool_free(c->pool, r->allocation), CLUMP_ERR_USAGE,
                        "clump_pool_free of what is held");
     for (; r->pins; r->pins--) POOL_OK(c, clump_pool_pin(c->pool, r->allocation, -1));
-    if (r->mapped) POOL_OK(c, clump_pool_unmap(c->pool, r->allocation, r->mapped));
+    if (r->mapped) POOL_OK(c, clump_pool_unmap(c->pool, r->allocation, r->mapped, NULL));
     if (r->image) POOL_OK(c, clump_pool_destroy_image(c->pool, r->allocation, r->image));
     POOL_OK(c, clump_pool_free(c->pool, r->allocation));
     expect_of_pool(c, clump_pool_free(c->pool, r->allocation), CLUMP_ERR_REFERENCE,
@@ -89,7 +89,7 @@ void drop_region(client *c, region_model *r) {
 /* ---- Defragmentation ------------------------------------------------------------------------- */
 
 void step(client *c, const clump_defrag_desc *desc, clump_defrag_report *report) {
-    clump_status status = clump_pool_defragment(c->pool, desc, report);
+    clump_status status = clump_pool_defragment(c->pool, desc, report, NULL);
     if (!(c->beside && status == CLUMP_ERR_USAGE)) POOL_OK(c, status);
 }
 
@@ -100,7 +100,8 @@ static void defragment(client *c) {
     note(c, "defragment");
     if (c->beside) desc.exclusive = 0; /* the other thread's regions are in use */
     if (!c->beside && chance(c, 50))
-        POOL_OK(c, clump_pool_defragment(c->pool, &(clump_defrag_desc){.until_done = 1}, &report));
+        POOL_OK(c, clump_pool_defragment(c->pool, &(clump_defrag_desc){.until_done = 1}, &report,
+                                         NULL));
     else
         step(c, &desc, &report);
 }

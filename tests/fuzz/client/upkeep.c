@@ -15,8 +15,8 @@ void reserve_slots(client *c, heap_model *h) {
         status = CLUMP_ERR_USAGE;
     }
     note(c, "%llu of %s", (ull)objects, name);
-    CHECK_STATUS(&c->on, clump_heap_reserve(h->heap, name, objects), status);
-    CHECK_STATUS(&c->on, clump_heap_reserve(h->heap, "Nobody", 1), CLUMP_ERR_NOT_FOUND);
+    CHECK_STATUS(&c->on, clump_heap_reserve(h->heap, name, objects, NULL), status);
+    CHECK_STATUS(&c->on, clump_heap_reserve(h->heap, "Nobody", 1, NULL), CLUMP_ERR_NOT_FOUND);
 }
 
 /* ---- Repair ---------------------------------------------------------------------------------- */
