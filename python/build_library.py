@@ -203,7 +203,7 @@ typedef struct { uint64_t bytes, used_bytes, requested_bytes; uint32_t chunks, u
                  double waste; ...; } clump_pool_stats;
 clump_status clump_pool_create(const clump_pool_desc *desc, clump_pool **pool, clump_error *error);
 void clump_pool_destroy(clump_pool *pool);
-void clump_pool_get_error(clump_pool *pool, clump_error *error);
+const clump_error *clump_pool_get_error(clump_pool *pool, clump_error *copy);
 clump_status clump_pool_set_queues(clump_pool *pool, cl_uint queue_count, const cl_command_queue *queues);
 clump_status clump_pool_create_buffer(clump_pool *pool, const clump_allocation_desc *desc, cl_uint queue_count, const cl_command_queue *queues, cl_mem *buffer);
 clump_status clump_pool_get_stats(clump_pool *pool, clump_pool_stats *stats, void *details);

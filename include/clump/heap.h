@@ -17,7 +17,9 @@
  * its object is freed, or the heap is compacted (compact.h) or gets another schema (convert.h).
  *
  * Calls that say "Blocks: yes" wait for all that was enqueued for the heap so far, and what is in
- * that queue.
+ * that queue. Values for the caller are there when they return; of changes to the heap's own memory
+ * the last command may still run, before those of the next call. A call that may return earlier
+ * takes a clump_sync (context.h), as its last parameter.
  *
  * Read first: context.h, schema.h. Read next: program.h.
  */

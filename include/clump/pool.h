@@ -168,8 +168,10 @@ CLUMP_API clump_status clump_pool_create(const clump_pool_desc *desc, clump_pool
  * with the last of them, and calls `leaked` then. */
 CLUMP_API void clump_pool_destroy(clump_pool *pool);
 
-/* Copy the error of the last failed call on the pool, by any thread. */
-CLUMP_API void clump_pool_get_error(clump_pool *pool, clump_error *error);
+/* The error of the last failed call on the pool, by any thread; its status is CLUMP_OK if nothing
+ * failed yet. Another thread may fail meanwhile, so it is copied.
+ *   copy  [out]  what is returned */
+CLUMP_API const clump_error *clump_pool_get_error(clump_pool *pool, clump_error *copy);
 
 /* METHOD. Limit the device memory of all pools of a context together; 0: none, but see limit_bytes.
  * Memory that is taken already stays. Blocks: no. */

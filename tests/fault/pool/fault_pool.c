@@ -56,8 +56,7 @@ static void refused(clump_pool *pool, clump_status status, clump_status expected
 
 static clump_error error_of(clump_pool *pool) {
     clump_error error;
-    clump_pool_get_error(pool, &error);
-    return error;
+    return *clump_pool_get_error(pool, &error);
 }
 
 static cl_fixture open_fixture(const clump_cl_functions *cl) {
@@ -249,6 +248,7 @@ static void bad_calls(void **state) {
     NO_POOL(clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, NULL, NULL))
     NO_POOL(clump_pool_defragment(pool, NULL, NULL, NULL))
     NO_POOL(clump_pool_end_frame(pool, 0, NULL))
+    assert_null(clump_pool_get_error(pool, NULL));
     cl_fixture_close(&f);
 }
 
