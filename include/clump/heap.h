@@ -231,8 +231,8 @@ CLUMP_API clump_status clump_heap_read_room(clump_heap *heap, const char *class_
  *   objects  [in]             of class 1, 2, ...: as many as the schema has classes
  *   bytes    [out]            0 on failure
  *   error    [out, optional]
- * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE no sealed schema; CLUMP_ERR_DEVICE_MEMORY no heap
- * can have so many; CLUMP_ERR_HOST_MEMORY. */
+ * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE no sealed schema, or objects of an abstract class;
+ * CLUMP_ERR_DEVICE_MEMORY no heap can have so many; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_heap_get_bytes_needed(const clump_heap_desc *desc,
                                                    const uint64_t *objects, uint64_t *bytes,
                                                    clump_error *error);

@@ -15,7 +15,10 @@ void reserve_slots(client *c, heap_model *h) {
         status = CLUMP_ERR_USAGE;
     }
     note(c, "%llu of %s", (ull)objects, name);
-    CHECK_STATUS(&c->on, clump_heap_reserve(h->heap, name, objects, NULL), status);
+    sync_use u;
+    const clump_sync *sync = begin_sync(c, &u);
+    CHECK_STATUS(&c->on, clump_heap_reserve(h->heap, name, objects, sync), status);
+    end_sync(c, &u);
     CHECK_STATUS(&c->on, clump_heap_reserve(h->heap, "Nobody", 1, NULL), CLUMP_ERR_NOT_FOUND);
 }
 
@@ -66,7 +69,7 @@ static void compare_counted(client *c, heap_model *h) {
     tags[room] = UNTOUCHED;
     CHECK_STATUS(&c->on,
                  clump_heap_read_field(h->heap, name, "tag", 0, sizeof *tags, tags, room, &count),
-                 room < expected ? CLUMP_ERR_USAGE : CLUMP_OK);
+                 room < expected ? CLUMP_ERR_TOO_SMALL : CLUMP_OK);
     same_number(c, "objects counted with their fields", count, expected);
     same_number(c, "what lies behind tags", tags[room], UNTOUCHED);
     free(tags);
@@ -183,7 +186,7 @@ void renew_program(client *c, heap_model *h) {
         clump_program_destroy(old);
         old = NULL;
     }
-    for (int k = 0; k < KERNELS; k++) clump_kernel_destroy(c->kernels[k]);
+    end_kernels(c);
     clump_program_destroy(old);
     make_program(c);
 }
