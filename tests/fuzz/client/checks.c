@@ -131,7 +131,9 @@ void look_at_checks(client *c, heap_model *h) {
         CHECK_STATUS(&c->on, clump_heap_read_live(h->heap, NULL, 0, &count), CLUMP_ERR_USAGE);
         return;
     }
-    CHECK_OK(&c->on, clump_heap_check_memory(h->heap, NULL));
+    sync_use u;
+    CHECK_OK(&c->on, clump_heap_check_memory(h->heap, begin_sync(c, &u)));
+    end_sync(c, &u);
     compare_live(c, h);
     compare_events(c, h);
 }

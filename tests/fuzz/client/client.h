@@ -640,9 +640,11 @@ void expect_of_pool(client *c, clump_status found, clump_status expected, const 
 region_model *draw_region(client *c); /* in use; NULL: none was found */
 void compare_region(client *c, const region_model *r);
 void compare_regions(client *c);
+void unmap_region(client *c, region_model *r);
 void drop_region(client *c, region_model *r); /* whoever holds it lets go first */
 /* A step: CLUMP_ERR_USAGE is right, too, while another thread may make one. */
-void step(client *c, const clump_defrag_desc *desc, clump_defrag_report *report);
+void step(client *c, const clump_defrag_desc *desc, clump_defrag_report *report,
+          const clump_sync *sync);
 
 /* ---- pool_thread.c --------------------------------------------------------------------------- */
 

@@ -319,7 +319,9 @@ void collect_when_due(client *c, heap_model *h) {
         int collected = 0;
         clump_collect_report report;
         if (i == 2) clump_collector_request(collector);
-        CHECK_OK(&c->on, clump_collector_tick(collector, &collected, &report, NULL));
+        sync_use u;
+        CHECK_OK(&c->on, clump_collector_tick(collector, &collected, &report, begin_sync(c, &u)));
+        end_sync(c, &u);
         ran = collected != 0;
         if (i == 2 || desc.every == 1) same_number(c, "collections on demand", ran, 1);
         if (ran) follow_collection(&g, &report);

@@ -86,6 +86,7 @@ const clump_sync *begin_sync(client *c, sync_use *u) {
     if (!chance(c, 20)) return NULL;
     if (chance(c, 50)) {
         CHECK_CL(clEnqueueMarkerWithWaitList(c->on.queue, 0, NULL, &u->before));
+        CHECK_CL(clFlush(c->on.queue)); /* the pool has a queue of its own */
         u->sync.wait_count = 1;
         u->sync.wait_list = &u->before;
     }
