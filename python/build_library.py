@@ -81,7 +81,7 @@ clump_status clump_heap_read_stats(clump_heap *heap, clump_heap_stats *stats, cl
 clump_status clump_heap_read_count(clump_heap *heap, const char *class_name, uint64_t *count);
 clump_status clump_heap_read_room(clump_heap *heap, const char *class_name, uint64_t *objects);
 clump_status clump_heap_get_bytes_needed(const clump_heap_desc *desc, const uint64_t *objects, uint64_t *bytes, clump_error *error);
-clump_status clump_heap_reserve(clump_heap *heap, const char *class_name, uint64_t objects);
+clump_status clump_heap_reserve(clump_heap *heap, const char *class_name, uint64_t objects, const clump_sync *sync);
 clump_status clump_heap_check(clump_heap *heap);
 clump_status clump_heap_repair(clump_heap *heap, clump_repair_report *report);
 clump_status clump_heap_read_refs(clump_heap *heap, const char *class_name, clump_ref *refs, uint64_t capacity, uint64_t *count);
