@@ -823,6 +823,17 @@ static void test_copied_fields(void **state) {
         clump_schema_get_class(classes, id, &info);
         objects[id - 1] = info.is_abstract ? 0 : 1000 * id + 1;
     }
+    /* None of an abstract class; and no number is so large that it looks like a small one. */
+    uint64_t bytes = 1, impossible[8];
+    for (uint32_t id = 1; id <= clump_schema_get_class_count(classes); id++) {
+        clump_class_info info;
+        clump_schema_get_class(classes, id, &info);
+        memcpy(impossible, objects, sizeof impossible);
+        impossible[id - 1] = info.is_abstract ? 1 : UINT64_MAX;
+        CHECK_STATUS(f, clump_heap_get_bytes_needed(&desc, impossible, &bytes, NULL),
+                     info.is_abstract ? CLUMP_ERR_USAGE : CLUMP_ERR_DEVICE_MEMORY);
+        assert_int_equal(bytes, 0);
+    }
     CHECK_OK(f, clump_heap_get_bytes_needed(&desc, objects, &desc.bytes, NULL));
     clump_heap *exact;
     CHECK_OK(f, clump_heap_create(&desc, &exact, NULL));
