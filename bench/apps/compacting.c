@@ -36,7 +36,7 @@ int bench_compacting_tick(bench_compacting *c, bench_error *error) {
     if (!c->compactor) {
         return 0;
     }
-    clump_status status = clump_compactor_tick(c->compactor, &ran, &report);
+    clump_status status = clump_compactor_tick(c->compactor, &ran, &report, NULL);
     if (status != CLUMP_OK) {
         bench_error_clump(error, "compacting", c->clump, status);
         if (status == CLUMP_ERR_DEVICE_MEMORY && c->enough) {

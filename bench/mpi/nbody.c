@@ -168,7 +168,7 @@ static int step(mpi_run *run, void *self, mpi_times *times) {
             mpi_do_all(run, r->heap, r->kernels[ADD_PULLS]))
             return -1;
         before = MPI_Wtime();
-        status = has_next ? clump_halo_end(r->pass[now]) : CLUMP_OK;
+        status = has_next ? clump_halo_end(r->pass[now], NULL) : CLUMP_OK;
         if (status) return mpi_fail_world(run, "the ring", status);
         times->halo += MPI_Wtime() - before;
         if (has_next) times->bytes += r->room * sizeof(cl_float4);

@@ -295,7 +295,7 @@ static int exchange_edges(mpi_run *run, band *b, unsigned select, mpi_times *tim
     times->halo += MPI_Wtime() - before;
     if (mpi_do_all(run, b->heap, b->kernels[select])) return -1;
     before = MPI_Wtime();
-    status = clump_halo_end(b->halo);
+    status = clump_halo_end(b->halo, NULL);
     if (status) return mpi_fail_world(run, "the halo", status);
     times->halo += MPI_Wtime() - before;
     if (run->size > 1) times->bytes += (uint64_t)2 * EDGE_ROWS * b->rules.width;

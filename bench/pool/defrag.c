@@ -44,7 +44,7 @@ typedef struct defrag_sums {
 /* NULL: no defragmentation. */
 static int take_steps(defrag_bench *b, clump_pool *pool, const clump_defrag_desc *desc) {
     for (int i = 0; desc && i < STEPS; i++)
-        if (clump_pool_defragment(pool, desc, NULL))
+        if (clump_pool_defragment(pool, desc, NULL, NULL))
             return pool_bench_fail(&b->results->error, "a step", pool);
     return 0;
 }

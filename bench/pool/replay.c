@@ -145,7 +145,7 @@ static int step(replay *r) {
     clump_defrag_desc desc;
     pool_bench_defrag(r->values, &desc);
     double begin = bench_now_us();
-    if (clump_pool_defragment(r->pool, &desc, NULL))
+    if (clump_pool_defragment(r->pool, &desc, NULL, NULL))
         return pool_bench_fail(r->error, "a step", r->pool);
     r->steps[r->step_count] = bench_now_us() - begin;
     r->late += desc.budget_us > 0 && r->steps[r->step_count] > 1.2 * desc.budget_us;
@@ -237,7 +237,7 @@ static int settle(replay *r, int is_measured) {
     clump_pool_get_stats(r->pool, &stats, NULL);
     for (; !report.done && steps < SETTLE_MAX; steps++) {
         if (stats.waste >= 0.1) until_tenth = steps + 1;
-        if (clump_pool_defragment(r->pool, &desc, &report))
+        if (clump_pool_defragment(r->pool, &desc, &report, NULL))
             return pool_bench_fail(r->error, "a step at the end", r->pool);
         clump_pool_get_stats(r->pool, &stats, NULL);
     }

@@ -72,7 +72,7 @@ int main(void) {
     for (int step = 0; step < STEPS_MAX && !report.done; step++)
         CLUMP_CHECK(
             pool, clump_pool_defragment(pool, &(clump_defrag_desc){.max_bytes = 1 << 20, .wait = 1},
-                                        &report));
+                                        &report, NULL));
     print_stats(pool, "defragmented");
 
     int wrong = !report.done || !moves;

@@ -114,16 +114,19 @@ static clump_status look(clump_collector *k, int *wanted) {
 }
 
 clump_status clump_collector_tick(clump_collector *collector, int *ran,
-                                  clump_collect_report *report) {
+                                  clump_collect_report *report, const clump_sync *sync) {
     int wanted = 0;
     if (ran) *ran = 0;
     if (report) memset(report, 0, sizeof *report);
     if (!collector) return CLUMP_ERR_USAGE;
     clump_collector *k = collector;
-    clump_status status = look(k, &wanted);
-    if (status || !wanted) return status;
+    clump_status status =
+        clumpi_sync_check(clumpi_heap_context(k->desc.heap), sync, "clump_collector_tick");
+    if (!status) status = look(k, &wanted);
+    if (status) return status;
+    if (!wanted) return clumpi_heap_pass(k->desc.heap, sync);
     int is_swept;
-    status = clumpi_collect(k->desc.heap, &k->desc.collect, report, NULL, &is_swept);
+    status = clumpi_collect(k->desc.heap, &k->desc.collect, report, sync, &is_swept);
     if (ran) *ran = is_swept;
     k->is_due = !is_swept; /* what is still to be done is wanted at the next safepoint */
     if (!is_swept) return status;

@@ -144,33 +144,38 @@ static clump_status count(clump_compactor *k, clumpi_look *look) {
 
 /* ---- Triggers -------------------------------------------------------------------------------- */
 
-static clump_status compact(clump_compactor *k, int *ran, clump_compact_report *report) {
+static clump_status compact(clump_compactor *k, int *ran, clump_compact_report *report,
+                            const clump_sync *sync) {
     clump_status status =
-        clumpi_compact_by(k->desc.heap, &k->desc.compact, strategy_of(k), report, NULL);
+        clumpi_compact_by(k->desc.heap, &k->desc.compact, strategy_of(k), report, sync);
     if (!status) *ran = 1;
     return status;
 }
 
-static clump_status tick_every(clump_compactor *k, int *ran, clump_compact_report *report) {
-    if (++k->calls < k->desc.every) return CLUMP_OK;
+static clump_status tick_every(clump_compactor *k, int *ran, clump_compact_report *report,
+                               const clump_sync *sync) {
+    if (++k->calls < k->desc.every) return clumpi_heap_pass(k->desc.heap, sync);
     k->calls = 0;
-    return compact(k, ran, report);
+    return compact(k, ran, report, sync);
 }
 
-static clump_status tick_blocks(clump_compactor *k, int *ran, clump_compact_report *report) {
+static clump_status tick_blocks(clump_compactor *k, int *ran, clump_compact_report *report,
+                                const clump_sync *sync) {
     clumpi_look look;
     clump_status status = count(k, &look);
     if (status) return status;
     const clump_compactor_desc *d = &k->desc;
     int enough = (d->candidates && look.freeable >= d->candidates) ||
                  (d->share > 0 && look.freeable >= d->share * look.heap_blocks);
-    return enough ? compact(k, ran, report) : CLUMP_OK;
+    return enough ? compact(k, ran, report, sync) : clumpi_heap_pass(k->desc.heap, sync);
 }
 
-static clump_status tick_automatic(clump_compactor *k, int *ran, clump_compact_report *report) {
+static clump_status tick_automatic(clump_compactor *k, int *ran, clump_compact_report *report,
+                                   const clump_sync *sync) {
     clump_context *c = clumpi_heap_context(k->desc.heap);
     clumpi_look look;
-    if (!clumpi_rule_ticked(&k->rule, 1e-9 * clumpi_now_ns())) return CLUMP_OK;
+    if (!clumpi_rule_ticked(&k->rule, 1e-9 * clumpi_now_ns()))
+        return clumpi_heap_pass(k->desc.heap, sync);
     /* The first time, devices load or even compile the kernel; that is not what looking costs. */
     clump_status status = k->rule.looks ? clumpi_finish(c) : count(k, &look);
     if (status) return status;
@@ -178,11 +183,11 @@ static clump_status tick_automatic(clump_compactor *k, int *ran, clump_compact_r
     status = count(k, &look);
     if (status) return status;
     look.end = 1e-9 * clumpi_now_ns();
-    if (!clumpi_rule_looked(&k->rule, &look)) return CLUMP_OK;
+    if (!clumpi_rule_looked(&k->rule, &look)) return clumpi_heap_pass(k->desc.heap, sync);
     clump_compact_report own;
     memset(&own, 0, sizeof own);
     int first = k->rule.runs == 0;
-    status = compact(k, ran, &own);
+    status = compact(k, ran, &own, sync);
     if (!status) status = clumpi_finish(c);
     clumpi_ran done = {.end = 1e-9 * clumpi_now_ns(), .freed = status ? 0 : own.blocks_freed};
     done.cost = done.end - look.end;
@@ -203,14 +208,18 @@ static clump_status select_again(clump_compactor *k) {
     return status;
 }
 
-clump_status clump_compactor_tick(clump_compactor *k, int *ran, clump_compact_report *report) {
+clump_status clump_compactor_tick(clump_compactor *k, int *ran, clump_compact_report *report,
+                                  const clump_sync *sync) {
     int dummy;
     if (!ran) ran = &dummy;
     *ran = 0;
     if (report) memset(report, 0, sizeof *report);
     if (!k) return CLUMP_ERR_USAGE;
-    clump_status status = select_again(k);
+    clump_status status =
+        clumpi_sync_check(clumpi_heap_context(k->desc.heap), sync, "clump_compactor_tick");
+    if (!status) status = select_again(k);
     if (status) return status;
-    if (k->desc.every) return tick_every(k, ran, report);
-    return k->desc.automatic ? tick_automatic(k, ran, report) : tick_blocks(k, ran, report);
+    if (k->desc.every) return tick_every(k, ran, report, sync);
+    return k->desc.automatic ? tick_automatic(k, ran, report, sync)
+                             : tick_blocks(k, ran, report, sync);
 }

@@ -82,7 +82,7 @@ static clump_status reserve(clumpi_conversion *v) {
         const uint32_t least = clumpi_heap_geometry(v->heap)->classes[id].reserved.least;
         if (!least || !v->match.class_of[id]) continue;
         info = *clump_schema_get_info(clumpi_heap_schema(v->heap))->classes[id];
-        status = clump_heap_reserve(v->next, info.name, least);
+        status = clump_heap_reserve(v->next, info.name, least, NULL);
     }
     return status;
 }

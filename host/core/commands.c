@@ -97,9 +97,11 @@ clump_status clumpi_sync_begin(clump_context *c, const clump_sync *sync) {
 clump_status clumpi_sync_end(clump_context *c, const clump_sync *sync) {
     clump_status status = clumpi_sync_outcome(c, sync);
     if (status || !sync || !sync->event) return status;
+    /* On a queue in order it names the user's events again, so that it fails with them. */
+    const cl_event *list = c->current->last ? &c->current->last : sync->wait_list;
+    const cl_uint count = c->current->last ? 1 : sync->wait_count;
     cl_int code =
-        c->cl.EnqueueMarkerWithWaitList(c->current->queue, c->current->last ? 1 : 0,
-                                        c->current->last ? &c->current->last : NULL, sync->event);
+        c->cl.EnqueueMarkerWithWaitList(c->current->queue, count, count ? list : NULL, sync->event);
     if (code) return clumpi_fail_cl(&c->error, "clEnqueueMarkerWithWaitList", code, "event");
     return CLUMP_OK;
 }

@@ -128,6 +128,13 @@ clump_status clumpi_heap_enter(clump_heap *heap) {
     return clumpi_order_enter(heap->context, &heap->order);
 }
 
+clump_status clumpi_heap_pass(clump_heap *heap, const clump_sync *sync) {
+    if (!sync) return CLUMP_OK;
+    clump_status status = clumpi_heap_enter(heap);
+    if (!status) status = clumpi_sync_begin(heap->context, sync);
+    return status ? status : clumpi_sync_end(heap->context, sync);
+}
+
 void clumpi_list_forget(clump_heap *heap) {
     heap->list_valid = 0;
 }

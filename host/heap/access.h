@@ -114,6 +114,9 @@ clump_status clumpi_heap_enter(clump_heap *heap);
  * it. */
 clump_status clumpi_heap_enter_to_wait(clump_heap *heap);
 
+/* A call that found nothing to do: who asked for an event gets one. `sync` was checked. */
+clump_status clumpi_heap_pass(clump_heap *heap, const clump_sync *sync);
+
 /* An empty heap like this one, in memory of its own: watched, checked and in the pool as it is.
  * bytes 0: as many. */
 clump_status clumpi_heap_create_like(const clump_heap *heap, const clump_schema *schema,

@@ -92,16 +92,16 @@ static uint64_t offset_of(const clump_heap *heap, size_t member) {
     return (uint64_t)heap->geometry.header.at_checked * CLUMPI_UNIT + member;
 }
 
-static clump_status run_memory(clump_heap *heap, clumpi_u32 is_told) {
+static clump_status run_memory(clump_heap *heap, clumpi_u32 is_told, const clump_sync *sync) {
     const clumpi_launch_sizes *sizes = &heap->context->sizes;
     clumpi_arg arg = {sizeof is_told, &is_told};
     return clumpi_run_on_heap(heap, CLUMPI_CHECKED_KERNEL(checked_memory),
                               sizes->pass_groups * sizes->do_all_local, sizes->do_all_local, &arg,
-                              1, NULL);
+                              1, sync);
 }
 
 clump_status clumpi_checking_settle(clump_heap *heap) {
-    return heap->checks ? run_memory(heap, 0) : CLUMP_OK;
+    return heap->checks ? run_memory(heap, 0, NULL) : CLUMP_OK;
 }
 
 clump_status clumpi_checking_write(clump_heap *heap) {
@@ -119,7 +119,7 @@ clump_status clumpi_checking_write(clump_heap *heap) {
         status = clumpi_write(c, heap->info.buffer, (uint64_t)g->checked.at_gaps * CLUMPI_UNIT,
                               count * sizeof *gaps, gaps);
     clumpi_free(&c->allocator, gaps);
-    return status ? status : run_memory(heap, 0);
+    return status ? status : run_memory(heap, 0, NULL);
 }
 
 static void tell_leaks(clump_heap *heap) {
@@ -202,7 +202,7 @@ clump_status clumpi_checking_begin(clump_heap *heap, const clump_kernel *kernel)
 clump_status clumpi_checking_end(clump_heap *heap) {
     if (!heap->checks) return CLUMP_OK;
     clump_status status = CLUMP_OK;
-    if (heap->checks & CLUMP_CHECK_MEMORY) status = run_memory(heap, 1);
+    if (heap->checks & CLUMP_CHECK_MEMORY) status = run_memory(heap, 1, NULL);
     return status ? status : run_begin(heap, 0);
 }
 
@@ -407,11 +407,12 @@ clump_status clump_heap_take_findings(clump_heap *heap, clump_finding *findings,
     return CLUMP_OK;
 }
 
-clump_status clump_heap_check_memory(clump_heap *heap) {
+clump_status clump_heap_check_memory(clump_heap *heap, const clump_sync *sync) {
     if (!heap) return CLUMP_ERR_USAGE;
-    clump_status status = clumpi_heap_refuses(heap, CLUMPI_OP_FINDINGS, "clump_heap_check_memory");
+    clump_status status = clumpi_sync_check(heap->context, sync, "clump_heap_check_memory");
+    if (!status) status = clumpi_heap_refuses(heap, CLUMPI_OP_FINDINGS, "clump_heap_check_memory");
     if (!status) status = clumpi_heap_enter(heap);
-    return status ? status : run_memory(heap, 1);
+    return status ? status : run_memory(heap, 1, sync);
 }
 
 /* ---- What they did --------------------------------------------------------------------------- */

@@ -185,7 +185,8 @@ clump_status clumpi_unreserve(clump_heap *heap, const clump_sync *sync) {
     return status;
 }
 
-clump_status clump_heap_reserve(clump_heap *heap, const char *class_name, uint64_t objects) {
+clump_status clump_heap_reserve(clump_heap *heap, const char *class_name, uint64_t objects,
+                                const clump_sync *sync) {
     if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = heap->context;
     clump_class_info info;
@@ -199,7 +200,9 @@ clump_status clump_heap_reserve(clump_heap *heap, const char *class_name, uint64
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_heap_reserve: %llu objects; at most 2^31 can be reserved",
                            (unsigned long long)objects);
-    status = clumpi_heap_enter(heap);
+    status = clumpi_sync_check(c, sync, "clump_heap_reserve");
+    if (!status) status = clumpi_heap_enter(heap);
+    if (!status) status = clumpi_sync_begin(c, sync);
     if (status) return status;
     clumpi_u32 least = (clumpi_u32)objects;
     uint64_t at = (uint64_t)heap->geometry.header.at_classes * CLUMPI_UNIT +

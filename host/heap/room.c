@@ -22,15 +22,32 @@ static int fits(clump_heap *heap, const clump_heap_desc *desc, clumpi_extras ext
            clumpi_memory_blocks(heap) >= blocks_for(heap, objects);
 }
 
+static clump_status too_many(clump_heap *heap) {
+    return clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE_MEMORY,
+                       "no heap can have so many objects: references have 32 bits");
+}
+
+static clump_status check_numbers(clump_heap *heap, const uint64_t *objects) {
+    uint64_t all = 0;
+    const clump_schema_info *classes = clump_schema_get_info(heap->schema);
+    for (uint32_t id = 1; id <= classes->class_count; id++) {
+        const uint64_t n = objects[id - 1];
+        if (n && classes->classes[id]->is_abstract)
+            return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
+                               "class %s is abstract and has no objects",
+                               classes->classes[id]->name);
+        if (n > UINT32_MAX || (all += n) > UINT32_MAX) return too_many(heap);
+    }
+    return CLUMP_OK;
+}
+
 static clump_status find_bytes(clump_heap *heap, const clump_heap_desc *desc, clumpi_extras extras,
                                const uint64_t *objects, uint64_t *bytes) {
     enum { LEAST_SHIFT = 14, MOST_SHIFT = 43, STEPS = 7 }; /* the last step is less than 1% */
     const uint64_t most = UINT64_C(1) << MOST_SHIFT;
     uint64_t high = UINT64_C(1) << LEAST_SHIFT;
     while (high < most && !fits(heap, desc, extras, high, objects)) high *= 2;
-    if (high >= most)
-        return clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE_MEMORY,
-                           "no heap can have so many objects: references have 32 bits");
+    if (high >= most) return too_many(heap);
     uint64_t step = high / 4;
     for (int i = 0; i < STEPS; i++, step /= 2)
         if (fits(heap, desc, extras, high - step, objects)) high -= step;
@@ -48,6 +65,7 @@ static clump_status calculate(const clump_heap_desc *desc, const uint64_t *objec
     clump_heap heap = {.context = c}; /* of which nothing is on the device */
     clumpi_extras extras;
     clump_status status = clumpi_heap_prepare(desc, &heap, &extras);
+    if (!status) status = check_numbers(&heap, objects);
     if (!status) status = find_bytes(&heap, desc, extras, objects, bytes);
     clumpi_checking_close(&heap);
     clump_schema_destroy(heap.schema);

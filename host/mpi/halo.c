@@ -186,7 +186,21 @@ static clump_status order_writes(clump_halo *halo) {
     return CLUMP_OK;
 }
 
-clump_status clump_halo_end(clump_halo *halo) {
+/* Nothing was received where the world ends on all sides. */
+static clump_status give_event(clump_halo *halo, const clump_sync *sync) {
+    clump_world *world = halo->world;
+    if (!halo->written) {
+        const cl_int code = clEnqueueMarkerWithWaitList(world->queue, sync->wait_count,
+                                                        sync->wait_list, sync->event);
+        return code ? clumpi_world_fail_cl(world, "clEnqueueMarkerWithWaitList", code) : CLUMP_OK;
+    }
+    const cl_int code = clRetainEvent(halo->written);
+    if (code) return clumpi_world_fail_cl(world, "clRetainEvent", code);
+    *sync->event = halo->written;
+    return CLUMP_OK;
+}
+
+clump_status clump_halo_end(clump_halo *halo, const clump_sync *sync) {
     if (!halo) return CLUMP_ERR_USAGE;
     clump_world *world = halo->world;
     const clump_halo_desc *d = &halo->desc;
@@ -196,6 +210,10 @@ clump_status clump_halo_end(clump_halo *halo) {
     if (status) return status;
     if (!halo->is_begun)
         return clumpi_world_fail(world, CLUMP_ERR_USAGE, "clump_halo_end: it was not begun");
+    if (sync && !sync->wait_count != !sync->wait_list)
+        return clumpi_world_fail(
+            world, CLUMP_ERR_USAGE,
+            "clump_halo_end: wait_count and wait_list must be both zero or both set");
     (void)clFlush(world->queue); /* what runs meanwhile */
     status = clumpi_messages_wait(world, &halo->messages, "clump_halo_end");
     if (status) return status;
@@ -205,9 +223,10 @@ clump_status clump_halo_end(clump_halo *halo) {
         if (!d->receive_bytes[i]) continue;
         if (halo->written) clReleaseEvent(halo->written);
         halo->written = NULL;
-        code =
-            clEnqueueWriteBuffer(world->queue, d->receive, CL_FALSE, d->receive_at[i],
-                                 d->receive_bytes[i], halo->received + at, 0, NULL, &halo->written);
+        code = clEnqueueWriteBuffer(world->queue, d->receive, CL_FALSE, d->receive_at[i],
+                                    d->receive_bytes[i], halo->received + at,
+                                    sync ? sync->wait_count : 0, sync ? sync->wait_list : NULL,
+                                    &halo->written);
         at += d->receive_bytes[i];
     }
     const int is_ordered = !world->is_out_of_order || !halo->written;
@@ -215,5 +234,6 @@ clump_status clump_halo_end(clump_halo *halo) {
         if (!is_ordered) (void)clFinish(world->queue);
         return clumpi_world_fail_cl(world, "clEnqueueWriteBuffer", code);
     }
-    return status || is_ordered ? status : order_writes(halo);
+    if (!status && !is_ordered) status = order_writes(halo);
+    return !status && sync && sync->event ? give_event(halo, sync) : status;
 }

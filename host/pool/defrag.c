@@ -16,6 +16,7 @@
 typedef struct stepping {
     clump_pool *p;
     const clump_defrag_desc *desc;
+    const clump_sync *sync; /* or NULL */
     clump_defrag_report *report;
     double begin, budget_ns; /* 0: no limit */
     int waits;
@@ -143,7 +144,7 @@ static int copy_ops(stepping *s, clump_status *status) {
         if (op->is_dropped || op->copied == op->bytes) continue;
         uint64_t left = op->bytes - op->copied, bytes = allowed(s, left);
         if (!bytes) return 1;
-        *status = clumpi_op_copy(p, op, bytes, s->desc);
+        *status = clumpi_op_copy(p, op, bytes, s->sync);
         if (*status) return 1;
         s->copies++;
         s->bytes += (double)bytes;
@@ -221,9 +222,6 @@ static clump_status wait_for_copies(stepping *s) {
 /* ---- Steps ----------------------------------------------------------------------------------- */
 
 static clump_status check_desc(clump_pool *p, const clump_defrag_desc *d) {
-    if (!d->wait_count != !d->wait_list)
-        return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                           "wait_count and wait_list must be both zero or both set");
     if (d->order != CLUMP_DEFRAG_FULLEST && d->order != CLUMP_DEFRAG_OLDEST)
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE, "there is no order %d", (int)d->order);
     if (!(d->budget_us >= 0) || isinf(d->budget_us))
@@ -261,7 +259,7 @@ static clump_status slide(stepping *s) {
     double left = 1e300;
     if (s->budget_ns > 0) left = s->budget_ns - (clumpi_now_ns() - s->begin);
     if (left <= 0) return CLUMP_OK;
-    clump_status status = clumpi_slide(p, s->desc, left, &moves, &count);
+    clump_status status = clumpi_slide(p, s->sync, left, &moves, &count);
     for (size_t i = 0; i < count; i++) {
         s->report->begun++;
         s->report->finished++;
@@ -335,14 +333,16 @@ static void show_step(const stepping *s) {
 
 /* With the lock, which may be given up meanwhile. */
 static clump_status make_step(clump_pool *p, const clump_defrag_desc *desc, double begin,
-                              clump_defrag_report *report) {
-    clump_status status = check_desc(p, desc);
+                              clump_defrag_report *report, const clump_sync *sync) {
+    clump_status status = clumpi_pool_sync_check(p, sync, "clump_pool_defragment");
+    if (!status) status = check_desc(p, desc);
     if (!status && p->is_stepping)
         status = clumpi_fail(&p->error, CLUMP_ERR_USAGE,
                              "a step of this pool's defragmentation runs already");
     if (status) return status;
     stepping s = {.p = p,
                   .desc = desc,
+                  .sync = sync,
                   .report = report,
                   .begin = begin,
                   .budget_ns = choose_budget(p, desc),
@@ -358,12 +358,12 @@ static clump_status make_step(clump_pool *p, const clump_defrag_desc *desc, doub
 }
 
 static clump_status step_once(clump_pool *pool, const clump_defrag_desc *desc,
-                              clump_defrag_report *report) {
+                              clump_defrag_report *report, const clump_sync *sync) {
     memset(report, 0, sizeof *report);
     double begin = clumpi_now_ns();
     clump_pool *p = clumpi_pool_enter(pool);
     if (!p) return CLUMP_ERR_USAGE;
-    clump_status status = make_step(p, desc, begin, report);
+    clump_status status = make_step(p, desc, begin, report, sync);
     clumpi_pool_leave(p);
     return status;
 }
@@ -374,7 +374,7 @@ clump_status clumpi_defrag_for_room(clump_pool *p) {
     clump_status status;
     do {
         report = (clump_defrag_report){0};
-        status = make_step(p, &desc, clumpi_now_ns(), &report);
+        status = make_step(p, &desc, clumpi_now_ns(), &report, NULL);
     } while (!status && !report.done && report.finished);
     return status;
 }
@@ -387,7 +387,7 @@ static void release_scratch(clump_pool *pool) {
 }
 
 static clump_status step_until_done(clump_pool *pool, clump_defrag_desc d,
-                                    clump_defrag_report *report) {
+                                    clump_defrag_report *report, const clump_sync *sync) {
     clump_defrag_report sum = {0}, step;
     d.budget_us = 0;
     d.max_bytes = d.max_moves = 0;
@@ -395,7 +395,7 @@ static clump_status step_until_done(clump_pool *pool, clump_defrag_desc d,
     d.exclusive = 1;
     clump_status status;
     do {
-        status = step_once(pool, &d, &step);
+        status = step_once(pool, &d, &step, sync);
         sum.begun += step.begun;
         sum.finished += step.finished;
         sum.dropped += step.dropped;
@@ -412,13 +412,28 @@ static clump_status step_until_done(clump_pool *pool, clump_defrag_desc d,
     return status;
 }
 
+/* The caller's event: after all copies under way, those of this call among them. */
+static clump_status give_event(clump_pool *pool, const clump_sync *sync) {
+    clump_pool *p = clumpi_pool_enter(pool);
+    clumpi_events copies = {0};
+    clump_status status = CLUMP_OK;
+    for (size_t i = 0; i < p->op_count && !status; i++)
+        if (p->ops[i]->event) status = clumpi_events_add(p, &copies, p->ops[i]->event, "a copy");
+    if (!status) status = clumpi_pool_mark(p, &copies, sync);
+    clumpi_events_clear(p, &copies);
+    clumpi_pool_leave(p);
+    return status;
+}
+
 clump_status clump_pool_defragment(clump_pool *pool, const clump_defrag_desc *desc,
-                                   clump_defrag_report *report) {
+                                   clump_defrag_report *report, const clump_sync *sync) {
     static const clump_defrag_desc preset;
     clump_defrag_report own;
     if (!desc) desc = &preset;
     if (!report) report = &own;
-    return desc->until_done ? step_until_done(pool, *desc, report) : step_once(pool, desc, report);
+    clump_status status = desc->until_done ? step_until_done(pool, *desc, report, sync)
+                                           : step_once(pool, desc, report, sync);
+    return !status && sync && sync->event ? give_event(pool, sync) : status;
 }
 
 /* ---- Swapping by hand ------------------------------------------------------------------------ */

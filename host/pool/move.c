@@ -89,14 +89,14 @@ void clumpi_op_swap(clump_pool *p, size_t i) {
 }
 
 /* The events that a copy waits for, in one list. Returns 0 without host memory. */
-static int join_waits(clump_pool *p, const clumpi_events *uses, const clump_defrag_desc *desc,
+static int join_waits(clump_pool *p, const clumpi_events *uses, const clump_sync *sync,
                       cl_event after, clumpi_events *all) {
-    size_t of_uses = uses ? uses->count : 0, of_desc = desc ? desc->wait_count : 0;
-    size_t count = of_uses + of_desc + (after != NULL);
+    size_t of_uses = uses ? uses->count : 0, of_user = sync ? sync->wait_count : 0;
+    size_t count = of_uses + of_user + (after != NULL);
     if (!count) return 1;
     if (!clumpi_grow(&p->allocator, &all->list, &all->capacity, count, sizeof *all->list)) return 0;
     if (of_uses) memcpy(all->list, uses->list, of_uses * sizeof *all->list);
-    if (of_desc) memcpy(all->list + of_uses, desc->wait_list, of_desc * sizeof *all->list);
+    if (of_user) memcpy(all->list + of_uses, sync->wait_list, of_user * sizeof *all->list);
     if (after) all->list[count - 1] = after;
     all->count = count;
     return 1;
@@ -114,9 +114,9 @@ static void show_copy(const clump_pool *p, uint64_t bytes, cl_event event) {
 
 clump_status clumpi_copy_range(clump_pool *p, cl_mem from, uint64_t from_at, cl_mem to,
                                uint64_t to_at, uint64_t bytes, const clumpi_events *uses,
-                               const clump_defrag_desc *desc, cl_event after, cl_event *event) {
+                               const clump_sync *sync, cl_event after, cl_event *event) {
     clumpi_events waits = {0};
-    if (!join_waits(p, uses, desc, p->in_order ? NULL : after, &waits))
+    if (!join_waits(p, uses, sync, p->in_order ? NULL : after, &waits))
         return clumpi_fail(&p->error, CLUMP_ERR_HOST_MEMORY, "no host memory for events");
     cl_int code =
         p->cl.EnqueueCopyBuffer(p->desc.queue, from, to, from_at, to_at, bytes,
@@ -131,14 +131,13 @@ clump_status clumpi_copy_range(clump_pool *p, cl_mem from, uint64_t from_at, cl_
                           (unsigned long long)bytes);
 }
 
-clump_status clumpi_op_copy(clump_pool *p, clumpi_op *op, uint64_t bytes,
-                            const clump_defrag_desc *desc) {
+clump_status clumpi_op_copy(clump_pool *p, clumpi_op *op, uint64_t bytes, const clump_sync *sync) {
     const clumpi_record *r = clumpi_record_at(p, op->record);
     cl_event event = NULL;
     const double since = clumpi_now_ns();
     clump_status status = clumpi_copy_range(
         p, op->from->buffer, op->from_at + op->copied, op->to->buffer, op->to_at + op->copied,
-        bytes, r->extra ? &r->extra->uses : NULL, desc, op->event, &event);
+        bytes, r->extra ? &r->extra->uses : NULL, sync, op->event, &event);
     if (status) return status;
     if (op->event) p->cl.ReleaseEvent(op->event);
     op->event = event;

@@ -354,6 +354,12 @@ clump_status clumpi_backing_map_pointer(clump_pool *p, const clumpi_record *r,
 
 /* ---- wait.c: events ---- */
 
+/* As clumpi_sync_check(), for the pool's error. */
+clump_status clumpi_pool_sync_check(clump_pool *p, const clump_sync *sync, const char *call);
+/* The caller's event, on the pool's queue: after these, or, if there are none, after those that the
+ * caller named. */
+clump_status clumpi_pool_mark(clump_pool *p, const clumpi_events *after, const clump_sync *sync);
+
 int clumpi_event_is_complete(clump_pool *p, cl_event event);
 void clumpi_events_clear(clump_pool *p, clumpi_events *events);
 /* Retains it. */
@@ -396,25 +402,24 @@ clumpi_op *clumpi_op_new(clump_pool *p, uint32_t record, clumpi_chunk *to, uint3
 void clumpi_op_drop(clump_pool *p, size_t op);
 
 /* Enqueue the next `bytes` of an op. */
-clump_status clumpi_op_copy(clump_pool *p, clumpi_op *op, uint64_t bytes,
-                            const clump_defrag_desc *desc);
+clump_status clumpi_op_copy(clump_pool *p, clumpi_op *op, uint64_t bytes, const clump_sync *sync);
 
 /* A copy that has completed: swap, and retire the source; the op is gone. */
 void clumpi_op_swap(clump_pool *p, size_t op);
 
 void clumpi_op_tell(const clump_pool *p, const clumpi_op *op, clump_move *move);
 
-/* Copy between chunks; waits for `uses`, for the desc's events, and on an out-of-order queue for
+/* Copy between chunks; waits for `uses`, for the events of `sync`, and on an out-of-order queue for
  * `after`. The event is the caller's. */
 clump_status clumpi_copy_range(clump_pool *p, cl_mem from, uint64_t from_at, cl_mem to,
                                uint64_t to_at, uint64_t bytes, const clumpi_events *uses,
-                               const clump_defrag_desc *desc, cl_event after, cl_event *event);
+                               const clump_sync *sync, cl_event after, cl_event *event);
 
 /* ---- slide.c ---- */
 
 /* Slide movable allocations down over the gaps before them, within `budget_us`; waits for the
  * copies. *moves: what was moved, to be released by the caller. */
-clump_status clumpi_slide(clump_pool *p, const clump_defrag_desc *desc, double budget_ns,
+clump_status clumpi_slide(clump_pool *p, const clump_sync *sync, double budget_ns,
                           clump_move **moves, size_t *count);
 void clumpi_scratch_release(clump_pool *p);
 

@@ -310,36 +310,46 @@ clump_status clump_pool_map(clump_pool *pool, clump_allocation allocation, cl_ma
     ON_RECORD(pool, allocation, "clump_pool_map", map(p, r, flags, memory));
 }
 
-/* On a queue out of order nothing that comes after it would wait for it, so the host does. */
-static cl_int unmap_buffer(clump_pool *p, const clumpi_record *r, void *memory) {
-    cl_event event = NULL;
-    cl_int code = p->cl.EnqueueUnmapMemObject(p->desc.queue, r->chunk->buffer, memory, 0, NULL,
-                                              p->in_order ? NULL : &event);
+/* On a queue out of order nothing that comes after it would wait for it, so the host does, unless
+ * the caller has its event. */
+static cl_int unmap_buffer(clump_pool *p, const clumpi_record *r, void *memory,
+                           const clump_sync *sync) {
+    cl_event event = NULL, *users = sync ? sync->event : NULL;
+    const cl_uint waits = sync ? sync->wait_count : 0;
+    cl_int code = p->cl.EnqueueUnmapMemObject(p->desc.queue, r->chunk->buffer, memory, waits,
+                                              waits ? sync->wait_list : NULL,
+                                              users || p->in_order ? users : &event);
     if (code || !event) return code;
     code = p->cl.WaitForEvents(1, &event);
     p->cl.ReleaseEvent(event);
     return code;
 }
 
-static clump_status unmap(clump_pool *p, clumpi_record *r, void *memory) {
+static clump_status unmap(clump_pool *p, clumpi_record *r, void *memory, const clump_sync *sync) {
+    clump_status status = clumpi_pool_sync_check(p, sync, "clump_pool_unmap");
+    if (status) return status;
     if (!memory || !r->extra || !r->extra->maps)
         return clumpi_fail(
             &p->error, CLUMP_ERR_USAGE,
             "clump_pool_unmap: the allocation is not mapped, or the pointer is NULL");
     cl_int code = CL_SUCCESS;
     if (!clumpi_memory_is_hosts(r->chunk->memory))
-        code = unmap_buffer(p, r, memory);
+        code = unmap_buffer(p, r, memory, sync);
     else if (memory != clumpi_record_region(p, r).pointer)
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
                            "clump_pool_unmap: it is no pointer of clump_pool_map()");
     if (code)
         return clumpi_fail_cl(&p->error, "clEnqueueUnmapMemObject", code,
                               "is it a pointer of clump_pool_map()?");
+    if (clumpi_memory_is_hosts(r->chunk->memory) && sync && sync->event)
+        status = clumpi_pool_mark(p, &(clumpi_events){0}, sync);
+    if (status) return status;
     r->extra->maps--;
     p->kinds[r->chunk->memory].changes++;
     return CLUMP_OK;
 }
 
-clump_status clump_pool_unmap(clump_pool *pool, clump_allocation allocation, void *memory) {
-    ON_RECORD(pool, allocation, "clump_pool_unmap", unmap(p, r, memory));
+clump_status clump_pool_unmap(clump_pool *pool, clump_allocation allocation, void *memory,
+                              const clump_sync *sync) {
+    ON_RECORD(pool, allocation, "clump_pool_unmap", unmap(p, r, memory, sync));
 }

@@ -16,7 +16,7 @@
 
 typedef struct slide {
     clump_pool *p;
-    const clump_defrag_desc *desc;
+    const clump_sync *sync;
     double budget_ns;
     cl_event last;
     clump_move *moves;
@@ -63,7 +63,7 @@ static clump_status copy(slide *s, cl_mem from, uint64_t from_at, cl_mem to, uin
     cl_event event = NULL;
     clump_status status = CLUMP_OK;
     for (int i = 0; i < TRIES; i++) {
-        status = clumpi_copy_range(s->p, from, from_at, to, to_at, bytes, uses, s->desc, s->last,
+        status = clumpi_copy_range(s->p, from, from_at, to, to_at, bytes, uses, s->sync, s->last,
                                    &event);
         if (!status) break;
     }
@@ -165,9 +165,9 @@ static clump_status slide_chunk(slide *s, clumpi_chunk *c) {
     return CLUMP_OK;
 }
 
-clump_status clumpi_slide(clump_pool *p, const clump_defrag_desc *desc, double budget_ns,
+clump_status clumpi_slide(clump_pool *p, const clump_sync *sync, double budget_ns,
                           clump_move **moves, size_t *count) {
-    slide s = {.p = p, .desc = desc, .budget_ns = budget_ns};
+    slide s = {.p = p, .sync = sync, .budget_ns = budget_ns};
     clump_status status = CLUMP_OK;
     double begin = clumpi_now_ns();
     for (int m = 0; m < CLUMP_MEMORY_COUNT; m++)

@@ -48,9 +48,10 @@ void clumpi_pool_timed(clump_pool *p, double began, const char *what, uint64_t b
     clumpi_timeline_pool(p->context, p->name, &entry);
 }
 
-void clump_pool_get_error(clump_pool *pool, clump_error *error) {
-    if (!error) return;
+const clump_error *clump_pool_get_error(clump_pool *pool, clump_error *copy) {
+    if (!copy) return NULL;
     clump_pool *p = clumpi_pool_enter(pool);
-    *error = p ? p->error : no_pool;
+    *copy = p ? p->error : no_pool;
     if (p) clumpi_pool_leave(p);
+    return copy;
 }

@@ -9,6 +9,23 @@ int clumpi_event_is_complete(clump_pool *p, cl_event event) {
     return state <= CL_COMPLETE;
 }
 
+clump_status clumpi_pool_sync_check(clump_pool *p, const clump_sync *sync, const char *call) {
+    if (sync && !sync->wait_count != !sync->wait_list)
+        return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
+                           "%s: wait_count and wait_list must be both zero or both set", call);
+    return CLUMP_OK;
+}
+
+/* A marker that names no events waits for all that is in its queue. */
+clump_status clumpi_pool_mark(clump_pool *p, const clumpi_events *after, const clump_sync *sync) {
+    const cl_event *list = after->count ? after->list : sync->wait_list;
+    const cl_uint count = after->count ? (cl_uint)after->count : sync->wait_count;
+    const cl_int code =
+        p->cl.EnqueueMarkerWithWaitList(p->desc.queue, count, count ? list : NULL, sync->event);
+    return code ? clumpi_fail_cl(&p->error, "clEnqueueMarkerWithWaitList", code, "event")
+                : CLUMP_OK;
+}
+
 void clumpi_events_clear(clump_pool *p, clumpi_events *events) {
     for (size_t i = 0; i < events->count; i++) p->cl.ReleaseEvent(events->list[i]);
     clumpi_free(&p->allocator, events->list);

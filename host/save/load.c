@@ -389,7 +389,7 @@ static clump_status commit_reserved(loading *l) {
         clump_class_info c;
         if (!l->match.class_of[id]) continue;
         c = *clump_schema_get_info(l->saved.schema)->classes[id];
-        status = clump_heap_reserve(l->heap, c.name, l->saved.reserved[id]);
+        status = clump_heap_reserve(l->heap, c.name, l->saved.reserved[id], NULL);
     }
     return status;
 }

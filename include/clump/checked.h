@@ -117,9 +117,10 @@ CLUMP_API clump_status clump_heap_take_findings(clump_heap *heap, clump_finding 
 
 /* METHOD. Look at all memory that no object has, as CLUMP_CHECK_MEMORY does after each kernel. What
  * was changed is told once, and is made as it was. Leaves findings and errors to be fetched.
+ *   sync  [in, optional]
  * Blocks: no. Returns CLUMP_OK, whatever is found; CLUMP_ERR_USAGE: the heap is not checked;
  * CLUMP_ERR_CL; CLUMP_ERR_BUILD; CLUMP_ERR_HOST_MEMORY. */
-CLUMP_API clump_status clump_heap_check_memory(clump_heap *heap);
+CLUMP_API clump_status clump_heap_check_memory(clump_heap *heap, const clump_sync *sync);
 
 /* An allocation or a free. */
 typedef struct clump_event {

@@ -332,6 +332,9 @@ class kernel {
         return kernel(context_, made);
     }
 
+    std::uint32_t arg_count() const noexcept {
+        return clump_kernel_get_arg_count(get());
+    }
     clump_kernel *get() const noexcept {
         return kernel_.get();
     }
@@ -353,7 +356,7 @@ class heap {
         heap_ = owner(made);
     }
     /* buffer_bytes: of the largest buffer. evictable_bytes: what evict() may take, at most. */
-    heap(const context &on, const schema &classes, std::uint64_t bytes,
+    heap(const context &on, const clump::schema &classes, std::uint64_t bytes,
          std::uint64_t buffer_bytes = 0, std::uint64_t evictable_bytes = 0)
         : heap(on, describe(classes, bytes, buffer_bytes, evictable_bytes)) {
     }
@@ -366,6 +369,22 @@ class heap {
     }
     const clump_heap_info &info() const noexcept {
         return *clump_heap_get_info(get());
+    }
+
+    /* The bytes of a heap for so many objects of class 1, 2, ... */
+    static std::uint64_t bytes_needed(const context &on, const clump_heap_desc &desc,
+                                      span<const std::uint64_t> objects) {
+        clump_heap_desc with = desc;
+        std::uint64_t bytes = 0;
+        with.context = on.get();
+        if (objects.size() != clump_schema_get_info(desc.schema)->class_count)
+            throw error(CLUMP_ERR_USAGE, "there must be a number for each class");
+        on.check(clump_heap_get_bytes_needed(&with, objects.data(), &bytes, NULL));
+        return bytes;
+    }
+    static std::uint64_t bytes_needed(const context &on, const clump::schema &classes,
+                                      span<const std::uint64_t> objects) {
+        return bytes_needed(on, describe(classes, 0, 0, 0), objects);
     }
 
     /* For kernels that the caller builds from program::source() and enqueues. */
@@ -400,6 +419,10 @@ class heap {
         T result{};
         check(clump_heap_reduce(get(), with.get(), sizeof result, &result, sync));
         return result;
+    }
+
+    void reserve(const std::string &of, std::uint64_t objects, const clump_sync *sync = nullptr) {
+        check(clump_heap_reserve(get(), of.c_str(), objects, sync));
     }
 
     /* What kernels reported: thrown, or looked at. Both clear it. */
@@ -450,6 +473,14 @@ class heap {
         check(clump_heap_write_field(get(), of.c_str(), field.c_str(), index, sizeof(element),
                                      values.data(), values.size()));
     }
+    /* Between objects and a buffer with room for `capacity` values from byte `offset` on. Does not
+     * wait. */
+    void copy_field(const std::string &of, const std::string &field, clump_copy_direction direction,
+                    cl_mem of_caller, std::uint64_t capacity, std::uint64_t offset = 0,
+                    std::uint32_t index = 0, const clump_sync *sync = nullptr) {
+        check(clump_heap_copy_field(get(), of.c_str(), field.c_str(), index, direction, of_caller,
+                                    offset, capacity, sync));
+    }
     template <class T>
     T read_object_field(const std::string &of, const std::string &field, clump_ref ref,
                         std::uint32_t index = 0) {
@@ -465,6 +496,20 @@ class heap {
                                             sizeof(value), &value));
     }
 
+    /* Of an array of run-time length. */
+    template <class T>
+    std::vector<T> read_object_array(const std::string &of, const std::string &field,
+                                     clump_ref ref) {
+        std::uint64_t length = 0;
+        check(clump_heap_read_object_array(get(), of.c_str(), field.c_str(), ref, sizeof(T),
+                                           nullptr, 0, &length));
+        std::vector<T> values(length);
+        if (length)
+            check(clump_heap_read_object_array(get(), of.c_str(), field.c_str(), ref, sizeof(T),
+                                               values.data(), length, &length));
+        return values;
+    }
+
     /* Structs, whose size must be that of the description (structs.h). */
     template <class T>
     std::vector<T> read_structs(const clump_struct_desc &desc) {
@@ -472,6 +517,32 @@ class heap {
         check_struct(desc, sizeof(T));
         check(clump_heap_read_structs(get(), &desc, NULL, structs.data(), structs.size(), nullptr));
         return structs;
+    }
+    /* Of chosen objects. */
+    template <class T>
+    std::vector<T> read_structs(const clump_struct_desc &desc, span<const clump_ref> refs) {
+        std::vector<T> structs(refs.size());
+        check_struct(desc, sizeof(T));
+        if (refs.size())
+            check(clump_heap_read_structs(get(), &desc, refs.data(), structs.data(), refs.size(),
+                                          nullptr));
+        return structs;
+    }
+    /* Of all objects, or of chosen ones. */
+    template <class T>
+    void write_structs(const clump_struct_desc &desc, const std::vector<T> &structs) {
+        check_struct(desc, sizeof(T));
+        check(clump_heap_write_structs(get(), &desc, nullptr, structs.data(), structs.size()));
+    }
+    template <class T>
+    void write_structs(const clump_struct_desc &desc, span<const clump_ref> refs,
+                       const std::vector<T> &structs) {
+        check_struct(desc, sizeof(T));
+        if (refs.size() != structs.size())
+            throw error(CLUMP_ERR_USAGE, "there must be a struct for each reference");
+        if (refs.size())
+            check(clump_heap_write_structs(get(), &desc, refs.data(), structs.data(),
+                                           structs.size()));
     }
     /* Makes objects; the references of those that were made, in the order of the structs. */
     template <class T>
@@ -497,7 +568,7 @@ class heap {
         return report;
     }
     /* Programs have to be made anew. The default: as much memory as before. */
-    clump_convert_report convert(const schema &to, std::uint64_t bytes = 0,
+    clump_convert_report convert(const clump::schema &to, std::uint64_t bytes = 0,
                                  std::uint32_t block_rows = 0) {
         clump_convert_desc desc{};
         clump_convert_report report{};
@@ -546,16 +617,21 @@ class heap {
     /* As JSON, which clump-inspect shows. */
     std::string dump() {
         std::string dumped;
-        const auto write = [](void *user, const void *data, std::size_t bytes) {
-            try { /* no exception passes through C */
-                static_cast<std::string *>(user)->append(static_cast<const char *>(data), bytes);
-            } catch (...) {
-                return 1;
-            }
-            return 0;
-        };
-        check(clump_heap_dump(get(), write, &dumped));
+        check(clump_heap_dump(get(), append, &dumped));
         return dumped;
+    }
+    /* All objects of a class as a table. */
+    std::string write_table(const std::string &of, clump_table_format format) {
+        std::string table;
+        check(clump_heap_write_table(get(), of.c_str(), format, append, &table));
+        return table;
+    }
+    /* What was wrong is in the report, and right now. */
+    clump_repair_report repair() {
+        clump_repair_report report{};
+        const clump_status status = clump_heap_repair(get(), &report);
+        if (status != CLUMP_ERR_CORRUPT) check(status);
+        return report;
     }
     clump_save_report save(const std::string &path) {
         clump_save_desc desc{};
@@ -578,7 +654,15 @@ class heap {
 
    private:
     using owner = detail::owner<clump_heap, clump_heap_destroy>;
-    static clump_heap_desc describe(const schema &classes, std::uint64_t bytes,
+    static int append(void *user, const void *data, std::size_t bytes) noexcept {
+        try { /* no exception passes through C */
+            static_cast<std::string *>(user)->append(static_cast<const char *>(data), bytes);
+        } catch (...) {
+            return 1;
+        }
+        return 0;
+    }
+    static clump_heap_desc describe(const clump::schema &classes, std::uint64_t bytes,
                                     std::uint64_t buffer_bytes, std::uint64_t evictable_bytes) {
         clump_heap_desc desc{};
         desc.schema = classes.get();
@@ -741,6 +825,16 @@ class pool {
         check(clump_pool_get_stats(get(), &found, NULL));
         return found;
     }
+    void trim() {
+        check(clump_pool_trim(get()));
+    }
+    /* One step, or with until_done all (defrag.h). */
+    clump_defrag_report defragment(const clump_defrag_desc &desc = clump_defrag_desc{},
+                                   const clump_sync *sync = nullptr) {
+        clump_defrag_report report{};
+        check(clump_pool_defragment(get(), &desc, &report, sync));
+        return report;
+    }
 
    private:
     using owner = detail::owner<clump_pool, clump_pool_destroy>;
@@ -779,6 +873,21 @@ class allocation {
         clump_allocation_info info{};
         pool::check(pool_, clump_pool_get_info(pool_, allocation_, &info));
         return info.region;
+    }
+    /* More pins, or fewer. */
+    void pin(int pins) {
+        pool::check(pool_, clump_pool_pin(pool_, allocation_, pins));
+    }
+    void use(cl_event until) {
+        pool::check(pool_, clump_pool_use(pool_, allocation_, until));
+    }
+    void *map(cl_map_flags flags) {
+        void *memory = nullptr;
+        pool::check(pool_, clump_pool_map(pool_, allocation_, flags, &memory));
+        return memory;
+    }
+    void unmap(void *memory, const clump_sync *sync = nullptr) {
+        pool::check(pool_, clump_pool_unmap(pool_, allocation_, memory, sync));
     }
     /* A cl_mem of its own, which is the pool's; valid until it moves or is freed. */
     cl_mem buffer() const {

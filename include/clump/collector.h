@@ -36,8 +36,9 @@ typedef struct clump_collector_desc {
     int out_of_memory;
 } clump_collector_desc;
 
-/* CONSTRUCTOR. Returns CLUMP_OK; CLUMP_ERR_USAGE no trigger, a share that is not in 0 .. 1, or a
- * desc that clump_heap_collect() would refuse; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_HOST_MEMORY. */
+/* CONSTRUCTOR. Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE no trigger, a share that is not in 0
+ * .. 1, or a desc that clump_heap_collect() would refuse; CLUMP_ERR_NOT_FOUND;
+ * CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_collector_create(const clump_collector_desc *desc,
                                               clump_collector **collector, clump_error *error);
 /* DESTRUCTOR. NULL is allowed. */
@@ -47,11 +48,12 @@ CLUMP_API void clump_collector_destroy(clump_collector *collector);
  * leads to.
  *   ran     [out, optional]  1 if it collected, also if the compaction after it failed
  *   report  [out, optional]  of that run
+ *   sync    [in, optional]   of that run; if it does not collect, the event comes all the same
  * Blocks: yes; with only `every` set, only when it collects. Returns as clump_heap_collect(). A
  * collection that fails before objects are freed is tried again at the next safepoint. One that
  * only failed to compact is done: `ran` is 1, and the next one waits for a trigger. */
 CLUMP_API clump_status clump_collector_tick(clump_collector *collector, int *ran,
-                                            clump_collect_report *report);
+                                            clump_collect_report *report, const clump_sync *sync);
 
 #ifdef __cplusplus
 }

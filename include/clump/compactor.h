@@ -34,8 +34,9 @@ typedef struct clump_compactor_desc {
 } clump_compactor_desc;
 
 /* CONSTRUCTOR. Builds the library's kernels for compaction, so that no tick has to: some seconds
- * where nothing caches them. Returns CLUMP_OK; CLUMP_ERR_USAGE none or several triggers, a share or
- * limit that is not in 0 .. 1, or a desc that clump_heap_compact() would refuse;
+ * where nothing caches them.
+ * Blocks: yes, while they are built. Returns CLUMP_OK; CLUMP_ERR_USAGE none or several triggers, a
+ * share or limit that is not in 0 .. 1, or a desc that clump_heap_compact() would refuse;
  * CLUMP_ERR_NOT_FOUND; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_BUILD; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_compactor_create(const clump_compactor_desc *desc,
                                               clump_compactor **compactor, clump_error *error);
@@ -46,13 +47,14 @@ CLUMP_API void clump_compactor_destroy(clump_compactor *compactor);
  * find.
  *   ran     [out, optional]  1 if it compacted
  *   report  [out, optional]  of that run; asking for it makes the run block
+ *   sync    [in, optional]   of that run; if it does not compact, the event comes all the same
  * Blocks: `every`: no; `candidates` and `share`: yes; `automatic`: only when it looks, which it
  * does rarely enough to stay within cost_limit.
  * Returns as clump_heap_compact(). A compaction that fails counts as a run of `every`, which waits
  * for m more calls, and for `automatic`, as one that freed nothing; `candidates` and `share` look
  * again at the next call. */
 CLUMP_API clump_status clump_compactor_tick(clump_compactor *compactor, int *ran,
-                                            clump_compact_report *report);
+                                            clump_compact_report *report, const clump_sync *sync);
 
 #ifdef __cplusplus
 }

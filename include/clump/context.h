@@ -198,7 +198,8 @@ CLUMP_API const clump_error *clump_context_get_error(const clump_context *contex
 
 /* Events to wait for, and the event to give back, as in OpenCL. All zero: none. If a command fails
  * that is waited for, those that wait for it do not run: a call that blocks returns CLUMP_ERR_CL
- * then, and of others the event has the error. */
+ * then, and of others the event has the error. On a queue in order only the first of many commands
+ * waits: those of a compaction or collection run then, too. */
 typedef struct clump_sync {
     cl_uint wait_count;
     const cl_event *wait_list; /* NULL if wait_count is 0 */

@@ -51,12 +51,10 @@ typedef struct clump_defrag_desc {
      * (`decide`), and if OpenCL refuses a copy three times in the middle of one, its contents are
      * lost; the error then says whose. */
     int exclusive;
-    /* as one exclusive operation: of the others, only order, weights and wait_list count */
+    /* as one exclusive operation: of the others, only order and weights count */
     int until_done;
     int manual; /* do not swap: clump_pool_next_move() and clump_pool_finish_move() */
     clump_defrag_order order;
-    cl_uint wait_count; /* events that the copies wait for */
-    const cl_event *wait_list;
     const struct clump_defrag_weights *weights; /* experimental.h. NULL: as is best */
 } clump_defrag_desc;
 
@@ -75,15 +73,17 @@ typedef struct clump_defrag_report {
 /* METHOD. One step; with until_done, steps until there is nothing left to move.
  *   desc    [in, optional]   NULL: all zero, that is everything that can be moved now
  *   report  [out, optional]  of all steps together
+ *   sync    [in, optional]   of the copies; the event completes with all that are under way
  * Blocks: with wait, exclusive or until_done. Returns CLUMP_OK; CLUMP_ERR_USAGE, also while another
  * thread's step runs; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. After a failure the pool is consistent;
  * moves that were under way are dropped or go on. */
 CLUMP_API clump_status clump_pool_defragment(clump_pool *pool, const clump_defrag_desc *desc,
-                                             clump_defrag_report *report);
+                                             clump_defrag_report *report, const clump_sync *sync);
 
 /* METHOD. With `manual`: a move whose copy has completed, in `move`; its allocation 0 if there is
  * none. Then say what to do: COPY swaps, IGNORE keeps the old place, DESTROY frees the allocation.
- * Commands that still use the old place are named with clump_pool_use() before. Returns CLUMP_OK;
+ * Commands that still use the old place are named with clump_pool_use() before.
+ * Blocks: no. Returns CLUMP_OK;
  * CLUMP_ERR_REFERENCE, from the second, an allocation of which no move waits; CLUMP_ERR_USAGE;
  * CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_next_move(clump_pool *pool, clump_move *move);
@@ -96,9 +96,9 @@ CLUMP_API clump_status clump_pool_finish_move(clump_pool *pool, clump_allocation
  *     pause_factor * (least over the last `pause_frames` frames of (longest pause of the frame))
  * (Eichinger's thesis 4.4.2), measured in device time. 0 until as many frames are known. Commands
  * whose times the device tells wrong (an end before the beginning, say) are left out, with the
- * pauses next to them. Without events the call only ends a frame in the pool's trace. Returns
- * CLUMP_OK; CLUMP_ERR_IO the trace could not be written; CLUMP_ERR_USAGE; CLUMP_ERR_HOST_MEMORY;
- * CLUMP_ERR_CL. */
+ * pauses next to them. Without events the call only ends a frame in the pool's trace.
+ * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_IO the trace could not be written; CLUMP_ERR_USAGE;
+ * CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_end_frame(clump_pool *pool, cl_uint count,
                                             const cl_event *events);
 

@@ -17,7 +17,9 @@
  * its object is freed, or the heap is compacted (compact.h) or gets another schema (convert.h).
  *
  * Calls that say "Blocks: yes" wait for all that was enqueued for the heap so far, and what is in
- * that queue.
+ * that queue. Values for the caller are there when they return; of changes to the heap's own memory
+ * the last command may still run, before those of the next call. A call that may return earlier
+ * takes a clump_sync (context.h), as its last parameter.
  *
  * Read first: context.h, schema.h. Read next: program.h.
  */
@@ -202,10 +204,11 @@ typedef struct clump_heap_stats {
  * 0 after it.
  *   class_name [in]  a concrete class
  *   objects    [in]  0 .. 2^31; replaces the number of the call before
+ *   sync       [in, optional]
  * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE: the class is abstract, or too many;
  * CLUMP_ERR_NOT_FOUND; CLUMP_ERR_CL. Nothing is changed then. Threads: as for the heap. */
 CLUMP_API clump_status clump_heap_reserve(clump_heap *heap, const char *class_name,
-                                          uint64_t objects);
+                                          uint64_t objects, const clump_sync *sync);
 
 /* METHOD. Count objects and blocks on the device.
  *   classes  [out, optional]  one entry per class id: classes[id - 1], capacity entries
@@ -227,8 +230,8 @@ CLUMP_API clump_status clump_heap_read_count(clump_heap *heap, const char *class
  *   objects  [in]             of class 1, 2, ...: as many as the schema has classes
  *   bytes    [out]            0 on failure
  *   error    [out, optional]
- * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE no schema; CLUMP_ERR_DEVICE_MEMORY no heap
- * can have so many; CLUMP_ERR_HOST_MEMORY. */
+ * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE no schema, or objects of an abstract class;
+ * CLUMP_ERR_DEVICE_MEMORY no heap can have so many; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_heap_get_bytes_needed(const clump_heap_desc *desc,
                                                    const uint64_t *objects, uint64_t *bytes,
                                                    clump_error *error);

@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 /* CONSTRUCTOR. The kernel `name`, whose first parameter must be CLUMP_HEAP or CLUMP_HEAP_NO_ALLOC.
- * Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND, the error lists the kernels that there are;
+ * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND, the error lists the kernels that there are;
  * CLUMP_ERR_USAGE first parameter is no heap, or the name is that of a built-in function or a word
  * of OpenCL C (mix, step), which some implementations compile and then do not find;
  * CLUMP_ERR_UNSUPPORTED the device runs it only in work-groups that are smaller than a row (64)

@@ -127,8 +127,9 @@ typedef struct clump_halo_desc {
 
 /* CONSTRUCTOR. All ranks make the same halos in the same order, each with its own desc. Says
  * nothing to other ranks. Bytes in directions without a neighbour are disregarded.
- * Returns CLUMP_OK; CLUMP_ERR_USAGE parts that are not within the buffers; CLUMP_ERR_DEVICE_MEMORY
- * too many halos and migrations for the tags of MPI; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
+ * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE parts that are not within the buffers;
+ * CLUMP_ERR_DEVICE_MEMORY too many halos and migrations for the tags of MPI; CLUMP_ERR_HOST_MEMORY;
+ * CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_halo_create(clump_world *world, const clump_halo_desc *desc,
                                          clump_halo **halo, clump_error *error);
 
@@ -143,9 +144,10 @@ CLUMP_API void clump_halo_destroy(clump_halo *halo);
 CLUMP_API clump_status clump_halo_begin(clump_halo *halo);
 
 /* METHOD. End it: waits for the messages, and enqueues writes of what was received.
- * Blocks: for other ranks. Returns CLUMP_OK; CLUMP_ERR_USAGE it was not begun; CLUMP_ERR_RANK a
- * neighbour gave no answer, or sent another number of bytes; CLUMP_ERR_CL. */
-CLUMP_API clump_status clump_halo_end(clump_halo *halo);
+ *   sync  [in, optional]  of the writes
+ * Blocks: for other ranks; not for the writes. Returns CLUMP_OK; CLUMP_ERR_USAGE it was not begun;
+ * CLUMP_ERR_RANK a neighbour gave no answer, or sent another number of bytes; CLUMP_ERR_CL. */
+CLUMP_API clump_status clump_halo_end(clump_halo *halo, const clump_sync *sync);
 
 /* ---- Migration: objects that leave their domain ---------------------------------------------- */
 
@@ -253,8 +255,8 @@ typedef struct clump_world_saved {
 
 /* METHOD. Read the head of what clump_world_save() wrote. Of this rank alone.
  *   saved  [out]  all 0 on failure
- * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_FORMAT; CLUMP_ERR_IO; CLUMP_ERR_RANK the world is
- * broken. */
+ * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_FORMAT; CLUMP_ERR_IO; CLUMP_ERR_RANK
+ * the world is broken. */
 CLUMP_API clump_status clump_world_read_saved(clump_world *world, const char *path,
                                               clump_world_saved *saved);
 

@@ -159,8 +159,8 @@ typedef struct clump_pool_desc {
  * limit of a context is for it.
  *   pool   [out]            NULL on failure
  *   error  [out, optional]  says why it failed
- * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_UNSUPPORTED without a context: the device is not
- * there or has less than OpenCL 1.2; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
+ * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_UNSUPPORTED without a context: the
+ * device is not there or has less than OpenCL 1.2; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_create(const clump_pool_desc *desc, clump_pool **pool,
                                          clump_error *error);
 
@@ -169,8 +169,10 @@ CLUMP_API clump_status clump_pool_create(const clump_pool_desc *desc, clump_pool
  * with the last of them, and calls `leaked` then. */
 CLUMP_API void clump_pool_destroy(clump_pool *pool);
 
-/* Copy the error of the last failed call on the pool, by any thread. */
-CLUMP_API void clump_pool_get_error(clump_pool *pool, clump_error *error);
+/* The error of the last failed call on the pool, by any thread; its status is CLUMP_OK if nothing
+ * failed yet. Another thread may fail meanwhile, so it is copied.
+ *   copy  [out]  what is returned */
+CLUMP_API const clump_error *clump_pool_get_error(clump_pool *pool, clump_error *copy);
 
 /* ---- Allocations ---------------------------------------------------------------------------- */
 
@@ -206,7 +208,8 @@ CLUMP_API clump_status clump_pool_alloc(clump_pool *pool, const clump_allocation
 CLUMP_API clump_status clump_pool_free(clump_pool *pool, clump_allocation allocation);
 
 /* METHOD. Facts about an allocation, such as where it lies now. With `allocation` 0 only the first
- * one, as `next`: so all can be visited. These would leak if the pool were destroyed now. */
+ * one, as `next`: so all can be visited. These would leak if the pool were destroyed now.
+ * Blocks: no. */
 CLUMP_API clump_status clump_pool_get_info(clump_pool *pool, clump_allocation allocation,
                                            clump_allocation_info *info);
 
@@ -262,35 +265,38 @@ typedef enum clump_allocation_part {
 
 /* METHOD. Change what an allocation was made with: all of `parts`, or nothing after a failure.
  *   to  [in]  movable, name and user_data are read, those that are named
- * Returns CLUMP_OK; CLUMP_ERR_REFERENCE; CLUMP_ERR_USAGE; CLUMP_ERR_HOST_MEMORY. */
+ * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_REFERENCE; CLUMP_ERR_USAGE; CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_pool_change(clump_pool *pool, clump_allocation allocation,
                                          uint32_t parts, const clump_allocation_desc *to);
 
 /* METHOD. Keep it where it is for a while, as for commands in flight. A copy under way is dropped.
- *   pins  so many more; below 0, so many fewer: it may be moved again when none is left */
+ *   pins  so many more; below 0, so many fewer: it may be moved again when none is left
+ * Blocks: no. */
 CLUMP_API clump_status clump_pool_pin(clump_pool *pool, clump_allocation allocation, int pins);
 
 /* METHOD. Commands up to `event` (retained) use the allocation where it lies: that place is not
  * given to another allocation before the event completed, and a copy from it waits for the
- * event. */
+ * event. Blocks: no. */
 CLUMP_API clump_status clump_pool_use(clump_pool *pool, clump_allocation allocation,
                                       cl_event event);
 
 /* METHOD. Map an allocation on the pool's queue; unmap it, once for each map. A mapped one stays
  * where it is.
  *   flags  CL_MAP_READ, CL_MAP_WRITE
+ *   sync   [in, optional]  of unmapping
  * Of USM of the host and shared USM the pointer is that of the region: mapping waits for the
  * commands of the pool's queue and those that clump_pool_use() named.
- * Blocks: yes, with the lock; unmapping: only on a queue out of order. Returns CLUMP_OK;
+ * Blocks: yes, with the lock; unmapping: only on a queue out of order, unless `sync` asks for the
+ * event. Returns CLUMP_OK;
  * CLUMP_ERR_REFERENCE; CLUMP_ERR_USAGE; CLUMP_ERR_UNSUPPORTED as clump_pool_get_buffer();
  * CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_map(clump_pool *pool, clump_allocation allocation,
                                       cl_map_flags flags, void **memory);
-CLUMP_API clump_status clump_pool_unmap(clump_pool *pool, clump_allocation allocation,
-                                        void *memory);
+CLUMP_API clump_status clump_pool_unmap(clump_pool *pool, clump_allocation allocation, void *memory,
+                                        const clump_sync *sync);
 
 /* METHOD. Release the empty chunks, also the one that is kept, and memory whose last use has
- * completed. */
+ * completed. Blocks: as clump_pool_free(). */
 CLUMP_API clump_status clump_pool_trim(clump_pool *pool);
 
 /* ---- Looking into the pool ------------------------------------------------------------------ */
@@ -328,7 +334,7 @@ typedef struct clump_pool_details {
 /* METHOD. Constant time without `details`; with them it walks all chunks.
  *   stats    [out, optional]
  *   details  [out, optional]
- * Returns CLUMP_OK; CLUMP_ERR_USAGE a place for neither. */
+ * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE a place for neither. */
 CLUMP_API clump_status clump_pool_get_stats(clump_pool *pool, clump_pool_stats *stats,
                                             clump_pool_details *details);
 
@@ -346,7 +352,8 @@ typedef enum clump_pool_format {
 
 /* METHOD. Write the pool. Walks all chunks.
  *   write  [in]  gets the whole text, in one part, with `user`
- * Returns CLUMP_OK; CLUMP_ERR_IO `write` said so; CLUMP_ERR_USAGE; CLUMP_ERR_HOST_MEMORY. */
+ * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_IO `write` said so; CLUMP_ERR_USAGE;
+ * CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_pool_dump(clump_pool *pool, clump_pool_format format,
                                        clump_write_fn write, void *user);
 

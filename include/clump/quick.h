@@ -189,8 +189,7 @@ static inline void clumpi_quick_fail_context(const clump_context *c, int status,
 static inline void clumpi_quick_fail_pool(clump_pool *pool, int status, const char *call,
                                           const char *file, int line) {
     clump_error e;
-    clump_pool_get_error(pool, &e);
-    clumpi_quick_fail(&e, status, call, file, line);
+    clumpi_quick_fail(clump_pool_get_error(pool, &e), status, call, file, line);
 }
 
 static inline void clumpi_quick_fail_cl(const void *object, int code, const char *call,

@@ -60,8 +60,8 @@ CLUMP_API clump_status clump_heap_create_handle(clump_heap *heap, clump_ref ref,
 CLUMP_API clump_status clump_heap_read_handle(clump_heap *heap, clump_handle handle,
                                               clump_ref *ref);
 
-/* METHOD. Give a handle up. The object lives on. Returns CLUMP_OK; CLUMP_ERR_USAGE no such
- * handle. */
+/* METHOD. Give a handle up. The object lives on. Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE no
+ * such handle. */
 CLUMP_API clump_status clump_heap_destroy_handle(clump_heap *heap, clump_handle handle);
 
 #ifdef __cplusplus

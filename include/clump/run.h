@@ -28,7 +28,8 @@ CLUMP_API clump_status clump_heap_do_all(clump_heap *heap, clump_kernel *kernel,
 
 /* METHOD. The same with work sizes of the caller's, for kernels that are not loops over objects
  * (makers of objects, kernels with barriers, benchmarks). `global` must be a multiple of `local`;
- * if the kernel has CLUMP_FOR_EACH loops, of 64 too, else they do not cover all objects. */
+ * if the kernel has CLUMP_FOR_EACH loops, of 64 too, else they do not cover all objects.
+ * Blocks: no. */
 CLUMP_API clump_status clump_heap_launch(clump_heap *heap, clump_kernel *kernel, size_t global,
                                          size_t local, const clump_sync *sync);
 
@@ -37,6 +38,7 @@ CLUMP_API clump_status clump_heap_launch(clump_heap *heap, clump_kernel *kernel,
  * are claimed without per-object atomics, then free slots of blocks in use; objects that do not fit
  * are reported as OUT_OF_MEMORY and `made` is smaller.
  *   made  [out, optional]  objects made; asking for it makes the call block
+ *   sync  [in, optional]
  * If the kernel cannot be enqueued (CLUMP_ERR_CL), or its loop is of another class, which the heap
  * reports (WRONG_LAUNCH of heap.h), the objects are there, undefined.
  * Blocks: only if `made` is given. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_USAGE abstract
@@ -50,6 +52,7 @@ CLUMP_API clump_status clump_heap_do_new(clump_heap *heap, clump_kernel *kernel,
  * CLUMP_MAX and any function of two values; a count is the sum of ones. The result does not depend
  * on timing: partial results are combined in a fixed order.
  *   result, bytes  [out]  the value, of the type named in CLUMP_REDUCE, which has at most 128 bytes
+ *   sync           [in, optional]
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE as clump_heap_do_all(), or no result, or `bytes`
  * are not those of the type, or the kernel or some of its work-groups came to no CLUMP_REDUCE; what
  * a kernel reduces is known when it ran once, so the first time it has run then; CLUMP_ERR_CL. */

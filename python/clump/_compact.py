@@ -43,7 +43,7 @@ class _Trigger:
 
     def _tick(self, report):
         ran = ffi.new("int *")
-        self._context._call(getattr(lib, f"clump_{self._kind}_tick"), self._object, ran, report)
+        self._context._call(getattr(lib, f"clump_{self._kind}_tick"), self._object, ran, report, ffi.NULL)
         return report_dict(report) if ran[0] else None
 
 

@@ -173,9 +173,10 @@ class Heap:
         self._context._call(lib.clump_heap_take_findings, self._object, findings, FINDINGS, count, lost)
         return [report_dict(findings[i]) for i in range(count[0])], lost[0]
 
-    def check_memory(self):
-        """Looks at all memory that no object has, which is done after each kernel, too, unless the check "memory" is left out."""
-        self._context._call(lib.clump_heap_check_memory, self._object)
+    def check_memory(self, wait_for=None):
+        """Looks at all memory that no object has, which is done after each kernel, too, unless the check "memory" is left out. Returns an event, and
+        does not wait."""
+        return self._context._launch(lib.clump_heap_check_memory, self._object, wait_for=wait_for)
 
     def read_events(self):
         """The last allocations and frees, oldest first: a list of dicts."""
@@ -214,10 +215,10 @@ class Heap:
         self._context._call(lib.clump_heap_read_count, self._object, c_text("class_name", class_name), count)
         return count[0]
 
-    def reserve(self, class_name, objects):
+    def reserve(self, class_name, objects, wait_for=None):
         """Slots for so many objects of a class are reserved before each launch: for a kernel that asks for more than it has work-items, and
-        than kernels did so far. It replaces the number of the call before."""
-        self._context._call(lib.clump_heap_reserve, self._object, c_text("class_name", class_name), objects)
+        than kernels did so far. It replaces the number of the call before. Returns an event, and does not wait."""
+        return self._context._launch(lib.clump_heap_reserve, self._object, c_text("class_name", class_name), objects, wait_for=wait_for)
 
     def read_refs(self, class_name):
         """References of all of them, in the order of read_field()."""

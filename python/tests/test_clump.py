@@ -332,7 +332,7 @@ class Arrays(Case):
         self.raises("CLUMP_ERR_NOT_FOUND", "Stown", clump.Heap.bytes_needed, CONTEXT, SCHEMA, {"Stown": 1})
         stats = heap.read_stats()
         self.assertEqual((stats["objects"], stats["classes"]["Stone"]["objects"], stats["classes"]["Leaf"]["objects"]), (heap.read_count("Stone"),) * 2 + (0,))
-        heap.reserve("Stone", 10)
+        heap.reserve("Stone", 10).wait()
         self.raises("CLUMP_ERR_USAGE", "", heap.reserve, "Thing", 10)
         self.assertEqual(heap.repair()["objects"], heap.read_count("Stone"))
         self.assertEqual(heap.info["bytes"], heap.dump()["bytes"])
@@ -661,7 +661,7 @@ class Checked(Case):
         self.assertEqual({event["class_name"] for event in events}, {"Node"})
         (live,) = heap.read_live()
         self.assertEqual((live["class_name"], live["objects"], live["place"]["kernel"]), ("Node", 2, "make"))
-        heap.check_memory()
+        heap.check_memory().wait()
         self.assertEqual(heap.take_findings(), ([], 0))
         self.assertEqual(leaks, [])
         del heap, program

@@ -132,6 +132,71 @@ static const clump_struct_field body_fields[] = {{"x", offsetof(body, x)},
                                                  {"hot", offsetof(body, hot)}};
 static const clump_struct_desc body_desc = {"Body", sizeof(body), 2, body_fields};
 
+/* To a buffer and back: 1,000 objects that are numbered. */
+static void copies(const clump::context &context, clump::heap &heap) {
+    cl_int code = CL_SUCCESS;
+    cl_mem buffer = clCreateBuffer(context.cl(), CL_MEM_READ_WRITE, 1010 * 4, nullptr, &code);
+    EXPECT(code == CL_SUCCESS);
+    cl_event copied = nullptr;
+    clump_sync sync{};
+    float seen = 0;
+    sync.event = &copied;
+    heap.copy_field("Body", "x", CLUMP_COPY_TO_BUFFER, buffer, 1000, 40, 0, &sync);
+    EXPECT(clEnqueueReadBuffer(context.queue(), buffer, CL_TRUE, 40 + 7 * 4, 4, &seen, 1, &copied,
+                               nullptr) == CL_SUCCESS);
+    clReleaseEvent(copied);
+    EXPECT(seen == 7.0f);
+    heap.copy_field("Body", "x", CLUMP_COPY_FROM_BUFFER, buffer, 999, 44); /* the next ones' */
+    EXPECT(heap.read_field<float>("Body", "x")[7] == 8.0f);
+    heap.copy_field("Body", "x", CLUMP_COPY_FROM_BUFFER, buffer, 1000, 40);
+    THROWS(CLUMP_ERR_TOO_SMALL, "do not fit",
+           heap.copy_field("Body", "x", CLUMP_COPY_TO_BUFFER, buffer, 1000, 44));
+    THROWS(CLUMP_ERR_USAGE, "2 elements",
+           heap.copy_field("Body", "v", CLUMP_COPY_TO_BUFFER, buffer, 1, 0, 2));
+    clReleaseMemObject(buffer);
+}
+
+/* Room, asked and answered; what is known of a schema; structs of chosen objects; tables. */
+static void questions(const clump::context &context) {
+    const clump::schema schema(text);
+    const std::array<std::uint64_t, 1> objects{10000};
+    const std::uint64_t bytes = clump::heap::bytes_needed(context, schema, objects);
+    THROWS(CLUMP_ERR_USAGE, "for each class",
+           clump::heap::bytes_needed(context, schema, std::vector<std::uint64_t>(2)));
+    clump::heap heap(context, schema, bytes);
+    EXPECT(heap.read_class_stats()[0].room >= 10000 &&
+           clump_schema_get_info(heap.info().schema)->class_count == 1);
+    clump::program program(heap, source);
+    heap.reserve("Body", 100);
+    EXPECT(program.kernel("add").arg_count() == 3);
+    heap.do_new(program.kernel("init"), "Body", 10000);
+    heap.throw_errors();
+    EXPECT(heap.repair().objects == 10000);
+    const std::vector<clump_ref> refs = heap.read_refs("Body");
+    const std::vector<clump_ref> chosen = {refs[5], refs[3]};
+    std::vector<body> bodies = heap.read_structs<body>(body_desc, chosen);
+    EXPECT(bodies.size() == 2 && bodies[0].x == 5.0f && bodies[1].x == 3.0f);
+    bodies[1].x = 30.0f;
+    heap.write_structs(body_desc, chosen, bodies);
+    EXPECT(heap.read_object_field<float>("Body", "x", refs[3]) == 30.0f);
+    THROWS(CLUMP_ERR_USAGE, "each reference", heap.write_structs(body_desc, refs, bodies));
+    bodies = heap.read_structs<body>(body_desc);
+    bodies[7].x = 70.0f;
+    heap.write_structs(body_desc, bodies);
+    EXPECT(heap.read_object_field<float>("Body", "x", refs[7]) == 70.0f);
+    EXPECT(heap.write_table("Body", CLUMP_TABLE_CSV).find("x,") == 0);
+    clump::heap lists(context, clump::schema("class List { uint n[*]; }"), 4 << 20);
+    clump::program of_lists(lists, R"(
+__kernel void fill(CLUMP_HEAP) {
+    CLUMP_FOR_EACH_NEW(List, self, i) { List_n_resize(self, 3); List_n(self, 2) = 7; }
+}
+)");
+    lists.do_new(of_lists.kernel("fill"), "List", 1);
+    const std::vector<cl_uint> n =
+        lists.read_object_array<cl_uint>("List", "n", lists.read_refs("List").at(0));
+    EXPECT(n.size() == 3 && n[2] == 7);
+}
+
 static void objects(const clump::context &context, cl_mem more) {
     clump::heap heap(context, clump::schema(text), 4 << 20);
     clump::program program(heap, source);
@@ -157,6 +222,7 @@ static void objects(const clump::context &context, cl_mem more) {
 
     const std::vector<clump_ref> refs = heap.read_refs("Body");
     EXPECT(heap.read_object_field<float>("Body", "x", refs[7]) == 7.0f);
+    copies(context, heap);
     heap.write_object_field("Body", "v", refs[7], cl_float2{{1, 2}}, 1);
     EXPECT(heap.read_field<cl_float2>("Body", "v", 1)[7].s[1] == 2.0f);
 
@@ -395,7 +461,21 @@ static void pools(const clump::context &context) {
         EXPECT(pool.stats().allocations == 2 && c.get() && !a.get());
         c = std::move(b); /* frees the other one */
         EXPECT(pool.stats().allocations == 1 && c.region().bytes >= 2000 && !b.get());
+        void *memory = c.map(CL_MAP_WRITE);
+        cl_event unmapped = nullptr;
+        clump_sync sync{};
+        sync.event = &unmapped;
+        c.unmap(memory, &sync);
+        c.use(unmapped);
+        c.pin(1);
+        EXPECT(clump_pool_free(pool.get(), c.get()) == CLUMP_ERR_USAGE);
+        c.pin(-1);
+        clWaitForEvents(1, &unmapped);
+        clReleaseEvent(unmapped);
     }
+    EXPECT(pool.defragment().done && pool.stats().chunks == 1);
+    pool.trim();
+    EXPECT(pool.stats().chunks == 0);
     clump_allocation_desc shared{};
     shared.bytes = 100;
     shared.memory = CLUMP_MEMORY_SVM;
@@ -468,6 +548,7 @@ int main() {
             EXPECT(code == CL_SUCCESS);
             errors(context);
             objects(context, more);
+            questions(context);
             registered(context);
             pools(context);
             several_buffers(context);

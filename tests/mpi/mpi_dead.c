@@ -19,7 +19,7 @@ static clump_status run(const char *call, clump_world *world, clump_halo *halo,
     uint64_t number = 1;
     if (!strcmp(call, "halo")) {
         clump_status status = clump_halo_begin(halo);
-        return status ? status : clump_halo_end(halo);
+        return status ? status : clump_halo_end(halo, NULL);
     }
     if (!strcmp(call, "migration")) return clump_migration_run(migration, NULL);
     if (!strcmp(call, "agree")) return clump_world_agree(world, CLUMP_OK);

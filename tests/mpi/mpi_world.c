@@ -34,6 +34,29 @@ static void check_place(const clump_world_place *p, const int periodic[3]) {
     }
 }
 
+static int is_complete(cl_event event) {
+    cl_int state = CL_QUEUED;
+    CHECK(!clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL));
+    return state == CL_COMPLETE;
+}
+
+/* The end of an exchange whose writes wait for an event that happens later. */
+static void end_later(clump_world *world, clump_halo *halo) {
+    cl_int code;
+    cl_event gate = clCreateUserEvent(ranks_q.cl, &code), written = NULL;
+    CHECK(clump_halo_end(halo, &(clump_sync){.wait_count = 1}) == CLUMP_ERR_USAGE);
+    CHECK_WORLD(world, clump_halo_end(halo, &(clump_sync){1, &gate, &written}));
+    clFlush(ranks_q.queue);
+    for (int i = 0; i < 5; i++) {
+        usleep(1000);
+        CHECK(!is_complete(written));
+    }
+    clSetUserEventStatus(gate, CL_COMPLETE);
+    CHECK(!clWaitForEvents(1, &written));
+    clReleaseEvent(written);
+    clReleaseEvent(gate);
+}
+
 /* Each rank sends in each direction words that tell rank and direction, of lengths that differ. */
 static void try_halo(clump_world *world, int rounds) {
     const clump_world_place *p = clump_world_get_place(world);
@@ -50,7 +73,7 @@ static void try_halo(clump_world *world, int rounds) {
         desc.receive_bytes[d] = 4 * (p->directions - d);
     }
     CHECK_WORLD(world, clump_halo_create(world, &desc, &halo, NULL));
-    CHECK(clump_halo_end(halo) == CLUMP_ERR_USAGE);
+    CHECK(clump_halo_end(halo, NULL) == CLUMP_ERR_USAGE);
     for (int round = 0; round < rounds; round++) {
         for (uint32_t i = 0; i < CLUMP_WORLD_DIRECTIONS_MAX * EACH; i++)
             words[i] = (uint32_t)(round * 1000000 + ranks_rank * 10000) + i;
@@ -59,7 +82,10 @@ static void try_halo(clump_world *world, int rounds) {
         clEnqueueWriteBuffer(ranks_q.queue, receive, CL_TRUE, 0, sizeof got, got, 0, NULL, NULL);
         CHECK_WORLD(world, clump_halo_begin(halo));
         CHECK(clump_halo_begin(halo) == CLUMP_ERR_USAGE);
-        CHECK_WORLD(world, clump_halo_end(halo));
+        if (round % 2)
+            end_later(world, halo);
+        else
+            CHECK_WORLD(world, clump_halo_end(halo, NULL));
         clEnqueueReadBuffer(ranks_q.queue, receive, CL_TRUE, 0, sizeof got, got, 0, NULL, NULL);
         for (uint32_t d = 0; d < p->directions; d++)
             for (uint32_t i = 0; i < EACH; i++) {

@@ -23,13 +23,9 @@ ELSEWHERE = {
     'clump_schema_parse_file': 'reads a file and then parses it: test_schema',
     'clump_cl_code_name': 'a static text: fault_quick',
     'clump_heap_set_kernel': 'all launches of the client call it within the library; diff_buffers does by itself',
-    'clump_kernel_with': 'calls clump_kernel_set_arg() for each parameter, which the client calls: fault_input',
-    'clump_program_get_kernel': 'makes a kernel as clump_kernel_create() does, which the client calls, and keeps it: fault_input',
     'clump_kernel_create_fused': 'compiles a program: diff_fused makes random ones, fault_fused and fault_host the others',
     'clump_extract_load': 'what clump_heap_save() wrote and clump_heap_insert() takes, which the client calls: diff_extract, fault_extract, fault_extract_host',
     'clump_pool_set_queues': 'which queues are waited for is seen with user events: diff_pool_buffer; layer',
-    'clump_heap_copy_field': 'the kernel of clump_heap_read_field(), which the client calls, into a buffer: diff_api',
-    'clump_heap_get_bytes_needed': 'nothing on the device: diff_api',
     'clump_version': 'a static text: fault_input',
 }
 

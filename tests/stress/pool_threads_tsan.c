@@ -74,7 +74,7 @@ static void *defragment(void *moves) {
     uint64_t random = 99;
     while (!atomic_load(&stop)) {
         clump_defrag_desc desc = {.wait = (int)pick(&random, 2), .budget_us = 2000};
-        REQUIRE(!clump_pool_defragment(pool, &desc, NULL));
+        REQUIRE(!clump_pool_defragment(pool, &desc, NULL, NULL));
     }
     clump_pool_stats stats;
     REQUIRE(!clump_pool_get_stats(pool, &stats, NULL));
@@ -126,7 +126,7 @@ int main(int argc, char **argv) {
     atomic_store(&stop, 1);
     pthread_join(mover, NULL);
     pthread_join(looker, NULL);
-    REQUIRE(!clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, NULL));
+    REQUIRE(!clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, NULL, NULL));
     REQUIRE(!clump_pool_trim(pool));
     REQUIRE(!clump_pool_check(pool));
     clump_pool_stats stats;

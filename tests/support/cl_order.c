@@ -26,6 +26,7 @@ typedef struct known {
 
 static struct {
     set *before; /* by command */
+    set *named;  /* likewise: those that its wait list names, and so on from there */
     const char *names[COMMANDS];
     char kernels[COMMANDS][64];
     int queue_of[COMMANDS];
@@ -44,7 +45,8 @@ static struct {
 void cl_order_begin(void) {
     if (!o.before) o.before = malloc(COMMANDS * sizeof *o.before);
     if (!o.objects) o.objects = malloc(OBJECTS * sizeof *o.objects);
-    if (!o.before || !o.objects) abort();
+    if (!o.named) o.named = malloc(COMMANDS * sizeof *o.named);
+    if (!o.before || !o.named || !o.objects) abort();
     /* Buffers and kernels live on; nobody uses them. Events that are waited for are of commands
      * that are done. */
     for (int i = 0; i < o.object_count; i++) o.objects[i].command = NONE;
@@ -117,8 +119,9 @@ static int add(const char *name, cl_command_queue queue, cl_uint waits, const cl
         fprintf(stderr, "cl_order: too many commands: call cl_order_begin() more often\n");
         abort();
     }
-    uint64_t *before = o.before[me];
+    uint64_t *before = o.before[me], *named = o.named[me];
     memcpy(before, o.host, sizeof o.host);
+    memset(named, 0, sizeof o.host);
     o.names[me] = name;
     o.queue_of[me] = q;
     if (o.last[q] >= 0) join(before, o.before[o.last[q]]);
@@ -130,7 +133,9 @@ static int add(const char *name, cl_command_queue queue, cl_uint waits, const cl
         if (command == NONE) continue;
         o.crossings += o.queue_of[command] != q;
         join(before, o.before[command]);
+        join(named, o.named[command]);
     }
+    named[me / 64] |= UINT64_C(1) << (me % 64);
     before[me / 64] |= UINT64_C(1) << (me % 64);
     o.all[q][me / 64] |= UINT64_C(1) << (me % 64);
     if (o.last[q] != -2) o.last[q] = me;
@@ -153,6 +158,37 @@ static void use(int command, int buffer) {
 
 static void host_knows(int command) {
     join(o.host, o.before[command]);
+}
+
+/* ---- Questions ------------------------------------------------------------------------------- */
+
+static int command_of(cl_event event) {
+    const int at = find(event);
+    return at == NONE ? NONE : o.objects[at].command;
+}
+
+void cl_order_gate(cl_event event) {
+    add("a user event", NULL, 0, NULL, &event, 0);
+}
+
+const char *cl_order_not_after(cl_event event, uint32_t first) {
+    const int command = command_of(event);
+    for (int i = (int)first; i < o.count; i++)
+        if (command == NONE || !has(o.before[i], command)) return o.names[i];
+    return NULL;
+}
+
+const char *cl_order_not_before(cl_event event, uint32_t first) {
+    const int command = command_of(event);
+    if (command == NONE) return "no command has this event";
+    for (int i = (int)first; i < o.count; i++)
+        if (!has(o.before[command], i) && !has(o.host, i)) return o.names[i];
+    return NULL;
+}
+
+int cl_order_fails_with(cl_event event, cl_event other) {
+    const int command = command_of(event), of = command_of(other);
+    return command != NONE && of != NONE && has(o.named[command], of);
 }
 
 /* ---- Entry points ---------------------------------------------------------------------------- */
@@ -247,6 +283,13 @@ static cl_int CL_API_CALL enqueue_copy(cl_command_queue queue, cl_mem from, cl_m
     return code;
 }
 
+static cl_int CL_API_CALL enqueue_unmap(cl_command_queue queue, cl_mem buffer, void *memory,
+                                        cl_uint waits, const cl_event *list, cl_event *event) {
+    cl_int code = clEnqueueUnmapMemObject(queue, buffer, memory, waits, list, event);
+    if (!code) use(add("an unmapping", queue, waits, list, event, 0), find(buffer));
+    return code;
+}
+
 static cl_int CL_API_CALL enqueue_marker(cl_command_queue queue, cl_uint waits,
                                          const cl_event *list, cl_event *event) {
     cl_int code = clEnqueueMarkerWithWaitList(queue, waits, list, event);
@@ -300,6 +343,7 @@ const clump_cl_functions cl_order_functions = {.CreateCommandQueue = create_queu
                                                .EnqueueWriteBuffer = enqueue_write,
                                                .EnqueueFillBuffer = enqueue_fill,
                                                .EnqueueCopyBuffer = enqueue_copy,
+                                               .EnqueueUnmapMemObject = enqueue_unmap,
                                                .EnqueueMarkerWithWaitList = enqueue_marker,
                                                .WaitForEvents = wait_for_events,
                                                .Finish = finish};

@@ -32,4 +32,15 @@ const char *cl_order_complaint(void);
 uint32_t cl_order_crossings(void);
 uint32_t cl_order_commands(void);
 
+/* A user event counts as a command: what waits for it comes after it. */
+void cl_order_gate(cl_event event);
+/* Of the commands from number `first` on, one that does not come after the command of `event`; one
+ * that this does not come after, and that the host does not know to be done; in words. NULL: there
+ * is none. */
+const char *cl_order_not_after(cl_event event, uint32_t first);
+const char *cl_order_not_before(cl_event event, uint32_t first);
+/* Does `event` stand for a failure if that other one does? On one queue in order a command does not
+ * fail with those before it. */
+int cl_order_fails_with(cl_event event, cl_event other);
+
 #endif

@@ -779,7 +779,7 @@ static void one_weak_field(void **state) {
 
 static int safepoint(clump_collector *collector) {
     int ran;
-    CHECK_OK(f, clump_collector_tick(collector, &ran, NULL));
+    CHECK_OK(f, clump_collector_tick(collector, &ran, NULL, NULL));
     return ran;
 }
 
@@ -857,7 +857,7 @@ static void failed_safepoints(void **state) {
     int ran = 0;
     CHECK_OK(f, clump_collector_create(&desc, &collector, NULL));
     assert_int_equal(safepoint(collector), 0);
-    CHECK_STATUS(f, clump_collector_tick(collector, &ran, &report), CLUMP_ERR_DEVICE_MEMORY);
+    CHECK_STATUS(f, clump_collector_tick(collector, &ran, &report, NULL), CLUMP_ERR_DEVICE_MEMORY);
     assert_int_equal(ran, 1);
     assert_int_equal(report.live, 25 * capacity);
     assert_int_equal(report.dead, 5 * capacity);
@@ -874,7 +874,7 @@ static void failed_safepoints(void **state) {
     make_items(&k, 16 * capacity);
     names[0] = "Nothing";
     for (int i = 0; i < 2; i++) {
-        CHECK_STATUS(f, clump_collector_tick(collector, &ran, NULL), CLUMP_ERR_NOT_FOUND);
+        CHECK_STATUS(f, clump_collector_tick(collector, &ran, NULL, NULL), CLUMP_ERR_NOT_FOUND);
         assert_int_equal(ran, 0);
     }
     names[0] = "Item";

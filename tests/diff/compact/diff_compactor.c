@@ -130,7 +130,7 @@ static int fires(const clump_compactor_desc *desc, const bench_merge *merge,
     clump_compactor *compactor = open_compactor(desc);
     int ran = -1;
     if (merge) CHECK_OK(f, bench_merge_compactor(compactor, merge));
-    CHECK_OK(f, clump_compactor_tick(compactor, &ran, report));
+    CHECK_OK(f, clump_compactor_tick(compactor, &ran, report, NULL));
     clump_compactor_destroy(compactor);
     return ran;
 }
@@ -149,7 +149,7 @@ static void every_so_many_calls(void **state) {
             uint64_t objects = scene_objects(&s);
             uint32_t expected = freeable_all(&s);
             clump_compact_report report = {.objects = 1};
-            CHECK_OK(f, clump_compactor_tick(compactor, &ran, call % 2 ? &report : NULL));
+            CHECK_OK(f, clump_compactor_tick(compactor, &ran, call % 2 ? &report : NULL, NULL));
             assert_int_equal(ran, call % every[i] == 0);
             if (call % 2) {
                 assert_int_equal(report.objects, ran ? objects : 0);
@@ -158,7 +158,7 @@ static void every_so_many_calls(void **state) {
             if (ran) assert_int_equal(freeable_all(&s), 0);
             scene_check(&s, objects);
         }
-        CHECK_OK(f, clump_compactor_tick(compactor, NULL, NULL));
+        CHECK_OK(f, clump_compactor_tick(compactor, NULL, NULL, NULL));
         clump_compactor_destroy(compactor);
     }
     scene_close(&s);
@@ -251,7 +251,7 @@ static void automatically(void **state) {
             clump_compact_report report;
             int ran = -1;
             uint64_t objects = step % 10 ? 0 : scene_objects(&s);
-            CHECK_OK(f, clump_compactor_tick(compactor, &ran, &report));
+            CHECK_OK(f, clump_compactor_tick(compactor, &ran, &report, NULL));
             assert_true(ran == 0 || ran == 1);
             assert_true(ran || report.objects == 0);
             runs += ran;
@@ -279,7 +279,7 @@ static void automatically_for_memory(void **state) {
     clump_compact_report report = {0};
     /* The rule waits until what it expects to spend is a small part of the time that passed. */
     for (time_t start = time(NULL); !ran && time(NULL) - start < 30;)
-        CHECK_OK(f, clump_compactor_tick(compactor, &ran, &report));
+        CHECK_OK(f, clump_compactor_tick(compactor, &ran, &report, NULL));
     assert_true(ran);
     assert_true(report.blocks_freed > 40);
     scene_check(&s, objects);
@@ -298,12 +298,12 @@ static void passes_failures_on(void **state) {
     clump_compactor *compactor = open_compactor(&(clump_compactor_desc){
         .heap = s.heap, .compact = {.order = CLUMP_ORDER_ADDRESS}, .every = 2});
     int ran = -1;
-    CHECK_OK(f, clump_compactor_tick(compactor, &ran, NULL));
-    CHECK_STATUS(f, clump_compactor_tick(compactor, &ran, NULL), CLUMP_ERR_DEVICE_MEMORY);
+    CHECK_OK(f, clump_compactor_tick(compactor, &ran, NULL, NULL));
+    CHECK_STATUS(f, clump_compactor_tick(compactor, &ran, NULL, NULL), CLUMP_ERR_DEVICE_MEMORY);
     assert_int_equal(ran, 0);
     scene_check(&s, objects);
-    CHECK_OK(f, clump_compactor_tick(compactor, &ran, NULL));
-    CHECK_STATUS(f, clump_compactor_tick(compactor, &ran, NULL), CLUMP_ERR_DEVICE_MEMORY);
+    CHECK_OK(f, clump_compactor_tick(compactor, &ran, NULL, NULL));
+    CHECK_STATUS(f, clump_compactor_tick(compactor, &ran, NULL, NULL), CLUMP_ERR_DEVICE_MEMORY);
     clump_compactor_destroy(compactor);
     scene_close(&s);
 }
@@ -338,7 +338,7 @@ static void no_tick_builds(void **state) {
     int64_t programs = account_read(&counted).references[ACCOUNT_PROGRAM];
     int ran = 0;
     clump_compact_report report;
-    CHECK_OK(shared, clump_compactor_tick(compactor, &ran, &report));
+    CHECK_OK(shared, clump_compactor_tick(compactor, &ran, &report, NULL));
     assert_true(ran && report.moves > 0);
     assert_int_equal(account_read(&counted).references[ACCOUNT_PROGRAM], programs);
     clump_compactor_destroy(compactor);
@@ -361,7 +361,7 @@ static void bad_input(void **state) {
     CHECK_STATUS(
         f, clump_compactor_create(&(clump_compactor_desc){.heap = heap, .every = 1}, NULL, NULL),
         CLUMP_ERR_USAGE);
-    CHECK_STATUS(f, clump_compactor_tick(NULL, &ran, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_compactor_tick(NULL, &ran, NULL, NULL), CLUMP_ERR_USAGE);
     assert_int_equal(ran, 0);
     clump_compactor_destroy(NULL);
     const clump_status usage = CLUMP_ERR_USAGE;

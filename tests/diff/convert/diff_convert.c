@@ -479,7 +479,7 @@ static void programs_and_triggers(void **state) {
     clump_collect_report collected;
     int ran;
     make_a(heap, COUNT, refs);
-    CHECK_OK(&on, clump_heap_reserve(heap, "A", 640));
+    CHECK_OK(&on, clump_heap_reserve(heap, "A", 640, NULL));
     CHECK_OK(&on, clump_heap_create_handle(heap, refs[0], &first));
     CHECK_OK(&on, clump_compactor_create(
                       &(clump_compactor_desc){.heap = heap,
@@ -488,8 +488,8 @@ static void programs_and_triggers(void **state) {
                       &compactor, NULL));
     CHECK_OK(&on, clump_collector_create(&(clump_collector_desc){.heap = heap, .every = 1},
                                          &collector, NULL));
-    CHECK_OK(&on, clump_compactor_tick(compactor, &ran, &compacted));
-    CHECK_OK(&on, clump_collector_tick(collector, &ran, &collected)); /* all but one go */
+    CHECK_OK(&on, clump_compactor_tick(compactor, &ran, &compacted, NULL));
+    CHECK_OK(&on, clump_collector_tick(collector, &ran, &collected, NULL)); /* all but one go */
     assert_int_equal(collected.dead, COUNT - 1);
     make_a(heap, COUNT, refs);
     clump_program *old = cl_fixture_program(&on, heap, source, NULL, NULL);
@@ -510,9 +510,9 @@ static void programs_and_triggers(void **state) {
     CHECK_HEAP(&on, heap);
     CHECK_OK(&on, clump_heap_read_handle(heap, first, &ref));
     thin_out(heap, ref, refs, COUNT + 2);
-    CHECK_OK(&on, clump_compactor_tick(compactor, &ran, &compacted));
+    CHECK_OK(&on, clump_compactor_tick(compactor, &ran, &compacted, NULL));
     assert_int_equal(ran, 1);
-    CHECK_OK(&on, clump_collector_tick(collector, &ran, &collected));
+    CHECK_OK(&on, clump_collector_tick(collector, &ran, &collected, NULL));
     assert_int_equal(ran, 1);
     CHECK_OK(&on, clump_heap_read_handle(heap, first, &ref)); /* it alone is left */
     uint32_t id = 1;
@@ -523,10 +523,10 @@ static void programs_and_triggers(void **state) {
     assert_int_equal(count, 1);
     /* A compactor of a class that is gone says so. */
     CHECK_OK(&on, clump_heap_destroy_handle(heap, first));
-    CHECK_OK(&on, clump_collector_tick(collector, &ran, &collected));
+    CHECK_OK(&on, clump_collector_tick(collector, &ran, &collected, NULL));
     convert(heap, &(clump_convert_desc){.schema = without}, NULL);
     cl_fixture_expect_words(clump_context_get_error(on.clump),
-                            clump_compactor_tick(compactor, &ran, NULL), CLUMP_ERR_NOT_FOUND,
+                            clump_compactor_tick(compactor, &ran, NULL, NULL), CLUMP_ERR_NOT_FOUND,
                             "no class \"A\"", "a compactor", __LINE__);
     clump_kernel_destroy(old_halve);
     clump_kernel_destroy(halve);
@@ -611,7 +611,7 @@ static void checked(void **state) {
     clump_convert_report report;
     CHECK_OK(&on, clump_heap_convert(heap, &(clump_convert_desc){.schema = schema}, &report));
     CHECK_HEAP(&on, heap);
-    CHECK_OK(&on, clump_heap_check_memory(heap));
+    CHECK_OK(&on, clump_heap_check_memory(heap, NULL));
     CHECK_HEAP(&on, heap);
     assert_int_equal(report.objects, 540);
     assert_int_equal(report.dangling, 250 + 1);

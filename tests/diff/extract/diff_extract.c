@@ -418,7 +418,7 @@ static void checked_heaps(void **state) {
                      CLUMP_ERR_REFERENCE);
         if (clump_heap_get_info(heap)->checks) {
             uint64_t found;
-            CHECK_OK(&on, clump_heap_check_memory(heap));
+            CHECK_OK(&on, clump_heap_check_memory(heap, NULL));
             CHECK_OK(&on, clump_heap_take_findings(heap, NULL, 0, &found, NULL));
             assert_int_equal(found, 0);
         }

@@ -711,11 +711,11 @@ static void test_reserve(void **state) {
     (void)state;
     if (!(f->capabilities->features & CLUMP_FEATURE_INT64_ATOMICS)) skip();
     populate(heap);
-    CHECK_OK(f, clump_heap_reserve(heap, "Disk", 0));
+    CHECK_OK(f, clump_heap_reserve(heap, "Disk", 0, NULL));
     uint64_t before = reserved_disks();
     assert_true(before < RESERVED);
     memset(&calls, 0, sizeof calls);
-    CHECK_OK(f, clump_heap_reserve(heap, "Disk", RESERVED));
+    CHECK_OK(f, clump_heap_reserve(heap, "Disk", RESERVED, NULL));
     assert_true(calls.transfers == 1 && !calls.waits);
     uint64_t reserved = reserved_disks();
     assert_true(reserved >= RESERVED && reserved < 4 * RESERVED);
@@ -725,12 +725,13 @@ static void test_reserve(void **state) {
     for (int i = 0; i < 16; i++) again = classes[i].reserved > again ? classes[i].reserved : again;
     assert_int_equal(again, reserved);
     CHECK_OK(f, clump_heap_check(heap));
-    CHECK_STATUS(f, clump_heap_reserve(heap, "Disc", 1), CLUMP_ERR_NOT_FOUND);
-    CHECK_STATUS(f, clump_heap_reserve(heap, NULL, 1), CLUMP_ERR_NOT_FOUND);
-    CHECK_STATUS(f, clump_heap_reserve(heap, "Shape", 1), CLUMP_ERR_USAGE);
-    CHECK_STATUS(f, clump_heap_reserve(heap, "Disk", (UINT64_C(1) << 31) + 1), CLUMP_ERR_USAGE);
-    assert_int_equal(clump_heap_reserve(NULL, "Disk", 1), CLUMP_ERR_USAGE);
-    CHECK_OK(f, clump_heap_reserve(heap, "Disk", 0));
+    CHECK_STATUS(f, clump_heap_reserve(heap, "Disc", 1, NULL), CLUMP_ERR_NOT_FOUND);
+    CHECK_STATUS(f, clump_heap_reserve(heap, NULL, 1, NULL), CLUMP_ERR_NOT_FOUND);
+    CHECK_STATUS(f, clump_heap_reserve(heap, "Shape", 1, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_heap_reserve(heap, "Disk", (UINT64_C(1) << 31) + 1, NULL),
+                 CLUMP_ERR_USAGE);
+    assert_int_equal(clump_heap_reserve(NULL, "Disk", 1, NULL), CLUMP_ERR_USAGE);
+    CHECK_OK(f, clump_heap_reserve(heap, "Disk", 0, NULL));
 }
 
 static void test_fields(void **state) {
@@ -864,6 +865,16 @@ static void test_copied_fields(void **state) {
     for (uint32_t id = 1; id <= clump_schema_get_info(classes)->class_count; id++) {
         const clump_class_info *info = clump_schema_get_info(classes)->classes[id];
         objects[id - 1] = info->is_abstract ? 0 : 1000 * id + 1;
+    }
+    /* None of an abstract class; and no number is so large that it looks like a small one. */
+    uint64_t bytes = 1, impossible[8];
+    for (uint32_t id = 1; id <= clump_schema_get_info(classes)->class_count; id++) {
+        const int is_abstract = clump_schema_get_info(classes)->classes[id]->is_abstract;
+        memcpy(impossible, objects, sizeof impossible);
+        impossible[id - 1] = is_abstract ? 1 : UINT64_MAX;
+        CHECK_STATUS(f, clump_heap_get_bytes_needed(&desc, impossible, &bytes, NULL),
+                     is_abstract ? CLUMP_ERR_USAGE : CLUMP_ERR_DEVICE_MEMORY);
+        assert_int_equal(bytes, 0);
     }
     CHECK_OK(f, clump_heap_get_bytes_needed(&desc, objects, &desc.bytes, NULL));
     clump_heap *exact;

@@ -159,7 +159,7 @@ static void close_nodes(nodes *w) {
 
 static void fill(nodes *w) {
     size_t global = (w->count + 63) / 64 * 64;
-    CHECK_OK(&on, clump_heap_reserve(w->heap, "Node", w->count));
+    CHECK_OK(&on, clump_heap_reserve(w->heap, "Node", w->count, NULL));
     SET_ARG(&on, w->make, 0, w->count);
     SET_ARG(&on, w->make, 1, w->refs);
     CHECK_OK(&on, clump_heap_launch(w->heap, w->make, global, 64, NULL));

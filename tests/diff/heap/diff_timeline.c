@@ -192,7 +192,7 @@ static void simulate(void) {
     CHECK_OK(&t.on, clump_heap_compact(t.heap, NULL, NULL, NULL));
     clump_heap_stats stats;
     CHECK_OK(&t.on, clump_heap_read_stats(t.heap, &stats, NULL, 0));
-    CHECK_OK(&t.on, clump_heap_reserve(t.heap, "Body", 10));
+    CHECK_OK(&t.on, clump_heap_reserve(t.heap, "Body", 10, NULL));
 }
 
 static void commands(void **state) {
@@ -429,7 +429,7 @@ static void use_pool(clump_pool *pool, clump_defrag_report *report) {
                        pool, &(clump_allocation_desc){.bytes = REGION_BYTES + i, .movable = 1},
                        &regions[i], NULL));
     for (int i = 0; i < REGIONS; i += 2) CHECK_POOL(pool, clump_pool_free(pool, regions[i]));
-    CHECK_POOL(pool, clump_pool_defragment(pool, &(clump_defrag_desc){.wait = 1}, report));
+    CHECK_POOL(pool, clump_pool_defragment(pool, &(clump_defrag_desc){.wait = 1}, report, NULL));
     for (int i = 1; i < REGIONS; i += 2) CHECK_POOL(pool, clump_pool_free(pool, regions[i]));
 }
 

@@ -166,7 +166,7 @@ static void do_change(world *w) {
     case 4:
         POOL_OK(w, clump_pool_map(w->pool, t->allocation, CL_MAP_READ, &memory));
         assert_int_equal(((uint8_t *)memory)[t->bytes - 1], byte_of(t, t->bytes - 1));
-        POOL_OK(w, clump_pool_unmap(w->pool, t->allocation, memory));
+        POOL_OK(w, clump_pool_unmap(w->pool, t->allocation, memory, NULL));
         break;
     default: { /* a command that uses it, known by its event */
         static uint8_t byte;
@@ -243,12 +243,12 @@ static void do_defrag(world *w) {
     case 3:
         if (pick(w, 3)) break;
         desc.until_done = 1;
-        POOL_OK(w, clump_pool_defragment(w->pool, &desc, &report));
+        POOL_OK(w, clump_pool_defragment(w->pool, &desc, &report, NULL));
         assert_true(report.done || w->picky);
         return;
     default: break;
     }
-    POOL_OK(w, clump_pool_defragment(w->pool, &desc, &report));
+    POOL_OK(w, clump_pool_defragment(w->pool, &desc, &report, NULL));
     if (desc.max_moves && !desc.exclusive) assert_true(report.begun <= desc.max_moves);
     if (desc.max_bytes && !desc.exclusive) assert_true(report.copied_bytes <= desc.max_bytes);
     if (desc.wait && desc.budget_us == 0 && !desc.max_bytes) assert_int_equal(report.under_way, 0);
@@ -407,7 +407,7 @@ static void converges(void **state) {
         unsigned steps = 0;
         potential last = calc_potential(pool, step.order);
         do {
-            assert_int_equal(clump_pool_defragment(pool, &step, &report), CLUMP_OK);
+            assert_int_equal(clump_pool_defragment(pool, &step, &report, NULL), CLUMP_OK);
             potential now = calc_potential(pool, step.order);
             if (report.begun ? !is_lower(now, last) : is_lower(now, last) || is_lower(last, now))
                 fail_msg("pool %u: step %u began %u moves, from %llu, %llu to %llu, %llu", number,
@@ -425,10 +425,11 @@ static void converges(void **state) {
         /* As few chunks as can be, filled to 97%; with few large allocations, which cannot be
          * packed tightly, one more. */
         assert_true(after.chunks <= (double)after.used_bytes / (0.97 * (1 << 20)) + 1 + !many);
-        assert_int_equal(clump_pool_defragment(pool, &step, &report), CLUMP_OK);
+        assert_int_equal(clump_pool_defragment(pool, &step, &report, NULL), CLUMP_OK);
         assert_true(report.done && !report.begun);
         assert_int_equal(
-            clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, &report), CLUMP_OK);
+            clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, &report, NULL),
+            CLUMP_OK);
         assert_true(report.done);
         assert_int_equal(clump_pool_check(pool), CLUMP_OK);
         clump_pool_details details;
@@ -472,7 +473,7 @@ static void packs_anew(void **state) {
     clump_defrag_report report;
     unsigned steps = 0;
     do {
-        POOL_OK(&w, clump_pool_defragment(w.pool, &step, &report));
+        POOL_OK(&w, clump_pool_defragment(w.pool, &step, &report, NULL));
         if (steps % 4 == 0) verify_all(&w);
         assert_true(++steps < STEPS_MAX);
     } while (!report.done);

@@ -78,7 +78,7 @@ static void serves(void **state) {
     POOL_OK(pool, clump_pool_create_buffer(pool, &part, 0, NULL, &buffer));
     fill(f.queue, &(clump_region){buffer, 0, PART, NULL}, 6);
     POOL_OK(pool, clump_pool_free(pool, first));
-    POOL_OK(pool, clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, NULL));
+    POOL_OK(pool, clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, NULL, NULL));
     clump_allocation_info info;
     POOL_OK(pool, clump_pool_get_info(pool, second, &info));
     assert_int_equal(info.region.offset, 0);
@@ -87,7 +87,7 @@ static void serves(void **state) {
     void *mapped;
     POOL_OK(pool, clump_pool_map(pool, second, CL_MAP_READ, &mapped));
     assert_int_equal(((const uint32_t *)mapped)[PART / 4 - 1], 5);
-    POOL_OK(pool, clump_pool_unmap(pool, second, mapped));
+    POOL_OK(pool, clump_pool_unmap(pool, second, mapped, NULL));
     POOL_OK(pool, clump_pool_check(pool));
 
     /* Nothing of it reaches a context that the user has. */

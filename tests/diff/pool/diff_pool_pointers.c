@@ -196,7 +196,10 @@ static void move_bytes(clump_pool *pool, clump_allocation allocation, uint64_t a
     OK(pool, clump_pool_map(pool, allocation, is_write ? CL_MAP_WRITE : CL_MAP_READ, &mapped));
     if (info.memory != CLUMP_MEMORY_USM_DEVICE) assert_ptr_equal(mapped, info.region.pointer);
     memcpy(is_write ? (char *)mapped + at : data, is_write ? data : (char *)mapped + at, bytes);
-    OK(pool, clump_pool_unmap(pool, allocation, mapped));
+    cl_event unmapped = NULL; /* also where there is nothing to unmap */
+    OK(pool, clump_pool_unmap(pool, allocation, mapped, &(clump_sync){.event = &unmapped}));
+    CHECK_CL(clWaitForEvents(1, &unmapped));
+    CHECK_CL(clReleaseEvent(unmapped));
 }
 
 /* ---- Chains ---------------------------------------------------------------------------------- */
@@ -286,7 +289,7 @@ static void chain_through(clump_memory memory) {
         OK(pool, clump_pool_free(pool, gaps[i]));
         OK(pool, clump_pool_free(pool, gaps_beside[i]));
     }
-    OK(pool, clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, NULL));
+    OK(pool, clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, NULL, NULL));
     OK(pool, clump_pool_get_stats(pool, &stats, NULL));
     assert_true(stats.moves > 10); /* of those beside */
     assert_true(cl.live > 1);
@@ -406,8 +409,9 @@ static void refusals(void **state) {
         OK(pool, clump_pool_map(pool, a, CL_MAP_READ, &mapped));
         REFUSED(pool, clump_pool_free(pool, a), CLUMP_ERR_USAGE, "1 maps");
         if (kinds[i] >= CLUMP_MEMORY_USM_HOST)
-            REFUSED(pool, clump_pool_unmap(pool, a, &region), CLUMP_ERR_USAGE, "no pointer of");
-        OK(pool, clump_pool_unmap(pool, a, mapped));
+            REFUSED(pool, clump_pool_unmap(pool, a, &region, NULL), CLUMP_ERR_USAGE,
+                    "no pointer of");
+        OK(pool, clump_pool_unmap(pool, a, mapped, NULL));
         OK(pool, clump_pool_free(pool, a));
         OK(pool, clump_pool_trim(pool));
         assert_int_equal(cl.live, 0);

@@ -298,7 +298,7 @@ static void step_compact(world *w) {
 
 static void step_compactor(world *w) {
     int ran = 0;
-    CHECK_OK(&t.on, clump_compactor_tick(w->compactor, &ran, NULL));
+    CHECK_OK(&t.on, clump_compactor_tick(w->compactor, &ran, NULL, NULL));
     assert_true(ran);
 }
 
@@ -314,7 +314,7 @@ static void step_collect(world *w) {
 
 static void step_collector(world *w) {
     int ran = 0;
-    CHECK_OK(&t.on, clump_collector_tick(w->collector, &ran, NULL));
+    CHECK_OK(&t.on, clump_collector_tick(w->collector, &ran, NULL, NULL));
 }
 
 static void step_count(world *w) {
@@ -340,7 +340,7 @@ static void step_repair(world *w) {
 }
 
 static void step_reserve(world *w) {
-    CHECK_OK(&t.on, clump_heap_reserve(w->heap, "Body", test_random(&t.random, 500)));
+    CHECK_OK(&t.on, clump_heap_reserve(w->heap, "Body", test_random(&t.random, 500), NULL));
 }
 
 /* Fields, one after the other, each on a queue. */
@@ -467,12 +467,12 @@ static void step_save(world *w) {
     world other = {.heap = cl_fixture_heap(&t.on, schema_text, 4u << 20, 3),
                    .bodies = w->bodies,
                    .count = w->count};
-    CHECK_OK(&t.on, clump_heap_reserve(other.heap, "Body", 10));
+    CHECK_OK(&t.on, clump_heap_reserve(other.heap, "Body", 10, NULL));
     any_queue();
     CHECK_OK(&t.on, load_bytes(other.heap, &file, NULL));
     any_queue();
     compare(&other);
-    CHECK_OK(&t.on, clump_heap_reserve(other.heap, "Body", 10));
+    CHECK_OK(&t.on, clump_heap_reserve(other.heap, "Body", 10, NULL));
     any_queue();
     clump_heap_destroy(other.heap);
     memory_release(&file);
@@ -483,7 +483,7 @@ static void step_checked(world *w) {
     if (!w->checked) return;
     uint64_t count = 0;
     clump_event events[CHECKED_EVENTS];
-    CHECK_OK(&t.on, clump_heap_check_memory(w->heap));
+    CHECK_OK(&t.on, clump_heap_check_memory(w->heap, NULL));
     elsewhere(w);
     CHECK_OK(&t.on, clump_heap_take_findings(w->heap, NULL, 0, &count, NULL));
     elsewhere(w);

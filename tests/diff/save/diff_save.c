@@ -444,8 +444,8 @@ static void reserved_slots(void **state) {
         cl_fixture_heap_as(&on, saved_schema, &(clump_heap_desc){.bytes = 2 * BYTES});
     clump_heap_stats stats;
     clump_class_stats classes[16];
-    CHECK_OK(&on, clump_heap_reserve(heap, "Leaf", 500));
-    CHECK_OK(&on, clump_heap_reserve(loaded, "Box", 5));
+    CHECK_OK(&on, clump_heap_reserve(heap, "Leaf", 500, NULL));
+    CHECK_OK(&on, clump_heap_reserve(loaded, "Box", 5, NULL));
     saved_fill(&on, heap, 7, 600);
     memory_file file = saved_bytes(&on, heap, 0), again;
     CHECK_OK(&on, load_bytes(loaded, &file, NULL));
@@ -740,7 +740,7 @@ static void kept_fill(clump_heap *h) {
     CHECK_OK(&on, clump_heap_write_field(h, "Car", "number", 0, sizeof *number, number, CARS));
     clump_handle handle;
     CHECK_OK(&on, clump_heap_create_handle(h, cities[13], &handle));
-    CHECK_OK(&on, clump_heap_reserve(h, "Car", 9));
+    CHECK_OK(&on, clump_heap_reserve(h, "Car", 9, NULL));
 }
 
 /* A heap is equal to what kept_fill() makes, if it is loaded from the file. */

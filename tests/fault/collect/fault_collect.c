@@ -188,7 +188,7 @@ static void triggers(void **state) {
     clump_collector *none = NULL;
     int ran = 1;
     assert_int_equal(clump_collector_create(NULL, &none, NULL), USAGE);
-    assert_int_equal(clump_collector_tick(NULL, &ran, NULL), USAGE);
+    assert_int_equal(clump_collector_tick(NULL, &ran, NULL, NULL), USAGE);
     assert_int_equal(ran, 0);
     clump_collector_destroy(NULL);
 }

@@ -74,9 +74,9 @@ static parts make(const cl_fixture *on, cl_mem buffer) {
 /* Everything that is there still works. */
 static void use(parts *p) {
     if (!p->is_gone[COMPACTOR])
-        assert_int_equal(clump_compactor_tick(p->compactor, NULL, NULL), CLUMP_OK);
+        assert_int_equal(clump_compactor_tick(p->compactor, NULL, NULL, NULL), CLUMP_OK);
     if (!p->is_gone[COLLECTOR])
-        assert_int_equal(clump_collector_tick(p->collector, NULL, NULL), CLUMP_OK);
+        assert_int_equal(clump_collector_tick(p->collector, NULL, NULL, NULL), CLUMP_OK);
     if (!p->is_gone[POOL]) assert_int_equal(clump_pool_check(p->pool), CLUMP_OK);
     if (!p->is_gone[PROGRAM]) assert_non_null(clump_program_get_info(p->program)->log);
     if (p->is_gone[HEAP]) return;

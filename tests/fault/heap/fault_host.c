@@ -285,7 +285,7 @@ static clump_status step_queue(run *r) {
     CHECK_CL(code);
     clump_status status = clump_context_set_queue(r->context, other);
     assert_ptr_equal(clump_context_get_info(r->context)->queue, status ? r->on.queue : other);
-    if (!status) status = clump_heap_reserve(r->heap, "Body", 3);
+    if (!status) status = clump_heap_reserve(r->heap, "Body", 3, NULL);
     assert_int_equal(clump_context_set_queue(r->context, NULL), CLUMP_OK); /* nothing to fail */
     if (!status) status = clump_heap_read_count(r->heap, "Body", &count);
     CHECK_CL(clReleaseCommandQueue(other));
@@ -371,7 +371,7 @@ static clump_status step_collector(run *r) {
         .heap = r->heap, .every = 1, .fill = 1, .out_of_memory = 1, .collect = {.only_mark = 1}};
     int ran = 0;
     clump_status status = clump_collector_create(&desc, &collector, NULL);
-    if (!status) status = clump_collector_tick(collector, &ran, NULL);
+    if (!status) status = clump_collector_tick(collector, &ran, NULL, NULL);
     assert_int_equal(ran, !status);
     clump_collector_destroy(collector);
     return status;

@@ -211,7 +211,7 @@ static clump_status take_findings(const trial *t) {
 }
 
 static clump_status check_memory(const trial *t) {
-    return clump_heap_check_memory(t->heap);
+    return clump_heap_check_memory(t->heap, NULL);
 }
 
 static clump_status read_live(const trial *t) {

@@ -56,8 +56,7 @@ static void refused(clump_pool *pool, clump_status status, clump_status expected
 
 static clump_error error_of(clump_pool *pool) {
     clump_error error;
-    clump_pool_get_error(pool, &error);
-    return error;
+    return *clump_pool_get_error(pool, &error);
 }
 
 static cl_fixture open_fixture(const clump_cl_functions *cl) {
@@ -160,7 +159,7 @@ static void bad_calls(void **state) {
     X(clump_pool_change(pool, h, CLUMP_PART_USER_DATA,                                             \
                         &(clump_allocation_desc){.user_data = NULL}))                              \
     X(clump_pool_map(pool, h, CL_MAP_READ, &memory))                                               \
-    X(clump_pool_unmap(pool, h, &region))                                                          \
+    X(clump_pool_unmap(pool, h, &region, NULL))                                                    \
     X(clump_pool_finish_move(pool, h, CLUMP_MOVE_COPY))
 #define IS_GONE(call) REFUSED(pool, call, CLUMP_ERR_REFERENCE, "freed before", before);
 #define IS_FOREIGN(call) REFUSED(pool, call, CLUMP_ERR_REFERENCE, "none of this pool", before);
@@ -172,7 +171,8 @@ static void bad_calls(void **state) {
     REFUSED(pool, clump_pool_pin(pool, live, -1), CLUMP_ERR_USAGE, "pinned 0 times", before);
     REFUSED(pool, clump_pool_use(pool, live, NULL), CLUMP_ERR_USAGE, "no event", before);
     REFUSED(pool, clump_pool_map(pool, live, 0, &memory), CLUMP_ERR_USAGE, "CL_MAP_READ", before);
-    REFUSED(pool, clump_pool_unmap(pool, live, &region), CLUMP_ERR_USAGE, "not mapped", before);
+    REFUSED(pool, clump_pool_unmap(pool, live, &region, NULL), CLUMP_ERR_USAGE, "not mapped",
+            before);
     REFUSED(pool, clump_pool_get_info(pool, live, NULL), CLUMP_ERR_USAGE, "place", before);
     REFUSED(pool, clump_pool_get_buffer(pool, live, NULL), CLUMP_ERR_USAGE, "place", before);
     REFUSED(pool, clump_pool_get_stats(pool, NULL, NULL), CLUMP_ERR_USAGE, "place", before);
@@ -190,9 +190,11 @@ static void bad_calls(void **state) {
             "no move of the allocation", before);
     REFUSED(pool, clump_pool_end_frame(pool, 1, NULL), CLUMP_ERR_USAGE, "both set", before);
 #define STEP(member, value, words)                                                                 \
-    REFUSED(pool, clump_pool_defragment(pool, &(clump_defrag_desc){.member = (value)}, NULL),      \
+    REFUSED(pool,                                                                                  \
+            clump_pool_defragment(pool, &(clump_defrag_desc){.member = (value)}, NULL, NULL),      \
             CLUMP_ERR_USAGE, words, before)
-    STEP(wait_count, 1, "wait_list");
+    REFUSED(pool, clump_pool_defragment(pool, NULL, NULL, &(clump_sync){.wait_count = 1}),
+            CLUMP_ERR_USAGE, "clump_pool_defragment: wait_count and wait_list", before);
     STEP(order, (clump_defrag_order)2, "order 2");
     STEP(budget_us, -1, "budget_us is -1");
     STEP(budget_us, NAN, "budget_us");
@@ -202,7 +204,8 @@ static void bad_calls(void **state) {
     STEP(weights, &(clump_defrag_weights){.free = INFINITY}, "and inf");
     STEP(weights, &(clump_defrag_weights){.free = NAN}, "weights");
     STEP(weights, &(clump_defrag_weights){.free_limit = 0.5}, "free_small");
-    REFUSED(pool, clump_pool_defragment(pool, &(clump_defrag_desc){.manual = 1, .wait = 1}, NULL),
+    REFUSED(pool,
+            clump_pool_defragment(pool, &(clump_defrag_desc){.manual = 1, .wait = 1}, NULL, NULL),
             CLUMP_ERR_USAGE, "manual", before);
     free(before);
     /* What is in use is not freed. */
@@ -215,7 +218,7 @@ static void bad_calls(void **state) {
     before = dump(pool);
     REFUSED(pool, clump_pool_free(pool, live), CLUMP_ERR_USAGE, "1 maps", before);
     free(before);
-    assert_int_equal(clump_pool_unmap(pool, live, memory), CLUMP_OK);
+    assert_int_equal(clump_pool_unmap(pool, live, memory, NULL), CLUMP_OK);
     /* What is not named stays. */
     a = (clump_allocation_desc){.name = "again", .user_data = &a};
     assert_int_equal(clump_pool_change(pool, live, CLUMP_PART_USER_DATA, &a), CLUMP_OK);
@@ -238,9 +241,10 @@ static void bad_calls(void **state) {
     NO_POOL(clump_pool_check(pool))
     NO_POOL(clump_pool_trim(pool))
     NO_POOL(clump_pool_dump(pool, CLUMP_POOL_JSON, append, NULL))
-    NO_POOL(clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, NULL))
-    NO_POOL(clump_pool_defragment(pool, NULL, NULL))
+    NO_POOL(clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, NULL, NULL))
+    NO_POOL(clump_pool_defragment(pool, NULL, NULL, NULL))
     NO_POOL(clump_pool_end_frame(pool, 0, NULL))
+    assert_null(clump_pool_get_error(pool, NULL));
     cl_fixture_close(&f);
 }
 
@@ -743,7 +747,7 @@ static void copies_wait_for_uses(void **state) {
     assert_int_equal(clump_pool_use(pool, b, blocks), CLUMP_OK);
     clump_defrag_report report;
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(clump_pool_defragment(pool, NULL, &report), CLUMP_OK);
+        assert_int_equal(clump_pool_defragment(pool, NULL, &report, NULL), CLUMP_OK);
         nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL); /* enough for one that does not */
         assert_int_equal(report.begun, i == 0);
         assert_true(report.under_way == 1 && !report.finished && !report.done);
@@ -752,7 +756,7 @@ static void copies_wait_for_uses(void **state) {
     }
     CHECK_CL(clSetUserEventStatus(blocks, CL_COMPLETE));
     CHECK_CL(clFinish(f.queue));
-    assert_int_equal(clump_pool_defragment(pool, NULL, &report), CLUMP_OK);
+    assert_int_equal(clump_pool_defragment(pool, NULL, &report, NULL), CLUMP_OK);
     assert_true(report.finished == 1 && !report.under_way);
     assert_int_equal(clump_pool_get_info(pool, b, &info), CLUMP_OK);
     assert_true(!info.moving && info.region.offset == 0);
@@ -859,7 +863,7 @@ static clump_status step_map(run *r) {
 }
 
 static clump_status step_unmap(run *r) {
-    return clump_pool_unmap(r->pool, r->things[3], r->mapped);
+    return clump_pool_unmap(r->pool, r->things[3], r->mapped, NULL);
 }
 
 static clump_status step_use(run *r) {
@@ -882,15 +886,21 @@ static clump_status step_free(run *r) {
 }
 
 static clump_status step_async(run *r) {
-    return clump_pool_defragment(r->pool, &(clump_defrag_desc){.max_moves = 2}, NULL);
+    cl_event copied = NULL;
+    const clump_status status = clump_pool_defragment(r->pool, &(clump_defrag_desc){.max_moves = 2},
+                                                      NULL, &(clump_sync){.event = &copied});
+    if (copied) failing_cl.ReleaseEvent(copied);
+    return status;
 }
 
 static clump_status step_wait(run *r) {
-    return clump_pool_defragment(r->pool, &(clump_defrag_desc){.wait = 1, .max_moves = 2}, NULL);
+    return clump_pool_defragment(r->pool, &(clump_defrag_desc){.wait = 1, .max_moves = 2}, NULL,
+                                 NULL);
 }
 
 static clump_status step_manual(run *r) {
-    clump_status status = clump_pool_defragment(r->pool, &(clump_defrag_desc){.manual = 1}, NULL);
+    clump_status status =
+        clump_pool_defragment(r->pool, &(clump_defrag_desc){.manual = 1}, NULL, NULL);
     clFinish(r->on.queue);
     clump_move move = {0};
     while (!status && !(status = clump_pool_next_move(r->pool, &move)) && move.allocation)
@@ -905,7 +915,7 @@ static clump_status step_free_more(run *r) {
 }
 
 static clump_status step_to_the_end(run *r) {
-    return clump_pool_defragment(r->pool, &(clump_defrag_desc){.until_done = 1}, NULL);
+    return clump_pool_defragment(r->pool, &(clump_defrag_desc){.until_done = 1}, NULL, NULL);
 }
 
 static clump_status step_check(run *r) {

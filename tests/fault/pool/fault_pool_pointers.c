@@ -95,7 +95,7 @@ static clump_status step_map(run *r) {
 static clump_status step_unmap(run *r) {
     for (int i = 0; i < 2 * KINDS; i++) {
         if (!r->mapped[i]) continue;
-        clump_status status = clump_pool_unmap(r->pool, r->made[i], r->mapped[i]);
+        clump_status status = clump_pool_unmap(r->pool, r->made[i], r->mapped[i], NULL);
         if (status) return status;
         r->mapped[i] = NULL;
     }

@@ -59,7 +59,7 @@ static clump_heap *filled_heap(cl_mem *buffer) {
     CHECK_OK(&on, clump_heap_write_field(h, "A", "b", 0, sizeof *bs, bs, COUNT));
     CHECK_OK(&on, clump_heap_write_field(h, "B", "a", 0, sizeof *as, as, COUNT));
     for (int i = 0; i < 3; i++) CHECK_OK(&on, clump_heap_create_handle(h, as[i], &handle));
-    CHECK_OK(&on, clump_heap_reserve(h, "B", 12));
+    CHECK_OK(&on, clump_heap_reserve(h, "B", 12, NULL));
     *buffer = cl_fixture_buffer(&on, as, REGISTERED * sizeof *as);
     CHECK_OK(&on, clump_refs_create(h, &(clump_refs_desc){.buffer = *buffer, .count = REGISTERED},
                                     &made, NULL));

@@ -66,7 +66,7 @@ static clump_status make(run *r, const cl_fixture *on) {
     if (!status) status = clump_heap_new_structs(r->heap, &a, zeros, COUNT, as, NULL);
     if (!status) status = clump_heap_write_field(r->heap, "A", "next", 0, sizeof *as, as, COUNT);
     if (!status) status = clump_heap_create_handle(r->heap, as[3], &handle);
-    if (!status) status = clump_heap_reserve(r->heap, "A", 5);
+    if (!status) status = clump_heap_reserve(r->heap, "A", 5, NULL);
     for (int i = 0; i < 2 && !status; i++)
         status = clump_refs_create(i ? r->loaded : r->heap,
                                    &(clump_refs_desc){.buffer = r->outside[i], .count = 2},

@@ -126,11 +126,13 @@ void adopt_events(client *c, heap_model *h) {
 void look_at_checks(client *c, heap_model *h) {
     uint64_t count;
     if (c->checked.without == CLUMP_CHECK_ALL) {
-        CHECK_STATUS(&c->on, clump_heap_check_memory(h->heap), CLUMP_ERR_USAGE);
+        CHECK_STATUS(&c->on, clump_heap_check_memory(h->heap, NULL), CLUMP_ERR_USAGE);
         CHECK_STATUS(&c->on, clump_heap_read_live(h->heap, NULL, 0, &count), CLUMP_ERR_USAGE);
         return;
     }
-    CHECK_OK(&c->on, clump_heap_check_memory(h->heap));
+    sync_use u;
+    CHECK_OK(&c->on, clump_heap_check_memory(h->heap, begin_sync(c, &u)));
+    end_sync(c, &u);
     compare_live(c, h);
     compare_events(c, h);
 }

@@ -14,6 +14,7 @@
  *   numbers.c     objects by number                pool_calls.c all other calls on it,
  *   upkeep.c      what changes nothing             pool_thread.c another thread's
  *   host_access.c fields from the host             verify.c     everything compared
+ *   copying.c     fields to and from buffers       room.c       how many objects fit, and in what
  *   saving.c      a heap saved, and loaded into another
  *   extracting.c  objects that leave a heap and come into another
  *   evicting.c    blocks that leave the device, and come back
@@ -64,6 +65,7 @@ enum {
     REGIONS_MAX = 32,
     TIMELINE_MAX = 100, /* commands */
     RAWS_MAX = 2000,
+    GIVEN_MAX = 8,    /* parameters of a kernel */
     ARRAYS_EVERY = 4, /* seeds: each of these has arrays of run-time length */
     EVICTS_EVERY =
         4, /* likewise, of which 1 is left: heaps of more than memory, where that can be */
@@ -232,6 +234,10 @@ typedef struct pool_thread pool_thread;
     X(set_one_field, 6)                                                                            \
     X(get_one_field, 4)                                                                            \
     X(count_and_list, 4)                                                                           \
+    X(copy_to_buffer, 5)                                                                           \
+    X(copy_from_buffer, 5)                                                                         \
+    X(ask_room, 3)                                                                                 \
+    X(ask_bytes, 2)                                                                                \
     X(misuse, 3)                                                                                   \
     X(register_buffer, 8)                                                                          \
     X(unregister_buffer, 4)                                                                        \
@@ -374,8 +380,10 @@ typedef struct client {
     int own_sizes; /* 1: loops over objects get such launches, too */
     clump_schema *schema;
     clump_program *program;
-    int wanted[KERNELS];            /* 0: the round goes without it, */
-    clump_kernel *kernels[KERNELS]; /* which is NULL */
+    int wanted[KERNELS];              /* 0: the round goes without it, */
+    clump_kernel *kernels[KERNELS];   /* which is NULL */
+    int is_kept[KERNELS];             /* 1: it is the program's, which ends it */
+    cl_mem given[KERNELS][GIVEN_MAX]; /* parameters that stay: buffers; NULL: it is a number */
     cl_mem out_buffer, list_buffer;
     uint32_t *out, *list;
     heap_model heaps[HEAPS_MAX];
@@ -435,6 +443,7 @@ void memory_print(const totals *sum);
 int open_round(client *c, uint64_t seed, uint32_t operations); /* 0, or what main() should return */
 void close_round(client *c);
 void make_program(client *c); /* and its kernels */
+void end_kernels(client *c);
 
 void *must_alloc(size_t bytes); /* zeros */
 double seconds(void);
@@ -550,7 +559,20 @@ void write_map(client *c);
 void write_vector(client *c);
 void write_grid(client *c);
 
+/* ---- host_access.c --------------------------------------------------------------------------- */
+
+int draw_class_with(client *c, const field_model *f); /* through which it is reached */
+/* A new value for an element of an object: what goes into the model; and as the host has it. */
+uint32_t draw_word(client *c, heap_model *h, const field_model *f);
+void put_word(const field_model *f, uint32_t element, const object_model *o, uint32_t word,
+              uint8_t *value);
+/* The objects of a class, which must be as many as in the model. */
+uint32_t list_class(client *c, heap_model *h, int class, clump_ref *refs);
+
 /* ---- verify.c -------------------------------------------------------------------------------- */
+
+void compare_element(client *c, heap_model *h, const field_model *f, uint32_t element,
+                     object_model *o, const uint8_t *found);
 
 /* After each operation: reports of kernels, statistics, the heap's own check. */
 void settle(client *c, heap_model *h);
@@ -617,9 +639,11 @@ void expect_of_pool(client *c, clump_status found, clump_status expected, const 
 region_model *draw_region(client *c); /* in use; NULL: none was found */
 void compare_region(client *c, const region_model *r);
 void compare_regions(client *c);
+void unmap_region(client *c, region_model *r);
 void drop_region(client *c, region_model *r); /* whoever holds it lets go first */
 /* A step: CLUMP_ERR_USAGE is right, too, while another thread may make one. */
-void step(client *c, const clump_defrag_desc *desc, clump_defrag_report *report);
+void step(client *c, const clump_defrag_desc *desc, clump_defrag_report *report,
+          const clump_sync *sync);
 
 /* ---- pool_thread.c --------------------------------------------------------------------------- */
 
@@ -647,6 +671,9 @@ void make_heap_like(client *c, heap_model *h); /* that watches handles as the on
 
 /* ---- launches.c ------------------------------------------------------------------------------ */
 
+/* A buffer as a parameter that stays, if the round has the kernel. */
+void give_buffer(client *c, kernel_name kernel, uint32_t index, cl_mem buffer);
+
 /* Set the numbers as parameters from `first` on. */
 void set_numbers(client *c, clump_kernel *kernel, uint32_t first, uint32_t count,
                  const uint32_t *values);
@@ -672,6 +699,7 @@ void end_sync(client *c, sync_use *u);
 void launch_items(client *c, heap_model *h, clump_kernel *kernel, uint32_t n);
 
 void drop_class(client *c, heap_model *h, int class); /* all its objects are freed */
+void do_new_of(client *c, heap_model *h, int class, uint32_t n);
 
 void fill_out(client *c, uint32_t words, uint32_t value);
 void read_out(client *c, uint32_t words);

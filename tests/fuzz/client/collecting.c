@@ -318,7 +318,9 @@ void collect_when_due(client *c, heap_model *h) {
     for (uint32_t i = 1, ran = 0; i <= 2 && !ran; i++) {
         int collected = 0;
         clump_collect_report report;
-        CHECK_OK(&c->on, clump_collector_tick(collector, &collected, &report));
+        sync_use u;
+        CHECK_OK(&c->on, clump_collector_tick(collector, &collected, &report, begin_sync(c, &u)));
+        end_sync(c, &u);
         ran = collected != 0;
         if (i == 2 || desc.every == 1) same_number(c, "collections on demand", ran, 1);
         if (ran) follow_collection(&g, &report);

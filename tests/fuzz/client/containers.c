@@ -162,12 +162,10 @@ void set_container_args(client *c) {
                {KERNEL_vector_keep, 0},   {KERNEL_grid_keep, 0},   {KERNEL_grid_note, 0},
                {KERNEL_vector_append, 1}, {KERNEL_vector_look, 0}, {KERNEL_grid_look, 1}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        clump_kernel *k = c->kernels[all[i].kernel];
-        if (k) SET_ARG(&c->on, k, 0, c->out_buffer);
-        if (k && all[i].has_list) SET_ARG(&c->on, k, 1, c->list_buffer);
+        give_buffer(c, all[i].kernel, 0, c->out_buffer);
+        if (all[i].has_list) give_buffer(c, all[i].kernel, 1, c->list_buffer);
     }
-    if (c->kernels[KERNEL_grid_keep])
-        SET_ARG(&c->on, c->kernels[KERNEL_grid_keep], 4, c->list_buffer);
+    give_buffer(c, KERNEL_grid_keep, 4, c->list_buffer);
 }
 
 uint32_t keep_container(client *c, heap_model *h, kernel_name kernel, uint32_t what, clump_ref ref,
@@ -199,8 +197,8 @@ void adopt_field(client *c, heap_model *h, uint32_t field) {
         complain(c, "%llu %s, expected %u: one was lost, or is in no container", (ull)found, name,
                  count);
     for (uint32_t e = 0; e < f->elements; e++) {
-        CHECK_OK(&c->on, clump_heap_read_field(h->heap, name, f->name, e, sizeof *values, values,
-                                               count, NULL));
+        CHECK_OK(&c->on,
+                 clump_heap_read_field(h->heap, name, f->name, e, f->bytes, values, count, NULL));
         for (uint32_t i = 0; i < count; i++) {
             object_model *o = object_at(h, refs[i]);
             if (!o) complain(c, "%08x is a %s, and is in no container", refs[i], name);

@@ -2,27 +2,26 @@
  * refused and change nothing. */
 #include "client.h"
 
-/* The class through which a field is reached: the one that declares it, or one below. */
-static int draw_class_with(client *c, const field_model *f) {
+/* The one that declares it, or one below. */
+int draw_class_with(client *c, const field_model *f) {
     int class = draw_class(c);
     while (!is_a(c, class, f->owner)) class = draw_class(c);
     return class;
 }
 
-/* A new value for an element of an object: what goes into the model. */
-static uint32_t draw_word(client *c, heap_model *h, const field_model *f) {
+uint32_t draw_word(client *c, heap_model *h, const field_model *f) {
     return f->type == CLUMP_TYPE_REF ? draw_reference(c, h, f->target) : draw_salt(c);
 }
 
-static void put_word(const field_model *f, uint32_t e, const object_model *o, uint32_t word,
-                     uint8_t *value) {
+void put_word(const field_model *f, uint32_t e, const object_model *o, uint32_t word,
+              uint8_t *value) {
     if (f->type == CLUMP_TYPE_REF)
         memcpy(value, &word, sizeof word);
     else
         put_value(f, e, o->tag, word, value);
 }
 
-static uint32_t list_class(client *c, heap_model *h, int class, clump_ref *refs) {
+uint32_t list_class(client *c, heap_model *h, int class, clump_ref *refs) {
     uint64_t count = 0;
     CHECK_OK(&c->on, clump_heap_read_refs(h->heap, c->classes[class].name, refs, h->count, &count));
     same_number(c, "objects in the list of a class", count, count_of(c, h, class));
@@ -150,6 +149,9 @@ void misuse(client *c, heap_model *h) {
                      NULL, NULL),
                  CLUMP_ERR_NOT_FOUND);
     CHECK_STATUS(&c->on, clump_heap_destroy_handle(h->heap, UINT32_MAX), CLUMP_ERR_USAGE);
+    CHECK_STATUS(&c->on,
+                 clump_heap_do_all(h->heap, clump_program_get_kernel(c->program, "nothing"), NULL),
+                 CLUMP_ERR_NOT_FOUND);
     CHECK_STATUS(&c->on,
                  clump_heap_launch(h->heap, c->kernels[KERNEL_drop], c->local + 1, c->local, NULL),
                  CLUMP_ERR_USAGE);

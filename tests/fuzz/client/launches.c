@@ -7,10 +7,58 @@
 
 /* ---- Launching ------------------------------------------------------------------------------- */
 
+void give_buffer(client *c, kernel_name kernel, uint32_t index, cl_mem buffer) {
+    if (!c->kernels[kernel]) return;
+    SET_ARG(&c->on, c->kernels[kernel], index, buffer);
+    c->given[kernel][index] = buffer;
+}
+
+/* In any of the C types that can hold it. */
+static clump_arg arg_of(client *c, uint32_t value) {
+    switch (below(c, 4)) {
+    case 0: return clump_arg_unsigned(value);
+    case 1: return clump_arg_signed(value);
+    case 2: return value > INT32_MAX ? clump_arg_uint(value) : clump_arg_int((int)value);
+    default: return clump_arg_uint(value);
+    }
+}
+
+/* Without a kernel, words; the call that gets none returns what lacks. */
+static void expect_none(client *c, const clump_kernel *kernel) {
+    if (kernel) complain(c, "a kernel takes parameters that are not its own");
+    CHECK_STATUS(&c->on, clump_heap_do_all(c->heaps[c->turn].heap, NULL, NULL), CLUMP_ERR_USAGE);
+}
+
+/* All at once, if all others are buffers that are given. */
+static int set_all(client *c, clump_kernel *kernel, uint32_t first, uint32_t count,
+                   const uint32_t *values) {
+    const uint32_t all = clump_kernel_get_arg_count(kernel);
+    clump_arg args[GIVEN_MAX];
+    int k = 0;
+    while (c->kernels[k] != kernel) k++;
+    if (all > GIVEN_MAX) return 0;
+    for (uint32_t i = 0; i < all; i++) {
+        const int is_number = i >= first && i < first + count;
+        if (!is_number && !c->given[k][i]) return 0;
+        args[i] = is_number ? arg_of(c, values[i - first]) : clump_arg_memory(c->given[k][i]);
+    }
+    if (chance(c, 5)) expect_none(c, clump_kernel_with(kernel, args, all - 1));
+    if (chance(c, 5) && count) {
+        const clump_arg kept = args[first];
+        args[first] = clump_arg_unsigned(UINT64_C(1) << 32);
+        expect_none(c, clump_kernel_with(kernel, args, all));
+        args[first] = kept;
+    }
+    if (clump_kernel_with(kernel, args, all) != kernel)
+        complain(c, "clump_kernel_with: %s", clump_context_get_error(c->on.clump)->message);
+    return 1;
+}
+
 void set_numbers(client *c, clump_kernel *kernel, uint32_t first, uint32_t count,
                  const uint32_t *values) {
     if (first + count > clump_kernel_get_arg_count(kernel))
         complain(c, "a kernel has fewer parameters than are set");
+    if (chance(c, 50) && set_all(c, kernel, first, count, values)) return;
     for (uint32_t i = 0; i < count; i++)
         CHECK_OK(&c->on, clump_kernel_set_arg(kernel, first + i, sizeof *values, &values[i]));
 }
@@ -38,6 +86,7 @@ const clump_sync *begin_sync(client *c, sync_use *u) {
     if (!chance(c, 20)) return NULL;
     if (chance(c, 50)) {
         CHECK_CL(clEnqueueMarkerWithWaitList(c->on.queue, 0, NULL, &u->before));
+        CHECK_CL(clFlush(c->on.queue)); /* the pool has a queue of its own */
         u->sync.wait_count = 1;
         u->sync.wait_list = &u->before;
     }
@@ -109,9 +158,13 @@ uint32_t take_tags(client *c, uint32_t count) {
 }
 
 void do_new(client *c, heap_model *h) {
-    int class = draw_concrete(c);
+    const int class = draw_concrete(c);
+    do_new_of(c, h, class, how_many(c, h, class));
+}
+
+void do_new_of(client *c, heap_model *h, int class, uint32_t n) {
     clump_kernel *kernel = c->kernels[KERNEL_make];
-    uint32_t n = how_many(c, h, class), tag = take_tags(c, n), salt = draw_salt(c);
+    uint32_t tag = take_tags(c, n), salt = draw_salt(c);
     uint64_t made = 0;
     note(c, "%u of K%d", n, class);
     fill_out(c, n, UNTOUCHED);

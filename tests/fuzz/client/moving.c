@@ -311,7 +311,9 @@ void compact_when_due(client *c, heap_model *h) {
     for (uint32_t i = 1; i <= 3; i++) {
         int ran = 0;
         clump_compact_report report;
-        CHECK_OK(&c->on, clump_compactor_tick(compactor, &ran, &report));
+        sync_use u;
+        CHECK_OK(&c->on, clump_compactor_tick(compactor, &ran, &report, begin_sync(c, &u)));
+        end_sync(c, &u);
         if (desc.every) same_number(c, "due by its number", (uint64_t)ran, i % desc.every == 0);
         if (ran) follow_compaction(c, h, &x, &report);
     }

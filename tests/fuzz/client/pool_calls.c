@@ -16,8 +16,7 @@ static void pin(client *c, region_model *r) {
 
 static void map(client *c, region_model *r) {
     if (r->mapped) {
-        POOL_OK(c, clump_pool_unmap(c->pool, r->allocation, r->mapped));
-        r->mapped = NULL;
+        unmap_region(c, r);
         return;
     }
     POOL_OK(c, clump_pool_map(c->pool, r->allocation, CL_MAP_READ, &r->mapped));
@@ -144,7 +143,11 @@ void step_pool(client *c, heap_model *h) {
     desc.wait = !desc.manual && chance(c, 20);
     note(c, "budget %g, %u moves%s%s", desc.budget_us, desc.max_moves, desc.wait ? ", wait" : "",
          desc.manual ? ", manual" : "");
-    for (uint32_t i = 1 + below(c, 4); i > 0; i--) step(c, &desc, &report);
+    for (uint32_t i = 1 + below(c, 4); i > 0; i--) {
+        sync_use u;
+        step(c, &desc, &report, begin_sync(c, &u));
+        end_sync(c, &u);
+    }
     if (desc.manual) finish_moves(c);
     compare_regions(c);
 }

@@ -79,7 +79,7 @@ static void work(pool_thread *t) {
     thing *x = &t->things[draw(t, THINGS)];
     if (draw(t, 4) == 0) {
         const clump_defrag_desc desc = {.max_moves = 1 + draw(t, 3), .wait = draw(t, 2) == 0};
-        step(c, &desc, NULL);
+        step(c, &desc, NULL, NULL);
     } else if (!x->allocation) {
         make(t, x);
     } else if (draw(t, 2)) {

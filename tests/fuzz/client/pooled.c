@@ -72,13 +72,20 @@ static void make_region(client *c, region_model *r) {
                                      &(clump_allocation_desc){.movable = 1}));
 }
 
+void unmap_region(client *c, region_model *r) {
+    sync_use u;
+    POOL_OK(c, clump_pool_unmap(c->pool, r->allocation, r->mapped, begin_sync(c, &u)));
+    end_sync(c, &u);
+    r->mapped = NULL;
+}
+
 /* What is held is refused first. */
 void drop_region(client *c, region_model *r) {
     if (r->pins || r->mapped)
         expect_of_pool(c, clump_pool_free(c->pool, r->allocation), CLUMP_ERR_USAGE,
                        "clump_pool_free of what is held");
     for (; r->pins; r->pins--) POOL_OK(c, clump_pool_pin(c->pool, r->allocation, -1));
-    if (r->mapped) POOL_OK(c, clump_pool_unmap(c->pool, r->allocation, r->mapped));
+    if (r->mapped) unmap_region(c, r);
     POOL_OK(c, clump_pool_free(c->pool, r->allocation));
     expect_of_pool(c, clump_pool_free(c->pool, r->allocation), CLUMP_ERR_REFERENCE,
                    "a second clump_pool_free");
@@ -87,8 +94,9 @@ void drop_region(client *c, region_model *r) {
 
 /* ---- Defragmentation ------------------------------------------------------------------------- */
 
-void step(client *c, const clump_defrag_desc *desc, clump_defrag_report *report) {
-    clump_status status = clump_pool_defragment(c->pool, desc, report);
+void step(client *c, const clump_defrag_desc *desc, clump_defrag_report *report,
+          const clump_sync *sync) {
+    clump_status status = clump_pool_defragment(c->pool, desc, report, sync);
     if (!(c->beside && status == CLUMP_ERR_USAGE)) POOL_OK(c, status);
 }
 
@@ -99,9 +107,10 @@ static void defragment(client *c) {
     note(c, "defragment");
     if (c->beside) desc.exclusive = 0; /* the other thread's regions are in use */
     if (!c->beside && chance(c, 50))
-        POOL_OK(c, clump_pool_defragment(c->pool, &(clump_defrag_desc){.until_done = 1}, &report));
+        POOL_OK(c, clump_pool_defragment(c->pool, &(clump_defrag_desc){.until_done = 1}, &report,
+                                         NULL));
     else
-        step(c, &desc, &report);
+        step(c, &desc, &report, NULL);
 }
 
 /* Places that are given back at once, behind a kernel: whatever the pool does with them must not

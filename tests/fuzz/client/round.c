@@ -105,6 +105,27 @@ static void draw_makers(client *c, int *wanted) {
     for (int k = KERNEL_grid_keep; k < KERNELS; k++) wanted[k] = c->parts.cells >= 0;
 }
 
+/* The client's own, or the program's, which gives it to all who ask. */
+static void make_kernel(client *c, int k, const char *name) {
+    c->kernels[k] = NULL;
+    c->is_kept[k] = chance(c, 50);
+    if (!c->wanted[k]) return;
+    if (!c->is_kept[k]) {
+        c->kernels[k] = cl_fixture_kernel(&c->on, c->program, name);
+        return;
+    }
+    c->kernels[k] = clump_program_get_kernel(c->program, name);
+    if (!c->kernels[k])
+        complain(c, "clump_program_get_kernel: %s", clump_context_get_error(c->on.clump)->message);
+    if (clump_program_get_kernel(c->program, name) != c->kernels[k])
+        complain(c, "a program has two kernels %s", name);
+}
+
+void end_kernels(client *c) {
+    for (int k = 0; k < KERNELS; k++)
+        if (!c->is_kept[k]) clump_kernel_destroy(c->kernels[k]);
+}
+
 void make_program(client *c) {
     static const char *const kernel_names[] = {
 #define KERNEL_NAME(name) #name,
@@ -112,34 +133,24 @@ void make_program(client *c) {
 #undef KERNEL_NAME
     };
     c->program = cl_fixture_program(&c->on, c->heaps[0].heap, c->source.at, NULL, &c->build);
-    for (int k = 0; k < KERNELS; k++)
-        c->kernels[k] =
-            c->wanted[k] ? cl_fixture_kernel(&c->on, c->program, kernel_names[k]) : NULL;
-    const kernel_name with_out[] = {KERNEL_make, KERNEL_each, KERNEL_two,   KERNEL_group,
-                                    KERNEL_loop, KERNEL_look, KERNEL_crowd, KERNEL_number};
+    memset(c->given, 0, sizeof c->given);
+    for (int k = 0; k < KERNELS; k++) make_kernel(c, k, kernel_names[k]);
+    const kernel_name with_out[] = {KERNEL_make,         KERNEL_each,      KERNEL_two,
+                                    KERNEL_group,        KERNEL_loop,      KERNEL_look,
+                                    KERNEL_crowd,        KERNEL_number,    KERNEL_raw_make,
+                                    KERNEL_raw_resize,   KERNEL_raw_look,  KERNEL_array_change,
+                                    KERNEL_array_append, KERNEL_array_look};
+    const kernel_name with_both[] = {KERNEL_look,         KERNEL_raw_resize,   KERNEL_raw_look,
+                                     KERNEL_array_change, KERNEL_array_append, KERNEL_array_look};
+    const kernel_name with_list[] = {KERNEL_free_list, KERNEL_link, KERNEL_raw_free,
+                                     KERNEL_array_link};
     for (size_t i = 0; i < sizeof with_out / sizeof *with_out; i++)
-        if (c->kernels[with_out[i]]) SET_ARG(&c->on, c->kernels[with_out[i]], 0, c->out_buffer);
-    if (c->raw) {
-        SET_ARG(&c->on, c->kernels[KERNEL_raw_make], 0, c->out_buffer);
-        SET_ARG(&c->on, c->kernels[KERNEL_raw_free], 0, c->list_buffer);
-        SET_ARG(&c->on, c->kernels[KERNEL_raw_resize], 0, c->out_buffer);
-        SET_ARG(&c->on, c->kernels[KERNEL_raw_resize], 1, c->list_buffer);
-        SET_ARG(&c->on, c->kernels[KERNEL_raw_look], 0, c->out_buffer);
-        SET_ARG(&c->on, c->kernels[KERNEL_raw_look], 1, c->list_buffer);
-    }
-    if (c->array_count) {
-        const kernel_name both[] = {KERNEL_array_change, KERNEL_array_append, KERNEL_array_look};
-        for (size_t i = 0; i < sizeof both / sizeof *both; i++) {
-            if (!c->kernels[both[i]]) continue;
-            SET_ARG(&c->on, c->kernels[both[i]], 0, c->out_buffer);
-            SET_ARG(&c->on, c->kernels[both[i]], 1, c->list_buffer);
-        }
-        if (c->drawn_arrays) SET_ARG(&c->on, c->kernels[KERNEL_array_link], 0, c->list_buffer);
-    }
+        give_buffer(c, with_out[i], 0, c->out_buffer);
+    for (size_t i = 0; i < sizeof with_both / sizeof *with_both; i++)
+        give_buffer(c, with_both[i], 1, c->list_buffer);
+    for (size_t i = 0; i < sizeof with_list / sizeof *with_list; i++)
+        give_buffer(c, with_list[i], 0, c->list_buffer);
     set_container_args(c);
-    SET_ARG(&c->on, c->kernels[KERNEL_free_list], 0, c->list_buffer);
-    SET_ARG(&c->on, c->kernels[KERNEL_link], 0, c->list_buffer);
-    SET_ARG(&c->on, c->kernels[KERNEL_look], 1, c->list_buffer);
 }
 
 /* A thread's first program is one that nobody has compiled before. A compiler takes much memory
@@ -257,7 +268,7 @@ void close_round(client *c) {
         end_heap(c, &c->heaps[i]);
         model_close(&c->heaps[i]);
     }
-    for (int k = 0; k < KERNELS; k++) clump_kernel_destroy(c->kernels[k]);
+    end_kernels(c);
     clump_program_destroy(c->program);
     c->on.queue = c->queues[0]; /* which the fixture releases */
     close_pool(c);

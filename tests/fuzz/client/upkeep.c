@@ -15,8 +15,11 @@ void reserve_slots(client *c, heap_model *h) {
         status = CLUMP_ERR_USAGE;
     }
     note(c, "%llu of %s", (ull)objects, name);
-    CHECK_STATUS(&c->on, clump_heap_reserve(h->heap, name, objects), status);
-    CHECK_STATUS(&c->on, clump_heap_reserve(h->heap, "Nobody", 1), CLUMP_ERR_NOT_FOUND);
+    sync_use u;
+    const clump_sync *sync = begin_sync(c, &u);
+    CHECK_STATUS(&c->on, clump_heap_reserve(h->heap, name, objects, sync), status);
+    end_sync(c, &u);
+    CHECK_STATUS(&c->on, clump_heap_reserve(h->heap, "Nobody", 1, NULL), CLUMP_ERR_NOT_FOUND);
 }
 
 /* ---- Repair ---------------------------------------------------------------------------------- */
@@ -181,7 +184,7 @@ void renew_program(client *c, heap_model *h) {
         clump_program_destroy(old);
         old = NULL;
     }
-    for (int k = 0; k < KERNELS; k++) clump_kernel_destroy(c->kernels[k]);
+    end_kernels(c);
     clump_program_destroy(old);
     make_program(c);
 }

@@ -107,8 +107,8 @@ void settle(client *c, heap_model *h) {
 
 /* ---- After every few ------------------------------------------------------------------------- */
 
-static void compare_element(client *c, heap_model *h, const field_model *f, uint32_t e,
-                            object_model *o, const uint8_t *found) {
+void compare_element(client *c, heap_model *h, const field_model *f, uint32_t e, object_model *o,
+                     const uint8_t *found) {
     uint32_t *word = &o->words[f->at + e], is, used = f->bytes;
     if (f->type == CLUMP_TYPE_REF) {
         memcpy(&is, found, sizeof is);

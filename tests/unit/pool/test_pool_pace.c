@@ -203,8 +203,9 @@ static void pauses(void **state) {
     assert_int_equal(pause_of(pool), 0); /* 0.5 ns */
     /* Half a pause of nothing lets a step do next to nothing. */
     clump_defrag_report report;
-    assert_int_equal(clump_pool_defragment(pool, &(clump_defrag_desc){.use_pauses = 1}, &report),
-                     CLUMP_OK);
+    assert_int_equal(
+        clump_pool_defragment(pool, &(clump_defrag_desc){.use_pauses = 1}, &report, NULL),
+        CLUMP_OK);
     assert_true(fabs(report.budget_us - 1e-3) < 1e-9);
     for (unsigned i = 0; i < event_count; i++) clReleaseEvent(events[i].event);
     clump_pool_destroy(pool);
@@ -350,7 +351,7 @@ static void releases(void **state) {
     unsigned steps = 0;
     do {
         unsigned before = released;
-        assert_int_equal(clump_pool_defragment(pool, &step, &report), CLUMP_OK);
+        assert_int_equal(clump_pool_defragment(pool, &step, &report, NULL), CLUMP_OK);
         assert_true(released - before <= 1);
         assert_int_equal(clump_pool_check(pool), CLUMP_OK);
         assert_true(++steps < 200);
@@ -397,7 +398,7 @@ static void unmaps_out_of_order(void **state) {
                      CLUMP_OK);
     assert_int_equal(clump_pool_map(pool, a, CL_MAP_WRITE, &memory), CLUMP_OK);
     memset(memory, 7, 1000);
-    assert_int_equal(clump_pool_unmap(pool, a, memory), CLUMP_OK);
+    assert_int_equal(clump_pool_unmap(pool, a, memory, NULL), CLUMP_OK);
     assert_non_null(unmapped);
     CHECK_CL(clGetEventInfo(unmapped, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof is, &is, NULL));
     assert_int_equal(is, CL_COMPLETE);
@@ -414,8 +415,9 @@ static void sums(void **state) {
     clump_pool *pool = half_used(&f);
     clump_pool_stats stats;
     clump_defrag_report report;
-    assert_int_equal(clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, &report),
-                     CLUMP_OK);
+    assert_int_equal(
+        clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, &report, NULL),
+        CLUMP_OK);
     clump_pool_get_stats(pool, &stats, NULL);
     assert_true(report.done && report.begun > 0 && !report.under_way);
     assert_int_equal(report.finished + report.dropped, report.begun);
