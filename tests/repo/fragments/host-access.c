@@ -1,4 +1,4 @@
-/* A thousand bodies from structs. */
+/* A thousand bodies from structs; their places in a buffer, read by another queue. */
 #include "caller.h"
 
 int main(void) {
@@ -6,12 +6,25 @@ int main(void) {
     CLUMP_CHECK(&q, clump_quick_open(
                         &q, &(clump_quick_desc){
                                 .schema = "class Body { float3 at; float mass; ref Body next; }"}));
-    fragment_1(q.heap);
+    fragment_2(q.heap);
     static float masses[1000];
     CLUMP_CHECK(
         &q, clump_heap_read_field(q.heap, "Body", "mass", 0, sizeof *masses, masses, 1000, NULL));
     for (int i = 0; i < 1000; i++) EXPECT(masses[i] == 1.0f);
     EXPECT(count_of(&q, "Body") == 1000);
+    static cl_float3 places[1000];
+    static float seen[4000];
+    cl_int code;
+    for (int i = 0; i < 1000; i++) places[i].s[1] = (float)i;
+    CLUMP_CHECK(&q, clump_heap_write_field(q.heap, "Body", "at", 0, sizeof *places, places, 1000));
+    cl_mem vertices = clCreateBuffer(q.cl, CL_MEM_READ_WRITE, sizeof places, NULL, &code);
+    EXPECT(code == CL_SUCCESS);
+    cl_command_queue drawing = clCreateCommandQueue(q.cl, q.device, 0, &code);
+    EXPECT(code == CL_SUCCESS);
+    fragment_1(q.heap, q.queue, drawing, vertices, 1000, seen);
+    for (int i = 0; i < 1000; i++) EXPECT(seen[4 * i + 1] == (float)i);
+    clReleaseCommandQueue(drawing);
+    clReleaseMemObject(vertices);
     expect_no_error(&q);
     return 0;
 }
