@@ -609,6 +609,13 @@ class heap {
     void age_blocks() {
         check(clump_heap_age_blocks(get()));
     }
+    /* Of class 1, 2, ... */
+    std::vector<clump_class_stats> read_class_stats() {
+        std::vector<clump_class_stats> found(clump_schema_get_info(info().schema)->class_count);
+        check(clump_heap_read_stats(get(), nullptr, found.data(),
+                                    static_cast<std::uint32_t>(found.size())));
+        return found;
+    }
     clump_heap_stats read_stats() {
         clump_heap_stats found{};
         check(clump_heap_read_stats(get(), &found, nullptr, 0));
