@@ -212,5 +212,5 @@ clump_status clump_heap_reserve(clump_heap *heap, const char *class_name, uint64
     heap->geometry.classes[info.id].reserved.least = least;
     heap->list_valid = 0; /* the next list reserves as many */
     heap->window.left = 0;
-    return status;
+    return clumpi_sync_end(c, sync);
 }

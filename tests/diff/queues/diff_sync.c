@@ -367,8 +367,8 @@ static void quiet_calls(void **state) {
     QUIET(clump_context_set_queue(t.on.clump, t.queue));
     QUIET(clump_context_record_timeline(t.on.clump, 0));
     QUIET(clump_heap_get_bytes_needed(
-        &(clump_heap_desc){.context = t.on.clump, .schema = clump_heap_get_info(t.heap)->schema}, objects,
-        &bytes, NULL));
+        &(clump_heap_desc){.context = t.on.clump, .schema = clump_heap_get_info(t.heap)->schema},
+        objects, &bytes, NULL));
     enqueued = cl_order_commands();
     quiet(clump_program_get_kernel(t.program, "touch") ? CLUMP_OK : CLUMP_ERR_CL, CLUMP_OK,
           "clump_program_get_kernel");
