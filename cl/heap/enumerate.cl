@@ -354,7 +354,8 @@ CLUMPI_LOCAL_INLINED void list_block_rows(const clumpi_view *v, uint numbered,
 
 /* work_items: those of the kernel that the list is made for, if that may make objects. neighbours:
  * how many warps or, where work-items are alone, work-groups these are, or more. window: launches
- * that asked since the last list << 8 | launches that this one is for (reserve.clh). */
+ * that asked since the last list << 8 | the kernel frees nothing << 7 | launches that this one is
+ * for (reserve.clh). */
 __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbered, uint turn,
                                 uint work_items, uint neighbours, uint window) {
     __local clumpi_list_tally place[CLUMPI_CLASS_IDS], totals[CLUMPI_CLASS_IDS];
@@ -378,7 +379,7 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
         rows += totals[c].rows;
         objects += totals[c].objects;
     }
-    const reserve_window launches = {window >> 8, window & 0xffu};
+    const reserve_window launches = {window >> 8, window & 0x7fu, window >> 7 & 1u};
     reserve_share(&v, totals, turn, launches, work_items, objects, plans);
     reserve_open(&v, turn, launches, neighbours, totals, plans);
     uint fresh = 0; /* the first free blocks are reserved */

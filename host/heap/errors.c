@@ -156,6 +156,7 @@ clump_status clump_heap_take_errors(clump_heap *heap, clump_device_report *repor
         "a part of the header, as it is");
     clump_status status = clumpi_heap_enter(heap);
     if (!status) status = clumpi_read(heap->context, heap->info.buffer, offset, sizeof now, &now);
+    if (!status) clumpi_window_hear(heap);
     if (!status && now.done)
         status = clumpi_clear(heap->context, heap->info.buffer, done_at, sizeof now.done);
     if (status) return status;

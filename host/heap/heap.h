@@ -332,6 +332,7 @@ clump_status clumpi_struct_copy(clump_heap *heap, clumpi_u32 first, clumpi_u32 l
 /* The work-items of a kernel. */
 typedef struct clumpi_crowd {
     size_t global, local;
+    int only_makes; /* 1: it frees nothing */
 } clumpi_crowd;
 /* What a launch of the kernel needs: the list that it goes over, slots that are reserved. Two
  * launches, or none. */
@@ -339,6 +340,8 @@ clump_status clumpi_list_prepare(clump_heap *heap, clump_kernel *k, clumpi_crowd
                                  const clump_sync *sync);
 /* Is the list that of all objects? */
 int clumpi_list_is_current(const clump_heap *heap);
+/* What the device told by now. */
+void clumpi_window_hear(clump_heap *heap);
 /* With the heap, once its commands have run. */
 void clumpi_window_forget(clump_heap *heap);
 

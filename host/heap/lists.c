@@ -36,7 +36,8 @@ static clump_status make_list(clump_heap *heap, int with_numbers, const clumpi_c
     clumpi_window *w = &heap->window;
     const clumpi_u32 many = UINT32_C(1) << 24; /* more of either make no difference */
     clumpi_u32 numbers = with_numbers ? 1 : 0, items = 0, neighbours = many,
-               window = (w->asked ? w->asked : 1) << 8 | ahead;
+               window = (w->asked ? w->asked : 1) << 8 |
+                        (crowd && crowd->only_makes ? 1u << 7 : 0u) | ahead;
     if (crowd) {
         uint64_t groups = crowd->global / crowd->local;
         if (heap->context->capabilities.personality == CLUMP_PERSONALITY_GPU)
@@ -100,7 +101,7 @@ clump_status clumpi_list_update(clump_heap *heap, int numbered, const clump_sync
 
 /* ---- Windows --------------------------------------------------------------------------------- */
 
-#define WINDOW_MOST 16u /* launches that a list is for: the device is told 8 bits */
+#define WINDOW_MOST 16u /* launches that a list is for: the device is told 7 bits */
 
 void clumpi_window_forget(clump_heap *heap) {
     if (heap->window.told) heap->context->cl.ReleaseEvent(heap->window.told);
@@ -108,7 +109,7 @@ void clumpi_window_forget(clump_heap *heap) {
 }
 
 /* What the device told of a list, if it did by now. */
-static void hear(clump_heap *heap) {
+void clumpi_window_hear(clump_heap *heap) {
     clumpi_window *w = &heap->window;
     clump_context *c = heap->context;
     cl_int state = CL_COMPLETE;
@@ -160,7 +161,8 @@ clump_status clumpi_list_prepare(clump_heap *heap, clump_kernel *k, clumpi_crowd
     const uint32_t ahead =
         asks && !clumpi_classes_meet(&k->uses.loops, &k->uses.changes) ? WINDOW_MOST : 1;
     int is_current = is_list_of(heap, &k->uses.loops, k->numbered);
-    hear(heap);
+    clumpi_window_hear(heap);
+    crowd.only_makes = !k->uses.frees;
     if (asks && is_current)
         is_current = heap->reserved && (ahead == 1 || is_known(heap, k, crowd.global)) &&
                      (clumpi_list_is_current(heap) || (ahead > 1 && heap->window.left));

@@ -50,6 +50,7 @@ extern const clumpi_classes clumpi_classes_all;
 /* What a kernel may do, as far as its text tells; more than it does where that is not sure. */
 typedef struct clumpi_uses {
     int asks;               /* for slots */
+    int frees;              /* objects or memory */
     clumpi_classes loops;   /* it goes over their objects */
     clumpi_classes changes; /* it makes or frees some */
 } clumpi_uses;

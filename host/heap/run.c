@@ -121,7 +121,8 @@ clump_status clumpi_run_prepare(clump_heap *heap, clump_kernel *k, const clump_s
 /* List, then the kernel. */
 static clump_status launch(clump_heap *heap, clump_kernel *k, size_t global, size_t local,
                            const clump_sync *sync, const char *call) {
-    clump_status status = clumpi_list_prepare(heap, k, (clumpi_crowd){global, local}, sync);
+    clump_status status =
+        clumpi_list_prepare(heap, k, (clumpi_crowd){.global = global, .local = local}, sync);
     if (status) return status;
     if (!k->fixed) clumpi_classes_add(&heap->list_stale, &k->uses.changes);
     heap->reduced_known = 0;

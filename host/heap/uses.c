@@ -261,6 +261,7 @@ static void take_of_library(source *s, const char *word, const char *at, const c
         take_loop(s, at, end);
     } else if (IS_ONE_OF(word, asks) || strcmp(word, "clump_free") == 0) {
         s->uses.asks |= strcmp(word, "clump_free") != 0;
+        s->uses.frees |= strcmp(word, "clump_free") == 0 || strcmp(word, "clump_realloc") == 0;
         change_raw(s);
     } else {
         s->is_odd = 1;
@@ -274,6 +275,7 @@ static void take_of_schema(source *s, const char *word, int is_piece, int is_cal
     const clumpi_member member = clumpi_member_find(s->program->schema, word, &c, &f);
     if (member >= CLUMPI_MEMBER_MAKE || member == CLUMPI_MEMBER_APPEND) {
         s->uses.asks |= member != CLUMPI_MEMBER_FREE;
+        s->uses.frees |= member != CLUMPI_MEMBER_MAKE;
         if (member == CLUMPI_MEMBER_MAKE)
             add_class(&s->uses.changes, c, strcmp(rest_after(word, c), "new_of") == 0);
         else
@@ -345,7 +347,7 @@ clump_status clumpi_uses_of(const clump_program *p, const char *kernel, clumpi_u
     if (!s.is_odd) take_options(&s);
     if (!s.is_odd) take_word(&s, kernel, kernel + strlen(kernel));
     clumpi_free(&p->context->allocator, s.all);
-    *uses = s.is_odd ? (clumpi_uses){1, clumpi_classes_all, clumpi_classes_all} : s.uses;
+    *uses = s.is_odd ? (clumpi_uses){1, 1, clumpi_classes_all, clumpi_classes_all} : s.uses;
     return s.is_full ? clumpi_fail(&p->context->error, CLUMP_ERR_HOST_MEMORY,
                                    "no host memory to read the text of kernel %s", kernel)
                      : CLUMP_OK;

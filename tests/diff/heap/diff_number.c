@@ -75,6 +75,9 @@ static const char source[] =
     "    CLUMP_FOR_EACH_NUMBERED(Base, self, i) { atomic_inc(&visits[ROOM]); return; }\n"
     "}\n"
     "__kernel void plain(CLUMP_HEAP_NO_ALLOC, __global uint *out) {\n"
+    "    CLUMP_FOR_EACH(Base, self) atomic_inc(out);\n"
+    "}\n"
+    "__kernel void plain_alone(CLUMP_HEAP_NO_ALLOC, __global uint *out) {\n"
     "    CLUMP_FOR_EACH(Alone, self) atomic_inc(out);\n"
     "}\n"
     "__kernel void sum(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS) {\n"
@@ -104,10 +107,23 @@ static cl_int CL_API_CALL count_launch(cl_command_queue queue, cl_kernel kernel,
 static cl_fixture fixture, *const f = &fixture;
 static const char *options; /* whose loops */
 
-enum { MAKE, MAKE_ALONE, DROP, SEE, LOOK_UP, REPLACE, LEAVE, PLAIN, SUM, NEW_NUMBERED, KERNELS };
-static const char *const kernel_names[KERNELS] = {"make",    "make_alone",  "drop",  "see",
-                                                  "look_up", "replace",     "leave", "plain",
-                                                  "sum",     "new_numbered"};
+enum {
+    MAKE,
+    MAKE_ALONE,
+    DROP,
+    SEE,
+    LOOK_UP,
+    REPLACE,
+    LEAVE,
+    PLAIN,
+    PLAIN_ALONE,
+    SUM,
+    NEW_NUMBERED,
+    KERNELS
+};
+static const char *const kernel_names[KERNELS] = {
+    "make",  "make_alone", "drop",        "see", "look_up",     "replace",
+    "leave", "plain",      "plain_alone", "sum", "new_numbered"};
 
 typedef struct world {
     clump_heap *heap;
@@ -306,6 +322,7 @@ static void test_launches(void **state) {
     assert_int_equal(launches_of(&w, SEE), 1);
     assert_int_equal(launches_of(&w, LOOK_UP), 1);
     drop(&w, 0, 10);
+    assert_int_equal(launches_of(&w, PLAIN_ALONE), 1); /* nobody changed that class */
     assert_int_equal(launches_of(&w, PLAIN), 3);
     assert_int_equal(launches_of(&w, SEE), 1);
     uint64_t count;
