@@ -151,12 +151,15 @@ clump_status clump_heap_take_errors(clump_heap *heap, clump_device_report *repor
                     sizeof(clumpi_u32)];
         clumpi_u32 done;
     } now;
+    const size_t covers =
+        (offsetof(clumpi_header, list_covers) - offsetof(clumpi_header, new_rows)) /
+        sizeof(clumpi_u32);
     _Static_assert(
         sizeof now == offsetof(clumpi_header, reduced_mark) - offsetof(clumpi_header, errors),
         "a part of the header, as it is");
     clump_status status = clumpi_heap_enter(heap);
     if (!status) status = clumpi_read(heap->context, heap->info.buffer, offset, sizeof now, &now);
-    if (!status) clumpi_window_hear(heap);
+    if (!status) clumpi_window_heard(heap, now.between[covers]);
     if (!status && now.done)
         status = clumpi_clear(heap->context, heap->info.buffer, done_at, sizeof now.done);
     if (status) return status;
@@ -183,11 +186,19 @@ clump_status clump_heap_take_errors(clump_heap *heap, clump_device_report *repor
 
 clump_status clumpi_errors_tell(clump_heap *heap) {
     if (!heap->may_have_errors || heap->errors_on_request) return CLUMP_OK;
-    clumpi_error errors[CLUMPI_ERRORS_PLACES];
-    clump_status status = clumpi_read(heap->context, heap->info.buffer,
-                                      clumpi_header_offset(heap, offsetof(clumpi_header, errors)),
-                                      sizeof errors, errors);
+    struct {
+        clumpi_error errors[CLUMPI_ERRORS_PLACES];
+        clumpi_u32
+            between[(offsetof(clumpi_header, list_covers) - offsetof(clumpi_header, new_rows)) /
+                    sizeof(clumpi_u32)];
+        clumpi_u32 covers;
+    } now;
+    clumpi_error *errors = now.errors;
+    clump_status status =
+        clumpi_read(heap->context, heap->info.buffer,
+                    clumpi_header_offset(heap, offsetof(clumpi_header, errors)), sizeof now, &now);
     if (status) return status;
+    clumpi_window_heard(heap, now.covers);
     heap->may_have_errors = 0;
     uint64_t count = 0;
     for (int i = 0; i < CLUMPI_ERRORS; i++) {

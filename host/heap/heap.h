@@ -93,10 +93,13 @@ typedef struct clumpi_window {
     uint64_t lists;  /* how many were made */
     uint32_t asked;  /* launches that asked since the last one */
     uint32_t left;   /* that may still go without another one */
-    uint32_t covers; /* how many a list was enough for, when that was told last */
+    uint32_t covers; /* how many such a list was enough for, when that was told last */
+    uint64_t opened; /* the last list that was for several */
     cl_event told;   /* of the read of `word`, which is to tell it; NULL: none is under way */
     uint32_t word;   /* of list number `told_list` */
     uint64_t told_list;
+    uint64_t ask_at;   /* the list from which on such a read is worth it, if nothing else tells */
+    uint32_t patience; /* lists from one to the next */
 } clumpi_window;
 
 struct clump_heap {
@@ -340,8 +343,9 @@ clump_status clumpi_list_prepare(clump_heap *heap, clump_kernel *k, clumpi_crowd
                                  const clump_sync *sync);
 /* Is the list that of all objects? */
 int clumpi_list_is_current(const clump_heap *heap);
-/* What the device told by now. */
+/* What the device told by now; and what a call read that waited, header.list_covers. */
 void clumpi_window_hear(clump_heap *heap);
+void clumpi_window_heard(clump_heap *heap, uint32_t covers);
 /* With the heap, once its commands have run. */
 void clumpi_window_forget(clump_heap *heap);
 

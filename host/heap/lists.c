@@ -101,14 +101,35 @@ clump_status clumpi_list_update(clump_heap *heap, int numbered, const clump_sync
 
 /* ---- Windows --------------------------------------------------------------------------------- */
 
-#define WINDOW_MOST 16u /* launches that a list is for: the device is told 7 bits */
+#define WINDOW_MOST 32u /* launches that a list is for: the device is told 7 bits */
 
 void clumpi_window_forget(clump_heap *heap) {
     if (heap->window.told) heap->context->cl.ReleaseEvent(heap->window.told);
     heap->window.told = NULL;
 }
 
-/* What the device told of a list, if it did by now. */
+/* A read that nobody waits for takes NVIDIA's driver 100 us. While lists turn out to be for one
+ * launch each there are ever fewer of them. */
+#define PATIENCE_LEAST 4u
+#define PATIENCE_MOST 64u
+
+/* covers: what the device told of list number `list`. */
+static void heard(clump_heap *heap, uint32_t covers, uint64_t list) {
+    clumpi_window *w = &heap->window;
+    if (list != w->opened || covers == UINT32_MAX) return; /* nothing was ever asked for */
+    w->covers = covers < WINDOW_MOST ? covers : WINDOW_MOST;
+    w->patience = w->covers > 1                     ? PATIENCE_LEAST
+                  : w->patience < PATIENCE_MOST / 2 ? w->patience * 2
+                                                    : PATIENCE_MOST;
+    w->ask_at = list + w->patience;
+    if (list == w->lists) w->left = w->covers > w->asked ? w->covers - w->asked : 0;
+}
+
+void clumpi_window_heard(clump_heap *heap, uint32_t covers) {
+    clumpi_window_hear(heap);
+    heard(heap, covers, heap->window.lists);
+}
+
 void clumpi_window_hear(clump_heap *heap) {
     clumpi_window *w = &heap->window;
     clump_context *c = heap->context;
@@ -118,29 +139,29 @@ void clumpi_window_hear(clump_heap *heap) {
         return;
     if (state > CL_COMPLETE) return;
     clumpi_window_forget(heap);
-    /* It was not read, or nothing was ever asked for. */
-    const uint32_t covers = state < 0 || w->word == UINT32_MAX ? 0 : w->word;
-    w->covers = covers < WINDOW_MOST ? covers : WINDOW_MOST;
-    if (w->told_list != w->lists) return;
-    w->left = w->covers > w->asked ? w->covers - w->asked : 0;
+    if (state == CL_COMPLETE) heard(heap, w->word, w->told_list);
 }
 
-/* A list was made for this launch and those to come. */
-static clump_status open_window(clump_heap *heap, const clump_sync *sync) {
+/* A list was made for this launch and those to come. knows: it is not the first of its kernel, so
+ * what it covers is worth knowing. */
+static clump_status open_window(clump_heap *heap, int knows, const clump_sync *sync) {
     clumpi_window *w = &heap->window;
     if (sync && sync->wait_count) return CLUMP_OK;
+    w->opened = w->lists;
     w->left = w->covers;
-    if (w->told) return CLUMP_OK; /* of an earlier list, still under way */
+    if (!knows) w->patience = PATIENCE_LEAST;
+    if (!knows) w->ask_at = w->lists + 1;
+    if (w->told || w->lists < w->ask_at) return CLUMP_OK;
     w->told_list = w->lists;
+    w->ask_at = w->lists + PATIENCE_LEAST;
     return clumpi_read_start(heap->context, heap->info.buffer,
                              clumpi_header_offset(heap, offsetof(clumpi_header, list_covers)),
                              sizeof w->word, &w->word, NULL, &w->told);
 }
 
-/* Did it run before the list was made, and on as many work-items? Then the list knows what it asks
- * for. */
-static int is_known(const clump_heap *heap, const clump_kernel *k, size_t global) {
-    return k->asked_of == heap && k->asked_list < heap->window.lists && global <= k->asked_items;
+/* Did it run before, on as many work-items? Then the next list knows what it asks for. */
+static int has_asked(const clump_heap *heap, const clump_kernel *k, size_t global) {
+    return k->asked_of == heap && global <= k->asked_items;
 }
 
 /* Of a launch that asks for slots. */
@@ -148,7 +169,7 @@ static void note_asked(clump_heap *heap, clump_kernel *k, size_t global) {
     clumpi_window *w = &heap->window;
     if (w->asked < UINT32_C(1) << 20) w->asked++;
     if (w->left) w->left--;
-    if (k->asked_of == heap && global <= k->asked_items) return;
+    if (has_asked(heap, k, global)) return;
     k->asked_of = heap;
     k->asked_list = w->lists;
     k->asked_items = global;
@@ -163,11 +184,13 @@ clump_status clumpi_list_prepare(clump_heap *heap, clump_kernel *k, clumpi_crowd
     int is_current = is_list_of(heap, &k->uses.loops, k->numbered);
     clumpi_window_hear(heap);
     crowd.only_makes = !k->uses.frees;
+    const int knows = has_asked(heap, k, crowd.global);
     if (asks && is_current)
-        is_current = heap->reserved && (ahead == 1 || is_known(heap, k, crowd.global)) &&
+        is_current = heap->reserved &&
+                     (ahead == 1 || (knows && k->asked_list < heap->window.lists)) &&
                      (clumpi_list_is_current(heap) || (ahead > 1 && heap->window.left));
     clump_status status = update(heap, is_current, k->numbered, asks ? &crowd : NULL, ahead, sync);
-    if (!status && ahead > 1 && !is_current) status = open_window(heap, sync);
+    if (!status && ahead > 1 && !is_current) status = open_window(heap, knows, sync);
     if (!status && asks) note_asked(heap, k, crowd.global);
     return status;
 }

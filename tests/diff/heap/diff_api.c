@@ -496,7 +496,7 @@ static void test_launches(void **state) {
 /* Launches that make objects and go over none share lists; one that only frees needs none. */
 static void test_windows(void **state) {
     (void)state;
-    enum { ITEMS = 32, LAUNCHES = 40 };
+    enum { ITEMS = 32, LAUNCHES = 80 };
     if (!(f->capabilities->features & CLUMP_FEATURE_INT64_ATOMICS)) skip();
     for (uint32_t rest = 0; rest < 3; rest++) {
         SET_ARG(f, kernels[DROP], 0, rest);

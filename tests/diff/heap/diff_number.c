@@ -144,6 +144,7 @@ static world open_world(void) {
     SET_ARG(f, w.kernels[LOOK_UP], 0, w.refs);
     SET_ARG(f, w.kernels[LEAVE], 0, w.visits);
     SET_ARG(f, w.kernels[PLAIN], 0, w.visits);
+    SET_ARG(f, w.kernels[PLAIN_ALONE], 0, w.visits);
     return w;
 }
 
