@@ -30,7 +30,7 @@ static int to_stdout(void *user, const void *text, size_t bytes) {
 
 static void describe(const clump_schema *schema) {
     for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
-        clump_class_info c, base = {.name = ""};
+        clump_class_info c = {.size = sizeof c}, base = {.size = sizeof base, .name = ""};
         clump_schema_get_class(schema, id, &c);
         if (c.base) clump_schema_get_class(schema, c.base, &base);
         printf("%s%s%s%s: %u bytes an object, layout %s%s\n", c.name, c.base ? " : " : "",
@@ -38,7 +38,7 @@ static void describe(const clump_schema *schema) {
                c.layout == CLUMP_LAYOUT_AOS ? "aos" : "soa",
                c.field_count ? "" : ", no fields of its own");
         for (uint32_t i = 0; i < c.field_count; i++) {
-            clump_field_info f;
+            clump_field_info f = {.size = sizeof f};
             clump_schema_get_field(schema, id, i, &f);
             printf("    %s %s", clump_type_name(f.type, f.width), f.name);
             if (f.count) printf("[%u]%s", f.count, f.packed ? " packed" : "");

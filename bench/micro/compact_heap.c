@@ -64,7 +64,7 @@ static int create_heap(compact_heap *h, const compact_heap_desc *desc, bench_err
                             .bytes = bytes,
                             .block_rows = desc->block_rows,
                             .buffers = desc->buffers};
-    clump_class_info info = {0};
+    clump_class_info info = {.size = sizeof info};
     if (bench_heap_create(&heap, &h->heap, error)) return -1;
     clump_status status = clump_schema_find_class(clump_heap_get_schema(h->heap), "A", &info);
     h->class_a = info.id;
@@ -321,7 +321,7 @@ int compact_heap_read_places(compact_heap *h, clump_ref *places, bench_error *er
 
 /* The capacity of a block of A, 0 if there is none. */
 static int find_capacity(compact_heap *h, uint32_t *capacity, bench_error *error) {
-    clump_class_stats classes[CLASS_COUNT];
+    clump_class_stats classes[CLASS_COUNT] = {{.size = sizeof *classes}};
     clump_status status = clump_heap_read_stats(h->heap, NULL, classes, CLASS_COUNT);
     if (status != CLUMP_OK) return fail(h, "the statistics", status, error);
     const clump_class_stats *a = &classes[h->class_a - 1];

@@ -11,7 +11,7 @@
 
 static clump_status find_class(const clumpi_collection *r, const char *name,
                                clump_class_info *info) {
-    if (name && !clump_schema_find_class(clumpi_heap_schema(r->heap), name, info)) return CLUMP_OK;
+    if (name && !clumpi_schema_find_class(clumpi_heap_schema(r->heap), name, info)) return CLUMP_OK;
     return clumpi_fail(&clumpi_heap_context(r->heap)->error, CLUMP_ERR_NOT_FOUND,
                        "clump_heap_collect: the heap has no class \"%s\"", name ? name : "(null)");
 }
@@ -132,6 +132,15 @@ clump_status clumpi_collect_begin(clumpi_collection *r) {
         return clumpi_fail(&clumpi_heap_context(r->heap)->error, CLUMP_ERR_USAGE,
                            "clump_heap_collect: only_mark and compact exclude each other");
     return clumpi_compact_check(r->heap, r->desc->compact, NULL);
+}
+
+clump_status clumpi_collect_take(const clump_collect_desc *given, clump_collect_desc *desc,
+                                 clump_compact_desc *compact, clump_error *error) {
+    clump_status status = CLUMPI_TAKE(clump_collect_desc, desc, given, error);
+    if (!status) status = CLUMPI_TAKE(clump_compact_desc, compact, desc->compact, error);
+    if (!status) status = CLUMPI_PLACE(clump_compact_report, desc->compact_report, error);
+    if (desc->compact) desc->compact = compact;
+    return status;
 }
 
 clump_status clumpi_collect_check(clump_heap *heap, const clump_collect_desc *desc) {

@@ -12,7 +12,7 @@
 /* Mark a class with its subclasses. */
 static clump_status select_class(clumpi_compaction *r, const char *name) {
     clump_class_info info;
-    if (!name || clump_schema_find_class(clumpi_heap_schema(r->heap), name, &info))
+    if (!name || clumpi_schema_find_class(clumpi_heap_schema(r->heap), name, &info))
         return clumpi_fail(&clumpi_heap_context(r->heap)->error, CLUMP_ERR_NOT_FOUND,
                            "clump_heap_compact: the heap has no class \"%s\"",
                            name ? name : "(null)");
@@ -46,9 +46,9 @@ static clump_status check_order_field(const clumpi_compaction *r) {
     for (uint32_t id = 1; id <= clumpi_object_classes(r->heap); id++) {
         clump_class_info info;
         clump_field_info f;
-        clump_schema_get_class(clumpi_heap_schema(r->heap), id, &info);
+        clumpi_schema_get_class(clumpi_heap_schema(r->heap), id, &info);
         if (info.is_abstract || !clumpi_is_selected(r, id)) continue;
-        if (clump_schema_find_field(clumpi_heap_schema(r->heap), id, name, &f))
+        if (clumpi_schema_find_field(clumpi_heap_schema(r->heap), id, name, &f))
             return clumpi_fail(e, CLUMP_ERR_NOT_FOUND,
                                "clump_heap_compact: class %s has no field \"%s\"", info.name, name);
         if ((f.type != CLUMP_TYPE_REF && f.type != CLUMP_TYPE_UINT) || f.width > 1 || f.count)

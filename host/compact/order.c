@@ -27,7 +27,7 @@ static clump_status check_room(clumpi_compaction *r, const clump_class_stats *cl
         uint32_t capacity = clumpi_heap_geometry(heap)->classes[id].capacity;
         uint64_t needed = (s->objects + capacity - 1) / capacity;
         clump_class_info info;
-        clump_schema_get_class(clumpi_heap_schema(heap), id, &info);
+        clumpi_schema_get_class(clumpi_heap_schema(heap), id, &info);
         if (needed > free_blocks)
             return clumpi_fail(
                 &clumpi_heap_context(heap)->error, CLUMP_ERR_DEVICE_MEMORY,
@@ -81,7 +81,7 @@ static clump_status gather_field(clumpi_compaction *r, uint32_t class_id, orderi
     uint64_t count = 0;
     clump_status status = clumpi_rank(heap, class_id, class_id, &count);
     if (status) return status;
-    clump_schema_find_field(clumpi_heap_schema(heap), class_id, r->desc->order_field, &f);
+    clumpi_schema_find_field(clumpi_heap_schema(heap), class_id, r->desc->order_field, &f);
     clumpi_u32 bytes = f.element_bytes, what = CLUMPI_COPY_READ;
     const clumpi_u64 at = 0;
     clumpi_arg args[] = {{sizeof class_id, &class_id},
@@ -139,7 +139,7 @@ clump_status clumpi_order_run(clumpi_compaction *r) {
     clump_heap_stats stats;
     clump_class_stats classes[CLUMP_CLASSES_MAX];
     ordering o = {0};
-    clump_status status = clump_heap_read_stats(heap, &stats, classes, CLUMP_CLASSES_MAX);
+    clump_status status = clumpi_read_stats(heap, &stats, classes);
     if (!status) status = check_room(r, classes, stats.free_blocks);
     if (!status && r->desc->order == CLUMP_ORDER_KEY) status = run_key_kernel(r, &o);
     uint64_t before = 0;

@@ -133,7 +133,7 @@ static clump_status add_plans(clumpi_compaction *r, const clumpi_moving *moving,
     for (uint32_t id = 1; id <= clumpi_object_classes(heap); id++) {
         const clumpi_class_plan *plan = &plans[id];
         clump_class_info info;
-        clump_schema_get_class(clumpi_heap_schema(heap), id, &info);
+        clumpi_schema_get_class(clumpi_heap_schema(heap), id, &info);
         sum += plan->moves;
         p->moves_left += plan->moves_left;
         p->bytes_moved += (uint64_t)plan->moves * info.object_bytes;

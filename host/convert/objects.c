@@ -56,8 +56,8 @@ static clump_status append_field(clumpi_conversion *v, uint32_t id, const clump_
     clump_class_info from = {0}, to = {0};
     clump_status status = CLUMP_OK;
     if (theirs && theirs->type == CLUMP_TYPE_REF) {
-        clump_schema_get_class(clumpi_heap_schema(v->heap), theirs->ref_class, &from);
-        clump_schema_get_class(clumpi_heap_schema(v->next), ours->ref_class, &to);
+        clumpi_schema_get_class(clumpi_heap_schema(v->heap), theirs->ref_class, &from);
+        clumpi_schema_get_class(clumpi_heap_schema(v->next), ours->ref_class, &to);
     }
     for (uint32_t part = 0; part < ours->element_bytes && !status; part += width) {
         const clumpi_convert_field f = {.from_base = theirs ? theirs->base_bytes + part : 0,

@@ -10,7 +10,7 @@ static int next_class(const clump_extract *e, clumpi_column_walk *w) {
     w->column.count = 0;
     for (uint32_t id = w->class_info.id + 1; id <= classes; id++) {
         if (!e->objects[id]) continue;
-        clump_schema_get_class(e->schema, id, &w->class_info);
+        clumpi_schema_get_class(e->schema, id, &w->class_info);
         w->column.count = e->objects[id];
         w->owner = id;
         w->next = 0;
@@ -30,9 +30,9 @@ int clumpi_next_column(const clump_extract *e, clumpi_column_walk *w) {
     for (;;) {
         clump_class_info owner;
         if (!w->owner && !next_class(e, w)) return 0;
-        clump_schema_get_class(e->schema, w->owner, &owner);
+        clumpi_schema_get_class(e->schema, w->owner, &owner);
         if (w->next < owner.field_count) {
-            clump_schema_get_field(e->schema, owner.id, w->next++, &w->field);
+            clumpi_schema_get_field(e->schema, owner.id, w->next++, &w->field);
             column->object_bytes = w->field.element_bytes * clumpi_elements(&w->field);
             column->bytes = column->count * column->object_bytes;
             return 1;
@@ -53,13 +53,15 @@ clump_status clump_extract_find_column(const clump_extract *extract, const char 
                                        const char *field, clump_extract_column *column) {
     clump_class_info info;
     clump_field_info f;
-    if (!extract || !class_name || !field || !column) return CLUMP_ERR_USAGE;
-    if (clump_schema_find_class(extract->schema, class_name, &info) ||
-        clump_schema_find_field(extract->schema, info.id, field, &f))
+    if (!extract || !class_name || !field || !column ||
+        CLUMPI_PLACE(clump_extract_column, column, NULL))
+        return CLUMP_ERR_USAGE;
+    if (clumpi_schema_find_class(extract->schema, class_name, &info) ||
+        clumpi_schema_find_field(extract->schema, info.id, field, &f))
         return CLUMP_ERR_NOT_FOUND;
     for (clumpi_column_walk w = {.owner = 0}; clumpi_next_column(extract, &w);) {
         if (w.class_info.id != info.id || w.field.name != f.name) continue;
-        *column = w.column;
+        CLUMPI_GIVE(column, w.column);
         return CLUMP_OK;
     }
     return CLUMP_ERR_NOT_FOUND;
@@ -132,7 +134,7 @@ static clump_status check_objects(clump_context *c, const clump_schema *schema,
     uint64_t all = 0;
     for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
         clump_class_info info;
-        clump_schema_get_class(schema, id, &info);
+        clumpi_schema_get_class(schema, id, &info);
         if (info.is_abstract && objects[id - 1])
             return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                                "clump_extract_create: %llu objects of class %s, which is abstract",

@@ -33,7 +33,7 @@ typedef struct inserting {
 
 static const char *ref_class(const clump_schema *schema, const clump_field_info *f) {
     clump_class_info info;
-    return clump_schema_get_class(schema, f->ref_class, &info) ? "" : info.name;
+    return clumpi_schema_get_class(schema, f->ref_class, &info) ? "" : info.name;
 }
 
 static clump_status match_field(const inserting *in, uint32_t id, const clump_class_info *owner,
@@ -42,7 +42,7 @@ static clump_status match_field(const inserting *in, uint32_t id, const clump_cl
     const clump_schema *here = clumpi_heap_schema(in->heap), *there = in->extract->schema;
     char a[CLUMPI_TYPE_BYTES], b[CLUMPI_TYPE_BYTES];
     clump_field_info ours;
-    if (clump_schema_find_field(here, id, theirs->name, &ours))
+    if (clumpi_schema_find_field(here, id, theirs->name, &ours))
         return clumpi_fail(error, CLUMP_ERR_SCHEMA,
                            "field %s of class %s is in the extract, but not in the heap's schema",
                            theirs->name, owner->name);
@@ -64,7 +64,7 @@ static clump_status match_field(const inserting *in, uint32_t id, const clump_cl
 static uint32_t count_fields(const clump_schema *schema, uint32_t id) {
     clump_class_info info;
     uint32_t count = 0;
-    for (; id && !clump_schema_get_class(schema, id, &info); id = info.base)
+    for (; id && !clumpi_schema_get_class(schema, id, &info); id = info.base)
         count += info.field_count;
     return count;
 }
@@ -74,11 +74,11 @@ static const char *lacking(const inserting *in, uint32_t id, const char *class_n
     const clump_schema *here = clumpi_heap_schema(in->heap), *there = in->extract->schema;
     clump_class_info theirs, info;
     clump_field_info f, found;
-    clump_schema_find_class(there, class_name, &theirs);
-    for (; id && !clump_schema_get_class(here, id, &info); id = info.base)
+    clumpi_schema_find_class(there, class_name, &theirs);
+    for (; id && !clumpi_schema_get_class(here, id, &info); id = info.base)
         for (uint32_t i = 0; i < info.field_count; i++) {
-            clump_schema_get_field(here, id, i, &f);
-            if (clump_schema_find_field(there, theirs.id, f.name, &found)) return f.name;
+            clumpi_schema_get_field(here, id, i, &f);
+            if (clumpi_schema_find_field(there, theirs.id, f.name, &found)) return f.name;
         }
     return "";
 }
@@ -88,8 +88,9 @@ static clump_status match_class(inserting *in, uint32_t id) {
     clump_class_info theirs, ours, owner;
     clump_status status = CLUMP_OK;
     if (!in->extract->objects[id]) return CLUMP_OK;
-    clump_schema_get_class(in->extract->schema, id, &theirs);
-    const int is_there = !clump_schema_find_class(clumpi_heap_schema(in->heap), theirs.name, &ours);
+    clumpi_schema_get_class(in->extract->schema, id, &theirs);
+    const int is_there =
+        !clumpi_schema_find_class(clumpi_heap_schema(in->heap), theirs.name, &ours);
     if (!is_there || ours.is_abstract)
         return clumpi_fail(
             error, CLUMP_ERR_SCHEMA, "the extract has %llu objects of class %s, which %s",
@@ -97,10 +98,10 @@ static clump_status match_class(inserting *in, uint32_t id) {
             is_there ? "is abstract in the heap's schema" : "the heap's schema lacks");
     in->class_of[id] = ours.id;
     for (uint32_t at = id; at && !status; at = owner.base) {
-        clump_schema_get_class(in->extract->schema, at, &owner);
+        clumpi_schema_get_class(in->extract->schema, at, &owner);
         for (uint32_t i = 0; i < owner.field_count && !status; i++) {
             clump_field_info f;
-            clump_schema_get_field(in->extract->schema, at, i, &f);
+            clumpi_schema_get_field(in->extract->schema, at, i, &f);
             status = match_field(in, ours.id, &theirs, &f);
         }
     }
@@ -147,7 +148,7 @@ static clump_status plan_room(inserting *in) {
     clump_heap_stats stats;
     const uint32_t count = clump_schema_get_class_count(in->extract->schema);
     uint64_t needed = 0;
-    clump_status status = clump_heap_read_stats(heap, &stats, classes, clumpi_object_classes(heap));
+    clump_status status = clumpi_read_stats(heap, &stats, classes);
     for (uint32_t id = 1; id <= count && !status; id++) {
         const uint64_t objects = in->extract->objects[id];
         if (!objects) continue;
@@ -297,12 +298,14 @@ static clump_status insert(inserting *in) {
 
 clump_status clump_heap_insert(clump_heap *heap, const clump_extract *extract,
                                const clump_insert_desc *desc) {
-    static const clump_insert_desc nothing = {0};
     if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = clumpi_heap_context(heap);
     if (!extract) return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s: the extract is NULL", call);
-    inserting in = {.heap = heap, .extract = extract, .desc = desc ? desc : &nothing};
-    clump_status status = insert(&in);
+    clump_insert_desc own;
+    clump_status status = CLUMPI_TAKE(clump_insert_desc, &own, desc, &c->error);
+    if (status) return status;
+    inserting in = {.heap = heap, .extract = extract, .desc = &own};
+    status = insert(&in);
     clumpi_pack_close(&in.pack);
     clumpi_chosen_release(heap, &in.chosen);
     return status;

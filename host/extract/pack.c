@@ -73,9 +73,9 @@ static uint64_t table_bytes_most(const clump_schema *schema) {
     for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
         bytes += sizeof(clumpi_pack_class);
         for (uint32_t at = id; at; at = c.base) {
-            clump_schema_get_class(schema, at, &c);
+            clumpi_schema_get_class(schema, at, &c);
             for (uint32_t i = 0; i < c.field_count; i++) {
-                clump_schema_get_field(schema, at, i, &f);
+                clumpi_schema_get_field(schema, at, i, &f);
                 bytes += parts_of(&f) * sizeof(clumpi_pack_field) + sizeof(clumpi_pack_end);
             }
         }
@@ -189,9 +189,9 @@ static void append_field(tables *t, clumpi_pack_class *k, const clumpi_column_wa
     clump_heap *heap = t->p->heap;
     clump_class_info to = {0};
     clump_field_info ours; /* as it lies in the heap */
-    clump_schema_find_field(clumpi_heap_schema(heap), k->class_id, w->field.name, &ours);
+    clumpi_schema_find_field(clumpi_heap_schema(heap), k->class_id, w->field.name, &ours);
     if (ours.type == CLUMP_TYPE_REF)
-        clump_schema_get_class(clumpi_heap_schema(heap), ours.ref_class, &to);
+        clumpi_schema_get_class(clumpi_heap_schema(heap), ours.ref_class, &to);
     for (uint32_t part = 0; part < parts_of(&ours); part++) {
         clumpi_pack_field f = {.at = w->column.at + (uint64_t)part * WIDTH_MAX,
                                .next = ours.element_bytes,

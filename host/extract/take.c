@@ -40,7 +40,7 @@ static clump_status check_where(taking *t) {
     clump_status status = clumpi_find_class(t->heap, d->where_class, &t->where);
     if (status) return status;
     clump_field_info *f = &t->where_field;
-    if (clump_schema_find_field(clumpi_heap_schema(t->heap), t->where.id, d->where_field, f))
+    if (clumpi_schema_find_field(clumpi_heap_schema(t->heap), t->where.id, d->where_field, f))
         return clumpi_fail(error, CLUMP_ERR_NOT_FOUND, "class %s has no field \"%s\"",
                            d->where_class, d->where_field);
     if (f->count || f->width != 1 || f->type > CLUMP_TYPE_ULONG) {
@@ -156,7 +156,7 @@ static clump_status choose_classes(taking *t) {
     clump_status status = CLUMP_OK;
     for (uint32_t i = 0; i < t->desc->class_count && !status; i++) {
         clump_class_info info;
-        clump_schema_find_class(clumpi_heap_schema(t->heap), t->desc->classes[i], &info);
+        clumpi_schema_find_class(clumpi_heap_schema(t->heap), t->desc->classes[i], &info);
         clumpi_arg args[] = {{sizeof t->chosen, &t->chosen},
                              {sizeof info.id, &info.id},
                              {sizeof info.last, &info.last}};
@@ -250,7 +250,7 @@ clump_status clumpi_take(clump_heap *heap, const clump_extract_desc *desc, clump
         *chosen = t.chosen;
     else
         clumpi_chosen_release(heap, &t.chosen);
-    if (status == CLUMP_ERR_TOO_SMALL && t.extract && report)
+    if (status == CLUMP_ERR_TOO_SMALL && t.extract)
         *report = (clump_extract_report){.objects = t.extract->objects[0],
                                          .bytes = t.extract->info.bytes};
     if (status) {
@@ -258,17 +258,24 @@ clump_status clumpi_take(clump_heap *heap, const clump_extract_desc *desc, clump
         return status;
     }
     *extract = t.extract;
-    if (report) *report = t.report;
+    *report = t.report;
     return CLUMP_OK;
 }
 
 clump_status clump_heap_extract(clump_heap *heap, const clump_extract_desc *desc,
                                 clump_extract **extract, clump_extract_report *report) {
+    clump_extract_desc own;
+    clump_extract_report made = {0};
     if (extract) *extract = NULL;
-    if (report) memset(report, 0, sizeof *report);
+    clump_error *error = clumpi_heap_error(heap);
+    clump_status status = CLUMPI_PLACE(clump_extract_report, report, error);
     if (!heap) return CLUMP_ERR_USAGE;
-    if (!desc || !extract)
-        return clumpi_fail(&clumpi_heap_context(heap)->error, CLUMP_ERR_USAGE,
-                           "%s needs a description and a place for the extract", call);
-    return clumpi_take(heap, desc, extract, report, NULL);
+    if (!status && (!desc || !extract))
+        status = clumpi_fail(error, CLUMP_ERR_USAGE,
+                             "%s needs a description and a place for the extract", call);
+    if (!status) status = CLUMPI_TAKE(clump_extract_desc, &own, desc, error);
+    if (status) return status;
+    status = clumpi_take(heap, &own, extract, &made, NULL);
+    CLUMPI_GIVE(report, made);
+    return status;
 }

@@ -56,7 +56,7 @@ static void check_field(clumpi_reading *r, const clumpi_loop *a, const clumpi_lo
         if (!(x->ways >> i & 1u) || !(y->ways >> k & 1u) || !(ways & writes) || !(ways & others))
             continue;
         clump_class_info owner;
-        clump_schema_get_class(r->schema, x->class_id, &owner);
+        clumpi_schema_get_class(r->schema, x->class_id, &owner);
         r->kernel = NULL;
         clumpi_refuse(r, NULL, "field %s.%s: %s %s (%.64s:%u), and %s %s (%.64s:%u)", owner.name,
                       x->field, a->kernel, way_words(i), r->program->name, x->lines[i], b->kernel,

@@ -253,7 +253,7 @@ static size_t find_loop(const clumpi_reading *r, clumpi_range body) {
 }
 
 static int find_class(clumpi_reading *r, const clumpi_token *name, clump_class_info *info) {
-    for (uint32_t id = 1; !clump_schema_get_class(r->schema, id, info); id++)
+    for (uint32_t id = 1; !clumpi_schema_get_class(r->schema, id, info); id++)
         if (clumpi_token_is(name, info->name)) return 1;
     return 0;
 }

@@ -86,14 +86,14 @@ static member_kind kind_of_array_call(const clump_schema *schema, uint32_t id, c
     char name[CLUMPI_TOKEN_TEXT_BYTES];
     if (!last) return MEMBER_NONE;
     snprintf(name, sizeof name, "%.*s", (int)(last - rest), rest);
-    if (clump_schema_find_field(schema, id, name, f) || !f->array) return MEMBER_NONE;
+    if (clumpi_schema_find_field(schema, id, name, f) || !f->array) return MEMBER_NONE;
     if (strcmp(last, "_length") == 0 || strcmp(last, "_capacity") == 0) return MEMBER_LENGTH;
     return strcmp(last, "_append") == 0 ? MEMBER_APPEND : MEMBER_CHANGE;
 }
 
 static member_kind kind_of(const clump_schema *schema, uint32_t id, const char *rest,
                            clump_field_info *f) {
-    if (!clump_schema_find_field(schema, id, rest, f) && !f->part) return MEMBER_FIELD;
+    if (!clumpi_schema_find_field(schema, id, rest, f) && !f->part) return MEMBER_FIELD;
     member_kind kind = kind_of_array_call(schema, id, rest, f);
     return kind ? kind : kind_of_rest(rest);
 }
@@ -110,7 +110,7 @@ static member_kind member_of(const scan *s, const clumpi_token *word, clump_fiel
     clumpi_token_text(&t, name);
     for (uint32_t id = 1; id <= clump_schema_get_class_count(s->r->schema); id++) {
         clump_class_info c;
-        clump_schema_get_class(s->r->schema, id, &c);
+        clumpi_schema_get_class(s->r->schema, id, &c);
         size_t length = strlen(c.name);
         if (strncmp(name, c.name, length) != 0 || name[length] != '_') continue;
         member_kind kind = kind_of(s->r->schema, id, name + length + 1, f);

@@ -99,7 +99,7 @@ int clumpi_heap_has_ref_arrays(const clump_heap *heap) {
 
 unsigned clumpi_heap_traits(const clump_heap *heap) {
     unsigned traits = clumpi_schema_traits(heap->schema);
-    clump_evict_report evicted;
+    clump_evict_report evicted = {.size = sizeof evicted};
     clump_heap_get_evicted(heap, &evicted);
     if (heap->is_raw) traits |= CLUMPI_TRAIT_RAW;
     if (heap->segment_blocks && !heap->eviction) traits |= CLUMPI_TRAIT_SEVERAL;
@@ -113,7 +113,7 @@ unsigned clumpi_heap_traits(const clump_heap *heap) {
 
 clump_status clumpi_heap_refuses(const clump_heap *heap, clumpi_operation operation,
                                  const char *call) {
-    clump_evict_report evicted;
+    clump_evict_report evicted = {.size = sizeof evicted};
     clump_heap_get_evicted(heap, &evicted);
     return clumpi_schema_refuses(heap->schema, clumpi_heap_traits(heap), operation, evicted.objects,
                                  call, &heap->context->error);
@@ -136,7 +136,7 @@ void clumpi_list_forget(clump_heap *heap) {
 }
 
 clump_status clumpi_find_class(clump_heap *heap, const char *name, clump_class_info *info) {
-    if (name && !clump_schema_find_class(heap->schema, name, info)) return CLUMP_OK;
+    if (name && !clumpi_schema_find_class(heap->schema, name, info)) return CLUMP_OK;
     return clumpi_fail(&heap->context->error, CLUMP_ERR_NOT_FOUND, "the heap has no class \"%s\"",
                        name ? name : "(null)");
 }

@@ -16,7 +16,7 @@ typedef struct array {
 static clump_status find_array(clump_heap *heap, const clump_class_info *info, const char *name,
                                array *a) {
     clump_error *error = &heap->context->error;
-    if (!name || clump_schema_find_field(heap->schema, info->id, name, &a->field))
+    if (!name || clumpi_schema_find_field(heap->schema, info->id, name, &a->field))
         return clumpi_fail(error, CLUMP_ERR_NOT_FOUND, "class %s has no field \"%s\"", info->name,
                            name ? name : "(null)");
     if (!a->field.array)
@@ -26,10 +26,10 @@ static clump_status find_array(clump_heap *heap, const clump_class_info *info, c
                            name, info->name);
     uint32_t index = 0;
     clump_field_info f;
-    while (!clump_schema_get_field(heap->schema, a->field.class_id, index++, &f))
+    while (!clumpi_schema_get_field(heap->schema, a->field.class_id, index++, &f))
         if (strcmp(f.name, name) == 0) break;
     for (uint32_t i = 0; i < (a->field.array == CLUMP_ARRAY_BOUNDED ? 1u : 3u); i++)
-        clump_schema_get_field(heap->schema, a->field.class_id, index + i, &a->parts[i]);
+        clumpi_schema_get_field(heap->schema, a->field.class_id, index + i, &a->parts[i]);
     return CLUMP_OK;
 }
 

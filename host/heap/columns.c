@@ -48,7 +48,7 @@ static void append_field(const clump_schema *schema, const clump_field_info *f, 
                          column_list *c) {
     uint32_t width = f->element_bytes < WIDTH_MAX ? f->element_bytes : WIDTH_MAX;
     clump_class_info to = {0};
-    if (refs_only) clump_schema_get_class(schema, f->ref_class, &to);
+    if (refs_only) clumpi_schema_get_class(schema, f->ref_class, &to);
     for (uint32_t e = 0; e < clumpi_elements(f); e++)
         for (uint32_t part = 0; part < f->element_bytes; part += width)
             append(c, f->base_bytes + e * f->step_bytes + part, f->stride_bytes, width, to.id,
@@ -80,7 +80,7 @@ static void append_paddings(const clump_schema *schema, const clump_class_info *
     uint32_t begin = 0, end = 0, stride = 0;
     for (uint32_t i = 0; i < info->field_count; i++) {
         clump_field_info f;
-        clump_schema_get_field(schema, info->id, i, &f);
+        clumpi_schema_get_field(schema, info->id, i, &f);
         if (i == 0) begin = end = f.base_bytes;
         stride = f.stride_bytes;
         append_padding(c, end, f.base_bytes, stride);
@@ -92,13 +92,13 @@ static void append_paddings(const clump_schema *schema, const clump_class_info *
 /* Fields of the class and, before them, of its bases. */
 static void append_class(const clump_schema *schema, uint32_t id, wanted what, column_list *c) {
     clump_class_info info;
-    clump_schema_get_class(schema, id, &info);
+    clumpi_schema_get_class(schema, id, &info);
     if (info.base) append_class(schema, info.base, what, c);
     if (!info.base && schema->prefix && what == ALL_FIELDS)
         append(c, 0, schema->prefix, schema->prefix, 0, 0);
     for (uint32_t i = 0; i < info.field_count; i++) {
         clump_field_info f;
-        clump_schema_get_field(schema, id, i, &f);
+        clumpi_schema_get_field(schema, id, i, &f);
         if (is_wanted(&f, what))
             append_field(schema, &f, what == STRONG_REFS || what == WEAK_REFS, c);
     }
@@ -110,15 +110,15 @@ static void append_class(const clump_schema *schema, uint32_t id, wanted what, c
  * column each. */
 static void append_arrays(const clump_schema *schema, uint32_t id, column_list *c) {
     clump_class_info info, to;
-    clump_schema_get_class(schema, id, &info);
+    clumpi_schema_get_class(schema, id, &info);
     if (info.base) append_arrays(schema, info.base, c);
     for (uint32_t i = 0; i < info.field_count; i++) {
         clump_field_info f, length, next;
-        clump_schema_get_field(schema, id, i, &f);
+        clumpi_schema_get_field(schema, id, i, &f);
         if (f.array != CLUMP_ARRAY_GROWING || f.type != CLUMP_TYPE_REF) continue;
-        clump_schema_get_field(schema, id, i + 1, &length);
-        clump_schema_get_field(schema, id, i + 2, &next);
-        clump_schema_get_class(schema, f.ref_class, &to);
+        clumpi_schema_get_field(schema, id, i + 1, &length);
+        clumpi_schema_get_field(schema, id, i + 2, &next);
+        clumpi_schema_get_class(schema, f.ref_class, &to);
         c->last = (clumpi_column){.base = length.base_bytes,
                                   .stride = length.stride_bytes,
                                   .step = next.base_bytes - length.base_bytes,
@@ -136,7 +136,7 @@ uint32_t clumpi_columns_build(const clump_schema *schema, clumpi_class *classes,
     column_list c = {.list = columns};
     for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
         clump_class_info info;
-        clump_schema_get_class(schema, id, &info);
+        clumpi_schema_get_class(schema, id, &info);
         classes[id].copies = c.begin = c.count;
         if (!info.is_abstract) append_class(schema, id, ALL_FIELDS, &c);
         classes[id].refs = c.begin = c.count;
@@ -168,14 +168,14 @@ static void append_gap(gap_list *g, uint32_t to) {
 /* Up to the last field of the class. Those of a struct (aos) stand together. */
 static void append_gaps(const clump_schema *schema, uint32_t id, gap_list *g) {
     clump_class_info info;
-    clump_schema_get_class(schema, id, &info);
+    clumpi_schema_get_class(schema, id, &info);
     if (info.base)
         append_gaps(schema, info.base, g);
     else
         g->end = CLUMP_ROW_SLOTS * schema->prefix;
     for (uint32_t i = 0; i < info.field_count; i++) {
         clump_field_info f;
-        clump_schema_get_field(schema, id, i, &f);
+        clumpi_schema_get_field(schema, id, i, &f);
         uint32_t elements = clumpi_elements(&f);
         if (info.layout != CLUMP_LAYOUT_AOS || i == 0) append_gap(g, f.base_bytes);
         g->end = info.layout == CLUMP_LAYOUT_AOS
@@ -189,7 +189,7 @@ void clumpi_gaps_build(const clump_schema *schema, clumpi_geometry *g, clumpi_ga
     for (uint32_t id = 0; id <= g->header.class_count; id++) {
         clump_class_info info;
         g->checked.gaps[id] = list.count;
-        if (clump_schema_get_class(schema, id, &info) || info.is_abstract) continue;
+        if (clumpi_schema_get_class(schema, id, &info) || info.is_abstract) continue;
         append_gaps(schema, id, &list);
         append_gap(&list, g->classes[id].row_granules * g->header.granule_bytes);
     }

@@ -102,7 +102,7 @@ static void append_class(dump *d, uint32_t id, const char *separator) {
     uint64_t slots = (uint64_t)t->blocks * c->capacity;
     clump_class_info info = {.object_bytes = c->slot_bytes};
     int is_raw = id > clumpi_object_classes(d->heap);
-    if (!is_raw) clump_schema_get_class(d->heap->schema, id, &info);
+    if (!is_raw) clumpi_schema_get_class(d->heap->schema, id, &info);
     clumpi_text_append(&d->text, "%s    {\"id\": %u, \"name\": ", separator, id);
     clumpi_text_append_json(&d->text, c->is_runs ? "(raw runs)" : clumpi_class_name(d->heap, id));
     clumpi_text_append(&d->text, ", \"raw\": %s, ", is_raw ? "true" : "false");

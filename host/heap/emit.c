@@ -13,7 +13,7 @@
 static void append_type(clumpi_text *t, const clump_schema *schema, const clump_field_info *f) {
     if (f->type == CLUMP_TYPE_REF) {
         clump_class_info target;
-        clump_schema_get_class(schema, f->ref_class, &target);
+        clumpi_schema_get_class(schema, f->ref_class, &target);
         clumpi_text_append(t, "%s", target.name);
     } else if (f->type == CLUMP_TYPE_BOOL) {
         clumpi_text_append(t, "uchar");
@@ -76,11 +76,11 @@ static void emit_checked_field(clumpi_text *t, const clump_schema *schema,
  * which knows the type. */
 static void emit_array(clumpi_text *t, const clump_schema *schema, uint32_t owner, uint32_t index) {
     clump_field_info f, length, next = {0};
-    clump_schema_get_field(schema, owner, index, &f);
-    clump_schema_get_field(schema, owner, index + 1, &length);
+    clumpi_schema_get_field(schema, owner, index, &f);
+    clumpi_schema_get_field(schema, owner, index + 1, &length);
     uint32_t step = 0;
     if (f.array == CLUMP_ARRAY_GROWING) {
-        clump_schema_get_field(schema, owner, index + 2, &next);
+        clumpi_schema_get_field(schema, owner, index + 2, &next);
         step = next.base_bytes - length.base_bytes;
     }
     clumpi_text_append(
@@ -119,9 +119,9 @@ typedef struct array_walk {
 static int next_array(array_walk *w, clump_field_info *f, uint32_t *index) {
     while (w->owner) {
         clump_class_info c;
-        clump_schema_get_class(w->schema, w->owner, &c);
+        clumpi_schema_get_class(w->schema, w->owner, &c);
         while (w->next < c.field_count) {
-            clump_schema_get_field(w->schema, w->owner, *index = w->next++, f);
+            clumpi_schema_get_field(w->schema, w->owner, *index = w->next++, f);
             if (f->array) return 1;
         }
         w->owner = c.base;
@@ -199,7 +199,7 @@ static void emit_arrays(clumpi_text *t, const clump_schema *schema) {
     if (!clumpi_schema_find_array(schema, 0)) return;
     clumpi_text_append(t, "\n/* ---- Arrays of run-time length ---- */\n\n");
     for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++)
-        for (uint32_t i = 0; !clump_schema_get_field(schema, id, i, &f); i++)
+        for (uint32_t i = 0; !clumpi_schema_get_field(schema, id, i, &f); i++)
             if (f.array) emit_array(t, schema, id, i);
     emit_array_functions(t, schema);
 }
@@ -277,11 +277,11 @@ static void emit_fields(clumpi_text *t, const clump_schema *schema, const clump_
     clump_class_info chain[CLUMP_CLASSES_MAX];
     uint32_t depth = 0;
     for (uint32_t id = c->id; id; id = chain[depth++].base)
-        clump_schema_get_class(schema, id, &chain[depth]);
+        clumpi_schema_get_class(schema, id, &chain[depth]);
     while (depth-- > 0) {
         for (uint32_t i = 0; i < chain[depth].field_count; i++) {
             clump_field_info f;
-            clump_schema_get_field(schema, chain[depth].id, i, &f);
+            clumpi_schema_get_field(schema, chain[depth].id, i, &f);
             emit_field(t, schema, c, &f, i, checked);
         }
     }
@@ -313,7 +313,7 @@ static void emit_casts(clumpi_text *t, const clump_schema *schema, const clump_c
     const line_texts line = lines_of(checked);
     clump_class_info b;
     for (uint32_t id = c->base; id; id = b.base) {
-        clump_schema_get_class(schema, id, &b);
+        clumpi_schema_get_class(schema, id, &b);
         clumpi_text_append(
             t,
             "static inline %s %s_as_%s(%s clumpi_r) {\n"
@@ -444,7 +444,7 @@ static void emit_cases(clumpi_text *t, const clump_schema *schema, const clump_c
         c->name);
     for (uint32_t id = c->id; id <= c->last; id++) {
         clump_class_info d;
-        clump_schema_get_class(schema, id, &d);
+        clumpi_schema_get_class(schema, id, &d);
         if (d.is_abstract) continue;
         clumpi_text_append(t,
                            " case %uu: { %s self = {clumpi_id}; "
@@ -459,7 +459,7 @@ static void emit_loops(clumpi_text *t, const clump_schema *schema, const clump_c
     clumpi_text_append(t, "#define clumpi_loops_%s(clumpi_name, clumpi_args) do {", c->name);
     for (uint32_t id = c->id; id <= c->last; id++) {
         clump_class_info d;
-        clump_schema_get_class(schema, id, &d);
+        clumpi_schema_get_class(schema, id, &d);
         if (d.is_abstract) continue;
         clumpi_text_append(t, " CLUMPI_FOR_EACH_OF(%s) { (void)clumpi_name##%s clumpi_args; }",
                            d.name, d.name);
@@ -473,12 +473,12 @@ void clumpi_schema_emit(clumpi_text *t, const clump_schema *schema, const clumpi
     clump_class_info c;
     clumpi_text_append(t, "\n/* ---- References, one type per class ---- */\n\n");
     for (uint32_t id = 1; id <= count; id++) {
-        clump_schema_get_class(schema, id, &c);
+        clumpi_schema_get_class(schema, id, &c);
         emit_type(t, &c);
     }
     emit_arrays(t, schema);
     for (uint32_t id = 1; id <= count; id++) {
-        clump_schema_get_class(schema, id, &c);
+        clumpi_schema_get_class(schema, id, &c);
         clumpi_text_append(t, "\n/* class %s: %u bytes an object, %u objects a block */\n\n",
                            c.name, c.object_bytes, g->classes[id].capacity);
         emit_tests(t, schema, &c, checked);

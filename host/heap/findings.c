@@ -47,10 +47,11 @@ static const char *field_at(const clump_schema *schema, uint32_t class_id, uint3
     const char *before = NULL;
     uint32_t base = 0;
     clump_class_info info;
-    for (uint32_t id = class_id; id && !clump_schema_get_class(schema, id, &info); id = info.base) {
+    for (uint32_t id = class_id; id && !clumpi_schema_get_class(schema, id, &info);
+         id = info.base) {
         for (uint32_t i = 0; i < info.field_count; i++) {
             clump_field_info f;
-            clump_schema_get_field(schema, id, i, &f);
+            clumpi_schema_get_field(schema, id, i, &f);
             if (has_byte(&f, at)) return f.name;
             if (f.base_bytes > at || (before && f.base_bytes < base)) continue;
             before = f.name;
@@ -64,7 +65,7 @@ static const char *field_at(const clump_schema *schema, uint32_t class_id, uint3
 
 static const char *class_name(const clump_heap *heap, uint32_t id) {
     clump_class_info info;
-    return clump_schema_get_class(heap->schema, id, &info) ? NULL : info.name;
+    return clumpi_schema_get_class(heap->schema, id, &info) ? NULL : info.name;
 }
 
 /* What stands in the place of the object: `: it was freed by ...`. */

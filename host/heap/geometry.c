@@ -48,10 +48,10 @@ static void find_row_sizes(const clump_schema *schema, row_sizes *rows) {
     rows->smallest = UINT32_MAX;
     for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
         clump_class_info info;
-        clump_schema_get_class(schema, id, &info);
+        clumpi_schema_get_class(schema, id, &info);
         for (uint32_t f = 0; f < info.field_count; f++) {
             clump_field_info field;
-            clump_schema_get_field(schema, id, f, &field);
+            clumpi_schema_get_field(schema, id, f, &field);
             if (field.element_bytes > 64) rows->align_128 = 1;
         }
         if (info.is_abstract) continue;
@@ -163,7 +163,7 @@ uint32_t clumpi_header_at(const clump_schema *schema) {
     uint32_t largest = 0;
     for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
         clump_class_info info;
-        clump_schema_get_class(schema, id, &info);
+        clumpi_schema_get_class(schema, id, &info);
         if (slot_bytes(&info) > largest) largest = slot_bytes(&info);
     }
     return (largest + 1) / 2 * 2; /* 128-byte lines */
@@ -204,7 +204,7 @@ static int fill_classes(const clump_schema *schema, int has_raw, clumpi_geometry
     h->class_count = clump_schema_get_class_count(schema);
     for (uint32_t id = 1; id <= h->class_count; id++) {
         clump_class_info info;
-        clump_schema_get_class(schema, id, &info);
+        clumpi_schema_get_class(schema, id, &info);
         g->classes[id].last = info.last;
         if (!info.is_abstract) fill_rows(g, &g->classes[id], slot_bytes(&info));
     }
@@ -392,7 +392,7 @@ static clump_status too_small(const clump_schema *schema, const clumpi_geometry 
                               clump_error *error) {
     clump_class_info largest = {.name = "", .object_bytes = 0}, info;
     for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
-        clump_schema_get_class(schema, id, &info);
+        clumpi_schema_get_class(schema, id, &info);
         if (!info.is_abstract && info.object_bytes > largest.object_bytes) largest = info;
     }
     int is_raw = g->header.raw_units * CLUMPI_RAW_UNIT > largest.object_bytes;

@@ -4,13 +4,13 @@
 
 static const char *name_of(const clumpi_match *m, uint32_t class_id) {
     clump_class_info info;
-    return clump_schema_get_class(m->from, class_id, &info) ? "" : info.name;
+    return clumpi_schema_get_class(m->from, class_id, &info) ? "" : info.name;
 }
 
 /* The class of `to` for one of `from`, which may be missing if there are no objects of it. */
 static clump_status match_class(clumpi_match *m, uint32_t id) {
     clump_class_info ours;
-    const int is_there = !clump_schema_find_class(m->to, name_of(m, id), &ours);
+    const int is_there = !clumpi_schema_find_class(m->to, name_of(m, id), &ours);
     if (is_there && !ours.is_abstract) {
         m->class_of[id] = ours.id;
         return CLUMP_OK;
@@ -25,7 +25,7 @@ clump_status clumpi_match_field(const clumpi_match *m, uint32_t class_id,
                                 const clump_field_info *theirs, clump_field_info *ours,
                                 int *is_there) {
     char a[CLUMPI_TYPE_BYTES], b[CLUMPI_TYPE_BYTES];
-    *is_there = !clump_schema_find_field(m->to, m->class_of[class_id], theirs->name, ours);
+    *is_there = !clumpi_schema_find_field(m->to, m->class_of[class_id], theirs->name, ours);
     if (!*is_there || (ours->type == theirs->type && ours->width == theirs->width &&
                        ours->count == theirs->count))
         return CLUMP_OK;
@@ -38,7 +38,7 @@ int clumpi_match_next_gained(const clumpi_match *m, uint32_t class_id, clumpi_fi
                              clump_field_info *ours) {
     clump_field_info theirs;
     while (clumpi_next_field(walk, ours))
-        if (clump_schema_find_field(m->from, class_id, ours->name, &theirs)) return 1;
+        if (clumpi_schema_find_field(m->from, class_id, ours->name, &theirs)) return 1;
     return 0;
 }
 
@@ -50,7 +50,7 @@ typedef struct field_set {
 /* 1 if the field, one of the class or of its bases, was not in the set. */
 static uint32_t add(field_set *set, const clump_schema *schema, uint32_t class_id,
                     const char *name) {
-    const clumpi_field_entry *f = clumpi_schema_find_field(schema, class_id, name);
+    const clumpi_field_entry *f = clumpi_schema_field_named(schema, class_id, name);
     uint8_t *has = &set->has[f - schema->fields];
     const uint32_t is_new = !*has;
     *has = 1;
@@ -105,7 +105,7 @@ clump_status clumpi_match_room(const clumpi_match *m, const clump_heap *heap) {
 clump_status clumpi_match_fail_members(const clumpi_match *m, uint32_t class_id,
                                        const clump_field_info *ours, uint64_t count) {
     clump_class_info to;
-    clump_schema_get_class(m->to, ours->ref_class, &to);
+    clumpi_schema_get_class(m->to, ours->ref_class, &to);
     return clumpi_fail(
         m->error, CLUMP_ERR_SCHEMA,
         "field %s of class %s has %llu references in %s to objects that are not of class %s, "

@@ -50,7 +50,7 @@ const char *clumpi_class_name(const clump_heap *heap, uint32_t id) {
     clump_class_info info;
     if (id >= h->first_raw && id <= h->class_count)
         return heap->geometry.classes[id].is_away ? "(evicted or vacant)" : "(raw memory)";
-    return clump_schema_get_class(heap->schema, id, &info) ? "(unknown)" : info.name;
+    return clumpi_schema_get_class(heap->schema, id, &info) ? "(unknown)" : info.name;
 }
 
 /* ---- Reports --------------------------------------------------------------------------------- */

@@ -108,11 +108,11 @@ static int is_accessor(const marking *m, const char *word, size_t bytes) {
     for (uint32_t id = 1; id <= clump_schema_get_class_count(m->schema); id++) {
         clump_class_info c;
         clump_field_info f;
-        clump_schema_get_class(m->schema, id, &c);
+        clumpi_schema_get_class(m->schema, id, &c);
         size_t length = strlen(c.name);
         if (bytes <= length + 1 || strncmp(name, c.name, length) != 0 || name[length] != '_')
             continue;
-        if (clump_schema_find_field(m->schema, id, name + length + 1, &f)) continue;
+        if (clumpi_schema_find_field(m->schema, id, name + length + 1, &f)) continue;
         return f.type == CLUMP_TYPE_REF || f.element_bytes >= 4;
     }
     return 0;

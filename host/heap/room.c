@@ -17,7 +17,7 @@ clump_status clump_heap_read_room(clump_heap *heap, const char *class_name, uint
     if (!status && info.is_abstract)
         status =
             clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE, "class %s is abstract", info.name);
-    if (!status) status = clump_heap_read_stats(heap, &all, classes, CLUMP_CLASSES_MAX);
+    if (!status) status = clumpi_read_stats(heap, &all, classes);
     if (status) return status;
     const clump_class_stats *own = &classes[info.id - 1];
     *objects = own->slots - own->objects +
@@ -75,9 +75,12 @@ static clump_status calculate(const clump_heap_desc *desc, const uint64_t *objec
     return status;
 }
 
-clump_status clump_heap_get_bytes_needed(const clump_heap_desc *desc, const uint64_t *objects,
+clump_status clump_heap_get_bytes_needed(const clump_heap_desc *given, const uint64_t *objects,
                                          uint64_t *bytes, clump_error *error) {
+    clump_heap_desc desc;
+    clump_error *kept = given && given->context ? &given->context->error : NULL;
     if (bytes) *bytes = 0;
-    clump_status status = desc && desc->context ? calculate(desc, objects, bytes) : CLUMP_ERR_USAGE;
-    return clumpi_tell(desc && desc->context ? &desc->context->error : NULL, status, error);
+    clump_status status = CLUMPI_TAKE(clump_heap_desc, &desc, given, kept);
+    if (!status) status = kept ? calculate(&desc, objects, bytes) : CLUMP_ERR_USAGE;
+    return clumpi_tell(kept, status, error);
 }

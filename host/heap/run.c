@@ -111,15 +111,15 @@ static int same_classes(const clump_heap *heap, const clump_program *p) {
     if (count != clump_schema_get_class_count(p->schema)) return 0;
     for (uint32_t id = 1; id <= count; id++) {
         clump_class_info a, b;
-        clump_schema_get_class(heap->schema, id, &a);
-        clump_schema_get_class(p->schema, id, &b);
+        clumpi_schema_get_class(heap->schema, id, &a);
+        clumpi_schema_get_class(p->schema, id, &b);
         if (strcmp(a.name, b.name) != 0 || a.base != b.base || a.is_abstract != b.is_abstract ||
             a.object_bytes != b.object_bytes || a.field_count != b.field_count)
             return 0;
         for (uint32_t i = 0; i < a.field_count; i++) {
             clump_field_info f, g;
-            clump_schema_get_field(heap->schema, id, i, &f);
-            clump_schema_get_field(p->schema, id, i, &g);
+            clumpi_schema_get_field(heap->schema, id, i, &f);
+            clumpi_schema_get_field(p->schema, id, i, &g);
             if (strcmp(f.name, g.name) != 0 || f.type != g.type || f.width != g.width ||
                 f.count != g.count || f.array != g.array || f.base_bytes != g.base_bytes ||
                 f.stride_bytes != g.stride_bytes || f.step_bytes != g.step_bytes)

@@ -41,7 +41,7 @@ static clump_status find_fields(table *t, const clump_class_info *c) {
     clump_class_info k;
     uint32_t all = 0;
     for (uint32_t id = c->id; id; id = k.base) {
-        clump_schema_get_class(schema, id, &k);
+        clumpi_schema_get_class(schema, id, &k);
         all += k.field_count;
     }
     t->fields = clumpi_alloc(a, (all + 1) * sizeof *t->fields);
@@ -49,13 +49,14 @@ static clump_status find_fields(table *t, const clump_class_info *c) {
     if (!t->fields || !t->infos)
         return clumpi_fail(&t->heap->context->error, CLUMP_ERR_HOST_MEMORY,
                            "no host memory for %u fields", all);
-    t->desc = (clump_struct_desc){.class_name = c->name, .field_count = all, .fields = t->fields};
+    t->desc = (clump_struct_desc){
+        .size = sizeof t->desc, .class_name = c->name, .field_count = all, .fields = t->fields};
     uint32_t end = all;
     for (uint32_t id = c->id; id; id = k.base) {
-        clump_schema_get_class(schema, id, &k);
+        clumpi_schema_get_class(schema, id, &k);
         end -= k.field_count;
         for (uint32_t i = 0; i < k.field_count; i++)
-            clump_schema_get_field(schema, id, i, &t->infos[end + i]);
+            clumpi_schema_get_field(schema, id, i, &t->infos[end + i]);
     }
     for (uint32_t i = 0; i < all; i++) {
         t->fields[i] = (clump_struct_field){t->infos[i].name, t->desc.bytes};

@@ -28,7 +28,7 @@ static clump_status find_field(clump_heap *heap, const char *class_name, const c
     clump_status status = find_class(heap, class_name, t);
     if (status) return status;
     clump_field_info f;
-    if (!name || clump_schema_find_field(heap->schema, t->first, name, &f))
+    if (!name || clumpi_schema_find_field(heap->schema, t->first, name, &f))
         return clumpi_fail(&c->error, CLUMP_ERR_NOT_FOUND, "class %s has no field \"%s\"",
                            class_name, name ? name : "(null)");
     status = clumpi_field_refuses(heap->schema, &f,
@@ -265,7 +265,7 @@ clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first,
             "brings evicted ones back",
             ref);
     clump_class_info info;
-    clump_schema_get_class(heap->schema, first, &info);
+    clumpi_schema_get_class(heap->schema, first, &info);
     int any = first == 1 && last == clumpi_object_classes(heap);
     return clumpi_fail(&c->error, CLUMP_ERR_REFERENCE, "reference 0x%08x names no live object%s%s",
                        ref, any ? "" : " of class ", any ? "" : info.name);

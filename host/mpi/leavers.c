@@ -22,8 +22,8 @@ static uint64_t mix(uint64_t hash, const void *data, size_t bytes) { /* FNV-1a *
 }
 
 static uint32_t count_fields(const clump_schema *schema, uint32_t id, uint32_t *refs) {
-    clump_class_info info;
-    clump_field_info f;
+    clump_class_info info = {.size = sizeof info};
+    clump_field_info f = {.size = sizeof f};
     uint32_t count = 0;
     *refs = 0;
     for (; id && !clump_schema_get_class(schema, id, &info); id = info.base)
@@ -59,7 +59,7 @@ static clump_status add_field(clump_migration *m, clumpi_mover *mover, const clu
 static clump_status add_class(clump_migration *m, const clump_class_info *info, const char *mark) {
     const clump_schema *schema = clump_heap_get_schema(m->heap);
     clumpi_mover *mover = &m->movers[m->mover_count];
-    clump_class_info owner;
+    clump_class_info owner = {.size = sizeof owner};
     uint32_t refs, fields = count_fields(schema, info->id, &refs);
     mover->fields = calloc(fields + 1, sizeof *mover->fields);
     mover->ref_offsets = calloc(refs + 1, sizeof *mover->ref_offsets);
@@ -68,13 +68,14 @@ static clump_status add_class(clump_migration *m, const clump_class_info *info, 
         return clumpi_world_fail(m->world, CLUMP_ERR_HOST_MEMORY, "no host memory for a class");
     mover->id = info->id;
     mover->mark_at = -1;
-    mover->desc = (clump_struct_desc){.class_name = info->name, .fields = mover->fields};
+    mover->desc = (clump_struct_desc){
+        .size = sizeof(clump_struct_desc), .class_name = info->name, .fields = mover->fields};
     m->kind = mix(m->kind, info->name, strlen(info->name) + 1);
     clump_status status = CLUMP_OK;
     for (uint32_t id = info->id; id && !status; id = owner.base) {
         clump_schema_get_class(schema, id, &owner);
         for (uint32_t i = 0; i < owner.field_count && !status; i++) {
-            clump_field_info f;
+            clump_field_info f = {.size = sizeof f};
             clump_schema_get_field(schema, id, i, &f);
             status = add_field(m, mover, &f, mark);
         }
@@ -87,8 +88,8 @@ static clump_status add_class(clump_migration *m, const clump_class_info *info, 
 
 static clump_status add_classes(clump_migration *m, const char *class_name, const char *mark) {
     const clump_schema *schema = clump_heap_get_schema(m->heap);
-    clump_class_info base, info;
-    clump_field_info f;
+    clump_class_info base = {.size = sizeof base}, info = {.size = sizeof info};
+    clump_field_info f = {.size = sizeof f};
     if (clump_schema_find_class(schema, class_name, &base))
         return clumpi_world_fail(m->world, CLUMP_ERR_NOT_FOUND, "the heap has no class \"%s\"",
                                  class_name);
@@ -166,9 +167,12 @@ static clump_status build(clump_migration *m, const char *mark) {
         return clumpi_world_fail(m->world, CLUMP_ERR_HOST_MEMORY, "no host memory for a program");
     if (mark) length = snprintf(source, room, find_format, c, c, mark);
     snprintf(source + length, room - (size_t)length, others_format, c, c, c, c, c);
-    clump_status status = clump_program_create(
-        &(clump_program_desc){.heap = m->heap, .source = source, .name = "migration.cl"},
-        &m->program, NULL);
+    clump_status status =
+        clump_program_create(&(clump_program_desc){.size = sizeof(clump_program_desc),
+                                                   .heap = m->heap,
+                                                   .source = source,
+                                                   .name = "migration.cl"},
+                             &m->program, NULL);
     free(source);
     if (!status && mark) status = make_kernel(m, "migration_find", &m->find, m->most);
     if (!status) status = make_kernel(m, "migration_tell", &m->tell, m->most);

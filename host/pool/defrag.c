@@ -414,11 +414,17 @@ static clump_status step_until_done(clump_pool *pool, clump_defrag_desc d,
 
 clump_status clump_pool_defragment(clump_pool *pool, const clump_defrag_desc *desc,
                                    clump_defrag_report *report) {
-    static const clump_defrag_desc preset;
-    clump_defrag_report own;
-    if (!desc) desc = &preset;
-    if (!report) report = &own;
-    return desc->until_done ? step_until_done(pool, *desc, report) : step_once(pool, desc, report);
+    clump_defrag_desc own;
+    clump_defrag_report made = {0};
+    clump_pool *p = clumpi_pool_enter(pool);
+    if (!p) return CLUMP_ERR_USAGE;
+    clump_status status = CLUMPI_PLACE(clump_defrag_report, report, &p->error);
+    if (!status) status = CLUMPI_TAKE(clump_defrag_desc, &own, desc, &p->error);
+    clumpi_pool_leave(p);
+    if (status) return status;
+    status = own.until_done ? step_until_done(pool, own, &made) : step_once(pool, &own, &made);
+    CLUMPI_GIVE(report, made);
+    return status;
 }
 
 /* ---- Swapping by hand ------------------------------------------------------------------------ */

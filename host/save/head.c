@@ -71,7 +71,7 @@ static clump_status parse_schema(clumpi_stream *s, clump_saved *saved, const cha
 static clump_status read_class(clumpi_stream *s, clump_saved *saved, uint32_t id,
                                const uint64_t numbers[2]) {
     clump_class_info c;
-    clump_schema_get_class(saved->schema, id, &c);
+    clumpi_schema_get_class(saved->schema, id, &c);
     if (c.is_abstract && (numbers[0] || numbers[1]))
         return wrong(s, "an abstract class has objects");
     if (numbers[0] > CLUMPI_OBJECTS_MOST - saved->objects)

@@ -3,6 +3,7 @@
  * Read first: format.h.
  */
 #include "save/format.h"
+#include "schema/schema.h"
 
 /* ---- Columns --------------------------------------------------------------------------------- */
 
@@ -11,7 +12,7 @@ static int next_class(const clump_saved *saved, clumpi_saved_column *column) {
     const uint32_t classes = clump_schema_get_class_count(saved->schema);
     for (uint32_t id = column->class_info.id + 1; id <= classes; id++) {
         if (!saved->counts[id]) continue;
-        clump_schema_get_class(saved->schema, id, &column->class_info);
+        clumpi_schema_get_class(saved->schema, id, &column->class_info);
         column->objects = saved->counts[id];
         column->owner = id;
         column->next = 0;
@@ -24,10 +25,10 @@ int clumpi_saved_next(const clump_saved *saved, clumpi_saved_column *column) {
     for (;;) {
         clump_class_info owner;
         if (!column->owner && !next_class(saved, column)) return 0;
-        clump_schema_get_class(saved->schema, column->owner, &owner);
+        clumpi_schema_get_class(saved->schema, column->owner, &owner);
         if (column->next < owner.field_count) {
             clump_field_info *f = &column->field;
-            clump_schema_get_field(saved->schema, owner.id, column->next++, f);
+            clumpi_schema_get_field(saved->schema, owner.id, column->next++, f);
             column->object_bytes = f->element_bytes * (f->count ? f->count : 1);
             column->piece_objects = saved->piece_bytes / column->object_bytes;
             if (!column->piece_objects) column->piece_objects = 1;
@@ -84,8 +85,10 @@ clump_status clump_saved_open(const clump_load_desc *desc, const clump_allocator
     if (!saved)
         return clumpi_fail(error, CLUMP_ERR_USAGE, "clump_saved_open needs a place for the result");
     const clump_allocator a = clumpi_allocator_resolve(allocator);
+    clump_load_desc own;
     clumpi_stream s;
-    clump_status status = clumpi_stream_open(&s, desc, "clump_saved_open", &a, error);
+    clump_status status = CLUMPI_TAKE(clump_load_desc, &own, desc, error);
+    if (!status) status = clumpi_stream_open(&s, &own, "clump_saved_open", &a, error);
     if (status) return status;
     clump_saved *made = clumpi_alloc(&a, sizeof *made);
     if (!made)
@@ -138,7 +141,7 @@ static clump_status judge(reading *r, const clump_saved_part *part, uint64_t lea
         if (!refs[i] || (refs[i] > least && refs[i] <= end)) continue;
         clump_class_info c = {.name = "a registered buffer"};
         if (part->buffer == CLUMP_SAVED_HANDLES) c.name = "a handle";
-        if (part->class_id) clump_schema_get_class(r->saved.schema, part->class_id, &c);
+        if (part->class_id) clumpi_schema_get_class(r->saved.schema, part->class_id, &c);
         return clumpi_fail(r->stream.error, CLUMP_ERR_FORMAT,
                            "%s is not right: %s%s%s has a reference to object %u, and can refer "
                            "to objects %llu to %llu",
@@ -161,7 +164,7 @@ static clump_status hand_over(reading *r, const clump_saved_part *part) {
     int is_refs = !part->field;
     if (part->field && part->field->type == CLUMP_TYPE_REF) {
         clump_class_info to;
-        clump_schema_get_class(r->saved.schema, part->field->ref_class, &to);
+        clumpi_schema_get_class(r->saved.schema, part->field->ref_class, &to);
         least = r->first[to.id];
         end = r->first[to.last + 1];
         is_refs = 1;
@@ -215,8 +218,10 @@ static clump_status read_all(reading *r) {
 clump_status clumpi_saved_read(const clump_load_desc *desc, const clumpi_saved_reader *reader,
                                const clump_allocator *allocator, clump_error *error) {
     const clump_allocator a = clumpi_allocator_resolve(allocator);
+    clump_load_desc own;
     clumpi_stream s;
-    clump_status status = clumpi_stream_open(&s, desc, reader->call, &a, error);
+    clump_status status = CLUMPI_TAKE(clump_load_desc, &own, desc, error);
+    if (!status) status = clumpi_stream_open(&s, &own, reader->call, &a, error);
     if (status) return status;
     reading *r = clumpi_alloc(&a, sizeof *r);
     if (!r) {

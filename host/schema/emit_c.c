@@ -22,7 +22,7 @@ static void emit_member(clumpi_text *t, const clump_schema *schema, const clump_
     clumpi_text_append(t, ";");
     if (f->type == CLUMP_TYPE_REF) {
         clump_class_info target;
-        clump_schema_get_class(schema, f->ref_class, &target);
+        clumpi_schema_get_class(schema, f->ref_class, &target);
         clumpi_text_append(t, " /* of class %s */", target.name);
     }
     clumpi_text_append(t, "\n");
@@ -33,7 +33,7 @@ static uint32_t chain_of(const clump_schema *schema, const clump_class_info *c,
                          clump_class_info *chain) {
     uint32_t depth = 0;
     for (uint32_t id = c->id; id; id = chain[depth++].base)
-        clump_schema_get_class(schema, id, &chain[depth]);
+        clumpi_schema_get_class(schema, id, &chain[depth]);
     return depth;
 }
 
@@ -47,7 +47,7 @@ static void emit_class(clumpi_text *t, const clump_schema *schema, const clump_c
                        depth > 1 ? chain[1].name : "", prefix, c->name);
     for (uint32_t d = depth; d-- > 0;)
         for (uint32_t i = 0; i < chain[d].field_count; i++, count++) {
-            clump_schema_get_field(schema, chain[d].id, i, &f);
+            clumpi_schema_get_field(schema, chain[d].id, i, &f);
             emit_member(t, schema, &f);
         }
     if (!count) clumpi_text_append(t, "    char nothing; /* the class has no fields */\n");
@@ -57,14 +57,15 @@ static void emit_class(clumpi_text *t, const clump_schema *schema, const clump_c
                            c->name);
     for (uint32_t d = depth; d-- > 0;)
         for (uint32_t i = 0; i < chain[d].field_count; i++) {
-            clump_schema_get_field(schema, chain[d].id, i, &f);
+            clumpi_schema_get_field(schema, chain[d].id, i, &f);
             clumpi_text_append(t, "    {\"%s\", (uint32_t)offsetof(%s%s, %s)},\n", f.name, prefix,
                                c->name, f.name);
         }
     if (count) clumpi_text_append(t, "};\n");
-    clumpi_text_append(
-        t, "static const clump_struct_desc %s%s_struct = {\"%s\", (uint32_t)sizeof(%s%s), %u, ",
-        prefix, c->name, c->name, prefix, c->name, count);
+    clumpi_text_append(t,
+                       "static const clump_struct_desc %s%s_struct = {sizeof(clump_struct_desc), "
+                       "\"%s\", (uint32_t)sizeof(%s%s), %u, ",
+                       prefix, c->name, c->name, prefix, c->name, count);
     if (count)
         clumpi_text_append(t, "%s%s_struct_fields};\n", prefix, c->name);
     else
@@ -91,8 +92,8 @@ static clump_status check_names(const clump_schema *schema, uint32_t count, clum
     for (uint32_t a = 1; a <= count; a++)
         for (uint32_t b = 1; b <= count; b++) {
             clump_class_info one, other;
-            clump_schema_get_class(schema, a, &one);
-            clump_schema_get_class(schema, b, &other);
+            clumpi_schema_get_class(schema, a, &one);
+            clumpi_schema_get_class(schema, b, &other);
             if (is_declared_by(&one, other.name))
                 return clumpi_fail(error, CLUMP_ERR_SCHEMA,
                                    "the struct of class %s would have the name that describes "
@@ -125,7 +126,7 @@ clump_status clump_schema_emit_c(const clump_schema *schema, const char *prefix,
                        "#include <stddef.h>\n#include <stdint.h>\n\n#include <clump/structs.h>\n");
     for (uint32_t id = 1; chain && id <= count; id++) {
         clump_class_info c;
-        clump_schema_get_class(schema, id, &c);
+        clumpi_schema_get_class(schema, id, &c);
         emit_class(&t, schema, &c, prefix, chain);
     }
     t.failed |= !chain;

@@ -10,7 +10,7 @@
 static void emit_field(clumpi_text *t, const clump_schema *schema, const clump_field_info *f) {
     if (f->type == CLUMP_TYPE_REF) {
         clump_class_info target;
-        clump_schema_get_class(schema, f->ref_class, &target);
+        clumpi_schema_get_class(schema, f->ref_class, &target);
         clumpi_text_append(t, "  %sref %s %s", f->weak ? "weak " : "", target.name, f->name);
     } else {
         clumpi_text_append(t, "  %s %s", clump_type_name(f->type, f->width), f->name);
@@ -28,17 +28,17 @@ static void emit_field(clumpi_text *t, const clump_schema *schema, const clump_f
 void clumpi_schema_emit_text(clumpi_text *text, const clump_schema *schema) {
     for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
         clump_class_info c, base;
-        clump_schema_get_class(schema, id, &c);
+        clumpi_schema_get_class(schema, id, &c);
         clumpi_text_append(text, "%s%sclass %s", c.is_abstract ? "abstract " : "",
                            c.layout == CLUMP_LAYOUT_AOS ? "aos " : "", c.name);
         if (c.base) {
-            clump_schema_get_class(schema, c.base, &base);
+            clumpi_schema_get_class(schema, c.base, &base);
             clumpi_text_append(text, " : %s", base.name);
         }
         clumpi_text_append(text, " {\n");
         for (uint32_t i = 0; i < c.field_count; i++) {
             clump_field_info f;
-            clump_schema_get_field(schema, id, i, &f);
+            clumpi_schema_get_field(schema, id, i, &f);
             if (!f.part) emit_field(text, schema, &f);
         }
         clumpi_text_append(text, "}\n");

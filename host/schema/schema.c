@@ -378,23 +378,29 @@ static clump_status fail_sealed(clump_schema *s) {
                        "the schema is sealed: classes and fields must be added before");
 }
 
-clump_status clump_schema_add_class(clump_schema *schema, const clump_class_desc *desc) {
+clump_status clump_schema_add_class(clump_schema *schema, const clump_class_desc *given) {
+    clump_class_desc desc;
     if (!schema) return CLUMP_ERR_USAGE;
-    if (!desc || !desc->name)
+    clump_status status = CLUMPI_TAKE(clump_class_desc, &desc, given, &schema->error);
+    if (status) return status;
+    if (!desc.name)
         return clumpi_fail(&schema->error, CLUMP_ERR_USAGE, "a class needs a desc with a name");
     if (schema->classes) return fail_sealed(schema);
-    return clumpi_schema_declare_class(schema, desc, NULL);
+    return clumpi_schema_declare_class(schema, &desc, NULL);
 }
 
 clump_status clump_schema_add_field(clump_schema *schema, const char *class_name,
-                                    const clump_field_desc *desc) {
+                                    const clump_field_desc *given) {
+    clump_field_desc desc;
     if (!schema) return CLUMP_ERR_USAGE;
-    if (!class_name || !desc || !desc->name)
+    clump_status status = CLUMPI_TAKE(clump_field_desc, &desc, given, &schema->error);
+    if (status) return status;
+    if (!class_name || !desc.name)
         return clumpi_fail(&schema->error, CLUMP_ERR_USAGE,
                            "a field needs a class name and a desc with a name");
     if (schema->classes) return fail_sealed(schema);
     uint32_t index = clumpi_schema_find_decl(schema, class_name);
-    if (index != CLUMPI_NONE) return clumpi_schema_declare_field(schema, index, desc, NULL);
+    if (index != CLUMPI_NONE) return clumpi_schema_declare_field(schema, index, &desc, NULL);
     clumpi_guess guess = {.wanted = class_name};
     for (size_t i = 0; i < schema->class_decl_count; ++i)
         clumpi_guess_offer(&guess, schema->names + schema->class_decls[i].name_at);
@@ -415,14 +421,14 @@ const clumpi_field_entry *clumpi_schema_field(const clump_schema *schema, uint32
     return c && index < c->info.field_count ? &schema->fields[c->first_field + index] : NULL;
 }
 
-const clumpi_class_entry *clumpi_schema_find_class(const clump_schema *schema, const char *name) {
+const clumpi_class_entry *clumpi_schema_class_named(const clump_schema *schema, const char *name) {
     for (uint32_t id = 1; schema && id <= schema->class_count; ++id)
         if (strcmp(schema->classes[id - 1].info.name, name) == 0) return &schema->classes[id - 1];
     return NULL;
 }
 
-const clumpi_field_entry *clumpi_schema_find_field(const clump_schema *schema, uint32_t class_id,
-                                                   const char *name) {
+const clumpi_field_entry *clumpi_schema_field_named(const clump_schema *schema, uint32_t class_id,
+                                                    const char *name) {
     const clumpi_class_entry *c = clumpi_schema_class(schema, class_id);
     for (; c; c = clumpi_schema_class(schema, c->info.base)) {
         const clumpi_field_entry *own = schema->fields + (c->info.field_count ? c->first_field : 0);
@@ -471,28 +477,56 @@ static clump_status give_field(const clumpi_field_entry *field, clump_field_info
     return CLUMP_OK;
 }
 
-clump_status clump_schema_get_class(const clump_schema *schema, uint32_t id,
-                                    clump_class_info *info) {
+clump_status clumpi_schema_get_class(const clump_schema *schema, uint32_t id,
+                                     clump_class_info *info) {
     clump_status status = check_look(schema, schema, info);
     return status ? status : give_class(clumpi_schema_class(schema, id), info);
 }
 
-clump_status clump_schema_find_class(const clump_schema *schema, const char *name,
-                                     clump_class_info *info) {
+clump_status clumpi_schema_find_class(const clump_schema *schema, const char *name,
+                                      clump_class_info *info) {
     clump_status status = check_look(schema, name, info);
-    return status ? status : give_class(clumpi_schema_find_class(schema, name), info);
+    return status ? status : give_class(clumpi_schema_class_named(schema, name), info);
 }
 
-clump_status clump_schema_get_field(const clump_schema *schema, uint32_t class_id, uint32_t index,
-                                    clump_field_info *info) {
+clump_status clumpi_schema_get_field(const clump_schema *schema, uint32_t class_id, uint32_t index,
+                                     clump_field_info *info) {
     clump_status status = check_look(schema, schema, info);
     return status ? status : give_field(clumpi_schema_field(schema, class_id, index), info);
 }
 
+clump_status clumpi_schema_find_field(const clump_schema *schema, uint32_t class_id,
+                                      const char *name, clump_field_info *info) {
+    clump_status status = check_look(schema, name, info);
+    return status ? status : give_field(clumpi_schema_field_named(schema, class_id, name), info);
+}
+
+/* The same for callers whose structs have sizes of their own. */
+#define TELL(type, info, look)                                                                     \
+    type own = {0}, *found = (info) ? &own : NULL;                                                 \
+    clump_status status = CLUMPI_PLACE(type, info, NULL);                                          \
+    if (!status) status = look;                                                                    \
+    if (!status) CLUMPI_GIVE(info, own);                                                           \
+    return status
+
+clump_status clump_schema_get_class(const clump_schema *schema, uint32_t id,
+                                    clump_class_info *info) {
+    TELL(clump_class_info, info, clumpi_schema_get_class(schema, id, found));
+}
+
+clump_status clump_schema_find_class(const clump_schema *schema, const char *name,
+                                     clump_class_info *info) {
+    TELL(clump_class_info, info, clumpi_schema_find_class(schema, name, found));
+}
+
+clump_status clump_schema_get_field(const clump_schema *schema, uint32_t class_id, uint32_t index,
+                                    clump_field_info *info) {
+    TELL(clump_field_info, info, clumpi_schema_get_field(schema, class_id, index, found));
+}
+
 clump_status clump_schema_find_field(const clump_schema *schema, uint32_t class_id,
                                      const char *name, clump_field_info *info) {
-    clump_status status = check_look(schema, name, info);
-    return status ? status : give_field(clumpi_schema_find_field(schema, class_id, name), info);
+    TELL(clump_field_info, info, clumpi_schema_find_field(schema, class_id, name, found));
 }
 
 /* ---- Copying --------------------------------------------------------------------------------- */
@@ -552,9 +586,9 @@ clump_status clumpi_schema_copy(const clump_schema *schema, const clump_allocato
 int clumpi_next_field(clumpi_field_walk *walk, clump_field_info *field) {
     while (walk->class_id) {
         clump_class_info info = {0};
-        clump_schema_get_class(walk->schema, walk->class_id, &info);
+        clumpi_schema_get_class(walk->schema, walk->class_id, &info);
         if (walk->next < info.field_count) {
-            clump_schema_get_field(walk->schema, walk->class_id, walk->next++, field);
+            clumpi_schema_get_field(walk->schema, walk->class_id, walk->next++, field);
             return 1;
         }
         walk->class_id = info.base;

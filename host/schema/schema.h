@@ -159,10 +159,20 @@ const clumpi_class_entry *clumpi_schema_class(const clump_schema *schema, uint32
 const clumpi_field_entry *clumpi_schema_field(const clump_schema *schema, uint32_t class_id,
                                               uint32_t index);
 
+/* What the public calls of these names tell, for the library's own parts. */
+clump_status clumpi_schema_get_class(const clump_schema *schema, uint32_t id,
+                                     clump_class_info *info);
+clump_status clumpi_schema_find_class(const clump_schema *schema, const char *name,
+                                      clump_class_info *info);
+clump_status clumpi_schema_get_field(const clump_schema *schema, uint32_t class_id, uint32_t index,
+                                     clump_field_info *info);
+clump_status clumpi_schema_find_field(const clump_schema *schema, uint32_t class_id,
+                                      const char *name, clump_field_info *info);
+
 /* By name; the second looks in the base classes too. NULL if there is none. */
-const clumpi_class_entry *clumpi_schema_find_class(const clump_schema *schema, const char *name);
-const clumpi_field_entry *clumpi_schema_find_field(const clump_schema *schema, uint32_t class_id,
-                                                   const char *name);
+const clumpi_class_entry *clumpi_schema_class_named(const clump_schema *schema, const char *name);
+const clumpi_field_entry *clumpi_schema_field_named(const clump_schema *schema, uint32_t class_id,
+                                                    const char *name);
 
 /* ---- Among the schema's own files ------------------------------------------------------------ */
 

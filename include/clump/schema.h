@@ -140,6 +140,7 @@ CLUMP_API clump_status clump_schema_parse_file(const char *path, const clump_all
 /* Facts about a sealed schema. Indices of fields run over the fields that a class declares itself,
  * in the order of declaration; inherited ones belong to the base class. */
 typedef struct clump_class_info {
+    size_t size; /* sizeof(clump_class_info) */
     const char *name;
     uint32_t id;   /* 1 .. class_count */
     uint32_t base; /* id of the base class, 0 if none */
@@ -152,6 +153,7 @@ typedef struct clump_class_info {
 
 /* A field of a sealed schema, and where its values lie in a row. */
 typedef struct clump_field_info {
+    size_t size; /* sizeof(clump_field_info) */
     const char *name;
     uint32_t class_id; /* the class that declares it */
     clump_type type;

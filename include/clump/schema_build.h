@@ -19,6 +19,7 @@ extern "C" {
 
 /* A class, for clump_schema_add_class(). */
 typedef struct clump_class_desc {
+    size_t size;               /* sizeof(clump_class_desc) */
     const char *name;          /* required; an OpenCL C identifier that is not reserved; copied */
     const char *base;          /* name of the base class, or NULL; may be added later; copied */
     int is_abstract;           /* 1: no objects of exactly this class */
@@ -27,6 +28,7 @@ typedef struct clump_class_desc {
 
 /* A field, for clump_schema_add_field(). */
 typedef struct clump_field_desc {
+    size_t size;      /* sizeof(clump_field_desc) */
     const char *name; /* required; copied */
     clump_type type;
     uint32_t width;        /* vector width; 0 or 1 means scalar. Not for bool and ref */

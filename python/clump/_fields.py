@@ -9,7 +9,7 @@ import pyopencl.cltypes
 
 from ._errors import Error
 from ._library import ffi, lib
-from ._values import c_text, fitting
+from ._values import c_text, fitting, sized
 
 SCALARS = {"bool": np.bool_, "char": np.int8, "uchar": np.uint8, "short": np.int16, "ushort": np.uint16, "int": np.int32,
            "uint": np.uint32, "long": np.int64, "ulong": np.uint64, "float": np.float32, "double": np.float64, "ref": np.uint32}
@@ -41,7 +41,7 @@ class Field:
     def __init__(self, heap, class_name, name):
         self.heap, self.class_name, self.name = heap, c_text("class_name", class_name), c_text("field", name)
         schema = lib.clump_heap_get_schema(heap._object)
-        owner, info = ffi.new("clump_class_info *"), ffi.new("clump_field_info *")
+        owner, info = sized("clump_class_info *"), sized("clump_field_info *")
         if lib.clump_schema_find_class(schema, self.class_name, owner):
             raise Error("CLUMP_ERR_NOT_FOUND", f'there is no class "{class_name}"; there are {", ".join(heap.classes)}')
         if lib.clump_schema_find_field(schema, owner.id, self.name, info):
@@ -127,5 +127,5 @@ def struct_desc(heap, class_name, dtype):
             raise Error("CLUMP_ERR_USAGE", f"{class_name}.{field} is {given} in the structs; it must be {wanted}")
         names.append(ffi.new("char[]", c_text("field", field)))
         fields[i].name, fields[i].offset = names[i], offset
-    desc = ffi.new("clump_struct_desc *", {"class_name": name, "bytes": dtype.itemsize, "field_count": len(names), "fields": fields})
+    desc = sized("clump_struct_desc *", {"class_name": name, "bytes": dtype.itemsize, "field_count": len(names), "fields": fields})
     return desc, [name, names, fields]

@@ -25,7 +25,7 @@ static void check_range(clumpi_range part, size_t end) {
 }
 
 static void check_touch(const clumpi_reading *r, const clumpi_touch *t) {
-    clump_field_info f;
+    clump_field_info f = {.size = sizeof f};
     REQUIRE(!clump_schema_find_field(r->schema, t->class_id, t->field, &f) &&
             f.class_id == t->class_id);
     REQUIRE(t->ways && t->ways < 1u << CLUMPI_WAYS);
@@ -34,7 +34,7 @@ static void check_touch(const clumpi_reading *r, const clumpi_touch *t) {
 }
 
 static void check_loop(const clumpi_reading *r, const clumpi_loop *loop) {
-    clump_class_info info;
+    clump_class_info info = {.size = sizeof info};
     REQUIRE(!clump_schema_get_class(r->schema, loop->class_info.id, &info));
     REQUIRE(loop->self.kind == CLUMPI_TOKEN_WORD || loop->self.bytes);
     check_range(loop->before, r->code.count);

@@ -20,7 +20,7 @@ static void check_error(const uint8_t *data, size_t bytes, const clump_error *er
 
 static void check_field(const clump_schema *schema, const clump_class_info *owner,
                         const clump_field_info *field) {
-    clump_field_info found;
+    clump_field_info found = {.size = sizeof found};
     REQUIRE(field->class_id == owner->id);
     REQUIRE(*clump_type_name(field->type, field->width) != '?');
     /* An array of run-time length may have no elements in the object, and so no place there. */
@@ -41,8 +41,8 @@ static void check_schema(const clump_schema *schema) {
     uint32_t count = clump_schema_get_class_count(schema), concrete = 0;
     REQUIRE(count >= 1 && count <= CLUMP_CLASSES_MAX);
     for (uint32_t id = 1; id <= count; ++id) {
-        clump_class_info info, found;
-        clump_field_info field;
+        clump_class_info info = {.size = sizeof info}, found = {.size = sizeof found};
+        clump_field_info field = {.size = sizeof field};
         REQUIRE(clump_schema_get_class(schema, id, &info) == CLUMP_OK);
         REQUIRE(info.id == id && info.base < id && info.last >= id && info.last <= count);
         REQUIRE(clump_schema_find_class(schema, info.name, &found) == CLUMP_OK && found.id == id);

@@ -14,6 +14,7 @@ static void add_fields(model *m, uint32_t id) {
     m->own_fields[id] = m->field_count;
     for (uint32_t i = 0; i < c->field_count; i++) {
         model_field *field = &m->fields[m->field_count++];
+        field->info.size = sizeof field->info;
         clump_schema_get_field(m->schema, id, i, &field->info);
         field->elements = field->info.count ? field->info.count : 1;
         field->offset = bytes;
@@ -37,6 +38,7 @@ model *model_create(const clump_schema *schema, uint32_t handle_limit) {
         return NULL;
     }
     for (uint32_t id = 1; id <= m->class_count; id++) { /* bases have lower ids */
+        m->classes[id].size = sizeof m->classes[id];
         clump_schema_get_class(schema, id, &m->classes[id]);
         add_fields(m, id);
     }

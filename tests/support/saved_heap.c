@@ -32,17 +32,21 @@ void memory_release(memory_file *file) {
 
 memory_file saved_bytes(const cl_fixture *f, clump_heap *heap, uint32_t piece_bytes) {
     memory_file file = {0};
-    CHECK_OK(
-        f, clump_heap_save(
-               heap,
-               &(clump_save_desc){.write = memory_write, .user = &file, .piece_bytes = piece_bytes},
-               NULL));
+    CHECK_OK(f, clump_heap_save(heap,
+                                &(clump_save_desc){.size = sizeof(clump_save_desc),
+                                                   .write = memory_write,
+                                                   .user = &file,
+                                                   .piece_bytes = piece_bytes},
+                                NULL));
     return file;
 }
 
 clump_status load_bytes(clump_heap *heap, memory_file *file, clump_load_report *report) {
     file->at = 0;
-    return clump_heap_load(heap, &(clump_load_desc){.read = memory_read, .user = file}, report);
+    return clump_heap_load(
+        heap,
+        &(clump_load_desc){.size = sizeof(clump_load_desc), .read = memory_read, .user = file},
+        report);
 }
 
 const char saved_schema[] =
@@ -79,7 +83,7 @@ static void fill_field(const cl_fixture *f, clump_heap *heap, const clump_class_
     clump_ref *targets = NULL;
     uint64_t target_count = 0;
     if (field->type == CLUMP_TYPE_REF) {
-        clump_class_info to;
+        clump_class_info to = {.size = sizeof to};
         clump_schema_get_class(clump_heap_get_schema(heap), field->ref_class, &to);
         const uint32_t room = count_of(f, heap, to.name);
         targets = malloc((room + 1) * sizeof *targets);
@@ -104,10 +108,10 @@ static void fill_field(const cl_fixture *f, clump_heap *heap, const clump_class_
 static void fill_fields(const cl_fixture *f, clump_heap *heap, uint64_t *random) {
     const clump_schema *s = clump_heap_get_schema(heap);
     for (uint32_t id = 1; id <= clump_schema_get_class_count(s); id++) {
-        clump_class_info c;
+        clump_class_info c = {.size = sizeof c};
         clump_schema_get_class(s, id, &c);
         for (uint32_t i = 0; i < c.field_count; i++) {
-            clump_field_info field;
+            clump_field_info field = {.size = sizeof field};
             clump_schema_get_field(s, id, i, &field);
             fill_field(f, heap, &c, &field, random);
         }
@@ -115,7 +119,7 @@ static void fill_fields(const cl_fixture *f, clump_heap *heap, uint64_t *random)
 }
 
 static void make(const cl_fixture *f, clump_heap *heap, const char *class_name, uint32_t count) {
-    const clump_struct_desc desc = {.class_name = class_name, .bytes = 4};
+    const clump_struct_desc desc = {.size = sizeof desc, .class_name = class_name, .bytes = 4};
     uint32_t *structs = calloc(count + 1, sizeof *structs);
     uint64_t made = 0;
     CHECK_OK(f, clump_heap_new_structs(heap, &desc, structs, count, NULL, &made));
@@ -152,12 +156,12 @@ void saved_fill(const cl_fixture *f, clump_heap *heap, uint32_t seed, uint32_t o
 
 uint32_t saved_refs(const cl_fixture *f, clump_heap *heap, clump_ref **refs) {
     const clump_schema *s = clump_heap_get_schema(heap);
-    clump_heap_stats stats;
+    clump_heap_stats stats = {.size = sizeof stats};
     uint64_t at = 0, count;
     CHECK_OK(f, clump_heap_read_stats(heap, &stats, NULL, 0));
     *refs = malloc((stats.objects + 1) * sizeof **refs);
     for (uint32_t id = 1; id <= clump_schema_get_class_count(s); id++) {
-        clump_class_info c;
+        clump_class_info c = {.size = sizeof c};
         clump_schema_get_class(s, id, &c);
         if (c.base) continue; /* with its base */
         CHECK_OK(f, clump_heap_read_refs(heap, c.name, *refs + at, stats.objects - at, &count));
@@ -232,13 +236,13 @@ void saved_compare(const cl_fixture *f, clump_heap *a, const cl_fixture *g, clum
     assert_int_equal(saved_refs(g, b, &y), objects);
     numbered *const tables[2] = {table_of(x, objects), table_of(y, objects)};
     for (uint32_t id = 1; id <= clump_schema_get_class_count(s); id++) {
-        clump_class_info c;
+        clump_class_info c = {.size = sizeof c};
         clump_schema_get_class(s, id, &c);
         for (uint32_t at = id; at;) { /* inherited fields too */
-            clump_class_info owner;
+            clump_class_info owner = {.size = sizeof owner};
             clump_schema_get_class(s, at, &owner);
             for (uint32_t i = 0; i < owner.field_count; i++) {
-                clump_field_info field;
+                clump_field_info field = {.size = sizeof field};
                 clump_schema_get_field(s, at, i, &field);
                 compare_field(f, a, g, b, &c, &field, tables, objects);
             }

@@ -77,7 +77,7 @@ static void show_sums(const holding *h) {
     const graph *g = h->g;
     uint64_t bytes = 0;
     for (uint32_t id = 1; id <= clump_schema_get_class_count(g->schema); id++) {
-        clump_class_info c;
+        clump_class_info c = {.size = sizeof c};
         clump_schema_get_class(g->schema, id, &c);
         bytes += clump_saved_get_info(g->saved)->objects[id] * c.object_bytes;
     }
@@ -96,7 +96,7 @@ static void show_classes(holding *h) {
     uint32_t *before = h->dominator; /* no longer needed */
     printf("\n%14s %12s %12s  %s\n", "keeps bytes", "objects", "own objects", "class");
     for (uint32_t id = 1; id <= clump_schema_get_class_count(g->schema); id++) {
-        clump_class_info c;
+        clump_class_info c = {.size = sizeof c};
         uint64_t bytes = h->bytes[g->top];
         uint32_t objects = h->kept[g->top];
         clump_schema_get_class(g->schema, id, &c);

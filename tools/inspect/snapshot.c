@@ -173,7 +173,7 @@ static void take_saved(snapshot *s) {
     s->objects = clump_saved_get_info(s->saved)->objects[0];
     s->class_count = clump_schema_get_class_count(schema);
     for (uint32_t id = 1; id <= s->class_count; id++) {
-        clump_class_info info;
+        clump_class_info info = {.size = sizeof info};
         clump_schema_get_class(schema, id, &info);
         s->classes[id - 1] = (class_entry){.name = info.name,
                                            .is_abstract = info.is_abstract,
@@ -237,7 +237,8 @@ int read_snapshot(const char *path, snapshot *s) {
         good = s->dump && take_dump(s);
     } else {
         clump_error error;
-        good = !clump_saved_open(&(clump_load_desc){.path = path}, NULL, &s->saved, &error);
+        good = !clump_saved_open(&(clump_load_desc){.size = sizeof(clump_load_desc), .path = path},
+                                 NULL, &s->saved, &error);
         if (good)
             take_saved(s);
         else

@@ -158,9 +158,9 @@ static void report(void *app) {
  * Nothing else here takes raw memory. */
 static int report_car(run_state *run, bench_error *error) {
     clump_heap *heap = bench_world_heap(&run->app.world);
-    clump_heap_stats stats;
-    clump_class_info car;
-    clump_class_stats cars;
+    clump_heap_stats stats = {.size = sizeof stats};
+    clump_class_info car = {.size = sizeof car};
+    clump_class_stats cars = {.size = sizeof cars};
     static const char *const names[] = {"Car"};
     if (clump_schema_find_class(clump_heap_get_schema(heap), names[0], &car) != CLUMP_OK ||
         bench_heap_stats(run->app.env->clump, heap, names, 1, &stats, &cars, error)) {

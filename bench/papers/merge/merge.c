@@ -92,7 +92,7 @@ static clump_status check(const clumpi_compaction *r) {
                            (int)m->candidates);
     for (uint32_t id = 1; id <= clumpi_object_classes(r->heap); id++) {
         uint32_t capacity = clumpi_heap_geometry(r->heap)->classes[id].capacity;
-        clump_class_info info;
+        clump_class_info info = {.size = sizeof info};
         clump_schema_get_class(clumpi_heap_schema(r->heap), id, &info);
         if (capacity && clumpi_is_selected(r, id) && (m->factor < 1 || m->factor >= capacity))
             return clumpi_fail(
@@ -195,7 +195,13 @@ clump_status bench_merge_compact(clump_heap *heap, const clump_compact_desc *des
                                  const bench_merge *merge, clump_compact_report *report,
                                  const clump_sync *sync) {
     const clumpi_strategy strategy = strategy_of(merge);
-    return clumpi_compact_by(heap, desc, merge ? &strategy : NULL, report, sync);
+    const clump_compact_desc everything = {.size = sizeof everything};
+    clump_compact_report made = {.size = sizeof made};
+    if (!desc) desc = &everything;
+    clump_status status =
+        clumpi_compact_by(heap, desc, merge ? &strategy : NULL, report ? &made : NULL, sync);
+    CLUMPI_GIVE(report, made);
+    return status;
 }
 
 clump_status bench_merge_compactor(clump_compactor *compactor, const bench_merge *merge) {

@@ -24,11 +24,13 @@ static world *world_of(cl_fixture *f, clump_heap *heap, uint64_t seed) {
     w->class_count = clump_schema_get_class_count(w->schema);
     uint32_t fields = 0;
     for (uint32_t id = 1; id <= w->class_count; id++) {
+        w->classes[id].size = sizeof w->classes[id];
         clump_schema_get_class(w->schema, id, &w->classes[id]);
         w->own[id] = fields;
         assert_true(fields + w->classes[id].field_count <= WORLD_FIELDS_MAX);
         w->tag[id] = w->classes[id].base ? w->tag[w->classes[id].base] : -1;
         for (uint32_t i = 0; i < w->classes[id].field_count; i++) {
+            w->fields[fields].size = sizeof w->fields[fields];
             clump_schema_get_field(w->schema, id, i, &w->fields[fields]);
             if (strcmp(w->fields[fields].name, "tag") == 0) w->tag[id] = (int)fields;
             fields++;

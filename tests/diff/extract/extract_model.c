@@ -14,12 +14,14 @@ static uint32_t elements_of(const clump_field_info *f) {
 
 static void describe(const clump_schema *schema, picture_class *k) {
     clump_struct_desc *d = &k->desc;
-    clump_class_info owner;
-    *d = (clump_struct_desc){.class_name = k->info.name, .fields = k->fields};
+    clump_class_info owner = {.size = sizeof owner};
+    *d = (clump_struct_desc){
+        .size = sizeof(clump_struct_desc), .class_name = k->info.name, .fields = k->fields};
     for (uint32_t id = k->info.id; id; id = owner.base) {
         clump_schema_get_class(schema, id, &owner);
         for (uint32_t i = 0; i < owner.field_count; i++) {
             clump_field_info *f = &k->infos[d->field_count];
+            f->size = sizeof *f;
             clump_schema_get_field(schema, id, i, f);
             k->fields[d->field_count++] = (clump_struct_field){f->name, d->bytes};
             d->bytes += f->element_bytes * elements_of(f);
@@ -29,7 +31,7 @@ static void describe(const clump_schema *schema, picture_class *k) {
 
 picture picture_of(const cl_fixture *on, clump_heap *heap) {
     picture p = {.on = on, .heap = heap};
-    clump_class_stats stats[16];
+    clump_class_stats stats[16] = {{.size = sizeof *stats}};
     assert_int_equal(clumpi_schema_copy(clumpi_heap_schema(heap),
                                         &clumpi_heap_context(heap)->allocator, &p.schema),
                      CLUMP_OK);
@@ -38,6 +40,7 @@ picture picture_of(const cl_fixture *on, clump_heap *heap) {
     CHECK_OK(on, clump_heap_read_stats(heap, NULL, stats, 16));
     for (uint32_t id = 1; id <= p.class_count; id++) {
         picture_class *k = &p.classes[id - 1];
+        k->info.size = sizeof k->info;
         clump_schema_get_class(schema, id, &k->info);
         k->first = p.count;
         k->count = (uint32_t)stats[id - 1].objects;
@@ -88,7 +91,7 @@ uint32_t picture_find(const picture *p, clump_ref ref) {
 }
 
 uint32_t picture_find_in_field(picture *p, const clump_field_info *f, clump_ref ref) {
-    clump_class_info to;
+    clump_class_info to = {.size = sizeof to};
     const uint32_t number = picture_find(p, ref);
     if (number == UINT32_MAX) return number;
     clump_schema_get_class(p->schema, f->ref_class, &to);
@@ -193,14 +196,14 @@ void packed_compare(const cl_fixture *on, const packed *k, clump_extract *e,
     /* Where columns are, is told right. */
     uint64_t at = 0, first = 0;
     for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
-        clump_class_info c, owner;
-        clump_extract_column column;
+        clump_class_info c = {.size = sizeof c}, owner = {.size = sizeof owner};
+        clump_extract_column column = {.size = sizeof column};
         clump_schema_get_class(schema, id, &c);
         assert_int_equal(clump_extract_get_info(e)->objects[id], k->objects[id - 1]);
         for (uint32_t o = id; o; o = owner.base) {
             clump_schema_get_class(schema, o, &owner);
             for (uint32_t i = 0; i < owner.field_count; i++) {
-                clump_field_info f;
+                clump_field_info f = {.size = sizeof f};
                 clump_schema_get_field(schema, o, i, &f);
                 const clump_status found = clump_extract_find_column(e, c.name, f.name, &column);
                 assert_int_equal(found, k->objects[id - 1] ? CLUMP_OK : CLUMP_ERR_NOT_FOUND);

@@ -15,7 +15,8 @@ static void on_leak(void *user, const char *words) {
 /* All of them, or some. Their programs take longer to compile and to run, so not many rounds have
  * them. */
 void draw_checks(client *c) {
-    c->checked = (clump_checked_desc){.without = CLUMP_CHECK_ALL, .on_leak = on_leak};
+    c->checked = (clump_checked_desc){
+        .size = sizeof(clump_checked_desc), .without = CLUMP_CHECK_ALL, .on_leak = on_leak};
     c->watching = 40;
     if (!chance(c, 15) || c->array_count)
         return; /* no checked heap has arrays of run-time length */
@@ -74,7 +75,7 @@ static void compare_live(client *c, heap_model *h) {
     CHECK_OK(&c->on, clump_heap_read_live(h->heap, live, PLACES_MAX, &count));
     if (count > PLACES_MAX) complain(c, "objects were made at %u places", (unsigned)count);
     for (uint32_t i = 0; i < count; i++) {
-        clump_class_info info;
+        clump_class_info info = {.size = sizeof info};
         CHECK_OK(&c->on, clump_schema_find_class(c->schema, live[i].class_name, &info));
         objects[info.id - 1] += live[i].objects;
         if (!live[i].place.kernel && !h->has_structs) complain(c, "objects were made by no kernel");
@@ -98,7 +99,7 @@ static void compare_events(client *c, heap_model *h) {
     CHECK_OK(&c->on, clump_heap_read_events(h->heap, events, EVENTS_MAX, &count));
     same_number(c, "events", count, h->events < room ? h->events : room);
     for (uint32_t i = 0; i < count; i++) {
-        clump_class_info info;
+        clump_class_info info = {.size = sizeof info};
         CHECK_OK(&c->on, clump_schema_find_class(c->schema, events[i].class_name, &info));
         if (!events[i].place.kernel && !h->has_structs) complain(c, "an event of no kernel");
         if ((events[i].ref & h->plain) >= h->references)

@@ -69,7 +69,8 @@ static void wait_for_lent(client *c) {
 
 /* Its commands may still be under way when the last reference goes. */
 static void lend(client *c) {
-    const clump_allocation_desc desc = {.name = "lent",
+    const clump_allocation_desc desc = {.size = sizeof desc,
+                                        .name = "lent",
                                         .bytes = 4ull * logarithmic(c, 16, 3e4),
                                         .memory = (clump_memory)chance(c, 20),
                                         .unique = chance(c, 10)};
@@ -103,8 +104,10 @@ void hold_regions(client *c, heap_model *h) {
         case 3: POOL_OK(c, clump_pool_get_buffer(c->pool, r->allocation, &buffer)); break;
         case 4:
             r->movable = chance(c, 70);
-            POOL_OK(c, clump_pool_change(c->pool, r->allocation, CLUMP_PART_MOVABLE,
-                                         &(clump_allocation_desc){.movable = r->movable}));
+            POOL_OK(
+                c, clump_pool_change(c->pool, r->allocation, CLUMP_PART_MOVABLE,
+                                     &(clump_allocation_desc){.size = sizeof(clump_allocation_desc),
+                                                              .movable = r->movable}));
             break;
         default: use(c, r);
         }
@@ -142,10 +145,11 @@ static void end_frame(client *c) {
 /* Copies that a step does not wait for go on while other operations run. */
 void step_pool(client *c, heap_model *h) {
     static const double budgets[] = {0, 20, 200, 2000};
-    clump_defrag_report report;
+    clump_defrag_report report = {.size = sizeof report};
     (void)h;
     if (!c->pool) return;
-    clump_defrag_desc desc = {.budget_us = budgets[below(c, 4)],
+    clump_defrag_desc desc = {.size = sizeof desc,
+                              .budget_us = budgets[below(c, 4)],
                               .max_bytes = chance(c, 40) ? logarithmic(c, 7e4, 3e5) : 0,
                               .max_moves = below(c, 6),
                               .manual = chance(c, 30),
@@ -173,11 +177,17 @@ void limit_pool(client *c, heap_model *h) {
     POOL_OK(c, clump_context_set_pool_limit(c->on.clump,
                                             clump_context_get_pool_bytes(c->on.clump) + 1));
     expect_of_pool(c,
-                   clump_pool_alloc(c->pool, &(clump_allocation_desc){.bytes = bytes}, &none, &at),
+                   clump_pool_alloc(c->pool,
+                                    &(clump_allocation_desc){.size = sizeof(clump_allocation_desc),
+                                                             .bytes = bytes},
+                                    &none, &at),
                    CLUMP_ERR_DEVICE_MEMORY, "clump_pool_alloc above the limit");
     same_number(c, "an allocation that was refused", none, 0);
-    const clump_heap_desc desc = {
-        .context = c->on.clump, .schema = c->schema, .bytes = bytes, .pool = c->pool};
+    const clump_heap_desc desc = {.size = sizeof desc,
+                                  .context = c->on.clump,
+                                  .schema = c->schema,
+                                  .bytes = bytes,
+                                  .pool = c->pool};
     CHECK_STATUS(&c->on, clump_heap_create(&desc, &heap, NULL), CLUMP_ERR_DEVICE_MEMORY);
     POOL_OK(c, clump_context_set_pool_limit(c->on.clump, 0));
     if (chance(c, 50)) POOL_OK(c, clump_pool_trim(c->pool));
@@ -204,8 +214,8 @@ static int take_text(void *user, const void *part, size_t bytes) {
 }
 
 void look_at_pool(client *c, heap_model *h) {
-    clump_pool_stats stats;
-    clump_pool_details details;
+    clump_pool_stats stats = {.size = sizeof stats};
+    clump_pool_details details = {.size = sizeof details};
     seen s = {.c = c};
     uint64_t regions = 0;
     (void)h;
@@ -227,7 +237,9 @@ void look_at_pool(client *c, heap_model *h) {
     if (!r) return;
     POOL_OK(c,
             clump_pool_change(c->pool, r->allocation, CLUMP_PART_NAME,
-                              &(clump_allocation_desc){.name = chance(c, 50) ? "renamed" : NULL}));
+                              &(clump_allocation_desc){.size = sizeof(clump_allocation_desc),
+                                                       .name = chance(c, 50) ? "renamed" : NULL}));
     POOL_OK(c, clump_pool_change(c->pool, r->allocation, CLUMP_PART_USER_DATA,
-                                 &(clump_allocation_desc){.user_data = r}));
+                                 &(clump_allocation_desc){.size = sizeof(clump_allocation_desc),
+                                                          .user_data = r}));
 }

@@ -151,13 +151,13 @@ static void draw_roles(client *c) {
 
 static void ask_library(client *c) {
     for (int k = 0; k < c->class_count; k++) {
-        clump_class_info info;
+        clump_class_info info = {.size = sizeof info};
         CHECK_OK(&c->on, clump_schema_find_class(c->schema, c->classes[k].name, &info));
         c->classes[k].id = info.id;
     }
     for (uint32_t i = 0; i < c->field_count; i++) {
         const field_model *f = &c->fields[i];
-        clump_field_info info;
+        clump_field_info info = {.size = sizeof info};
         CHECK_OK(&c->on,
                  clump_schema_find_field(c->schema, c->classes[f->owner].id, f->name, &info));
         same_number(c, "bytes of an element", info.element_bytes, f->bytes);
@@ -168,7 +168,8 @@ static void ask_library(client *c) {
 /* ---- By calls instead of text ---------------------------------------------------------------- */
 
 static void add_field(client *c, const field_model *f, clump_array kind, uint32_t count) {
-    const clump_field_desc desc = {.name = f->name,
+    const clump_field_desc desc = {.size = sizeof desc,
+                                   .name = f->name,
                                    .type = f->type,
                                    .width = f->width,
                                    .ref_class = f->target >= 0 ? c->classes[f->target].name : NULL,
@@ -182,11 +183,12 @@ static void add_field(client *c, const field_model *f, clump_array kind, uint32_
 }
 
 static void add_class(client *c, const class_model *k) {
-    const clump_class_desc desc = {.name = k->name,
+    const clump_class_desc desc = {.size = sizeof desc,
+                                   .name = k->name,
                                    .base = k->base >= 0 ? c->classes[k->base].name : NULL,
                                    .is_abstract = k->is_abstract,
                                    .layout = k->is_aos ? CLUMP_LAYOUT_AOS : CLUMP_LAYOUT_SOA};
-    const clump_field_desc tag = {.name = "tag", .type = CLUMP_TYPE_UINT};
+    const clump_field_desc tag = {.size = sizeof tag, .name = "tag", .type = CLUMP_TYPE_UINT};
     if (clump_schema_add_class(c->schema, &desc) ||
         (k->base < 0 && clump_schema_add_field(c->schema, k->name, &tag)))
         complain(c, "clump_schema_add_class: %s", clump_schema_get_error(c->schema)->message);
@@ -207,7 +209,8 @@ static void build_schema(client *c) {
     for (int k = 0; k < c->class_count; k++) add_class(c, &c->classes[k]);
     if (clump_schema_seal(c->schema))
         complain(c, "clump_schema_seal: %s", clump_schema_get_error(c->schema)->message);
-    if (clump_schema_add_class(c->schema, &(clump_class_desc){.name = "Late"}) != CLUMP_ERR_USAGE)
+    if (clump_schema_add_class(c->schema, &(clump_class_desc){.size = sizeof(clump_class_desc),
+                                                              .name = "Late"}) != CLUMP_ERR_USAGE)
         complain(c, "a sealed schema takes a class");
 }
 

@@ -16,12 +16,13 @@ int main(void) {
     uint32_t ages[100];
     for (uint32_t i = 0; i < 100; i++) ages[i] = i;
     const clump_struct_field age = {"age", 0};
-    CLUMP_CHECK(&q, clump_heap_new_structs(heap, &(clump_struct_desc){"Tree", 4, 1, &age}, ages,
-                                           100, NULL, NULL));
+    CLUMP_CHECK(&q, clump_heap_new_structs(
+                        heap, &(clump_struct_desc){sizeof(clump_struct_desc), "Tree", 4, 1, &age},
+                        ages, 100, NULL, NULL));
     uint64_t trees = 0;
     fragment_2(heap, &trees);
     EXPECT(trees == 100);
-    clump_evict_report away;
+    clump_evict_report away = {.size = sizeof away};
     EXPECT(clump_heap_get_evicted(heap, &away) == CLUMP_OK && away.objects == 0);
     uint32_t again[100] = {0}, sum = 0;
     CLUMP_CHECK(&q, clump_heap_read_field(heap, "Tree", "age", 0, sizeof *again, again, 100, NULL));

@@ -68,10 +68,10 @@ typedef struct row_list {
 static row_list rows_of(const clump_schema *schema) {
     row_list r = {.smallest = UINT64_MAX, .step = 64};
     for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
-        clump_class_info info;
+        clump_class_info info = {.size = sizeof info};
         clump_schema_get_class(schema, id, &info);
         for (uint32_t i = 0; i < info.field_count; i++) {
-            clump_field_info field;
+            clump_field_info field = {.size = sizeof field};
             clump_schema_get_field(schema, id, i, &field);
             if (field.element_bytes == 128) r.step = 128;
         }
@@ -134,7 +134,7 @@ static void expect_classes(const heap_case *c) {
     uint32_t most = 0;
     EXPECT(c, h->class_count == clump_schema_get_class_count(c->schema));
     for (uint32_t id = 1; id <= h->class_count; id++) {
-        clump_class_info info;
+        clump_class_info info = {.size = sizeof info};
         const clumpi_class *k = &c->g.classes[id];
         clump_schema_get_class(c->schema, id, &info);
         EXPECT(c, k->last == info.last && !k->exhausted);

@@ -50,7 +50,7 @@ static void the_text(void **state) {
     clump_schema *b = parse(text.data, text.bytes);
     assert_int_equal(clump_schema_get_class_count(b), clump_schema_get_class_count(a));
     for (uint32_t id = 1; id <= clump_schema_get_class_count(a); id++) {
-        clump_class_info c, d;
+        clump_class_info c = {.size = sizeof c}, d = {.size = sizeof d};
         clump_schema_get_class(a, id, &c);
         clump_schema_get_class(b, id, &d);
         assert_string_equal(c.name, d.name);
@@ -58,7 +58,7 @@ static void the_text(void **state) {
                     c.layout == d.layout && c.field_count == d.field_count &&
                     c.object_bytes == d.object_bytes);
         for (uint32_t i = 0; i < c.field_count; i++) {
-            clump_field_info f, g;
+            clump_field_info f = {.size = sizeof f}, g = {.size = sizeof g};
             clump_schema_get_field(a, id, i, &f);
             clump_schema_get_field(b, id, i, &g);
             assert_string_equal(f.name, g.name);

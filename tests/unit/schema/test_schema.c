@@ -30,7 +30,7 @@ static clump_schema *parse(const char *text) {
 }
 
 static uint32_t id_of(const clump_schema *schema, const char *name) {
-    clump_class_info info = {0};
+    clump_class_info info = {.size = sizeof info};
     assert_int_equal(clump_schema_find_class(schema, name, &info), CLUMP_OK);
     return info.id;
 }
@@ -45,7 +45,7 @@ static double seconds(void) {
 
 static void expect_class(const clump_schema *schema, const char *name, uint32_t id, uint32_t base,
                          uint32_t last, uint32_t fields, uint32_t bytes) {
-    clump_class_info info;
+    clump_class_info info = {.size = sizeof info};
     assert_int_equal(clump_schema_find_class(schema, name, &info), CLUMP_OK);
     assert_string_equal(info.name, name);
     assert_int_equal(info.id, id);
@@ -57,7 +57,7 @@ static void expect_class(const clump_schema *schema, const char *name, uint32_t 
 
 static void expect_field(const clump_schema *schema, const char *class_name, const char *name,
                          uint32_t element, uint32_t base, uint32_t stride, uint32_t step) {
-    clump_field_info info;
+    clump_field_info info = {.size = sizeof info};
     assert_int_equal(clump_schema_find_field(schema, id_of(schema, class_name), name, &info),
                      CLUMP_OK);
     assert_string_equal(info.name, name);
@@ -105,7 +105,7 @@ static void test_example(void **state) {
     expect_field(s, "Crate", "tag", 1, 8, 16, 0);
     expect_field(s, "Crate", "size", 16, 64 * 16, 16, 0);
     expect_field(s, "Crate", "marks", 1, 64 * 32, 1, 64);
-    clump_field_info field;
+    clump_field_info field = {.size = sizeof field};
     assert_int_equal(clump_schema_get_field(s, 4, 1, &field), CLUMP_OK);
     assert_int_equal(field.type, CLUMP_TYPE_REF);
     assert_int_equal(field.ref_class, 1);
@@ -113,7 +113,7 @@ static void test_example(void **state) {
     assert_int_equal(clump_schema_get_field(s, 6, 0, &field), CLUMP_OK);
     assert_int_equal(field.width, 3);
     assert_int_equal(field.ref_class, 0);
-    clump_class_info info;
+    clump_class_info info = {.size = sizeof info};
     assert_int_equal(clump_schema_get_class(s, 1, &info), CLUMP_OK);
     assert_int_equal(info.is_abstract, 1);
     assert_int_equal(info.layout, CLUMP_LAYOUT_SOA);
@@ -194,21 +194,23 @@ static clump_schema *make_random(random_state *r) {
         if (i % 2 == 0 && i + 2 < classes && pick(r, 2)) b = i + 2;
         if (b != CLUMPI_NONE && i % 2) b &= ~1u;
         snprintf(base, sizeof base, "K%u", (unsigned)b);
-        clump_class_desc desc = {name, b == CLUMPI_NONE ? NULL : base, i && pick(r, 4) == 0,
+        clump_class_desc desc = {sizeof desc, name, b == CLUMPI_NONE ? NULL : base,
+                                 i && pick(r, 4) == 0,
                                  pick(r, 3) ? CLUMP_LAYOUT_SOA : CLUMP_LAYOUT_AOS};
         assert_int_equal(clump_schema_add_class(s, &desc), CLUMP_OK);
     }
     for (uint32_t i = 0; i < classes; ++i) { /* every class can be concrete */
         snprintf(name, sizeof name, "K%u", (unsigned)i);
         snprintf(base, sizeof base, "b%u", (unsigned)i);
-        clump_field_desc desc = {.name = base, .type = CLUMP_TYPE_CHAR};
+        clump_field_desc desc = {.size = sizeof desc, .name = base, .type = CLUMP_TYPE_CHAR};
         assert_int_equal(clump_schema_add_field(s, name, &desc), CLUMP_OK);
     }
     for (uint32_t i = 0, fields = pick(r, 8 * classes); i < fields; ++i) {
         snprintf(name, sizeof name, "K%u", (unsigned)pick(r, classes));
         snprintf(base, sizeof base, "f%u", (unsigned)i);
         snprintf(ref, sizeof ref, "K%u", (unsigned)pick(r, classes));
-        clump_field_desc desc = {.name = base, .type = (clump_type)pick(r, CLUMP_TYPE_REF + 1)};
+        clump_field_desc desc = {
+            .size = sizeof desc, .name = base, .type = (clump_type)pick(r, CLUMP_TYPE_REF + 1)};
         if (desc.type == CLUMP_TYPE_REF)
             desc.ref_class = ref;
         else if (desc.type != CLUMP_TYPE_BOOL)
@@ -241,7 +243,7 @@ static void mark_field(const clump_field_info *field, unsigned char *taken, size
 
 /* Everything that the header promises about one class of a sealed schema. Returns unused bytes. */
 static size_t check_row(const clump_schema *s, uint32_t id) {
-    clump_class_info info, base = {0};
+    clump_class_info info = {.size = sizeof info}, base = {.size = sizeof base};
     assert_int_equal(clump_schema_get_class(s, id, &info), CLUMP_OK);
     assert_int_equal(info.id, id);
     assert_true(info.base < id && info.last >= id);
@@ -253,7 +255,7 @@ static size_t check_row(const clump_schema *s, uint32_t id) {
         assert_true(base.id <= id && base.last >= info.last);
         assert_true(base.object_bytes <= info.object_bytes);
         for (uint32_t i = 0; i < base.field_count; ++i) {
-            clump_field_info field, found;
+            clump_field_info field = {.size = sizeof field}, found = {.size = sizeof found};
             assert_int_equal(clump_schema_get_field(s, owner, i, &field), CLUMP_OK);
             assert_int_equal(field.class_id, owner);
             mark_field(&field, taken, row_bytes);
@@ -269,7 +271,7 @@ static size_t check_row(const clump_schema *s, uint32_t id) {
 
 /* Is the range id .. last exactly the set of classes below `id`? */
 static void check_subclasses(const clump_schema *s, uint32_t id) {
-    clump_class_info info, other;
+    clump_class_info info = {.size = sizeof info}, other = {.size = sizeof other};
     assert_int_equal(clump_schema_get_class(s, id, &info), CLUMP_OK);
     for (uint32_t i = 1; i <= clump_schema_get_class_count(s); ++i) {
         uint32_t at = i;
@@ -282,8 +284,8 @@ static void check_subclasses(const clump_schema *s, uint32_t id) {
 }
 
 static void expect_same(const clump_schema *a, const clump_schema *b) {
-    clump_class_info c, d;
-    clump_field_info f, g;
+    clump_class_info c = {.size = sizeof c}, d = {.size = sizeof d};
+    clump_field_info f = {.size = sizeof f}, g = {.size = sizeof g};
     assert_int_equal(clump_schema_get_class_count(a), clump_schema_get_class_count(b));
     for (uint32_t id = 1; id <= clump_schema_get_class_count(a); ++id) {
         assert_int_equal(clump_schema_get_class(a, id, &c), CLUMP_OK);
@@ -339,24 +341,33 @@ static void test_text_and_calls_agree(void **state) {
     clump_schema *calls;
     assert_int_equal(clump_schema_create(NULL, &calls, NULL), CLUMP_OK);
     char name[4] = "B", field[8] = "next"; /* copied: changed below */
-    assert_int_equal(clump_schema_add_class(calls, &(clump_class_desc){name, "A", 0, 0}), CLUMP_OK);
+    assert_int_equal(clump_schema_add_class(
+                         calls, &(clump_class_desc){sizeof(clump_class_desc), name, "A", 0, 0}),
+                     CLUMP_OK);
     name[0] = 'x';
-    assert_int_equal(clump_schema_add_class(calls, &(clump_class_desc){"A", NULL, 7, 1}), CLUMP_OK);
-    assert_int_equal(
-        clump_schema_add_field(
-            calls, "B",
-            &(clump_field_desc){.name = field, .type = CLUMP_TYPE_REF, .ref_class = "B"}),
-        CLUMP_OK);
+    assert_int_equal(clump_schema_add_class(
+                         calls, &(clump_class_desc){sizeof(clump_class_desc), "A", NULL, 7, 1}),
+                     CLUMP_OK);
+    assert_int_equal(clump_schema_add_field(calls, "B",
+                                            &(clump_field_desc){.size = sizeof(clump_field_desc),
+                                                                .name = field,
+                                                                .type = CLUMP_TYPE_REF,
+                                                                .ref_class = "B"}),
+                     CLUMP_OK);
     memset(field, 'x', sizeof field - 1);
-    assert_int_equal(
-        clump_schema_add_field(
-            calls, "A", &(clump_field_desc){.name = "v", .type = CLUMP_TYPE_FLOAT, .width = 2}),
-        CLUMP_OK);
-    assert_int_equal(
-        clump_schema_add_field(
-            calls, "B",
-            &(clump_field_desc){.name = "tag", .type = CLUMP_TYPE_UCHAR, .count = 3, .packed = 2}),
-        CLUMP_OK);
+    assert_int_equal(clump_schema_add_field(calls, "A",
+                                            &(clump_field_desc){.size = sizeof(clump_field_desc),
+                                                                .name = "v",
+                                                                .type = CLUMP_TYPE_FLOAT,
+                                                                .width = 2}),
+                     CLUMP_OK);
+    assert_int_equal(clump_schema_add_field(calls, "B",
+                                            &(clump_field_desc){.size = sizeof(clump_field_desc),
+                                                                .name = "tag",
+                                                                .type = CLUMP_TYPE_UCHAR,
+                                                                .count = 3,
+                                                                .packed = 2}),
+                     CLUMP_OK);
     assert_int_equal(clump_schema_get_class_count(calls), 0);
     assert_int_equal(clump_schema_seal(calls), CLUMP_OK);
     assert_int_equal(clump_schema_seal(calls), CLUMP_OK);
@@ -368,8 +379,8 @@ static void test_text_and_calls_agree(void **state) {
 static void test_getters_refuse(void **state) {
     (void)state;
     clump_schema *s;
-    clump_class_info info;
-    clump_field_info field;
+    clump_class_info info = {.size = sizeof info};
+    clump_field_info field = {.size = sizeof field};
     assert_int_equal(clump_schema_create(NULL, &s, NULL), CLUMP_OK);
     assert_int_equal(clump_schema_get_class(s, 1, &info), CLUMP_ERR_USAGE);
     assert_int_equal(clump_schema_find_class(s, "A", &info), CLUMP_ERR_USAGE);
@@ -484,12 +495,12 @@ static void test_memory_failures_of_calls(void **state) {
         assert_int_equal(clump_schema_create(&a, &s, NULL), CLUMP_OK);
         for (unsigned i = 0; i < 40; ++i) {
             snprintf(name, sizeof name, "K%u", i);
-            clump_class_desc desc = {.name = name, .base = i ? "K0" : NULL};
+            clump_class_desc desc = {.size = sizeof desc, .name = name, .base = i ? "K0" : NULL};
             f.left = n % 4;
             clump_status status = clump_schema_add_class(s, &desc);
             f.left = -1;
             if (status) assert_int_equal(clump_schema_add_class(s, &desc), CLUMP_OK);
-            clump_field_desc field = {.name = "x", .type = CLUMP_TYPE_INT};
+            clump_field_desc field = {.size = sizeof field, .name = "x", .type = CLUMP_TYPE_INT};
             if (i) field.name = name;
             f.left = n % 3;
             status = clump_schema_add_field(s, name, &field);
@@ -521,13 +532,14 @@ static void build_worst(const char *prefix, double limit) {
     assert_int_equal(clump_schema_create(NULL, &s, NULL), CLUMP_OK);
     for (unsigned i = 0; i < CLUMP_CLASSES_MAX; ++i) {
         snprintf(name, sizeof name, i ? "%s%u" : "A", prefix, i);
-        clump_class_desc desc = {.name = name, .base = i ? base : NULL};
+        clump_class_desc desc = {.size = sizeof desc, .name = name, .base = i ? base : NULL};
         assert_int_equal(clump_schema_add_class(s, &desc), CLUMP_OK);
         memcpy(base, name, sizeof name);
     }
     for (unsigned i = 0; i < CLUMP_FIELDS_MAX; ++i) {
         snprintf(name, sizeof name, "a_field_with_a_name_that_is_long_%u", i);
-        clump_field_desc desc = {.name = name, .type = CLUMP_TYPE_REF, .ref_class = base};
+        clump_field_desc desc = {
+            .size = sizeof desc, .name = name, .type = CLUMP_TYPE_REF, .ref_class = base};
         assert_int_equal(clump_schema_add_field(s, "A", &desc), CLUMP_OK);
     }
     if (clump_schema_seal(s)) fail_msg("%s", clump_schema_get_error(s)->message);

@@ -285,13 +285,18 @@ static void expect_error(const clump_schema *schema, clump_status got, clump_sta
 }
 
 static clump_status add_class(clump_schema *s, const char *name, const char *base) {
-    return clump_schema_add_class(s, &(clump_class_desc){.name = name, .base = base});
+    return clump_schema_add_class(
+        s, &(clump_class_desc){.size = sizeof(clump_class_desc), .name = name, .base = base});
 }
 
 static clump_status add_field(clump_schema *s, const char *name, clump_type type, uint32_t width,
                               uint32_t count, const char *ref_class) {
-    clump_field_desc desc = {
-        .name = name, .type = type, .width = width, .ref_class = ref_class, .count = count};
+    clump_field_desc desc = {.size = sizeof desc,
+                             .name = name,
+                             .type = type,
+                             .width = width,
+                             .ref_class = ref_class,
+                             .count = count};
     return clump_schema_add_field(s, "Alpha", &desc);
 }
 
@@ -309,13 +314,14 @@ static void test_calls_refused(void **state) {
     expect_error(s, add_class(s, "A", ""), bad, "base class name is empty");
     expect_error(s, add_class(s, NULL, NULL), usage, "name");
     expect_error(s, clump_schema_add_class(s, NULL), usage, "desc");
-    expect_error(
-        s, clump_schema_add_class(s, &(clump_class_desc){"A", NULL, 0, (clump_class_layout)2}), bad,
-        "layout 2");
+    expect_error(s,
+                 clump_schema_add_class(s, &(clump_class_desc){sizeof(clump_class_desc), "A", NULL,
+                                                               0, (clump_class_layout)2}),
+                 bad, "layout 2");
     assert_int_equal(add_class(s, "Alpha", NULL), CLUMP_OK);
     expect_error(s, add_class(s, "Alpha", NULL), bad, "declared twice");
     expect_error(s, clump_schema_seal(s), bad, "no bytes");
-    clump_field_desc x = {.name = "x", .type = CLUMP_TYPE_INT};
+    clump_field_desc x = {.size = sizeof x, .name = "x", .type = CLUMP_TYPE_INT};
     expect_error(s, clump_schema_add_field(s, "Alhpa", &x), CLUMP_ERR_NOT_FOUND,
                  "there is no class \"Alhpa\"; did you mean \"Alpha\"?");
     expect_error(s, clump_schema_add_field(s, NULL, &x), usage, "class name");
@@ -330,15 +336,19 @@ static void test_calls_refused(void **state) {
     expect_error(s, add_field(s, "x", CLUMP_TYPE_INT, 0, 0, "Alpha"), bad, "another type");
     expect_error(s, add_field(s, "x", CLUMP_TYPE_REF, 0, 0, "A-B"), bad, "referenced class name");
     expect_error(s, add_field(s, "x", CLUMP_TYPE_INT, 0, UINT32_MAX, NULL), bad, "too large");
+    expect_error(s,
+                 clump_schema_add_field(s, "Alpha",
+                                        &(clump_field_desc){.size = sizeof(clump_field_desc),
+                                                            .name = "x",
+                                                            .type = CLUMP_TYPE_INT,
+                                                            .packed = 1}),
+                 bad, "only an array");
     expect_error(
         s,
         clump_schema_add_field(
-            s, "Alpha", &(clump_field_desc){.name = "x", .type = CLUMP_TYPE_INT, .packed = 1}),
-        bad, "only an array");
-    expect_error(
-        s,
-        clump_schema_add_field(s, "Alpha",
-                               &(clump_field_desc){.name = "x", .type = CLUMP_TYPE_INT, .weak = 1}),
+            s, "Alpha",
+            &(clump_field_desc){
+                .size = sizeof(clump_field_desc), .name = "x", .type = CLUMP_TYPE_INT, .weak = 1}),
         bad, "only a reference can be");
     assert_int_equal(clump_schema_add_field(s, "Alpha", &x), CLUMP_OK);
     expect_error(s, clump_schema_add_field(s, "Alpha", &x), bad, "declared twice");
@@ -365,7 +375,8 @@ static void test_arrays_refused(void **state) {
     clump_schema *s;
     assert_int_equal(clump_schema_create(NULL, &s, NULL), CLUMP_OK);
     assert_int_equal(add_class(s, "Alpha", NULL), CLUMP_OK);
-    clump_field_desc x = {.name = "x", .type = CLUMP_TYPE_UINT, .array = CLUMP_ARRAY_BOUNDED};
+    clump_field_desc x = {
+        .size = sizeof x, .name = "x", .type = CLUMP_TYPE_UINT, .array = CLUMP_ARRAY_BOUNDED};
     expect_error(s, clump_schema_add_field(s, "Alpha", &x), bad, "room for 0 elements");
     x.array = (clump_array)7;
     expect_error(s, clump_schema_add_field(s, "Alpha", &x), bad, "kind 7");
@@ -379,7 +390,7 @@ static void test_arrays_refused(void **state) {
     assert_int_equal(add_field(s, "x_length", CLUMP_TYPE_INT, 0, 0, NULL), CLUMP_OK);
     assert_int_equal(add_field(s, "x", CLUMP_TYPE_INT, 0, 0, NULL), CLUMP_OK);
     assert_int_equal(clump_schema_seal(s), CLUMP_OK);
-    clump_class_info info;
+    clump_class_info info = {.size = sizeof info};
     assert_int_equal(clump_schema_get_class(s, 1, &info), CLUMP_OK);
     assert_int_equal(info.field_count, 3);
     assert_int_equal(info.object_bytes, 12);
