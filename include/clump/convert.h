@@ -50,6 +50,7 @@ typedef struct clump_convert_desc {
 
 /* What became of it. */
 typedef struct clump_convert_report {
+    size_t size; /* sizeof(clump_convert_report) */
     uint64_t objects;
     /* references that named no live object of the field's class, or in registered buffers and
      * handles no live object: null now */

@@ -76,7 +76,8 @@ static int find_by_value(wanted *w, const char *text, const char *field, const c
         return complain(w->g->path, "%s: field %s is no whole number", text, field);
     if (!parse_number(value, &w->value))
         return complain(w->g->path, "%s: \"%s\" is no whole number", text, value);
-    if (clump_saved_read(&(clump_load_desc){.path = w->g->path}, NULL, look_for_value, w, &error))
+    if (clump_saved_read(&(clump_load_desc){.size = sizeof(clump_load_desc), .path = w->g->path},
+                         NULL, look_for_value, w, &error))
         return complain(w->g->path, "%s", error.message);
     if (w->node == NOWHERE) return complain(w->g->path, "%s: no object has that value", text);
     return 1;
@@ -94,7 +95,8 @@ static int find_by_number(wanted *w, const char *text, const char *number) {
 }
 
 static int find_object(const graph *g, const char *text, uint32_t *node) {
-    wanted w = {.g = g, .node = NOWHERE};
+    wanted w = {
+        .g = g, .c = {.size = sizeof w.c}, .field = {.size = sizeof w.field}, .node = NOWHERE};
     char *copy = strdup(text), *mark = copy ? strpbrk(copy, ":.") : NULL, *equal = NULL;
     int good = 0;
     if (mark && *mark == '.') equal = strchr(mark, '=');
@@ -225,7 +227,9 @@ static int show_path(const graph *g, const root_choice *choice, const uint32_t *
         n.steps[n.count++] = (step){.from = way[i], .to = way[i + 1]};
     if (good) {
         if (n.count) qsort(n.steps, n.count, sizeof *n.steps, by_from);
-        good = !clump_saved_read(&(clump_load_desc){.path = g->path}, NULL, take_part, &n, &error);
+        good =
+            !clump_saved_read(&(clump_load_desc){.size = sizeof(clump_load_desc), .path = g->path},
+                              NULL, take_part, &n, &error);
         if (!good) complain(g->path, "%s", error.message);
     }
     if (good && length)

@@ -151,7 +151,7 @@ static void describe(const collection *g) {
 }
 
 static void collection_open(collection *g, client *c, heap_model *h) {
-    *g = (collection){.c = c, .h = h};
+    *g = (collection){.c = c, .h = h, .desc = {.size = sizeof g->desc}};
     g->live = must_alloc(h->count + 1);
     g->list = must_alloc((h->count + 1) * sizeof *g->list);
 }
@@ -283,7 +283,7 @@ static void follow_collection(collection *g, const clump_collect_report *report)
 
 void collect(client *c, heap_model *h) {
     collection g;
-    clump_collect_report report;
+    clump_collect_report report = {.size = sizeof report};
     int wants_report = chance(c, 75);
     collection_open(&g, c, h);
     draw_roots(&g);

@@ -58,7 +58,8 @@ static void wait_for_lent(client *c) {
 
 /* Its commands may still be under way when the last reference goes. */
 static void lend(client *c) {
-    const clump_allocation_desc desc = {.name = "lent",
+    const clump_allocation_desc desc = {.size = sizeof desc,
+                                        .name = "lent",
                                         .bytes = 4ull * logarithmic(c, 16, 3e4),
                                         .memory = (clump_memory)chance(c, 20),
                                         .unique = chance(c, 10)};
@@ -91,8 +92,10 @@ void hold_regions(client *c, heap_model *h) {
         case 2: POOL_OK(c, clump_pool_get_buffer(c->pool, r->allocation, &buffer)); break;
         case 3:
             r->movable = chance(c, 70);
-            POOL_OK(c, clump_pool_change(c->pool, r->allocation, CLUMP_PART_MOVABLE,
-                                         &(clump_allocation_desc){.movable = r->movable}));
+            POOL_OK(
+                c, clump_pool_change(c->pool, r->allocation, CLUMP_PART_MOVABLE,
+                                     &(clump_allocation_desc){.size = sizeof(clump_allocation_desc),
+                                                              .movable = r->movable}));
             break;
         default: use(c, r);
         }
@@ -130,10 +133,11 @@ static void end_frame(client *c) {
 /* Copies that a step does not wait for go on while other operations run. */
 void step_pool(client *c, heap_model *h) {
     static const double budgets[] = {0, 20, 200, 2000};
-    clump_defrag_report report;
+    clump_defrag_report report = {.size = sizeof report};
     (void)h;
     if (!c->pool) return;
-    clump_defrag_desc desc = {.budget_us = budgets[below(c, 4)],
+    clump_defrag_desc desc = {.size = sizeof desc,
+                              .budget_us = budgets[below(c, 4)],
                               .max_bytes = chance(c, 40) ? logarithmic(c, 7e4, 3e5) : 0,
                               .max_moves = below(c, 6),
                               .manual = chance(c, 30),
@@ -216,7 +220,9 @@ void look_at_pool(client *c, heap_model *h) {
     if (!r) return;
     POOL_OK(c,
             clump_pool_change(c->pool, r->allocation, CLUMP_PART_NAME,
-                              &(clump_allocation_desc){.name = chance(c, 50) ? "renamed" : NULL}));
+                              &(clump_allocation_desc){.size = sizeof(clump_allocation_desc),
+                                                       .name = chance(c, 50) ? "renamed" : NULL}));
     POOL_OK(c, clump_pool_change(c->pool, r->allocation, CLUMP_PART_USER_DATA,
-                                 &(clump_allocation_desc){.user_data = r}));
+                                 &(clump_allocation_desc){.size = sizeof(clump_allocation_desc),
+                                                          .user_data = r}));
 }

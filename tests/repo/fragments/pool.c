@@ -4,7 +4,7 @@
 int main(void) {
     clump_quick q;
     clump_pool *pool;
-    clump_pool_stats stats;
+    clump_pool_stats stats = {.size = sizeof stats};
     static char data[300000 + 4096]; /* sizes are rounded up */
     CLUMP_CHECK(&q, clump_quick_open(&q, NULL));
     fragment_1(q.context, q.queue, data, q.error);
