@@ -75,9 +75,12 @@ int main(void) {
 
     clump_defrag_report report = {.size = sizeof report};
     for (int step = 0; step < STEPS_MAX && !report.done; step++)
-        CLUMP_CHECK(
-            pool, clump_pool_defragment(pool, &(clump_defrag_desc){.max_bytes = 1 << 20, .wait = 1},
-                                        &report, NULL));
+        CLUMP_CHECK(pool,
+                    clump_pool_defragment(
+                        pool,
+                        &(clump_defrag_desc){
+                            .size = sizeof(clump_defrag_desc), .max_bytes = 1 << 20, .wait = 1},
+                        &report, NULL));
     print_stats(pool, "defragmented");
 
     int wrong = !report.done || !moves;

@@ -367,8 +367,8 @@ const clump_class_info *clump_schema_find_class(const clump_schema *schema, cons
     return NULL;
 }
 
-const clumpi_field_entry *clumpi_schema_field_named(const clump_schema *schema, uint32_t class_id,
-                                                    const char *name) {
+const clumpi_field_entry *clumpi_schema_find_field(const clump_schema *schema, uint32_t class_id,
+                                                   const char *name) {
     const clumpi_class_entry *c = clumpi_schema_class(schema, class_id);
     for (; c; c = clumpi_schema_class(schema, c->info.base)) {
         const clumpi_field_entry *own = schema->fields + (c->info.field_count ? c->first_field : 0);

@@ -41,6 +41,7 @@ typedef struct clump_heap clump_heap;
 /* What a heap is made of: a context, a schema, and `bytes` or `device_share`. The rest may be
  * zero. */
 typedef struct clump_heap_desc {
+    size_t size;                /* sizeof(clump_heap_desc) */
     clump_context *context;     /* required */
     const clump_schema *schema; /* copied as far as the heap needs it. NULL: no classes, for a
                                    heap of raw memory only */

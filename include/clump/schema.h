@@ -139,7 +139,6 @@ CLUMP_API clump_status clump_schema_parse_file(const char *path, const clump_all
 
 /* A field, and where its values lie in a row. */
 typedef struct clump_field_info {
-    size_t size; /* sizeof(clump_field_info) */
     const char *name;
     uint32_t class_id; /* the class that declares it */
     clump_type type;

@@ -53,7 +53,7 @@ static void *create(void *place) {
 }
 
 static uint64_t context_bytes(clump_pool *pool) {
-    clump_pool_stats stats;
+    clump_pool_stats stats = {.size = sizeof stats};
     REQUIRE(!clump_pool_get_stats(pool, &stats, NULL));
     return stats.context_bytes;
 }

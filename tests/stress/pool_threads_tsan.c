@@ -74,7 +74,8 @@ static void *work(void *seed) {
 static void *defragment(void *moves) {
     uint64_t random = 99;
     while (!atomic_load(&stop)) {
-        clump_defrag_desc desc = {.wait = (int)pick(&random, 2), .budget_us = 2000};
+        clump_defrag_desc desc = {
+            .size = sizeof desc, .wait = (int)pick(&random, 2), .budget_us = 2000};
         REQUIRE(!clump_pool_defragment(pool, &desc, NULL, NULL));
     }
     clump_pool_stats stats = {.size = sizeof stats};
@@ -128,7 +129,9 @@ int main(int argc, char **argv) {
     atomic_store(&stop, 1);
     pthread_join(mover, NULL);
     pthread_join(looker, NULL);
-    REQUIRE(!clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, NULL, NULL));
+    REQUIRE(!clump_pool_defragment(
+        pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .until_done = 1}, NULL,
+        NULL));
     REQUIRE(!clump_pool_trim(pool));
     REQUIRE(!clump_pool_check(pool));
     clump_pool_stats stats = {.size = sizeof stats};

@@ -287,7 +287,8 @@ clump_heap *cl_fixture_heap(const cl_fixture *f, const char *schema, uint64_t by
 clump_heap *cl_fixture_heap_watching(const cl_fixture *f, const clump_heap *like) {
     const clump_heap_info *l = clump_heap_get_info(like);
     clump_heap *heap;
-    clump_heap_desc desc = {.context = f->clump,
+    clump_heap_desc desc = {.size = sizeof desc,
+                            .context = f->clump,
                             .schema = clump_heap_get_info(like)->schema,
                             .bytes = 2 * l->bytes,
                             .block_rows = like->geometry.header.block_rows_max,
@@ -332,7 +333,10 @@ clump_heap *cl_fixture_heap_of_blocks(const cl_fixture *f, const char *schema, u
     clump_schema_destroy(s);
     /* In one buffer: a table of several would take a block. */
     clump_heap *heap =
-        make_heap(f, schema, &(clump_heap_desc){.bytes = bytes, .block_rows = block_rows}, 0);
+        make_heap(f, schema,
+                  &(clump_heap_desc){
+                      .size = sizeof(clump_heap_desc), .bytes = bytes, .block_rows = block_rows},
+                  0);
     assert_int_equal(clump_heap_get_info(heap)->block_count, blocks);
     return heap;
 }
@@ -363,7 +367,7 @@ uint32_t cl_fixture_capacity(clump_heap *heap, const char *class_name) {
 }
 
 uint64_t cl_fixture_free_slots(const cl_fixture *f, clump_heap *heap, const char *class_name) {
-    clump_class_stats classes[CLUMP_CLASSES_MAX];
+    clump_class_stats classes[CLUMP_CLASSES_MAX] = {{.size = sizeof *classes}};
     CHECK_OK(f, clump_heap_read_stats(heap, NULL, classes, CLUMP_CLASSES_MAX));
     return classes[cl_fixture_class_id(heap, class_name) - 1].room;
 }

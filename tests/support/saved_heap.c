@@ -154,7 +154,7 @@ void saved_fill(const cl_fixture *f, clump_heap *heap, uint32_t seed, uint32_t o
 
 uint32_t saved_refs(const cl_fixture *f, clump_heap *heap, clump_ref **refs) {
     const clump_schema *s = clump_heap_get_info(heap)->schema;
-    clump_heap_stats stats;
+    clump_heap_stats stats = {.size = sizeof stats};
     uint64_t at = 0, count;
     CHECK_OK(f, clump_heap_read_stats(heap, &stats, NULL, 0));
     *refs = malloc((stats.objects + 1) * sizeof **refs);

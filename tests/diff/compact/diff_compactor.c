@@ -148,7 +148,7 @@ static void every_so_many_calls(void **state) {
             if (call % 5 == 0) scene_cull(&s, 10, 5);
             uint64_t objects = scene_objects(&s);
             uint32_t expected = freeable_all(&s);
-            clump_compact_report report = {.objects = 1};
+            clump_compact_report report = {.size = sizeof report, .objects = 1};
             CHECK_OK(f, clump_compactor_tick(compactor, &ran, call % 2 ? &report : NULL, NULL));
             assert_int_equal(ran, call % every[i] == 0);
             if (call % 2) {
@@ -355,7 +355,7 @@ static void no_tick_builds(void **state) {
              clump_heap_do_new(kit.heap, kit.kernels[MAKE_SMALL], "Small", 200, NULL, NULL));
     int64_t programs = account_read(&counted).references[ACCOUNT_PROGRAM];
     int ran = 0;
-    clump_compact_report report;
+    clump_compact_report report = {.size = sizeof report};
     CHECK_OK(shared, clump_compactor_tick(compactor, &ran, &report, NULL));
     assert_true(ran && report.moves > 0);
     assert_int_equal(account_read(&counted).references[ACCOUNT_PROGRAM], programs);

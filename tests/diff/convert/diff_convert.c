@@ -407,16 +407,24 @@ static void random_changes(void **state) {
 
 /* The same schema: narrower blocks, then half the memory. */
 static void same_schema(void **state) {
-    clump_heap *heap = filled(&(clump_heap_desc){.bytes = BYTES, .block_rows = 2}, 3);
+    clump_heap *heap = filled(
+        &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = BYTES, .block_rows = 2}, 3);
     convert(heap,
-            &(clump_convert_desc){.schema = clump_heap_get_info(heap)->schema, .block_rows = 1},
+            &(clump_convert_desc){.size = sizeof(clump_convert_desc),
+                                  .schema = clump_heap_get_info(heap)->schema,
+                                  .block_rows = 1},
             NULL);
     convert(heap,
-            &(clump_convert_desc){.schema = clump_heap_get_info(heap)->schema, .bytes = BYTES / 2},
+            &(clump_convert_desc){.size = sizeof(clump_convert_desc),
+                                  .schema = clump_heap_get_info(heap)->schema,
+                                  .bytes = BYTES / 2},
             NULL);
     const uint64_t halved = clump_heap_get_info(heap)->bytes;
     assert_true(halved <= BYTES / 2 && halved > BYTES / 4);
-    convert(heap, &(clump_convert_desc){.schema = clump_heap_get_info(heap)->schema}, NULL);
+    convert(heap,
+            &(clump_convert_desc){.size = sizeof(clump_convert_desc),
+                                  .schema = clump_heap_get_info(heap)->schema},
+            NULL);
     assert_int_equal(clump_heap_get_info(heap)->bytes,
                      halved); /* that were asked for, though blocks do not fill them */
     clump_heap_destroy(heap);
@@ -506,8 +514,10 @@ static void programs_and_triggers(void **state) {
                                                            .classes = only_a,
                                                            .class_count = 1}},
                       &compactor, NULL));
-    CHECK_OK(&on, clump_collector_create(&(clump_collector_desc){.heap = heap, .every = 1},
-                                         &collector, NULL));
+    CHECK_OK(&on, clump_collector_create(
+                      &(clump_collector_desc){
+                          .size = sizeof(clump_collector_desc), .heap = heap, .every = 1},
+                      &collector, NULL));
     CHECK_OK(&on, clump_compactor_tick(compactor, &ran, &compacted, NULL));
     CHECK_OK(&on, clump_collector_tick(collector, &ran, &collected, NULL)); /* all but one go */
     assert_int_equal(collected.dead, COUNT - 1);
@@ -547,7 +557,8 @@ static void programs_and_triggers(void **state) {
     /* A compactor of a class that is gone says so. */
     CHECK_OK(&on, clump_heap_destroy_handle(heap, first));
     CHECK_OK(&on, clump_collector_tick(collector, &ran, &collected, NULL));
-    convert(heap, &(clump_convert_desc){.schema = without}, NULL);
+    convert(heap, &(clump_convert_desc){.size = sizeof(clump_convert_desc), .schema = without},
+            NULL);
     cl_fixture_expect_words(clump_context_get_error(on.clump),
                             clump_compactor_tick(compactor, &ran, NULL, NULL), CLUMP_ERR_NOT_FOUND,
                             "no class \"A\"", "a compactor", __LINE__);

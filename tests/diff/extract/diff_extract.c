@@ -765,7 +765,7 @@ static void altered(void **state) {
 static void fill_class(clump_heap *heap, const char *class_name, uint32_t count, uint64_t *random) {
     clump_class_info k = {.size = sizeof k};
     clump_struct_field fields[16];
-    clump_struct_desc desc = {.class_name = class_name, .fields = fields};
+    clump_struct_desc desc = {.size = sizeof desc, .class_name = class_name, .fields = fields};
     k = *clump_schema_find_class(clump_heap_get_info(heap)->schema, class_name);
     for (; desc.field_count < k.field_count; desc.field_count++) {
         const clump_field_info *f = clump_schema_get_info(clump_heap_get_info(heap)->schema)

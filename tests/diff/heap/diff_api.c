@@ -720,7 +720,7 @@ static void test_reserve(void **state) {
     assert_true(calls.transfers == 1 && !calls.waits);
     uint64_t reserved = reserved_disks();
     assert_true(reserved >= RESERVED && reserved < 4 * RESERVED);
-    clump_class_stats classes[16] = {{0}};
+    clump_class_stats classes[16] = {{.size = sizeof(clump_class_stats)}};
     CHECK_OK(f, clump_heap_read_stats(heap, NULL, classes, 16)); /* the call before left them */
     uint64_t again = 0;
     for (int i = 0; i < 16; i++) again = classes[i].reserved > again ? classes[i].reserved : again;
@@ -860,7 +860,7 @@ static void test_copied_fields(void **state) {
     assert_int_equal(cl_fixture_free_slots(f, heap, "Square"), 0);
     assert_int_equal(cl_fixture_free_slots(f, heap, "Shape"), 0); /* abstract */
     const clump_schema *classes = clump_heap_get_info(heap)->schema;
-    clump_heap_desc desc = {.context = f->clump, .schema = classes};
+    clump_heap_desc desc = {.size = sizeof desc, .context = f->clump, .schema = classes};
     uint64_t objects[8];
     assert_true(clump_schema_get_info(classes)->class_count <= 8);
     for (uint32_t id = 1; id <= clump_schema_get_info(classes)->class_count; id++) {
@@ -884,7 +884,7 @@ static void test_copied_fields(void **state) {
         const clump_class_info *info = clump_schema_get_info(classes)->classes[id];
         if (info->is_abstract) continue;
         static const uint8_t structs[10000];
-        const clump_struct_desc none = {info->name, 1, 0, NULL};
+        const clump_struct_desc none = {sizeof none, info->name, 1, 0, NULL};
         CHECK_OK(f, clump_heap_new_structs(exact, &none, structs, objects[id - 1], NULL, &made));
         assert_int_equal(made, objects[id - 1]);
     }

@@ -196,8 +196,8 @@ static void compare_blocks(void) {
 
 static void compare_stats(void) {
     const clump_heap_info *l = clump_heap_get_info(t.heap);
-    clump_heap_stats stats;
-    clump_class_stats classes[CLASSES];
+    clump_heap_stats stats = {.size = sizeof stats};
+    clump_class_stats classes[CLASSES] = {{.size = sizeof *classes}};
     CHECK_OK(&t.on, clump_heap_read_stats(t.heap, &stats, classes, CLASSES));
     expect(t.dump, "bytes", l->bytes);
     expect(t.dump, "metadata_bytes", l->metadata_bytes);

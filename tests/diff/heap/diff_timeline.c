@@ -436,7 +436,9 @@ static void use_pool(clump_pool *pool, clump_defrag_report *report) {
                                                              .movable = 1},
                                     &regions[i], NULL));
     for (int i = 0; i < REGIONS; i += 2) CHECK_POOL(pool, clump_pool_free(pool, regions[i]));
-    CHECK_POOL(pool, clump_pool_defragment(pool, &(clump_defrag_desc){.wait = 1}, report, NULL));
+    CHECK_POOL(pool, clump_pool_defragment(
+                         pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .wait = 1},
+                         report, NULL));
     for (int i = 1; i < REGIONS; i += 2) CHECK_POOL(pool, clump_pool_free(pool, regions[i]));
 }
 

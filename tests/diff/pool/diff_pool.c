@@ -311,8 +311,10 @@ static void run_program(const cl_fixture *f, uint64_t seed, unsigned number, wor
     sum->refused += w->refused;
     clump_pool_destroy(w->pool);
     clump_pool *last;
-    clump_pool_stats stats;
-    CHECK_OK(f, clump_pool_create(&(clump_pool_desc){.context = f->clump}, &last, NULL));
+    clump_pool_stats stats = {.size = sizeof stats};
+    CHECK_OK(f, clump_pool_create(
+                    &(clump_pool_desc){.size = sizeof(clump_pool_desc), .context = f->clump}, &last,
+                    NULL));
     POOL_OK(w, clump_pool_get_stats(last, &stats, NULL));
     assert_int_equal(stats.context_bytes, 0);
     clump_pool_destroy(last);
@@ -435,7 +437,9 @@ static void converges(void **state) {
         assert_int_equal(clump_pool_defragment(pool, &step, &report, NULL), CLUMP_OK);
         assert_true(report.done && !report.begun);
         assert_int_equal(
-            clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, &report, NULL),
+            clump_pool_defragment(
+                pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .until_done = 1},
+                &report, NULL),
             CLUMP_OK);
         assert_true(report.done);
         assert_int_equal(clump_pool_check(pool), CLUMP_OK);

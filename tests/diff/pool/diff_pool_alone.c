@@ -85,8 +85,11 @@ static void serves(void **state) {
     POOL_OK(pool, clump_pool_create_buffer(pool, &part, 0, NULL, &buffer));
     fill(f.queue, &(clump_region){buffer, 0, PART, NULL}, 6);
     POOL_OK(pool, clump_pool_free(pool, first));
-    POOL_OK(pool, clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, NULL, NULL));
-    clump_allocation_info info;
+    POOL_OK(pool,
+            clump_pool_defragment(
+                pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .until_done = 1},
+                NULL, NULL));
+    clump_allocation_info info = {.size = sizeof info};
     POOL_OK(pool, clump_pool_get_info(pool, second, &info));
     assert_int_equal(info.region.offset, 0);
     expect(f.queue, info.region.buffer, 0, 5);
@@ -99,11 +102,13 @@ static void serves(void **state) {
 
     /* Nothing of it reaches a context that the user has. */
     clump_pool *other;
-    clump_pool_stats stats;
+    clump_pool_stats stats = {.size = sizeof stats};
     POOL_OK(pool, clump_pool_alloc(pool, &part, &first, NULL));
     POOL_OK(pool, clump_pool_alloc(pool, &part, &first, NULL));
-    assert_int_equal(clump_pool_create(&(clump_pool_desc){.context = f.clump}, &other, &error),
-                     CLUMP_OK);
+    assert_int_equal(
+        clump_pool_create(&(clump_pool_desc){.size = sizeof(clump_pool_desc), .context = f.clump},
+                          &other, &error),
+        CLUMP_OK);
     POOL_OK(other, clump_pool_get_stats(other, &stats, NULL));
     assert_int_equal(stats.context_bytes, 0);
     clump_pool_destroy(other);

@@ -199,7 +199,10 @@ static void stays_where_it_is(void **state) {
     }
     for (unsigned i = 0; i < 64; i += 3) POOL_OK(pool, clump_pool_free(pool, others[i]));
     CHECK_CL(clFinish(f.queue));
-    POOL_OK(pool, clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, NULL, NULL));
+    POOL_OK(pool,
+            clump_pool_defragment(
+                pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .until_done = 1},
+                NULL, NULL));
     for (unsigned i = 1; i < 64; i += 2) {
         unsigned word[2];
         CHECK_CL(clGetMemObjectInfo(buffers[i / 2], CL_MEM_OFFSET, sizeof after, &after, NULL));
@@ -328,7 +331,10 @@ static void compiles_nothing(void **state) {
     desc.movable = 0;
     POOL_OK(pool, clump_pool_create_buffer(pool, &desc, 0, NULL, &buffer));
     POOL_OK(pool, clump_pool_free(pool, a));
-    POOL_OK(pool, clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, NULL, NULL));
+    POOL_OK(pool,
+            clump_pool_defragment(
+                pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .until_done = 1},
+                NULL, NULL));
     assert_true(stats_of(pool).moves > 0);
     CHECK_CL(clReleaseMemObject(buffer));
     POOL_OK(pool, clump_pool_free(pool, b));

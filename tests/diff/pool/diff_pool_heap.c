@@ -84,8 +84,11 @@ static void several_heaps(void **state) {
     clump_allocation_desc d = {.size = sizeof d, .bytes = 90000, .movable = 1};
     assert_int_equal(clump_pool_alloc(pool, &d, &moving, NULL), CLUMP_OK);
     for (uint32_t i = 0; i < HEAPS; i++) assert_int_equal(clump_pool_free(pool, gaps[i]), CLUMP_OK);
-    assert_int_equal(clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, NULL, NULL),
-                     CLUMP_OK);
+    assert_int_equal(
+        clump_pool_defragment(
+            pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .until_done = 1}, NULL,
+            NULL),
+        CLUMP_OK);
     clump_pool_get_stats(pool, &stats, NULL);
     assert_true(stats.moves > 0);
     for (uint32_t i = 0; i < HEAPS; i++) {

@@ -292,7 +292,9 @@ static void chain_through(clump_memory memory) {
         OK(pool, clump_pool_free(pool, gaps[i]));
         OK(pool, clump_pool_free(pool, gaps_beside[i]));
     }
-    OK(pool, clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, NULL, NULL));
+    OK(pool, clump_pool_defragment(
+                 pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .until_done = 1},
+                 NULL, NULL));
     OK(pool, clump_pool_get_stats(pool, &stats, NULL));
     assert_true(stats.moves > 10); /* of those beside */
     assert_true(cl.live > 1);

@@ -460,10 +460,10 @@ static void references_outside(void **state) {
 }
 
 static void reserved_slots(void **state) {
-    clump_heap *loaded =
-        cl_fixture_heap_as(&on, saved_schema, &(clump_heap_desc){.bytes = 2 * BYTES});
-    clump_heap_stats stats;
-    clump_class_stats classes[16];
+    clump_heap *loaded = cl_fixture_heap_as(
+        &on, saved_schema, &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = 2 * BYTES});
+    clump_heap_stats stats = {.size = sizeof stats};
+    clump_class_stats classes[16] = {{.size = sizeof *classes}};
     CHECK_OK(&on, clump_heap_reserve(heap, "Leaf", 500, NULL));
     CHECK_OK(&on, clump_heap_reserve(loaded, "Box", 5, NULL));
     saved_fill(&on, heap, 7, 600);

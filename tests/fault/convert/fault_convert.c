@@ -143,9 +143,10 @@ static void schemas(void **state) {
 
 static void wrong_calls(void **state) {
     clump_schema *schema = parse(text);
-    clump_convert_desc desc = {.schema = schema};
+    clump_convert_desc desc = {.size = sizeof desc, .schema = schema};
     refuse(NULL, CLUMP_ERR_USAGE, "needs a schema", "no description");
-    refuse(&(clump_convert_desc){0}, CLUMP_ERR_USAGE, "needs a schema", "no schema");
+    refuse(&(clump_convert_desc){.size = sizeof(clump_convert_desc)}, CLUMP_ERR_USAGE,
+           "needs a schema", "no schema");
     desc.block_rows = 65;
     refuse(&desc, CLUMP_ERR_USAGE, "block_rows is 65", "block_rows");
     desc.block_rows = 0;

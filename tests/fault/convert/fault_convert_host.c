@@ -48,8 +48,9 @@ static clump_status make(run *r, const cl_fixture *on) {
     if (!status)
         status = clump_heap_write_field(r->heap, "A", "next", 0, sizeof *r->as, r->as, COUNT);
     if (!status)
-        status = clump_heap_new_structs(r->heap, &(clump_struct_desc){"B", 4, 0, NULL}, ids, COUNT,
-                                        NULL, NULL);
+        status = clump_heap_new_structs(
+            r->heap, &(clump_struct_desc){sizeof(clump_struct_desc), "B", 4, 0, NULL}, ids, COUNT,
+            NULL, NULL);
     if (!status) status = clump_heap_reserve(r->heap, "A", 100, NULL);
     if (!status) status = clump_heap_create_handle(r->heap, r->as[7], &r->handle);
     for (uint32_t i = 0; i < COUNT; i++) words[2 * i] = r->as[i];

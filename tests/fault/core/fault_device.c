@@ -384,12 +384,17 @@ static void odd_limits(void **state) {
         says.memory = memories[i];
         context = accepted(CLUMP_PERSONALITY_DEVICE);
         assert_int_equal(clump_context_get_info(context)->capabilities->memory_bytes, 0);
-        cl_fixture_expect_words(
-            clump_context_get_error(context),
-            body_heap((clump_heap_desc){.context = context, .device_share = 0.5}, &heap),
-            CLUMP_ERR_UNSUPPORTED, "does not say how much memory it has", "clump_heap_create",
-            __LINE__);
-        assert_int_equal(body_heap((clump_heap_desc){.context = context, .bytes = 1 << 21}, &heap),
+        cl_fixture_expect_words(clump_context_get_error(context),
+                                body_heap((clump_heap_desc){.size = sizeof(clump_heap_desc),
+                                                            .context = context,
+                                                            .device_share = 0.5},
+                                          &heap),
+                                CLUMP_ERR_UNSUPPORTED, "does not say how much memory it has",
+                                "clump_heap_create", __LINE__);
+        assert_int_equal(body_heap((clump_heap_desc){.size = sizeof(clump_heap_desc),
+                                                     .context = context,
+                                                     .bytes = 1 << 21},
+                                   &heap),
                          CLUMP_OK);
         clump_heap_destroy(heap);
         clump_context_destroy(context);

@@ -805,8 +805,9 @@ static void test_refused(void **state) {
                             "not checked, but the heap is checked", "launch", __LINE__);
     clump_kernel_destroy(k);
     clump_program_destroy(p);
-    clump_checked_desc bad = {.without = 256};
-    clump_heap_desc d = {.context = t.on.clump,
+    clump_checked_desc bad = {.size = sizeof bad, .without = 256};
+    clump_heap_desc d = {.size = sizeof d,
+                         .context = t.on.clump,
                          .schema = clump_heap_get_info(plain)->schema,
                          .bytes = 4u << 20,
                          .checked = &bad};

@@ -617,7 +617,8 @@ static void errors_surface(void **state) {
         clump_heap *heap;
         uint64_t count = 7;
         CHECK_OK(&t.on,
-                 clump_heap_create(&(clump_heap_desc){.context = t.on.clump,
+                 clump_heap_create(&(clump_heap_desc){.size = sizeof(clump_heap_desc),
+                                                      .context = t.on.clump,
                                                       .schema = clump_heap_get_info(t.heap)->schema,
                                                       .bytes = HEAP_BYTES,
                                                       .errors_on_request = on_request},
@@ -803,7 +804,8 @@ static void heaps_of_another_layout(void **state) {
     clump_heap_destroy(wider);
     clump_heap *raw;
     CHECK_OK(&t.on,
-             clump_heap_create(&(clump_heap_desc){.context = t.on.clump,
+             clump_heap_create(&(clump_heap_desc){.size = sizeof(clump_heap_desc),
+                                                  .context = t.on.clump,
                                                   .schema = clump_heap_get_info(t.heap)->schema,
                                                   .bytes = HEAP_BYTES,
                                                   .raw = 1},

@@ -199,7 +199,9 @@ static void bad_calls(void **state) {
     REFUSED(pool, clump_pool_end_frame(pool, 1, NULL), CLUMP_ERR_USAGE, "both set", before);
 #define STEP(member, value, words)                                                                 \
     REFUSED(pool,                                                                                  \
-            clump_pool_defragment(pool, &(clump_defrag_desc){.member = (value)}, NULL, NULL),      \
+            clump_pool_defragment(                                                                 \
+                pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .member = (value)},  \
+                NULL, NULL),                                                                       \
             CLUMP_ERR_USAGE, words, before)
     REFUSED(pool, clump_pool_defragment(pool, NULL, NULL, &(clump_sync){.wait_count = 1}),
             CLUMP_ERR_USAGE, "clump_pool_defragment: wait_count and wait_list", before);
@@ -212,9 +214,12 @@ static void bad_calls(void **state) {
     STEP(weights, &(clump_defrag_weights){.free = INFINITY}, "and inf");
     STEP(weights, &(clump_defrag_weights){.free = NAN}, "weights");
     STEP(weights, &(clump_defrag_weights){.free_limit = 0.5}, "free_small");
-    REFUSED(pool,
-            clump_pool_defragment(pool, &(clump_defrag_desc){.manual = 1, .wait = 1}, NULL, NULL),
-            CLUMP_ERR_USAGE, "manual", before);
+    REFUSED(
+        pool,
+        clump_pool_defragment(
+            pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .manual = 1, .wait = 1},
+            NULL, NULL),
+        CLUMP_ERR_USAGE, "manual", before);
     free(before);
     /* What is in use is not freed. */
     assert_int_equal(clump_pool_pin(pool, live, 1), CLUMP_OK);
@@ -250,7 +255,8 @@ static void bad_calls(void **state) {
     NO_POOL(clump_pool_check(pool))
     NO_POOL(clump_pool_trim(pool))
     NO_POOL(clump_pool_dump(pool, CLUMP_POOL_JSON, append, NULL))
-    NO_POOL(clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, NULL, NULL))
+    NO_POOL(clump_pool_defragment(
+        pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .until_done = 1}, NULL, NULL))
     NO_POOL(clump_pool_defragment(pool, NULL, NULL, NULL))
     NO_POOL(clump_pool_end_frame(pool, 0, NULL))
     assert_null(clump_pool_get_error(pool, NULL));
@@ -264,7 +270,7 @@ static clump_pool *moving_pool;
 static void note_move(void *user, const clump_move *move) {
     moved_last = move->allocation;
     assert_int_equal(clump_pool_check(moving_pool), CLUMP_OK);
-    clump_allocation_info info;
+    clump_allocation_info info = {.size = sizeof info};
     assert_int_equal(clump_pool_get_info(moving_pool, 0, &info), CLUMP_OK);
     while (info.next) {
         assert_int_equal(clump_pool_get_info(moving_pool, info.next, &info), CLUMP_OK);
@@ -273,15 +279,18 @@ static void note_move(void *user, const clump_move *move) {
 }
 
 static uint64_t context_bytes(clump_pool *pool) {
-    clump_pool_stats stats;
+    clump_pool_stats stats = {.size = sizeof stats};
     assert_int_equal(clump_pool_get_stats(pool, &stats, NULL), CLUMP_OK);
     return stats.context_bytes;
 }
 
 static clump_context *limited_context(const cl_fixture *f, uint64_t bytes) {
     clump_context *made;
-    const clump_context_desc desc = {
-        .context = f->context, .device = f->device, .queue = f->queue, .pool_limit_bytes = bytes};
+    const clump_context_desc desc = {.size = sizeof desc,
+                                     .context = f->context,
+                                     .device = f->device,
+                                     .queue = f->queue,
+                                     .pool_limit_bytes = bytes};
     assert_int_equal(clump_context_create(&desc, &made, NULL), CLUMP_OK);
     return made;
 }
@@ -378,7 +387,8 @@ static void small_limits(void **state) {
     assert_true(context_bytes(pool) <= 1 << 18);
     clump_pool_destroy(pool);
     /* When there is a chunk, the limit of all pools leaves less than another would be. */
-    desc = (clump_pool_desc){.context = limited_context(&f, (1 << 20) + 100000),
+    desc = (clump_pool_desc){.size = sizeof(clump_pool_desc),
+                             .context = limited_context(&f, (1 << 20) + 100000),
                              .alignment = unit,
                              .chunk_bytes = 1 << 20};
     assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
@@ -492,7 +502,7 @@ static void debugging(void **state) {
     REFUSED(pool, clump_pool_check(pool), CLUMP_ERR_CORRUPT, "(narrow), 300 bytes", NULL);
     assert_int_equal(clump_pool_free(pool, narrow), CLUMP_OK);
     assert_int_equal(clump_pool_check(pool), CLUMP_OK);
-    clump_allocation_info info;
+    clump_allocation_info info = {.size = sizeof info};
     assert_int_equal(clump_pool_get_info(pool, 0, &info), CLUMP_OK);
     assert_int_equal(info.next, forgotten);
     assert_int_equal(clump_pool_get_info(pool, forgotten, &info), CLUMP_OK);
@@ -613,7 +623,7 @@ static void memory_of_heaps(void **state) {
     assert_null(strstr(clump_context_get_error(f.clump)->message, "multiple of"));
     h.bytes = 8 << 20;
     CHECK_OK(&f, clump_heap_create(&h, &heap, NULL));
-    clump_allocation_info info;
+    clump_allocation_info info = {.size = sizeof info};
     assert_int_equal(clump_pool_get_info(pool, 0, &info), CLUMP_OK);
     const clump_allocation allocation_of_heap = info.next;
     assert_true(allocation_of_heap != 0);
@@ -928,20 +938,22 @@ static clump_status step_free(run *r) {
 
 static clump_status step_async(run *r) {
     cl_event copied = NULL;
-    const clump_status status = clump_pool_defragment(r->pool, &(clump_defrag_desc){.max_moves = 2},
-                                                      NULL, &(clump_sync){.event = &copied});
+    const clump_status status = clump_pool_defragment(
+        r->pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .max_moves = 2}, NULL,
+        &(clump_sync){.event = &copied});
     if (copied) failing_cl.ReleaseEvent(copied);
     return status;
 }
 
 static clump_status step_wait(run *r) {
-    return clump_pool_defragment(r->pool, &(clump_defrag_desc){.wait = 1, .max_moves = 2}, NULL,
-                                 NULL);
+    return clump_pool_defragment(
+        r->pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .wait = 1, .max_moves = 2},
+        NULL, NULL);
 }
 
 static clump_status step_manual(run *r) {
-    clump_status status =
-        clump_pool_defragment(r->pool, &(clump_defrag_desc){.manual = 1}, NULL, NULL);
+    clump_status status = clump_pool_defragment(
+        r->pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .manual = 1}, NULL, NULL);
     clFinish(r->on.queue);
     clump_move move = {0};
     while (!status && !(status = clump_pool_next_move(r->pool, &move)) && move.allocation)
@@ -956,7 +968,9 @@ static clump_status step_free_more(run *r) {
 }
 
 static clump_status step_to_the_end(run *r) {
-    return clump_pool_defragment(r->pool, &(clump_defrag_desc){.until_done = 1}, NULL, NULL);
+    return clump_pool_defragment(
+        r->pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .until_done = 1}, NULL,
+        NULL);
 }
 
 static clump_status step_check(run *r) {

@@ -310,14 +310,15 @@ void collect_when_due(client *c, heap_model *h) {
     collection_open(&g, c, h);
     draw_roots(&g);
     describe(&g);
-    clump_collector_desc desc = {.heap = h->heap, .collect = g.desc, .fill = 0.5};
+    clump_collector_desc desc = {
+        .size = sizeof desc, .heap = h->heap, .collect = g.desc, .fill = 0.5};
     desc.every = 1 + below(c, 2);
     desc.out_of_memory = chance(c, 30); /* no null since the reports were fetched */
     desc.growth = below(c, 3) / 10.0;
     CHECK_OK(&c->on, clump_collector_create(&desc, &collector, NULL));
     for (uint32_t i = 1, ran = 0; i <= 2 && !ran; i++) {
         int collected = 0;
-        clump_collect_report report;
+        clump_collect_report report = {.size = sizeof report};
         sync_use u;
         CHECK_OK(&c->on, clump_collector_tick(collector, &collected, &report, begin_sync(c, &u)));
         end_sync(c, &u);

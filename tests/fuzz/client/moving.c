@@ -311,7 +311,7 @@ void compact_when_due(client *c, heap_model *h) {
     if (x.merge.factor) CHECK_OK(&c->on, bench_merge_compactor(compactor, &x.merge));
     for (uint32_t i = 1; i <= 3; i++) {
         int ran = 0;
-        clump_compact_report report;
+        clump_compact_report report = {.size = sizeof report};
         sync_use u;
         CHECK_OK(&c->on, clump_compactor_tick(compactor, &ran, &report, begin_sync(c, &u)));
         end_sync(c, &u);

@@ -79,7 +79,8 @@ static void work(pool_thread *t) {
     client *c = t->c;
     thing *x = &t->things[draw(t, THINGS)];
     if (draw(t, 4) == 0) {
-        const clump_defrag_desc desc = {.max_moves = 1 + draw(t, 3), .wait = draw(t, 2) == 0};
+        const clump_defrag_desc desc = {
+            .size = sizeof desc, .max_moves = 1 + draw(t, 3), .wait = draw(t, 2) == 0};
         step(c, &desc, NULL, NULL);
     } else if (!x->allocation) {
         make(t, x);

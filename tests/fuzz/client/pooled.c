@@ -110,8 +110,10 @@ static void defragment(client *c) {
     note(c, "defragment");
     if (c->beside) desc.exclusive = 0; /* the other thread's regions are in use */
     if (!c->beside && chance(c, 50))
-        POOL_OK(c, clump_pool_defragment(c->pool, &(clump_defrag_desc){.until_done = 1}, &report,
-                                         NULL));
+        POOL_OK(c, clump_pool_defragment(
+                       c->pool,
+                       &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .until_done = 1},
+                       &report, NULL));
     else
         step(c, &desc, &report, NULL);
 }

@@ -27,7 +27,8 @@ static uint32_t sum_of(clump_quick *q, clump_heap *heap, const char *field) {
 int main(void) {
     clump_quick q;
     CLUMP_CHECK(&q, clump_quick_open(&q, &(clump_quick_desc){.schema = schema, .source = source}));
-    clump_heap_desc desc = {.context = q.context,
+    clump_heap_desc desc = {.size = sizeof desc,
+                            .context = q.context,
                             .schema = clump_heap_get_info(q.heap)->schema,
                             .bytes = clump_heap_get_info(q.heap)->bytes};
     clump_heap *birds;

@@ -10,7 +10,9 @@ int main(void) {
     fragment_1(q.context, q.queue, data, q.error);
     expect_no_error(&q);
 
-    CLUMP_CHECK(&q, clump_pool_create(&(clump_pool_desc){.context = q.context}, &pool, &q.error));
+    CLUMP_CHECK(&q, clump_pool_create(
+                        &(clump_pool_desc){.size = sizeof(clump_pool_desc), .context = q.context},
+                        &pool, &q.error));
     CLUMP_CHECK(pool, clump_pool_get_stats(pool, &stats, NULL));
     EXPECT(stats.context_bytes >= 300000);
     fragment_2(pool, q.queue);

@@ -204,9 +204,11 @@ static void pauses(void **state) {
     events[event_count - 2].status = CL_COMPLETE;
     assert_int_equal(pause_of(pool), 0); /* 0.5 ns */
     /* Half a pause of nothing lets a step do next to nothing. */
-    clump_defrag_report report;
+    clump_defrag_report report = {.size = sizeof report};
     assert_int_equal(
-        clump_pool_defragment(pool, &(clump_defrag_desc){.use_pauses = 1}, &report, NULL),
+        clump_pool_defragment(
+            pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .use_pauses = 1}, &report,
+            NULL),
         CLUMP_OK);
     assert_true(fabs(report.budget_us - 1e-3) < 1e-9);
     for (unsigned i = 0; i < event_count; i++) clReleaseEvent(events[i].event);
@@ -424,10 +426,12 @@ static void sums(void **state) {
     cl_fixture f;
     open_with(&f, NULL);
     clump_pool *pool = half_used(&f);
-    clump_pool_stats stats;
-    clump_defrag_report report;
+    clump_pool_stats stats = {.size = sizeof stats};
+    clump_defrag_report report = {.size = sizeof report};
     assert_int_equal(
-        clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, &report, NULL),
+        clump_pool_defragment(
+            pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .until_done = 1}, &report,
+            NULL),
         CLUMP_OK);
     clump_pool_get_stats(pool, &stats, NULL);
     assert_true(report.done && report.begun > 0 && !report.under_way);
