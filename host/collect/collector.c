@@ -132,13 +132,17 @@ clump_status clump_collector_tick(clump_collector *collector, int *ran,
     if (ran) *ran = 0;
     if (!collector) return CLUMP_ERR_USAGE;
     clump_collector *k = collector;
-    clump_status status =
-        clumpi_sync_check(clumpi_heap_context(k->desc.heap), sync, "clump_collector_tick");
+    clump_context *c = clumpi_heap_context(k->desc.heap);
+    clump_collect_report own = {0};
+    clump_status status = CLUMPI_PLACE(clump_collect_report, report, &c->error);
+    if (!status) status = CLUMPI_PLACE(clump_compact_report, k->collect.compact_report, &c->error);
+    if (!status) status = clumpi_sync_check(c, sync, "clump_collector_tick");
     if (!status) status = look(k, &wanted);
     if (status) return status;
     if (!wanted) return clumpi_heap_pass(k->desc.heap, sync);
     int is_swept;
-    status = clumpi_collect(k->desc.heap, &k->desc.collect, report, sync, &is_swept);
+    status = clumpi_collect(k->desc.heap, &k->collect, report ? &own : NULL, sync, &is_swept);
+    CLUMPI_GIVE(report, own);
     if (ran) *ran = is_swept;
     k->is_due = !is_swept; /* what is still to be done is wanted at the next safepoint */
     if (!is_swept) return status;

@@ -154,7 +154,7 @@ static clump_status count(clump_compactor *k, clumpi_look *look) {
 static clump_status compact(clump_compactor *k, int *ran, clump_compact_report *report,
                             const clump_sync *sync) {
     clump_status status =
-        clumpi_compact_by(k->desc.heap, &k->desc.compact, strategy_of(k), report, sync);
+        clumpi_compact_by(k->desc.heap, &k->compact, strategy_of(k), report, sync);
     if (!status) *ran = 1;
     return status;
 }
@@ -191,8 +191,7 @@ static clump_status tick_automatic(clump_compactor *k, int *ran, clump_compact_r
     if (status) return status;
     look.end = 1e-9 * clumpi_now_ns();
     if (!clumpi_rule_looked(&k->rule, &look)) return clumpi_heap_pass(k->desc.heap, sync);
-    clump_compact_report own;
-    memset(&own, 0, sizeof own);
+    clump_compact_report own = {0};
     int first = k->rule.runs == 0;
     status = compact(k, ran, &own, sync);
     if (!status) status = clumpi_finish(c);
@@ -215,32 +214,27 @@ static clump_status select_again(clump_compactor *k) {
     return status;
 }
 
-clump_status clump_compactor_tick(clump_compactor *k, int *ran, clump_compact_report *report,
-                                  const clump_sync *sync) {
-    int dummy;
-    if (!ran) ran = &dummy;
-    *ran = 0;
-    if (report) memset(report, 0, sizeof *report);
-    if (!k) return CLUMP_ERR_USAGE;
-    clump_status status =
-        clumpi_sync_check(clumpi_heap_context(k->desc.heap), sync, "clump_compactor_tick");
-    if (!status) status = select_again(k);
+static clump_status tick(clump_compactor *k, int *ran, clump_compact_report *report,
+                         const clump_sync *sync) {
+    clump_status status = select_again(k);
     if (status) return status;
     if (k->desc.every) return tick_every(k, ran, report, sync);
     return k->desc.automatic ? tick_automatic(k, ran, report, sync)
                              : tick_blocks(k, ran, report, sync);
 }
 
-clump_status clump_compactor_tick(clump_compactor *k, int *ran, clump_compact_report *report) {
+clump_status clump_compactor_tick(clump_compactor *k, int *ran, clump_compact_report *report,
+                                  const clump_sync *sync) {
     clump_compact_report own = {0};
     int dummy;
     if (!ran) ran = &dummy;
     *ran = 0;
     if (!k) return CLUMP_ERR_USAGE;
-    clump_status status =
-        CLUMPI_PLACE(clump_compact_report, report, &clumpi_heap_context(k->desc.heap)->error);
+    clump_context *c = clumpi_heap_context(k->desc.heap);
+    clump_status status = CLUMPI_PLACE(clump_compact_report, report, &c->error);
+    if (!status) status = clumpi_sync_check(c, sync, "clump_compactor_tick");
     if (status) return status;
-    status = tick(k, ran, report ? &own : NULL);
+    status = tick(k, ran, report ? &own : NULL, sync);
     CLUMPI_GIVE(report, own);
     return status;
 }

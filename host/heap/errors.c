@@ -155,7 +155,7 @@ clump_status clump_heap_take_errors(clump_heap *heap, clump_device_report *repor
     _Static_assert(
         sizeof now == offsetof(clumpi_header, reduced_mark) - offsetof(clumpi_header, errors),
         "a part of the header, as it is");
-    clump_status status = clumpi_heap_enter(heap);
+    if (!status) status = clumpi_heap_enter(heap);
     if (!status) status = clumpi_read(heap->context, heap->info.buffer, offset, sizeof now, &now);
     if (!status && now.done)
         status = clumpi_clear(heap->context, heap->info.buffer, done_at, sizeof now.done);

@@ -51,7 +51,7 @@ typedef struct field_set {
 /* 1 if the field, one of the class or of its bases, was not in the set. */
 static uint32_t add(field_set *set, const clump_schema *schema, uint32_t class_id,
                     const char *name) {
-    const clumpi_field_entry *f = clumpi_schema_field_named(schema, class_id, name);
+    const clumpi_field_entry *f = clumpi_schema_find_field(schema, class_id, name);
     uint8_t *has = &set->has[f - schema->fields];
     const uint32_t is_new = !*has;
     *has = 1;

@@ -92,13 +92,13 @@ clump_status clump_heap_repair(clump_heap *heap, clump_repair_report *report) {
     if (!status) status = run_repair(heap, heap->reserved ? 1 : 0, &done);
     if (!status) status = clumpi_checking_settle(heap);
     if (status) return status;
-    if (report)
-        *report = (clump_repair_report){.objects = done.objects,
-                                        .blocks = done.blocks,
-                                        .guessed = done.guessed,
-                                        .appeared = done.appeared,
-                                        .vanished = done.vanished,
-                                        .lost = done.lost,
-                                        .strays = done.strays};
+    const clump_repair_report own = {.objects = done.objects,
+                                     .blocks = done.blocks,
+                                     .guessed = done.guessed,
+                                     .appeared = done.appeared,
+                                     .vanished = done.vanished,
+                                     .lost = done.lost,
+                                     .strays = done.strays};
+    CLUMPI_GIVE(report, own);
     return tell(heap, &done);
 }

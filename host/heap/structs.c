@@ -150,9 +150,9 @@ clumpi_struct_field clumpi_struct_field_of(const clump_field_info *f) {
 
 static clump_status copy_fields(transfer *t, clumpi_u32 first) {
     clump_status status = CLUMP_OK;
-    for (uint32_t i = 0; i < t->desc->field_count && !status; i++) {
+    for (uint32_t i = 0; i < t->desc.field_count && !status; i++) {
         clump_field_info info =
-            *clump_schema_find_field(t->heap->schema, t->info.id, t->desc->fields[i].name);
+            *clump_schema_find_field(t->heap->schema, t->info.id, t->desc.fields[i].name);
         clumpi_struct_field f = clumpi_struct_field_of(&info);
         f.next = f.bytes;
         f.at = t->desc.fields[i].offset;

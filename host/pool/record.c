@@ -128,6 +128,11 @@ static clump_status tell(clump_pool *p, clump_allocation allocation, clump_alloc
                            "clump_pool_get_info: no place for the info");
     clump_status status = CLUMPI_PLACE(clump_allocation_info, info, &p->error);
     if (status) return status;
+    if (!allocation) {
+        own = (clump_allocation_info){.next = next_after(p, 0)};
+        CLUMPI_GIVE(info, own);
+        return CLUMP_OK;
+    }
     const uint32_t record = clumpi_record_find(p, allocation, "clump_pool_get_info");
     if (!record) return CLUMP_ERR_REFERENCE;
     clumpi_record_info(p, record, &own);
@@ -137,15 +142,11 @@ static clump_status tell(clump_pool *p, clump_allocation allocation, clump_alloc
 
 clump_status clump_pool_get_info(clump_pool *pool, clump_allocation allocation,
                                  clump_allocation_info *info) {
-    if (info) memset(info, 0, sizeof *info);
-    if (!allocation && info) {
-        clump_pool *all = clumpi_pool_enter(pool);
-        if (!all) return CLUMP_ERR_USAGE;
-        info->next = next_after(all, 0);
-        clumpi_pool_leave(all);
-        return CLUMP_OK;
-    }
-    ON_RECORD(pool, allocation, "clump_pool_get_info", tell(p, record, info));
+    clump_pool *p = clumpi_pool_enter(pool);
+    if (!p) return CLUMP_ERR_USAGE;
+    clump_status status = tell(p, allocation, info);
+    clumpi_pool_leave(p);
+    return status;
 }
 
 /* From now on it stays: a move under way is given up. */

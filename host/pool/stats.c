@@ -42,10 +42,16 @@ clump_status clump_pool_get_stats(clump_pool *pool, clump_pool_stats *stats,
     if (!status && !stats && !details)
         status = clumpi_fail(&p->error, CLUMP_ERR_USAGE,
                              "clump_pool_get_stats: no place for the statistics");
-    if (stats) {
-        *stats = p->stats;
-        stats->waste = clumpi_pool_waste(p);
-        stats->context_bytes = atomic_load(&p->account->bytes);
+    if (!status && stats) {
+        clump_pool_stats own = p->stats;
+        own.waste = clumpi_pool_waste(p);
+        own.context_bytes = atomic_load(&p->account->bytes);
+        CLUMPI_GIVE(stats, own);
+    }
+    if (!status && details) {
+        clump_pool_details own = {0};
+        walk(p, &own);
+        CLUMPI_GIVE(details, own);
     }
     clumpi_pool_leave(p);
     return status;
