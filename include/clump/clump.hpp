@@ -385,7 +385,7 @@ class heap {
     /* The bytes of a heap for so many objects of class 1, 2, ... */
     static std::uint64_t bytes_needed(const context &on, const clump_heap_desc &desc,
                                       span<const std::uint64_t> objects) {
-        clump_heap_desc with = desc;
+        auto with = sized(desc);
         std::uint64_t bytes = 0;
         with.context = on.get();
         if (objects.size() != clump_schema_get_info(desc.schema)->class_count)
@@ -534,26 +534,29 @@ class heap {
     template <class T>
     std::vector<T> read_structs(const clump_struct_desc &desc, span<const clump_ref> refs) {
         std::vector<T> structs(refs.size());
+        const auto with = sized(desc);
         check_struct(desc, sizeof(T));
         if (refs.size())
-            check(clump_heap_read_structs(get(), &desc, refs.data(), structs.data(), refs.size(),
+            check(clump_heap_read_structs(get(), &with, refs.data(), structs.data(), refs.size(),
                                           nullptr));
         return structs;
     }
     /* Of all objects, or of chosen ones. */
     template <class T>
     void write_structs(const clump_struct_desc &desc, const std::vector<T> &structs) {
+        const auto with = sized(desc);
         check_struct(desc, sizeof(T));
-        check(clump_heap_write_structs(get(), &desc, nullptr, structs.data(), structs.size()));
+        check(clump_heap_write_structs(get(), &with, nullptr, structs.data(), structs.size()));
     }
     template <class T>
     void write_structs(const clump_struct_desc &desc, span<const clump_ref> refs,
                        const std::vector<T> &structs) {
+        const auto with = sized(desc);
         check_struct(desc, sizeof(T));
         if (refs.size() != structs.size())
             throw error(CLUMP_ERR_USAGE, "there must be a struct for each reference");
         if (refs.size())
-            check(clump_heap_write_structs(get(), &desc, refs.data(), structs.data(),
+            check(clump_heap_write_structs(get(), &with, refs.data(), structs.data(),
                                            structs.size()));
     }
     /* Makes objects; the references of those that were made, in the order of the structs. */
@@ -629,6 +632,7 @@ class heap {
     /* Of class 1, 2, ... */
     std::vector<clump_class_stats> read_class_stats() {
         std::vector<clump_class_stats> found(clump_schema_get_info(info().schema)->class_count);
+        if (!found.empty()) found[0] = sized<clump_class_stats>();
         check(clump_heap_read_stats(get(), nullptr, found.data(),
                                     static_cast<std::uint32_t>(found.size())));
         return found;
@@ -652,7 +656,7 @@ class heap {
     }
     /* What was wrong is in the report, and right now. */
     clump_repair_report repair() {
-        clump_repair_report report{};
+        auto report = sized<clump_repair_report>();
         const clump_status status = clump_heap_repair(get(), &report);
         if (status != CLUMP_ERR_CORRUPT) check(status);
         return report;
@@ -856,8 +860,9 @@ class pool {
     /* One step, or with until_done all (defrag.h). */
     clump_defrag_report defragment(const clump_defrag_desc &desc = clump_defrag_desc{},
                                    const clump_sync *sync = nullptr) {
-        clump_defrag_report report{};
-        check(clump_pool_defragment(get(), &desc, &report, sync));
+        auto report = sized<clump_defrag_report>();
+        const auto with = sized(desc);
+        check(clump_pool_defragment(get(), &with, &report, sync));
         return report;
     }
 

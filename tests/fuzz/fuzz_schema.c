@@ -19,7 +19,7 @@ static void check_error(const uint8_t *data, size_t bytes, const clump_error *er
 
 static void check_field(const clump_schema *schema, const clump_class_info *owner,
                         const clump_field_info *field) {
-    clump_field_info found = {.size = sizeof found};
+    clump_field_info found;
     REQUIRE(field->class_id == owner->id);
     REQUIRE(field->type_name[0] != '?');
     /* An array of run-time length may have no elements in the object, and so no place there. */

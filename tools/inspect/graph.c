@@ -27,14 +27,14 @@ uint32_t graph_class_of(const graph *g, uint32_t object) {
 }
 
 uint32_t graph_bytes_of(const graph *g, uint32_t node) {
-    clump_class_info c = {.size = sizeof c};
+    clump_class_info c;
     if (node >= g->objects) return 0;
     c = *clump_schema_get_info(g->schema)->classes[graph_class_of(g, node)];
     return c.object_bytes;
 }
 
 char *graph_name(const graph *g, uint32_t node, char text[NODE_TEXT]) {
-    clump_class_info c = {.size = sizeof c};
+    clump_class_info c;
     const uint32_t holder = node - g->objects;
     if (node < g->objects) {
         const uint32_t id = graph_class_of(g, node);

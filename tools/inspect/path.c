@@ -95,8 +95,7 @@ static int find_by_number(wanted *w, const char *text, const char *number) {
 }
 
 static int find_object(const graph *g, const char *text, uint32_t *node) {
-    wanted w = {
-        .g = g, .c = {.size = sizeof w.c}, .field = {.size = sizeof w.field}, .node = NOWHERE};
+    wanted w = {.g = g, .node = NOWHERE};
     char *copy = strdup(text), *mark = copy ? strpbrk(copy, ":.") : NULL, *equal = NULL;
     int good = 0;
     if (mark && *mark == '.') equal = strchr(mark, '=');

@@ -887,7 +887,10 @@ static void failed_safepoints(void **state) {
         .size = sizeof desc,
         .heap = k.heap,
         .every = 2,
-        .collect = {.roots = refs, .root_count = 25 * (uint64_t)capacity, .compact = &order}};
+        .collect = &(clump_collect_desc){.size = sizeof(clump_collect_desc),
+                                         .roots = refs,
+                                         .root_count = 25 * (uint64_t)capacity,
+                                         .compact = &order}};
     clump_collector *collector;
     clump_collect_report report = {.size = sizeof report};
     int ran = 0;

@@ -212,8 +212,8 @@ static void by_class_and_predicate(void **state) {
     static const char *const fields[][2] = {
         {"Leaf", "big"}, {"Box", "kind"}, {"Box", "last"}, {"Lone", "one"}, {"Thing", "tag"}};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        clump_class_info c = {.size = sizeof c};
-        clump_field_info f = {.size = sizeof f};
+        clump_class_info c;
+        clump_field_info f;
         uint64_t count;
         c = *clump_schema_find_class(clump_heap_get_info(heap)->schema, fields[i][0]);
         f = *clump_schema_find_field(clump_heap_get_info(heap)->schema, c.id, fields[i][1]);
@@ -763,7 +763,7 @@ static void altered(void **state) {
 
 /* Values of all bytes, in as many objects as rows and a rest. */
 static void fill_class(clump_heap *heap, const char *class_name, uint32_t count, uint64_t *random) {
-    clump_class_info k = {.size = sizeof k};
+    clump_class_info k;
     clump_struct_field fields[16];
     clump_struct_desc desc = {.size = sizeof desc, .class_name = class_name, .fields = fields};
     k = *clump_schema_find_class(clump_heap_get_info(heap)->schema, class_name);
@@ -914,7 +914,7 @@ static void unnamed(void **state) {
             packed k = picture_pack(&p, chosen);
             clump_extract *e;
             clump_extract_report report = {.size = sizeof report};
-            clump_extract_column near = {.size = sizeof near};
+            clump_extract_column near;
             CHECK_OK(&on,
                      clump_heap_extract(
                          heap,
@@ -980,7 +980,7 @@ static void other_kinship(void **state) {
     const uint64_t objects[] = {COUNT, COUNT, COUNT};
     clump_schema *from;
     clump_extract *e;
-    clump_extract_column next = {.size = sizeof next}, values = {.size = sizeof values};
+    clump_extract_column next, values;
     assert_int_equal(clump_schema_parse(texts[0], strlen(texts[0]), NULL, &from, NULL), CLUMP_OK);
     clump_heap *into = cl_fixture_heap(&on, texts[1], 1 << 20, 2);
     CHECK_OK(&on, clump_extract_create(on.clump, from, objects, NULL, 0, &e, NULL));

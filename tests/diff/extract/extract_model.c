@@ -14,7 +14,7 @@ static uint32_t elements_of(const clump_field_info *f) {
 
 static void describe(const clump_schema *schema, picture_class *k) {
     clump_struct_desc *d = &k->desc;
-    clump_class_info owner = {.size = sizeof owner};
+    clump_class_info owner;
     *d = (clump_struct_desc){
         .size = sizeof(clump_struct_desc), .class_name = k->info.name, .fields = k->fields};
     for (uint32_t id = k->info.id; id; id = owner.base) {
@@ -89,7 +89,7 @@ uint32_t picture_find(const picture *p, clump_ref ref) {
 }
 
 uint32_t picture_find_in_field(picture *p, const clump_field_info *f, clump_ref ref) {
-    clump_class_info to = {.size = sizeof to};
+    clump_class_info to;
     const uint32_t number = picture_find(p, ref);
     if (number == UINT32_MAX) return number;
     to = *clump_schema_get_info(p->schema)->classes[f->ref_class];

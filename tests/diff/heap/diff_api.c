@@ -657,7 +657,7 @@ static void write_disks(const uint32_t *tags) {
 /* Slots that were reserved for disks when a list was made. */
 static uint64_t reserved_disks(void) {
     clump_class_stats classes[16] = {{.size = sizeof(clump_class_stats)}};
-    clump_class_info info = {.size = sizeof info};
+    clump_class_info info;
     uint32_t wrong = 0;
     info = *clump_schema_find_class(clump_heap_get_info(heap)->schema, "Disk");
     cl_fixture_write(f, after_buffer, &wrong, sizeof wrong);

@@ -145,7 +145,7 @@ static uint32_t *objects_of_blocks(uint32_t *classes) {
     uint32_t *used = calloc(l->block_count, sizeof *used);
     assert_non_null(used);
     for (uint32_t id = 1; id <= CLASSES; id++) {
-        clump_class_info info = {.size = sizeof info};
+        clump_class_info info;
         uint64_t count = 0;
         info = *clump_schema_get_info(clump_heap_get_info(t.heap)->schema)->classes[id];
         CHECK_OK(&t.on, clump_heap_read_refs(t.heap, info.name, NULL, 0, &count));

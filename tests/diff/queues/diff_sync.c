@@ -263,10 +263,12 @@ static void open_world(int out_of_order) {
     for (int i = 0; i < KERNELS; i++)
         t.kernels[i] = cl_fixture_kernel(&t.on, t.program, kernel_names[i]);
     clump_compactor_desc compactor = {.size = sizeof compactor, .heap = t.heap, .every = 1};
-    clump_collector_desc collector = {.size = sizeof collector,
-                                      .heap = t.heap,
-                                      .every = 1,
-                                      .collect = {.root_classes = roots, .root_class_count = 1}};
+    clump_collector_desc collector = {
+        .size = sizeof collector,
+        .heap = t.heap,
+        .every = 1,
+        .collect = &(clump_collect_desc){
+            .size = sizeof(clump_collect_desc), .root_classes = roots, .root_class_count = 1}};
     CHECK_OK(&t.on, clump_compactor_create(&compactor, &t.compactor, NULL));
     CHECK_OK(&t.on, clump_collector_create(&collector, &t.collector, NULL));
     compactor.every = collector.every = 1000;
@@ -413,7 +415,9 @@ static void quiet_calls(void **state) {
         &(clump_collector_desc){.size = sizeof(clump_collector_desc),
                                 .heap = t.heap,
                                 .every = 1,
-                                .collect = {.root_classes = roots, .root_class_count = 1}},
+                                .collect = &(clump_collect_desc){.size = sizeof(clump_collect_desc),
+                                                                 .root_classes = roots,
+                                                                 .root_class_count = 1}},
         &collector, NULL));
     clump_collector_destroy(collector);
     QUIET(clump_pool_create(

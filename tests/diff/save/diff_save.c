@@ -395,7 +395,7 @@ static void compare_outside(const parts *p, const clump_saved_part *part) {
 
 static int take_part(void *user, const clump_saved *saved, const clump_saved_part *part) {
     parts *p = user;
-    clump_class_info c = {.size = sizeof c};
+    clump_class_info c;
     if (p->stop_at && !--p->stop_at) return 9;
     if (part->field) {
         c = *clump_schema_get_info(clump_saved_get_info(saved)->schema)->classes[part->class_id];

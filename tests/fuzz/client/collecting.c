@@ -311,7 +311,7 @@ void collect_when_due(client *c, heap_model *h) {
     draw_roots(&g);
     describe(&g);
     clump_collector_desc desc = {
-        .size = sizeof desc, .heap = h->heap, .collect = g.desc, .fill = 0.5};
+        .size = sizeof desc, .heap = h->heap, .collect = &g.desc, .fill = 0.5};
     desc.every = 1 + below(c, 2);
     desc.out_of_memory = chance(c, 30); /* no null since the reports were fetched */
     desc.growth = below(c, 3) / 10.0;

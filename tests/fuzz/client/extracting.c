@@ -99,7 +99,7 @@ static void copy_by_host(client *c, leaving *l) {
     const uint64_t bytes = clump_extract_get_info(l->extract)->bytes;
     uint64_t objects[CLASSES_MAX], all = 0;
     clump_extract *copy;
-    clump_extract_column column = {.size = sizeof column};
+    clump_extract_column column;
     uint8_t *data = must_alloc(bytes + 1);
     CHECK_OK(&c->on, clump_extract_read(l->extract, data, bytes));
     for (uint32_t id = 1; id <= (uint32_t)c->class_count; id++)

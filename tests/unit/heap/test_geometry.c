@@ -132,7 +132,7 @@ static void expect_classes(const heap_case *c) {
     uint32_t most = 0;
     EXPECT(c, h->class_count == clump_schema_get_info(c->schema)->class_count);
     for (uint32_t id = 1; id <= h->class_count; id++) {
-        clump_class_info info = {.size = sizeof info};
+        clump_class_info info;
         const clumpi_class *k = &c->g.classes[id];
         info = *clump_schema_get_info(c->schema)->classes[id];
         EXPECT(c, k->last == info.last && !k->exhausted);

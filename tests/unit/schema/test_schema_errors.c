@@ -316,13 +316,6 @@ static void test_calls_refused(void **state) {
     expect_error(s, add_field(s, "free", CLUMP_TYPE_INT, 0, 0, NULL), bad, "reserved");
     expect_error(s, add_field(s, "x", CLUMP_TYPE_REF, 0, 0, "A-B"), bad, "referenced class name");
     expect_error(s, add_field(s, "x", CLUMP_TYPE_INT, 0, UINT32_MAX, NULL), bad, "too large");
-    expect_error(s,
-                 clump_schema_add_field(s, "Alpha",
-                                        &(clump_field_desc){.size = sizeof(clump_field_desc),
-                                                            .name = "x",
-                                                            .type = CLUMP_TYPE_INT,
-                                                            .packed = 1}),
-                 bad, "only an array");
     expect_error(
         s,
         declare_field(s, "Alpha",
