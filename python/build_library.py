@@ -65,9 +65,9 @@ typedef struct { size_t size; clump_context *context; const clump_schema *schema
 typedef struct { uint64_t bytes, metadata_bytes; uint32_t granule_bytes, block_granules, first_block, block_count,
                  buffer_blocks, checks, generations; const clump_schema *schema; cl_mem buffer;
                  uint64_t evicted_objects, evicted_blocks, evicted_bytes; ...; } clump_heap_info;
-typedef struct { uint64_t objects, slots; uint32_t blocks, free_blocks; double fragmentation; uint64_t raw_blocks, raw_bytes; ...; } clump_heap_stats;
-typedef struct { uint64_t objects, slots; uint32_t blocks, active_blocks; uint64_t bytes; double fragmentation; uint64_t reserved, room; ...; } clump_class_stats;
-typedef struct { uint64_t objects, blocks, guessed, appeared, vanished, lost, strays; ...; } clump_repair_report;
+typedef struct { size_t size; uint64_t objects, slots; uint32_t blocks, free_blocks; double fragmentation; uint64_t raw_blocks, raw_bytes; ...; } clump_heap_stats;
+typedef struct { size_t size; uint64_t objects, slots; uint32_t blocks, active_blocks; uint64_t bytes; double fragmentation; uint64_t reserved, room; ...; } clump_class_stats;
+typedef struct { size_t size; uint64_t objects, blocks, guessed, appeared, vanished, lost, strays; ...; } clump_repair_report;
 typedef enum { CLUMP_COPY_TO_BUFFER, CLUMP_COPY_FROM_BUFFER, ... } clump_copy_direction;
 clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap, clump_error *error);
 void clump_heap_destroy(clump_heap *heap);
@@ -158,8 +158,8 @@ typedef struct { size_t size; clump_heap *heap; const clump_collect_desc *collec
 clump_status clump_collector_create(const clump_collector_desc *desc, clump_collector **collector, clump_error *error);
 void clump_collector_destroy(clump_collector *collector);
 clump_status clump_collector_tick(clump_collector *collector, int *ran, clump_collect_report *report, const clump_sync *sync);
-typedef struct { const char *path; int zstd_level; int compact; ...; } clump_save_desc;
-typedef struct { uint64_t objects, bytes, handles, registered, dangling; ...; } clump_save_report;
+typedef struct { size_t size; const char *path; int zstd_level; int compact; ...; } clump_save_desc;
+typedef struct { size_t size; uint64_t objects, bytes, handles, registered, dangling; ...; } clump_save_report;
 clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc, clump_save_report *report);
 typedef struct { size_t size; const char *path; int without_registered; ...; } clump_load_desc;
 typedef struct { size_t size; uint64_t objects, bytes, handles, registered; uint32_t fields_lost, fields_gained; ...; } clump_load_report;
@@ -187,8 +187,8 @@ typedef struct { size_t size; uint64_t objects, blocks, bytes; ...; } clump_evic
 clump_status clump_heap_age_blocks(clump_heap *heap);
 clump_status clump_heap_evict(clump_heap *heap, const clump_evict_desc *desc, clump_evict_report *report);
 clump_status clump_heap_bring_back(clump_heap *heap, const clump_evict_desc *desc, clump_evict_report *report);
-typedef struct { const clump_schema *schema; uint64_t bytes; uint32_t block_rows; ...; } clump_convert_desc;
-typedef struct { uint64_t objects, dangling; uint32_t fields_lost, fields_gained; ...; } clump_convert_report;
+typedef struct { size_t size; const clump_schema *schema; uint64_t bytes; uint32_t block_rows; ...; } clump_convert_desc;
+typedef struct { size_t size; uint64_t objects, dangling; uint32_t fields_lost, fields_gained; ...; } clump_convert_report;
 clump_status clump_heap_convert(clump_heap *heap, const clump_convert_desc *desc, clump_convert_report *report);
 
 /* pool.h */
