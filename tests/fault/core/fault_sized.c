@@ -483,6 +483,10 @@ static clump_status get_info(void *info, clump_error *error) {
     return of_pool(clump_pool_get_info(t.pool, t.allocation, info), error);
 }
 
+static clump_status get_first(void *info, clump_error *error) {
+    return of_pool(clump_pool_get_info(t.pool, 0, info), error);
+}
+
 static clump_status get_stats(void *stats, clump_error *error) {
     return of_pool(clump_pool_get_stats(t.pool, stats, NULL), error);
 }
@@ -572,6 +576,7 @@ static const sized_case cases[] = {
     SIZED_TAKEN(clump_allocation_desc, &allocation_desc, create_buffer),
     SIZED_TAKEN(clump_allocation_desc, &allocation_desc, change),
     SIZED_TOLD(clump_allocation_info, get_info),
+    SIZED_TOLD(clump_allocation_info, get_first),
     SIZED_TOLD(clump_pool_stats, get_stats),
     SIZED_TOLD(clump_pool_details, get_details),
     SIZED_TAKEN(clump_defrag_desc, &defrag_desc, defragment),
