@@ -283,18 +283,19 @@ CLUMP_API clump_status clump_pool_pin(clump_pool *pool, clump_allocation allocat
 CLUMP_API clump_status clump_pool_use(clump_pool *pool, clump_allocation allocation,
                                       cl_event event);
 
-/* METHOD. Map an allocation on the pool's queue; unmap it, once for each map. A mapped one stays
- * where it is.
+/* METHOD. Map an allocation on the pool's queue. A mapped one stays where it is.
  *   flags  CL_MAP_READ, CL_MAP_WRITE
- *   sync   [in, optional]  of unmapping
  * Of USM of the host and shared USM the pointer is that of the region: mapping waits for the
  * commands of the pool's queue and those that clump_pool_use() named.
- * Blocks: yes, with the lock; unmapping: only on a queue out of order, unless `sync` asks for the
- * event. Returns CLUMP_OK;
- * CLUMP_ERR_REFERENCE; CLUMP_ERR_USAGE; CLUMP_ERR_UNSUPPORTED as clump_pool_get_buffer();
- * CLUMP_ERR_CL. */
+ * Blocks: yes, with the lock. Returns CLUMP_OK; CLUMP_ERR_REFERENCE; CLUMP_ERR_USAGE;
+ * CLUMP_ERR_UNSUPPORTED as clump_pool_get_buffer(); CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_map(clump_pool *pool, clump_allocation allocation,
                                       cl_map_flags flags, void **memory);
+
+/* METHOD. Unmap it, once for each map.
+ *   sync  [in, optional]
+ * Blocks: only on a queue out of order, unless `sync` asks for the event. Returns CLUMP_OK;
+ * CLUMP_ERR_REFERENCE; CLUMP_ERR_USAGE; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_unmap(clump_pool *pool, clump_allocation allocation, void *memory,
                                         const clump_sync *sync);
 
