@@ -210,6 +210,7 @@ static unsigned list_platform(cl_platform_id platform, const options *o, unsigne
             strcpy(e.device, "?");
         snprintf(name, sizeof name, "%s / %s", e.platform, e.device);
         if (o->device && !contains(name, o->device)) continue;
+        e.capabilities.size = sizeof e.capabilities;
         e.status = clump_device_probe(devices[i], 0, &e.capabilities, &e.error);
         if (!o->json) {
             print_text(&e);

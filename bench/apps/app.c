@@ -149,7 +149,7 @@ static void report_state(bench_app *app, double us) {
 
 static int report_heap(bench_app *app) {
     clump_heap *heap = bench_world_heap(&app->world);
-    clump_heap_stats stats;
+    clump_heap_stats stats = {.size = sizeof stats};
     bench_error fault = {""};
     if (!heap) {
         return 0;
@@ -176,8 +176,8 @@ static int report_heap(bench_app *app) {
 
 int bench_app_report_classes(bench_app *app, const char *const *classes, const char *const *metrics,
                              uint32_t count, bench_error *error) {
-    clump_class_stats stats[BENCH_OUTPUTS_CLASSES_MAX];
-    clump_heap_stats all;
+    clump_class_stats stats[BENCH_OUTPUTS_CLASSES_MAX] = {{.size = sizeof *stats}};
+    clump_heap_stats all = {.size = sizeof all};
     if (bench_heap_stats(app->env->clump, bench_world_heap(&app->world), classes, count, &all,
                          stats, error)) {
         return -1;

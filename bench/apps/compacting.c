@@ -11,16 +11,18 @@ int bench_compacting_create(bench_compacting *c, clump_context *clump, clump_hea
     if (!desc) {
         return 0;
     }
+    clump_compact_desc how = *desc->compact;
+    how.classes = c->classes;
+    how.class_count = class_name ? 1 : 0;
     clump_compactor_desc own = *desc;
     own.heap = heap;
-    own.compact.classes = c->classes;
-    own.compact.class_count = class_name ? 1 : 0;
+    own.compact = &how;
     clump_status status = clump_compactor_create(&own, &c->compactor, NULL);
     if (status == CLUMP_OK && merge) {
         status = bench_merge_compactor(c->compactor, merge);
     }
     if (status == CLUMP_OK) {
-        status = bench_merge_compact(heap, &own.compact, merge, NULL, NULL);
+        status = bench_merge_compact(heap, &how, merge, NULL, NULL);
     }
     return status == CLUMP_OK ? 0 : bench_error_clump(error, "the compactor", clump, status);
 }
@@ -31,7 +33,7 @@ void bench_compacting_destroy(bench_compacting *c) {
 }
 
 int bench_compacting_tick(bench_compacting *c, bench_error *error) {
-    clump_compact_report report;
+    clump_compact_report report = {.size = sizeof report};
     int ran = 0;
     if (!c->compactor) {
         return 0;

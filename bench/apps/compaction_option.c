@@ -41,8 +41,10 @@ static bench_merge get_merge(const bench_values *values) {
 
 int bench_compaction_parse(const bench_values *values, const char *cell_field,
                            bench_compaction *compaction, bench_error *error) {
-    clump_compact_desc *how = &compaction->desc.compact;
-    *compaction = (bench_compaction){.is_on = !bench_is(values, "compact", "none")};
+    clump_compact_desc *how = &compaction->how;
+    *compaction = (bench_compaction){.desc = {.size = sizeof compaction->desc, .compact = how},
+                                     .how = {.size = sizeof *how},
+                                     .is_on = !bench_is(values, "compact", "none")};
     if (!compaction->is_on) {
         return 0;
     }

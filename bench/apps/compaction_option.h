@@ -28,6 +28,7 @@
 
 typedef struct bench_compaction {
     clump_compactor_desc desc; /* without heap and classes; valid if is_on, as long as this stays */
+    clump_compact_desc how;    /* of desc */
     bench_merge merge;         /* valid if is_merging */
     int is_on, is_merging;
 } bench_compaction;

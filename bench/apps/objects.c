@@ -27,7 +27,7 @@ int bench_objects_check_rows(bench_objects *objects, cl_mem rows, uint32_t row_c
 /* An order moves the objects of a class into free blocks, so it needs room for them twice. */
 static uint64_t find_enough(const bench_objects_desc *desc) {
     const clump_compactor_desc *compaction = desc->world->compaction;
-    int is_ordered = compaction && compaction->compact.order != CLUMP_ORDER_ANY;
+    int is_ordered = compaction && compaction->compact->order != CLUMP_ORDER_ANY;
     return is_ordered ? 2 * desc->enough : desc->enough;
 }
 
@@ -64,13 +64,16 @@ static int create_program(bench_objects *objects, const bench_objects_desc *desc
 static int create_compacting(bench_objects *objects, const bench_objects_desc *desc,
                              bench_error *error) {
     const clump_compactor_desc *wanted = desc->world->compaction;
-    clump_compactor_desc compaction;
+    clump_compactor_desc compaction = {.size = sizeof compaction};
+    clump_compact_desc how = {.size = sizeof how};
     if (wanted) {
         compaction = *wanted;
-        if (desc->key_kernel && compaction.compact.order == CLUMP_ORDER_FIELD) {
-            compaction.compact.order = CLUMP_ORDER_KEY;
-            compaction.compact.order_field = NULL;
-            compaction.compact.key_kernel = objects->kernels[desc->key_kernel];
+        how = *wanted->compact;
+        compaction.compact = &how;
+        if (desc->key_kernel && how.order == CLUMP_ORDER_FIELD) {
+            how.order = CLUMP_ORDER_KEY;
+            how.order_field = NULL;
+            how.key_kernel = objects->kernels[desc->key_kernel];
         }
     }
     int result = bench_compacting_create(&objects->compacting, objects->clump, objects->heap,

@@ -86,8 +86,8 @@ static void add_heap_columns(const bench_outputs *outputs, bench_series *series)
 static int fill_heap(const bench_outputs *outputs, clump_context *clump, clump_heap *heap,
                      double *to, bench_error *error) {
     const char *names[BENCH_OUTPUTS_CLASSES_MAX];
-    clump_class_stats classes[BENCH_OUTPUTS_CLASSES_MAX];
-    clump_heap_stats stats;
+    clump_class_stats classes[BENCH_OUTPUTS_CLASSES_MAX] = {{.size = sizeof *classes}};
+    clump_heap_stats stats = {.size = sizeof stats};
     uint32_t count = 0;
     for (; count < BENCH_OUTPUTS_CLASSES_MAX && outputs->desc.classes[count].name; count++) {
         names[count] = outputs->desc.classes[count].name;

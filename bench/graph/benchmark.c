@@ -315,7 +315,7 @@ static int finish(void *self) {
     graphing *g = self;
     bench_results *results = g->rig.results;
     const uint32_t edges = g->graph.entries / 2;
-    clump_heap_stats stats;
+    clump_heap_stats stats = {.size = sizeof stats};
     cl_uint faults = 1;
     if (bench_rig_read(&g->rig, g->faults, sizeof faults, &faults) ||
         bench_rig_stats(&g->rig, &stats))

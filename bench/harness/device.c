@@ -177,8 +177,10 @@ static int open_entry(bench_env *env, const entry *chosen, bench_error *error) {
     if (code != CL_SUCCESS) {
         return bench_error_cl(error, "clCreateCommandQueue", code);
     }
-    clump_context_desc desc = {
-        .context = env->context, .device = chosen->device, .queue = env->queue};
+    clump_context_desc desc = {.size = sizeof desc,
+                               .context = env->context,
+                               .device = chosen->device,
+                               .queue = env->queue};
     if (choose_personality(&desc.personality, error)) return -1;
     choose_cache(env);
     desc.cache.folder = *env->cache ? env->cache : NULL;

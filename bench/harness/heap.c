@@ -25,8 +25,10 @@ int bench_heap_create(const bench_heap_desc *desc, clump_heap **heap, bench_erro
     if (text && clump_schema_parse(text, bytes, NULL, &schema, &detail) != CLUMP_OK) {
         return bench_error_set(error, "%s, line %u: %s", name, detail.line, detail.message);
     }
-    const clump_checked_desc checked = {.without = CLUMP_CHECK_ALL & ~desc->checks};
+    const clump_checked_desc checked = {.size = sizeof checked,
+                                        .without = CLUMP_CHECK_ALL & ~desc->checks};
     clump_heap_desc heap_desc = {
+        .size = sizeof heap_desc,
         .context = desc->clump,
         .schema = schema,
         .raw = desc->raw,
@@ -60,7 +62,8 @@ int bench_program_create(const bench_program_desc *desc, clump_program **program
     if (desc->uses_random123) {
         bench_add_random123(options, sizeof options);
     }
-    clump_program_desc program_desc = {.heap = desc->heap,
+    clump_program_desc program_desc = {.size = sizeof program_desc,
+                                       .heap = desc->heap,
                                        .source = source,
                                        .name = desc->file,
                                        .options = options,
@@ -89,6 +92,7 @@ int bench_heap_stats(clump_context *clump, clump_heap *heap, const char *const *
     if (!all) {
         return bench_error_set(error, "host memory ran out for statistics");
     }
+    if (capacity) all[0].size = sizeof *all;
     clump_status status = clump_heap_read_stats(heap, stats, all, capacity);
     int result = status == CLUMP_OK ? 0 : bench_error_clump(error, "the statistics", clump, status);
     for (uint32_t i = 0; result == 0 && i < count; i++) {

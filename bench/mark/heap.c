@@ -136,7 +136,8 @@ static int create(mark_heap *h, uint64_t bytes, bench_error *error) {
     bench_heap_desc desc = {
         .clump = h->env->clump, .text = schema, .bytes = bytes ? bytes : heap_bytes(h)};
     if (bench_heap_create(&desc, &h->heap, error)) return -1;
-    clump_program_desc program = {.heap = h->heap, .source = source, .name = "heap.c"};
+    clump_program_desc program = {
+        .size = sizeof program, .heap = h->heap, .source = source, .name = "heap.c"};
     clump_status status = clump_program_create(&program, &h->program, NULL);
     if (status) return bench_error_clump(error, "the heap's kernels", h->env->clump, status);
     return make_buffer(h, h->by_kind, (uint64_t)g->nodes * 4, &h->list, error) ||
@@ -240,7 +241,7 @@ static int put_roots(mark_heap *h, bench_error *error) {
     free(place);
     free(refs);
     if (code) return bench_error_cl(error, "the roots", code);
-    clump_refs_desc desc = {.buffer = h->roots, .count = g->roots};
+    clump_refs_desc desc = {.size = sizeof desc, .buffer = h->roots, .count = g->roots};
     if (!g->roots) return 0;
     clump_status status = clump_refs_create(h->heap, &desc, &h->registered, NULL);
     return status ? bench_error_clump(error, "the roots", h->env->clump, status) : 0;

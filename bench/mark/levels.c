@@ -217,7 +217,7 @@ static int report(table *t) {
     const mark_levels *of = t->of;
     clump_mark_tuning tuning = *of->desc.tuning;
     clump_collect_desc desc = of->desc;
-    clump_collect_report told;
+    clump_collect_report told = {.size = sizeof told};
     bench_error *error = &of->results->error;
     tuning.log = &t->log;
     desc.tuning = &tuning;

@@ -84,7 +84,8 @@ static clump_mark_tuning get_tuning(const bench_values *values) {
 }
 
 static clump_collect_desc get_desc(const bench_values *values, const clump_mark_tuning *tuning) {
-    clump_collect_desc desc = {.queue_room = (uint32_t)bench_int(values, "queue_room"),
+    clump_collect_desc desc = {.size = sizeof desc,
+                               .queue_room = (uint32_t)bench_int(values, "queue_room"),
                                .tuning = tuning};
     if (bench_is(values, "engine", "queue")) desc.engine = CLUMP_MARK_QUEUE;
     if (bench_is(values, "engine", "rows")) desc.engine = CLUMP_MARK_ROWS;
@@ -177,7 +178,7 @@ static int report_bounds(mark_state *s) {
 /* What a sweep must at least do: read and write the bitmap of every row and the state of every
  * block in use. */
 static int copy_for_sweep(mark_state *s, double *ms) {
-    clump_heap_stats all;
+    clump_heap_stats all = {.size = sizeof all};
     double copy = 0;
     clump_status status = clump_heap_read_stats(get_heap(s), &all, NULL, 0);
     if (status) return bench_error_clump(s->error, "the statistics", s->env->clump, status);
@@ -276,6 +277,7 @@ static int find_live(mark_state *s) {
 
 static int begin(mark_state *s, const mark_state *from, graph_maker *make, heap_maker *fill_heap) {
     *s = *from;
+    s->report.size = sizeof s->report;
     s->by_threads = bench_is(s->values, "engine", "threads");
     if (make(s->values, &s->graph, s->error) || find_live(s) ||
         mark_shape_report(&s->graph, s->values, s->results))

@@ -42,7 +42,7 @@ static int put_roots(mark_synthetic *h, bench_error *error) {
     free(refs);
     if (result) return result;
     if (code) return bench_error_cl(error, "the roots", code);
-    clump_refs_desc desc = {.buffer = h->roots, .count = g->roots};
+    clump_refs_desc desc = {.size = sizeof desc, .buffer = h->roots, .count = g->roots};
     clump_status status = clump_refs_create(compact_heap_get(h->heap), &desc, &h->registered, NULL);
     return status ? bench_error_clump(error, "the roots", h->env->clump, status) : 0;
 }

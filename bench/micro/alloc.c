@@ -119,7 +119,7 @@ static int verify_heap(alloc_state *s, uint64_t expected, clump_class_stats *thi
 
 static int run_round(void *self, uint32_t number, int is_measured) {
     alloc_state *s = self;
-    clump_class_stats full, empty;
+    clump_class_stats full = {.size = sizeof full}, empty = {.size = sizeof empty};
     double make_us = 0, free_us = 0;
     bench_results *results = s->rig.results;
     if (bench_rig_launch(&s->rig, MAKE, s->items, &make_us) || verify_tags(s) ||

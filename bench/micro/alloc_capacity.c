@@ -76,8 +76,8 @@ static int check_sum(capacity *c, uint64_t n) {
 static int account(capacity *c, uint64_t n) {
     bench_results *results = c->p.rig.results;
     const clump_heap_info *layout = &c->p.layout;
-    clump_heap_stats all;
-    clump_class_stats kinds[POPULATION_KINDS_MAX];
+    clump_heap_stats all = {.size = sizeof all};
+    clump_class_stats kinds[POPULATION_KINDS_MAX] = {{.size = sizeof *kinds}};
     uint64_t open = c->p.heap_bytes - layout->bytes, rounding = 0, objects = 0;
     if (population_stats(&c->p, &all, kinds)) return -1;
     for (uint32_t k = 0; k < c->p.kinds; k++) {

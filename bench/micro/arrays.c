@@ -114,7 +114,7 @@ static int check_plain(adding *a) {
 static int finish(void *self) {
     adding *a = self;
     bench_results *results = a->rig.results;
-    clump_heap_stats stats;
+    clump_heap_stats stats = {.size = sizeof stats};
     if (check_heap(a) || check_plain(a) || bench_rig_stats(&a->rig, &stats)) return -1;
     const clump_heap_info *layout = clump_heap_get_info(a->rig.heap);
     const uint64_t block_bytes = (uint64_t)layout->granule_bytes * layout->block_granules;

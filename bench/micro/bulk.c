@@ -111,7 +111,7 @@ static int run_way(bulk *b, int kernel, const char *way, int is_measured) {
     bench_results *results = b->rig.results;
     char name[64];
     double us, clear_us;
-    clump_heap_stats full, empty;
+    clump_heap_stats full = {.size = sizeof full}, empty = {.size = sizeof empty};
     if (make(b, kernel, &us) || verify(b, way) || bench_rig_stats(&b->rig, &full) ||
         bench_rig_do_all(&b->rig, CLEAR, &clear_us) || bench_rig_verify(&b->rig, 0) ||
         bench_rig_stats(&b->rig, &empty)) {

@@ -71,7 +71,8 @@ static bench_merge get_merge(const bench_values *values) {
 }
 
 static clump_compact_desc get_desc(const bench_values *values) {
-    clump_compact_desc desc = {.null_dangling = bench_int(values, "null_dangling") != 0,
+    clump_compact_desc desc = {.size = sizeof desc,
+                               .null_dangling = bench_int(values, "null_dangling") != 0,
                                .slack = bench_float(values, "slack"),
                                .max_moves = (uint64_t)bench_int(values, "max_moves")};
     if (bench_is(values, "order", "address")) desc.order = CLUMP_ORDER_ADDRESS;
@@ -182,7 +183,7 @@ static int verify(compact_state *s) {
 static int run_round(void *self, uint32_t number, int is_measured) {
     compact_state *s = self;
     (void)number;
-    compact_round round = {.wall_us = 0};
+    compact_round round = {.report = {.size = sizeof round.report}};
     int result = compact_heap_build(s->heap, s->dead, s->error) ||
                          compact_heap_fill(s->heap, &round.before, s->error) ||
                          compact_heap_compact(s->heap, &s->desc, s->is_merging ? &s->merge : NULL,

@@ -321,7 +321,7 @@ int compact_heap_read_places(compact_heap *h, clump_ref *places, bench_error *er
 
 /* The capacity of a block of A, 0 if there is none. */
 static int find_capacity(compact_heap *h, uint32_t *capacity, bench_error *error) {
-    clump_class_stats classes[CLASS_COUNT];
+    clump_class_stats classes[CLASS_COUNT] = {{.size = sizeof *classes}};
     clump_status status = clump_heap_read_stats(h->heap, NULL, classes, CLASS_COUNT);
     if (status != CLUMP_OK) return fail(h, "the statistics", status, error);
     const clump_class_stats *a = &classes[h->class_a - 1];

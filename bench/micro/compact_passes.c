@@ -63,7 +63,7 @@ static int look(passes *p, unsigned strategy, course *c, uint32_t pass) {
 static int follow(passes *p, unsigned strategy, course *c) {
     bench_merge merge;
     const bench_merge *how = compact_strategy(strategy, &merge);
-    clump_compact_report report;
+    clump_compact_report report = {.size = sizeof report};
     merge.max_passes = 1;
     for (uint32_t pass = 0; pass <= PASSES_MAX; pass++)
         c->candidates[pass] = c->fragmentation[pass] = NAN;
@@ -93,7 +93,7 @@ static double relocations(const course *c) {
 static int compare(passes *p, unsigned strategy, const course *c) {
     bench_merge merge;
     const bench_merge *how = compact_strategy(strategy, &merge);
-    clump_compact_report report;
+    clump_compact_report report = {.size = sizeof report};
     double after;
     if (compact_heap_build(p->heap, p->dead, p->error) ||
         compact_and_verify(p->heap, how, &report, p->error) ||

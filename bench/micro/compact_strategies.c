@@ -13,8 +13,8 @@ const bench_merge *compact_strategy(unsigned strategy, bench_merge *merge) {
 
 int compact_and_verify(compact_heap *heap, const bench_merge *merge, clump_compact_report *report,
                        bench_error *error) {
-    static const clump_compact_desc all = {0};
-    clump_compact_report own;
+    static const clump_compact_desc all = {.size = sizeof all};
+    clump_compact_report own = {.size = sizeof own};
     return compact_heap_compact(heap, &all, merge, report ? report : &own, NULL, error) ||
                    compact_heap_verify(heap, &all, error)
                ? -1

@@ -50,8 +50,9 @@ typedef struct converter {
 /* ---- Rounds ---------------------------------------------------------------------------------- */
 
 static int convert(converter *k, const clump_schema *schema, double *us) {
-    clump_convert_report report;
-    const clump_convert_desc desc = {.schema = schema, .block_rows = k->block_rows};
+    clump_convert_report report = {.size = sizeof report};
+    const clump_convert_desc desc = {
+        .size = sizeof desc, .schema = schema, .block_rows = k->block_rows};
     double begin = bench_now_us();
     clump_status status = clump_heap_convert(k->rig.heap, &desc, &report);
     *us = bench_now_us() - begin;

@@ -54,8 +54,9 @@ static void expect(enumerate_state *s) {
 }
 
 static int create_context(enumerate_state *s, const bench_env *env, bench_error *error) {
-    clump_cl_functions functions = {.EnqueueNDRangeKernel = count_launch};
-    clump_context_desc desc = {.context = env->context,
+    clump_cl_functions functions = {.size = sizeof functions, .EnqueueNDRangeKernel = count_launch};
+    clump_context_desc desc = {.size = sizeof desc,
+                               .context = env->context,
                                .device = env->device,
                                .queue = env->queue,
                                .personality = env->capabilities->personality,

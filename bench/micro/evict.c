@@ -36,7 +36,7 @@ typedef struct mover {
 } mover;
 
 static int move(mover *m, int is_fetching, double *us) {
-    clump_evict_report report;
+    clump_evict_report report = {.size = sizeof report};
     clump_heap *heap = m->rig.heap;
     double begin = bench_now_us();
     clump_status status = is_fetching ? clump_heap_bring_back(heap, NULL, &report)

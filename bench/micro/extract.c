@@ -42,7 +42,7 @@ typedef struct mover {
 
 static int extract(mover *m, clump_heap *heap, const clump_extract_desc *desc, clump_extract **e,
                    double *us) {
-    clump_extract_report report;
+    clump_extract_report report = {.size = sizeof report};
     double begin = bench_now_us();
     clump_status status = clump_heap_extract(heap, desc, e, &report);
     *us = bench_now_us() - begin;
@@ -88,10 +88,12 @@ static int plain_copy(mover *m, const clump_extract *e, double *us) {
 static int run_round(void *self, uint32_t number, int is_measured) {
     static const char *const classes[] = {"Body"};
     mover *m = self;
-    const clump_extract_desc some = {.where_class = "Body",
+    const clump_extract_desc some = {.size = sizeof some,
+                                     .where_class = "Body",
                                      .where_field = "taken",
                                      .buffer = m->room},
-                             all = {.classes = classes,
+                             all = {.size = sizeof all,
+                                    .classes = classes,
                                     .class_count = 1,
                                     .free_objects = 1,
                                     .buffer = m->room};

@@ -69,7 +69,8 @@ static int set_buffer(gridding *g, int kernel, uint32_t index, cl_mem buffer) {
 
 static int keep(gridding *g, double *us) {
     static const char *const classes[] = {"Body"};
-    const clump_compact_desc desc = {.classes = classes,
+    const clump_compact_desc desc = {.size = sizeof desc,
+                                     .classes = classes,
                                      .class_count = 1,
                                      .order = CLUMP_ORDER_KEY,
                                      .key_kernel = g->rig.kernels[KEYS]};

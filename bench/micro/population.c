@@ -69,7 +69,8 @@ static int create_rig(population *p, bench_env *env, const bench_values *values,
 }
 
 int population_stats(population *p, clump_heap_stats *all, clump_class_stats *kinds) {
-    clump_class_stats classes[POPULATION_KINDS_MAX + 1]; /* the first is Thing's */
+    clump_class_stats classes[POPULATION_KINDS_MAX + 1] = {
+        {.size = sizeof *classes}}; /* the first is Thing's */
     clump_status status = clump_heap_read_stats(p->rig.heap, all, classes, p->kinds + 1);
     if (kinds) memcpy(kinds, classes + 1, p->kinds * sizeof *kinds);
     return status == CLUMP_OK ? 0 : bench_rig_fail(&p->rig, "the statistics", status);
@@ -85,7 +86,7 @@ int population_do_new(population *p, uint32_t kind, uint64_t count, uint64_t *ma
 
 /* A block of each class tells. */
 static int find_capacities(population *p) {
-    clump_class_stats kinds[POPULATION_KINDS_MAX] = {{0}};
+    clump_class_stats kinds[POPULATION_KINDS_MAX] = {{.size = sizeof(clump_class_stats)}};
     for (uint32_t k = 0; k < p->kinds; k++) {
         uint64_t made = 0;
         if (population_do_new(p, k, 1, &made)) return -1;
@@ -153,7 +154,7 @@ int population_step(population *p, const population_move *move, double *us) {
 }
 
 int population_fetch_nulls(population *p, uint64_t *nulls) {
-    clump_device_report report;
+    clump_device_report report = {.size = sizeof report};
     clump_status status = clump_heap_take_errors(p->rig.heap, &report);
     *nulls = report.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count;
     return status == CLUMP_OK || status == CLUMP_ERR_DEVICE
@@ -179,8 +180,8 @@ static int tally(population *p, cl_uint *tallies) {
 
 int population_verify(population *p, uint64_t requests, population_count *count) {
     cl_uint tallies[TALLIES];
-    clump_heap_stats all;
-    clump_class_stats kinds[POPULATION_KINDS_MAX];
+    clump_heap_stats all = {.size = sizeof all};
+    clump_class_stats kinds[POPULATION_KINDS_MAX] = {{.size = sizeof *kinds}};
     if (tally(p, tallies) || population_stats(p, &all, kinds)) return -1;
     *count = (population_count){.freed = tallies[0],
                                 .made = tallies[1],
@@ -206,8 +207,8 @@ int population_verify(population *p, uint64_t requests, population_count *count)
 
 int population_clear(population *p) {
     double us;
-    clump_heap_stats all;
-    clump_class_stats kinds[POPULATION_KINDS_MAX];
+    clump_heap_stats all = {.size = sizeof all};
+    clump_class_stats kinds[POPULATION_KINDS_MAX] = {{.size = sizeof *kinds}};
     if (bench_rig_do_all(&p->rig, POPULATION_CLEAR, &us) || bench_rig_verify(&p->rig, 0) ||
         population_stats(p, &all, kinds)) {
         return -1;

@@ -105,7 +105,7 @@ int bench_rig_do_all(bench_rig *rig, size_t kernel, double *us) {
 }
 
 int bench_rig_verify(bench_rig *rig, uint64_t nulls) {
-    clump_device_report report;
+    clump_device_report report = {.size = sizeof report};
     clump_status status = clump_heap_take_errors(rig->heap, &report);
     if (status != CLUMP_OK && status != CLUMP_ERR_DEVICE) {
         return bench_rig_fail(rig, "the fetch of errors", status);

@@ -235,8 +235,9 @@ static int check_pipes(saver *s, double *in_us) {
 /* ---- Rounds ---------------------------------------------------------------------------------- */
 
 static int save(saver *s, double *us) {
-    clump_save_report report;
-    clump_save_desc desc = {.path = is_file(s) ? s->file : NULL,
+    clump_save_report report = {.size = sizeof report};
+    clump_save_desc desc = {.size = sizeof desc,
+                            .path = is_file(s) ? s->file : NULL,
                             .write = is_file(s) ? NULL : keep,
                             .user = s,
                             .piece_bytes = s->piece,
@@ -255,8 +256,10 @@ static int save(saver *s, double *us) {
 
 static clump_load_desc source_of(saver *s) {
     s->at = 0;
-    return (clump_load_desc){
-        .path = is_file(s) ? s->file : NULL, .read = is_file(s) ? NULL : give, .user = s};
+    return (clump_load_desc){.size = sizeof(clump_load_desc),
+                             .path = is_file(s) ? s->file : NULL,
+                             .read = is_file(s) ? NULL : give,
+                             .user = s};
 }
 
 static int verify(saver *s, clump_heap *heap) {

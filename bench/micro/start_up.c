@@ -54,7 +54,8 @@ static int open_queue(start *s, const bench_env *env) {
 }
 
 static int create_context(start *s, const bench_env *env, const char *folder) {
-    clump_context_desc desc = {.context = s->context,
+    clump_context_desc desc = {.size = sizeof desc,
+                               .context = s->context,
                                .device = env->device,
                                .queue = s->queue,
                                .personality = env->capabilities->personality,
@@ -70,14 +71,15 @@ static int create_heap(start *s) {
     clump_error detail = {0};
     if (clump_schema_parse(schema_text, strlen(schema_text), NULL, &schema, &detail))
         return bench_error_set(s->error, "the schema: %s", detail.message);
-    clump_heap_desc desc = {.context = s->clump, .schema = schema, .bytes = 1u << 20};
+    clump_heap_desc desc = {
+        .size = sizeof desc, .context = s->clump, .schema = schema, .bytes = 1u << 20};
     clump_status status = clump_heap_create(&desc, &s->heap, NULL);
     clump_schema_destroy(schema);
     return fail(s, "the heap", status);
 }
 
 static int create_program(start *s) {
-    clump_program_desc desc = {.heap = s->heap, .source = source};
+    clump_program_desc desc = {.size = sizeof desc, .heap = s->heap, .source = source};
     return fail(s, "the program", clump_program_create(&desc, &s->program, NULL)) ||
                    fail(s, "init", clump_kernel_create(s->program, "init", &s->init, NULL)) ||
                    fail(s, "move", clump_kernel_create(s->program, "move", &s->move, NULL))

@@ -175,7 +175,8 @@ static int open_device(mpi_run *run) {
     run->queue = clCreateCommandQueue(run->cl, run->device, 0, &code);
     if (code) return mpi_fail_cl(run, "clCreateCommandQueue", code);
     const char *personality = getenv("CLUMP_PERSONALITY"); /* as in the tests */
-    const clump_context_desc desc = {.context = run->cl,
+    const clump_context_desc desc = {.size = sizeof desc,
+                                     .context = run->cl,
                                      .device = run->device,
                                      .queue = run->queue,
                                      .personality = personality && !strcmp(personality, "gpu")
@@ -188,7 +189,8 @@ static int open_device(mpi_run *run) {
 
 static int open_world(mpi_run *run, const mpi_app *app) {
     clump_error error;
-    const clump_world_desc desc = {.comm = MPI_COMM_WORLD,
+    const clump_world_desc desc = {.size = sizeof desc,
+                                   .comm = MPI_COMM_WORLD,
                                    .context = run->context,
                                    .queue = run->queue,
                                    .periodic = {app->periodic},

@@ -73,7 +73,8 @@ static int create_heap(mpi_run *run, ring *r) {
 static int create_passes(mpi_run *run, ring *r) {
     const uint64_t bytes = r->room * sizeof(cl_float4);
     for (int i = 0; i < 2; i++) {
-        const clump_halo_desc desc = {.send = r->blocks[i],
+        const clump_halo_desc desc = {.size = sizeof desc,
+                                      .send = r->blocks[i],
                                       .receive = r->blocks[1 - i],
                                       .send_bytes = {0, bytes},
                                       .receive_bytes = {bytes, 0}};

@@ -101,14 +101,17 @@ static int create_heap(mpi_run *run, band *b) {
 
 static int create_exchange(mpi_run *run, band *b) {
     const uint32_t bytes = EDGE_ROWS * b->rules.width;
-    const clump_halo_desc halo = {.send = b->edges,
+    const clump_halo_desc halo = {.size = sizeof halo,
+                                  .send = b->edges,
                                   .receive = b->ghosts,
                                   .send_at = {0, bytes},
                                   .send_bytes = {bytes, bytes},
                                   .receive_at = {0, bytes},
                                   .receive_bytes = {bytes, bytes}};
-    const clump_migration_desc migration = {
-        .heap = b->heap, .class_name = "Agent", .most = 2 * b->rules.width};
+    const clump_migration_desc migration = {.size = sizeof migration,
+                                            .heap = b->heap,
+                                            .class_name = "Agent",
+                                            .most = 2 * b->rules.width};
     b->most = migration.most;
     clump_status status = clump_halo_create(run->world, &halo, &b->halo, NULL);
     if (!status) status = clump_migration_create(run->world, &migration, &b->migration, NULL);
@@ -177,7 +180,7 @@ static uint32_t row_of(const band *b, uint64_t rank, uint64_t size) {
 }
 
 static int choose_parts(mpi_run *run, band *b) {
-    clump_world_saved saved;
+    clump_world_saved saved = {.size = sizeof saved};
     const clump_status status = clump_world_read_saved(run->world, run->file, &saved);
     if (status) return mpi_fail_world(run, "the file", status);
     b->parts = calloc(saved.ranks, sizeof *b->parts);
@@ -233,8 +236,9 @@ static int save(mpi_run *run, void *self) {
     band *b = self;
     const clump_struct_field step = {"step", 0};
     clump_status status = clump_heap_new_structs(
-        b->heap, &(clump_struct_desc){"Clock", sizeof b->iteration, 1, &step}, &b->iteration, 1,
-        NULL, NULL);
+        b->heap,
+        &(clump_struct_desc){sizeof(clump_struct_desc), "Clock", sizeof b->iteration, 1, &step},
+        &b->iteration, 1, NULL, NULL);
     if (status) return mpi_fail(run, "the clock", status);
     status = clump_world_save(run->world, b->heap, run->file, NULL, NULL);
     return status ? mpi_fail_world(run, "saving", status) : 0;
@@ -303,7 +307,7 @@ static int exchange_edges(mpi_run *run, band *b, unsigned select, mpi_times *tim
 }
 
 static int migrate(mpi_run *run, band *b, mpi_times *times) {
-    clump_migration_report report;
+    clump_migration_report report = {.size = sizeof report};
     cl_int code = clFinish(run->queue);
     if (code) return mpi_fail_cl(run, "clFinish", code);
     const double before = MPI_Wtime();

@@ -47,7 +47,7 @@ static int run_pass(alloc_bench *b, clump_pool *pool, const clump_allocation_des
 
 /* All passes of one size. Passes are short, so each of many is a sample. */
 static int run_size(alloc_bench *b, clump_pool *pool, uint64_t bytes, int is_unique, size_t size) {
-    clump_allocation_desc desc = {.bytes = bytes, .unique = is_unique};
+    clump_allocation_desc desc = {.size = sizeof desc, .bytes = bytes, .unique = is_unique};
     char name[2][64], unit = bytes < 1u << 20 ? 'K' : 'M';
     unsigned number = (unsigned)(bytes >> (unit == 'K' ? 10 : 20));
     const char *from = is_unique ? "unique" : "chunk";
@@ -63,7 +63,7 @@ static int run_size(alloc_bench *b, clump_pool *pool, uint64_t bytes, int is_uni
         const bench_metric *metric = &b->results->metrics[b->results->metric_count - 2 + (size_t)i];
         b->times[2 * is_unique + i][size] = bench_metric_median(metric) * 1e-3;
     }
-    clump_pool_stats stats;
+    clump_pool_stats stats = {.size = sizeof stats};
     clump_pool_get_stats(pool, &stats, NULL);
     if (stats.used_bytes || stats.unique || stats.chunks > 1)
         bench_check(b->results, 0, "%llu bytes in %u chunks are left after all was freed",
@@ -94,7 +94,8 @@ static int begin(void *self, bench_env *env, const bench_values *values, bench_r
     b->results = results;
     b->values = values;
     b->count = (uint32_t)bench_int(values, "count");
-    clump_pool_desc desc = {.context = env->clump,
+    clump_pool_desc desc = {.size = sizeof desc,
+                            .context = env->clump,
                             .chunk_bytes = (uint64_t)bench_int(values, "chunk_kb") << 10,
                             .unique_share = 1,
                             .fit = pool_bench_fit(values),

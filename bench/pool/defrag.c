@@ -50,7 +50,7 @@ static int take_steps(defrag_bench *b, clump_pool *pool, const clump_defrag_desc
 }
 
 static int tag(defrag_bench *b, clump_pool *pool, uint32_t i, int writes) {
-    clump_allocation_info info;
+    clump_allocation_info info = {.size = sizeof info};
     uint32_t found = b->live[i].tag;
     if (clump_pool_get_info(pool, b->live[i].allocation, &info))
         return pool_bench_fail(&b->results->error, "an allocation", pool);
@@ -70,7 +70,8 @@ static int change_pool(defrag_bench *b, clump_pool *pool, uint32_t seed, uint32_
     uint32_t allocs = 1 + pool_random(seed, n) % 5, frees = 1 + pool_random(seed, n) % 5;
     for (uint32_t i = 0; i < allocs && b->count < LIVE_MAX; i++) {
         double share = pool_random_share(seed, n);
-        clump_allocation_desc a = {.bytes = (uint64_t)((0.25 + 15.75 * share) * 1048576) / scale,
+        clump_allocation_desc a = {.size = sizeof a,
+                                   .bytes = (uint64_t)((0.25 + 15.75 * share) * 1048576) / scale,
                                    .movable = 1};
         if (clump_pool_alloc(pool, &a, &b->live[b->count].allocation, NULL))
             return pool_bench_fail(&b->results->error, "an allocation", pool);
@@ -90,6 +91,7 @@ static int change_pool(defrag_bench *b, clump_pool *pool, uint32_t seed, uint32_
 static int run_test(defrag_bench *b, uint32_t test, const clump_defrag_desc *desc,
                     defrag_sums *sums) {
     clump_pool_desc d = {
+        .size = sizeof d,
         .context = b->env->clump,
         .chunk_bytes = (UINT64_C(64) << 20) / (uint64_t)bench_int(b->values, "scale"),
         .unique_share = 1,
@@ -102,8 +104,8 @@ static int run_test(defrag_bench *b, uint32_t test, const clump_defrag_desc *des
     int result = 0;
     b->count = 0;
     for (int64_t round = 0; !result && round < bench_int(b->values, "rounds"); round++) {
-        clump_pool_details details;
-        clump_pool_stats stats;
+        clump_pool_details details = {.size = sizeof details};
+        clump_pool_stats stats = {.size = sizeof stats};
         result = change_pool(b, pool, seed, &n) || take_steps(b, pool, desc);
         if (result) break;
         clump_pool_get_stats(pool, NULL, &details);
@@ -112,7 +114,7 @@ static int run_test(defrag_bench *b, uint32_t test, const clump_defrag_desc *des
         sums->chunks += stats.chunks;
         sums->rounds++;
     }
-    clump_pool_stats stats;
+    clump_pool_stats stats = {.size = sizeof stats};
     clump_pool_get_stats(pool, &stats, NULL);
     sums->moved += (double)stats.moved_bytes / 1048576;
     for (uint32_t i = 0; !result && i < b->count; i++) result = tag(b, pool, i, 0);
@@ -138,7 +140,7 @@ static int run_setting(defrag_bench *b, const char *name, const clump_defrag_des
 }
 
 static int run_grid(defrag_bench *b) {
-    clump_defrag_desc desc = {.wait = 1, .order = CLUMP_DEFRAG_OLDEST};
+    clump_defrag_desc desc = {.size = sizeof desc, .wait = 1, .order = CLUMP_DEFRAG_OLDEST};
     if (bench_is(b->values, "order", "fullest")) desc.order = CLUMP_DEFRAG_FULLEST;
     desc.max_moves = (uint32_t)bench_int(b->values, "moves");
     clump_defrag_weights weights = {.free_small = bench_float(b->values, "small"),

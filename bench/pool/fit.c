@@ -34,7 +34,8 @@ typedef struct fit_sums {
 
 static int run_sequence(fit_bench *b, clump_fit fit, uint32_t sequence, fit_sums *sums) {
     const bench_values *v = b->values;
-    clump_pool_desc desc = {.context = b->env->clump,
+    clump_pool_desc desc = {.size = sizeof desc,
+                            .context = b->env->clump,
                             .chunk_bytes = (uint64_t)bench_int(v, "chunk_kb") << 10,
                             .unique_share = 1,
                             .fit = fit,
@@ -53,7 +54,8 @@ static int run_sequence(fit_bench *b, clump_fit fit, uint32_t sequence, fit_sums
         double start = bench_now_us();
         for (uint32_t i = 0; i < each && count < LIVE_MAX; i++, sums->allocs++) {
             double share = pool_random_share(seed, &n);
-            clump_allocation_desc a = {.bytes = least + (uint64_t)((double)(most - least) * share)};
+            clump_allocation_desc a = {.size = sizeof a,
+                                       .bytes = least + (uint64_t)((double)(most - least) * share)};
             failed |= clump_pool_alloc(pool, &a, &b->live[count++], NULL) != CLUMP_OK;
         }
         double middle = bench_now_us();
@@ -65,8 +67,8 @@ static int run_sequence(fit_bench *b, clump_fit fit, uint32_t sequence, fit_sums
         }
         sums->free_us += bench_now_us() - middle;
     }
-    clump_pool_details details;
-    clump_pool_stats stats;
+    clump_pool_details details = {.size = sizeof details};
+    clump_pool_stats stats = {.size = sizeof stats};
     if (failed || clump_pool_check(pool) || clump_pool_get_stats(pool, NULL, &details) ||
         clump_pool_get_stats(pool, &stats, NULL)) {
         pool_bench_fail(b->error, "a sequence", pool);

@@ -17,7 +17,8 @@ clump_fit pool_bench_fit(const bench_values *values) {
 int pool_bench_open(bench_env *env, const bench_values *values, clump_pool **pool,
                     bench_error *error) {
     clump_error words;
-    clump_pool_desc desc = {.context = env->clump,
+    clump_pool_desc desc = {.size = sizeof desc,
+                            .context = env->clump,
                             .name = "benchmark",
                             .chunk_bytes = (uint64_t)bench_int(values, "chunk_kb") << 10,
                             .fit = pool_bench_fit(values)};
@@ -32,8 +33,7 @@ int pool_bench_fail(bench_error *error, const char *what, clump_pool *pool) {
 }
 
 void pool_bench_defrag(const bench_values *values, clump_defrag_desc *desc) {
-    memset(desc, 0, sizeof *desc);
-    desc->wait = 1;
+    *desc = (clump_defrag_desc){.size = sizeof *desc, .wait = 1};
     if (!bench_is(values, "defrag", "all"))
         desc->budget_us = (double)bench_int(values, "budget_us");
     if (bench_is(values, "order", "oldest")) desc->order = CLUMP_DEFRAG_OLDEST;
@@ -102,7 +102,7 @@ static const char *check_json(const cJSON *root, const clump_pool_stats *stats) 
 
 int pool_bench_check_dump(clump_pool *pool, bench_results *results) {
     text_copy copy = {NULL};
-    clump_pool_stats stats;
+    clump_pool_stats stats = {.size = sizeof stats};
     if (clump_pool_dump(pool, CLUMP_POOL_JSON, copy_text, &copy) ||
         clump_pool_get_stats(pool, &stats, NULL)) {
         free(copy.data);

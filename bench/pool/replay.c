@@ -52,7 +52,7 @@ static cl_mem buffer_of(const live *l) {
 static int make_buffer(replay *r, live *l) {
     cl_mem made = NULL;
     if (r->pool) {
-        clump_allocation_desc desc = {.bytes = l->bytes};
+        clump_allocation_desc desc = {.size = sizeof desc, .bytes = l->bytes};
         clump_status status = clump_pool_create_buffer(r->pool, &desc, 0, NULL, &made);
         if (status && status != CLUMP_ERR_DEVICE_MEMORY) return -1;
     } else {
@@ -67,7 +67,7 @@ static int make_buffer(replay *r, live *l) {
 /* All of it, as a program that uses its memory does. Whole words; less than one stays as it is. */
 static int touch(replay *r, const live *l) {
     static const cl_uint word = 0x5EED5EED;
-    clump_allocation_info info;
+    clump_allocation_info info = {.size = sizeof info};
     cl_mem buffer = buffer_of(l);
     size_t at = 0, bytes = (size_t)l->bytes & ~(size_t)3;
     if (!l->handle || !bytes) return 0;
@@ -87,7 +87,8 @@ static int alloc_one(replay *r, const pool_trace_op *op) {
     if (r->ranges) {
         status = clump_suballoc_alloc(r->ranges, op->bytes, 0, NULL, &l->handle, NULL);
     } else {
-        clump_allocation_desc desc = {.bytes = op->bytes, .movable = op->movable};
+        clump_allocation_desc desc = {
+            .size = sizeof desc, .bytes = op->bytes, .movable = op->movable};
         status = clump_pool_alloc(r->pool, &desc, &l->handle, NULL);
     }
     if (status != CLUMP_ERR_DEVICE_MEMORY) return status != CLUMP_OK;
@@ -114,7 +115,7 @@ static uint32_t tag_of(uint32_t id, uint64_t bytes) {
 
 /* Write or compare the tags of an allocation. */
 static int tag(replay *r, uint32_t id, int writes) {
-    clump_allocation_info info;
+    clump_allocation_info info = {.size = sizeof info};
     uint32_t expected = tag_of(id, r->live[id].bytes), found[2] = {expected, expected};
     if (!r->live[id].handle || r->live[id].bytes < 4) return 0;
     if (r->is_buffers)
@@ -136,13 +137,13 @@ static int tag(replay *r, uint32_t id, int writes) {
 }
 
 static int step(replay *r) {
-    clump_pool_stats stats;
+    clump_pool_stats stats = {.size = sizeof stats};
     clump_pool_get_stats(r->pool, &stats, NULL);
     r->waste_sum += stats.waste;
     if (stats.waste > r->waste_peak) r->waste_peak = stats.waste;
     if (!r->defragments || bench_is(r->values, "defrag", "end")) return 0;
     clFinish(r->env->queue); /* what the trace's program does is not the step's time */
-    clump_defrag_desc desc;
+    clump_defrag_desc desc = {.size = sizeof desc};
     pool_bench_defrag(r->values, &desc);
     double begin = bench_now_us();
     if (clump_pool_defragment(r->pool, &desc, NULL, NULL))
@@ -175,8 +176,10 @@ static int run_of(replay *r, size_t begin, size_t end) {
         break;
     case POOL_TRACE_MOVABLE:
         for (size_t i = begin; r->pool && !r->is_buffers && i < end; i++)
-            failed |= clump_pool_change(r->pool, r->live[ops[i].id].handle, CLUMP_PART_MOVABLE,
-                                        &(clump_allocation_desc){.movable = ops[i].movable});
+            failed |=
+                clump_pool_change(r->pool, r->live[ops[i].id].handle, CLUMP_PART_MOVABLE,
+                                  &(clump_allocation_desc){.size = sizeof(clump_allocation_desc),
+                                                           .movable = ops[i].movable});
         break;
     case POOL_TRACE_FRAME:
         for (size_t i = begin; r->pool && !failed && i < end; i++) failed |= step(r);
@@ -208,7 +211,7 @@ static int by_value(const void *a, const void *b) {
 }
 
 static void sample_pool(replay *r) {
-    clump_pool_stats stats;
+    clump_pool_stats stats = {.size = sizeof stats};
     bench_results *results = r->results;
     clump_pool_get_stats(r->pool, &stats, NULL);
     if (r->trace.frames) {
@@ -229,9 +232,9 @@ static void sample_pool(replay *r) {
 
 /* What is left at the end, defragmented until nothing moves any more. */
 static int settle(replay *r, int is_measured) {
-    clump_defrag_desc desc;
-    clump_defrag_report report = {.done = 0};
-    clump_pool_stats stats;
+    clump_defrag_desc desc = {.size = sizeof desc};
+    clump_defrag_report report = {.size = sizeof report, .done = 0};
+    clump_pool_stats stats = {.size = sizeof stats};
     uint32_t steps = 0, until_tenth = 0;
     pool_bench_defrag(r->values, &desc);
     clump_pool_get_stats(r->pool, &stats, NULL);
@@ -258,7 +261,7 @@ static int check_pool(replay *r) {
     if (!r->pool) return 0;
     if (clump_pool_check(r->pool)) return pool_bench_fail(r->error, "the check", r->pool);
     if (pool_bench_check_dump(r->pool, r->results)) return -1;
-    clump_pool_stats stats;
+    clump_pool_stats stats = {.size = sizeof stats};
     clump_pool_get_stats(r->pool, &stats, NULL);
     if (stats.allocations + r->refused < r->allocs - r->frees)
         bench_check(r->results, 0, "%" PRIu64 " allocations are missing",
@@ -269,8 +272,10 @@ static int check_pool(replay *r) {
 static int open_target(replay *r, int is_virtual) {
     if (bench_is(r->values, "target", "driver")) return 0;
     if (!is_virtual) return pool_bench_open(r->env, r->values, &r->pool, r->error);
-    clump_suballoc_desc desc = {
-        .bytes = UINT64_C(1) << 40, .granularity = 256, .fit = pool_bench_fit(r->values)};
+    clump_suballoc_desc desc = {.size = sizeof desc,
+                                .bytes = UINT64_C(1) << 40,
+                                .granularity = 256,
+                                .fit = pool_bench_fit(r->values)};
     clump_error error;
     if (clump_suballoc_create(&desc, &r->ranges, &error))
         return bench_error_set(r->error, "%.400s", error.message);

@@ -121,7 +121,7 @@ static void end_c(graph_test *t, double *us) {
 }
 
 static int verify_empty(graph_test *t) {
-    clump_heap_stats stats;
+    clump_heap_stats stats = {.size = sizeof stats};
     if (bench_rig_verify(&t->rig, 0) || bench_rig_stats(&t->rig, &stats)) return -1;
     bench_check(t->rig.results, stats.raw_bytes == 0 && stats.raw_blocks == 0,
                 "%" PRIu64 " bytes in %" PRIu64 " blocks stay taken", stats.raw_bytes,

@@ -122,7 +122,7 @@ int survey_compare(survey *s, survey_found *found) {
 }
 
 int survey_verify(survey *s, survey_found *found) {
-    clump_heap_stats stats;
+    clump_heap_stats stats = {.size = sizeof stats};
     if (survey_compare(s, found) || bench_rig_verify(&s->rig, found->nulls) ||
         bench_rig_stats(&s->rig, &stats))
         return -1;
@@ -133,7 +133,7 @@ int survey_verify(survey *s, survey_found *found) {
 }
 
 int survey_verify_empty(survey *s, uint64_t nulls) {
-    clump_heap_stats stats;
+    clump_heap_stats stats = {.size = sizeof stats};
     if (bench_rig_verify(&s->rig, nulls) || bench_rig_stats(&s->rig, &stats)) return -1;
     if (stats.raw_bytes || stats.raw_blocks)
         bench_check(s->rig.results, 0, "%" PRIu64 " bytes in %" PRIu64 " blocks stay taken",

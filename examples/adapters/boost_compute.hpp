@@ -68,6 +68,7 @@ class allocator {
     pointer allocate(size_type n) {
         clump_pool *pool = find();
         clump_allocation_desc desc{};
+        desc.size = sizeof desc;
         desc.bytes = n * sizeof(T);
         desc.name = "boost::compute";
         cl_mem made = nullptr;

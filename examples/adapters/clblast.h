@@ -26,7 +26,7 @@ static inline CLBlastStatusCode clump_clblast_sgemm(
                                    b_offset, b_ld, c_offset, c_ld, queue, &bytes);
     if (code != CLBlastSuccess) return code;
     if (bytes) {
-        clump_allocation_desc desc = {0};
+        clump_allocation_desc desc = {.size = sizeof desc};
         desc.bytes = bytes;
         desc.name = "CLBlast";
         if (clump_pool_create_buffer(pool, &desc, 1, queue, &temporary))

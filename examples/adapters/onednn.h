@@ -131,6 +131,7 @@ static inline void *clump_onednn_malloc(size_t bytes, size_t alignment, cl_devic
         clump_region region;
         clump_allocation_desc desc;
         memset(&desc, 0, sizeof desc);
+        desc.size = sizeof desc;
         desc.bytes = bytes + more;
         desc.alignment = more ? 128 : alignment;
         desc.memory = clump_onednn.memory;

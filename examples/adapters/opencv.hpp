@@ -52,6 +52,7 @@ inline cv::UMat image(clump_pool *pool, int rows, int columns, int type) {
     const size_t step = static_cast<size_t>(columns) * static_cast<size_t>(CV_ELEM_SIZE(type));
     cl_command_queue queue = static_cast<cl_command_queue>(cv::ocl::Queue::getDefault().ptr());
     clump_allocation_desc desc{};
+    desc.size = sizeof desc;
     desc.bytes = step * static_cast<size_t>(rows);
     desc.name = "cv::UMat";
     cl_mem made = nullptr;

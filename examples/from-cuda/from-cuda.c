@@ -64,7 +64,7 @@ int main(void) {
 
     cl_uint right = read_word(&q, sum) == expected, keys = read_word(&q, found);
     cl_uint in_table = read_word(&q, items), without_room = read_word(&q, lost);
-    clump_heap_stats stats;
+    clump_heap_stats stats = {.size = sizeof stats};
     CLUMP_CHECK(&q, clump_heap_read_stats(q.heap, &stats, NULL, 0));
     printf("lists: %s sum\n", right ? "right" : "wrong");
     printf("tree: %u of %d keys found\n", (unsigned)keys, KEYS);

@@ -100,7 +100,7 @@ int main(void) {
     for (int r = 0; r < ROOTS; r++) in_buffer[r] = refs[roots[r]];
     cl_mem buffer = clCreateBuffer(q.cl, CL_MEM_COPY_HOST_PTR, sizeof in_buffer, in_buffer, &code);
     CLUMP_CHECK(q.cl, code);
-    clump_refs_desc refs_desc = {.buffer = buffer, .count = ROOTS};
+    clump_refs_desc refs_desc = {.size = sizeof refs_desc, .buffer = buffer, .count = ROOTS};
     CLUMP_CHECK(&q, clump_refs_create(q.heap, &refs_desc, &registered, NULL));
     CLUMP_CHECK(&q, clump_heap_create_handle(q.heap, refs[roots[ROOTS]], &handle));
 

@@ -27,7 +27,7 @@ int main(int argc, char **argv) {
     clump_quick q;
     clump_world *world;
     clump_migration *migration;
-    clump_migration_report report = {0};
+    clump_migration_report report = {.size = sizeof report};
     uint64_t counts[2] = {0, 0}, made;
 
     MPI_Init(&argc, &argv);
@@ -36,7 +36,8 @@ int main(int argc, char **argv) {
     clump_kernel *advance = clump_program_get_kernel(q.program, "advance");
 
     /* A ring of domains, one for each rank; each is 10 long. */
-    const clump_world_desc desc = {.comm = MPI_COMM_WORLD,
+    const clump_world_desc desc = {.size = sizeof desc,
+                                   .comm = MPI_COMM_WORLD,
                                    .context = q.context,
                                    .queue = q.queue,
                                    .dimensions = 1,
@@ -49,7 +50,7 @@ int main(int argc, char **argv) {
                                       1000, &made, NULL));
 
     const clump_migration_desc leaving = {
-        .heap = q.heap, .class_name = "Particle", .field = "leaves"};
+        .size = sizeof leaving, .heap = q.heap, .class_name = "Particle", .field = "leaves"};
     if (clump_migration_create(world, &leaving, &migration, NULL)) goto told;
     for (int step = 0; step < 10; step++) {
         CLUMP_CHECK(&q, clump_heap_do_all(

@@ -29,7 +29,7 @@ static uint32_t word(uint32_t number, uint32_t i) {
 }
 
 static void print_stats(clump_pool *pool, const char *when) {
-    clump_pool_stats stats;
+    clump_pool_stats stats = {.size = sizeof stats};
     CLUMP_CHECK(pool, clump_pool_get_stats(pool, &stats, NULL));
     printf("%-16s %3d buffers in %2d chunks\n", when, (int)stats.allocations, (int)stats.chunks);
 }
@@ -39,7 +39,8 @@ int main(void) {
     clump_quick q; /* a device, a context and a queue: no heap */
     clump_pool *pool;
     CLUMP_CHECK(&q, clump_quick_open(&q, NULL));
-    CLUMP_CHECK(&q, clump_pool_create(&(clump_pool_desc){.context = q.context,
+    CLUMP_CHECK(&q, clump_pool_create(&(clump_pool_desc){.size = sizeof(clump_pool_desc),
+                                                         .context = q.context,
                                                          .chunk_bytes = 1 << 20,
                                                          .alignment = 4096,
                                                          .flags = CLUMP_POOL_KEEP_NONE,
@@ -50,15 +51,19 @@ int main(void) {
         to->words = 1024 + b * 7919 % 15 * 1024;
         for (uint32_t i = 0; i < to->words; i++) words[i] = word(b, i);
         CLUMP_CHECK(pool,
-                    clump_pool_alloc(
-                        pool, &(clump_allocation_desc){.bytes = to->words * 4, .user_data = to},
-                        &to->allocation, &to->region));
+                    clump_pool_alloc(pool,
+                                     &(clump_allocation_desc){.size = sizeof(clump_allocation_desc),
+                                                              .bytes = to->words * 4,
+                                                              .user_data = to},
+                                     &to->allocation, &to->region));
         CLUMP_CHECK(q.queue,
                     clEnqueueWriteBuffer(q.queue, to->region.buffer, CL_TRUE, to->region.offset,
                                          to->words * 4, words, 0, NULL, NULL));
         /* It is only read from now on, so it may be moved. */
-        CLUMP_CHECK(pool, clump_pool_change(pool, to->allocation, CLUMP_PART_MOVABLE,
-                                            &(clump_allocation_desc){.movable = 1}));
+        CLUMP_CHECK(
+            pool, clump_pool_change(pool, to->allocation, CLUMP_PART_MOVABLE,
+                                    &(clump_allocation_desc){.size = sizeof(clump_allocation_desc),
+                                                             .movable = 1}));
     }
     print_stats(pool, "made");
     for (uint32_t b = 0; b < BUFFERS; b++) {
@@ -68,11 +73,14 @@ int main(void) {
     }
     print_stats(pool, "most are freed");
 
-    clump_defrag_report report = {0};
+    clump_defrag_report report = {.size = sizeof report};
     for (int step = 0; step < STEPS_MAX && !report.done; step++)
-        CLUMP_CHECK(
-            pool, clump_pool_defragment(pool, &(clump_defrag_desc){.max_bytes = 1 << 20, .wait = 1},
-                                        &report, NULL));
+        CLUMP_CHECK(pool,
+                    clump_pool_defragment(
+                        pool,
+                        &(clump_defrag_desc){
+                            .size = sizeof(clump_defrag_desc), .max_bytes = 1 << 20, .wait = 1},
+                        &report, NULL));
     print_stats(pool, "defragmented");
 
     int wrong = !report.done || !moves;

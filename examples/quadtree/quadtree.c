@@ -96,7 +96,7 @@ static const clump_struct_field fields[] = {{"child", offsetof(node, child)},
                                             {"x", offsetof(node, x)},
                                             {"y", offsetof(node, y)},
                                             {"size", offsetof(node, size)}};
-static const clump_struct_desc node_desc = {"Node", sizeof(node), 4, fields};
+static const clump_struct_desc node_desc = {sizeof node_desc, "Node", sizeof(node), 4, fields};
 
 static clump_ref refs[NODES_MAX]; /* in ascending order, and the nodes in the same */
 static node nodes[NODES_MAX];
@@ -162,7 +162,7 @@ int main(void) {
     int wrong = 0;
     for (int step = 0; step < STEPS; step++) {
         int cx = 70 + 20 * step, cy = 100;
-        clump_compact_report report;
+        clump_compact_report report = {.size = sizeof report};
         move_circle(&q, cx, cy);
         CLUMP_CHECK(&q, clump_heap_compact(q.heap, NULL, &report, NULL));
         CLUMP_CHECK(&q, clump_heap_take_errors(q.heap, NULL));

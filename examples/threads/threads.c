@@ -41,7 +41,9 @@ static void *work(void *user) {
     for (int i = 0; i < 100; i++) { /* a hundred buffers out of the common pool */
         clump_allocation allocation;
         CLUMP_CHECK(j->pool,
-                    clump_pool_alloc(j->pool, &(clump_allocation_desc){.bytes = 1000 + (unsigned)i},
+                    clump_pool_alloc(j->pool,
+                                     &(clump_allocation_desc){.size = sizeof(clump_allocation_desc),
+                                                              .bytes = 1000 + (unsigned)i},
                                      &allocation, NULL));
         CLUMP_CHECK(j->pool, clump_pool_free(j->pool, allocation));
     }
@@ -55,7 +57,9 @@ int main(void) {
     job jobs[THREADS];
     int wrong = 0;
     CLUMP_CHECK(&q, clump_quick_open(&q, NULL));
-    CLUMP_CHECK(&q, clump_pool_create(&(clump_pool_desc){.context = q.context}, &pool, &q.error));
+    CLUMP_CHECK(&q, clump_pool_create(
+                        &(clump_pool_desc){.size = sizeof(clump_pool_desc), .context = q.context},
+                        &pool, &q.error));
     for (uint32_t t = 0; t < THREADS; t++) {
         jobs[t] = (job){.number = t, .pool = pool};
         if (pthread_create(&jobs[t].thread, NULL, work, &jobs[t])) return 1;
@@ -66,7 +70,7 @@ int main(void) {
         printf("thread %u: sum %d\n", t, (int)jobs[t].sum);
         if (jobs[t].sum != expected) wrong++;
     }
-    clump_pool_stats stats;
+    clump_pool_stats stats = {.size = sizeof stats};
     CLUMP_CHECK(pool, clump_pool_get_stats(pool, &stats, NULL));
     printf("%d buffers came from the pool, %d are left\n", (int)stats.allocated,
            (int)stats.allocations);

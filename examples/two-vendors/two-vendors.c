@@ -25,7 +25,7 @@ typedef struct cell { /* `clump-schema --emit-c` writes such structs */
 } cell;
 static const clump_struct_field fields[] = {{"number", offsetof(cell, number)},
                                             {"visits", offsetof(cell, visits)}};
-static const clump_struct_desc cell_desc = {"Cell", sizeof(cell), 2, fields};
+static const clump_struct_desc cell_desc = {sizeof cell_desc, "Cell", sizeof(cell), 2, fields};
 
 /* A device of each of up to two vendors. Returns how many. */
 static int open_two(clump_quick q[2]) {

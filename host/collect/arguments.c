@@ -135,6 +135,15 @@ clump_status clumpi_collect_begin(clumpi_collection *r) {
     return clumpi_compact_check(r->heap, r->desc->compact, NULL);
 }
 
+clump_status clumpi_collect_take(const clump_collect_desc *given, clump_collect_desc *desc,
+                                 clump_compact_desc *compact, clump_error *error) {
+    clump_status status = CLUMPI_TAKE(clump_collect_desc, desc, given, error);
+    if (!status) status = CLUMPI_TAKE(clump_compact_desc, compact, desc->compact, error);
+    if (!status) status = CLUMPI_PLACE(clump_compact_report, desc->compact_report, error);
+    if (desc->compact) desc->compact = compact;
+    return status;
+}
+
 clump_status clumpi_collect_check(clump_heap *heap, const clump_collect_desc *desc) {
     clumpi_collection r = {.heap = heap, .desc = desc};
     return clumpi_collect_begin(&r);

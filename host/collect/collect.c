@@ -70,6 +70,8 @@ static uint64_t wide(const clumpi_u32 *words) {
     return (uint64_t)words[1] << 32 | words[0];
 }
 
+_Static_assert((int)CLUMP_COLLECT_PHASE_COUNT <= CLUMP_PHASES_MAX, "clump_collect_report.us");
+
 static void fill_report(clumpi_collection *r) {
     clump_collect_report *p = &r->report;
     const clumpi_mark_control *m = &r->control;
@@ -109,7 +111,7 @@ static clump_status collect(clumpi_collection *r, clump_collect_report *report) 
     if (status) return status;
     if (report) fill_report(r);
     if (!r->desc->compact) return CLUMP_OK;
-    return clump_heap_compact(r->heap, r->desc->compact, report ? &r->report.compact : NULL, NULL);
+    return clump_heap_compact(r->heap, r->desc->compact, r->desc->compact_report, NULL);
 }
 
 /* What is known without waiting for the device. */
@@ -125,19 +127,25 @@ static void show(clump_context *c, uint32_t begun, const clump_collect_report *r
 
 clump_status clump_heap_collect(clump_heap *heap, const clump_collect_desc *desc,
                                 clump_collect_report *report, const clump_sync *sync) {
+    clump_collect_desc own;
+    clump_compact_desc compact;
+    clump_collect_report made = {0};
     int is_swept;
-    return clumpi_collect(heap, desc, report, sync, &is_swept);
+    clump_error *error = clumpi_heap_error(heap);
+    clump_status status = CLUMPI_PLACE(clump_collect_report, report, error);
+    if (!heap) return CLUMP_ERR_USAGE;
+    if (!status) status = clumpi_collect_take(desc, &own, &compact, error);
+    if (status) return status;
+    status = clumpi_collect(heap, &own, report ? &made : NULL, sync, &is_swept);
+    CLUMPI_GIVE(report, made);
+    return status;
 }
 
 clump_status clumpi_collect(clump_heap *heap, const clump_collect_desc *desc,
                             clump_collect_report *report, const clump_sync *sync, int *is_swept) {
-    static const clump_collect_desc registered = {0};
     *is_swept = 0;
-    if (report) memset(report, 0, sizeof *report);
-    if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = clumpi_heap_context(heap);
-    clumpi_collection r = {
-        .heap = heap, .marks = clumpi_marks_of(heap), .desc = desc ? desc : &registered};
+    clumpi_collection r = {.heap = heap, .marks = clumpi_marks_of(heap), .desc = desc};
     if (!r.marks)
         return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a collection");
     clump_status status = clumpi_sync_check(c, sync, "clump_heap_collect");

@@ -151,6 +151,10 @@ clump_status clumpi_collect_mark_host(clumpi_collection *r, clumpi_u32 step, int
 
 /* ---- For collector.c ---- */
 
+/* The caller's desc, in which `compact` is a copy, too, unless it is NULL. */
+clump_status clumpi_collect_take(const clump_collect_desc *given, clump_collect_desc *desc,
+                                 clump_compact_desc *compact, clump_error *error);
+
 /* clump_heap_collect(). *is_swept: the dead are gone, also if the call fails. */
 clump_status clumpi_collect(clump_heap *heap, const clump_collect_desc *desc,
                             clump_collect_report *report, const clump_sync *sync, int *is_swept);

@@ -14,7 +14,9 @@
 #define GROWTH_PRESET 0.05
 
 struct clump_collector {
-    clump_collector_desc desc;
+    clump_collector_desc desc; /* its `collect` is the next, and `compact` of that the one after */
+    clump_collect_desc collect;
+    clump_compact_desc compact;
     uint32_t safepoints; /* since the last run */
     uint32_t failed;     /* allocations that the heap had counted when last looked at */
     uint32_t used;       /* blocks in use at the first safepoint after the last run */
@@ -33,12 +35,11 @@ static clump_status check_desc(const clump_collector_desc *d) {
     if (!(d->growth >= 0 && d->growth <= 1))
         return clumpi_fail(e, CLUMP_ERR_USAGE, "growth of a collector is %g; 0 .. 1 is possible",
                            d->growth);
-    return clumpi_collect_check(d->heap, &d->collect);
+    return clumpi_collect_check(d->heap, d->collect);
 }
 
 static clump_status make_collector(const clump_collector_desc *desc, clump_collector **collector) {
-    if (collector) *collector = NULL;
-    if (!desc || !desc->heap) return CLUMP_ERR_USAGE; /* no context to hold words */
+    if (!desc->heap) return CLUMP_ERR_USAGE; /* no context to hold words */
     clump_context *c = clumpi_heap_context(desc->heap);
     if (!collector)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
@@ -48,25 +49,37 @@ static clump_status make_collector(const clump_collector_desc *desc, clump_colle
     clump_collector *k = clumpi_alloc(&c->allocator, sizeof *k);
     if (!k) return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a collector");
     k->desc = *desc;
+    k->collect = *desc->collect;
+    k->desc.collect = &k->collect;
+    if (k->collect.compact) {
+        k->compact = *k->collect.compact;
+        k->collect.compact = &k->compact;
+    }
     if (!(desc->growth > 0)) k->desc.growth = GROWTH_PRESET;
-    if (k->desc.collect.finaliser) k->desc.collect.finaliser->users++;
+    if (k->collect.finaliser) k->collect.finaliser->users++;
     clumpi_heap_use(k->desc.heap);
     *collector = k;
     return CLUMP_OK;
 }
 
-clump_status clump_collector_create(const clump_collector_desc *desc, clump_collector **collector,
+clump_status clump_collector_create(const clump_collector_desc *given, clump_collector **collector,
                                     clump_error *error) {
-    clump_status status = make_collector(desc, collector);
-    return clumpi_tell(desc && desc->heap ? &clumpi_heap_context(desc->heap)->error : NULL, status,
-                       error);
+    clump_collector_desc desc;
+    clump_collect_desc collect;
+    clump_compact_desc compact;
+    clump_error *kept = given && given->heap ? &clumpi_heap_context(given->heap)->error : NULL;
+    if (collector) *collector = NULL;
+    clump_status status = CLUMPI_TAKE(clump_collector_desc, &desc, given, kept);
+    if (!status) status = clumpi_collect_take(desc.collect, &collect, &compact, kept);
+    desc.collect = &collect;
+    if (!status) status = make_collector(&desc, collector);
+    return clumpi_tell(kept, status, error);
 }
 
 void clump_collector_destroy(clump_collector *collector) {
     if (!collector) return;
     clump_heap *heap = collector->desc.heap;
-    clumpi_kernel_release(
-        collector->desc.collect.finaliser); /* they had this collector for a user */
+    clumpi_kernel_release(collector->collect.finaliser); /* it had this collector for a user */
     clumpi_free(&clumpi_heap_context(heap)->allocator, collector);
     clump_heap_destroy(heap);
 }
@@ -89,7 +102,7 @@ static clump_status look_for_failures(clump_collector *k, int *found) {
 
 static clump_status count_used(clump_collector *k, uint32_t *used) {
     clump_heap_stats all;
-    clump_status status = clump_heap_read_stats(k->desc.heap, &all, NULL, 0);
+    clump_status status = clumpi_read_stats(k->desc.heap, &all, NULL);
     *used = status ? 0 : all.blocks - all.free_blocks;
     return status;
 }
@@ -117,16 +130,19 @@ clump_status clump_collector_tick(clump_collector *collector, int *ran,
                                   clump_collect_report *report, const clump_sync *sync) {
     int wanted = 0;
     if (ran) *ran = 0;
-    if (report) memset(report, 0, sizeof *report);
     if (!collector) return CLUMP_ERR_USAGE;
     clump_collector *k = collector;
-    clump_status status =
-        clumpi_sync_check(clumpi_heap_context(k->desc.heap), sync, "clump_collector_tick");
+    clump_context *c = clumpi_heap_context(k->desc.heap);
+    clump_collect_report own = {0};
+    clump_status status = CLUMPI_PLACE(clump_collect_report, report, &c->error);
+    if (!status) status = CLUMPI_PLACE(clump_compact_report, k->collect.compact_report, &c->error);
+    if (!status) status = clumpi_sync_check(c, sync, "clump_collector_tick");
     if (!status) status = look(k, &wanted);
     if (status) return status;
     if (!wanted) return clumpi_heap_pass(k->desc.heap, sync);
     int is_swept;
-    status = clumpi_collect(k->desc.heap, &k->desc.collect, report, sync, &is_swept);
+    status = clumpi_collect(k->desc.heap, &k->collect, report ? &own : NULL, sync, &is_swept);
+    CLUMPI_GIVE(report, own);
     if (ran) *ran = is_swept;
     k->is_due = !is_swept; /* what is still to be done is wanted at the next safepoint */
     if (!is_swept) return status;

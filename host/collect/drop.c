@@ -32,9 +32,11 @@ static clump_status make(clump_heap *heap, dropping *d) {
     clump_program_destroy(d->program); /* of a call that failed */
     d->program = NULL;
     if (!status)
-        status = clump_program_create(
-            &(clump_program_desc){.heap = heap, .source = source.data, .name = files[0]},
-            &d->program, NULL);
+        status = clump_program_create(&(clump_program_desc){.size = sizeof(clump_program_desc),
+                                                            .heap = heap,
+                                                            .source = source.data,
+                                                            .name = files[0]},
+                                      &d->program, NULL);
     if (!status) status = clump_kernel_create(d->program, "drop_arrays", &d->kernel, NULL);
     clumpi_free(&c->allocator, source.data);
     return status;

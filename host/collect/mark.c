@@ -228,7 +228,7 @@ static clump_status predict_copies(clumpi_collection *r) {
     clump_heap *heap = r->heap;
     const clumpi_header *h = &clumpi_heap_geometry(heap)->header;
     clump_heap_stats all;
-    clump_status status = clump_heap_read_stats(heap, &all, NULL, 0);
+    clump_status status = clumpi_read_stats(heap, &all, NULL);
     if (status) return status;
     uint64_t block_bytes = (uint64_t)h->block_granules * h->granule_bytes;
     uint64_t bytes = block_bytes * (all.blocks - all.free_blocks) + 24 * clumpi_mark_granules(heap);

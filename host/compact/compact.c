@@ -30,7 +30,7 @@ static uint64_t reference_bytes_of(const clumpi_compaction *r, uint32_t class_id
 
 static clump_status count(clumpi_compaction *r, census *sum) {
     clump_class_stats classes[CLUMP_CLASSES_MAX];
-    clump_status status = clump_heap_read_stats(r->heap, NULL, classes, CLUMP_CLASSES_MAX);
+    clump_status status = clumpi_read_stats(r->heap, NULL, classes);
     *sum = (census){0};
     for (uint32_t id = 1; id <= clumpi_object_classes(r->heap) && !status; id++) {
         const clump_class_stats *s = &classes[id - 1];
@@ -119,6 +119,8 @@ static clump_status run_strategy(clumpi_compaction *r) {
     return clumpi_planner_run(r, r->desc->max_moves, NULL);
 }
 
+_Static_assert((int)CLUMP_COMPACT_PHASE_COUNT <= CLUMP_PHASES_MAX, "clump_compact_report.us");
+
 static clump_status run_reported(clumpi_compaction *r, clump_compact_report *report) {
     clump_compact_report *p = &r->report;
     census before, after;
@@ -154,20 +156,24 @@ static void show(clump_context *c, uint32_t begun, const clump_compact_report *r
 
 clump_status clump_heap_compact(clump_heap *heap, const clump_compact_desc *desc,
                                 clump_compact_report *report, const clump_sync *sync) {
-    return clumpi_compact_by(heap, desc, NULL, report, sync);
+    clump_compact_desc own;
+    clump_compact_report made = {0};
+    clump_error *error = clumpi_heap_error(heap);
+    clump_status status = CLUMPI_PLACE(clump_compact_report, report, error);
+    if (!heap) return CLUMP_ERR_USAGE;
+    if (!status) status = CLUMPI_TAKE(clump_compact_desc, &own, desc, error);
+    if (status) return status;
+    status = clumpi_compact_by(heap, &own, NULL, report ? &made : NULL, sync);
+    CLUMPI_GIVE(report, made);
+    return status;
 }
 
 clump_status clumpi_compact_by(clump_heap *heap, const clump_compact_desc *desc,
                                const clumpi_strategy *strategy, clump_compact_report *report,
                                const clump_sync *sync) {
-    static const clump_compact_desc everything = {0};
-    if (report) memset(report, 0, sizeof *report);
-    if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = clumpi_heap_context(heap);
-    clumpi_compaction r = {.heap = heap,
-                           .desc = desc ? desc : &everything,
-                           .strategy = strategy,
-                           .wants_report = report != NULL};
+    clumpi_compaction r = {
+        .heap = heap, .desc = desc, .strategy = strategy, .wants_report = report != NULL};
     clump_status status = clumpi_sync_check(c, sync, "clump_heap_compact");
     if (!status) status = clumpi_heap_refuses(heap, CLUMPI_OP_COMPACT, "clump_heap_compact");
     if (!status) status = clumpi_heap_enter(heap);

@@ -18,7 +18,8 @@
 #define SLACK_PARTS 1000000.0 /* slack counts in millionths, as in planner.c */
 
 struct clump_compactor {
-    clump_compactor_desc desc;
+    clump_compactor_desc desc; /* `compact` is the next */
+    clump_compact_desc compact;
     clumpi_strategy strategy;                /* all zero: the planner */
     uint8_t selected[CLUMP_CLASSES_MAX + 1]; /* by class id */
     /* of the heap, when the classes were selected: their ids hold until the next */
@@ -44,12 +45,12 @@ static clump_status check_desc(const clump_compactor_desc *desc) {
     if (!(desc->cost_limit >= 0 && desc->cost_limit <= 1))
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "cost_limit of a compactor is %g; 0 .. 1 is possible", desc->cost_limit);
-    return clumpi_compact_check(desc->heap, &desc->compact, NULL);
+    return clumpi_compact_check(desc->heap, desc->compact, NULL);
 }
 
 static void select_classes(clump_compactor *k) {
     const clump_heap *heap = k->desc.heap;
-    const clump_compact_desc *desc = &k->desc.compact;
+    const clump_compact_desc *desc = &k->compact;
     memset(k->selected, desc->class_count == 0, sizeof k->selected);
     for (uint32_t i = 0; i < desc->class_count; i++) {
         clump_class_info info;
@@ -66,45 +67,51 @@ static const clumpi_strategy *strategy_of(const clump_compactor *k) {
 }
 
 clump_status clumpi_compactor_set_strategy(clump_compactor *k, const clumpi_strategy *strategy) {
-    clump_status status = clumpi_compact_check(k->desc.heap, &k->desc.compact, strategy);
-    if (!status) status = clumpi_compact_build(k->desc.heap, &k->desc.compact, strategy);
+    clump_status status = clumpi_compact_check(k->desc.heap, &k->compact, strategy);
+    if (!status) status = clumpi_compact_build(k->desc.heap, &k->compact, strategy);
     if (!status) k->strategy = *strategy;
     return status;
 }
 
 static clump_status make_compactor(const clump_compactor_desc *desc, clump_compactor **compactor) {
-    if (compactor) *compactor = NULL;
-    if (!desc || !desc->heap) return CLUMP_ERR_USAGE; /* no context to hold words */
+    if (!desc->heap) return CLUMP_ERR_USAGE; /* no context to hold words */
     clump_context *c = clumpi_heap_context(desc->heap);
     if (!compactor)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_compactor_create needs a place for the result");
     clump_status status = check_desc(desc);
-    if (!status) status = clumpi_compact_build(desc->heap, &desc->compact, NULL);
+    if (!status) status = clumpi_compact_build(desc->heap, desc->compact, NULL);
     if (status) return status;
     clump_compactor *k = clumpi_alloc(&c->allocator, sizeof *k);
     if (!k) return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a compactor");
     k->desc = *desc;
+    k->compact = *desc->compact;
+    k->desc.compact = &k->compact;
     select_classes(k);
     clumpi_rule_init(&k->rule, desc->cost_limit > 0 ? desc->cost_limit : COST_LIMIT);
-    if (k->desc.compact.key_kernel) k->desc.compact.key_kernel->users++;
+    if (k->compact.key_kernel) k->compact.key_kernel->users++;
     clumpi_heap_use(k->desc.heap);
     *compactor = k;
     return CLUMP_OK;
 }
 
-clump_status clump_compactor_create(const clump_compactor_desc *desc, clump_compactor **compactor,
+clump_status clump_compactor_create(const clump_compactor_desc *given, clump_compactor **compactor,
                                     clump_error *error) {
-    clump_status status = make_compactor(desc, compactor);
-    return clumpi_tell(desc && desc->heap ? &clumpi_heap_context(desc->heap)->error : NULL, status,
-                       error);
+    clump_compactor_desc desc;
+    clump_compact_desc compact;
+    clump_error *kept = given && given->heap ? &clumpi_heap_context(given->heap)->error : NULL;
+    if (compactor) *compactor = NULL;
+    clump_status status = CLUMPI_TAKE(clump_compactor_desc, &desc, given, kept);
+    if (!status) status = CLUMPI_TAKE(clump_compact_desc, &compact, desc.compact, kept);
+    desc.compact = &compact;
+    if (!status) status = make_compactor(&desc, compactor);
+    return clumpi_tell(kept, status, error);
 }
 
 void clump_compactor_destroy(clump_compactor *compactor) {
     if (!compactor) return;
     clump_heap *heap = compactor->desc.heap;
-    clumpi_kernel_release(
-        compactor->desc.compact.key_kernel); /* they had this compactor for a user */
+    clumpi_kernel_release(compactor->compact.key_kernel); /* it had this compactor for a user */
     clumpi_free(&clumpi_heap_context(heap)->allocator, compactor);
     clump_heap_destroy(heap);
 }
@@ -124,9 +131,9 @@ static clump_status count(clump_compactor *k, clumpi_look *look) {
     clump_heap *heap = k->desc.heap;
     clump_class_stats classes[CLUMP_CLASSES_MAX];
     clump_heap_stats all;
-    clump_status status = clump_heap_read_stats(heap, &all, classes, CLUMP_CLASSES_MAX);
+    clump_status status = clumpi_read_stats(heap, &all, classes);
     if (status) return status;
-    uint64_t slack = (uint64_t)(k->desc.compact.slack * SLACK_PARTS + 0.5);
+    uint64_t slack = (uint64_t)(k->compact.slack * SLACK_PARTS + 0.5);
     double speed = clumpi_heap_context(heap)->capabilities.is_cpu ? GUESS_CPU : GUESS_GPU;
     look->heap_blocks = all.blocks;
     look->free_blocks = all.free_blocks;
@@ -147,7 +154,7 @@ static clump_status count(clump_compactor *k, clumpi_look *look) {
 static clump_status compact(clump_compactor *k, int *ran, clump_compact_report *report,
                             const clump_sync *sync) {
     clump_status status =
-        clumpi_compact_by(k->desc.heap, &k->desc.compact, strategy_of(k), report, sync);
+        clumpi_compact_by(k->desc.heap, &k->compact, strategy_of(k), report, sync);
     if (!status) *ran = 1;
     return status;
 }
@@ -184,8 +191,7 @@ static clump_status tick_automatic(clump_compactor *k, int *ran, clump_compact_r
     if (status) return status;
     look.end = 1e-9 * clumpi_now_ns();
     if (!clumpi_rule_looked(&k->rule, &look)) return clumpi_heap_pass(k->desc.heap, sync);
-    clump_compact_report own;
-    memset(&own, 0, sizeof own);
+    clump_compact_report own = {0};
     int first = k->rule.runs == 0;
     status = compact(k, ran, &own, sync);
     if (!status) status = clumpi_finish(c);
@@ -203,23 +209,32 @@ static clump_status tick_automatic(clump_compactor *k, int *ran, clump_compact_r
 static clump_status select_again(clump_compactor *k) {
     const clump_heap *heap = k->desc.heap;
     if (k->conversions == clumpi_heap_conversions(heap)) return CLUMP_OK;
-    clump_status status = clumpi_compact_check(k->desc.heap, &k->desc.compact, strategy_of(k));
+    clump_status status = clumpi_compact_check(k->desc.heap, &k->compact, strategy_of(k));
     if (!status) select_classes(k);
     return status;
 }
 
-clump_status clump_compactor_tick(clump_compactor *k, int *ran, clump_compact_report *report,
-                                  const clump_sync *sync) {
-    int dummy;
-    if (!ran) ran = &dummy;
-    *ran = 0;
-    if (report) memset(report, 0, sizeof *report);
-    if (!k) return CLUMP_ERR_USAGE;
-    clump_status status =
-        clumpi_sync_check(clumpi_heap_context(k->desc.heap), sync, "clump_compactor_tick");
-    if (!status) status = select_again(k);
+static clump_status tick(clump_compactor *k, int *ran, clump_compact_report *report,
+                         const clump_sync *sync) {
+    clump_status status = select_again(k);
     if (status) return status;
     if (k->desc.every) return tick_every(k, ran, report, sync);
     return k->desc.automatic ? tick_automatic(k, ran, report, sync)
                              : tick_blocks(k, ran, report, sync);
+}
+
+clump_status clump_compactor_tick(clump_compactor *k, int *ran, clump_compact_report *report,
+                                  const clump_sync *sync) {
+    clump_compact_report own = {0};
+    int dummy;
+    if (!ran) ran = &dummy;
+    *ran = 0;
+    if (!k) return CLUMP_ERR_USAGE;
+    clump_context *c = clumpi_heap_context(k->desc.heap);
+    clump_status status = CLUMPI_PLACE(clump_compact_report, report, &c->error);
+    if (!status) status = clumpi_sync_check(c, sync, "clump_compactor_tick");
+    if (status) return status;
+    status = tick(k, ran, report ? &own : NULL, sync);
+    CLUMPI_GIVE(report, own);
+    return status;
 }

@@ -138,7 +138,7 @@ clump_status clumpi_order_run(clumpi_compaction *r) {
     clump_heap_stats stats;
     clump_class_stats classes[CLUMP_CLASSES_MAX];
     ordering o = {0};
-    clump_status status = clump_heap_read_stats(heap, &stats, classes, CLUMP_CLASSES_MAX);
+    clump_status status = clumpi_read_stats(heap, &stats, classes);
     if (!status) status = check_room(r, classes, stats.free_blocks);
     if (!status && r->desc->order == CLUMP_ORDER_KEY) status = run_key_kernel(r, &o);
     uint64_t before = 0;

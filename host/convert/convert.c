@@ -129,13 +129,16 @@ static void close_conversion(clumpi_conversion *v) {
 
 clump_status clump_heap_convert(clump_heap *heap, const clump_convert_desc *desc,
                                 clump_convert_report *report) {
-    if (report) memset(report, 0, sizeof *report);
+    clump_convert_desc own;
+    clump_error *error = clumpi_heap_error(heap);
+    clump_status status = CLUMPI_PLACE(clump_convert_report, report, error);
     if (!heap) return CLUMP_ERR_USAGE;
-    clump_status status = check(heap, desc);
+    if (!status) status = CLUMPI_TAKE(clump_convert_desc, &own, desc, error);
+    if (!status) status = check(heap, &own);
     if (status) return status;
     clumpi_conversion v = {.heap = heap};
-    status = convert(&v, desc);
-    if (!status && report) *report = v.report;
+    status = convert(&v, &own);
+    if (!status) CLUMPI_GIVE(report, v.report);
     close_conversion(&v);
     return status;
 }

@@ -10,13 +10,14 @@
 #include "core/timeline.h"
 
 static clump_status create(const clump_context_desc *desc, clumpi_needs needs, clump_context *c) {
-    c->cl = clumpi_cl_resolve(desc->cl);
     c->context = desc->context;
     c->device = desc->device;
-    clump_status status = clumpi_queues_open(c, desc->queue);
+    clump_status status = clumpi_cl_resolve(desc->cl, &c->cl, &c->error);
+    if (!status) status = clumpi_queues_open(c, desc->queue);
     if (status) return status;
     status = clumpi_device_probe(&c->cl, desc->device, needs, &c->allocator, desc->disable,
                                  desc->personality, &c->capabilities, &c->error);
+    c->capabilities.size = sizeof c->capabilities;
     if (!status) clumpi_device_sizes(&c->capabilities, &c->sizes);
     cl_int code = status ? CL_SUCCESS : c->cl.RetainContext(c->context);
     if (code) status = clumpi_fail_cl(&c->error, "clRetainContext", code, "not a context");
@@ -54,20 +55,25 @@ static clump_status make(const clump_context_desc *desc, clumpi_needs needs,
     return CLUMP_OK;
 }
 
-clump_status clump_context_create(const clump_context_desc *desc, clump_context **context,
+clump_status clump_context_create(const clump_context_desc *given, clump_context **context,
                                   clump_error *error) {
+    clump_context_desc desc;
     if (context) *context = NULL;
-    if (!desc || !context || !desc->context || !desc->device || !desc->queue)
+    clump_status status = CLUMPI_TAKE(clump_context_desc, &desc, given, error);
+    if (status) return status;
+    if (!context || !desc.context || !desc.device || !desc.queue)
         return clumpi_fail(error, CLUMP_ERR_USAGE,
                            "clump_context_create needs a desc with context, device and queue, and "
                            "a place for the result");
-    return make(desc, CLUMPI_KERNELS, context, error);
+    return make(&desc, CLUMPI_KERNELS, context, error);
 }
 
 clump_status clumpi_context_of_queue(cl_command_queue queue, const clump_allocator *allocator,
                                      const clump_cl_functions *cl, clump_context **context,
                                      clump_error *error) {
-    clump_cl_functions table = clumpi_cl_resolve(cl);
+    clump_cl_functions table;
+    clump_status status = clumpi_cl_resolve(cl, &table, error);
+    if (status) return status;
     clump_context_desc desc = {.queue = queue, .allocator = *allocator, .cl = cl};
     cl_int code = table.GetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof desc.context,
                                             &desc.context, NULL);

@@ -27,14 +27,14 @@ typedef struct name_version { /* cl_name_version */
 #define CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV 0x4000
 #endif
 
-clump_cl_functions clumpi_cl_resolve(const clump_cl_functions *cl) {
-    clump_cl_functions table = {0};
-    if (cl) table = *cl;
+clump_status clumpi_cl_resolve(const clump_cl_functions *given, clump_cl_functions *table,
+                               clump_error *error) {
+    clump_status status = CLUMPI_TAKE(clump_cl_functions, table, given, error);
 #define RESOLVE(name, result, parameters)                                                          \
-    if (!table.name) table.name = cl##name;
+    if (!table->name) table->name = cl##name;
     CLUMP_CL_FUNCTION_LIST(RESOLVE)
 #undef RESOLVE
-    return table;
+    return status;
 }
 
 /* One probe in progress: the first failure stops the rest. */
@@ -314,10 +314,16 @@ clump_status clump_device_probe(cl_device_id device, uint32_t disable,
         return clumpi_fail(error, CLUMP_ERR_USAGE,
                            "clump_device_probe needs a device and a place "
                            "for the result");
-    clump_cl_functions cl = clumpi_cl_resolve(NULL);
+    clump_cl_functions cl;
+    clump_capabilities own;
     const clump_allocator allocator = clumpi_allocator_resolve(NULL);
-    return clumpi_device_probe(&cl, device, CLUMPI_KERNELS, &allocator, disable,
-                               CLUMP_PERSONALITY_DEVICE, capabilities, error);
+    clump_status status = CLUMPI_PLACE(clump_capabilities, capabilities, error);
+    if (!status) status = clumpi_cl_resolve(NULL, &cl, error);
+    if (!status)
+        status = clumpi_device_probe(&cl, device, CLUMPI_KERNELS, &allocator, disable,
+                                     CLUMP_PERSONALITY_DEVICE, &own, error);
+    if (!status) CLUMPI_GIVE(capabilities, own);
+    return status;
 }
 
 void clumpi_device_sizes(const clump_capabilities *c, clumpi_launch_sizes *sizes) {

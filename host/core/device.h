@@ -5,7 +5,8 @@
 #include "core/core.h"
 
 /* The user's entries, the linked functions for those left NULL. Optional ones stay NULL. */
-clump_cl_functions clumpi_cl_resolve(const clump_cl_functions *cl);
+clump_status clumpi_cl_resolve(const clump_cl_functions *given, clump_cl_functions *table,
+                               clump_error *error);
 
 /* Is `name` one of the words of the space-separated list? */
 int clumpi_has_word(const char *list, const char *name);

@@ -10,6 +10,7 @@
 
 #include "clump/context.h"
 #include "clump/write.h"
+#include "core/sized.h"
 
 /* A complete allocator: the user's, or malloc's where the user gave none. */
 clump_allocator clumpi_allocator_resolve(const clump_allocator *allocator);

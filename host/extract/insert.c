@@ -143,7 +143,7 @@ static clump_status plan_room(inserting *in) {
     clump_heap_stats stats;
     const uint32_t count = clump_schema_get_info(in->extract->schema)->class_count;
     uint64_t needed = 0;
-    clump_status status = clump_heap_read_stats(heap, &stats, classes, clumpi_object_classes(heap));
+    clump_status status = clumpi_read_stats(heap, &stats, classes);
     for (uint32_t id = 1; id <= count && !status; id++) {
         const uint64_t objects = in->extract->objects[id];
         if (!objects) continue;
@@ -294,12 +294,14 @@ static clump_status insert(inserting *in) {
 
 clump_status clump_heap_insert(clump_heap *heap, const clump_extract *extract,
                                const clump_insert_desc *desc) {
-    static const clump_insert_desc nothing = {0};
     if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = clumpi_heap_context(heap);
     if (!extract) return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s: the extract is NULL", call);
-    inserting in = {.heap = heap, .extract = extract, .desc = desc ? desc : &nothing};
-    clump_status status = insert(&in);
+    clump_insert_desc own;
+    clump_status status = CLUMPI_TAKE(clump_insert_desc, &own, desc, &c->error);
+    if (status) return status;
+    inserting in = {.heap = heap, .extract = extract, .desc = &own};
+    status = insert(&in);
     clumpi_pack_close(&in.pack);
     clumpi_chosen_release(heap, &in.chosen);
     return status;

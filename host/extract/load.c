@@ -54,12 +54,14 @@ static clump_status load_extract(clump_context *context, const clump_load_desc *
     loading l = {.context = context};
     clump_error error = {0};
     if (extract) *extract = NULL;
-    if (report) memset(report, 0, sizeof *report);
+    clump_status status =
+        CLUMPI_PLACE(clump_extract_report, report, context ? &context->error : NULL);
     if (!context) return CLUMP_ERR_USAGE;
-    if (!extract)
-        return clumpi_fail(&context->error, CLUMP_ERR_USAGE,
-                           "clump_extract_load needs a place for the result");
-    clump_status status = clumpi_saved_read(
+    if (!status && !extract)
+        status = clumpi_fail(&context->error, CLUMP_ERR_USAGE,
+                             "clump_extract_load needs a place for the result");
+    if (status) return status;
+    status = clumpi_saved_read(
         desc,
         &(clumpi_saved_reader){
             .call = "clump_extract_load", .begin = make, .take = fill, .user = &l},
@@ -70,9 +72,9 @@ static clump_status load_extract(clump_context *context, const clump_load_desc *
         clump_extract_destroy(l.extract);
         return status;
     }
-    if (report)
-        *report = (clump_extract_report){.objects = l.extract->objects[0],
-                                         .bytes = l.extract->info.bytes};
+    const clump_extract_report made = {.objects = l.extract->objects[0],
+                                       .bytes = l.extract->info.bytes};
+    CLUMPI_GIVE(report, made);
     *extract = l.extract;
     return CLUMP_OK;
 }

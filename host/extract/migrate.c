@@ -87,27 +87,31 @@ static clump_status free_taken(migrating *m) {
 clump_status clump_heap_migrate(clump_heap *heap, const clump_extract_desc *desc, clump_heap *into,
                                 const clump_insert_desc *insert, clump_extract **extract,
                                 clump_extract_report *report) {
+    clump_extract_desc own;
     clump_extract_report taken = {0};
     if (extract) *extract = NULL;
-    if (report) memset(report, 0, sizeof *report);
+    clump_status status = CLUMPI_PLACE(clump_extract_report, report, clumpi_heap_error(heap));
     if (!heap || !into) return CLUMP_ERR_USAGE;
     clump_context *c = clumpi_heap_context(heap);
+    if (status) return status;
     if (!desc || heap == into)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            desc ? "clump_heap_migrate: objects cannot move into the heap that they "
                                   "are in"
                                 : "clump_heap_migrate needs a description");
     migrating m = {.from = heap, .into = into};
-    if (insert) m.insert = *insert;
-    clump_status status = clumpi_take(heap, desc, &m.taken, &taken, &m.chosen);
+    status = CLUMPI_TAKE(clump_extract_desc, &own, desc, &c->error);
+    if (!status) status = CLUMPI_TAKE(clump_insert_desc, &m.insert, insert, &c->error);
+    if (status) return status;
+    status = clumpi_take(heap, &own, &m.taken, &taken, &m.chosen);
     if (!status) status = carry(&m);
     if (!status) status = put_in(&m);
     if (!status && taken.objects) status = free_taken(&m);
     clumpi_chosen_release(heap, &m.chosen);
     clumpi_buffer_release(clumpi_heap_context(into), &m.refs);
     clump_extract_destroy(m.arrived);
-    if (report && (!status || status == CLUMP_ERR_DEVICE_MEMORY || status == CLUMP_ERR_TOO_SMALL))
-        *report = taken;
+    if (!status || status == CLUMP_ERR_DEVICE_MEMORY || status == CLUMP_ERR_TOO_SMALL)
+        CLUMPI_GIVE(report, taken);
     if (status || !extract)
         clump_extract_destroy(m.taken);
     else

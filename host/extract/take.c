@@ -251,7 +251,7 @@ clump_status clumpi_take(clump_heap *heap, const clump_extract_desc *desc, clump
         *chosen = t.chosen;
     else
         clumpi_chosen_release(heap, &t.chosen);
-    if (status == CLUMP_ERR_TOO_SMALL && t.extract && report)
+    if (status == CLUMP_ERR_TOO_SMALL && t.extract)
         *report = (clump_extract_report){.objects = t.extract->objects[0],
                                          .bytes = t.extract->info.bytes};
     if (status) {
@@ -259,17 +259,24 @@ clump_status clumpi_take(clump_heap *heap, const clump_extract_desc *desc, clump
         return status;
     }
     *extract = t.extract;
-    if (report) *report = t.report;
+    *report = t.report;
     return CLUMP_OK;
 }
 
 clump_status clump_heap_extract(clump_heap *heap, const clump_extract_desc *desc,
                                 clump_extract **extract, clump_extract_report *report) {
+    clump_extract_desc own;
+    clump_extract_report made = {0};
     if (extract) *extract = NULL;
-    if (report) memset(report, 0, sizeof *report);
+    clump_error *error = clumpi_heap_error(heap);
+    clump_status status = CLUMPI_PLACE(clump_extract_report, report, error);
     if (!heap) return CLUMP_ERR_USAGE;
-    if (!desc || !extract)
-        return clumpi_fail(&clumpi_heap_context(heap)->error, CLUMP_ERR_USAGE,
-                           "%s needs a description and a place for the extract", call);
-    return clumpi_take(heap, desc, extract, report, NULL);
+    if (!status && (!desc || !extract))
+        status = clumpi_fail(error, CLUMP_ERR_USAGE,
+                             "%s needs a description and a place for the extract", call);
+    if (!status) status = CLUMPI_TAKE(clump_extract_desc, &own, desc, error);
+    if (status) return status;
+    status = clumpi_take(heap, &own, extract, &made, NULL);
+    CLUMPI_GIVE(report, made);
+    return status;
 }

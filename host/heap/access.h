@@ -99,6 +99,15 @@ static inline uint32_t clumpi_object_classes(const clump_heap *heap) {
     return clumpi_heap_geometry(heap)->header.first_raw - 1;
 }
 
+/* Where a call on it has its words; NULL: there is no heap. */
+static inline clump_error *clumpi_heap_error(const clump_heap *heap) {
+    return heap ? &clumpi_heap_context(heap)->error : NULL;
+}
+
+/* clump_heap_read_stats() for other parts: `classes`, unless it is NULL, has room for all. */
+clump_status clumpi_read_stats(clump_heap *heap, clump_heap_stats *heap_stats,
+                               clump_class_stats *classes);
+
 /* The class of that name, or words that there is none. */
 clump_status clumpi_find_class(clump_heap *heap, const char *name, clump_class_info *info);
 

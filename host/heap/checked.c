@@ -53,35 +53,38 @@ struct clumpi_checking {
 
 /* ---- Begin and end of a heap ----------------------------------------------------------------- */
 
-clump_status clumpi_checking_open(clump_heap *heap, const clump_checked_desc *desc,
+clump_status clumpi_checking_open(clump_heap *heap, const clump_checked_desc *given,
                                   clumpi_extras *extras) {
     clump_context *c = heap->context;
-    if (!desc) /* the schema may be that of a checked heap */
+    if (!given) /* the schema may be that of a checked heap */
         return heap->schema->prefix ? clumpi_schema_spread(heap->schema, 0, 0) : CLUMP_OK;
-    if (desc->without & ~(uint32_t)CLUMP_CHECK_ALL)
+    clump_checked_desc desc;
+    clump_status status = CLUMPI_TAKE(clump_checked_desc, &desc, given, &c->error);
+    if (status) return status;
+    if (desc.without & ~(uint32_t)CLUMP_CHECK_ALL)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "checked->without is 0x%x; the checks are 0x%x in all", desc->without,
+                           "checked->without is 0x%x; the checks are 0x%x in all", desc.without,
                            (unsigned)CLUMP_CHECK_ALL);
-    if (desc->without == CLUMP_CHECK_ALL)
+    if (desc.without == CLUMP_CHECK_ALL)
         return clumpi_fail(
             &c->error, CLUMP_ERR_USAGE,
             "checked->without leaves no check: make an ordinary heap, without `checked`");
-    if (desc->events > MOST_EVENTS)
+    if (desc.events > MOST_EVENTS)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "checked->events is %u, at most %u can be kept", desc->events,
+                           "checked->events is %u, at most %u can be kept", desc.events,
                            MOST_EVENTS);
     clumpi_checking *k = clumpi_alloc(&c->allocator, sizeof *k);
     heap->checking = k;
     if (!k || !clumpi_grow(&c->allocator, &k->names, &k->name_capacity, 1, sizeof *k->names))
         return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a checked heap");
     k->names[k->name_count++] = (clumpi_kernel_name){NULL, NULL};
-    k->desc = *desc;
-    heap->checks = CLUMP_CHECK_ALL & ~desc->without;
-    uint32_t events = desc->events ? desc->events : DEFAULT_EVENTS;
+    k->desc = desc;
+    heap->checks = CLUMP_CHECK_ALL & ~desc.without;
+    uint32_t events = desc.events ? desc.events : DEFAULT_EVENTS;
     extras->events = 1;
     while (extras->events < events) extras->events *= 2;
     extras->generations = (heap->checks & CLUMP_CHECK_GENERATIONS) && !extras->watched;
-    clump_status status = clumpi_schema_spread(heap->schema, CLUMPI_MADE_BYTES, CLUMPI_GAP_BYTES);
+    status = clumpi_schema_spread(heap->schema, CLUMPI_MADE_BYTES, CLUMPI_GAP_BYTES);
     if (!status) return CLUMP_OK;
     return clumpi_fail(&c->error, status, "a checked heap, whose objects take some bytes more: %s",
                        heap->schema->error.message);

@@ -263,9 +263,8 @@ static clump_status create(const clump_heap_desc *desc, uint64_t bytes, clump_he
 }
 
 static clump_status make_heap(const clump_heap_desc *desc, clump_heap **heap) {
-    if (heap) *heap = NULL;
-    if (!desc || !desc->context) return CLUMP_ERR_USAGE; /* no context to hold words */
     clump_context *c = desc->context;
+    if (!c) return CLUMP_ERR_USAGE; /* no context to hold words */
     if (!heap)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_heap_create needs a place for the heap");
@@ -289,9 +288,14 @@ static clump_status make_heap(const clump_heap_desc *desc, clump_heap **heap) {
     return CLUMP_OK;
 }
 
-clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap, clump_error *error) {
-    clump_status status = make_heap(desc, heap);
-    return clumpi_tell(desc && desc->context ? &desc->context->error : NULL, status, error);
+clump_status clump_heap_create(const clump_heap_desc *given, clump_heap **heap,
+                               clump_error *error) {
+    clump_heap_desc desc;
+    clump_error *kept = given && given->context ? &given->context->error : NULL;
+    if (heap) *heap = NULL;
+    clump_status status = CLUMPI_TAKE(clump_heap_desc, &desc, given, kept);
+    if (!status) status = make_heap(&desc, heap);
+    return clumpi_tell(kept, status, error);
 }
 
 void clump_heap_destroy(clump_heap *heap) {
@@ -317,7 +321,8 @@ void clump_heap_destroy(clump_heap *heap) {
 
 clump_status clumpi_heap_create_like(const clump_heap *heap, const clump_schema *schema,
                                      uint64_t bytes, uint32_t block_rows, clump_heap **next) {
-    const clump_heap_desc d = {.context = heap->context,
+    const clump_heap_desc d = {.size = sizeof d,
+                               .context = heap->context,
                                .schema = schema,
                                .bytes = bytes ? bytes : heap->wanted,
                                .block_rows = block_rows,

@@ -29,7 +29,7 @@ clump_status clumpi_dense_open(clump_heap *heap, clumpi_dense *d) {
     clump_class_stats stats[CLUMP_CLASSES_MAX];
     uint64_t count = 0;
     *d = (clumpi_dense){.heap = heap};
-    clump_status status = clump_heap_read_stats(heap, NULL, stats, classes);
+    clump_status status = clumpi_read_stats(heap, NULL, stats);
     for (uint32_t id = 1; !status && id <= classes; id++)
         d->first[id + 1] = d->first[id] + stats[id - 1].objects;
     if (!status) status = clumpi_rank(heap, 1, classes, &count);

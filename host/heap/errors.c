@@ -140,7 +140,8 @@ static clump_status put_in_words(clump_heap *heap, const clumpi_error *errors) {
 }
 
 clump_status clump_heap_take_errors(clump_heap *heap, clump_device_report *report) {
-    if (report) memset(report, 0, sizeof *report);
+    clump_device_report own = {0};
+    clump_status status = CLUMPI_PLACE(clump_device_report, report, clumpi_heap_error(heap));
     if (!heap) return CLUMP_ERR_USAGE;
     const uint64_t offset = clumpi_header_offset(heap, offsetof(clumpi_header, errors)),
                    done_at = clumpi_header_offset(heap, offsetof(clumpi_header, reduce_done));
@@ -157,7 +158,7 @@ clump_status clump_heap_take_errors(clump_heap *heap, clump_device_report *repor
     _Static_assert(
         sizeof now == offsetof(clumpi_header, reduced_mark) - offsetof(clumpi_header, errors),
         "a part of the header, as it is");
-    clump_status status = clumpi_heap_enter(heap);
+    if (!status) status = clumpi_heap_enter(heap);
     if (!status) status = clumpi_read(heap->context, heap->info.buffer, offset, sizeof now, &now);
     if (!status) clumpi_window_heard(heap, now.between[covers]);
     if (!status && now.done)
@@ -171,12 +172,12 @@ clump_status clump_heap_take_errors(clump_heap *heap, clump_device_report *repor
     for (int i = 0; i < CLUMPI_ERRORS; i++) {
         any |= errors[i].count != 0;
         name_raw(heap, &errors[i]);
-        if (!report) continue;
-        report->errors[i].count = errors[i].count;
-        report->errors[i].class_id = errors[i].class_id;
-        report->errors[i].ref = errors[i].ref;
-        report->errors[i].work_item = errors[i].work_item;
+        own.errors[i].count = errors[i].count;
+        own.errors[i].class_id = errors[i].class_id;
+        own.errors[i].ref = errors[i].ref;
+        own.errors[i].work_item = errors[i].work_item;
     }
+    CLUMPI_GIVE(report, own);
     heap->errors_told = 0;
     heap->may_have_errors = 0;
     if (!any) return CLUMP_OK;

@@ -116,12 +116,13 @@ static clump_status read_states(moving *m) {
 }
 
 static clump_status open_call(moving *m, clump_heap *heap, const clump_evict_desc *desc,
-                              const char *call) {
+                              clump_evict_report *report, const char *call) {
+    clump_error *error = clumpi_heap_error(heap);
+    clump_status status = CLUMPI_PLACE(clump_evict_report, report, error);
     if (!heap) return CLUMP_ERR_USAGE;
     *m = (moving){.heap = heap, .call = call};
-    clump_error *error = &heap->context->error;
-    if (desc) m->desc = *desc;
-    clump_status status = clumpi_heap_refuses(heap, CLUMPI_OP_EVICT, call);
+    if (!status) status = CLUMPI_TAKE(clump_evict_desc, &m->desc, desc, error);
+    if (!status) status = clumpi_heap_refuses(heap, CLUMPI_OP_EVICT, call);
     if (status) return status;
     if (m->desc.refs && m->desc.class_name)
         return clumpi_fail(error, CLUMP_ERR_USAGE, "%s: set one of class_name and refs", call);
@@ -419,13 +420,12 @@ static clump_status fetch(moving *m) {
 clump_status clump_heap_evict(clump_heap *heap, const clump_evict_desc *desc,
                               clump_evict_report *report) {
     moving m = {0};
-    if (report) memset(report, 0, sizeof *report);
-    clump_status status = open_call(&m, heap, desc, "clump_heap_evict");
+    clump_status status = open_call(&m, heap, desc, report, "clump_heap_evict");
     if (!status && m.desc.refs)
         status = clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
                              "clump_heap_evict: refs are for clump_heap_bring_back() alone");
     if (!status) status = evict(&m);
-    if (!status && report) *report = m.report;
+    if (!status) CLUMPI_GIVE(report, m.report);
     close_call(&m);
     return status;
 }
@@ -433,17 +433,16 @@ clump_status clump_heap_evict(clump_heap *heap, const clump_evict_desc *desc,
 clump_status clump_heap_bring_back(clump_heap *heap, const clump_evict_desc *desc,
                                    clump_evict_report *report) {
     moving m = {0};
-    if (report) memset(report, 0, sizeof *report);
-    clump_status status = open_call(&m, heap, desc, "clump_heap_bring_back");
+    clump_status status = open_call(&m, heap, desc, report, "clump_heap_bring_back");
     if (!status) status = fetch(&m);
-    if (!status && report) *report = m.report;
+    if (!status) CLUMPI_GIVE(report, m.report);
     close_call(&m);
     return status;
 }
 
 clump_status clump_heap_age_blocks(clump_heap *heap) {
     moving m = {0};
-    clump_status status = open_call(&m, heap, NULL, "clump_heap_age_blocks");
+    clump_status status = open_call(&m, heap, NULL, NULL, "clump_heap_age_blocks");
     for (uint32_t b = 0; !status && b < heap->geometry.header.block_end; b++) {
         record *r = &heap->eviction->records[b];
         r->age = r->seen == m.states[b] ? r->age + 1 : 0;

@@ -202,8 +202,7 @@ static clump_status check_desc(const clump_program_desc *desc) {
 }
 
 static clump_status make_program(const clump_program_desc *desc, clump_program **program) {
-    if (program) *program = NULL;
-    if (!desc || !desc->heap) return CLUMP_ERR_USAGE; /* no context to hold words */
+    if (!desc->heap) return CLUMP_ERR_USAGE; /* no context to hold words */
     if (!program)
         return clumpi_fail(&desc->heap->context->error, CLUMP_ERR_USAGE,
                            "clump_program_create needs a place for the program");
@@ -260,10 +259,14 @@ clump_status clumpi_program_extend(const clump_program *from, clumpi_text *sourc
     return status;
 }
 
-clump_status clump_program_create(const clump_program_desc *desc, clump_program **program,
+clump_status clump_program_create(const clump_program_desc *given, clump_program **program,
                                   clump_error *error) {
-    clump_status status = make_program(desc, program);
-    return clumpi_tell(desc && desc->heap ? &desc->heap->context->error : NULL, status, error);
+    clump_program_desc desc;
+    clump_error *kept = given && given->heap ? &given->heap->context->error : NULL;
+    if (program) *program = NULL;
+    clump_status status = CLUMPI_TAKE(clump_program_desc, &desc, given, kept);
+    if (!status) status = make_program(&desc, program);
+    return clumpi_tell(kept, status, error);
 }
 
 /* From now on they hold the program as other kernels do: those that compactors or collectors need

@@ -77,10 +77,8 @@ static left_refs *left_of(clump_context *c) {
 }
 
 static clump_status make_refs(clump_heap *heap, const clump_refs_desc *desc, clump_refs **refs) {
-    if (refs) *refs = NULL;
-    if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = heap->context;
-    if (!desc || !refs)
+    if (!refs)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_refs_create needs a description and a place for the result");
     uint32_t stride = desc->stride ? desc->stride : sizeof(clump_ref);
@@ -114,9 +112,13 @@ static clump_status make_refs(clump_heap *heap, const clump_refs_desc *desc, clu
     return CLUMP_OK;
 }
 
-clump_status clump_refs_create(clump_heap *heap, const clump_refs_desc *desc, clump_refs **refs,
+clump_status clump_refs_create(clump_heap *heap, const clump_refs_desc *given, clump_refs **refs,
                                clump_error *error) {
-    clump_status status = make_refs(heap, desc, refs);
+    clump_refs_desc desc;
+    if (refs) *refs = NULL;
+    clump_status status =
+        heap ? CLUMPI_TAKE(clump_refs_desc, &desc, given, &heap->context->error) : CLUMP_ERR_USAGE;
+    if (!status) status = make_refs(heap, &desc, refs);
     return clumpi_tell(heap ? &heap->context->error : NULL, status, error);
 }
 
@@ -180,7 +182,8 @@ static clump_status make_buffer(clump_heap *heap, clumpi_handles *h, const clump
     if (!status) status = clumpi_clear(c, buffer, used, bytes - used);
     if (!status) status = clumpi_finish(c);
     if (!status) {
-        clump_refs_desc desc = {.buffer = buffer, .count = h->room, .null_dangling = 1};
+        clump_refs_desc desc = {
+            .size = sizeof desc, .buffer = buffer, .count = h->room, .null_dangling = 1};
         status = clump_refs_create(heap, &desc, &h->refs, NULL);
     }
     clumpi_buffer_release(c, &buffer);

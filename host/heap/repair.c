@@ -84,21 +84,21 @@ static clump_status tell(clump_heap *heap, const clumpi_repair *done) {
 }
 
 clump_status clump_heap_repair(clump_heap *heap, clump_repair_report *report) {
-    if (report) memset(report, 0, sizeof *report);
-    if (!heap) return CLUMP_ERR_USAGE;
     clumpi_repair done;
-    clump_status status = clumpi_heap_enter(heap);
+    clump_status status = CLUMPI_PLACE(clump_repair_report, report, clumpi_heap_error(heap));
+    if (!heap) return CLUMP_ERR_USAGE;
+    if (!status) status = clumpi_heap_enter(heap);
     if (!status) status = write_fixed(heap);
     if (!status) status = run_repair(heap, heap->reserved ? 1 : 0, &done);
     if (!status) status = clumpi_checking_settle(heap);
     if (status) return status;
-    if (report)
-        *report = (clump_repair_report){.objects = done.objects,
-                                        .blocks = done.blocks,
-                                        .guessed = done.guessed,
-                                        .appeared = done.appeared,
-                                        .vanished = done.vanished,
-                                        .lost = done.lost,
-                                        .strays = done.strays};
+    const clump_repair_report own = {.objects = done.objects,
+                                     .blocks = done.blocks,
+                                     .guessed = done.guessed,
+                                     .appeared = done.appeared,
+                                     .vanished = done.vanished,
+                                     .lost = done.lost,
+                                     .strays = done.strays};
+    CLUMPI_GIVE(report, own);
     return tell(heap, &done);
 }

@@ -72,9 +72,12 @@ static clump_status calculate(const clump_heap_desc *desc, const uint64_t *objec
     return status;
 }
 
-clump_status clump_heap_get_bytes_needed(const clump_heap_desc *desc, const uint64_t *objects,
+clump_status clump_heap_get_bytes_needed(const clump_heap_desc *given, const uint64_t *objects,
                                          uint64_t *bytes, clump_error *error) {
+    clump_heap_desc desc;
+    clump_error *kept = given && given->context ? &given->context->error : NULL;
     if (bytes) *bytes = 0;
-    clump_status status = desc && desc->context ? calculate(desc, objects, bytes) : CLUMP_ERR_USAGE;
-    return clumpi_tell(desc && desc->context ? &desc->context->error : NULL, status, error);
+    clump_status status = CLUMPI_TAKE(clump_heap_desc, &desc, given, kept);
+    if (!status) status = kept ? calculate(&desc, objects, bytes) : CLUMP_ERR_USAGE;
+    return clumpi_tell(kept, status, error);
 }

@@ -49,15 +49,9 @@ static clump_class_stats class_stats(const clump_heap *heap, uint32_t id,
     return s;
 }
 
-clump_status clump_heap_read_stats(clump_heap *heap, clump_heap_stats *heap_stats,
-                                   clump_class_stats *classes, uint32_t capacity) {
-    if (!heap) return CLUMP_ERR_USAGE;
-    clump_context *c = heap->context;
-    uint32_t count = clumpi_object_classes(heap);
-    if (classes && capacity < count)
-        return clumpi_fail(&c->error, CLUMP_ERR_TOO_SMALL,
-                           "clump_heap_read_stats: room for %u classes, the heap has %u", capacity,
-                           count);
+clump_status clumpi_read_stats(clump_heap *heap, clump_heap_stats *heap_stats,
+                               clump_class_stats *classes) {
+    const uint32_t count = clumpi_object_classes(heap);
     clumpi_stats_result counts;
     clump_status status = count_blocks(heap, &counts);
     if (status) return status;
@@ -77,6 +71,27 @@ clump_status clump_heap_read_stats(clump_heap *heap, clump_heap_stats *heap_stat
             (uint64_t)counts.classes[id].objects * heap->geometry.classes[id].slot_bytes;
     }
     if (heap_stats) *heap_stats = sum;
+    return CLUMP_OK;
+}
+
+clump_status clump_heap_read_stats(clump_heap *heap, clump_heap_stats *heap_stats,
+                                   clump_class_stats *classes, uint32_t capacity) {
+    if (!heap) return CLUMP_ERR_USAGE;
+    clump_error *error = &heap->context->error;
+    const uint32_t count = clumpi_object_classes(heap);
+    if (classes && capacity < count)
+        return clumpi_fail(error, CLUMP_ERR_TOO_SMALL,
+                           "clump_heap_read_stats: room for %u classes, the heap has %u", capacity,
+                           count);
+    clump_heap_stats sum = {0};
+    clump_class_stats own[CLUMP_CLASSES_MAX];
+    clump_status status = CLUMPI_PLACE(clump_heap_stats, heap_stats, error);
+    if (!status && classes && count) status = CLUMPI_PLACE(clump_class_stats, classes, error);
+    if (!status) status = clumpi_read_stats(heap, &sum, own);
+    if (status) return status;
+    CLUMPI_GIVE(heap_stats, sum);
+    for (uint32_t i = 0; classes && i < count; i++)
+        CLUMPI_GIVE(clumpi_sized_element(classes, i), own[i]);
     return CLUMP_OK;
 }
 

@@ -22,7 +22,8 @@ const clumpi_library clumpi_struct_library = CLUMPI_LIBRARY(NULL, NULL);
 /* One call. */
 typedef struct transfer {
     clump_heap *heap;
-    const clump_struct_desc *desc;
+    const clump_struct_desc *given;
+    clump_struct_desc desc;
     clump_class_info info;
     uint64_t count;
     uint64_t zeros_at; /* in `structs`, after the last one */
@@ -33,7 +34,7 @@ typedef struct transfer {
 
 static clump_status find_field(const transfer *t, uint32_t i, clump_field_info *f) {
     clump_error *error = &t->heap->context->error;
-    const clump_struct_desc *d = t->desc;
+    const clump_struct_desc *d = &t->desc;
     const clump_struct_field *field = &d->fields[i];
     if (!field->name ||
         !clumpi_take_field(clump_schema_find_field(t->heap->schema, t->info.id, field->name), f))
@@ -59,17 +60,19 @@ static clump_status find_field(const transfer *t, uint32_t i, clump_field_info *
 
 static clump_status open_transfer(transfer *t, const void *structs, const char *call) {
     clump_context *c = t->heap->context;
-    const clump_struct_desc *d = t->desc;
-    if (!d || !d->bytes || (d->field_count && !d->fields))
+    const clump_struct_desc *d = &t->desc;
+    clump_status status = CLUMPI_TAKE(clump_struct_desc, &t->desc, t->given, &c->error);
+    if (status) return status;
+    if (!t->given || !d->bytes || (d->field_count && !d->fields))
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "%s: the description of the struct has no %s", call,
-                           !d          ? "class"
-                           : !d->bytes ? "size"
+                           !t->given   ? "class"
+                           : !d->bytes ? "bytes"
                                        : "fields");
     if (!structs && t->count)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s needs a place for structs", call);
     clump_field_info f;
-    clump_status status = clumpi_find_class(t->heap, d->class_name, &t->info);
+    status = clumpi_find_class(t->heap, d->class_name, &t->info);
     for (uint32_t i = 0; i < d->field_count && !status; i++) status = find_field(t, i, &f);
     return status ? status : clumpi_heap_enter_to_wait(t->heap);
 }
@@ -77,7 +80,7 @@ static clump_status open_transfer(transfer *t, const void *structs, const char *
 /* The buffer, with what the host has in it, or zeros. */
 static clump_status open_buffer(transfer *t, const void *structs) {
     clump_context *c = t->heap->context;
-    uint64_t bytes = t->count * t->desc->bytes;
+    uint64_t bytes = t->count * t->desc.bytes;
     t->zeros_at = (bytes + CLUMPI_ZERO_BYTES - 1) / CLUMPI_ZERO_BYTES * CLUMPI_ZERO_BYTES;
     clump_status status =
         clumpi_buffer_create(c, t->zeros_at + CLUMPI_ZERO_BYTES, "structs", &t->structs);
@@ -147,13 +150,13 @@ clumpi_struct_field clumpi_struct_field_of(const clump_field_info *f) {
 
 static clump_status copy_fields(transfer *t, clumpi_u32 first) {
     clump_status status = CLUMP_OK;
-    for (uint32_t i = 0; i < t->desc->field_count && !status; i++) {
+    for (uint32_t i = 0; i < t->desc.field_count && !status; i++) {
         clump_field_info info =
-            *clump_schema_find_field(t->heap->schema, t->info.id, t->desc->fields[i].name);
+            *clump_schema_find_field(t->heap->schema, t->info.id, t->desc.fields[i].name);
         clumpi_struct_field f = clumpi_struct_field_of(&info);
         f.next = f.bytes;
-        f.at = t->desc->fields[i].offset;
-        f.struct_bytes = t->desc->bytes;
+        f.at = t->desc.fields[i].offset;
+        f.struct_bytes = t->desc.bytes;
         status = copy_field(t, first, f);
     }
     return status;
@@ -168,7 +171,7 @@ static clump_status copy_objects(transfer *t, void *out, const void *in) {
     if (!status) status = copy_fields(t, t->info.id);
     if (!status)
         status =
-            out ? clumpi_read(c, t->structs, 0, t->count * t->desc->bytes, out) : clumpi_finish(c);
+            out ? clumpi_read(c, t->structs, 0, t->count * t->desc.bytes, out) : clumpi_finish(c);
     close_transfer(t);
     return status;
 }
@@ -228,7 +231,7 @@ static clump_status copy_chosen(clump_heap *heap, const clump_struct_desc *desc,
                                 const char *call) {
     clump_context *c = heap->context;
     transfer t = {
-        .heap = heap, .desc = desc, .count = count, .is_chosen = 1, .is_read = out != NULL};
+        .heap = heap, .given = desc, .count = count, .is_chosen = 1, .is_read = out != NULL};
     clump_status status = open_transfer(&t, out ? out : in, call);
     if (status || !count) return status;
     if (count > UINT32_C(1) << 31)
@@ -253,7 +256,7 @@ clump_status clump_heap_read_structs(clump_heap *heap, const clump_struct_desc *
         if (!status && count) *count = capacity;
         return status;
     }
-    transfer t = {.heap = heap, .desc = desc, .count = capacity, .is_read = 1};
+    transfer t = {.heap = heap, .given = desc, .count = capacity, .is_read = 1};
     clump_status status = open_transfer(&t, structs, "clump_heap_read_structs");
     if (!status) status = clumpi_rank(heap, t.info.id, t.info.last, &t.count);
     if (status) return status;
@@ -269,7 +272,7 @@ clump_status clump_heap_write_structs(clump_heap *heap, const clump_struct_desc 
     if (!heap) return CLUMP_ERR_USAGE;
     if (refs)
         return copy_chosen(heap, desc, refs, count, NULL, structs, "clump_heap_write_structs");
-    transfer t = {.heap = heap, .desc = desc, .count = count};
+    transfer t = {.heap = heap, .given = desc, .count = count};
     clump_status status = open_transfer(&t, structs, "clump_heap_write_structs");
     if (!status) status = clumpi_rank(heap, t.info.id, t.info.last, &t.count);
     if (status) return status;
@@ -299,7 +302,7 @@ static clump_status clear_others(transfer *t) {
             clump_field_info info = *clump_schema_get_info(t->heap->schema)->classes[id]->fields[i];
             /* Of an array without elements in the object there is nothing; count 0 would ask for
              * references. */
-            if (is_named(t->desc, info.name) || !clumpi_elements(&info)) continue;
+            if (is_named(&t->desc, info.name) || !clumpi_elements(&info)) continue;
             clumpi_struct_field f = clumpi_struct_field_of(&info);
             f.at = t->zeros_at; /* of all objects and elements */
             status = copy_field(t, 0, f);
@@ -323,9 +326,9 @@ clump_status clump_heap_new_structs(clump_heap *heap, const clump_struct_desc *d
     if (made) *made = 0;
     if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = heap->context;
-    transfer t = {.heap = heap, .desc = desc, .count = count};
+    transfer t = {.heap = heap, .given = desc, .count = count};
     clump_status status = open_transfer(&t, structs, "clump_heap_new_structs");
-    if (!status) status = clumpi_new_check(heap, desc->class_name, count, &t.info);
+    if (!status) status = clumpi_new_check(heap, t.desc.class_name, count, &t.info);
     if (status || !count) return status;
     status = open_buffer(&t, structs);
     if (!status && refs)

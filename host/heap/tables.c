@@ -49,7 +49,8 @@ static clump_status find_fields(table *t, const clump_class_info *c) {
     if (!t->fields || !t->infos)
         return clumpi_fail(&t->heap->context->error, CLUMP_ERR_HOST_MEMORY,
                            "no host memory for %u fields", all);
-    t->desc = (clump_struct_desc){.class_name = c->name, .field_count = all, .fields = t->fields};
+    t->desc = (clump_struct_desc){
+        .size = sizeof t->desc, .class_name = c->name, .field_count = all, .fields = t->fields};
     uint32_t end = all;
     for (uint32_t id = c->id; id; id = k.base) {
         k = *clump_schema_get_info(schema)->classes[id];

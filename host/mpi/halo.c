@@ -64,8 +64,8 @@ static clump_status make_halo(clump_world *world, const clump_halo_desc *desc, c
     clump_halo *h = calloc(1, sizeof *h);
     if (!h) return clumpi_world_fail(world, CLUMP_ERR_HOST_MEMORY, "no host memory for a halo");
     h->world = world;
-    h->desc = *desc;
-    clump_status status = clumpi_world_use(world);
+    clump_status status = CLUMPI_TAKE(clump_halo_desc, &h->desc, desc, &world->error);
+    if (!status) status = clumpi_world_use(world);
     if (!status) status = check(h, &sent, &received);
     if (!status) status = clumpi_world_take_tags(world, &h->tags);
     if (!status) {

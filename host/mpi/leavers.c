@@ -68,7 +68,8 @@ static clump_status add_class(clump_migration *m, const clump_class_info *info, 
         return clumpi_world_fail(m->world, CLUMP_ERR_HOST_MEMORY, "no host memory for a class");
     mover->id = info->id;
     mover->mark_at = -1;
-    mover->desc = (clump_struct_desc){.class_name = info->name, .fields = mover->fields};
+    mover->desc = (clump_struct_desc){
+        .size = sizeof(clump_struct_desc), .class_name = info->name, .fields = mover->fields};
     m->kind = mix(m->kind, info->name, strlen(info->name) + 1);
     clump_status status = CLUMP_OK;
     for (uint32_t id = info->id; id && !status; id = owner->base) {
@@ -163,9 +164,12 @@ static clump_status build(clump_migration *m, const char *mark) {
         return clumpi_world_fail(m->world, CLUMP_ERR_HOST_MEMORY, "no host memory for a program");
     if (mark) length = snprintf(source, room, find_format, c, c, mark);
     snprintf(source + length, room - (size_t)length, others_format, c, c, c, c, c);
-    clump_status status = clump_program_create(
-        &(clump_program_desc){.heap = m->heap, .source = source, .name = "migration.cl"},
-        &m->program, NULL);
+    clump_status status =
+        clump_program_create(&(clump_program_desc){.size = sizeof(clump_program_desc),
+                                                   .heap = m->heap,
+                                                   .source = source,
+                                                   .name = "migration.cl"},
+                             &m->program, NULL);
     free(source);
     if (!status && mark) status = make_kernel(m, "migration_find", &m->find, m->most);
     if (!status) status = make_kernel(m, "migration_tell", &m->tell, m->most);

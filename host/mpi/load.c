@@ -41,8 +41,10 @@ static clumpi_world_file file_of(clump_world *world, const char *path,
 }
 
 static clump_load_desc source_of(clumpi_world_file *file) {
-    return (clump_load_desc){
-        .read = read_bytes, .user = file, .progress = clumpi_world_file_progress};
+    return (clump_load_desc){.size = sizeof(clump_load_desc),
+                             .read = read_bytes,
+                             .user = file,
+                             .progress = clumpi_world_file_progress};
 }
 
 /* ---- The same world -------------------------------------------------------------------------- */
@@ -66,10 +68,13 @@ clump_status clump_world_load(clump_world *world, clump_heap *heap, const char *
     if (!world) return CLUMP_ERR_USAGE;
     clump_status status = clumpi_world_use(world);
     if (status) return status;
-    clumpi_world_file file = file_of(world, path, desc);
+    clump_load_desc asked = {.size = sizeof asked};
+    status = CLUMPI_PLACE(clump_load_report, report, &world->error);
+    if (!status) status = CLUMPI_TAKE(clump_load_desc, &asked, desc, &world->error);
+    clumpi_world_file file = file_of(world, path, &asked);
     clump_load_desc own = source_of(&file);
-    own.without_registered = desc && desc->without_registered;
-    if (!heap || !path || !*path)
+    own.without_registered = asked.without_registered;
+    if (!status && (!heap || !path || !*path))
         status = clumpi_world_fail(world, CLUMP_ERR_USAGE,
                                    "clump_world_load needs a heap and the path of a file");
     if (!status) status = clumpi_world_file_open(&file, MPI_MODE_RDONLY);
@@ -83,9 +88,9 @@ clump_status clump_world_load(clump_world *world, clump_heap *heap, const char *
 
 clump_status clump_world_read_saved(clump_world *world, const char *path,
                                     clump_world_saved *saved) {
-    if (saved) memset(saved, 0, sizeof *saved);
     if (!world) return CLUMP_ERR_USAGE;
-    clump_status status = clumpi_world_use(world);
+    clump_status status = CLUMPI_PLACE(clump_world_saved, saved, &world->error);
+    if (!status) status = clumpi_world_use(world);
     if (status) return status;
     clumpi_world_file file = file_of(world, path, NULL);
     clumpi_world_file_head h;
@@ -96,9 +101,9 @@ clump_status clump_world_read_saved(clump_world *world, const char *path,
     status = clumpi_world_file_open(&file, MPI_MODE_RDONLY);
     if (!status) status = clumpi_world_file_read_head(&file, &h);
     if (!status) {
-        saved->ranks = h.ranks;
-        saved->dimensions = h.dimensions;
-        memcpy(saved->domains, h.domains, sizeof h.domains);
+        clump_world_saved own = {.size = sizeof own, .ranks = h.ranks, .dimensions = h.dimensions};
+        memcpy(own.domains, h.domains, sizeof h.domains);
+        CLUMPI_GIVE(saved, own);
     }
     return clumpi_world_file_close(&file, status);
 }
@@ -126,7 +131,7 @@ static clump_status add_part(clumpi_world_file *file, clump_heap *heap, uint32_t
                              clump_extract_report *sum) {
     const clump_load_desc own = source_of(file);
     clump_extract *extract = NULL;
-    clump_extract_report report;
+    clump_extract_report report = {.size = sizeof report};
     clump_status status = find_part(file, part);
     if (status) return status;
     status =
@@ -143,20 +148,22 @@ static clump_status add_part(clumpi_world_file *file, clump_heap *heap, uint32_t
 clump_status clump_world_load_parts(clump_world *world, clump_heap *heap, const char *path,
                                     const uint32_t *parts, uint32_t count,
                                     const clump_load_desc *desc, clump_extract_report *report) {
-    if (report) memset(report, 0, sizeof *report);
     if (!world) return CLUMP_ERR_USAGE;
     clump_status status = clumpi_world_use(world);
     if (status) return status;
-    clump_extract_report sum = {0};
+    clump_extract_report sum = {.size = sizeof sum};
+    clump_load_desc asked = {.size = sizeof asked};
     const uint32_t n = parts ? count : 0;
-    clumpi_world_file file = file_of(world, path, desc);
-    if (!heap || !path || !*path || n != count)
+    const clump_status placed = CLUMPI_PLACE(clump_extract_report, report, &world->error);
+    status = placed ? placed : CLUMPI_TAKE(clump_load_desc, &asked, desc, &world->error);
+    clumpi_world_file file = file_of(world, path, &asked);
+    if (!status && (!heap || !path || !*path || n != count))
         status = clumpi_world_fail(world, CLUMP_ERR_USAGE,
                                    "clump_world_load_parts needs a heap, the path of a file, and "
                                    "the numbers of parts");
     if (!status) status = clumpi_world_file_open(&file, MPI_MODE_RDONLY);
     if (!status) status = check_parts(&file, parts, n);
     for (uint32_t i = 0; i < n && !status; i++) status = add_part(&file, heap, parts[i], &sum);
-    if (report) *report = sum;
+    if (!placed) CLUMPI_GIVE(report, sum);
     return clump_world_agree(world, clumpi_world_file_close(&file, status));
 }

@@ -29,9 +29,7 @@ typedef struct exchange {
 
 static clump_status make_migration(clump_world *world, const clump_migration_desc *desc,
                                    clump_migration **migration) {
-    if (migration) *migration = NULL;
-    if (!world) return CLUMP_ERR_USAGE;
-    if (!desc || !migration || !desc->heap || !desc->class_name)
+    if (!migration || !desc->heap || !desc->class_name)
         return clumpi_world_fail(world, CLUMP_ERR_USAGE,
                                  "clump_migration_create needs a heap, the name of a class, and a "
                                  "place");
@@ -60,9 +58,13 @@ static clump_status make_migration(clump_world *world, const clump_migration_des
     return CLUMP_OK;
 }
 
-clump_status clump_migration_create(clump_world *world, const clump_migration_desc *desc,
+clump_status clump_migration_create(clump_world *world, const clump_migration_desc *given,
                                     clump_migration **migration, clump_error *error) {
-    clump_status status = make_migration(world, desc, migration);
+    clump_migration_desc desc = {.size = sizeof desc};
+    if (migration) *migration = NULL;
+    clump_status status =
+        world ? CLUMPI_TAKE(clump_migration_desc, &desc, given, &world->error) : CLUMP_ERR_USAGE;
+    if (!status) status = make_migration(world, &desc, migration);
     return clumpi_world_tell(world, status, error);
 }
 
@@ -256,11 +258,11 @@ static clump_status exchange_all(clump_migration *m, exchange *x) {
 }
 
 clump_status clump_migration_run(clump_migration *migration, clump_migration_report *report) {
-    if (report) memset(report, 0, sizeof *report);
     if (!migration) return CLUMP_ERR_USAGE;
     clump_migration *m = migration;
     clump_world *world = m->world;
-    clump_status status = clumpi_world_use(world);
+    clump_status status = CLUMPI_PLACE(clump_migration_report, report, &world->error);
+    if (!status) status = clumpi_world_use(world);
     if (status) return status;
     exchange *x = calloc(1, sizeof *x);
     const uint32_t words = HEAD_COUNTS + m->mover_count;
@@ -281,7 +283,7 @@ clump_status clump_migration_run(clump_migration *migration, clump_migration_rep
         status = x->status;
         world->error = x->error;
     }
-    if (report) *report = x->report;
+    CLUMPI_GIVE(report, x->report);
     clumpi_world_free(world, x->heads_out);
     clumpi_world_free(world, x->heads_in);
     clumpi_world_free(world, x);

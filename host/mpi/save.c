@@ -108,19 +108,21 @@ clump_status clump_world_save(clump_world *world, clump_heap *heap, const char *
     if (!world) return CLUMP_ERR_USAGE;
     clump_status status = clumpi_world_use(world);
     if (status) return status;
-    clump_save_desc own = desc ? *desc : (clump_save_desc){.path = NULL};
+    clump_save_desc own = {.size = sizeof own};
+    status = CLUMPI_PLACE(clump_save_report, report, &world->error);
+    if (!status) status = CLUMPI_TAKE(clump_save_desc, &own, desc, &world->error);
     clumpi_place place = {.path = ""};
     const char *why = path && *path ? clumpi_place_find(&place, path) : NULL;
     const size_t room = strlen(place.path) + sizeof ".part";
     char *name = malloc(room);
     clumpi_world_file file = {
         .world = world, .path = name, .progress = own.progress, .user = own.user};
-    if (!name)
+    if (!status && !name)
         status = clumpi_world_fail(world, CLUMP_ERR_HOST_MEMORY, "no host memory for a name");
-    else if (!heap || !path || !*path)
+    else if (!status && (!heap || !path || !*path))
         status = clumpi_world_fail(world, CLUMP_ERR_USAGE,
                                    "clump_world_save needs a heap and the path of a file");
-    else if (why)
+    else if (!status && why)
         status = clumpi_world_fail(world, CLUMP_ERR_IO, "cannot save to %s: %s", path, why);
     if (name) snprintf(name, room, "%s.part", place.path);
     own.path = NULL;

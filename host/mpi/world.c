@@ -227,12 +227,14 @@ static clump_status open_queue(clump_world *world) {
     return code ? clumpi_world_fail_cl(world, "clGetCommandQueueInfo", code) : CLUMP_OK;
 }
 
-clump_status clump_world_create(const clump_world_desc *desc, clump_world **world,
+clump_status clump_world_create(const clump_world_desc *given, clump_world **world,
                                 clump_error *error) {
+    clump_world_desc own = {.size = sizeof own}, *desc = &own;
     if (world) *world = NULL;
-    if (!desc || !world)
+    if (!given || !world)
         return set_error(error, CLUMP_ERR_USAGE, "clump_world_create needs a desc and a place");
-    clump_status status = check(desc, error);
+    clump_status status = CLUMPI_TAKE(clump_world_desc, desc, given, error);
+    if (!status) status = check(desc, error);
     if (status) return status;
     clump_world *w = calloc(1, sizeof *w);
     if (!w) return set_error(error, CLUMP_ERR_HOST_MEMORY, "no host memory for a world");

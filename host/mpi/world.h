@@ -14,6 +14,7 @@
 #define CLUMPI_MPI_WORLD_H
 
 #include "clump/mpi.h"
+#include "core/sized.h"
 
 struct clump_world {
     MPI_Comm comm;

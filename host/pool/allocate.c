@@ -159,12 +159,13 @@ clump_status clumpi_allocate_for(clump_pool *pool, const clump_allocation_desc *
     if (region) memset(region, 0, sizeof *region);
     clump_pool *p = clumpi_pool_enter(pool);
     if (!p) return CLUMP_ERR_USAGE;
+    clump_allocation_desc own;
     uint32_t record = 0;
-    clump_status status =
-        desc && allocation
-            ? clumpi_allocate(p, desc, holder, &record)
-            : clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                          "clump_pool_alloc needs a desc and a place for the allocation");
+    clump_status status = CLUMPI_TAKE(clump_allocation_desc, &own, desc, &p->error);
+    if (!status && !(desc && allocation))
+        status = clumpi_fail(&p->error, CLUMP_ERR_USAGE,
+                             "clump_pool_alloc needs a desc and a place for the allocation");
+    if (!status) status = clumpi_allocate(p, &own, holder, &record);
     if (!status) {
         *allocation = clumpi_record_handle(p, record);
         if (region) *region = clumpi_record_region(p, clumpi_record_at(p, record));

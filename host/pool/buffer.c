@@ -251,11 +251,13 @@ static clump_status lend(clump_pool *p, uint32_t record, cl_mem *buffer) {
                           (unsigned long long)region.bytes, (unsigned long long)region.offset);
 }
 
-static clump_status create(clump_pool *p, const clump_allocation_desc *desc, cl_uint queue_count,
+static clump_status create(clump_pool *p, const clump_allocation_desc *given, cl_uint queue_count,
                            const cl_command_queue *queues, cl_mem *buffer) {
-    clump_status status = check(p, desc, queue_count, queues, buffer);
+    clump_allocation_desc desc;
+    clump_status status = CLUMPI_TAKE(clump_allocation_desc, &desc, given, &p->error);
+    if (!status) status = check(p, given ? &desc : NULL, queue_count, queues, buffer);
     uint32_t record = 0;
-    if (!status) status = clumpi_allocate(p, desc, CLUMPI_OF_BUFFER, &record);
+    if (!status) status = clumpi_allocate(p, &desc, CLUMPI_OF_BUFFER, &record);
     if (status) return status;
     clumpi_record *r = clumpi_record_at(p, record);
     clumpi_extra *extra = clumpi_record_extra(p, r);

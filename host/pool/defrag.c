@@ -427,12 +427,17 @@ static clump_status give_event(clump_pool *pool, const clump_sync *sync) {
 
 clump_status clump_pool_defragment(clump_pool *pool, const clump_defrag_desc *desc,
                                    clump_defrag_report *report, const clump_sync *sync) {
-    static const clump_defrag_desc preset;
-    clump_defrag_report own;
-    if (!desc) desc = &preset;
-    if (!report) report = &own;
-    clump_status status = desc->until_done ? step_until_done(pool, *desc, report, sync)
-                                           : step_once(pool, desc, report, sync);
+    clump_defrag_desc own;
+    clump_defrag_report made = {0};
+    clump_pool *p = clumpi_pool_enter(pool);
+    if (!p) return CLUMP_ERR_USAGE;
+    clump_status status = CLUMPI_PLACE(clump_defrag_report, report, &p->error);
+    if (!status) status = CLUMPI_TAKE(clump_defrag_desc, &own, desc, &p->error);
+    clumpi_pool_leave(p);
+    if (status) return status;
+    status = own.until_done ? step_until_done(pool, own, &made, sync)
+                            : step_once(pool, &own, &made, sync);
+    CLUMPI_GIVE(report, made);
     return !status && sync && sync->event ? give_event(pool, sync) : status;
 }
 

@@ -9,7 +9,8 @@
 static clump_status take_for_heap(clumpi_buffer_source *source, uint64_t bytes, void *owner,
                                   uint64_t *number, cl_mem *buffer, clump_error *error) {
     clump_pool *pool = (clump_pool *)source;
-    clump_allocation_desc desc = {.bytes = bytes, .name = "heap", .user_data = owner};
+    clump_allocation_desc desc = {
+        .size = sizeof desc, .bytes = bytes, .name = "heap", .user_data = owner};
     clump_allocation allocation = 0;
     clump_status status = clumpi_allocate_for(pool, &desc, CLUMPI_OF_HEAP, &allocation, NULL);
     if (!status) status = clump_pool_get_buffer(pool, allocation, buffer);

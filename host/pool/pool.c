@@ -162,14 +162,18 @@ static clump_status take_context(const clump_pool_desc *desc, clump_context **co
     return CLUMP_OK;
 }
 
-clump_status clump_pool_create(const clump_pool_desc *desc, clump_pool **pool, clump_error *error) {
+clump_status clump_pool_create(const clump_pool_desc *given, clump_pool **pool,
+                               clump_error *error) {
+    clump_pool_desc own, *desc = &own;
     if (pool) *pool = NULL;
-    if (!desc || (!desc->context && !desc->queue) || !pool)
+    clump_status status = CLUMPI_TAKE(clump_pool_desc, desc, given, error);
+    if (status) return status;
+    if ((!desc->context && !desc->queue) || !pool)
         return clumpi_fail(error, CLUMP_ERR_USAGE,
                            "clump_pool_create needs a desc with a context, or without one with a "
                            "queue, and a place for the result");
     clump_context *c = NULL;
-    clump_status status = take_context(desc, &c, error);
+    status = take_context(desc, &c, error);
     if (status) return status;
     const clump_allocator *a = &c->allocator;
     clump_pool *p = clumpi_alloc(a, sizeof *p);

@@ -94,6 +94,7 @@ static clump_allocation next_after(const clump_pool *p, uint32_t record) {
 void clumpi_record_info(const clump_pool *p, uint32_t record, clump_allocation_info *info) {
     const clumpi_record *r = clumpi_record_at(p, record);
     *info = (clump_allocation_info){
+        .size = sizeof *info,
         .allocation = clumpi_record_handle(p, record),
         .region = clumpi_record_region(p, r),
         .memory = r->chunk->memory,
@@ -120,25 +121,32 @@ void clumpi_record_info(const clump_pool *p, uint32_t record, clump_allocation_i
     clumpi_pool_leave(p);                                                                          \
     return status
 
-static clump_status tell(clump_pool *p, uint32_t record, clump_allocation_info *info) {
+static clump_status tell(clump_pool *p, clump_allocation allocation, clump_allocation_info *info) {
+    clump_allocation_info own;
     if (!info)
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
                            "clump_pool_get_info: no place for the info");
-    clumpi_record_info(p, record, info);
+    clump_status status = CLUMPI_PLACE(clump_allocation_info, info, &p->error);
+    if (status) return status;
+    if (!allocation) {
+        own = (clump_allocation_info){.next = next_after(p, 0)};
+        CLUMPI_GIVE(info, own);
+        return CLUMP_OK;
+    }
+    const uint32_t record = clumpi_record_find(p, allocation, "clump_pool_get_info");
+    if (!record) return CLUMP_ERR_REFERENCE;
+    clumpi_record_info(p, record, &own);
+    CLUMPI_GIVE(info, own);
     return CLUMP_OK;
 }
 
 clump_status clump_pool_get_info(clump_pool *pool, clump_allocation allocation,
                                  clump_allocation_info *info) {
-    if (info) memset(info, 0, sizeof *info);
-    if (!allocation && info) {
-        clump_pool *all = clumpi_pool_enter(pool);
-        if (!all) return CLUMP_ERR_USAGE;
-        info->next = next_after(all, 0);
-        clumpi_pool_leave(all);
-        return CLUMP_OK;
-    }
-    ON_RECORD(pool, allocation, "clump_pool_get_info", tell(p, record, info));
+    clump_pool *p = clumpi_pool_enter(pool);
+    if (!p) return CLUMP_ERR_USAGE;
+    clump_status status = tell(p, allocation, info);
+    clumpi_pool_leave(p);
+    return status;
 }
 
 /* From now on it stays: a move under way is given up. */
@@ -180,14 +188,16 @@ static clump_status rename_record(clump_pool *p, clumpi_record *r, const char *n
 }
 
 static clump_status change(clump_pool *p, clumpi_record *r, clump_allocation allocation,
-                           uint32_t parts, const clump_allocation_desc *to) {
+                           uint32_t parts, const clump_allocation_desc *given) {
+    clump_allocation_desc own, *to = &own;
+    clump_status status = CLUMPI_TAKE(clump_allocation_desc, to, given, &p->error);
+    if (status) return status;
     const uint32_t all = CLUMP_PART_MOVABLE | CLUMP_PART_NAME | CLUMP_PART_USER_DATA;
-    if (!to || !parts || parts & ~all)
+    if (!given || !parts || parts & ~all)
         return clumpi_fail(
             &p->error, CLUMP_ERR_USAGE,
             "clump_pool_change needs parts, which are 0x%x of 0x%x, and their values", parts, all);
-    clump_status status =
-        parts & CLUMP_PART_MOVABLE && to->movable ? check_movable(p, r) : CLUMP_OK;
+    if (parts & CLUMP_PART_MOVABLE && to->movable) status = check_movable(p, r);
     if (!status && parts & CLUMP_PART_NAME) status = rename_record(p, r, to->name);
     if (status) return status;
     if (parts & CLUMP_PART_MOVABLE) set_movable(p, r, allocation, to->movable);

@@ -14,7 +14,7 @@ static void widen(uint64_t bytes, uint64_t *min, uint64_t *max) {
 
 static void add_chunk(const clump_pool *p, const clumpi_chunk *c, clump_pool_details *d) {
     clump_suballoc_details of_chunk;
-    clump_suballoc_get_stats(&c->ranges, NULL, &of_chunk);
+    clumpi_suballoc_walk(&c->ranges, &of_chunk);
     d->free_ranges += c->ranges.free_count;
     d->fragmentation += of_chunk.fragmentation / p->stats.chunks;
     if (!of_chunk.free_max) return;
@@ -28,27 +28,31 @@ static void walk(clump_pool *p, clump_pool_details *d) {
     for (uint32_t i = 1; i < p->slab_count * CLUMPI_RECORDS_SLAB; i++)
         if (clumpi_record_at(p, i)->is_live)
             widen(clumpi_record_at(p, i)->bytes, &d->allocation_min, &d->allocation_max);
-    d->pace = (clump_copy_pace){.fixed_us = 1e-3 * p->device_pace.fixed_ns,
-                                .us_per_byte = 1e-3 * p->device_pace.ns_per_byte,
-                                .pause_us = 1e-3 * (double)clumpi_pauses_budget(p)};
+    d->copy_us = 1e-3 * p->device_pace.fixed_ns;
+    d->copy_us_per_byte = 1e-3 * p->device_pace.ns_per_byte;
+    d->pause_us = 1e-3 * (double)clumpi_pauses_budget(p);
 }
 
 clump_status clump_pool_get_stats(clump_pool *pool, clump_pool_stats *stats,
                                   clump_pool_details *details) {
-    if (stats) memset(stats, 0, sizeof *stats);
-    if (details) memset(details, 0, sizeof *details);
     clump_pool *p = clumpi_pool_enter(pool);
     if (!p) return CLUMP_ERR_USAGE;
-    clump_status status = CLUMP_OK;
-    if (!stats && !details)
+    clump_status status = CLUMPI_PLACE(clump_pool_stats, stats, &p->error);
+    if (!status) status = CLUMPI_PLACE(clump_pool_details, details, &p->error);
+    if (!status && !stats && !details)
         status = clumpi_fail(&p->error, CLUMP_ERR_USAGE,
                              "clump_pool_get_stats: no place for the statistics");
-    if (stats) {
-        *stats = p->stats;
-        stats->waste = clumpi_pool_waste(p);
-        stats->context_bytes = atomic_load(&p->account->bytes);
+    if (!status && stats) {
+        clump_pool_stats own = p->stats;
+        own.waste = clumpi_pool_waste(p);
+        own.context_bytes = atomic_load(&p->account->bytes);
+        CLUMPI_GIVE(stats, own);
     }
-    if (details) walk(p, details);
+    if (!status && details) {
+        clump_pool_details own = {0};
+        walk(p, &own);
+        CLUMPI_GIVE(details, own);
+    }
     clumpi_pool_leave(p);
     return status;
 }

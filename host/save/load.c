@@ -53,7 +53,7 @@ typedef struct loading {
 
 static clump_status check_empty(loading *l) {
     clump_heap_stats stats;
-    clump_status status = clump_heap_read_stats(l->heap, &stats, NULL, 0);
+    clump_status status = clumpi_read_stats(l->heap, &stats, NULL);
     if (status) return status;
     if (stats.objects)
         return clumpi_fail(&clumpi_heap_context(l->heap)->error, CLUMP_ERR_USAGE,
@@ -453,26 +453,26 @@ static void close_loading(loading *l, int is_good) {
 
 clump_status clump_heap_load(clump_heap *heap, const clump_load_desc *desc,
                              clump_load_report *report) {
-    if (report) memset(report, 0, sizeof *report);
+    clump_load_desc own;
+    clump_status status = CLUMPI_PLACE(clump_load_report, report, clumpi_heap_error(heap));
     if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = clumpi_heap_context(heap);
-    if (!desc)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_heap_load needs a description");
     loading l = {.heap = heap};
-    clump_status status = clumpi_heap_refuses(heap, CLUMPI_OP_LOAD, "clump_heap_load");
+    if (!status) status = CLUMPI_TAKE(clump_load_desc, &own, desc, &c->error);
+    if (!status) status = clumpi_heap_refuses(heap, CLUMPI_OP_LOAD, "clump_heap_load");
     if (status) return status;
-    status = clumpi_stream_open(&l.stream, desc, "clump_heap_load", &c->allocator, &c->error);
+    status = clumpi_stream_open(&l.stream, &own, "clump_heap_load", &c->allocator, &c->error);
     if (status) return status;
     status = clumpi_heap_enter(heap);
     if (!status) status = check_empty(&l);
-    if (!status) status = load(&l, desc);
+    if (!status) status = load(&l, &own);
     if (status && l.is_changed) empty_again(&l);
-    if (!status && report) {
-        *report = l.report;
-        report->objects = l.saved.objects;
-        report->bytes = l.stream.bytes;
-        report->value_bytes = l.stream.all;
-        report->handles = clumpi_handles_live(heap);
+    if (!status) {
+        l.report.objects = l.saved.objects;
+        l.report.bytes = l.stream.bytes;
+        l.report.value_bytes = l.stream.all;
+        l.report.handles = clumpi_handles_live(heap);
+        CLUMPI_GIVE(report, l.report);
     }
     close_loading(&l, !status);
     return status;

@@ -186,7 +186,7 @@ static clump_status write_all(saving *s) {
 static clump_status report_save(saving *s, clump_save_report *report) {
     clumpi_dense_wrong wrong;
     clump_status status = clumpi_dense_fetch_wrong(&s->dense, &wrong);
-    if (status || !report) return status;
+    if (status) return status;
     *report = (clump_save_report){.objects = s->saved.objects,
                                   .bytes = s->stream.bytes,
                                   .value_bytes = s->stream.all,
@@ -208,33 +208,33 @@ static clump_status save(saving *s, const clump_save_desc *desc, clump_save_repo
         status = clumpi_staging_open(clumpi_heap_context(s->heap),
                                      clumpi_saved_piece_most(&s->saved), &s->staging);
     if (!status) status = write_all(s);
-    clump_save_report made = {0};
-    if (!status) status = report_save(s, &made);
-    if (!status) status = clumpi_stream_commit(&s->stream);
-    if (!status && report) *report = made;
-    return status;
+    if (!status) status = report_save(s, report);
+    return status ? status : clumpi_stream_commit(&s->stream);
 }
 
 clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc,
                              clump_save_report *report) {
-    if (report) memset(report, 0, sizeof *report);
+    clump_save_desc own;
+    clump_save_report made = {0};
+    clump_status status = CLUMPI_PLACE(clump_save_report, report, clumpi_heap_error(heap));
     if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = clumpi_heap_context(heap);
-    if (!desc)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_heap_save needs a description");
-    const uint32_t piece = desc->piece_bytes;
+    if (!status) status = CLUMPI_TAKE(clump_save_desc, &own, desc, &c->error);
+    if (status) return status;
+    const uint32_t piece = own.piece_bytes;
     if (piece && (piece < CLUMPI_PIECE_LEAST || piece > CLUMPI_PIECE_MOST))
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_heap_save: piece_bytes is %u; %u to %u are possible", piece,
                            CLUMPI_PIECE_LEAST, CLUMPI_PIECE_MOST);
     saving s = {.heap = heap};
-    clump_status status = clumpi_heap_refuses(heap, CLUMPI_OP_SAVE, "clump_heap_save");
+    status = clumpi_heap_refuses(heap, CLUMPI_OP_SAVE, "clump_heap_save");
     if (status) return status;
-    status = clumpi_stream_create(&s.stream, desc, "clump_heap_save", &c->allocator, &c->error);
+    status = clumpi_stream_create(&s.stream, &own, "clump_heap_save", &c->allocator, &c->error);
     if (status) return status;
     status = clumpi_heap_enter_to_wait(heap);
-    if (!status) status = clumpi_pieces_pack(&s.stream, desc->zstd_level);
-    if (!status) status = save(&s, desc, report);
+    if (!status) status = clumpi_pieces_pack(&s.stream, own.zstd_level);
+    if (!status) status = save(&s, &own, &made);
+    if (!status) CLUMPI_GIVE(report, made);
     clumpi_staging_close(s.staging, !status);
     clumpi_dense_close(&s.dense);
     clumpi_stream_close(&s.stream);

@@ -3,6 +3,7 @@
  * Read first: format.h.
  */
 #include "save/format.h"
+#include "schema/schema.h"
 
 /* ---- Columns --------------------------------------------------------------------------------- */
 
@@ -84,8 +85,10 @@ clump_status clump_saved_open(const clump_load_desc *desc, const clump_allocator
     if (!saved)
         return clumpi_fail(error, CLUMP_ERR_USAGE, "clump_saved_open needs a place for the result");
     const clump_allocator a = clumpi_allocator_resolve(allocator);
+    clump_load_desc own;
     clumpi_stream s;
-    clump_status status = clumpi_stream_open(&s, desc, "clump_saved_open", &a, error);
+    clump_status status = CLUMPI_TAKE(clump_load_desc, &own, desc, error);
+    if (!status) status = clumpi_stream_open(&s, &own, "clump_saved_open", &a, error);
     if (status) return status;
     clump_saved *made = clumpi_alloc(&a, sizeof *made);
     if (!made)
@@ -215,8 +218,10 @@ static clump_status read_all(reading *r) {
 clump_status clumpi_saved_read(const clump_load_desc *desc, const clumpi_saved_reader *reader,
                                const clump_allocator *allocator, clump_error *error) {
     const clump_allocator a = clumpi_allocator_resolve(allocator);
+    clump_load_desc own;
     clumpi_stream s;
-    clump_status status = clumpi_stream_open(&s, desc, reader->call, &a, error);
+    clump_status status = CLUMPI_TAKE(clump_load_desc, &own, desc, error);
+    if (!status) status = clumpi_stream_open(&s, &own, reader->call, &a, error);
     if (status) return status;
     reading *r = clumpi_alloc(&a, sizeof *r);
     if (!r) {

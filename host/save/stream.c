@@ -126,7 +126,7 @@ clump_status clumpi_stream_commit(clumpi_stream *s) {
 clump_status clumpi_stream_open(clumpi_stream *s, const clump_load_desc *desc, const char *call,
                                 const clump_allocator *allocator, clump_error *error) {
     *s = (clumpi_stream){.allocator = allocator, .error = error, .file = -1};
-    if (!desc || !desc->path == !desc->read)
+    if (!desc->path == !desc->read)
         return clumpi_fail(error, CLUMP_ERR_USAGE, "%s: set one of `path` and `read`", call);
     s->path = desc->path;
     s->read = desc->read;

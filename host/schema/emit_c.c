@@ -62,9 +62,10 @@ static void emit_class(clumpi_text *t, const clump_schema *schema, const clump_c
                                c->name, f.name);
         }
     if (count) clumpi_text_append(t, "};\n");
-    clumpi_text_append(
-        t, "static const clump_struct_desc %s%s_struct = {\"%s\", (uint32_t)sizeof(%s%s), %u, ",
-        prefix, c->name, c->name, prefix, c->name, count);
+    clumpi_text_append(t,
+                       "static const clump_struct_desc %s%s_struct = {sizeof(clump_struct_desc), "
+                       "\"%s\", (uint32_t)sizeof(%s%s), %u, ",
+                       prefix, c->name, c->name, prefix, c->name, count);
     if (count)
         clumpi_text_append(t, "%s%s_struct_fields};\n", prefix, c->name);
     else

@@ -8,8 +8,8 @@ static void widen(uint64_t bytes, uint64_t *min, uint64_t *max) {
     if (bytes > *max) *max = bytes;
 }
 
-static void walk(const clump_suballoc *s, clump_suballoc_details *d) {
-    memset(d, 0, sizeof *d);
+void clumpi_suballoc_walk(const clump_suballoc *s, clump_suballoc_details *d) {
+    *d = (clump_suballoc_details){0};
     for (uint32_t i = clumpi_suballoc_first(s); i; i = clumpi_node_at(s, i)->next) {
         const clumpi_node *n = clumpi_node_at(s, i);
         uint64_t bytes = (uint64_t)n->size << s->unit_shift;
@@ -22,20 +22,28 @@ static void walk(const clump_suballoc *s, clump_suballoc_details *d) {
     if (free_bytes) d->fragmentation = 1 - (double)d->free_max / (double)free_bytes;
 }
 
-void clump_suballoc_get_stats(const clump_suballoc *s, clump_suballoc_stats *stats,
-                              clump_suballoc_details *details) {
-    if (!s) return;
+clump_status clump_suballoc_get_stats(const clump_suballoc *s, clump_suballoc_stats *stats,
+                                      clump_suballoc_details *details) {
+    if (!s) return CLUMP_ERR_USAGE;
+    clump_error *error = &((clump_suballoc *)s)->error;
+    clump_status status = CLUMPI_PLACE(clump_suballoc_stats, stats, error);
+    if (!status) status = CLUMPI_PLACE(clump_suballoc_details, details, error);
+    if (status) return status;
     const size_t bins = s->bins ? (s->bin_end + 1) * sizeof *s->bins : 0;
-    if (stats)
-        *stats = (clump_suballoc_stats){
-            .bytes = s->units << s->unit_shift,
-            .used_bytes = s->used_units << s->unit_shift,
-            .ranges = s->used_count,
-            .free_ranges = s->free_count,
-            .metadata_bytes = sizeof *s + bins + s->capacity * sizeof *s->nodes +
-                              s->link_capacity * sizeof *s->links,
-        };
-    if (details) walk(s, details);
+    const clump_suballoc_stats own = {
+        .bytes = s->units << s->unit_shift,
+        .used_bytes = s->used_units << s->unit_shift,
+        .ranges = s->used_count,
+        .free_ranges = s->free_count,
+        .metadata_bytes =
+            sizeof *s + bins + s->capacity * sizeof *s->nodes + s->link_capacity * sizeof *s->links,
+    };
+    CLUMPI_GIVE(stats, own);
+    if (!details) return CLUMP_OK;
+    clump_suballoc_details walked;
+    clumpi_suballoc_walk(s, &walked);
+    CLUMPI_GIVE(details, walked);
+    return CLUMP_OK;
 }
 
 static clump_status corrupt(clump_suballoc *s, const char *what, uint64_t found,

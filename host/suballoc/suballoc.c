@@ -31,22 +31,24 @@ static clump_status check_desc(const clump_suballoc_desc *desc, uint64_t granula
     return CLUMP_OK;
 }
 
-clump_status clump_suballoc_create(const clump_suballoc_desc *desc, clump_suballoc **suballoc,
+clump_status clump_suballoc_create(const clump_suballoc_desc *given, clump_suballoc **suballoc,
                                    clump_error *error) {
+    clump_suballoc_desc desc;
     if (suballoc) *suballoc = NULL;
-    if (!desc || !suballoc)
+    if (!given || !suballoc)
         return clumpi_fail(error, CLUMP_ERR_USAGE,
                            "clump_suballoc_create needs a desc and a place for the result");
-    uint64_t granularity = desc->granularity ? desc->granularity : 1;
-    clump_status status = check_desc(desc, granularity, error);
+    clump_status status = CLUMPI_TAKE(clump_suballoc_desc, &desc, given, error);
+    const uint64_t granularity = desc.granularity ? desc.granularity : 1;
+    if (!status) status = check_desc(&desc, granularity, error);
     if (status) return status;
-    clump_allocator allocator = clumpi_allocator_resolve(&desc->allocator);
+    clump_allocator allocator = clumpi_allocator_resolve(&desc.allocator);
     clump_suballoc *s = clumpi_alloc(&allocator, sizeof *s);
     if (s) {
         s->allocator = allocator;
         s->unit_shift = (uint32_t)__builtin_ctzll(granularity);
-        s->units = desc->bytes >> s->unit_shift;
-        s->fit = desc->fit;
+        s->units = desc.bytes >> s->unit_shift;
+        s->fit = desc.fit;
         s->mark = (uint32_t)(((uintptr_t)s * UINT64_C(0x9E3779B97F4A7C15)) >> 48) << 16;
     }
     if (!s || !clumpi_suballoc_init(s)) {
@@ -180,20 +182,23 @@ clump_status clump_suballoc_free(clump_suballoc *s, clump_range range) {
 
 clump_status clump_suballoc_get_info(const clump_suballoc *s, clump_range range,
                                      clump_range_info *info) {
+    clump_range_info own = {0};
     if (!s || !info) return CLUMP_ERR_USAGE;
-    memset(info, 0, sizeof *info);
+    clump_status status = CLUMPI_PLACE(clump_range_info, info, &((clump_suballoc *)s)->error);
+    if (status) return status;
     uint32_t next = clumpi_suballoc_first(s);
     if (range) {
         const uint32_t node = node_of(s, range);
         if (!node) return CLUMP_ERR_REFERENCE;
         const clumpi_node *n = clumpi_node_at(s, node);
-        info->offset = (uint64_t)n->offset << s->unit_shift;
-        info->bytes = (uint64_t)n->size << s->unit_shift;
-        info->user_data = n->user_data;
+        own.offset = (uint64_t)n->offset << s->unit_shift;
+        own.bytes = (uint64_t)n->size << s->unit_shift;
+        own.user_data = n->user_data;
         next = n->next;
     }
     while (next && clumpi_node_at(s, next)->state != CLUMPI_NODE_USED)
         next = clumpi_node_at(s, next)->next;
-    if (next) info->next = range_of(s, next, clumpi_node_at(s, next));
+    if (next) own.next = range_of(s, next, clumpi_node_at(s, next));
+    CLUMPI_GIVE(info, own);
     return CLUMP_OK;
 }

@@ -123,6 +123,9 @@ static inline clumpi_tree_link *clumpi_link_at(const clump_suballoc *s, uint32_t
 }
 
 /* By address; 0: none. */
+/* What clump_suballoc_get_stats() tells as details. */
+void clumpi_suballoc_walk(const clump_suballoc *s, clump_suballoc_details *d);
+
 static inline uint32_t clumpi_suballoc_first(const clump_suballoc *s) {
     return s->nodes[0].next;
 }

@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 /* All three set, or all three NULL for malloc, realloc and free. The functions have the contracts
- * of their C namesakes; `user` is handed back to each. */
+ * of their C namesakes; `user` is handed back to each. It does not grow. */
 typedef struct clump_allocator {
     void *(*allocate)(void *user, size_t bytes);
     void *(*reallocate)(void *user, void *memory, size_t bytes);

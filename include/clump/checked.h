@@ -43,6 +43,7 @@ typedef enum clump_check {
 
 /* clump_heap_desc.checked. All zero: every check. */
 typedef struct clump_checked_desc {
+    size_t size;      /* sizeof(clump_checked_desc) */
     uint32_t without; /* checks that are left out: CLUMP_CHECK_... */
     /* Allocations and frees that are kept, rounded up to a power of two; 0: 4096; at most 2^24. */
     uint32_t events;

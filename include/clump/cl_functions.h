@@ -122,7 +122,9 @@
     CLUMP_CL_SVM_LIST(X)                                                                           \
     CLUMP_CL_USM_LIST(X)
 
+/* The table. Functions that later versions add come at its end. */
 typedef struct clump_cl_functions {
+    size_t size; /* sizeof(clump_cl_functions) */
 #define CLUMP_CL_MEMBER(name, result, parameters) result(CL_API_CALL *name) parameters;
     CLUMP_CL_FUNCTION_LIST(CLUMP_CL_MEMBER)
     CLUMP_CL_OPTIONAL_LIST(CLUMP_CL_MEMBER)

@@ -11,6 +11,10 @@
  * are read and written by field (heap.h). Each call returns a status (status.h), and
  * clump_context_get_error() has the words.
  *
+ * A struct that begins with `size` can grow in later versions. The program sets it to sizeof of the
+ * struct, also where a call fills the struct: `clump_heap_stats stats = {.size = sizeof stats};`. A
+ * call that finds another size refuses it in words, before it does anything (docs/design.md#names).
+ *
  * What else there is, by header:
  *   data                         structs.h, refs.h, interop.h, schema_c.h
  *   looking                      inspect.h, checked.h, timeline.h, devices.h, write.h

@@ -88,6 +88,16 @@ class error : public std::runtime_error {
     std::uint32_t line_, column_;
 };
 
+/* ---- Sizes ----------------------------------------------------------------------------------- */
+
+/* A struct of the C headers whose size is set, all zero or with what was given: for calls through
+ * get(). The calls of this header set it themselves. */
+template <class T>
+T sized(T given = T{}) noexcept {
+    given.size = sizeof given;
+    return given;
+}
+
 /* ---- Spans ----------------------------------------------------------------------------------- */
 
 /* Elements that lie one after the other and belong to somebody else: of an array, a vector, a
@@ -223,7 +233,8 @@ class context {
     explicit context(const clump_context_desc &desc) : cl_(desc.context), device_(desc.device) {
         clump_error e;
         clump_context *made = nullptr;
-        if (clump_context_create(&desc, &made, &e)) throw error(e);
+        const auto with = sized(desc);
+        if (clump_context_create(&with, &made, &e)) throw error(e);
         context_ = detail::shared_context(made, clump_context_destroy);
     }
     context(cl_context cl, cl_device_id device, cl_command_queue queue)
@@ -273,7 +284,7 @@ class context {
 
    private:
     static clump_context_desc describe(cl_context cl, cl_device_id device, cl_command_queue queue) {
-        clump_context_desc desc{};
+        auto desc = sized<clump_context_desc>();
         desc.context = cl;
         desc.device = device;
         desc.queue = queue;
@@ -349,7 +360,7 @@ class kernel {
 class heap {
    public:
     heap(const context &on, const clump_heap_desc &desc) : context_(on.share()) {
-        clump_heap_desc with = desc;
+        auto with = sized(desc);
         clump_heap *made = nullptr;
         with.context = on.get();
         detail::check(context_, clump_heap_create(&with, &made, NULL));
@@ -374,7 +385,7 @@ class heap {
     /* The bytes of a heap for so many objects of class 1, 2, ... */
     static std::uint64_t bytes_needed(const context &on, const clump_heap_desc &desc,
                                       span<const std::uint64_t> objects) {
-        clump_heap_desc with = desc;
+        auto with = sized(desc);
         std::uint64_t bytes = 0;
         with.context = on.get();
         if (objects.size() != clump_schema_get_info(desc.schema)->class_count)
@@ -430,7 +441,7 @@ class heap {
         check(clump_heap_take_errors(get(), nullptr));
     }
     clump_device_report take_errors() {
-        clump_device_report report{};
+        auto report = sized<clump_device_report>();
         const clump_status status = clump_heap_take_errors(get(), &report);
         if (status != CLUMP_ERR_DEVICE) check(status);
         return report;
@@ -514,34 +525,38 @@ class heap {
     template <class T>
     std::vector<T> read_structs(const clump_struct_desc &desc) {
         std::vector<T> structs(read_count(desc.class_name));
+        const auto with = sized(desc);
         check_struct(desc, sizeof(T));
-        check(clump_heap_read_structs(get(), &desc, NULL, structs.data(), structs.size(), nullptr));
+        check(clump_heap_read_structs(get(), &with, NULL, structs.data(), structs.size(), nullptr));
         return structs;
     }
     /* Of chosen objects. */
     template <class T>
     std::vector<T> read_structs(const clump_struct_desc &desc, span<const clump_ref> refs) {
         std::vector<T> structs(refs.size());
+        const auto with = sized(desc);
         check_struct(desc, sizeof(T));
         if (refs.size())
-            check(clump_heap_read_structs(get(), &desc, refs.data(), structs.data(), refs.size(),
+            check(clump_heap_read_structs(get(), &with, refs.data(), structs.data(), refs.size(),
                                           nullptr));
         return structs;
     }
     /* Of all objects, or of chosen ones. */
     template <class T>
     void write_structs(const clump_struct_desc &desc, const std::vector<T> &structs) {
+        const auto with = sized(desc);
         check_struct(desc, sizeof(T));
-        check(clump_heap_write_structs(get(), &desc, nullptr, structs.data(), structs.size()));
+        check(clump_heap_write_structs(get(), &with, nullptr, structs.data(), structs.size()));
     }
     template <class T>
     void write_structs(const clump_struct_desc &desc, span<const clump_ref> refs,
                        const std::vector<T> &structs) {
+        const auto with = sized(desc);
         check_struct(desc, sizeof(T));
         if (refs.size() != structs.size())
             throw error(CLUMP_ERR_USAGE, "there must be a struct for each reference");
         if (refs.size())
-            check(clump_heap_write_structs(get(), &desc, refs.data(), structs.data(),
+            check(clump_heap_write_structs(get(), &with, refs.data(), structs.data(),
                                            structs.size()));
     }
     /* Makes objects; the references of those that were made, in the order of the structs. */
@@ -550,28 +565,31 @@ class heap {
                                        const std::vector<T> &structs) {
         std::vector<clump_ref> refs(structs.size());
         std::uint64_t made = 0;
+        const auto with = sized(desc);
         check_struct(desc, sizeof(T));
-        check(clump_heap_new_structs(get(), &desc, structs.data(), structs.size(), refs.data(),
+        check(clump_heap_new_structs(get(), &with, structs.data(), structs.size(), refs.data(),
                                      &made));
         refs.resize(made);
         return refs;
     }
 
     clump_compact_report compact(const clump_compact_desc *desc = nullptr) {
-        clump_compact_report report{};
-        check(clump_heap_compact(get(), desc, &report, nullptr));
+        auto report = sized<clump_compact_report>();
+        const auto with = sized(desc ? *desc : clump_compact_desc{});
+        check(clump_heap_compact(get(), &with, &report, nullptr));
         return report;
     }
     clump_collect_report collect(const clump_collect_desc *desc = nullptr) {
-        clump_collect_report report{};
-        check(clump_heap_collect(get(), desc, &report, nullptr));
+        auto report = sized<clump_collect_report>();
+        const auto with = sized(desc ? *desc : clump_collect_desc{});
+        check(clump_heap_collect(get(), &with, &report, nullptr));
         return report;
     }
     /* Programs have to be made anew. The default: as much memory as before. */
     clump_convert_report convert(const clump::schema &to, std::uint64_t bytes = 0,
                                  std::uint32_t block_rows = 0) {
-        clump_convert_desc desc{};
-        clump_convert_report report{};
+        auto desc = sized<clump_convert_desc>();
+        auto report = sized<clump_convert_report>();
         desc.schema = to.get();
         desc.bytes = bytes;
         desc.block_rows = block_rows;
@@ -582,8 +600,9 @@ class heap {
     /* Out of core (evict.h), with evictable_bytes: everything, what a desc says, a class, or the
      * blocks of references. */
     clump_evict_report evict(const clump_evict_desc *desc = nullptr) {
-        clump_evict_report report{};
-        check(clump_heap_evict(get(), desc, &report));
+        auto report = sized<clump_evict_report>();
+        const auto with = sized(desc ? *desc : clump_evict_desc{});
+        check(clump_heap_evict(get(), &with, &report));
         return report;
     }
     clump_evict_report evict(const std::string &of) {
@@ -591,8 +610,9 @@ class heap {
         return evict(&desc);
     }
     clump_evict_report bring_back(const clump_evict_desc *desc = nullptr) {
-        clump_evict_report report{};
-        check(clump_heap_bring_back(get(), desc, &report));
+        auto report = sized<clump_evict_report>();
+        const auto with = sized(desc ? *desc : clump_evict_desc{});
+        check(clump_heap_bring_back(get(), &with, &report));
         return report;
     }
     clump_evict_report bring_back(const std::string &of) {
@@ -601,7 +621,7 @@ class heap {
     }
     clump_evict_report bring_back(span<const clump_ref> refs) {
         static const clump_ref none = 0;
-        clump_evict_desc desc{};
+        auto desc = sized<clump_evict_desc>();
         desc.refs = refs.size() ? refs.data() : &none; /* NULL means everything in C */
         desc.ref_count = refs.size();
         return bring_back(&desc);
@@ -612,12 +632,13 @@ class heap {
     /* Of class 1, 2, ... */
     std::vector<clump_class_stats> read_class_stats() {
         std::vector<clump_class_stats> found(clump_schema_get_info(info().schema)->class_count);
+        if (!found.empty()) found[0] = sized<clump_class_stats>();
         check(clump_heap_read_stats(get(), nullptr, found.data(),
                                     static_cast<std::uint32_t>(found.size())));
         return found;
     }
     clump_heap_stats read_stats() {
-        clump_heap_stats found{};
+        auto found = sized<clump_heap_stats>();
         check(clump_heap_read_stats(get(), &found, nullptr, 0));
         return found;
     }
@@ -635,21 +656,21 @@ class heap {
     }
     /* What was wrong is in the report, and right now. */
     clump_repair_report repair() {
-        clump_repair_report report{};
+        auto report = sized<clump_repair_report>();
         const clump_status status = clump_heap_repair(get(), &report);
         if (status != CLUMP_ERR_CORRUPT) check(status);
         return report;
     }
     clump_save_report save(const std::string &path) {
-        clump_save_desc desc{};
-        clump_save_report report{};
+        auto desc = sized<clump_save_desc>();
+        auto report = sized<clump_save_report>();
         desc.path = path.c_str();
         check(clump_heap_save(get(), &desc, &report));
         return report;
     }
     clump_load_report load(const std::string &path) {
-        clump_load_desc desc{};
-        clump_load_report report{};
+        auto desc = sized<clump_load_desc>();
+        auto report = sized<clump_load_report>();
         desc.path = path.c_str();
         check(clump_heap_load(get(), &desc, &report));
         return report;
@@ -671,7 +692,7 @@ class heap {
     }
     static clump_heap_desc describe(const clump::schema &classes, std::uint64_t bytes,
                                     std::uint64_t buffer_bytes, std::uint64_t evictable_bytes) {
-        clump_heap_desc desc{};
+        auto desc = sized<clump_heap_desc>();
         desc.schema = classes.get();
         desc.bytes = bytes;
         desc.buffer_bytes = buffer_bytes;
@@ -679,7 +700,7 @@ class heap {
         return desc;
     }
     static clump_evict_desc of_class(const std::string &of) {
-        clump_evict_desc desc{};
+        auto desc = sized<clump_evict_desc>();
         desc.class_name = of.c_str();
         return desc;
     }
@@ -699,7 +720,7 @@ class heap {
 class program {
    public:
     program(const heap &of, const clump_program_desc &desc) : context_(of.share()) {
-        clump_program_desc with = desc;
+        auto with = sized(desc);
         clump_program *made = nullptr;
         with.heap = of.get();
         const clump_status status = clump_program_create(&with, &made, NULL);
@@ -732,7 +753,7 @@ class program {
    private:
     using owner = detail::owner<clump_program, clump_program_destroy>;
     static clump_program_desc describe(const std::string &source, const std::string &options) {
-        clump_program_desc desc{};
+        auto desc = sized<clump_program_desc>();
         desc.source = source.c_str();
         desc.options = options.c_str();
         return desc;
@@ -748,7 +769,8 @@ class refs {
    public:
     refs(const heap &of, const clump_refs_desc &desc) : context_(of.share()) {
         clump_refs *made = nullptr;
-        of.check(clump_refs_create(of.get(), &desc, &made, NULL));
+        const auto with = sized(desc);
+        of.check(clump_refs_create(of.get(), &with, &made, NULL));
         refs_ = owner(made);
     }
     clump_refs *get() const noexcept {
@@ -804,7 +826,7 @@ class handle {
 class pool {
    public:
     pool(const context &on, const clump_pool_desc &desc) : context_(on.share()) {
-        clump_pool_desc with = desc;
+        auto with = sized(desc);
         clump_pool *made = nullptr;
         clump_error e;
         with.context = on.get();
@@ -828,7 +850,7 @@ class pool {
         throw error(status, "");
     }
     clump_pool_stats stats() const {
-        clump_pool_stats found{};
+        auto found = sized<clump_pool_stats>();
         check(clump_pool_get_stats(get(), &found, NULL));
         return found;
     }
@@ -838,8 +860,9 @@ class pool {
     /* One step, or with until_done all (defrag.h). */
     clump_defrag_report defragment(const clump_defrag_desc &desc = clump_defrag_desc{},
                                    const clump_sync *sync = nullptr) {
-        clump_defrag_report report{};
-        check(clump_pool_defragment(get(), &desc, &report, sync));
+        auto report = sized<clump_defrag_report>();
+        const auto with = sized(desc);
+        check(clump_pool_defragment(get(), &with, &report, sync));
         return report;
     }
 
@@ -853,7 +876,8 @@ class pool {
 class allocation {
    public:
     allocation(const pool &of, const clump_allocation_desc &desc) : pool_(of.get()) {
-        pool::check(pool_, clump_pool_alloc(pool_, &desc, &allocation_, nullptr));
+        const auto with = sized(desc);
+        pool::check(pool_, clump_pool_alloc(pool_, &with, &allocation_, nullptr));
     }
     allocation(const pool &of, std::uint64_t bytes) : allocation(of, describe(bytes)) {
     }
@@ -877,7 +901,7 @@ class allocation {
     }
     /* Where it is now. */
     clump_region region() const {
-        clump_allocation_info info{};
+        auto info = sized<clump_allocation_info>();
         pool::check(pool_, clump_pool_get_info(pool_, allocation_, &info));
         return info.region;
     }
@@ -905,7 +929,7 @@ class allocation {
 
    private:
     static clump_allocation_desc describe(std::uint64_t bytes) {
-        clump_allocation_desc desc{};
+        auto desc = sized<clump_allocation_desc>();
         desc.bytes = bytes;
         return desc;
     }

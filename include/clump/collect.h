@@ -41,6 +41,7 @@ typedef enum clump_mark_engine {
 /* What a collection starts from, how it marks, and what happens to the dead. All zero: see
  * clump_heap_collect(). */
 typedef struct clump_collect_desc {
+    size_t size; /* sizeof(clump_collect_desc) */
     /* Roots, in addition to those that are registered. */
     const clump_ref *roots; /* nulls and references to no live object are disregarded. They
                                         are not rewritten if the call compacts: make handles */
@@ -65,7 +66,10 @@ typedef struct clump_collect_desc {
                                 CLUMP_HEAP_NO_ALLOC, its next parameter
                                 `__global const uint *dead`, set by the library */
 
-    const clump_compact_desc *compact; /* optional: compact afterwards; {0} will do */
+    const clump_compact_desc *compact; /* optional: compact afterwards */
+    /* [out, optional] of that compaction; asking for it makes it block. A collector writes there at
+     * each tick. */
+    clump_compact_report *compact_report;
 } clump_collect_desc;
 
 /* Parts of a run, as timed by profiling events. The kernel that frees arrays of run-time length is
@@ -86,6 +90,7 @@ typedef enum clump_collect_phase {
 
 /* What a collection found and took. */
 typedef struct clump_collect_report {
+    size_t size;             /* sizeof(clump_collect_report) */
     uint64_t live, dead;     /* objects that stay; that died */
     uint64_t roots;          /* references of buffers, handles and desc that are not null, and
                                      objects of root classes */
@@ -105,14 +110,13 @@ typedef struct clump_collect_report {
     uint64_t memory_bytes;        /* device memory that collections of the heap keep */
     /* Times are without those of commands that the device tells wrong, an end before the beginning,
      * say. */
-    double us[CLUMP_COLLECT_PHASE_COUNT]; /* device time; 0 if the queue does no profiling */
-    double total_us;                      /* their sum, or with HOST what the host measured */
+    double us[CLUMP_PHASES_MAX]; /* device time; 0 if the queue does no profiling */
+    double total_us;             /* their sum, or with HOST what the host measured */
     double host_us; /* what the host marked: that alone, of us[CLUMP_COLLECT_MARK], which has the
                        copies too. 0: nothing was handed over */
     uint64_t floor_bytes; /* what must at least be read and written: each reference of a live object
                              once; for each granule of blocks in use a word of marks written and
                              read and one of the bitmap read and written; each state likewise */
-    clump_compact_report compact; /* if the call compacts */
 } clump_collect_report;
 
 /* METHOD. Collect.
@@ -128,10 +132,9 @@ typedef struct clump_collect_report {
  * not enough free blocks for it; CLUMP_ERR_CORRUPT marking does not come to an end, since the heap
  * is damaged; CLUMP_ERR_CL; CLUMP_ERR_BUILD; CLUMP_ERR_HOST_MEMORY. After an error the heap is
  * unchanged, with two exceptions. If only `compact` failed, as it does with
- * CLUMP_ERR_DEVICE_MEMORY, the collection is done: the dead are freed, and the report is filled in
- * except for
- * `compact`. After CLUMP_ERR_CL from a device that gives up another collection puts the heap right
- * if objects did not move yet. */
+ * CLUMP_ERR_DEVICE_MEMORY, the collection is done: the dead are freed, and the report is filled in,
+ * but compact_report is not. After CLUMP_ERR_CL from a device that gives up another collection puts
+ * the heap right if objects did not move yet. */
 CLUMP_API clump_status clump_heap_collect(clump_heap *heap, const clump_collect_desc *desc,
                                           clump_collect_report *report, const clump_sync *sync);
 

@@ -16,10 +16,11 @@ typedef struct clump_collector clump_collector;
 
 /* At least one of `every`, `fill` and `out_of_memory`. */
 typedef struct clump_collector_desc {
+    size_t size;      /* sizeof(clump_collector_desc) */
     clump_heap *heap; /* required */
-    /* What to do; all that it points to, except the finaliser, must live as long as the
-     * collector. */
-    clump_collect_desc collect;
+    /* What to do; NULL: as clump_heap_collect() does with NULL. All that it points to, except
+     * `compact` and the finaliser, must live as long as the collector. */
+    const clump_collect_desc *collect;
 
     uint32_t every; /* at every n-th safepoint */
 

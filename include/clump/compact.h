@@ -42,6 +42,7 @@ typedef enum clump_compact_order {
 
 /* What a compaction does. All zero: all classes, with the fewest moves, without a limit. */
 typedef struct clump_compact_desc {
+    size_t size;                /* sizeof(clump_compact_desc) */
     const char *const *classes; /* names; each stands for itself and its subclasses */
     uint32_t class_count;       /* 0: all classes of the heap */
     int null_dangling;          /* 1: see above; costs one more pass over the references */
@@ -62,6 +63,9 @@ typedef struct clump_compact_desc {
                                  it leaves out have the key 0 */
 } clump_compact_desc;
 
+/* Room for the times of parts in a report: more than there are, so that there can be others. */
+#define CLUMP_PHASES_MAX 16
+
 /* Parts of a run, as timed by profiling events. */
 #define CLUMP_COMPACT_PHASE_LIST(X)                                                                \
     X(CHECK, "dangling references")                                                                \
@@ -79,6 +83,7 @@ typedef enum clump_compact_phase {
 
 /* Sums over the classes that took part, unless said otherwise. */
 typedef struct clump_compact_report {
+    size_t size;         /* sizeof(clump_compact_report) */
     uint64_t objects;    /* live */
     uint64_t moves;      /* of objects */
     uint64_t moves_left; /* that a full run would still have to make; 0 except after a step */
@@ -93,8 +98,8 @@ typedef struct clump_compact_report {
     uint64_t outside_examined, outside_rewritten, outside_dangling; /* registered and handles */
     /* Times are without those of commands that the device tells wrong, an end before the beginning,
      * say. */
-    double us[CLUMP_COMPACT_PHASE_COUNT]; /* device time; 0 if the queue does no profiling */
-    double total_us;                      /* their sum */
+    double us[CLUMP_PHASES_MAX]; /* device time; 0 if the queue does no profiling */
+    double total_us;             /* their sum */
     uint32_t launches;
     uint64_t floor_bytes; /* what must at least be read and written: objects moved twice, a
                              forwarding reference for each, every reference field that can point to

@@ -16,9 +16,11 @@ typedef struct clump_compactor clump_compactor;
 
 /* Exactly one of `every`, (candidates or share) and `automatic`. */
 typedef struct clump_compactor_desc {
+    size_t size;      /* sizeof(clump_compactor_desc) */
     clump_heap *heap; /* required */
-    /* What to do; its names must live as long as the compactor. */
-    clump_compact_desc compact;
+    /* What to do; NULL: as clump_heap_compact() does with NULL. Its names must live as long as the
+     * compactor. */
+    const clump_compact_desc *compact;
 
     uint32_t every; /* m: at every m-th call (ISMM 3.7) */
 

@@ -112,6 +112,7 @@ typedef struct clump_compiled {
 
 /* What a context is made of. */
 typedef struct clump_context_desc {
+    size_t size;                   /* sizeof(clump_context_desc) */
     cl_context context;            /* required; retained */
     cl_device_id device;           /* required; one of the context's devices */
     cl_command_queue queue;        /* required; of that context and device; retained. Create it
@@ -129,6 +130,7 @@ typedef struct clump_context_desc {
 
 /* Facts about the device, probed once by clump_context_create(). */
 typedef struct clump_capabilities {
+    size_t size; /* sizeof(clump_capabilities) */
     char platform_name[128];
     char device_name[128];
     char device_version[128]; /* CL_DEVICE_VERSION, "OpenCL 3.0 ..." */

@@ -43,6 +43,7 @@ extern "C" {
 
 /* What the heap becomes. */
 typedef struct clump_convert_desc {
+    size_t size;                /* sizeof(clump_convert_desc) */
     const clump_schema *schema; /* required; copied. It may be the heap's own */
     uint64_t bytes;      /* all device memory the heap takes then; 0: as many as it has now */
     uint32_t block_rows; /* as in clump_heap_desc; 0: chosen from `bytes` */
@@ -50,6 +51,7 @@ typedef struct clump_convert_desc {
 
 /* What became of it. */
 typedef struct clump_convert_report {
+    size_t size; /* sizeof(clump_convert_report) */
     uint64_t objects;
     /* references that named no live object of the field's class, or in registered buffers and
      * handles no live object: null now */

@@ -38,6 +38,7 @@ typedef enum clump_defrag_order {
 
 /* How far a step goes. All zero: everything that can be moved now. */
 typedef struct clump_defrag_desc {
+    size_t size; /* sizeof(clump_defrag_desc) */
     /* Time of this step; 0: no limit. With `wait` the time that the call takes, without it the time
      * the device spends copying. Where it is too short for any copy, one step in five makes a small
      * one, to see whether copies still take so long. */
@@ -60,6 +61,7 @@ typedef struct clump_defrag_desc {
 
 /* What a step did. */
 typedef struct clump_defrag_report {
+    size_t size;                       /* sizeof(clump_defrag_report) */
     uint32_t begun, finished, dropped; /* moves; dropped: freed, pinned or ignored meanwhile */
     uint32_t under_way;                /* moves that later steps will finish */
     uint64_t copied_bytes;             /* enqueued in this step */

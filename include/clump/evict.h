@@ -37,6 +37,7 @@ extern "C" {
 
 /* Which blocks. All zero: all that have objects. */
 typedef struct clump_evict_desc {
+    size_t size;            /* sizeof(clump_evict_desc) */
     const char *class_name; /* of this class and its subclasses; NULL: of all */
     /* Fetch: the blocks that have these objects. Nulls, and objects that are not evicted, are
      * passed over. Not together with class_name. */
@@ -51,6 +52,7 @@ typedef struct clump_evict_desc {
 
 /* What a call moved. */
 typedef struct clump_evict_report {
+    size_t size; /* sizeof(clump_evict_report) */
     uint64_t objects, blocks;
     uint64_t bytes; /* of the blocks */
 } clump_evict_report;

@@ -2,7 +2,8 @@
  * thresholds. No program needs them; a NULL pointer to any of these is recommended. Unlike the
  * other headers this one may change in any version.
  *
- * Each structure is for one member of an ordinary one, which says where it goes.
+ * Each structure is for one member of an ordinary one, which says where it goes. None has a size:
+ * they are those of the library's own version.
  *
  * Needs no OpenCL header. Read first: program.h, collect.h, defrag.h.
  */

@@ -41,6 +41,7 @@ typedef struct clump_extract clump_extract;
 
 /* Which objects an extract takes, and what becomes of them. */
 typedef struct clump_extract_desc {
+    size_t size; /* sizeof(clump_extract_desc) */
     /* Which objects: all that any of these names, each of them once. References that are null are
      * disregarded. */
     const clump_ref *refs; /* on the host, */
@@ -66,6 +67,7 @@ typedef struct clump_extract_desc {
 
 /* What an extract has. */
 typedef struct clump_extract_report {
+    size_t size; /* sizeof(clump_extract_report) */
     uint64_t objects;
     uint64_t bytes; /* of the buffer */
     /* references in their fields to live objects that are not in the extract: null there */
@@ -98,6 +100,7 @@ CLUMP_API clump_status clump_heap_extract(clump_heap *heap, const clump_extract_
 
 /* Where the references of the new objects go. All zero: nowhere. */
 typedef struct clump_insert_desc {
+    size_t size; /* sizeof(clump_insert_desc) */
     /* What gets the references of the new objects, by number: any of these, or none. */
     clump_ref *refs;        /* on the host: room for all objects */
     cl_mem ref_buffer;      /* on the device */

@@ -41,6 +41,7 @@ typedef struct clump_heap clump_heap;
 /* What a heap is made of: a context, a schema, and `bytes` or `device_share`. The rest may be
  * zero. */
 typedef struct clump_heap_desc {
+    size_t size;                /* sizeof(clump_heap_desc) */
     clump_context *context;     /* required */
     const clump_schema *schema; /* copied as far as the heap needs it. NULL: no classes, for a
                                    heap of raw memory only */
@@ -146,7 +147,8 @@ typedef enum clump_device_error {
 
 /* What kernels reported, one entry for each kind: `errors[CLUMP_DEVICE_DOUBLE_FREE]`. */
 typedef struct clump_device_report {
-    struct {
+    size_t size; /* sizeof(clump_device_report) */
+    struct {     /* kinds that later versions add come at the end; an element does not grow */
         uint32_t count; /* events since the last fetch; requests, for OUT_OF_MEMORY */
         /* BAD_SIZE of an array: class_id is the class that declares it, ref the number of elements.
          * Of the first event. class_id: 0 if not known. WRONG_LAUNCH: that of the loop; BAD_CLASS:
@@ -169,8 +171,10 @@ CLUMP_API clump_status clump_heap_take_errors(clump_heap *heap, clump_device_rep
 
 /* ---- Looking into the heap ------------------------------------------------------------------ */
 
-/* Counters of one class. */
+/* Counters of one class. Of an array the size of the first element counts for all: it is the
+ * distance from one to the next. */
 typedef struct clump_class_stats {
+    size_t size;            /* sizeof(clump_class_stats) */
     uint64_t objects;       /* live objects of exactly this class */
     uint64_t slots;         /* slots in its allocated blocks */
     uint32_t blocks;        /* allocated blocks */
@@ -187,6 +191,7 @@ typedef struct clump_class_stats {
 
 /* Counters of the whole heap. */
 typedef struct clump_heap_stats {
+    size_t size; /* sizeof(clump_heap_stats) */
     uint64_t objects, slots;
     uint32_t blocks; /* usable blocks of the heap */
     uint32_t free_blocks;

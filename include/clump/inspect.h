@@ -38,6 +38,7 @@ CLUMP_API clump_status clump_heap_check(clump_heap *heap);
 
 /* What a repair found. */
 typedef struct clump_repair_report {
+    size_t size;      /* sizeof(clump_repair_report) */
     uint64_t objects; /* live objects now */
     uint64_t blocks;  /* blocks of which class or count were not what their bitmaps say */
     uint64_t guessed; /* of these: their class was told by hints, or by the places of the objects */

@@ -49,6 +49,7 @@ typedef struct clump_world clump_world;
 
 /* What a world is made of. The same on all ranks, but context and queue. */
 typedef struct clump_world_desc {
+    size_t size;            /* sizeof(clump_world_desc) */
     MPI_Comm comm;          /* required; copied */
     clump_context *context; /* required: that of this rank's heap. Lives as long as the world */
     /* Halos are on the world's queue; migrations on the context's queue in use
@@ -117,6 +118,7 @@ typedef struct clump_halo clump_halo;
 /* Which parts of which buffers go where. Bytes that are sent in a direction are as many as the
  * neighbour there receives from the opposite one. */
 typedef struct clump_halo_desc {
+    size_t size;          /* sizeof(clump_halo_desc) */
     cl_mem send, receive; /* of the context; retained; may be one buffer */
     /* Of each direction, bytes: where it begins in the buffer, and how many; 0: nothing. */
     uint64_t send_at[CLUMP_WORLD_DIRECTIONS_MAX];
@@ -156,6 +158,7 @@ typedef struct clump_migration clump_migration;
 
 /* Whose objects leave, and how it is known which. */
 typedef struct clump_migration_desc {
+    size_t size;            /* sizeof(clump_migration_desc) */
     clump_heap *heap;       /* required; the migration must be destroyed before it */
     const char *class_name; /* required: objects of this class and its subclasses may leave */
     /* A scalar of an integer type: 0 stays, d + 1 leaves in direction d. It is 0 in objects that
@@ -168,6 +171,7 @@ typedef struct clump_migration_desc {
 
 /* What a run did on this rank. */
 typedef struct clump_migration_report {
+    size_t size;            /* sizeof(clump_migration_report) */
     uint64_t left, arrived; /* objects */
     uint64_t bytes;         /* sent */
     /* references of objects that left, to objects that did not leave in the same direction: null
@@ -248,6 +252,7 @@ CLUMP_API clump_status clump_world_load(clump_world *world, clump_heap *heap, co
 
 /* The world that a file is of. */
 typedef struct clump_world_saved {
+    size_t size;         /* sizeof(clump_world_saved) */
     uint32_t ranks;      /* and parts: part n is the heap of rank n */
     uint32_t dimensions; /* 1 .. 3 */
     uint32_t domains[3]; /* along each; rank = (z * domains[1] + y) * domains[0] + x */

@@ -95,6 +95,7 @@ typedef struct clump_move {
 
 /* What is known of an allocation. */
 typedef struct clump_allocation_info {
+    size_t size; /* sizeof(clump_allocation_info) */
     clump_allocation allocation;
     clump_region region;
     clump_memory memory;
@@ -116,6 +117,7 @@ typedef enum clump_pool_flag {
 
 /* What a pool is made of. All zero, except `context`, is an ordinary one. */
 typedef struct clump_pool_desc {
+    size_t size;            /* sizeof(clump_pool_desc) */
     clump_context *context; /* or NULL, with a queue */
     cl_command_queue queue; /* for copies and touching; of that context. Default: the context's */
     const char *name;       /* copied; default "pool" */
@@ -178,6 +180,7 @@ CLUMP_API const clump_error *clump_pool_get_error(clump_pool *pool, clump_error 
 
 /* What is wanted of an allocation. All zero, except `bytes`, is a plain one. */
 typedef struct clump_allocation_desc {
+    size_t size;        /* sizeof(clump_allocation_desc) */
     uint64_t bytes;     /* at least 1 */
     uint64_t alignment; /* of the offset, and of the pointer: a power of two; 0: the pool's */
     clump_memory memory;
@@ -280,18 +283,19 @@ CLUMP_API clump_status clump_pool_pin(clump_pool *pool, clump_allocation allocat
 CLUMP_API clump_status clump_pool_use(clump_pool *pool, clump_allocation allocation,
                                       cl_event event);
 
-/* METHOD. Map an allocation on the pool's queue; unmap it, once for each map. A mapped one stays
- * where it is.
+/* METHOD. Map an allocation on the pool's queue. A mapped one stays where it is.
  *   flags  CL_MAP_READ, CL_MAP_WRITE
- *   sync   [in, optional]  of unmapping
  * Of USM of the host and shared USM the pointer is that of the region: mapping waits for the
  * commands of the pool's queue and those that clump_pool_use() named.
- * Blocks: yes, with the lock; unmapping: only on a queue out of order, unless `sync` asks for the
- * event. Returns CLUMP_OK;
- * CLUMP_ERR_REFERENCE; CLUMP_ERR_USAGE; CLUMP_ERR_UNSUPPORTED as clump_pool_get_buffer();
- * CLUMP_ERR_CL. */
+ * Blocks: yes, with the lock. Returns CLUMP_OK; CLUMP_ERR_REFERENCE; CLUMP_ERR_USAGE;
+ * CLUMP_ERR_UNSUPPORTED as clump_pool_get_buffer(); CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_map(clump_pool *pool, clump_allocation allocation,
                                       cl_map_flags flags, void **memory);
+
+/* METHOD. Unmap it, once for each map.
+ *   sync  [in, optional]
+ * Blocks: only on a queue out of order, unless `sync` asks for the event. Returns CLUMP_OK;
+ * CLUMP_ERR_REFERENCE; CLUMP_ERR_USAGE; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_unmap(clump_pool *pool, clump_allocation allocation, void *memory,
                                         const clump_sync *sync);
 
@@ -303,6 +307,7 @@ CLUMP_API clump_status clump_pool_trim(clump_pool *pool);
 
 /* Counters that every call brings up to date. */
 typedef struct clump_pool_stats {
+    size_t size;                        /* sizeof(clump_pool_stats) */
     uint64_t bytes, bytes_peak;         /* device memory taken */
     uint64_t used_bytes, used_peak;     /* given out, as rounded up; also to moves under way */
     uint64_t requested_bytes;           /* as asked for */
@@ -316,19 +321,16 @@ typedef struct clump_pool_stats {
     uint64_t context_bytes; /* device memory taken by all pools of the context together */
 } clump_pool_stats;
 
-/* The time that copies take, as measured: us = fixed_us * copies + bytes * us_per_byte; zeros: not
- * known yet. */
-typedef struct clump_copy_pace {
-    double fixed_us, us_per_byte;
-    double pause_us; /* the budget of a step with use_pauses now */
-} clump_copy_pace;
-
 /* Facts that take a walk over all chunks. */
 typedef struct clump_pool_details {
+    size_t size;                             /* sizeof(clump_pool_details) */
     uint64_t allocation_min, allocation_max; /* bytes as asked for; 0 without any */
     uint64_t free_ranges, free_min, free_max;
     double fragmentation; /* mean over the chunks of 1 - largest free range / free bytes */
-    clump_copy_pace pace;
+    /* The time that copies take, as measured: us = copy_us * copies + bytes * copy_us_per_byte;
+     * zeros: not known yet. */
+    double copy_us, copy_us_per_byte;
+    double pause_us; /* the budget of a step with use_pauses now */
 } clump_pool_details;
 
 /* METHOD. Constant time without `details`; with them it walks all chunks.

@@ -33,6 +33,7 @@ typedef struct clump_program_info {
 
 /* What a program is made of: a heap and a source. The rest may be zero. */
 typedef struct clump_program_desc {
+    size_t size;         /* sizeof(clump_program_desc) */
     clump_heap *heap;    /* required; any heap with an equal layout can run the program */
     const char *source;  /* required; OpenCL C, zero-terminated; copied */
     const char *name;    /* what build messages call the source; default "program.cl" */

@@ -35,7 +35,8 @@
 /* Room for the name of a device. */
 #define CLUMP_QUICK_NAME_BYTES 384
 
-/* What is to be opened. All zero: a device, a context and a queue. */
+/* What is to be opened. All zero: a device, a context and a queue. It needs no size, nor do the
+ * structs in it: this header is compiled with the program. */
 typedef struct clump_quick_desc {
     /* Which device, in words: each word is gpu, cpu or accelerator, or a part of "platform /
      * device", in any case of letters; all words must fit. "gpu", "nvidia", "cpu portable". NULL or
@@ -364,6 +365,7 @@ static inline clump_status clump_quick_find_device(const char *words, cl_device_
     clump_error probed, own;
     clump_status status = CLUMP_ERR_NOT_FOUND;
     int environment = !words || !*words;
+    capabilities.size = sizeof capabilities;
     if (!error) error = &own;
     if (!device)
         return clumpi_quick_refuse(error, CLUMP_ERR_USAGE, 0, NULL,
@@ -418,6 +420,7 @@ static inline clump_status clumpi_quick_open_heap(clump_quick *q, const clump_qu
     if (desc->schema && (status = clump_schema_parse(desc->schema, strlen(desc->schema),
                                                      &desc->context.allocator, &schema, &q->error)))
         return status;
+    heap.size = sizeof heap;
     heap.context = q->context;
     heap.schema = schema;
     /* Zero, and not NaN, which clump_heap_create() refuses in words; `==` is a warning of some
@@ -437,6 +440,7 @@ static inline clump_status clumpi_quick_open_program(clump_quick *q, const clump
     if (!q->heap)
         return clumpi_quick_refuse(&q->error, CLUMP_ERR_USAGE, 0, NULL,
                                    "there is a source, and no heap to build it for: give a schema");
+    program.size = sizeof program;
     program.heap = q->heap;
     program.source = desc->source;
     status = clump_program_create(&program, &q->program, NULL);
@@ -453,6 +457,7 @@ static inline clump_status clump_quick_open(clump_quick *q, const clump_quick_de
     clump_status status = clump_quick_find_device(desc->device, &q->device, q->name, &q->error);
     if (!status) status = clumpi_quick_open_queue(q, desc->out_of_order);
     if (!status) {
+        context.size = sizeof context;
         context.context = q->cl;
         context.device = q->device;
         context.queue = q->queue;

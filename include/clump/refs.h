@@ -19,6 +19,7 @@ typedef struct clump_refs clump_refs;
 /* `count` references at buffer + offset + i * stride. Each is null, garbage or a reference; bytes
  * between them are not touched. */
 typedef struct clump_refs_desc {
+    size_t size;     /* sizeof(clump_refs_desc) */
     cl_mem buffer;   /* required; retained until unregistered */
     uint64_t offset; /* bytes, a multiple of 4 */
     uint32_t stride; /* bytes, a multiple of 4; 0: 4, packed */

@@ -56,6 +56,7 @@ typedef int (*clump_progress_fn)(void *user, uint64_t done, uint64_t all);
 
 /* Where a heap is saved to, and how. */
 typedef struct clump_save_desc {
+    size_t size; /* sizeof(clump_save_desc) */
     /* Where to: set one of the two.
      * A file is written under the name `path` with ".part" at its end, brought to the disk, and
      * then renamed: a file of that name is replaced by a whole one or not at all, whenever the
@@ -79,6 +80,7 @@ typedef struct clump_save_desc {
 
 /* What was saved. */
 typedef struct clump_save_report {
+    size_t size; /* sizeof(clump_save_report) */
     uint64_t objects;
     uint64_t bytes;       /* of the saved heap */
     uint64_t value_bytes; /* of these: values of objects */
@@ -106,6 +108,7 @@ CLUMP_API clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *
 
 /* Where a saved heap comes from. */
 typedef struct clump_load_desc {
+    size_t size; /* sizeof(clump_load_desc) */
     /* Where from: set one of the two. A file must end where the saved heap does. */
     const char *path;
     /* Puts the next `bytes` into `data`, and returns how many: fewer are the end, or a failure.
@@ -119,6 +122,7 @@ typedef struct clump_load_desc {
 
 /* What was loaded. */
 typedef struct clump_load_report {
+    size_t size; /* sizeof(clump_load_report) */
     uint64_t objects;
     uint64_t bytes; /* of the saved heap */
     uint64_t value_bytes;

@@ -8,7 +8,8 @@
  *   static const clump_struct_field body_fields[] = {
  *       {"x", offsetof(body, x)}, {"y", offsetof(body, y)}, {"neighbour", offsetof(body,
  *       neighbour)}};
- *   static const clump_struct_desc body_desc = {"Body", sizeof(body), 3, body_fields};
+ *   static const clump_struct_desc body_desc = {sizeof body_desc, "Body", sizeof(body), 3,
+ *                                                body_fields};
  *
  * A field takes element_bytes of the struct (schema.h): a 3-vector takes 4 elements, as cl_float3
  * does, a bool 1 byte, and a reference 4, as a clump_ref does. The elements of an array stand one
@@ -39,6 +40,7 @@ typedef struct clump_struct_field {
 
 /* A struct of the host for the objects of a class. */
 typedef struct clump_struct_desc {
+    size_t size; /* sizeof(clump_struct_desc) */
     const char *class_name;
     uint32_t bytes; /* sizeof the struct: the distance from one to the next */
     uint32_t field_count;

@@ -45,6 +45,7 @@ typedef enum clump_fit {
 
 /* What a suballocator is made of. All zero, except `bytes`, is an ordinary one. */
 typedef struct clump_suballoc_desc {
+    size_t size;          /* sizeof(clump_suballoc_desc) */
     uint64_t bytes;       /* offsets are below this; at least the granularity */
     uint64_t granularity; /* power of two: offsets are multiples of it, sizes are rounded up to it;
                                     0: 1. bytes / granularity is below 2^48 */
@@ -81,6 +82,7 @@ CLUMP_API clump_status clump_suballoc_free(clump_suballoc *suballoc, clump_range
 
 /* What is known of a range. */
 typedef struct clump_range_info {
+    size_t size;            /* sizeof(clump_range_info) */
     uint64_t offset, bytes; /* bytes as rounded up */
     void *user_data;
     clump_range next; /* the one after it, in the order of their offsets; 0 after the last */
@@ -93,6 +95,7 @@ CLUMP_API clump_status clump_suballoc_get_info(const clump_suballoc *suballoc, c
 
 /* Counters that every call brings up to date. */
 typedef struct clump_suballoc_stats {
+    size_t size;                /* sizeof(clump_suballoc_stats) */
     uint64_t bytes, used_bytes; /* in all; given out */
     uint64_t ranges;            /* given out */
     uint64_t free_ranges;
@@ -101,6 +104,7 @@ typedef struct clump_suballoc_stats {
 
 /* Facts that take a walk over all ranges. Smallest values are 0 where there is nothing. */
 typedef struct clump_suballoc_details {
+    size_t size;                   /* sizeof(clump_suballoc_details) */
     uint64_t range_min, range_max; /* bytes of the smallest and the largest range given out */
     uint64_t free_min, free_max;   /* of the free ones */
     double fragmentation; /* 1 - free_max / free bytes: 0 if all free bytes are in one range */
@@ -108,9 +112,11 @@ typedef struct clump_suballoc_details {
 
 /* METHOD. Constant time without `details`; with them it walks all ranges.
  *   stats    [out, optional]
- *   details  [out, optional] */
-CLUMP_API void clump_suballoc_get_stats(const clump_suballoc *suballoc, clump_suballoc_stats *stats,
-                                        clump_suballoc_details *details);
+ *   details  [out, optional]
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE. */
+CLUMP_API clump_status clump_suballoc_get_stats(const clump_suballoc *suballoc,
+                                                clump_suballoc_stats *stats,
+                                                clump_suballoc_details *details);
 
 /* METHOD. Verify all invariants: the ranges cover everything once, no two free ones are
  * neighbours, the index of free ranges holds exactly these, the counters are right. Walks all

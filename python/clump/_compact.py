@@ -1,7 +1,7 @@
 """Compaction and collection: what they are asked for, and when they run by themselves."""
 from ._context import owned, report_dict, words
 from ._library import ffi, lib
-from ._values import c_names, c_text, c_word, pointer, refs_array
+from ._values import c_names, c_text, c_word, pointer, refs_array, sized
 
 ORDERS = words("clump_compact_order")
 
@@ -14,9 +14,9 @@ def compact_desc(classes=(), null_dangling=False, slack=0.0, max_moves=0, max_us
             raise ValueError(f'{name} is {value!r} and order {order!r}; it must be order="{its_order}"')
     field = ffi.new("char[]", c_text("order_field", order_field)) if order_field is not None else ffi.NULL
     key = key_kernel._object if key_kernel is not None else ffi.NULL
-    desc = ffi.new("clump_compact_desc *", {"classes": names, "class_count": len(kept), "null_dangling": null_dangling, "slack": slack,
-                                            "max_moves": max_moves, "max_us": max_us, "order": c_word("order", order, ORDERS),
-                                            "order_field": field, "key_kernel": key})
+    desc = sized("clump_compact_desc *", {"classes": names, "class_count": len(kept), "null_dangling": null_dangling, "slack": slack,
+                                          "max_moves": max_moves, "max_us": max_us, "order": c_word("order", order, ORDERS),
+                                          "order_field": field, "key_kernel": key})
     return desc, [names, kept, field, key]
 
 
@@ -28,9 +28,9 @@ def collect_desc(roots=(), root_classes=(), only_mark=False, dead=None, dead_cla
     after, kept_after = compact_desc(**compact) if compact is not None else (ffi.NULL, None)
     of_dead = ffi.new("char[]", c_text("dead_class", dead_class)) if dead_class is not None else ffi.NULL
     last = finaliser._object if finaliser is not None else ffi.NULL
-    desc = ffi.new("clump_collect_desc *", {"roots": roots, "root_count": len(refs), "root_classes": names, "root_class_count": len(kept),
-                                            "only_mark": only_mark, "dead": pointer("cl_mem", dead) if dead is not None else ffi.NULL,
-                                            "dead_class": of_dead, "finaliser": last, "compact": after})
+    desc = sized("clump_collect_desc *", {"roots": roots, "root_count": len(refs), "root_classes": names, "root_class_count": len(kept),
+                                          "only_mark": only_mark, "dead": pointer("cl_mem", dead) if dead is not None else ffi.NULL,
+                                          "dead_class": of_dead, "finaliser": last, "compact": after})
     return desc, [names, kept, refs, roots, after, kept_after, of_dead, last, dead]
 
 
@@ -53,13 +53,13 @@ class Compactor(_Trigger):
 
     def __init__(self, heap, every=0, candidates=0, share=0.0, automatic=False, cost_limit=0.0, **options):
         compact, kept = compact_desc(**options)
-        desc = ffi.new("clump_compactor_desc *", {"heap": heap._object, "compact": compact[0], "every": every, "candidates": candidates,
-                                                  "share": share, "automatic": automatic, "cost_limit": cost_limit})
+        desc = sized("clump_compactor_desc *", {"heap": heap._object, "compact": compact, "every": every, "candidates": candidates,
+                                                "share": share, "automatic": automatic, "cost_limit": cost_limit})
         self._make(heap, "compactor", desc, [kept])
 
     def tick(self):
         """Call it once a step. Returns the report of a compaction, or None if there was none."""
-        return self._tick(ffi.new("clump_compact_report *"))
+        return self._tick(sized("clump_compact_report *"))
 
 
 class Collector(_Trigger):
@@ -68,10 +68,10 @@ class Collector(_Trigger):
 
     def __init__(self, heap, every=0, fill=0.0, growth=0.0, out_of_memory=False, **options):
         collect, kept = collect_desc(**options)
-        desc = ffi.new("clump_collector_desc *", {"heap": heap._object, "collect": collect[0], "every": every, "fill": fill, "growth": growth,
-                                                  "out_of_memory": out_of_memory})
+        desc = sized("clump_collector_desc *", {"heap": heap._object, "collect": collect, "every": every, "fill": fill, "growth": growth,
+                                                "out_of_memory": out_of_memory})
         self._make(heap, "collector", desc, [kept])
 
     def tick(self):
         """Call it where only roots have references. Returns the report of a collection, or None if there was none."""
-        return self._tick(ffi.new("clump_collect_report *"))
+        return self._tick(sized("clump_collect_report *"))

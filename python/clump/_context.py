@@ -8,7 +8,7 @@ import pyopencl as cl
 
 from ._errors import error_of
 from ._library import ffi, lib
-from ._values import c_path, pointer
+from ._values import c_path, pointer, sized
 
 
 HELD = {}  # by address: how an object ends, and what must stay until then. The garbage collector may take all else apart in any order.
@@ -57,7 +57,7 @@ class Context:
     def __init__(self, queue, cache=None):
         if not isinstance(queue, cl.CommandQueue):
             raise TypeError(f"the queue is a {type(queue).__name__}; it must be a pyopencl.CommandQueue, or a clump.Context in its place")
-        desc = ffi.new("clump_context_desc *")
+        desc = sized("clump_context_desc *")
         self._queue = queue
         self._queues = [queue]  # all that it had
         self._pools = weakref.WeakSet()
@@ -141,7 +141,7 @@ def _plain(value, kind):
 
 
 def report_dict(report):
-    """The members of a struct that build_library.py declares; its texts are str, or None, and its structs dicts."""
+    """The members of a struct that build_library.py declares, but its size; its texts are str, or None, and its structs dicts."""
     kind = ffi.typeof(report)
     fields = (kind.item if kind.kind == "pointer" else kind).fields
-    return {name: _plain(getattr(report, name), field.type) for name, field in fields}
+    return {name: _plain(getattr(report, name), field.type) for name, field in fields if name != "size"}

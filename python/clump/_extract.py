@@ -7,7 +7,7 @@ import pyopencl as cl
 from ._context import context_of, owned, report_dict
 from ._errors import Error, error_of
 from ._library import ffi, lib
-from ._values import c_names, c_path, c_text, refs_array, schema_of
+from ._values import c_names, c_path, c_text, refs_array, schema_of, sized
 
 
 def class_counts(schema, objects):
@@ -37,8 +37,8 @@ class Extract:
     @classmethod
     def load(cls, queue, path):
         """The objects of a saved heap, for a heap that has objects."""
-        self, report, name = cls.__new__(cls), ffi.new("clump_extract_report *"), ffi.new("char[]", c_path("path", path))
-        desc = ffi.new("clump_load_desc *", {"path": name})
+        self, report, name = cls.__new__(cls), sized("clump_extract_report *"), ffi.new("char[]", c_path("path", path))
+        desc = sized("clump_load_desc *", {"path": name})
         self._make(context_of(queue), lambda context, made, error: lib.clump_extract_load(context, desc, made, report, error))
         self.report = report_dict(report)
         return self
@@ -46,7 +46,7 @@ class Extract:
     @classmethod
     def _of(cls, heaps, function, desc, *more):
         """A call that takes objects out of the first heap. One that goes from heap to heap needs both contexts."""
-        self, made, report = cls.__new__(cls), ffi.new("clump_extract **"), ffi.new("clump_extract_report *")
+        self, made, report = cls.__new__(cls), ffi.new("clump_extract **"), sized("clump_extract_report *")
         with contextlib.ExitStack() as locks:
             for context in sorted({heap._context for heap in heaps}, key=id):
                 locks.enter_context(context._lock)
@@ -109,6 +109,6 @@ def extract_desc(refs=None, classes=(), where_class=None, where_field=None, foll
         chosen = ffi.from_buffer("uint32_t[]", refs)
     where = [ffi.new("char[]", c_text(what, text)) if text is not None else ffi.NULL
              for what, text in (("where_class", where_class), ("where_field", where_field))]
-    desc = ffi.new("clump_extract_desc *", {"refs": chosen, "ref_count": len(chosen) if chosen else 0, "classes": names if kept else ffi.NULL, "class_count": len(kept), "where_class": where[0],
-                                            "where_field": where[1], "follow": follow, "free_objects": free_objects, "keep_refs": keep_refs})
+    desc = sized("clump_extract_desc *", {"refs": chosen, "ref_count": len(chosen) if chosen else 0, "classes": names if kept else ffi.NULL, "class_count": len(kept), "where_class": where[0],
+                                          "where_field": where[1], "follow": follow, "free_objects": free_objects, "keep_refs": keep_refs})
     return desc, [names, kept, refs, chosen, where]

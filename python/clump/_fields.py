@@ -9,7 +9,7 @@ import pyopencl.cltypes
 
 from ._errors import Error
 from ._library import ffi, lib
-from ._values import c_text, fitting
+from ._values import c_text, fitting, sized
 
 SCALARS = {"bool": np.bool_, "char": np.int8, "uchar": np.uint8, "short": np.int16, "ushort": np.uint16, "int": np.int32,
            "uint": np.uint32, "long": np.int64, "ulong": np.uint64, "float": np.float32, "double": np.float64, "ref": np.uint32}
@@ -128,5 +128,5 @@ def struct_desc(heap, class_name, dtype):
             raise Error("CLUMP_ERR_USAGE", f"{class_name}.{field} is {given} in the structs; it must be {wanted}")
         names.append(ffi.new("char[]", c_text("field", field)))
         fields[i].name, fields[i].offset = names[i], offset
-    desc = ffi.new("clump_struct_desc *", {"class_name": name, "bytes": dtype.itemsize, "field_count": len(names), "fields": fields})
+    desc = sized("clump_struct_desc *", {"class_name": name, "bytes": dtype.itemsize, "field_count": len(names), "fields": fields})
     return desc, [name, names, fields]

@@ -10,7 +10,7 @@ from ._extract import Extract, class_counts, extract_desc
 from ._fields import Field, struct_array, struct_desc
 from ._library import ffi, lib
 from ._program import Program
-from ._values import c_names, c_path, c_text, c_word, one_ref, pointer, refs_array, schema_of
+from ._values import c_names, c_path, c_text, c_word, one_ref, pointer, refs_array, schema_of, sized
 
 CHECKS, DIRECTIONS = words("clump_check"), words("clump_copy_direction")
 FINDINGS = 64  # take_findings() has at most so many
@@ -27,8 +27,8 @@ def _checked_desc(without=(), events=0, on_leak=None):
     if not (on_leak is None or callable(on_leak)):
         raise TypeError(f"on_leak is a {type(on_leak).__name__}; it must be a function of a str")
     handle = ffi.new_handle(on_leak) if on_leak else ffi.NULL
-    desc = ffi.new("struct clump_checked_desc *", {"without": sum({c_word("without", check, CHECKS) for check in without}), "events": events,
-                                                   "on_leak": lib.python_on_leak if on_leak else ffi.NULL, "user": handle})
+    desc = sized("struct clump_checked_desc *", {"without": sum({c_word("without", check, CHECKS) for check in without}), "events": events,
+                                                 "on_leak": lib.python_on_leak if on_leak else ffi.NULL, "user": handle})
     return desc, [handle, on_leak]
 
 
@@ -40,7 +40,7 @@ def _heap_desc(context, schema, checked=False, **members):
     check, kept = ffi.NULL, []
     if checked is not False:
         check, kept = _checked_desc(**({} if checked is True else checked))
-    desc = ffi.new("clump_heap_desc *", {"context": context._object, "checked": check, **members})
+    desc = sized("clump_heap_desc *", {"context": context._object, "checked": check, **members})
     return desc, [schema, check], kept
 
 
@@ -149,7 +149,7 @@ class Heap:
 
     def repair(self):
         """Makes a heap usable again whose metadata was overwritten (heap.h). Returns the report as a dict."""
-        report = ffi.new("clump_repair_report *")
+        report = sized("clump_repair_report *")
         self._context._call(lib.clump_heap_repair, self._object, report)
         return report_dict(report)
 
@@ -402,7 +402,7 @@ __kernel void gather(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global {f.device_type
         classes: a list of names; empty: all. null_dangling, slack, max_moves, max_us: as in compact.h. order: "any", "address", "field" with an
         `order_field`, or "key" with a `key_kernel`, whose first parameter the library sets."""
         desc, kept = compact_desc(classes, **options)
-        report = ffi.new("clump_compact_report *")
+        report = sized("clump_compact_report *")
         self._context._call(lib.clump_heap_compact, self._object, desc, report, ffi.NULL)
         return report_dict(report)
 
@@ -414,7 +414,7 @@ __kernel void gather(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global {f.device_type
         class. finaliser: a kernel that runs before they are freed, and whose first parameter, set by the library, is that buffer. compact: a
         dict of what compact() takes: compact afterwards."""
         desc, kept = collect_desc(roots, root_classes, **options)
-        report = ffi.new("clump_collect_report *")
+        report = sized("clump_collect_report *")
         self._context._call(lib.clump_heap_collect, self._object, desc, report, ffi.NULL)
         return report_dict(report)
 
@@ -422,8 +422,8 @@ __kernel void gather(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global {f.device_type
         """Gives the heap another schema (clump/convert.h): fields are matched by name; those that are new are 0. References in fields and in
         registered buffers follow, others name nobody. Programs have to be made anew. bytes: of all its memory from then on, 0: as many as now.
         block_rows: as in heap.h. Returns the report as a dict."""
-        schema, report = schema_of(schema), ffi.new("clump_convert_report *")
-        desc = ffi.new("clump_convert_desc *", {"schema": schema, "bytes": bytes, "block_rows": block_rows})
+        schema, report = schema_of(schema), sized("clump_convert_report *")
+        desc = sized("clump_convert_desc *", {"schema": schema, "bytes": bytes, "block_rows": block_rows})
         self._context._call(lib.clump_heap_convert, self._object, desc, report)
         self._gathers.clear()  # programs for the old schema
         return report_dict(report)
@@ -440,7 +440,7 @@ __kernel void gather(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global {f.device_type
     def insert(self, extract):
         """Makes the objects of an extract, all or none. Returns their references, in its order."""
         refs = np.zeros(sum(extract.objects.values()), np.uint32)
-        desc = ffi.new("clump_insert_desc *", {"refs": ffi.from_buffer("uint32_t[]", refs)})
+        desc = sized("clump_insert_desc *", {"refs": ffi.from_buffer("uint32_t[]", refs)})
         self._context._call(lib.clump_heap_insert, self._object, extract._object, desc)
         return refs
 
@@ -464,7 +464,7 @@ __kernel void gather(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global {f.device_type
 
     def _move_blocks(self, function, class_name, refs, blocks, age):
         name = ffi.new("char[]", c_text("class_name", class_name)) if class_name is not None else ffi.NULL
-        desc, report = ffi.new("clump_evict_desc *", {"class_name": name, "blocks": blocks, "age": age}), ffi.new("clump_evict_report *")
+        desc, report = sized("clump_evict_desc *", {"class_name": name, "blocks": blocks, "age": age}), sized("clump_evict_report *")
         if refs is not None:
             refs = refs_array("refs", refs)
             desc.refs, desc.ref_count = ffi.from_buffer("uint32_t[]", refs), len(refs)
@@ -477,15 +477,15 @@ __kernel void gather(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global {f.device_type
 
     def save(self, path, compact=False, zstd_level=0):
         """Saves the heap to a file. zstd_level: 1 .. 22: packed, if the library was built with zstd. Returns the report as a dict."""
-        name, report = ffi.new("char[]", c_path("path", path)), ffi.new("clump_save_report *")
-        self._context._call(lib.clump_heap_save, self._object, ffi.new("clump_save_desc *", {"path": name, "compact": compact, "zstd_level": zstd_level}), report)
+        name, report = ffi.new("char[]", c_path("path", path)), sized("clump_save_report *")
+        self._context._call(lib.clump_heap_save, self._object, sized("clump_save_desc *", {"path": name, "compact": compact, "zstd_level": zstd_level}), report)
         return report_dict(report)
 
     def load(self, path, without_registered=False):
         """Loads a saved heap into this one, which has no objects. As many buffers are registered as when it was saved, or they are left out with
         `without_registered`. Returns the report as a dict."""
-        name, report = ffi.new("char[]", c_path("path", path)), ffi.new("clump_load_report *")
-        self._context._call(lib.clump_heap_load, self._object, ffi.new("clump_load_desc *", {"path": name, "without_registered": without_registered}), report)
+        name, report = ffi.new("char[]", c_path("path", path)), sized("clump_load_report *")
+        self._context._call(lib.clump_heap_load, self._object, sized("clump_load_desc *", {"path": name, "without_registered": without_registered}), report)
         return report_dict(report)
 
     def dump(self, path=None):
@@ -495,7 +495,8 @@ __kernel void gather(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global {f.device_type
     def read_stats(self):
         """Counters of the heap, and in `classes` of each class, as dicts."""
         names = list(self.classes)
-        stats, classes = ffi.new("clump_heap_stats *"), ffi.new("clump_class_stats[]", max(len(names), 1))
+        stats, classes = sized("clump_heap_stats *"), ffi.new("clump_class_stats[]", max(len(names), 1))
+        classes[0].size = ffi.sizeof(classes[0])
         self._context._call(lib.clump_heap_read_stats, self._object, stats, classes, len(names))
         return {**report_dict(stats), "classes": {name: report_dict(classes[i]) for i, name in enumerate(names)}}
 
@@ -510,8 +511,8 @@ class Refs:
                 raise Error("CLUMP_ERR_USAGE", f"an array of type {buffer.dtype} with strides {buffer.strides} for references; it must be a "
                             "contiguous one of uint32, or of structs that have them")
             buffer = buffer.data  # raises for an array that does not begin where its buffer does
-        desc = ffi.new("clump_refs_desc *", {"buffer": pointer("cl_mem", buffer), "count": count,
-                                             "offset": offset, "stride": stride, "weak": weak, "null_dangling": null_dangling})
+        desc = sized("clump_refs_desc *", {"buffer": pointer("cl_mem", buffer), "count": count,
+                                           "offset": offset, "stride": stride, "weak": weak, "null_dangling": null_dangling})
         made = ffi.new("clump_refs **")
         self._heap = heap
         heap._context._call(lib.clump_refs_create, heap._object, desc, made, ffi.NULL)

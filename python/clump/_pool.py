@@ -6,7 +6,7 @@ import pyopencl as cl
 from ._context import context_of, owned, report_dict
 from ._errors import Error, error_of
 from ._library import ffi, lib
-from ._values import pointer
+from ._values import pointer, sized
 
 
 class Pool:
@@ -17,7 +17,7 @@ class Pool:
 
     def __init__(self, queue, chunk_bytes=0, limit_bytes=0):
         self._context = context_of(queue)
-        desc = ffi.new("clump_pool_desc *", {"context": self._context._object, "chunk_bytes": chunk_bytes, "limit_bytes": limit_bytes})
+        desc = sized("clump_pool_desc *", {"context": self._context._object, "chunk_bytes": chunk_bytes, "limit_bytes": limit_bytes})
         made, error = ffi.new("clump_pool **"), ffi.new("clump_error *")
         self._lock = threading.Lock()
         with self._context._lock:
@@ -44,7 +44,7 @@ class Pool:
         """A pyopencl.Buffer of the pool. When the last reference to it is gone, its memory is given out again as soon as the commands
         that `queue` has at that time are done; default: those of all queues that the pool's context had. A pool that is full waits for them
         once."""
-        desc, buffer = ffi.new("clump_allocation_desc *", {"bytes": bytes}), ffi.new("cl_mem *")
+        desc, buffer = sized("clump_allocation_desc *", {"bytes": bytes}), ffi.new("cl_mem *")
         queues = ffi.new("cl_command_queue[]", [pointer("cl_command_queue", queue)] if queue else 0)
         try:
             self._call(lib.clump_pool_create_buffer, desc, len(queues), queues, buffer)
@@ -58,7 +58,7 @@ class Pool:
 
     @property
     def stats(self):
-        stats = ffi.new("clump_pool_stats *")
+        stats = sized("clump_pool_stats *")
         self._call(lib.clump_pool_get_stats, stats, ffi.NULL)
         return report_dict(stats)
 

@@ -8,7 +8,7 @@ import pyopencl.array
 from ._context import owned
 from ._errors import Error
 from ._library import ffi, lib
-from ._values import c_text, pointer
+from ._values import c_text, pointer, sized
 
 
 class Program:
@@ -19,8 +19,8 @@ class Program:
 
     def __init__(self, heap, source, options="", name="program.cl", checked=False, strict=False):
         texts = [ffi.new("char[]", c_text(what, text)) for what, text in (("source", source), ("options", options), ("name", name))]
-        desc = ffi.new("clump_program_desc *", {"heap": heap._object, "source": texts[0], "options": texts[1], "name": texts[2],
-                                                "checked": checked, "strict": strict})
+        desc = sized("clump_program_desc *", {"heap": heap._object, "source": texts[0], "options": texts[1], "name": texts[2],
+                                              "checked": checked, "strict": strict})
         made = ffi.new("clump_program **")
         self._context = heap._context
         self._context._call(lib.clump_program_create, desc, made, ffi.NULL)

@@ -12,6 +12,13 @@ CLASSES = {"cl_context": cl.Context, "cl_device_id": cl.Device, "cl_command_queu
            "cl_mem": cl.MemoryObjectHolder, "cl_event": cl.Event}
 
 
+def sized(kind, members=None):
+    """A struct that begins with its size."""
+    made = ffi.new(kind, members)
+    made.size = ffi.sizeof(made[0])
+    return made
+
+
 def pointer(kind, of):
     """The OpenCL object of a PyOpenCL one."""
     if not isinstance(of, CLASSES[kind]):

@@ -95,6 +95,7 @@ int main(int argc, char **argv) {
     compute::context context(device);
     compute::command_queue queue(context, device);
     clump_context_desc on{};
+    on.size = sizeof on;
     on.context = context.get();
     on.device = device.get();
     on.queue = queue.get();
@@ -102,6 +103,7 @@ int main(int argc, char **argv) {
     clump_pool *pool;
     REQUIRE(!clump_context_create(&on, &clump, nullptr));
     clump_pool_desc desc{};
+    desc.size = sizeof desc;
     desc.context = clump;
     REQUIRE(!clump_pool_create(&desc, &pool, nullptr));
     bool refused = false;

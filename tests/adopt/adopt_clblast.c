@@ -29,14 +29,14 @@ static cl_command_queue queue;
 static clump_pool *pool;
 
 static clump_pool_stats stats_of(void) {
-    clump_pool_stats stats;
+    clump_pool_stats stats = {.size = sizeof stats};
     REQUIRE(!clump_pool_get_stats(pool, &stats, NULL));
     return stats;
 }
 
 static cl_mem matrix(size_t count, const float *data) {
     cl_mem made;
-    clump_allocation_desc desc = {.bytes = count * sizeof *data};
+    clump_allocation_desc desc = {.size = sizeof desc, .bytes = count * sizeof *data};
     REQUIRE(!clump_pool_create_buffer(pool, &desc, 0, NULL, &made));
     REQUIRE(!clEnqueueWriteBuffer(queue, made, CL_TRUE, 0, desc.bytes, data, 0, NULL, NULL));
     return made;
@@ -124,10 +124,12 @@ int main(int argc, char **argv) {
 #pragma GCC diagnostic pop
     REQUIRE(!code);
     clump_context *clump;
-    clump_context_desc on = {.context = context, .device = device, .queue = queue};
+    clump_context_desc on = {
+        .size = sizeof on, .context = context, .device = device, .queue = queue};
     REQUIRE(!clump_context_create(&on, &clump, NULL));
-    REQUIRE(
-        !clump_pool_create(&(clump_pool_desc){.context = clump, .name = "CLBlast"}, &pool, NULL));
+    REQUIRE(!clump_pool_create(
+        &(clump_pool_desc){.size = sizeof(clump_pool_desc), .context = clump, .name = "CLBlast"},
+        &pool, NULL));
     size_t bytes, n = size_with_temporary(&bytes), count = n * n;
     float *data = malloc(count * sizeof *data), *negative = malloc(count * sizeof *data),
           *found = malloc(count * sizeof *found);

@@ -130,7 +130,7 @@ struct body {
 };
 static const clump_struct_field body_fields[] = {{"x", offsetof(body, x)},
                                                  {"hot", offsetof(body, hot)}};
-static const clump_struct_desc body_desc = {"Body", sizeof(body), 2, body_fields};
+static const clump_struct_desc body_desc = {sizeof body_desc, "Body", sizeof(body), 2, body_fields};
 
 /* To a buffer and back: 1,000 objects that are numbered. */
 static void copies(const clump::context &context, clump::heap &heap) {

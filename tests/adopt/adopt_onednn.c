@@ -57,7 +57,7 @@ static void find_usm(void) {
 }
 
 static clump_pool_stats stats_of(void) {
-    clump_pool_stats stats;
+    clump_pool_stats stats = {.size = sizeof stats};
     REQUIRE(!clump_pool_get_stats(pool, &stats, NULL));
     return stats;
 }
@@ -72,7 +72,8 @@ static int check_lock(void *user, const void *line, size_t bytes) {
 
 static void open_pool(int is_checked) {
     clump_error error;
-    clump_pool_desc desc = {.queue = queue, .trace = is_checked ? check_lock : NULL};
+    clump_pool_desc desc = {
+        .size = sizeof desc, .queue = queue, .trace = is_checked ? check_lock : NULL};
     REQUIRE(!clump_pool_create(&desc, &pool, &error));
     REQUIRE(!clump_onednn_open(pool, queue, memory));
 }
@@ -308,7 +309,7 @@ static void measure(void) {
 }
 
 int main(int argc, char **argv) {
-    clump_capabilities capabilities;
+    clump_capabilities capabilities = {.size = sizeof capabilities};
     cl_int code;
     device = find_device();
     if (!device || clump_device_probe(device, 0, &capabilities, NULL) || !capabilities.pointers) {

@@ -103,6 +103,7 @@ static void is_full(cl_command_queue queue) {
     clump_pool *pool;
     clump_error error;
     clump_pool_desc desc{};
+    desc.size = sizeof desc;
     desc.queue = queue;
     desc.limit_bytes = 1 << 20;
     REQUIRE(!clump_pool_create(&desc, &pool, &error));
@@ -170,6 +171,7 @@ int main(int argc, char **argv) {
     cl_command_queue queue = clCreateCommandQueue(context, device, 0, &code);
     REQUIRE(!code);
     clump_pool_desc desc{};
+    desc.size = sizeof desc;
     desc.queue = queue; /* the pool needs no clump_context */
     clump_pool *pool;
     clump_error error;

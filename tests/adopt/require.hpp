@@ -17,7 +17,8 @@
     } while (0)
 
 static clump_pool_stats stats_of(clump_pool *pool) {
-    clump_pool_stats stats;
+    clump_pool_stats stats{};
+    stats.size = sizeof stats;
     REQUIRE(!clump_pool_get_stats(pool, &stats, NULL));
     return stats;
 }

@@ -46,13 +46,15 @@ static void check_head(const clump_saved *saved) {
     clumpi_stream s;
     clump_error error;
     clump_saved *again;
-    REQUIRE(!clumpi_stream_create(&s, &(clump_save_desc){.write = keep, .user = &to}, "fuzz", &a,
-                                  &error));
+    REQUIRE(!clumpi_stream_create(
+        &s, &(clump_save_desc){.size = sizeof(clump_save_desc), .write = keep, .user = &to}, "fuzz",
+        &a, &error));
     REQUIRE(!clumpi_begin_write(&s) && !clumpi_head_write(&s, saved));
     clumpi_stream_close(&s);
     source from = {.data = data, .bytes = to.at};
-    REQUIRE(
-        !clump_saved_open(&(clump_load_desc){.read = take, .user = &from}, NULL, &again, &error));
+    REQUIRE(!clump_saved_open(
+        &(clump_load_desc){.size = sizeof(clump_load_desc), .read = take, .user = &from}, NULL,
+        &again, &error));
     REQUIRE(again->objects == saved->objects && again->handles == saved->handles &&
             again->piece_bytes == saved->piece_bytes && again->registered == saved->registered);
     REQUIRE(memcmp(again->counts, saved->counts, sizeof saved->counts) == 0);
@@ -95,7 +97,7 @@ static int add_part(void *user, const clump_saved *saved, const clump_saved_part
 
 /* A file that is right, part by part. */
 static void check_parts(source *from) {
-    const clump_load_desc desc = {.read = take, .user = from};
+    const clump_load_desc desc = {.size = sizeof desc, .read = take, .user = from};
     clump_saved *saved;
     clump_error error;
     sums s = {0, 0};
@@ -133,12 +135,14 @@ static void run(const clump_load_desc *desc, source *from) {
     if (desc->path) return;
     REQUIRE(from->at <= from->bytes);
     source less = {.data = from->data, .bytes = from->at - 1};
-    REQUIRE(clump_saved_read(&(clump_load_desc){.read = take, .user = &less}, NULL, NULL, NULL,
-                             &error) == CLUMP_ERR_FORMAT);
+    REQUIRE(clump_saved_read(
+                &(clump_load_desc){.size = sizeof(clump_load_desc), .read = take, .user = &less},
+                NULL, NULL, NULL, &error) == CLUMP_ERR_FORMAT);
     const size_t whole = from->at;
     check_parts(from);
     const char *path = fuzz_file(0, from->data, whole);
-    REQUIRE(!clump_saved_read(&(clump_load_desc){.path = path}, NULL, NULL, NULL, &error));
+    REQUIRE(!clump_saved_read(&(clump_load_desc){.size = sizeof(clump_load_desc), .path = path},
+                              NULL, NULL, NULL, &error));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
@@ -150,9 +154,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     if (data[0] & 1) reseal(copy, bytes - 1);
     if (data[0] & 4) from.bytes -= from.bytes / 3;
     const char *path = data[0] & 2 ? fuzz_file(0, copy, from.bytes) : NULL;
-    run(
-        &(clump_load_desc){
-            .path = path, .read = path ? NULL : take, .user = &from, .progress = count_progress},
+    run(&(clump_load_desc){.size = sizeof(clump_load_desc),
+                           .path = path,
+                           .read = path ? NULL : take,
+                           .user = &from,
+                           .progress = count_progress},
         &from);
     free(copy);
     return 0;

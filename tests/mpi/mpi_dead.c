@@ -38,23 +38,27 @@ int main(int argc, char **argv) {
     CHECK(argc > 2);
     path = argv[2];
     ranks_open("class Ball { uint leaves; }", NULL, 1 << 20);
-    clump_world *world = ranks_world((clump_world_desc){.periodic = {1}, .timeout_s = TIMEOUT_S});
+    clump_world *world = ranks_world((clump_world_desc){
+        .size = sizeof(clump_world_desc), .periodic = {1}, .timeout_s = TIMEOUT_S});
     clump_halo *halo;
     clump_migration *migration;
     cl_int code;
     cl_mem buffer = clCreateBuffer(ranks_q.cl, CL_MEM_READ_WRITE, 1 << 20, NULL, &code);
     CHECK_WORLD(world, clump_halo_create(world,
-                                         &(clump_halo_desc){.send = buffer,
+                                         &(clump_halo_desc){.size = sizeof(clump_halo_desc),
+                                                            .send = buffer,
                                                             .receive = buffer,
                                                             .send_bytes = {1 << 18, 1 << 18},
                                                             .receive_at = {1 << 19, 3 << 18},
                                                             .receive_bytes = {1 << 18, 1 << 18}},
                                          &halo, NULL));
-    CHECK_WORLD(world, clump_migration_create(
-                           world,
-                           &(clump_migration_desc){
-                               .heap = ranks_q.heap, .class_name = "Ball", .field = "leaves"},
-                           &migration, NULL));
+    CHECK_WORLD(world,
+                clump_migration_create(world,
+                                       &(clump_migration_desc){.size = sizeof(clump_migration_desc),
+                                                               .heap = ranks_q.heap,
+                                                               .class_name = "Ball",
+                                                               .field = "leaves"},
+                                       &migration, NULL));
     MPI_Barrier(MPI_COMM_WORLD);                             /* compilers have run */
     CHECK_WORLD(world, run("halo", world, halo, migration)); /* all is well */
     CHECK_WORLD(world, run("migration", world, halo, migration));

@@ -8,6 +8,8 @@
  * Objects of a chain refer to the next one. Those that leave together stay together.
  */
 #include "ordered.h"
+#include "sized.h"
+/* After the above. */
 #include "ranks.h"
 
 enum { COUNT = 600, STEPS = 12 };
@@ -55,8 +57,9 @@ static const clump_struct_field box_fields[] = {
     {"number", offsetof(thing, number)}, {"leaves", offsetof(thing, leaves)},
     {"at", offsetof(thing, at)},         {"next", offsetof(thing, next)},
     {"weight", offsetof(thing, weight)}, {"ball", offsetof(thing, ball)}};
-static const clump_struct_desc ball_desc = {"Ball", sizeof(thing), 5, ball_fields};
-static const clump_struct_desc box_desc = {"Box", sizeof(thing), 6, box_fields};
+static const clump_struct_desc ball_desc = {sizeof ball_desc, "Ball", sizeof(thing), 5,
+                                            ball_fields};
+static const clump_struct_desc box_desc = {sizeof box_desc, "Box", sizeof(thing), 6, box_fields};
 
 /* What all ranks know: where each object is, and whether it still refers to the next of its
  * triple. */
@@ -176,13 +179,14 @@ static void use_queue(int is_second) {
 
 static void walk(uint32_t dimensions, int is_periodic) {
     clump_world *world =
-        ranks_world((clump_world_desc){.dimensions = dimensions,
+        ranks_world((clump_world_desc){.size = sizeof(clump_world_desc),
+                                       .dimensions = dimensions,
                                        .periodic = {is_periodic, is_periodic, is_periodic},
                                        .timeout_s = 30,
                                        .message_bytes = 1000});
     const clump_world_place *p = clump_world_get_place(world);
     clump_migration *migration;
-    clump_migration_report report;
+    clump_migration_report report = {.size = sizeof report};
     clump_kernel *mark = kernel_of("mark");
     cl_ulong open = 0;
     /* All ranks walk all objects, so each has to know the neighbours of all. */
@@ -190,11 +194,13 @@ static void walk(uint32_t dimensions, int is_periodic) {
     MPI_Allgather((void *)(uintptr_t)p->neighbours, CLUMP_WORLD_DIRECTIONS_MAX, MPI_INT, neighbours,
                   CLUMP_WORLD_DIRECTIONS_MAX, MPI_INT, MPI_COMM_WORLD);
     for (uint32_t d = 0; d < p->directions; d++) open |= (cl_ulong)(p->neighbours[d] >= 0) << d;
-    CHECK_WORLD(world, clump_migration_create(
-                           world,
-                           &(clump_migration_desc){
-                               .heap = ranks_q.heap, .class_name = "Thing", .field = "leaves"},
-                           &migration, NULL));
+    CHECK_WORLD(world,
+                clump_migration_create(world,
+                                       &(clump_migration_desc){.size = sizeof(clump_migration_desc),
+                                                               .heap = ranks_q.heap,
+                                                               .class_name = "Thing",
+                                                               .field = "leaves"},
+                                       &migration, NULL));
     CHECK(!clump_migration_get_info(migration)->list);
     for (uint32_t step = 0; step < STEPS; step++) {
         const uint32_t seed = step + 100 * dimensions;
@@ -231,11 +237,14 @@ static void refuse_arrays(clump_world *world) {
         clump_heap *heap;
         clump_migration *refused;
         CHECK(!clump_schema_parse(texts[i], strlen(texts[i]), NULL, &s, NULL));
-        const clump_heap_desc d = {.context = ranks_q.context, .schema = s, .bytes = 4 << 20};
+        const clump_heap_desc d = {
+            .size = sizeof d, .context = ranks_q.context, .schema = s, .bytes = 4 << 20};
         CLUMP_CHECK(&ranks_q, clump_heap_create(&d, &heap, NULL));
-        CHECK(clump_migration_create(world,
-                                     &(clump_migration_desc){.heap = heap, .class_name = "Thing"},
-                                     &refused, NULL) == CLUMP_ERR_USAGE &&
+        CHECK(clump_migration_create(
+                  world,
+                  &(clump_migration_desc){
+                      .size = sizeof(clump_migration_desc), .heap = heap, .class_name = "Thing"},
+                  &refused, NULL) == CLUMP_ERR_USAGE &&
               !refused);
         CHECK(strstr(clump_world_get_error(world)->message,
                      "clump_migration_create: field w of class Thing is an array of run-time "
@@ -248,13 +257,15 @@ static void refuse_arrays(clump_world *world) {
 /* Only every third object leaves: its references become null, and so do those to it from those that
  * left before. */
 static void part(void) {
-    clump_world *world = ranks_world((clump_world_desc){.periodic = {1}, .timeout_s = 30});
+    clump_world *world = ranks_world(
+        (clump_world_desc){.size = sizeof(clump_world_desc), .periodic = {1}, .timeout_s = 30});
     clump_migration *migration, *refused;
-    clump_migration_report report;
+    clump_migration_report report = {.size = sizeof report};
     clump_kernel *list = kernel_of("list"), *spoil = kernel_of("spoil");
     const cl_uint most = COUNT, few = 3, every = 3, direction = 1, all = 1, no_direction = 2,
                   none = 0xffffffc0;
-    clump_migration_desc desc = {.heap = ranks_q.heap, .class_name = "Thing", .most = most};
+    clump_migration_desc desc = {
+        .size = sizeof desc, .heap = ranks_q.heap, .class_name = "Thing", .most = most};
     CHECK_WORLD(world, clump_migration_create(world, &desc, &migration, NULL));
     cl_mem words = clump_migration_get_info(migration)->list;
     uint64_t here = 0, out = 0;
@@ -327,13 +338,17 @@ static void part(void) {
     clump_migration_destroy(copies);
 
     CHECK(clump_migration_create(
-              world, &(clump_migration_desc){.heap = ranks_q.heap, .class_name = "Thin"}, &refused,
-              NULL) == CLUMP_ERR_NOT_FOUND &&
-          !refused);
-    CHECK(clump_migration_create(
               world,
-              &(clump_migration_desc){.heap = ranks_q.heap, .class_name = "Thing", .field = "at"},
-              &refused, NULL) == CLUMP_ERR_USAGE);
+              &(clump_migration_desc){
+                  .size = sizeof(clump_migration_desc), .heap = ranks_q.heap, .class_name = "Thin"},
+              &refused, NULL) == CLUMP_ERR_NOT_FOUND &&
+          !refused);
+    CHECK(clump_migration_create(world,
+                                 &(clump_migration_desc){.size = sizeof(clump_migration_desc),
+                                                         .heap = ranks_q.heap,
+                                                         .class_name = "Thing",
+                                                         .field = "at"},
+                                 &refused, NULL) == CLUMP_ERR_USAGE);
     refuse_arrays(world);
     clump_kernel_destroy(list);
     clump_kernel_destroy(spoil);
@@ -358,24 +373,31 @@ static void no_room(void) {
     clump_program *program;
     clump_kernel *list, *crumble, *fill;
     clump_migration *migration;
-    clump_migration_report report;
-    clump_world *world = ranks_world((clump_world_desc){.periodic = {1}, .timeout_s = 30});
+    clump_migration_report report = {.size = sizeof report};
+    clump_world *world = ranks_world(
+        (clump_world_desc){.size = sizeof(clump_world_desc), .periodic = {1}, .timeout_s = 30});
     CLUMP_CHECK(&ranks_q, clump_schema_parse(text, strlen(text), NULL, &s, &ranks_q.error));
-    CLUMP_CHECK(&ranks_q, clump_heap_create(&(clump_heap_desc){.context = ranks_q.context,
+    CLUMP_CHECK(&ranks_q, clump_heap_create(&(clump_heap_desc){.size = sizeof(clump_heap_desc),
+                                                               .context = ranks_q.context,
                                                                .schema = s,
                                                                .errors_on_request = 1,
                                                                .bytes = 1 << 20},
                                             &heap, NULL));
     CLUMP_CHECK(&ranks_q,
-                clump_program_create(&(clump_program_desc){.heap = heap, .source = kernels},
-                                     &program, NULL));
+                clump_program_create(
+                    &(clump_program_desc){
+                        .size = sizeof(clump_program_desc), .heap = heap, .source = kernels},
+                    &program, NULL));
     CLUMP_CHECK(&ranks_q, clump_kernel_create(program, "list", &list, NULL));
     CLUMP_CHECK(&ranks_q, clump_kernel_create(program, "crumble", &crumble, NULL));
     CLUMP_CHECK(&ranks_q, clump_kernel_create(program, "fill", &fill, NULL));
-    CHECK_WORLD(
-        world, clump_migration_create(
-                   world, &(clump_migration_desc){.heap = heap, .class_name = "Thing", .most = 100},
-                   &migration, NULL));
+    CHECK_WORLD(world,
+                clump_migration_create(world,
+                                       &(clump_migration_desc){.size = sizeof(clump_migration_desc),
+                                                               .heap = heap,
+                                                               .class_name = "Thing",
+                                                               .most = 100},
+                                       &migration, NULL));
     cl_mem words = clump_migration_get_info(migration)->list;
     CLUMP_CHECK(&ranks_q, CLUMP_SET_ARGS(list, words));
     enum { SENT = 50 };
@@ -384,9 +406,10 @@ static void no_room(void) {
     for (uint32_t i = 0; i < SENT; i++) numbers[i] = i * 3;
     /* Rank 0 sends, rank 1 is full. */
     if (!ranks_rank)
-        CLUMP_CHECK(&ranks_q,
-                    clump_heap_new_structs(heap, &(clump_struct_desc){"Thing", 4, 1, &field},
-                                           numbers, SENT, NULL, NULL));
+        CLUMP_CHECK(&ranks_q, clump_heap_new_structs(heap,
+                                                     &(clump_struct_desc){sizeof(clump_struct_desc),
+                                                                          "Thing", 4, 1, &field},
+                                                     numbers, SENT, NULL, NULL));
     if (ranks_rank == 1) CLUMP_CHECK(&ranks_q, clump_heap_launch(heap, fill, 1, 1, NULL));
     CLUMP_CHECK(&ranks_q, clump_heap_do_all(heap, list, NULL));
     clump_status status = clump_migration_run(migration, &report);
@@ -417,12 +440,45 @@ static void no_room(void) {
     clump_world_destroy(world);
 }
 
+/* Wrong sizes; all ranks make these calls. Nothing is on the list, so nothing leaves. */
+static clump_world *sized_world;
+static clump_migration *sized_migration;
+static clump_migration_desc migration_desc = {.size = sizeof migration_desc};
+
+static clump_status create(void *desc, clump_error *error) {
+    clump_migration *made;
+    clump_status status = clump_migration_create(sized_world, desc, &made, error);
+    CHECK(!status == (made != NULL));
+    clump_migration_destroy(made);
+    return status;
+}
+
+static clump_status run(void *report, clump_error *error) {
+    clump_status status = clump_migration_run(sized_migration, report);
+    *error = *clump_world_get_error(sized_world);
+    return status;
+}
+
+static void try_sizes(void) {
+    const sized_case cases[] = {SIZED_TAKEN(clump_migration_desc, &migration_desc, create),
+                                SIZED_TOLD(clump_migration_report, run)};
+    migration_desc = (clump_migration_desc){
+        .size = sizeof migration_desc, .heap = ranks_q.heap, .class_name = "Thing"};
+    sized_world = ranks_world((clump_world_desc){.size = sizeof(clump_world_desc)});
+    CHECK_WORLD(sized_world,
+                clump_migration_create(sized_world, &migration_desc, &sized_migration, NULL));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) ranks_check_sized(&cases[i]);
+    clump_migration_destroy(sized_migration);
+    clump_world_destroy(sized_world);
+}
+
 int main(void) {
     ordered_begin();
     ranks_open(schema, source, 4 << 20);
     make_things();
     check_things();
     for (uint32_t dimensions = 1; dimensions <= 3; dimensions++) walk(dimensions, dimensions != 2);
+    try_sizes();
     if (ranks_size > 1) {
         part();
         no_room();

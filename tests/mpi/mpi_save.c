@@ -7,6 +7,8 @@
  */
 #include <sys/stat.h>
 
+#include "sized.h"
+/* After the above. */
 #include "ranks.h"
 
 static const char schema[] = "class Node { uint number; ref Node next; float x; }";
@@ -17,7 +19,7 @@ typedef struct node {
 } node;
 static const clump_struct_field fields[] = {
     {"number", offsetof(node, number)}, {"next", offsetof(node, next)}, {"x", offsetof(node, x)}};
-static const clump_struct_desc desc = {"Node", sizeof(node), 3, fields};
+static const clump_struct_desc desc = {sizeof desc, "Node", sizeof(node), 3, fields};
 
 enum { PARTS_MOST = 16, BEFORE = 9000000 };
 
@@ -85,10 +87,11 @@ static clump_heap *empty_heap(void) {
     clump_heap *heap;
     clump_schema *s;
     CLUMP_CHECK(&ranks_q, clump_schema_parse(schema, strlen(schema), NULL, &s, &ranks_q.error));
-    CLUMP_CHECK(&ranks_q,
-                clump_heap_create(
-                    &(clump_heap_desc){.context = ranks_q.context, .schema = s, .bytes = 2 << 20},
-                    &heap, NULL));
+    CLUMP_CHECK(&ranks_q, clump_heap_create(&(clump_heap_desc){.size = sizeof(clump_heap_desc),
+                                                               .context = ranks_q.context,
+                                                               .schema = s,
+                                                               .bytes = 2 << 20},
+                                            &heap, NULL));
     clump_schema_destroy(s);
     return heap;
 }
@@ -131,7 +134,7 @@ static void refused(clump_world *world, const char *path, const char *words) {
 static void parts_refused(clump_world *world, clump_heap *heap, const char *good, const char *path,
                           const uint32_t *parts, uint32_t count, clump_status status,
                           const char *words) {
-    clump_extract_report report = {.objects = 7};
+    clump_extract_report report = {.size = sizeof report, .objects = 7};
     const clump_status got = clump_world_load_parts(world, heap, ranks_rank ? good : path, parts,
                                                     ranks_rank ? 0 : count, NULL, &report);
     CHECK(got == (ranks_rank ? CLUMP_ERR_RANK : status));
@@ -146,8 +149,8 @@ static void load_parts(clump_world *world, const char *path) {
     char bad[1010];
     clump_heap *heap = empty_heap();
     const node before = {.number = BEFORE};
-    clump_world_saved saved;
-    clump_extract_report report;
+    clump_world_saved saved = {.size = sizeof saved};
+    clump_extract_report report = {.size = sizeof report};
     uint32_t parts[PARTS_MOST], count = 0, objects = 0;
     CLUMP_CHECK(&ranks_q, clump_heap_new_structs(heap, &desc, &before, 1, NULL, NULL));
     CHECK_WORLD(world, clump_world_read_saved(world, path, &saved));
@@ -206,15 +209,89 @@ static void save_elsewhere(clump_world *world, const char *folder, const char *p
     }
 }
 
+/* Wrong sizes; all ranks make these calls. `path` has what the world saved. */
+static clump_world *sized_world;
+static const char *sized_path;
+static const clump_save_desc save_desc = {.size = sizeof save_desc};
+static const clump_load_desc load_desc = {.size = sizeof load_desc};
+
+static clump_status tell(clump_status status, clump_error *error) {
+    *error = *clump_world_get_error(sized_world);
+    return status;
+}
+
+static clump_status save_with(void *how, clump_error *error) {
+    return tell(clump_world_save(sized_world, ranks_q.heap, sized_path, how, NULL), error);
+}
+
+static clump_status save_reported(void *report, clump_error *error) {
+    return tell(clump_world_save(sized_world, ranks_q.heap, sized_path, NULL, report), error);
+}
+
+/* Into a heap of its own. */
+static clump_status load_as(const clump_load_desc *how, clump_load_report *report,
+                            clump_error *error) {
+    clump_heap *heap = empty_heap();
+    clump_status status = tell(clump_world_load(sized_world, heap, sized_path, how, report), error);
+    clump_heap_destroy(heap);
+    return status;
+}
+
+static clump_status load_with(void *how, clump_error *error) {
+    return load_as(how, NULL, error);
+}
+
+static clump_status load_reported(void *report, clump_error *error) {
+    return load_as(NULL, report, error);
+}
+
+static clump_status load_parts_as(const clump_load_desc *how, clump_extract_report *report,
+                                  clump_error *error) {
+    const uint32_t part = (uint32_t)ranks_rank;
+    clump_heap *heap = empty_heap();
+    clump_status status =
+        tell(clump_world_load_parts(sized_world, heap, sized_path, &part, 1, how, report), error);
+    clump_heap_destroy(heap);
+    return status;
+}
+
+static clump_status load_parts_with(void *how, clump_error *error) {
+    return load_parts_as(how, NULL, error);
+}
+
+static clump_status load_parts_reported(void *report, clump_error *error) {
+    return load_parts_as(NULL, report, error);
+}
+
+static clump_status read_head(void *saved, clump_error *error) {
+    return tell(clump_world_read_saved(sized_world, sized_path, saved), error);
+}
+
+static void try_sizes(clump_world *world, const char *path) {
+    static const sized_case cases[] = {
+        SIZED_TAKEN(clump_save_desc, &save_desc, save_with),
+        SIZED_TOLD(clump_save_report, save_reported),
+        SIZED_TAKEN(clump_load_desc, &load_desc, load_with),
+        SIZED_TOLD(clump_load_report, load_reported),
+        SIZED_TAKEN(clump_load_desc, &load_desc, load_parts_with),
+        SIZED_TOLD(clump_extract_report, load_parts_reported),
+        SIZED_TOLD(clump_world_saved, read_head),
+    };
+    sized_world = world;
+    sized_path = path;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) ranks_check_sized(&cases[i]);
+}
+
 int main(int argc, char **argv) {
     char path[1000], bad[1010];
-    clump_save_report saved;
-    clump_load_report loaded;
+    clump_save_report saved = {.size = sizeof saved};
+    clump_load_report loaded = {.size = sizeof loaded};
     CHECK(argc > 1);
     snprintf(path, sizeof path, "%s/world.clump", argv[1]);
     snprintf(bad, sizeof bad, "%s.bad", path);
     ranks_open(schema, NULL, 4 << 20);
-    clump_world *world = ranks_world((clump_world_desc){.timeout_s = 30});
+    clump_world *world =
+        ranks_world((clump_world_desc){.size = sizeof(clump_world_desc), .timeout_s = 30});
     if (argc > 2) {
         clump_status status = clump_world_load(world, ranks_q.heap, path, NULL, NULL);
         CHECK(status == CLUMP_ERR_USAGE);
@@ -223,7 +300,9 @@ int main(int argc, char **argv) {
     } else {
         make();
         CHECK_WORLD(world, clump_world_save(world, ranks_q.heap, path,
-                                            &(clump_save_desc){.piece_bytes = 4096}, &saved));
+                                            &(clump_save_desc){.size = sizeof(clump_save_desc),
+                                                               .piece_bytes = 4096},
+                                            &saved));
         CHECK(saved.objects == count_of(ranks_rank));
         snprintf(bad, sizeof bad, "%s.part", path);
         CHECK(access(bad, F_OK));
@@ -254,6 +333,7 @@ int main(int argc, char **argv) {
         heap = empty_heap();
         CHECK_WORLD(world, clump_world_load(world, heap, path, NULL, NULL));
         clump_heap_destroy(heap);
+        try_sizes(world, path);
         save_elsewhere(world, argv[1], path);
         snprintf(bad, sizeof bad, "%s/no/such/folder", argv[1]);
         clump_status status = clump_world_save(world, ranks_q.heap, bad, NULL, NULL);

@@ -1,5 +1,7 @@
 /* Domains and neighbours in 1 to 3 dimensions, halos in all directions, reductions, and refusals
  * that all ranks learn of. */
+#include "sized.h"
+/* After the above. */
 #include "ranks.h"
 
 /* Offsets of a direction, from the definition in mpi.h and in other words than world.c. */
@@ -65,7 +67,7 @@ static void try_halo(clump_world *world, int rounds) {
     cl_int code;
     cl_mem send = clCreateBuffer(ranks_q.cl, CL_MEM_READ_WRITE, sizeof words, NULL, &code);
     cl_mem receive = clCreateBuffer(ranks_q.cl, CL_MEM_READ_WRITE, sizeof words, NULL, &code);
-    clump_halo_desc desc = {.send = send, .receive = receive};
+    clump_halo_desc desc = {.size = sizeof desc, .send = send, .receive = receive};
     clump_halo *halo;
     for (uint32_t d = 0; d < p->directions; d++) {
         desc.send_at[d] = desc.receive_at[d] = d * EACH * 4;
@@ -128,8 +130,42 @@ static void try_reductions(clump_world *world) {
     CHECK_WORLD(world, clump_world_agree(world, CLUMP_OK));
 }
 
+/* Wrong sizes. A world is made by all ranks, and all of them are refused. */
+static clump_world_desc world_desc = {.size = sizeof world_desc};
+static const clump_halo_desc halo_desc = {.size = sizeof halo_desc};
+static clump_world *sized_world;
+
+static clump_status create_world(void *desc, clump_error *error) {
+    clump_world *made;
+    clump_status status = clump_world_create(desc, &made, error);
+    CHECK(!status == (made != NULL));
+    clump_world_destroy(made);
+    return status;
+}
+
+static clump_status create_halo(void *desc, clump_error *error) {
+    clump_halo *made;
+    clump_status status = clump_halo_create(sized_world, desc, &made, error);
+    CHECK(!status == (made != NULL));
+    clump_halo_destroy(made);
+    return status;
+}
+
+static void try_sizes(void) {
+    const sized_case cases[] = {SIZED_TAKEN(clump_world_desc, &world_desc, create_world),
+                                SIZED_TAKEN(clump_halo_desc, &halo_desc, create_halo)};
+    world_desc = (clump_world_desc){.size = sizeof world_desc,
+                                    .comm = MPI_COMM_WORLD,
+                                    .context = ranks_q.context,
+                                    .queue = ranks_q.queue};
+    sized_world = ranks_world(world_desc);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) ranks_check_sized(&cases[i]);
+    clump_world_destroy(sized_world);
+}
+
 static void try_refusals(void) {
-    clump_world_desc desc = {.comm = MPI_COMM_WORLD,
+    clump_world_desc desc = {.size = sizeof desc,
+                             .comm = MPI_COMM_WORLD,
                              .context = ranks_q.context,
                              .queue = ranks_q.queue,
                              .domains = {(uint32_t)ranks_size + 1}};
@@ -154,7 +190,8 @@ int main(void) {
     ranks_open(NULL, NULL, 0);
     for (uint32_t dimensions = 1; dimensions <= 3; dimensions++)
         for (int closed = 0; closed < 8; closed += 7) {
-            clump_world_desc desc = {.dimensions = dimensions,
+            clump_world_desc desc = {.size = sizeof desc,
+                                     .dimensions = dimensions,
                                      .periodic = {closed & 1, closed & 2, closed & 4},
                                      .timeout_s = 30,
                                      .message_bytes = dimensions == 2 ? 7 : 0};
@@ -164,10 +201,12 @@ int main(void) {
             try_halo(world, 3);
             clump_world_destroy(world);
         }
-    clump_world *world = ranks_world((clump_world_desc){.timeout_s = 30});
+    clump_world *world =
+        ranks_world((clump_world_desc){.size = sizeof(clump_world_desc), .timeout_s = 30});
     try_reductions(world);
     clump_world_destroy(world);
     try_refusals();
+    try_sizes();
     ranks_close();
     return 0;
 }

@@ -59,6 +59,18 @@ static void ranks_open(const char *schema, const char *source, uint64_t bytes) {
     }
 }
 
+#ifdef TESTS_SIZED_H
+static int ranks_unchanged(void) {
+    return 1;
+}
+
+static void ranks_check_sized(const sized_case *c) {
+    const char *wrong = sized_check(c, ranks_unchanged);
+    if (wrong) fprintf(stderr, "%s\n", wrong);
+    CHECK(!wrong);
+}
+#endif
+
 static inline void ranks_close(void) {
     clump_quick_close(&ranks_q);
     MPI_Finalize();

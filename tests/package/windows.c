@@ -30,7 +30,9 @@ static int count_files(const char *folder, const char *end) {
 
 static int save_meanwhile(void *user, uint64_t done, uint64_t all) {
     (void)user, (void)done, (void)all;
-    EXPECT(clump_heap_save(q.heap, &(clump_save_desc){.path = "heap"}, NULL) == CLUMP_ERR_IO);
+    EXPECT(clump_heap_save(q.heap,
+                           &(clump_save_desc){.size = sizeof(clump_save_desc), .path = "heap"},
+                           NULL) == CLUMP_ERR_IO);
     EXPECT(strstr(clump_context_get_error(q.context)->message, "another save to heap"));
     return 0;
 }
@@ -50,23 +52,32 @@ int main(void) {
     CLUMP_CHECK(&q, clump_kernel_create(q.program, "fill", &fill, NULL));
     for (int i = 0; i < 2; i++) { /* the second replaces the first; line ends among the values */
         CLUMP_CHECK(&q, clump_heap_do_new(q.heap, fill, "Cell", 2000, NULL, NULL));
-        CLUMP_CHECK(
-            &q, clump_heap_save(
-                    q.heap, &(clump_save_desc){.path = "heap", .progress = save_meanwhile}, NULL));
+        CLUMP_CHECK(&q, clump_heap_save(q.heap,
+                                        &(clump_save_desc){.size = sizeof(clump_save_desc),
+                                                           .path = "heap",
+                                                           .progress = save_meanwhile},
+                                        NULL));
     }
-    EXPECT(clump_heap_save(q.heap, &(clump_save_desc){.path = "other", .progress = stop}, NULL) ==
-           CLUMP_ERR_IO);
+    EXPECT(clump_heap_save(q.heap,
+                           &(clump_save_desc){
+                               .size = sizeof(clump_save_desc), .path = "other", .progress = stop},
+                           NULL) == CLUMP_ERR_IO);
     EXPECT(count_files(".", "other") + count_files(".", ".part") == 0);
-    CLUMP_CHECK(&q,
-                clump_saved_read(&(clump_load_desc){.path = "heap"}, NULL, NULL, NULL, &q.error));
+    CLUMP_CHECK(
+        &q, clump_saved_read(&(clump_load_desc){.size = sizeof(clump_load_desc), .path = "heap"},
+                             NULL, NULL, NULL, &q.error));
     clump_kernel_destroy(fill);
     clump_quick_close(&q);
 
     CLUMP_CHECK(&q, clump_quick_open(&q, &desc));
-    CLUMP_CHECK(&q, clump_heap_load(q.heap, &(clump_load_desc){.path = "heap"}, NULL));
+    CLUMP_CHECK(
+        &q, clump_heap_load(
+                q.heap, &(clump_load_desc){.size = sizeof(clump_load_desc), .path = "heap"}, NULL));
     CLUMP_CHECK(&q, clump_heap_read_count(q.heap, "Cell", &count));
     EXPECT(count == 4000);
-    EXPECT(clump_heap_load(q.heap, &(clump_load_desc){.path = "none"}, NULL) == CLUMP_ERR_IO);
+    EXPECT(clump_heap_load(q.heap,
+                           &(clump_load_desc){.size = sizeof(clump_load_desc), .path = "none"},
+                           NULL) == CLUMP_ERR_IO);
     clump_quick_close(&q);
     printf("%d failures\n", failures);
     return failures != 0;

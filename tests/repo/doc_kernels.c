@@ -158,8 +158,11 @@ static void act(char *action) {
     } else if (!strcmp(verb, "order") && count >= 3) {
         const char *const classes[] = {words[1]};
         clump_kernel *kernel = make_kernel(words + 2, count - 2, 1); /* 0: the keys */
-        const clump_compact_desc desc = {
-            .classes = classes, .class_count = 1, .order = CLUMP_ORDER_KEY, .key_kernel = kernel};
+        const clump_compact_desc desc = {.size = sizeof desc,
+                                         .classes = classes,
+                                         .class_count = 1,
+                                         .order = CLUMP_ORDER_KEY,
+                                         .key_kernel = kernel};
         CHECK_OK(&fixture, clump_heap_compact(heap, &desc, NULL, NULL));
         clump_kernel_destroy(kernel);
     } else if (!strcmp(verb, "reduce") && count == 4) {

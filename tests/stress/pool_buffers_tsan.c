@@ -39,7 +39,8 @@ static void *work(void *seed) {
         for (uint32_t i = 0; i < BATCH; i++) {
             words[i] = 1 + pick(&random, WORDS_MAX);
             tags[i] = pick(&random, 1u << 31);
-            clump_allocation_desc desc = {.bytes = 4 * words[i],
+            clump_allocation_desc desc = {.size = sizeof desc,
+                                          .bytes = 4 * words[i],
                                           .memory = (clump_memory)pick(&random, 2),
                                           .unique = pick(&random, 30) == 0};
             cl_mem buffer;
@@ -76,16 +77,17 @@ int main(int argc, char **argv) {
 #pragma GCC diagnostic pop
     clump_context *clump;
     clump_error error;
-    clump_context_desc on = {.context = context, .device = device, .queue = queue};
+    clump_context_desc on = {
+        .size = sizeof on, .context = context, .device = device, .queue = queue};
     if (code || clump_context_create(&on, &clump, &error)) return 1;
-    clump_pool_desc desc = {.context = clump, .chunk_bytes = 128 << 10};
+    clump_pool_desc desc = {.size = sizeof desc, .context = clump, .chunk_bytes = 128 << 10};
     if (clump_pool_create(&desc, &pool, &error)) return 1;
     pthread_t workers[WORKERS];
     for (uintptr_t i = 0; i < WORKERS; i++)
         pthread_create(&workers[i], NULL, work, (void *)(i + 1));
     for (int i = 0; i < WORKERS; i++) pthread_join(workers[i], NULL);
     /* The queues are finished; some markers were enqueued afterwards. */
-    clump_pool_stats stats;
+    clump_pool_stats stats = {.size = sizeof stats};
     for (int i = 0; i < 1000; i++) {
         REQUIRE(!clump_pool_trim(pool));
         REQUIRE(!clump_pool_get_stats(pool, &stats, NULL));

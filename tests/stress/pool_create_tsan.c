@@ -44,7 +44,7 @@ static void release(void *user, void *memory) {
 }
 
 static void *create(void *place) {
-    clump_pool_desc desc = {.context = clump, .chunk_bytes = BYTES};
+    clump_pool_desc desc = {.size = sizeof desc, .context = clump, .chunk_bytes = BYTES};
     atomic_fetch_add(&arrived, 1);
     while (atomic_load(&arrived) % THREADS) {
     }
@@ -53,7 +53,7 @@ static void *create(void *place) {
 }
 
 static uint64_t context_bytes(clump_pool *pool) {
-    clump_pool_stats stats;
+    clump_pool_stats stats = {.size = sizeof stats};
     REQUIRE(!clump_pool_get_stats(pool, &stats, NULL));
     return stats.context_bytes;
 }
@@ -70,12 +70,12 @@ static void run_once(clump_context_desc on) {
         REQUIRE(!pthread_create(&threads[i], NULL, create, &pools[i]));
     for (int i = 0; i < THREADS; i++) REQUIRE(!pthread_join(threads[i], NULL));
     for (int i = 0; i < THREADS; i++) {
-        clump_allocation_desc desc = {.bytes = BYTES};
+        clump_allocation_desc desc = {.size = sizeof desc, .bytes = BYTES};
         REQUIRE(!clump_pool_alloc(pools[i], &desc, &allocation, NULL));
         REQUIRE(context_bytes(pools[i]) == (uint64_t)(i + 1) * BYTES);
     }
     for (int i = 0; i < THREADS; i++) {
-        clump_allocation_desc desc = {.bytes = BYTES};
+        clump_allocation_desc desc = {.size = sizeof desc, .bytes = BYTES};
         REQUIRE(clump_pool_alloc(pools[i], &desc, &allocation, NULL) == CLUMP_ERR_DEVICE_MEMORY);
     }
     for (int i = 1; i < THREADS; i++) clump_pool_destroy(pools[i]);
@@ -98,7 +98,8 @@ int main(int argc, char **argv) {
     cl_command_queue queue = clCreateCommandQueue(context, device, 0, &code);
 #pragma GCC diagnostic pop
     if (code) return 1;
-    clump_context_desc on = {.context = context,
+    clump_context_desc on = {.size = sizeof on,
+                             .context = context,
                              .device = device,
                              .queue = queue,
                              .allocator = {allocate, reallocate, release, &blocks}};

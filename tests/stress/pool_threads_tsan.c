@@ -30,7 +30,7 @@ typedef struct thing {
 } thing;
 
 static void transfer(const thing *t, uint32_t *data, int writes) {
-    clump_allocation_info info;
+    clump_allocation_info info = {.size = sizeof info};
     REQUIRE(!clump_pool_pin(pool, t->allocation, 1));
     REQUIRE(!clump_pool_get_info(pool, t->allocation, &info));
     REQUIRE(info.region.bytes == 4 * t->words);
@@ -51,12 +51,13 @@ static void *work(void *seed) {
         thing *t = &things[pick(&random, LIVE)];
         if (!t->allocation) {
             *t = (thing){.words = 1 + pick(&random, WORDS_MAX), .tag = pick(&random, 1u << 30)};
-            clump_allocation_desc desc = {.bytes = 4 * t->words, .movable = 0};
+            clump_allocation_desc desc = {.size = sizeof desc, .bytes = 4 * t->words, .movable = 0};
             REQUIRE(!clump_pool_alloc(pool, &desc, &t->allocation, NULL));
             for (uint32_t i = 0; i < t->words; i++) data[i] = t->tag + i;
             transfer(t, data, 1);
-            REQUIRE(!clump_pool_change(pool, t->allocation, CLUMP_PART_MOVABLE,
-                                       &(clump_allocation_desc){.movable = 1}));
+            REQUIRE(!clump_pool_change(
+                pool, t->allocation, CLUMP_PART_MOVABLE,
+                &(clump_allocation_desc){.size = sizeof(clump_allocation_desc), .movable = 1}));
         } else {
             transfer(t, data, 0);
             for (uint32_t i = 0; i < t->words; i++) REQUIRE(data[i] == t->tag + i);
@@ -73,10 +74,11 @@ static void *work(void *seed) {
 static void *defragment(void *moves) {
     uint64_t random = 99;
     while (!atomic_load(&stop)) {
-        clump_defrag_desc desc = {.wait = (int)pick(&random, 2), .budget_us = 2000};
+        clump_defrag_desc desc = {
+            .size = sizeof desc, .wait = (int)pick(&random, 2), .budget_us = 2000};
         REQUIRE(!clump_pool_defragment(pool, &desc, NULL, NULL));
     }
-    clump_pool_stats stats;
+    clump_pool_stats stats = {.size = sizeof stats};
     REQUIRE(!clump_pool_get_stats(pool, &stats, NULL));
     *(uint64_t *)moves = stats.moves;
     return NULL;
@@ -90,7 +92,7 @@ static int ignore(void *user, const void *data, size_t bytes) {
 
 static void *look(void *written) {
     while (!atomic_load(&stop)) {
-        clump_pool_details details;
+        clump_pool_details details = {.size = sizeof details};
         REQUIRE(!clump_pool_check(pool));
         REQUIRE(!clump_pool_get_stats(pool, NULL, &details));
         REQUIRE(!clump_pool_dump(pool, CLUMP_POOL_JSON, ignore, written));
@@ -111,9 +113,10 @@ int main(int argc, char **argv) {
 #pragma GCC diagnostic pop
     clump_context *clump;
     clump_error error;
-    clump_context_desc on = {.context = context, .device = device, .queue = queue};
+    clump_context_desc on = {
+        .size = sizeof on, .context = context, .device = device, .queue = queue};
     if (code || clump_context_create(&on, &clump, &error)) return 1;
-    clump_pool_desc desc = {.context = clump, .chunk_bytes = 128 << 10};
+    clump_pool_desc desc = {.size = sizeof desc, .context = clump, .chunk_bytes = 128 << 10};
     if (clump_pool_create(&desc, &pool, &error)) return 1;
     pthread_t workers[WORKERS], mover, looker;
     uint64_t moves = 0;
@@ -126,10 +129,12 @@ int main(int argc, char **argv) {
     atomic_store(&stop, 1);
     pthread_join(mover, NULL);
     pthread_join(looker, NULL);
-    REQUIRE(!clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, NULL, NULL));
+    REQUIRE(!clump_pool_defragment(
+        pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .until_done = 1}, NULL,
+        NULL));
     REQUIRE(!clump_pool_trim(pool));
     REQUIRE(!clump_pool_check(pool));
-    clump_pool_stats stats;
+    clump_pool_stats stats = {.size = sizeof stats};
     REQUIRE(!clump_pool_get_stats(pool, &stats, NULL));
     REQUIRE(stats.bytes == 0 && stats.allocations == 0);
     printf("%llu allocated, %llu moves beside them, %zu bytes of dumps\n",

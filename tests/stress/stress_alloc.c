@@ -267,7 +267,7 @@ static uint64_t compare_with_bags(void) {
 
 /* What kernels reported is one OUT_OF_MEMORY for each null. */
 static void check_reports(const char *name, double nulls_max) {
-    clump_device_report report;
+    clump_device_report report = {.size = sizeof report};
     clump_status status = clump_heap_take_errors(t.heap, &report);
     for (int e = 0; e < CLUMP_DEVICE_ERROR_COUNT; e++) {
         uint64_t expected = e == CLUMP_DEVICE_OUT_OF_MEMORY ? (uint32_t)t.nulls : 0;
@@ -311,7 +311,7 @@ static void run_phase(const phase *p, double operations) {
     check_reports(p->name, p->nulls * (double)done);
     CHECK_OK(&t.on, clump_heap_check(t.heap));
     uint64_t objects = compare_with_bags();
-    clump_heap_stats stats;
+    clump_heap_stats stats = {.size = sizeof stats};
     CHECK_OK(&t.on, clump_heap_read_stats(t.heap, &stats, NULL, 0));
     assert_int_equal(stats.objects, objects);
     compare_held(p->name);
@@ -328,7 +328,7 @@ static void run_phase(const phase *p, double operations) {
 }
 
 static void finish(void) {
-    clump_heap_stats stats;
+    clump_heap_stats stats = {.size = sizeof stats};
     t.nulls = 0;
     while (churn(0, 1) > 0) continue;
     check_reports("end", 0);

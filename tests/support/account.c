@@ -217,6 +217,7 @@ static void *CL_API_CALL EnqueueMapBuffer(cl_command_queue a, cl_mem b, cl_bool 
 
 /* Members that are left out create and release nothing. */
 const clump_cl_functions account_cl = {
+    .size = sizeof account_cl,
     .RetainContext = retain_Context,
     .ReleaseContext = release_Context,
     .CreateCommandQueue = create_queue,

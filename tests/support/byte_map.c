@@ -67,7 +67,7 @@ static const char *allocate(run *r, uint32_t size, uint32_t align_log) {
     if (at + units > r->units) return "beyond the end";
     for (int64_t i = at; i < at + units; i++)
         if (r->map[i]++) return "overlaps another range";
-    clump_range_info info;
+    clump_range_info info = {.size = sizeof info};
     if (clump_suballoc_get_info(r->s, range, &info) || info.offset != offset ||
         info.user_data != tag || info.bytes != (uint64_t)units * r->granularity)
         return "a range is told otherwise than it was given out";
@@ -92,7 +92,7 @@ static const char *reject(run *r, uint32_t bits) {
                                       : 0;
     if (!bad) return NULL;
     r->counts->rejected++;
-    clump_range_info info;
+    clump_range_info info = {.size = sizeof info};
     if (clump_suballoc_get_info(r->s, bad, &info) != CLUMP_ERR_REFERENCE)
         return "a range that is none is told about";
     return clump_suballoc_free(r->s, bad) == CLUMP_ERR_REFERENCE ? NULL : "freed what is no range";
@@ -104,8 +104,8 @@ static const char *check(run *r) {
         snprintf(words, sizeof words, "%.400s", clump_suballoc_get_error(r->s)->message);
         return words;
     }
-    clump_suballoc_stats stats;
-    clump_suballoc_details details;
+    clump_suballoc_stats stats = {.size = sizeof stats};
+    clump_suballoc_details details = {.size = sizeof details};
     clump_suballoc_get_stats(r->s, &stats, &details);
     uint64_t used = 0, free_ranges = 0, free_max = 0, run_length = 0;
     for (int64_t i = 0; i < r->units; i++) {
@@ -120,7 +120,7 @@ static const char *check(run *r) {
     if (details.free_max != free_max * r->granularity) return "the largest free range is wrong";
     unsigned walked = 0;
     uint64_t before = 0;
-    clump_range_info info;
+    clump_range_info info = {.size = sizeof info};
     clump_suballoc_get_info(r->s, 0, &info);
     while (info.next) {
         if (clump_suballoc_get_info(r->s, info.next, &info))
@@ -152,7 +152,8 @@ const char *byte_map_run(const uint8_t *data, size_t bytes, unsigned check_every
     r->units = data[1] * 16 + 1;
     r->granularity = UINT64_C(1) << data[2] % 9;
     r->counts = counts;
-    clump_suballoc_desc desc = {.bytes = (uint64_t)r->units * r->granularity + data[2] % 2,
+    clump_suballoc_desc desc = {.size = sizeof desc,
+                                .bytes = (uint64_t)r->units * r->granularity + data[2] % 2,
                                 .granularity = r->granularity,
                                 .fit = r->fit};
     if (r->granularity == 1) desc.bytes = (uint64_t)r->units;

@@ -117,10 +117,11 @@ int cl_fixture_open(cl_fixture *f, const cl_fixture_desc *desc) {
         return fail_to_open(f, CL_FIXTURE_SKIP, "no out-of-order queue", "");
     if (code) return fail_to_open(f, 1, "clCreateCommandQueue", "");
     const char *sub_groups = getenv("CLUMP_SUBGROUPS");
-    clump_cl_functions as_gpu = {0};
+    clump_cl_functions as_gpu = {.size = sizeof as_gpu};
     if (desc->cl) as_gpu = *desc->cl;
     if (sub_groups && *sub_groups && !as_gpu.GetDeviceInfo) as_gpu.GetDeviceInfo = say_gpu;
-    clump_context_desc context = {.context = f->context,
+    clump_context_desc context = {.size = sizeof context,
+                                  .context = f->context,
                                   .device = f->device,
                                   .queue = f->queue,
                                   .disable = desc->disable,
@@ -210,7 +211,7 @@ int cl_fixture_run_rounds(int argc, char **argv, uint32_t *rounds, uint32_t *see
 
 void cl_fixture_expect_error(cl_fixture *f, clump_heap *heap, int kind, uint32_t ref,
                              const char *words) {
-    clump_device_report r;
+    clump_device_report r = {.size = sizeof r};
     clump_status status = clump_heap_take_errors(heap, &r);
     assert_int_equal(status, kind < 0 ? CLUMP_OK : CLUMP_ERR_DEVICE);
     for (int i = 0; i < CLUMP_DEVICE_ERROR_COUNT; i++)
@@ -225,7 +226,7 @@ void cl_fixture_nap(void) {
 }
 
 uint64_t cl_fixture_raw_bytes(cl_fixture *f, clump_heap *heap) {
-    clump_heap_stats stats;
+    clump_heap_stats stats = {.size = sizeof stats};
     CHECK_OK(f, clump_heap_read_stats(heap, &stats, NULL, 0));
     return stats.raw_bytes;
 }
@@ -277,14 +278,17 @@ clump_heap *cl_fixture_heap_as(const cl_fixture *f, const char *schema,
 
 clump_heap *cl_fixture_heap(const cl_fixture *f, const char *schema, uint64_t bytes,
                             uint32_t block_rows) {
-    return cl_fixture_heap_as(f, schema,
-                              &(clump_heap_desc){.bytes = bytes, .block_rows = block_rows});
+    return cl_fixture_heap_as(
+        f, schema,
+        &(clump_heap_desc){
+            .size = sizeof(clump_heap_desc), .bytes = bytes, .block_rows = block_rows});
 }
 
 clump_heap *cl_fixture_heap_watching(const cl_fixture *f, const clump_heap *like) {
     const clump_heap_info *l = clump_heap_get_info(like);
     clump_heap *heap;
-    clump_heap_desc desc = {.context = f->clump,
+    clump_heap_desc desc = {.size = sizeof desc,
+                            .context = f->clump,
                             .schema = clump_heap_get_info(like)->schema,
                             .bytes = 2 * l->bytes,
                             .block_rows = like->geometry.header.block_rows_max,
@@ -329,7 +333,10 @@ clump_heap *cl_fixture_heap_of_blocks(const cl_fixture *f, const char *schema, u
     clump_schema_destroy(s);
     /* In one buffer: a table of several would take a block. */
     clump_heap *heap =
-        make_heap(f, schema, &(clump_heap_desc){.bytes = bytes, .block_rows = block_rows}, 0);
+        make_heap(f, schema,
+                  &(clump_heap_desc){
+                      .size = sizeof(clump_heap_desc), .bytes = bytes, .block_rows = block_rows},
+                  0);
     assert_int_equal(clump_heap_get_info(heap)->block_count, blocks);
     return heap;
 }
@@ -360,7 +367,7 @@ uint32_t cl_fixture_capacity(clump_heap *heap, const char *class_name) {
 }
 
 uint64_t cl_fixture_free_slots(const cl_fixture *f, clump_heap *heap, const char *class_name) {
-    clump_class_stats classes[CLUMP_CLASSES_MAX];
+    clump_class_stats classes[CLUMP_CLASSES_MAX] = {{.size = sizeof *classes}};
     CHECK_OK(f, clump_heap_read_stats(heap, NULL, classes, CLUMP_CLASSES_MAX));
     return classes[cl_fixture_class_id(heap, class_name) - 1].room;
 }
@@ -388,8 +395,11 @@ void cl_fixture_keep_log(void *user, const clump_program_info *info) {
 
 clump_program *cl_fixture_program(const cl_fixture *f, clump_heap *heap, const char *source,
                                   const char *options, const cl_fixture_build *how) {
-    clump_program_desc desc = {
-        .heap = heap, .source = source, .options = options, .failed = print_log};
+    clump_program_desc desc = {.size = sizeof desc,
+                               .heap = heap,
+                               .source = source,
+                               .options = options,
+                               .failed = print_log};
     if (how) {
         desc.tuning = &how->tuning;
         desc.checked = how->checked;
@@ -403,7 +413,8 @@ void cl_fixture_expect_build(const cl_fixture *f, const char *schema, const char
                              const char *options, const char *words) {
     clump_heap *heap = cl_fixture_heap(f, schema, 1u << 20, 2);
     cl_fixture_log kept = {.source = source};
-    const clump_program_desc desc = {.heap = heap,
+    const clump_program_desc desc = {.size = sizeof desc,
+                                     .heap = heap,
                                      .source = source,
                                      .options = options,
                                      .failed = cl_fixture_keep_log,

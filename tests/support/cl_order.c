@@ -333,7 +333,8 @@ static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_i
     return queue;
 }
 
-const clump_cl_functions cl_order_functions = {.CreateCommandQueue = create_queue,
+const clump_cl_functions cl_order_functions = {.size = sizeof cl_order_functions,
+                                               .CreateCommandQueue = create_queue,
                                                .CreateBuffer = create_buffer,
                                                .CreateSubBuffer = create_sub_buffer,
                                                .CreateKernel = create_kernel,

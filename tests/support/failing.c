@@ -301,6 +301,7 @@ static cl_int CL_API_CALL no_SetKernelArgMemPointerINTEL(cl_kernel a, cl_uint b,
 }
 
 const clump_cl_functions failing_cl = {
+    .size = sizeof failing_cl,
 #define MEMBER(name, result, parameters) .name = fail_##name,
     CLUMP_CL_FUNCTION_LIST(MEMBER) MEMBER(SVMAlloc, , ) MEMBER(SVMFree, , ) MEMBER(
         HostMemAllocINTEL, , ) MEMBER(DeviceMemAllocINTEL, , ) MEMBER(SharedMemAllocINTEL, , )
@@ -397,7 +398,8 @@ void failing_check_nothing_left(void) {
 }
 
 clump_status failing_context(const cl_fixture *on, clump_context **context, clump_error *error) {
-    clump_context_desc desc = {.context = on->context,
+    clump_context_desc desc = {.size = sizeof desc,
+                               .context = on->context,
                                .device = on->device,
                                .queue = on->queue,
                                .personality = on->capabilities->personality,

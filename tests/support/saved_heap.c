@@ -32,17 +32,21 @@ void memory_release(memory_file *file) {
 
 memory_file saved_bytes(const cl_fixture *f, clump_heap *heap, uint32_t piece_bytes) {
     memory_file file = {0};
-    CHECK_OK(
-        f, clump_heap_save(
-               heap,
-               &(clump_save_desc){.write = memory_write, .user = &file, .piece_bytes = piece_bytes},
-               NULL));
+    CHECK_OK(f, clump_heap_save(heap,
+                                &(clump_save_desc){.size = sizeof(clump_save_desc),
+                                                   .write = memory_write,
+                                                   .user = &file,
+                                                   .piece_bytes = piece_bytes},
+                                NULL));
     return file;
 }
 
 clump_status load_bytes(clump_heap *heap, memory_file *file, clump_load_report *report) {
     file->at = 0;
-    return clump_heap_load(heap, &(clump_load_desc){.read = memory_read, .user = file}, report);
+    return clump_heap_load(
+        heap,
+        &(clump_load_desc){.size = sizeof(clump_load_desc), .read = memory_read, .user = file},
+        report);
 }
 
 const char saved_schema[] =
@@ -113,7 +117,7 @@ static void fill_fields(const cl_fixture *f, clump_heap *heap, uint64_t *random)
 }
 
 static void make(const cl_fixture *f, clump_heap *heap, const char *class_name, uint32_t count) {
-    const clump_struct_desc desc = {.class_name = class_name, .bytes = 4};
+    const clump_struct_desc desc = {.size = sizeof desc, .class_name = class_name, .bytes = 4};
     uint32_t *structs = calloc(count + 1, sizeof *structs);
     uint64_t made = 0;
     CHECK_OK(f, clump_heap_new_structs(heap, &desc, structs, count, NULL, &made));
@@ -150,7 +154,7 @@ void saved_fill(const cl_fixture *f, clump_heap *heap, uint32_t seed, uint32_t o
 
 uint32_t saved_refs(const cl_fixture *f, clump_heap *heap, clump_ref **refs) {
     const clump_schema *s = clump_heap_get_info(heap)->schema;
-    clump_heap_stats stats;
+    clump_heap_stats stats = {.size = sizeof stats};
     uint64_t at = 0, count;
     CHECK_OK(f, clump_heap_read_stats(heap, &stats, NULL, 0));
     *refs = malloc((stats.objects + 1) * sizeof **refs);

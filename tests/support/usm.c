@@ -92,8 +92,9 @@ static void use_stand_ins(void) {
 
 const usm_functions *usm_of(cl_device_id device) {
     if (device == found_for) return &found;
-    clump_capabilities capabilities;
+    clump_capabilities capabilities = {.size = sizeof capabilities};
     memset(&found, 0, sizeof found);
+    found.cl.size = sizeof found.cl;
     found_for = device;
     if (clump_device_probe(device, 0, &capabilities, NULL)) return &found;
     const uint32_t usm = capabilities.pointers & ~(uint32_t)CLUMP_POINTERS_SVM;

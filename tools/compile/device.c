@@ -278,6 +278,7 @@ static cl_int CL_API_CALL GetProgramBuildInfo(cl_program object, cl_device_id de
 clump_status compile_device_open(const compile_target *target, compile_file *file,
                                  clump_context **context, clump_error *error) {
     static const clump_cl_functions functions = {
+        .size = sizeof functions,
         .GetDeviceInfo = GetDeviceInfo,
         .GetPlatformInfo = GetPlatformInfo,
         .GetCommandQueueInfo = GetCommandQueueInfo,
@@ -306,7 +307,8 @@ clump_status compile_device_open(const compile_target *target, compile_file *fil
     };
     the.target = target;
     the.file = file;
-    return clump_context_create(&(clump_context_desc){.context = OBJECT(cl_context),
+    return clump_context_create(&(clump_context_desc){.size = sizeof(clump_context_desc),
+                                                      .context = OBJECT(cl_context),
                                                       .device = OBJECT(cl_device_id),
                                                       .queue = OBJECT(cl_command_queue),
                                                       .personality = target->personality,

@@ -203,17 +203,20 @@ static int compile(const arguments *a, clump_context *c, const clump_schema *sch
     clump_heap *heap = NULL;
     clump_program *program = NULL;
     clump_compactor *compactor = NULL;
-    clump_status status = clump_heap_create(&(clump_heap_desc){.context = c,
+    clump_status status = clump_heap_create(&(clump_heap_desc){.size = sizeof(clump_heap_desc),
+                                                               .context = c,
                                                                .schema = schema,
                                                                .bytes = a->heap_bytes,
                                                                .block_rows = a->block_rows,
                                                                .raw = a->raw},
                                             &heap, NULL);
     if (!status && a->compact && !a->target.only_source)
-        status = clump_compactor_create(&(clump_compactor_desc){.heap = heap, .every = 1},
-                                        &compactor, NULL);
+        status = clump_compactor_create(
+            &(clump_compactor_desc){.size = sizeof(clump_compactor_desc), .heap = heap, .every = 1},
+            &compactor, NULL);
     if (!status)
-        status = clump_program_create(&(clump_program_desc){.heap = heap,
+        status = clump_program_create(&(clump_program_desc){.size = sizeof(clump_program_desc),
+                                                            .heap = heap,
                                                             .source = source,
                                                             .name = a->name,
                                                             .options = a->options,

@@ -97,7 +97,8 @@ static int read_edges(filling *f) {
     graph *g = f->g;
     clump_error error;
     const uint32_t holders = g->top - g->objects;
-    if (clump_saved_read(&(clump_load_desc){.path = g->path}, NULL, take_part, f, &error))
+    if (clump_saved_read(&(clump_load_desc){.size = sizeof(clump_load_desc), .path = g->path}, NULL,
+                         take_part, f, &error))
         return complain(g->path, "%s", error.message);
     for (uint32_t h = 0; h < g->root_class_count; h++) {
         const clump_class_info *c = clump_schema_get_info(g->schema)->classes[g->root_classes[h]];
@@ -146,7 +147,8 @@ int graph_read(const char *path, const root_choice *choice, graph *g) {
     clump_error error;
     memset(g, 0, sizeof *g);
     g->path = path;
-    if (clump_saved_open(&(clump_load_desc){.path = path}, NULL, &g->saved, &error))
+    if (clump_saved_open(&(clump_load_desc){.size = sizeof(clump_load_desc), .path = path}, NULL,
+                         &g->saved, &error))
         return complain(path, "not a saved heap: %s", error.message);
     const uint64_t objects = clump_saved_get_info(g->saved)->objects[0];
     const uint32_t classes =

@@ -76,7 +76,8 @@ static int find_by_value(wanted *w, const char *text, const char *field, const c
         return complain(w->g->path, "%s: field %s is no whole number", text, field);
     if (!parse_number(value, &w->value))
         return complain(w->g->path, "%s: \"%s\" is no whole number", text, value);
-    if (clump_saved_read(&(clump_load_desc){.path = w->g->path}, NULL, look_for_value, w, &error))
+    if (clump_saved_read(&(clump_load_desc){.size = sizeof(clump_load_desc), .path = w->g->path},
+                         NULL, look_for_value, w, &error))
         return complain(w->g->path, "%s", error.message);
     if (w->node == NOWHERE) return complain(w->g->path, "%s: no object has that value", text);
     return 1;
@@ -225,7 +226,9 @@ static int show_path(const graph *g, const root_choice *choice, const uint32_t *
         n.steps[n.count++] = (step){.from = way[i], .to = way[i + 1]};
     if (good) {
         if (n.count) qsort(n.steps, n.count, sizeof *n.steps, by_from);
-        good = !clump_saved_read(&(clump_load_desc){.path = g->path}, NULL, take_part, &n, &error);
+        good =
+            !clump_saved_read(&(clump_load_desc){.size = sizeof(clump_load_desc), .path = g->path},
+                              NULL, take_part, &n, &error);
         if (!good) complain(g->path, "%s", error.message);
     }
     if (good && length)

@@ -236,7 +236,8 @@ int read_snapshot(const char *path, snapshot *s) {
         good = s->dump && take_dump(s);
     } else {
         clump_error error;
-        good = !clump_saved_open(&(clump_load_desc){.path = path}, NULL, &s->saved, &error);
+        good = !clump_saved_open(&(clump_load_desc){.size = sizeof(clump_load_desc), .path = path},
+                                 NULL, &s->saved, &error);
         if (good)
             take_saved(s);
         else

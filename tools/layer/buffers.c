@@ -71,7 +71,7 @@ static cl_mem take_from(layer_context *c, cl_mem_flags flags, size_t bytes, cons
     layer_queues_poll(c);
     place.answers = layer_answers_of(c, flags);
     if (place.answers) {
-        clump_allocation_desc desc = {.bytes = bytes};
+        clump_allocation_desc desc = {.size = sizeof desc, .bytes = bytes};
         clump_status status = clump_pool_create_buffer(c->pool, &desc, 0, NULL, &made);
         if (status == CLUMP_ERR_DEVICE_MEMORY) reason = LAYER_NO_ROOM;
     }

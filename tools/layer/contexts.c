@@ -211,12 +211,15 @@ static const char *make_pool(layer_context *c) {
     c->queue = NEXT->clCreateCommandQueue(c->context, c->device->device, 0, &code);
     if (code) c->queue = NULL;
     if (!c->queue) return "no queue for the pool";
-    clump_context_desc desc = {
-        .context = c->context, .device = c->device->device, .queue = c->queue, .cl = &layer.cl};
+    clump_context_desc desc = {.size = sizeof desc,
+                               .context = c->context,
+                               .device = c->device->device,
+                               .queue = c->queue,
+                               .cl = &layer.cl};
     clump_error error;
     if (clump_context_create(&desc, &c->clump, &error))
         return "the device is none that the library can use";
-    clump_pool_desc pool = {.context = c->clump, .name = "layer"};
+    clump_pool_desc pool = {.size = sizeof pool, .context = c->clump, .name = "layer"};
     if (clump_pool_create(&pool, &c->pool, &error)) return "no host memory for a pool";
     c->own = references_of(c->context) - before;
     return NULL;
@@ -312,7 +315,7 @@ static cl_int CL_API_CALL release_context(cl_context context) {
 
 /* The layer's share of the references. */
 static cl_uint hidden_references(layer_context *c) {
-    clump_pool_stats stats;
+    clump_pool_stats stats = {.size = sizeof stats};
     clump_pool_get_stats(c->pool, &stats, NULL);
     cl_uint hidden = c->own + c->device->per_buffer * (cl_uint)(stats.chunks + stats.unique);
     pthread_mutex_lock(&c->queues_lock);

@@ -53,6 +53,7 @@ LAYER_EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint count,
     *count_ret = count < known ? count : known;
     *layer_ret = &table;
     if (!layer_settings_any(&layer.settings)) return CL_SUCCESS;
+    layer.cl.size = sizeof layer.cl;
     fill_functions(&next, &layer.cl);
     if (pthread_atfork(NULL, NULL, in_child)) {
         layer_say("no memory; the layer is not loaded");

@@ -71,7 +71,7 @@ static int create_buffers(struct world *world, const barnes_hut_desc *desc, benc
         bench_buffer_create(buffers, 1, sizeof(clump_ref), NULL, &world->root, error)) {
         return -1;
     }
-    clump_refs_desc refs = {.buffer = world->root, .count = 1};
+    clump_refs_desc refs = {.size = sizeof refs, .buffer = world->root, .count = 1};
     return bench_objects_check(objects, clump_refs_create(objects->heap, &refs, &world->refs, NULL),
                                "registering the root", error);
 }

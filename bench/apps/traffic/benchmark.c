@@ -158,9 +158,9 @@ static void report(void *app) {
  * Nothing else here takes raw memory. */
 static int report_car(run_state *run, bench_error *error) {
     clump_heap *heap = bench_world_heap(&run->app.world);
-    clump_heap_stats stats;
+    clump_heap_stats stats = {.size = sizeof stats};
     const clump_class_info *car;
-    clump_class_stats cars;
+    clump_class_stats cars = {.size = sizeof cars};
     static const char *const names[] = {"Car"};
     car = clump_schema_find_class(clump_heap_get_info(heap)->schema, names[0]);
     if (!car || bench_heap_stats(run->app.env->clump, heap, names, 1, &stats, &cars, error)) {

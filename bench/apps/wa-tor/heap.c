@@ -156,9 +156,11 @@ static int create(const wa_tor_desc *desc, void **self, bench_error *error) {
 /* The table of rows is part of the world: its references are saved, and are those of the loaded
  * cells. Only for the time of a call, since a compaction would have to look at them. */
 static clump_status register_rows(struct world *world, clump_refs **refs) {
-    return clump_refs_create(world->objects.heap,
-                             &(clump_refs_desc){.buffer = world->rows, .count = world->row_count},
-                             refs, NULL);
+    return clump_refs_create(
+        world->objects.heap,
+        &(clump_refs_desc){
+            .size = sizeof(clump_refs_desc), .buffer = world->rows, .count = world->row_count},
+        refs, NULL);
 }
 
 int wa_tor_heap_save(void *self, const char *path, bench_error *error) {
@@ -166,7 +168,9 @@ int wa_tor_heap_save(void *self, const char *path, bench_error *error) {
     clump_refs *refs = NULL;
     clump_status status = register_rows(world, &refs);
     if (!status) {
-        status = clump_heap_save(world->objects.heap, &(clump_save_desc){.path = path}, NULL);
+        status = clump_heap_save(world->objects.heap,
+                                 &(clump_save_desc){.size = sizeof(clump_save_desc), .path = path},
+                                 NULL);
     }
     clump_refs_destroy(refs);
     return bench_objects_check(&world->objects, status, "the checkpoint", error);
@@ -200,7 +204,9 @@ int wa_tor_heap_resume(const wa_tor_desc *desc, const char *path, uint32_t steps
     clump_refs *refs = NULL;
     clump_status status = register_rows(world, &refs);
     if (!status) {
-        status = clump_heap_load(world->objects.heap, &(clump_load_desc){.path = path}, NULL);
+        status = clump_heap_load(world->objects.heap,
+                                 &(clump_load_desc){.size = sizeof(clump_load_desc), .path = path},
+                                 NULL);
     }
     clump_refs_destroy(refs);
     world->iteration = steps;

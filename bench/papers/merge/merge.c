@@ -195,7 +195,13 @@ clump_status bench_merge_compact(clump_heap *heap, const clump_compact_desc *des
                                  const bench_merge *merge, clump_compact_report *report,
                                  const clump_sync *sync) {
     const clumpi_strategy strategy = strategy_of(merge);
-    return clumpi_compact_by(heap, desc, merge ? &strategy : NULL, report, sync);
+    const clump_compact_desc everything = {.size = sizeof everything};
+    clump_compact_report made = {.size = sizeof made};
+    if (!desc) desc = &everything;
+    clump_status status =
+        clumpi_compact_by(heap, desc, merge ? &strategy : NULL, report ? &made : NULL, sync);
+    CLUMPI_GIVE(report, made);
+    return status;
 }
 
 clump_status bench_merge_compactor(clump_compactor *compactor, const bench_merge *merge) {

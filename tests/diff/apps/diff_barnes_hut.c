@@ -158,14 +158,15 @@ static void test_compacted(void **state) {
     (void)state;
     static const bench_merge merge = {.factor = 3};
     static const clump_compact_desc ways[] = {
-        {0},
-        {0}, /* by merging */
-        {.order = CLUMP_ORDER_ADDRESS},
-        {.order = CLUMP_ORDER_FIELD}, /* by Morton code */
+        {.size = sizeof(clump_compact_desc)},
+        {.size = sizeof(clump_compact_desc)}, /* by merging */
+        {.size = sizeof(clump_compact_desc), .order = CLUMP_ORDER_ADDRESS},
+        {.size = sizeof(clump_compact_desc), .order = CLUMP_ORDER_FIELD}, /* by Morton code */
     };
     collision_body bodies[600];
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        clump_compactor_desc compaction = {.compact = ways[i], .every = 2};
+        clump_compactor_desc compaction = {
+            .size = sizeof compaction, .compact = &ways[i], .every = 2};
         make_random(bodies, 600, 9 + (uint32_t)i);
         barnes_hut_desc desc = describe(bodies, 600);
         desc.rules.dt = 0.05;
@@ -176,10 +177,13 @@ static void test_compacted(void **state) {
 }
 
 static uint32_t count_blocks(barnes_hut_desc desc, clump_compact_order order) {
-    clump_compactor_desc compaction = {.compact = {.order = order}, .every = 1};
+    clump_compactor_desc compaction = {
+        .size = sizeof compaction,
+        .compact = &(clump_compact_desc){.size = sizeof(clump_compact_desc), .order = order},
+        .every = 1};
     bench_error error = {""};
     bench_world world;
-    clump_heap_stats stats;
+    clump_heap_stats stats = {.size = sizeof stats};
     desc.world.compaction = &compaction;
     if (barnes_hut_world_create(&desc, &world, &error)) fail_msg("%s", error.text);
     CHECK_OK(&fixture, clump_heap_read_stats(bench_world_heap(&world), &stats, NULL, 0));

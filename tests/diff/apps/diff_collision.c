@@ -139,13 +139,14 @@ static void test_compacted(void **state) {
     (void)state;
     static const bench_merge merge = {.factor = 3};
     static const clump_compact_desc ways[] = {
-        {0},
-        {0}, /* by merging */
-        {.order = CLUMP_ORDER_FIELD, .order_field = "id"},
+        {.size = sizeof(clump_compact_desc)},
+        {.size = sizeof(clump_compact_desc)}, /* by merging */
+        {.size = sizeof(clump_compact_desc), .order = CLUMP_ORDER_FIELD, .order_field = "id"},
     };
     collision_body bodies[600];
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        clump_compactor_desc compaction = {.compact = ways[i], .every = 2};
+        clump_compactor_desc compaction = {
+            .size = sizeof compaction, .compact = &ways[i], .every = 2};
         make_random(bodies, 600, 9 + (uint32_t)i);
         collision_desc desc = describe(bodies, 600);
         desc.rules.merge_distance = 0.03;

@@ -157,12 +157,17 @@ static void test_compacted(void **state) {
     static const char *const agents[] = {"Agent"};
     static const bench_merge merge = {.factor = 5};
     static const clump_compact_desc ways[] = {
-        {0},
-        {0}, /* by merging */
-        {.classes = agents, .class_count = 1, .order = CLUMP_ORDER_FIELD, .order_field = "cell"},
+        {.size = sizeof(clump_compact_desc)},
+        {.size = sizeof(clump_compact_desc)}, /* by merging */
+        {.size = sizeof(clump_compact_desc),
+         .classes = agents,
+         .class_count = 1,
+         .order = CLUMP_ORDER_FIELD,
+         .order_field = "cell"},
     };
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        clump_compactor_desc compaction = {.compact = ways[i], .every = 3};
+        clump_compactor_desc compaction = {
+            .size = sizeof compaction, .compact = &ways[i], .every = 3};
         life_desc desc = get_desc(120, 90, i % 2 ? "345/2/4" : "23/3", codes);
         desc.world.compaction = &compaction;
         desc.world.merge = i == 1 ? &merge : NULL;

@@ -250,7 +250,10 @@ static void test_dynasoar(void **state) {
     structure_counts left = run_all(world, 50, 200);
     if (left.nodes + left.pull_nodes + left.anchors == network.node_count)
         fail_msg("no node has gone; the test shows nothing");
-    clump_compactor_desc compaction = {.compact = {0}, .every = 2};
+    clump_compactor_desc compaction = {
+        .size = sizeof compaction,
+        .compact = &(clump_compact_desc){.size = sizeof(clump_compact_desc)},
+        .every = 2};
     world.world.compaction = &compaction;
     run(&world, 20, 100);
     structure_network_destroy(&network);
@@ -278,12 +281,13 @@ static void test_compacted(void **state) {
     (void)state;
     static const bench_merge merge = {.factor = 3};
     static const clump_compact_desc ways[] = {
-        {0},
-        {0}, /* by merging */
-        {.order = CLUMP_ORDER_FIELD, .order_field = "id"},
+        {.size = sizeof(clump_compact_desc)},
+        {.size = sizeof(clump_compact_desc)}, /* by merging */
+        {.size = sizeof(clump_compact_desc), .order = CLUMP_ORDER_FIELD, .order_field = "id"},
     };
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        clump_compactor_desc compaction = {.compact = ways[i], .every = 2};
+        clump_compactor_desc compaction = {
+            .size = sizeof compaction, .compact = &ways[i], .every = 2};
         structure_network networks[] = {make_sheet(900, 11 + (uint32_t)i),
                                         make(random_network(700, 21 + (uint32_t)i))};
         for (int k = 0; k < 2; k++) {

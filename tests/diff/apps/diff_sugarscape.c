@@ -214,12 +214,13 @@ static void test_compacted(void **state) {
     (void)state;
     static const bench_merge merge = {.factor = 4};
     static const clump_compact_desc ways[] = {
-        {0},
-        {0}, /* by merging */
-        {.order = CLUMP_ORDER_FIELD, .order_field = "position"},
+        {.size = sizeof(clump_compact_desc)},
+        {.size = sizeof(clump_compact_desc)}, /* by merging */
+        {.size = sizeof(clump_compact_desc), .order = CLUMP_ORDER_FIELD, .order_field = "position"},
     };
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        clump_compactor_desc compaction = {.compact = ways[i], .every = 3};
+        clump_compactor_desc compaction = {
+            .size = sizeof compaction, .compact = &ways[i], .every = 3};
         sugarscape_desc desc = describe(90, 70, 20 + (uint32_t)i);
         desc.world.compaction = &compaction;
         desc.world.merge = i == 1 ? &merge : NULL;
@@ -251,7 +252,11 @@ static void test_dynasoar(void **state) {
 static void test_dynasoar_compacted(void **state) {
     (void)state;
     clump_compactor_desc compaction = {
-        .compact = {.order = CLUMP_ORDER_FIELD, .order_field = "position"}, .every = 3};
+        .size = sizeof compaction,
+        .compact = &(clump_compact_desc){.size = sizeof(clump_compact_desc),
+                                         .order = CLUMP_ORDER_FIELD,
+                                         .order_field = "position"},
+        .every = 3};
     sugarscape_desc desc = describe(60, 50, 40);
     set_dynasoar(&desc.rules);
     desc.rules.source_permille = 500;

@@ -414,15 +414,16 @@ static void test_compacted(void **state) {
     (void)state;
     static const bench_merge merge = {.factor = 3};
     static const clump_compact_desc ways[] = {
-        {0},
-        {0}, /* by merging */
-        {.order = CLUMP_ORDER_FIELD, .order_field = "position"},
+        {.size = sizeof(clump_compact_desc)},
+        {.size = sizeof(clump_compact_desc)}, /* by merging */
+        {.size = sizeof(clump_compact_desc), .order = CLUMP_ORDER_FIELD, .order_field = "position"},
     };
     traffic_rules rules = traffic_rules_default();
     rules.start_permille = 200; /* many, most of which leave soon */
     rules.sink_permille = 50;
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        clump_compactor_desc compaction = {.compact = ways[i], .every = 3};
+        clump_compactor_desc compaction = {
+            .size = sizeof compaction, .compact = &ways[i], .every = 3};
         traffic_network network;
         uint64_t moves = 0;
         rules.seed = (uint32_t)i + 10;

@@ -103,11 +103,14 @@ static void test_dynasoar_model(void **state) {
     (void)state;
     static const char *const agents[] = {"Agent"};
     static const uint32_t sizes[][2] = {{1, 1}, {1, 40}, {70, 2}};
-    clump_compactor_desc compaction = {.compact = {.classes = agents,
-                                                   .class_count = 1,
-                                                   .order = CLUMP_ORDER_FIELD,
-                                                   .order_field = "position"},
-                                       .every = 3};
+    clump_compactor_desc compaction = {
+        .size = sizeof compaction,
+        .compact = &(clump_compact_desc){.size = sizeof(clump_compact_desc),
+                                         .classes = agents,
+                                         .class_count = 1,
+                                         .order = CLUMP_ORDER_FIELD,
+                                         .order_field = "position"},
+        .every = 3};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         wa_tor_desc desc = describe(sizes[i][0], sizes[i][1], 1 + (uint32_t)i);
         desc.is_dynasoar_model = 1;
@@ -125,15 +128,17 @@ static void test_compacted(void **state) {
     static const char *const agents[] = {"Agent"};
     static const bench_merge merge = {.factor = 5};
     static const clump_compact_desc ways[] = {
-        {0},
-        {0}, /* by merging */
-        {.classes = agents,
+        {.size = sizeof(clump_compact_desc)},
+        {.size = sizeof(clump_compact_desc)}, /* by merging */
+        {.size = sizeof(clump_compact_desc),
+         .classes = agents,
          .class_count = 1,
          .order = CLUMP_ORDER_FIELD,
          .order_field = "position"},
     };
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        clump_compactor_desc compaction = {.compact = ways[i], .every = 3};
+        clump_compactor_desc compaction = {
+            .size = sizeof compaction, .compact = &ways[i], .every = 3};
         wa_tor_desc desc = describe(90, 70, 11 + (uint32_t)i);
         desc.world.compaction = &compaction;
         desc.world.merge = i == 1 ? &merge : NULL;

@@ -114,7 +114,7 @@ static void test_file(void **state) {
 
 /* A checkpoint of the world that came from one, and objects that moved. */
 static void test_again(void **state) {
-    clump_compactor_desc compaction = {.every = 10};
+    clump_compactor_desc compaction = {.size = sizeof compaction, .every = 10};
     char path[] = "/tmp/clump-wa-tor-XXXXXX";
     wa_tor_desc desc = describe(BENCH_CLUMP);
     bench_error error = {""};

@@ -107,13 +107,19 @@ static void outside_open(const gc_case *c, outside *o) {
     o->weak = cl_fixture_buffer(w->f, c->weak, c->count * 4);
     const uint32_t counted[] = {c->counted, c->count + 7}; /* the second is no limit */
     o->counted = cl_fixture_buffer(w->f, counted, sizeof counted);
-    clump_refs_desc packed = {.buffer = o->packed, .count = c->count, .counted = o->counted};
-    clump_refs_desc strided = {.buffer = o->strided,
+    clump_refs_desc packed = {
+        .size = sizeof packed, .buffer = o->packed, .count = c->count, .counted = o->counted};
+    clump_refs_desc strided = {.size = sizeof strided,
+                               .buffer = o->strided,
                                .stride = STRIDE * 4,
                                .count = c->count,
                                .counted = o->counted,
                                .counted_at = 4};
-    clump_refs_desc weak = {.buffer = o->weak, .count = c->count, .weak = 1, .counted = o->counted};
+    clump_refs_desc weak = {.size = sizeof weak,
+                            .buffer = o->weak,
+                            .count = c->count,
+                            .weak = 1,
+                            .counted = o->counted};
     CHECK_OK(w->f, clump_refs_create(w->heap, &packed, &o->refs[0], NULL));
     CHECK_OK(w->f, clump_refs_create(w->heap, &weak, &o->refs[1], NULL));
     CHECK_OK(w->f, clump_refs_create(w->heap, &strided, &o->refs[2], NULL));
@@ -157,7 +163,8 @@ static void outside_close(const gc_case *c, outside *o, const snapshot *now, int
 clump_collect_report case_run(gc_case *c, const clump_collect_desc *options) {
     world *w = c->w;
     clump_collect_desc d = *options;
-    clump_collect_report report;
+    clump_collect_report report = {.size = sizeof report};
+    clump_compact_report compacted = {.size = sizeof compacted};
     outside o;
     snapshot_put(w, c->before);
     outside_open(c, &o);
@@ -176,7 +183,9 @@ clump_collect_report case_run(gc_case *c, const clump_collect_desc *options) {
     d.dead =
         clCreateSubBuffer(around, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
     CHECK_CL(code);
+    d.compact_report = &compacted;
     memset(&report, 0xee, sizeof report);
+    report.size = sizeof report;
     CHECK_OK(w->f, clump_heap_collect(w->heap, &d, &report, NULL));
     clReleaseMemObject(d.dead);
     cl_fixture_read(w->f, around, dead, (room + 1 + GUARDS) * sizeof *dead);
@@ -207,7 +216,7 @@ clump_collect_report case_run(gc_case *c, const clump_collect_desc *options) {
         graph_rules rules = {.part = NULL};
         same_graph(c->after, now, &rules, &counts);
     }
-    if (d.compact) same_number(w, "objects compacted", report.compact.objects, c->live_count);
+    if (d.compact) same_number(w, "objects compacted", compacted.objects, c->live_count);
     outside_close(c, &o, now, d.only_mark);
     snapshot_drop(now);
     return report;

@@ -57,7 +57,9 @@ static world *enter(int which) {
 
 /* ---- Ways to collect ------------------------------------------------------------------------- */
 
-static const clump_compact_desc compacting = {0}, nulling = {.null_dangling = 0, .slack = 0.2};
+static const clump_compact_desc compacting = {.size = sizeof compacting},
+                                nulling = {
+                                    .size = sizeof nulling, .null_dangling = 0, .slack = 0.2};
 
 /* All engines, as they come and with what they are to do rarely forced on them. */
 #define TUNED(...)                                                                                 \
@@ -65,29 +67,52 @@ static const clump_compact_desc compacting = {0}, nulling = {.null_dangling = 0,
         __VA_ARGS__                                                                                \
     }
 static const clump_collect_desc ways[] = {
-    {.engine = CLUMP_MARK_AUTO},
-    {.engine = CLUMP_MARK_HOST},
-    {.engine = CLUMP_MARK_QUEUE},
-    {.engine = CLUMP_MARK_QUEUE, .queue_room = 64, TUNED(.narrow = CLUMP_NEVER)},
-    {.engine = CLUMP_MARK_QUEUE, .queue_room = 64, TUNED(.narrow = 8, .wide = 2)},
-    {.engine = CLUMP_MARK_QUEUE, TUNED(.offsets = CLUMP_OFFSETS_HISTOGRAM, .narrow = CLUMP_NEVER)},
-    {.engine = CLUMP_MARK_QUEUE,
+    {.size = sizeof(clump_collect_desc), .engine = CLUMP_MARK_AUTO},
+    {.size = sizeof(clump_collect_desc), .engine = CLUMP_MARK_HOST},
+    {.size = sizeof(clump_collect_desc), .engine = CLUMP_MARK_QUEUE},
+    {.size = sizeof(clump_collect_desc),
+     .engine = CLUMP_MARK_QUEUE,
+     .queue_room = 64,
+     TUNED(.narrow = CLUMP_NEVER)},
+    {.size = sizeof(clump_collect_desc),
+     .engine = CLUMP_MARK_QUEUE,
+     .queue_room = 64,
+     TUNED(.narrow = 8, .wide = 2)},
+    {.size = sizeof(clump_collect_desc),
+     .engine = CLUMP_MARK_QUEUE,
+     TUNED(.offsets = CLUMP_OFFSETS_HISTOGRAM, .narrow = CLUMP_NEVER)},
+    {.size = sizeof(clump_collect_desc),
+     .engine = CLUMP_MARK_QUEUE,
      TUNED(.offsets = CLUMP_OFFSETS_HISTOGRAM, .wide = CLUMP_NEVER, .narrow = 1024)},
-    {.engine = CLUMP_MARK_QUEUE,
+    {.size = sizeof(clump_collect_desc),
+     .engine = CLUMP_MARK_QUEUE,
      .queue_room = 64,
      TUNED(.offsets = CLUMP_OFFSETS_HISTOGRAM, .narrow = 1)},
-    {.engine = CLUMP_MARK_ROWS},
-    {.engine = CLUMP_MARK_ROWS, TUNED(.narrow = CLUMP_NEVER)},
-    {.engine = CLUMP_MARK_ROWS, TUNED(.narrow = 4, .wide = CLUMP_NEVER)},
-    {.engine = CLUMP_MARK_AUTO, .queue_room = 64, TUNED(.narrow = 4)},
-    {.engine = CLUMP_MARK_AUTO, .only_mark = 1},
-    {.engine = CLUMP_MARK_HOST, .only_mark = 1},
-    {.engine = CLUMP_MARK_AUTO, .compact = &compacting},
-    {.engine = CLUMP_MARK_ROWS, .compact = &nulling},
-    {.engine = CLUMP_MARK_QUEUE, TUNED(.groups = 1, .narrow = CLUMP_NEVER)},
-    {.engine = CLUMP_MARK_ROWS, TUNED(.groups = 3, .narrow = 4)},
-    {.engine = CLUMP_MARK_QUEUE, TUNED(.team = 1, .narrow = 1024, .wide = 1)},
-    {.engine = CLUMP_MARK_AUTO, TUNED(.team = 3, .narrow = 1024, .stay = 1)},
+    {.size = sizeof(clump_collect_desc), .engine = CLUMP_MARK_ROWS},
+    {.size = sizeof(clump_collect_desc), .engine = CLUMP_MARK_ROWS, TUNED(.narrow = CLUMP_NEVER)},
+    {.size = sizeof(clump_collect_desc),
+     .engine = CLUMP_MARK_ROWS,
+     TUNED(.narrow = 4, .wide = CLUMP_NEVER)},
+    {.size = sizeof(clump_collect_desc),
+     .engine = CLUMP_MARK_AUTO,
+     .queue_room = 64,
+     TUNED(.narrow = 4)},
+    {.size = sizeof(clump_collect_desc), .engine = CLUMP_MARK_AUTO, .only_mark = 1},
+    {.size = sizeof(clump_collect_desc), .engine = CLUMP_MARK_HOST, .only_mark = 1},
+    {.size = sizeof(clump_collect_desc), .engine = CLUMP_MARK_AUTO, .compact = &compacting},
+    {.size = sizeof(clump_collect_desc), .engine = CLUMP_MARK_ROWS, .compact = &nulling},
+    {.size = sizeof(clump_collect_desc),
+     .engine = CLUMP_MARK_QUEUE,
+     TUNED(.groups = 1, .narrow = CLUMP_NEVER)},
+    {.size = sizeof(clump_collect_desc),
+     .engine = CLUMP_MARK_ROWS,
+     TUNED(.groups = 3, .narrow = 4)},
+    {.size = sizeof(clump_collect_desc),
+     .engine = CLUMP_MARK_QUEUE,
+     TUNED(.team = 1, .narrow = 1024, .wide = 1)},
+    {.size = sizeof(clump_collect_desc),
+     .engine = CLUMP_MARK_AUTO,
+     TUNED(.team = 3, .narrow = 1024, .stay = 1)},
 };
 #undef TUNED
 #define WAYS (sizeof ways / sizeof *ways)
@@ -217,7 +242,8 @@ static void listed_classes(void **state) {
     random_case(MIDDLE, &fills[0], 8, 15, 200, &c);
     for (int i = 0; i < 3; i++) {
         LABEL(c.w, "the dead of class %s", names[i]);
-        case_run(&c, &(clump_collect_desc){.dead_class = names[i]});
+        case_run(&c,
+                 &(clump_collect_desc){.size = sizeof(clump_collect_desc), .dead_class = names[i]});
     }
     case_drop(&c);
 }
@@ -426,10 +452,13 @@ static void chain(void **state) {
     long_case(make_chain, &c);
     static const clump_mark_tuning staying = {.stay = 1};
     static const clump_collect_desc few[] = {
-        {.engine = CLUMP_MARK_AUTO, .tuning = &staying, .compact = &compacting},
-        {.engine = CLUMP_MARK_QUEUE},
-        {.engine = CLUMP_MARK_ROWS},
-        {.engine = CLUMP_MARK_HOST},
+        {.size = sizeof(clump_collect_desc),
+         .engine = CLUMP_MARK_AUTO,
+         .tuning = &staying,
+         .compact = &compacting},
+        {.size = sizeof(clump_collect_desc), .engine = CLUMP_MARK_QUEUE},
+        {.size = sizeof(clump_collect_desc), .engine = CLUMP_MARK_ROWS},
+        {.size = sizeof(clump_collect_desc), .engine = CLUMP_MARK_HOST},
     };
     for (size_t i = 0; i < sizeof few / sizeof *few; i++) {
         LABEL(c.w, "chain of %u, way %zu", c.live_count, i);
@@ -461,7 +490,8 @@ static void handed_over(void **state) {
     for (int stay = 0; stay < 2; stay++) {
         LABEL(c.w, "chain of %u, stay %d", c.live_count, stay);
         clump_collect_report r =
-            run_off_cpu(&c, &(clump_collect_desc){.tuning = &(clump_mark_tuning){.stay = stay}});
+            run_off_cpu(&c, &(clump_collect_desc){.size = sizeof(clump_collect_desc),
+                                                  .tuning = &(clump_mark_tuning){.stay = stay}});
         WORLD_CHECK(c.w, (r.host_us > 0) == !stay, "the host took %g us", r.host_us);
         WORLD_CHECK(c.w,
                     stay || (r.engine_changes && r.narrow_levels && /* how many, the clock says */
@@ -594,7 +624,8 @@ static void given_back(void **state) {
     gc_case c;
     long_case(make_hourglass, &c);
     LABEL(c.w, "hourglass of %u", c.live_count);
-    clump_collect_report r = run_off_cpu(&c, &(clump_collect_desc){0});
+    clump_collect_report r =
+        run_off_cpu(&c, &(clump_collect_desc){.size = sizeof(clump_collect_desc)});
     uint32_t tree = hourglass_tree(c.live_count), depth = 0;
     while (tree >> depth) depth++;
     depth += c.live_count - tree; /* a level that overflows the queue counts more than once */
@@ -613,7 +644,8 @@ static void wide_enough_to_stay(void **state) {
     gc_case c;
     long_case(make_ribbon, &c);
     LABEL(c.w, "ribbon of %u", c.live_count);
-    clump_collect_report r = run_off_cpu(&c, &(clump_collect_desc){0});
+    clump_collect_report r =
+        run_off_cpu(&c, &(clump_collect_desc){.size = sizeof(clump_collect_desc)});
     WORLD_CHECK(c.w, r.host_us == 0 && r.levels > 5000, "the host took %g us, %u levels", r.host_us,
                 r.levels);
     case_drop(&c);
@@ -682,8 +714,11 @@ static void finalisers(void **state) {
     SET_ARG(f, k.kernels[FILL], 1, none);
     cl_event before, after;
     CHECK_OK(f, clump_heap_launch(k.heap, k.kernels[FILL], 1, 1, &(clump_sync){.event = &before}));
-    clump_collect_desc d = {
-        .roots = roots, .root_count = COUNT / 64, .dead = dead, .finaliser = k.kernels[LAST_WORDS]};
+    clump_collect_desc d = {.size = sizeof d,
+                            .roots = roots,
+                            .root_count = COUNT / 64,
+                            .dead = dead,
+                            .finaliser = k.kernels[LAST_WORDS]};
     clump_sync sync = {.wait_count = 1, .wait_list = &before, .event = &after};
     CHECK_OK(f, clump_heap_collect(k.heap, &d, NULL, &sync));
     CHECK_CL(clWaitForEvents(1, &after));
@@ -729,7 +764,7 @@ static void room_again(void **state) {
         clReleaseMemObject(missed);
         assert_int_equal(none, 10);
         CHECK_STATUS(f, clump_heap_take_errors(k.heap, NULL), CLUMP_ERR_DEVICE);
-        clump_collect_report r;
+        clump_collect_report r = {.size = sizeof r};
         if (round == 2) f->clump->sizes.pass_groups = 1; /* whichever group it is that tells */
         CHECK_OK(f, clump_heap_collect(k.heap, NULL, round == 1 ? NULL : &r, NULL));
         if (round != 1) assert_int_equal(r.dead, count);
@@ -762,7 +797,7 @@ static void one_weak_field(void **state) {
         CHECK_OK(f, clump_heap_read_refs(heap, "Item", refs, 2, &count));
         SET_ARG(f, link, 0, refs[1]);
         CHECK_OK(f, clump_heap_do_all(heap, link, NULL));
-        clump_collect_desc desc = {.roots = refs, .root_count = 1};
+        clump_collect_desc desc = {.size = sizeof desc, .roots = refs, .root_count = 1};
         CHECK_OK(f, clump_heap_collect(heap, &desc, NULL, NULL));
         CHECK_OK(f, clump_heap_read_field(heap, "Item", "last", 0, sizeof(last), &last, 1, NULL));
         assert_int_equal(last, 0);
@@ -796,12 +831,12 @@ static void triggers(void **state) {
     cl_fixture_kit k = kit_open(40);
     uint32_t capacity = cl_fixture_capacity(k.heap, "Item");
     clump_collector *collector;
-    clump_collector_desc every = {.heap = k.heap, .every = 3};
+    clump_collector_desc every = {.size = sizeof every, .heap = k.heap, .every = 3};
     CHECK_OK(f, clump_collector_create(&every, &collector, NULL));
     for (int i = 1; i <= 9; i++) assert_int_equal(safepoint(collector), i % 3 == 0);
     clump_collector_destroy(collector);
 
-    clump_collector_desc failed = {.heap = k.heap, .out_of_memory = 1};
+    clump_collector_desc failed = {.size = sizeof failed, .heap = k.heap, .out_of_memory = 1};
     CHECK_OK(f, clump_collector_create(&failed, &collector, NULL));
     assert_int_equal(safepoint(collector), 0);
     make_items(&k, 41 * capacity);
@@ -816,15 +851,15 @@ static void triggers(void **state) {
 
     /* With everything a root nothing dies, and the trigger must not fire again and again. */
     static const char *const all[] = {"Item"};
-    clump_collector_desc full = {.heap = k.heap, .fill = 0.5, .growth = 0.2};
+    clump_collector_desc full = {.size = sizeof full, .heap = k.heap, .fill = 0.5, .growth = 0.2};
     CHECK_OK(f, clump_collector_create(&full, &collector, NULL));
     make_items(&k, 10 * capacity);
     assert_int_equal(safepoint(collector), 0);
     make_items(&k, 12 * capacity);
     assert_int_equal(safepoint(collector), 1); /* all 22 die */
     clump_collector_destroy(collector);
-    full.collect.root_classes = all;
-    full.collect.root_class_count = 1;
+    full.collect = &(clump_collect_desc){
+        .size = sizeof(clump_collect_desc), .root_classes = all, .root_class_count = 1};
     CHECK_OK(f, clump_collector_create(&full, &collector, NULL));
     make_items(&k, 22 * capacity);
     assert_int_equal(safepoint(collector), 1);
@@ -847,13 +882,17 @@ static void failed_safepoints(void **state) {
     uint64_t count;
     make_items(&k, 30 * capacity);
     CHECK_OK(f, clump_heap_read_refs(k.heap, "Item", refs, 30 * capacity, &count));
-    const clump_compact_desc order = {.order = CLUMP_ORDER_ADDRESS};
+    const clump_compact_desc order = {.size = sizeof order, .order = CLUMP_ORDER_ADDRESS};
     clump_collector_desc desc = {
+        .size = sizeof desc,
         .heap = k.heap,
         .every = 2,
-        .collect = {.roots = refs, .root_count = 25 * (uint64_t)capacity, .compact = &order}};
+        .collect = &(clump_collect_desc){.size = sizeof(clump_collect_desc),
+                                         .roots = refs,
+                                         .root_count = 25 * (uint64_t)capacity,
+                                         .compact = &order}};
     clump_collector *collector;
-    clump_collect_report report;
+    clump_collect_report report = {.size = sizeof report};
     int ran = 0;
     CHECK_OK(f, clump_collector_create(&desc, &collector, NULL));
     assert_int_equal(safepoint(collector), 0);
@@ -867,9 +906,12 @@ static void failed_safepoints(void **state) {
     clump_collector_destroy(collector);
 
     desc = (clump_collector_desc){
+        .size = sizeof(clump_collector_desc),
         .heap = k.heap,
         .out_of_memory = 1,
-        .collect = {.root_classes = (const char *const *)names, .root_class_count = 1}};
+        .collect = &(clump_collect_desc){.size = sizeof(clump_collect_desc),
+                                         .root_classes = (const char *const *)names,
+                                         .root_class_count = 1}};
     CHECK_OK(f, clump_collector_create(&desc, &collector, NULL));
     make_items(&k, 16 * capacity);
     names[0] = "Nothing";

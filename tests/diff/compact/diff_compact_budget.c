@@ -53,7 +53,7 @@ static void planner_steps(void **state) {
         snapshot *start = world_fill(w, &fills[i % 3]);
         trial_run(&t, w, NULL);
         WORLD_CHECK(w, t.report.moves, "nothing to move");
-        clump_compact_desc desc = {.max_moves = cases[i].max_moves};
+        clump_compact_desc desc = {.size = sizeof desc, .max_moves = cases[i].max_moves};
         snapshot *end = run_steps(w, start, &desc, t.report.moves, &freed);
         WORLD_CHECK(w, same_slots(end, t.after), "not the same slots as after one full run");
         if (cases[i].max_moves == 1)
@@ -82,7 +82,7 @@ static void planner_time_steps(void **state) {
             }
             free(p.credits);
         }
-        clump_compact_desc desc = {.max_us = i ? 1e9 : 50};
+        clump_compact_desc desc = {.size = sizeof desc, .max_us = i ? 1e9 : 50};
         end[i] = run_steps(w, start, &desc, moves, &freed);
         if (!i) WORLD_CHECK(w, freed == 1, "the first step frees %u blocks", freed);
     }
@@ -118,8 +118,10 @@ static cl_int CL_API_CALL lying(cl_event event, cl_profiling_info what, size_t b
  * times than the clock. */
 static void wrong_times(void **state) {
     cl_fixture lied = *f;
-    static const clump_cl_functions functions = {.GetEventProfilingInfo = lying};
-    clump_context_desc desc = {.context = f->context,
+    static const clump_cl_functions functions = {.size = sizeof functions,
+                                                 .GetEventProfilingInfo = lying};
+    clump_context_desc desc = {.size = sizeof desc,
+                               .context = f->context,
                                .device = f->device,
                                .queue = f->queue,
                                .cl = &functions,
@@ -128,16 +130,20 @@ static void wrong_times(void **state) {
     if (clump_context_create(&desc, &lied.clump, &error)) fail_msg("%s", error.message);
     for (lie = 0; lie < WAYS; lie++) {
         world *w = world_open(&lied, graph, 60, 4, seed); /* which has learnt nothing yet */
-        clump_compact_report report;
+        clump_compact_report report = {.size = sizeof report};
         LABEL(w, "wrong times, %d", (int)lie);
         snapshot *before = world_fill(w, &fills[1]);
-        CHECK_OK(&lied,
-                 clump_heap_compact(w->heap, &(clump_compact_desc){.max_us = 50}, &report, NULL));
+        CHECK_OK(&lied, clump_heap_compact(
+                            w->heap,
+                            &(clump_compact_desc){.size = sizeof(clump_compact_desc), .max_us = 50},
+                            &report, NULL));
         WORLD_CHECK(w, report.moves && report.moves_left && report.total_us == 0,
                     "%llu moves, %llu left, %g us", (unsigned long long)report.moves,
                     (unsigned long long)report.moves_left, report.total_us);
-        CHECK_OK(&lied,
-                 clump_heap_compact(w->heap, &(clump_compact_desc){.max_us = 1e9}, &report, NULL));
+        CHECK_OK(&lied, clump_heap_compact(w->heap,
+                                           &(clump_compact_desc){.size = sizeof(clump_compact_desc),
+                                                                 .max_us = 1e9},
+                                           &report, NULL));
         WORLD_CHECK(w, report.moves && !report.moves_left && report.total_us == 0,
                     "%llu moves, %llu left, %g us", (unsigned long long)report.moves,
                     (unsigned long long)report.moves_left, report.total_us);
@@ -156,7 +162,8 @@ static void queue_without_profiling(void **state) {
     plain.queue = clCreateCommandQueue(f->context, f->device, 0, &code);
 #pragma GCC diagnostic pop
     CHECK_CL(code);
-    clump_context_desc desc = {.context = plain.context,
+    clump_context_desc desc = {.size = sizeof desc,
+                               .context = plain.context,
                                .device = plain.device,
                                .queue = plain.queue,
                                .personality = f->capabilities->personality};
@@ -164,8 +171,10 @@ static void queue_without_profiling(void **state) {
     if (clump_context_create(&desc, &plain.clump, &error)) fail_msg("%s", error.message);
     world *w = world_open(&plain, graph, 60, 4, seed);
     for (int i = 0; i < 3; i++) {
-        const clump_compact_desc how[] = {{0}, {.max_us = 200}, {0}};
-        clump_compact_report report;
+        const clump_compact_desc how[] = {{.size = sizeof(clump_compact_desc)},
+                                          {.size = sizeof(clump_compact_desc), .max_us = 200},
+                                          {.size = sizeof(clump_compact_desc)}};
+        clump_compact_report report = {.size = sizeof report};
         graph_rules rules = {.passes = 1};
         graph_counts counts;
         LABEL(w, "queue without profiling, %d", i);

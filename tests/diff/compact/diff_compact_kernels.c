@@ -177,7 +177,7 @@ static void do_all_after(void **state) {
         CHECK_OK(f, bench_merge_compact(k.heap, NULL, i ? &merging : NULL, NULL, NULL));
         CHECK_OK(f, clump_heap_reduce(k.heap, k.total, sizeof sum, &sum, NULL));
         assert_int_equal(sum, expected);
-        clump_class_stats stats[4];
+        clump_class_stats stats[4] = {{.size = sizeof *stats}};
         CHECK_OK(f, clump_heap_read_stats(k.heap, NULL, stats, 4));
         assert_int_equal(stats[cl_fixture_class_id(k.heap, "Dot") - 1].objects, DOTS / KEEP);
         uint32_t capacity = cl_fixture_capacity(k.heap, "Dot");
@@ -192,7 +192,7 @@ static void allocation_after(void **state) {
     for (int i = 0; i < 2; i++) {
         populate();
         look(k.before);
-        clump_compact_report report;
+        clump_compact_report report = {.size = sizeof report};
         CHECK_OK(f, bench_merge_compact(k.heap, NULL, i ? &merging : NULL, &report, NULL));
         assert_true(report.moves > 0 && report.blocks_freed > 0);
         uint32_t base = SHAPES, n;
@@ -211,7 +211,7 @@ static void allocation_after(void **state) {
         CHECK_HEAP(f, k.heap);
         assert_int_equal(cl_fixture_free_slots(f, k.heap, "Dot"), 0);
         CHECK_OK(f, clump_heap_launch(k.heap, k.spawn, 64, 64, NULL));
-        clump_device_report errors;
+        clump_device_report errors = {.size = sizeof errors};
         CHECK_STATUS(f, clump_heap_take_errors(k.heap, &errors), CLUMP_ERR_DEVICE);
         assert_int_equal(errors.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count, 64);
         /* Full: nothing to move, nothing lost. */
@@ -252,14 +252,14 @@ static void room_after_exhaustion(void **state) {
         assert_int_equal(made, room);
         CHECK_OK(f, clump_heap_do_all(k.heap, k.drop, NULL)); /* leaves some in each block */
         CHECK_HEAP(f, k.heap);
-        clump_heap_stats stats;
+        clump_heap_stats stats = {.size = sizeof stats};
         CHECK_OK(f, clump_heap_read_stats(k.heap, &stats, NULL, 0));
         assert_int_equal(stats.free_blocks, 0);
         base = (uint32_t)room;
         SET_ARG(f, k.spawn_box, 0, n);
         SET_ARG(f, k.spawn_box, 1, base);
         CHECK_OK(f, clump_heap_launch(k.heap, k.spawn_box, 256, 64, NULL));
-        clump_device_report errors;
+        clump_device_report errors = {.size = sizeof errors};
         CHECK_STATUS(f, clump_heap_take_errors(k.heap, &errors), CLUMP_ERR_DEVICE);
         assert_int_equal(errors.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count, n);
         CHECK_OK(f, bench_merge_compact(k.heap, NULL, i ? &merging : NULL, NULL, NULL));
@@ -311,7 +311,7 @@ static void pending_errors(void **state) {
         SET_ARG(f, k.misuse, 1, victim);
         CHECK_OK(f, clump_heap_launch(k.heap, k.misuse, 1, 1, NULL));
         CHECK_OK(f, bench_merge_compact(k.heap, NULL, i ? &merging : NULL, NULL, NULL));
-        clump_device_report report;
+        clump_device_report report = {.size = sizeof report};
         CHECK_STATUS(f, clump_heap_take_errors(k.heap, &report), CLUMP_ERR_DEVICE);
         assert_int_equal(report.errors[CLUMP_DEVICE_DOUBLE_FREE].count, 1);
         assert_int_equal(report.errors[CLUMP_DEVICE_DOUBLE_FREE].ref, places[victim]);
@@ -356,7 +356,7 @@ static void events(void **state) {
     /* With a report, and by merging, it has happened when the call returns; also if there is
      * nothing to do, the event is there. */
     for (int i = 0; i < 4; i++) {
-        clump_compact_report report;
+        clump_compact_report report = {.size = sizeof report};
         sync.event = &compacted;
         compacted = NULL;
         CHECK_OK(f, bench_merge_compact(k.heap, NULL, i % 2 ? &merging : NULL,
@@ -375,7 +375,8 @@ static void registered_for_kernels(void **state) {
     populate();
     CHECK_OK(f, clump_heap_do_all(k.heap, k.place, NULL));
     clump_refs *refs;
-    clump_refs_desc desc = {.buffer = k.places, .count = SHAPES, .null_dangling = 1};
+    clump_refs_desc desc = {
+        .size = sizeof desc, .buffer = k.places, .count = SHAPES, .null_dangling = 1};
     CHECK_OK(f, clump_refs_create(k.heap, &desc, &refs, NULL));
     CHECK_OK(f, clump_heap_compact(k.heap, NULL, NULL, NULL));
     uint32_t *places = malloc(2 * SHAPES * sizeof *places), *now = places + SHAPES;

@@ -74,7 +74,7 @@ static void merge_in(int which, uint32_t n, uint32_t retain, size_t fill_number,
                          .retain = retain,
                          .rewrite = rewrite,
                          .candidates = (bench_merge_candidates)((n + retain + which) % 2)};
-    clump_compact_desc desc = {.null_dangling = fill_number == 2};
+    clump_compact_desc desc = {.size = sizeof desc, .null_dangling = fill_number == 2};
     w->random += n + fill_number * 7919;
     LABEL(w, "merge, %s, n = %u, k1 = %u, rewrite %d, fill %zu", worlds[which].name, n, retain,
           (int)rewrite, fill_number);
@@ -193,7 +193,7 @@ static void merge_subset(void **state) {
     static const char *const names[] = {"Mid", "Tiny"};
     trial t;
     world *w = enter(NARROW);
-    clump_compact_desc desc = {.classes = names, .class_count = 2};
+    clump_compact_desc desc = {.size = sizeof desc, .classes = names, .class_count = 2};
     LABEL(w, "merge, subset");
     snapshot_drop(world_fill(w, &fills[1]));
     trial_merge(&t, w, &desc, &merging);
@@ -226,7 +226,7 @@ int main(void) {
         cmocka_unit_test(merge_few_records),
     };
 #define LINKED(name, result, parameters) .name = cl##name,
-    clump_cl_functions functions = {CLUMP_CL_FUNCTION_LIST(LINKED)};
+    clump_cl_functions functions = {sizeof functions, CLUMP_CL_FUNCTION_LIST(LINKED)};
 #undef LINKED
     functions.GetDeviceInfo = get_device_info;
     const cl_fixture_desc little = {.cl = &functions};

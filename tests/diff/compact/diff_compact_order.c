@@ -59,7 +59,9 @@ static void order_address(void **state) {
         world *w = enter(in[i]);
         LABEL(w, "order of addresses, %s", worlds[in[i]].name);
         snapshot_drop(world_fill(w, &half));
-        trial_run(&t, w, &(clump_compact_desc){.order = CLUMP_ORDER_ADDRESS});
+        trial_run(&t, w,
+                  &(clump_compact_desc){.size = sizeof(clump_compact_desc),
+                                        .order = CLUMP_ORDER_ADDRESS});
         check_dense(&t, 0);
         for (uint32_t id = 1; id <= w->class_count; id++)
             if (w->tag[id] >= 0) check_order(&t, id, NULL);
@@ -84,7 +86,8 @@ static void order_by(int which, const char *class_name, const char *field, int n
     }
     snapshot_put(w, start);
     snapshot_drop(start);
-    clump_compact_desc desc = {.classes = &class_name,
+    clump_compact_desc desc = {.size = sizeof desc,
+                               .classes = &class_name,
                                .class_count = 1,
                                .order = CLUMP_ORDER_FIELD,
                                .order_field = field,
@@ -139,8 +142,11 @@ static void order_key(void **state) {
         snapshot_drop(world_fill(w, &half));
         SET_ARG(f, kernel, 1, moduli[i]);
         static const char *const names[] = {"Shape"};
-        clump_compact_desc desc = {
-            .classes = names, .class_count = 1, .order = CLUMP_ORDER_KEY, .key_kernel = kernel};
+        clump_compact_desc desc = {.size = sizeof desc,
+                                   .classes = names,
+                                   .class_count = 1,
+                                   .order = CLUMP_ORDER_KEY,
+                                   .key_kernel = kernel};
         trial_run(&t, w, &desc);
         check_dense(&t, 0);
         uint32_t *keys = calloc(t.before->count + 1, sizeof *keys);

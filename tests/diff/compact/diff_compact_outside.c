@@ -31,7 +31,8 @@ static void outside_open(outside *o, world *w, const snapshot *s) {
         o->before[i] = kind < 2 ? random_bits(w, s) : kind < 3 ? 0 : s->refs[draw(w, s->count)];
     }
     o->buffer = cl_fixture_buffer(f, o->before, o->words * sizeof *o->before);
-    clump_refs_desc desc = {.buffer = o->buffer,
+    clump_refs_desc desc = {.size = sizeof desc,
+                            .buffer = o->buffer,
                             .offset = o->offset * 4u,
                             .stride = o->stride * 4u,
                             .count = o->count,
@@ -125,10 +126,16 @@ static void outside_with(int which, const clump_compact_desc *desc, const fill *
 
 static void outside_buffers(void **state) {
     static const char *const some[] = {"Mid", "Dot"};
-    outside_with(NARROW, &(clump_compact_desc){0}, &fills[0]);
-    outside_with(WIDE, &(clump_compact_desc){0}, &fills[1]);
-    outside_with(NARROW, &(clump_compact_desc){.classes = some, .class_count = 2}, &fills[0]);
-    outside_with(NARROW, &(clump_compact_desc){.order = CLUMP_ORDER_ADDRESS}, &half);
+    outside_with(NARROW, &(clump_compact_desc){.size = sizeof(clump_compact_desc)}, &fills[0]);
+    outside_with(WIDE, &(clump_compact_desc){.size = sizeof(clump_compact_desc)}, &fills[1]);
+    outside_with(NARROW,
+                 &(clump_compact_desc){
+                     .size = sizeof(clump_compact_desc), .classes = some, .class_count = 2},
+                 &fills[0]);
+    outside_with(
+        NARROW,
+        &(clump_compact_desc){.size = sizeof(clump_compact_desc), .order = CLUMP_ORDER_ADDRESS},
+        &half);
 }
 
 /* Several passes: dangling references may come to name objects, so there are none here. */
@@ -143,7 +150,7 @@ static void outside_buffers_merge(void **state) {
         memcpy(refs, start->refs, start->count * sizeof *refs);
         cl_mem buffer = cl_fixture_buffer(f, refs, start->count * sizeof *refs);
         clump_refs *registered;
-        clump_refs_desc desc = {.buffer = buffer, .count = start->count};
+        clump_refs_desc desc = {.size = sizeof desc, .buffer = buffer, .count = start->count};
         CHECK_OK(f, clump_refs_create(w->heap, &desc, &registered, NULL));
         const bench_merge merge = {.factor = 2, .rewrite = (bench_merge_rewrite)rewrite};
         trial_merge(&t, w, NULL, &merge);

@@ -46,7 +46,7 @@ static void plan_one(int which, size_t fill_number, int null_dangling) {
     LABEL(w, "planner, %s, fill %zu, null_dangling %d", worlds[which].name, fill_number,
           null_dangling);
     snapshot_drop(world_fill(w, &fills[fill_number]));
-    clump_compact_desc desc = {.null_dangling = null_dangling};
+    clump_compact_desc desc = {.size = sizeof desc, .null_dangling = null_dangling};
     trial_run(&t, w, null_dangling ? &desc : NULL);
     check_plan(&t);
     trial_done(&t);
@@ -123,7 +123,8 @@ static void planner_subsets(void **state) {
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
         trial t;
         world *w = enter(NARROW);
-        clump_compact_desc desc = {.classes = sets[i], .null_dangling = i % 2 != 0};
+        clump_compact_desc desc = {
+            .size = sizeof desc, .classes = sets[i], .null_dangling = i % 2 != 0};
         while (desc.class_count < 3 && sets[i][desc.class_count]) desc.class_count++;
         w->random += i;
         LABEL(w, "planner, subset %zu", i);
@@ -144,7 +145,8 @@ static void planner_many_classes(void **state) {
     trial t;
     world *w = enter(MANY_CLASSES);
     for (int i = 0; i < 3; i++) {
-        clump_compact_desc desc = {.classes = few_classes[i & 1], .class_count = i ? 7 : 0};
+        clump_compact_desc desc = {
+            .size = sizeof desc, .classes = few_classes[i & 1], .class_count = i ? 7 : 0};
         LABEL(w, "planner, many classes, %u of them, set %d", desc.class_count, i);
         snapshot_drop(world_fill(w, &fills[0]));
         trial_run(&t, w, &desc);
@@ -165,7 +167,7 @@ static void planner_slack(void **state) {
         LABEL(w, "planner, %s, slack %g", worlds[which].name, slack);
         w->random += i;
         snapshot_drop(world_fill(w, &fills[1]));
-        trial_run(&t, w, &(clump_compact_desc){.slack = slack});
+        trial_run(&t, w, &(clump_compact_desc){.size = sizeof(clump_compact_desc), .slack = slack});
         uint64_t moves = 0;
         for (uint32_t id = 1; id <= w->class_count; id++) {
             class_plan a = plan_of(t.before, id), b = plan_of(t.after, id);
@@ -206,7 +208,7 @@ static void planner_exact_slack(void **state) {
     }
     snapshot_drop(world_put(w, ids, credits, &(fill){.dangling = 1}));
     free(ids);
-    trial_run(&t, w, &(clump_compact_desc){.slack = 0.5});
+    trial_run(&t, w, &(clump_compact_desc){.size = sizeof(clump_compact_desc), .slack = 0.5});
     class_plan after = plan_of(t.after, id);
     equal(&t, "blocks", after.blocks, objects / 2 * 3 / capacity + 1);
     free(after.credits);

@@ -93,20 +93,20 @@ static void scene_check(scene *s, uint64_t objects) {
     CHECK_HEAP(f, s->heap);
     CHECK_OK(f, clump_heap_reduce(s->heap, s->kit.kernels[ASTRAY], sizeof astray, &astray, NULL));
     assert_int_equal(astray, 0);
-    clump_heap_stats stats;
+    clump_heap_stats stats = {.size = sizeof stats};
     CHECK_OK(f, clump_heap_read_stats(s->heap, &stats, NULL, 0));
     assert_true(stats.objects == objects);
 }
 
 static uint64_t scene_objects(scene *s) {
-    clump_heap_stats stats;
+    clump_heap_stats stats = {.size = sizeof stats};
     CHECK_OK(f, clump_heap_read_stats(s->heap, &stats, NULL, 0));
     return stats.objects;
 }
 
 /* Blocks that could be freed in a class. */
 static uint32_t freeable(scene *s, const char *class_name, double slack) {
-    clump_class_stats stats[4];
+    clump_class_stats stats[4] = {{.size = sizeof *stats}};
     CHECK_OK(f, clump_heap_read_stats(s->heap, NULL, stats, 4));
     const clump_class_stats *c = &stats[cl_fixture_class_id(s->heap, class_name) - 1];
     double room = floor((double)c->objects * (1 + slack) + 1e-6);
@@ -141,14 +141,14 @@ static void every_so_many_calls(void **state) {
     scene s = scene_open(40);
     scene_fill(&s, 8, 5, 4);
     for (size_t i = 0; i < sizeof every / sizeof *every; i++) {
-        clump_compactor *compactor =
-            open_compactor(&(clump_compactor_desc){.heap = s.heap, .every = every[i]});
+        clump_compactor *compactor = open_compactor(&(clump_compactor_desc){
+            .size = sizeof(clump_compactor_desc), .heap = s.heap, .every = every[i]});
         for (uint32_t call = 1; call <= 30; call++) {
             int ran = -1;
             if (call % 5 == 0) scene_cull(&s, 10, 5);
             uint64_t objects = scene_objects(&s);
             uint32_t expected = freeable_all(&s);
-            clump_compact_report report = {.objects = 1};
+            clump_compact_report report = {.size = sizeof report, .objects = 1};
             CHECK_OK(f, clump_compactor_tick(compactor, &ran, call % 2 ? &report : NULL, NULL));
             assert_int_equal(ran, call % every[i] == 0);
             if (call % 2) {
@@ -173,7 +173,7 @@ static void when_blocks_can_be_freed(void **state) {
         scene_cull(&s, 15 * round, 90 - 15 * round);
         uint64_t objects = scene_objects(&s);
         uint32_t most = freeable_all(&s);
-        clump_compactor_desc desc = {.heap = s.heap};
+        clump_compactor_desc desc = {.size = sizeof desc, .heap = s.heap};
         desc.candidates = most + 1;
         assert_int_equal(fires(&desc, NULL, NULL), 0);
         desc.candidates = 0;
@@ -182,8 +182,10 @@ static void when_blocks_can_be_freed(void **state) {
         desc.candidates = most + 1; /* neither of both */
         assert_int_equal(fires(&desc, NULL, NULL), 0);
         assert_true(most > 3);
-        clump_compact_report report;
-        if (round % 3 == 0) desc = (clump_compactor_desc){.heap = s.heap, .candidates = most};
+        clump_compact_report report = {.size = sizeof report};
+        if (round % 3 == 0)
+            desc = (clump_compactor_desc){
+                .size = sizeof(clump_compactor_desc), .heap = s.heap, .candidates = most};
         if (round % 3 == 1) desc.share = (most - 0.5) / heap_blocks; /* one of both */
         if (round % 3 == 2) desc.candidates = most;                  /* the other */
         assert_int_equal(fires(&desc, NULL, &report), 1);
@@ -191,7 +193,8 @@ static void when_blocks_can_be_freed(void **state) {
         assert_int_equal(fires(&desc, NULL, &report), 0);
         scene_check(&s, objects);
         /* Nothing can be freed: not even a share of next to nothing. */
-        desc = (clump_compactor_desc){.heap = s.heap, .share = 1e-12};
+        desc = (clump_compactor_desc){
+            .size = sizeof(clump_compactor_desc), .heap = s.heap, .share = 1e-12};
         assert_int_equal(fires(&desc, NULL, NULL), 0);
         scene_cull(&s, 100, 100);
         scene_check(&s, 0);
@@ -206,27 +209,32 @@ static void of_some_classes(void **state) {
     scene_fill(&s, 10, 6, 5);
     scene_cull(&s, 60, 0);
     uint64_t objects = scene_objects(&s);
+    clump_compact_desc how = {.size = sizeof how, .classes = base, .class_count = 1};
     clump_compactor_desc desc = {
-        .heap = s.heap, .compact = {.classes = base, .class_count = 1}, .candidates = 1};
+        .size = sizeof desc, .heap = s.heap, .compact = &how, .candidates = 1};
     assert_true(freeable(&s, "Small", 0) > 3);
     assert_int_equal(fires(&desc, NULL, NULL), 0);
-    desc.compact.classes = small;
-    desc.compact.slack = 0.5; /* counts less as free */
+    how.classes = small;
+    how.slack = 0.5; /* counts less as free */
     uint32_t with_slack = freeable(&s, "Small", 0.5);
     assert_true(with_slack > 0 && with_slack < freeable(&s, "Small", 0));
     desc.candidates = with_slack + 1;
     assert_int_equal(fires(&desc, NULL, NULL), 0);
     desc.candidates = with_slack;
-    clump_compact_report report;
+    clump_compact_report report = {.size = sizeof report};
     assert_int_equal(fires(&desc, NULL, &report), 1);
     assert_int_equal(report.blocks_freed, with_slack);
     scene_check(&s, objects);
     /* Subclasses belong to it. The other strategy frees what it can. */
     scene_cull(&s, 0, 70);
     objects = scene_objects(&s);
-    desc = (clump_compactor_desc){.heap = s.heap,
-                                  .compact = {.classes = base, .class_count = 1},
-                                  .candidates = freeable(&s, "Left", 0) + freeable(&s, "Right", 0)};
+    desc =
+        (clump_compactor_desc){.size = sizeof(clump_compactor_desc),
+                               .heap = s.heap,
+                               .compact = &(clump_compact_desc){.size = sizeof(clump_compact_desc),
+                                                                .classes = base,
+                                                                .class_count = 1},
+                               .candidates = freeable(&s, "Left", 0) + freeable(&s, "Right", 0)};
     assert_int_equal(fires(&desc, &(bench_merge){.factor = 3}, &report), 1);
     assert_true(report.blocks_freed > 0);
     scene_check(&s, objects);
@@ -239,8 +247,11 @@ static void automatically(void **state) {
     static const double limits[] = {0, 0.1, 1};
     for (int i = 0; i < 3; i++) {
         scene s = scene_open(200);
-        clump_compactor *compactor = open_compactor(
-            &(clump_compactor_desc){.heap = s.heap, .automatic = 1, .cost_limit = limits[i]});
+        clump_compactor *compactor =
+            open_compactor(&(clump_compactor_desc){.size = sizeof(clump_compactor_desc),
+                                                   .heap = s.heap,
+                                                   .automatic = 1,
+                                                   .cost_limit = limits[i]});
         int runs = 0, must_run = limits[i] == 1;
         time_t start = time(NULL);
         /* On a busy machine the rule waits for longer than 400 steps take. */
@@ -248,7 +259,7 @@ static void automatically(void **state) {
              step++) {
             if (step % 20 == 0) scene_fill(&s, 5, 3, 2);
             scene_cull(&s, 6, 8);
-            clump_compact_report report;
+            clump_compact_report report = {.size = sizeof report};
             int ran = -1;
             uint64_t objects = step % 10 ? 0 : scene_objects(&s);
             CHECK_OK(f, clump_compactor_tick(compactor, &ran, &report, NULL));
@@ -273,10 +284,10 @@ static void automatically_for_memory(void **state) {
     scene_cull(&s, 60, 0);
     uint64_t objects = scene_objects(&s);
     assert_true(freeable_all(&s) > 40);
-    clump_compactor *compactor =
-        open_compactor(&(clump_compactor_desc){.heap = s.heap, .automatic = 1, .cost_limit = 1});
+    clump_compactor *compactor = open_compactor(&(clump_compactor_desc){
+        .size = sizeof(clump_compactor_desc), .heap = s.heap, .automatic = 1, .cost_limit = 1});
     int ran = 0;
-    clump_compact_report report = {0};
+    clump_compact_report report = {.size = sizeof report};
     /* The rule waits until what it expects to spend is a small part of the time that passed. */
     for (time_t start = time(NULL); !ran && time(NULL) - start < 30;)
         CHECK_OK(f, clump_compactor_tick(compactor, &ran, &report, NULL));
@@ -296,7 +307,11 @@ static void passes_failures_on(void **state) {
     scene_cull(&s, 20, 0);
     uint64_t objects = scene_objects(&s);
     clump_compactor *compactor = open_compactor(&(clump_compactor_desc){
-        .heap = s.heap, .compact = {.order = CLUMP_ORDER_ADDRESS}, .every = 2});
+        .size = sizeof(clump_compactor_desc),
+        .heap = s.heap,
+        .compact =
+            &(clump_compact_desc){.size = sizeof(clump_compact_desc), .order = CLUMP_ORDER_ADDRESS},
+        .every = 2});
     int ran = -1;
     CHECK_OK(f, clump_compactor_tick(compactor, &ran, NULL, NULL));
     CHECK_STATUS(f, clump_compactor_tick(compactor, &ran, NULL, NULL), CLUMP_ERR_DEVICE_MEMORY);
@@ -325,19 +340,22 @@ static void no_tick_builds(void **state) {
     cl_fixture own, *const shared = &own;
     assert_int_equal(cl_fixture_open(shared, &(cl_fixture_desc){.cl = &account_cl}), 0);
     cl_fixture_kit kit = cl_fixture_kit_open(shared, schema, 64, source, kernel_names);
-    clump_compactor_desc desc = {.heap = kit.heap,
-                                 .every = 1,
-                                 .compact = {.classes = (const char *const[]){"Small"},
-                                             .class_count = 1,
-                                             .order = CLUMP_ORDER_FIELD,
-                                             .order_field = "tag"}};
+    clump_compactor_desc desc = {
+        .size = sizeof desc,
+        .heap = kit.heap,
+        .every = 1,
+        .compact = &(clump_compact_desc){.size = sizeof(clump_compact_desc),
+                                         .classes = (const char *const[]){"Small"},
+                                         .class_count = 1,
+                                         .order = CLUMP_ORDER_FIELD,
+                                         .order_field = "tag"}};
     clump_compactor *compactor;
     CHECK_OK(shared, clump_compactor_create(&desc, &compactor, NULL));
     CHECK_OK(shared,
              clump_heap_do_new(kit.heap, kit.kernels[MAKE_SMALL], "Small", 200, NULL, NULL));
     int64_t programs = account_read(&counted).references[ACCOUNT_PROGRAM];
     int ran = 0;
-    clump_compact_report report;
+    clump_compact_report report = {.size = sizeof report};
     CHECK_OK(shared, clump_compactor_tick(compactor, &ran, &report, NULL));
     assert_true(ran && report.moves > 0);
     assert_int_equal(account_read(&counted).references[ACCOUNT_PROGRAM], programs);
@@ -356,35 +374,69 @@ static void bad_input(void **state) {
     int ran = -1;
     CHECK_STATUS(f, clump_compactor_create(NULL, &compactor, NULL), CLUMP_ERR_USAGE);
     assert_null(compactor);
-    CHECK_STATUS(f, clump_compactor_create(&(clump_compactor_desc){.every = 1}, &compactor, NULL),
+    CHECK_STATUS(f,
+                 clump_compactor_create(
+                     &(clump_compactor_desc){.size = sizeof(clump_compactor_desc), .every = 1},
+                     &compactor, NULL),
                  CLUMP_ERR_USAGE);
     CHECK_STATUS(
-        f, clump_compactor_create(&(clump_compactor_desc){.heap = heap, .every = 1}, NULL, NULL),
+        f,
+        clump_compactor_create(
+            &(clump_compactor_desc){.size = sizeof(clump_compactor_desc), .heap = heap, .every = 1},
+            NULL, NULL),
         CLUMP_ERR_USAGE);
     CHECK_STATUS(f, clump_compactor_tick(NULL, &ran, NULL, NULL), CLUMP_ERR_USAGE);
     assert_int_equal(ran, 0);
     clump_compactor_destroy(NULL);
     const clump_status usage = CLUMP_ERR_USAGE;
-    refuse(&(clump_compactor_desc){.heap = heap}, usage, "0 are set");
-    refuse(&(clump_compactor_desc){.heap = heap, .every = 1, .automatic = 1}, usage, "2 are set");
-    refuse(&(clump_compactor_desc){.heap = heap, .every = 1, .candidates = 1}, usage, "2 are set");
-    refuse(&(clump_compactor_desc){.heap = heap, .every = 1, .share = 0.5, .automatic = 1}, usage,
-           "3 are set");
+    refuse(&(clump_compactor_desc){.size = sizeof(clump_compactor_desc), .heap = heap}, usage,
+           "0 are set");
+    refuse(
+        &(clump_compactor_desc){
+            .size = sizeof(clump_compactor_desc), .heap = heap, .every = 1, .automatic = 1},
+        usage, "2 are set");
+    refuse(
+        &(clump_compactor_desc){
+            .size = sizeof(clump_compactor_desc), .heap = heap, .every = 1, .candidates = 1},
+        usage, "2 are set");
+    refuse(&(clump_compactor_desc){.size = sizeof(clump_compactor_desc),
+                                   .heap = heap,
+                                   .every = 1,
+                                   .share = 0.5,
+                                   .automatic = 1},
+           usage, "3 are set");
     static const double wrong[] = {-0.1, 1.1, -INFINITY, INFINITY, NAN};
     for (int i = 0; i < 5; i++) {
-        refuse(&(clump_compactor_desc){.heap = heap, .share = wrong[i]}, usage, "share");
-        refuse(&(clump_compactor_desc){.heap = heap, .automatic = 1, .cost_limit = wrong[i]}, usage,
-               "cost_limit");
+        refuse(
+            &(clump_compactor_desc){
+                .size = sizeof(clump_compactor_desc), .heap = heap, .share = wrong[i]},
+            usage, "share");
+        refuse(&(clump_compactor_desc){.size = sizeof(clump_compactor_desc),
+                                       .heap = heap,
+                                       .automatic = 1,
+                                       .cost_limit = wrong[i]},
+               usage, "cost_limit");
     }
     static const char *const nobody[] = {"Nobody"};
     refuse(
-        &(clump_compactor_desc){
-            .heap = heap, .every = 1, .compact = {.classes = nobody, .class_count = 1}},
+        &(clump_compactor_desc){.size = sizeof(clump_compactor_desc),
+                                .heap = heap,
+                                .every = 1,
+                                .compact = &(clump_compact_desc){.size = sizeof(clump_compact_desc),
+                                                                 .classes = nobody,
+                                                                 .class_count = 1}},
         CLUMP_ERR_NOT_FOUND, "Nobody");
-    refuse(&(clump_compactor_desc){.heap = heap, .every = 1, .compact = {.slack = 2}}, usage,
-           "slack");
-    CHECK_OK(f, clump_compactor_create(&(clump_compactor_desc){.heap = heap, .every = 1},
-                                       &compactor, NULL));
+    refuse(
+        &(clump_compactor_desc){
+            .size = sizeof(clump_compactor_desc),
+            .heap = heap,
+            .every = 1,
+            .compact = &(clump_compact_desc){.size = sizeof(clump_compact_desc), .slack = 2}},
+        usage, "slack");
+    CHECK_OK(f, clump_compactor_create(
+                    &(clump_compactor_desc){
+                        .size = sizeof(clump_compactor_desc), .heap = heap, .every = 1},
+                    &compactor, NULL));
     CHECK_STATUS(f, bench_merge_compactor(compactor, &(bench_merge){0}), usage);
     assert_non_null(strstr(clump_context_get_error(f->clump)->message, "factor is 0"));
     clump_compactor_destroy(compactor);

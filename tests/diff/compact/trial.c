@@ -181,8 +181,8 @@ void equal(const trial *t, const char *what, uint64_t found, uint64_t expected) 
 static void check_sums(const trial *t) {
     const world *w = t->w;
     const clump_compact_report *r = &t->report;
-    clump_class_stats stats[CLUMP_CLASSES_MAX];
-    clump_heap_stats all;
+    clump_class_stats stats[CLUMP_CLASSES_MAX] = {{.size = sizeof *stats}};
+    clump_heap_stats all = {.size = sizeof all};
     uint64_t objects = 0, slots = 0, slots_after = 0;
     uint32_t blocks = 0, blocks_after = 0, free_blocks = w->h->block_end - w->h->first_block;
     CHECK_OK(f, clump_heap_read_stats(w->heap, &all, stats, CLUMP_CLASSES_MAX));
@@ -273,6 +273,7 @@ void trial_merge(trial *t, world *w, const clump_compact_desc *desc, const bench
     find_part(t);
     t->before = snapshot_take(w);
     memset(&t->report, 0xee, sizeof t->report);
+    t->report.size = sizeof t->report;
     CHECK_OK(f, bench_merge_compact(w->heap, desc, merge, &t->report, NULL));
     CHECK_HEAP(f, w->heap);
     t->after = snapshot_take(w);

@@ -167,9 +167,17 @@ static outside open_outside(clump_heap *heap, uint64_t *random) {
     o.counted = cl_fixture_buffer(&on, o.were[2], sizeof o.were[2]);
     o.count = cl_fixture_buffer(&on, &counted, sizeof counted);
     const clump_refs_desc descs[3] = {
-        {.buffer = o.packed, .count = OUTSIDE, .null_dangling = 1},
-        {.buffer = o.gaps, .offset = 4, .stride = 4 * GAP, .count = OUTSIDE, .weak = 1},
-        {.buffer = o.counted, .count = OUTSIDE, .counted = o.count}};
+        {.size = sizeof(clump_refs_desc), .buffer = o.packed, .count = OUTSIDE, .null_dangling = 1},
+        {.size = sizeof(clump_refs_desc),
+         .buffer = o.gaps,
+         .offset = 4,
+         .stride = 4 * GAP,
+         .count = OUTSIDE,
+         .weak = 1},
+        {.size = sizeof(clump_refs_desc),
+         .buffer = o.counted,
+         .count = OUTSIDE,
+         .counted = o.count}};
     for (int b = 0; b < 3; b++) CHECK_OK(&on, clump_refs_create(heap, &descs[b], &o.refs[b], NULL));
     for (uint32_t i = 0; i < HANDLES; i++) {
         o.handle_refs[i] = p.refs[test_random(random, p.count)];
@@ -324,7 +332,7 @@ static uint64_t expect_class(picture *before, const picture_class *a, picture *a
 /* Convert, and compare everything. o: NULL, if nothing refers to the heap. */
 static void convert(clump_heap *heap, const clump_convert_desc *desc, outside *o) {
     picture before = picture_of(&on, heap);
-    clump_convert_report report, counts = {0};
+    clump_convert_report report = {.size = sizeof report}, counts = {.size = sizeof counts};
     counted seen = {.count = 0};
     uint64_t dangling = 0;
     CHECK_OK(&on, clump_heap_convert(heap, desc, &report));
@@ -362,10 +370,12 @@ static void free_some(clump_heap *heap, uint64_t *random) {
     clump_extract *e;
     uint32_t count = 0;
     for (int i = 0; i < 16; i++) refs[count++] = p.refs[test_random(random, p.count)];
-    CHECK_OK(&on,
-             clump_heap_extract(
-                 heap, &(clump_extract_desc){.refs = refs, .ref_count = count, .free_objects = 1},
-                 &e, NULL));
+    CHECK_OK(&on, clump_heap_extract(heap,
+                                     &(clump_extract_desc){.size = sizeof(clump_extract_desc),
+                                                           .refs = refs,
+                                                           .ref_count = count,
+                                                           .free_objects = 1},
+                                     &e, NULL));
     clump_extract_destroy(e);
     picture_release(&p);
 }
@@ -374,12 +384,15 @@ static void free_some(clump_heap *heap, uint64_t *random) {
 static void random_changes(void **state) {
     for (uint32_t r = 0; r < rounds; r++) {
         uint64_t random = seed + r;
-        clump_heap *heap = filled(&(clump_heap_desc){.bytes = BYTES, .block_rows = 2}, seed + r);
+        clump_heap *heap = filled(
+            &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = BYTES, .block_rows = 2},
+            seed + r);
         outside o = open_outside(heap, &random);
         for (int step = 0; step < 4; step++) {
             static text t;
             clump_schema *schema = draw_schema(&t, &random);
             const clump_convert_desc desc = {
+                .size = sizeof desc,
                 .schema = schema,
                 .bytes = test_random(&random, 3) ? 0 : BYTES + test_random(&random, BYTES),
                 .block_rows = test_random(&random, 9)};
@@ -394,16 +407,24 @@ static void random_changes(void **state) {
 
 /* The same schema: narrower blocks, then half the memory. */
 static void same_schema(void **state) {
-    clump_heap *heap = filled(&(clump_heap_desc){.bytes = BYTES, .block_rows = 2}, 3);
+    clump_heap *heap = filled(
+        &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = BYTES, .block_rows = 2}, 3);
     convert(heap,
-            &(clump_convert_desc){.schema = clump_heap_get_info(heap)->schema, .block_rows = 1},
+            &(clump_convert_desc){.size = sizeof(clump_convert_desc),
+                                  .schema = clump_heap_get_info(heap)->schema,
+                                  .block_rows = 1},
             NULL);
     convert(heap,
-            &(clump_convert_desc){.schema = clump_heap_get_info(heap)->schema, .bytes = BYTES / 2},
+            &(clump_convert_desc){.size = sizeof(clump_convert_desc),
+                                  .schema = clump_heap_get_info(heap)->schema,
+                                  .bytes = BYTES / 2},
             NULL);
     const uint64_t halved = clump_heap_get_info(heap)->bytes;
     assert_true(halved <= BYTES / 2 && halved > BYTES / 4);
-    convert(heap, &(clump_convert_desc){.schema = clump_heap_get_info(heap)->schema}, NULL);
+    convert(heap,
+            &(clump_convert_desc){.size = sizeof(clump_convert_desc),
+                                  .schema = clump_heap_get_info(heap)->schema},
+            NULL);
     assert_int_equal(clump_heap_get_info(heap)->bytes,
                      halved); /* that were asked for, though blocks do not fill them */
     clump_heap_destroy(heap);
@@ -414,7 +435,8 @@ static void no_objects(void **state) {
     uint64_t random = 11;
     clump_heap *heap = cl_fixture_heap(&on, saved_schema, BYTES, 2);
     clump_schema *schema = draw_schema(&t, &random);
-    convert(heap, &(clump_convert_desc){.schema = schema}, NULL);
+    convert(heap, &(clump_convert_desc){.size = sizeof(clump_convert_desc), .schema = schema},
+            NULL);
     clump_schema_destroy(schema);
     clump_heap_destroy(heap);
 }
@@ -433,8 +455,9 @@ static void make_a(clump_heap *heap, uint32_t count, clump_ref *refs) {
     uint32_t *ids = calloc(count, sizeof *ids);
     const clump_struct_field id = {"id", 0};
     for (uint32_t i = 0; i < count; i++) ids[i] = i;
-    CHECK_OK(&on, clump_heap_new_structs(heap, &(clump_struct_desc){"A", 4, 1, &id}, ids, count,
-                                         refs, NULL));
+    CHECK_OK(&on, clump_heap_new_structs(
+                      heap, &(clump_struct_desc){sizeof(clump_struct_desc), "A", 4, 1, &id}, ids,
+                      count, refs, NULL));
     free(ids);
 }
 
@@ -459,7 +482,8 @@ static void thin_out(clump_heap *heap, clump_ref that, clump_ref *refs, uint32_t
     assert_true(count <= room);
     for (uint32_t i = 0; i < count; i++)
         if (i % 16 == 0 || refs[i] == that) refs[i] = 0;
-    const clump_extract_desc others = {.refs = refs, .ref_count = count, .free_objects = 1};
+    const clump_extract_desc others = {
+        .size = sizeof others, .refs = refs, .ref_count = count, .free_objects = 1};
     CHECK_OK(&on, clump_heap_extract(heap, &others, &e, NULL));
     clump_extract_destroy(e);
 }
@@ -475,26 +499,35 @@ static void programs_and_triggers(void **state) {
     clump_compactor *compactor;
     clump_collector *collector;
     clump_handle first;
-    clump_compact_report compacted;
-    clump_collect_report collected;
+    clump_compact_report compacted = {.size = sizeof compacted};
+    clump_collect_report collected = {.size = sizeof collected};
     int ran;
     make_a(heap, COUNT, refs);
     CHECK_OK(&on, clump_heap_reserve(heap, "A", 640, NULL));
     CHECK_OK(&on, clump_heap_create_handle(heap, refs[0], &first));
     CHECK_OK(&on, clump_compactor_create(
-                      &(clump_compactor_desc){.heap = heap,
-                                              .candidates = 1,
-                                              .compact = {.classes = only_a, .class_count = 1}},
+                      &(clump_compactor_desc){
+                          .size = sizeof(clump_compactor_desc),
+                          .heap = heap,
+                          .candidates = 1,
+                          .compact = &(clump_compact_desc){.size = sizeof(clump_compact_desc),
+                                                           .classes = only_a,
+                                                           .class_count = 1}},
                       &compactor, NULL));
-    CHECK_OK(&on, clump_collector_create(&(clump_collector_desc){.heap = heap, .every = 1},
-                                         &collector, NULL));
+    CHECK_OK(&on, clump_collector_create(
+                      &(clump_collector_desc){
+                          .size = sizeof(clump_collector_desc), .heap = heap, .every = 1},
+                      &collector, NULL));
     CHECK_OK(&on, clump_compactor_tick(compactor, &ran, &compacted, NULL));
     CHECK_OK(&on, clump_collector_tick(collector, &ran, &collected, NULL)); /* all but one go */
     assert_int_equal(collected.dead, COUNT - 1);
     make_a(heap, COUNT, refs);
     clump_program *old = cl_fixture_program(&on, heap, source, NULL, NULL);
     clump_kernel *old_halve = cl_fixture_kernel(&on, old, "halve");
-    convert(heap, &(clump_convert_desc){.schema = schema, .block_rows = 3}, NULL);
+    convert(heap,
+            &(clump_convert_desc){
+                .size = sizeof(clump_convert_desc), .schema = schema, .block_rows = 3},
+            NULL);
     cl_fixture_expect_words(clump_context_get_error(on.clump),
                             clump_heap_do_all(heap, old_halve, NULL), CLUMP_ERR_USAGE,
                             "another layout", "an old kernel", __LINE__);
@@ -524,7 +557,8 @@ static void programs_and_triggers(void **state) {
     /* A compactor of a class that is gone says so. */
     CHECK_OK(&on, clump_heap_destroy_handle(heap, first));
     CHECK_OK(&on, clump_collector_tick(collector, &ran, &collected, NULL));
-    convert(heap, &(clump_convert_desc){.schema = without}, NULL);
+    convert(heap, &(clump_convert_desc){.size = sizeof(clump_convert_desc), .schema = without},
+            NULL);
     cl_fixture_expect_words(clump_context_get_error(on.clump),
                             clump_compactor_tick(compactor, &ran, NULL, NULL), CLUMP_ERR_NOT_FOUND,
                             "no class \"A\"", "a compactor", __LINE__);
@@ -544,7 +578,9 @@ static void programs_and_triggers(void **state) {
 /* Watched handles see what was freed before and after, and no slot that another object has. */
 static void watched(void **state) {
     clump_heap *heap = cl_fixture_heap_as(
-        &on, before_text, &(clump_heap_desc){.bytes = BYTES, .block_rows = 1, .watch_handles = 1});
+        &on, before_text,
+        &(clump_heap_desc){
+            .size = sizeof(clump_heap_desc), .bytes = BYTES, .block_rows = 1, .watch_handles = 1});
     clump_schema *schema = parse(after_text);
     clump_ref refs[100], ref;
     clump_handle handles[100];
@@ -552,10 +588,12 @@ static void watched(void **state) {
     make_a(heap, 100, refs);
     for (int i = 0; i < 100; i++)
         CHECK_OK(&on, clump_heap_create_handle(heap, refs[i], &handles[i]));
-    const clump_extract_desc some = {.refs = refs, .ref_count = 10, .free_objects = 1};
+    const clump_extract_desc some = {
+        .size = sizeof some, .refs = refs, .ref_count = 10, .free_objects = 1};
     CHECK_OK(&on, clump_heap_extract(heap, &some, &e, NULL));
     clump_extract_destroy(e);
-    convert(heap, &(clump_convert_desc){.schema = schema}, NULL);
+    convert(heap, &(clump_convert_desc){.size = sizeof(clump_convert_desc), .schema = schema},
+            NULL);
     for (int i = 0; i < 100; i++) {
         uint32_t id = 1000;
         CHECK_OK(&on, clump_heap_read_handle(heap, handles[i], &ref));
@@ -565,7 +603,8 @@ static void watched(void **state) {
         assert_int_equal(id, i);
     }
     CHECK_OK(&on, clump_heap_read_handle(heap, handles[50], &ref));
-    const clump_extract_desc one = {.refs = &ref, .ref_count = 1, .free_objects = 1};
+    const clump_extract_desc one = {
+        .size = sizeof one, .refs = &ref, .ref_count = 1, .free_objects = 1};
     CHECK_OK(&on, clump_heap_extract(heap, &one, &e, NULL));
     clump_extract_destroy(e);
     make_a(heap, 100, refs); /* one of them has its slot */
@@ -586,9 +625,11 @@ static void on_leak(void *user, const char *words) {
 /* A checked heap finds nothing, knows who made its objects, and leaks them once. References to
  * freed objects become null. */
 static void checked(void **state) {
-    const clump_checked_desc how = {.on_leak = on_leak};
+    const clump_checked_desc how = {.size = sizeof how, .on_leak = on_leak};
     clump_heap *heap = cl_fixture_heap_as(
-        &on, before_text, &(clump_heap_desc){.bytes = 2 * BYTES, .block_rows = 1, .checked = &how});
+        &on, before_text,
+        &(clump_heap_desc){
+            .size = sizeof(clump_heap_desc), .bytes = 2 * BYTES, .block_rows = 1, .checked = &how});
     clump_schema *schema = parse(after_text);
     clump_program *program = cl_fixture_program(&on, heap, source, NULL, NULL);
     clump_kernel *halve = cl_fixture_kernel(&on, program, "halve");
@@ -605,11 +646,17 @@ static void checked(void **state) {
            more); /* in slots of freed ones, which have references of an older generation */
     cl_mem stale = cl_fixture_buffer(&on, refs, sizeof refs);
     clump_refs *registered;
-    CHECK_OK(&on, clump_refs_create(heap, &(clump_refs_desc){.buffer = stale, .count = 500},
-                                    &registered, NULL));
+    CHECK_OK(&on,
+             clump_refs_create(
+                 heap,
+                 &(clump_refs_desc){.size = sizeof(clump_refs_desc), .buffer = stale, .count = 500},
+                 &registered, NULL));
     CHECK_OK(&on, clump_heap_read_live(heap, before, 8, &before_count));
-    clump_convert_report report;
-    CHECK_OK(&on, clump_heap_convert(heap, &(clump_convert_desc){.schema = schema}, &report));
+    clump_convert_report report = {.size = sizeof report};
+    CHECK_OK(&on,
+             clump_heap_convert(
+                 heap, &(clump_convert_desc){.size = sizeof(clump_convert_desc), .schema = schema},
+                 &report));
     CHECK_HEAP(&on, heap);
     CHECK_OK(&on, clump_heap_check_memory(heap, NULL));
     CHECK_HEAP(&on, heap);
@@ -652,14 +699,20 @@ static void checked(void **state) {
 /* The new memory comes from the pool of the old one, which gets that back. */
 static void in_a_pool(void **state) {
     clump_pool *pool;
-    clump_pool_stats stats;
-    clump_allocation_info info;
-    CHECK_OK(&on, clump_pool_create(&(clump_pool_desc){.context = on.clump}, &pool, NULL));
-    clump_heap *heap = filled(&(clump_heap_desc){.bytes = BYTES, .block_rows = 2, .pool = pool}, 5);
+    clump_pool_stats stats = {.size = sizeof stats};
+    clump_allocation_info info = {.size = sizeof info};
+    CHECK_OK(&on, clump_pool_create(
+                      &(clump_pool_desc){.size = sizeof(clump_pool_desc), .context = on.clump},
+                      &pool, NULL));
+    clump_heap *heap = filled(
+        &(clump_heap_desc){
+            .size = sizeof(clump_heap_desc), .bytes = BYTES, .block_rows = 2, .pool = pool},
+        5);
     static text t;
     uint64_t random = 12;
     clump_schema *schema = draw_schema(&t, &random);
-    convert(heap, &(clump_convert_desc){.schema = schema}, NULL);
+    convert(heap, &(clump_convert_desc){.size = sizeof(clump_convert_desc), .schema = schema},
+            NULL);
     CHECK_OK(&on, clump_pool_get_stats(pool, &stats, NULL));
     assert_int_equal(stats.allocations, 1);
     CHECK_OK(&on, clump_pool_get_info(pool, heap->source_number, &info));

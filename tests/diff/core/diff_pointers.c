@@ -45,10 +45,15 @@ static void *CL_API_CALL get_address(cl_platform_id platform, const char *name) 
 
 static clump_status probe(uint32_t *found, clump_error *error) {
     static const clump_cl_functions functions = {
-        .GetDeviceInfo = get_device_info, .GetExtensionFunctionAddressForPlatform = get_address};
+        .size = sizeof functions,
+        .GetDeviceInfo = get_device_info,
+        .GetExtensionFunctionAddressForPlatform = get_address};
     clump_context *context = NULL;
-    clump_context_desc desc = {
-        .context = f->context, .device = f->device, .queue = f->queue, .cl = &functions};
+    clump_context_desc desc = {.size = sizeof desc,
+                               .context = f->context,
+                               .device = f->device,
+                               .queue = f->queue,
+                               .cl = &functions};
     clump_status status = clump_context_create(&desc, &context, error);
     if (!status) *found = clump_context_get_info(context)->capabilities->pointers;
     clump_context_destroy(context);

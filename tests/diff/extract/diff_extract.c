@@ -64,9 +64,11 @@ static void expect_insertion(const cl_fixture *f, clump_heap *heap, picture *fro
     picture before = picture_of(f, heap);
     clump_ref *refs = calloc(k->count + 1, sizeof *refs), *too = calloc(k->count + 1, sizeof *too);
     cl_mem buffer = cl_fixture_buffer(f, NULL, at + bytes + 4);
-    CHECK_OK(f, clump_heap_insert(
-                    heap, e,
-                    &(clump_insert_desc){.refs = refs, .ref_buffer = buffer, .ref_buffer_at = at}));
+    CHECK_OK(f, clump_heap_insert(heap, e,
+                                  &(clump_insert_desc){.size = sizeof(clump_insert_desc),
+                                                       .refs = refs,
+                                                       .ref_buffer = buffer,
+                                                       .ref_buffer_at = at}));
     CHECK_HEAP(f, heap);
     picture after = picture_of(f, heap);
     picture_compare(&before, NULL, &after, k->count);
@@ -93,7 +95,7 @@ static void round_trip(clump_heap *heap, const clump_extract_desc *desc, const u
     picture before = picture_of(&on, heap);
     packed k = picture_pack(&before, chosen);
     clump_extract *e;
-    clump_extract_report report;
+    clump_extract_report report = {.size = sizeof report};
     CHECK_OK(&on, clump_heap_extract(heap, desc, &e, &report));
     packed_compare(&on, &k, e, &report);
     CHECK_HEAP(&on, heap);
@@ -118,11 +120,17 @@ static void round_trip(clump_heap *heap, const clump_extract_desc *desc, const u
 
 /* References of the host and of the device, of few and of many objects. */
 static void by_references(void **state) {
-    clump_heap *heap = filled(&on, &(clump_heap_desc){.bytes = BYTES, .block_rows = 2}, 1, OBJECTS);
+    clump_heap *heap = filled(
+        &on, &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = BYTES, .block_rows = 2},
+        1, OBJECTS);
     clump_heap *into[3] = {
-        filled(&on, &(clump_heap_desc){.bytes = BYTES, .block_rows = 7}, 2, OBJECTS / 2),
-        cl_fixture_heap_as(&on, other_schema,
-                           &(clump_heap_desc){.bytes = 2 * BYTES, .block_rows = 1}),
+        filled(&on,
+               &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = BYTES, .block_rows = 7},
+               2, OBJECTS / 2),
+        cl_fixture_heap_as(
+            &on, other_schema,
+            &(clump_heap_desc){
+                .size = sizeof(clump_heap_desc), .bytes = 2 * BYTES, .block_rows = 1}),
         heap};
     const uint32_t shares[] = {0, 1, 30, 128, 250, 256};
     uint64_t random = 3;
@@ -136,7 +144,8 @@ static void by_references(void **state) {
         if (count > host)
             CHECK_CL(clEnqueueWriteBuffer(on.queue, buffer, CL_TRUE, at, (count - host) * 4,
                                           refs + host, 0, NULL, NULL));
-        clump_extract_desc desc = {.refs = refs,
+        clump_extract_desc desc = {.size = sizeof desc,
+                                   .refs = refs,
                                    .ref_count = host,
                                    .ref_buffer = buffer,
                                    .ref_buffer_at = at,
@@ -150,7 +159,7 @@ static void by_references(void **state) {
         memset(soil, 0xa5, k.bytes + 64);
         desc.buffer = cl_fixture_buffer(&on, soil, k.bytes + 64 * (i % 2) + !k.bytes);
         clump_extract *again;
-        clump_extract_report report;
+        clump_extract_report report = {.size = sizeof report};
         CHECK_OK(&on, clump_heap_extract(heap, &desc, &again, &report));
         packed_compare(&on, &k, again, &report);
         clump_extract_destroy(again);
@@ -196,7 +205,9 @@ static void by_class_and_predicate(void **state) {
                  {{NULL, NULL}, "Crate", "last"},    {{NULL, NULL}, "Lone", "one"},
                  {{"Node", "Crate"}, "Lone", "one"}, {{NULL, NULL}, "Thing", "tag"}};
     uint64_t random = 9;
-    clump_heap *heap = filled(&on, &(clump_heap_desc){.bytes = BYTES, .block_rows = 3}, 4, OBJECTS);
+    clump_heap *heap = filled(
+        &on, &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = BYTES, .block_rows = 3},
+        4, OBJECTS);
     /* Half of the values are 0; in some only the last byte is not. */
     static const char *const fields[][2] = {
         {"Leaf", "big"}, {"Box", "kind"}, {"Box", "last"}, {"Lone", "one"}, {"Thing", "tag"}};
@@ -214,8 +225,8 @@ static void by_class_and_predicate(void **state) {
                                              values, count));
         free(values);
     }
-    clump_heap *into =
-        cl_fixture_heap_as(&on, saved_schema, &(clump_heap_desc){.bytes = 4 * BYTES});
+    clump_heap *into = cl_fixture_heap_as(
+        &on, saved_schema, &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = 4 * BYTES});
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         picture p = picture_of(&on, heap);
         uint8_t *chosen = draw(&p, &random, i % 3 == 2 ? 20 : 0);
@@ -228,7 +239,8 @@ static void by_class_and_predicate(void **state) {
             if (cases[i].where_class)
                 chosen[n] |= (uint8_t)is_set(&p, n, cases[i].where_class, cases[i].where_field);
         }
-        const clump_extract_desc desc = {.refs = refs,
+        const clump_extract_desc desc = {.size = sizeof desc,
+                                         .refs = refs,
                                          .ref_count = count,
                                          .classes = cases[i].classes,
                                          .class_count = classes,
@@ -246,20 +258,26 @@ static void by_class_and_predicate(void **state) {
 /* All that some objects lead to. Registered buffers and handles are no roots then. */
 static void by_following(void **state) {
     uint64_t random = 5;
-    clump_heap *heap = filled(&on, &(clump_heap_desc){.bytes = BYTES, .block_rows = 2}, 6, OBJECTS);
-    clump_heap *into =
-        cl_fixture_heap_as(&on, saved_schema, &(clump_heap_desc){.bytes = 4 * BYTES});
+    clump_heap *heap = filled(
+        &on, &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = BYTES, .block_rows = 2},
+        6, OBJECTS);
+    clump_heap *into = cl_fixture_heap_as(
+        &on, saved_schema, &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = 4 * BYTES});
     picture p = picture_of(&on, heap);
     cl_mem buffer = cl_fixture_buffer(&on, p.refs, 200 * sizeof *p.refs);
     clump_refs *registered;
-    CHECK_OK(&on, clump_refs_create(heap, &(clump_refs_desc){.buffer = buffer, .count = 200},
-                                    &registered, NULL));
+    CHECK_OK(&on,
+             clump_refs_create(heap,
+                               &(clump_refs_desc){
+                                   .size = sizeof(clump_refs_desc), .buffer = buffer, .count = 200},
+                               &registered, NULL));
     const char *const boxes[] = {"Crate"};
     for (int i = 0; i < 3; i++) {
         uint8_t *chosen = draw(&p, &random, i == 2 ? 0 : 2);
         uint32_t count;
         clump_ref *refs = list(&p, chosen, &random, &count);
-        clump_extract_desc desc = {.refs = refs, .ref_count = count, .follow = 1};
+        clump_extract_desc desc = {
+            .size = sizeof desc, .refs = refs, .ref_count = count, .follow = 1};
         if (i) desc.classes = boxes;
         if (i) desc.class_count = 1;
         for (uint32_t n = 0; i && n < p.count; n++)
@@ -280,7 +298,7 @@ static void by_following(void **state) {
 static void by_following_far(void **state) {
     static const char text[] = "class A { uint v; ref A next; weak ref A other; }";
     enum { COUNT = 3000 };
-    const clump_struct_desc none = {.class_name = "A", .bytes = 4};
+    const clump_struct_desc none = {.size = sizeof none, .class_name = "A", .bytes = 4};
     static uint32_t zeros[COUNT];
     static clump_ref refs[COUNT], next[COUNT];
     clump_heap *heap = cl_fixture_heap(&on, text, 1 << 20, 2);
@@ -292,7 +310,8 @@ static void by_following_far(void **state) {
     picture p = picture_of(&on, heap);
     uint8_t *chosen = calloc(COUNT, 1);
     const clump_ref first = p.refs[40];
-    const clump_extract_desc desc = {.refs = &first, .ref_count = 1, .follow = 1};
+    const clump_extract_desc desc = {
+        .size = sizeof desc, .refs = &first, .ref_count = 1, .follow = 1};
     chosen[40] = 1;
     picture_follow(&p, chosen);
     clump_heap *into = cl_fixture_heap(&on, text, 1 << 20, 1);
@@ -307,17 +326,21 @@ static void by_following_far(void **state) {
  * null and are counted. */
 static void dangling(void **state) {
     uint64_t random = 15;
-    clump_heap *heap = filled(&on, &(clump_heap_desc){.bytes = BYTES}, 16, OBJECTS / 2);
-    clump_heap *into = cl_fixture_heap_as(&on, saved_schema, &(clump_heap_desc){.bytes = BYTES});
+    clump_heap *heap = filled(
+        &on, &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = BYTES}, 16, OBJECTS / 2);
+    clump_heap *into = cl_fixture_heap_as(
+        &on, saved_schema, &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = BYTES});
     clump_extract *gone;
     picture p = picture_of(&on, heap);
     uint8_t *chosen = draw(&p, &random, 60);
     uint32_t count;
     clump_ref *refs = list(&p, chosen, &random, &count), *wrong;
-    CHECK_OK(&on,
-             clump_heap_extract(
-                 heap, &(clump_extract_desc){.refs = refs, .ref_count = count, .free_objects = 1},
-                 &gone, NULL));
+    CHECK_OK(&on, clump_heap_extract(heap,
+                                     &(clump_extract_desc){.size = sizeof(clump_extract_desc),
+                                                           .refs = refs,
+                                                           .ref_count = count,
+                                                           .free_objects = 1},
+                                     &gone, NULL));
     clump_extract_destroy(gone);
     free(refs);
     free(chosen);
@@ -340,7 +363,10 @@ static void dangling(void **state) {
     refs = list(&p, chosen, &random, &count);
     packed k = picture_pack(&p, chosen);
     assert_true(k.dangling > things / 6 && k.left_out > 10);
-    round_trip(heap, &(clump_extract_desc){.refs = refs, .ref_count = count}, chosen, &into, 1);
+    round_trip(
+        heap,
+        &(clump_extract_desc){.size = sizeof(clump_extract_desc), .refs = refs, .ref_count = count},
+        chosen, &into, 1);
     packed_release(&k);
     free(wrong);
     free(refs);
@@ -355,9 +381,16 @@ static void dangling(void **state) {
 /* Objects wander between heaps until all were in each; handles that are watched become null. */
 static void migrate(void **state) {
     clump_heap *heaps[2] = {
-        filled(&on, &(clump_heap_desc){.bytes = BYTES, .block_rows = 1, .watch_handles = 1}, 7,
-               OBJECTS),
-        filled(&on, &(clump_heap_desc){.bytes = 2 * BYTES, .block_rows = 5}, 8, OBJECTS / 3)};
+        filled(&on,
+               &(clump_heap_desc){.size = sizeof(clump_heap_desc),
+                                  .bytes = BYTES,
+                                  .block_rows = 1,
+                                  .watch_handles = 1},
+               7, OBJECTS),
+        filled(&on,
+               &(clump_heap_desc){
+                   .size = sizeof(clump_heap_desc), .bytes = 2 * BYTES, .block_rows = 5},
+               8, OBJECTS / 3)};
     uint64_t random = 11;
     clump_handle handle, stays;
     for (int turn = 0; turn < 8; turn++) {
@@ -370,8 +403,11 @@ static void migrate(void **state) {
         while (other + 1 < p.count && chosen[other]) other++;
         if (turn == 0) CHECK_OK(&on, clump_heap_create_handle(heap, p.refs[one], &handle));
         if (turn == 0) CHECK_OK(&on, clump_heap_create_handle(heap, p.refs[other], &stays));
-        const clump_extract_desc desc = {
-            .refs = refs, .ref_count = count, .free_objects = 1, .keep_refs = 1};
+        const clump_extract_desc desc = {.size = sizeof desc,
+                                         .refs = refs,
+                                         .ref_count = count,
+                                         .free_objects = 1,
+                                         .keep_refs = 1};
         round_trip(heap, &desc, chosen, &into, 1);
         if (turn == 0) {
             CHECK_OK(&on, clump_heap_read_handle(heap, handle, &now));
@@ -380,7 +416,7 @@ static void migrate(void **state) {
             assert_int_equal(now, p.refs[other]);
         }
         if (turn == 6) { /* nothing is left */
-            clump_heap_stats stats;
+            clump_heap_stats stats = {.size = sizeof stats};
             CHECK_OK(&on, clump_heap_read_stats(heap, &stats, NULL, 0));
             assert_int_equal(stats.objects, 0);
             assert_int_equal(stats.free_blocks, stats.blocks);
@@ -394,11 +430,14 @@ static void migrate(void **state) {
 
 /* Checked heaps have generations in references, and see references to objects that went. */
 static void checked_heaps(void **state) {
-    const clump_checked_desc checks = {0};
-    const clump_heap_desc checked = {.bytes = 2 * BYTES, .block_rows = 4, .checked = &checks};
-    clump_heap *heaps[3] = {filled(&on, &checked, 9, OBJECTS / 2),
-                            filled(&on, &(clump_heap_desc){.bytes = BYTES}, 10, OBJECTS / 3),
-                            filled(&on, &checked, 11, OBJECTS / 4)};
+    const clump_checked_desc checks = {.size = sizeof checks};
+    const clump_heap_desc checked = {
+        .size = sizeof checked, .bytes = 2 * BYTES, .block_rows = 4, .checked = &checks};
+    clump_heap *heaps[3] = {
+        filled(&on, &checked, 9, OBJECTS / 2),
+        filled(&on, &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = BYTES}, 10,
+               OBJECTS / 3),
+        filled(&on, &checked, 11, OBJECTS / 4)};
     uint64_t random = 12;
     for (int turn = 0; turn < 6; turn++) {
         clump_heap *heap = heaps[turn % 3], *into = heaps[(turn + 1 + turn / 3) % 3];
@@ -408,13 +447,19 @@ static void checked_heaps(void **state) {
         clump_ref *refs = list(&p, chosen, &random, &count), one = 0;
         for (uint32_t i = 0; i < count; i++)
             if (refs[i]) one = refs[i];
-        const clump_extract_desc desc = {
-            .refs = refs, .ref_count = count, .free_objects = 1, .keep_refs = 1};
+        const clump_extract_desc desc = {.size = sizeof desc,
+                                         .refs = refs,
+                                         .ref_count = count,
+                                         .free_objects = 1,
+                                         .keep_refs = 1};
         round_trip(heap, &desc, chosen, &into, 1);
         clump_extract *none;
         CHECK_STATUS(&on,
-                     clump_heap_extract(heap, &(clump_extract_desc){.refs = &one, .ref_count = 1},
-                                        &none, NULL),
+                     clump_heap_extract(
+                         heap,
+                         &(clump_extract_desc){
+                             .size = sizeof(clump_extract_desc), .refs = &one, .ref_count = 1},
+                         &none, NULL),
                      CLUMP_ERR_REFERENCE);
         if (clump_heap_get_info(heap)->checks) {
             uint64_t found;
@@ -432,15 +477,15 @@ static void checked_heaps(void **state) {
 /* ---- Room ------------------------------------------------------------------------------------ */
 
 static uint64_t objects_of(clump_heap *heap) {
-    clump_heap_stats stats;
+    clump_heap_stats stats = {.size = sizeof stats};
     CHECK_OK(&on, clump_heap_read_stats(heap, &stats, NULL, 0));
     return stats.objects;
 }
 
 /* Could the objects be made? By what is free. */
 static int has_room(clump_heap *heap, const packed *k) {
-    clump_class_stats classes[16];
-    clump_heap_stats stats;
+    clump_class_stats classes[16] = {{.size = sizeof *classes}};
+    clump_heap_stats stats = {.size = sizeof stats};
     uint64_t blocks = 0;
     CHECK_OK(&on, clump_heap_read_stats(heap, &stats, classes, 16));
     for (uint32_t id = 1;
@@ -459,7 +504,8 @@ static int has_room(clump_heap *heap, const packed *k) {
  * room for succeeds. Then objects go and come back: as many as there is room for, and one more is
  * refused. */
 static void to_the_last_slot(void **state) {
-    clump_heap *from = filled(&on, &(clump_heap_desc){.bytes = BYTES}, 13, 500);
+    clump_heap *from =
+        filled(&on, &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = BYTES}, 13, 500);
     clump_heap *full = cl_fixture_heap_of_blocks(&on, saved_schema, 24, 1);
     uint64_t random = 14;
     uint32_t refused = 0, succeeded = 0;
@@ -471,7 +517,10 @@ static void to_the_last_slot(void **state) {
         packed k = picture_pack(&source, chosen);
         clump_extract *e;
         CHECK_OK(&on, clump_heap_extract(
-                          from, &(clump_extract_desc){.refs = refs, .ref_count = count}, &e, NULL));
+                          from,
+                          &(clump_extract_desc){
+                              .size = sizeof(clump_extract_desc), .refs = refs, .ref_count = count},
+                          &e, NULL));
         const int fits = has_room(full, &k);
         if (fits) {
             expect_insertion(&on, full, &source, &k, e);
@@ -494,7 +543,8 @@ static void to_the_last_slot(void **state) {
         picture p = picture_of(&on, full);
         uint8_t *own = draw(&p, &random, 1 + test_random(&random, 255));
         clump_ref *own_refs = list(&p, own, &random, &count);
-        const clump_extract_desc desc = {.refs = own_refs, .ref_count = count, .free_objects = 1};
+        const clump_extract_desc desc = {
+            .size = sizeof desc, .refs = own_refs, .ref_count = count, .free_objects = 1};
         const int is_again = turn % 4 != 0;
         round_trip(full, &desc, own, &full, is_again);
         free(own_refs);
@@ -511,7 +561,8 @@ static void to_the_last_slot(void **state) {
 
 /* Through the host to contexts with other kernels. */
 static void other_contexts(void **state) {
-    clump_heap *heap = filled(&on, &(clump_heap_desc){.bytes = BYTES}, 17, OBJECTS);
+    clump_heap *heap = filled(
+        &on, &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = BYTES}, 17, OBJECTS);
     uint64_t random = 18;
     picture p = picture_of(&on, heap);
     uint8_t *chosen = draw(&p, &random, 140);
@@ -519,8 +570,11 @@ static void other_contexts(void **state) {
     clump_ref *refs = list(&p, chosen, &random, &count);
     packed k = picture_pack(&p, chosen);
     clump_extract *e, *there;
-    CHECK_OK(&on, clump_heap_extract(heap, &(clump_extract_desc){.refs = refs, .ref_count = count},
-                                     &e, NULL));
+    CHECK_OK(&on, clump_heap_extract(
+                      heap,
+                      &(clump_extract_desc){
+                          .size = sizeof(clump_extract_desc), .refs = refs, .ref_count = count},
+                      &e, NULL));
     uint8_t *data = malloc(k.bytes);
     CHECK_OK(&on, clump_extract_read(e, data, k.bytes));
     static const cl_fixture_desc others[] = {{.personality = CLUMP_PERSONALITY_CPU},
@@ -532,8 +586,9 @@ static void other_contexts(void **state) {
             i ? cl_fixture_open_other(&f, &others[i]) : cl_fixture_open(&f, &others[i]);
         if (code == CL_FIXTURE_SKIP) continue; /* or no such queue */
         assert_int_equal(code, 0);
-        clump_heap *into =
-            cl_fixture_heap_as(&f, other_schema, &(clump_heap_desc){.bytes = 2 * BYTES});
+        clump_heap *into = cl_fixture_heap_as(
+            &f, other_schema,
+            &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = 2 * BYTES});
         CHECK_STATUS(&f, clump_heap_insert(into, e, NULL), CLUMP_ERR_USAGE);
         CHECK_OK(&f, clump_extract_create(f.clump, clump_extract_get_info(e)->schema, k.objects,
                                           data, k.bytes, &there, NULL));
@@ -566,7 +621,8 @@ static void other_contexts(void **state) {
 /* Between heaps of one context and of two, there and back; where there is no room, both stay as
  * they are. */
 static void whole_way(void **state) {
-    clump_heap *heap = filled(&on, &(clump_heap_desc){.bytes = BYTES}, 21, OBJECTS / 2);
+    clump_heap *heap = filled(
+        &on, &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = BYTES}, 21, OBJECTS / 2);
     uint64_t random = 22;
     static const cl_fixture_desc others[] = {{.personality = CLUMP_PERSONALITY_CPU},
                                              {.personality = CLUMP_PERSONALITY_GPU}};
@@ -574,7 +630,9 @@ static void whole_way(void **state) {
         cl_fixture f = on;
         if (i == 2 && !cl_fixture_is_whole()) continue;
         if (i) assert_int_equal(cl_fixture_open(&f, &others[i - 1]), 0);
-        clump_heap *into = filled(&f, &(clump_heap_desc){.bytes = 2 * BYTES}, 23, OBJECTS / 4);
+        clump_heap *into =
+            filled(&f, &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = 2 * BYTES}, 23,
+                   OBJECTS / 4);
         clump_heap *small = cl_fixture_heap_of_blocks(&f, saved_schema, 2, 1);
         picture before = picture_of(&on, heap), there = picture_of(&f, into);
         uint8_t *chosen = draw(&before, &random, 100);
@@ -582,10 +640,11 @@ static void whole_way(void **state) {
         clump_ref *refs = list(&before, chosen, &random, &count);
         packed k = picture_pack(&before, chosen);
         clump_ref *now = calloc(k.count, sizeof *now), *old = calloc(k.count, sizeof *old);
-        const clump_extract_desc desc = {.refs = refs, .ref_count = count, .keep_refs = 1};
-        const clump_insert_desc get = {.refs = now};
+        const clump_extract_desc desc = {
+            .size = sizeof desc, .refs = refs, .ref_count = count, .keep_refs = 1};
+        const clump_insert_desc get = {.size = sizeof get, .refs = now};
         clump_extract *e = NULL;
-        clump_extract_report report;
+        clump_extract_report report = {.size = sizeof report};
         cl_fixture_expect_words(clump_context_get_error(on.clump),
                                 clump_heap_migrate(heap, &desc, small, &get, &e, &report),
                                 CLUMP_ERR_DEVICE_MEMORY, "free blocks", "migrate", __LINE__);
@@ -596,7 +655,7 @@ static void whole_way(void **state) {
         picture after = picture_of(&on, heap);
         picture_compare(&before, NULL, &after, 0);
         picture_release(&after);
-        clump_heap_stats stats;
+        clump_heap_stats stats = {.size = sizeof stats};
         CHECK_OK(&f, clump_heap_read_stats(small, &stats, NULL, 0));
         assert_int_equal(stats.objects, 0);
 
@@ -619,7 +678,7 @@ static void whole_way(void **state) {
         picture here = picture_of(&on, heap);
         uint8_t *came = calloc(after.count, 1);
         for (uint32_t n = 0; n < k.count; n++) came[picture_find(&after, now[n])] = 1;
-        const clump_extract_desc back = {.refs = now, .ref_count = k.count};
+        const clump_extract_desc back = {.size = sizeof back, .refs = now, .ref_count = k.count};
         CHECK_OK(&f, clump_heap_migrate(into, &back, heap, NULL, NULL, NULL));
         CHECK_HEAP(&on, heap);
         CHECK_HEAP(&f, into);
@@ -649,12 +708,17 @@ static void whole_way(void **state) {
 
 /* Numbers that no object of the extract has, or one of another class: nothing is made. */
 static void altered(void **state) {
-    clump_heap *heap = filled(&on, &(clump_heap_desc){.bytes = BYTES}, 19, OBJECTS / 4);
-    clump_heap *into = filled(&on, &(clump_heap_desc){.bytes = BYTES}, 20, OBJECTS / 4);
+    clump_heap *heap = filled(
+        &on, &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = BYTES}, 19, OBJECTS / 4);
+    clump_heap *into = filled(
+        &on, &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = BYTES}, 20, OBJECTS / 4);
     const char *const all[] = {"Thing", "Box", "Lone"};
     clump_extract *e;
-    CHECK_OK(&on, clump_heap_extract(heap, &(clump_extract_desc){.classes = all, .class_count = 3},
-                                     &e, NULL));
+    CHECK_OK(&on, clump_heap_extract(
+                      heap,
+                      &(clump_extract_desc){
+                          .size = sizeof(clump_extract_desc), .classes = all, .class_count = 3},
+                      &e, NULL));
     const uint64_t bytes = clump_extract_get_info(e)->bytes;
     uint8_t *data = malloc(bytes);
     CHECK_OK(&on, clump_extract_read(e, data, bytes));
@@ -701,7 +765,7 @@ static void altered(void **state) {
 static void fill_class(clump_heap *heap, const char *class_name, uint32_t count, uint64_t *random) {
     clump_class_info k;
     clump_struct_field fields[16];
-    clump_struct_desc desc = {.class_name = class_name, .fields = fields};
+    clump_struct_desc desc = {.size = sizeof desc, .class_name = class_name, .fields = fields};
     k = *clump_schema_find_class(clump_heap_get_info(heap)->schema, class_name);
     for (; desc.field_count < k.field_count; desc.field_count++) {
         const clump_field_info *f = clump_schema_get_info(clump_heap_get_info(heap)->schema)
@@ -739,8 +803,10 @@ static void other_fields(void **state) {
             uint8_t *chosen = draw(&p, &random, i % 2 ? 100 : 256);
             uint32_t count;
             clump_ref *refs = list(&p, chosen, &random, &count);
-            round_trip(heaps[h], &(clump_extract_desc){.refs = refs, .ref_count = count}, chosen,
-                       heaps, 3);
+            round_trip(heaps[h],
+                       &(clump_extract_desc){
+                           .size = sizeof(clump_extract_desc), .refs = refs, .ref_count = count},
+                       chosen, heaps, 3);
             free(refs);
             free(chosen);
             picture_release(&p);
@@ -778,7 +844,11 @@ static void into_gaps(void **state) {
         }
         uint32_t count;
         clump_ref *refs = list(&p, chosen, &random, &count);
-        round_trip(heap, &(clump_extract_desc){.refs = refs, .ref_count = count, .free_objects = 1},
+        round_trip(heap,
+                   &(clump_extract_desc){.size = sizeof(clump_extract_desc),
+                                         .refs = refs,
+                                         .ref_count = count,
+                                         .free_objects = 1},
                    chosen, &heap, 1);
         free(refs);
         free(chosen);
@@ -810,9 +880,10 @@ static void unnamed(void **state) {
         "class A { uint v; ref A next; ref B near[2]; }\n"
         "class B { uint v; ref A a; uchar w; }";
     static const char *const classes[] = {"A", "B"};
-    const clump_checked_desc checks = {0};
-    const clump_heap_desc descs[2] = {{.bytes = 1 << 19, .block_rows = 3},
-                                      {.bytes = 1 << 20, .block_rows = 2, .checked = &checks}};
+    const clump_checked_desc checks = {.size = sizeof checks};
+    const clump_heap_desc descs[2] = {
+        {.size = sizeof(clump_heap_desc), .bytes = 1 << 19, .block_rows = 3},
+        {.size = sizeof(clump_heap_desc), .bytes = 1 << 20, .block_rows = 2, .checked = &checks}};
     enum { AS = 1500, BS = 500 };
     static uint32_t values[AS];
     static clump_ref as[AS], bs[BS], drawn[AS];
@@ -821,8 +892,10 @@ static void unnamed(void **state) {
     for (uint32_t i = 0; i < AS; i++) values[i] = 1 + i;
     for (int b = 0; b < 2; b++) {
         const clump_struct_field v = {"v", 0};
-        CHECK_OK(&on, clump_heap_new_structs(heap, &(clump_struct_desc){classes[b], 4, 1, &v},
-                                             values, b ? BS : AS, b ? bs : as, NULL));
+        CHECK_OK(&on,
+                 clump_heap_new_structs(
+                     heap, &(clump_struct_desc){sizeof(clump_struct_desc), classes[b], 4, 1, &v},
+                     values, b ? BS : AS, b ? bs : as, NULL));
     }
     for (uint32_t i = 0; i < AS; i++) drawn[i] = as[test_random(&random, AS)];
     CHECK_OK(&on, clump_heap_write_field(heap, "A", "next", 0, sizeof *drawn, drawn, AS));
@@ -840,11 +913,14 @@ static void unnamed(void **state) {
             clump_ref *refs = list(&p, chosen, &random, &count);
             packed k = picture_pack(&p, chosen);
             clump_extract *e;
-            clump_extract_report report;
+            clump_extract_report report = {.size = sizeof report};
             clump_extract_column near;
-            CHECK_OK(&on, clump_heap_extract(
-                              heap, &(clump_extract_desc){.refs = refs, .ref_count = count}, &e,
-                              &report));
+            CHECK_OK(&on,
+                     clump_heap_extract(
+                         heap,
+                         &(clump_extract_desc){
+                             .size = sizeof(clump_extract_desc), .refs = refs, .ref_count = count},
+                         &e, &report));
             packed_compare(&on, &k, e, &report);
             CHECK_OK(&on, clump_heap_insert(into, e, NULL));
             CHECK_HEAP(&on, into);
@@ -873,8 +949,10 @@ static void unnamed(void **state) {
             clump_ref *leave = list(&before, gone, &random, &count);
             CHECK_OK(&on,
                      clump_heap_extract(into,
-                                        &(clump_extract_desc){
-                                            .refs = leave, .ref_count = count, .free_objects = 1},
+                                        &(clump_extract_desc){.size = sizeof(clump_extract_desc),
+                                                              .refs = leave,
+                                                              .ref_count = count,
+                                                              .free_objects = 1},
                                         &e, NULL));
             clump_extract_destroy(e);
             picture_release(&before);
@@ -924,7 +1002,9 @@ static void other_kinship(void **state) {
                                     clump_heap_insert(into, e, NULL), CLUMP_ERR_FORMAT,
                                     "and 2 to objects of a class", "insert", __LINE__);
         } else {
-            CHECK_OK(&on, clump_heap_insert(into, e, &(clump_insert_desc){.refs = refs}));
+            CHECK_OK(&on, clump_heap_insert(into, e,
+                                            &(clump_insert_desc){.size = sizeof(clump_insert_desc),
+                                                                 .refs = refs}));
             CHECK_OK(&on, clump_heap_read_field(into, "A", "next", 0, sizeof *got, got, 2 * COUNT,
                                                 NULL));
             for (uint32_t i = 0; i < COUNT; i++)
@@ -947,19 +1027,22 @@ static void other_kinship(void **state) {
  * that have objects get them. */
 static void of_saved_heaps(void **state) {
     static const uint32_t piece_bytes[] = {0, 4096, 4100};
-    clump_heap *heap = filled(&on, &(clump_heap_desc){.bytes = BYTES}, 23, OBJECTS);
-    clump_heap *into =
-        filled(&on, &(clump_heap_desc){.bytes = 4 * BYTES, .block_rows = 2}, 24, OBJECTS / 3);
+    clump_heap *heap = filled(
+        &on, &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = BYTES}, 23, OBJECTS);
+    clump_heap *into = filled(
+        &on,
+        &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = 4 * BYTES, .block_rows = 2},
+        24, OBJECTS / 3);
     picture p = picture_of(&on, heap);
     uint8_t *all = malloc(p.count + 1u);
     memset(all, 1, p.count + 1u);
     packed k = picture_pack(&p, all);
     k.dangling = 0; /* they were saved as null */
     clump_extract *e;
-    clump_extract_report report;
+    clump_extract_report report = {.size = sizeof report};
     for (size_t i = 0; i < sizeof piece_bytes / sizeof *piece_bytes; i++) {
         memory_file file = saved_bytes(&on, heap, piece_bytes[i]);
-        const clump_load_desc desc = {.read = memory_read, .user = &file};
+        const clump_load_desc desc = {.size = sizeof desc, .read = memory_read, .user = &file};
         CHECK_OK(&on, clump_extract_load(on.clump, &desc, &e, &report, NULL));
         assert_int_equal(file.at, file.bytes);
         packed_compare(&on, &k, e, &report);
@@ -967,9 +1050,10 @@ static void of_saved_heaps(void **state) {
         clump_extract_destroy(e);
         memory_release(&file);
     }
-    clump_heap *empty = cl_fixture_heap_as(&on, saved_schema, &(clump_heap_desc){.bytes = BYTES});
+    clump_heap *empty = cl_fixture_heap_as(
+        &on, saved_schema, &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = BYTES});
     memory_file file = saved_bytes(&on, empty, 0);
-    const clump_load_desc desc = {.read = memory_read, .user = &file};
+    const clump_load_desc desc = {.size = sizeof desc, .read = memory_read, .user = &file};
     CHECK_OK(&on, clump_extract_load(on.clump, &desc, &e, &report, NULL));
     assert_int_equal(report.objects + report.bytes, 0);
     assert_null(clump_extract_get_info(e)->buffer);

@@ -15,7 +15,8 @@ static uint32_t elements_of(const clump_field_info *f) {
 static void describe(const clump_schema *schema, picture_class *k) {
     clump_struct_desc *d = &k->desc;
     clump_class_info owner;
-    *d = (clump_struct_desc){.class_name = k->info.name, .fields = k->fields};
+    *d = (clump_struct_desc){
+        .size = sizeof(clump_struct_desc), .class_name = k->info.name, .fields = k->fields};
     for (uint32_t id = k->info.id; id; id = owner.base) {
         owner = *clump_schema_get_info(schema)->classes[id];
         for (uint32_t i = 0; i < owner.field_count; i++) {
@@ -29,7 +30,7 @@ static void describe(const clump_schema *schema, picture_class *k) {
 
 picture picture_of(const cl_fixture *on, clump_heap *heap) {
     picture p = {.on = on, .heap = heap};
-    clump_class_stats stats[16];
+    clump_class_stats stats[16] = {{.size = sizeof *stats}};
     assert_int_equal(clumpi_schema_copy(clumpi_heap_schema(heap),
                                         &clumpi_heap_context(heap)->allocator, &p.schema),
                      CLUMP_OK);

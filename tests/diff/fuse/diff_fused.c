@@ -334,9 +334,11 @@ static void run_both(world *w, clump_kernel *fused) {
 }
 
 static clump_heap *make_heap(const char *schema) {
-    static const clump_checked_desc checks = {.without = 0};
-    const clump_heap_desc desc = {
-        .bytes = 4u << 20, .block_rows = 2, .checked = is_checked ? &checks : NULL};
+    static const clump_checked_desc checks = {.size = sizeof checks, .without = 0};
+    const clump_heap_desc desc = {.size = sizeof desc,
+                                  .bytes = 4u << 20,
+                                  .block_rows = 2,
+                                  .checked = is_checked ? &checks : NULL};
     return cl_fixture_heap_as(f, schema, &desc);
 }
 

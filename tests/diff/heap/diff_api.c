@@ -202,7 +202,8 @@ static cl_int count_finish(cl_command_queue q) {
     calls.waits++;
     return clFinish(q);
 }
-static const clump_cl_functions counting = {.EnqueueNDRangeKernel = count_kernel,
+static const clump_cl_functions counting = {.size = sizeof counting,
+                                            .EnqueueNDRangeKernel = count_kernel,
                                             .EnqueueReadBuffer = count_read,
                                             .EnqueueWriteBuffer = count_write,
                                             .EnqueueFillBuffer = count_fill,
@@ -433,7 +434,7 @@ static void test_new_of(void **state) {
     SET_ARG(f, kernels[MAKE_OF], 1, after_buffer);
     CHECK_OK(f, clump_heap_launch(heap, kernels[MAKE_OF], items, CHOICES, NULL));
     cl_fixture_read(f, seen_buffer, made, sizeof made);
-    clump_device_report report;
+    clump_device_report report = {.size = sizeof report};
     CHECK_STATUS(f, clump_heap_take_errors(heap, &report), CLUMP_ERR_DEVICE);
     assert_non_null(
         strstr(clump_context_get_error(f->clump)->message, "Shape_new_of() was asked for class "));
@@ -655,7 +656,7 @@ static void write_disks(const uint32_t *tags) {
 
 /* Slots that were reserved for disks when a list was made. */
 static uint64_t reserved_disks(void) {
-    clump_class_stats classes[16] = {{0}};
+    clump_class_stats classes[16] = {{.size = sizeof(clump_class_stats)}};
     clump_class_info info;
     uint32_t wrong = 0;
     info = *clump_schema_find_class(clump_heap_get_info(heap)->schema, "Disk");
@@ -719,7 +720,7 @@ static void test_reserve(void **state) {
     assert_true(calls.transfers == 1 && !calls.waits);
     uint64_t reserved = reserved_disks();
     assert_true(reserved >= RESERVED && reserved < 4 * RESERVED);
-    clump_class_stats classes[16] = {{0}};
+    clump_class_stats classes[16] = {{.size = sizeof(clump_class_stats)}};
     CHECK_OK(f, clump_heap_read_stats(heap, NULL, classes, 16)); /* the call before left them */
     uint64_t again = 0;
     for (int i = 0; i < 16; i++) again = classes[i].reserved > again ? classes[i].reserved : again;
@@ -859,7 +860,7 @@ static void test_copied_fields(void **state) {
     assert_int_equal(cl_fixture_free_slots(f, heap, "Square"), 0);
     assert_int_equal(cl_fixture_free_slots(f, heap, "Shape"), 0); /* abstract */
     const clump_schema *classes = clump_heap_get_info(heap)->schema;
-    clump_heap_desc desc = {.context = f->clump, .schema = classes};
+    clump_heap_desc desc = {.size = sizeof desc, .context = f->clump, .schema = classes};
     uint64_t objects[8];
     assert_true(clump_schema_get_info(classes)->class_count <= 8);
     for (uint32_t id = 1; id <= clump_schema_get_info(classes)->class_count; id++) {
@@ -883,7 +884,7 @@ static void test_copied_fields(void **state) {
         const clump_class_info *info = clump_schema_get_info(classes)->classes[id];
         if (info->is_abstract) continue;
         static const uint8_t structs[10000];
-        const clump_struct_desc none = {info->name, 1, 0, NULL};
+        const clump_struct_desc none = {sizeof none, info->name, 1, 0, NULL};
         CHECK_OK(f, clump_heap_new_structs(exact, &none, structs, objects[id - 1], NULL, &made));
         assert_int_equal(made, objects[id - 1]);
     }
@@ -933,7 +934,7 @@ static void test_bad_fields(void **state) {
                  CLUMP_ERR_NOT_FOUND);
     CHECK_STATUS(f, clump_heap_read_refs(heap, "None", NULL, 0, &count), CLUMP_ERR_NOT_FOUND);
     CHECK_STATUS(f, clump_heap_read_count(heap, "None", &count), CLUMP_ERR_NOT_FOUND);
-    clump_class_stats few[2];
+    clump_class_stats few[2] = {{.size = sizeof *few}};
     CHECK_STATUS(f, clump_heap_read_stats(heap, NULL, few, 2), CLUMP_ERR_TOO_SMALL);
     /* A freed one is none any more. */
     CHECK_OK(f, clump_heap_read_object_field(heap, "Dot", "tag", 0, refs[1], sizeof(tag), &tag));
@@ -1039,8 +1040,12 @@ static void expect_build_error(const char *text, const char *name, uint32_t line
                                const char *words) {
     clump_program *p = NULL;
     cl_fixture_log kept = {.source = text};
-    clump_program_desc desc = {
-        .heap = heap, .source = text, .name = name, .failed = cl_fixture_keep_log, .user = &kept};
+    clump_program_desc desc = {.size = sizeof desc,
+                               .heap = heap,
+                               .source = text,
+                               .name = name,
+                               .failed = cl_fixture_keep_log,
+                               .user = &kept};
     CHECK_STATUS(f, clump_program_create(&desc, &p, NULL), CLUMP_ERR_BUILD);
     const clump_error *e = clump_context_get_error(f->clump);
     assert_null(p);
@@ -1067,7 +1072,7 @@ static void test_build_errors(void **state) {
     expect_build_error("__kernel void f(CLUMP_HEAP) {\n    Dot d = Square_new();\n}", "a.cl", 2,
                        "Dot");
     clump_program *p;
-    clump_program_desc desc = {.heap = heap};
+    clump_program_desc desc = {.size = sizeof desc, .heap = heap};
     CHECK_STATUS(f, clump_program_create(&desc, &p, NULL), CLUMP_ERR_USAGE);
     assert_null(p);
     desc.source = source;
@@ -1083,7 +1088,7 @@ static void test_build_errors(void **state) {
 static void expect_poke(clump_kernel *poke, uint32_t ref, uint32_t reports) {
     SET_ARG(f, poke, 0, ref);
     CHECK_OK(f, clump_heap_launch(heap, poke, 1, 1, NULL));
-    clump_device_report report;
+    clump_device_report report = {.size = sizeof report};
     CHECK_STATUS(f, clump_heap_take_errors(heap, &report), reports ? CLUMP_ERR_DEVICE : CLUMP_OK);
     assert_int_equal(report.errors[CLUMP_DEVICE_BAD_ACCESS].count, reports);
     if (reports) assert_int_equal(report.errors[CLUMP_DEVICE_BAD_ACCESS].ref, ref);

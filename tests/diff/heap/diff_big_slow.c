@@ -121,7 +121,7 @@ static void test_big(void **state) {
     expect(heap, program, 2 * a, middle - b + 3 * large - c, sum);
     run(heap, program, "drop");
     expect(heap, program, 0, 0, 0);
-    clump_heap_stats stats;
+    clump_heap_stats stats = {.size = sizeof stats};
     CHECK_OK(f, clump_heap_read_stats(heap, &stats, NULL, 0));
     assert_int_equal(stats.free_blocks, stats.blocks);
     clump_program_destroy(program);

@@ -129,7 +129,8 @@ static void check_all(nodes *w, const char *when) {
 
 static void open_nodes(nodes *w, uint64_t buffer_bytes) {
     memset(w, 0, sizeof *w);
-    clump_heap_desc desc = {.bytes = HEAP_BYTES, .buffer_bytes = buffer_bytes, .block_rows = 8};
+    clump_heap_desc desc = {
+        .size = sizeof desc, .bytes = HEAP_BYTES, .buffer_bytes = buffer_bytes, .block_rows = 8};
     CHECK_OK(&on, create(text_of_device(), desc, &w->heap));
     w->program = cl_fixture_program(&on, w->heap, source, NULL, NULL);
     w->make = cl_fixture_kernel(&on, w->program, "make");
@@ -242,15 +243,17 @@ static void objects(void **state) {
     SET_ARG(&on, w.drop, 0, w.of);
     CHECK_OK(&on, clump_heap_do_all(w.heap, w.drop, NULL));
     check_all(&w, "two of three freed");
-    clump_compact_report report;
+    clump_compact_report report = {.size = sizeof report};
     CHECK_OK(&on, clump_heap_compact(w.heap, NULL, &report, NULL));
     assert_true(report.moves > 0);
     check_all(&w, "compacted");
     host_calls(&w);
-    clump_heap_stats before, after;
+    clump_heap_stats before = {.size = sizeof before}, after = {.size = sizeof after};
     CHECK_OK(&on, clump_heap_read_stats(w.heap, &before, NULL, 0));
-    clump_collect_report swept;
-    CHECK_OK(&on, clump_heap_collect(w.heap, &(clump_collect_desc){0}, &swept, NULL));
+    clump_collect_report swept = {.size = sizeof swept};
+    CHECK_OK(&on,
+             clump_heap_collect(w.heap, &(clump_collect_desc){.size = sizeof(clump_collect_desc)},
+                                &swept, NULL));
     CHECK_OK(&on, clump_heap_read_stats(w.heap, &after, NULL, 0));
     assert_int_equal(after.objects, 0); /* without roots nothing stays */
     assert_true(before.objects > 0);
@@ -374,7 +377,7 @@ static cl_int CL_API_CALL device_info(cl_device_id d, cl_device_info name, size_
     return code;
 }
 
-static clump_cl_functions real;
+static clump_cl_functions real = {.size = sizeof real};
 
 static void *CL_API_CALL svm_alloc(cl_context c, cl_bitfield flags, size_t bytes, cl_uint align) {
     if (++device.svm >= device.svm_end && device.svm_end) return NULL;
@@ -453,7 +456,9 @@ static void check_told(clump_context *context, clump_heap *heap) {
     clump_kernel *touch;
     uint32_t found;
     assert_true(count >= 2 && count <= 16);
-    if (clump_program_create(&(clump_program_desc){.heap = heap, .source = text}, &program, NULL) ||
+    if (clump_program_create(
+            &(clump_program_desc){.size = sizeof(clump_program_desc), .heap = heap, .source = text},
+            &program, NULL) ||
         clump_kernel_create(program, "touch", &touch, NULL))
         fail_msg("%s", clump_context_get_error(context)->message);
     for (int by = 0; by < 3; by++) {
@@ -478,13 +483,15 @@ static clump_context *limited(int has_svm) {
     clump_context *context;
     clump_error error;
     real = on.clump->cl;
-    clump_cl_functions cl = {.CreateBuffer = create_buffer, .GetDeviceInfo = device_info};
+    clump_cl_functions cl = {
+        .size = sizeof cl, .CreateBuffer = create_buffer, .GetDeviceInfo = device_info};
     if (has_svm) cl.SVMAlloc = svm_alloc;
     if (has_svm) cl.SVMFree = svm_free;
     if (has_svm) cl.SetKernelExecInfo = exec_info;
     if (has_svm) cl.EnqueueNDRangeKernel = enqueue;
     if (has_svm) cl.ReleaseKernel = release_kernel;
-    clump_context_desc desc = {.context = on.context,
+    clump_context_desc desc = {.size = sizeof desc,
+                               .context = on.context,
                                .device = on.device,
                                .queue = on.queue,
                                .personality = on.capabilities->personality,
@@ -501,7 +508,7 @@ static void chosen(void **state) {
     device.largest = BUFFER_BYTES * 2;
     clump_heap *heap = NULL;
     clump_context *context = limited(0);
-    clump_heap_desc desc = {.context = context, .bytes = HEAP_BYTES};
+    clump_heap_desc desc = {.size = sizeof desc, .context = context, .bytes = HEAP_BYTES};
     cl_fixture_expect_words(clump_context_get_error(context), create(text_of_device(), desc, &heap),
                             CLUMP_ERR_DEVICE_MEMORY, "several need shared virtual memory",
                             "clump_heap_create", __LINE__);
@@ -535,7 +542,8 @@ static void chosen(void **state) {
     for (int share = 1; share <= 2; share++) {
         device.largest = BUFFER_BYTES * 3 / 2 / (size_t)share + BUFFER_BYTES;
         context = limited(1);
-        desc = (clump_heap_desc){.context = context, .bytes = HEAP_BYTES};
+        desc = (clump_heap_desc){
+            .size = sizeof(clump_heap_desc), .context = context, .bytes = HEAP_BYTES};
         assert_true(context->capabilities.allocation_bytes > HEAP_BYTES);
         assert_int_equal(create(text_of_device(), desc, &heap), CLUMP_OK);
         l = clump_heap_get_info(heap);
@@ -550,7 +558,8 @@ static void chosen(void **state) {
     device.boasts = 0;
     desc.context = context;
     /* Raw memory has to be in one. */
-    desc = (clump_heap_desc){.context = context, .bytes = HEAP_BYTES, .raw = 1};
+    desc = (clump_heap_desc){
+        .size = sizeof(clump_heap_desc), .context = context, .bytes = HEAP_BYTES, .raw = 1};
     cl_fixture_expect_words(clump_context_get_error(context), create(text_of_device(), desc, &heap),
                             CLUMP_ERR_DEVICE_MEMORY, "this heap must be in one",
                             "clump_heap_create", __LINE__);
@@ -564,7 +573,8 @@ static void no_memory(void **state) {
     memset(&device, 0, sizeof device);
     clump_context *context = limited(1);
     clump_heap *heap = NULL;
-    clump_heap_desc desc = {.context = context, .bytes = HEAP_BYTES, .buffer_bytes = BUFFER_BYTES};
+    clump_heap_desc desc = {
+        .size = sizeof desc, .context = context, .bytes = HEAP_BYTES, .buffer_bytes = BUFFER_BYTES};
     uint32_t failures = 0;
     for (uint32_t end = 1; end < 64; end++, failures++) {
         device.svm = 0;
@@ -594,7 +604,7 @@ static void in_turn(void **state) {
     clump_context *context = limited(1);
     cl_kernel own = NULL;
     for (int i = 0; i < 4; i++) {
-        clump_heap_desc desc = {.context = context, .bytes = HEAP_BYTES};
+        clump_heap_desc desc = {.size = sizeof desc, .context = context, .bytes = HEAP_BYTES};
         if (i % 2 == 0)
             desc.buffer_bytes = BUFFER_BYTES;
         else
@@ -634,7 +644,7 @@ static void refused(void **state) {
     (void)state;
     clump_heap *heap = NULL;
     const clump_error *error = clump_context_get_error(on.clump);
-    clump_heap_desc small = {.bytes = HEAP_BYTES, .buffer_bytes = 4096};
+    clump_heap_desc small = {.size = sizeof small, .bytes = HEAP_BYTES, .buffer_bytes = 4096};
     cl_fixture_expect_words(error, create(text_of_device(), small, &heap),
                             has_pointers() ? CLUMP_ERR_DEVICE_MEMORY : CLUMP_ERR_UNSUPPORTED,
                             has_pointers() ? "the first one must have room for the metadata" : "",
@@ -643,9 +653,11 @@ static void refused(void **state) {
     if (!has_pointers()) return;
     /* A checked heap is told how large its first buffer must be. */
     static const char words[] = "set buffer_bytes to ";
-    const clump_checked_desc checks = {0};
-    clump_heap_desc checked = {
-        .bytes = HEAP_BYTES, .buffer_bytes = BUFFER_BYTES, .checked = &checks};
+    const clump_checked_desc checks = {.size = sizeof checks};
+    clump_heap_desc checked = {.size = sizeof checked,
+                               .bytes = HEAP_BYTES,
+                               .buffer_bytes = BUFFER_BYTES,
+                               .checked = &checks};
     cl_fixture_expect_words(error, create(text_of_device(), checked, &heap),
                             CLUMP_ERR_DEVICE_MEMORY, "of them for its checks", "checked", __LINE__);
     const char *told = strstr(error->message, words);

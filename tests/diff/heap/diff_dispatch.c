@@ -367,8 +367,9 @@ static clump_heap *checked_heap(void) {
     clump_schema *schema;
     clump_heap *made;
     assert_int_equal(clump_schema_parse(SCHEMA, strlen(SCHEMA), NULL, &schema, NULL), CLUMP_OK);
-    const clump_checked_desc checked = {.without = 0};
-    const clump_heap_desc desc = {.context = f->clump,
+    const clump_checked_desc checked = {.size = sizeof checked, .without = 0};
+    const clump_heap_desc desc = {.size = sizeof desc,
+                                  .context = f->clump,
                                   .schema = schema,
                                   .bytes = 4u << 20,
                                   .block_rows = 2,
@@ -405,7 +406,7 @@ static void call_wrong(void) {
     CHECK_OK(f, clump_heap_do_all(heap, kernels[DROP], NULL));
     call(WRONG + 1, wrong);
     for (uint32_t i = 0; i <= WRONG; i++) expect_call(&words[(size_t)OUT_WORDS * i], SHAPES);
-    clump_device_report report;
+    clump_device_report report = {.size = sizeof report};
     CHECK_STATUS(f, clump_heap_take_errors(heap, &report), CLUMP_ERR_DEVICE);
     assert_int_equal(report.errors[CLUMP_DEVICE_BAD_ACCESS].count, WRONG * CALLS);
     assert_int_equal(report.errors[CLUMP_DEVICE_BAD_ACCESS].class_id,

@@ -62,7 +62,8 @@ static void run(const char *kernel, const char *class_name, uint32_t count) {
 static void open_heap(const clump_checked_desc *checked, int raw) {
     clump_schema *s;
     CHECK_OK(&t.on, clump_schema_parse(schema_text, strlen(schema_text), NULL, &s, NULL));
-    clump_heap_desc desc = {.context = t.on.clump,
+    clump_heap_desc desc = {.size = sizeof desc,
+                            .context = t.on.clump,
                             .schema = s,
                             .bytes = 24u << 20,
                             .block_rows = 2,
@@ -195,8 +196,8 @@ static void compare_blocks(void) {
 
 static void compare_stats(void) {
     const clump_heap_info *l = clump_heap_get_info(t.heap);
-    clump_heap_stats stats;
-    clump_class_stats classes[CLASSES];
+    clump_heap_stats stats = {.size = sizeof stats};
+    clump_class_stats classes[CLASSES] = {{.size = sizeof *classes}};
     CHECK_OK(&t.on, clump_heap_read_stats(t.heap, &stats, classes, CLASSES));
     expect(t.dump, "bytes", l->bytes);
     expect(t.dump, "metadata_bytes", l->metadata_bytes);
@@ -299,7 +300,7 @@ static void test_live(void **state) {
         "}\n";
     clump_live live[8];
     uint64_t count = 0;
-    open_heap(&(clump_checked_desc){0}, 0);
+    open_heap(&(clump_checked_desc){.size = sizeof(clump_checked_desc)}, 0);
     fill(3000);
     clump_program *p = cl_fixture_program(&t.on, t.heap, other, NULL, NULL);
     clump_kernel *k = cl_fixture_kernel(&t.on, p, "other");
@@ -374,9 +375,11 @@ static void write_files(const char *folder) {
     fill(40000);
     write_text(folder, "again.json");
     snprintf(path, sizeof path, "%s/saved.clump", folder);
-    CHECK_OK(&t.on, clump_heap_save(t.heap, &(clump_save_desc){.path = path}, NULL));
+    CHECK_OK(&t.on,
+             clump_heap_save(
+                 t.heap, &(clump_save_desc){.size = sizeof(clump_save_desc), .path = path}, NULL));
     close_heap();
-    open_heap(&(clump_checked_desc){0}, 0);
+    open_heap(&(clump_checked_desc){.size = sizeof(clump_checked_desc)}, 0);
     fill(3000);
     write_text(folder, "checked.json");
     close_heap();

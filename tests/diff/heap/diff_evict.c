@@ -130,7 +130,8 @@ static clump_heap *open_heap(clump_context *context, const char *text, uint64_t 
     clump_schema *schema;
     clump_heap *heap = NULL;
     assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &schema, NULL), CLUMP_OK);
-    clump_heap_desc desc = {.context = context,
+    clump_heap_desc desc = {.size = sizeof desc,
+                            .context = context,
                             .schema = schema,
                             .bytes = heap_bytes(),
                             .evictable_bytes = more,
@@ -294,7 +295,7 @@ static uint64_t note_away(world *w) {
 }
 
 static void evict(world *w, clump_evict_desc desc) {
-    clump_evict_report report;
+    clump_evict_report report = {.size = sizeof report};
     clump_status status = clump_heap_evict(w->heap, &desc, &report);
     if (status == CLUMP_ERR_DEVICE_MEMORY) {
         assert_int_equal(note_away(w), 0);
@@ -306,7 +307,7 @@ static void evict(world *w, clump_evict_desc desc) {
 }
 
 static void fetch(world *w, clump_evict_desc desc) {
-    clump_evict_report report;
+    clump_evict_report report = {.size = sizeof report};
     clump_status status = clump_heap_bring_back(w->heap, &desc, &report);
     if (status == CLUMP_ERR_DEVICE_MEMORY) {
         assert_int_equal(note_away(w), 0);
@@ -321,7 +322,7 @@ static void fetch(world *w, clump_evict_desc desc) {
 static void fetch_some_refs(world *w) {
     clump_ref refs[8] = {0};
     for (int i = 0; i < 8 && w->count; i++) refs[i] = w->things[draw(w, w->count)].ref;
-    fetch(w, (clump_evict_desc){.refs = refs, .ref_count = 8});
+    fetch(w, (clump_evict_desc){.size = sizeof(clump_evict_desc), .refs = refs, .ref_count = 8});
 }
 
 static void step(world *w) {
@@ -333,17 +334,21 @@ static void step(world *w) {
     case 3: grow(w); break;
     case 4: drop(w, 2 + draw(w, 4)); break;
     case 5:
-        evict(w, (clump_evict_desc){.class_name = classes[draw(w, 4)],
+        evict(w, (clump_evict_desc){.size = sizeof(clump_evict_desc),
+                                    .class_name = classes[draw(w, 4)],
                                     .blocks = draw(w, 2) ? 0 : 1 + draw(w, 40)});
         break;
     case 6:
-        fetch(w, (clump_evict_desc){.class_name = classes[draw(w, 4)],
+        fetch(w, (clump_evict_desc){.size = sizeof(clump_evict_desc),
+                                    .class_name = classes[draw(w, 4)],
                                     .blocks = draw(w, 2) ? 0 : 1 + draw(w, 40)});
         break;
     case 7: fetch_some_refs(w); break;
     default:
         CHECK_OK(&on, clump_heap_age_blocks(w->heap));
-        evict(w, (clump_evict_desc){.age = draw(w, 3), .blocks = 1 + draw(w, 20)});
+        evict(w,
+              (clump_evict_desc){
+                  .size = sizeof(clump_evict_desc), .age = draw(w, 3), .blocks = 1 + draw(w, 20)});
     }
 }
 
@@ -384,15 +389,15 @@ static void beyond_memory(void **state) {
     make(&w, 0, stones < MOST / 2 ? (uint32_t)stones : MOST / 2);
     const uint32_t first = w.count;
     assert_true(w.things[first - 1].ref != 0);
-    evict(&w, (clump_evict_desc){.class_name = "Stone"});
+    evict(&w, (clump_evict_desc){.size = sizeof(clump_evict_desc), .class_name = "Stone"});
     check_world(&w, "stones evicted");
     assert_int_equal(cl_fixture_free_slots(&on, w.heap, "Stone"), stones);
     make(&w, 1, first / 2);
     assert_true(w.things[w.count - 1].ref != 0);
     check_world(&w, "plants where stones were");
     grow(&w);
-    evict(&w, (clump_evict_desc){.class_name = "Plant"});
-    fetch(&w, (clump_evict_desc){.class_name = "Stone"});
+    evict(&w, (clump_evict_desc){.size = sizeof(clump_evict_desc), .class_name = "Plant"});
+    fetch(&w, (clump_evict_desc){.size = sizeof(clump_evict_desc), .class_name = "Stone"});
     check_world(&w, "stones back, plants evicted");
     close_world(&w);
 }
@@ -401,23 +406,29 @@ static void beyond_memory(void **state) {
 static void ages(void **state) {
     (void)state;
     world w;
-    clump_evict_report report;
+    clump_evict_report report = {.size = sizeof report};
     open_world(&w, 7);
     note_away(&w);
     make(&w, 0, 1000);
     for (int i = 0; i < 3; i++) CHECK_OK(&on, clump_heap_age_blocks(w.heap));
     make(&w, 1, 1000); /* in other blocks */
     CHECK_OK(&on, clump_heap_age_blocks(w.heap));
-    CHECK_OK(&on, clump_heap_evict(w.heap, &(clump_evict_desc){.age = 4}, &report));
+    CHECK_OK(&on,
+             clump_heap_evict(
+                 w.heap, &(clump_evict_desc){.size = sizeof(clump_evict_desc), .age = 4}, &report));
     assert_int_equal(report.objects,
                      0); /* the stones are 3 turns old: at the first they were new */
-    CHECK_OK(&on, clump_heap_evict(w.heap, &(clump_evict_desc){.blocks = 2}, &report));
+    CHECK_OK(&on, clump_heap_evict(
+                      w.heap, &(clump_evict_desc){.size = sizeof(clump_evict_desc), .blocks = 2},
+                      &report));
     assert_int_equal(report.blocks, 2);
     note_away(&w);
     for (uint32_t i = 0; i < w.count; i++)
         if (w.things[i].is_plant) assert_false(is_evicted(&w, i));
     check_world(&w, "two of the coldest");
-    CHECK_OK(&on, clump_heap_evict(w.heap, &(clump_evict_desc){.age = 3}, &report));
+    CHECK_OK(&on,
+             clump_heap_evict(
+                 w.heap, &(clump_evict_desc){.size = sizeof(clump_evict_desc), .age = 3}, &report));
     note_away(&w);
     for (uint32_t i = 0; i < w.count; i++)
         assert_int_equal(is_evicted(&w, i), !w.things[i].is_plant);
@@ -434,7 +445,8 @@ static void room(void **state) {
     note_away(&w);
     while (w.count < MOST && (!w.count || w.things[w.count - 1].ref)) make(&w, 0, 4000);
     assert_int_equal(w.things[w.count - 1].ref, 0);
-    evict(&w, (clump_evict_desc){.class_name = "Stone", .blocks = 40});
+    evict(&w, (clump_evict_desc){
+                  .size = sizeof(clump_evict_desc), .class_name = "Stone", .blocks = 40});
     const uint32_t before = w.count;
     make(&w, 0, 500);
     make(&w, 1, 500);
@@ -463,12 +475,12 @@ static void seen(void **state) {
     (void)state;
     world w;
     uint32_t answers[128] = {0}, count = 128;
-    clump_device_report report;
+    clump_device_report report = {.size = sizeof report};
     open_world(&w, 5);
     note_away(&w);
     make(&w, 0, 64);
     make(&w, 1, 64);
-    evict(&w, (clump_evict_desc){.class_name = "Stone"});
+    evict(&w, (clump_evict_desc){.size = sizeof(clump_evict_desc), .class_name = "Stone"});
     write_refs(&w);
     SET_ARG(&on, w.kernels[ASK], 0, w.refs);
     SET_ARG(&on, w.kernels[ASK], 1, count);
@@ -500,9 +512,12 @@ static void seen(void **state) {
                             clump_heap_read_object_field(w.heap, "Stone", "weight", 0,
                                                          w.things[0].ref, sizeof(value), &value),
                             CLUMP_ERR_REFERENCE, "names an evicted object", "read", __LINE__);
-    fetch(&w, (clump_evict_desc){0});
+    fetch(&w, (clump_evict_desc){.size = sizeof(clump_evict_desc)});
     check_world(&w, "fetched");
-    CHECK_OK(&on, clump_heap_collect(w.heap, &(clump_collect_desc){.only_mark = 1}, NULL, NULL));
+    CHECK_OK(&on,
+             clump_heap_collect(
+                 w.heap, &(clump_collect_desc){.size = sizeof(clump_collect_desc), .only_mark = 1},
+                 NULL, NULL));
     close_world(&w);
 }
 
@@ -514,18 +529,31 @@ static void refused(void **state) {
     assert_int_equal(clump_heap_evict(NULL, NULL, NULL), CLUMP_ERR_USAGE);
     open_world(&w, 1);
     cl_fixture_expect_words(
-        error, clump_heap_evict(w.heap, &(clump_evict_desc){.class_name = "Tree"}, NULL),
+        error,
+        clump_heap_evict(
+            w.heap, &(clump_evict_desc){.size = sizeof(clump_evict_desc), .class_name = "Tree"},
+            NULL),
         CLUMP_ERR_NOT_FOUND, "no class \"Tree\"", "evict", __LINE__);
     cl_fixture_expect_words(
-        error, clump_heap_evict(w.heap, &(clump_evict_desc){.refs = &ref, .ref_count = 1}, NULL),
+        error,
+        clump_heap_evict(
+            w.heap,
+            &(clump_evict_desc){.size = sizeof(clump_evict_desc), .refs = &ref, .ref_count = 1},
+            NULL),
         CLUMP_ERR_USAGE, "refs are for", "evict", __LINE__);
     cl_fixture_expect_words(
         error,
-        clump_heap_bring_back(
-            w.heap, &(clump_evict_desc){.refs = &ref, .ref_count = 1, .class_name = "Stone"}, NULL),
+        clump_heap_bring_back(w.heap,
+                              &(clump_evict_desc){.size = sizeof(clump_evict_desc),
+                                                  .refs = &ref,
+                                                  .ref_count = 1,
+                                                  .class_name = "Stone"},
+                              NULL),
         CLUMP_ERR_USAGE, "one of class_name and refs", "fetch", __LINE__);
     cl_fixture_expect_words(
-        error, clump_heap_bring_back(w.heap, &(clump_evict_desc){.ref_count = 1}, NULL),
+        error,
+        clump_heap_bring_back(
+            w.heap, &(clump_evict_desc){.size = sizeof(clump_evict_desc), .ref_count = 1}, NULL),
         CLUMP_ERR_USAGE, "refs is NULL", "fetch", __LINE__);
     close_world(&w);
 }
@@ -551,6 +579,7 @@ static void failures(void **state) {
     cl_fixture was = on;
     clump_error error;
     clump_context_desc desc = {
+        .size = sizeof desc,
         .context = on.context,
         .device = on.device,
         .queue = on.queue,
@@ -564,16 +593,20 @@ static void failures(void **state) {
     make(&w, 0, 3000);
     make(&w, 1, 3000);
     check_world(&w, "before"); /* all programs are built */
-    evict(&w, (clump_evict_desc){.blocks = 3});
-    fetch(&w, (clump_evict_desc){0});
+    evict(&w, (clump_evict_desc){.size = sizeof(clump_evict_desc), .blocks = 3});
+    fetch(&w, (clump_evict_desc){.size = sizeof(clump_evict_desc)});
     for (int is_fetching = 0; is_fetching < 2; is_fetching++) {
         uint64_t failed = 0;
         for (;; failed++) {
             memory.calls = 0;
             memory.fail_at = failed + 1;
             clump_status status =
-                is_fetching ? clump_heap_bring_back(w.heap, &(clump_evict_desc){0}, NULL)
-                            : clump_heap_evict(w.heap, &(clump_evict_desc){.blocks = 8}, NULL);
+                is_fetching
+                    ? clump_heap_bring_back(
+                          w.heap, &(clump_evict_desc){.size = sizeof(clump_evict_desc)}, NULL)
+                    : clump_heap_evict(
+                          w.heap,
+                          &(clump_evict_desc){.size = sizeof(clump_evict_desc), .blocks = 8}, NULL);
             memory.fail_at = 0;
             if (!status) break;
             assert_int_equal(status, CLUMP_ERR_HOST_MEMORY);
@@ -597,7 +630,7 @@ static void loaded(void **state) {
     saved_fill(&on, from, 3, 5000);
     memory_file file = saved_bytes(&on, from, 0);
     const size_t bytes = file.bytes;
-    clump_heap_stats fresh, stats;
+    clump_heap_stats fresh = {.size = sizeof fresh}, stats = {.size = sizeof stats};
     into = open_heap(on.clump, saved_schema, heap_bytes());
     CHECK_OK(&on, clump_heap_read_stats(into, &fresh, NULL, 0));
     file.bytes = bytes - 40;
@@ -636,6 +669,7 @@ static void loaded_too_many(void **state) {
     assert_int_equal(clump_schema_parse(schema_text, sizeof schema_text - 1, NULL, &schema, NULL),
                      CLUMP_OK);
     const clump_heap_desc desc = {
+        .size = sizeof desc,
         .context = on.clump,
         .schema = schema,
         .bytes = l->bytes - UINT64_C(8) * l->block_granules * l->granule_bytes,
@@ -657,18 +691,18 @@ static void loaded_too_many(void **state) {
 static void repaired(void **state) {
     (void)state;
     world w;
-    clump_repair_report report;
+    clump_repair_report report = {.size = sizeof report};
     open_world(&w, 11);
     note_away(&w);
     make(&w, 0, 3000);
     make(&w, 1, 2000);
-    evict(&w, (clump_evict_desc){.class_name = "Stone"});
+    evict(&w, (clump_evict_desc){.size = sizeof(clump_evict_desc), .class_name = "Stone"});
     CHECK_OK(&on, clump_heap_repair(w.heap, &report));
     assert_int_equal(report.objects, 2000);
     assert_int_equal(report.blocks, 0);
     check_world(&w, "repaired");
     const clumpi_header *h = &w.heap->geometry.header;
-    clump_heap_stats before, after;
+    clump_heap_stats before = {.size = sizeof before}, after = {.size = sizeof after};
     CHECK_OK(&on, clump_heap_read_stats(w.heap, &before, NULL, 0));
     for (uint32_t b = h->first_block; b < h->block_end; b++) {
         if (!w.is_away[b]) continue;
@@ -685,7 +719,7 @@ static void repaired(void **state) {
     assert_int_equal(report.objects, 2000);
     CHECK_OK(&on, clump_heap_read_stats(w.heap, &after, NULL, 0));
     assert_int_equal(after.free_blocks, before.free_blocks);
-    fetch(&w, (clump_evict_desc){.class_name = "Stone"});
+    fetch(&w, (clump_evict_desc){.size = sizeof(clump_evict_desc), .class_name = "Stone"});
     check_world(&w, "fetched after a repair");
     close_world(&w);
 }

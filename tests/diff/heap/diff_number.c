@@ -342,7 +342,8 @@ static void test_launches(void **state) {
 
 static void expect_unbuilt(world *w, const char *text) {
     cl_fixture_log kept = {.source = text};
-    clump_program_desc desc = {.heap = w->heap,
+    clump_program_desc desc = {.size = sizeof desc,
+                               .heap = w->heap,
                                .source = text,
                                .options = options,
                                .failed = cl_fixture_keep_log,
@@ -372,9 +373,9 @@ static void test_refused(void **state) {
 }
 
 int main(void) {
-    clump_cl_functions cl = {
+    clump_cl_functions cl = {.size = sizeof cl,
 #define MEMBER(name, result, parameters) .name = cl##name,
-        CLUMP_CL_FUNCTION_LIST(MEMBER)
+                             CLUMP_CL_FUNCTION_LIST(MEMBER)
 #undef MEMBER
     };
     cl.EnqueueNDRangeKernel = count_launch;

@@ -167,7 +167,7 @@ static void race(clump_heap *heap, clump_program *program, cl_uint kind, cl_mem 
 static void free_twice(clump_heap *heap, clump_program *program) {
     static clump_ref refs[PLACES];
     uint64_t count;
-    clump_device_report report;
+    clump_device_report report = {.size = sizeof report};
     CHECK_OK(&fixture, clump_heap_read_refs(heap, "Record", refs, PLACES, &count));
     assert_int_equal(count, PLACES);
     cl_mem records = cl_fixture_buffer(&fixture, refs, sizeof refs);

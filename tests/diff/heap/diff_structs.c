@@ -19,7 +19,10 @@ typedef Body body;
 #define FIELD(type, name)                                                                          \
     { #name, offsetof(type, name) }
 #define DESC(class_name, type, fields)                                                             \
-    { class_name, sizeof(type), sizeof(fields) / sizeof *(fields), fields }
+    {                                                                                              \
+        sizeof(clump_struct_desc), class_name, sizeof(type), sizeof(fields) / sizeof *(fields),    \
+            fields                                                                                 \
+    }
 
 /* Some of the fields of a subclass, in another order, at odd places. */
 #pragma pack(push, 1)
@@ -195,7 +198,7 @@ static void test_all(void **state) {
     assert_memory_equal(now, other_values, count * sizeof *now);
     /* One field alone: the others stay. */
     static const clump_struct_field x[] = {{"x", 4}};
-    const clump_struct_desc alone = {"Body", 12, 1, x};
+    const clump_struct_desc alone = {sizeof alone, "Body", 12, 1, x};
     uint32_t *words = calloc(count, 12);
     for (uint32_t i = 0; i < 3 * count; i++) words[i] = random_word();
     CHECK_OK(f, clump_heap_write_structs(heap, &alone, NULL, words, count));
@@ -275,11 +278,11 @@ static void test_refused(void **state) {
     uint64_t count = 7;
     static const clump_struct_field twice[] = {{"x", 0}, {"x", 4}}, unknown[] = {{"weight", 0}},
                                     far[] = {{"sums", 8}}, none[] = {{NULL, 0}};
-    clump_struct_desc d = {"Body", 16, 2, twice};
+    clump_struct_desc d = {sizeof d, "Body", 16, 2, twice};
     expect(clump_heap_read_structs(heap, &d, NULL, &one, 1, &count), CLUMP_ERR_USAGE,
            "field x twice", __LINE__);
     assert_int_equal(count, 0);
-    d = (clump_struct_desc){"Body", 16, 1, unknown};
+    d = (clump_struct_desc){sizeof(clump_struct_desc), "Body", 16, 1, unknown};
     expect(clump_heap_write_structs(heap, &d, NULL, &one, 0), CLUMP_ERR_NOT_FOUND, "\"weight\"",
            __LINE__);
     d.fields = none;
@@ -288,15 +291,15 @@ static void test_refused(void **state) {
     d.fields = far;
     expect(clump_heap_new_structs(heap, &d, &one, 1, NULL, NULL), CLUMP_ERR_USAGE,
            "field sums takes bytes 8 to 32 of the struct for class Body, which has 16", __LINE__);
-    d = (clump_struct_desc){"Body", 0, 0, NULL};
-    expect(clump_heap_read_structs(heap, &d, NULL, &one, 1, NULL), CLUMP_ERR_USAGE, "no size",
+    d = (clump_struct_desc){sizeof(clump_struct_desc), "Body", 0, 0, NULL};
+    expect(clump_heap_read_structs(heap, &d, NULL, &one, 1, NULL), CLUMP_ERR_USAGE, "no bytes",
            __LINE__);
     expect(clump_heap_read_structs(heap, NULL, NULL, &one, 1, NULL), CLUMP_ERR_USAGE, "no class",
            __LINE__);
-    d = (clump_struct_desc){"Body", 16, 1, NULL};
+    d = (clump_struct_desc){sizeof(clump_struct_desc), "Body", 16, 1, NULL};
     expect(clump_heap_read_structs(heap, &d, NULL, &one, 1, NULL), CLUMP_ERR_USAGE, "no fields",
            __LINE__);
-    d = (clump_struct_desc){"Nobody", 16, 0, NULL};
+    d = (clump_struct_desc){sizeof(clump_struct_desc), "Nobody", 16, 0, NULL};
     expect(clump_heap_read_structs(heap, &d, NULL, &one, 1, NULL), CLUMP_ERR_NOT_FOUND, "Nobody",
            __LINE__);
     d.class_name = "Base";
@@ -336,7 +339,7 @@ static void test_full(void **state) {
     fill(&Body_struct, all, (uint32_t)room + 100, 0);
     CHECK_OK(f, clump_heap_new_structs(heap, &Body_struct, all, room + 100, refs, &made));
     assert_int_equal(made, room);
-    clump_device_report r;
+    clump_device_report r = {.size = sizeof r};
     CHECK_STATUS(f, clump_heap_take_errors(heap, &r), CLUMP_ERR_DEVICE);
     assert_int_equal(r.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count, 100);
     body *found = malloc(room * sizeof *found);
@@ -464,7 +467,8 @@ static void test_npy(void **state) {
 static void open_heap(const clump_checked_desc *checked) {
     clump_schema *s = NULL;
     assert_int_equal(clump_schema_parse_file(STRUCTS_SCHEMA, NULL, &s, NULL), CLUMP_OK);
-    clump_heap_desc desc = {.context = f->clump,
+    clump_heap_desc desc = {.size = sizeof desc,
+                            .context = f->clump,
                             .schema = s,
                             .bytes = cl_fixture_small_heap_bytes(f->clump) + (3u << 20),
                             .block_rows = 3,
@@ -486,7 +490,7 @@ int main(void) {
         cmocka_unit_test(test_new),     cmocka_unit_test(test_all),  cmocka_unit_test(test_chosen),
         cmocka_unit_test(test_refused), cmocka_unit_test(test_full), cmocka_unit_test(test_wide),
         cmocka_unit_test(test_csv),     cmocka_unit_test(test_npy)};
-    static const clump_checked_desc all_checks = {0};
+    static const clump_checked_desc all_checks = {.size = sizeof all_checks};
     int failed = 0;
     for (int checked = 0; checked <= 1; checked++) {
         int status = cl_fixture_open(f, NULL);

@@ -63,7 +63,8 @@ static cl_int CL_API_CALL profiling_info(cl_event event, cl_profiling_info what,
     return code;
 }
 
-static const clump_cl_functions functions = {.GetEventProfilingInfo = profiling_info};
+static const clump_cl_functions functions = {.size = sizeof functions,
+                                             .GetEventProfilingInfo = profiling_info};
 
 static int keep(void *user, const void *data, size_t bytes) {
     const char *text = data;
@@ -190,7 +191,7 @@ static void simulate(void) {
     for (int i = 0; i < ROUNDS; i++) CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.touch, NULL));
     CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.thin, NULL));
     CHECK_OK(&t.on, clump_heap_compact(t.heap, NULL, NULL, NULL));
-    clump_heap_stats stats;
+    clump_heap_stats stats = {.size = sizeof stats};
     CHECK_OK(&t.on, clump_heap_read_stats(t.heap, &stats, NULL, 0));
     CHECK_OK(&t.on, clump_heap_reserve(t.heap, "Body", 10, NULL));
 }
@@ -335,7 +336,8 @@ static void queues(void **state) {
 static void without_profiling(void **state) {
     (void)state;
     cl_command_queue queue = make_queue(0);
-    clump_context_desc desc = {.context = t.on.context, .device = t.on.device, .queue = queue};
+    clump_context_desc desc = {
+        .size = sizeof desc, .context = t.on.context, .device = t.on.device, .queue = queue};
     clump_context *c = NULL;
     clump_error error;
     assert_int_equal(clump_context_create(&desc, &c, &error), CLUMP_OK);
@@ -354,7 +356,7 @@ static void spans(void **state) {
     CHECK_OK(&t.on, clump_heap_do_new(t.heap, t.body, "Body", OBJECTS, NULL, NULL));
     CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.thin, NULL));
     CHECK_OK(&t.on, clump_context_record_timeline(t.on.clump, COMMANDS));
-    clump_compact_report compacted;
+    clump_compact_report compacted = {.size = sizeof compacted};
     CHECK_OK(&t.on, clump_heap_compact(t.heap, NULL, &compacted, NULL));
     take();
     const cJSON *all = cJSON_GetObjectItem(t.trace, "traceEvents");
@@ -370,9 +372,11 @@ static void spans(void **state) {
     CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.touch, NULL));
     take();
     const double touched = end_of(next(NULL, "X", "touch"));
-    const clump_collect_desc both = {.root_classes = (const char *[]){"Body"},
-                                     .root_class_count = 1,
-                                     .compact = &(clump_compact_desc){0}};
+    const clump_collect_desc both = {
+        .size = sizeof both,
+        .root_classes = (const char *[]){"Body"},
+        .root_class_count = 1,
+        .compact = &(clump_compact_desc){.size = sizeof(clump_compact_desc)}};
     CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.touch, NULL));
     CHECK_OK(&t.on, clump_heap_collect(t.heap, &both, NULL, NULL));
     take();
@@ -386,7 +390,7 @@ static void spans(void **state) {
     assert_true(number_of(touch, "ts") + BETWEEN >= touched);
     assert_null(cJSON_GetObjectItem(inner, "args"));
     assert_null(cJSON_GetObjectItem(outer, "args"));
-    clump_collect_report found;
+    clump_collect_report found = {.size = sizeof found};
     CHECK_OK(&t.on, clump_heap_collect(t.heap, NULL, &found, NULL)); /* nothing is a root */
     take();
     outer = next(NULL, "X", "collection");
@@ -406,7 +410,8 @@ static void spans(void **state) {
 static clump_pool *open_pool(void) {
     clump_pool *pool = NULL;
     clump_error error;
-    const clump_pool_desc desc = {.context = t.on.clump, .name = POOL, .chunk_bytes = 1 << 20};
+    const clump_pool_desc desc = {
+        .size = sizeof desc, .context = t.on.clump, .name = POOL, .chunk_bytes = 1 << 20};
     if (clump_pool_create(&desc, &pool, &error)) fail_msg("no pool: %s", error.message);
     return pool;
 }
@@ -425,11 +430,15 @@ static void use_pool(clump_pool *pool, clump_defrag_report *report) {
     clump_allocation regions[REGIONS];
     for (int i = 0; i < REGIONS; i++)
         CHECK_POOL(pool,
-                   clump_pool_alloc(
-                       pool, &(clump_allocation_desc){.bytes = REGION_BYTES + i, .movable = 1},
-                       &regions[i], NULL));
+                   clump_pool_alloc(pool,
+                                    &(clump_allocation_desc){.size = sizeof(clump_allocation_desc),
+                                                             .bytes = REGION_BYTES + i,
+                                                             .movable = 1},
+                                    &regions[i], NULL));
     for (int i = 0; i < REGIONS; i += 2) CHECK_POOL(pool, clump_pool_free(pool, regions[i]));
-    CHECK_POOL(pool, clump_pool_defragment(pool, &(clump_defrag_desc){.wait = 1}, report, NULL));
+    CHECK_POOL(pool, clump_pool_defragment(
+                         pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .wait = 1},
+                         report, NULL));
     for (int i = 1; i < REGIONS; i += 2) CHECK_POOL(pool, clump_pool_free(pool, regions[i]));
 }
 
@@ -462,7 +471,7 @@ static void pools(void **state) {
     CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.touch, NULL));
     CHECK_CL(clFinish(t.on.queue));
     naps(); /* what clocks may be told apart by */
-    clump_defrag_report report;
+    clump_defrag_report report = {.size = sizeof report};
     use_pool(pool, &report);
     naps();
     CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.touch, NULL));
@@ -504,7 +513,7 @@ static void pools_of_one_name(void **state) {
     CHECK_OK(&t.on, clump_context_record_timeline(t.on.clump, COMMANDS));
     for (int i = 0; i < 2; i++) {
         clump_pool *pool = open_pool();
-        use_pool(pool, &(clump_defrag_report){0});
+        use_pool(pool, &(clump_defrag_report){.size = sizeof(clump_defrag_report)});
         clump_pool_destroy(pool);
     }
     take();
@@ -537,7 +546,10 @@ static void pools_of_one_name(void **state) {
 static void *turn(void *pool) {
     for (int i = 0; i < TURNS; i++) {
         clump_allocation region;
-        if (clump_pool_alloc(pool, &(clump_allocation_desc){.bytes = 1000 + i}, &region, NULL) ||
+        if (clump_pool_alloc(
+                pool,
+                &(clump_allocation_desc){.size = sizeof(clump_allocation_desc), .bytes = 1000 + i},
+                &region, NULL) ||
             clump_pool_free(pool, region))
             return pool;
     }
@@ -607,10 +619,12 @@ static int write_file(const char *path) {
     open_heap();
     CHECK_OK(&t.on, clump_context_record_timeline(t.on.clump, COMMANDS));
     simulate();
-    CHECK_OK(&t.on, clump_heap_collect(t.heap, NULL, &(clump_collect_report){0}, NULL));
+    CHECK_OK(&t.on, clump_heap_collect(
+                        t.heap, NULL, &(clump_collect_report){.size = sizeof(clump_collect_report)},
+                        NULL));
     for (int i = 0; i < 2; i++) {
         clump_pool *pool = open_pool();
-        use_pool(pool, &(clump_defrag_report){0});
+        use_pool(pool, &(clump_defrag_report){.size = sizeof(clump_defrag_report)});
         clump_pool_destroy(pool);
     }
     take();

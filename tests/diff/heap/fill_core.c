@@ -158,7 +158,7 @@ void fill_expect(fill_test *t, const char *name, uint32_t n, uint32_t *refs) {
 
 static void fill_expect_empty(fill_test *t) {
     CHECK_HEAP(t->f, t->heap);
-    clump_heap_stats stats;
+    clump_heap_stats stats = {.size = sizeof stats};
     CHECK_OK(t->f, clump_heap_read_stats(t->heap, &stats, NULL, 0));
     assert_int_equal(stats.objects, 0);
     assert_int_equal(stats.slots, 0);
@@ -169,7 +169,7 @@ static void fill_expect_empty(fill_test *t) {
 /* The last kernel reported this kind and nothing else. class_id, ref: 0 for any. */
 static void fill_expect_report(fill_test *t, clump_device_error kind, uint32_t count,
                                const char *class_name, uint32_t ref, const char *what) {
-    clump_device_report report;
+    clump_device_report report = {.size = sizeof report};
     CHECK_STATUS(t->f, clump_heap_take_errors(t->heap, &report), CLUMP_ERR_DEVICE);
     for (uint32_t i = 0; i < CLUMP_DEVICE_ERROR_COUNT; i++) {
         uint32_t expected = i == (uint32_t)kind ? count : 0;

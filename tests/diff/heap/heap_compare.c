@@ -86,8 +86,8 @@ static int compare_class(heap_run *r, uint32_t id, uint32_t *exact) {
 }
 
 static int compare_stats(heap_run *r) {
-    clump_heap_stats all;
-    clump_class_stats classes[CLUMP_CLASSES_MAX];
+    clump_heap_stats all = {.size = sizeof all};
+    clump_class_stats classes[CLUMP_CLASSES_MAX] = {{.size = sizeof *classes}};
     HEAP_TRY(r, clump_heap_read_stats(r->heap, &all, classes, CLUMP_CLASSES_MAX));
     uint64_t objects = 0, slots = 0;
     uint32_t blocks = 0;
@@ -112,7 +112,7 @@ static int compare_stats(heap_run *r) {
 
 /* Only as many nulls as reported. */
 static int compare_reports(heap_run *r) {
-    clump_device_report report;
+    clump_device_report report = {.size = sizeof report};
     clump_status status = clump_heap_take_errors(r->heap, &report);
     if (status && status != CLUMP_ERR_DEVICE) HEAP_TRY(r, status);
     for (int i = 0; i < CLUMP_DEVICE_ERROR_COUNT; i++) {

@@ -245,7 +245,8 @@ static int step_compact(heap_run *r) {
     if (!count) return 0;
     const char *name = r->m->classes[1 + draw(r, r->m->class_count)].name;
     bench_merge merge = {0};
-    clump_compact_desc desc = {.classes = &name, .class_count = draw(r, 3) == 0};
+    clump_compact_desc desc = {
+        .size = sizeof desc, .classes = &name, .class_count = draw(r, 3) == 0};
     switch (draw(r, 4)) {
     case 0: desc.max_moves = 1 + draw(r, 100); break;
     case 1:
@@ -259,7 +260,8 @@ static int step_compact(heap_run *r) {
     for (uint32_t i = 0; i < count; i++) handles[i] = r->m->live[i]->handle;
     cl_mem buffer = cl_fixture_buffer(r->f, handles, count * sizeof *handles);
     clump_refs *refs;
-    clump_refs_desc outside = {.buffer = buffer, .count = count, .null_dangling = 1};
+    clump_refs_desc outside = {
+        .size = sizeof outside, .buffer = buffer, .count = count, .null_dangling = 1};
     HEAP_TRY(r, clump_refs_create(r->heap, &outside, &refs, NULL));
     clump_status status =
         bench_merge_compact(r->heap, &desc, merge.factor ? &merge : NULL, NULL, NULL);

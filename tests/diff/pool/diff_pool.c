@@ -64,7 +64,7 @@ static void fill(world *w, const thing *t) {
 
 static void verify(world *w, const thing *t) {
     static uint8_t data[BYTES_MAX];
-    clump_allocation_info info;
+    clump_allocation_info info = {.size = sizeof info};
     POOL_OK(w, clump_pool_get_info(w->pool, t->allocation, &info));
     if (info.region.buffer != t->region.buffer || info.region.offset != t->region.offset)
         fail_msg("allocation %u has moved, and nobody was told", t->tag);
@@ -82,7 +82,7 @@ static void verify(world *w, const thing *t) {
 static void verify_all(world *w) {
     for (uint32_t i = 0; i < w->count; i++) verify(w, &w->things[i]);
     POOL_OK(w, clump_pool_check(w->pool));
-    clump_pool_stats stats;
+    clump_pool_stats stats = {.size = sizeof stats};
     POOL_OK(w, clump_pool_get_stats(w->pool, &stats, NULL));
     assert_int_equal(stats.allocations, w->count);
 }
@@ -93,7 +93,8 @@ static void do_alloc(world *w) {
     if (w->count == LIVE_MAX) return;
     thing made = {.tag = w->next_tag++, .movable = pick(w, 8) != 0};
     made.bytes = 1 + pick(w, pick(w, 4) ? 9000 : BYTES_MAX);
-    clump_allocation_desc desc = {.bytes = made.bytes,
+    clump_allocation_desc desc = {.size = sizeof desc,
+                                  .bytes = made.bytes,
                                   .alignment = pick(w, 6) ? 0 : 128u << pick(w, 5),
                                   .memory = pick(w, 10) ? CLUMP_MEMORY_DEVICE : CLUMP_MEMORY_HOST,
                                   .movable = made.movable,
@@ -112,7 +113,8 @@ static void do_alloc(world *w) {
     thing *t = &w->things[w->count++];
     *t = made;
     POOL_OK(w, clump_pool_change(w->pool, t->allocation, CLUMP_PART_USER_DATA,
-                                 &(clump_allocation_desc){.user_data = t}));
+                                 &(clump_allocation_desc){.size = sizeof(clump_allocation_desc),
+                                                          .user_data = t}));
     fill(w, t);
 }
 
@@ -120,7 +122,8 @@ static void forget(world *w, thing *t) {
     *t = w->things[--w->count];
     if (t != &w->things[w->count])
         POOL_OK(w, clump_pool_change(w->pool, t->allocation, CLUMP_PART_USER_DATA,
-                                     &(clump_allocation_desc){.user_data = t}));
+                                     &(clump_allocation_desc){.size = sizeof(clump_allocation_desc),
+                                                              .user_data = t}));
 }
 
 static void do_free(world *w) {
@@ -145,7 +148,8 @@ static void do_change(world *w) {
     case 0:
         t->movable = !t->movable;
         POOL_OK(w, clump_pool_change(w->pool, t->allocation, CLUMP_PART_MOVABLE,
-                                     &(clump_allocation_desc){.movable = t->movable}));
+                                     &(clump_allocation_desc){.size = sizeof(clump_allocation_desc),
+                                                              .movable = t->movable}));
         break;
     case 1:
         POOL_OK(w, clump_pool_pin(w->pool, t->allocation, 1));
@@ -223,7 +227,7 @@ static void do_finish_moves(world *w) {
 }
 
 static void do_defrag(world *w) {
-    clump_defrag_desc desc = {.order = (clump_defrag_order)pick(w, 2)};
+    clump_defrag_desc desc = {.size = sizeof desc, .order = (clump_defrag_order)pick(w, 2)};
     clump_defrag_weights weights = {0}; /* moves as they are found */
     if (pick(w, 3)) desc.weights = &weights;
     if (pick(w, 2)) {
@@ -235,7 +239,7 @@ static void do_defrag(world *w) {
     if (pick(w, 2)) desc.budget_us = 1u << pick(w, 12);
     if (pick(w, 3) == 0) desc.max_moves = 1 + pick(w, 5);
     if (pick(w, 3) == 0) desc.max_bytes = 1 + pick(w, 100000);
-    clump_defrag_report report;
+    clump_defrag_report report = {.size = sizeof report};
     switch (pick(w, 5)) {
     case 0: desc.manual = 1; break;
     case 1: desc.wait = 1; break;
@@ -264,7 +268,8 @@ static void run_program(const cl_fixture *f, uint64_t seed, unsigned number, wor
     w->f = f;
     w->random = (seed << 32) + number;
     w->picky = number % 3 == 1;
-    clump_pool_desc desc = {.context = f->clump,
+    clump_pool_desc desc = {.size = sizeof desc,
+                            .context = f->clump,
                             .chunk_bytes = 128u << (10 + pick(w, 2)),
                             .limit_bytes = pick(w, 2) ? 0 : 512u << 10,
                             .fit = (clump_fit)(number % CLUMP_FIT_COUNT),
@@ -306,8 +311,10 @@ static void run_program(const cl_fixture *f, uint64_t seed, unsigned number, wor
     sum->refused += w->refused;
     clump_pool_destroy(w->pool);
     clump_pool *last;
-    clump_pool_stats stats;
-    CHECK_OK(f, clump_pool_create(&(clump_pool_desc){.context = f->clump}, &last, NULL));
+    clump_pool_stats stats = {.size = sizeof stats};
+    CHECK_OK(f, clump_pool_create(
+                    &(clump_pool_desc){.size = sizeof(clump_pool_desc), .context = f->clump}, &last,
+                    NULL));
     POOL_OK(w, clump_pool_get_stats(last, &stats, NULL));
     assert_int_equal(stats.context_bytes, 0);
     clump_pool_destroy(last);
@@ -381,7 +388,8 @@ static void converges(void **state) {
     if (result == CL_FIXTURE_SKIP) skip();
     for (unsigned number = 0; number < 8; number++) {
         int many = number >= 4; /* more pairs than are all looked at */
-        clump_pool_desc desc = {.context = f.clump,
+        clump_pool_desc desc = {.size = sizeof desc,
+                                .context = f.clump,
                                 .chunk_bytes = 1 << 20,
                                 .fit = (clump_fit)(number % CLUMP_FIT_COUNT)};
         clump_pool *pool;
@@ -393,17 +401,18 @@ static void converges(void **state) {
         for (uint32_t i = 0; i < count; i++) {
             uint32_t bytes =
                 many ? 500 + test_random(&random, 6000) : 20000 + test_random(&random, 200000);
-            clump_allocation_desc a = {.bytes = bytes, .movable = 1};
+            clump_allocation_desc a = {.size = sizeof a, .bytes = bytes, .movable = 1};
             assert_int_equal(clump_pool_alloc(pool, &a, &all[i], NULL), CLUMP_OK);
         }
         for (uint32_t i = 0; i < count; i++)
             if (test_random(&random, 100) < 55)
                 assert_int_equal(clump_pool_free(pool, all[i]), CLUMP_OK);
-        clump_pool_stats before, after;
+        clump_pool_stats before = {.size = sizeof before}, after = {.size = sizeof after};
         clump_pool_get_stats(pool, &before, NULL);
         assert_true(before.waste > 0.4);
-        clump_defrag_desc step = {.budget_us = 300, .wait = 1, .order = number % 2};
-        clump_defrag_report report;
+        clump_defrag_desc step = {
+            .size = sizeof step, .budget_us = 300, .wait = 1, .order = number % 2};
+        clump_defrag_report report = {.size = sizeof report};
         unsigned steps = 0;
         potential last = calc_potential(pool, step.order);
         do {
@@ -428,11 +437,13 @@ static void converges(void **state) {
         assert_int_equal(clump_pool_defragment(pool, &step, &report, NULL), CLUMP_OK);
         assert_true(report.done && !report.begun);
         assert_int_equal(
-            clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, &report, NULL),
+            clump_pool_defragment(
+                pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .until_done = 1},
+                &report, NULL),
             CLUMP_OK);
         assert_true(report.done);
         assert_int_equal(clump_pool_check(pool), CLUMP_OK);
-        clump_pool_details details;
+        clump_pool_details details = {.size = sizeof details};
         clump_pool_get_stats(pool, NULL, &details);
         assert_true(details.fragmentation < 1e-9); /* nothing stays: one free range a chunk */
         clump_pool_destroy(pool);
@@ -449,28 +460,32 @@ static void packs_anew(void **state) {
     static world w;
     memset(&w, 0, sizeof w);
     w.f = &f;
-    clump_pool_desc desc = {
-        .context = f.clump, .chunk_bytes = 512 << 10, .user = &w, .moved = moved};
+    clump_pool_desc desc = {.size = sizeof desc,
+                            .context = f.clump,
+                            .chunk_bytes = 512 << 10,
+                            .user = &w,
+                            .moved = moved};
     clump_error error;
     assert_int_equal(clump_pool_create(&desc, &w.pool, &error), CLUMP_OK);
     clump_allocation holes[LIVE_MAX];
     for (uint32_t i = 0; i < 64; i++) {
         thing *t = &w.things[w.count++];
         *t = (thing){.tag = i, .movable = 1, .bytes = 50000 + i};
-        clump_allocation_desc a = {.bytes = t->bytes, .movable = 1, .user_data = t};
+        clump_allocation_desc a = {
+            .size = sizeof a, .bytes = t->bytes, .movable = 1, .user_data = t};
         POOL_OK(&w, clump_pool_alloc(w.pool, &a, &t->allocation, &t->region));
         fill(&w, t);
-        a = (clump_allocation_desc){.bytes = 30000};
+        a = (clump_allocation_desc){.size = sizeof(clump_allocation_desc), .bytes = 30000};
         POOL_OK(&w, clump_pool_alloc(w.pool, &a, &holes[i], NULL));
     }
     for (uint32_t i = 0; i < 64; i++) POOL_OK(&w, clump_pool_free(w.pool, holes[i]));
-    clump_pool_stats before, after;
-    clump_pool_details details;
+    clump_pool_stats before = {.size = sizeof before}, after = {.size = sizeof after};
+    clump_pool_details details = {.size = sizeof details};
     POOL_OK(&w, clump_pool_get_stats(w.pool, &before, &details));
     assert_true(details.fragmentation > 0.5 &&
                 details.fragmentation < 1); /* many holes in each chunk */
-    clump_defrag_desc step = {.budget_us = 500, .wait = 1};
-    clump_defrag_report report;
+    clump_defrag_desc step = {.size = sizeof step, .budget_us = 500, .wait = 1};
+    clump_defrag_report report = {.size = sizeof report};
     unsigned steps = 0;
     do {
         POOL_OK(&w, clump_pool_defragment(w.pool, &step, &report, NULL));

@@ -21,8 +21,8 @@ static cl_program CL_API_CALL no_program(cl_context context, cl_uint count, cons
     *code = CL_COMPILER_NOT_AVAILABLE;
     return NULL;
 }
-static const clump_cl_functions functions = {.GetDeviceInfo = no_compiler,
-                                             .CreateProgramWithSource = no_program};
+static const clump_cl_functions functions = {
+    .size = sizeof functions, .GetDeviceInfo = no_compiler, .CreateProgramWithSource = no_program};
 
 static cl_fixture open_fixture(void) {
     cl_fixture f;
@@ -56,10 +56,16 @@ static void serves(void **state) {
     clump_pool *pool;
     clump_error error;
     memset(&failing, 0, sizeof failing);
-    clump_pool_desc desc = {
-        .queue = f.queue, .cl = &functions, .allocator = failing_allocator, .chunk_bytes = 1 << 20};
-    clump_context_desc with = {
-        .context = f.context, .device = f.device, .queue = f.queue, .cl = &functions};
+    clump_pool_desc desc = {.size = sizeof desc,
+                            .queue = f.queue,
+                            .cl = &functions,
+                            .allocator = failing_allocator,
+                            .chunk_bytes = 1 << 20};
+    clump_context_desc with = {.size = sizeof with,
+                               .context = f.context,
+                               .device = f.device,
+                               .queue = f.queue,
+                               .cl = &functions};
     clump_context *context;
     cl_fixture_expect_words(&error, clump_context_create(&with, &context, &error),
                             CLUMP_ERR_UNSUPPORTED, "compiler", "clump_context_create", __LINE__);
@@ -68,18 +74,22 @@ static void serves(void **state) {
 
     clump_allocation first, second;
     clump_region region;
-    clump_allocation_desc part = {.bytes = PART};
+    clump_allocation_desc part = {.size = sizeof part, .bytes = PART};
     POOL_OK(pool, clump_pool_alloc(pool, &part, &first, NULL));
     POOL_OK(pool, clump_pool_alloc(pool, &part, &second, &region));
     fill(f.queue, &region, 5);
     POOL_OK(pool, clump_pool_change(pool, second, CLUMP_PART_MOVABLE,
-                                    &(clump_allocation_desc){.movable = 1}));
+                                    &(clump_allocation_desc){.size = sizeof(clump_allocation_desc),
+                                                             .movable = 1}));
     cl_mem buffer;
     POOL_OK(pool, clump_pool_create_buffer(pool, &part, 0, NULL, &buffer));
     fill(f.queue, &(clump_region){buffer, 0, PART, NULL}, 6);
     POOL_OK(pool, clump_pool_free(pool, first));
-    POOL_OK(pool, clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, NULL, NULL));
-    clump_allocation_info info;
+    POOL_OK(pool,
+            clump_pool_defragment(
+                pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .until_done = 1},
+                NULL, NULL));
+    clump_allocation_info info = {.size = sizeof info};
     POOL_OK(pool, clump_pool_get_info(pool, second, &info));
     assert_int_equal(info.region.offset, 0);
     expect(f.queue, info.region.buffer, 0, 5);
@@ -92,11 +102,13 @@ static void serves(void **state) {
 
     /* Nothing of it reaches a context that the user has. */
     clump_pool *other;
-    clump_pool_stats stats;
+    clump_pool_stats stats = {.size = sizeof stats};
     POOL_OK(pool, clump_pool_alloc(pool, &part, &first, NULL));
     POOL_OK(pool, clump_pool_alloc(pool, &part, &first, NULL));
-    assert_int_equal(clump_pool_create(&(clump_pool_desc){.context = f.clump}, &other, &error),
-                     CLUMP_OK);
+    assert_int_equal(
+        clump_pool_create(&(clump_pool_desc){.size = sizeof(clump_pool_desc), .context = f.clump},
+                          &other, &error),
+        CLUMP_OK);
     POOL_OK(other, clump_pool_get_stats(other, &stats, NULL));
     assert_int_equal(stats.context_bytes, 0);
     clump_pool_destroy(other);
@@ -112,31 +124,36 @@ static void refused(void **state) {
     cl_fixture f = open_fixture();
     clump_pool *pool = (clump_pool *)&f;
     clump_error error;
-    clump_pool_desc desc = {.context = f.clump, .cl = &functions};
+    clump_pool_desc desc = {.size = sizeof desc, .context = f.clump, .cl = &functions};
     cl_fixture_expect_words(&error, clump_pool_create(&desc, &pool, &error), CLUMP_ERR_USAGE,
                             "`cl` must be 0", "clump_pool_create", __LINE__);
     assert_null(pool);
-    desc = (clump_pool_desc){.context = f.clump, .allocator = failing_allocator};
+    desc = (clump_pool_desc){
+        .size = sizeof(clump_pool_desc), .context = f.clump, .allocator = failing_allocator};
     cl_fixture_expect_words(&error, clump_pool_create(&desc, &pool, &error), CLUMP_ERR_USAGE,
                             "must be 0", "clump_pool_create", __LINE__);
-    desc = (clump_pool_desc){.chunk_bytes = 1 << 20};
+    desc = (clump_pool_desc){.size = sizeof(clump_pool_desc), .chunk_bytes = 1 << 20};
     cl_fixture_expect_words(&error, clump_pool_create(&desc, &pool, &error), CLUMP_ERR_USAGE,
                             "without one with a queue", "clump_pool_create", __LINE__);
-    desc =
-        (clump_pool_desc){.queue = f.queue, .allocator = {.allocate = failing_allocator.allocate}};
+    desc = (clump_pool_desc){.size = sizeof(clump_pool_desc),
+                             .queue = f.queue,
+                             .allocator = {.allocate = failing_allocator.allocate}};
     cl_fixture_expect_words(&error, clump_pool_create(&desc, &pool, &error), CLUMP_ERR_USAGE,
                             "set all of", "clump_pool_create", __LINE__);
-    desc = (clump_pool_desc){.queue = f.queue, .alignment = 3};
+    desc = (clump_pool_desc){.size = sizeof(clump_pool_desc), .queue = f.queue, .alignment = 3};
     cl_fixture_expect_words(&error, clump_pool_create(&desc, &pool, &error), CLUMP_ERR_USAGE,
                             "power of two", "clump_pool_create", __LINE__);
 
-    desc = (clump_pool_desc){.queue = f.queue};
+    desc = (clump_pool_desc){.size = sizeof(clump_pool_desc), .queue = f.queue};
     assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
     clump_schema *schema;
     static const char text[] = "class A { uint x; }";
     assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &schema, &error), CLUMP_OK);
-    clump_heap_desc heap_desc = {
-        .context = f.clump, .schema = schema, .bytes = 4 << 20, .pool = pool};
+    clump_heap_desc heap_desc = {.size = sizeof heap_desc,
+                                 .context = f.clump,
+                                 .schema = schema,
+                                 .bytes = 4 << 20,
+                                 .pool = pool};
     clump_heap *heap;
     CHECK_STATUS(&f, clump_heap_create(&heap_desc, &heap, NULL), CLUMP_ERR_USAGE);
     assert_non_null(strstr(clump_context_get_error(f.clump)->message, "pool"));
@@ -148,7 +165,8 @@ static void refused(void **state) {
 static int live_pool(const cl_fixture *on) {
     clump_pool *pool;
     clump_error error;
-    clump_pool_desc desc = {.queue = on->queue, .cl = &failing_cl, .allocator = failing_allocator};
+    clump_pool_desc desc = {
+        .size = sizeof desc, .queue = on->queue, .cl = &failing_cl, .allocator = failing_allocator};
     clump_status status = clump_pool_create(&desc, &pool, &error);
     if (status) return 1;
     clump_pool_destroy(pool);

@@ -39,14 +39,17 @@ static void pool_is(clump_pool *pool, clump_status found, clump_status expected,
 static clump_pool *small_pool(const cl_fixture *f) {
     clump_pool *pool;
     clump_error error;
-    clump_pool_desc desc = {
-        .context = f->clump, .chunk_bytes = WHOLE, .limit_bytes = WHOLE, .unique_share = 1};
+    clump_pool_desc desc = {.size = sizeof desc,
+                            .context = f->clump,
+                            .chunk_bytes = WHOLE,
+                            .limit_bytes = WHOLE,
+                            .unique_share = 1};
     assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
     return pool;
 }
 
 static clump_pool_stats stats_of(clump_pool *pool) {
-    clump_pool_stats stats;
+    clump_pool_stats stats = {.size = sizeof stats};
     POOL_OK(pool, clump_pool_get_stats(pool, &stats, NULL));
     return stats;
 }
@@ -141,10 +144,10 @@ static void waits_for(const cl_fixture *f, clump_allocation_desc desc, int names
 static void given_out_when_done(void **state) {
     cl_fixture f = open_fixture(NULL);
     static const clump_allocation_desc kinds[] = {
-        {.memory = CLUMP_MEMORY_DEVICE},
-        {.memory = CLUMP_MEMORY_HOST, .name = "a host's"},
-        {.memory = CLUMP_MEMORY_DEVICE, .unique = 1},
-        {.memory = CLUMP_MEMORY_HOST, .unique = 1},
+        {.size = sizeof(clump_allocation_desc), .memory = CLUMP_MEMORY_DEVICE},
+        {.size = sizeof(clump_allocation_desc), .memory = CLUMP_MEMORY_HOST, .name = "a host's"},
+        {.size = sizeof(clump_allocation_desc), .memory = CLUMP_MEMORY_DEVICE, .unique = 1},
+        {.size = sizeof(clump_allocation_desc), .memory = CLUMP_MEMORY_HOST, .unique = 1},
     };
     for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)
         waits_for(&f, kinds[i], 0, 0, NULL, f.queue);
@@ -165,9 +168,12 @@ static void several_queues(void **state) {
     cl_fixture f = open_fixture(NULL);
     cl_command_queue queues[2] = {f.queue, new_queue(&f)};
     for (int names_later = 0; names_later < 2; names_later++) {
-        waits_for(&f, (clump_allocation_desc){0}, names_later, 2, queues, queues[0]);
-        waits_for(&f, (clump_allocation_desc){0}, names_later, 2, queues, queues[1]);
-        waits_for(&f, (clump_allocation_desc){0}, names_later, 1, queues + 1, queues[1]);
+        waits_for(&f, (clump_allocation_desc){.size = sizeof(clump_allocation_desc)}, names_later,
+                  2, queues, queues[0]);
+        waits_for(&f, (clump_allocation_desc){.size = sizeof(clump_allocation_desc)}, names_later,
+                  2, queues, queues[1]);
+        waits_for(&f, (clump_allocation_desc){.size = sizeof(clump_allocation_desc)}, names_later,
+                  1, queues + 1, queues[1]);
     }
     clReleaseCommandQueue(queues[1]);
     cl_fixture_close(&f);
@@ -182,9 +188,9 @@ static void stays_where_it_is(void **state) {
     cl_mem buffers[32];
     size_t before[32], after;
     for (unsigned i = 0; i < 64; i++) {
-        clump_allocation_desc desc = {.bytes = 12000, .movable = 1};
+        clump_allocation_desc desc = {.size = sizeof desc, .bytes = 12000, .movable = 1};
         POOL_OK(pool, clump_pool_alloc(pool, &desc, &others[i], NULL));
-        desc = (clump_allocation_desc){.bytes = 500 + i};
+        desc = (clump_allocation_desc){.size = sizeof(clump_allocation_desc), .bytes = 500 + i};
         if (i % 2 == 0) continue;
         POOL_OK(pool, clump_pool_create_buffer(pool, &desc, 0, NULL, &buffers[i / 2]));
         CHECK_CL(clGetMemObjectInfo(buffers[i / 2], CL_MEM_OFFSET, sizeof(size_t), &before[i / 2],
@@ -193,7 +199,10 @@ static void stays_where_it_is(void **state) {
     }
     for (unsigned i = 0; i < 64; i += 3) POOL_OK(pool, clump_pool_free(pool, others[i]));
     CHECK_CL(clFinish(f.queue));
-    POOL_OK(pool, clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, NULL, NULL));
+    POOL_OK(pool,
+            clump_pool_defragment(
+                pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .until_done = 1},
+                NULL, NULL));
     for (unsigned i = 1; i < 64; i += 2) {
         unsigned word[2];
         CHECK_CL(clGetMemObjectInfo(buffers[i / 2], CL_MEM_OFFSET, sizeof after, &after, NULL));
@@ -214,9 +223,9 @@ static void stays_where_it_is(void **state) {
 static void refused(void **state) {
     cl_fixture f = open_fixture(NULL), other = open_fixture(NULL);
     clump_pool *pool = small_pool(&f);
-    clump_allocation_desc desc = {.bytes = 1000, .movable = 1};
+    clump_allocation_desc desc = {.size = sizeof desc, .bytes = 1000, .movable = 1};
     cl_mem buffer = (cl_mem)pool;
-    clump_allocation_info info;
+    clump_allocation_info info = {.size = sizeof info};
     POOL_IS(pool, clump_pool_create_buffer(pool, &desc, 0, NULL, &buffer), CLUMP_ERR_USAGE,
             "must be 0");
     assert_null(buffer);
@@ -227,7 +236,10 @@ static void refused(void **state) {
             "2 queues");
     POOL_IS(pool, clump_pool_create_buffer(pool, &desc, 1, &other.queue, &buffer), CLUMP_ERR_USAGE,
             "another cl_context");
-    POOL_IS(pool, clump_pool_create_buffer(pool, &(clump_allocation_desc){0}, 0, NULL, &buffer),
+    POOL_IS(pool,
+            clump_pool_create_buffer(
+                pool, &(clump_allocation_desc){.size = sizeof(clump_allocation_desc)}, 0, NULL,
+                &buffer),
             CLUMP_ERR_USAGE, "0 bytes");
     POOL_IS(pool, clump_pool_set_queues(pool, 1, NULL), CLUMP_ERR_USAGE, "1 queues");
     POOL_IS(pool, clump_pool_set_queues(pool, 1, &other.queue), CLUMP_ERR_USAGE,
@@ -242,8 +254,9 @@ static void refused(void **state) {
     assert_int_equal(info.region.bytes, 1000);
     POOL_IS(pool, clump_pool_free(pool, info.allocation), CLUMP_ERR_USAGE, "clReleaseMemObject");
     POOL_IS(pool,
-            clump_pool_change(pool, info.allocation, CLUMP_PART_MOVABLE,
-                              &(clump_allocation_desc){.movable = 1}),
+            clump_pool_change(
+                pool, info.allocation, CLUMP_PART_MOVABLE,
+                &(clump_allocation_desc){.size = sizeof(clump_allocation_desc), .movable = 1}),
             CLUMP_ERR_USAGE, "its caller owns");
     assert_int_equal(stats_of(pool).allocations, 1);
     CHECK_CL(clReleaseMemObject(buffer));
@@ -266,11 +279,15 @@ static void buffers_outlive_their_pool(void **state) {
     uint32_t leaked = 0, words[250];
     clump_pool *pool;
     clump_error error;
-    clump_pool_desc desc = {
-        .context = f.clump, .chunk_bytes = WHOLE, .user = &leaked, .leaked = count_leak};
+    clump_pool_desc desc = {.size = sizeof desc,
+                            .context = f.clump,
+                            .chunk_bytes = WHOLE,
+                            .user = &leaked,
+                            .leaked = count_leak};
     assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
     cl_mem kept[2], gone;
-    clump_allocation_desc a = {.bytes = 1000}, b = {.bytes = 3000, .unique = 1};
+    clump_allocation_desc a = {.size = sizeof a, .bytes = 1000},
+                          b = {.size = sizeof b, .bytes = 3000, .unique = 1};
     POOL_OK(pool, clump_pool_create_buffer(pool, &a, 0, NULL, &gone));
     POOL_OK(pool, clump_pool_create_buffer(pool, &a, 0, NULL, &kept[0]));
     POOL_OK(pool, clump_pool_create_buffer(pool, &b, 0, NULL, &kept[1]));
@@ -302,11 +319,11 @@ static cl_int CL_API_CALL build(cl_program a, cl_uint b, const cl_device_id *c, 
 }
 
 static void compiles_nothing(void **state) {
-    static const clump_cl_functions counting = {.CreateProgramWithSource = with_source,
-                                                .BuildProgram = build};
+    static const clump_cl_functions counting = {
+        .size = sizeof counting, .CreateProgramWithSource = with_source, .BuildProgram = build};
     cl_fixture f = open_fixture(&counting);
     clump_pool *pool = small_pool(&f);
-    clump_allocation_desc desc = {.bytes = 300000, .movable = 1};
+    clump_allocation_desc desc = {.size = sizeof desc, .bytes = 300000, .movable = 1};
     clump_allocation a, b;
     cl_mem buffer;
     POOL_OK(pool, clump_pool_alloc(pool, &desc, &a, NULL));
@@ -314,7 +331,10 @@ static void compiles_nothing(void **state) {
     desc.movable = 0;
     POOL_OK(pool, clump_pool_create_buffer(pool, &desc, 0, NULL, &buffer));
     POOL_OK(pool, clump_pool_free(pool, a));
-    POOL_OK(pool, clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, NULL, NULL));
+    POOL_OK(pool,
+            clump_pool_defragment(
+                pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .until_done = 1},
+                NULL, NULL));
     assert_true(stats_of(pool).moves > 0);
     CHECK_CL(clReleaseMemObject(buffer));
     POOL_OK(pool, clump_pool_free(pool, b));
@@ -344,8 +364,11 @@ static void buffers_outlive_the_library(void **state) {
     assert_ptr_not_equal(pool_destroy, clump_pool_destroy); /* that of the test is never unloaded */
     clump_pool *pool;
     clump_error error;
-    assert_int_equal(pool_create(&(clump_pool_desc){.queue = f.queue}, &pool, &error), CLUMP_OK);
-    clump_allocation_desc desc = {.bytes = 1000};
+    assert_int_equal(
+        pool_create(&(clump_pool_desc){.size = sizeof(clump_pool_desc), .queue = f.queue}, &pool,
+                    &error),
+        CLUMP_OK);
+    clump_allocation_desc desc = {.size = sizeof desc, .bytes = 1000};
     cl_mem kept, used;
     assert_int_equal(pool_create_buffer(pool, &desc, 1, &f.queue, &kept), CLUMP_OK);
     assert_int_equal(pool_create_buffer(pool, &desc, 1, &f.queue, &used), CLUMP_OK);

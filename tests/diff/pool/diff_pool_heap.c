@@ -52,7 +52,7 @@ static void several_heaps(void **state) {
     assert_int_equal(result, 0);
     clump_pool *pool;
     clump_error error;
-    clump_pool_desc of_pool = {.context = f.clump, .chunk_bytes = 4 << 20};
+    clump_pool_desc of_pool = {.size = sizeof of_pool, .context = f.clump, .chunk_bytes = 4 << 20};
     assert_int_equal(clump_pool_create(&of_pool, &pool, &error), CLUMP_OK);
     clump_schema *schema = parse();
     clump_heap *heaps[HEAPS];
@@ -60,9 +60,10 @@ static void several_heaps(void **state) {
     clump_allocation gaps[HEAPS], moving;
     /* Gaps between the heaps, which something movable can fill. */
     for (uint32_t i = 0; i < HEAPS; i++) {
-        clump_allocation_desc gap = {.bytes = 100000};
+        clump_allocation_desc gap = {.size = sizeof gap, .bytes = 100000};
         assert_int_equal(clump_pool_alloc(pool, &gap, &gaps[i], NULL), CLUMP_OK);
-        clump_heap_desc desc = {.context = f.clump,
+        clump_heap_desc desc = {.size = sizeof desc,
+                                .context = f.clump,
                                 .schema = schema,
                                 .bytes = i == 2 ? 3 << 20 : 1 << 20,
                                 .pool = pool};
@@ -76,15 +77,18 @@ static void several_heaps(void **state) {
         assert_int_equal(made, OBJECTS);
         clump_kernel_destroy(make);
     }
-    clump_pool_stats stats;
+    clump_pool_stats stats = {.size = sizeof stats};
     clump_pool_get_stats(pool, &stats, NULL);
     assert_int_equal(stats.chunks, 1);
     assert_int_equal(stats.unique, 1); /* the large heap */
-    clump_allocation_desc d = {.bytes = 90000, .movable = 1};
+    clump_allocation_desc d = {.size = sizeof d, .bytes = 90000, .movable = 1};
     assert_int_equal(clump_pool_alloc(pool, &d, &moving, NULL), CLUMP_OK);
     for (uint32_t i = 0; i < HEAPS; i++) assert_int_equal(clump_pool_free(pool, gaps[i]), CLUMP_OK);
-    assert_int_equal(clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, NULL, NULL),
-                     CLUMP_OK);
+    assert_int_equal(
+        clump_pool_defragment(
+            pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .until_done = 1}, NULL,
+            NULL),
+        CLUMP_OK);
     clump_pool_get_stats(pool, &stats, NULL);
     assert_true(stats.moves > 0);
     for (uint32_t i = 0; i < HEAPS; i++) {
@@ -119,11 +123,16 @@ static void refusals(void **state) {
     clump_pool *pool;
     clump_error error;
     uint64_t bytes = cl_fixture_small_heap_bytes(f.clump), limit = 4 * bytes;
-    clump_pool_desc of_pool = {.context = f.clump, .chunk_bytes = limit, .limit_bytes = limit};
+    clump_pool_desc of_pool = {
+        .size = sizeof of_pool, .context = f.clump, .chunk_bytes = limit, .limit_bytes = limit};
     assert_int_equal(clump_pool_create(&of_pool, &pool, &error), CLUMP_OK);
     clump_schema *schema = parse();
     clump_heap *heap;
-    clump_heap_desc desc = {.context = other.clump, .schema = schema, .bytes = bytes, .pool = pool};
+    clump_heap_desc desc = {.size = sizeof desc,
+                            .context = other.clump,
+                            .schema = schema,
+                            .bytes = bytes,
+                            .pool = pool};
     clump_status status = clump_heap_create(&desc, &heap, NULL);
     cl_fixture_expect_words(clump_context_get_error(other.clump), status, CLUMP_ERR_USAGE,
                             "another clump_context", "clump_heap_create", __LINE__);
@@ -132,7 +141,7 @@ static void refusals(void **state) {
     status = clump_heap_create(&desc, &heap, NULL);
     cl_fixture_expect_words(clump_context_get_error(f.clump), status, CLUMP_ERR_DEVICE_MEMORY,
                             "by limit_bytes", "clump_heap_create", __LINE__);
-    clump_pool_stats stats;
+    clump_pool_stats stats = {.size = sizeof stats};
     clump_pool_get_stats(pool, &stats, NULL);
     assert_int_equal(stats.allocations, 0);
     assert_null(heap);

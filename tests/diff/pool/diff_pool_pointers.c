@@ -27,7 +27,7 @@ static int has(clump_memory memory) {
 /* ---- What OpenCL is told, and answers -------------------------------------------------------- */
 
 static const usm_functions *usm;
-static clump_cl_functions real; /* what the table below leads to */
+static clump_cl_functions real = {.size = sizeof real}; /* what the table below leads to */
 
 static struct {
     enum { SHARE, REFUSE, COPY } views; /* buffers over memory */
@@ -156,8 +156,10 @@ static int as_it_is(void **state) {
 static clump_pool *open_pool(uint32_t margin_bytes) {
     clump_pool *pool;
     clump_error error;
-    clump_pool_desc desc = {
-        .context = f->clump, .chunk_bytes = 64 << 10, .margin_bytes = margin_bytes};
+    clump_pool_desc desc = {.size = sizeof desc,
+                            .context = f->clump,
+                            .chunk_bytes = 64 << 10,
+                            .margin_bytes = margin_bytes};
     if (clump_pool_create(&desc, &pool, &error)) fail_msg("%s", error.message);
     return pool;
 }
@@ -183,7 +185,7 @@ static void refused(clump_pool *pool, clump_status status, clump_status expected
  * extension's copy. */
 static void move_bytes(clump_pool *pool, clump_allocation allocation, uint64_t at, void *data,
                        size_t bytes, int is_write) {
-    clump_allocation_info info;
+    clump_allocation_info info = {.size = sizeof info};
     void *mapped;
     OK(pool, clump_pool_get_info(pool, allocation, &info));
     char *there = (char *)info.region.pointer + at;
@@ -215,7 +217,7 @@ typedef struct thing {
 static void check_chain(clump_pool *pool, chain *c, clump_memory memory, thing *things) {
     void *regions[THINGS];
     for (uint32_t i = 0; i < THINGS; i++) {
-        clump_allocation_info info;
+        clump_allocation_info info = {.size = sizeof info};
         OK(pool, clump_pool_get_info(pool, things[i].allocation, &info));
         assert_ptr_equal(info.region.pointer, things[i].region.pointer);
         assert_ptr_equal(info.region.buffer, things[i].region.buffer);
@@ -264,12 +266,13 @@ static void chain_through(clump_memory memory) {
     chain c = chain_open(f);
     thing things[THINGS];
     clump_allocation gaps[THINGS], gaps_beside[THINGS];
-    clump_pool_stats stats;
+    clump_pool_stats stats = {.size = sizeof stats};
     uint64_t state = 3;
     for (uint32_t i = 0; i < THINGS; i++) {
         const uint32_t bytes = 16 + test_random(&state, 6000);
-        clump_allocation_desc with = {.bytes = bytes, .memory = memory, .unique = i == 7};
-        clump_allocation_desc plain = {.bytes = bytes, .movable = 1};
+        clump_allocation_desc with = {
+            .size = sizeof with, .bytes = bytes, .memory = memory, .unique = i == 7};
+        clump_allocation_desc plain = {.size = sizeof plain, .bytes = bytes, .movable = 1};
         if (i % 5 == 0) with.alignment = 128;
         OK(pool, clump_pool_alloc(pool, &with, &things[i].allocation, &things[i].region));
         assert_non_null(things[i].region.pointer);
@@ -289,7 +292,9 @@ static void chain_through(clump_memory memory) {
         OK(pool, clump_pool_free(pool, gaps[i]));
         OK(pool, clump_pool_free(pool, gaps_beside[i]));
     }
-    OK(pool, clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, NULL, NULL));
+    OK(pool, clump_pool_defragment(
+                 pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .until_done = 1},
+                 NULL, NULL));
     OK(pool, clump_pool_get_stats(pool, &stats, NULL));
     assert_true(stats.moves > 10); /* of those beside */
     assert_true(cl.live > 1);
@@ -327,7 +332,8 @@ static void without_view(clump_memory memory) {
     void *mapped;
     uint8_t sent[1000], got[1000];
     for (uint32_t i = 0; i < sizeof sent; i++) sent[i] = (uint8_t)(i * 7);
-    clump_allocation_desc desc = {.bytes = sizeof sent, .memory = memory, .name = "usm"};
+    clump_allocation_desc desc = {
+        .size = sizeof desc, .bytes = sizeof sent, .memory = memory, .name = "usm"};
     OK(pool, clump_pool_alloc(pool, &desc, &a, &region));
     assert_null(region.buffer);
     assert_non_null(region.pointer);
@@ -364,8 +370,11 @@ static void no_views(void **state) {
     clump_allocation a;
     cl.views = REFUSE;
     REFUSED(pool,
-            clump_pool_alloc(pool, &(clump_allocation_desc){.bytes = 9, .memory = CLUMP_MEMORY_SVM},
-                             &a, NULL),
+            clump_pool_alloc(
+                pool,
+                &(clump_allocation_desc){
+                    .size = sizeof(clump_allocation_desc), .bytes = 9, .memory = CLUMP_MEMORY_SVM},
+                &a, NULL),
             CLUMP_ERR_CL, "clCreateBuffer");
     assert_int_equal(cl.live, 0);
     clump_pool_destroy(pool);
@@ -380,10 +389,12 @@ static void refusals(void **state) {
     cl_mem buffer;
     void *mapped;
     (void)state;
-    OK(pool, clump_pool_alloc(pool, &(clump_allocation_desc){.bytes = 9}, &plain, &region));
+    OK(pool, clump_pool_alloc(
+                 pool, &(clump_allocation_desc){.size = sizeof(clump_allocation_desc), .bytes = 9},
+                 &plain, &region));
     assert_null(region.pointer);
     for (int i = 0; i < KINDS; i++) {
-        const clump_allocation_desc desc = {.bytes = 100, .memory = kinds[i]};
+        const clump_allocation_desc desc = {.size = sizeof desc, .bytes = 100, .memory = kinds[i]};
         clump_allocation_desc bad = desc;
         if (!has(kinds[i])) {
             REFUSED(pool, clump_pool_alloc(pool, &desc, &a, NULL), CLUMP_ERR_UNSUPPORTED,
@@ -400,12 +411,14 @@ static void refusals(void **state) {
                 "may outlive its pool");
         assert_int_equal(cl.live, 0);
         OK(pool, clump_pool_alloc(pool, &desc, &a, &region));
-        REFUSED(
-            pool,
-            clump_pool_change(pool, a, CLUMP_PART_MOVABLE, &(clump_allocation_desc){.movable = 1}),
-            CLUMP_ERR_USAGE, "stays where its pointer");
-        OK(pool,
-           clump_pool_change(pool, a, CLUMP_PART_MOVABLE, &(clump_allocation_desc){.movable = 0}));
+        REFUSED(pool,
+                clump_pool_change(
+                    pool, a, CLUMP_PART_MOVABLE,
+                    &(clump_allocation_desc){.size = sizeof(clump_allocation_desc), .movable = 1}),
+                CLUMP_ERR_USAGE, "stays where its pointer");
+        OK(pool, clump_pool_change(pool, a, CLUMP_PART_MOVABLE,
+                                   &(clump_allocation_desc){.size = sizeof(clump_allocation_desc),
+                                                            .movable = 0}));
         OK(pool, clump_pool_map(pool, a, CL_MAP_READ, &mapped));
         REFUSED(pool, clump_pool_free(pool, a), CLUMP_ERR_USAGE, "1 maps");
         if (kinds[i] >= CLUMP_MEMORY_USM_HOST)
@@ -424,11 +437,17 @@ static void refusals(void **state) {
     cl.is_old = 1;
     assert_int_equal(cl_fixture_open(&old, &(cl_fixture_desc){.cl = &table}), 0);
     assert_int_equal(old.capabilities->pointers, 0);
-    assert_int_equal(clump_pool_create(&(clump_pool_desc){.context = old.clump}, &pool, &error), 0);
+    assert_int_equal(
+        clump_pool_create(&(clump_pool_desc){.size = sizeof(clump_pool_desc), .context = old.clump},
+                          &pool, &error),
+        0);
     for (int i = 0; i < KINDS; i++)
         REFUSED(pool,
-                clump_pool_alloc(pool, &(clump_allocation_desc){.bytes = 9, .memory = kinds[i]}, &a,
-                                 NULL),
+                clump_pool_alloc(
+                    pool,
+                    &(clump_allocation_desc){
+                        .size = sizeof(clump_allocation_desc), .bytes = 9, .memory = kinds[i]},
+                    &a, NULL),
                 CLUMP_ERR_UNSUPPORTED, clumpi_pointers_name(pointers_of(kinds[i])));
     clump_pool_destroy(pool);
     cl_fixture_close(&old);
@@ -451,20 +470,25 @@ static void touches(void **state) {
             cl.views = views;
             assert_int_equal(cl_fixture_open(&gpu, &(cl_fixture_desc){.cl = &table}), 0);
             assert_int_equal(gpu.capabilities->is_cpu, 0);
-            clump_pool_desc desc = {.context = gpu.clump, .chunk_bytes = 64 << 10};
+            clump_pool_desc desc = {
+                .size = sizeof desc, .context = gpu.clump, .chunk_bytes = 64 << 10};
             assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
             cl.written_to = 0;
-            OK(pool,
-               clump_pool_alloc(pool,
-                                &(clump_allocation_desc){
-                                    .bytes = 9, .memory = i < 0 ? CLUMP_MEMORY_DEVICE : kinds[i]},
-                                &a, NULL));
+            OK(pool, clump_pool_alloc(
+                         pool,
+                         &(clump_allocation_desc){.size = sizeof(clump_allocation_desc),
+                                                  .bytes = 9,
+                                                  .memory = i < 0 ? CLUMP_MEMORY_DEVICE : kinds[i]},
+                         &a, NULL));
             assert_int_equal(cl.written_to, views == REFUSE ? 0 : 64 << 10);
             cl.fails_write = i < 0;
             if (i < 0)
                 REFUSED(
                     pool,
-                    clump_pool_alloc(pool, &(clump_allocation_desc){.bytes = 64 << 10}, &a, NULL),
+                    clump_pool_alloc(pool,
+                                     &(clump_allocation_desc){.size = sizeof(clump_allocation_desc),
+                                                              .bytes = 64 << 10},
+                                     &a, NULL),
                     CLUMP_ERR_DEVICE_MEMORY, "clEnqueueWriteBuffer returned CL_OUT_OF_RESOURCES");
             cl.fails_write = 0;
             clump_pool_destroy(pool);
@@ -484,8 +508,11 @@ static void freed_in_use(clump_memory memory, int how) {
     clump_region region;
     const size_t one = 1;
     const cl_uint rounds = 3000000;
-    OK(pool, clump_pool_alloc(pool, &(clump_allocation_desc){.bytes = 64, .memory = memory}, &a,
-                              &region));
+    OK(pool,
+       clump_pool_alloc(pool,
+                        &(clump_allocation_desc){
+                            .size = sizeof(clump_allocation_desc), .bytes = 64, .memory = memory},
+                        &a, &region));
     chain_node node = {(uintptr_t)region.pointer, 1, 0};
     move_bytes(pool, a, 0, &node, sizeof node, 1);
     chain_set(&c, pointers_of(memory), region.pointer, rounds, 1, &region.pointer);

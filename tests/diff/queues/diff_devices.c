@@ -46,7 +46,7 @@ typedef struct body {
     uint32_t twin; /* by reference in the heap */
 } body;
 static const clump_struct_field body_fields[] = {{"id", 0}, {"sum", 4}, {"twin", 8}};
-static const clump_struct_desc body_desc = {"Body", sizeof(body), 3, body_fields};
+static const clump_struct_desc body_desc = {sizeof body_desc, "Body", sizeof(body), 3, body_fields};
 
 typedef struct side {
     cl_device_id device;
@@ -137,9 +137,13 @@ static int compare(side *s) {
 }
 
 static int open_clump(side *s) {
-    static const clump_cl_functions functions = {.EnqueueReadBuffer = counting_read};
-    clump_context_desc desc = {
-        .context = s->context, .device = s->device, .queue = s->queue, .cl = &functions};
+    static const clump_cl_functions functions = {.size = sizeof functions,
+                                                 .EnqueueReadBuffer = counting_read};
+    clump_context_desc desc = {.size = sizeof desc,
+                               .context = s->context,
+                               .device = s->device,
+                               .queue = s->queue,
+                               .cl = &functions};
     const char *personality = getenv("CLUMP_PERSONALITY");
     if (personality && !strcmp(personality, "gpu")) desc.personality = CLUMP_PERSONALITY_GPU;
     if (personality && !strcmp(personality, "cpu")) desc.personality = CLUMP_PERSONALITY_CPU;
@@ -149,14 +153,17 @@ static int open_clump(side *s) {
     if (clump_context_create(&desc, &s->clump, &error) ||
         clump_schema_parse(schema_text, strlen(schema_text), NULL, &schema, &error))
         return snprintf(s->failure, sizeof s->failure, "%s", error.message), 1;
-    TRY(s, clump_heap_create(&(clump_heap_desc){.context = s->clump,
+    TRY(s, clump_heap_create(&(clump_heap_desc){.size = sizeof(clump_heap_desc),
+                                                .context = s->clump,
                                                 .schema = schema,
                                                 .bytes = 16u << 20,
                                                 .block_rows = 1u + (uint32_t)(s - sides)},
                              &s->heap, NULL));
     clump_schema_destroy(schema);
-    TRY(s, clump_program_create(&(clump_program_desc){.heap = s->heap, .source = source},
-                                &s->program, NULL));
+    TRY(s, clump_program_create(
+               &(clump_program_desc){
+                   .size = sizeof(clump_program_desc), .heap = s->heap, .source = source},
+               &s->program, NULL));
     for (int i = 0; i < KERNELS; i++)
         TRY(s, clump_kernel_create(s->program, kernel_names[i], &s->kernels[i], NULL));
     return 0;
@@ -176,7 +183,8 @@ static int work(side *s) {
         s->count = kept;
         TRY(s, clump_heap_compact(s->heap, NULL, NULL, NULL));
         static const char *const roots[] = {"Body"};
-        const clump_collect_desc all = {.root_classes = roots, .root_class_count = 1};
+        const clump_collect_desc all = {
+            .size = sizeof all, .root_classes = roots, .root_class_count = 1};
         TRY(s, clump_heap_collect(s->heap, &all, NULL, NULL));
         if (compare(s)) return 1;
     }
@@ -202,8 +210,9 @@ static void close_side(side *s) {
 
 /* Pairs go, a third of them or so. */
 static int migrate(side *from, side *into, uint32_t of, uint64_t *moved) {
-    clump_extract_report report = {0};
-    const clump_extract_desc chosen = {.where_class = "Body", .where_field = "leaves"};
+    clump_extract_report report = {.size = sizeof report};
+    const clump_extract_desc chosen = {
+        .size = sizeof chosen, .where_class = "Body", .where_field = "leaves"};
     TRY(from, clump_kernel_set_arg(from->kernels[CHOOSE], 0, sizeof of, &of));
     TRY(from, clump_heap_do_all(from->heap, from->kernels[CHOOSE], NULL));
     atomic_store(&bytes_read, 0);

@@ -59,7 +59,7 @@ typedef struct body {
     uint32_t id, sum;
 } body;
 static const clump_struct_field body_fields[] = {{"id", 0}, {"sum", 4}};
-static const clump_struct_desc body_desc = {"Body", sizeof(body), 2, body_fields};
+static const clump_struct_desc body_desc = {sizeof body_desc, "Body", sizeof(body), 2, body_fields};
 
 typedef struct world {
     clump_heap *heap;
@@ -190,9 +190,9 @@ static void finish_all(void) {
 /* ---- Worlds ---------------------------------------------------------------------------------- */
 
 static void open_world(world *w, int kind) {
-    clump_heap_desc desc = {.bytes = 4u << 20, .block_rows = 2};
+    clump_heap_desc desc = {.size = sizeof desc, .bytes = 4u << 20, .block_rows = 2};
     *w = (world){.checked = kind == CHECKED, .has_arrays = kind == ARRAYS};
-    const clump_checked_desc checked = {.events = CHECKED_EVENTS};
+    const clump_checked_desc checked = {.size = sizeof checked, .events = CHECKED_EVENTS};
     if (w->checked) desc.checked = &checked;
     if (kind == POOLED) desc.pool = t.pool;
     desc.watch_handles = kind == ORDINARY;
@@ -201,16 +201,21 @@ static void open_world(world *w, int kind) {
                                     &(cl_fixture_build){.checked = w->checked});
     for (int i = 0; i < KERNELS; i++)
         w->kernels[i] = cl_fixture_kernel(&t.on, w->program, kernel_names[i]);
-    CHECK_OK(&t.on, clump_compactor_create(&(clump_compactor_desc){.heap = w->heap, .every = 1},
-                                           &w->compactor, NULL));
+    CHECK_OK(&t.on, clump_compactor_create(
+                        &(clump_compactor_desc){
+                            .size = sizeof(clump_compactor_desc), .heap = w->heap, .every = 1},
+                        &w->compactor, NULL));
     static const char *const roots[] = {"Body"};
-    CHECK_OK(&t.on,
-             clump_collector_create(
-                 &(clump_collector_desc){.heap = w->heap,
-                                         .collect = {.root_classes = roots, .root_class_count = 1},
-                                         .every = 2,
-                                         .out_of_memory = 1},
-                 &w->collector, NULL));
+    CHECK_OK(&t.on, clump_collector_create(
+                        &(clump_collector_desc){
+                            .size = sizeof(clump_collector_desc),
+                            .heap = w->heap,
+                            .collect = &(clump_collect_desc){.size = sizeof(clump_collect_desc),
+                                                             .root_classes = roots,
+                                                             .root_class_count = 1},
+                            .every = 2,
+                            .out_of_memory = 1},
+                        &w->collector, NULL));
     w->bodies = calloc(OBJECTS_MOST, sizeof *w->bodies);
 }
 
@@ -283,16 +288,20 @@ static void step_total(world *w) {
 }
 
 static void step_compact(world *w) {
-    clump_compact_report report;
-    const clump_compact_desc ordered = {.order = CLUMP_ORDER_FIELD, .order_field = "id"};
+    clump_compact_report report = {.size = sizeof report};
+    const clump_compact_desc ordered = {
+        .size = sizeof ordered, .order = CLUMP_ORDER_FIELD, .order_field = "id"};
     const uint32_t how = test_random(&t.random, 4);
     if (how == 3) {
         const clump_status status = clump_heap_compact(w->heap, &ordered, NULL, NULL);
         if (status != CLUMP_ERR_DEVICE_MEMORY) CHECK_OK(&t.on, status);
     } else {
-        CHECK_OK(&t.on,
-                 clump_heap_compact(w->heap, how == 2 ? &(clump_compact_desc){.max_us = 1e6} : NULL,
-                                    how ? &report : NULL, NULL));
+        CHECK_OK(&t.on, clump_heap_compact(
+                            w->heap,
+                            how == 2 ? &(clump_compact_desc){.size = sizeof(clump_compact_desc),
+                                                             .max_us = 1e6}
+                                     : NULL,
+                            how ? &report : NULL, NULL));
     }
 }
 
@@ -304,8 +313,8 @@ static void step_compactor(world *w) {
 
 static void step_collect(world *w) {
     static const char *const roots[] = {"Body"};
-    clump_collect_report report;
-    clump_collect_desc desc = {.root_classes = roots, .root_class_count = 1};
+    clump_collect_report report = {.size = sizeof report};
+    clump_collect_desc desc = {.size = sizeof desc, .root_classes = roots, .root_class_count = 1};
     desc.engine = (clump_mark_engine)test_random(&t.random, CLUMP_MARK_HOST + 1);
     CHECK_OK(&t.on, clump_heap_collect(w->heap, &desc, &report, NULL));
     assert_int_equal(report.live, w->count);
@@ -319,7 +328,7 @@ static void step_collector(world *w) {
 
 static void step_count(world *w) {
     uint64_t count = 0;
-    clump_heap_stats stats;
+    clump_heap_stats stats = {.size = sizeof stats};
     CHECK_OK(&t.on, clump_heap_read_count(w->heap, "Body", &count));
     assert_int_equal(count, w->count);
     elsewhere(w);
@@ -334,7 +343,7 @@ static void step_check(world *w) {
 }
 
 static void step_repair(world *w) {
-    clump_repair_report report;
+    clump_repair_report report = {.size = sizeof report};
     CHECK_OK(&t.on, clump_heap_repair(w->heap, &report));
     assert_int_equal(report.objects, w->count);
 }
@@ -503,7 +512,7 @@ static void step_migrate(world *w) {
     world *into = &t.worlds[test_random(&t.random, t.heaps)];
     const uint32_t of = 3 + test_random(&t.random, 5), rest = test_random(&t.random, of);
     const clump_extract_desc chosen = {
-        .where_class = "Body", .where_field = "leaves", .free_objects = 1};
+        .size = sizeof chosen, .where_class = "Body", .where_field = "leaves", .free_objects = 1};
     if (into == w || w->has_arrays || into->has_arrays) return;
     if (w->handle && w->held % of == rest) forget_handle(w);
     choose(w, of, rest);
@@ -548,7 +557,10 @@ enum { STEPS_KINDS = sizeof steps / sizeof *steps };
 static void use_pool(void) {
     clump_allocation region = 0;
     assert_int_equal(
-        clump_pool_alloc(t.pool, &(clump_allocation_desc){.bytes = 5000}, &region, NULL), CLUMP_OK);
+        clump_pool_alloc(
+            t.pool, &(clump_allocation_desc){.size = sizeof(clump_allocation_desc), .bytes = 5000},
+            &region, NULL),
+        CLUMP_OK);
     assert_int_equal(clump_pool_free(t.pool, region), CLUMP_OK);
 }
 
@@ -576,8 +588,10 @@ static void random_calls(void **state) {
     clump_error error;
     open_queues();
     cl_order_begin();
-    if (clump_pool_create(&(clump_pool_desc){.context = t.on.clump, .queue = t.queues[0]}, &t.pool,
-                          &error))
+    if (clump_pool_create(
+            &(clump_pool_desc){
+                .size = sizeof(clump_pool_desc), .context = t.on.clump, .queue = t.queues[0]},
+            &t.pool, &error))
         fail_msg("no pool: %s", error.message);
     for (uint32_t i = 0; i < t.heaps; i++) open_world(&t.worlds[i], (int)i);
     uint32_t crossings = 0;

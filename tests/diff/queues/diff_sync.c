@@ -79,7 +79,7 @@ static clump_status run_compact(const clump_sync *sync) {
     return clump_heap_compact(t.heap, NULL, NULL, sync);
 }
 static clump_status run_compact_report(const clump_sync *sync) {
-    clump_compact_report report;
+    clump_compact_report report = {.size = sizeof report};
     return clump_heap_compact(t.heap, NULL, &report, sync);
 }
 static clump_status run_compactor(const clump_sync *sync) {
@@ -91,7 +91,10 @@ static clump_status run_idle_compactor(const clump_sync *sync) {
 static clump_status run_collect(const clump_sync *sync) {
     static const char *const roots[] = {"Body"};
     return clump_heap_collect(
-        t.heap, &(clump_collect_desc){.root_classes = roots, .root_class_count = 1}, NULL, sync);
+        t.heap,
+        &(clump_collect_desc){
+            .size = sizeof(clump_collect_desc), .root_classes = roots, .root_class_count = 1},
+        NULL, sync);
 }
 static clump_status run_collector(const clump_sync *sync) {
     return clump_collector_tick(t.collector, NULL, NULL, sync);
@@ -103,26 +106,34 @@ static clump_status run_idle_collector(const clump_sync *sync) {
 /* A pool of which one allocation can be moved, another one is mapped. */
 static void open_pool(void) {
     clump_allocation first, second;
-    const clump_allocation_desc part = {.bytes = PART};
-    clump_pool_desc desc = {
-        .context = t.on.clump, .queue = t.queue, .chunk_bytes = 8 * PART, .flags = 0};
+    const clump_allocation_desc part = {.size = sizeof part, .bytes = PART};
+    clump_pool_desc desc = {.size = sizeof desc,
+                            .context = t.on.clump,
+                            .queue = t.queue,
+                            .chunk_bytes = 8 * PART,
+                            .flags = 0};
     assert_int_equal(clump_pool_create(&desc, &t.pool, NULL), CLUMP_OK);
     assert_int_equal(clump_pool_alloc(t.pool, &part, &first, NULL), CLUMP_OK);
     assert_int_equal(clump_pool_alloc(t.pool, &part, &t.mapped, NULL), CLUMP_OK);
-    assert_int_equal(clump_pool_alloc(t.pool, &(clump_allocation_desc){.bytes = PART, .movable = 1},
-                                      &second, NULL),
-                     CLUMP_OK);
+    assert_int_equal(
+        clump_pool_alloc(t.pool,
+                         &(clump_allocation_desc){
+                             .size = sizeof(clump_allocation_desc), .bytes = PART, .movable = 1},
+                         &second, NULL),
+        CLUMP_OK);
     assert_int_equal(clump_pool_map(t.pool, t.mapped, CL_MAP_WRITE, &t.memory), CLUMP_OK);
     assert_int_equal(clump_pool_free(t.pool, first), CLUMP_OK);
 }
 static clump_status run_defragment(const clump_sync *sync) {
-    clump_defrag_report report;
+    clump_defrag_report report = {.size = sizeof report};
     const clump_status status = clump_pool_defragment(t.pool, NULL, &report, sync);
     if (!status && !report.begun) fail_msg("a step of the pool moves nothing");
     return status;
 }
 static clump_status run_defragment_done(const clump_sync *sync) {
-    return clump_pool_defragment(t.pool, &(clump_defrag_desc){.until_done = 1}, NULL, sync);
+    return clump_pool_defragment(
+        t.pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .until_done = 1}, NULL,
+        sync);
 }
 static clump_status run_unmap(const clump_sync *sync) {
     return clump_pool_unmap(t.pool, t.mapped, t.memory, sync);
@@ -239,18 +250,25 @@ static void open_world(int out_of_order) {
     if (code) skip(); /* a device may have none out of order */
     cl_order_begin();
     CHECK_OK(&t.on, clump_context_set_queue(t.on.clump, t.queue));
-    t.heap =
-        cl_fixture_heap_as(&t.on, schema, &(clump_heap_desc){.bytes = 4u << 20, .block_rows = 2});
+    t.heap = cl_fixture_heap_as(
+        &t.on, schema,
+        &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = 4u << 20, .block_rows = 2});
     t.checked = cl_fixture_heap_as(
         &t.on, schema,
-        &(clump_heap_desc){
-            .bytes = 4u << 20, .block_rows = 2, .checked = &(clump_checked_desc){0}});
+        &(clump_heap_desc){.size = sizeof(clump_heap_desc),
+                           .bytes = 4u << 20,
+                           .block_rows = 2,
+                           .checked = &(clump_checked_desc){.size = sizeof(clump_checked_desc)}});
     t.program = cl_fixture_program(&t.on, t.heap, source, NULL, NULL);
     for (int i = 0; i < KERNELS; i++)
         t.kernels[i] = cl_fixture_kernel(&t.on, t.program, kernel_names[i]);
-    clump_compactor_desc compactor = {.heap = t.heap, .every = 1};
+    clump_compactor_desc compactor = {.size = sizeof compactor, .heap = t.heap, .every = 1};
     clump_collector_desc collector = {
-        .heap = t.heap, .every = 1, .collect = {.root_classes = roots, .root_class_count = 1}};
+        .size = sizeof collector,
+        .heap = t.heap,
+        .every = 1,
+        .collect = &(clump_collect_desc){
+            .size = sizeof(clump_collect_desc), .root_classes = roots, .root_class_count = 1}};
     CHECK_OK(&t.on, clump_compactor_create(&compactor, &t.compactor, NULL));
     CHECK_OK(&t.on, clump_collector_create(&collector, &t.collector, NULL));
     compactor.every = collector.every = 1000;
@@ -317,11 +335,11 @@ static int drop_text(void *user, const void *text, size_t bytes) {
 static void quiet_pool(void) {
     clump_allocation a;
     clump_region region;
-    clump_allocation_info info;
-    clump_pool_stats stats;
+    clump_allocation_info info = {.size = sizeof info};
+    clump_pool_stats stats = {.size = sizeof stats};
     clump_move move;
     cl_mem buffer;
-    const clump_allocation_desc part = {.bytes = PART};
+    const clump_allocation_desc part = {.size = sizeof part, .bytes = PART};
     cl_event gate = make_gate();
     QUIET(clump_pool_alloc(t.pool, &part, &a, &region)); /* there is a chunk with room */
     QUIET(clump_pool_get_info(t.pool, a, &info));
@@ -357,7 +375,8 @@ static void quiet_calls(void **state) {
     uint64_t bytes = 0;
     open_world(0);
     open_pool();
-    QUIET(clump_context_create(&(clump_context_desc){.context = t.on.context,
+    QUIET(clump_context_create(&(clump_context_desc){.size = sizeof(clump_context_desc),
+                                                     .context = t.on.context,
                                                      .device = t.on.device,
                                                      .queue = t.on.queue,
                                                      .cl = &cl_order_functions},
@@ -367,7 +386,9 @@ static void quiet_calls(void **state) {
     QUIET(clump_context_set_queue(t.on.clump, t.queue));
     QUIET(clump_context_record_timeline(t.on.clump, 0));
     QUIET(clump_heap_get_bytes_needed(
-        &(clump_heap_desc){.context = t.on.clump, .schema = clump_heap_get_info(t.heap)->schema},
+        &(clump_heap_desc){.size = sizeof(clump_heap_desc),
+                           .context = t.on.clump,
+                           .schema = clump_heap_get_info(t.heap)->schema},
         objects, &bytes, NULL));
     enqueued = cl_order_commands();
     quiet(clump_program_get_kernel(t.program, "touch") ? CLUMP_OK : CLUMP_ERR_CL, CLUMP_OK,
@@ -385,15 +406,22 @@ static void quiet_calls(void **state) {
     QUIET(clump_heap_set_kernel(t.heap, f));
     CHECK_CL(clReleaseKernel(f));
     CHECK_CL(clReleaseProgram(own));
-    QUIET(clump_refs_create(t.heap, &(clump_refs_desc){.buffer = t.values, .count = OBJECTS}, &refs,
-                            NULL));
+    QUIET(clump_refs_create(
+        t.heap,
+        &(clump_refs_desc){.size = sizeof(clump_refs_desc), .buffer = t.values, .count = OBJECTS},
+        &refs, NULL));
     clump_refs_destroy(refs);
     QUIET(clump_collector_create(
-        &(clump_collector_desc){
-            .heap = t.heap, .every = 1, .collect = {.root_classes = roots, .root_class_count = 1}},
+        &(clump_collector_desc){.size = sizeof(clump_collector_desc),
+                                .heap = t.heap,
+                                .every = 1,
+                                .collect = &(clump_collect_desc){.size = sizeof(clump_collect_desc),
+                                                                 .root_classes = roots,
+                                                                 .root_class_count = 1}},
         &collector, NULL));
     clump_collector_destroy(collector);
-    QUIET(clump_pool_create(&(clump_pool_desc){.context = t.on.clump}, &pool, NULL));
+    QUIET(clump_pool_create(
+        &(clump_pool_desc){.size = sizeof(clump_pool_desc), .context = t.on.clump}, &pool, NULL));
     clump_pool_destroy(pool);
     quiet_pool();
     /* The first call after the end of a caller's buffer puts a marker into its queue. */

@@ -52,8 +52,11 @@ static void test_structs(void **state) {
     enum { ITEMS = 500 };
     const clump_struct_field fields[] = {{"number", offsetof(item, number)},
                                          {"other", offsetof(item, other)}};
-    const clump_struct_desc desc = {
-        .class_name = "Item", .bytes = sizeof(item), .fields = fields, .field_count = 2};
+    const clump_struct_desc desc = {.size = sizeof desc,
+                                    .class_name = "Item",
+                                    .bytes = sizeof(item),
+                                    .fields = fields,
+                                    .field_count = 2};
     cl_fixture_kit kit = open_kit(item_schema, item_source, "use", "drop");
     cl_mem wrong = cl_fixture_buffer(f, NULL, sizeof(uint32_t));
     item items[ITEMS], found[ITEMS];
@@ -79,7 +82,7 @@ static void test_structs(void **state) {
         assert_int_equal(failed, 0);
         CHECK_OK(f, clump_heap_check(kit.heap));
         CHECK_OK(f, clump_heap_do_all(kit.heap, kit.kernels[1], NULL));
-        clump_heap_stats stats;
+        clump_heap_stats stats = {.size = sizeof stats};
         CHECK_OK(f, clump_heap_read_stats(kit.heap, &stats, NULL, 0));
         assert_int_equal(stats.raw_bytes, 0);
     }
@@ -128,11 +131,12 @@ static void test_full_rows(void **state) {
         followed += (i % 3 ? 4 : 0) + (i % 8 ? i % 8 - 1 : 0);
     }
     for (int engine = CLUMP_MARK_AUTO; engine <= CLUMP_MARK_HOST; engine++) {
-        const clump_collect_desc desc = {.root_classes = classes,
+        const clump_collect_desc desc = {.size = sizeof desc,
+                                         .root_classes = classes,
                                          .root_class_count = 1,
                                          .engine = (clump_mark_engine)engine,
                                          .only_mark = 1};
-        clump_collect_report report;
+        clump_collect_report report = {.size = sizeof report};
         CHECK_OK(f, clump_heap_collect(kit.heap, &desc, &report, NULL));
         assert_int_equal(report.live, NODES);
         assert_int_equal(report.refs_read, read);

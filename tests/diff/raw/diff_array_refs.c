@@ -161,11 +161,17 @@ static void open_world(world *w, const char *aos, const char *edges, const char 
     w->inside = info.count;
     info = *clump_schema_find_field(s, cl_fixture_class_id(w->heap, "Node"), "leaves");
     w->leaves_inside = info.count;
-    CHECK_OK(f, clump_refs_create(w->heap,
-                                  &(clump_refs_desc){.buffer = w->table, .count = NODES, .weak = 1},
-                                  &w->table_refs, NULL));
-    CHECK_OK(f, clump_refs_create(w->heap, &(clump_refs_desc){.buffer = w->roots, .count = ROOTS},
-                                  &w->root_refs, NULL));
+    CHECK_OK(
+        f, clump_refs_create(
+               w->heap,
+               &(clump_refs_desc){
+                   .size = sizeof(clump_refs_desc), .buffer = w->table, .count = NODES, .weak = 1},
+               &w->table_refs, NULL));
+    CHECK_OK(f, clump_refs_create(
+                    w->heap,
+                    &(clump_refs_desc){
+                        .size = sizeof(clump_refs_desc), .buffer = w->roots, .count = ROOTS},
+                    &w->root_refs, NULL));
 }
 
 static void close_world(world *w) {
@@ -293,10 +299,11 @@ static void collect(world *w, const uint32_t *numbers, uint32_t turn) {
     cl_fixture_write(f, w->roots, roots, sizeof roots);
     const uint64_t before = cl_fixture_raw_bytes(f, w->heap);
     for (uint32_t i = 0; i <= WAYS; i++) {
-        clump_collect_report r;
+        clump_collect_report r = {.size = sizeof r};
         const uint32_t way = i < WAYS ? i : turn % WAYS;
         CHECK_OK(f, clump_heap_collect(w->heap,
-                                       &(clump_collect_desc){.engine = ways[way].engine,
+                                       &(clump_collect_desc){.size = sizeof(clump_collect_desc),
+                                                             .engine = ways[way].engine,
                                                              .queue_room = ways[way].room,
                                                              .tuning = ways[way].tuning,
                                                              .only_mark = i < WAYS},
@@ -335,9 +342,11 @@ static void compact(world *w, uint32_t turn) {
     static const bench_merge merges[] = {{.factor = 1},
                                          {.factor = 2, .rewrite = BENCH_REWRITE_GLOBAL},
                                          {.factor = 1, .rewrite = BENCH_REWRITE_SHARED}};
-    clump_compact_report r;
-    CHECK_OK(f, bench_merge_compact(w->heap, &(clump_compact_desc){.null_dangling = 1},
-                                    turn % 4 ? &merges[turn % 4 - 1] : NULL, &r, NULL));
+    clump_compact_report r = {.size = sizeof r};
+    CHECK_OK(f, bench_merge_compact(
+                    w->heap,
+                    &(clump_compact_desc){.size = sizeof(clump_compact_desc), .null_dangling = 1},
+                    turn % 4 ? &merges[turn % 4 - 1] : NULL, &r, NULL));
     assert_true(r.moves > 0 && r.refs_rewritten > 0);
     print_message("%llu moves, %llu of %llu references rewritten, %llu null\n",
                   (unsigned long long)r.moves, (unsigned long long)r.refs_rewritten,
@@ -350,7 +359,7 @@ static void compact(world *w, uint32_t turn) {
 static void end(world *w) {
     static const uint32_t zero[ROOTS];
     const uint32_t live = count_live(w);
-    clump_collect_report r;
+    clump_collect_report r = {.size = sizeof r};
     cl_fixture_write(f, w->roots, zero, sizeof zero);
     CHECK_OK(f, clump_heap_collect(w->heap, NULL, &r, NULL));
     assert_true(live > 0 && r.dead == live && r.live == 0);

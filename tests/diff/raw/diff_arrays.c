@@ -267,11 +267,12 @@ static void open_world(world *w, const char *a, const char *aos, const char *b, 
     w->table = cl_fixture_buffer(f, w->is, sizeof w->is);
     w->events = cl_fixture_buffer(f, NULL, sizeof w->seen);
     w->got = cl_fixture_buffer(f, NULL, 4 * OBJECTS * sizeof(uint32_t));
-    CHECK_OK(f,
-             clump_refs_create(
-                 w->heap,
-                 &(clump_refs_desc){.buffer = w->table, .count = OBJECTS, .stride = sizeof(record)},
-                 &w->refs, NULL));
+    CHECK_OK(f, clump_refs_create(w->heap,
+                                  &(clump_refs_desc){.size = sizeof(clump_refs_desc),
+                                                     .buffer = w->table,
+                                                     .count = OBJECTS,
+                                                     .stride = sizeof(record)},
+                                  &w->refs, NULL));
 }
 
 static void close_world(world *w) {
@@ -307,14 +308,14 @@ static size_t element(const world *w, uint32_t k, uint32_t which, uint32_t i, vo
 }
 
 static uint64_t raw_bytes(const world *w) {
-    clump_heap_stats stats;
+    clump_heap_stats stats = {.size = sizeof stats};
     CHECK_OK(f, clump_heap_read_stats(w->heap, &stats, NULL, 0));
     return stats.raw_bytes;
 }
 
 /* Everything that the host can see. */
 static void check_world(world *w, int may_refuse) {
-    clump_device_report report;
+    clump_device_report report = {.size = sizeof report};
     SET_ARG(f, w->look, 0, w->table);
     SET_ARG(f, w->look, 1, w->events);
     CHECK_OK(f, clump_heap_launch(w->heap, w->look, OBJECTS, 64, NULL));
@@ -405,7 +406,7 @@ static void change(world *w, uint32_t number, int may_refuse) {
 
 static void compact(world *w, uint32_t number) {
     const bench_merge merge = {.factor = 1};
-    clump_compact_report report;
+    clump_compact_report report = {.size = sizeof report};
     CHECK_OK(f, bench_merge_compact(w->heap, NULL, number % 4 == 3 ? &merge : NULL, &report, NULL));
     check_world(w, 0);
     read_all(w, 3);
@@ -448,8 +449,11 @@ static void collect(world *w, uint32_t keep) {
     }
     cl_fixture_write(f, w->table, w->is, sizeof w->is);
     const uint64_t before = raw_bytes(w);
-    clump_collect_report report;
-    CHECK_OK(f, clump_heap_collect(w->heap, &(clump_collect_desc){.only_mark = 1}, &report, NULL));
+    clump_collect_report report = {.size = sizeof report};
+    CHECK_OK(f,
+             clump_heap_collect(
+                 w->heap, &(clump_collect_desc){.size = sizeof(clump_collect_desc), .only_mark = 1},
+                 &report, NULL));
     assert_int_equal(report.dead, dead);
     assert_int_equal(raw_bytes(w), before);
     CHECK_OK(f, clump_heap_collect(w->heap, NULL, &report, NULL));

@@ -128,7 +128,8 @@ static void open_world(world *w, uint32_t flat) {
     w->grid = cl_fixture_buffer(f, NULL, sizeof(clump_ref));
     w->out = cl_fixture_buffer(f, NULL, sizeof(uint32_t));
     w->found = cl_fixture_buffer(f, NULL, sizeof w->results);
-    const clump_refs_desc refs = {.buffer = w->grid, .count = 1, .stride = sizeof(clump_ref)};
+    const clump_refs_desc refs = {
+        .size = sizeof refs, .buffer = w->grid, .count = 1, .stride = sizeof(clump_ref)};
     CHECK_OK(f, clump_refs_create(w->heap, &refs, &w->refs, NULL));
     SET_ARG(f, w->kernels[MAKE_GRID], 0, w->grid);
     CHECK_OK(f, clump_heap_do_new(w->heap, w->kernels[MAKE_GRID], "Cells", 1, NULL, NULL));
@@ -171,10 +172,11 @@ static void room(world *w, uint32_t n) {
 
 static void put_in_order(world *w) {
     const char *body = "Body";
-    clump_compact_report report;
+    clump_compact_report report = {.size = sizeof report};
     SET_ARG(f, w->kernels[KEYS], 1, w->grid);
     CHECK_OK(f, clump_heap_compact(w->heap,
-                                   &(clump_compact_desc){.classes = &body,
+                                   &(clump_compact_desc){.size = sizeof(clump_compact_desc),
+                                                         .classes = &body,
                                                          .class_count = 1,
                                                          .order = CLUMP_ORDER_KEY,
                                                          .key_kernel = w->kernels[KEYS]},
@@ -340,7 +342,7 @@ static void test_limits(void **state) {
     cl_fixture_expect_error(f, w.heap, CLUMP_DEVICE_BAD_SIZE, (4096 * 4096 + 1) * 4, NULL);
     assert_int_equal(out_of(&w), 0);
     check(&w, 2, 0);
-    clump_collect_report report;
+    clump_collect_report report = {.size = sizeof report};
     CHECK_OK(f, clump_heap_collect(w.heap, NULL, &report, NULL));
     assert_int_equal(report.dead, 0);
     check(&w, 2, 0);

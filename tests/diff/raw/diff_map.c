@@ -155,7 +155,8 @@ static void open_world(world *w, int wide, int many, uint64_t bytes, int checked
     w->log = cl_fixture_buffer(f, NULL, WORDS_MAX * sizeof(cl_uint2));
     w->values = cl_fixture_buffer(f, NULL, sizeof w->value);
     w->out = cl_fixture_buffer(f, NULL, sizeof(uint32_t));
-    const clump_refs_desc refs = {.buffer = w->map, .count = 1, .stride = sizeof(clump_ref)};
+    const clump_refs_desc refs = {
+        .size = sizeof refs, .buffer = w->map, .count = 1, .stride = sizeof(clump_ref)};
     CHECK_OK(f, clump_refs_create(w->heap, &refs, &w->refs, NULL));
     SET_ARG(f, w->make_map, 0, w->map);
     CHECK_OK(f, clump_heap_do_new(w->heap, w->make_map, "Words", 1, NULL, NULL));
@@ -362,7 +363,7 @@ static void work(world *w, uint32_t seed) {
 static void collect(world *w) {
     static uint32_t items[WORDS_MAX];
     uint64_t words, before, after;
-    clump_collect_report report;
+    clump_collect_report report = {.size = sizeof report};
     CHECK_OK(f, clump_heap_read_count(w->heap, "Item", &before));
     CHECK_OK(f, clump_heap_read_field(w->heap, "Word", "value", 0, sizeof *items, items, WORDS_MAX,
                                       &words));
@@ -375,7 +376,7 @@ static void collect(world *w) {
 
 static void compact(world *w, uint32_t number) {
     const bench_merge merge = {.factor = 1};
-    clump_compact_report report;
+    clump_compact_report report = {.size = sizeof report};
     CHECK_OK(f, bench_merge_compact(w->heap, NULL, number % 2 ? &merge : NULL, &report, NULL));
 }
 
@@ -551,7 +552,7 @@ static void test_full(void **state) {
 static void test_no_memory(void **state) {
     static world w;
     static cl_uint2 log[WORDS_MAX], found[WORDS_MAX];
-    clump_device_report report;
+    clump_device_report report = {.size = sizeof report};
     if (is_short) skip();
     open_world(&w, 1, 0, cl_fixture_small_heap_bytes(f->clump), 0);
     assert_int_equal(maintain(&w, w.resize, LISTS_MAX), 1);

@@ -206,16 +206,21 @@ static void run_all(const char *name) {
 static void free_move_collect(void) {
     clump_kernel *k = kernel("free_most");
     clump_refs *refs;
-    clump_compact_report moved;
-    clump_collect_report collected;
+    clump_compact_report moved = {.size = sizeof moved};
+    clump_collect_report collected = {.size = sizeof collected};
     SET_ARG(f, k, 0, t.table);
     CHECK_OK(f, clump_heap_do_all(t.heap, k, NULL));
     clump_kernel_destroy(k);
     done(1);
-    CHECK_OK(f, clump_refs_create(t.heap, &(clump_refs_desc){.buffer = t.table, .count = NODES},
-                                  &refs, NULL));
-    CHECK_OK(f,
-             clump_heap_compact(t.heap, &(clump_compact_desc){.null_dangling = 1}, &moved, NULL));
+    CHECK_OK(f, clump_refs_create(
+                    t.heap,
+                    &(clump_refs_desc){
+                        .size = sizeof(clump_refs_desc), .buffer = t.table, .count = NODES},
+                    &refs, NULL));
+    CHECK_OK(f, clump_heap_compact(
+                    t.heap,
+                    &(clump_compact_desc){.size = sizeof(clump_compact_desc), .null_dangling = 1},
+                    &moved, NULL));
     assert_true(moved.moves > 0);
     done(1);
     for (uint32_t n = 0; n < NODES; n += 8) t.is[n] = 0;
@@ -277,7 +282,7 @@ static void refused(void) {
     const uint64_t before = cl_fixture_raw_bytes(f, t.heap);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(try(k, cases[i].what), cases[i].status);
-        clump_device_report r;
+        clump_device_report r = {.size = sizeof r};
         clump_heap_take_errors(t.heap, &r);
         for (int e = 0; e < CLUMP_DEVICE_ERROR_COUNT; e++)
             if (r.errors[e].count != (e == cases[i].kind))

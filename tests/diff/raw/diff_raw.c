@@ -172,8 +172,11 @@ typedef struct world {
 static void open_world(world *w, const char *schema, uint64_t bytes, uint32_t block_rows,
                        uint32_t most) {
     memset(w, 0, sizeof *w);
-    clump_heap_desc desc = {
-        .context = f->clump, .bytes = bytes, .block_rows = block_rows, .raw = 1};
+    clump_heap_desc desc = {.size = sizeof desc,
+                            .context = f->clump,
+                            .bytes = bytes,
+                            .block_rows = block_rows,
+                            .raw = 1};
     clump_schema *s = NULL;
     if (schema)
         assert_int_equal(clump_schema_parse(schema, strlen(schema), NULL, &s, NULL), CLUMP_OK);
@@ -221,7 +224,7 @@ static uint32_t word_of(uint32_t k, uint32_t generation, uint32_t i) {
 
 /* Everything that the host can see. nulls: requests that got null were reported. */
 static void check_world(world *w) {
-    clump_device_report report;
+    clump_device_report report = {.size = sizeof report};
     clump_status status = clump_heap_take_errors(w->heap, &report);
     cl_fixture_read(f, w->events, w->seen, sizeof w->seen);
     for (int i = 0; i < CLUMP_DEVICE_ERROR_COUNT; i++)
@@ -266,8 +269,8 @@ static void check_world(world *w) {
                      sorted[i].handle, sorted[i + 1].handle);
         bytes += sorted[i].size;
     }
-    clump_heap_stats stats;
-    clump_class_stats classes[4];
+    clump_heap_stats stats = {.size = sizeof stats};
+    clump_class_stats classes[4] = {{.size = sizeof *classes}};
     CHECK_OK(f, clump_heap_read_stats(w->heap, &stats, classes, 4));
     if (stats.raw_bytes < bytes)
         fail_msg("%llu bytes in use, %llu asked for", (unsigned long long)stats.raw_bytes,
@@ -317,7 +320,7 @@ static void end(world *w) {
 }
 
 static void expect_empty(world *w) {
-    clump_heap_stats stats;
+    clump_heap_stats stats = {.size = sizeof stats};
     CHECK_OK(f, clump_heap_read_stats(w->heap, &stats, NULL, 0));
     assert_int_equal(stats.raw_bytes, 0);
     assert_int_equal(stats.raw_blocks, 0);
@@ -377,7 +380,7 @@ static void test_beside_objects(void **state) {
         SET_ARG(f, w.thin, 1, keep);
         CHECK_OK(f, clump_heap_do_all(w.heap, w.thin, NULL));
         check_world(&w);
-        clump_compact_report report;
+        clump_compact_report report = {.size = sizeof report};
         const bench_merge merge = {.factor = 1};
         CHECK_OK(f, bench_merge_compact(w.heap, NULL, n % 6 == 4 ? &merge : NULL, &report, NULL));
         check_world(&w);
@@ -387,12 +390,14 @@ static void test_beside_objects(void **state) {
         check_world(&w);
     }
     /* No root: all objects go; the memory stays, that of the objects, too. */
-    clump_heap_stats before, after;
+    clump_heap_stats before = {.size = sizeof before}, after = {.size = sizeof after};
     CHECK_OK(f, clump_heap_read_stats(w.heap, &before, NULL, 0));
     assert_true(before.objects > 0);
-    clump_collect_report collected;
+    clump_collect_report collected = {.size = sizeof collected};
     CHECK_OK(f,
-             clump_heap_collect(w.heap, &(clump_collect_desc){.root_count = 0}, &collected, NULL));
+             clump_heap_collect(
+                 w.heap, &(clump_collect_desc){.size = sizeof(clump_collect_desc), .root_count = 0},
+                 &collected, NULL));
     assert_int_equal(collected.dead, before.objects);
     CHECK_OK(f, clump_heap_read_stats(w.heap, &after, NULL, 0));
     assert_int_equal(after.objects, 0);

@@ -133,8 +133,10 @@ static void open_world(world *w, uint64_t bytes, int checked) {
     w->found = cl_fixture_buffer(f, NULL, (LENGTH_MAX + 1) * sizeof(uint32_t));
     const cl_mem held[] = {w->trails, w->names};
     for (uint32_t i = 0; i < 2; i++) {
-        const clump_refs_desc refs = {
-            .buffer = held[i], .count = i ? 1 : VECTORS, .stride = sizeof(clump_ref)};
+        const clump_refs_desc refs = {.size = sizeof refs,
+                                      .buffer = held[i],
+                                      .count = i ? 1 : VECTORS,
+                                      .stride = sizeof(clump_ref)};
         CHECK_OK(f, clump_refs_create(w->heap, &refs, &w->refs[i], NULL));
         SET_ARG(f, w->kernels[MAKE_TRAILS + i], 0, held[i]);
         CHECK_OK(f, clump_heap_do_new(w->heap, w->kernels[MAKE_TRAILS + i], i ? "Names" : "Trail",
@@ -304,7 +306,7 @@ static void name_items(world *w, uint32_t count) {
 
 static void compact_and_collect(world *w, uint32_t n) {
     const bench_merge merge = {.factor = 1};
-    clump_collect_report report;
+    clump_collect_report report = {.size = sizeof report};
     uint64_t items;
     CHECK_OK(f, bench_merge_compact(w->heap, NULL, n % 2 ? &merge : NULL, NULL, NULL));
     check_all(w);
@@ -440,7 +442,7 @@ static void check_refused(world *w) {
 static void test_no_memory(void **state) {
     static world w;
     uint32_t to[ITEMS * EACH], out[ITEMS * EACH], refused = 0, launches = 0, reported = 0;
-    clump_device_report report;
+    clump_device_report report = {.size = sizeof report};
     open_world(&w, cl_fixture_small_heap_bytes(f->clump) + (768 << 10), 0);
     check_refused(&w);
     for (uint32_t v = 0; v < VECTORS; v++) make(&w, v, v == 2 ? 4096 : 0);

@@ -24,8 +24,9 @@ static cl_fixture on; /* with the kernels that the environment asks for */
 static clump_heap *heap;
 
 static int open_heap(void **state) {
-    heap =
-        cl_fixture_heap_as(&on, saved_schema, &(clump_heap_desc){.bytes = BYTES, .block_rows = 2});
+    heap = cl_fixture_heap_as(
+        &on, saved_schema,
+        &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = BYTES, .block_rows = 2});
     return 0;
 }
 
@@ -44,7 +45,7 @@ static void expect_bytes(const memory_file *a, const memory_file *b) {
 static void round_trip(const cl_fixture *f, const clump_heap_desc *desc, memory_file *file,
                        uint32_t piece_bytes) {
     clump_heap *loaded = cl_fixture_heap_as(f, saved_schema, desc);
-    clump_load_report report;
+    clump_load_report report = {.size = sizeof report};
     CHECK_OK(f, load_bytes(loaded, file, &report));
     assert_int_equal(report.bytes, file->bytes);
     assert_int_equal(file->at, file->bytes); /* no more and no less was read */
@@ -62,12 +63,13 @@ static void round_trip(const cl_fixture *f, const clump_heap_desc *desc, memory_
 static void geometries(void **state) {
     saved_fill(&on, heap, 1, OBJECTS);
     memory_file file = saved_bytes(&on, heap, 0);
-    static const clump_heap_desc heaps[] = {{.bytes = BYTES, .block_rows = 1},
-                                            {.bytes = BYTES, .block_rows = 2},
-                                            {.bytes = 2 * BYTES, .block_rows = 7},
-                                            {.bytes = 8 * BYTES, .block_rows = 64},
-                                            {.bytes = 3 * BYTES},
-                                            {.bytes = BYTES, .watch_handles = 1}};
+    static const clump_heap_desc heaps[] = {
+        {.size = sizeof(clump_heap_desc), .bytes = BYTES, .block_rows = 1},
+        {.size = sizeof(clump_heap_desc), .bytes = BYTES, .block_rows = 2},
+        {.size = sizeof(clump_heap_desc), .bytes = 2 * BYTES, .block_rows = 7},
+        {.size = sizeof(clump_heap_desc), .bytes = 8 * BYTES, .block_rows = 64},
+        {.size = sizeof(clump_heap_desc), .bytes = 3 * BYTES},
+        {.size = sizeof(clump_heap_desc), .bytes = BYTES, .watch_handles = 1}};
     for (size_t i = 0; i < sizeof heaps / sizeof *heaps; i++) round_trip(&on, &heaps[i], &file, 0);
     memory_release(&file);
 }
@@ -85,7 +87,10 @@ static void devices(void **state) {
             i ? cl_fixture_open_other(&f, &others[i]) : cl_fixture_open(&f, &others[i]);
         if (code == CL_FIXTURE_SKIP) continue; /* or no such queue */
         assert_int_equal(code, 0);
-        round_trip(&f, &(clump_heap_desc){.bytes = BYTES, .block_rows = 3}, &file, 0);
+        round_trip(
+            &f,
+            &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = BYTES, .block_rows = 3},
+            &file, 0);
         cl_fixture_close(&f);
     }
     memory_release(&file);
@@ -98,13 +103,14 @@ static void pieces(void **state) {
     const uint32_t sizes[] = {4096, 4100, 65536, 64 << 20};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         memory_file file = saved_bytes(&on, heap, sizes[i]);
-        round_trip(&on, &(clump_heap_desc){.bytes = BYTES}, &file, sizes[i]);
+        round_trip(&on, &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = BYTES}, &file,
+                   sizes[i]);
         memory_release(&file);
     }
     static const char wide[] = "class Wide { uint id; uchar all[20000]; ref Wide other; }";
     clump_heap *a = cl_fixture_heap(&on, wide, 16 << 20, 1),
                *b = cl_fixture_heap(&on, wide, 16 << 20, 2);
-    clump_struct_desc none = {.class_name = "Wide", .bytes = 4};
+    clump_struct_desc none = {.size = sizeof none, .class_name = "Wide", .bytes = 4};
     uint32_t structs[100] = {0}, ids[100];
     CHECK_OK(&on, clump_heap_new_structs(a, &none, structs, 100, NULL, NULL));
     for (uint32_t i = 0; i < 100; i++) ids[i] = i * i;
@@ -128,7 +134,7 @@ static void pieces(void **state) {
 
 static void no_objects(void **state) {
     memory_file file = saved_bytes(&on, heap, 0);
-    round_trip(&on, &(clump_heap_desc){.bytes = BYTES}, &file, 0);
+    round_trip(&on, &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = BYTES}, &file, 0);
     memory_release(&file);
 }
 
@@ -137,8 +143,8 @@ static void no_objects(void **state) {
 static void used_afterwards(void **state) {
     saved_fill(&on, heap, 4, OBJECTS);
     memory_file file = saved_bytes(&on, heap, 0);
-    clump_heap *loaded =
-        cl_fixture_heap_as(&on, saved_schema, &(clump_heap_desc){.bytes = 2 * BYTES});
+    clump_heap *loaded = cl_fixture_heap_as(
+        &on, saved_schema, &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = 2 * BYTES});
     CHECK_OK(&on, load_bytes(loaded, &file, NULL));
     saved_fill(&on, loaded, 5, OBJECTS / 2);
     CHECK_OK(&on, clump_heap_compact(loaded, NULL, NULL, NULL));
@@ -155,7 +161,7 @@ static void into_a_used_heap(void **state) {
     static const char text[] = "class A { uint v; ref A next; }";
     static const char source[] =
         "__kernel void drop(CLUMP_HEAP) { CLUMP_FOR_EACH(A, a) A_free(a); }\n";
-    const clump_struct_desc none = {.class_name = "A", .bytes = 4};
+    const clump_struct_desc none = {.size = sizeof none, .class_name = "A", .bytes = 4};
     clump_heap *a = cl_fixture_heap(&on, text, 2 << 20, 2);
     uint32_t structs[1000] = {0}, values[1000];
     CHECK_OK(&on, clump_heap_new_structs(a, &none, structs, 1000, NULL, NULL));
@@ -194,9 +200,18 @@ static outside outside_of(const cl_fixture *f, clump_heap *h, uint32_t more) {
                  .counted = cl_fixture_buffer(f, NULL, (COUNTED + more) * 4),
                  .count = cl_fixture_buffer(f, NULL, 8)};
     const clump_refs_desc descs[3] = {
-        {.buffer = o.packed, .count = PACKED + more},
-        {.buffer = o.spread, .count = SPREAD + more, .offset = 8, .stride = 12, .weak = 1},
-        {.buffer = o.counted, .count = COUNTED + more, .counted = o.count, .counted_at = 4}};
+        {.size = sizeof(clump_refs_desc), .buffer = o.packed, .count = PACKED + more},
+        {.size = sizeof(clump_refs_desc),
+         .buffer = o.spread,
+         .count = SPREAD + more,
+         .offset = 8,
+         .stride = 12,
+         .weak = 1},
+        {.size = sizeof(clump_refs_desc),
+         .buffer = o.counted,
+         .count = COUNTED + more,
+         .counted = o.count,
+         .counted_at = 4}};
     for (int i = 0; i < 3; i++) CHECK_OK(f, clump_refs_create(h, &descs[i], &o.refs[i], NULL));
     return o;
 }
@@ -272,11 +287,13 @@ static void soil(const cl_fixture *f, const outside *o, uint32_t more) {
 static void load_outside(const cl_fixture *f, memory_file *file, const outside *from,
                          const clump_ref *x, uint32_t objects, const clump_handle *handles,
                          int watch, uint32_t more) {
-    clump_heap *loaded = cl_fixture_heap_as(
-        f, saved_schema,
-        &(clump_heap_desc){.bytes = 2 * BYTES, .block_rows = 1, .watch_handles = watch});
+    clump_heap *loaded = cl_fixture_heap_as(f, saved_schema,
+                                            &(clump_heap_desc){.size = sizeof(clump_heap_desc),
+                                                               .bytes = 2 * BYTES,
+                                                               .block_rows = 1,
+                                                               .watch_handles = watch});
     outside o = outside_of(f, loaded, more);
-    clump_load_report report;
+    clump_load_report report = {.size = sizeof report};
     clump_ref *y, ref, ours;
     soil(f, &o, more);
     CHECK_OK(f, load_bytes(loaded, file, &report));
@@ -394,12 +411,15 @@ static int take_part(void *user, const clump_saved *saved, const clump_saved_par
 
 /* All parts are what the heap has; nothing is missing, and the function can end it. */
 static void read_parts(memory_file *file, parts p, uint64_t references) {
-    const clump_load_desc load = {.read = memory_read, .user = file};
-    clump_save_report report;
+    const clump_load_desc load = {.size = sizeof load, .read = memory_read, .user = file};
+    clump_save_report report = {.size = sizeof report};
     memory_file again = {0};
     clump_error error;
-    CHECK_OK(&on, clump_heap_save(heap, &(clump_save_desc){.write = memory_write, .user = &again},
-                                  &report));
+    CHECK_OK(&on, clump_heap_save(
+                      heap,
+                      &(clump_save_desc){
+                          .size = sizeof(clump_save_desc), .write = memory_write, .user = &again},
+                      &report));
     memory_release(&again);
     file->at = 0;
     if (clump_saved_read(&load, NULL, take_part, &p, &error)) fail_msg("%s", error.message);
@@ -440,10 +460,10 @@ static void references_outside(void **state) {
 }
 
 static void reserved_slots(void **state) {
-    clump_heap *loaded =
-        cl_fixture_heap_as(&on, saved_schema, &(clump_heap_desc){.bytes = 2 * BYTES});
-    clump_heap_stats stats;
-    clump_class_stats classes[16];
+    clump_heap *loaded = cl_fixture_heap_as(
+        &on, saved_schema, &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = 2 * BYTES});
+    clump_heap_stats stats = {.size = sizeof stats};
+    clump_class_stats classes[16] = {{.size = sizeof *classes}};
     CHECK_OK(&on, clump_heap_reserve(heap, "Leaf", 500, NULL));
     CHECK_OK(&on, clump_heap_reserve(loaded, "Box", 5, NULL));
     saved_fill(&on, heap, 7, 600);
@@ -468,7 +488,7 @@ static void dangling(void **state) {
         "class A { uint v; ref A next; } class B { uint v; ref A a; ref B b; }";
     static const char source[] =
         "__kernel void drop(CLUMP_HEAP) { CLUMP_FOR_EACH(A, a) if (A_v(a) % 4 == 0) A_free(a); }\n";
-    const clump_struct_desc a = {"A", 4, 0, NULL}, b = {"B", 4, 0, NULL};
+    const clump_struct_desc a = {sizeof a, "A", 4, 0, NULL}, b = {sizeof b, "B", 4, 0, NULL};
     enum { COUNT = 400 };
     uint32_t structs[COUNT] = {0}, values[COUNT];
     clump_ref as[COUNT], bs[COUNT], wrong[COUNT];
@@ -486,9 +506,12 @@ static void dangling(void **state) {
     clump_kernel *drop = cl_fixture_kernel(&on, program, "drop");
     CHECK_OK(&on, clump_heap_do_all(h, drop, NULL));
     memory_file file = {0};
-    clump_save_report report;
-    CHECK_OK(&on,
-             clump_heap_save(h, &(clump_save_desc){.write = memory_write, .user = &file}, &report));
+    clump_save_report report = {.size = sizeof report};
+    CHECK_OK(&on, clump_heap_save(
+                      h,
+                      &(clump_save_desc){
+                          .size = sizeof(clump_save_desc), .write = memory_write, .user = &file},
+                      &report));
     assert_int_equal(report.objects, 2 * COUNT - COUNT / 4);
     assert_int_equal(report.dangling, COUNT / 4 + COUNT / 2 + COUNT / 8);
     assert_int_equal(report.bytes, file.bytes);
@@ -512,8 +535,9 @@ static void dangling(void **state) {
 
 /* Checked heaps have other layouts and generations in references; what they save is the same. */
 static void checked_heaps(void **state) {
-    const clump_checked_desc checks = {0};
-    const clump_heap_desc checked = {.bytes = 2 * BYTES, .block_rows = 4, .checked = &checks};
+    const clump_checked_desc checks = {.size = sizeof checks};
+    const clump_heap_desc checked = {
+        .size = sizeof checked, .bytes = 2 * BYTES, .block_rows = 4, .checked = &checks};
     saved_fill(&on, heap, 8, 1500);
     memory_file file = saved_bytes(&on, heap, 0);
     round_trip(&on, &checked, &file, 0);
@@ -526,7 +550,8 @@ static void checked_heaps(void **state) {
         free(refs);
     }
     memory_file again = saved_bytes(&on, loaded, 0);
-    clump_heap *plain = cl_fixture_heap_as(&on, saved_schema, &(clump_heap_desc){.bytes = BYTES});
+    clump_heap *plain = cl_fixture_heap_as(
+        &on, saved_schema, &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = BYTES});
     CHECK_OK(&on, load_bytes(plain, &again, NULL));
     saved_compare(&on, heap, &on, plain);
     memory_release(&file);
@@ -558,9 +583,10 @@ static void files(void **state) {
     snprintf(part, sizeof part, "%s.part", path);
     saved_fill(&on, heap, 9, OBJECTS);
     told t = {0};
-    clump_save_report saved;
-    clump_load_report loaded;
-    const clump_save_desc save = {.path = path, .user = &t, .progress = tell, .piece_bytes = 4096};
+    clump_save_report saved = {.size = sizeof saved};
+    clump_load_report loaded = {.size = sizeof loaded};
+    const clump_save_desc save = {
+        .size = sizeof save, .path = path, .user = &t, .progress = tell, .piece_bytes = 4096};
     for (int i = 0; i < 2; i++) { /* the second replaces the first */
         memset(&t, 0, sizeof t);
         CHECK_OK(&on, clump_heap_save(heap, &save, &saved));
@@ -571,12 +597,18 @@ static void files(void **state) {
         assert_int_not_equal(stat(part, &found), 0);
     }
     clump_error error;
-    CHECK_OK(&on, clump_saved_read(&(clump_load_desc){.path = path}, NULL, NULL, NULL, &error));
-    clump_heap *other = cl_fixture_heap_as(&on, saved_schema, &(clump_heap_desc){.bytes = BYTES});
+    CHECK_OK(&on,
+             clump_saved_read(&(clump_load_desc){.size = sizeof(clump_load_desc), .path = path},
+                              NULL, NULL, NULL, &error));
+    clump_heap *other = cl_fixture_heap_as(
+        &on, saved_schema, &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = BYTES});
     memset(&t, 0, sizeof t);
     CHECK_OK(&on,
-             clump_heap_load(other, &(clump_load_desc){.path = path, .user = &t, .progress = tell},
-                             &loaded));
+             clump_heap_load(
+                 other,
+                 &(clump_load_desc){
+                     .size = sizeof(clump_load_desc), .path = path, .user = &t, .progress = tell},
+                 &loaded));
     assert_int_equal(t.done, saved.value_bytes);
     assert_int_equal(loaded.bytes, saved.bytes);
     saved_compare(&on, heap, &on, other);
@@ -585,9 +617,10 @@ static void files(void **state) {
     t = (told){.stop_at = 3};
     CHECK_STATUS(&on, clump_heap_save(heap, &save, NULL), CLUMP_ERR_IO);
     assert_int_not_equal(stat(part, &found), 0);
-    other = cl_fixture_heap_as(&on, saved_schema, &(clump_heap_desc){.bytes = BYTES});
+    other = cl_fixture_heap_as(&on, saved_schema,
+                               &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = BYTES});
     t = (told){.stop_at = 3};
-    const clump_load_desc load = {.path = path, .user = &t, .progress = tell};
+    const clump_load_desc load = {.size = sizeof load, .path = path, .user = &t, .progress = tell};
     CHECK_STATUS(&on, clump_heap_load(other, &load, NULL), CLUMP_ERR_IO);
     t = (told){0};
     CHECK_OK(&on, clump_heap_load(other, &load, NULL));
@@ -600,17 +633,20 @@ static void files(void **state) {
 /* Compacted first: the objects take fewer blocks afterwards, and the loaded ones are those of the
  * compacted heap. */
 static void compacted(void **state) {
-    clump_heap_stats before, after;
+    clump_heap_stats before = {.size = sizeof before}, after = {.size = sizeof after};
     saved_fill(&on, heap, 10, OBJECTS);
     CHECK_OK(&on, clump_heap_read_stats(heap, &before, NULL, 0));
     memory_file file = {0};
-    CHECK_OK(&on, clump_heap_save(
-                      heap, &(clump_save_desc){.write = memory_write, .user = &file, .compact = 1},
-                      NULL));
+    CHECK_OK(&on, clump_heap_save(heap,
+                                  &(clump_save_desc){.size = sizeof(clump_save_desc),
+                                                     .write = memory_write,
+                                                     .user = &file,
+                                                     .compact = 1},
+                                  NULL));
     CHECK_OK(&on, clump_heap_read_stats(heap, &after, NULL, 0));
     assert_int_equal(after.objects, before.objects);
     assert_true(after.free_blocks > before.free_blocks);
-    round_trip(&on, &(clump_heap_desc){.bytes = BYTES}, &file, 0);
+    round_trip(&on, &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = BYTES}, &file, 0);
     memory_release(&file);
 }
 
@@ -618,7 +654,8 @@ static void compacted(void **state) {
 static void packed_by_zstd(void **state) {
     saved_fill(&on, heap, 13, OBJECTS);
     memory_file plain = saved_bytes(&on, heap, 0), file = {0};
-    clump_save_desc save = {.write = memory_write, .user = &file, .zstd_level = 1};
+    clump_save_desc save = {
+        .size = sizeof save, .write = memory_write, .user = &file, .zstd_level = 1};
     const clump_status status = clump_heap_save(heap, &save, NULL);
     if (status == CLUMP_ERR_UNSUPPORTED) {
         assert_int_equal(file.bytes, 0);
@@ -630,16 +667,18 @@ static void packed_by_zstd(void **state) {
     }
     CHECK_OK(&on, status);
     assert_true(file.bytes < plain.bytes); /* random bytes, but references are small numbers */
-    clump_heap *loaded =
-        cl_fixture_heap_as(&on, saved_schema, &(clump_heap_desc){.bytes = 2 * BYTES});
+    clump_heap *loaded = cl_fixture_heap_as(
+        &on, saved_schema, &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = 2 * BYTES});
     clump_error error;
     CHECK_OK(&on, load_bytes(loaded, &file, NULL));
     saved_compare(&on, heap, &on, loaded);
     memory_file again = saved_bytes(&on, loaded, 0);
     expect_bytes(&plain, &again);
     file.at = 0;
-    CHECK_OK(&on, clump_saved_read(&(clump_load_desc){.read = memory_read, .user = &file}, NULL,
-                                   NULL, NULL, &error));
+    CHECK_OK(&on, clump_saved_read(
+                      &(clump_load_desc){
+                          .size = sizeof(clump_load_desc), .read = memory_read, .user = &file},
+                      NULL, NULL, NULL, &error));
     clump_heap_destroy(loaded);
     const int wrong[] = {-1, 1000};
     for (int i = 0; i < 2; i++) {
@@ -655,11 +694,11 @@ static void packed_by_zstd(void **state) {
 static void looked_into(void **state) {
     saved_fill(&on, heap, 12, 900);
     outside o = outside_of(&on, heap, 0);
-    clump_class_stats classes[16];
+    clump_class_stats classes[16] = {{.size = sizeof *classes}};
     clump_saved *saved;
     clump_error error;
     memory_file file = saved_bytes(&on, heap, 0);
-    const clump_load_desc load = {.read = memory_read, .user = &file};
+    const clump_load_desc load = {.size = sizeof load, .read = memory_read, .user = &file};
     assert_int_equal(clump_saved_open(&load, NULL, &saved, &error), CLUMP_OK);
     CHECK_OK(&on, clump_heap_read_stats(heap, NULL, classes, 16));
     const clump_schema *ours = clump_heap_get_info(heap)->schema,
@@ -684,16 +723,20 @@ static void looked_into(void **state) {
     free(x);
     /* A heap is made for it. */
     clump_heap *made;
-    CHECK_OK(&on, clump_heap_create(
-                      &(clump_heap_desc){.context = on.clump, .schema = theirs, .bytes = BYTES},
-                      &made, NULL));
+    CHECK_OK(&on, clump_heap_create(&(clump_heap_desc){.size = sizeof(clump_heap_desc),
+                                                       .context = on.clump,
+                                                       .schema = theirs,
+                                                       .bytes = BYTES},
+                                    &made, NULL));
     clump_saved_close(saved);
     file.at = 0;
     CHECK_STATUS(&on, clump_heap_load(made, &load, NULL), CLUMP_ERR_USAGE); /* no buffers */
     file.at = 0;
     CHECK_OK(&on, clump_heap_load(made,
-                                  &(clump_load_desc){
-                                      .read = memory_read, .user = &file, .without_registered = 1},
+                                  &(clump_load_desc){.size = sizeof(clump_load_desc),
+                                                     .read = memory_read,
+                                                     .user = &file,
+                                                     .without_registered = 1},
                                   NULL));
     saved_compare(&on, heap, &on, made);
     clump_heap_destroy(made);
@@ -709,7 +752,8 @@ static const char kept_schema[] =
 enum { CITIES = 20, CARS = 70 };
 
 static void kept_fill(clump_heap *h) {
-    const clump_struct_desc city = {"City", 4, 0, NULL}, car = {"Car", 4, 0, NULL};
+    const clump_struct_desc city = {sizeof city, "City", 4, 0, NULL},
+                            car = {sizeof car, "Car", 4, 0, NULL};
     uint32_t zeros[CARS] = {0}, people[CITIES];
     float at[CITIES][2];
     clump_ref cities[CITIES], roads[CITIES], in[CARS];
@@ -746,7 +790,9 @@ static void kept_fill(clump_heap *h) {
 /* A heap is equal to what kept_fill() makes, if it is loaded from the file. */
 static void expect_kept(clump_heap *made, const char *path, clump_heap *kept) {
     clump_ref a, b, *x, *y;
-    CHECK_OK(&on, clump_heap_load(kept, &(clump_load_desc){.path = path}, NULL));
+    CHECK_OK(&on,
+             clump_heap_load(
+                 kept, &(clump_load_desc){.size = sizeof(clump_load_desc), .path = path}, NULL));
     saved_compare(&on, made, &on, kept);
     const uint32_t objects = saved_refs(&on, made, &x);
     saved_refs(&on, kept, &y);
@@ -781,7 +827,10 @@ static void file_of_the_repository(void **state) {
 static int write_file(void) {
     clump_heap *made = cl_fixture_heap(&on, kept_schema, 1 << 20, 2);
     kept_fill(made);
-    CHECK_OK(&on, clump_heap_save(made, &(clump_save_desc){.path = FILE_OF_REPOSITORY}, NULL));
+    CHECK_OK(&on, clump_heap_save(made,
+                                  &(clump_save_desc){.size = sizeof(clump_save_desc),
+                                                     .path = FILE_OF_REPOSITORY},
+                                  NULL));
     clump_heap_destroy(made);
     return 0;
 }

@@ -34,7 +34,7 @@ static cl_mem registered;
 
 static void make(clump_heap *h, const char *class_name, uint32_t first, clump_ref *refs) {
     static const clump_struct_field id = {"id", 0};
-    const clump_struct_desc desc = {class_name, 4, 1, &id};
+    const clump_struct_desc desc = {sizeof desc, class_name, 4, 1, &id};
     uint32_t ids[COUNT];
     for (uint32_t i = 0; i < COUNT; i++) ids[i] = first + i;
     CHECK_OK(&on, clump_heap_new_structs(h, &desc, ids, COUNT, refs, NULL));
@@ -71,8 +71,11 @@ static int save_one(void **state) {
     const clump_ref two[2] = {b[19], a[20]};
     registered = cl_fixture_buffer(&on, two, sizeof two);
     clump_refs *refs;
-    CHECK_OK(&on, clump_refs_create(h, &(clump_refs_desc){.buffer = registered, .count = 2}, &refs,
-                                    NULL));
+    CHECK_OK(&on, clump_refs_create(
+                      h,
+                      &(clump_refs_desc){
+                          .size = sizeof(clump_refs_desc), .buffer = registered, .count = 2},
+                      &refs, NULL));
     file = saved_bytes(&on, h, 4096);
     clump_heap_destroy(h);
     return 0;
@@ -173,8 +176,11 @@ static clump_heap *load_into(const char *text, uint32_t lost, uint32_t gained) {
     clump_heap *h = soiled_heap(text);
     cl_mem two = cl_fixture_buffer(&on, NULL, 8);
     clump_refs *refs;
-    clump_load_report report;
-    CHECK_OK(&on, clump_refs_create(h, &(clump_refs_desc){.buffer = two, .count = 2}, &refs, NULL));
+    clump_load_report report = {.size = sizeof report};
+    CHECK_OK(&on,
+             clump_refs_create(
+                 h, &(clump_refs_desc){.size = sizeof(clump_refs_desc), .buffer = two, .count = 2},
+                 &refs, NULL));
     CHECK_OK(&on, load_bytes(h, &file, &report));
     assert_int_equal(report.fields_lost, lost);
     assert_int_equal(report.fields_gained, gained);
@@ -258,7 +264,7 @@ static void other_bases(void **state) {
 static void narrower(void **state) {
     static const char wide[] = "class R { uint id; ref R r; } class S : R { uint s; }";
     static const char narrow[] = "class R { uint id; ref S r; } class S : R { uint s; }";
-    const clump_struct_desc s = {"S", 4, 0, NULL};
+    const clump_struct_desc s = {sizeof s, "S", 4, 0, NULL};
     uint32_t zeros[10] = {0};
     clump_ref refs[10];
     clump_heap *a = cl_fixture_heap(&on, wide, 2 << 20, 1),
@@ -316,10 +322,13 @@ static void refused(void **state) {
         clump_heap *h = soiled_heap(cases[i].text);
         cl_mem two = cl_fixture_buffer(&on, NULL, 8);
         clump_refs *refs;
-        clump_heap_stats stats;
+        clump_heap_stats stats = {.size = sizeof stats};
         uint32_t words[2] = {1, 1};
-        CHECK_OK(&on,
-                 clump_refs_create(h, &(clump_refs_desc){.buffer = two, .count = 2}, &refs, NULL));
+        CHECK_OK(
+            &on,
+            clump_refs_create(
+                h, &(clump_refs_desc){.size = sizeof(clump_refs_desc), .buffer = two, .count = 2},
+                &refs, NULL));
         const clump_status status = load_bytes(h, &file, NULL);
         for (int w = 0; w < 3; w++)
             cl_fixture_expect_words(clump_context_get_error(on.clump), status, cases[i].status,

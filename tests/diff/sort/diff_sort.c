@@ -144,7 +144,7 @@ static cl_int CL_API_CALL release_buffer(cl_mem buffer) {
 
 static int open_counting(void **state) {
 #define LINKED(name, result, parameters) .name = cl##name,
-    static clump_cl_functions functions = {CLUMP_CL_FUNCTION_LIST(LINKED)};
+    static clump_cl_functions functions = {sizeof functions, CLUMP_CL_FUNCTION_LIST(LINKED)};
 #undef LINKED
     functions.CreateBuffer = create_buffer;
     functions.ReleaseMemObject = release_buffer;

@@ -92,9 +92,10 @@ static void fetch(uint8_t *image) {
 
 /* A report must be nothing but zeros when the call fails. */
 static clump_status collect(clump_collect_desc desc) {
-    static const clump_collect_report nothing;
-    clump_collect_report report;
+    static const clump_collect_report nothing = {.size = sizeof nothing};
+    clump_collect_report report = {.size = sizeof report};
     memset(&report, 0xee, sizeof report);
+    report.size = sizeof report;
     clump_status status = clump_heap_collect(t.heap, &desc, &report, NULL);
     if (status) assert_memory_equal(&report, &nothing, sizeof report);
     return status;
@@ -103,7 +104,7 @@ static clump_status collect(clump_collect_desc desc) {
     .tuning = &(clump_mark_tuning) {                                                               \
         __VA_ARGS__                                                                                \
     }
-#define COLLECT(...) collect((clump_collect_desc){__VA_ARGS__})
+#define COLLECT(...) collect((clump_collect_desc){.size = sizeof(clump_collect_desc), __VA_ARGS__})
 
 static void roots(void **state) {
     static const char *const unknown[] = {"Body", "Bod"}, *const none[] = {NULL};
@@ -151,7 +152,7 @@ static void the_dead(void **state) {
 /* Refused after marking; objects and fields are as before, and only the scratch areas are not. */
 static void finaliser_of_another_heap(void **state) {
     uint64_t count;
-    clump_collect_desc desc = {.dead = t.dead, .finaliser = t.stranger};
+    clump_collect_desc desc = {.size = sizeof desc, .dead = t.dead, .finaliser = t.stranger};
     CHECK_STATUS(&t.on, clump_heap_collect(t.heap, &desc, NULL, NULL), USAGE);
     CHECK_OK(&t.on, clump_heap_read_count(t.heap, "Body", &count));
     assert_int_equal(count, 200);
@@ -160,8 +161,9 @@ static void finaliser_of_another_heap(void **state) {
 
 static void compaction(void **state) {
     static const char *const unknown[] = {"Bod"};
-    clump_compact_desc bad = {.slack = 2}, nobody = {.classes = unknown, .class_count = 1},
-                       fine = {0};
+    clump_compact_desc bad = {.size = sizeof bad, .slack = 2},
+                       nobody = {.size = sizeof nobody, .classes = unknown, .class_count = 1},
+                       fine = {.size = sizeof fine};
     REFUSED(USAGE, "slack is 2", COLLECT(.compact = &bad));
     REFUSED(NOT_FOUND, "\"Bod\"", COLLECT(.compact = &nobody));
     REFUSED(USAGE, "exclude each other", COLLECT(.compact = &fine, .only_mark = 1));
@@ -174,7 +176,8 @@ static clump_status create(clump_collector_desc desc) {
     if (status) assert_null(collector);
     return status;
 }
-#define CREATE(...) create((clump_collector_desc){__VA_ARGS__})
+#define CREATE(...)                                                                                \
+    create((clump_collector_desc){.size = sizeof(clump_collector_desc), __VA_ARGS__})
 
 static void triggers(void **state) {
     REFUSED(USAGE, "needs a trigger", CREATE(.growth = 0.5));
@@ -182,8 +185,10 @@ static void triggers(void **state) {
     REFUSED(USAGE, "fill of a collector is -1", CREATE(.fill = -1));
     REFUSED(USAGE, "fill", CREATE(.fill = NAN));
     REFUSED(USAGE, "growth of a collector is 2", CREATE(.every = 1, .growth = 2));
-    REFUSED(USAGE, "narrow is 2000", CREATE(.every = 1, .collect = {TUNED(.narrow = 2000)}));
-    clump_collector_desc desc = {.heap = t.heap, .every = 1};
+    REFUSED(USAGE, "narrow is 2000",
+            CREATE(.every = 1, .collect = &(clump_collect_desc){.size = sizeof(clump_collect_desc),
+                                                                TUNED(.narrow = 2000)}));
+    clump_collector_desc desc = {.size = sizeof desc, .heap = t.heap, .every = 1};
     REFUSED(USAGE, "a place", clump_collector_create(&desc, NULL, NULL));
     clump_collector *none = NULL;
     int ran = 1;
@@ -195,9 +200,9 @@ static void triggers(void **state) {
 
 /* After all that the heap still collects: without roots everything dies, once. */
 static void still_works(void **state) {
-    clump_collect_report report;
+    clump_collect_report report = {.size = sizeof report};
     clump_ref refs[3] = {0, 0xffffffffu, 64};
-    clump_collect_desc desc = {.roots = refs, .root_count = 3};
+    clump_collect_desc desc = {.size = sizeof desc, .roots = refs, .root_count = 3};
     CHECK_OK(&t.on, clump_heap_collect(t.heap, &desc, &report, NULL));
     assert_int_equal(report.dead, 200);
     assert_int_equal(report.roots, 2);

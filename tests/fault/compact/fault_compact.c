@@ -114,20 +114,23 @@ static void check_unchanged(int scratch, const char *call, int line) {
 
 /* A report must be untouched or nothing but zeros when the call fails. */
 static clump_status compact(clump_compact_desc desc, const bench_merge *merge) {
-    static const clump_compact_report nothing;
-    clump_compact_report report, poison;
+    static const clump_compact_report nothing = {.size = sizeof nothing};
+    clump_compact_report report = {.size = sizeof report}, poison = {.size = sizeof poison};
     memset(&poison, 0xee, sizeof poison);
+    poison.size = sizeof poison;
     report = poison;
     clump_status status = bench_merge_compact(t.heap, &desc, merge, &report, NULL);
     if (status && memcmp(&report, &poison, sizeof report) != 0)
         assert_memory_equal(&report, &nothing, sizeof report);
     return status;
 }
-#define COMPACT(...) compact((clump_compact_desc){__VA_ARGS__}, NULL)
+#define COMPACT(...)                                                                               \
+    compact((clump_compact_desc){.size = sizeof(clump_compact_desc), __VA_ARGS__}, NULL)
 #define BRACED(...)                                                                                \
     { __VA_ARGS__ }
 #define MERGE(merge, ...)                                                                          \
-    compact((clump_compact_desc){__VA_ARGS__}, &(const bench_merge)BRACED merge)
+    compact((clump_compact_desc){.size = sizeof(clump_compact_desc), __VA_ARGS__},                 \
+            &(const bench_merge)BRACED merge)
 
 static void *request(void *user, size_t bytes) {
     memory.requests++;
@@ -156,6 +159,7 @@ static void own_memory(void) {
     clump_personality personality = t.on.capabilities->personality;
     clump_context_destroy(t.on.clump);
     clump_context_desc desc = {
+        .size = sizeof desc,
         .context = t.on.context,
         .device = t.on.device,
         .queue = t.on.queue,
@@ -376,7 +380,8 @@ static void room_for_orders(void **state) {
 
 static clump_status enlist(cl_mem buffer, uint64_t offset, uint32_t stride, uint64_t count) {
     clump_refs *refs = (clump_refs *)&t;
-    clump_refs_desc d = {.buffer = buffer, .offset = offset, .stride = stride, .count = count};
+    clump_refs_desc d = {
+        .size = sizeof d, .buffer = buffer, .offset = offset, .stride = stride, .count = count};
     clump_status status = clump_refs_create(t.heap, &d, &refs, NULL);
     assert_int_equal(refs == NULL, status != CLUMP_OK);
     if (!status) clump_refs_destroy(refs);
@@ -386,7 +391,8 @@ static clump_status enlist(cl_mem buffer, uint64_t offset, uint32_t stride, uint
 /* 100 references of which a word at `at` of a buffer says how many there are. */
 static clump_status enlist_counted(cl_mem buffer, cl_mem counted, uint64_t at) {
     clump_refs *refs = (clump_refs *)&t;
-    clump_refs_desc d = {.buffer = buffer, .count = 100, .counted = counted, .counted_at = at};
+    clump_refs_desc d = {
+        .size = sizeof d, .buffer = buffer, .count = 100, .counted = counted, .counted_at = at};
     clump_status status = clump_refs_create(t.heap, &d, &refs, NULL);
     assert_int_equal(refs == NULL, status != CLUMP_OK);
     if (!status) clump_refs_destroy(refs);
@@ -396,7 +402,7 @@ static clump_status enlist_counted(cl_mem buffer, cl_mem counted, uint64_t at) {
 static void registering(void **state) {
     cl_mem buffer = cl_fixture_buffer(&t.on, NULL, 400);
     clump_refs *refs = (clump_refs *)&t;
-    clump_refs_desc good = {.buffer = buffer, .count = 100};
+    clump_refs_desc good = {.size = sizeof good, .buffer = buffer, .count = 100};
     REFUSED_SILENTLY(clump_refs_create(NULL, &good, &refs, NULL));
     REFUSED(USAGE, "clump_refs_create", clump_refs_create(t.heap, NULL, &refs, NULL));
     assert_null(refs);
@@ -505,13 +511,24 @@ static void check_objects(void) {
 static void memory_runs_out(void **state) {
     static const char *const body[] = {"Body"};
     const clump_compact_desc descs[] = {
-        {.max_moves = 100},
-        {.classes = body, .class_count = 1, .order = CLUMP_ORDER_ADDRESS},
-        {.classes = body, .class_count = 1, .order = CLUMP_ORDER_FIELD, .order_field = "key"},
-        {.classes = body, .class_count = 1, .order = CLUMP_ORDER_KEY, .key_kernel = t.good_keys},
-        {.null_dangling = 1},
-        {0},
-        {.null_dangling = 1},
+        {.size = sizeof(clump_compact_desc), .max_moves = 100},
+        {.size = sizeof(clump_compact_desc),
+         .classes = body,
+         .class_count = 1,
+         .order = CLUMP_ORDER_ADDRESS},
+        {.size = sizeof(clump_compact_desc),
+         .classes = body,
+         .class_count = 1,
+         .order = CLUMP_ORDER_FIELD,
+         .order_field = "key"},
+        {.size = sizeof(clump_compact_desc),
+         .classes = body,
+         .class_count = 1,
+         .order = CLUMP_ORDER_KEY,
+         .key_kernel = t.good_keys},
+        {.size = sizeof(clump_compact_desc), .null_dangling = 1},
+        {.size = sizeof(clump_compact_desc)},
+        {.size = sizeof(clump_compact_desc), .null_dangling = 1},
     };
     static const bench_merge one = {.factor = 1},
                              two = {.factor = 2, .rewrite = BENCH_REWRITE_GLOBAL};
@@ -525,8 +542,8 @@ static void memory_runs_out(void **state) {
             clump_refs *refs;
             clump_handle handle = 0;
             clump_ref ref;
-            clump_compact_report report;
-            clump_refs_desc desc = {.buffer = buffer, .count = OBJECTS};
+            clump_compact_report report = {.size = sizeof report};
+            clump_refs_desc desc = {.size = sizeof desc, .buffer = buffer, .count = OBJECTS};
             cl_fixture_heap_write(t.heap, start);
             clump_heap_touch(t.heap);
             check_objects();
@@ -583,8 +600,8 @@ static void what_is_right(void **state) {
  * needs. */
 static void room_of_earlier_classes(void **state) {
     enum { CLASSES = 4 };
-    clump_class_stats classes[CLASSES];
-    clump_heap_stats stats;
+    clump_class_stats classes[CLASSES] = {{.size = sizeof *classes}};
+    clump_heap_stats stats = {.size = sizeof stats};
     uint32_t base = 0, keep = 4 * KEEP, away = 0;
     uint64_t made;
     SET_ARG(&t.on, t.make, 0, base);
@@ -624,19 +641,24 @@ static void order_without_objects(void **state) {
     SET_ARG(&t.on, init, 0, out);
     const char *only_a = "A";
     const clump_compact_desc orders[] = {
-        {.order = CLUMP_ORDER_ANY},
-        {.order = CLUMP_ORDER_ADDRESS},
-        {.order = CLUMP_ORDER_FIELD, .order_field = "x", .classes = &only_a, .class_count = 1},
-        {.order = CLUMP_ORDER_KEY, .key_kernel = keys},
+        {.size = sizeof(clump_compact_desc), .order = CLUMP_ORDER_ANY},
+        {.size = sizeof(clump_compact_desc), .order = CLUMP_ORDER_ADDRESS},
+        {.size = sizeof(clump_compact_desc),
+         .order = CLUMP_ORDER_FIELD,
+         .order_field = "x",
+         .classes = &only_a,
+         .class_count = 1},
+        {.size = sizeof(clump_compact_desc), .order = CLUMP_ORDER_KEY, .key_kernel = keys},
     };
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
         clump_refs *null, *keep;
         clump_handle handle;
         clump_ref values[2], now;
-        clump_compact_report report;
+        clump_compact_report report = {.size = sizeof report};
         CHECK_OK(&t.on, clump_heap_do_new(heap, init, "A", 2, NULL, NULL));
-        clump_refs_desc first = {.buffer = out, .count = 1, .null_dangling = 1};
-        clump_refs_desc second = {.buffer = out, .offset = 4, .count = 1};
+        clump_refs_desc first = {
+            .size = sizeof first, .buffer = out, .count = 1, .null_dangling = 1};
+        clump_refs_desc second = {.size = sizeof second, .buffer = out, .offset = 4, .count = 1};
         CHECK_OK(&t.on, clump_refs_create(heap, &first, &null, NULL));
         CHECK_OK(&t.on, clump_refs_create(heap, &second, &keep, NULL));
         cl_fixture_read(&t.on, out, values, sizeof values);

@@ -33,8 +33,9 @@ static void make(const char *class_name, clump_ref *out) {
     const clump_struct_field id = {"id", 0};
     uint32_t ids[COUNT];
     for (uint32_t i = 0; i < COUNT; i++) ids[i] = i;
-    CHECK_OK(&on, clump_heap_new_structs(heap, &(clump_struct_desc){class_name, 4, 1, &id}, ids,
-                                         COUNT, out, NULL));
+    CHECK_OK(&on, clump_heap_new_structs(
+                      heap, &(clump_struct_desc){sizeof(clump_struct_desc), class_name, 4, 1, &id},
+                      ids, COUNT, out, NULL));
 }
 
 static int open_all(void **state) {
@@ -49,8 +50,11 @@ static int open_all(void **state) {
     CHECK_OK(&on, clump_heap_write_field(heap, "B", "a", 0, sizeof *a, a, COUNT));
     CHECK_OK(&on, clump_heap_create_handle(heap, a[17], &handle));
     registered = cl_fixture_buffer(&on, b, sizeof b);
-    CHECK_OK(&on, clump_refs_create(heap, &(clump_refs_desc){.buffer = registered, .count = COUNT},
-                                    &refs, NULL));
+    CHECK_OK(&on, clump_refs_create(
+                      heap,
+                      &(clump_refs_desc){
+                          .size = sizeof(clump_refs_desc), .buffer = registered, .count = COUNT},
+                      &refs, NULL));
     bytes = saved_bytes(&on, heap, 0);
     program = cl_fixture_program(
         &on, heap,
@@ -92,7 +96,7 @@ static void expect_same(const char *what) {
 
 static void refuse(const clump_convert_desc *desc, clump_status status, const char *words,
                    const char *what) {
-    clump_convert_report report = {.objects = 7};
+    clump_convert_report report = {.size = sizeof report, .objects = 7};
     cl_fixture_expect_words(clump_context_get_error(on.clump),
                             clump_heap_convert(heap, desc, &report), status, words, what, __LINE__);
     assert_int_equal(report.objects, 0);
@@ -131,17 +135,18 @@ static void schemas(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         clump_schema *schema = parse(cases[i].text);
-        refuse(&(clump_convert_desc){.schema = schema}, CLUMP_ERR_SCHEMA, cases[i].words,
-               cases[i].text);
+        refuse(&(clump_convert_desc){.size = sizeof(clump_convert_desc), .schema = schema},
+               CLUMP_ERR_SCHEMA, cases[i].words, cases[i].text);
         clump_schema_destroy(schema);
     }
 }
 
 static void wrong_calls(void **state) {
     clump_schema *schema = parse(text);
-    clump_convert_desc desc = {.schema = schema};
+    clump_convert_desc desc = {.size = sizeof desc, .schema = schema};
     refuse(NULL, CLUMP_ERR_USAGE, "needs a schema", "no description");
-    refuse(&(clump_convert_desc){0}, CLUMP_ERR_USAGE, "needs a schema", "no schema");
+    refuse(&(clump_convert_desc){.size = sizeof(clump_convert_desc)}, CLUMP_ERR_USAGE,
+           "needs a schema", "no schema");
     desc.block_rows = 65;
     refuse(&desc, CLUMP_ERR_USAGE, "block_rows is 65", "block_rows");
     desc.block_rows = 0;
@@ -156,10 +161,15 @@ static void wrong_calls(void **state) {
 /* Objects that grow beyond the memory that the heap has. */
 static void no_room(void **state) {
     clump_schema *schema = parse(ROOT "class A : Root { ulong8 more[128]; float2 at; " A_REST B C);
-    refuse(&(clump_convert_desc){.schema = schema, .block_rows = 1}, CLUMP_ERR_DEVICE_MEMORY,
-           "the 900 objects of the heap need", "no room");
+    refuse(
+        &(clump_convert_desc){
+            .size = sizeof(clump_convert_desc), .schema = schema, .block_rows = 1},
+        CLUMP_ERR_DEVICE_MEMORY, "the 900 objects of the heap need", "no room");
     CHECK_OK(&on, clump_heap_convert(
-                      heap, &(clump_convert_desc){.schema = schema, .bytes = 16 << 20}, NULL));
+                      heap,
+                      &(clump_convert_desc){
+                          .size = sizeof(clump_convert_desc), .schema = schema, .bytes = 16 << 20},
+                      NULL));
     CHECK_HEAP(&on, heap);
     clump_schema_destroy(schema);
     close_all(NULL);
@@ -169,17 +179,18 @@ static void no_room(void **state) {
 /* A heap whose errors nobody has seen. */
 static void unseen_errors(void **state) {
     clump_schema *schema = parse("class A { uint id; }");
-    const clump_convert_desc desc = {.schema = schema};
+    const clump_convert_desc desc = {.size = sizeof desc, .schema = schema};
     clump_heap *failed = cl_fixture_heap_of_blocks(&on, "class A { uint id; }", 1, 1);
     const uint32_t ids[100] = {0};
     uint64_t made;
-    CHECK_OK(&on, clump_heap_new_structs(failed, &(clump_struct_desc){"A", 4, 0, NULL}, ids, 100,
-                                         NULL, &made));
+    CHECK_OK(&on, clump_heap_new_structs(
+                      failed, &(clump_struct_desc){sizeof(clump_struct_desc), "A", 4, 0, NULL}, ids,
+                      100, NULL, &made));
     assert_int_equal(made, 64);
     cl_fixture_expect_words(clump_context_get_error(on.clump),
                             clump_heap_convert(failed, &desc, NULL), CLUMP_ERR_USAGE,
                             "clump_heap_take_errors() before", "errors", __LINE__);
-    clump_device_report report; /* they are still there */
+    clump_device_report report = {.size = sizeof report}; /* they are still there */
     CHECK_STATUS(&on, clump_heap_take_errors(failed, &report), CLUMP_ERR_DEVICE);
     assert_int_equal(report.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count, 36);
     CHECK_OK(&on, clump_heap_convert(failed, &desc, NULL));

@@ -35,26 +35,33 @@ static clump_status make(run *r, const cl_fixture *on) {
     clump_status status = failing_context(on, &r->context, &r->error);
     if (status) return status;
     for (uint32_t i = 0; i < COUNT; i++) ids[i] = i;
-    status = clump_heap_create(
-        &(clump_heap_desc){
-            .context = r->context, .schema = r->before, .bytes = 1 << 20, .watch_handles = 1},
-        &r->heap, NULL);
+    status = clump_heap_create(&(clump_heap_desc){.size = sizeof(clump_heap_desc),
+                                                  .context = r->context,
+                                                  .schema = r->before,
+                                                  .bytes = 1 << 20,
+                                                  .watch_handles = 1},
+                               &r->heap, NULL);
     if (!status)
-        status = clump_heap_new_structs(r->heap, &(clump_struct_desc){"A", 4, 1, &id}, ids, COUNT,
-                                        r->as, NULL);
+        status = clump_heap_new_structs(
+            r->heap, &(clump_struct_desc){sizeof(clump_struct_desc), "A", 4, 1, &id}, ids, COUNT,
+            r->as, NULL);
     if (!status)
         status = clump_heap_write_field(r->heap, "A", "next", 0, sizeof *r->as, r->as, COUNT);
     if (!status)
-        status = clump_heap_new_structs(r->heap, &(clump_struct_desc){"B", 4, 0, NULL}, ids, COUNT,
-                                        NULL, NULL);
+        status = clump_heap_new_structs(
+            r->heap, &(clump_struct_desc){sizeof(clump_struct_desc), "B", 4, 0, NULL}, ids, COUNT,
+            NULL, NULL);
     if (!status) status = clump_heap_reserve(r->heap, "A", 100, NULL);
     if (!status) status = clump_heap_create_handle(r->heap, r->as[7], &r->handle);
     for (uint32_t i = 0; i < COUNT; i++) words[2 * i] = r->as[i];
     if (!status) cl_fixture_write(on, r->registered, words, sizeof words);
     if (!status)
-        status = clump_refs_create(
-            r->heap, &(clump_refs_desc){.buffer = r->registered, .stride = 8, .count = COUNT},
-            &r->refs, NULL);
+        status = clump_refs_create(r->heap,
+                                   &(clump_refs_desc){.size = sizeof(clump_refs_desc),
+                                                      .buffer = r->registered,
+                                                      .stride = 8,
+                                                      .count = COUNT},
+                                   &r->refs, NULL);
     return status;
 }
 
@@ -91,7 +98,7 @@ static void expect(const run *r, const cl_fixture *on, const char *text, int is_
 /* What is before the conversion may fail as it likes: fault_host has that. Returns whether a
  * failure came. */
 static int convert(run *r, const cl_fixture *on) {
-    const clump_convert_desc desc = {.schema = r->after, .bytes = 2 << 20};
+    const clump_convert_desc desc = {.size = sizeof desc, .schema = r->after, .bytes = 2 << 20};
     const int was_hit = failing_hit();
     clump_status status = clump_heap_convert(r->heap, &desc, NULL);
     const int is_finish = failing.struck && strcmp(failing.struck, "clFinish") == 0;

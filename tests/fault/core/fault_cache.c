@@ -91,7 +91,8 @@ static cl_int CL_API_CALL platform_info(cl_platform_id platform, cl_platform_inf
     return clGetPlatformInfo(platform, name, bytes, value, size);
 }
 
-static const clump_cl_functions functions = {.CreateProgramWithSource = create_of_source,
+static const clump_cl_functions functions = {.size = sizeof functions,
+                                             .CreateProgramWithSource = create_of_source,
                                              .CreateProgramWithBinary = create_of_binary,
                                              .BuildProgram = build,
                                              .GetKernelArgInfo = arg_info,
@@ -306,7 +307,8 @@ static void parts_are_kept(void **state) {
         CHECK_CL(code);
         f.queue = clCreateCommandQueue(f.context, f.device, 0, &code);
         CHECK_CL(code);
-        clump_context_desc desc = {.context = f.context,
+        clump_context_desc desc = {.size = sizeof desc,
+                                   .context = f.context,
                                    .device = f.device,
                                    .queue = f.queue,
                                    .cl = &functions,
@@ -327,8 +329,11 @@ static void parts_are_kept(void **state) {
 
 static void nothing_is_kept_unasked(void **state) {
     cl_fixture f = open_with((clump_cache){.folder = path_of("unasked")});
-    clump_context_desc desc = {
-        .context = f.context, .device = f.device, .queue = f.queue, .cl = &functions};
+    clump_context_desc desc = {.size = sizeof desc,
+                               .context = f.context,
+                               .device = f.device,
+                               .queue = f.queue,
+                               .cl = &functions};
     cl_fixture plain = f;
     clump_error error;
     assert_int_equal(clump_context_create(&desc, &plain.clump, &error), CLUMP_OK);
@@ -622,8 +627,11 @@ static void descs_that_are_refused(void **state) {
                                  {.store = shelf_store},
                                  {.folder = "x", .load = shelf_load, .store = shelf_store}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        clump_context_desc desc = {
-            .context = f.context, .device = f.device, .queue = f.queue, .cache = wrong[i]};
+        clump_context_desc desc = {.size = sizeof desc,
+                                   .context = f.context,
+                                   .device = f.device,
+                                   .queue = f.queue,
+                                   .cache = wrong[i]};
         clump_context *context;
         clump_error error;
         clump_status status = clump_context_create(&desc, &context, &error);
@@ -639,7 +647,8 @@ static const char *failing_folder;
 /* A program twice, where a call or request may fail: either it works, or the call fails in
  * order. */
 static int build_twice(const cl_fixture *on) {
-    clump_context_desc desc = {.context = on->context,
+    clump_context_desc desc = {.size = sizeof desc,
+                               .context = on->context,
                                .device = on->device,
                                .queue = on->queue,
                                .allocator = failing_allocator,

@@ -46,27 +46,37 @@ static parts make(const cl_fixture *on, cl_mem buffer) {
     clump_allocation some;
     leaked = 0;
     assert_int_equal(failing_context(on, &p.context, &error), CLUMP_OK);
-    clump_pool_desc pool = {.context = p.context, .leaked = count_leak};
+    clump_pool_desc pool = {.size = sizeof pool, .context = p.context, .leaked = count_leak};
     assert_int_equal(clump_pool_create(&pool, &p.pool, &error), CLUMP_OK);
-    assert_int_equal(clump_pool_alloc(p.pool, &(clump_allocation_desc){.bytes = 10}, &some, NULL),
-                     CLUMP_OK);
+    assert_int_equal(
+        clump_pool_alloc(
+            p.pool, &(clump_allocation_desc){.size = sizeof(clump_allocation_desc), .bytes = 10},
+            &some, NULL),
+        CLUMP_OK);
     assert_int_equal(
         clump_schema_parse(schema_text, strlen(schema_text), &failing_allocator, &schema, &error),
         CLUMP_OK);
-    clump_heap_desc heap = {
-        .context = p.context, .schema = schema, .bytes = 1 << 20, .pool = p.pool};
+    clump_heap_desc heap = {.size = sizeof heap,
+                            .context = p.context,
+                            .schema = schema,
+                            .bytes = 1 << 20,
+                            .pool = p.pool};
     assert_int_equal(clump_heap_create(&heap, &p.heap, NULL), CLUMP_OK);
     clump_schema_destroy(schema);
-    clump_program_desc program = {.heap = p.heap, .source = source};
+    clump_program_desc program = {.size = sizeof program, .heap = p.heap, .source = source};
     assert_int_equal(clump_program_create(&program, &p.program, NULL), CLUMP_OK);
     assert_int_equal(clump_kernel_create(p.program, "init", &p.kernel, NULL), CLUMP_OK);
     assert_int_equal(clump_kernel_create(p.program, "key", &p.key, NULL), CLUMP_OK);
-    clump_refs_desc refs = {.buffer = buffer, .count = 1};
+    clump_refs_desc refs = {.size = sizeof refs, .buffer = buffer, .count = 1};
     assert_int_equal(clump_refs_create(p.heap, &refs, &p.refs, NULL), CLUMP_OK);
     clump_compactor_desc compactor = {
-        .heap = p.heap, .every = 1, .compact = {.order = CLUMP_ORDER_KEY, .key_kernel = p.key}};
+        .size = sizeof compactor,
+        .heap = p.heap,
+        .every = 1,
+        .compact = &(clump_compact_desc){
+            .size = sizeof(clump_compact_desc), .order = CLUMP_ORDER_KEY, .key_kernel = p.key}};
     assert_int_equal(clump_compactor_create(&compactor, &p.compactor, NULL), CLUMP_OK);
-    clump_collector_desc collector = {.heap = p.heap, .every = 1};
+    clump_collector_desc collector = {.size = sizeof collector, .heap = p.heap, .every = 1};
     assert_int_equal(clump_collector_create(&collector, &p.collector, NULL), CLUMP_OK);
     return p;
 }
@@ -159,7 +169,7 @@ static void references_after_their_heap(void **state) {
     parts p = make(&on, buffer);
     clump_refs *more[4];
     for (uint32_t i = 0; i < 4; i++) {
-        clump_refs_desc refs = {.buffer = buffer, .offset = 4 * i, .count = 1};
+        clump_refs_desc refs = {.size = sizeof refs, .buffer = buffer, .offset = 4 * i, .count = 1};
         assert_int_equal(clump_refs_create(p.heap, &refs, &more[i], NULL), CLUMP_OK);
     }
     clump_refs_destroy(more[1]);

@@ -110,14 +110,16 @@ static cl_int CL_API_CALL enqueue_kernel(cl_command_queue queue, cl_kernel kerne
                                   wait_list, event);
 }
 
-static const clump_cl_functions functions = {.GetDeviceInfo = get_device_info,
+static const clump_cl_functions functions = {.size = sizeof functions,
+                                             .GetDeviceInfo = get_device_info,
                                              .GetKernelWorkGroupInfo = get_group_info,
                                              .BuildProgram = build_program,
                                              .EnqueueNDRangeKernel = enqueue_kernel};
 
 static clump_status create(clump_personality personality, clump_context **context,
                            clump_error *error) {
-    clump_context_desc desc = {.context = f->context,
+    clump_context_desc desc = {.size = sizeof desc,
+                               .context = f->context,
                                .device = f->device,
                                .queue = f->queue,
                                .personality = personality,
@@ -178,8 +180,10 @@ static void expect_language(const char *language) {
     char begin[32];
     assert_string_equal(clump_context_get_info(context)->capabilities->language, language);
     assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &schema, NULL), CLUMP_OK);
-    clump_heap_desc desc = {
-        .context = context, .schema = schema, .bytes = cl_fixture_small_heap_bytes(context)};
+    clump_heap_desc desc = {.size = sizeof desc,
+                            .context = context,
+                            .schema = schema,
+                            .bytes = cl_fixture_small_heap_bytes(context)};
     says.builds_nothing = 1;
     assert_int_not_equal(clump_heap_create(&desc, &heap, NULL), CLUMP_OK);
     assert_null(heap);
@@ -243,12 +247,15 @@ static void language_of_the_user(void **state) {
     static const char classes[] = "class Body { uint id; }";
     (void)state;
     assert_int_equal(clump_schema_parse(classes, strlen(classes), NULL, &schema, NULL), CLUMP_OK);
-    clump_heap_desc desc = {
-        .context = context, .schema = schema, .bytes = cl_fixture_small_heap_bytes(context)};
+    clump_heap_desc desc = {.size = sizeof desc,
+                            .context = context,
+                            .schema = schema,
+                            .bytes = cl_fixture_small_heap_bytes(context)};
     assert_int_equal(clump_heap_create(&desc, &heap, NULL), CLUMP_OK);
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         clump_program *program = NULL;
-        clump_program_desc d = {.heap = heap, .source = text, .options = options[i]};
+        clump_program_desc d = {
+            .size = sizeof d, .heap = heap, .source = text, .options = options[i]};
         assert_int_equal(clump_program_create(&d, &program, NULL), CLUMP_OK);
         const char *first = strstr(says.options, "-cl-std=");
         assert_non_null(first);
@@ -308,7 +315,7 @@ static uint32_t sum_of(clump_heap *heap) {
     clump_kernel *make, *sum;
     uint32_t found = 0;
     uint64_t made;
-    clump_program_desc d = {.heap = heap, .source = source};
+    clump_program_desc d = {.size = sizeof d, .heap = heap, .source = source};
     assert_int_equal(clump_program_create(&d, &program, NULL), CLUMP_OK);
     assert_int_equal(clump_kernel_create(program, "make", &make, NULL), CLUMP_OK);
     assert_int_equal(clump_kernel_create(program, "sum", &sum, NULL), CLUMP_OK);
@@ -340,9 +347,11 @@ static uint32_t sum_in_groups(size_t limit) {
     uint32_t found = UINT32_MAX;
     says.kernel_group_max = limit;
     says.widest = 0;
-    clump_status status = body_heap(
-        (clump_heap_desc){.context = context, .bytes = cl_fixture_small_heap_bytes(context)},
-        &heap);
+    clump_status status =
+        body_heap((clump_heap_desc){.size = sizeof(clump_heap_desc),
+                                    .context = context,
+                                    .bytes = cl_fixture_small_heap_bytes(context)},
+                  &heap);
     if (limit < CLUMP_ROW_SLOTS) {
         cl_fixture_expect_words(clump_context_get_error(context), status, CLUMP_ERR_UNSUPPORTED,
                                 "in groups of at most 63 work-items; 64 are needed",
@@ -375,12 +384,17 @@ static void odd_limits(void **state) {
         says.memory = memories[i];
         context = accepted(CLUMP_PERSONALITY_DEVICE);
         assert_int_equal(clump_context_get_info(context)->capabilities->memory_bytes, 0);
-        cl_fixture_expect_words(
-            clump_context_get_error(context),
-            body_heap((clump_heap_desc){.context = context, .device_share = 0.5}, &heap),
-            CLUMP_ERR_UNSUPPORTED, "does not say how much memory it has", "clump_heap_create",
-            __LINE__);
-        assert_int_equal(body_heap((clump_heap_desc){.context = context, .bytes = 1 << 21}, &heap),
+        cl_fixture_expect_words(clump_context_get_error(context),
+                                body_heap((clump_heap_desc){.size = sizeof(clump_heap_desc),
+                                                            .context = context,
+                                                            .device_share = 0.5},
+                                          &heap),
+                                CLUMP_ERR_UNSUPPORTED, "does not say how much memory it has",
+                                "clump_heap_create", __LINE__);
+        assert_int_equal(body_heap((clump_heap_desc){.size = sizeof(clump_heap_desc),
+                                                     .context = context,
+                                                     .bytes = 1 << 21},
+                                   &heap),
                          CLUMP_OK);
         clump_heap_destroy(heap);
         clump_context_destroy(context);
@@ -400,8 +414,11 @@ static void odd_limits(void **state) {
         memset(&says, 0, sizeof says);
         says.units = units[i];
         context = accepted(CLUMP_PERSONALITY_CPU);
-        clump_status status = body_heap(
-            (clump_heap_desc){.context = context, .bytes = 1 << 18, .block_rows = 1}, &heap);
+        clump_status status = body_heap((clump_heap_desc){.size = sizeof(clump_heap_desc),
+                                                          .context = context,
+                                                          .bytes = 1 << 18,
+                                                          .block_rows = 1},
+                                        &heap);
         if (status) fail_msg("%u units: %s", units[i], clump_context_get_error(context)->message);
         assert_int_equal(sum_of(heap), (SUMMED - 1) * SUMMED / 2);
         clump_heap_destroy(heap);

@@ -22,15 +22,18 @@ static clump_ref refs[COUNT];
 static clump_extract *extract; /* of all */
 
 static int open_all(void **state) {
-    const clump_struct_desc a = {"A", 4, 0, NULL}, b = {"B", 4, 0, NULL};
+    const clump_struct_desc a = {sizeof a, "A", 4, 0, NULL}, b = {sizeof b, "B", 4, 0, NULL};
     const char *const all[] = {"A", "B"};
     uint32_t zeros[COUNT] = {0};
     heap = cl_fixture_heap(&on, text, 1 << 20, 1);
     CHECK_OK(&on, clump_heap_new_structs(heap, &a, zeros, COUNT, refs, NULL));
     CHECK_OK(&on, clump_heap_new_structs(heap, &b, zeros, COUNT, NULL, NULL));
     CHECK_OK(&on, clump_heap_write_field(heap, "B", "a", 0, sizeof *refs, refs, COUNT));
-    CHECK_OK(&on, clump_heap_extract(heap, &(clump_extract_desc){.classes = all, .class_count = 2},
-                                     &extract, NULL));
+    CHECK_OK(&on, clump_heap_extract(
+                      heap,
+                      &(clump_extract_desc){
+                          .size = sizeof(clump_extract_desc), .classes = all, .class_count = 2},
+                      &extract, NULL));
     return 0;
 }
 
@@ -41,7 +44,7 @@ static int close_all(void **state) {
 }
 
 static void expect_objects(clump_heap *h, uint64_t objects) {
-    clump_heap_stats stats;
+    clump_heap_stats stats = {.size = sizeof stats};
     CHECK_OK(&on, clump_heap_read_stats(h, &stats, NULL, 0));
     assert_int_equal(stats.objects, objects);
     CHECK_HEAP(&on, h);
@@ -50,7 +53,7 @@ static void expect_objects(clump_heap *h, uint64_t objects) {
 static void refused(clump_heap *h, clump_extract_desc desc, clump_status status,
                     const char *words) {
     clump_extract *e = (clump_extract *)&desc;
-    clump_extract_report report = {.objects = 7};
+    clump_extract_report report = {.size = sizeof report, .objects = 7};
     desc.free_objects = 1;
     cl_fixture_expect_words(clump_context_get_error(on.clump),
                             clump_heap_extract(h, &desc, &e, &report), status, words, words,
@@ -68,60 +71,110 @@ static void wrong_choices(void **state) {
     some[3] = refs[3] + 64 * 4096;
     some[40] = 0xfffffff0u;
     cl_mem wrong = cl_fixture_buffer(&on, some, sizeof some);
-    const clump_extract_desc good = {.refs = refs, .ref_count = COUNT};
-    refused(heap, (clump_extract_desc){0}, CLUMP_ERR_USAGE, "nothing says which objects");
-    refused(heap, (clump_extract_desc){.follow = 1}, CLUMP_ERR_USAGE, "nothing says which objects");
-    refused(heap, (clump_extract_desc){.classes = none, .ref_count = 3}, CLUMP_ERR_USAGE,
-            "ref_count is not 0");
-    refused(heap, (clump_extract_desc){.refs = refs, .class_count = 3}, CLUMP_ERR_USAGE,
-            "class_count is not 0");
-    refused(heap, (clump_extract_desc){.refs = refs, .ref_buffer_count = 3}, CLUMP_ERR_USAGE,
-            "ref_buffer_count is not 0");
-    refused(heap, (clump_extract_desc){.refs = some, .ref_count = COUNT}, CLUMP_ERR_REFERENCE,
-            "2 of 70 references in refs name no live object, the first of them number 3, 0x");
-    refused(heap, (clump_extract_desc){.ref_buffer = wrong, .ref_buffer_count = COUNT},
-            CLUMP_ERR_REFERENCE, "2 of 70 references in ref_buffer");
+    const clump_extract_desc good = {.size = sizeof good, .refs = refs, .ref_count = COUNT};
+    refused(heap, (clump_extract_desc){.size = sizeof(clump_extract_desc)}, CLUMP_ERR_USAGE,
+            "nothing says which objects");
+    refused(heap, (clump_extract_desc){.size = sizeof(clump_extract_desc), .follow = 1},
+            CLUMP_ERR_USAGE, "nothing says which objects");
+    refused(
+        heap,
+        (clump_extract_desc){.size = sizeof(clump_extract_desc), .classes = none, .ref_count = 3},
+        CLUMP_ERR_USAGE, "ref_count is not 0");
+    refused(
+        heap,
+        (clump_extract_desc){.size = sizeof(clump_extract_desc), .refs = refs, .class_count = 3},
+        CLUMP_ERR_USAGE, "class_count is not 0");
     refused(heap,
             (clump_extract_desc){
-                .ref_buffer = wrong, .ref_buffer_at = 160, .ref_buffer_count = COUNT - 40},
+                .size = sizeof(clump_extract_desc), .refs = refs, .ref_buffer_count = 3},
+            CLUMP_ERR_USAGE, "ref_buffer_count is not 0");
+    refused(
+        heap,
+        (clump_extract_desc){.size = sizeof(clump_extract_desc), .refs = some, .ref_count = COUNT},
+        CLUMP_ERR_REFERENCE,
+        "2 of 70 references in refs name no live object, the first of them number 3, 0x");
+    refused(heap,
+            (clump_extract_desc){
+                .size = sizeof(clump_extract_desc), .ref_buffer = wrong, .ref_buffer_count = COUNT},
+            CLUMP_ERR_REFERENCE, "2 of 70 references in ref_buffer");
+    refused(heap,
+            (clump_extract_desc){.size = sizeof(clump_extract_desc),
+                                 .ref_buffer = wrong,
+                                 .ref_buffer_at = 160,
+                                 .ref_buffer_count = COUNT - 40},
             CLUMP_ERR_REFERENCE,
             "1 of 30 references in ref_buffer name no live object, the first of them number 0, "
             "0xfffffff0");
-    refused(heap, (clump_extract_desc){.ref_buffer = buffer, .ref_buffer_count = COUNT + 1},
+    refused(heap,
+            (clump_extract_desc){.size = sizeof(clump_extract_desc),
+                                 .ref_buffer = buffer,
+                                 .ref_buffer_count = COUNT + 1},
             CLUMP_ERR_USAGE, "71 references from byte 0 on do not fit");
-    refused(
-        heap,
-        (clump_extract_desc){.ref_buffer = buffer, .ref_buffer_at = 4, .ref_buffer_count = COUNT},
-        CLUMP_ERR_USAGE, "70 references from byte 4 on do not fit");
-    refused(heap, (clump_extract_desc){.ref_buffer = buffer, .ref_buffer_at = UINT64_MAX - 3},
+    refused(heap,
+            (clump_extract_desc){.size = sizeof(clump_extract_desc),
+                                 .ref_buffer = buffer,
+                                 .ref_buffer_at = 4,
+                                 .ref_buffer_count = COUNT},
+            CLUMP_ERR_USAGE, "70 references from byte 4 on do not fit");
+    refused(heap,
+            (clump_extract_desc){.size = sizeof(clump_extract_desc),
+                                 .ref_buffer = buffer,
+                                 .ref_buffer_at = UINT64_MAX - 3},
             CLUMP_ERR_USAGE, "do not fit in a buffer of 280 bytes");
     refused(heap,
-            (clump_extract_desc){.ref_buffer = buffer, .ref_buffer_at = 2, .ref_buffer_count = 1},
+            (clump_extract_desc){.size = sizeof(clump_extract_desc),
+                                 .ref_buffer = buffer,
+                                 .ref_buffer_at = 2,
+                                 .ref_buffer_count = 1},
             CLUMP_ERR_USAGE, "multiple of 4");
     cl_mem foreign = cl_fixture_foreign_buffer(&on, 65536);
-    refused(heap, (clump_extract_desc){.ref_buffer = foreign, .ref_buffer_count = 1},
+    refused(heap,
+            (clump_extract_desc){
+                .size = sizeof(clump_extract_desc), .ref_buffer = foreign, .ref_buffer_count = 1},
             CLUMP_ERR_USAGE, "the buffer of references belongs to another cl_context");
-    refused(heap, (clump_extract_desc){.refs = refs, .ref_count = COUNT, .buffer = foreign},
+    refused(heap,
+            (clump_extract_desc){.size = sizeof(clump_extract_desc),
+                                 .refs = refs,
+                                 .ref_count = COUNT,
+                                 .buffer = foreign},
             CLUMP_ERR_USAGE, "the buffer of an extract belongs to another cl_context");
     clReleaseMemObject(foreign);
-    refused(heap, (clump_extract_desc){.classes = none, .class_count = 2}, CLUMP_ERR_NOT_FOUND,
-            "Nobody");
-    refused(heap, (clump_extract_desc){.classes = null, .class_count = 1}, CLUMP_ERR_NOT_FOUND,
-            "no class");
-    refused(heap, (clump_extract_desc){.where_class = "B"}, CLUMP_ERR_USAGE, "go together");
-    refused(heap, (clump_extract_desc){.where_field = "flag"}, CLUMP_ERR_USAGE, "go together");
-    refused(heap, (clump_extract_desc){.where_class = "C", .where_field = "flag"},
+    refused(
+        heap,
+        (clump_extract_desc){.size = sizeof(clump_extract_desc), .classes = none, .class_count = 2},
+        CLUMP_ERR_NOT_FOUND, "Nobody");
+    refused(
+        heap,
+        (clump_extract_desc){.size = sizeof(clump_extract_desc), .classes = null, .class_count = 1},
+        CLUMP_ERR_NOT_FOUND, "no class");
+    refused(heap, (clump_extract_desc){.size = sizeof(clump_extract_desc), .where_class = "B"},
+            CLUMP_ERR_USAGE, "go together");
+    refused(heap, (clump_extract_desc){.size = sizeof(clump_extract_desc), .where_field = "flag"},
+            CLUMP_ERR_USAGE, "go together");
+    refused(heap,
+            (clump_extract_desc){
+                .size = sizeof(clump_extract_desc), .where_class = "C", .where_field = "flag"},
             CLUMP_ERR_NOT_FOUND, "C");
-    refused(heap, (clump_extract_desc){.where_class = "Z", .where_field = "flag"},
+    refused(heap,
+            (clump_extract_desc){
+                .size = sizeof(clump_extract_desc), .where_class = "Z", .where_field = "flag"},
             CLUMP_ERR_NOT_FOUND, "no field \"flag\"");
-    refused(heap, (clump_extract_desc){.where_class = "A", .where_field = "mass"}, CLUMP_ERR_USAGE,
-            "mass of class A is float");
-    refused(heap, (clump_extract_desc){.where_class = "A", .where_field = "at"}, CLUMP_ERR_USAGE,
-            "at of class A is float2[2]");
-    refused(heap, (clump_extract_desc){.where_class = "A", .where_field = "many"}, CLUMP_ERR_USAGE,
-            "many of class A is ulong[2]");
-    refused(heap, (clump_extract_desc){.where_class = "A", .where_field = "next"}, CLUMP_ERR_USAGE,
-            "next of class A is ref");
+    refused(heap,
+            (clump_extract_desc){
+                .size = sizeof(clump_extract_desc), .where_class = "A", .where_field = "mass"},
+            CLUMP_ERR_USAGE, "mass of class A is float");
+    refused(heap,
+            (clump_extract_desc){
+                .size = sizeof(clump_extract_desc), .where_class = "A", .where_field = "at"},
+            CLUMP_ERR_USAGE, "at of class A is float2[2]");
+    refused(heap,
+            (clump_extract_desc){
+                .size = sizeof(clump_extract_desc), .where_class = "A", .where_field = "many"},
+            CLUMP_ERR_USAGE, "many of class A is ulong[2]");
+    refused(heap,
+            (clump_extract_desc){
+                .size = sizeof(clump_extract_desc), .where_class = "A", .where_field = "next"},
+            CLUMP_ERR_USAGE, "next of class A is ref");
     CHECK_STATUS(&on, clump_heap_extract(heap, NULL, &e, NULL), CLUMP_ERR_USAGE);
     CHECK_STATUS(&on, clump_heap_extract(heap, &good, NULL, NULL), CLUMP_ERR_USAGE);
     assert_int_equal(clump_heap_extract(NULL, &good, &e, NULL), CLUMP_ERR_USAGE);
@@ -129,9 +182,12 @@ static void wrong_choices(void **state) {
     clReleaseMemObject(wrong);
     expect_objects(heap, 2 * COUNT);
     /* No reference at all is a choice. */
-    clump_extract_report report;
-    CHECK_OK(&on, clump_heap_extract(heap, &(clump_extract_desc){.refs = refs, .free_objects = 1},
-                                     &e, &report));
+    clump_extract_report report = {.size = sizeof report};
+    CHECK_OK(&on, clump_heap_extract(
+                      heap,
+                      &(clump_extract_desc){
+                          .size = sizeof(clump_extract_desc), .refs = refs, .free_objects = 1},
+                      &e, &report));
     assert_int_equal(report.objects + report.bytes, 0);
     CHECK_OK(&on, clump_heap_insert(heap, e, NULL));
     clump_extract_destroy(e);
@@ -141,7 +197,7 @@ static void wrong_choices(void **state) {
 /* A block says that it has no objects, but their bits are there. What is chosen and not listed must
  * not go. */
 static void corrupt(void **state) {
-    const clump_struct_desc a = {"A", 4, 0, NULL};
+    const clump_struct_desc a = {sizeof a, "A", 4, 0, NULL};
     const char *const all[] = {"A"};
     uint32_t zeros[COUNT] = {0}, word;
     clump_ref some[COUNT];
@@ -155,8 +211,10 @@ static void corrupt(void **state) {
     word &= ~CLUMPI_CREDIT_MASK;
     CHECK_CL(clEnqueueWriteBuffer(on.queue, clumpi_heap_buffer(other), CL_TRUE, at, 4, &word, 0,
                                   NULL, NULL));
-    refused(other, (clump_extract_desc){.classes = all, .class_count = 1}, CLUMP_ERR_CORRUPT,
-            "that were chosen: see what clump_heap_check() says");
+    refused(
+        other,
+        (clump_extract_desc){.size = sizeof(clump_extract_desc), .classes = all, .class_count = 1},
+        CLUMP_ERR_CORRUPT, "that were chosen: see what clump_heap_check() says");
     uint64_t bits;
     CHECK_CL(clEnqueueReadBuffer(on.queue, clumpi_heap_buffer(other), CL_TRUE,
                                  (uint64_t)h->at_bits * CLUMPI_UNIT + 8 * (uint64_t)(some[0] >> 6),
@@ -210,8 +268,9 @@ static void schemas(void **state) {
 static void small_buffer(void **state) {
     const char *const all[] = {"A", "B"};
     const uint64_t bytes = clump_extract_get_info(extract)->bytes;
-    clump_extract_desc desc = {.classes = all, .class_count = 2, .free_objects = 1};
-    clump_extract_report report;
+    clump_extract_desc desc = {
+        .size = sizeof desc, .classes = all, .class_count = 2, .free_objects = 1};
+    clump_extract_report report = {.size = sizeof report};
     clump_extract *e;
     desc.buffer = cl_fixture_buffer(&on, NULL, bytes - 1);
     cl_fixture_expect_words(clump_context_get_error(on.clump),
@@ -239,7 +298,7 @@ static void small_buffer(void **state) {
 static void no_room(void **state) {
     clump_heap *small = cl_fixture_heap_of_blocks(&on, text, 1, 1);
     uint32_t zeros[1] = {0};
-    const clump_struct_desc b = {"B", 4, 0, NULL};
+    const clump_struct_desc b = {sizeof b, "B", 4, 0, NULL};
     CHECK_OK(&on, clump_heap_new_structs(small, &b, zeros, 1, NULL, NULL));
     cl_fixture_expect_words(clump_context_get_error(on.clump),
                             clump_heap_insert(small, extract, NULL), CLUMP_ERR_DEVICE_MEMORY,
@@ -253,18 +312,24 @@ static void wrong_calls(void **state) {
     clump_heap *into = cl_fixture_heap(&on, text, 1 << 20, 1);
     cl_fixture_expect_words(
         clump_context_get_error(on.clump),
-        clump_heap_insert(into, extract,
-                          &(clump_insert_desc){.ref_buffer = buffer, .ref_buffer_at = 4}),
+        clump_heap_insert(
+            into, extract,
+            &(clump_insert_desc){
+                .size = sizeof(clump_insert_desc), .ref_buffer = buffer, .ref_buffer_at = 4}),
         CLUMP_ERR_USAGE, "140 references from byte 4 on do not fit", "insert", __LINE__);
     cl_fixture_expect_words(
         clump_context_get_error(on.clump),
-        clump_heap_insert(into, extract,
-                          &(clump_insert_desc){.ref_buffer = buffer, .ref_buffer_at = 1}),
+        clump_heap_insert(
+            into, extract,
+            &(clump_insert_desc){
+                .size = sizeof(clump_insert_desc), .ref_buffer = buffer, .ref_buffer_at = 1}),
         CLUMP_ERR_USAGE, "multiple of 4", "insert", __LINE__);
     CHECK_STATUS(&on, clump_heap_insert(into, NULL, NULL), CLUMP_ERR_USAGE);
     assert_int_equal(clump_heap_insert(NULL, extract, NULL), CLUMP_ERR_USAGE);
     expect_objects(into, 0);
-    CHECK_OK(&on, clump_heap_insert(into, extract, &(clump_insert_desc){.ref_buffer = buffer}));
+    CHECK_OK(&on, clump_heap_insert(into, extract,
+                                    &(clump_insert_desc){.size = sizeof(clump_insert_desc),
+                                                         .ref_buffer = buffer}));
     expect_objects(into, 2 * COUNT);
     clump_heap_destroy(into);
     clReleaseMemObject(buffer);
@@ -272,9 +337,10 @@ static void wrong_calls(void **state) {
 
 static void wrong_moves(void **state) {
     clump_heap *into = cl_fixture_heap(&on, "class A { uint other; }", 1 << 20, 1);
-    const clump_extract_desc desc = {.refs = refs, .ref_count = COUNT}, none = {.ref_count = 1};
+    const clump_extract_desc desc = {.size = sizeof desc, .refs = refs, .ref_count = COUNT},
+                             none = {.size = sizeof none, .ref_count = 1};
     clump_extract *e = (clump_extract *)&desc;
-    clump_extract_report report = {.objects = 7};
+    clump_extract_report report = {.size = sizeof report, .objects = 7};
     cl_fixture_expect_words(clump_context_get_error(on.clump),
                             clump_heap_migrate(heap, &desc, heap, NULL, &e, &report),
                             CLUMP_ERR_USAGE, "the heap that they are in", "migrate", __LINE__);
@@ -288,8 +354,9 @@ static void wrong_moves(void **state) {
     expect_objects(heap, 2 * COUNT);
     expect_objects(into, 0);
     /* Nothing to move is no failure. */
-    CHECK_OK(&on, clump_heap_migrate(heap, &(clump_extract_desc){.refs = refs}, into, NULL, NULL,
-                                     &report));
+    CHECK_OK(&on, clump_heap_migrate(
+                      heap, &(clump_extract_desc){.size = sizeof(clump_extract_desc), .refs = refs},
+                      into, NULL, NULL, &report));
     assert_int_equal(report.objects, 0);
     expect_objects(heap, 2 * COUNT);
     clump_heap_destroy(into);
@@ -355,7 +422,7 @@ static void extracts(void **state) {
 
 static void load_refused(const clump_load_desc *desc, clump_status status, const char *words) {
     clump_extract *e = extract;
-    clump_extract_report report = {.objects = 7};
+    clump_extract_report report = {.size = sizeof report, .objects = 7};
     cl_fixture_expect_words(clump_context_get_error(on.clump),
                             clump_extract_load(on.clump, desc, &e, &report, NULL), status, words,
                             words, __LINE__);
@@ -366,7 +433,7 @@ static void load_refused(const clump_load_desc *desc, clump_status status, const
 /* Saved heaps that cannot be extracts: nothing stays of them. */
 static void wrong_files(void **state) {
     memory_file file = saved_bytes(&on, heap, 0);
-    clump_load_desc desc = {.read = memory_read, .user = &file};
+    clump_load_desc desc = {.size = sizeof desc, .read = memory_read, .user = &file};
     clump_extract *e = extract;
     assert_int_equal(clump_extract_load(NULL, &desc, &e, NULL, NULL), CLUMP_ERR_USAGE);
     assert_null(e);
@@ -374,8 +441,10 @@ static void wrong_files(void **state) {
                             clump_extract_load(on.clump, &desc, NULL, NULL, NULL), CLUMP_ERR_USAGE,
                             "clump_extract_load", "a place for the result", __LINE__);
     load_refused(NULL, CLUMP_ERR_USAGE, "clump_extract_load");
-    load_refused(&(clump_load_desc){0}, CLUMP_ERR_USAGE, "clump_extract_load");
-    load_refused(&(clump_load_desc){.path = "no/such/file"}, CLUMP_ERR_IO, "no/such/file");
+    load_refused(&(clump_load_desc){.size = sizeof(clump_load_desc)}, CLUMP_ERR_USAGE,
+                 "clump_extract_load");
+    load_refused(&(clump_load_desc){.size = sizeof(clump_load_desc), .path = "no/such/file"},
+                 CLUMP_ERR_IO, "no/such/file");
     for (size_t at = 9; at < file.bytes; at += 61) {
         file.data[at] ^= 8;
         file.at = 0;

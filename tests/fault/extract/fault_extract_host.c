@@ -27,7 +27,7 @@ typedef struct run {
 } run;
 
 static void expect_count(const run *r, clump_heap *heap, uint64_t objects, const char *step) {
-    clump_heap_stats stats;
+    clump_heap_stats stats = {.size = sizeof stats};
     if (clump_heap_check(heap) || clump_heap_take_errors(heap, NULL) ||
         clump_heap_read_stats(heap, &stats, NULL, 0))
         fail_msg("after %s and %s: %s", step, failing.struck ? failing.struck : "a request",
@@ -41,7 +41,8 @@ static void expect_count(const run *r, clump_heap *heap, uint64_t objects, const
 static clump_status take(run *r) {
     const char *const classes[] = {"B"};
     return clump_heap_extract(r->heap,
-                              &(clump_extract_desc){.ref_buffer = r->refs,
+                              &(clump_extract_desc){.size = sizeof(clump_extract_desc),
+                                                    .ref_buffer = r->refs,
                                                     .ref_buffer_count = COUNT / 2,
                                                     .classes = classes,
                                                     .class_count = 1,
@@ -67,8 +68,10 @@ static clump_status copy(run *r) {
 
 static clump_status put(run *r) {
     clump_ref refs[2 * COUNT];
-    return clump_heap_insert(r->into, r->copy,
-                             &(clump_insert_desc){.refs = refs, .ref_buffer = r->refs});
+    return clump_heap_insert(
+        r->into, r->copy,
+        &(clump_insert_desc){
+            .size = sizeof(clump_insert_desc), .refs = refs, .ref_buffer = r->refs});
 }
 
 /* Without references: the insertion keeps bits of the new objects instead, as soon as these take
@@ -84,21 +87,25 @@ static clump_status put_unnamed(run *r) {
 /* All back, through the calls of both. */
 static clump_status move(run *r) {
     const char *const classes[] = {"A", "B"};
-    clump_status status =
-        clump_heap_migrate(r->into, &(clump_extract_desc){.classes = classes, .class_count = 2},
-                           r->heap, NULL, &r->moved, NULL);
+    clump_status status = clump_heap_migrate(
+        r->into,
+        &(clump_extract_desc){
+            .size = sizeof(clump_extract_desc), .classes = classes, .class_count = 2},
+        r->heap, NULL, &r->moved, NULL);
     return status;
 }
 
 static clump_status load(run *r) {
     r->file.at = 0;
-    return clump_extract_load(r->context, &(clump_load_desc){.read = memory_read, .user = &r->file},
-                              &r->loaded, NULL, NULL);
+    return clump_extract_load(
+        r->context,
+        &(clump_load_desc){.size = sizeof(clump_load_desc), .read = memory_read, .user = &r->file},
+        &r->loaded, NULL, NULL);
 }
 
 /* By a context whose calls do not fail. */
 static memory_file saved(const cl_fixture *on) {
-    const clump_struct_desc a = {"A", 4, 0, NULL};
+    const clump_struct_desc a = {sizeof a, "A", 4, 0, NULL};
     static const uint32_t zeros[COUNT];
     clump_heap *heap = cl_fixture_heap(on, text, 1 << 20, 1);
     CHECK_OK(on, clump_heap_new_structs(heap, &a, zeros, COUNT, NULL, NULL));
@@ -108,12 +115,13 @@ static memory_file saved(const cl_fixture *on) {
 }
 
 static clump_status make(run *r, const cl_fixture *on) {
-    const clump_struct_desc a = {"A", 4, 0, NULL}, b = {"B", 4, 0, NULL};
+    const clump_struct_desc a = {sizeof a, "A", 4, 0, NULL}, b = {sizeof b, "B", 4, 0, NULL};
     uint32_t zeros[COUNT] = {0};
     clump_ref as[COUNT];
     clump_status status = failing_context(on, &r->context, &r->error);
     if (status) return status;
-    clump_heap_desc desc = {.context = r->context, .schema = r->schema, .bytes = 1 << 20};
+    clump_heap_desc desc = {
+        .size = sizeof desc, .context = r->context, .schema = r->schema, .bytes = 1 << 20};
     status = clump_heap_create(&desc, &r->heap, NULL);
     desc.block_rows = 2;
     desc.bytes = 1 << 19;

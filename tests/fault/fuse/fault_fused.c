@@ -492,8 +492,8 @@ static void test_checked(void **state) {
         "    CLUMP_FOR_EACH(Body, self)\n"
         "        Body_c(self) = Body_d(Body_next(self));\n"
         "}\n";
-    const clump_checked_desc checks = {.without = 0};
-    const clump_heap_desc desc = {.bytes = 2u << 20, .checked = &checks};
+    const clump_checked_desc checks = {.size = sizeof checks, .without = 0};
+    const clump_heap_desc desc = {.size = sizeof desc, .bytes = 2u << 20, .checked = &checks};
     clump_heap *checked = cl_fixture_heap_as(f, schema_text, &desc);
     clump_program *p = cl_fixture_program(f, checked, text, NULL, NULL);
     clump_kernel *make = cl_fixture_kernel(f, p, "make"), *fused;

@@ -99,9 +99,11 @@ static int open_all(void **state) {
     (void)state;
     t.heap = cl_fixture_heap(&t.on, schema_text, 4 << 20, 0);
     t.program = cl_fixture_program(&t.on, t.heap, source, NULL, NULL);
-    CHECK_OK(&t.on, clump_program_create(
-                        &(clump_program_desc){.heap = t.heap, .source = source, .checked = 1},
-                        &t.checked, NULL));
+    CHECK_OK(&t.on, clump_program_create(&(clump_program_desc){.size = sizeof(clump_program_desc),
+                                                               .heap = t.heap,
+                                                               .source = source,
+                                                               .checked = 1},
+                                         &t.checked, NULL));
     t.kernel = t.used = cl_fixture_kernel(&t.on, t.program, "call");
     t.checked_kernel = cl_fixture_kernel(&t.on, t.checked, "call");
     t.out = cl_fixture_buffer(&t.on, NULL, sizeof(uint32_t));
@@ -304,7 +306,9 @@ static void fixed(void **state) {
                  "__kernel void k(CLUMP_HEAP_NO_ALLOC, uint id) { Node r = {id}; %s }\n",
                  bodies[i].body);
         clump_status status = clump_program_create(
-            &(clump_program_desc){.heap = t.heap, .source = text}, &program, NULL);
+            &(clump_program_desc){
+                .size = sizeof(clump_program_desc), .heap = t.heap, .source = text},
+            &program, NULL);
         if (status != bodies[i].status) fail_msg("%s: %s", text, clump_status_name(status));
         clump_program_destroy(program);
     }
@@ -366,7 +370,7 @@ static void from_the_host(void **state) {
             usage, "is changed by kernels only");
     }
     const clump_struct_field field = {"a_length", 0};
-    const clump_struct_desc of_array = {"Node", 8, 1, &field};
+    const clump_struct_desc of_array = {sizeof of_array, "Node", 8, 1, &field};
     CHECK_OK(&t.on, clump_heap_read_structs(h, &of_array, NULL, values, 1, &length));
     assert_int_equal(values[0], 3);
     expect_as_made();

@@ -374,10 +374,11 @@ static void watched_slots(void **state) {
 static void runs_of_raw_memory(void **state) {
     clump_heap *const plain = t.heap;
     const clumpi_header *const header = t.header;
-    CHECK_OK(&t.on,
-             clump_heap_create(
-                 &(clump_heap_desc){.context = t.on.clump, .bytes = UINT64_C(4) << 20, .raw = 1},
-                 &t.heap, NULL));
+    CHECK_OK(&t.on, clump_heap_create(&(clump_heap_desc){.size = sizeof(clump_heap_desc),
+                                                         .context = t.on.clump,
+                                                         .bytes = UINT64_C(4) << 20,
+                                                         .raw = 1},
+                                      &t.heap, NULL));
     t.header = &t.heap->geometry.header;
     const uint32_t blocks_class = t.header->class_count, rows_class = blocks_class - 1;
     const uint64_t sizes[] = {

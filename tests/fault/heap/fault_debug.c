@@ -162,8 +162,9 @@ static void open_heap(uint32_t without) {
     assert_int_equal(clump_schema_parse(schema_text, strlen(schema_text), NULL, &s, NULL),
                      CLUMP_OK);
     const clump_checked_desc checked = {
-        .without = without, .events = 100, .on_leak = on_leak, .user = &t};
-    clump_heap_desc d = {.context = t.on.clump,
+        .size = sizeof checked, .without = without, .events = 100, .on_leak = on_leak, .user = &t};
+    clump_heap_desc d = {.size = sizeof d,
+                         .context = t.on.clump,
                          .schema = s,
                          .bytes = 4u << 20,
                          .block_rows = 1,
@@ -413,13 +414,14 @@ static void test_generations_move(void **state) {
     CHECK_OK(&t.on, clump_heap_create_handle(t.heap, refs[10], &live));
     CHECK_OK(&t.on, clump_heap_create_handle(t.heap, refs[11], &dead));
     cl_fixture_write(&t.on, t.refs, refs, sizeof refs);
-    clump_refs_desc d = {.buffer = t.refs, .count = NODES};
+    clump_refs_desc d = {.size = sizeof d, .buffer = t.refs, .count = NODES};
     CHECK_OK(&t.on, clump_refs_create(t.heap, &d, &registered, NULL));
     run_all("skip");
     run_all("odd");
     expect_same(2);
     for (int round = 0; round < 3; round++) {
-        clump_compact_desc how = {.order = round == 1 ? CLUMP_ORDER_ADDRESS : CLUMP_ORDER_ANY};
+        clump_compact_desc how = {.size = sizeof how,
+                                  .order = round == 1 ? CLUMP_ORDER_ADDRESS : CLUMP_ORDER_ANY};
         if (round < 2)
             CHECK_OK(&t.on, clump_heap_compact(t.heap, &how, NULL, NULL));
         else
@@ -448,13 +450,13 @@ static void test_generations_move(void **state) {
 /* Roots that the host names have generations, too. */
 static void test_roots(void **state) {
     clump_ref roots[2];
-    clump_collect_report report;
+    clump_collect_report report = {.size = sizeof report};
     uint64_t nodes = 7;
     open_heap(0);
     make(10);
     cl_fixture_read(&t.on, t.refs, roots, sizeof roots);
     run("drop", 0);
-    const clump_collect_desc desc = {.roots = roots, .root_count = 2};
+    const clump_collect_desc desc = {.size = sizeof desc, .roots = roots, .root_count = 2};
     CHECK_OK(&t.on, clump_heap_collect(t.heap, &desc, &report, NULL));
     assert_int_equal(report.roots, 2);
     assert_int_equal(report.roots_dangling, 1);
@@ -675,8 +677,8 @@ static void test_memory_left_out(void **state) {
 static void test_padding(void **state) {
     enum { PAIRS = 200 };
     static clump_ref pairs[PAIRS];
-    const clump_compact_desc order = {.order = CLUMP_ORDER_ADDRESS};
-    clump_class_stats classes[4]; /* the last is Pair */
+    const clump_compact_desc order = {.size = sizeof order, .order = CLUMP_ORDER_ADDRESS};
+    clump_class_stats classes[4] = {{.size = sizeof *classes}}; /* the last is Pair */
     uint64_t count;
     open_heap(0);
     const uint32_t nodes_at = block_of(make(PAIRS));
@@ -803,8 +805,9 @@ static void test_refused(void **state) {
                             "not checked, but the heap is checked", "launch", __LINE__);
     clump_kernel_destroy(k);
     clump_program_destroy(p);
-    clump_checked_desc bad = {.without = 256};
-    clump_heap_desc d = {.context = t.on.clump,
+    clump_checked_desc bad = {.size = sizeof bad, .without = 256};
+    clump_heap_desc d = {.size = sizeof d,
+                         .context = t.on.clump,
                          .schema = clump_heap_get_info(plain)->schema,
                          .bytes = 4u << 20,
                          .checked = &bad};
@@ -813,7 +816,7 @@ static void test_refused(void **state) {
     bad.without = CLUMP_CHECK_ALL;
     cl_fixture_expect_words(error, clump_heap_create(&d, &none, NULL), CLUMP_ERR_USAGE,
                             "leaves no check", "create", __LINE__);
-    bad = (clump_checked_desc){.events = (1u << 24) + 1};
+    bad = (clump_checked_desc){.size = sizeof(clump_checked_desc), .events = (1u << 24) + 1};
     cl_fixture_expect_words(error, clump_heap_create(&d, &none, NULL), CLUMP_ERR_USAGE,
                             "at most 16777216", "create", __LINE__);
     clump_kernel_destroy(small);

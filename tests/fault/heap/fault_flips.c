@@ -402,7 +402,7 @@ static void repair_flips(unsigned step) {
         if (!is_state) until = step;
         flip(bit);
         assert_int_equal(clump_heap_check(t.heap), CLUMP_ERR_CORRUPT);
-        clump_repair_report report;
+        clump_repair_report report = {.size = sizeof report};
         clump_status status = clump_heap_repair(t.heap, &report);
         CHECK_OK(&t.on, clump_heap_check(t.heap));
         read_heap(0, bytes, now);

@@ -42,8 +42,12 @@ static int open_all(void **state) {
     clump_schema *s;
     assert_int_equal(clump_schema_parse(schema_text, strlen(schema_text), NULL, &s, NULL),
                      CLUMP_OK);
-    clump_heap_desc d = {
-        .context = t.on.clump, .schema = s, .bytes = 2u << 20, .block_rows = 1, .watch_handles = 1};
+    clump_heap_desc d = {.size = sizeof d,
+                         .context = t.on.clump,
+                         .schema = s,
+                         .bytes = 2u << 20,
+                         .block_rows = 1,
+                         .watch_handles = 1};
     CHECK_OK(&t.on, clump_heap_create(&d, &t.heap, NULL));
     clump_schema_destroy(s);
     if (!t.program) t.program = cl_fixture_program(&t.on, t.heap, source, NULL, NULL);
@@ -131,7 +135,7 @@ static void a_slot_given_out_again(void **state) {
 /* What is refused frees nothing. */
 static void refused_frees(void **state) {
     clump_ref refs[64];
-    clump_device_report report;
+    clump_device_report report = {.size = sizeof report};
     make("Node", 0, 64, refs);
     clump_handle a = handle_of(refs[9]);
     SET_ARG(&t.on, t.misfree, 0, refs[9]);
@@ -178,7 +182,8 @@ static void rounds(void **state) {
         for (uint32_t i = 0; i < made; i++) dead[i] |= test_random(&random, 3) == 0;
         cl_fixture_write(&t.on, t.dead, dead, sizeof dead);
         CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.drop, NULL));
-        clump_compact_desc how = {.order = round % 4 == 1 ? CLUMP_ORDER_ADDRESS : CLUMP_ORDER_ANY};
+        clump_compact_desc how = {.size = sizeof how,
+                                  .order = round % 4 == 1 ? CLUMP_ORDER_ADDRESS : CLUMP_ORDER_ANY};
         if (round % 2) make("Node", MOST - 1, 40, refs); /* take slots before anybody looks */
         if (round % 3)
             CHECK_OK(&t.on,

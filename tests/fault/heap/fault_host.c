@@ -65,12 +65,13 @@ static clump_status step_context(run *r) {
 }
 
 static clump_status step_heap(run *r) {
-    clump_heap_desc desc = {.context = r->context, .schema = r->schema, .bytes = 1u << 20};
+    clump_heap_desc desc = {
+        .size = sizeof desc, .context = r->context, .schema = r->schema, .bytes = 1u << 20};
     return clump_heap_create(&desc, &r->heap, NULL);
 }
 
 static clump_status step_program(run *r) {
-    clump_program_desc desc = {.heap = r->heap, .source = source};
+    clump_program_desc desc = {.size = sizeof desc, .heap = r->heap, .source = source};
     clump_status status = clump_program_create(&desc, &r->program, NULL);
     assert_int_equal(r->program != NULL, !status);
     return status;
@@ -126,8 +127,8 @@ static clump_status step_reduce(run *r) {
 }
 
 static clump_status step_stats(run *r) {
-    clump_heap_stats all;
-    clump_class_stats classes[2];
+    clump_heap_stats all = {.size = sizeof all};
+    clump_class_stats classes[2] = {{.size = sizeof *classes}};
     clump_status status = clump_heap_read_stats(r->heap, &all, classes, 2);
     if (!status) assert_int_equal(all.objects, classes[0].objects + classes[1].objects);
     return status;
@@ -144,7 +145,7 @@ static clump_status step_check(run *r) {
 
 /* With nothing reserved: what is done of it before it fails changes nothing then. */
 static clump_status step_repair(run *r) {
-    clump_repair_report report;
+    clump_repair_report report = {.size = sizeof report};
     clump_status status = step_count(r);
     if (!status) status = clump_heap_repair(r->heap, &report);
     if (!status) assert_true(report.blocks == 0 && report.strays == 0);
@@ -193,7 +194,7 @@ typedef struct body {
 } body;
 static const clump_struct_field body_fields[] = {{"id", offsetof(body, id)},
                                                  {"x", offsetof(body, x)}};
-static const clump_struct_desc body_desc = {"Body", sizeof(body), 2, body_fields};
+static const clump_struct_desc body_desc = {sizeof body_desc, "Body", sizeof(body), 2, body_fields};
 static body structs[4 * OBJECTS];
 static uint64_t struct_count;
 
@@ -265,7 +266,7 @@ static clump_status step_dump(run *r) {
 
 static clump_status step_timeline(run *r) {
     size_t bytes = 0;
-    clump_heap_stats stats;
+    clump_heap_stats stats = {.size = sizeof stats};
     clump_status status = clump_context_record_timeline(r->context, 2);
     if (!status) status = clump_heap_read_stats(r->heap, &stats, NULL, 0);
     if (!status) status = clump_context_write_timeline(r->context, keep_text, &bytes);
@@ -310,7 +311,7 @@ static clump_status step_drop(run *r) {
 }
 
 static clump_status step_fetch_errors(run *r) {
-    clump_device_report report;
+    clump_device_report report = {.size = sizeof report};
     clump_status status = clump_heap_take_errors(r->heap, &report);
     for (int i = 0; i < CLUMP_DEVICE_ERROR_COUNT; i++) assert_int_equal(report.errors[i].count, 0);
     return status;
@@ -326,7 +327,7 @@ static clump_status step_handle(run *r) {
 }
 
 static clump_status step_compact(run *r) {
-    clump_compact_report report;
+    clump_compact_report report = {.size = sizeof report};
     clump_status status = clump_heap_compact(r->heap, NULL, &report, NULL);
     if (!status) assert_true(report.objects > 0);
     return status;
@@ -337,15 +338,16 @@ static clump_status step_merge(run *r) {
 }
 
 static clump_status step_order(run *r) {
-    clump_compact_desc desc = {.order = CLUMP_ORDER_KEY, .key_kernel = r->key};
+    clump_compact_desc desc = {.size = sizeof desc, .order = CLUMP_ORDER_KEY, .key_kernel = r->key};
     return clump_heap_compact(r->heap, &desc, NULL, NULL);
 }
 
 /* A root in a buffer, a handle and a class; nothing is freed. */
 static clump_status step_mark(run *r) {
     static const char *const stars[] = {"Star"};
-    clump_collect_report report;
-    clump_collect_desc desc = {.roots = r->refs,
+    clump_collect_report report = {.size = sizeof report};
+    clump_collect_desc desc = {.size = sizeof desc,
+                               .roots = r->refs,
                                .root_count = 9,
                                .root_classes = stars,
                                .root_class_count = 1,
@@ -357,9 +359,12 @@ static clump_status step_mark(run *r) {
 
 static clump_status step_mark_host(run *r) {
     static const char *const bodies[] = {"Body"};
-    clump_collect_report report;
-    clump_collect_desc desc = {
-        .root_classes = bodies, .root_class_count = 1, .engine = CLUMP_MARK_HOST, .only_mark = 1};
+    clump_collect_report report = {.size = sizeof report};
+    clump_collect_desc desc = {.size = sizeof desc,
+                               .root_classes = bodies,
+                               .root_class_count = 1,
+                               .engine = CLUMP_MARK_HOST,
+                               .only_mark = 1};
     clump_status status = clump_heap_collect(r->heap, &desc, &report, NULL);
     if (!status) assert_int_equal(report.dead, 0);
     return status;
@@ -368,7 +373,12 @@ static clump_status step_mark_host(run *r) {
 static clump_status step_collector(run *r) {
     clump_collector *collector;
     clump_collector_desc desc = {
-        .heap = r->heap, .every = 1, .fill = 1, .out_of_memory = 1, .collect = {.only_mark = 1}};
+        .size = sizeof desc,
+        .heap = r->heap,
+        .every = 1,
+        .fill = 1,
+        .out_of_memory = 1,
+        .collect = &(clump_collect_desc){.size = sizeof(clump_collect_desc), .only_mark = 1}};
     int ran = 0;
     clump_status status = clump_collector_create(&desc, &collector, NULL);
     if (!status) status = clump_collector_tick(collector, &ran, NULL, NULL);
@@ -380,9 +390,10 @@ static clump_status step_collector(run *r) {
 /* Garbage goes; what is left is compacted. */
 static clump_status step_collect(run *r) {
     static const char *const bodies[] = {"Body"};
-    static const clump_compact_desc compact;
-    clump_collect_report report;
-    clump_collect_desc desc = {.root_classes = bodies, .root_class_count = 1, .compact = &compact};
+    static const clump_compact_desc compact = {.size = sizeof compact};
+    clump_collect_report report = {.size = sizeof report};
+    clump_collect_desc desc = {
+        .size = sizeof desc, .root_classes = bodies, .root_class_count = 1, .compact = &compact};
     clump_status status = clump_heap_collect(r->heap, &desc, &report, NULL);
     if (!status) assert_int_equal(report.dead, 0);
     return status;
@@ -396,8 +407,11 @@ static int moves_objects(clump_status (*step)(run *r)) {
 /* Fails in good order: with its own status, the log told, and all of it released. */
 static clump_status step_broken(run *r) {
     cl_fixture_log kept = {.source = "__kernel void f(CLUMP_HEAP) { x = 1; }"};
-    clump_program_desc desc = {
-        .heap = r->heap, .source = kept.source, .failed = cl_fixture_keep_log, .user = &kept};
+    clump_program_desc desc = {.size = sizeof desc,
+                               .heap = r->heap,
+                               .source = kept.source,
+                               .failed = cl_fixture_keep_log,
+                               .user = &kept};
     clump_program *broken;
     clump_status status = clump_program_create(&desc, &broken, NULL);
     assert_true(status < 0 && !broken && kept.has_source == (status == CLUMP_ERR_BUILD));
@@ -571,7 +585,8 @@ static cl_int CL_API_CALL event_info(cl_event event, cl_event_info name, size_t 
 /* Nothing is taken for a result, and nothing later goes by what was not done. */
 static void a_wait_list_fails(void **state) {
     (void)state;
-    const clump_cl_functions cl = {.EnqueueNDRangeKernel = enqueue,
+    const clump_cl_functions cl = {.size = sizeof cl,
+                                   .EnqueueNDRangeKernel = enqueue,
                                    .EnqueueMarkerWithWaitList = mark,
                                    .GetEventInfo = event_info};
     run r = {0};

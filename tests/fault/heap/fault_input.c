@@ -51,8 +51,8 @@ static struct {
 /* ---- What must hold after a refused call ----------------------------------------------------- */
 
 static void check_unchanged(const char *call, int line) {
-    clump_heap_stats stats;
-    clump_class_stats classes[3];
+    clump_heap_stats stats = {.size = sizeof stats};
+    clump_class_stats classes[3] = {{.size = sizeof *classes}};
     clump_error kept = *clump_context_get_error(t.on.clump);
     if (clump_heap_check(t.heap) || clump_heap_read_stats(t.heap, &stats, classes, 3) ||
         clump_heap_take_errors(t.heap, NULL))
@@ -104,6 +104,8 @@ static int set_up(void **state) {
     CHECK_OK(&t.on, clump_heap_read_refs(t.heap, "Body", t.refs, OBJECTS, &count));
     CHECK_OK(&t.on, clump_heap_check(t.heap));
     CHECK_OK(&t.on, clump_heap_read_stats(t.heap, NULL, NULL, 0)); /* as check_unchanged() does */
+    t.stats.size = sizeof t.stats;
+    t.classes[0].size = sizeof t.classes[0];
     CHECK_OK(&t.on, clump_heap_read_stats(t.heap, &t.stats, t.classes, 3));
     assert_int_equal(t.stats.objects, OBJECTS);
     return 0;
@@ -138,7 +140,7 @@ static void *some_allocate(void *user, size_t bytes) {
 
 static void contexts(void **state) {
     const clump_context_desc good = {
-        .context = t.on.context, .device = t.on.device, .queue = t.on.queue};
+        .size = sizeof good, .context = t.on.context, .device = t.on.device, .queue = t.on.queue};
     clump_context_desc d = good;
     clump_error error;
     assert_int_equal(clump_context_create(&good, NULL, &error), USAGE);
@@ -197,7 +199,8 @@ static void queue_of_another_device(void **state) {
     cl_command_queue queue = clCreateCommandQueue(context, parts[0], 0, &code);
 #pragma GCC diagnostic pop
     CHECK_CL(code);
-    clump_context_desc d = {.context = context, .device = t.on.device, .queue = queue};
+    clump_context_desc d = {
+        .size = sizeof d, .context = context, .device = t.on.device, .queue = queue};
     refuse_context(&d, "another device", __LINE__);
     clReleaseCommandQueue(queue);
     clReleaseContext(context);
@@ -205,7 +208,7 @@ static void queue_of_another_device(void **state) {
 }
 
 static void probes(void **state) {
-    clump_capabilities c;
+    clump_capabilities c = {.size = sizeof c};
     clump_error error;
     assert_int_equal(clump_device_probe(NULL, 0, &c, &error), USAGE);
     assert_non_null(strstr(error.message, "needs a device"));
@@ -241,7 +244,8 @@ static void schemas(void **state) {
 static clump_status make_heap(const clump_schema *schema, uint64_t bytes, double share,
                               uint32_t rows) {
     clump_heap *heap = (clump_heap *)&t;
-    clump_heap_desc d = {.context = t.on.clump,
+    clump_heap_desc d = {.size = sizeof d,
+                         .context = t.on.clump,
                          .schema = schema,
                          .bytes = bytes,
                          .device_share = share,
@@ -254,7 +258,7 @@ static clump_status make_heap(const clump_schema *schema, uint64_t bytes, double
 
 static void heaps(void **state) {
     clump_heap *heap = (clump_heap *)&t;
-    clump_heap_desc d = {.schema = t.schema, .bytes = HEAP_BYTES};
+    clump_heap_desc d = {.size = sizeof d, .schema = t.schema, .bytes = HEAP_BYTES};
     REFUSED_SILENTLY(clump_heap_create(NULL, &heap, NULL));
     REFUSED_SILENTLY(clump_heap_create(&d, &heap, NULL)); /* no context */
     assert_null(heap);
@@ -313,12 +317,16 @@ static cl_int CL_API_CALL no_fill(cl_command_queue queue, cl_mem buffer, const v
 }
 
 static void refuse_room(const clump_cl_functions *cl, const char *words, int line) {
-    clump_context_desc c = {
-        .context = t.on.context, .device = t.on.device, .queue = t.on.queue, .cl = cl};
+    clump_context_desc c = {.size = sizeof c,
+                            .context = t.on.context,
+                            .device = t.on.device,
+                            .queue = t.on.queue,
+                            .cl = cl};
     clump_context *context;
     assert_int_equal(clump_context_create(&c, &context, NULL), CLUMP_OK);
     clump_heap *heap = (clump_heap *)&t;
-    clump_heap_desc d = {.context = context, .schema = t.schema, .bytes = HEAP_BYTES};
+    clump_heap_desc d = {
+        .size = sizeof d, .context = context, .schema = t.schema, .bytes = HEAP_BYTES};
     clump_status status = clump_heap_create(&d, &heap, NULL);
     const clump_error *error = clump_context_get_error(context);
     cl_fixture_expect_words(error, status, CLUMP_ERR_DEVICE_MEMORY, words, "clump_heap_create",
@@ -330,8 +338,8 @@ static void refuse_room(const clump_cl_functions *cl, const char *words, int lin
 }
 
 static void more_than_a_device_gives(void **state) {
-    const clump_cl_functions unmade = {.CreateBuffer = no_buffer};
-    const clump_cl_functions unfilled = {.EnqueueFillBuffer = no_fill};
+    const clump_cl_functions unmade = {.size = sizeof unmade, .CreateBuffer = no_buffer};
+    const clump_cl_functions unfilled = {.size = sizeof unfilled, .EnqueueFillBuffer = no_fill};
     char words[64];
     snprintf(words, sizeof words, "no room for a heap of %u bytes", (unsigned)HEAP_BYTES);
     no_room_code = CL_INVALID_BUFFER_SIZE;
@@ -350,7 +358,8 @@ static void more_than_a_device_gives(void **state) {
 }
 
 static void types_that_a_device_lacks(void **state) {
-    clump_context_desc d = {.context = t.on.context,
+    clump_context_desc d = {.size = sizeof d,
+                            .context = t.on.context,
                             .device = t.on.device,
                             .queue = t.on.queue,
                             .disable = CLUMP_FEATURE_FP64};
@@ -358,7 +367,7 @@ static void types_that_a_device_lacks(void **state) {
     clump_heap *heap;
     assert_int_equal(clump_context_create(&d, &without, NULL), CLUMP_OK);
     clump_schema *s = parse("class A { double weight; }");
-    clump_heap_desc h = {.context = without, .schema = s, .bytes = HEAP_BYTES};
+    clump_heap_desc h = {.size = sizeof h, .context = without, .schema = s, .bytes = HEAP_BYTES};
     clump_status status = clump_heap_create(&h, &heap, NULL);
     cl_fixture_expect_words(clump_context_get_error(without), status, CLUMP_ERR_UNSUPPORTED,
                             "weight", "clump_heap_create", __LINE__);
@@ -388,7 +397,7 @@ static void most_classes(void **state) {
     clump_schema_destroy(s);
     s = many_classes(CLUMP_CLASSES_MAX, CLUMP_OK);
     clump_heap *heap;
-    clump_heap_desc d = {.context = t.on.clump, .schema = s, .bytes = 16u << 20};
+    clump_heap_desc d = {.size = sizeof d, .context = t.on.clump, .schema = s, .bytes = 16u << 20};
     CHECK_OK(&t.on, clump_heap_create(&d, &heap, NULL));
     clump_schema_destroy(s);
     CHECK_HEAP(&t.on, heap);
@@ -398,7 +407,7 @@ static void most_classes(void **state) {
         "__kernel void f(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(C249, o, i) C249_x(o, 0) = i; }", NULL,
         NULL);
     clump_kernel *k = cl_fixture_kernel(&t.on, p, "f");
-    static clump_class_stats stats[CLUMP_CLASSES_MAX];
+    static clump_class_stats stats[CLUMP_CLASSES_MAX] = {{.size = sizeof *stats}};
     uint64_t made;
     CHECK_OK(&t.on, clump_heap_do_new(heap, k, "C249", 1000, &made, NULL));
     CHECK_OK(&t.on, clump_heap_read_stats(heap, NULL, stats, CLUMP_CLASSES_MAX));
@@ -428,7 +437,8 @@ static void large_classes(void **state) {
 
 static clump_status make_program(const char *text, const char *name, uint32_t retries) {
     clump_program *p = (clump_program *)&t;
-    clump_program_desc d = {.heap = t.heap,
+    clump_program_desc d = {.size = sizeof d,
+                            .heap = t.heap,
                             .source = text,
                             .name = name,
                             .tuning = &(clump_alloc_tuning){.retries = retries}};
@@ -440,7 +450,7 @@ static clump_status make_program(const char *text, const char *name, uint32_t re
 
 static void programs(void **state) {
     clump_program *p = (clump_program *)&t;
-    clump_program_desc d = {.source = source};
+    clump_program_desc d = {.size = sizeof d, .source = source};
     REFUSED_SILENTLY(clump_program_create(NULL, &p, NULL));
     REFUSED_SILENTLY(clump_program_create(&d, &p, NULL)); /* no heap */
     assert_null(p);
@@ -460,8 +470,12 @@ static void refuse_source(const char *text, const char *name, uint32_t line, uin
                           const char *words) {
     clump_program *p = NULL;
     cl_fixture_log kept = {.source = text};
-    clump_program_desc d = {
-        .heap = t.heap, .source = text, .name = name, .failed = cl_fixture_keep_log, .user = &kept};
+    clump_program_desc d = {.size = sizeof d,
+                            .heap = t.heap,
+                            .source = text,
+                            .name = name,
+                            .failed = cl_fixture_keep_log,
+                            .user = &kept};
     REFUSED(CLUMP_ERR_BUILD, name ? name : "program.cl", clump_program_create(&d, &p, NULL));
     const clump_error *e = clump_context_get_error(t.on.clump);
     if (e->line != line || (column && e->column != column))
@@ -603,7 +617,8 @@ static void errors_surface(void **state) {
         clump_heap *heap;
         uint64_t count = 7;
         CHECK_OK(&t.on,
-                 clump_heap_create(&(clump_heap_desc){.context = t.on.clump,
+                 clump_heap_create(&(clump_heap_desc){.size = sizeof(clump_heap_desc),
+                                                      .context = t.on.clump,
                                                       .schema = clump_heap_get_info(t.heap)->schema,
                                                       .bytes = HEAP_BYTES,
                                                       .errors_on_request = on_request},
@@ -621,7 +636,7 @@ static void errors_surface(void **state) {
             CHECK_OK(&t.on, clump_heap_read_count(heap, "Body", &count));
             assert_int_equal(count, room);
         }
-        clump_device_report report;
+        clump_device_report report = {.size = sizeof report};
         CHECK_STATUS(&t.on, clump_heap_take_errors(heap, &report), CLUMP_ERR_DEVICE);
         assert_int_equal(report.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count, 6);
         CHECK_OK(&t.on, clump_heap_read_count(heap, "Body", &count));
@@ -675,8 +690,12 @@ static void warnings(void **state) {
         skip();
     }
     cl_fixture_log kept = {.source = text};
-    clump_program_desc d = {
-        .heap = t.heap, .source = text, .strict = 1, .failed = cl_fixture_keep_log, .user = &kept};
+    clump_program_desc d = {.size = sizeof d,
+                            .heap = t.heap,
+                            .source = text,
+                            .strict = 1,
+                            .failed = cl_fixture_keep_log,
+                            .user = &kept};
     REFUSED(CLUMP_ERR_BUILD, "program.cl compiles with 1 warnings",
             clump_program_create(&d, &p, NULL));
     assert_non_null(strstr(clump_context_get_error(t.on.clump)->message, "discards qualifiers"));
@@ -785,7 +804,8 @@ static void heaps_of_another_layout(void **state) {
     clump_heap_destroy(wider);
     clump_heap *raw;
     CHECK_OK(&t.on,
-             clump_heap_create(&(clump_heap_desc){.context = t.on.clump,
+             clump_heap_create(&(clump_heap_desc){.size = sizeof(clump_heap_desc),
+                                                  .context = t.on.clump,
                                                   .schema = clump_heap_get_info(t.heap)->schema,
                                                   .bytes = HEAP_BYTES,
                                                   .raw = 1},
@@ -845,14 +865,14 @@ static void unwritten(void **state) {
 }
 
 static void counts(void **state) {
-    clump_class_stats classes[3] = {{.objects = 7}};
-    clump_device_report report = {.errors[0].count = 7};
+    clump_class_stats classes[3] = {{.size = sizeof(clump_class_stats), .objects = 7}};
+    clump_device_report report = {.size = sizeof report, .errors[0].count = 7};
     uint64_t count = 7;
     clump_ref refs[2] = {7, 7};
     REFUSED_SILENTLY(clump_heap_take_errors(NULL, &report));
     assert_int_equal(report.errors[0].count, 0);
     REFUSED_SILENTLY(clump_heap_check(NULL));
-    clump_repair_report repair = {.objects = 7};
+    clump_repair_report repair = {.size = sizeof repair, .objects = 7};
     REFUSED_SILENTLY(clump_heap_repair(NULL, &repair));
     assert_int_equal(repair.objects, 0);
     REFUSED_SILENTLY(clump_heap_read_stats(NULL, NULL, NULL, 0));

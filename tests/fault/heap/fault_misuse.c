@@ -24,7 +24,8 @@ static const char two_classes[] =
 static void refuse_build(clump_heap *heap, const char *text, uint32_t line, const char *words) {
     clump_program *p = NULL;
     cl_fixture_log kept = {.source = text};
-    clump_program_desc d = {.heap = heap,
+    clump_program_desc d = {.size = sizeof d,
+                            .heap = heap,
                             .source = text,
                             .name = "mine.cl",
                             .failed = cl_fixture_keep_log,
@@ -91,8 +92,10 @@ static const char broken_promise[] =
 
 /* It is refused where nobody hears the warning, too. */
 static void changes_under_fixed_unheard(void **state) {
-    static const clump_cl_functions quiet = {.GetProgramBuildInfo = tell_no_warnings};
-    const clump_context_desc desc = {.context = on.context,
+    static const clump_cl_functions quiet = {.size = sizeof quiet,
+                                             .GetProgramBuildInfo = tell_no_warnings};
+    const clump_context_desc desc = {.size = sizeof desc,
+                                     .context = on.context,
                                      .device = on.device,
                                      .queue = on.queue,
                                      .personality = on.capabilities->personality,
@@ -160,7 +163,7 @@ static void references_written_under_fixed(void **state) {
     CHECK_OK(&on, clump_heap_do_all(heap, link, NULL));
     const clump_ref first = cl_fixture_first(&on, heap, "Node");
     uint64_t count = 0;
-    clump_collect_desc collect = {.roots = &first, .root_count = 1};
+    clump_collect_desc collect = {.size = sizeof collect, .roots = &first, .root_count = 1};
     CHECK_OK(&on, clump_heap_collect(heap, &collect, NULL, NULL));
     CHECK_OK(&on, clump_heap_read_count(heap, "Node", &count));
     assert_int_equal(count, 16); /* what the root leads to */
@@ -215,7 +218,8 @@ static world world_open(void) {
     clump_schema *s;
     assert_int_equal(clump_schema_parse(two_classes, strlen(two_classes), NULL, &s, NULL),
                      CLUMP_OK);
-    clump_heap_desc d = {.context = on.clump,
+    clump_heap_desc d = {.size = sizeof d,
+                         .context = on.clump,
                          .schema = s,
                          .bytes = 1u << 20,
                          .block_rows = 1,
@@ -237,7 +241,7 @@ static void world_close(world *w) {
 
 /* What kernels reported, WRONG_LAUNCH alone and in these words. */
 static void expect_wrong_launch(clump_heap *heap, const char *words) {
-    clump_device_report r;
+    clump_device_report r = {.size = sizeof r};
     clump_status status = clump_heap_take_errors(heap, &r);
     cl_fixture_expect_words(clump_context_get_error(on.clump), status, CLUMP_ERR_DEVICE, words,
                             "clump_heap_take_errors", __LINE__);
@@ -293,7 +297,7 @@ static void new_kernel_run_otherwise(void **state) {
     expect_wrong_launch(w.heap, "CLUMP_FOR_EACH_NEW(Big, ...) was not run by clump_heap_do_new()");
     CHECK_OK(&on, clump_heap_launch(w.heap, w.big, 64, 64, NULL));
     expect_wrong_launch(w.heap, "CLUMP_FOR_EACH_NEW(Big, ...) was not run by clump_heap_do_new()");
-    clump_compact_desc order = {.order = CLUMP_ORDER_KEY, .key_kernel = keys};
+    clump_compact_desc order = {.size = sizeof order, .order = CLUMP_ORDER_KEY, .key_kernel = keys};
     CHECK_OK(&on, clump_heap_compact(w.heap, &order, NULL, NULL));
     expect_wrong_launch(w.heap,
                         "CLUMP_FOR_EACH_NEW(Small, ...) was not run by clump_heap_do_new()");
@@ -335,7 +339,8 @@ static void key_kernel_run_otherwise(void **state) {
         cl_fixture_read(&on, buffer, found, sizeof found);
         assert_memory_equal(found, zeros, sizeof zeros);
         /* As what it is, it is right, and the next round is as before. */
-        clump_compact_desc order = {.order = CLUMP_ORDER_KEY, .key_kernel = keys};
+        clump_compact_desc order = {
+            .size = sizeof order, .order = CLUMP_ORDER_KEY, .key_kernel = keys};
         CHECK_OK(&on, clump_heap_compact(w.heap, &order, NULL, NULL));
         CHECK_HEAP(&on, w.heap);
     }
@@ -482,7 +487,7 @@ static void checked_references(void **state) {
         clump_kernel *k = cl_fixture_kernel(&on, p, names[i]);
         SET_ARG(&on, k, 0, buffer);
         CHECK_OK(&on, clump_heap_launch(w.heap, k, 1, 1, NULL));
-        clump_device_report r;
+        clump_device_report r = {.size = sizeof r};
         clump_status status = clump_heap_take_errors(w.heap, &r);
         cl_fixture_expect_words(clump_context_get_error(on.clump), status, CLUMP_ERR_DEVICE,
                                 "names no live object of the class", names[i], __LINE__);

@@ -71,7 +71,8 @@ static clump_status make_heap(uint64_t bytes, int raw, const char *schema, clump
     clump_schema *s = NULL;
     if (schema)
         assert_int_equal(clump_schema_parse(schema, strlen(schema), NULL, &s, NULL), CLUMP_OK);
-    clump_heap_desc d = {.context = t.on.clump, .schema = s, .bytes = bytes, .raw = raw};
+    clump_heap_desc d = {
+        .size = sizeof d, .context = t.on.clump, .schema = s, .bytes = bytes, .raw = raw};
     clump_status status = clump_heap_create(&d, heap, NULL);
     clump_schema_destroy(s);
     return status;
@@ -295,7 +296,7 @@ static void places(void **state) {
         SET_ARG(&t.on, k, 2, seed);
         SET_ARG(&t.on, k, 3, end);
         CHECK_OK(&t.on, clump_heap_launch(t.heap, k, 1024, 64, NULL));
-        clump_device_report r;
+        clump_device_report r = {.size = sizeof r};
         assert_int_equal(clump_heap_take_errors(t.heap, &r), CLUMP_ERR_DEVICE);
         for (int i = 0; i < CLUMP_DEVICE_ERROR_COUNT; i++)
             assert_true((r.errors[i].count != 0) <=
@@ -326,7 +327,7 @@ static void own_words(void) {
 /* ---- No room --------------------------------------------------------------------------------- */
 
 static void exhaustion(void **state) {
-    clump_heap_stats empty, full;
+    clump_heap_stats empty = {.size = sizeof empty}, full = {.size = sizeof full};
     CHECK_OK(&t.on, clump_heap_read_stats(t.heap, &empty, NULL, 0));
     const uint64_t sizes_of[] = {t.small, t.small * 3, t.block_bytes * 3, t.most};
     static uint64_t kept[ROOM];
@@ -394,14 +395,18 @@ static void heaps(void **state) {
         "x; }"};
     for (int i = 0; i < 2; i++) {
         cl_fixture_log kept = {.source = texts[i]};
-        const clump_program_desc d = {
-            .heap = without, .source = texts[i], .failed = cl_fixture_keep_log, .user = &kept};
+        const clump_program_desc d = {.size = sizeof d,
+                                      .heap = without,
+                                      .source = texts[i],
+                                      .failed = cl_fixture_keep_log,
+                                      .user = &kept};
         assert_int_equal(clump_program_create(&d, &p, NULL), CLUMP_ERR_BUILD);
         assert_non_null(strstr(kept.log, "heap_was_made_without_raw_memory"));
     }
     /* A kernel that says that it neither makes nor frees. */
     assert_int_equal(clump_program_create(
-                         &(clump_program_desc){.heap = t.heap,
+                         &(clump_program_desc){.size = sizeof(clump_program_desc),
+                                               .heap = t.heap,
                                                .source = "__kernel void k(CLUMP_HEAP_NO_ALLOC) { "
                                                          "clump_malloc(5); }"},
                          &p, NULL),

@@ -203,7 +203,7 @@ static void try_patterns(int checked) {
     read_heap(t.before);
     for (uint64_t done = 0, patterns; done < t.patterns; done += patterns) {
         uint32_t tallies[TALLIES];
-        clump_device_report report;
+        clump_device_report report = {.size = sizeof report};
         patterns = t.patterns - done < LAUNCH_PATTERNS ? t.patterns - done : LAUNCH_PATTERNS;
         launch(checked, (uint32_t)done, (uint32_t)patterns, tallies);
         if (tallies[WRONG])

@@ -65,14 +65,15 @@ enum {
 };
 
 static clump_status create(unsigned traits, clump_heap **heap) {
-    static const clump_checked_desc checked = {0};
+    static const clump_checked_desc checked = {.size = sizeof checked};
     const char *text = traits & CLUMPI_TRAIT_GROWING
                            ? traits & CLUMPI_TRAIT_BOUNDED ? both_text : growing_text
                        : traits & CLUMPI_TRAIT_BOUNDED ? bounded_text
                                                        : plain_text;
     clump_schema *schema;
     CHECK_OK(&on, clump_schema_parse(text, strlen(text), NULL, &schema, NULL));
-    clump_heap_desc d = {.context = on.clump,
+    clump_heap_desc d = {.size = sizeof d,
+                         .context = on.clump,
                          .schema = schema,
                          .bytes = HEAP_BYTES,
                          .raw = (traits & CLUMPI_TRAIT_RAW) != 0,
@@ -88,7 +89,7 @@ static clump_status create(unsigned traits, clump_heap **heap) {
 
 static void fill(clump_heap *heap) {
     clump_struct_field id = {"id", 0};
-    const clump_struct_desc of_id = {"A", sizeof *ids, 1, &id};
+    const clump_struct_desc of_id = {sizeof of_id, "A", sizeof *ids, 1, &id};
     CHECK_OK(&on, clump_heap_new_structs(heap, &of_id, ids, COUNT, NULL, NULL));
 }
 
@@ -116,8 +117,10 @@ static int ignore_text(void *user, const void *text, size_t bytes) {
 
 static clump_status save(const trial *t) {
     memory_file file = {0};
-    clump_status status =
-        clump_heap_save(t->heap, &(clump_save_desc){.write = memory_write, .user = &file}, NULL);
+    clump_status status = clump_heap_save(
+        t->heap,
+        &(clump_save_desc){.size = sizeof(clump_save_desc), .write = memory_write, .user = &file},
+        NULL);
     assert_int_equal(file.bytes > 0, !status);
     memory_release(&file);
     return status;
@@ -127,7 +130,7 @@ static clump_status load(const trial *t) {
     clump_heap *empty; /* of the kind: nothing is loaded beside objects */
     CHECK_OK(&on, create(t->kind->traits & ASKED, &empty));
     clump_status status = load_bytes(empty, &saved, NULL);
-    clump_heap_stats stats;
+    clump_heap_stats stats = {.size = sizeof stats};
     CHECK_OK(&on, clump_heap_read_stats(empty, &stats, NULL, 0));
     assert_int_equal(stats.objects, status ? 0 : COUNT);
     const clump_error kept = *clump_context_get_error(on.clump);
@@ -137,7 +140,8 @@ static clump_status load(const trial *t) {
 }
 
 static const char *const all[] = {"A"};
-static const clump_extract_desc take_all = {.classes = all, .class_count = 1, .free_objects = 1};
+static const clump_extract_desc take_all = {
+    .size = sizeof take_all, .classes = all, .class_count = 1, .free_objects = 1};
 
 static clump_status take(const trial *t) {
     clump_extract *taken;
@@ -177,7 +181,8 @@ static clump_status insert(const trial *t) {
 }
 
 static clump_status convert(const trial *t) {
-    return clump_heap_convert(t->heap, &(clump_convert_desc){.schema = other}, NULL);
+    return clump_heap_convert(
+        t->heap, &(clump_convert_desc){.size = sizeof(clump_convert_desc), .schema = other}, NULL);
 }
 
 static clump_status compact(const trial *t) {
@@ -185,7 +190,8 @@ static clump_status compact(const trial *t) {
 }
 
 static clump_status put_in_order(const trial *t) {
-    const clump_compact_desc d = {.order = CLUMP_ORDER_FIELD, .order_field = "id"};
+    const clump_compact_desc d = {
+        .size = sizeof d, .order = CLUMP_ORDER_FIELD, .order_field = "id"};
     return clump_heap_compact(t->heap, &d, NULL, NULL);
 }
 
@@ -237,13 +243,13 @@ static clump_status read_structs(const trial *t) {
     uint32_t values[COUNT];
     uint64_t count;
     const clump_struct_field field = {t->kind->field, 0};
-    const clump_struct_desc d = {"A", sizeof *values, 1, &field};
+    const clump_struct_desc d = {sizeof d, "A", sizeof *values, 1, &field};
     return clump_heap_read_structs(t->heap, &d, NULL, values, COUNT, &count);
 }
 
 static clump_status write_structs(const trial *t) {
     const clump_struct_field field = {t->kind->field, 0};
-    const clump_struct_desc d = {"A", sizeof *ids, 1, &field};
+    const clump_struct_desc d = {sizeof d, "A", sizeof *ids, 1, &field};
     return clump_heap_write_structs(t->heap, &d, NULL, ids, there(t));
 }
 
@@ -349,7 +355,7 @@ static void read_state(clump_heap *heap, clump_heap_stats *stats, uint32_t *valu
 static void try_operation(const kind *k, const operation *o) {
     const trial t = {k, make(k->traits)};
     cell *c = find_cell(o->number, o->is_of_field ? k->of_field : k->traits);
-    clump_heap_stats before, after;
+    clump_heap_stats before = {.size = sizeof before}, after = {.size = sizeof after};
     uint32_t had[COUNT], has[COUNT];
     read_state(t.heap, &before, had);
     const clump_status status = o->run(&t);
@@ -409,8 +415,10 @@ static void convert_to_arrays(void **state) {
         CHECK_OK(&on, clump_schema_parse(texts[i], strlen(texts[i]), NULL, &schema, NULL));
         cl_fixture_expect_words(
             clump_context_get_error(on.clump),
-            clump_heap_convert(heap, &(clump_convert_desc){.schema = schema}, NULL), c->status,
-            "the new schema: field w of class A", "convert", __LINE__);
+            clump_heap_convert(
+                heap, &(clump_convert_desc){.size = sizeof(clump_convert_desc), .schema = schema},
+                NULL),
+            c->status, "the new schema: field w of class A", "convert", __LINE__);
         clump_schema_destroy(schema);
     }
     CHECK_HEAP(&on, heap);
@@ -454,13 +462,17 @@ static void each_pair(void **state) {
 
 static int open_all(void **state) {
     for (uint32_t i = 0; i < COUNT; i++) ids[i] = 1000 + i;
-    CHECK_OK(&on, clump_pool_create(&(clump_pool_desc){.context = on.clump}, &pool, NULL));
+    CHECK_OK(&on, clump_pool_create(
+                      &(clump_pool_desc){.size = sizeof(clump_pool_desc), .context = on.clump},
+                      &pool, NULL));
     CHECK_OK(&on, clump_schema_parse(other_text, strlen(other_text), NULL, &other, NULL));
     source = make(0);
     saved = saved_bytes(&on, source, 0);
-    CHECK_OK(&on,
-             clump_heap_extract(source, &(clump_extract_desc){.classes = all, .class_count = 1},
-                                &extract, NULL));
+    CHECK_OK(&on, clump_heap_extract(
+                      source,
+                      &(clump_extract_desc){
+                          .size = sizeof(clump_extract_desc), .classes = all, .class_count = 1},
+                      &extract, NULL));
     return 0;
 }
 

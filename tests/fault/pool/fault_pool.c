@@ -78,11 +78,12 @@ static void no_pool(clump_pool_desc desc, const char *words, int line) {
 
 static void bad_descs(void **state) {
     cl_fixture f = open_fixture(NULL), other = open_fixture(NULL);
-    clump_pool_desc d;
-    no_pool((clump_pool_desc){0}, "with a context", __LINE__);
+    clump_pool_desc d = {.size = sizeof d};
+    no_pool((clump_pool_desc){.size = sizeof(clump_pool_desc)}, "with a context", __LINE__);
 #define BAD(member, value, words)                                                                  \
     do {                                                                                           \
-        d = (clump_pool_desc){.context = f.clump, .member = (value)};                              \
+        d = (clump_pool_desc){                                                                     \
+            .size = sizeof(clump_pool_desc), .context = f.clump, .member = (value)};               \
         no_pool(d, words, __LINE__);                                                               \
     } while (0)
     BAD(alignment, 384, "power of two");
@@ -112,13 +113,15 @@ static void bad_calls(void **state) {
     cl_fixture f = open_fixture(NULL);
     clump_pool *pool, *other;
     clump_error error;
-    clump_pool_desc desc = {.context = f.clump, .chunk_bytes = 1 << 20, .limit_bytes = 4 << 20};
+    clump_pool_desc desc = {
+        .size = sizeof desc, .context = f.clump, .chunk_bytes = 1 << 20, .limit_bytes = 4 << 20};
     assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
     assert_int_equal(clump_pool_create(&desc, &other, &error), CLUMP_OK);
-    clump_allocation_desc a = {.bytes = 1000, .movable = 1, .name = "\"quoted\" \\ and\n so on"};
+    clump_allocation_desc a = {
+        .size = sizeof a, .bytes = 1000, .movable = 1, .name = "\"quoted\" \\ and\n so on"};
     clump_allocation live, gone, foreign, none = 5;
     clump_region region;
-    clump_allocation_info info;
+    clump_allocation_info info = {.size = sizeof info};
     cl_mem buffer;
     void *memory;
     assert_int_equal(clump_pool_alloc(pool, &a, &gone, NULL), CLUMP_OK);
@@ -151,13 +154,18 @@ static void bad_calls(void **state) {
     X(clump_pool_free(pool, h))                                                                    \
     X(clump_pool_get_info(pool, h, &info))                                                         \
     X(clump_pool_get_buffer(pool, h, &buffer))                                                     \
-    X(clump_pool_change(pool, h, CLUMP_PART_MOVABLE, &(clump_allocation_desc){.movable = 1}))      \
+    X(clump_pool_change(                                                                           \
+        pool, h, CLUMP_PART_MOVABLE,                                                               \
+        &(clump_allocation_desc){.size = sizeof(clump_allocation_desc), .movable = 1}))            \
     X(clump_pool_pin(pool, h, 1))                                                                  \
     X(clump_pool_pin(pool, h, -1))                                                                 \
     X(clump_pool_use(pool, h, NULL))                                                               \
-    X(clump_pool_change(pool, h, CLUMP_PART_NAME, &(clump_allocation_desc){.name = "x"}))          \
-    X(clump_pool_change(pool, h, CLUMP_PART_USER_DATA,                                             \
-                        &(clump_allocation_desc){.user_data = NULL}))                              \
+    X(clump_pool_change(                                                                           \
+        pool, h, CLUMP_PART_NAME,                                                                  \
+        &(clump_allocation_desc){.size = sizeof(clump_allocation_desc), .name = "x"}))             \
+    X(clump_pool_change(                                                                           \
+        pool, h, CLUMP_PART_USER_DATA,                                                             \
+        &(clump_allocation_desc){.size = sizeof(clump_allocation_desc), .user_data = NULL}))       \
     X(clump_pool_map(pool, h, CL_MAP_READ, &memory))                                               \
     X(clump_pool_unmap(pool, h, &region, NULL))                                                    \
     X(clump_pool_finish_move(pool, h, CLUMP_MOVE_COPY))
@@ -191,7 +199,9 @@ static void bad_calls(void **state) {
     REFUSED(pool, clump_pool_end_frame(pool, 1, NULL), CLUMP_ERR_USAGE, "both set", before);
 #define STEP(member, value, words)                                                                 \
     REFUSED(pool,                                                                                  \
-            clump_pool_defragment(pool, &(clump_defrag_desc){.member = (value)}, NULL, NULL),      \
+            clump_pool_defragment(                                                                 \
+                pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .member = (value)},  \
+                NULL, NULL),                                                                       \
             CLUMP_ERR_USAGE, words, before)
     REFUSED(pool, clump_pool_defragment(pool, NULL, NULL, &(clump_sync){.wait_count = 1}),
             CLUMP_ERR_USAGE, "clump_pool_defragment: wait_count and wait_list", before);
@@ -204,9 +214,12 @@ static void bad_calls(void **state) {
     STEP(weights, &(clump_defrag_weights){.free = INFINITY}, "and inf");
     STEP(weights, &(clump_defrag_weights){.free = NAN}, "weights");
     STEP(weights, &(clump_defrag_weights){.free_limit = 0.5}, "free_small");
-    REFUSED(pool,
-            clump_pool_defragment(pool, &(clump_defrag_desc){.manual = 1, .wait = 1}, NULL, NULL),
-            CLUMP_ERR_USAGE, "manual", before);
+    REFUSED(
+        pool,
+        clump_pool_defragment(
+            pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .manual = 1, .wait = 1},
+            NULL, NULL),
+        CLUMP_ERR_USAGE, "manual", before);
     free(before);
     /* What is in use is not freed. */
     assert_int_equal(clump_pool_pin(pool, live, 1), CLUMP_OK);
@@ -220,7 +233,8 @@ static void bad_calls(void **state) {
     free(before);
     assert_int_equal(clump_pool_unmap(pool, live, memory, NULL), CLUMP_OK);
     /* What is not named stays. */
-    a = (clump_allocation_desc){.name = "again", .user_data = &a};
+    a = (clump_allocation_desc){
+        .size = sizeof(clump_allocation_desc), .name = "again", .user_data = &a};
     assert_int_equal(clump_pool_change(pool, live, CLUMP_PART_USER_DATA, &a), CLUMP_OK);
     assert_int_equal(clump_pool_get_info(pool, live, &info), CLUMP_OK);
     assert_true(info.movable && info.user_data == &a && strcmp(info.name, "again") != 0);
@@ -235,13 +249,14 @@ static void bad_calls(void **state) {
     pool = NULL;
 #define NO_POOL(call) REFUSED(pool, call, CLUMP_ERR_USAGE, "NULL for a pool", NULL);
     ALL_CALLS(NO_POOL, live)
-    clump_pool_stats stats;
+    clump_pool_stats stats = {.size = sizeof stats};
     NO_POOL(clump_pool_alloc(pool, &a, &none, NULL))
     NO_POOL(clump_pool_get_stats(pool, &stats, NULL))
     NO_POOL(clump_pool_check(pool))
     NO_POOL(clump_pool_trim(pool))
     NO_POOL(clump_pool_dump(pool, CLUMP_POOL_JSON, append, NULL))
-    NO_POOL(clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, NULL, NULL))
+    NO_POOL(clump_pool_defragment(
+        pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .until_done = 1}, NULL, NULL))
     NO_POOL(clump_pool_defragment(pool, NULL, NULL, NULL))
     NO_POOL(clump_pool_end_frame(pool, 0, NULL))
     assert_null(clump_pool_get_error(pool, NULL));
@@ -255,7 +270,7 @@ static clump_pool *moving_pool;
 static void note_move(void *user, const clump_move *move) {
     moved_last = move->allocation;
     assert_int_equal(clump_pool_check(moving_pool), CLUMP_OK);
-    clump_allocation_info info;
+    clump_allocation_info info = {.size = sizeof info};
     assert_int_equal(clump_pool_get_info(moving_pool, 0, &info), CLUMP_OK);
     while (info.next) {
         assert_int_equal(clump_pool_get_info(moving_pool, info.next, &info), CLUMP_OK);
@@ -264,15 +279,18 @@ static void note_move(void *user, const clump_move *move) {
 }
 
 static uint64_t context_bytes(clump_pool *pool) {
-    clump_pool_stats stats;
+    clump_pool_stats stats = {.size = sizeof stats};
     assert_int_equal(clump_pool_get_stats(pool, &stats, NULL), CLUMP_OK);
     return stats.context_bytes;
 }
 
 static clump_context *limited_context(const cl_fixture *f, uint64_t bytes) {
     clump_context *made;
-    const clump_context_desc desc = {
-        .context = f->context, .device = f->device, .queue = f->queue, .pool_limit_bytes = bytes};
+    const clump_context_desc desc = {.size = sizeof desc,
+                                     .context = f->context,
+                                     .device = f->device,
+                                     .queue = f->queue,
+                                     .pool_limit_bytes = bytes};
     assert_int_equal(clump_context_create(&desc, &made, NULL), CLUMP_OK);
     return made;
 }
@@ -281,7 +299,8 @@ static void limits(void **state) {
     cl_fixture f = open_fixture(NULL);
     clump_pool *pool;
     clump_error error;
-    clump_pool_desc desc = {.context = f.clump,
+    clump_pool_desc desc = {.size = sizeof desc,
+                            .context = f.clump,
                             .chunk_bytes = 1 << 20,
                             .limit_bytes = 2 << 20,
                             .unique_share = 1,
@@ -290,7 +309,7 @@ static void limits(void **state) {
     assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
     moving_pool = pool;
     clump_allocation all[8], large;
-    clump_allocation_desc a = {.bytes = 256 << 10, .movable = 1};
+    clump_allocation_desc a = {.size = sizeof a, .bytes = 256 << 10, .movable = 1};
     for (int i = 0; i < 8; i++)
         assert_int_equal(clump_pool_alloc(pool, &a, &all[i], NULL), CLUMP_OK);
     REFUSED(pool, clump_pool_alloc(pool, &a, &large, NULL), CLUMP_ERR_DEVICE_MEMORY,
@@ -326,7 +345,7 @@ static void limits(void **state) {
  * refuses. */
 static uint64_t fill(clump_pool *pool, uint64_t unit, clump_memory memory) {
     clump_allocation made;
-    clump_allocation_desc one = {.bytes = 1, .memory = memory};
+    clump_allocation_desc one = {.size = sizeof one, .bytes = 1, .memory = memory};
     uint64_t bytes = 0;
     while (!clump_pool_alloc(pool, &one, &made, NULL))
         if ((bytes += unit) > FILL_MOST) fail_msg("the pool goes on for ever");
@@ -345,7 +364,8 @@ static void small_limits(void **state) {
     clump_allocation made;
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         for (size_t k = 0; k < sizeof chunks / sizeof *chunks; k++) {
-            clump_pool_desc desc = {.context = f.clump,
+            clump_pool_desc desc = {.size = sizeof desc,
+                                    .context = f.clump,
                                     .alignment = unit,
                                     .chunk_bytes = chunks[k],
                                     .limit_bytes = limits[i]};
@@ -355,21 +375,24 @@ static void small_limits(void **state) {
             clump_pool_destroy(pool);
         }
     /* One kind of memory leaves room for another. */
-    clump_pool_desc desc = {.context = f.clump, .alignment = unit, .limit_bytes = 1 << 20};
+    clump_pool_desc desc = {
+        .size = sizeof desc, .context = f.clump, .alignment = unit, .limit_bytes = 1 << 20};
     assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
     for (int i = 0; i < 20; i++) {
-        clump_allocation_desc one = {.bytes = 1,
+        clump_allocation_desc one = {.size = sizeof one,
+                                     .bytes = 1,
                                      .memory = i % 2 ? CLUMP_MEMORY_HOST : CLUMP_MEMORY_DEVICE};
         assert_int_equal(clump_pool_alloc(pool, &one, &made, NULL), CLUMP_OK);
     }
     assert_true(context_bytes(pool) <= 1 << 18);
     clump_pool_destroy(pool);
     /* When there is a chunk, the limit of all pools leaves less than another would be. */
-    desc = (clump_pool_desc){.context = limited_context(&f, (1 << 20) + 100000),
+    desc = (clump_pool_desc){.size = sizeof(clump_pool_desc),
+                             .context = limited_context(&f, (1 << 20) + 100000),
                              .alignment = unit,
                              .chunk_bytes = 1 << 20};
     assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
-    clump_allocation_desc one = {.bytes = 1};
+    clump_allocation_desc one = {.size = sizeof one, .bytes = 1};
     assert_int_equal(clump_pool_alloc(pool, &one, &made, NULL), CLUMP_OK);
     assert_int_equal(context_bytes(pool), 1 << 20);
     const uint64_t of_host = fill(pool, unit, CLUMP_MEMORY_HOST);
@@ -392,7 +415,8 @@ static cl_int CL_API_CALL small_device(cl_device_id device, cl_device_info name,
 
 /* A CPU gives more memory than there is, so pools without a limit stop before. */
 static void memory_of_cpus(void **state) {
-    static const clump_cl_functions tells_less = {.GetDeviceInfo = small_device};
+    static const clump_cl_functions tells_less = {.size = sizeof tells_less,
+                                                  .GetDeviceInfo = small_device};
     const uint64_t unit = 1 << 20, share = 48 << 20;
     told_memory = 64 << 20;
     cl_fixture f = open_fixture(&tells_less);
@@ -403,7 +427,7 @@ static void memory_of_cpus(void **state) {
     assert_int_equal(f.capabilities->memory_bytes, 64 << 20);
     clump_pool *pool, *second;
     clump_error error;
-    clump_pool_desc desc = {.context = f.clump, .alignment = unit};
+    clump_pool_desc desc = {.size = sizeof desc, .context = f.clump, .alignment = unit};
     assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
     assert_int_equal(fill(pool, unit, CLUMP_MEMORY_DEVICE), share);
     error = error_of(pool);
@@ -422,7 +446,8 @@ static void memory_of_cpus(void **state) {
 
 /* Of a device that does not say how much memory it has, pools take what they are allowed. */
 static void memory_is_not_told(void **state) {
-    static const clump_cl_functions tells_less = {.GetDeviceInfo = small_device};
+    static const clump_cl_functions tells_less = {.size = sizeof tells_less,
+                                                  .GetDeviceInfo = small_device};
     static const cl_ulong memories[] = {0, UINT64_MAX};
     (void)state;
     for (int i = 0; i < 2; i++) {
@@ -430,7 +455,8 @@ static void memory_is_not_told(void **state) {
         cl_fixture f = open_fixture(&tells_less);
         clump_pool *pool;
         clump_error error;
-        clump_pool_desc desc = {.context = f.clump, .alignment = 4096, .limit_bytes = 1 << 20};
+        clump_pool_desc desc = {
+            .size = sizeof desc, .context = f.clump, .alignment = 4096, .limit_bytes = 1 << 20};
         assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
         assert_int_equal(fill(pool, 4096, CLUMP_MEMORY_DEVICE), desc.limit_bytes);
         clump_pool_destroy(pool);
@@ -452,14 +478,20 @@ static void debugging(void **state) {
     clump_pool *pool;
     clump_error error;
     int marker;
-    clump_pool_desc desc = {
-        .context = f.clump, .margin_bytes = 16, .leaked = count_leak, .user = &marker};
+    clump_pool_desc desc = {.size = sizeof desc,
+                            .context = f.clump,
+                            .margin_bytes = 16,
+                            .leaked = count_leak,
+                            .user = &marker};
     assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
-    clump_allocation_desc a = {.bytes = 300, .name = "narrow", .movable = 1};
+    clump_allocation_desc a = {.size = sizeof a, .bytes = 300, .name = "narrow", .movable = 1};
     clump_allocation narrow, forgotten;
     clump_region region;
     assert_int_equal(clump_pool_alloc(pool, &a, &narrow, &region), CLUMP_OK);
-    a = (clump_allocation_desc){.bytes = 77, .name = "forgotten", .user_data = &marker};
+    a = (clump_allocation_desc){.size = sizeof(clump_allocation_desc),
+                                .bytes = 77,
+                                .name = "forgotten",
+                                .user_data = &marker};
     assert_int_equal(clump_pool_alloc(pool, &a, &forgotten, NULL), CLUMP_OK);
     assert_int_equal(clump_pool_check(pool), CLUMP_OK);
     uint64_t unit = f.capabilities->base_align_bytes < 16 ? 16 : f.capabilities->base_align_bytes;
@@ -470,7 +502,7 @@ static void debugging(void **state) {
     REFUSED(pool, clump_pool_check(pool), CLUMP_ERR_CORRUPT, "(narrow), 300 bytes", NULL);
     assert_int_equal(clump_pool_free(pool, narrow), CLUMP_OK);
     assert_int_equal(clump_pool_check(pool), CLUMP_OK);
-    clump_allocation_info info;
+    clump_allocation_info info = {.size = sizeof info};
     assert_int_equal(clump_pool_get_info(pool, 0, &info), CLUMP_OK);
     assert_int_equal(info.next, forgotten);
     assert_int_equal(clump_pool_get_info(pool, forgotten, &info), CLUMP_OK);
@@ -489,12 +521,13 @@ static void margins_to_the_byte(void **state) {
     cl_fixture f = open_fixture(NULL);
     clump_pool *pool;
     clump_error error;
-    clump_pool_desc desc = {.context = f.clump, .margin_bytes = 128};
+    clump_pool_desc desc = {.size = sizeof desc, .context = f.clump, .margin_bytes = 128};
     assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
     memset(junk, 0x55, sizeof junk);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (uint32_t over = 0; over <= 128; over += over < 32 ? 1 : 24) {
-            clump_allocation_desc a = {.bytes = sizes[s], .name = "mine", .unique = over % 2};
+            clump_allocation_desc a = {
+                .size = sizeof a, .bytes = sizes[s], .name = "mine", .unique = over % 2};
             clump_allocation made;
             clump_region r;
             char words[64];
@@ -543,15 +576,22 @@ static cl_int CL_API_CALL fill_late(cl_command_queue a, cl_mem b, const void *c,
 /* A margin is there when its allocation is: later it might be in somebody else's, who uses another
  * queue. */
 static void margins_are_waited_for(void **state) {
-    cl_fixture f = open_fixture(&(clump_cl_functions){.EnqueueFillBuffer = fill_late});
+    cl_fixture f = open_fixture(
+        &(clump_cl_functions){.size = sizeof(clump_cl_functions), .EnqueueFillBuffer = fill_late});
     gate_context = f.context;
     clump_pool *pool;
     clump_error error;
-    clump_pool_desc desc = {.context = f.clump, .margin_bytes = 128, .flags = CLUMP_POOL_UNTOUCHED};
+    clump_pool_desc desc = {.size = sizeof desc,
+                            .context = f.clump,
+                            .margin_bytes = 128,
+                            .flags = CLUMP_POOL_UNTOUCHED};
     assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
     clump_allocation made;
-    assert_int_equal(clump_pool_alloc(pool, &(clump_allocation_desc){.bytes = 1000}, &made, NULL),
-                     CLUMP_OK);
+    assert_int_equal(
+        clump_pool_alloc(
+            pool, &(clump_allocation_desc){.size = sizeof(clump_allocation_desc), .bytes = 1000},
+            &made, NULL),
+        CLUMP_OK);
     cl_int state_of_fill = CL_QUEUED;
     CHECK_CL(clGetEventInfo(late_fill, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state_of_fill,
                             &state_of_fill, NULL));
@@ -567,13 +607,15 @@ static void memory_of_heaps(void **state) {
     cl_fixture f = open_fixture(NULL);
     clump_pool *pool;
     clump_error error;
-    clump_pool_desc desc = {.context = f.clump, .limit_bytes = 16 << 20, .name = "narrow"};
+    clump_pool_desc desc = {
+        .size = sizeof desc, .context = f.clump, .limit_bytes = 16 << 20, .name = "narrow"};
     assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
     static const char text[] = "class A { int x; }";
     clump_schema *schema;
     assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &schema, NULL), CLUMP_OK);
     clump_heap *heap;
-    clump_heap_desc h = {.context = f.clump, .schema = schema, .bytes = 17 << 20, .pool = pool};
+    clump_heap_desc h = {
+        .size = sizeof h, .context = f.clump, .schema = schema, .bytes = 17 << 20, .pool = pool};
     clump_status status = clump_heap_create(&h, &heap, NULL);
     cl_fixture_expect_words(clump_context_get_error(f.clump), status, CLUMP_ERR_DEVICE_MEMORY,
                             "pool narrow is limited to 16777216 in all, by limit_bytes",
@@ -581,18 +623,20 @@ static void memory_of_heaps(void **state) {
     assert_null(strstr(clump_context_get_error(f.clump)->message, "multiple of"));
     h.bytes = 8 << 20;
     CHECK_OK(&f, clump_heap_create(&h, &heap, NULL));
-    clump_allocation_info info;
+    clump_allocation_info info = {.size = sizeof info};
     assert_int_equal(clump_pool_get_info(pool, 0, &info), CLUMP_OK);
     const clump_allocation allocation_of_heap = info.next;
     assert_true(allocation_of_heap != 0);
     REFUSED(pool, clump_pool_free(pool, allocation_of_heap), CLUMP_ERR_USAGE, "is that of a heap",
             NULL);
     REFUSED(pool,
-            clump_pool_change(pool, allocation_of_heap, CLUMP_PART_MOVABLE,
-                              &(clump_allocation_desc){.movable = 1}),
+            clump_pool_change(
+                pool, allocation_of_heap, CLUMP_PART_MOVABLE,
+                &(clump_allocation_desc){.size = sizeof(clump_allocation_desc), .movable = 1}),
             CLUMP_ERR_USAGE, "is that of a heap", NULL);
     assert_int_equal(clump_pool_change(pool, allocation_of_heap, CLUMP_PART_MOVABLE,
-                                       &(clump_allocation_desc){.movable = 0}),
+                                       &(clump_allocation_desc){
+                                           .size = sizeof(clump_allocation_desc), .movable = 0}),
                      CLUMP_OK);
     CHECK_HEAP(&f, heap);
     /* A pin does not outlive the heap. */
@@ -600,7 +644,7 @@ static void memory_of_heaps(void **state) {
     clump_heap_destroy(heap);
     REFUSED(pool, clump_pool_free(pool, allocation_of_heap), CLUMP_ERR_REFERENCE,
             "was freed before", NULL);
-    clump_pool_stats stats;
+    clump_pool_stats stats = {.size = sizeof stats};
     assert_int_equal(clump_pool_get_stats(pool, &stats, NULL), CLUMP_OK);
     assert_int_equal(stats.allocations, 0);
     char *json = dump(pool);
@@ -617,11 +661,12 @@ static void memories(void **state) {
     cl_fixture f = open_fixture(NULL);
     clump_pool *pool;
     clump_error error;
-    clump_pool_desc desc = {.context = f.clump};
+    clump_pool_desc desc = {.size = sizeof desc, .context = f.clump};
     assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
     for (int i = 0; i < 4; i++) {
         clump_memory memory = i & 1 ? CLUMP_MEMORY_HOST : CLUMP_MEMORY_DEVICE;
-        clump_allocation_desc a = {.bytes = 1000, .memory = memory, .unique = i >> 1};
+        clump_allocation_desc a = {
+            .size = sizeof a, .bytes = 1000, .memory = memory, .unique = i >> 1};
         clump_allocation made;
         clump_region region;
         cl_mem_flags flags = 0;
@@ -645,18 +690,20 @@ static void traces(void **state) {
     cl_fixture f = open_fixture(NULL);
     clump_pool *pool;
     clump_error error;
-    clump_pool_desc desc = {.context = f.clump, .limit_bytes = 1 << 20, .trace = keep_trace};
+    clump_pool_desc desc = {
+        .size = sizeof desc, .context = f.clump, .limit_bytes = 1 << 20, .trace = keep_trace};
     assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
     clump_allocation a, b, c;
-    clump_allocation_desc d = {.bytes = 1000, .movable = 1};
+    clump_allocation_desc d = {.size = sizeof d, .bytes = 1000, .movable = 1};
     assert_int_equal(clump_pool_alloc(pool, &d, &a, NULL), CLUMP_OK);
-    d = (clump_allocation_desc){.bytes = 77};
+    d = (clump_allocation_desc){.size = sizeof(clump_allocation_desc), .bytes = 77};
     assert_int_equal(clump_pool_alloc(pool, &d, &b, NULL), CLUMP_OK);
     d.bytes = 4 << 20;
     assert_int_equal(clump_pool_alloc(pool, &d, &c, NULL), CLUMP_ERR_DEVICE_MEMORY);
-    assert_int_equal(
-        clump_pool_change(pool, b, CLUMP_PART_MOVABLE, &(clump_allocation_desc){.movable = 1}),
-        CLUMP_OK);
+    assert_int_equal(clump_pool_change(pool, b, CLUMP_PART_MOVABLE,
+                                       &(clump_allocation_desc){
+                                           .size = sizeof(clump_allocation_desc), .movable = 1}),
+                     CLUMP_OK);
     assert_int_equal(clump_pool_free(pool, a), CLUMP_OK);
     assert_int_equal(clump_pool_free(pool, a), CLUMP_ERR_REFERENCE);
     assert_int_equal(clump_pool_end_frame(pool, 0, NULL), CLUMP_OK);
@@ -676,10 +723,11 @@ static void trace_ends(void **state) {
     clump_pool *pool;
     clump_error error;
     int lines = 0;
-    clump_pool_desc desc = {.context = f.clump, .trace = write_two, .user = &lines};
+    clump_pool_desc desc = {
+        .size = sizeof desc, .context = f.clump, .trace = write_two, .user = &lines};
     assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
     clump_allocation a[4];
-    const clump_allocation_desc d = {.bytes = 1000};
+    const clump_allocation_desc d = {.size = sizeof d, .bytes = 1000};
     for (int i = 0; i < 2; i++) assert_int_equal(clump_pool_alloc(pool, &d, &a[i], NULL), CLUMP_OK);
     assert_int_equal(clump_pool_check(pool), CLUMP_OK);
     for (int i = 2; i < 4; i++) assert_int_equal(clump_pool_alloc(pool, &d, &a[i], NULL), CLUMP_OK);
@@ -695,11 +743,11 @@ static void uses_are_waited_for(void **state) {
     cl_fixture f = open_fixture(NULL);
     clump_pool *pool;
     clump_error error;
-    clump_pool_desc desc = {.context = f.clump, .chunk_bytes = 1 << 20};
+    clump_pool_desc desc = {.size = sizeof desc, .context = f.clump, .chunk_bytes = 1 << 20};
     assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
     clump_allocation a, b, c;
     clump_region of_a, of_b, of_c;
-    clump_allocation_desc d = {.bytes = 400 << 10};
+    clump_allocation_desc d = {.size = sizeof d, .bytes = 400 << 10};
     cl_int code;
     cl_event blocks = clCreateUserEvent(f.context, &code);
     assert_int_equal(clump_pool_alloc(pool, &d, &a, &of_a), CLUMP_OK);
@@ -710,7 +758,7 @@ static void uses_are_waited_for(void **state) {
     assert_int_equal(clump_pool_use(pool, a, over), CLUMP_OK);
     clReleaseEvent(over);
     assert_int_equal(clump_pool_free(pool, a), CLUMP_OK);
-    clump_pool_stats stats;
+    clump_pool_stats stats = {.size = sizeof stats};
     clump_pool_get_stats(pool, &stats, NULL);
     assert_int_equal(stats.waiting_bytes, 400 << 10);
     assert_int_equal(stats.allocations, 0);
@@ -732,12 +780,12 @@ static void copies_wait_for_uses(void **state) {
     cl_fixture f = open_fixture(NULL);
     clump_pool *pool;
     clump_error error;
-    clump_pool_desc desc = {.context = f.clump, .chunk_bytes = 1 << 20};
+    clump_pool_desc desc = {.size = sizeof desc, .context = f.clump, .chunk_bytes = 1 << 20};
     assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
     clump_allocation a, b;
     clump_region of_b;
-    clump_allocation_info info;
-    clump_allocation_desc d = {.bytes = 300 << 10, .movable = 1};
+    clump_allocation_info info = {.size = sizeof info};
+    clump_allocation_desc d = {.size = sizeof d, .bytes = 300 << 10, .movable = 1};
     assert_int_equal(clump_pool_alloc(pool, &d, &a, NULL), CLUMP_OK);
     d.bytes = 100 << 10;
     assert_int_equal(clump_pool_alloc(pool, &d, &b, &of_b), CLUMP_OK);
@@ -745,7 +793,7 @@ static void copies_wait_for_uses(void **state) {
     cl_int code;
     cl_event blocks = clCreateUserEvent(f.context, &code);
     assert_int_equal(clump_pool_use(pool, b, blocks), CLUMP_OK);
-    clump_defrag_report report;
+    clump_defrag_report report = {.size = sizeof report};
     for (int i = 0; i < 3; i++) {
         assert_int_equal(clump_pool_defragment(pool, NULL, &report, NULL), CLUMP_OK);
         nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL); /* enough for one that does not */
@@ -789,7 +837,8 @@ static clump_status step_context(run *r) {
 }
 
 static clump_status step_pool(run *r) {
-    clump_pool_desc desc = {.context = r->context, .chunk_bytes = 64 << 10, .margin_bytes = 64};
+    clump_pool_desc desc = {
+        .size = sizeof desc, .context = r->context, .chunk_bytes = 64 << 10, .margin_bytes = 64};
     return clump_pool_create(&desc, &r->pool, &r->error);
 }
 
@@ -801,7 +850,8 @@ static clump_status step_alloc(run *r) {
     for (uint32_t i = 0; i < THINGS; i++) {
         if (r->things[i]) continue;
         r->bytes[i] = 1000 + 4000 * (i % 5);
-        clump_allocation_desc desc = {.bytes = r->bytes[i],
+        clump_allocation_desc desc = {.size = sizeof desc,
+                                      .bytes = r->bytes[i],
                                       .movable = i % 6 != 1,
                                       .memory = i == 5 ? CLUMP_MEMORY_HOST : CLUMP_MEMORY_DEVICE,
                                       .unique = i == 8,
@@ -825,7 +875,7 @@ static clump_status step_sub_buffer(run *r) {
 /* Taken back or not, the buffer is gone for the caller. */
 static clump_status step_buffer(run *r) {
     cl_mem buffer;
-    clump_allocation_desc desc = {.bytes = 700, .name = "lent"};
+    clump_allocation_desc desc = {.size = sizeof desc, .bytes = 700, .name = "lent"};
     cl_command_queue both[2] = {r->on.queue, r->on.queue};
     clump_status status = clump_pool_create_buffer(r->pool, &desc, 2, both, &buffer);
     assert_int_equal(buffer != NULL, !status);
@@ -836,7 +886,7 @@ static clump_status step_buffer(run *r) {
 }
 
 static clump_status step_taken_back(run *r) {
-    clump_pool_stats stats;
+    clump_pool_stats stats = {.size = sizeof stats};
     /* The device may tell of the release late, and one call may fail. A later step would take the
      * buffer back if this one did not wait for it, and a failure of that would be counted as the
      * later step's. */
@@ -852,8 +902,9 @@ static clump_status step_taken_back(run *r) {
 }
 
 static clump_status step_name(run *r) {
-    return clump_pool_change(r->pool, r->things[3], CLUMP_PART_NAME,
-                             &(clump_allocation_desc){.name = "another name"});
+    return clump_pool_change(
+        r->pool, r->things[3], CLUMP_PART_NAME,
+        &(clump_allocation_desc){.size = sizeof(clump_allocation_desc), .name = "another name"});
 }
 
 static clump_status step_map(run *r) {
@@ -887,20 +938,22 @@ static clump_status step_free(run *r) {
 
 static clump_status step_async(run *r) {
     cl_event copied = NULL;
-    const clump_status status = clump_pool_defragment(r->pool, &(clump_defrag_desc){.max_moves = 2},
-                                                      NULL, &(clump_sync){.event = &copied});
+    const clump_status status = clump_pool_defragment(
+        r->pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .max_moves = 2}, NULL,
+        &(clump_sync){.event = &copied});
     if (copied) failing_cl.ReleaseEvent(copied);
     return status;
 }
 
 static clump_status step_wait(run *r) {
-    return clump_pool_defragment(r->pool, &(clump_defrag_desc){.wait = 1, .max_moves = 2}, NULL,
-                                 NULL);
+    return clump_pool_defragment(
+        r->pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .wait = 1, .max_moves = 2},
+        NULL, NULL);
 }
 
 static clump_status step_manual(run *r) {
-    clump_status status =
-        clump_pool_defragment(r->pool, &(clump_defrag_desc){.manual = 1}, NULL, NULL);
+    clump_status status = clump_pool_defragment(
+        r->pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .manual = 1}, NULL, NULL);
     clFinish(r->on.queue);
     clump_move move = {0};
     while (!status && !(status = clump_pool_next_move(r->pool, &move)) && move.allocation)
@@ -915,7 +968,9 @@ static clump_status step_free_more(run *r) {
 }
 
 static clump_status step_to_the_end(run *r) {
-    return clump_pool_defragment(r->pool, &(clump_defrag_desc){.until_done = 1}, NULL, NULL);
+    return clump_pool_defragment(
+        r->pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .until_done = 1}, NULL,
+        NULL);
 }
 
 static clump_status step_check(run *r) {
@@ -961,7 +1016,7 @@ static int may_be_ignored(clump_status (*step)(run *r)) {
 static void check_contents(run *r, const char *step) {
     for (uint32_t i = 0; i < THINGS; i++) {
         if (!r->things[i]) continue;
-        clump_allocation_info info;
+        clump_allocation_info info = {.size = sizeof info};
         assert_int_equal(clump_pool_get_info(r->pool, r->things[i], &info), CLUMP_OK);
         static uint8_t data[20000];
         CHECK_CL(clEnqueueReadBuffer(r->on.queue, info.region.buffer, CL_TRUE, info.region.offset,
@@ -1076,14 +1131,15 @@ static int make_heap(const cl_fixture *on, const clump_schema *schema) {
     clump_heap *heap = NULL;
     clump_status status = step_pool(&r);
     if (!status) {
-        clump_heap_desc desc = {.context = r.context,
+        clump_heap_desc desc = {.size = sizeof desc,
+                                .context = r.context,
                                 .schema = schema,
                                 .bytes = cl_fixture_small_heap_bytes(r.context),
                                 .pool = r.pool};
         status = clump_heap_create(&desc, &heap, NULL);
         assert_int_equal(heap != NULL, !status);
         if (status) assert_int_equal(clump_context_get_error(r.context)->status, status);
-        clump_pool_stats stats;
+        clump_pool_stats stats = {.size = sizeof stats};
         assert_int_equal(clump_pool_get_stats(r.pool, &stats, NULL), CLUMP_OK);
         assert_int_equal(stats.allocations, !status);
         failing.fail_at = failing.refuse_at = 0;

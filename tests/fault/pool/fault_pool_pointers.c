@@ -25,8 +25,9 @@ typedef struct run {
 
 static cl_mem CL_API_CALL refuse_view(cl_context context, cl_mem_flags flags, size_t bytes,
                                       void *memory, cl_int *code);
-static clump_cl_functions
-    table; /* failing_cl, and with refuse_view() if devices are to make no views of USM */
+static clump_cl_functions table = {
+    .size =
+        sizeof table}; /* failing_cl, and with refuse_view() if devices are to make no views of USM */
 
 static cl_mem CL_API_CALL refuse_view(cl_context context, cl_mem_flags flags, size_t bytes,
                                       void *memory, cl_int *code) {
@@ -36,7 +37,8 @@ static cl_mem CL_API_CALL refuse_view(cl_context context, cl_mem_flags flags, si
 }
 
 static clump_status step_context(run *r) {
-    clump_context_desc desc = {.context = r->on.context,
+    clump_context_desc desc = {.size = sizeof desc,
+                               .context = r->on.context,
                                .device = r->on.device,
                                .queue = r->on.queue,
                                .allocator = failing_allocator,
@@ -45,7 +47,8 @@ static clump_status step_context(run *r) {
 }
 
 static clump_status step_pool(run *r) {
-    clump_pool_desc desc = {.context = r->context, .chunk_bytes = 64 << 10, .margin_bytes = 64};
+    clump_pool_desc desc = {
+        .size = sizeof desc, .context = r->context, .chunk_bytes = 64 << 10, .margin_bytes = 64};
     return clump_pool_create(&desc, &r->pool, &r->error);
 }
 
@@ -57,7 +60,8 @@ static int is_there(const run *r, int i) {
 
 static clump_status step_alloc(run *r) {
     for (int i = 0; i < 2 * KINDS; i++) {
-        clump_allocation_desc desc = {.bytes = 1000,
+        clump_allocation_desc desc = {.size = sizeof desc,
+                                      .bytes = 1000,
                                       .memory = (clump_memory)(CLUMP_MEMORY_SVM + i / 2),
                                       .unique = i & 1,
                                       .name = "with a pointer"};

@@ -45,7 +45,7 @@ static clump_heap *small_heap(void) {
 }
 
 static clump_heap *filled_heap(cl_mem *buffer) {
-    const clump_struct_desc a = {"A", 4, 0, NULL}, b = {"B", 4, 0, NULL};
+    const clump_struct_desc a = {sizeof a, "A", 4, 0, NULL}, b = {sizeof b, "B", 4, 0, NULL};
     uint32_t zeros[COUNT] = {0}, ids[COUNT];
     clump_ref as[COUNT], bs[COUNT];
     clump_heap *h = small_heap();
@@ -61,8 +61,11 @@ static clump_heap *filled_heap(cl_mem *buffer) {
     for (int i = 0; i < 3; i++) CHECK_OK(&on, clump_heap_create_handle(h, as[i], &handle));
     CHECK_OK(&on, clump_heap_reserve(h, "B", 12, NULL));
     *buffer = cl_fixture_buffer(&on, as, REGISTERED * sizeof *as);
-    CHECK_OK(&on, clump_refs_create(h, &(clump_refs_desc){.buffer = *buffer, .count = REGISTERED},
-                                    &made, NULL));
+    CHECK_OK(&on, clump_refs_create(
+                      h,
+                      &(clump_refs_desc){
+                          .size = sizeof(clump_refs_desc), .buffer = *buffer, .count = REGISTERED},
+                      &made, NULL));
     return h;
 }
 
@@ -80,7 +83,9 @@ static int open_all(void **state) {
     target = small_heap();
     registered = cl_fixture_buffer(&on, NULL, REGISTERED * sizeof(clump_ref));
     CHECK_OK(&on, clump_refs_create(target,
-                                    &(clump_refs_desc){.buffer = registered, .count = REGISTERED},
+                                    &(clump_refs_desc){.size = sizeof(clump_refs_desc),
+                                                       .buffer = registered,
+                                                       .count = REGISTERED},
                                     &refs, NULL));
     set_registered();
     return 0;
@@ -103,7 +108,7 @@ static memory_file copy_of(const memory_file *m) {
 
 /* The target heap has nothing, as before any load. */
 static void expect_nothing(void) {
-    clump_heap_stats stats;
+    clump_heap_stats stats = {.size = sizeof stats};
     clump_ref ref, words[REGISTERED];
     CHECK_OK(&on, clump_heap_read_stats(target, &stats, NULL, 0));
     assert_int_equal(stats.objects, 0);
@@ -119,8 +124,9 @@ static void expect_nothing(void) {
 static clump_status check_bytes(memory_file *m, clump_error *error) {
     memset(error, 0, sizeof *error);
     m->at = 0;
-    return clump_saved_read(&(clump_load_desc){.read = memory_read, .user = m}, NULL, NULL, NULL,
-                            error);
+    return clump_saved_read(
+        &(clump_load_desc){.size = sizeof(clump_load_desc), .read = memory_read, .user = m}, NULL,
+        NULL, NULL, error);
 }
 
 /* Loading fails as checking does, and changes nothing. */
@@ -290,10 +296,12 @@ static void made_up(void **state) {
     reseal(m.data, m.bytes);
     clump_heap *h = small_heap();
     m.at = 0;
-    CHECK_OK(
-        &on,
-        clump_heap_load(
-            h, &(clump_load_desc){.read = memory_read, .user = &m, .without_registered = 1}, NULL));
+    CHECK_OK(&on, clump_heap_load(h,
+                                  &(clump_load_desc){.size = sizeof(clump_load_desc),
+                                                     .read = memory_read,
+                                                     .user = &m,
+                                                     .without_registered = 1},
+                                  NULL));
     CHECK_HEAP(&on, h);
     clump_heap_destroy(h);
     memory_release(&m);
@@ -335,42 +343,77 @@ static void wrong_calls(void **state) {
     clump_error error;
     clump_saved *saved = (clump_saved *)&m;
     CHECK_STATUS(&on, clump_heap_save(h, NULL, NULL), CLUMP_ERR_USAGE);
-    CHECK_STATUS(&on, clump_heap_save(h, &(clump_save_desc){.user = &m}, NULL), CLUMP_ERR_USAGE);
-    CHECK_STATUS(&on,
-                 clump_heap_save(h, &(clump_save_desc){.path = "x", .write = memory_write}, NULL),
-                 CLUMP_ERR_USAGE);
     CHECK_STATUS(
         &on,
-        clump_heap_save(
-            h, &(clump_save_desc){.write = memory_write, .user = &m, .piece_bytes = 4095}, NULL),
+        clump_heap_save(h, &(clump_save_desc){.size = sizeof(clump_save_desc), .user = &m}, NULL),
         CLUMP_ERR_USAGE);
     CHECK_STATUS(
         &on,
         clump_heap_save(
-            h, &(clump_save_desc){.write = memory_write, .user = &m, .piece_bytes = (64 << 20) + 1},
+            h,
+            &(clump_save_desc){.size = sizeof(clump_save_desc), .path = "x", .write = memory_write},
             NULL),
         CLUMP_ERR_USAGE);
-    CHECK_STATUS(&on, clump_heap_load(h, NULL, NULL), CLUMP_ERR_USAGE);
-    CHECK_STATUS(&on, clump_heap_load(h, &(clump_load_desc){.user = &m}, NULL), CLUMP_ERR_USAGE);
     CHECK_STATUS(&on,
-                 clump_heap_load(h, &(clump_load_desc){.path = "x", .read = memory_read}, NULL),
+                 clump_heap_save(h,
+                                 &(clump_save_desc){.size = sizeof(clump_save_desc),
+                                                    .write = memory_write,
+                                                    .user = &m,
+                                                    .piece_bytes = 4095},
+                                 NULL),
                  CLUMP_ERR_USAGE);
-    CHECK_STATUS(&on, clump_heap_load(h, &(clump_load_desc){.path = "no/such/file"}, NULL),
-                 CLUMP_ERR_IO);
-    CHECK_STATUS(&on, clump_heap_load(h, &(clump_load_desc){.path = "/"}, NULL), CLUMP_ERR_IO);
-    CHECK_STATUS(&on, clump_heap_load(h, &(clump_load_desc){.read = too_many}, NULL), CLUMP_ERR_IO);
-    CHECK_STATUS(&on, clump_heap_save(h, &(clump_save_desc){.path = "no/such/folder/x"}, NULL),
-                 CLUMP_ERR_IO);
+    CHECK_STATUS(&on,
+                 clump_heap_save(h,
+                                 &(clump_save_desc){.size = sizeof(clump_save_desc),
+                                                    .write = memory_write,
+                                                    .user = &m,
+                                                    .piece_bytes = (64 << 20) + 1},
+                                 NULL),
+                 CLUMP_ERR_USAGE);
+    CHECK_STATUS(&on, clump_heap_load(h, NULL, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(
+        &on,
+        clump_heap_load(h, &(clump_load_desc){.size = sizeof(clump_load_desc), .user = &m}, NULL),
+        CLUMP_ERR_USAGE);
+    CHECK_STATUS(
+        &on,
+        clump_heap_load(
+            h,
+            &(clump_load_desc){.size = sizeof(clump_load_desc), .path = "x", .read = memory_read},
+            NULL),
+        CLUMP_ERR_USAGE);
+    CHECK_STATUS(
+        &on,
+        clump_heap_load(
+            h, &(clump_load_desc){.size = sizeof(clump_load_desc), .path = "no/such/file"}, NULL),
+        CLUMP_ERR_IO);
+    CHECK_STATUS(
+        &on,
+        clump_heap_load(h, &(clump_load_desc){.size = sizeof(clump_load_desc), .path = "/"}, NULL),
+        CLUMP_ERR_IO);
+    CHECK_STATUS(
+        &on,
+        clump_heap_load(h, &(clump_load_desc){.size = sizeof(clump_load_desc), .read = too_many},
+                        NULL),
+        CLUMP_ERR_IO);
+    CHECK_STATUS(
+        &on,
+        clump_heap_save(
+            h, &(clump_save_desc){.size = sizeof(clump_save_desc), .path = "no/such/folder/x"},
+            NULL),
+        CLUMP_ERR_IO);
     assert_int_equal(clump_heap_save(NULL, NULL, NULL), CLUMP_ERR_USAGE);
     assert_int_equal(clump_heap_load(NULL, NULL, NULL), CLUMP_ERR_USAGE);
     assert_int_equal(clump_saved_open(NULL, NULL, &saved, &error), CLUMP_ERR_USAGE);
     assert_null(saved);
-    assert_int_equal(
-        clump_saved_open(&(clump_load_desc){.path = "no/such/file"}, NULL, NULL, &error),
-        CLUMP_ERR_USAGE);
-    assert_int_equal(
-        clump_saved_open(&(clump_load_desc){.path = "no/such/file"}, NULL, &saved, &error),
-        CLUMP_ERR_IO);
+    assert_int_equal(clump_saved_open(&(clump_load_desc){.size = sizeof(clump_load_desc),
+                                                         .path = "no/such/file"},
+                                      NULL, NULL, &error),
+                     CLUMP_ERR_USAGE);
+    assert_int_equal(clump_saved_open(&(clump_load_desc){.size = sizeof(clump_load_desc),
+                                                         .path = "no/such/file"},
+                                      NULL, &saved, &error),
+                     CLUMP_ERR_IO);
     assert_int_equal(clump_saved_read(NULL, NULL, NULL, NULL, NULL), CLUMP_ERR_USAGE);
     clump_saved_close(NULL);
     assert_int_equal(m.bytes, 0);
@@ -384,17 +427,21 @@ static void heaps_that_do_not_fit(void **state) {
     clump_refs *made;
     cl_fixture_expect_words(error, load_bytes(h, &good, NULL), CLUMP_ERR_USAGE,
                             "references of 1 registered buffers; the heap has 0", "none", __LINE__);
-    CHECK_OK(&on,
-             clump_refs_create(h, &(clump_refs_desc){.buffer = registered, .count = REGISTERED - 1},
-                               &made, NULL));
+    CHECK_OK(&on, clump_refs_create(h,
+                                    &(clump_refs_desc){.size = sizeof(clump_refs_desc),
+                                                       .buffer = registered,
+                                                       .count = REGISTERED - 1},
+                                    &made, NULL));
     cl_fixture_expect_words(error, load_bytes(h, &good, NULL), CLUMP_ERR_USAGE, "room for 4",
                             "small", __LINE__);
     clump_heap_destroy(h);
     clump_refs_destroy(made);
     h = cl_fixture_heap_of_blocks(&on, text, 1, 1);
-    CHECK_OK(&on,
-             clump_refs_create(h, &(clump_refs_desc){.buffer = registered, .count = REGISTERED},
-                               &made, NULL));
+    CHECK_OK(&on, clump_refs_create(h,
+                                    &(clump_refs_desc){.size = sizeof(clump_refs_desc),
+                                                       .buffer = registered,
+                                                       .count = REGISTERED},
+                                    &made, NULL));
     cl_fixture_expect_words(error, load_bytes(h, &good, NULL), CLUMP_ERR_DEVICE_MEMORY,
                             "the heap has 1:", "room", __LINE__);
     CHECK_HEAP(&on, h);
@@ -411,7 +458,8 @@ static void writes_that_fail(void **state) {
     clump_heap *h = filled_heap(&buffer);
     for (size_t most = 1; most < good.bytes; most += 37) {
         memory_file m = {.most = most};
-        const clump_save_desc save = {.write = memory_write, .user = &m, .piece_bytes = 4096};
+        const clump_save_desc save = {
+            .size = sizeof save, .write = memory_write, .user = &m, .piece_bytes = 4096};
         cl_fixture_expect_words(clump_context_get_error(on.clump), clump_heap_save(h, &save, NULL),
                                 CLUMP_ERR_IO, "returned 28", "a full disk", __LINE__);
         memory_release(&m);
@@ -495,14 +543,19 @@ static void raw_memory(void **state) {
     clump_heap *h;
     clump_schema *schema;
     CHECK_OK(&on, clump_schema_parse(text, strlen(text), NULL, &schema, NULL));
-    CHECK_OK(&on, clump_heap_create(
-                      &(clump_heap_desc){
-                          .context = on.clump, .schema = schema, .bytes = 4 << 20, .raw = 1},
-                      &h, NULL));
+    CHECK_OK(&on, clump_heap_create(&(clump_heap_desc){.size = sizeof(clump_heap_desc),
+                                                       .context = on.clump,
+                                                       .schema = schema,
+                                                       .bytes = 4 << 20,
+                                                       .raw = 1},
+                                    &h, NULL));
     clump_refs *made;
     cl_mem buffer = cl_fixture_buffer(&on, NULL, REGISTERED * sizeof(clump_ref));
-    CHECK_OK(&on, clump_refs_create(h, &(clump_refs_desc){.buffer = buffer, .count = REGISTERED},
-                                    &made, NULL));
+    CHECK_OK(&on, clump_refs_create(
+                      h,
+                      &(clump_refs_desc){
+                          .size = sizeof(clump_refs_desc), .buffer = buffer, .count = REGISTERED},
+                      &made, NULL));
     load_beside_raw(h);
     CHECK_OK(&on, load_bytes(h, &good, NULL));
     CHECK_HEAP(&on, h);
@@ -516,7 +569,7 @@ static void raw_memory(void **state) {
 static void full_disk(void **state) {
     cl_mem buffer;
     clump_heap *h = filled_heap(&buffer);
-    const clump_save_desc save = {.path = names.path, .piece_bytes = 4096};
+    const clump_save_desc save = {.size = sizeof save, .path = names.path, .piece_bytes = 4096};
     struct rlimit before, limit;
     make_names();
     write_old();
@@ -585,7 +638,7 @@ static void killed(void **state) {
 static void two_saves(void **state) {
     cl_mem buffer;
     clump_heap *h = filled_heap(&buffer);
-    const clump_save_desc save = {.path = names.path, .piece_bytes = 4096};
+    const clump_save_desc save = {.size = sizeof save, .path = names.path, .piece_bytes = 4096};
     make_names();
     write_old();
     const int other = open(names.part, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -634,8 +687,11 @@ static void save_through_links(void **state) {
     const mode_t mask = umask(022);
     assert_int_equal(symlink("sub/../sub/heap", link_b), 0);
     for (int is_there = 0; is_there < 2; is_there++) {
-        CHECK_OK(&on,
-                 clump_heap_save(h, &(clump_save_desc){.path = link_a, .piece_bytes = 4096}, NULL));
+        CHECK_OK(&on, clump_heap_save(
+                          h,
+                          &(clump_save_desc){
+                              .size = sizeof(clump_save_desc), .path = link_a, .piece_bytes = 4096},
+                          NULL));
         assert_true(S_ISLNK(mode_of(link_a)) && S_ISLNK(mode_of(link_b)));
         assert_int_equal(mode_of(far) & 07777, is_there ? 0640 : 0644);
         assert_false(exists(far_part));
@@ -649,9 +705,11 @@ static void save_through_links(void **state) {
     umask(mask);
     unlink(link_b);
     assert_int_equal(symlink("a", link_b), 0); /* round and round */
-    cl_fixture_expect_words(clump_context_get_error(on.clump),
-                            clump_heap_save(h, &(clump_save_desc){.path = link_a}, NULL),
-                            CLUMP_ERR_IO, strerror(ELOOP), "a ring of links", __LINE__);
+    cl_fixture_expect_words(
+        clump_context_get_error(on.clump),
+        clump_heap_save(h, &(clump_save_desc){.size = sizeof(clump_save_desc), .path = link_a},
+                        NULL),
+        CLUMP_ERR_IO, strerror(ELOOP), "a ring of links", __LINE__);
     unlink(link_a);
     unlink(link_b);
     unlink(far);
@@ -668,7 +726,7 @@ static void save_keeps_mode(void **state) {
     char other[64], old[2] = "";
     cl_mem buffer;
     clump_heap *h = filled_heap(&buffer);
-    const clump_save_desc save = {.path = names.path, .piece_bytes = 4096};
+    const clump_save_desc save = {.size = sizeof save, .path = names.path, .piece_bytes = 4096};
     make_names();
     in_folder(other, sizeof other, "other");
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
@@ -697,9 +755,11 @@ static void save_keeps_mode(void **state) {
 static void expect_kept(clump_heap *h, const char *path, clump_status status, const char *words) {
     struct stat before, after;
     assert_int_equal(lstat(path, &before), 0);
-    cl_fixture_expect_words(clump_context_get_error(on.clump),
-                            clump_heap_save(h, &(clump_save_desc){.path = names.path}, NULL),
-                            status, words, words, __LINE__);
+    cl_fixture_expect_words(
+        clump_context_get_error(on.clump),
+        clump_heap_save(h, &(clump_save_desc){.size = sizeof(clump_save_desc), .path = names.path},
+                        NULL),
+        status, words, words, __LINE__);
     assert_int_equal(lstat(path, &after), 0);
     assert_true(before.st_ino == after.st_ino && before.st_mode == after.st_mode &&
                 before.st_size == after.st_size);
@@ -755,17 +815,21 @@ static void longer_file(void **state) {
     make_names();
     write_old();
     assert_int_equal(
-        clump_saved_read(&(clump_load_desc){.path = names.path}, NULL, NULL, NULL, &error),
+        clump_saved_read(&(clump_load_desc){.size = sizeof(clump_load_desc), .path = names.path},
+                         NULL, NULL, NULL, &error),
         CLUMP_OK);
     FILE *file = fopen(names.path, "ab");
     fputc(0, file);
     fclose(file);
     assert_int_equal(
-        clump_saved_read(&(clump_load_desc){.path = names.path}, NULL, NULL, NULL, &error),
+        clump_saved_read(&(clump_load_desc){.size = sizeof(clump_load_desc), .path = names.path},
+                         NULL, NULL, NULL, &error),
         CLUMP_ERR_FORMAT);
     assert_non_null(strstr(error.message, "goes on"));
-    assert_int_equal(clump_heap_load(target, &(clump_load_desc){.path = names.path}, NULL),
-                     CLUMP_ERR_FORMAT);
+    assert_int_equal(
+        clump_heap_load(
+            target, &(clump_load_desc){.size = sizeof(clump_load_desc), .path = names.path}, NULL),
+        CLUMP_ERR_FORMAT);
     expect_nothing();
     remove_names();
 }
@@ -793,7 +857,8 @@ static int child(const char *path, const char *pieces, const char *bytes) {
         signal(SIGXFSZ, SIG_DFL); /* it may have been ignored by who started this */
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
     }
-    const clump_save_desc save = {.path = path, .piece_bytes = 4096, .progress = die};
+    const clump_save_desc save = {
+        .size = sizeof save, .path = path, .piece_bytes = 4096, .progress = die};
     const clump_status status = clump_heap_save(h, &save, NULL);
     clump_heap_destroy(h);
     clReleaseMemObject(buffer);

@@ -28,7 +28,7 @@ typedef struct run {
 
 /* Nothing was loaded. Without calls that fail, since these are calls, too. */
 static void expect_empty(run *r, const char *step) {
-    clump_heap_stats stats;
+    clump_heap_stats stats = {.size = sizeof stats};
     clump_ref ref;
     if (clump_heap_check(r->loaded) || clump_heap_check(r->heap))
         fail_msg("after %s and %s: %s", step, failing.struck ? failing.struck : "a request",
@@ -41,25 +41,31 @@ static void expect_empty(run *r, const char *step) {
 
 static clump_status save(run *r) {
     r->file.bytes = 0;
-    return clump_heap_save(
-        r->heap, &(clump_save_desc){.write = memory_write, .user = &r->file, .piece_bytes = 4096},
-        NULL);
+    return clump_heap_save(r->heap,
+                           &(clump_save_desc){.size = sizeof(clump_save_desc),
+                                              .write = memory_write,
+                                              .user = &r->file,
+                                              .piece_bytes = 4096},
+                           NULL);
 }
 
 static clump_status load(run *r) {
     r->file.at = 0;
-    return clump_heap_load(r->loaded, &(clump_load_desc){.read = memory_read, .user = &r->file},
-                           NULL);
+    return clump_heap_load(
+        r->loaded,
+        &(clump_load_desc){.size = sizeof(clump_load_desc), .read = memory_read, .user = &r->file},
+        NULL);
 }
 
 static clump_status make(run *r, const cl_fixture *on) {
-    const clump_struct_desc a = {"A", 4, 0, NULL};
+    const clump_struct_desc a = {sizeof a, "A", 4, 0, NULL};
     uint32_t zeros[COUNT] = {0};
     clump_ref as[COUNT];
     clump_handle handle;
     clump_status status = failing_context(on, &r->context, &r->error);
     if (status) return status;
-    clump_heap_desc desc = {.context = r->context, .schema = r->schema, .bytes = 1 << 20};
+    clump_heap_desc desc = {
+        .size = sizeof desc, .context = r->context, .schema = r->schema, .bytes = 1 << 20};
     status = clump_heap_create(&desc, &r->heap, NULL);
     desc.schema = r->other_schema;
     if (!status) status = clump_heap_create(&desc, &r->loaded, NULL);
@@ -68,9 +74,11 @@ static clump_status make(run *r, const cl_fixture *on) {
     if (!status) status = clump_heap_create_handle(r->heap, as[3], &handle);
     if (!status) status = clump_heap_reserve(r->heap, "A", 5, NULL);
     for (int i = 0; i < 2 && !status; i++)
-        status = clump_refs_create(i ? r->loaded : r->heap,
-                                   &(clump_refs_desc){.buffer = r->outside[i], .count = 2},
-                                   &r->refs[i], NULL);
+        status = clump_refs_create(
+            i ? r->loaded : r->heap,
+            &(clump_refs_desc){
+                .size = sizeof(clump_refs_desc), .buffer = r->outside[i], .count = 2},
+            &r->refs[i], NULL);
     return status;
 }
 
@@ -134,7 +142,7 @@ static memory_file saved;
 static int look_once(const cl_fixture *on) {
     clump_saved *opened = (clump_saved *)&saved;
     clump_error error = {0};
-    const clump_load_desc from = {.read = memory_read, .user = &saved};
+    const clump_load_desc from = {.size = sizeof from, .read = memory_read, .user = &saved};
     saved.at = 0;
     clump_status status = clump_saved_open(&from, &failing_allocator, &opened, &error);
     assert_int_equal(status, failing.refused ? CLUMP_ERR_HOST_MEMORY : CLUMP_OK);
@@ -154,8 +162,11 @@ static void requests_without_a_device(void **state) {
     clump_heap *heap = cl_fixture_heap(&on, saved_schema, 1 << 20, 1);
     cl_mem outside = cl_fixture_buffer(&on, NULL, 8);
     clump_refs *refs;
-    CHECK_OK(&on, clump_refs_create(heap, &(clump_refs_desc){.buffer = outside, .count = 2}, &refs,
-                                    NULL));
+    CHECK_OK(&on,
+             clump_refs_create(
+                 heap,
+                 &(clump_refs_desc){.size = sizeof(clump_refs_desc), .buffer = outside, .count = 2},
+                 &refs, NULL));
     saved_fill(&on, heap, 1, 100);
     saved = saved_bytes(&on, heap, 4096);
     assert_true(failing_refuse_all(look_once, &on) > 10);

@@ -64,18 +64,23 @@ static clump_status save(const cl_fixture *on, const char *path, uint32_t first)
     clump_refs *refs; /* ends with the context */
     clump_heap *heap = cl_fixture_heap(on, text, 1 << 20, 1);
     for (uint32_t i = 0; i < COUNT; i++) ids[i] = first + i;
-    CHECK_OK(on, clump_heap_new_structs(heap, &(clump_struct_desc){"A", 4, 1, &id}, ids, COUNT, as,
-                                        NULL));
-    CHECK_OK(on, clump_heap_new_structs(heap, &(clump_struct_desc){"B", 4, 0, NULL}, ids, COUNT,
-                                        NULL, NULL));
+    CHECK_OK(on, clump_heap_new_structs(
+                     heap, &(clump_struct_desc){sizeof(clump_struct_desc), "A", 4, 1, &id}, ids,
+                     COUNT, as, NULL));
+    CHECK_OK(on, clump_heap_new_structs(
+                     heap, &(clump_struct_desc){sizeof(clump_struct_desc), "B", 4, 0, NULL}, ids,
+                     COUNT, NULL, NULL));
     CHECK_OK(on, clump_heap_write_field(heap, "A", "next", 0, sizeof *as, as, COUNT));
     CHECK_OK(on, clump_heap_create_handle(heap, as[5], &handle));
     cl_mem buffer = cl_fixture_buffer(on, as, sizeof as);
-    CHECK_OK(on, clump_refs_create(heap, &(clump_refs_desc){.buffer = buffer, .count = COUNT},
-                                   &refs, NULL));
+    CHECK_OK(on, clump_refs_create(
+                     heap,
+                     &(clump_refs_desc){
+                         .size = sizeof(clump_refs_desc), .buffer = buffer, .count = COUNT},
+                     &refs, NULL));
     memory_file warm = saved_bytes(on, heap, 4096); /* kernels are compiled, and kept in files */
     memory_release(&warm);
-    const clump_save_desc desc = {.path = path, .piece_bytes = 4096};
+    const clump_save_desc desc = {.size = sizeof desc, .path = path, .piece_bytes = 4096};
     is_saving = 1;
     const clump_status status = clump_heap_save(heap, &desc, NULL);
     is_saving = 0;
@@ -170,9 +175,10 @@ static void at_each_call(void **state) {
             is_new = 1;
         else if (is_new || !is_file(names.path, &old))
             fail_msg("killed at call %ld of %ld: the file is neither checkpoint", n, all);
-        assert_int_equal(
-            clump_saved_read(&(clump_load_desc){.path = names.path}, NULL, NULL, NULL, &error),
-            CLUMP_OK);
+        assert_int_equal(clump_saved_read(&(clump_load_desc){.size = sizeof(clump_load_desc),
+                                                             .path = names.path},
+                                          NULL, NULL, NULL, &error),
+                         CLUMP_OK);
         /* With its name it has all of its bytes, and the part is there no more. */
         assert_int_equal(stat(names.part, &found) == 0, !is_new);
     }

@@ -15,7 +15,8 @@ static void on_leak(void *user, const char *words) {
 /* All of them, or some. Their programs take longer to compile and to run, so not many rounds have
  * them. */
 void draw_checks(client *c) {
-    c->checked = (clump_checked_desc){.without = CLUMP_CHECK_ALL, .on_leak = on_leak};
+    c->checked = (clump_checked_desc){
+        .size = sizeof(clump_checked_desc), .without = CLUMP_CHECK_ALL, .on_leak = on_leak};
     c->watching = 40;
     if (!chance(c, 15) || c->array_count)
         return; /* no checked heap has arrays of run-time length */

@@ -151,7 +151,7 @@ static void describe(const collection *g) {
 }
 
 static void collection_open(collection *g, client *c, heap_model *h) {
-    *g = (collection){.c = c, .h = h};
+    *g = (collection){.c = c, .h = h, .desc = {.size = sizeof g->desc}};
     g->live = must_alloc(h->count + 1);
     g->list = must_alloc((h->count + 1) * sizeof *g->list);
 }
@@ -283,7 +283,7 @@ static void follow_collection(collection *g, const clump_collect_report *report)
 
 void collect(client *c, heap_model *h) {
     collection g;
-    clump_collect_report report;
+    clump_collect_report report = {.size = sizeof report};
     int wants_report = chance(c, 75);
     collection_open(&g, c, h);
     draw_roots(&g);
@@ -310,14 +310,15 @@ void collect_when_due(client *c, heap_model *h) {
     collection_open(&g, c, h);
     draw_roots(&g);
     describe(&g);
-    clump_collector_desc desc = {.heap = h->heap, .collect = g.desc, .fill = 0.5};
+    clump_collector_desc desc = {
+        .size = sizeof desc, .heap = h->heap, .collect = &g.desc, .fill = 0.5};
     desc.every = 1 + below(c, 2);
     desc.out_of_memory = chance(c, 30); /* no null since the reports were fetched */
     desc.growth = below(c, 3) / 10.0;
     CHECK_OK(&c->on, clump_collector_create(&desc, &collector, NULL));
     for (uint32_t i = 1, ran = 0; i <= 2 && !ran; i++) {
         int collected = 0;
-        clump_collect_report report;
+        clump_collect_report report = {.size = sizeof report};
         sync_use u;
         CHECK_OK(&c->on, clump_collector_tick(collector, &collected, &report, begin_sync(c, &u)));
         end_sync(c, &u);

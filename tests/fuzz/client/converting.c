@@ -110,8 +110,9 @@ static uint32_t *read_tags(client *c, heap_model *h, int class) {
 static int convert_to(client *c, heap_model *h, const clump_convert_desc *d) {
     const int class = draw_class(c), is_whole = c->left_out == 0;
     uint32_t *before = read_tags(c, h, class), *after;
-    clump_convert_report report;
+    clump_convert_report report = {.size = sizeof report};
     memset(&report, 0xee, sizeof report);
+    report.size = sizeof report;
     const clump_status status = clump_heap_convert(h->heap, d, &report);
     if (status == CLUMP_ERR_DEVICE_MEMORY && h->pooled) {
         note(c, " (the pool has no room)");
@@ -149,15 +150,18 @@ static void refuse_without_class(client *c, heap_model *h) {
     if (clump_schema_parse(words, sizeof words - 1, &allocator, &schema, NULL))
         complain(c, "clump_schema_parse failed");
     if (h->count)
-        CHECK_STATUS(&c->on,
-                     clump_heap_convert(h->heap, &(clump_convert_desc){.schema = schema}, NULL),
-                     CLUMP_ERR_SCHEMA);
+        CHECK_STATUS(
+            &c->on,
+            clump_heap_convert(
+                h->heap,
+                &(clump_convert_desc){.size = sizeof(clump_convert_desc), .schema = schema}, NULL),
+            CLUMP_ERR_SCHEMA);
     clump_schema_destroy(schema);
 }
 
 void convert_and_back(client *c, heap_model *h) {
     const clump_convert_desc back = {
-        .schema = c->schema, .bytes = h->bytes, .block_rows = c->block_rows};
+        .size = sizeof back, .schema = c->schema, .bytes = h->bytes, .block_rows = c->block_rows};
     if (c->raw || c->array_count || c->evicts) { /* nobody knows what it holds, or where it is */
         CHECK_STATUS(&c->on, clump_heap_convert(h->heap, &back, NULL),
                      c->evicts ? CLUMP_ERR_UNSUPPORTED : CLUMP_ERR_USAGE);
@@ -166,8 +170,10 @@ void convert_and_back(client *c, heap_model *h) {
     compare_all(c, h); /* nothing is loose */
     if (chance(c, 30)) refuse_without_class(c, h);
     clump_schema *other = draw_other(c);
-    const clump_convert_desc there = {
-        .schema = other, .bytes = 3 * h->bytes + (1 << 20), .block_rows = below(c, 10)};
+    const clump_convert_desc there = {.size = sizeof there,
+                                      .schema = other,
+                                      .bytes = 3 * h->bytes + (1 << 20),
+                                      .block_rows = below(c, 10)};
     if (convert_to(c, h, &there)) {
         CHECK_OK(&c->on, clump_heap_check(h->heap));
         compare_values(c, h);

@@ -192,8 +192,9 @@ static void compare_choice(client *c, heap_model *h, int class, const clump_evic
 
 void evict_blocks(client *c, heap_model *h) {
     const int class = chance(c, 50) ? draw_class(c) : NO_CLASS;
-    clump_evict_desc d = {.class_name = class == NO_CLASS ? NULL : c->classes[class].name};
-    clump_evict_report report;
+    clump_evict_desc d = {.size = sizeof d,
+                          .class_name = class == NO_CLASS ? NULL : c->classes[class].name};
+    clump_evict_report report = {.size = sizeof report};
     uint32_t least = 0, most = 0;
     if (chance(c, 40))
         for (uint32_t i = 1 + below(c, 3); i > 0; i--) count_ages(c, h);
@@ -208,6 +209,7 @@ void evict_blocks(client *c, heap_model *h) {
         most += may != 0;
     }
     memset(&report, 0xee, sizeof report);
+    report.size = sizeof report;
     const clump_status status = clump_heap_evict(h->heap, &d, &report);
     if (status == CLUMP_ERR_DEVICE_MEMORY) {
         if ((d.blocks && d.blocks < most ? d.blocks : most) <= room_for_away(h))
@@ -238,12 +240,13 @@ static int is_wanted(const client *c, const heap_model *h, const clump_evict_des
 }
 
 static void fetch(client *c, heap_model *h, const clump_evict_desc *d, int class) {
-    clump_evict_report report;
+    clump_evict_report report = {.size = sizeof report};
     uint32_t wanted = 0, moved = 0;
     for (uint32_t b = 0; b < end_of_blocks(h); b++)
         wanted += (uint32_t)is_wanted(c, h, d, class, b);
     if (d->blocks && d->blocks < wanted) wanted = (uint32_t)d->blocks;
     memset(&report, 0xee, sizeof report);
+    report.size = sizeof report;
     count_states(h);
     const clump_status status = clump_heap_bring_back(h->heap, d, &report);
     if (wanted > h->stats.free_blocks) {
@@ -264,7 +267,8 @@ static void fetch(client *c, heap_model *h, const clump_evict_desc *d, int class
 void fetch_blocks(client *c, heap_model *h) {
     const int class = chance(c, 40) ? draw_class(c) : NO_CLASS;
     clump_ref refs[20];
-    clump_evict_desc d = {.class_name = class == NO_CLASS ? NULL : c->classes[class].name};
+    clump_evict_desc d = {.size = sizeof d,
+                          .class_name = class == NO_CLASS ? NULL : c->classes[class].name};
     if (!d.class_name && chance(c, 40)) {
         d.refs = refs;
         d.ref_count = below(c, sizeof refs / sizeof *refs);
@@ -282,7 +286,10 @@ void fetch_blocks(client *c, heap_model *h) {
 void bring_back(client *c, heap_model *h) {
     while (h->away_count) {
         if (h->stats.free_blocks) {
-            fetch(c, h, &(clump_evict_desc){.blocks = h->stats.free_blocks}, NO_CLASS);
+            fetch(c, h,
+                  &(clump_evict_desc){.size = sizeof(clump_evict_desc),
+                                      .blocks = h->stats.free_blocks},
+                  NO_CLASS);
             settle(c, h);
         }
         for (int k = 0; k < c->class_count && h->away_count; k++) {
@@ -297,12 +304,15 @@ void bring_back(client *c, heap_model *h) {
 
 void refuse_while_away(client *c, heap_model *h) {
     const char *name = c->classes[0].name;
-    const clump_extract_desc take = {.classes = &name, .class_count = 1};
+    const clump_extract_desc take = {.size = sizeof take, .classes = &name, .class_count = 1};
     clump_extract *extract;
     note(c, "refused, since %u objects are evicted", h->away_count);
     CHECK_STATUS(&c->on, clump_heap_compact(h->heap, NULL, NULL, NULL), CLUMP_ERR_USAGE);
     CHECK_STATUS(&c->on, clump_heap_collect(h->heap, NULL, NULL, NULL), CLUMP_ERR_USAGE);
-    CHECK_STATUS(&c->on, clump_heap_save(h->heap, &(clump_save_desc){.path = "away"}, NULL),
-                 CLUMP_ERR_USAGE);
+    CHECK_STATUS(
+        &c->on,
+        clump_heap_save(h->heap,
+                        &(clump_save_desc){.size = sizeof(clump_save_desc), .path = "away"}, NULL),
+        CLUMP_ERR_USAGE);
     CHECK_STATUS(&c->on, clump_heap_extract(h->heap, &take, &extract, NULL), CLUMP_ERR_USAGE);
 }

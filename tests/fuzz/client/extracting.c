@@ -72,7 +72,8 @@ static void take_over(client *c, const heap_model *h, leaving *l, const clump_ex
 }
 
 static clump_extract_desc describe(const leaving *l, int free_objects) {
-    return (clump_extract_desc){.refs = l->refs,
+    return (clump_extract_desc){.size = sizeof(clump_extract_desc),
+                                .refs = l->refs,
                                 .ref_count = l->on_host,
                                 .ref_buffer = l->buffer,
                                 .ref_buffer_at = l->on_host * sizeof *l->refs,
@@ -84,7 +85,7 @@ static clump_extract_desc describe(const leaving *l, int free_objects) {
 }
 
 static void take_out(client *c, heap_model *h, leaving *l, int free_objects) {
-    clump_extract_report report;
+    clump_extract_report report = {.size = sizeof report};
     const clump_extract_desc desc = describe(l, free_objects);
     CHECK_OK(&c->on, clump_heap_extract(h->heap, &desc, &l->extract, &report));
     for (uint32_t n = 0; n < h->count; n++) l->count += l->chosen[n];
@@ -143,7 +144,7 @@ static void arrive(client *c, heap_model *into, const leaving *l, const clump_re
 /* Into a heap, or back where there is no room. */
 static void put_in(client *c, heap_model *h, heap_model *into, leaving *l) {
     clump_ref *refs = must_alloc((l->count + 1) * sizeof *refs);
-    const clump_insert_desc desc = {.refs = refs};
+    const clump_insert_desc desc = {.size = sizeof desc, .refs = refs};
     clump_status status = clump_heap_insert(into->heap, l->extract, &desc);
     if (status == CLUMP_ERR_DEVICE_MEMORY && into != h) {
         settle(c, into);
@@ -158,12 +159,12 @@ static void put_in(client *c, heap_model *h, heap_model *into, leaving *l) {
 
 /* Both in one call. Where there is no room, nothing has changed. */
 static void migrate(client *c, heap_model *h, heap_model *into, leaving *l) {
-    clump_extract_report report;
+    clump_extract_report report = {.size = sizeof report};
     const clump_extract_desc desc = describe(l, 0);
     clump_ref *refs;
     for (uint32_t n = 0; n < h->count; n++) l->count += l->chosen[n];
     refs = must_alloc((l->count + 1) * sizeof *refs);
-    const clump_insert_desc get = {.refs = refs};
+    const clump_insert_desc get = {.size = sizeof get, .refs = refs};
     clump_status status =
         clump_heap_migrate(h->heap, &desc, into->heap, &get, &l->extract, &report);
     same_number(c, "objects to move", report.objects, l->count);
@@ -205,7 +206,7 @@ void move_objects(client *c, heap_model *h) {
     leaving l = {.ref_count = 0};
     if (c->raw || c->array_count) { /* nobody knows what it holds */
         const char *name = c->classes[0].name;
-        const clump_extract_desc all = {.classes = &name, .class_count = 1};
+        const clump_extract_desc all = {.size = sizeof all, .classes = &name, .class_count = 1};
         CHECK_STATUS(&c->on, clump_heap_extract(h->heap, &all, &l.extract, NULL), CLUMP_ERR_USAGE);
         return;
     }

@@ -219,7 +219,8 @@ static int put_in_order(client *c, heap_model *h, clump_ref ref) {
     compaction x = {.grid = object_at(h, ref)};
     x.class_names[0] = c->classes[c->parts.body].name;
     x.selected[c->parts.body] = 1;
-    x.desc = (clump_compact_desc){.classes = x.class_names,
+    x.desc = (clump_compact_desc){.size = sizeof(clump_compact_desc),
+                                  .classes = x.class_names,
                                   .class_count = 1,
                                   .order = CLUMP_ORDER_KEY,
                                   .key_kernel = c->kernels[KERNEL_grid_key]};

@@ -139,14 +139,22 @@ void misuse(client *c, heap_model *h) {
                  CLUMP_ERR_USAGE);
     CHECK_STATUS(&c->on,
                  clump_heap_compact(
-                     h->heap, &(clump_compact_desc){.classes = none, .class_count = 1}, NULL, NULL),
+                     h->heap,
+                     &(clump_compact_desc){
+                         .size = sizeof(clump_compact_desc), .classes = none, .class_count = 1},
+                     NULL, NULL),
                  CLUMP_ERR_NOT_FOUND);
-    CHECK_STATUS(&c->on, clump_heap_compact(h->heap, &(clump_compact_desc){.slack = 2}, NULL, NULL),
+    CHECK_STATUS(&c->on,
+                 clump_heap_compact(
+                     h->heap, &(clump_compact_desc){.size = sizeof(clump_compact_desc), .slack = 2},
+                     NULL, NULL),
                  CLUMP_ERR_USAGE);
     CHECK_STATUS(&c->on,
-                 clump_heap_collect(
-                     h->heap, &(clump_collect_desc){.root_classes = none, .root_class_count = 1},
-                     NULL, NULL),
+                 clump_heap_collect(h->heap,
+                                    &(clump_collect_desc){.size = sizeof(clump_collect_desc),
+                                                          .root_classes = none,
+                                                          .root_class_count = 1},
+                                    NULL, NULL),
                  CLUMP_ERR_NOT_FOUND);
     CHECK_STATUS(&c->on, clump_heap_destroy_handle(h->heap, UINT32_MAX), CLUMP_ERR_USAGE);
     CHECK_STATUS(&c->on,

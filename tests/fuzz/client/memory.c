@@ -32,7 +32,7 @@ static uint64_t larger(uint64_t a, uint64_t b) {
 
 /* Device memory that was asked for: heaps with buffers of their own, and pools. */
 static uint64_t asked_of_device(client *c) {
-    clump_pool_stats pools = {.context_bytes = 0};
+    clump_pool_stats pools = {.size = sizeof pools, .context_bytes = 0};
     if (c->pool) POOL_OK(c, clump_pool_get_stats(c->pool, &pools, NULL));
     uint64_t bytes = pools.context_bytes;
     for (uint32_t i = 0; i < c->heap_count; i++)

@@ -19,6 +19,8 @@ void model_open(client *c, heap_model *h) {
     h->count = h->grave_count = h->raw_count = 0;
     h->events = h->leaks = 0;
     h->has_structs = 0;
+    h->stats.size = sizeof h->stats;
+    h->classes[0].size = sizeof h->classes[0];
     CHECK_OK(&c->on, clump_heap_read_stats(h->heap, &h->stats, h->classes, CLASSES_MAX));
 }
 

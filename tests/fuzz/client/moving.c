@@ -40,7 +40,7 @@ static void draw_planner(client *c, compaction *x, int with_orders) {
 }
 
 void draw_compaction(client *c, compaction *x, int with_orders, int may_merge) {
-    *x = (compaction){.salt = draw_salt(c)};
+    *x = (compaction){.desc = {.size = sizeof x->desc}, .salt = draw_salt(c)};
     select_classes(c, x);
     x->desc.null_dangling = chance(c, 30);
     if (may_merge && chance(c, 35))
@@ -266,9 +266,10 @@ void follow_compaction(client *c, heap_model *h, const compaction *x,
 /* ---- Operations ------------------------------------------------------------------------------ */
 
 int compact_as(client *c, heap_model *h, const compaction *x) {
-    clump_compact_report report;
+    clump_compact_report report = {.size = sizeof report};
     int wants_report = chance(c, 75);
     memset(&report, 0xee, sizeof report);
+    report.size = sizeof report;
     sync_use u;
     const clump_sync *sync = begin_sync(c, &u);
     clump_status status = bench_merge_compact(h->heap, &x->desc, x->merge.factor ? &x->merge : NULL,
@@ -297,7 +298,7 @@ void compact_when_due(client *c, heap_model *h) {
     compaction x;
     clump_compactor *compactor;
     draw_compaction(c, &x, 0, 1);
-    clump_compactor_desc desc = {.heap = h->heap, .compact = x.desc};
+    clump_compactor_desc desc = {.size = sizeof desc, .heap = h->heap, .compact = &x.desc};
     uint32_t kind = below(c, 4);
     if (kind == 0) desc.every = 1 + below(c, 3);
     if (kind == 1) desc.candidates = 1 + below(c, 4);
@@ -310,7 +311,7 @@ void compact_when_due(client *c, heap_model *h) {
     if (x.merge.factor) CHECK_OK(&c->on, bench_merge_compactor(compactor, &x.merge));
     for (uint32_t i = 1; i <= 3; i++) {
         int ran = 0;
-        clump_compact_report report;
+        clump_compact_report report = {.size = sizeof report};
         sync_use u;
         CHECK_OK(&c->on, clump_compactor_tick(compactor, &ran, &report, begin_sync(c, &u)));
         end_sync(c, &u);

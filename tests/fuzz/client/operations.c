@@ -16,7 +16,8 @@ static const entry entries[OPERATIONS] = {
 static void open_heap(client *c, heap_model *h, int watches) {
     clump_checked_desc checked = c->checked;
     checked.user = h;
-    clump_heap_desc desc = {.context = c->on.clump,
+    clump_heap_desc desc = {.size = sizeof desc,
+                            .context = c->on.clump,
                             .schema = c->schema,
                             .bytes = h->bytes,
                             .block_rows = c->block_rows,

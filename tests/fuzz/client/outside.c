@@ -24,7 +24,8 @@ void register_buffer(client *c, heap_model *h) {
     outside *o = h->outsides;
     while (o < h->outsides + OUTSIDES_MAX && o->refs) o++;
     if (o == h->outsides + OUTSIDES_MAX) return;
-    o->desc = (clump_refs_desc){.offset = 4 * below(c, 4),
+    o->desc = (clump_refs_desc){.size = sizeof(clump_refs_desc),
+                                .offset = 4 * below(c, 4),
                                 .stride = 4 * below(c, 4),
                                 .count = logarithmic(c, 1, 400),
                                 .null_dangling = chance(c, 50),

@@ -36,7 +36,7 @@ static void use(client *c, const region_model *r) {
 
 /* Is a lent buffer in the pool? Perhaps, if another thread frees what is looked at. */
 static int has_lent(client *c) {
-    clump_allocation_info info = {.next = 0};
+    clump_allocation_info info = {.size = sizeof info, .next = 0};
     do {
         const clump_status status = clump_pool_get_info(c->pool, info.next, &info);
         if (c->beside && status == CLUMP_ERR_REFERENCE) return 1;
@@ -58,7 +58,8 @@ static void wait_for_lent(client *c) {
 
 /* Its commands may still be under way when the last reference goes. */
 static void lend(client *c) {
-    const clump_allocation_desc desc = {.name = "lent",
+    const clump_allocation_desc desc = {.size = sizeof desc,
+                                        .name = "lent",
                                         .bytes = 4ull * logarithmic(c, 16, 3e4),
                                         .memory = (clump_memory)chance(c, 20),
                                         .unique = chance(c, 10)};
@@ -91,8 +92,10 @@ void hold_regions(client *c, heap_model *h) {
         case 2: POOL_OK(c, clump_pool_get_buffer(c->pool, r->allocation, &buffer)); break;
         case 3:
             r->movable = chance(c, 70);
-            POOL_OK(c, clump_pool_change(c->pool, r->allocation, CLUMP_PART_MOVABLE,
-                                         &(clump_allocation_desc){.movable = r->movable}));
+            POOL_OK(
+                c, clump_pool_change(c->pool, r->allocation, CLUMP_PART_MOVABLE,
+                                     &(clump_allocation_desc){.size = sizeof(clump_allocation_desc),
+                                                              .movable = r->movable}));
             break;
         default: use(c, r);
         }
@@ -130,10 +133,11 @@ static void end_frame(client *c) {
 /* Copies that a step does not wait for go on while other operations run. */
 void step_pool(client *c, heap_model *h) {
     static const double budgets[] = {0, 20, 200, 2000};
-    clump_defrag_report report;
+    clump_defrag_report report = {.size = sizeof report};
     (void)h;
     if (!c->pool) return;
-    clump_defrag_desc desc = {.budget_us = budgets[below(c, 4)],
+    clump_defrag_desc desc = {.size = sizeof desc,
+                              .budget_us = budgets[below(c, 4)],
                               .max_bytes = chance(c, 40) ? logarithmic(c, 7e4, 3e5) : 0,
                               .max_moves = below(c, 6),
                               .manual = chance(c, 30),
@@ -163,16 +167,23 @@ void limit_pool(client *c, heap_model *h) {
     (void)h;
     if (!c->pool) return;
     const uint64_t bytes = 64u << 20;
-    CHECK_OK(&c->on, clump_pool_create(&(clump_pool_desc){.context = c->on.clump,
+    CHECK_OK(&c->on, clump_pool_create(&(clump_pool_desc){.size = sizeof(clump_pool_desc),
+                                                          .context = c->on.clump,
                                                           .queue = c->pool_queue,
                                                           .limit_bytes = 1 << 20},
                                        &narrow, NULL));
-    expect_of_pool(c,
-                   clump_pool_alloc(narrow, &(clump_allocation_desc){.bytes = bytes}, &none, &at),
-                   CLUMP_ERR_DEVICE_MEMORY, "clump_pool_alloc above the limit");
+    expect_of_pool(
+        c,
+        clump_pool_alloc(
+            narrow, &(clump_allocation_desc){.size = sizeof(clump_allocation_desc), .bytes = bytes},
+            &none, &at),
+        CLUMP_ERR_DEVICE_MEMORY, "clump_pool_alloc above the limit");
     same_number(c, "an allocation that was refused", none, 0);
-    const clump_heap_desc desc = {
-        .context = c->on.clump, .schema = c->schema, .bytes = bytes, .pool = narrow};
+    const clump_heap_desc desc = {.size = sizeof desc,
+                                  .context = c->on.clump,
+                                  .schema = c->schema,
+                                  .bytes = bytes,
+                                  .pool = narrow};
     CHECK_STATUS(&c->on, clump_heap_create(&desc, &heap, NULL), CLUMP_ERR_DEVICE_MEMORY);
     clump_pool_destroy(narrow);
     if (chance(c, 50)) POOL_OK(c, clump_pool_trim(c->pool));
@@ -188,14 +199,14 @@ static int take_text(void *user, const void *part, size_t bytes) {
 }
 
 void look_at_pool(client *c, heap_model *h) {
-    clump_pool_stats stats;
-    clump_pool_details details;
+    clump_pool_stats stats = {.size = sizeof stats};
+    clump_pool_details details = {.size = sizeof details};
     uint64_t regions = 0, found = 0, told = 0;
     (void)h;
     if (!c->pool) return;
     pause_pool_thread(c);
     for (int i = 0; i < REGIONS_MAX; i++) regions += c->regions[i].allocation != 0;
-    clump_allocation_info info;
+    clump_allocation_info info = {.size = sizeof info};
     POOL_OK(c, clump_pool_get_info(c->pool, 0, &info));
     while (info.next) {
         POOL_OK(c, clump_pool_get_info(c->pool, info.next, &info));
@@ -216,7 +227,9 @@ void look_at_pool(client *c, heap_model *h) {
     if (!r) return;
     POOL_OK(c,
             clump_pool_change(c->pool, r->allocation, CLUMP_PART_NAME,
-                              &(clump_allocation_desc){.name = chance(c, 50) ? "renamed" : NULL}));
+                              &(clump_allocation_desc){.size = sizeof(clump_allocation_desc),
+                                                       .name = chance(c, 50) ? "renamed" : NULL}));
     POOL_OK(c, clump_pool_change(c->pool, r->allocation, CLUMP_PART_USER_DATA,
-                                 &(clump_allocation_desc){.user_data = r}));
+                                 &(clump_allocation_desc){.size = sizeof(clump_allocation_desc),
+                                                          .user_data = r}));
 }

@@ -28,7 +28,7 @@ static uint32_t draw(pool_thread *t, uint32_t n) {
 }
 
 static void transfer(pool_thread *t, const thing *x, uint32_t *words, int writes) {
-    clump_allocation_info info;
+    clump_allocation_info info = {.size = sizeof info};
     client *c = t->c;
     POOL_OK(c, clump_pool_pin(c->pool, x->allocation, 1));
     POOL_OK(c, clump_pool_get_info(c->pool, x->allocation, &info));
@@ -48,14 +48,15 @@ static void make(pool_thread *t, thing *x) {
     static _Thread_local uint32_t words[WORDS];
     x->words = 1 + draw(t, WORDS);
     x->salt = draw(t, UINT32_MAX);
-    const clump_allocation_desc desc = {.bytes = x->words * 4ull};
+    const clump_allocation_desc desc = {.size = sizeof desc, .bytes = x->words * 4ull};
     clump_status status = clump_pool_alloc(c->pool, &desc, &x->allocation, NULL);
     if (status == CLUMP_ERR_DEVICE_MEMORY) return;
     POOL_OK(c, status);
     for (uint32_t i = 0; i < x->words; i++) words[i] = test_hash(x->salt + i);
     transfer(t, x, words, 1);
-    POOL_OK(c, clump_pool_change(c->pool, x->allocation, CLUMP_PART_MOVABLE,
-                                 &(clump_allocation_desc){.movable = 1}));
+    POOL_OK(c, clump_pool_change(
+                   c->pool, x->allocation, CLUMP_PART_MOVABLE,
+                   &(clump_allocation_desc){.size = sizeof(clump_allocation_desc), .movable = 1}));
 }
 
 static void compare(pool_thread *t, const thing *x) {
@@ -78,7 +79,8 @@ static void work(pool_thread *t) {
     client *c = t->c;
     thing *x = &t->things[draw(t, THINGS)];
     if (draw(t, 4) == 0) {
-        const clump_defrag_desc desc = {.max_moves = 1 + draw(t, 3), .wait = draw(t, 2) == 0};
+        const clump_defrag_desc desc = {
+            .size = sizeof desc, .max_moves = 1 + draw(t, 3), .wait = draw(t, 2) == 0};
         step(c, &desc, NULL, NULL);
     } else if (!x->allocation) {
         make(t, x);

@@ -28,7 +28,7 @@ static void write_region(client *c, region_model *r, const clump_region *at) {
 
 /* A step of another thread may move it, but not while it is pinned. */
 void compare_region(client *c, const region_model *r) {
-    clump_allocation_info info;
+    clump_allocation_info info = {.size = sizeof info};
     uint32_t *words = must_alloc(r->words * sizeof *words);
     POOL_OK(c, clump_pool_pin(c->pool, r->allocation, 1));
     POOL_OK(c, clump_pool_get_info(c->pool, r->allocation, &info));
@@ -59,7 +59,8 @@ static void make_region(client *c, region_model *r) {
     clump_region at;
     r->words = chance(c, 30) ? logarithmic(c, 3e4, 12e4) : logarithmic(c, 16, 3e4);
     r->salt = draw_salt(c);
-    const clump_allocation_desc desc = {.bytes = r->words * 4ull,
+    const clump_allocation_desc desc = {.size = sizeof desc,
+                                        .bytes = r->words * 4ull,
                                         .unique = chance(c, 10),
                                         .memory = (clump_memory)(chance(c, 20)),
                                         .name = chance(c, 30) ? "region" : NULL,
@@ -69,7 +70,8 @@ static void make_region(client *c, region_model *r) {
     r->movable = chance(c, 80);
     if (r->movable)
         POOL_OK(c, clump_pool_change(c->pool, r->allocation, CLUMP_PART_MOVABLE,
-                                     &(clump_allocation_desc){.movable = 1}));
+                                     &(clump_allocation_desc){.size = sizeof(clump_allocation_desc),
+                                                              .movable = 1}));
 }
 
 void unmap_region(client *c, region_model *r) {
@@ -101,14 +103,17 @@ void step(client *c, const clump_defrag_desc *desc, clump_defrag_report *report,
 }
 
 static void defragment(client *c) {
-    clump_defrag_desc desc = {.wait = 1, .max_moves = below(c, 4), .exclusive = chance(c, 30)};
+    clump_defrag_desc desc = {
+        .size = sizeof desc, .wait = 1, .max_moves = below(c, 4), .exclusive = chance(c, 30)};
     desc.order = (clump_defrag_order)below(c, 2);
-    clump_defrag_report report;
+    clump_defrag_report report = {.size = sizeof report};
     note(c, "defragment");
     if (c->beside) desc.exclusive = 0; /* the other thread's regions are in use */
     if (!c->beside && chance(c, 50))
-        POOL_OK(c, clump_pool_defragment(c->pool, &(clump_defrag_desc){.until_done = 1}, &report,
-                                         NULL));
+        POOL_OK(c, clump_pool_defragment(
+                       c->pool,
+                       &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .until_done = 1},
+                       &report, NULL));
     else
         step(c, &desc, &report, NULL);
 }
@@ -119,7 +124,8 @@ static void come_and_go(client *c, heap_model *h) {
     clump_allocation some[8];
     CHECK_OK(&c->on, clump_heap_do_all(h->heap, c->kernels[KERNEL_checksum], NULL));
     for (int i = 0; i < 8; i++) {
-        const clump_allocation_desc desc = {.bytes = 4 * logarithmic(c, 16, 3e4)};
+        const clump_allocation_desc desc = {.size = sizeof desc,
+                                            .bytes = 4 * logarithmic(c, 16, 3e4)};
         POOL_OK(c, clump_pool_alloc(c->pool, &desc, &some[i], NULL));
     }
     for (int i = 0; i < 8; i++) POOL_OK(c, clump_pool_free(c->pool, some[i]));
@@ -188,7 +194,8 @@ void open_pool(client *c) {
     clump_error error;
     static const uint64_t chunks[] = {0, 256u << 10, 1u << 20, 2u << 20};
     open_queues(c);
-    clump_pool_desc desc = {.context = c->on.clump,
+    clump_pool_desc desc = {.size = sizeof desc,
+                            .context = c->on.clump,
                             .queue = c->pool_queue,
                             .chunk_bytes = chunks[below(c, 4)],
                             .fit = (clump_fit)below(c, CLUMP_FIT_COUNT),
@@ -211,7 +218,7 @@ void open_pool(client *c) {
 }
 
 void close_pool(client *c) {
-    clump_pool_stats stats;
+    clump_pool_stats stats = {.size = sizeof stats};
     uint64_t regions = 0;
     if (!c->pool) return;
     same_number(c, "allocations that the other thread left", end_pool_thread(c), 0);

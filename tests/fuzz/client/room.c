@@ -8,7 +8,7 @@ void ask_room(client *c, heap_model *h) {
     const int class = draw_class(c);
     const class_model *k = &c->classes[class];
     const clump_class_stats *s = &h->classes[k->id - 1];
-    clump_class_stats now[CLASSES_MAX];
+    clump_class_stats now[CLASSES_MAX] = {{.size = sizeof *now}};
     note(c, "of %s", k->name);
     CHECK_OK(&c->on, clump_heap_read_stats(h->heap, NULL, now, CLASSES_MAX));
     const uint64_t room = now[k->id - 1].room;
@@ -43,8 +43,8 @@ static void draw_numbers(client *c, const heap_model *h, uint64_t *objects) {
 
 /* Is there such a heap, and has it room for all of them at the same time? */
 static int has_room(client *c, clump_heap_desc desc, const uint64_t *objects, clump_heap **heap) {
-    clump_heap_stats stats;
-    clump_class_stats classes[CLASSES_MAX];
+    clump_heap_stats stats = {.size = sizeof stats};
+    clump_class_stats classes[CLASSES_MAX] = {{.size = sizeof *classes}};
     uint64_t blocks = 0;
     clump_status status = clump_heap_create(&desc, heap, NULL);
     if (status == CLUMP_ERR_DEVICE_MEMORY) return 0;
@@ -64,7 +64,7 @@ static int has_room(client *c, clump_heap_desc desc, const uint64_t *objects, cl
 static void make_all(client *c, clump_heap *heap, const uint64_t *objects) {
     for (int k = 0; k < c->class_count; k++) {
         const clump_struct_field tag = {"tag", 0};
-        const clump_struct_desc desc = {c->classes[k].name, sizeof(uint32_t), 1, &tag};
+        const clump_struct_desc desc = {sizeof desc, c->classes[k].name, sizeof(uint32_t), 1, &tag};
         const uint64_t n = objects[c->classes[k].id - 1];
         uint64_t made = 0;
         if (!n) continue;
@@ -81,7 +81,8 @@ void ask_bytes(client *c, heap_model *h) {
     clump_heap *heap = NULL;
     clump_checked_desc checked = c->checked;
     checked.on_leak = NULL;
-    clump_heap_desc desc = {.context = c->on.clump,
+    clump_heap_desc desc = {.size = sizeof desc,
+                            .context = c->on.clump,
                             .schema = clump_heap_get_info(h->heap)->schema,
                             .block_rows = c->block_rows,
                             .raw = c->raw,

@@ -17,14 +17,16 @@ typedef struct kept {
 
 static clump_load_desc source_of(kept *k) {
     k->file.at = 0;
-    clump_load_desc desc = {.path = k->path[0] ? k->path : NULL, .user = &k->file};
+    clump_load_desc desc = {
+        .size = sizeof desc, .path = k->path[0] ? k->path : NULL, .user = &k->file};
     if (!desc.path) desc.read = memory_read;
     return desc;
 }
 
 static void save_heap(client *c, heap_model *h, kept *k) {
-    clump_save_report report;
-    clump_save_desc desc = {.user = &k->file,
+    clump_save_report report = {.size = sizeof report};
+    clump_save_desc desc = {.size = sizeof desc,
+                            .user = &k->file,
                             .piece_bytes = chance(c, 50) ? 0 : logarithmic(c, 4096, 1 << 20),
                             .compact = chance(c, 30)};
     k->is_compacted = desc.compact;
@@ -87,13 +89,14 @@ static void look_into(client *c, const heap_model *h, kept *k) {
 
 /* A heap that is not used: of another block width, and without what is registered. */
 static void load_elsewhere(client *c, heap_model *h, kept *k) {
-    clump_heap_desc desc = {.context = c->on.clump,
+    clump_heap_desc desc = {.size = sizeof desc,
+                            .context = c->on.clump,
                             .schema = c->schema,
                             .bytes = 3 * h->bytes + (1 << 20),
                             .block_rows = 1 + below(c, 9),
                             .watch_handles = chance(c, 50)};
     clump_heap *heap;
-    clump_load_report report;
+    clump_load_report report = {.size = sizeof report};
     CHECK_OK(&c->on, clump_heap_create(&desc, &heap, NULL));
     clump_load_desc from = source_of(k);
     from.without_registered = 1;
@@ -176,8 +179,11 @@ static void follow_all(course *r, heap_model *h) {
 void save_and_load(client *c, heap_model *h) {
     kept k = {.path = ""};
     if (c->raw || c->array_count) { /* nobody knows what it holds */
-        CHECK_STATUS(&c->on, clump_heap_save(h->heap, &(clump_save_desc){.path = "raw"}, NULL),
-                     CLUMP_ERR_USAGE);
+        CHECK_STATUS(
+            &c->on,
+            clump_heap_save(
+                h->heap, &(clump_save_desc){.size = sizeof(clump_save_desc), .path = "raw"}, NULL),
+            CLUMP_ERR_USAGE);
         return;
     }
     compare_all(c, h); /* nothing is loose */
@@ -193,7 +199,7 @@ void save_and_load(client *c, heap_model *h) {
     h->room = old.room;
     register_again(c, h);
     if (chance(c, 40)) load_damaged(c, h, &k);
-    clump_load_report report;
+    clump_load_report report = {.size = sizeof report};
     const clump_load_desc from = source_of(&k);
     CHECK_OK(&c->on, clump_heap_load(h->heap, &from, &report));
     same_number(c, "objects loaded", report.objects, h->count);

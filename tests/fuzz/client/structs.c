@@ -24,7 +24,7 @@ static void add_field(client *c, layout *l, const field_model *f, const char *na
 /* share: of the fields besides the tag, percent. */
 static void draw_layout(client *c, int class, uint32_t share, layout *l) {
     const class_model *k = &c->classes[class];
-    *l = (layout){.desc = {.class_name = k->name, .fields = l->fields}};
+    *l = (layout){.desc = {.size = sizeof l->desc, .class_name = k->name, .fields = l->fields}};
     add_field(c, l, NULL, "tag", sizeof(uint32_t));
     for (uint32_t i = 0; i < k->field_count; i++) {
         const field_model *f = &c->fields[k->fields[i]];

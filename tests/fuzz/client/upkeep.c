@@ -26,8 +26,9 @@ void reserve_slots(client *c, heap_model *h) {
 
 /* A heap that is whole has nothing to repair. */
 void repair_heap(client *c, heap_model *h) {
-    clump_repair_report r;
+    clump_repair_report r = {.size = sizeof r};
     memset(&r, 0xee, sizeof r);
+    r.size = sizeof r;
     CHECK_OK(&c->on, clump_heap_repair(h->heap, chance(c, 80) ? &r : NULL));
     if (r.objects == UINT64_C(0xeeeeeeeeeeeeeeee)) return;
     const int has_raw = h->raw_count || c->array_count;
@@ -85,7 +86,7 @@ static void compare_program(client *c) {
 }
 
 static void compare_context(client *c) {
-    clump_capabilities found;
+    clump_capabilities found = {.size = sizeof found};
     clump_error error;
     const clump_capabilities *can = clump_context_get_info(c->on.clump)->capabilities;
     if (clump_device_probe(c->on.device, 0, &found, &error))
@@ -136,7 +137,7 @@ static int take_dump(void *user, const void *data, size_t bytes) {
 
 static void compare_dump(client *c, heap_model *h) {
     unsigned long long found[2] = {~0ull, ~0ull};
-    clump_heap_stats stats;
+    clump_heap_stats stats = {.size = sizeof stats};
     CHECK_OK(&c->on, clump_heap_dump(h->heap, take_dump, found));
     CHECK_OK(&c->on, clump_heap_read_stats(h->heap, &stats, NULL, 0));
     same_number(c, "objects of a dump", found[0], stats.objects);

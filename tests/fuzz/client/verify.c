@@ -56,7 +56,7 @@ static void compare_stats(client *c, heap_model *h) {
 /* One event for each null, and for each free or access that must be refused. */
 static void compare_reports(client *c, heap_model *h) {
     const expectation *x = &c->expect;
-    clump_device_report r;
+    clump_device_report r = {.size = sizeof r};
     uint64_t nulls = 0, pages = 0; /* reports of pages that vectors did not get */
     for (int k = 0; k < c->class_count; k++) nulls += x->nulls[k];
     nulls += x->raw_nulls;
@@ -90,7 +90,7 @@ static void compare_reports(client *c, heap_model *h) {
 }
 
 void settle(client *c, heap_model *h) {
-    clump_class_stats before[CLASSES_MAX];
+    clump_class_stats before[CLASSES_MAX] = {{.size = sizeof *before}};
     uint32_t free_before = h->stats.free_blocks;
     memcpy(before, h->classes, sizeof before);
     compare_reports(c, h);

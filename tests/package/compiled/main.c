@@ -60,7 +60,8 @@ int main(int argc, char **argv) {
     memcpy(data, compiled_kernels, compiled_kernels_bytes);
     memcpy(data + compiled_kernels_bytes, relaxed_kernels, relaxed_kernels_bytes);
     if (strcmp(argv[1], "damaged") == 0) data[compiled_kernels_bytes - 100] ^= 1;
-    clump_context_desc desc = {.context = context, .device = device, .queue = queue};
+    clump_context_desc desc = {
+        .size = sizeof desc, .context = context, .device = device, .queue = queue};
     if (argc > 3) desc.cache.folder = argv[3];
     if (strcmp(argv[1], "source") != 0 && strcmp(argv[1], "text") != 0)
         desc.compiled = (clump_compiled){data, bytes};
@@ -72,13 +73,17 @@ int main(int argc, char **argv) {
     clump_program *program;
     clump_kernel *init, *move, *numbered, *renew;
     if (clump_context_create(&desc, &c, &error)) fail("a context", error.message);
-    check(c,
-          clump_heap_create(&(clump_heap_desc){.context = c, .schema = schema, .bytes = 1u << 20},
-                            &heap, NULL),
-          "a heap");
+    check(
+        c,
+        clump_heap_create(
+            &(clump_heap_desc){
+                .size = sizeof(clump_heap_desc), .context = c, .schema = schema, .bytes = 1u << 20},
+            &heap, NULL),
+        "a heap");
     times[1] = now_ms();
     check(c,
-          clump_program_create(&(clump_program_desc){.heap = heap,
+          clump_program_create(&(clump_program_desc){.size = sizeof(clump_program_desc),
+                                                     .heap = heap,
                                                      .source = read_text(FOLDER "/kernels.cl"),
                                                      .options = argc > 2 ? argv[2] : NULL},
                                &program, NULL),

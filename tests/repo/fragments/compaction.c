@@ -11,7 +11,7 @@ int main(void) {
                                       "self, i) Fish_age(self) = i; }\n"
                                       "__kernel void thin(CLUMP_HEAP) { CLUMP_FOR_EACH(Fish, self) "
                                       "if (Fish_age(self) % 4) Fish_free(self); }\n"}));
-    clump_heap_stats before, after;
+    clump_heap_stats before = {.size = sizeof before}, after = {.size = sizeof after};
     make(&q, "Fish", 200000, "hatch");
     all(&q, "thin");
     CLUMP_CHECK(&q, clump_heap_read_stats(q.heap, &before, NULL, 0));

@@ -18,16 +18,21 @@ int main(void) {
         leaves[i] = i < 4;
     }
     const clump_struct_field x = {"x", 0}, leave = {"leaves", 0};
-    CLUMP_CHECK(&q, clump_heap_new_structs(q.heap, &(clump_struct_desc){"Fish", 4, 1, &x}, xs, 10,
-                                           NULL, NULL));
-    CLUMP_CHECK(&q, clump_heap_new_structs(q.heap, &(clump_struct_desc){"Cell", 4, 1, &leave},
-                                           leaves, 10, NULL, NULL));
+    CLUMP_CHECK(&q, clump_heap_new_structs(
+                        q.heap, &(clump_struct_desc){sizeof(clump_struct_desc), "Fish", 4, 1, &x},
+                        xs, 10, NULL, NULL));
+    CLUMP_CHECK(&q,
+                clump_heap_new_structs(
+                    q.heap, &(clump_struct_desc){sizeof(clump_struct_desc), "Cell", 4, 1, &leave},
+                    leaves, 10, NULL, NULL));
 
     const char *classes[] = {"Fish"};
     clump_extract *moved;
-    CLUMP_CHECK(
-        &q, clump_heap_extract(q.heap, &(clump_extract_desc){.classes = classes, .class_count = 1},
-                               &moved, NULL));
+    CLUMP_CHECK(&q, clump_heap_extract(q.heap,
+                                       &(clump_extract_desc){.size = sizeof(clump_extract_desc),
+                                                             .classes = classes,
+                                                             .class_count = 1},
+                                       &moved, NULL));
     float read[10] = {0};
     fragment_1(moved, q.queue, read);
     float sum = 0;
@@ -40,7 +45,10 @@ int main(void) {
     fragment_3(moved, there.context, clump_heap_get_info(q.heap)->schema, there.heap);
     EXPECT(objects_of(&q) == 16 && objects_of(&there) == 14);
 
-    CLUMP_CHECK(&q, clump_heap_save(q.heap, &(clump_save_desc){.path = "extract.clump"}, NULL));
+    CLUMP_CHECK(&q, clump_heap_save(q.heap,
+                                    &(clump_save_desc){.size = sizeof(clump_save_desc),
+                                                       .path = "extract.clump"},
+                                    NULL));
     fragment_4(there.heap, there.context, "extract.clump");
     EXPECT(objects_of(&q) == 16 && objects_of(&there) == 30);
     remove("extract.clump");

@@ -12,7 +12,7 @@ int main(void) {
     const clump_quick_desc desc = {.schema = "class Body { float x; }", .source = kernels};
     CLUMP_CHECK(&q, clump_quick_open(&q, &desc));
     const clump_struct_field fields[] = {{"x", 0}};
-    const clump_struct_desc body = {"Body", sizeof(float), 1, fields};
+    const clump_struct_desc body = {sizeof body, "Body", sizeof(float), 1, fields};
     float x = 0, more = 0.25f;
     CLUMP_CHECK(&q, clump_heap_new_structs(q.heap, &body, &x, 1, NULL, NULL));
     cl_mem buffer = clCreateBuffer(q.cl, CL_MEM_COPY_HOST_PTR, sizeof more, &more, NULL);

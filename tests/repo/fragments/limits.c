@@ -27,20 +27,23 @@ static uint32_t sum_of(clump_quick *q, clump_heap *heap, const char *field) {
 int main(void) {
     clump_quick q;
     CLUMP_CHECK(&q, clump_quick_open(&q, &(clump_quick_desc){.schema = schema, .source = source}));
-    clump_heap_desc desc = {.context = q.context,
+    clump_heap_desc desc = {.size = sizeof desc,
+                            .context = q.context,
                             .schema = clump_heap_get_info(q.heap)->schema,
                             .bytes = clump_heap_get_info(q.heap)->bytes};
     clump_heap *birds;
     CLUMP_CHECK(&q, clump_heap_create(&desc, &birds, NULL));
     static const uint32_t zeros[200];
     const clump_struct_field fields[] = {{"steps", 0}, {"rests", 4}};
-    const clump_struct_desc animals = {"Animal", 8, 2, fields};
+    const clump_struct_desc animals = {sizeof animals, "Animal", 8, 2, fields};
     CLUMP_CHECK(&q, clump_heap_new_structs(q.heap, &animals, zeros, 100, NULL, NULL));
     CLUMP_CHECK(&q, clump_heap_new_structs(birds, &animals, zeros, 100, NULL, NULL));
     cl_command_queue first = queue_like(&q), second = queue_like(&q);
     clump_program *program;
-    CLUMP_CHECK(&q, clump_program_create(&(clump_program_desc){.heap = birds, .source = source},
-                                         &program, NULL));
+    CLUMP_CHECK(&q, clump_program_create(
+                        &(clump_program_desc){
+                            .size = sizeof(clump_program_desc), .heap = birds, .source = source},
+                        &program, NULL));
     fragment_1(q.context, first, second, q.heap, birds, clump_program_get_kernel(q.program, "move"),
                clump_program_get_kernel(program, "move"),
                clump_program_get_kernel(q.program, "rest"));

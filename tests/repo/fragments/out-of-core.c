@@ -16,8 +16,9 @@ int main(void) {
     uint32_t ages[100];
     for (uint32_t i = 0; i < 100; i++) ages[i] = i;
     const clump_struct_field age = {"age", 0};
-    CLUMP_CHECK(&q, clump_heap_new_structs(heap, &(clump_struct_desc){"Tree", 4, 1, &age}, ages,
-                                           100, NULL, NULL));
+    CLUMP_CHECK(&q, clump_heap_new_structs(
+                        heap, &(clump_struct_desc){sizeof(clump_struct_desc), "Tree", 4, 1, &age},
+                        ages, 100, NULL, NULL));
     uint64_t trees = 0;
     fragment_2(heap, &trees);
     EXPECT(trees == 100);

@@ -10,7 +10,10 @@ int main(void) {
                             .source = "__kernel void init(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Body, "
                                       "self, i) Body_x(self) = i; }"}));
     make(&q, "Body", 1000, "init");
-    CLUMP_CHECK(&q, clump_heap_save(q.heap, &(clump_save_desc){.path = "bodies.clump"}, NULL));
+    CLUMP_CHECK(
+        &q, clump_heap_save(
+                q.heap, &(clump_save_desc){.size = sizeof(clump_save_desc), .path = "bodies.clump"},
+                NULL));
     q.error.status = CLUMP_ERR_IO; /* a call that succeeds leaves it */
     fragment_1(q.context, &q.error);
     expect_no_error(&q);

@@ -31,8 +31,8 @@ static cl_int CL_API_CALL wait_for(cl_uint count, const cl_event *events) {
 }
 
 static void writes_end(void **state) {
-    static const clump_cl_functions late = {.EnqueueWriteBuffer = write_late,
-                                            .WaitForEvents = wait_for};
+    static const clump_cl_functions late = {
+        .size = sizeof late, .EnqueueWriteBuffer = write_late, .WaitForEvents = wait_for};
     for (int out_of_order = 0; out_of_order < 2; out_of_order++) {
         cl_fixture f;
         cl_fixture_desc desc = {.cl = &late, .out_of_order = out_of_order};

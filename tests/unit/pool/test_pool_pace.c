@@ -155,19 +155,21 @@ static cl_event command(const cl_fixture *f, cl_ulong start, cl_ulong end) {
 
 /* In nanoseconds, which the events of these tests have. */
 static uint64_t pause_of(clump_pool *pool) {
-    clump_pool_details details;
+    clump_pool_details details = {.size = sizeof details};
     assert_int_equal(clump_pool_get_stats(pool, NULL, &details), CLUMP_OK);
-    return (uint64_t)llround(details.pace.pause_us * 1e3);
+    return (uint64_t)llround(details.pause_us * 1e3);
 }
 
 static void pauses(void **state) {
-    clump_cl_functions functions = {.GetEventProfilingInfo = profiling_info,
+    clump_cl_functions functions = {.size = sizeof functions,
+                                    .GetEventProfilingInfo = profiling_info,
                                     .GetEventInfo = event_info};
     cl_fixture f;
     open_with(&f, &functions);
     clump_pool *pool;
     clump_error error;
-    const clump_pool_desc desc = {.context = f.clump, .pause_frames = 3, .pause_factor = 0.5};
+    const clump_pool_desc desc = {
+        .size = sizeof desc, .context = f.clump, .pause_frames = 3, .pause_factor = 0.5};
     assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
     /* Frames of 1000: busy 0 - 200 and 300 - 600, so the longest pause is 400, to the
      * next frame. */
@@ -202,9 +204,11 @@ static void pauses(void **state) {
     events[event_count - 2].status = CL_COMPLETE;
     assert_int_equal(pause_of(pool), 0); /* 0.5 ns */
     /* Half a pause of nothing lets a step do next to nothing. */
-    clump_defrag_report report;
+    clump_defrag_report report = {.size = sizeof report};
     assert_int_equal(
-        clump_pool_defragment(pool, &(clump_defrag_desc){.use_pauses = 1}, &report, NULL),
+        clump_pool_defragment(
+            pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .use_pauses = 1}, &report,
+            NULL),
         CLUMP_OK);
     assert_true(fabs(report.budget_us - 1e-3) < 1e-9);
     for (unsigned i = 0; i < event_count; i++) clReleaseEvent(events[i].event);
@@ -223,7 +227,8 @@ static void end_frame(const cl_fixture *f, clump_pool *pool, cl_ulong at, cl_ulo
 /* A device that tells an end before the beginning, nothing, or any number: what lies next to it is
  * not known, and the rest goes on. */
 static void pauses_of_wrong_times(void **state) {
-    clump_cl_functions functions = {.GetEventProfilingInfo = profiling_info,
+    clump_cl_functions functions = {.size = sizeof functions,
+                                    .GetEventProfilingInfo = profiling_info,
                                     .GetEventInfo = event_info};
     static const cl_ulong ends[] = {(cl_ulong)-1, 0, UINT64_MAX, UINT64_C(1) << 40};
     cl_fixture f;
@@ -234,7 +239,8 @@ static void pauses_of_wrong_times(void **state) {
             clump_error error;
             cl_ulong at = 10000;
             event_count = 0;
-            const clump_pool_desc desc = {.context = f.clump, .pause_frames = 2, .pause_factor = 1};
+            const clump_pool_desc desc = {
+                .size = sizeof desc, .context = f.clump, .pause_frames = 2, .pause_factor = 1};
             assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
             for (int k = 0; k < 3; k++, at += 1000) end_frame(&f, pool, at, 200);
             assert_int_equal(pause_of(pool), 400);
@@ -259,7 +265,8 @@ static void pauses_of_wrong_times(void **state) {
 
 /* What all parts ask. */
 static void times(void **state) {
-    const clump_cl_functions functions = {.GetEventProfilingInfo = profiling_info};
+    const clump_cl_functions functions = {.size = sizeof functions,
+                                          .GetEventProfilingInfo = profiling_info};
     const double hour = 3.6e12;
     const struct {
         cl_ulong start, end;
@@ -326,11 +333,12 @@ static clump_pool *half_used(const cl_fixture *f) {
     clump_pool *pool;
     clump_error error;
     clump_allocation all[32];
-    assert_int_equal(
-        clump_pool_create(&(clump_pool_desc){.context = f->clump, .chunk_bytes = 65536}, &pool,
-                          &error),
-        CLUMP_OK);
-    clump_allocation_desc a = {.bytes = HALF_BYTES, .movable = 1};
+    assert_int_equal(clump_pool_create(&(clump_pool_desc){.size = sizeof(clump_pool_desc),
+                                                          .context = f->clump,
+                                                          .chunk_bytes = 65536},
+                                       &pool, &error),
+                     CLUMP_OK);
+    clump_allocation_desc a = {.size = sizeof a, .bytes = HALF_BYTES, .movable = 1};
     for (int i = 0; i < 32; i++)
         assert_int_equal(clump_pool_alloc(pool, &a, &all[i], NULL), CLUMP_OK);
     for (int i = 0; i < 32; i += 2) assert_int_equal(clump_pool_free(pool, all[i]), CLUMP_OK);
@@ -340,14 +348,14 @@ static clump_pool *half_used(const cl_fixture *f) {
 /* A driver takes long to release chunks: steps leave that to later steps, one to each, and come to
  * their end. */
 static void releases(void **state) {
-    clump_cl_functions functions = {.ReleaseMemObject = release_slowly};
+    clump_cl_functions functions = {.size = sizeof functions, .ReleaseMemObject = release_slowly};
     cl_fixture f;
     open_with(&f, &functions);
     clump_pool *pool = half_used(&f);
     released = 0;
-    clump_defrag_desc step = {.budget_us = SLOW_NS * 1.25e-3, .wait = 1};
-    clump_defrag_report report;
-    clump_pool_stats stats;
+    clump_defrag_desc step = {.size = sizeof step, .budget_us = SLOW_NS * 1.25e-3, .wait = 1};
+    clump_defrag_report report = {.size = sizeof report};
+    clump_pool_stats stats = {.size = sizeof stats};
     unsigned steps = 0;
     do {
         unsigned before = released;
@@ -356,9 +364,9 @@ static void releases(void **state) {
         assert_int_equal(clump_pool_check(pool), CLUMP_OK);
         assert_true(++steps < 200);
     } while (!report.done);
-    clump_pool_details details;
+    clump_pool_details details = {.size = sizeof details};
     assert_int_equal(clump_pool_get_stats(pool, &stats, &details), CLUMP_OK);
-    assert_true(details.pace.us_per_byte >
+    assert_true(details.copy_us_per_byte >
                 0); /* copies of one size: what they take is told by the byte */
     print_message("%u chunks released in %u steps\n", released, steps);
     assert_int_equal(stats.chunks, 9);
@@ -382,7 +390,7 @@ static cl_int CL_API_CALL unmap(cl_command_queue queue, cl_mem buffer, void *mem
 /* What comes after it on such a queue would not wait for it, so it is done when the call is
  * over. */
 static void unmaps_out_of_order(void **state) {
-    const clump_cl_functions functions = {.EnqueueUnmapMemObject = unmap};
+    const clump_cl_functions functions = {.size = sizeof functions, .EnqueueUnmapMemObject = unmap};
     cl_fixture f;
     int result = cl_fixture_open(&f, &(cl_fixture_desc){.cl = &functions, .out_of_order = 1});
     if (result == CL_FIXTURE_SKIP) skip();
@@ -392,10 +400,15 @@ static void unmaps_out_of_order(void **state) {
     clump_allocation a;
     void *memory;
     cl_int is = CL_QUEUED;
-    assert_int_equal(clump_pool_create(&(clump_pool_desc){.context = f.clump}, &pool, &error),
-                     CLUMP_OK);
-    assert_int_equal(clump_pool_alloc(pool, &(clump_allocation_desc){.bytes = 1000}, &a, NULL),
-                     CLUMP_OK);
+    assert_int_equal(
+        clump_pool_create(&(clump_pool_desc){.size = sizeof(clump_pool_desc), .context = f.clump},
+                          &pool, &error),
+        CLUMP_OK);
+    assert_int_equal(
+        clump_pool_alloc(
+            pool, &(clump_allocation_desc){.size = sizeof(clump_allocation_desc), .bytes = 1000},
+            &a, NULL),
+        CLUMP_OK);
     assert_int_equal(clump_pool_map(pool, a, CL_MAP_WRITE, &memory), CLUMP_OK);
     memset(memory, 7, 1000);
     assert_int_equal(clump_pool_unmap(pool, a, memory, NULL), CLUMP_OK);
@@ -413,10 +426,12 @@ static void sums(void **state) {
     cl_fixture f;
     open_with(&f, NULL);
     clump_pool *pool = half_used(&f);
-    clump_pool_stats stats;
-    clump_defrag_report report;
+    clump_pool_stats stats = {.size = sizeof stats};
+    clump_defrag_report report = {.size = sizeof report};
     assert_int_equal(
-        clump_pool_defragment(pool, &(clump_defrag_desc){.until_done = 1}, &report, NULL),
+        clump_pool_defragment(
+            pool, &(clump_defrag_desc){.size = sizeof(clump_defrag_desc), .until_done = 1}, &report,
+            NULL),
         CLUMP_OK);
     clump_pool_get_stats(pool, &stats, NULL);
     assert_true(report.done && report.begun > 0 && !report.under_way);

@@ -11,7 +11,8 @@
 #include "suballoc/suballoc.h"
 
 static clump_suballoc *make(uint64_t bytes, uint64_t granularity, clump_fit fit) {
-    clump_suballoc_desc desc = {.bytes = bytes, .granularity = granularity, .fit = fit};
+    clump_suballoc_desc desc = {
+        .size = sizeof desc, .bytes = bytes, .granularity = granularity, .fit = fit};
     clump_suballoc *s = NULL;
     assert_int_equal(clump_suballoc_create(&desc, &s, NULL), CLUMP_OK);
     return s;
@@ -26,13 +27,24 @@ static void refused(clump_suballoc_desc desc, const char *words, int line) {
 }
 
 static void bad_descs(void **state) {
-    refused((clump_suballoc_desc){.bytes = 0}, "at least the granularity", __LINE__);
-    refused((clump_suballoc_desc){.bytes = 64, .granularity = 48}, "power of two", __LINE__);
-    refused((clump_suballoc_desc){.bytes = 64, .granularity = 128}, "128, is needed", __LINE__);
-    refused((clump_suballoc_desc){.bytes = UINT64_C(1) << 48}, "2^48", __LINE__);
-    refused((clump_suballoc_desc){.bytes = 64, .fit = CLUMP_FIT_COUNT}, "strategy 4", __LINE__);
+    refused((clump_suballoc_desc){.size = sizeof(clump_suballoc_desc), .bytes = 0},
+            "at least the granularity", __LINE__);
+    refused(
+        (clump_suballoc_desc){.size = sizeof(clump_suballoc_desc), .bytes = 64, .granularity = 48},
+        "power of two", __LINE__);
+    refused(
+        (clump_suballoc_desc){.size = sizeof(clump_suballoc_desc), .bytes = 64, .granularity = 128},
+        "128, is needed", __LINE__);
+    refused((clump_suballoc_desc){.size = sizeof(clump_suballoc_desc), .bytes = UINT64_C(1) << 48},
+            "2^48", __LINE__);
+    refused(
+        (clump_suballoc_desc){
+            .size = sizeof(clump_suballoc_desc), .bytes = 64, .fit = CLUMP_FIT_COUNT},
+        "strategy 4", __LINE__);
     clump_allocator half = {.allocate = (void *(*)(void *, size_t))abort};
-    refused((clump_suballoc_desc){.bytes = 64, .allocator = half}, "or none", __LINE__);
+    refused(
+        (clump_suballoc_desc){.size = sizeof(clump_suballoc_desc), .bytes = 64, .allocator = half},
+        "or none", __LINE__);
     clump_error error;
     assert_int_equal(clump_suballoc_create(NULL, NULL, &error), CLUMP_ERR_USAGE);
     clump_suballoc_destroy(NULL);
@@ -44,7 +56,7 @@ static void bad_descs(void **state) {
 static void bad_calls(void **state) {
     clump_suballoc *s = make(1 << 20, 128, CLUMP_FIT_GOOD), *other = make(1 << 20, 128, 0);
     clump_range range = 1, live, foreign;
-    clump_range_info info;
+    clump_range_info info = {.size = sizeof info};
     assert_int_equal(clump_suballoc_alloc(s, 500, 0, NULL, &live, NULL), CLUMP_OK);
     assert_int_equal(clump_suballoc_alloc(other, 500, 0, NULL, &foreign, NULL), CLUMP_OK);
     REFUSED(s, clump_suballoc_alloc(s, 0, 0, NULL, &range, NULL), CLUMP_ERR_USAGE,
@@ -62,7 +74,7 @@ static void bad_calls(void **state) {
         REFUSED(s, clump_suballoc_free(s, foreign), CLUMP_ERR_REFERENCE, "not given out by this");
     REFUSED(s, clump_suballoc_free(s, live + 1000), CLUMP_ERR_REFERENCE, "not given out by this");
     assert_int_equal(clump_suballoc_get_info(s, live + 1, &info), CLUMP_ERR_REFERENCE);
-    clump_suballoc_stats stats;
+    clump_suballoc_stats stats = {.size = sizeof stats};
     clump_suballoc_get_stats(s, &stats, NULL);
     assert_int_equal(stats.ranges, 1);
     assert_int_equal(stats.used_bytes, 512);
@@ -84,7 +96,7 @@ static void exact_holes(void **state) {
         for (uint64_t units = 1; units < 3000; units += 1 + units / 7) {
             clump_suballoc *s = make(1 << 24, 128, (clump_fit)fit);
             clump_range hole, next;
-            clump_range_info info;
+            clump_range_info info = {.size = sizeof info};
             assert_int_equal(clump_suballoc_alloc(s, units * 128, 0, NULL, &hole, NULL), CLUMP_OK);
             assert_int_equal(clump_suballoc_alloc(s, 128, 0, NULL, &next, NULL), CLUMP_OK);
             assert_int_equal(clump_suballoc_free(s, hole), CLUMP_OK);
@@ -125,7 +137,7 @@ static void limits(void **state) {
                      CLUMP_OK);
     assert_int_equal(offset, 8);
     assert_int_equal(clump_suballoc_check(s), CLUMP_OK);
-    clump_suballoc_details details;
+    clump_suballoc_details details = {.size = sizeof details};
     clump_suballoc_get_stats(s, NULL, &details);
     assert_int_equal(details.free_max, 3);
     assert_int_equal(details.range_min, 5);
@@ -243,7 +255,8 @@ static void memory_runs_out(void **state) {
         for (unsigned n = 1;; n++) {
             memset(&memory, 0, sizeof memory);
             memory.refuse_at = n;
-            clump_suballoc_desc desc = {.bytes = UINT64_C(64) * RANGES,
+            clump_suballoc_desc desc = {.size = sizeof desc,
+                                        .bytes = UINT64_C(64) * RANGES,
                                         .fit = (clump_fit)fit,
                                         .allocator = {allocate, reallocate, release, NULL}};
             clump_suballoc *s;
@@ -277,7 +290,7 @@ static void nothing_grows(void **state) {
         clump_suballoc *s = make(UINT64_C(1) << 32, 256, (clump_fit)fit);
         static clump_range live[20000];
         uint64_t random = 5;
-        clump_suballoc_stats before, after;
+        clump_suballoc_stats before = {.size = sizeof before}, after = {.size = sizeof after};
         memset(live, 0, sizeof live);
         for (unsigned i = 0; i < 400000; i++) {
             unsigned k = test_random(&random, 20000);
