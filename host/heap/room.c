@@ -43,7 +43,8 @@ static clump_status check_numbers(clump_heap *heap, const uint64_t *objects) {
 
 static clump_status find_bytes(clump_heap *heap, const clump_heap_desc *desc, clumpi_extras extras,
                                const uint64_t *objects, uint64_t *bytes) {
-    enum { LEAST_SHIFT = 14, MOST_SHIFT = 43, STEPS = 7 }; /* the last step is less than 1% */
+    /* The last step is less than 1%; so many turns of 2% halve it twice. */
+    enum { LEAST_SHIFT = 14, MOST_SHIFT = 43, STEPS = 7, TURNS = 70 };
     const uint64_t most = UINT64_C(1) << MOST_SHIFT;
     uint64_t high = UINT64_C(1) << LEAST_SHIFT;
     while (high < most && !fits(heap, desc, extras, high, objects)) high *= 2;
@@ -51,6 +52,9 @@ static clump_status find_bytes(clump_heap *heap, const clump_heap_desc *desc, cl
     uint64_t step = high / 4;
     for (int i = 0; i < STEPS; i++, step /= 2)
         if (fits(heap, desc, extras, high - step, objects)) high -= step;
+    /* Another granule or block may make a smaller heap fit though larger ones do not. */
+    for (int i = 0; i < TURNS && fits(heap, desc, extras, high - high / 50, objects); i++)
+        high -= high / 50;
     *bytes = high;
     return CLUMP_OK;
 }

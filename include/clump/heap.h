@@ -228,8 +228,8 @@ CLUMP_API clump_status clump_heap_read_stats(clump_heap *heap, clump_heap_stats 
 CLUMP_API clump_status clump_heap_read_count(clump_heap *heap, const char *class_name,
                                              uint64_t *count);
 
-/* The `bytes` of a heap that has room for so many objects of each class, all at the same time; at
- * most 2% above the least.
+/* The `bytes` of a heap that has room for so many objects of each class, all at the same time. One
+ * of 2% less has not.
  *   desc     [in]             of the heap to be made; bytes, device_share and pool do not count.
  *                             Raw memory and arrays that grow come on top
  *   objects  [in]             of class 1, 2, ...: as many as the schema has classes
