@@ -11,7 +11,8 @@ int bench_compacting_create(bench_compacting *c, clump_context *clump, clump_hea
     if (!desc) {
         return 0;
     }
-    clump_compact_desc how = *desc->compact;
+    clump_compact_desc how = {.size = sizeof how};
+    if (desc->compact) how = *desc->compact;
     how.classes = c->classes;
     how.class_count = class_name ? 1 : 0;
     clump_compactor_desc own = *desc;

@@ -27,7 +27,8 @@ int bench_objects_check_rows(bench_objects *objects, cl_mem rows, uint32_t row_c
 /* An order moves the objects of a class into free blocks, so it needs room for them twice. */
 static uint64_t find_enough(const bench_objects_desc *desc) {
     const clump_compactor_desc *compaction = desc->world->compaction;
-    int is_ordered = compaction && compaction->compact->order != CLUMP_ORDER_ANY;
+    const clump_compact_desc *how = compaction ? compaction->compact : NULL;
+    int is_ordered = how && how->order != CLUMP_ORDER_ANY;
     return is_ordered ? 2 * desc->enough : desc->enough;
 }
 
@@ -68,7 +69,7 @@ static int create_compacting(bench_objects *objects, const bench_objects_desc *d
     clump_compact_desc how = {.size = sizeof how};
     if (wanted) {
         compaction = *wanted;
-        how = *wanted->compact;
+        if (wanted->compact) how = *wanted->compact;
         compaction.compact = &how;
         if (desc->key_kernel && how.order == CLUMP_ORDER_FIELD) {
             how.order = CLUMP_ORDER_KEY;
