@@ -14,7 +14,7 @@ __kernel void split(CLUMP_HEAP, uint every) {
     CLUMP_FOR_EACH(Body, self) {
         if (Body_id(self) % every) continue;
         Body child = Body_new();
-        if (Body_is_null(child)) return;  // out of memory: throw_errors() tells
+        if (Body_is_null(child)) continue;  // no room: throw_errors() tells
         Body_x(child) = Body_x(self) + 0.5f;
         Body_id(child) = Body_id(self);
     }

@@ -74,9 +74,9 @@ struct clump_context {
     clump_context_info info; /* its queue is that of `current` */
     clumpi_launch_sizes sizes;
     clump_error error;
-    clump_status
-        kernel_lacks;  /* why clump_program_get_kernel() or clump_kernel_with() gave NULL last */
-    clumpi_queue *own; /* the one that it was made with; other threads may look */
+    /* why clump_program_get_kernel() or clump_kernel_with() gave NULL last */
+    clump_error kernel_lacks;
+    clumpi_queue *own;         /* the one that it was made with; other threads may look */
     clumpi_queue *current;     /* that commands are enqueued on */
     clumpi_queue *queues;      /* all, the newest first */
     uint32_t queue_count;      /* how many were seen */

@@ -123,6 +123,6 @@ clump_kernel *clump_kernel_with(clump_kernel *k, const clump_arg *args, uint32_t
                                       : "kernel %s has %u parameters after its heap; %u were given",
                              k->name, k->hooks ? 0 : k->arg_count, count);
     for (uint32_t i = 0; i < count && !status; i++) status = set(k, i, &args[i]);
-    c->kernel_lacks = status;
+    if (status) c->kernel_lacks = c->error;
     return status ? NULL : k;
 }

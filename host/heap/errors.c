@@ -61,8 +61,8 @@ static clump_status report_error(clump_heap *heap, const clumpi_error *errors) {
     static const char *const advice[CLUMP_DEVICE_ERROR_COUNT] = {
         [CLUMP_DEVICE_OUT_OF_MEMORY] =
             ". Free objects, collect or compact, and try again, or make a larger heap. Objects "
-            "that a "
-            "do-new has no room for are counted here too: ask it for `made`",
+            "that a do-new had no room for are counted here, too, whether `made` was asked for or "
+            "not",
         [CLUMP_DEVICE_DOUBLE_FREE] = ". Build the program with `checked` to see accesses to it",
         [CLUMP_DEVICE_BAD_REFERENCE] = ". Build the program with `checked` to see accesses to it",
     };

@@ -424,8 +424,10 @@ clump_kernel *clump_program_get_kernel(clump_program *program, const char *name)
     for (clump_kernel *k = program->kept; k && name; k = k->next)
         if (strcmp(k->name, name) == 0) return k;
     clump_kernel *k = NULL;
-    c->kernel_lacks = make_kernel(program, name, &k);
-    if (c->kernel_lacks) return NULL;
+    if (make_kernel(program, name, &k)) {
+        c->kernel_lacks = c->error;
+        return NULL;
+    }
     /* The program does not wait for what it keeps itself. */
     program->users--;
     k->is_kept = 1;

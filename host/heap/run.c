@@ -95,9 +95,11 @@ clump_status clumpi_run_prepare(clump_heap *heap, clump_kernel *k, const clump_s
                                 const char *call) {
     if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = heap->context;
-    const clump_status lacks = c->kernel_lacks;
-    c->kernel_lacks = CLUMP_OK;
-    if (!k && lacks) return lacks; /* the error says why it is NULL */
+    if (!k && c->kernel_lacks.status) { /* other calls came between */
+        c->error = c->kernel_lacks;
+        c->kernel_lacks.status = CLUMP_OK;
+        return c->error.status;
+    }
     if (!k) return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s: the kernel is NULL", call);
     clump_status status = clumpi_sync_check(c, sync, call);
     if (!status) status = clumpi_heap_enter(heap);

@@ -4,8 +4,8 @@
  *   piece: kind, number, bytes, stored │ checksum of the content │ checksum of the 24 bytes before │ content
  *
  * The first byte has its highest bit set, and a line end and an end of file of some systems follow:
- * what takes the file for a text alters them. The version is the same in all versions of the
- * format.
+ * what takes the file for a text alters them. The version stands at the same
+ * place in all versions of the format.
  *
  * Read first: format.h.
  */

@@ -13,7 +13,8 @@
  *
  * A struct that begins with `size` can grow in later versions. The program sets it to sizeof of the
  * struct, also where a call fills the struct: `clump_heap_stats stats = {.size = sizeof stats};`. A
- * call that finds another size refuses it in words, before it does anything (docs/design.md#names).
+ * call refuses a size that cannot be, 0 for one, in words, before it does anything
+ * (docs/design.md#names).
  *
  * What else there is, by header:
  *   data                         structs.h, refs.h, interop.h, schema_c.h

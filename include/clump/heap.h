@@ -101,6 +101,8 @@ typedef struct clump_heap_info {
 } clump_heap_info;
 
 /* CONSTRUCTOR. Reserve the buffer and initialise it on the device.
+ *   heap   [out]            NULL on failure
+ *   error  [out, optional]  a copy of the context's
  * Blocks: yes, so that lack of memory shows here and not in a later kernel.
  * Returns CLUMP_OK; CLUMP_ERR_USAGE no schema without `raw`, `raw` or arrays of
  * run-time length together with `checked`, two of desc's members that exclude each other, both or

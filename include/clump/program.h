@@ -66,9 +66,10 @@ CLUMP_API const clump_program_info *clump_program_get_info(const clump_program *
 /* METHOD. The kernel `name`, whose first parameter must be CLUMP_HEAP or CLUMP_HEAP_NO_ALLOC. The
  * program makes it when it is asked for first, and keeps it: it is not destroyed by the caller, and
  * its parameters stay as they were set.
+ * A name that some compiler has as a function or a type, such as `step`, is refused.
  * Blocks: no. Returns NULL on failure, with the context's error and the statuses of
- * clump_kernel_create(). The calls of run.h return that status when they are given this NULL, so
- * there is nothing to check between. */
+ * clump_kernel_create(). The calls of run.h return that status and those words when they are given
+ * this NULL, also if other calls come between: of several that failed, those of the last. */
 CLUMP_API clump_kernel *clump_program_get_kernel(clump_program *program, const char *name);
 
 /* METHOD. Set a parameter. `index` counts from 0 after the heap parameter and CLUMP_NUMBERS.
@@ -104,7 +105,7 @@ typedef struct clump_arg {
 
 /* METHOD. Set all parameters, after the heap and CLUMP_NUMBERS, and return the kernel:
  *
- *     clump_heap_do_all(heap, clump_kernel_with(step, CLUMP_ARGS(0.01f, count, buffer)), NULL);
+ *     clump_heap_do_all(heap, clump_kernel_with(move, CLUMP_ARGS(0.01f, count, buffer)), NULL);
  *
  * They are checked against the kernel's own: an integer must fit its type, a floating number is
  * rounded to float as in C and is not taken for an integer, a buffer is not a number. Where the

@@ -47,7 +47,12 @@ CLUMP_API clump_status clump_heap_do_new(clump_heap *heap, clump_kernel *kernel,
                                          const char *class_name, uint64_t count, uint64_t *made,
                                          const clump_sync *sync);
 
-/* METHOD. Do-all with reduction: as clump_heap_do_all() for a kernel that ends in CLUMP_REDUCE;
+/* METHOD. Do-all with reduction: as clump_heap_do_all() for a kernel that ends in CLUMP_REDUCE,
+ *
+ *     float sum = 0;
+ *     CLUMP_FOR_EACH(Agent, a) sum += Agent_energy(a);
+ *     CLUMP_REDUCE(float, sum, CLUMP_SUM)
+ *
  * then read the result. Sum, min, max and user-defined combiners are CLUMP_SUM, CLUMP_MIN,
  * CLUMP_MAX and any function of two values; a count is the sum of ones. The result does not depend
  * on timing: partial results are combined in a fixed order.

@@ -125,6 +125,7 @@ CLUMP_API void clump_schema_destroy(clump_schema *schema);
 /* CONSTRUCTOR. Make a schema of a text. Ids are given in depth-first order of inheritance, so the
  * ids of its subclasses follow that of a class.
  *   text, bytes  [in]             need not be zero-terminated; not kept
+ *   allocator    [in, optional]   for the host's memory of the schema; copied
  *   schema       [out]            NULL on failure
  *   error        [out, optional]  line, column, the token found and what was expected
  * Returns CLUMP_OK; CLUMP_ERR_SCHEMA; CLUMP_ERR_USAGE; CLUMP_ERR_HOST_MEMORY. Time is linear in

@@ -580,8 +580,10 @@ static void kernels_by_name(void **state) {
     REFUSED(USAGE, "has 7 parameters after its heap; 2 were given", RUN_WITH(0.1f, 7));
     REFUSED(USAGE, "the kernel is NULL", clump_heap_do_all(t.heap, NULL, NULL)); /* told once */
     clump_program_get_kernel(p, "kept");
-    CHECK_OK(&t.on, clump_heap_do_all(t.heap, k, NULL)); /* what lacked is no matter now */
-    REFUSED(USAGE, "the kernel is NULL", clump_heap_do_all(t.heap, NULL, NULL));
+    CHECK_OK(&t.on, clump_heap_do_all(t.heap, k, NULL)); /* what comes between is no matter */
+    assert_ptr_equal(clump_program_get_kernel(p, "keep"), k);
+    REFUSED(NOT_FOUND, "\"kept\"; it has keep", clump_heap_do_all(t.heap, NULL, NULL));
+    REFUSED(USAGE, "the kernel is NULL", clump_heap_do_all(t.heap, NULL, NULL)); /* told once */
     const clump_arg local = clump_arg_local(64), two = clump_arg_bytes(&v, sizeof v);
     /* The words of OpenCL's own refusal have the type where the device tells it. */
     assert_true(clump_kernel_set_arg(k, 1, sizeof v, &v) != CLUMP_OK);
