@@ -139,28 +139,37 @@ static clump_status put_in_words(clump_heap *heap, const clumpi_error *errors) {
     return status;
 }
 
+/* What kernels left in the header, as it lies there. */
+typedef struct reports {
+    clumpi_error errors[CLUMPI_ERRORS_PLACES];
+    clumpi_u32 between[(offsetof(clumpi_header, reduce_done) - offsetof(clumpi_header, new_rows)) /
+                       sizeof(clumpi_u32)];
+    clumpi_u32 done; /* reduce_done */
+} reports;
+_Static_assert(sizeof(reports) ==
+                   offsetof(clumpi_header, reduced_mark) - offsetof(clumpi_header, errors),
+               "a part of the header, as it is");
+
+static clump_status read_reports(clump_heap *heap, reports *r) {
+    const size_t covers =
+        (offsetof(clumpi_header, list_covers) - offsetof(clumpi_header, new_rows)) /
+        sizeof(clumpi_u32);
+    clump_status status =
+        clumpi_read(heap->context, heap->info.buffer,
+                    clumpi_header_offset(heap, offsetof(clumpi_header, errors)), sizeof *r, r);
+    if (!status) clumpi_window_heard(heap, r->between[covers]);
+    return status;
+}
+
 clump_status clump_heap_take_errors(clump_heap *heap, clump_device_report *report) {
     clump_device_report own = {0};
     clump_status status = CLUMPI_PLACE(clump_device_report, report, clumpi_heap_error(heap));
     if (!heap) return CLUMP_ERR_USAGE;
     const uint64_t offset = clumpi_header_offset(heap, offsetof(clumpi_header, errors)),
                    done_at = clumpi_header_offset(heap, offsetof(clumpi_header, reduce_done));
-    struct {
-        clumpi_error errors[CLUMPI_ERRORS_PLACES];
-        clumpi_u32
-            between[(offsetof(clumpi_header, reduce_done) - offsetof(clumpi_header, new_rows)) /
-                    sizeof(clumpi_u32)];
-        clumpi_u32 done;
-    } now;
-    const size_t covers =
-        (offsetof(clumpi_header, list_covers) - offsetof(clumpi_header, new_rows)) /
-        sizeof(clumpi_u32);
-    _Static_assert(
-        sizeof now == offsetof(clumpi_header, reduced_mark) - offsetof(clumpi_header, errors),
-        "a part of the header, as it is");
+    reports now;
     if (!status) status = clumpi_heap_enter(heap);
-    if (!status) status = clumpi_read(heap->context, heap->info.buffer, offset, sizeof now, &now);
-    if (!status) clumpi_window_heard(heap, now.between[covers]);
+    if (!status) status = read_reports(heap, &now);
     if (!status && now.done)
         status = clumpi_clear(heap->context, heap->info.buffer, done_at, sizeof now.done);
     if (status) return status;
@@ -187,19 +196,10 @@ clump_status clump_heap_take_errors(clump_heap *heap, clump_device_report *repor
 
 clump_status clumpi_errors_tell(clump_heap *heap) {
     if (!heap->may_have_errors || heap->errors_on_request) return CLUMP_OK;
-    struct {
-        clumpi_error errors[CLUMPI_ERRORS_PLACES];
-        clumpi_u32
-            between[(offsetof(clumpi_header, list_covers) - offsetof(clumpi_header, new_rows)) /
-                    sizeof(clumpi_u32)];
-        clumpi_u32 covers;
-    } now;
+    reports now;
     clumpi_error *errors = now.errors;
-    clump_status status =
-        clumpi_read(heap->context, heap->info.buffer,
-                    clumpi_header_offset(heap, offsetof(clumpi_header, errors)), sizeof now, &now);
+    clump_status status = read_reports(heap, &now);
     if (status) return status;
-    clumpi_window_heard(heap, now.covers);
     heap->may_have_errors = 0;
     uint64_t count = 0;
     for (int i = 0; i < CLUMPI_ERRORS; i++) {

@@ -72,18 +72,10 @@ static int is_accessor(const marking *m, const char *word, size_t bytes) {
     if (bytes >= sizeof name) return 0;
     memcpy(name, word, bytes);
     name[bytes] = 0;
-    for (uint32_t id = 1; id <= clump_schema_get_info(m->schema)->class_count; id++) {
-        clump_class_info c;
-        clump_field_info f;
-        c = *clump_schema_get_info(m->schema)->classes[id];
-        size_t length = strlen(c.name);
-        if (bytes <= length + 1 || strncmp(name, c.name, length) != 0 || name[length] != '_')
-            continue;
-        if (!clumpi_take_field(clump_schema_find_field(m->schema, id, name + length + 1), &f))
-            continue;
-        return f.type == CLUMP_TYPE_REF || f.element_bytes >= 4;
-    }
-    return 0;
+    const clump_class_info *c;
+    clump_field_info f;
+    return clumpi_member_find(m->schema, name, &c, &f) == CLUMPI_MEMBER_FIELD &&
+           (f.type == CLUMP_TYPE_REF || f.element_bytes >= 4);
 }
 
 /* Is the accessor, whose arguments begin at `arguments`, read? */

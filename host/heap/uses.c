@@ -45,13 +45,17 @@ static int is_one_of(const char *word, const char *const *words, size_t count) {
 }
 #define IS_ONE_OF(word, words) is_one_of((word), (words), sizeof(words) / sizeof *(words))
 
-static clumpi_member member_of_rest(const char *rest) {
+static clumpi_member member_of_rest(const clump_schema *schema, const char *rest) {
     static const char *const tests[] = {"null", "is_null", "is_live", "class_of", "CLASS"};
     static const char *const makes[] = {"new", "group_new", "new_of"};
-    if (IS_ONE_OF(rest, tests) || strncmp(rest, "is_", 3) == 0) return CLUMPI_MEMBER_TEST;
+    if (IS_ONE_OF(rest, tests)) return CLUMPI_MEMBER_TEST;
     if (IS_ONE_OF(rest, makes)) return CLUMPI_MEMBER_MAKE;
     if (strcmp(rest, "free") == 0) return CLUMPI_MEMBER_FREE;
-    return strncmp(rest, "as_", 3) == 0 ? CLUMPI_MEMBER_CAST : CLUMPI_MEMBER_NONE;
+    const int is_test = strncmp(rest, "is_", 3) == 0, is_cast = strncmp(rest, "as_", 3) == 0;
+    /* Else it is a member of a class whose own name goes on so. */
+    if (!(is_test || is_cast) || !clump_schema_find_class(schema, rest + 3))
+        return CLUMPI_MEMBER_NONE;
+    return is_test ? CLUMPI_MEMBER_TEST : CLUMPI_MEMBER_CAST;
 }
 
 /* Of an array of run-time length. */
@@ -83,7 +87,7 @@ clumpi_member clumpi_member_find(const clump_schema *schema, const char *name,
         if (clumpi_take_field(clump_schema_find_field(schema, id, rest), f) && !f->part)
             return CLUMPI_MEMBER_FIELD;
         clumpi_member member = member_of_array(schema, id, rest, f);
-        if (!member) member = member_of_rest(rest);
+        if (!member) member = member_of_rest(schema, rest);
         if (member) return member;
     }
     return CLUMPI_MEMBER_NONE;
@@ -282,7 +286,7 @@ static void take_of_schema(source *s, const char *word, int is_piece, int is_cal
             change_raw(s); /* the memory of arrays */
         if (member == CLUMPI_MEMBER_FREE) add_class(&s->uses.changes, c, 1);
     }
-    if (member || is_piece) return;
+    if (member || is_piece || clump_schema_find_class(s->program->schema, word)) return;
     /* A macro made the function, or a parameter of one stands for it. */
     s->is_odd |= is_call && !clumpi_reserved_word(word) && !clumpi_reserved_builtin(word);
     for (uint32_t id = 1; id <= all->class_count; id++)

@@ -98,6 +98,19 @@ static void test_followed(void **state) {
     assert_int_equal(uses_with(KERNEL("x[0] = MADE;"), "-D CLUMPI=1 -DMADE=3"), NOTHING);
 }
 
+/* A class whose name goes on as members of another one do. */
+static void test_names(void **state) {
+    static const char text[] =
+        "class Fish { uint a; } class Fish_is_rare { uint n; } "
+        "class Fish_as_food { uint n; }";
+    clump_schema *const kept = schema;
+    assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &schema, NULL), CLUMP_OK);
+    expect(KERNEL("Fish_is_rare r = Fish_is_rare_new();"), ASKS | CHANGES(SHARK));
+    expect(KERNEL("Fish_as_food r = Fish_as_food_new();"), ASKS | CHANGES(WEED));
+    clump_schema_destroy(schema);
+    schema = kept;
+}
+
 /* What is not understood is taken for the worst. */
 static void test_doubts(void **state) {
     expect("#include \"my.clh\"\n" KERNEL(""), ALL);
@@ -125,7 +138,7 @@ static void test_doubts(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_plain),
                                        cmocka_unit_test(test_followed),
-                                       cmocka_unit_test(test_doubts)};
+                                       cmocka_unit_test(test_names), cmocka_unit_test(test_doubts)};
     if (clump_schema_parse(schema_text, strlen(schema_text), NULL, &schema, NULL) != CLUMP_OK)
         return 1;
     int result = cmocka_run_group_tests(tests, NULL, NULL);
