@@ -182,9 +182,8 @@ static clump_status make_buffer(clump_heap *heap, clumpi_handles *h, const clump
     if (!status) status = clumpi_clear(c, buffer, used, bytes - used);
     if (!status) status = clumpi_finish(c);
     if (!status) {
-        clump_refs_desc desc = {
-            .size = sizeof desc, .buffer = buffer, .count = h->room, .null_dangling = 1};
-        status = clump_refs_create(heap, &desc, &h->refs, NULL);
+        const clump_refs_desc desc = {.buffer = buffer, .count = h->room, .null_dangling = 1};
+        status = make_refs(heap, &desc, &h->refs);
     }
     clumpi_buffer_release(c, &buffer);
     return status;
