@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Configures and builds: build.sh [FOLDER [--target TARGET] [CMAKE_ARGUMENT...]]. The folder is build/ by default.
+# Configures and builds: build.sh [FOLDER [--target "TARGET..."] [CMAKE_ARGUMENT...]]. The folder is build/ by default.
 # All scripts build by this one, so that what one of them compiled serves the others.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -7,7 +7,7 @@ build=${1:-$root/build}
 [ $# -eq 0 ] || shift
 target=()
 if [ "${1:-}" = --target ]; then
-    target=(--target "$2")
+    read -ra target <<<"--target $2"
     shift 2
 fi
 

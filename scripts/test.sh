@@ -4,6 +4,10 @@
 # Arguments go to ctest (-R name, -L label). CLUMP_DEVICE=TEXT chooses the device by a part of "platform / device",
 # CLUMP_BUILD the build folder (default build/), CLUMP_TEST_TIMEOUT the seconds that a test may take (300).
 #
+#   test.sh --part NAME [CTEST_ARGUMENT...]
+#
+# builds and runs only the tests of one part of host/, such as compact: those in tests/unit/NAME, tests/diff/NAME and tests/fault/NAME.
+#
 #   test.sh --extended [CTEST_ARGUMENT...]
 #
 # runs the extended ones: they test the tests, or are a second opinion, and take as long again.
@@ -27,6 +31,17 @@ all_devices=0
 tests=(-LE 'slow|extended|gpu-kernels')
 target=(--target default_programs)
 case "${1:-}" in
+--part)
+    mapfile -t names < <(find "$root"/tests/{unit,diff,fault}/"${2:?}" -name '*.c' 2>/dev/null |
+        sed -n 's,.*/\(\(test\|diff\|fault\)_[^/]*\)\.c$,\1,p' | grep -v _tsan)
+    if [ ${#names[@]} = 0 ]; then
+        echo "test.sh: there is no part $2. Parts: $(cd "$root/host" && echo */)"
+        exit 1
+    fi
+    target=(--target "${names[*]}")
+    tests=(-R "^($(IFS='|' && echo "${names[*]}"))$" -LE 'slow|extended|gpu-kernels')
+    shift 2
+    ;;
 --all-devices)
     all_devices=1
     shift

@@ -2,23 +2,20 @@
 #include <clump/clump.h>
 #include <clump/quick.h>
 
-static const char schema[] = "class Body { float x; uint id; }";
+static const char schema[] = "class Body { uint id; }";
 
 static const char kernels[] =
     "__kernel void init(CLUMP_HEAP) {\n"
-    "    CLUMP_FOR_EACH_NEW(Body, self, i) { Body_x(self) = i; Body_id(self) = i; }\n"
+    "    CLUMP_FOR_EACH_NEW(Body, self, i) { Body_id(self) = i; }\n"
     "}\n"
     "__kernel void split(CLUMP_HEAP) {\n"
     "    CLUMP_FOR_EACH(Body, self) {\n"
     "        uint id = Body_id(self);\n"
-    "        if (id % 2 == 0) {                    // every second body has a child\n"
+    "        if (id % 2 == 0) {                                  // every second body has a child\n"
     "            Body child = Body_new();\n"
-    "            if (!Body_is_null(child)) {       // no room: the host can ask\n"
-    "                Body_x(child) = Body_x(self) + 0.5f;\n"
-    "                Body_id(child) = id;\n"
-    "            }\n"
+    "            if (!Body_is_null(child)) Body_id(child) = id;  // null: there is no room\n"
     "        }\n"
-    "        if (id % 3 == 0) Body_free(self);     // every third body goes\n"
+    "        if (id % 3 == 0) Body_free(self);                   // every third body goes\n"
     "    }\n"
     "}\n";
 

@@ -6,8 +6,7 @@
 
 With --write, after a new sitting: writes the figures of the files into the documents. Words are for people to mend.
 
-A table with numbers, and in README.md a paragraph with a number and a unit, is followed by a comment that
-names the origin of each number:
+A table with numbers is followed by a comment that names the origin of each number, and a paragraph may be:
 
     <!-- figures of columns 2, 3
     h200/alloc.json alloc_rate alloc_rate.min free_rate
@@ -28,6 +27,9 @@ right. After a paragraph, `<!-- figures` and all lines are for its numbers toget
 A number is as exact as it is printed. One with % is a share times 100. A table of which no row has a file
 says so: <!-- figures of other programs -->, <!-- figures without a file: WHY -->, <!-- no figures -->.
 
+README.md has no such comments: tests/repo/readme_figures.txt has them, without the arrows, for its tables and
+paragraphs with numbers in their order.
+
 Fails if a number differs from its file, if a file or metric does not exist, if words and numbers do not
 match in count, or if a table says nothing.
 """
@@ -38,7 +40,8 @@ import pathlib
 import re
 import sys
 
-DOCUMENTS = ["README.md", "docs/benchmarks.md", "docs/measurements/graphs.md"]
+DOCUMENTS = ["README.md", "docs/comparison.md", "docs/benchmarks.md", "docs/measurements/graphs.md"]
+APART = {"README.md": "tests/repo/readme_figures.txt"} # their comments are in that file, so that readers do not meet them
 NUMBER = re.compile(r"(?<![\w.^])(\d+\^\d+|\d+(?:,\d{3})*(?:\.\d+)?)(%?)")
 WITH_UNIT = re.compile(r"(?<![\w.^])\d[\d,.]*(?:%| (?:us|ms|ns|s|[GM]/s|[GT]B/s|times|x)\b)")
 STATEMENTS = ("figures of other programs", "figures without a file: ", "no figures")
@@ -239,15 +242,28 @@ def is_named(kind, comment):
             not comment[0].startswith(STATEMENTS) and kind in ("table", "text"))
 
 
-def check_document(results, root, name):
+def commented(root, name):
+    """(line number, kind, lines, comment or None, whether it needs one) for each block."""
     found = list(blocks((root / name).read_text()))
-    count = 0
+    apart = None
+    if name in APART:
+        apart = [entry.split("\n") for entry in (root / APART[name]).read_text().strip().split("\n\n")]
     for i, (number, kind, lines) in enumerate(found):
-        comment = comment_after(found, i)
         if kind == "table":
             needed = any(NUMBER.search(plain(line)) for line in lines[2:])
         else:
-            needed = kind == "text" and name == "README.md" and WITH_UNIT.search(plain(" ".join(lines)))
+            needed = kind == "text" and apart is not None and bool(WITH_UNIT.search(plain(" ".join(lines))))
+        if apart is None:
+            yield number, kind, lines, comment_after(found, i), needed
+        else:
+            yield number, kind, lines, apart.pop(0) if needed and apart else None, needed
+    if apart:
+        yield 0, "table", ["", ""], ["figures of columns 1"] + apart[0], True
+
+
+def check_document(results, root, name):
+    count = 0
+    for number, kind, lines, comment, needed in commented(root, name):
         faults = []
         if comment is not None and comment[0].startswith(STATEMENTS):
             pass
@@ -265,9 +281,7 @@ def check_document(results, root, name):
 def write_document(results, root, name):
     text = (root / name).read_text()
     lines = text.split("\n")
-    found = list(blocks(text))
-    for i, (number, kind, block) in enumerate(found):
-        comment = comment_after(found, i)
+    for number, kind, block, comment, _ in commented(root, name):
         if not is_named(kind, comment):
             continue
         skipped = 2 if kind == "table" else 0

@@ -8,7 +8,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 command -v python3 >/dev/null || exit 77
 folder=$1
 rm -rf "$folder"
-mkdir -p "$folder/docs/measurements" "$folder/bench/results/d"
+mkdir -p "$folder/docs/measurements" "$folder/bench/results/d" "$folder/tests/repo"
 
 fail() {
     echo "FAILED: $*"
@@ -27,10 +27,16 @@ END
 cat >"$folder/README.md" <<'END'
 A run of 10^6 objects takes 1,234 us, 38% of another, twice of 617 us, and 9 us there.
 
-<!-- figures d/a.json
-- time share d/suite.json=g/one:time other -->
-
 A paragraph about 2 cores needs nothing.
+END
+cat >"$folder/tests/repo/readme_figures.txt" <<'END'
+figures d/a.json
+- time share d/suite.json=g/one:time other
+END
+cat >"$folder/docs/measurements/graphs.md" <<'END'
+It takes 617 us.
+
+<!-- figures d/suite.json g/one:time -->
 END
 cat >"$folder/docs/benchmarks.md" <<'END'
 | work | time | ratio |
@@ -49,7 +55,7 @@ d/a.json time//d/suite.json=g/one:time
 
 <!-- figures of other programs -->
 END
-cp "$folder/README.md" "$folder/docs/measurements/graphs.md"
+cp "$folder/docs/measurements/graphs.md" "$folder/docs/comparison.md"
 "$here/check_figures.py" "$folder" >"$folder/out" || fail "right figures are refused: $(cat "$folder/out")"
 
 # fault WORDS FILE EXPRESSION: with that change of a file there is one fault, which has these words.
@@ -66,13 +72,14 @@ fault "39% is 38.49" README.md 's/38%/39%/'
 fault "618 is 617.2" docs/measurements/graphs.md 's/617/618/'
 fault "1.3 is 1.4" bench/results/d/a.json 's/1300/1400/'
 fault "2.01 is 2" docs/benchmarks.md 's/2\.00/2.01/'
-fault "5 numbers.*6 words" README.md 's/- time share/- - time share/'
+fault "5 numbers.*6 words" tests/repo/readme_figures.txt 's/- time share/- - time share/'
 fault "2 rows, 1 lines" docs/benchmarks.md '/^d\/a.json time\/\//d'
-fault "no metric tome" README.md 's/ time share/ tome share/'
-fault "no run g.three" README.md 's/g.one/g\/three/'
-fault "g.two failed" README.md 's/g.one/g\/two/'
-fault "b.json: .*No such file" README.md 's/d.a.json/d\/b.json/'
+fault "no metric tome" tests/repo/readme_figures.txt 's/ time share/ tome share/'
+fault "no run g.three" tests/repo/readme_figures.txt 's/g.one/g\/three/'
+fault "g.two failed" tests/repo/readme_figures.txt 's/g.one/g\/two/'
+fault "b.json: .*No such file" tests/repo/readme_figures.txt 's/d.a.json/d\/b.json/'
 fault "line 11: numbers without a comment" docs/benchmarks.md '/of other programs/d'
-fault "line 6: numbers without a comment" README.md 's/2 cores/2 us/'
+fault "line 3: numbers without a comment" README.md 's/2 cores/2 us/'
+fault "0 rows, 2 lines" README.md 's/^A run of.*//'
 
 "$here/check_figures.py"

@@ -34,6 +34,7 @@ With CLUMP_SHORT in the environment what is not of README.md is built and not ru
 Exit status 77: no device. Everything else was checked then.
 """
 import functools
+import glob
 import os
 import re
 import shutil
@@ -133,6 +134,10 @@ def check_mpi_program(page, block):
         fail(page, block.line, f"no line after the program says that it prints `{expected}`")
 
 
+def example_texts():
+    return [open(path, encoding="utf-8").read() for path in glob.glob(os.path.join(ROOT, "examples/*/*.c"))]
+
+
 def check_c(page, block):
     """True if there was a device to run it on, or it is not a program."""
     line_mark = f'#line {block.line} "{page}"\n'
@@ -156,6 +161,8 @@ def check_c(page, block):
         with open(os.path.join(ROOT, block.comment[1]), encoding="utf-8") as file:
             if file.read() != block.text:
                 fail(page, block.line, f"this is not the text of {block.comment[1]}")
+    elif page == "README.md" and block.text not in example_texts():
+        fail(page, block.line, "this is not the text of a file in examples/")
     expected = re.search(r"It prints `([^`]*)`", block.after)
     if not expected:
         fail(page, block.line, "no line after the program says what it prints")
@@ -271,7 +278,7 @@ def check_shell(page, block):
         if block.text != EXAMPLE.format(example[1]):
             fail(page, block.line, "the block of an example is not " + EXAMPLE.format(example[1]))
         return
-    if USERS.match(page) and (not block.comment or block.comment[0] not in ("run", "shown")):
+    if USERS.match(page) and page != "README.md" and (not block.comment or block.comment[0] not in ("run", "shown")):
         fail(page, block.line, "a block of sh needs <!-- run: COMMANDS --> or <!-- shown: REASON --> here")
     status, output = run(["bash", "-n"], input=block.text)
     if status:
@@ -312,7 +319,8 @@ def anchor_of(heading):
 
 def anchors(path):
     with open(path, encoding="utf-8") as file:
-        return {anchor_of(m[1]) for m in re.finditer(r"^#+ +(.*)$", file.read(), re.M)}
+        text = file.read()
+    return {anchor_of(m[1]) for m in re.finditer(r"^#+ +(.*)$", text, re.M)} | set(re.findall(r'<a id="([\w-]+)"></a>', text))
 
 
 @functools.lru_cache(maxsize=None)

@@ -87,8 +87,9 @@ def run_page(user, page):
             source = user.folder / docs.name_of(page, block, ".c")
             source.write_text(block.text)
             script += f"echo @@ {block.line}\ncc '{source}' {FLAGS} -o '{source}.out'\n'{source}.out'\n"
-        if block.language == "sh" and block.comment and block.comment[0] == "run":
-            script += f"echo @@ {block.line}\n{block.comment[1]}\n{block.text}"
+        kind, before = block.comment or ("run" if page == "README.md" else "", "")
+        if block.language == "sh" and kind == "run":
+            script += f"echo @@ {block.line}\n{before}\n{block.text}"
             count += 1
     if count:
         user.run(page, script, user.tree)
