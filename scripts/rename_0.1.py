@@ -1,4 +1,4 @@
-"""Renames what the table "Renamed" of CHANGELOG.md names, in sources of a user: see scripts/rename_0.1.sh.
+"""Renames what the table of docs/guide/upgrading.md names, in sources of a user: see scripts/rename_0.1.sh.
 
 A row is old | new. A name alone is replaced wherever it stands as a word. A row with parameters, NAME(a, b), is about
 calls of that many arguments: each parameter of the new text becomes the argument of that name, as it was written. Calls
@@ -35,8 +35,8 @@ CONTAINERS = {'MAP': (5, 'insert find erase tidy'), 'VECTOR': (4, 'make append r
 
 class Table:
     def __init__(self):
-        text = (ROOT / 'CHANGELOG.md').read_text()
-        part = text[text.index('### Renamed'):]
+        text = (ROOT / 'docs/guide/upgrading.md').read_text()
+        part = text[text.index('## To 0.1.0'):]
         part = part[:part.index('\n\n', part.index('|---|'))]
         self.names, self.calls, self.containers, self.gone, words = {}, {}, {}, {}, ''
         for old, new in re.findall(r'^\| (`.+`) \| (.+) \|$', part, re.M):

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Renames in a program's sources what was renamed before 0.1: the table "Renamed" of CHANGELOG.md.
+# Renames in a program's sources what was renamed before 0.1: the table of docs/guide/upgrading.md.
 #
 #   rename_0.1.sh PATH...    files, or folders with all that is below; they are changed in place
 #

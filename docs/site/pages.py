@@ -243,13 +243,14 @@ def main():
     site = Site(folder)
     for path in site.pages:
         site.page(path)
-    sections = [(caption, [of_site(p) for p in site.linked("docs/README.md", heading)])
-                for caption, heading in (("Guide", "Guide"), ("Internals", "Internals"), ("Measurements", "Measurements"))]
+    project = ["docs/index.md", "CHANGELOG.md", "docs/CONTRIBUTING.md", "docs/SECURITY.md"]
+    sections = [(heading, [of_site(p) for p in site.linked("docs/README.md", heading) if of_site(p) not in project])
+                for heading in ("Guide", "Internals", "Measurements")]
     listed = {place for _, places in sections for place in places}
     sections.insert(1, ("Reference", reference(site, xml)))
     sections.insert(2, ("Examples", [of_site(p) for p in site.pages if example_of(p) == p]))
     sections[-1][1].extend(of_site(p) for p in site.pages if p.startswith("bench/") and of_site(p) not in listed)
-    sections.append(("Project", ["docs/index.md", "CHANGELOG.md", "docs/CONTRIBUTING.md", "docs/SECURITY.md"]))
+    sections.append(("Project", project))
     with open(folder / "index.md", "a", encoding="utf-8") as index:
         index.write("".join(toctree(*section) for section in sections))
 
