@@ -38,7 +38,7 @@ import pathlib
 import re
 import sys
 
-DOCUMENTS = ["README.md", "docs/benchmarks.md", "docs/measurements/graphs.md"]
+DOCUMENTS = ["README.md", "docs/guide/choosing.md", "docs/benchmarks.md", "docs/measurements/graphs.md"]
 NUMBER = re.compile(r"(?<![\w.^])(\d+\^\d+|\d+(?:,\d{3})*(?:\.\d+)?)(%?)")
 WITH_UNIT = re.compile(r"(?<![\w.^])\d[\d,.]*(?:%| (?:us|ms|ns|s|[GM]/s|[GT]B/s|times|x)\b)")
 STATEMENTS = ("figures of other programs", "figures without a file: ", "no figures")

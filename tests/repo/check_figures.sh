@@ -8,7 +8,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 command -v python3 >/dev/null || exit 77
 folder=$1
 rm -rf "$folder"
-mkdir -p "$folder/docs/measurements" "$folder/bench/results/d"
+mkdir -p "$folder/docs/measurements" "$folder/docs/guide" "$folder/bench/results/d"
 
 fail() {
     echo "FAILED: $*"
@@ -50,6 +50,7 @@ d/a.json time//d/suite.json=g/one:time
 <!-- figures of other programs -->
 END
 cp "$folder/README.md" "$folder/docs/measurements/graphs.md"
+cp "$folder/README.md" "$folder/docs/guide/choosing.md"
 "$here/check_figures.py" "$folder" >"$folder/out" || fail "right figures are refused: $(cat "$folder/out")"
 
 # fault WORDS FILE EXPRESSION: with that change of a file there is one fault, which has these words.
