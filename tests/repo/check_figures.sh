@@ -8,7 +8,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 command -v python3 >/dev/null || exit 77
 folder=$1
 rm -rf "$folder"
-mkdir -p "$folder/docs/measurements" "$folder/bench/results/d" "$folder/tests/repo"
+mkdir -p "$folder/docs/measurements" "$folder/docs/guide" "$folder/bench/results/d" "$folder/tests/repo"
 
 fail() {
     echo "FAILED: $*"
@@ -56,6 +56,7 @@ d/a.json time//d/suite.json=g/one:time
 <!-- figures of other programs -->
 END
 cp "$folder/docs/measurements/graphs.md" "$folder/docs/comparison.md"
+cp "$folder/docs/measurements/graphs.md" "$folder/docs/guide/choosing.md"
 "$here/check_figures.py" "$folder" >"$folder/out" || fail "right figures are refused: $(cat "$folder/out")"
 
 # fault WORDS FILE EXPRESSION: with that change of a file there is one fault, which has these words.
