@@ -98,9 +98,9 @@ typedef struct clump_mark_tuning {
     /* work-groups of a step. 1: use one compute unit. 0: as many as the device runs at once, which
      * is also the maximum */
     uint32_t groups;
-    /* 1: AUTO does not pass long narrow graphs to the host. By default it does, on devices other
-     * than CPUs, after it has spent as much time on them as HOST needs to copy the blocks in use.
-     * It moves them back when they become wide */
+    /* 1: AUTO does not pass long narrow graphs to the host. It does this by default on devices
+     * other than CPUs, after it has spent as much time on them as HOST needs to copy the blocks in
+     * use. It moves them back when they become wide */
     int stay;
     /* optional. Must live as long as the call, or as a collector that has it */
     clump_mark_log *log;

@@ -38,9 +38,9 @@
  *   - return, goto, and break out of the loop
  *   - work-item functions such as get_global_id()
  *   - barriers, local memory, images, printf, reqd_work_group_size
- *   - parameters that a loop changes
+ *   - parameters changed in a loop
  *   - calls of functions outside the program (CLUMP_DISPATCH, raw memory, maps and grids)
- *   - programs with #include, or with variables at file scope that are not constant
+ *   - programs with #include, or with non-constant variables at file scope
  *
  * Buffers: two of the kernels may have the same buffer, or overlapping parts of one, only if both
  * point to const. Each launch verifies this, since parameters change. It also verifies that none is
