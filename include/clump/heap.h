@@ -164,12 +164,12 @@ typedef struct clump_device_report {
                            requests */
         /* Class and reference of the first error. In general, class_id is the class, or 0 if
          * unknown.
-         *   OUT_OF_MEMORY  ref is 0.
-         *   WRONG_LAUNCH   class_id is the class of the loop. ref is not a reference.
-         *   BAD_CLASS      class_id is C. ref is the wrong number.
-         *   BAD_SIZE       Of an array: class_id is the class that declares it, ref the number of
-         *                  elements. Of raw memory: ref is the size, or the alignment if that was
-         *                  wrong, at most 2^32 - 1.
+         *   OUT_OF_MEMORY:  ref is 0.
+         *   WRONG_LAUNCH:   class_id is the class of the loop. ref is not a reference.
+         *   BAD_CLASS:      class_id is C. ref is the wrong number.
+         *   BAD_SIZE:       of an array: class_id is the class that declares it, ref the number of
+         *                   elements. Of raw memory: ref is the size, or the alignment if that was
+         *                   wrong, at most 2^32 - 1.
          * For raw memory, class_id is not a class of the schema. With DOUBLE_FREE and BAD_POINTER
          * of raw memory, ref is the pointer as clump_raw_of() returns it, or 0 if it is not in the
          * heap. */
@@ -182,9 +182,9 @@ typedef struct clump_device_report {
 /* METHOD. Return and clear the errors that kernels reported.
  *   report  [out, optional]
  * Blocks: yes.
- * Returns CLUMP_OK if no kernel reported an error. Returns CLUMP_ERR_DEVICE if a kernel did: the
+ * Returns CLUMP_OK if no kernel reported an error. Fails with CLUMP_ERR_DEVICE if a kernel did: the
  * context's error describes the first reported kind of the list above, and names the others with
- * their counts. Fails with CLUMP_ERR_CL or CLUMP_ERR_HOST_MEMORY. */
+ * their counts. Other failures are CLUMP_ERR_CL and CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_heap_take_errors(clump_heap *heap, clump_device_report *report);
 
 /* ---- Looking into the heap ------------------------------------------------------------------ */
@@ -308,7 +308,8 @@ CLUMP_API clump_status clump_heap_write_field(clump_heap *heap, const char *clas
 
 /* METHOD. Read or write one field of one object. `ref` must be a live object of the class. The
  * other parameters are the same as for all objects.
- * Blocks: yes, with two small transfers to verify `ref` and one for the value.
+ * Blocks: yes, with two small transfers to verify `ref` (three in a checked heap with generations),
+ * and one for the value.
  * Returns the same statuses. Fails with CLUMP_ERR_REFERENCE if `ref` is wrong or its object is
  * evicted. */
 CLUMP_API clump_status clump_heap_read_object_field(clump_heap *heap, const char *class_name,

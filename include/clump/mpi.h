@@ -107,7 +107,7 @@ CLUMP_API const clump_error *clump_world_get_error(const clump_world *world);
 /* METHOD. Agree on success: each rank passes its status, and afterwards all know whether all
  * succeeded. All ranks call this together.
  * Blocks: yes.
- * Returns `own` if that is not CLUMP_OK. Returns CLUMP_OK if all ranks passed CLUMP_OK. Fails with
+ * Returns `own` if that is not CLUMP_OK, or CLUMP_OK if all ranks passed CLUMP_OK. Fails with
  * CLUMP_ERR_RANK if another rank passed a failure (the error has the rank and its status), or did
  * not answer. */
 CLUMP_API clump_status clump_world_agree(clump_world *world, clump_status own);
@@ -214,8 +214,8 @@ CLUMP_API void clump_migration_destroy(clump_migration *migration);
 /* Buffers of a migration for the program's kernels. The struct lives as long as the migration. The
  * buffers are not retained for the caller. */
 typedef struct clump_migration_info {
-    /* Without `field`: a counter, followed by 2 words for each object, its reference (`id`) and the
-     * direction. A kernel does
+    /* Without `field`: a counter, followed by two numbers for each object, its reference (`id`) and
+     * the direction. A kernel does
      *     uint i = atomic_inc(list);
      *     if (i < most) { list[1 + 2 * i] = self.id; list[2 + 2 * i] = direction; }
      * with each object at most once. clump_migration_run() empties it. NULL with `field`. */
