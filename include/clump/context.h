@@ -21,10 +21,11 @@
  *
  * Costs: with one queue, two comparisons in each call. A heap that changes its queue costs two
  * markers and a flush each time. Heaps that share one of several queues cost a marker each time
- * they alternate. clump_context_set_queue() searches the queues in use. Each pool has a separate
- * queue (pool.h), which clump_context_set_queue() does not change. One clump_context is for one
- * device. A program has one context for each device, and clump_heap_migrate() (extract.h) moves
- * objects between their heaps.
+ * they alternate. clump_context_set_queue() searches the queues in use. clump_context_set_queue()
+ * does not change the queue of a pool (pool.h).
+ *
+ * One clump_context is for one device. A program has one context for each device, and
+ * clump_heap_migrate() (extract.h) moves objects between their heaps.
  *
  * Threads: a clump_context and everything made from it belong to one thread at a time. Pools are
  * the exception, see pool.h. Several contexts on several threads are independent, also if they

@@ -5,16 +5,15 @@
  * field from its old place to its new one, and rewrites references at the same time. Then the old
  * memory is released. The values do not pass through the host.
  *
- *   clump_heap *  the same registered buffers, handles, compactors, collectors, watched handles,
- *                 checks and the numbers of clump_heap_reserve() stay
- *   objects       the same class by class in the order of clump_heap_read_refs(), which they have
- *                 again afterwards
- *   references    new in fields, registered buffers and handles. References in other places become
- *                 invalid: register their buffers (refs.h), or make handles
- *   the buffer    new and the schema as well: clump_heap_get_info() returns them
- *   programs      old A launch of a kernel for the old schema fails with CLUMP_ERR_USAGE. Make a
- *                 program for the heap after the conversion. A key_kernel or a finaliser of a
- *                 compactor or collector then needs a new compactor or collector
+ *   clump_heap *  The same. Registered buffers, handles, compactors, collectors, watched handles,
+ *                 checks and the numbers of clump_heap_reserve() stay.
+ *   objects       The same. Each class has the same order in clump_heap_read_refs() as before.
+ *   references    New, in fields, registered buffers and handles. References in other places become
+ *                 invalid: register their buffers (refs.h), or make handles.
+ *   the buffer    New, and the schema as well: clump_heap_get_info() returns them.
+ *   programs      Old. A launch of a kernel for the old schema fails with CLUMP_ERR_USAGE. Make a
+ *                 program for the heap after the conversion. If a compactor has a key_kernel, or a
+ *                 collector a finaliser, make a new one with the new kernel.
  *
  * To change a schema in a running program, call therefore clump_heap_convert(),
  * clump_program_create() and clump_program_get_kernel(). An added field is 0 or null in all

@@ -5,7 +5,7 @@
  * of b, then the body of c. An object's fields are therefore still in registers or caches for the
  * next loop, and one launch suffices. The results equal those from a, b, c in sequence, bit for bit
  * (floating point: see below). Kernels that would produce other results are refused: the error
- * names the kernels, the field and the lines. The library verifies everything.
+ * names the kernels, the field and the lines. The library verifies this in the text of the kernels.
  *
  * Kernels can be fused if they belong to one program, and each has CLUMP_HEAP_NO_ALLOC and consists
  * of one loop,

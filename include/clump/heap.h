@@ -2,9 +2,9 @@
  * so large.
  *
  * A heap consists of blocks. Each block belongs to one class and has rows of 64 slots. Allocation
- * bitmaps and hints say which slots are in use. docs/internals/core.md has the picture. Kernels
- * make and free objects (program.h, run.h). The calls here create the heap, look into it, and copy
- * field values between host and device.
+ * bitmaps mark the slots in use, and hints mark the blocks with free slots. docs/internals/core.md
+ * has the picture. Kernels make and free objects (program.h, run.h). The calls here create the
+ * heap, look into it, and copy field values between host and device.
  *
  * A heap of several buffers works as any other, except that it cannot be converted (convert.h),
  * cannot have raw memory or arrays that grow, and cannot be in a pool. Its other buffers are shared
@@ -53,9 +53,9 @@ typedef struct clump_heap_desc {
      * one of that size: buffers of its allocation_bytes (context.h). The first buffer has the
      * metadata of all. They are a large part of a checked heap and a small part of other heaps. */
     uint64_t buffer_bytes;
-    /* How many bytes of objects the heap can have beyond `bytes`: as many are evicted (evict.h). 0:
-     * nothing can be evicted. Not with raw memory, arrays that grow, checked, watch_handles, pool
-     * or buffer_bytes. */
+    /* How many bytes of blocks the heap can have beyond `bytes`, while as many are evicted
+     * (evict.h). 0: nothing can be evicted. Not with raw memory, arrays that grow, checked,
+     * watch_handles, pool or buffer_bytes. */
     uint64_t evictable_bytes;
     uint32_t block_rows; /* rows of 64 objects of the smallest class in a block, 1 .. 64. 0: chosen
                             from `bytes`. Wide blocks allocate faster, narrow blocks fragment

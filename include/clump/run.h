@@ -70,8 +70,8 @@ CLUMP_API clump_status clump_heap_do_new(clump_heap *heap, clump_kernel *kernel,
  * Returns CLUMP_OK, or:
  *   CLUMP_ERR_USAGE  as for clump_heap_do_all(), or `result` is NULL, or `bytes` differs from the
  *                    size of the type, or the kernel or some of its work-groups reached no
- *                    CLUMP_REDUCE. The library knows the type only after the kernel's first run: at
- *                    the first call, the kernel has run when the call fails
+ *                    CLUMP_REDUCE. The library knows the type only after the kernel's first run: if
+ *                    the first call fails for one of the latter reasons, the kernel has run
  *   CLUMP_ERR_CL */
 CLUMP_API clump_status clump_heap_reduce(clump_heap *heap, clump_kernel *kernel, size_t bytes,
                                          void *result, const clump_sync *sync);

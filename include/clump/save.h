@@ -33,8 +33,8 @@
  * saving needs 4 bytes for each granule of the heap, and loading needs 4 bytes for each object and
  * for each reference of registered buffers.
  *
- * Threads: as for the heap. The thread of the call calls the functions of the program. They must
- * not use the heap, nor anything else of its context.
+ * Threads: as for the heap. The library calls the program's functions on the thread of the call.
+ * They must not use the heap, nor anything else of its context.
  *
  * Read first: heap.h, refs.h.
  */
