@@ -38,11 +38,11 @@
 /* Arguments of clump_quick_open(). All zero: a device, a context and a queue. This struct and the
  * structs in it need no `size`, since this header is compiled with the program. */
 typedef struct clump_quick_desc {
-    /* Which device: a list of terms, such as "gpu", "nvidia" or "cpu portable". A term is gpu, cpu
-     * or accelerator, or a part of "platform / device", in any case of letters. All terms must
-     * match. The first matching device that the library can use is chosen, GPUs before others. NULL
-     * or "": the value of the environment variable CLUMP_DEVICE. Without that variable any device
-     * matches. */
+    /* Which device: terms, separated by spaces or commas, such as "gpu", "nvidia" or "cpu
+     * portable". A term is gpu, cpu or accelerator, or a part of "platform / device", in any case
+     * of letters. All terms must match. The first matching device that the library can use is
+     * chosen, GPUs before others. NULL or "": the value of the environment variable CLUMP_DEVICE.
+     * Without that variable any device matches. */
     const char *device;
     const char *schema; /* text (schema.h). NULL: no heap. With heap.raw: a heap without classes */
     const char *source; /* OpenCL C. NULL: no program */

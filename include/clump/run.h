@@ -32,7 +32,9 @@ CLUMP_API clump_status clump_heap_do_all(clump_heap *heap, clump_kernel *kernel,
  * makers of objects, kernels with barriers, benchmarks. `global` must be a multiple of `local`. If
  * the kernel has CLUMP_FOR_EACH loops, it must also be a multiple of 64, or the loops do not visit
  * all objects.
- * Blocks: no. */
+ * Blocks: no.
+ * Returns the statuses of clump_heap_do_all(). Fails with CLUMP_ERR_USAGE also for sizes that are 0
+ * or that do not fit the kernel or the device. */
 CLUMP_API clump_status clump_heap_launch(clump_heap *heap, clump_kernel *kernel, size_t global,
                                          size_t local, const clump_sync *sync);
 
