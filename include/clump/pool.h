@@ -130,8 +130,8 @@ typedef struct clump_pool_desc {
     uint64_t limit_bytes;
     double unique_share; /* requests above this share of a chunk get a separate buffer. Above 0 and
                             at most 1. 0: 0.5 */
-    uint32_t alignment;  /* of offsets and sizes: a power of two, at least 16 and the device's base
-                            alignment. 0: that value */
+    uint32_t alignment;  /* of offsets and sizes: a power of two, at least 16 and at least the
+                            device's base alignment. 0: the larger of the two */
     clump_fit fit;       /* 0: CLUMP_FIT_GOOD */
     /* debug mode: at least this number of bytes with a pattern directly after each allocation,
      * checked by clump_pool_check(). At most 1 MiB. 0: none */
