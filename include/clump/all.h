@@ -1,6 +1,6 @@
-/* All headers of the library, but experimental.h, quick.h (the short way for a first program) and
- * mpi.h, which belongs to a library of its own. Programs include clump.h and those that they need;
- * this is for those that need most.
+/* All headers of the library, except experimental.h, quick.h (the short way for a first program)
+ * and mpi.h, which belongs to a separate library. A program includes clump.h and the headers that
+ * it needs. This header is for programs that need most of them.
  */
 #ifndef CLUMP_ALL_H
 #define CLUMP_ALL_H

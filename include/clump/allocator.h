@@ -1,4 +1,4 @@
-/* Where the library's host memory comes from, and where its texts go.
+/* The functions that allocate the library's host memory.
  *
  * Read first: nothing. Read next: context.h, suballoc.h.
  */
@@ -13,8 +13,8 @@
 extern "C" {
 #endif
 
-/* All three set, or all three NULL for malloc, realloc and free. The functions have the contracts
- * of their C namesakes; `user` is handed back to each. It does not grow. */
+/* Set all three functions, or leave all three NULL for malloc, realloc and free. The functions have
+ * the contracts of their C namesakes. Each gets `user`. This struct does not grow. */
 typedef struct clump_allocator {
     void *(*allocate)(void *user, size_t bytes);
     void *(*reallocate)(void *user, void *memory, size_t bytes);

@@ -1,13 +1,14 @@
-/* Checked heaps: wrong programs are told with kernel, line, class, field, work-item and reference.
+/* Checked heaps: they report wrong programs with kernel, line, class, field, work-item and
+ * reference.
  *
- * A heap that is made with clump_heap_desc.checked has room in its layout for what the checks need:
- * a word before each object that says where it was made, gaps between the columns of rows, and a
- * pattern in all memory that no object has. Programs that are made for it are built with the
- * checks; programs of other heaps cannot run on it, nor its own on others. clump_heap_info says
- * which checks a heap has. Everything else about it is as of any heap, only slower, and with room
- * for fewer objects. A class whose objects are larger than 65,536 bytes with the word and the gaps
- * is refused: clump_heap_create() returns CLUMP_ERR_SCHEMA. docs/guide/debugging.md has an example,
- * what each check costs, and what it does not see.
+ * A heap with clump_heap_desc.checked has additional memory for the checks: a word before each
+ * object that names the place where it was made, gaps between the columns of rows, and a pattern in
+ * all memory outside objects. Programs for this heap are built with the checks. Programs of other
+ * heaps cannot run on it, nor its programs on other heaps. clump_heap_info lists the checks of a
+ * heap. In everything else it is as any heap, only slower, and with fewer objects in the same
+ * memory. If a class has objects larger than 65,536 bytes with the word and the gaps,
+ * clump_heap_create() fails with CLUMP_ERR_SCHEMA. docs/guide/debugging.md has an example, the cost
+ * of each check, and its limits.
  *
  * Read first: heap.h, program.h.
  */
@@ -20,49 +21,51 @@
 extern "C" {
 #endif
 
-/* The checks; a sum of some. */
+/* The checks, as bits. */
 typedef enum clump_check {
-    /* Each access, class test and cast by a reference; frees, with who was first. */
+    /* Each access, class test and cast by a reference. Frees, with the work-item of the first
+     * free. */
     CLUMP_CHECK_REFERENCES = 1,
     /* Indices of array fields. */
     CLUMP_CHECK_BOUNDS = 2,
     /* Fields of at least 4 bytes that are read before they were written. */
     CLUMP_CHECK_READS = 4,
-    /* Objects that were written to after they were freed: when the slot is given out again. */
+    /* Writes to objects after they were freed. Found when the slot is used again. */
     CLUMP_CHECK_FREED = 8,
-    /* After each kernel: all memory that no object has. */
+    /* After each kernel: all memory outside objects. */
     CLUMP_CHECK_MEMORY = 16,
     /* The last allocations and frees. */
     CLUMP_CHECK_HISTORY = 32,
-    /* clump_heap_destroy() tells which objects there are. */
+    /* clump_heap_destroy() reports the remaining objects. */
     CLUMP_CHECK_LEAKS = 64,
-    /* References know when their slot was given out again. */
+    /* A reference becomes invalid when its slot is used again. */
     CLUMP_CHECK_GENERATIONS = 128,
     CLUMP_CHECK_ALL = 255
 } clump_check;
 
-/* clump_heap_desc.checked. All zero: every check. */
+/* Options of a checked heap, for clump_heap_desc.checked. All zero: every check. */
 typedef struct clump_checked_desc {
     size_t size;      /* sizeof(clump_checked_desc) */
-    uint32_t without; /* checks that are left out: CLUMP_CHECK_... */
-    /* Allocations and frees that are kept, rounded up to a power of two; 0: 4096; at most 2^24. */
+    uint32_t without; /* checks to leave out: CLUMP_CHECK_... */
+    /* Number of allocations and frees that are kept, rounded up to a power of two, at most 2^24. 0:
+     * 4096. */
     uint32_t events;
-    /* Called by clump_heap_destroy(), on its thread, with a line for each class and place of which
-     * there are objects. It must not call the library. NULL: nobody is told. */
+    /* clump_heap_destroy() calls this, on its thread, with a line for each class and place of the
+     * remaining objects. It must not call the library. NULL: no report. */
     void (*on_leak)(void *user, const char *text);
     void *user;
 } clump_checked_desc;
 
 /* A place in a source. Texts live as long as the heap. */
 typedef struct clump_place {
-    /* The one that was launched; NULL: it was launched by other means than this library's calls, or
-     * is not known. */
+    /* The launched kernel. NULL: unknown, or launched otherwise than by the calls of this
+     * library. */
     const char *kernel;
-    const char *program; /* name of its source; NULL likewise */
-    uint32_t line;       /* of the source, counted from 1; 0: not known, or a do-new */
+    const char *program; /* name of its source, NULL likewise */
+    uint32_t line;       /* of the source, counted from 1. 0: unknown, or a do-new */
 } clump_place;
 
-/* The one list from which enumeration and texts are made. */
+/* Both the enumeration and the texts are made from this list. */
 #define CLUMP_FINDING_LIST(X)                                                                      \
     X(ACCESS, "a field of what is no live object of the class was used")                           \
     X(CAST, "what is no live object of the class was tested or cast")                              \
@@ -73,7 +76,7 @@ typedef struct clump_place {
     X(FREED, "an object was written to after it was freed")                                        \
     X(GAP, "memory was written to that belongs to no field")
 
-/* What a checked heap finds. */
+/* Kinds of findings of a checked heap. */
 typedef enum clump_finding_kind {
 #define CLUMP_FINDING_ENUM(name, text) CLUMP_FINDING_##name,
     CLUMP_FINDING_LIST(CLUMP_FINDING_ENUM)
@@ -81,46 +84,52 @@ typedef enum clump_finding_kind {
         CLUMP_FINDING_COUNT
 } clump_finding_kind;
 
-/* Of clump_finding.text, the terminating zero included. */
+/* Size of clump_finding.text in bytes, including the terminating zero. */
 #define CLUMP_FINDING_TEXT_BYTES 512
 
-/* What was found at one place in a source, for one class and field. The details are those of the
- * first time. */
+/* A finding at one place in a source, for one class and field. The details describe the first
+ * time. */
 typedef struct clump_finding {
     clump_finding_kind kind;
     uint32_t count; /* how often */
-    /* FREED and GAP: where it was found. Of the kernel that ran before, or gave out the slot. */
+    /* FREED and GAP: the place where it was found. It belongs to the kernel that ran before, or
+     * that used the slot again. */
     clump_place place;
-    const char *class_name; /* that the access names, or that has the memory; NULL: none has it */
-    const char *field;      /* NULL: none. GAP: the field behind which the memory is */
+    const char *class_name; /* the class that the access names, or that has the memory. NULL: no
+                               class has it */
+    const char *field;      /* NULL: none. GAP: the field before the memory */
     uint32_t index;         /* BOUNDS: the index, else 0 */
     clump_ref ref;          /* GAP: of the row's slot 0 */
-    uint32_t work_item;     /* global linear id, low 32 bits; FREED and GAP: no matter */
-    /* READ: where the object was made; BOUNDS, GAP: not known; others: where what was in the slot
-     * was freed last. */
+    uint32_t work_item;     /* global linear id, low 32 bits. FREED and GAP: undefined */
+    /* READ: the place where the object was made. BOUNDS, GAP: unknown. Others: the place of the
+     * last free of this slot. */
     clump_place by;
     uint32_t by_work_item;               /* of the free */
-    char text[CLUMP_FINDING_TEXT_BYTES]; /* all of it in words */
+    char text[CLUMP_FINDING_TEXT_BYTES]; /* the whole finding as a text */
 } clump_finding;
 
-/* METHOD. Fetch and clear what was found, oldest first. What clump_heap_take_errors() told of is
- * still there.
- *   findings  [out, optional]  room for `capacity`. NULL: only the count is asked for, and all are
- *                              cleared
- *   count     [out]            how many there were, at most 64 since the last call for either
+/* METHOD. Return and clear the findings, oldest first, including findings that
+ * clump_heap_take_errors() has reported.
+ *   findings  [out, optional]  room for `capacity`. NULL: the call only counts and clears
+ *   count     [out]            number of findings, at most 64 since the last call of either
  *                              function
- *   lost      [out, optional]  events at places for which there was no room
- * Blocks: yes. Returns CLUMP_OK, also if there are findings; CLUMP_ERR_TOO_SMALL, and they are
- * still there; CLUMP_ERR_USAGE: the heap is not checked; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY.
+ *   lost      [out, optional]  events at further places, which were not recorded
+ * Blocks: yes.
+ * Returns CLUMP_OK, also if there are findings, or:
+ *   CLUMP_ERR_TOO_SMALL  the findings do not fit. They are kept
+ *   CLUMP_ERR_USAGE      the heap is not checked
+ *   CLUMP_ERR_CL, CLUMP_ERR_HOST_MEMORY
  * Threads: as for the heap. */
 CLUMP_API clump_status clump_heap_take_findings(clump_heap *heap, clump_finding *findings,
                                                 uint64_t capacity, uint64_t *count, uint64_t *lost);
 
-/* METHOD. Look at all memory that no object has, as CLUMP_CHECK_MEMORY does after each kernel. What
- * was changed is told once, and is made as it was. Leaves findings and errors to be fetched.
+/* METHOD. Check all memory outside objects, as CLUMP_CHECK_MEMORY does after each kernel. A change
+ * is reported once, and the pattern is restored. To see findings and errors, call the functions
+ * that return them.
  *   sync  [in, optional]
- * Blocks: no. Returns CLUMP_OK, whatever is found; CLUMP_ERR_USAGE: the heap is not checked;
- * CLUMP_ERR_CL; CLUMP_ERR_BUILD; CLUMP_ERR_HOST_MEMORY. */
+ * Blocks: no.
+ * Returns CLUMP_OK, also if it finds changes. Fails with CLUMP_ERR_USAGE if the heap is not
+ * checked, CLUMP_ERR_CL, CLUMP_ERR_BUILD or CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_heap_check_memory(clump_heap *heap, const clump_sync *sync);
 
 /* An allocation or a free. */
@@ -132,12 +141,15 @@ typedef struct clump_event {
     uint32_t work_item;
 } clump_event;
 
-/* METHOD. The last allocations and frees of kernels, oldest first. Those of one kernel are in no
- * order that means something. What collection frees is not among them.
- *   events  [out, optional]  room for `capacity`. NULL: only the count is asked for
- *   count   [out]            how many are kept
- * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_TOO_SMALL; CLUMP_ERR_USAGE: the heap has no
- * CLUMP_CHECK_HISTORY; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. */
+/* METHOD. Read the last allocations and frees of kernels, oldest first. The order within one kernel
+ * is unspecified. Frees by a collection are not included.
+ *   events  [out, optional]  room for `capacity`. NULL: the call only counts
+ *   count   [out]            number of events kept
+ * Blocks: yes.
+ * Returns CLUMP_OK, or:
+ *   CLUMP_ERR_TOO_SMALL  the events do not fit
+ *   CLUMP_ERR_USAGE      the heap lacks CLUMP_CHECK_HISTORY
+ *   CLUMP_ERR_CL, CLUMP_ERR_HOST_MEMORY */
 CLUMP_API clump_status clump_heap_read_events(clump_heap *heap, clump_event *events,
                                               uint64_t capacity, uint64_t *count);
 
@@ -148,11 +160,14 @@ typedef struct clump_live {
     uint64_t objects;
 } clump_live;
 
-/* METHOD. Which objects there are, by class and place; most first within a class.
- *   live   [out, optional]  room for `capacity`. NULL: only the count is asked for
- *   count  [out]            how many entries there are, also where there is no room for them
- * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_TOO_SMALL; CLUMP_ERR_USAGE: the heap is not checked;
- * CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY. */
+/* METHOD. Count the live objects by class and place, within a class the largest number first.
+ *   live   [out, optional]  room for `capacity`. NULL: the call only counts entries
+ *   count  [out]            number of entries, even if they do not fit
+ * Blocks: yes.
+ * Returns CLUMP_OK, or:
+ *   CLUMP_ERR_TOO_SMALL  the entries do not fit
+ *   CLUMP_ERR_USAGE      the heap is not checked
+ *   CLUMP_ERR_CL, CLUMP_ERR_HOST_MEMORY */
 CLUMP_API clump_status clump_heap_read_live(clump_heap *heap, clump_live *live, uint64_t capacity,
                                             uint64_t *count);
 

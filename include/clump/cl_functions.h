@@ -1,11 +1,12 @@
 /* The OpenCL entry points that the library calls, as a table.
  *
- * A host program may pass a table of its own in clump_context_desc: to trace, to go through a
- * loader, or to make the n-th call fail in a test. Members left NULL mean the linked function.
+ * A host program may pass a table in clump_context_desc: to trace, to use a loader, or to make the
+ * n-th call fail in a test. Members left NULL mean the linked function.
  *
- * Those of CLUMP_CL_OPTIONAL_LIST are not linked, since a loader of OpenCL 1.2 has none of them:
- * they are looked up in the loader and on the platform when a context is created. One that is not
- * found stays NULL, and what needs it cannot be had (clump_capabilities.pointers).
+ * The functions of CLUMP_CL_OPTIONAL_LIST are not linked, since a loader of OpenCL 1.2 has none of
+ * them. The library looks them up in the loader and on the platform when a context is created. A
+ * function that is not found stays NULL, and features that need it are missing
+ * (clump_capabilities.pointers).
  *
  * Read first: nothing.
  */
@@ -13,14 +14,14 @@
 #define CLUMP_CL_FUNCTIONS_H
 
 #ifndef CL_TARGET_OPENCL_VERSION
-/* A program that wants more of CL/cl.h defines it before. */
+/* A program that needs newer parts of CL/cl.h defines it before. */
 #define CL_TARGET_OPENCL_VERSION 120
 #endif
 #include <CL/cl.h>
 
-/* The one list of entry points: X(name, result, parameters) stands for the function `clName`. The
- * compiler compares these types with those of the linked functions where host/core/device.c puts
- * the latter into a table. */
+/* The list of entry points: X(name, result, parameters) means the function `clName`. The compiler
+ * compares these types with the linked functions where host/core/device.c puts these into a
+ * table. */
 #define CLUMP_CL_FUNCTION_LIST(X)                                                                  \
     X(GetDeviceInfo, cl_int, (cl_device_id, cl_device_info, size_t, void *, size_t *))             \
     X(GetPlatformInfo, cl_int, (cl_platform_id, cl_platform_info, size_t, void *, size_t *))       \
@@ -92,16 +93,17 @@
     X(Finish, cl_int, (cl_command_queue))                                                          \
     X(GetExtensionFunctionAddressForPlatform, void *, (cl_platform_id, const char *))
 
-/* Of OpenCL 2.0: shared virtual memory. Types that the headers leave out for a target of 1.2 are
- * named by what they are: cl_svm_mem_flags is a cl_bitfield, cl_kernel_exec_info a cl_uint. */
+/* Functions of OpenCL 2.0: shared virtual memory. The headers leave out some types for a target of
+ * 1.2. The list has their definitions: cl_svm_mem_flags is a cl_bitfield, cl_kernel_exec_info a
+ * cl_uint. */
 #define CLUMP_CL_SVM_LIST(X)                                                                       \
     X(SVMAlloc, void *, (cl_context, cl_bitfield, size_t, cl_uint))                                \
     X(SVMFree, void, (cl_context, void *))                                                         \
     X(SetKernelArgSVMPointer, cl_int, (cl_kernel, cl_uint, const void *))                          \
     X(SetKernelExecInfo, cl_int, (cl_kernel, cl_uint, size_t, const void *))
 
-/* Of cl_intel_unified_shared_memory. The properties of an allocation are a list of pairs, NULL
- * without any. */
+/* Functions of cl_intel_unified_shared_memory. The properties of an allocation are a list of pairs,
+ * or NULL. */
 #define CLUMP_CL_USM_LIST(X)                                                                       \
     X(HostMemAllocINTEL, void *, (cl_context, const cl_bitfield *, size_t, cl_uint, cl_int *))     \
     X(DeviceMemAllocINTEL, void *,                                                                 \
@@ -117,12 +119,12 @@
       (cl_command_queue, void *, const void *, size_t, size_t, cl_uint, const cl_event *,          \
        cl_event *))
 
-/* All that a device may lack. */
+/* All functions that a device may lack. */
 #define CLUMP_CL_OPTIONAL_LIST(X)                                                                  \
     CLUMP_CL_SVM_LIST(X)                                                                           \
     CLUMP_CL_USM_LIST(X)
 
-/* The table. Functions that later versions add come at its end. */
+/* The table. Later versions add functions at its end. */
 typedef struct clump_cl_functions {
     size_t size; /* sizeof(clump_cl_functions) */
 #define CLUMP_CL_MEMBER(name, result, parameters) result(CL_API_CALL *name) parameters;

@@ -1,8 +1,8 @@
 /* Clump for C++17: owning objects that move, errors as exceptions, spans for fields. Header only,
- * over clump.h; the comments of the C headers say what each call does, and are not repeated here.
+ * on top of clump.h. The comments of the C headers describe each call and are not repeated here.
  *
  *   clump::context context = clump::context::open("gpu");      // or from a context and queue of
- *                            your own
+ *                             your own
  *   clump::heap heap(context, clump::schema("class Body { float x; }"), 64 << 20);
  *   clump::program program(heap, source);
  *   clump::kernel init = program.kernel("init"), move = program.kernel("move");
@@ -13,18 +13,18 @@
  * A member has the name of the C function without the object and without `get`:
  * clump_heap_read_count() is heap.read_count(), clump_heap_get_info() is heap.info().
  *
- * Every call that fails throws clump::error. What has no member here is called through get(), and
- * its status handed to
- * check(), which throws: `context.check(clump_heap_check(heap.get()))`.
+ * Every call that fails throws clump::error. For C functions without a member, call get(), and pass
+ * the status to check(), which throws: `context.check(clump_heap_check(heap.get()))`.
  *
- * OpenCL's objects are taken and given as cl_context, cl_mem and so on. With opencl.hpp:
- * `clump::context context(cl(), device(), queue())`; a cl::Buffer is a parameter of set_args();
- * `cl::Buffer(heap.info().buffer, true)` is the heap's buffer (true: retained); `&event()` of a
- * cl::Event is a cl_event * for clump_sync.
+ * The header uses OpenCL's objects as cl_context, cl_mem and so on. With opencl.hpp,
+ * `clump::context context(cl(), device(), queue())` makes a context, and a cl::Buffer can be a
+ * parameter of set_args(). `cl::Buffer(heap.info().buffer, true)` is the heap's buffer (true:
+ * retained). `&event()` of a cl::Event is a cl_event * for clump_sync.
  *
- * Objects may be destroyed in any order, except that a `handle` goes before its heap, and an
- * `allocation` before its pool.
- * Threads: as in C; what is made from one context belongs to one thread at a time.
+ * Objects may be destroyed in any order, with two exceptions: destroy a `handle` before its heap,
+ * and an `allocation` before its pool.
+ *
+ * Threads: as in C. Objects made from one context belong to one thread at a time.
  *
  * Read first: clump.h.
  */
@@ -46,7 +46,7 @@ namespace clump {
 
 /* ---- Errors ---------------------------------------------------------------------------------- */
 
-/* What a call failed by; what() is "CLUMP_ERR_SCHEMA in line 2, column 5: the words". */
+/* A failure of a call. what() is "CLUMP_ERR_SCHEMA in line 2, column 5: the error message". */
 class error : public std::runtime_error {
    public:
     explicit error(const clump_error &e)
@@ -73,7 +73,7 @@ class error : public std::runtime_error {
     } /* 0 if no OpenCL call failed */
     std::uint32_t line() const noexcept {
         return line_;
-    } /* of a schema or a source; 0 if none */
+    } /* of a schema or a source, else 0 */
     std::uint32_t column() const noexcept {
         return column_;
     }
@@ -90,8 +90,8 @@ class error : public std::runtime_error {
 
 /* ---- Sizes ----------------------------------------------------------------------------------- */
 
-/* A struct of the C headers whose size is set, all zero or with what was given: for calls through
- * get(). The calls of this header set it themselves. */
+/* A struct of the C headers with its size set, and all else zero or copied: for calls through
+ * get(). The calls of this header set the size themselves. */
 template <class T>
 T sized(T given = T{}) noexcept {
     given.size = sizeof given;
@@ -100,8 +100,7 @@ T sized(T given = T{}) noexcept {
 
 /* ---- Spans ----------------------------------------------------------------------------------- */
 
-/* Elements that lie one after the other and belong to somebody else: of an array, a vector, a
- * std::span. */
+/* Adjacent elements that another object owns: of an array, a vector, a std::span. */
 template <class T>
 class span {
    public:
@@ -143,7 +142,7 @@ class span {
 
 namespace detail {
 
-/* Owns an object of the library. Empty after it was moved from. */
+/* Owns an object of the library. Empty after a move from it. */
 template <class T, void (*Destroy)(T *)>
 class owner {
    public:
@@ -170,7 +169,7 @@ class owner {
     T *object_ = nullptr;
 };
 
-/* The context of everything that was made from it: it has the words of a failure. */
+/* The context of everything made from it. It has the error of a failure. */
 using shared_context = std::shared_ptr<clump_context>;
 
 inline void check(const shared_context &context, clump_status status) {
@@ -180,7 +179,7 @@ inline void check(const shared_context &context, clump_status status) {
     throw error(status, "");
 }
 
-/* A cl::Buffer, cl::Sampler and the like give the object of OpenCL by operator(). */
+/* operator() of a cl::Buffer, cl::Sampler and the like returns the object of OpenCL. */
 template <class T, class = void>
 struct is_wrapper : std::false_type {};
 template <class T>
@@ -205,7 +204,7 @@ class schema {
         if (clump_schema_parse_file(path.c_str(), nullptr, &made, &e)) throw error(e);
         return schema(made);
     }
-    /* Takes a schema over. */
+    /* Becomes the owner of a schema. */
     explicit schema(clump_schema *made) noexcept : schema_(made) {
     }
 
@@ -220,7 +219,7 @@ class schema {
 
 /* ---- Context --------------------------------------------------------------------------------- */
 
-/* The device that words name (quick.h). */
+/* Finds a device by terms (quick.h). */
 inline cl_device_id find_device(const std::string &words = "") {
     cl_device_id device = nullptr;
     clump_error e;
@@ -241,7 +240,7 @@ class context {
         : context(describe(cl, device, queue)) {
     }
 
-    /* A context and a queue of its own, on the device that words name. */
+    /* Makes a new context and queue, on a device that is found by terms (quick.h). */
     static context open(const std::string &words = "") {
         clump_quick q;
         clump_quick_desc desc{};
@@ -271,7 +270,8 @@ class context {
     cl_device_id device() const noexcept {
         return device_;
     }
-    /* On which calls enqueue now; and another one, or with nullptr the first (context.h). */
+    /* The queue on which calls enqueue now. set_queue() sets another one, or with nullptr the first
+     * one (context.h). */
     cl_command_queue queue() const noexcept {
         return clump_context_get_info(context_.get())->queue;
     }
@@ -308,8 +308,8 @@ class kernel {
         : context_(std::move(context)), kernel_(made) {
     }
 
-    /* One parameter, from 0 after the heap: a value, local{bytes}, a cl_mem, or a wrapper such as
-     * cl::Buffer. */
+    /* Sets one parameter, from 0 after the heap: a value, local{bytes}, a cl_mem, or a wrapper such
+     * as cl::Buffer. */
     template <class T>
     kernel &set_arg(std::uint32_t index, const T &value) {
         if constexpr (std::is_same_v<T, local>) {
@@ -324,7 +324,7 @@ class kernel {
         }
         return *this;
     }
-    /* The first parameters, in their order. */
+    /* Sets the first parameters, in their order. */
     template <class... T>
     kernel &set_args(const T &...values) {
         std::uint32_t index = 0;
@@ -332,8 +332,8 @@ class kernel {
         return *this;
     }
 
-    /* One kernel of this one and others, for one launch (clump/fuse.h). Each launch takes their
-     * parameters as they are then. */
+    /* Makes one kernel of this one and others, for one launch (clump/fuse.h). Each launch uses
+     * their present parameters. */
     template <class... Kernels>
     kernel fuse(const Kernels &...others) const {
         clump_kernel *const all[] = {get(), others.get()...};
@@ -366,7 +366,7 @@ class heap {
         detail::check(context_, clump_heap_create(&with, &made, NULL));
         heap_ = owner(made);
     }
-    /* buffer_bytes: of the largest buffer. evictable_bytes: what evict() may take, at most. */
+    /* buffer_bytes: size of the largest buffer. evictable_bytes: upper limit for evict(). */
     heap(const context &on, const clump::schema &classes, std::uint64_t bytes,
          std::uint64_t buffer_bytes = 0, std::uint64_t evictable_bytes = 0)
         : heap(on, describe(classes, bytes, buffer_bytes, evictable_bytes)) {
@@ -406,7 +406,7 @@ class heap {
         clump_heap_touch(get());
     }
 
-    /* Launches. None waits, except do_new_counted() and reduce(). */
+    /* Launches. They do not wait, except do_new_counted() and reduce(). */
     void do_all(const kernel &with, const clump_sync *sync = nullptr) {
         check(clump_heap_do_all(get(), with.get(), sync));
     }
@@ -436,7 +436,8 @@ class heap {
         check(clump_heap_reserve(get(), of.c_str(), objects, sync));
     }
 
-    /* What kernels reported: thrown, or looked at. Both clear it. */
+    /* The errors that kernels reported: throw_errors() throws them, take_errors() returns them.
+     * Both clear them. */
     void throw_errors() {
         check(clump_heap_take_errors(get(), nullptr));
     }
@@ -459,7 +460,7 @@ class heap {
         check(clump_heap_read_refs(get(), of.c_str(), refs.data(), refs.size(), &found));
         return refs;
     }
-    /* T is of the size of the field's type: float, cl_float2, std::uint8_t for bool, clump_ref for
+    /* T has the size of the field's type: float, cl_float2, std::uint8_t for bool, clump_ref for
      * references. */
     template <class T>
     std::vector<T> read_field(const std::string &of, const std::string &field,
@@ -468,7 +469,7 @@ class heap {
         read_field(of, field, span<T>(values), index);
         return values;
     }
-    /* Into memory with room for all objects; returns how many there are. */
+    /* Reads into memory with room for all objects, and returns their number. */
     template <class T>
     std::uint64_t read_field(const std::string &of, const std::string &field, span<T> values,
                              std::uint32_t index = 0) {
@@ -484,8 +485,8 @@ class heap {
         check(clump_heap_write_field(get(), of.c_str(), field.c_str(), index, sizeof(element),
                                      values.data(), values.size()));
     }
-    /* Between objects and a buffer with room for `capacity` values from byte `offset` on. Does not
-     * wait. */
+    /* Copies between objects and a buffer with room for `capacity` values from byte `offset` on.
+     * Does not wait. */
     void copy_field(const std::string &of, const std::string &field, clump_copy_direction direction,
                     cl_mem of_caller, std::uint64_t capacity, std::uint64_t offset = 0,
                     std::uint32_t index = 0, const clump_sync *sync = nullptr) {
@@ -507,7 +508,7 @@ class heap {
                                             sizeof(value), &value));
     }
 
-    /* Of an array of run-time length. */
+    /* Reads an array of run-time length. */
     template <class T>
     std::vector<T> read_object_array(const std::string &of, const std::string &field,
                                      clump_ref ref) {
@@ -521,7 +522,7 @@ class heap {
         return values;
     }
 
-    /* Structs, whose size must be that of the description (structs.h). */
+    /* Structs. Their size must match the description (structs.h). */
     template <class T>
     std::vector<T> read_structs(const clump_struct_desc &desc) {
         std::vector<T> structs(read_count(desc.class_name));
@@ -530,7 +531,7 @@ class heap {
         check(clump_heap_read_structs(get(), &with, NULL, structs.data(), structs.size(), nullptr));
         return structs;
     }
-    /* Of chosen objects. */
+    /* Reads chosen objects. */
     template <class T>
     std::vector<T> read_structs(const clump_struct_desc &desc, span<const clump_ref> refs) {
         std::vector<T> structs(refs.size());
@@ -541,7 +542,7 @@ class heap {
                                           nullptr));
         return structs;
     }
-    /* Of all objects, or of chosen ones. */
+    /* Writes all objects, or chosen ones. */
     template <class T>
     void write_structs(const clump_struct_desc &desc, const std::vector<T> &structs) {
         const auto with = sized(desc);
@@ -559,7 +560,7 @@ class heap {
             check(clump_heap_write_structs(get(), &with, refs.data(), structs.data(),
                                            structs.size()));
     }
-    /* Makes objects; the references of those that were made, in the order of the structs. */
+    /* Makes objects, and returns references to them, in the order of the structs. */
     template <class T>
     std::vector<clump_ref> new_structs(const clump_struct_desc &desc,
                                        const std::vector<T> &structs) {
@@ -585,7 +586,7 @@ class heap {
         check(clump_heap_collect(get(), &with, &report, nullptr));
         return report;
     }
-    /* Programs have to be made anew. The default: as much memory as before. */
+    /* Programs must be made again afterwards. Default: the same memory as before. */
     clump_convert_report convert(const clump::schema &to, std::uint64_t bytes = 0,
                                  std::uint32_t block_rows = 0) {
         auto desc = sized<clump_convert_desc>();
@@ -597,8 +598,8 @@ class heap {
         return report;
     }
 
-    /* Out of core (evict.h), with evictable_bytes: everything, what a desc says, a class, or the
-     * blocks of references. */
+    /* Out of core (evict.h), with evictable_bytes: everything, a desc, a class, or the blocks of
+     * references. */
     clump_evict_report evict(const clump_evict_desc *desc = nullptr) {
         auto report = sized<clump_evict_report>();
         const auto with = sized(desc ? *desc : clump_evict_desc{});
@@ -629,7 +630,7 @@ class heap {
     void age_blocks() {
         check(clump_heap_age_blocks(get()));
     }
-    /* Of class 1, 2, ... */
+    /* Counters of class 1, 2, ... */
     std::vector<clump_class_stats> read_class_stats() {
         std::vector<clump_class_stats> found(clump_schema_get_info(info().schema)->class_count);
         if (!found.empty()) found[0] = sized<clump_class_stats>();
@@ -642,7 +643,7 @@ class heap {
         check(clump_heap_read_stats(get(), &found, nullptr, 0));
         return found;
     }
-    /* As JSON, which clump-inspect shows. */
+    /* The heap as JSON, for clump-inspect. */
     std::string dump() {
         std::string dumped;
         check(clump_heap_dump(get(), append, &dumped));
@@ -654,7 +655,7 @@ class heap {
         check(clump_heap_write_table(get(), of.c_str(), format, append, &table));
         return table;
     }
-    /* What was wrong is in the report, and right now. */
+    /* Repairs the heap, and returns the damage that it found. */
     clump_repair_report repair() {
         auto report = sized<clump_repair_report>();
         const clump_status status = clump_heap_repair(get(), &report);
@@ -683,7 +684,7 @@ class heap {
    private:
     using owner = detail::owner<clump_heap, clump_heap_destroy>;
     static int append(void *user, const void *data, std::size_t bytes) noexcept {
-        try { /* no exception passes through C */
+        try { /* exceptions must not pass through C */
             static_cast<std::string *>(user)->append(static_cast<const char *>(data), bytes);
         } catch (...) {
             return 1;
@@ -739,7 +740,8 @@ class program {
     const char *log() const noexcept {
         return clump_program_get_info(get())->log;
     }
-    /* All that the compiler gets, for kernels that the caller enqueues (heap::set_kernel()). */
+    /* Everything that the compiler gets, for kernels that the caller enqueues
+     * (heap::set_kernel()). */
     const char *source() const noexcept {
         return clump_program_get_info(get())->source;
     }
@@ -783,8 +785,7 @@ class refs {
     owner refs_;
 };
 
-/* A reference that the host holds, and that stays right when its object moves. Goes before its
- * heap. */
+/* A reference on the host that stays correct when its object moves. Destroy it before its heap. */
 class handle {
    public:
     handle(const heap &of, clump_ref ref) : context_(of.share()), heap_(of.get()) {
@@ -796,7 +797,7 @@ class handle {
           handle_(std::exchange(other.handle_, 0u)) {
     }
     handle &operator=(handle &&other) noexcept {
-        handle taken(std::move(other)); /* gives up the old one at the end */
+        handle taken(std::move(other)); /* releases the old one at the end */
         std::swap(context_, taken.context_);
         std::swap(heap_, taken.heap_);
         std::swap(handle_, taken.handle_);
@@ -808,7 +809,7 @@ class handle {
         if (handle_) clump_heap_destroy_handle(heap_, handle_);
     }
 
-    /* Where the object is now; 0 if it is gone. */
+    /* The object's present reference, or 0 if the object is dead. */
     clump_ref read() const {
         clump_ref ref = 0;
         detail::check(context_, clump_heap_read_handle(heap_, handle_, &ref));
@@ -857,7 +858,7 @@ class pool {
     void trim() {
         check(clump_pool_trim(get()));
     }
-    /* One step, or with until_done all (defrag.h). */
+    /* Makes one step, or with until_done all (defrag.h). */
     clump_defrag_report defragment(const clump_defrag_desc &desc = clump_defrag_desc{},
                                    const clump_sync *sync = nullptr) {
         auto report = sized<clump_defrag_report>();
@@ -872,7 +873,7 @@ class pool {
     owner pool_;
 };
 
-/* An allocation of a pool, which is freed at the end. Goes before its pool. */
+/* An allocation of a pool, freed by the destructor. Destroy it before its pool. */
 class allocation {
    public:
     allocation(const pool &of, const clump_allocation_desc &desc) : pool_(of.get()) {
@@ -894,18 +895,18 @@ class allocation {
     allocation &operator=(const allocation &) = delete;
     ~allocation() {
         clump_pool_free(pool_, allocation_);
-    } /* one that is mapped or pinned stays in the pool */
+    } /* a mapped or pinned allocation stays in the pool */
 
     clump_allocation get() const noexcept {
         return allocation_;
     }
-    /* Where it is now. */
+    /* Its present place. */
     clump_region region() const {
         auto info = sized<clump_allocation_info>();
         pool::check(pool_, clump_pool_get_info(pool_, allocation_, &info));
         return info.region;
     }
-    /* More pins, or fewer. */
+    /* Adds pins, or removes them. */
     void pin(int pins) {
         pool::check(pool_, clump_pool_pin(pool_, allocation_, pins));
     }
@@ -920,7 +921,8 @@ class allocation {
     void unmap(void *memory, const clump_sync *sync = nullptr) {
         pool::check(pool_, clump_pool_unmap(pool_, allocation_, memory, sync));
     }
-    /* A cl_mem of its own, which is the pool's; valid until it moves or is freed. */
+    /* A cl_mem of the allocation, which the pool owns. Valid until the allocation moves or is
+     * freed. */
     cl_mem buffer() const {
         cl_mem found = nullptr;
         pool::check(pool_, clump_pool_get_buffer(pool_, allocation_, &found));

@@ -1,4 +1,4 @@
-/* What a device can do, before a context is made for it.
+/* The capabilities of a device, before a context is made for it.
  *
  * Read first: context.h.
  */
@@ -11,9 +11,10 @@
 extern "C" {
 #endif
 
-/* Probe a device without keeping anything: what clump_context_create() would find, with the
- * personality that fits the device. Returns CLUMP_OK; CLUMP_ERR_USAGE no device, or no place;
- * CLUMP_ERR_UNSUPPORTED as clump_context_create(); CLUMP_ERR_CL. */
+/* Probe a device and keep nothing: find the capabilities that clump_context_create() would find,
+ * with the personality that fits the device.
+ * Returns CLUMP_OK. Fails with CLUMP_ERR_USAGE if `device` or `capabilities` is NULL,
+ * CLUMP_ERR_UNSUPPORTED as clump_context_create(), or CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_device_probe(cl_device_id device, uint32_t disable,
                                           clump_capabilities *capabilities, clump_error *error);
 

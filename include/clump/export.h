@@ -2,13 +2,13 @@
 #ifndef CLUMP_EXPORT_H
 #define CLUMP_EXPORT_H
 
-/* Of these headers. docs/guide/packages.md says what a version promises. */
+/* Version of these headers. docs/guide/packages.md describes the promise of a version. */
 #define CLUMP_VERSION_MAJOR 0
 #define CLUMP_VERSION_MINOR 1
 #define CLUMP_VERSION_PATCH 0
 #define CLUMP_VERSION_TEXT "0.1.0"
 
-/* CLUMPI_BUILDS: these are the sources of the library. On Windows a program needs no mark at
+/* CLUMPI_BUILDS is defined when the library itself is built. On Windows a program needs no mark at
  * functions of a DLL. */
 #if defined(_WIN32)
 #ifdef CLUMPI_BUILDS

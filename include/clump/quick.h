@@ -1,6 +1,6 @@
-/* The shortest host program: device, context, queue, heap and program in one call, for examples,
- * tests and first steps. Header only, and optional: clump.h does not include it, and the library
- * does not know it.
+/* The shortest host program: one call makes device, context, queue, heap and program, for examples,
+ * tests and first steps. This header is optional and works without support in the library: clump.h
+ * does not include it.
  *
  *   clump_quick q;
  *   CLUMP_CHECK(&q, clump_quick_open(&q, &(clump_quick_desc){.schema = schema, .source =
@@ -9,14 +9,14 @@
  *   CLUMP_CHECK(&q, clump_heap_do_all(q.heap, clump_kernel_with(kernel, CLUMP_ARGS(0.01f)), NULL));
  *   clump_quick_close(&q);
  *
- * What is made here is what context.h, heap.h and program.h make, and is used with their calls. A
- * program that has a context and a queue already, or that has to go on after a failure, calls those
- * itself: they are the reference.
+ * The functions here make the objects of context.h, heap.h and program.h. Use these with the calls
+ * of those headers, which are the reference. Call those constructors directly if the program
+ * already has a context and a queue, or must continue after a failure.
  *
  * CLUMP_CHECK prints to stderr and ends the process, which the library never does. The functions
  * here do neither.
  *
- * Threads: each clump_quick belongs to one thread at a time; several are independent.
+ * Threads: each clump_quick belongs to one thread at a time. Several are independent.
  * Read first: program.h. Read next: run.h.
  */
 #ifndef CLUMP_QUICK_H
@@ -30,32 +30,33 @@
 #include "clump/pool.h"
 #include "clump/program.h"
 
-/* The heap of clump_quick_open(), if its desc does not say. */
+/* Size of the heap of clump_quick_open(), by default. */
 #define CLUMP_QUICK_HEAP_BYTES (UINT64_C(64) << 20)
-/* Room for the name of a device. */
+/* Size of the name of a device in bytes. */
 #define CLUMP_QUICK_NAME_BYTES 384
 
-/* What is to be opened. All zero: a device, a context and a queue. It needs no size, nor do the
- * structs in it: this header is compiled with the program. */
+/* Arguments of clump_quick_open(). All zero: a device, a context and a queue. This struct and the
+ * structs in it need no `size`, since this header is compiled with the program. */
 typedef struct clump_quick_desc {
-    /* Which device, in words: each word is gpu, cpu or accelerator, or a part of "platform /
-     * device", in any case of letters; all words must fit. "gpu", "nvidia", "cpu portable". NULL or
-     * "": the words of the environment variable CLUMP_DEVICE; without those any device. Of several
-     * the first that the library can use, GPUs before others. */
+    /* Which device: terms, separated by spaces or commas, such as "gpu", "nvidia" or "cpu
+     * portable". A term is gpu, cpu or accelerator, or a part of "platform / device", in any case
+     * of letters. All terms must match. The first matching device that the library can use is
+     * chosen, GPUs before others. NULL or "": the value of the environment variable CLUMP_DEVICE.
+     * Without that variable any device matches. */
     const char *device;
-    const char *schema; /* text (schema.h). NULL: no heap, or with heap.raw one without classes */
+    const char *schema; /* text (schema.h). NULL: no heap. With heap.raw: a heap without classes */
     const char *source; /* OpenCL C. NULL: no program */
-    int out_of_order;   /* 1: of the queue, if the device can; profiling is always on */
-    /* Everything else, as in the headers that declare these. Not looked at: context, device and
-     * queue; the heap's context and schema; the program's heap and source, which are made of the
-     * above. */
+    /* 1: the queue is out of order if the device supports it. Profiling is always on */
+    int out_of_order;
+    /* All other options, as the headers describe them. These members are ignored, since they are
+     * made from the members above: context, device and queue, the heap's context and schema, the
+     * program's heap and source. */
     clump_context_desc context;
     clump_heap_desc heap; /* neither bytes nor device_share: CLUMP_QUICK_HEAP_BYTES */
     clump_program_desc program;
 } clump_quick_desc;
 
-/* What was made. All of it may be used, and nothing of it is to be destroyed, except by
- * clump_quick_close(). */
+/* The objects made. Use all of them, and destroy them with clump_quick_close() only. */
 typedef struct clump_quick {
     cl_device_id device;
     char name[CLUMP_QUICK_NAME_BYTES]; /* "platform / device" */
@@ -64,39 +65,44 @@ typedef struct clump_quick {
     clump_context *context;
     clump_heap *heap;       /* NULL without a schema, except with heap.raw */
     clump_program *program; /* NULL without a source */
-    clump_error error; /* of clump_quick_open(), and for calls that want a place for an error */
+    clump_error error;      /* of clump_quick_open(), and for calls with an error parameter */
 } clump_quick;
 
-/* FUNCTION. The device that words name (clump_quick_desc.device), for a context of one's own.
- *   words  [in, optional]
- *   device [out]            NULL on failure
- *   name   [out, optional]  CLUMP_QUICK_NAME_BYTES: "platform / device"
- *   error  [out, optional]  names the devices that there are
- * Returns CLUMP_OK; CLUMP_ERR_USAGE no `device`; CLUMP_ERR_NOT_FOUND no device fits, or there is
- * none at all; CLUMP_ERR_UNSUPPORTED the library can use none of those that fit; CLUMP_ERR_CL. */
+/* FUNCTION. Find a device by terms (clump_quick_desc.device), for a separate context.
+ *   words   [in, optional]   the terms
+ *   device  [out]            NULL on failure
+ *   name    [out, optional]  CLUMP_QUICK_NAME_BYTES: "platform / device"
+ *   error   [out, optional]  lists the existing devices
+ * Returns CLUMP_OK, or:
+ *   CLUMP_ERR_USAGE        `device` is NULL
+ *   CLUMP_ERR_NOT_FOUND    no device matches, or the system is without devices
+ *   CLUMP_ERR_UNSUPPORTED  the library can use none of the matching devices
+ *   CLUMP_ERR_CL */
 static inline clump_status clump_quick_find_device(const char *words, cl_device_id *device,
                                                    char *name, clump_error *error);
 
-/* CONSTRUCTOR. Blocks: yes, while the device's compiler runs.
- *   q     [out]            all zero on failure, except `error`
- *   desc  [in, optional]   NULL: all zero, that is a device, a context and a queue
- * Returns CLUMP_OK; as clump_quick_find_device(), clump_schema_parse(), clump_context_create(),
- * clump_heap_create() and clump_program_create(); CLUMP_ERR_USAGE a source without a heap;
- * CLUMP_ERR_CL. */
+/* CONSTRUCTOR. Make a device, a context, a queue, and if asked for a heap and a program.
+ *   q     [out]           all zero on failure, except `error`
+ *   desc  [in, optional]  NULL: all zero, which makes a device, a context and a queue
+ * Blocks: yes, while the device's compiler runs.
+ * Returns CLUMP_OK, or the statuses of clump_quick_find_device(), clump_schema_parse(),
+ * clump_context_create(), clump_heap_create() and clump_program_create(). Fails with
+ * CLUMP_ERR_USAGE for a source without a heap, or CLUMP_ERR_CL. */
 static inline clump_status clump_quick_open(clump_quick *q, const clump_quick_desc *desc);
 
-/* DESTRUCTOR. Also of one that is all zero, or could not be opened. Kernels may be destroyed before
- * or afterwards. */
+/* DESTRUCTOR. A clump_quick that is all zero, or that could not be opened, is allowed. Kernels may
+ * be destroyed before or afterwards. */
 static inline void clump_quick_close(clump_quick *q);
 
-/* What a call failed by: that of the context, or of clump_quick_open(). Never NULL. */
+/* Return the error of the last failed call on the context, or the error of clump_quick_open(). The
+ * result is never NULL. */
 static inline const clump_error *clump_quick_get_error(const clump_quick *q);
 
-/* A call that must succeed: if it does not, prints file, line, call and the words of the error to
- * stderr, and exits with status 1.
- *   on    what the call was made on, which has its words: a clump_quick *, a clump_context * or a
- *         clump_pool *; for a call of OpenCL one of its objects, and the code is printed
- *   call  an expression; evaluated once */
+/* Make a call that must succeed. If it fails, print file, line, call and error message to stderr,
+ * and exit with status 1.
+ *   on    the object of the call, which has the error: a clump_quick *, a clump_context * or a
+ *         clump_pool *. For a call of OpenCL, one of its objects: then the code is printed
+ *   call  an expression, evaluated once */
 #define CLUMP_CHECK(on, call)                                                                      \
     do {                                                                                           \
         int clumpi_quick_code = (call);                                                            \
@@ -106,8 +112,8 @@ static inline const clump_error *clump_quick_get_error(const clump_quick *q);
 
 /* Set all parameters of a kernel after the heap, from 1 to 8 variables, in their order:
  *   CLUMP_CHECK(&q, CLUMP_SET_ARGS(kernel, buffer, count, rate));
- * A value that is no variable, and local memory, are set by clump_kernel_set_arg(). An expression
- * of type clump_status: that of the first call that failed. For C only. */
+ * Use clump_kernel_set_arg() for local memory and for values that are not variables. The macro is
+ * an expression of type clump_status: the status of the first call that failed. For C only. */
 #define CLUMP_SET_ARGS(kernel, ...)                                                                \
     CLUMPI_QUICK_PICK(__VA_ARGS__, CLUMPI_QUICK_SET8, CLUMPI_QUICK_SET7, CLUMPI_QUICK_SET6,        \
                       CLUMPI_QUICK_SET5, CLUMPI_QUICK_SET4, CLUMPI_QUICK_SET3, CLUMPI_QUICK_SET2,  \
@@ -238,7 +244,7 @@ static inline void clumpi_quick_fail_of(const void *object, int code, const char
 }
 #endif
 
-/* Puts words after those that are there, as far as there is room. */
+/* Append text to the message, as far as it fits. */
 static inline void clumpi_quick_say(clump_error *e, const char *words) {
     size_t length = strlen(e->message);
     snprintf(e->message + length, sizeof e->message - length, "%s", words);
@@ -271,8 +277,8 @@ static inline const char *clumpi_quick_type(cl_device_type type) {
     return type & CL_DEVICE_TYPE_CPU ? "cpu" : "accelerator";
 }
 
-/* All devices of all platforms, GPUs first, else in the order in which OpenCL tells them. Returns
- * how many. */
+/* List all devices of all platforms, GPUs first, else in the order of OpenCL. Returns their
+ * number. */
 static inline cl_uint clumpi_quick_list(clumpi_quick_device *to) {
     cl_platform_id platforms[CLUMPI_QUICK_DEVICES_MAX];
     cl_device_id devices[CLUMPI_QUICK_DEVICES_MAX];
@@ -307,7 +313,7 @@ static inline int clumpi_quick_lower(char c) {
     return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
 }
 
-/* Does `text` begin with the first `length` letters of `part`, in any case? */
+/* Return 1 if `text` begins with the first `length` letters of `part`, in any case. */
 static inline int clumpi_quick_begins(const char *text, const char *part, size_t length) {
     for (size_t i = 0; i < length; i++)
         if (!text[i] || clumpi_quick_lower(text[i]) != clumpi_quick_lower(part[i])) return 0;
@@ -383,7 +389,7 @@ static inline clump_status clump_quick_find_device(const char *words, cl_device_
             if (name) snprintf(name, CLUMP_QUICK_NAME_BYTES, "%s", devices[i].name);
             return CLUMP_OK;
         }
-        if (status != CLUMP_ERR_NOT_FOUND) continue; /* the first has the words */
+        if (status != CLUMP_ERR_NOT_FOUND) continue; /* keep the message of the first one */
         status = clumpi_quick_refuse(error, usable, 0, NULL, devices[i].name);
         clumpi_quick_say(error, ": ");
         clumpi_quick_say(error, probed.message);
@@ -400,7 +406,7 @@ static inline clump_status clumpi_quick_open_queue(clump_quick *q, int out_of_or
     if (code) return clumpi_quick_refuse(&q->error, CLUMP_ERR_CL, code, "clCreateContext", q->name);
     clGetDeviceInfo(q->device, CL_DEVICE_QUEUE_PROPERTIES, sizeof can, &can, NULL);
     if (out_of_order) properties |= can & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
-#if defined(__GNUC__) /* OpenCL 1.2 has no other function */
+#if defined(__GNUC__) /* the only function of OpenCL 1.2 */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 #endif
@@ -423,8 +429,8 @@ static inline clump_status clumpi_quick_open_heap(clump_quick *q, const clump_qu
     heap.size = sizeof heap;
     heap.context = q->context;
     heap.schema = schema;
-    /* Zero, and not NaN, which clump_heap_create() refuses in words; `==` is a warning of some
-     * compilers. */
+    /* Zero, and not NaN, which clump_heap_create() refuses with an error message. Some compilers
+     * warn of `==`. */
     if (!heap.bytes && heap.device_share <= 0 && heap.device_share >= 0)
         heap.bytes = CLUMP_QUICK_HEAP_BYTES;
     status = clump_heap_create(&heap, &q->heap, NULL);

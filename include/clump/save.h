@@ -1,40 +1,40 @@
-/* Saving a heap and loading it: all objects, with what refers to them, to a file or through
- * functions of the program.
+/* Saving a heap and loading it: all objects, and the references to them from outside, to a file or
+ * through functions of the program.
  *
  * A saved heap has the schema, the values of all fields of all objects, the references in
- * registered buffers, the handles (refs.h), and the numbers of clump_heap_reserve(). It has no
- * trace of where objects lay, so it is loaded into a heap of another size, of another block width,
- * on another device. Objects come in the order of clump_heap_read_refs(), and have it again in the
- * loaded heap; equal objects in an equal order make equal bytes. docs/internals/save.md has the
- * format.
+ * registered buffers, the handles (refs.h), and the numbers of clump_heap_reserve(). It does not
+ * have the places of objects. Therefore it can be loaded into a heap of another size or block
+ * width, and on another device. Objects are in the order of clump_heap_read_refs(), and the loaded
+ * heap has the same order. Equal objects in an equal order produce equal bytes.
+ * docs/internals/save.md has the format.
  *
- * What is not saved: which errors kernels reported, what was learnt of the demand, statistics, and
- * of a checked heap (checked.h) its findings, events, and where objects were made: a loaded object
- * was made by the load. A reference whose object is not live, or is of a class that the field does
- * not have, is saved as null, and counted.
+ * These are not saved: errors that kernels reported, data learnt about the demand, and statistics.
+ * For a checked heap (checked.h), findings, events and the places where objects were made are not
+ * saved either: the load is the place where a loaded object was made. A reference is saved as null,
+ * and counted, if its object is not live or has a class that the field cannot refer to.
  *
- * Everything in the file is covered by checksums (XXH64): each piece by its own, which the device
- * computes, and the heads of the pieces by a chain of them, so that a file that is cut off,
- * altered, put together of two, or of another kind is refused with CLUMP_ERR_FORMAT and words that
- * say where. They are no protection from someone who alters a file on purpose and computes them
- * anew. Such a file is read safely: what it says is checked before it is used. But its objects are
- * those that someone wanted.
+ * Checksums (XXH64) cover everything in the file. Each piece has one, which the device computes,
+ * and a chain of checksums covers the heads of the pieces. A file that is cut off, altered, put
+ * together from two, or of another kind fails with CLUMP_ERR_FORMAT, and the error message has the
+ * place. Checksums do not protect from a person who alters a file on purpose and computes them
+ * again. The library reads such a file safely: it checks every value before it uses it. But the
+ * objects are then the ones that the person chose.
  *
- * A load that fails leaves the heap without objects, as it was, and registered buffers and handles
- * as they were. The events of a checked heap keep what it made until then; that these objects went
- * is no event.
+ * A load that fails leaves the heap without objects, as before, and registered buffers and handles
+ * unchanged. The events of a checked heap keep the objects that the load made until then. Their
+ * removal is not an event.
  *
- * While the host writes or reads a piece, another one is on the bus, by queues that the library
- * makes for that, and others are on the device.
+ * While the host writes or reads a piece, the next piece is on the bus, through queues that the
+ * library creates for this purpose, and the device works on further ones.
  *
  * Host memory: four pieces (piece_bytes of clump_save_desc), and the handles. The context keeps the
- * memory for the pieces until it ends, if that is no more than 1/256 of what the device has:
- * pinning it takes longer than to save a small heap. Device memory: four pieces; saving 4 bytes for
- * each granule of the heap, loading 4 bytes for each object and for each reference of registered
- * buffers.
+ * memory for the pieces until it ends if this is at most 1/256 of the device's memory, since
+ * pinning it costs more time than to save a small heap. Device memory: four pieces. In addition,
+ * saving needs 4 bytes for each granule of the heap, and loading needs 4 bytes for each object and
+ * for each reference of registered buffers.
  *
- * Threads: as for the heap. The functions of the program are called by the thread that makes the
- * call, and must not use the heap, nor anything else of its context.
+ * Threads: as for the heap. The library calls the program's functions on the thread of the call.
+ * They must not use the heap, nor anything else of its context.
  *
  * Read first: heap.h, refs.h.
  */
@@ -48,121 +48,129 @@
 extern "C" {
 #endif
 
-/* Told after each piece: bytes of the values of objects that are done, and all there are. Returns
- * 0; another number stops the call, which then fails with CLUMP_ERR_IO. */
+/* Called after each piece, with the bytes of values of objects that are done, and their total.
+ * Return 0 to continue. Another number stops the call, which then fails with CLUMP_ERR_IO. */
 typedef int (*clump_progress_fn)(void *user, uint64_t done, uint64_t all);
 
 /* ---- Saving ---------------------------------------------------------------------------------- */
 
-/* Where a heap is saved to, and how. */
+/* Options of clump_heap_save(). */
 typedef struct clump_save_desc {
     size_t size; /* sizeof(clump_save_desc) */
-    /* Where to: set one of the two.
-     * A file is written under the name `path` with ".part" at its end, brought to the disk, and
-     * then renamed: a file of that name is replaced by a whole one or not at all, whenever the
-     * process or the machine ends. A part that is left by a process that ended is overwritten by
-     * the next save. Two saves to one path at the same time: the second is refused. A symbolic link
-     * stays, and the file that it leads to is replaced (".part" is next to that). The new file has
-     * the owner, the group and the mode of the old one, but not its access control list, nor other
-     * extended attributes. Other names of the old file (hard links) keep the old contents, since no
-     * file system replaces several names at once. Refused: a pipe, a device and whatever else is no
-     * regular file, which `write` can write to; a file that this process must not write, or whose
-     * owner it cannot give. */
+    /* The destination: set `path` or `write`. The library writes a file named `path` with ".part"
+     * at its end, flushes it to the disk, and then renames it. A file of that name is therefore
+     * replaced completely or not at all, even if the process or the machine stops. The next save
+     * overwrites a part that an interrupted process left. If two saves to one path run at the same
+     * time, the second fails. A symbolic link stays, and its target is replaced (".part" is next to
+     * the target). The new file has the owner, the group and the mode of the old one, but not its
+     * access control list or other extended attributes. Other names of the old file (hard links)
+     * keep the old contents, since file systems cannot replace several names at once. These
+     * destinations fail: a pipe, a device or another special file (use `write` for these), a file
+     * that this process must not write, and a file whose owner it cannot set. */
     const char *path;
     clump_write_fn write; /* gets all bytes, in order, in many parts */
     void *user;           /* for write and progress */
-    uint32_t piece_bytes; /* of a piece, 4 KiB .. 64 MiB; 0: 16 MiB */
-    int zstd_level;       /* 1 .. 22: values and references are packed by zstd, if the library was
-                             built with it (CLUMP_ZSTD). 0: they are not */
-    int compact;          /* 1: all classes are compacted first (compact.h), which moves objects */
+    uint32_t piece_bytes; /* size of a piece, 4 KiB .. 64 MiB. 0: 16 MiB */
+    int zstd_level;       /* 1 .. 22: compress values and references with zstd, if the library was
+                             built with it (CLUMP_ZSTD). 0: do not */
+    int compact;          /* 1: compact all classes first (compact.h), which moves objects */
     clump_progress_fn progress; /* optional */
 } clump_save_desc;
 
-/* What was saved. */
+/* Results of a save. */
 typedef struct clump_save_report {
     size_t size; /* sizeof(clump_save_report) */
     uint64_t objects;
     uint64_t bytes;       /* of the saved heap */
-    uint64_t value_bytes; /* of these: values of objects */
-    uint64_t handles;     /* that are in use */
+    uint64_t value_bytes; /* part of bytes: values of objects */
+    uint64_t handles;     /* handles in use */
     uint64_t registered;  /* references in registered buffers */
     uint64_t dangling;    /* references that named no live object of their class, saved as null */
 } clump_save_report;
 
-/* METHOD. Save the heap, which stays as it is, except that objects move if they are compacted
- * first, and that handles of freed objects become null in a heap with watch_handles.
+/* METHOD. Save the heap, which does not change, with two exceptions: objects move if they are
+ * compacted first, and handles of freed objects become null in a heap with watch_handles.
  *   desc    [in]
  *   report  [out, optional]
- * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE both or neither of path and write, a bad
- * piece_bytes or zstd_level, objects that are evicted, or a heap with arrays of run-time length or
- * with `raw`: only the program knows what raw memory holds; CLUMP_ERR_UNSUPPORTED zstd_level
- * without zstd; CLUMP_ERR_IO a file cannot be written or replaced (the error says which, and why),
- * or a function said so; CLUMP_ERR_DEVICE_MEMORY more than 65,536 registered buffers;
- * CLUMP_ERR_CORRUPT the heap's metadata are damaged; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. After a
- * failure a file of that name is as it was, and there is no part of the new one; with `compact`
- * objects may have moved. */
+ * Blocks: yes.
+ * Returns CLUMP_OK, or:
+ *   CLUMP_ERR_USAGE        both or neither of path and write, an invalid piece_bytes or zstd_level,
+ *                          objects that are evicted, or a heap with arrays of run-time length or
+ *                          with `raw`: only the program knows the contents of raw memory
+ *   CLUMP_ERR_UNSUPPORTED  zstd_level without zstd, or more than 65,536 registered buffers
+ *   CLUMP_ERR_IO           a file cannot be written or replaced (the error has the file and the
+ *                          reason), or a function returned an error
+ *   CLUMP_ERR_CORRUPT      the heap's metadata is damaged
+ *   CLUMP_ERR_HOST_MEMORY, CLUMP_ERR_CL
+ * After a failure, a file of that name is as before, and the part of the new one is removed. With
+ * `compact`, objects may have moved. */
 CLUMP_API clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc,
                                        clump_save_report *report);
 
 /* ---- Loading --------------------------------------------------------------------------------- */
 
-/* Where a saved heap comes from. */
+/* Options of clump_heap_load(). */
 typedef struct clump_load_desc {
     size_t size; /* sizeof(clump_load_desc) */
-    /* Where from: set one of the two. A file must end where the saved heap does. */
+    /* The source: set `path` or `read`. A file must end where the saved heap ends. */
     const char *path;
-    /* Puts the next `bytes` into `data`, and returns how many: fewer are the end, or a failure.
-     * Nothing is asked for beyond the end of the saved heap, so that a stream may go on with
-     * something else. */
+    /* Copies the next `bytes` to `data`, and returns their number. Fewer bytes mean the end, or a
+     * failure. The library reads nothing beyond the end of the saved heap. A stream may therefore
+     * continue with other data. */
     size_t (*read)(void *user, void *data, size_t bytes);
     void *user;                 /* for read and progress */
-    int without_registered;     /* 1: the references of registered buffers are left out */
+    int without_registered;     /* 1: leave out the references of registered buffers */
     clump_progress_fn progress; /* optional */
 } clump_load_desc;
 
-/* What was loaded. */
+/* Results of a load. */
 typedef struct clump_load_report {
     size_t size; /* sizeof(clump_load_report) */
     uint64_t objects;
     uint64_t bytes; /* of the saved heap */
     uint64_t value_bytes;
     uint64_t handles, registered; /* as in clump_save_report */
-    /* Of classes with objects: fields of the file that the heap's schema lacks; fields of the
-     * heap's schema that the file lacks, which are 0, and null, in all objects. A field counts
-     * once, however many classes inherit it. */
+    /* For classes with objects. Lost: fields of the file that the heap's schema lacks. Gained:
+     * fields of the heap's schema that the file lacks. These are 0 or null in all objects. A field
+     * counts once, also if several classes inherit it. */
     uint32_t fields_lost;
     uint32_t fields_gained;
 } clump_load_report;
 
-/* METHOD. Load into a heap without objects and without handles. What the caller has to make before,
- * and is compared:
+/* METHOD. Load into a heap without objects and without handles. The caller prepares the heap, and
+ * the call compares:
  *
  *   schema      Classes and fields are matched by name. A field that the heap's class (with its
- *               bases) does not have is left out; one that the file does not have is 0, and null. A
- *               field of another type, width or number of elements is refused, and so are objects
- *               of a class that the heap does not have, or has as an abstract one, and a reference
- *               to an object that the heap's field cannot refer to: the error names class and
- *               field. A class may have gained or lost bases, and subclasses.
- *   room        the heap must have enough blocks; else the error says how many it has and how many
- *               are needed.
- *   registered  As many buffers must be registered as when the heap was saved; each gets the
- *               references of the one that was registered as the first, second, ... and must have
- *               room for them. What it has beyond them becomes null, and its word of the count, if
- *               it has one, is set. Or without_registered is 1, and registered buffers stay as they
- *               are.
+ *               bases) lacks is left out. A field that the file lacks is 0 or null. The call
+ *               refuses a field of another type, width or number of elements, objects of a class
+ *               that the heap lacks or has as an abstract one, and a reference to an object that
+ *               the heap's field cannot refer to. The error names class and field. A class may have
+ *               gained or lost bases and subclasses.
+ *   room        The heap must have enough blocks. Otherwise the error has their number and the
+ *               number needed.
+ *   registered  The number of registered buffers must be the same as in the saved heap. Each gets
+ *               the references of the buffer registered in the same position, and must have room
+ *               for them. Further places of the buffer become null, and its word of the count, if
+ *               any, is set. With without_registered = 1, registered buffers do not change.
  *
- * Handles have the numbers that they had, and the numbers of clump_heap_reserve() are those of the
- * saved heap.
+ * Handles keep their numbers. The numbers of clump_heap_reserve() are the saved ones.
  *   desc    [in]
  *   report  [out, optional]
- * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE both or neither of path and read, a heap with
- * objects, handles or raw memory in use, a heap with arrays of run-time length, or registered
- * buffers that do not fit; CLUMP_ERR_IO a file cannot be read; CLUMP_ERR_FORMAT it is not a saved
- * heap, or is cut off, altered or of another version of the format; CLUMP_ERR_UNSUPPORTED it is
- * packed, and the library was built without zstd; CLUMP_ERR_SCHEMA the schemas do not fit;
- * CLUMP_ERR_DEVICE_MEMORY too many objects for the heap; CLUMP_ERR_HOST_MEMORY; CLUMP_ERR_CL. After
- * a failure the heap has no objects, as before; if the device gives up while it is emptied,
- * clump_heap_repair() does it. */
+ * Blocks: yes.
+ * Returns CLUMP_OK, or:
+ *   CLUMP_ERR_USAGE          both or neither of path and read, a heap with objects, handles or raw
+ *                            memory in use, a heap with arrays of run-time length, or registered
+ *                            buffers that do not fit
+ *   CLUMP_ERR_IO             a file cannot be read
+ *   CLUMP_ERR_FORMAT         the file is not a saved heap, or is cut off, altered or of another
+ *                            version of the format
+ *   CLUMP_ERR_UNSUPPORTED    it is compressed, and the library was built without zstd
+ *   CLUMP_ERR_SCHEMA         the schemas do not fit
+ *   CLUMP_ERR_DEVICE_MEMORY  too many objects for the heap
+ *   CLUMP_ERR_CORRUPT        the heap's metadata is damaged
+ *   CLUMP_ERR_HOST_MEMORY, CLUMP_ERR_CL
+ * After a failure the heap is empty, as before. If the device stops working while the heap is
+ * emptied, call clump_heap_repair(). */
 CLUMP_API clump_status clump_heap_load(clump_heap *heap, const clump_load_desc *desc,
                                        clump_load_report *report);
 
@@ -171,12 +179,13 @@ CLUMP_API clump_status clump_heap_load(clump_heap *heap, const clump_load_desc *
 /* The head of a saved heap. */
 typedef struct clump_saved clump_saved;
 
-/* CONSTRUCTOR. Read what stands before the values: enough to make a heap for it.
- *   desc       [in]             path or read
- *   allocator  [in, optional]   default malloc, realloc, free; copied
- *   saved      [out]            NULL on failure
+/* CONSTRUCTOR. Read the head of a saved heap, everything before the values. It is enough to make a
+ * heap for it.
+ *   desc       [in]            path or read
+ *   allocator  [in, optional]  default malloc, realloc, free. Copied
+ *   saved      [out]           NULL on failure
  *   error      [out, optional]
- * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_IO; CLUMP_ERR_FORMAT; CLUMP_ERR_UNSUPPORTED;
+ * Returns CLUMP_OK, CLUMP_ERR_USAGE, CLUMP_ERR_IO, CLUMP_ERR_FORMAT, CLUMP_ERR_UNSUPPORTED or
  * CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_saved_open(const clump_load_desc *desc,
                                         const clump_allocator *allocator, clump_saved **saved,
@@ -185,51 +194,52 @@ CLUMP_API clump_status clump_saved_open(const clump_load_desc *desc,
 /* DESTRUCTOR. NULL is allowed. */
 CLUMP_API void clump_saved_close(clump_saved *saved);
 
-/* What is known of a saved heap. Lives as long as it. */
+/* Facts about a saved heap. They live as long as it. */
 typedef struct clump_saved_info {
     const clump_schema *schema; /* of the heap that was saved */
-    const uint64_t *objects;    /* of exactly the class, by class id of the schema; [0]: of all */
+    const uint64_t *objects;    /* of exactly the class, by class id of the schema. [0]: total */
     uint32_t registered;        /* buffers */
     const uint64_t *registered_counts; /* references of each, in the order of registration */
 } clump_saved_info;
 
-/* What is known of it. Not NULL; of NULL, no schema and zeros. */
+/* Return facts about the saved heap. The result is never NULL. For NULL, the schema is NULL and all
+ * else is zero. */
 CLUMP_API const clump_saved_info *clump_saved_get_info(const clump_saved *saved);
 
 /* Values of one field of consecutive objects of a class, or references outside of objects. A
- * reference is the number of its object plus 1, and 0 for null. Objects are numbered from 0 on:
- * those of the first class that has some, then those of the next, by id, each in the order of
- * clump_heap_read_refs(). */
+ * reference is the number of its object plus 1, and 0 for null. Objects are numbered from 0: first
+ * the objects of the class with the smallest id, then of the next class, and within a class in the
+ * order of clump_heap_read_refs(). */
 typedef struct clump_saved_part {
-    const clump_field_info *field; /* NULL: they are references outside of objects */
-    uint32_t class_id;             /* of the objects, exactly; 0 without a field */
+    const clump_field_info *field; /* NULL: references outside of objects */
+    uint32_t class_id;             /* of the objects, exactly. 0 without a field */
     uint32_t buffer; /* without a field: the registered buffer, or CLUMP_SAVED_HANDLES */
-    uint64_t from;   /* objects of the class, or references, that come before these */
-    uint32_t count;  /* of them */
-    uint32_t bytes;  /* of each: an array whole, its elements one after the other */
+    uint64_t from;   /* earlier objects of the class, or earlier references */
+    uint32_t count;  /* objects or references in this part */
+    uint32_t bytes;  /* of each. Arrays are whole, and their elements follow each other */
     const void *data;
 } clump_saved_part;
 
-/* For `buffer`: the references are those of the handles 1, 2, ...; a number that is not in use has
- * 0. */
+/* Value of `buffer`: the references belong to the handles 1, 2, ... An unused number has 0. */
 #define CLUMP_SAVED_HANDLES UINT32_MAX
 
-/* Takes a part, which is there during the call. Returns 0; another number ends the reading, which
- * fails with CLUMP_ERR_IO. */
+/* Called with a part, which is valid during the call. Return 0 to continue. Another number stops
+ * the reading, which fails with CLUMP_ERR_IO. */
 typedef int (*clump_saved_fn)(void *user, const clump_saved *saved, const clump_saved_part *part);
 
-/* FUNCTION. Read all of it without a device, and hand over what it holds: for each class with
- * objects, by id, its own fields, then those of its base; then the registered buffers; then the
- * handles. All checksums are compared, and each reference must be of an object that is there, and
- * that its field can refer to. What was handed over before a failure is right.
- *   desc       [in]             path or read; progress is told
- *   allocator  [in, optional]   as clump_saved_open()
- *   take       [in, optional]   gets each part, in the order of the file. NULL: is the file whole
- *                               and right?
- *   user       [in]             for `take`
+/* FUNCTION. Read a whole saved heap without a device, and pass on its parts: for each class with
+ * objects, by id, first its own fields, then the fields of its base. Then the registered buffers
+ * follow, then the handles. The call compares all checksums. Each reference must name an existing
+ * object that its field can refer to. All parts that were passed before a failure are correct.
+ *   desc       [in]            path or read. Calls progress
+ *   allocator  [in, optional]  as clump_saved_open()
+ *   take       [in, optional]  gets each part, in the order of the file. NULL: the call only checks
+ *                              the file
+ *   user       [in]            for `take`
  *   error      [out, optional]
- * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_IO a file cannot be read, or a function said so;
- * CLUMP_ERR_FORMAT; CLUMP_ERR_UNSUPPORTED; CLUMP_ERR_HOST_MEMORY. */
+ * Returns CLUMP_OK, or:
+ *   CLUMP_ERR_IO  a file cannot be read, or a function returned an error
+ *   CLUMP_ERR_USAGE, CLUMP_ERR_FORMAT, CLUMP_ERR_UNSUPPORTED, CLUMP_ERR_HOST_MEMORY */
 CLUMP_API clump_status clump_saved_read(const clump_load_desc *desc,
                                         const clump_allocator *allocator, clump_saved_fn take,
                                         void *user, clump_error *error);

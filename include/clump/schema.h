@@ -1,7 +1,8 @@
-/* A schema: the classes of a heap, their inheritance, their fields and how these lie in memory.
+/* A schema: the classes of a heap, their inheritance, their fields, and the places of these fields
+ * in memory.
  *
- * A schema is made of a text, by clump_schema_parse(), and does not change any more: several
- * threads may look into it.
+ * clump_schema_parse() makes a schema from a text. A schema does not change afterwards: several
+ * threads may read it.
  *
  * The text format, by example:
  *
@@ -16,14 +17,14 @@
  *         ref Cell neighbors[4];        // fixed-length array: one SOA array per index
  *         ref Agent agent;
  *         weak ref Agent last;          // does not keep its object alive (collect.h)
- *         bool request[5] packed;       // array whose elements lie together, object by object
+ *         bool request[5] packed;       // array whose elements are adjacent, object by object
  *         float weights[*];             // array of run-time length, in raw memory
- *         uint tags[*] inline 4;        // the same, but the first 4 elements lie in the object
+ *         uint tags[*] inline 4;        // the same, but the first 4 elements are in the object
  *         uchar names[*] max 16;        // the same, all in the object: at most 16 elements
  *         raw picture;                  // memory that the object owns: short for uchar picture[*]
  *         float4 colour;
  *     }
- *     aos class Parcel {                // the fields that Parcel itself declares lie together,
+ *     aos class Parcel {                // the fields that Parcel itself declares are adjacent,
  *         double weight; char tag;      // object by object, as in a C struct
  *     }
  *
@@ -35,19 +36,19 @@
  * TYPE is bool or one of OpenCL's char uchar short ushort int uint long ulong float double, or a
  * vector of these (float2, uchar16, ...). Classes may be used before they are declared.
  *
- * Layout of a row, 64 objects (Springer's thesis 5.2.3 for the idea, docs/internals/core.md for
- * ours): a field with stride s, step t and base b has element i of slot n at byte b + n*s + i*t of
- * the row. A soa field
- * has s = its size and, as an array, t = 64*size; a packed array has s = count*size and t = size;
- * in an aos class s is the size of the struct of the fields that the class itself declares.
- * Inherited fields keep the places they have in the base class, so access through a base costs
- * nothing.
+ * Layout of a row, 64 objects: a field with stride s, step t and base b has element i of slot n at
+ * byte b + n*s + i*t of the row. A soa field has s = its size. If it is an array, t = 64*size. A
+ * packed array has s = count*size and t = size. In an aos class, s is the size of the struct of the
+ * fields that the class itself declares. Inherited fields keep their places in the base class, and
+ * therefore access through a base costs nothing. The idea is from Springer's thesis, 5.2.3.
+ * docs/internals/core.md describes this layout.
  *
- * An array `a` of run-time length is several fields that follow each other: `a`, the elements that
- * lie in the object, as in an array of that length, possibly none; `a_length`; and unless it has a
- * `max`, `a_capacity` and `a_memory`, the elements that there is room for in raw memory and its
- * handle. The last three are uint. A program can read them by name, and changes them by the calls
- * of kernels only (cl/api/arrays.clh, docs/guide/arrays.md). Elements are not weak references.
+ * An array `a` of run-time length consists of several fields that follow each other. `a` has the
+ * elements in the object, as in an array of that length, possibly none. `a_length` is the length.
+ * An array without a `max` also has `a_capacity`, the number of elements that fit into its raw
+ * memory, and `a_memory`, the handle of that memory. The last three are uint. A program can read
+ * them by name. Only the calls of kernels change them (cl/api/arrays.clh, docs/guide/arrays.md).
+ * Elements are not weak references.
  *
  * Needs no OpenCL header. Read first: status.h, allocator.h. Read next: heap.h.
  */
@@ -66,18 +67,22 @@ extern "C" {
 #endif
 
 #define CLUMP_CLASSES_MAX 250        /* classes of one schema, abstract ones included */
-#define CLUMP_FIELDS_MAX 4096        /* fields of one schema, each class's own counted once */
+#define CLUMP_FIELDS_MAX 4096        /* fields of one schema, inherited ones not counted again */
 #define CLUMP_NAME_BYTES_MAX 64      /* longest name, without the terminating zero */
-#define CLUMP_OBJECT_BYTES_MAX 65536 /* largest object: the sum of its fields, inherited too */
+#define CLUMP_OBJECT_BYTES_MAX 65536 /* largest object, inherited fields included */
 #define CLUMP_SCHEMA_TEXT_BYTES_MAX (1u << 20) /* longest text */
-#define CLUMP_ROW_SLOTS 64 /* objects of a row; a fixed property of the design */
+#define CLUMP_ROW_SLOTS 64                     /* objects of a row, fixed by the design */
 
 /* A schema. */
 typedef struct clump_schema clump_schema;
 
-/* CLUMP_TYPE_..., name in schemas, type of C, and kind: 'b' 0 or 1, uchar in kernels; 'i' signed,
- * 'u' unsigned; 'f' floating, where double needs CLUMP_FEATURE_FP64; 'r' a clump_ref. Integers come
- * first. The one list from which enum and tables are made (docs/internals/how-to-add.md). */
+/* CLUMP_TYPE_..., name in schemas, type of C, and kind. Both the enumeration and the tables are
+ * made from this list (docs/internals/how-to-add.md). Integers come first. The kinds are:
+ *   'b'  0 or 1, uchar in kernels
+ *   'i'  signed
+ *   'u'  unsigned
+ *   'f'  floating, where double needs CLUMP_FEATURE_FP64
+ *   'r'  a clump_ref */
 #define CLUMP_TYPE_LIST(X)                                                                         \
     X(BOOL, "bool", uint8_t, 'b')                                                                  \
     X(CHAR, "char", int8_t, 'i')                                                                   \
@@ -99,58 +104,61 @@ typedef enum clump_type {
 #undef CLUMP_TYPE_ENUM
 } clump_type;
 
-/* How many elements an array has, and where they lie. */
+/* How many elements an array has, and where they are stored. */
 typedef enum clump_array {
-    CLUMP_ARRAY_FIXED = 0, /* `count` elements, always, in the object. Or no array */
+    CLUMP_ARRAY_FIXED = 0, /* always `count` elements, in the object. Also for fields that are not
+                              arrays */
     /* any number: the first `count`, possibly 0, in the object, the others in raw memory */
     CLUMP_ARRAY_GROWING,
     CLUMP_ARRAY_BOUNDED /* 0 .. `count` elements, all in the object */
 } clump_array;
 
-/* A field that belongs to an array of run-time length, and was not declared by itself. */
+/* Fields that belong to an array of run-time length, and are not declared themselves. */
 typedef enum clump_array_part {
-    CLUMP_PART_NONE = 0, /* it is none */
+    CLUMP_PART_NONE = 0, /* a declared field */
     CLUMP_PART_LENGTH,   /* a_length */
-    CLUMP_PART_CAPACITY, /* a_capacity: elements that the raw memory has room for */
-    CLUMP_PART_MEMORY    /* a_memory: the handle of the raw memory, 0: there is none */
+    CLUMP_PART_CAPACITY, /* a_capacity: elements that fit into the raw memory */
+    CLUMP_PART_MEMORY    /* a_memory: the handle of the raw memory, 0 for none */
 } clump_array_part;
 
-/* How the fields that a class declares lie in a row: an array for each field, or a struct for each
- * object. */
+/* How the fields that a class declares are stored in a row: as an array for each field, or as a
+ * struct for each object. */
 typedef enum clump_class_layout { CLUMP_LAYOUT_SOA = 0, CLUMP_LAYOUT_AOS = 1 } clump_class_layout;
 
-/* DESTRUCTOR. NULL is allowed. Heaps keep what they need: a schema may go before them. */
+/* DESTRUCTOR. NULL is allowed. Heaps copy the parts that they need: a schema may be destroyed
+ * before them. */
 CLUMP_API void clump_schema_destroy(clump_schema *schema);
 
-/* CONSTRUCTOR. Make a schema of a text. Ids are given in depth-first order of inheritance, so the
- * ids of its subclasses follow that of a class.
- *   text, bytes  [in]             need not be zero-terminated; not kept
- *   allocator    [in, optional]   for the host's memory of the schema; copied
+/* CONSTRUCTOR. Make a schema from a text. Ids follow the depth-first order of inheritance: the ids
+ * of its subclasses follow the id of a class.
+ *   text, bytes  [in]             need not be zero-terminated. Not kept
+ *   allocator    [in, optional]   for the host memory of the schema. Copied
  *   schema       [out]            NULL on failure
- *   error        [out, optional]  line, column, the token found and what was expected
- * Returns CLUMP_OK; CLUMP_ERR_SCHEMA; CLUMP_ERR_USAGE; CLUMP_ERR_HOST_MEMORY. Time is linear in
- * `bytes`. */
+ *   error        [out, optional]  line, column, the token found and the token expected
+ * The time is linear in `bytes`.
+ * Returns CLUMP_OK, CLUMP_ERR_SCHEMA, CLUMP_ERR_USAGE or CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_schema_parse(const char *text, size_t bytes,
                                           const clump_allocator *allocator, clump_schema **schema,
                                           clump_error *error);
 
-/* CONSTRUCTOR. The same from a file. CLUMP_ERR_IO if it cannot be read. */
+/* CONSTRUCTOR. Do the same from a file. Fails with CLUMP_ERR_IO if the file cannot be read. */
 CLUMP_API clump_status clump_schema_parse_file(const char *path, const clump_allocator *allocator,
                                                clump_schema **schema, clump_error *error);
 
-/* A field, and where its values lie in a row. */
+/* A field, and the place of its values in a row. */
 typedef struct clump_field_info {
     const char *name;
     uint32_t class_id; /* the class that declares it */
     clump_type type;
     uint32_t width;     /* 1 for scalars */
     uint32_t ref_class; /* id, 0 unless type is CLUMP_TYPE_REF */
-    /* 0 for a plain field, else elements of the array. GROWING, BOUNDED: those in the object */
+    /* 0 for a plain field, else elements of the array. For GROWING and BOUNDED: elements in the
+     * object */
     uint32_t count;
     int packed;
     int weak;
     clump_array array;
-    /* of the array declared last before it; NONE: a field that was declared */
+    /* of the array declared last before it. NONE: a field that was declared */
     clump_array_part part;
     uint32_t element_bytes;
     uint32_t base_bytes; /* b, s and t of the layout formula above, in bytes */
@@ -167,28 +175,29 @@ typedef struct clump_class_info {
     uint32_t last; /* ids id .. last are the class and all its subclasses */
     int is_abstract;
     clump_class_layout layout;
-    uint32_t field_count;  /* own fields */
-    uint32_t object_bytes; /* bytes of one object; a row takes 64 times as many */
-    /* the fields that it declares itself, in the order of declaration; inherited ones are those of
-     * the base class */
+    uint32_t field_count;  /* fields that it declares itself */
+    uint32_t object_bytes; /* bytes of one object. A row needs 64 times as many */
+    /* the fields that it declares itself, in the order of declaration. For inherited fields see the
+     * base class */
     const clump_field_info *const *fields;
 } clump_class_info;
 
-/* What is known of a schema. All that it leads to lives as long as the schema. */
+/* Facts about a schema. Everything that it points to lives as long as the schema. */
 typedef struct clump_schema_info {
     uint32_t class_count;
-    /* By id, 1 .. class_count. [0] stands for no class: its name is "", and all else is 0 */
+    /* Indexed by id, 1 .. class_count. [0] is a class without fields, whose name is "" */
     const clump_class_info *const *classes;
 } clump_schema_info;
 
-/* What is known of it. Not NULL; of NULL, no classes. */
+/* Return facts about the schema. The result is never NULL. For a NULL schema, class_count is 0. */
 CLUMP_API const clump_schema_info *clump_schema_get_info(const clump_schema *schema);
 
-/* A class by name. NULL: there is none. */
+/* Find a class by its name. Returns NULL if no class has it. */
 CLUMP_API const clump_class_info *clump_schema_find_class(const clump_schema *schema,
                                                           const char *name);
 
-/* A field by name: of the class, or of the nearest of its bases. NULL: there is none. */
+/* Find a field by its name: of the class, or of its nearest base that has one. Returns NULL if none
+ * has it. */
 CLUMP_API const clump_field_info *clump_schema_find_field(const clump_schema *schema,
                                                           uint32_t class_id, const char *name);
 

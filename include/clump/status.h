@@ -1,23 +1,23 @@
 /* Status codes, and the error record that explains the last failure.
  *
- * Every fallible call of the library returns a clump_status: 0 is success, failures are negative.
- * A call that fails changes nothing, unless its comment says what. A clump_error says why it failed
- * (what was wrong, where, what would be right): see clump_context_get_error() and
- * the `error` parameter of the schema calls. Nothing is ever printed.
+ * Every call of the library that can fail returns a clump_status: 0 is success, failures are
+ * negative. A call that fails changes nothing, unless its comment says otherwise. A clump_error
+ * explains the failure: the cause, the place, and the correct value. See clump_context_get_error()
+ * and the `error` parameter of the constructors. The library never prints anything.
  *
- * The comment of a call lists the statuses that it can return. These hold for all calls, listed or
- * not:
- *   CLUMP_ERR_USAGE        NULL where the comment does not say "optional" or "allowed". No error
- *                          record is filled in if there is no object to hold one
- *   CLUMP_ERR_HOST_MEMORY       the call needs host memory
- *   CLUMP_ERR_CL           the call uses the device
- *   CLUMP_ERR_DEVICE       the call waits for values, counts or a reduction, saves or extracts, and
- *                          a kernel reported something that no call has told yet:
- *                          clump_heap_desc.errors_on_request
+ * The comment of a call lists the statuses that it can return. These statuses are possible for all
+ * calls, listed or not:
+ *   CLUMP_ERR_USAGE        An argument is NULL although its comment does not say "optional" or
+ *                          "allowed". If the object itself is NULL, no error record is filled in.
+ *   CLUMP_ERR_HOST_MEMORY  The call needs host memory.
+ *   CLUMP_ERR_CL           The call uses the device.
+ *   CLUMP_ERR_DEVICE       The call waits for values, counts or a reduction, or it saves or
+ *                          extracts, and a kernel reported an error that no call has returned yet:
+ *                          see clump_heap_desc.errors_on_request.
  *   CLUMP_ERR_BUILD, CLUMP_ERR_UNSUPPORTED
- *                          the call runs kernels of the library, and the first call that needs one
- *                          builds it: the device's compiler refuses it, or runs it only in
- *                          work-groups that are too small. Nothing was changed then
+ *                          The call runs kernels of the library. The first call that needs such a
+ *                          kernel builds it. The device's compiler refuses it, or runs it only in
+ *                          work-groups that are too small. Nothing was changed then.
  *
  * Read first: nothing. Read next: context.h.
  */
@@ -32,7 +32,7 @@
 extern "C" {
 #endif
 
-/* name, value, what it says. The one list from which enum and names are made. */
+/* name, value, text. Both the enumeration and the names are made from this list. */
 #define CLUMP_STATUS_LIST(X)                                                                       \
     X(CLUMP_OK, 0, "success")                                                                      \
     X(CLUMP_ERR_USAGE, -1, "a call was misused: an argument or the order of calls is wrong")       \
@@ -53,34 +53,35 @@ extern "C" {
     X(CLUMP_ERR_RANK, -14, "another rank of MPI failed, or gave no answer in time")                \
     X(CLUMP_ERR_TOO_SMALL, -15, "an array or buffer of the caller's has too little room")
 
-/* What a call returns. */
+/* The result of a call. */
 typedef enum clump_status {
 #define CLUMP_STATUS_ENUM(name, value, text) name = (value),
     CLUMP_STATUS_LIST(CLUMP_STATUS_ENUM)
 #undef CLUMP_STATUS_ENUM
 } clump_status;
 
-/* Of clump_error.message, the terminating zero included. */
+/* Size of clump_error.message in bytes, including the terminating zero. */
 #define CLUMP_ERROR_MESSAGE_BYTES 2048
 
-/* What went wrong last. Plain data: copy it, compare it, print it. */
+/* The last failure. Plain data: copy it, compare it, print it. */
 typedef struct clump_error {
     clump_status status;   /* CLUMP_OK: nothing failed yet */
     int32_t cl_code;       /* the OpenCL error code, 0 if no OpenCL call failed */
     const char *call;      /* static string: the OpenCL function that failed, or NULL */
-    uint32_t line, column; /* 1-based place in a schema text or user source; 0 if none */
-    char message[CLUMP_ERROR_MESSAGE_BYTES]; /* a sentence; zero-terminated, cut if too long */
+    uint32_t line, column; /* 1-based place in a schema text or user source, or 0 */
+    char message[CLUMP_ERROR_MESSAGE_BYTES]; /* a sentence, zero-terminated, cut if too long */
 } clump_error;
 
-/* The enumerator's own name, "CLUMP_ERR_USAGE"; "CLUMP_ERR_?" for a value that is none. Static. */
+/* Return the enumerator's name, such as "CLUMP_ERR_USAGE", or "CLUMP_ERR_?" for an invalid value.
+ * The string is static. */
 CLUMP_API const char *clump_status_name(clump_status status);
 
-/* The version of the library that runs, "0.1.0". CLUMP_VERSION_TEXT (export.h) is that of the
- * headers. Static. */
+/* Return the version of the library that runs, such as "0.1.0". CLUMP_VERSION_TEXT (export.h) is
+ * the version of the headers. The string is static. */
 CLUMP_API const char *clump_version(void);
 
-/* The name of an OpenCL error code, "CL_INVALID_VALUE"; "" for one that OpenCL 1.2 does not have.
- * Static. */
+/* Return the name of an OpenCL error code, such as "CL_INVALID_VALUE", or "" for a code that OpenCL
+ * 1.2 does not have. The string is static. */
 CLUMP_API const char *clump_cl_code_name(int32_t code);
 
 #ifdef __cplusplus

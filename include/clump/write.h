@@ -1,4 +1,4 @@
-/* Where texts and tables go: to a function of the caller's, or to a file.
+/* Destinations of texts and tables: a function of the caller, or a file.
  *
  * Read first: nothing. Read next: inspect.h, structs.h, timeline.h, which write.
  */
@@ -13,18 +13,17 @@
 extern "C" {
 #endif
 
-/* Takes the next part of what a call writes, and returns 0. Another number says that it could not:
- * the call fails with CLUMP_ERR_IO, and its error tells the number. */
+/* Called with the next part of the output. Return 0 on success. With another number, the call fails
+ * with CLUMP_ERR_IO, and its error has the number. */
 typedef int (*clump_write_fn)(void *user, const void *data, size_t bytes);
 
-/* A clump_write_fn that makes a file, or replaces one: `path` is its name, a char *. Returns 0 or a
- * value of errno, also where the disk is full, and the error of the call names the file then. For
- * calls that write in one part, which is all but clump_heap_save() and the trace of a pool:
+/* Write a file, or replace one, as a clump_write_fn: `path` is its name, a char *. Returns 0 or a
+ * value of errno, also if the disk is full. The error of the call then names the file. For calls
+ * that write in one part, which are all except clump_heap_save() and the trace of a pool:
  *
- *     status = clump_heap_dump(heap, CLUMP_TO_PATH("heap.json"));
- */
+ *     status = clump_heap_dump(heap, CLUMP_TO_PATH("heap.json")); */
 CLUMP_API int clump_write_to_path(void *path, const void *data, size_t bytes);
-/* In place of `write, user` of a call: the file `path`. */
+/* The file `path`, in place of the arguments `write, user` of a call. */
 #define CLUMP_TO_PATH(path) clump_write_to_path, (void *)(path)
 
 #ifdef __cplusplus
