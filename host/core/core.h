@@ -199,6 +199,9 @@ clump_status clumpi_buffer_create(clump_context *c, uint64_t bytes, const char *
                                   cl_mem *buffer);
 void clumpi_buffer_release(clump_context *c, cl_mem *buffer);
 
+/* Asks for large pages for a buffer that no command has used, on CPUs (pages.c). Blocks there. */
+clump_status clumpi_pages_ask(clump_context *c, cl_mem buffer, uint64_t bytes);
+
 /* A buffer that a user gave: of the context? With its size. what: "buffer of references". Returns
  * CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_CL. */
 clump_status clumpi_buffer_check(clump_context *c, cl_mem buffer, const char *what, size_t *bytes);

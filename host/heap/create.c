@@ -118,9 +118,12 @@ static clump_status make_buffer(clump_heap *heap) {
     cl_int code = CL_SUCCESS;
     uint64_t bytes = clumpi_segment_bytes(heap);
     heap->info.buffer = c->cl.CreateBuffer(c->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
-    if (!code)
-        return heap->segment_blocks && !heap->geometry.frames ? clumpi_segments_open(heap)
-                                                              : CLUMP_OK;
+    if (!code) {
+        clump_status status = clumpi_pages_ask(c, heap->info.buffer, bytes);
+        return !status && heap->segment_blocks && !heap->geometry.frames
+                   ? clumpi_segments_open(heap)
+                   : status;
+    }
     heap->info.buffer = NULL;
     return clumpi_fail_cl(&c->error, "clCreateBuffer", code, "%llu bytes for a heap",
                           (unsigned long long)bytes);
