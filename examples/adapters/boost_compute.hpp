@@ -1,9 +1,9 @@
-/* Vectors of Boost.Compute out of a pool. Copy this file, or what is in it.
+/* Vectors of Boost.Compute from a pool. Copy this file, or parts of it.
  *
- *   clump_boost::pool_of_context of_pool(context, pool);       // while such vectors are made
+ *   clump_boost::pool_of_context of_pool(context, pool);       // lives while such vectors are made
  *   boost::compute::vector<int, clump_boost::allocator<int>> v(1000, context);
  *
- * A vector makes its allocator from a context alone, so the pool is looked up by the context.
+ * A vector makes its allocator from only a context, so the pool is looked up by the context.
  * Commands must go to the pool's queue, or be done before a vector ends.
  */
 #ifndef CLUMP_ADAPTER_BOOST_COMPUTE_HPP
@@ -32,7 +32,7 @@ inline std::mutex &pools_lock() {
     return lock;
 }
 
-/* From here to its end the pool serves the vectors of the context. Neither is owned. */
+/* While it lives, the pool serves the vectors of the context. It owns neither of the two. */
 class pool_of_context {
    public:
     pool_of_context(const boost::compute::context &context, clump_pool *pool) : of(context.get()) {
@@ -63,8 +63,8 @@ class allocator {
     explicit allocator(const boost::compute::context &context) : of(context) {
     }
 
-    /* Throws std::bad_alloc where the pool has no room, std::logic_error where the context has
-     * none. */
+    /* Throws std::bad_alloc if the pool has no room, std::logic_error if the context has no
+     * pool. */
     pointer allocate(size_type n) {
         clump_pool *pool = find();
         clump_allocation_desc desc{};

@@ -1,9 +1,9 @@
-/* CLBlast with temporary memory out of a pool. Copy this file, or what is in it.
+/* CLBlast with temporary memory from a pool. Copy this file, or parts of it.
  *
- * CLBlast's routines for matrices make a buffer at each call and release it at the end. This asks
- * for its size, takes it from a pool and lets go of it at once: its region is given out again when
- * the commands of the queue are done. Any routine of CLBlast that has `...WithTempBuffer` is called
- * likewise.
+ * CLBlast's routines for matrices make a buffer at each call and release it at the end. The
+ * function below asks for the size of that buffer, allocates it from a pool and releases it at
+ * once. The pool reuses its region when the commands of the queue are done. Call any routine of
+ * CLBlast that has `...WithTempBuffer` in the same way.
  */
 #ifndef CLUMP_ADAPTER_CLBLAST_H
 #define CLUMP_ADAPTER_CLBLAST_H
@@ -12,8 +12,8 @@
 #include <clump/clump.h>
 #include <clump/pool.h>
 
-/* As CLBlastSgemm(), on one of the queues of the pool's context. Returns CLBlast's code;
- * CLBlastTempBufferAllocFailure if the pool has no room: clump_pool_get_error() says why. */
+/* As CLBlastSgemm(), on one of the queues of the pool's context. Returns CLBlast's code, or
+ * CLBlastTempBufferAllocFailure if the pool has no room. clump_pool_get_error() has the reason. */
 static inline CLBlastStatusCode clump_clblast_sgemm(
     clump_pool *pool, CLBlastLayout layout, CLBlastTranspose a_transpose,
     CLBlastTranspose b_transpose, size_t m, size_t n, size_t k, float alpha, cl_mem a,

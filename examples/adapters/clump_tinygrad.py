@@ -1,10 +1,11 @@
-"""Buffers of tinygrad out of a pool. Copy this file, or what is in it.
+"""Buffers of tinygrad from a pool. Copy this file, or parts of it.
 
     pool = clump_tinygrad.use_pool()            # before the work on device CL
     (Tensor.rand(1000, device="CL") * 2).realize()
 
-tinygrad's own allocator keeps each buffer that is freed for the next request of its very size. The pool gives its region to any request, as
-soon as the commands that use it are done. For tinygrad 0.14, whose classes of devices are not a stable interface.
+tinygrad's own allocator keeps each freed buffer for the next request of exactly its size. The pool can use its
+region for any request, as soon as the commands that use it are done. Written for tinygrad 0.14, whose device classes
+are not a stable interface.
 """
 import ctypes
 
@@ -33,7 +34,7 @@ class PoolAllocator(CLAllocator):
         return handle
 
     def free(self, opaque, size, options=None):
-        self._free(opaque, options)  # the last reference: the region goes back
+        self._free(opaque, options)  # the last reference: the region returns to the pool
 
     def free_cache(self):
         self.pool.trim()

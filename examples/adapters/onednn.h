@@ -1,15 +1,15 @@
-/* The two functions that oneDNN's graph interface takes for memory of a device of OpenCL, out of a
- * pool. Copy this file, or what is in it.
+/* The two functions with which oneDNN's graph interface allocates memory of an OpenCL device, here
+ * from a pool. Copy this file, or parts of it.
  *
  *   clump_onednn_open(pool, queue, CLUMP_MEMORY_USM_DEVICE);
  *   dnnl_graph_ocl_interop_allocator_create(&allocator, clump_onednn_malloc, clump_onednn_free);
- *   ...                                      // all that uses the allocator ends
+ *   ...                                      // everything that uses the allocator ends
  *   clump_onednn_close();
  *
- * oneDNN hands its functions no pointer of the program's, so the pool is noted in variables of this
- * file: include it in one source file, for one pool. It asks for USM of the device
- * (CLUMP_MEMORY_USM_DEVICE); other libraries that want functions like these may get any memory with
- * pointers. The functions may be called from any thread.
+ * oneDNN passes no pointer of the program to these functions, so variables of this file hold the
+ * pool. Include the file in one source file, for one pool. oneDNN needs USM of the device
+ * (CLUMP_MEMORY_USM_DEVICE). For other libraries with such functions any memory with pointers is
+ * possible. Any thread may call the functions.
  */
 #ifndef CLUMP_ADAPTER_ONEDNN_H
 #define CLUMP_ADAPTER_ONEDNN_H
@@ -21,8 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a pointer belongs to. A table of these is searched from a pointer's place on, up to the
- * first free one. */
+/* The allocation of a pointer. A search in the table of entries begins at the pointer's place and
+ * ends at the first free entry. */
 typedef struct clump_onednn_entry {
     void *pointer; /* NULL: free */
     clump_allocation allocation;
@@ -43,7 +43,7 @@ static inline size_t clump_onednn_place(const void *pointer, size_t capacity) {
            (capacity - 1);
 }
 
-/* Where the pointer is, or where it would be put. */
+/* The place of the pointer, or the place for it. */
 static inline clump_onednn_entry *clump_onednn_find(clump_onednn_entry *entries, size_t capacity,
                                                     const void *pointer) {
     size_t i = clump_onednn_place(pointer, capacity);
@@ -51,7 +51,7 @@ static inline clump_onednn_entry *clump_onednn_find(clump_onednn_entry *entries,
     return &entries[i];
 }
 
-/* Room for one more. Returns 0 without host memory. */
+/* Makes room for one more entry. Returns 0 without host memory. */
 static inline int clump_onednn_grow(void) {
     if (2 * (clump_onednn.count + 1) < clump_onednn.capacity) return 1;
     const size_t capacity = clump_onednn.capacity ? 2 * clump_onednn.capacity : 64;
@@ -67,7 +67,7 @@ static inline int clump_onednn_grow(void) {
     return 1;
 }
 
-/* Take an entry out; those behind it that were put there because of it move up. */
+/* Removes an entry. Entries after it that were displaced by it move up. */
 static inline void clump_onednn_remove(clump_onednn_entry *entry) {
     const size_t last = clump_onednn.capacity - 1;
     size_t hole = (size_t)(entry - clump_onednn.entries);
@@ -81,8 +81,8 @@ static inline void clump_onednn_remove(clump_onednn_entry *entry) {
     clump_onednn.count--;
 }
 
-/* From now on memory comes from the pool, for the device and the cl_context of the queue, which are
- * the pool's. Returns a code of OpenCL; CL_INVALID_OPERATION if it is open already. */
+/* From now on memory comes from the pool. Device and cl_context of the queue must be the pool's.
+ * Returns an OpenCL code, CL_INVALID_OPERATION if it is open already. */
 static inline cl_int clump_onednn_open(clump_pool *pool, cl_command_queue queue,
                                        clump_memory memory) {
     cl_device_id device = NULL;
@@ -103,8 +103,8 @@ static inline cl_int clump_onednn_open(clump_pool *pool, cl_command_queue queue,
     return code;
 }
 
-/* The end; before that of the pool. Returns how many pointers nobody has freed: they stay
- * allocations of the pool. */
+/* Call it before the pool is destroyed. Returns the number of pointers that were not freed, which
+ * stay allocations of the pool. */
 static inline size_t clump_onednn_close(void) {
     pthread_mutex_lock(&clump_onednn.lock);
     const size_t left = clump_onednn.count;
@@ -116,11 +116,12 @@ static inline size_t clump_onednn_close(void) {
     return left;
 }
 
-/* `ocl_malloc`. NULL for another device or cl_context than the pool's, an alignment that is no
- * power of two, 0 bytes, and where the pool has no room: clump_pool_get_error() says why. */
+/* `ocl_malloc`. Returns NULL for a device or cl_context other than the pool's, for an alignment
+ * that is not a power of two, for 0 bytes, and if the pool has no room. clump_pool_get_error() has
+ * the reason. */
 static inline void *clump_onednn_malloc(size_t bytes, size_t alignment, cl_device_id device,
                                         cl_context context) {
-    /* The pool promises 128. For more there is room to go up to the next multiple. */
+    /* The pool guarantees 128. For more, allocate room to round up. */
     const size_t more = alignment > 128 ? alignment : 0;
     void *found = NULL;
     if (!bytes || (alignment & (alignment - 1)) || bytes > SIZE_MAX - more) return NULL;
@@ -150,9 +151,9 @@ static inline void *clump_onednn_malloc(size_t bytes, size_t alignment, cl_devic
     return found;
 }
 
-/* `ocl_free`. The memory is given out again when the event has completed; NULL: when the commands
- * of the pool's queue and those of others that use it are done already. A pointer that is not of
- * clump_onednn_malloc(), or was freed, is left alone. */
+/* `ocl_free`. The pool reuses the memory when the event has completed. With NULL, commands of all
+ * queues that use the memory must be done. A pointer that was freed or is not from
+ * clump_onednn_malloc() is ignored. */
 static inline void clump_onednn_free(void *memory, cl_device_id device, cl_context context,
                                      cl_event event) {
     (void)device;
@@ -166,7 +167,7 @@ static inline void clump_onednn_free(void *memory, cl_device_id device, cl_conte
     if (entry && entry->pointer) {
         const clump_allocation allocation = entry->allocation;
         if (event && clump_pool_use(clump_onednn.pool, allocation, event))
-            clWaitForEvents(1, &event); /* no host memory to note it down */
+            clWaitForEvents(1, &event); /* no host memory to record it */
         clump_pool_free(clump_onednn.pool, allocation);
         clump_onednn_remove(entry);
     }

@@ -1,20 +1,19 @@
-/* Images of OpenCV out of a pool. Copy this file, or what is in it.
+/* Images of OpenCV from a pool. Copy this file, or parts of it.
  *
- *   clump_opencv::use(queue);                              // once: OpenCV on this thread computes
- *   on the context of the pool
+ *   clump_opencv::use(queue);                              // once for each thread: OpenCV uses
+ *                                                          // the context of the pool
  *   cv::UMat image = clump_opencv::image(pool, rows, columns, CV_8UC1);
  *
  *   clump_opencv::allocator from(pool);                    // outlives all images that have it
  *   cv::UMat result;
- *   result.allocator = &from;                              // create(), and so OpenCV's functions,
- *                      take its memory from the pool
+ *   result.allocator = &from;                              // create(), and OpenCV's functions that
+ *                                                          // call it, allocate from the pool
  *   cv::add(image, cv::Scalar(9), result);
  *
- * OpenCV's own queue uses the image, so the region of a buffer is given out again when the commands
- * of that queue are done. An image that a kernel is the last to use is released by OpenCV when it
- * next makes an image of its own. Temporary images that OpenCV makes itself come from its own
- * allocator: OpenCV lets each cv::UMat have one, and nobody replace the one that those have which
- * were given none.
+ * OpenCV's own queue uses the image, so the pool reuses the region of a buffer when the commands of
+ * that queue are done. If a kernel is the last user of an image, OpenCV releases the image when it
+ * next makes one itself. Temporary images of OpenCV come from OpenCV's allocator: each cv::UMat can
+ * have a separate allocator, but the default allocator cannot be replaced.
  */
 #ifndef CLUMP_ADAPTER_OPENCV_HPP
 #define CLUMP_ADAPTER_OPENCV_HPP
@@ -31,7 +30,7 @@
 
 namespace clump_opencv {
 
-/* OpenCV's OpenCL on this thread is that of the queue. */
+/* OpenCV on this thread uses the context and device of the queue. */
 inline void use(cl_command_queue queue) {
     cl_context context = nullptr;
     cl_device_id device = nullptr;
@@ -46,8 +45,8 @@ inline void use(cl_command_queue queue) {
     cv::ocl::setUseOpenCL(true);
 }
 
-/* An image whose buffer is the pool's; its contents are undefined. The last cv::UMat of it gives
- * the buffer back. Throws std::bad_alloc where the pool has no room. */
+/* An image with a buffer from the pool and undefined contents. The last cv::UMat of it returns the
+ * buffer. Throws std::bad_alloc if the pool has no room. */
 inline cv::UMat image(clump_pool *pool, int rows, int columns, int type) {
     const size_t step = static_cast<size_t>(columns) * static_cast<size_t>(CV_ELEM_SIZE(type));
     cl_command_queue queue = static_cast<cl_command_queue>(cv::ocl::Queue::getDefault().ptr());
@@ -70,15 +69,15 @@ inline cv::UMat image(clump_pool *pool, int rows, int columns, int type) {
     return result;
 }
 
-/* For cv::UMat::allocator: images get their memory from a pool, of any number of dimensions. A copy
- * of a cv::UMat has the allocator of the original. Where the pool has no room, OpenCV goes on with
- * its own allocator: cv::UMat::create() does so whenever one throws. */
+/* For cv::UMat::allocator: images with any number of dimensions get their memory from a pool. A
+ * copy of a cv::UMat has the allocator of the original. If the pool has no room, OpenCV uses its
+ * own allocator, as cv::UMat::create() does whenever an allocator throws. */
 class allocator : public cv::MatAllocator {
    public:
     explicit allocator(clump_pool *pool) : pool_(pool) {
     }
-    /* Makes a buffer, and lets OpenCV own it: what else is to be done with it, its own allocator
-     * does. */
+    /* Makes a buffer that OpenCV then owns. OpenCV's own allocator does everything else with
+     * it. */
     cv::UMatData *allocate(int dimensions, const int *sizes, int type, void *data, size_t *steps,
                            cv::AccessFlag access, cv::UMatUsageFlags usage) const override {
         if (data) /* memory of the host */
@@ -88,10 +87,10 @@ class allocator : public cv::MatAllocator {
             if (steps) steps[i] = bytes;
             bytes *= static_cast<size_t>(sizes[i]);
         }
-        if (bytes > INT_MAX) throw std::bad_alloc(); /* it is made as a row of bytes */
+        if (bytes > INT_MAX) throw std::bad_alloc(); /* the buffer is made as one row of bytes */
         cv::UMat made = image(pool_, 1, static_cast<int>(bytes), CV_8UC1);
         cv::UMatData *content = made.u;
-        made.u = nullptr; /* OpenCV counts the first reference to what it is given here */
+        made.u = nullptr; /* OpenCV counts the first reference itself */
         content->refcount = content->urefcount = 0;
         return content;
     }

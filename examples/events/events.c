@@ -1,6 +1,6 @@
-/* Work of Clump among other commands: a second queue that brings data and takes results away, and a
- * first one that runs out of order. Events say what waits for what; the host waits once, at the
- * end. */
+/* Clump beside other OpenCL commands. A second queue uploads data and downloads results. The first
+ * queue, on which Clump works, runs out of order. Events order the commands, and the host waits
+ * once, at the end. */
 #include <clump/clump.h>
 #include <clump/quick.h>
 
@@ -54,13 +54,13 @@ int main(void) {
         to[r] = make_buffer(&q, sizeof out[r]);
         CLUMP_CHECK(transfers, clEnqueueWriteBuffer(transfers, from[r], CL_FALSE, 0, sizeof in[r],
                                                     in[r], 0, NULL, &written));
-        CLUMP_CHECK(transfers, clFlush(transfers)); /* another queue is about to wait for it */
+        CLUMP_CHECK(transfers, clFlush(transfers)); /* another queue waits for this write */
 
         clump_sync after_write = {.wait_count = 1, .wait_list = &written};
         CLUMP_CHECK(&q, clump_heap_do_new(q.heap, clump_kernel_with(take, CLUMP_ARGS(from[r])),
                                           "Sample", SAMPLES, NULL, &after_write));
-        CLUMP_CHECK(
-            &q, clump_heap_do_all(q.heap, square, NULL)); /* waits for the call before by itself */
+        /* needs no event: calls on one heap run in their order */
+        CLUMP_CHECK(&q, clump_heap_do_all(q.heap, square, NULL));
         CLUMP_CHECK(&q, clump_heap_do_all(q.heap, clump_kernel_with(give, CLUMP_ARGS(to[r])),
                                           &(clump_sync){.event = &given}));
         CLUMP_CHECK(q.queue, clFlush(q.queue));
@@ -70,8 +70,7 @@ int main(void) {
         clReleaseEvent(written);
         clReleaseEvent(given);
     }
-    CLUMP_CHECK(transfers,
-                clFinish(transfers)); /* all of it is done: the reads waited for the rest */
+    CLUMP_CHECK(transfers, clFinish(transfers)); /* the reads have waited for all other commands */
 
     int wrong = 0;
     for (int r = 0; r < ROUNDS; r++)

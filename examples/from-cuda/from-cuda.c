@@ -1,10 +1,10 @@
-/* A CUDA program with malloc() in its kernels, in OpenCL: the host's part. kernels.cu and
- * kernels.cl are the kernels before and after. No schema is needed: the heap has raw memory
- * only. */
+/* The host's part of a CUDA program with malloc() in its kernels, ported to OpenCL. kernels.cu has
+ * the kernels before and kernels.cl after the port. The heap has only raw memory, so it needs no
+ * schema. */
 #include <clump/clump.h>
 #include <clump/quick.h>
 
-enum { LISTS = 2000, KEYS = 4096, BUCKETS = 512 }; /* the last two as in kernels.cl */
+enum { LISTS = 2000, KEYS = 4096, BUCKETS = 512 }; /* KEYS and BUCKETS as in kernels.cl */
 
 static char *read_kernels(void) {
     FILE *file = fopen(KERNELS, "rb");
@@ -27,7 +27,7 @@ static cl_mem make_zeros(clump_quick *q, size_t words) {
     return buffer;
 }
 
-/* A launch of so many work-items, and up to 63 more. */
+/* A launch of at least `items` work-items, rounded up to groups of 64. */
 static void launch(clump_quick *q, const char *name, const clump_arg *args, uint32_t count,
                    size_t items) {
     clump_kernel *kernel = clump_program_get_kernel(q->program, name);
@@ -60,7 +60,7 @@ int main(void) {
     launch(&q, "look_up", CLUMP_ARGS(root, found), KEYS);
     launch(&q, "fill_table", CLUMP_ARGS(table, lost), KEYS);
     launch(&q, "empty_table", CLUMP_ARGS(table, items), BUCKETS);
-    CLUMP_CHECK(&q, clump_heap_take_errors(q.heap, NULL)); /* a null, a double free */
+    CLUMP_CHECK(&q, clump_heap_take_errors(q.heap, NULL)); /* reports a null or a double free */
 
     cl_uint right = read_word(&q, sum) == expected, keys = read_word(&q, found);
     cl_uint in_table = read_word(&q, items), without_room = read_word(&q, lost);

@@ -1,5 +1,5 @@
-/* The same kernels in OpenCL C. Pointers that are stored become handles of 32 bits, and HELD()
- * gives the pointer again. kernels.cu is the program in CUDA, line by line.
+/* The kernels of kernels.cu, ported to OpenCL C line by line. Stored pointers become handles of 32
+ * bits, and HELD() converts a handle to a pointer.
  */
 #define KEYS 4096
 #define BUCKETS 512
@@ -19,7 +19,7 @@ uint mix(uint x) {
     return x ^ x >> 16;
 }
 
-/* ---- Each work-item has a list of its own ---- */
+/* ---- Each work-item has its own list ---- */
 
 __kernel void make_lists(CLUMP_HEAP, __global uint *lists, uint count) {
     uint me = get_global_id(0);
@@ -59,7 +59,7 @@ __kernel void grow_tree(CLUMP_HEAP, __global uint *root, __global uint *lost) {
     }
     leaf->key = mix(me);
     leaf->child[0] = leaf->child[1] = 0;
-    CLUMP_FENCE(); /* the leaf first, then the handle of it */
+    CLUMP_FENCE(); /* the leaf must be visible before its handle */
     volatile __global uint *place = root;
     for (uint i = 0; i < DEPTH; i++) {
         uint found = atomic_cmpxchg(place, 0u, clump_raw_of(leaf));

@@ -1,4 +1,4 @@
-/* The kernels as they are in CUDA: lists, a tree and a hash table, made with malloc() in kernels.
+/* The original kernels in CUDA. They build lists, a tree and a hash table with malloc().
  * kernels.cl is the same program in OpenCL C, line by line.
  */
 #define KEYS 4096
@@ -13,7 +13,7 @@ __device__ unsigned mix(unsigned x) {
     return x ^ x >> 16;
 }
 
-/* ---- Each thread has a list of its own ---- */
+/* ---- Each thread has its own list ---- */
 
 __global__ void make_lists(Item **lists, unsigned count) {
     unsigned me = blockIdx.x * blockDim.x + threadIdx.x;
@@ -50,7 +50,7 @@ __global__ void grow_tree(Leaf **root, unsigned *lost) {
     if (!leaf) { atomicAdd(lost, 1); return; }
     leaf->key = mix(me);
     leaf->child[0] = leaf->child[1] = 0;
-    __threadfence(); /* the leaf first, then the pointer to it */
+    __threadfence(); /* the leaf must be visible before its pointer */
     Leaf **place = root;
     for (unsigned i = 0; i < DEPTH; i++) {
         Leaf *found = (Leaf *)atomicCAS((unsigned long long *)place, 0ull, (unsigned long long)leaf);

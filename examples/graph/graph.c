@@ -1,6 +1,6 @@
-/* A graph of pages whose garbage is collected: pages that no root leads to are freed. Roots are
- * references in a buffer of the program and handles of the host. The host walks over the same
- * graph, and compares. */
+/* A graph of pages with garbage collection: pages that no root leads to are freed. Roots are
+ * references in a buffer of the program and handles of the host. The host walks over the same graph
+ * and compares. */
 #include <clump/clump.h>
 #include <clump/collect.h>
 #include <clump/quick.h>
@@ -12,11 +12,11 @@ static const char schema[] =
     "class Page {\n"
     "    uint number;\n"
     "    ref Page link[3];\n"
-    "    weak ref Page best;    // keeps no page alive; null once that is gone\n"
+    "    weak ref Page best;    // keeps nothing alive; null once the page is collected\n"
     "}\n";
 
 static const char kernels[] =
-    "uint linked(uint page, uint link) {   // where a link leads to; PAGES: nowhere\n"
+    "uint linked(uint page, uint link) {   // the page that a link leads to; PAGES: no page\n"
     "    uint random = (page * 3 + link) * 2654435761u;\n"
     "    random ^= random >> 15;\n"
     "    return random % 16 < 8 ? PAGES : page / 1000 * 1000 + random / 16 % 1000;\n"
@@ -42,7 +42,7 @@ static uint32_t linked(uint32_t page, uint32_t link) {
     return number % 16 < 8 ? PAGES : page / 1000 * 1000 + number / 16 % 1000;
 }
 
-/* Marks what the roots lead to; returns how many pages that are. */
+/* Marks the pages that the roots lead to, and returns their number. */
 static uint32_t reach(const uint32_t *roots, uint32_t count, char reached[PAGES]) {
     static uint32_t queue[PAGES];
     uint32_t first = 0, last = 0;
@@ -59,8 +59,8 @@ static uint32_t reach(const uint32_t *roots, uint32_t count, char reached[PAGES]
     return last;
 }
 
-/* The pages that are there are the ones that the roots lead to. Returns how many things are
- * wrong. */
+/* Checks that the live pages are exactly the pages that the roots lead to. Returns the number of
+ * errors. */
 static int compare(clump_quick *q, clump_kernel *count_best, const uint32_t *roots,
                    uint32_t count) {
     static uint32_t numbers[PAGES];
@@ -88,7 +88,7 @@ int main(void) {
     CLUMP_CHECK(&q, clump_heap_do_new(q.heap, make, "Page", PAGES, NULL, NULL));
     CLUMP_CHECK(&q, clump_heap_do_all(q.heap, link_pages, NULL));
 
-    /* Roots: four pages by a buffer that kernels could write to, a fifth by a handle. */
+    /* Roots: four pages in a buffer, which kernels could also write, and a fifth by a handle. */
     static clump_ref refs[PAGES];
     const uint32_t roots[ROOTS + 1] = {17, 1234, 5000, 9999, 42};
     clump_ref in_buffer[ROOTS];
@@ -106,7 +106,7 @@ int main(void) {
 
     CLUMP_CHECK(&q, clump_heap_collect(q.heap, NULL, NULL, NULL));
     int wrong = compare(&q, count_best, roots, ROOTS + 1);
-    clump_refs_destroy(registered); /* the handle alone is left */
+    clump_refs_destroy(registered); /* only the handle remains */
     CLUMP_CHECK(&q, clump_heap_collect(q.heap, NULL, NULL, NULL));
     wrong += compare(&q, count_best, roots + ROOTS, 1);
     CLUMP_CHECK(&q, clump_heap_destroy_handle(q.heap, handle));

@@ -1,4 +1,4 @@
-// The shortest program in C++: a class, three kernels, and what they did. Errors are exceptions.
+// The shortest program in C++: a class, three kernels and their results. Errors are exceptions.
 #include <clump/clump.hpp>
 
 #include <cstdio>
@@ -14,7 +14,7 @@ __kernel void split(CLUMP_HEAP, uint every) {
     CLUMP_FOR_EACH(Body, self) {
         if (Body_id(self) % every) continue;
         Body child = Body_new();
-        if (Body_is_null(child)) continue;  // no room: throw_errors() tells
+        if (Body_is_null(child)) continue;  // no room: throw_errors() throws
         Body_x(child) = Body_x(self) + 0.5f;
         Body_id(child) = Body_id(self);
     }

@@ -1,5 +1,6 @@
-/* A map that kernels fill at the same time: buckets with lists of entries, no lock. 200,000 numbers
- * are counted by key; then rare keys are removed; the host counts along, and compares. */
+/* A map that many work-items fill at the same time: buckets with lists of entries, without a lock.
+ * It counts 200,000 numbers by key, and then removes rare keys. The host counts the same numbers
+ * and compares. */
 #include <clump/clump.h>
 #include <clump/quick.h>
 
@@ -9,11 +10,11 @@ static const char schema[] =
     "class Bucket { ref Entry first; }\n"
     "class Entry { uint key; uint count; ref Entry next; }\n";
 
-/* An entry is filled, and then published by a compare-and-swap of the head of its list. Entries go
- * in at the head only, and none goes out in the same launch: so a head that is still the same means
- * that no entry was added. */
+/* A work-item fills an entry and then publishes it with a compare-and-swap of the head of its list.
+ * Entries are added only at the head, and none is removed in the same launch. An unchanged head
+ * therefore means that no entry was added. */
 static const char kernels[] =
-    "uint random_key(uint i) {               // many of some keys, few of others\n"
+    "uint random_key(uint i) {               // some keys are frequent, others rare\n"
     "    i *= 2654435761u;\n"
     "    i ^= i >> 15;\n"
     "    i *= 2246822519u;\n"
@@ -34,8 +35,8 @@ static const char kernels[] =
     "    return Entry_null;\n"
     "}\n"
     "\n"
-    "// The entry of the key, which is made if there is none. Null if there is no room. The loop\n"
-    "// turns once more only if another work-item has added an entry to the list.\n"
+    "// The entry of the key, made if it does not exist. Null if there is no room. The loop runs\n"
+    "// again only if another work-item has added an entry to the list.\n"
     "Entry find_or_add(CLUMP_HEAP, Bucket bucket, uint key) {\n"
     "    Entry fresh = Entry_null;\n"
     "    uint seen = 0;\n"
@@ -43,10 +44,10 @@ static const char kernels[] =
     "        Entry first = CLUMP_OBSERVE(Entry, Bucket_first(bucket));\n"
     "        Entry found = find(clump_heap, first, seen, key);\n"
     "        if (!Entry_is_null(found)) {\n"
-    "            Entry_free(fresh);                        // of an earlier turn, or null\n"
+    "            Entry_free(fresh);                        // of an earlier pass, or null\n"
     "            return found;\n"
     "        }\n"
-    "        seen = first.id;                              // the next turn ends there\n"
+    "        seen = first.id;                              // the next pass ends there\n"
     "        if (Entry_is_null(fresh)) fresh = Entry_new();\n"
     "        if (Entry_is_null(fresh)) return Entry_null;\n"
     "        Entry_key(fresh) = key;\n"
@@ -58,7 +59,7 @@ static const char kernels[] =
     "    return Entry_null;\n"
     "}\n"
     "\n"
-    "// `left_out` counts numbers that found no room, which the host would otherwise not notice.\n"
+    "// `left_out` counts numbers that found no room, so that the host notices them.\n"
     "__kernel void count_keys(CLUMP_HEAP, CLUMP_NUMBERS, volatile __global uint *left_out) {\n"
     "    for (uint i = get_global_id(0); i < NUMBERS; i += get_global_size(0)) {\n"
     "        uint key = random_key(i);\n"
@@ -69,7 +70,7 @@ static const char kernels[] =
     "    }\n"
     "}\n"
     "\n"
-    "// In a launch of its own, in which nobody adds: each work-item has whole lists to itself.\n"
+    "// In a separate launch, in which no entry is added. Only one work-item uses each list.\n"
     "__kernel void remove_rare(CLUMP_HEAP) {\n"
     "    CLUMP_FOR_EACH(Bucket, self) {\n"
     "        Entry at = Bucket_first(self), kept = Entry_null;\n"
@@ -95,7 +96,8 @@ static uint32_t random_key(uint32_t i) {
     return (i % KEYS) * (i / KEYS % KEYS) / KEYS;
 }
 
-/* All entries are there with the right counts, and no key twice. Returns how many are wrong. */
+/* Checks that all entries exist with the right counts, and no key twice. Returns the number of
+ * errors. */
 static int compare(clump_quick *q, const uint32_t *expected, uint32_t least) {
     static uint32_t keys[KEYS], counts[KEYS];
     static int seen[KEYS];

@@ -1,5 +1,5 @@
-/* Particles in two domains, one for each rank: who crosses the border migrates to the other rank's
- * heap. */
+/* Particles in two domains, one for each rank. A particle that crosses the border migrates to the
+ * other rank's heap. */
 #include <clump/clump.h>
 #include <clump/mpi.h>
 #include <clump/quick.h>
@@ -17,7 +17,7 @@ static const char kernels[] =
     "__kernel void advance(CLUMP_HEAP_NO_ALLOC, float low, float high, float all) {\n"
     "    CLUMP_FOR_EACH(Particle, self) {\n"
     "        float x = Particle_x(self) + Particle_v(self);\n"
-    "        // direction 0 is down, 1 is up; 0 in the field is: it stays\n"
+    "        // direction 0 is down, 1 is up; the field is direction + 1, or 0 to stay\n"
     "        Particle_leaves(self) = x < low ? 1 : x >= high ? 2 : 0;\n"
     "        Particle_x(self) = x < 0 ? x + all : x >= all ? x - all : x;\n"
     "    }\n"
@@ -51,17 +51,17 @@ int main(int argc, char **argv) {
 
     const clump_migration_desc leaving = {
         .size = sizeof leaving, .heap = q.heap, .class_name = "Particle", .field = "leaves"};
-    if (clump_migration_create(world, &leaving, &migration, NULL)) goto told;
+    if (clump_migration_create(world, &leaving, &migration, NULL)) goto rank_failed;
     for (int step = 0; step < 10; step++) {
         CLUMP_CHECK(&q, clump_heap_do_all(
                             q.heap, clump_kernel_with(advance, CLUMP_ARGS(low, high, all)), NULL));
-        if (clump_migration_run(migration, &report)) goto told;
+        if (clump_migration_run(migration, &report)) goto rank_failed;
         counts[1] += report.left;
     }
 
-    /* Of all ranks together: particles, and how often one crossed a border. */
+    /* Sums over all ranks: particles, and crossings of a border. */
     CLUMP_CHECK(&q, clump_heap_read_count(q.heap, "Particle", &counts[0]));
-    if (clump_world_reduce(world, counts, 2, MPI_UINT64_T, MPI_SUM)) goto told;
+    if (clump_world_reduce(world, counts, 2, MPI_UINT64_T, MPI_SUM)) goto rank_failed;
     if (!place->rank)
         printf("%d ranks: %d particles, %d crossings\n", place->size, (int)counts[0],
                (int)counts[1]);
@@ -72,7 +72,7 @@ int main(int argc, char **argv) {
     MPI_Finalize();
     return 0;
 
-told: /* by a neighbour that failed, or gave no answer in time */
+rank_failed: /* also if a neighbour failed or did not answer in time */
     q.error = *clump_world_get_error(world);
 failed:
     fprintf(stderr, "%s\n", q.error.message);

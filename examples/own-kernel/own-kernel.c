@@ -1,6 +1,6 @@
-/* A kernel that makes objects, built and launched by OpenCL alone: clBuildProgram,
- * clEnqueueNDRangeKernel, two dimensions, a queue of one's own choice. Clump gives the source and
- * the options, and sets the heap. */
+/* A kernel that makes objects, built with clBuildProgram and launched with clEnqueueNDRangeKernel,
+ * in two dimensions and on any queue. Clump provides the source and the options, and sets the heap
+ * as the first argument. */
 #include <clump/clump.h>
 #include <clump/interop.h>
 #include <clump/quick.h>
@@ -9,8 +9,8 @@ enum { WIDTH = 64, HEIGHT = 32 };
 
 static const char schema[] = "class Dot { uint x; uint y; }";
 
-/* Without loops over objects: the list that they need is made by clump_heap_do_all() and
- * clump_heap_launch(). */
+/* No loops over objects: they need a list, which Clump makes only for launches of its own, such as
+ * clump_heap_do_all(). */
 static const char kernels[] =
     "__kernel void paint(CLUMP_HEAP, uint every) {\n"
     "    uint x = get_global_id(0), y = get_global_id(1);\n"
@@ -21,7 +21,7 @@ static const char kernels[] =
     "    Dot_y(dot) = y;\n"
     "}\n";
 
-/* The program that Clump made of schema and kernels, once more as a program of OpenCL. */
+/* Builds Clump's program of schema and kernels again, as a program of OpenCL. */
 static cl_program build(const clump_quick *q) {
     const char *source = clump_program_get_info(q->program)->source;
     cl_int code;
@@ -46,7 +46,7 @@ int main(void) {
     CLUMP_CHECK(paint, clSetKernelArg(paint, 1, sizeof every, &every));
     CLUMP_CHECK(q.queue,
                 clEnqueueNDRangeKernel(q.queue, paint, 2, NULL, global, NULL, 0, NULL, NULL));
-    clump_heap_touch(q.heap); /* objects were made, and Clump was not told otherwise */
+    clump_heap_touch(q.heap); /* Clump did not see that objects were made */
 
     static uint32_t x[WIDTH * HEIGHT], y[WIDTH * HEIGHT];
     static int seen[HEIGHT][WIDTH];

@@ -1,5 +1,5 @@
-/* Fireworks: rockets rise and burst into sparks, sparks fade. Objects are born and die in one
- * kernel. The host counts along, and compares. */
+/* Fireworks: rockets rise and burst into sparks, and sparks fade. One kernel makes and frees
+ * objects. The host computes the same numbers and compares. */
 #include <clump/clump.h>
 #include <clump/quick.h>
 
@@ -9,7 +9,7 @@ static const char schema[] =
     "class Particle {\n"
     "    float2 at;\n"
     "    float2 speed;\n"
-    "    uint life;         // steps that it has left\n"
+    "    uint life;         // remaining steps\n"
     "    bool rocket;\n"
     "}\n";
 
@@ -35,7 +35,7 @@ static const char kernels[] =
     "    }\n"
     "}\n"
     "\n"
-    "// Does not visit the sparks that it makes: the next launch does.\n"
+    "// This launch does not visit the sparks that it makes. The next launch does.\n"
     "__kernel void fly(CLUMP_HEAP) {\n"
     "    CLUMP_FOR_EACH(Particle, self) {\n"
     "        Particle_at(self) += Particle_speed(self);\n"
@@ -46,7 +46,7 @@ static const char kernels[] =
     "    }\n"
     "}\n";
 
-/* The same with numbers alone: how many rockets and sparks have so many steps left. */
+/* The same on the host, with counts only: rockets and sparks by remaining steps. */
 typedef struct model {
     uint64_t rockets[8], sparks[SPARK_LIFE + 1];
 } model;

@@ -1,6 +1,6 @@
-/* Many buffers in few: a pool whose free memory is in holes is put together again by small steps,
- * as a program would take one after each frame. What the buffers hold stays the same wherever they
- * move. */
+/* Many buffers in a few large ones. The free memory of the pool is scattered in holes, and small
+ * steps of defragmentation move the buffers together. A program would run one step after each
+ * frame. The contents of the buffers do not change when they move. */
 #include <clump/clump.h>
 #include <clump/defrag.h>
 #include <clump/pool.h>
@@ -17,7 +17,7 @@ typedef struct buffer {
 static buffer buffers[BUFFERS];
 static int moves;
 
-/* The pool says so when a buffer is at another place: commands from now on use that. */
+/* The pool calls this after a move: new commands must use the new place. */
 static void moved(void *user, const clump_move *move) {
     (void)user;
     ((buffer *)move->user_data)->region = move->to;
@@ -36,7 +36,7 @@ static void print_stats(clump_pool *pool, const char *when) {
 
 int main(void) {
     static uint32_t words[WORDS_MAX];
-    clump_quick q; /* a device, a context and a queue: no heap */
+    clump_quick q; /* a device, a context and a queue, without a heap */
     clump_pool *pool;
     CLUMP_CHECK(&q, clump_quick_open(&q, NULL));
     CLUMP_CHECK(&q, clump_pool_create(&(clump_pool_desc){.size = sizeof(clump_pool_desc),
@@ -59,7 +59,7 @@ int main(void) {
         CLUMP_CHECK(q.queue,
                     clEnqueueWriteBuffer(q.queue, to->region.buffer, CL_TRUE, to->region.offset,
                                          to->words * 4, words, 0, NULL, NULL));
-        /* It is only read from now on, so it may be moved. */
+        /* From now on it is only read, so it may move. */
         CLUMP_CHECK(
             pool, clump_pool_change(pool, to->allocation, CLUMP_PART_MOVABLE,
                                     &(clump_allocation_desc){.size = sizeof(clump_allocation_desc),

@@ -1,6 +1,6 @@
-/* A quadtree that is fine along a circle and coarse elsewhere. The circle moves, so nodes are made
- * and freed in every step; compaction keeps them together. The host walks the tree from a handle of
- * its root, and compares its shape. */
+/* A quadtree that is fine along a circle and coarse elsewhere. The circle moves, so each step makes
+ * and frees nodes, and compaction keeps them together. The host walks the tree from a handle of its
+ * root, and compares its shape. */
 #include <clump/clump.h>
 #include <clump/compact.h>
 #include <clump/quick.h>
@@ -11,7 +11,7 @@ enum { LEVELS = 8, SIZE = 1 << LEVELS, NODES_MAX = 100000, STEPS = 6, RADIUS = 6
 
 static const char schema[] =
     "class Node {\n"
-    "    ref Node child[4];   // all null, or none\n"
+    "    ref Node child[4];   // all null, or all set\n"
     "    uint x;\n"
     "    uint y;\n"
     "    uint size;\n"
@@ -19,7 +19,7 @@ static const char schema[] =
     "}\n";
 
 static const char kernels[] =
-    "// Does the circle cross the square? In whole numbers, as on the host.\n"
+    "// Whether the circle crosses the square. Integers, as on the host.\n"
     "int crossed(int x, int y, int size, int cx, int cy) {\n"
     "    int near_x = cx < x ? x : cx > x + size ? x + size : cx;\n"
     "    int near_y = cy < y ? y : cy > y + size ? y + size : cy;\n"
@@ -41,7 +41,7 @@ static const char kernels[] =
     "    CLUMP_FOR_EACH_NEW(Node, self, i) fill(clump_heap, self, 0, 0, SIZE);\n"
     "}\n"
     "\n"
-    "// One level at a time: the next launch visits the children.\n"
+    "// One level per launch: the next launch visits the children.\n"
     "__kernel void divide(CLUMP_HEAP, int cx, int cy) {\n"
     "    CLUMP_FOR_EACH(Node, self) {\n"
     "        uint x = Node_x(self), y = Node_y(self), half_size = Node_size(self) / 2;\n"
@@ -57,8 +57,8 @@ static const char kernels[] =
     "    }\n"
     "}\n"
     "\n"
-    "// Two launches, so that no work-item frees what another one still reads: first mark the\n"
-    "// nodes that are not crossed and have leaves only, then free these leaves.\n"
+    "// Two launches, so that no work-item frees a node that another one still reads. The first\n"
+    "// marks nodes that are not crossed and have only leaves. The second frees these leaves.\n"
     "__kernel void mark(CLUMP_HEAP_NO_ALLOC, int cx, int cy) {\n"
     "    CLUMP_FOR_EACH(Node, self) {\n"
     "        bool merge = !Node_is_null(Node_child(self, 0)) &&\n"
@@ -98,7 +98,7 @@ static const clump_struct_field fields[] = {{"child", offsetof(node, child)},
                                             {"size", offsetof(node, size)}};
 static const clump_struct_desc node_desc = {sizeof node_desc, "Node", sizeof(node), 4, fields};
 
-static clump_ref refs[NODES_MAX]; /* in ascending order, and the nodes in the same */
+static clump_ref refs[NODES_MAX]; /* in ascending order; nodes in the same order */
 static node nodes[NODES_MAX];
 static uint64_t count;
 
@@ -114,7 +114,7 @@ static const node *find(clump_ref ref) {
     return low < count && refs[low] == ref ? &nodes[low] : NULL;
 }
 
-/* How many nodes the subtree has; a large number if it is not what it should be. */
+/* The number of nodes in the subtree; a large number if its shape is wrong. */
 static uint64_t walk(clump_ref ref, int x, int y, int size, int cx, int cy) {
     const node *n = find(ref);
     int half_size = size / 2, divided = size > 1 && crossed(x, y, size, cx, cy);
@@ -154,7 +154,7 @@ int main(void) {
     clump_kernel *make_root = clump_program_get_kernel(q.program, "make_root");
 
     clump_ref root;
-    clump_handle handle; /* leads to the root wherever it moves */
+    clump_handle handle; /* follows the root when it moves */
     CLUMP_CHECK(&q, clump_heap_do_new(q.heap, make_root, "Node", 1, NULL, NULL));
     CLUMP_CHECK(&q, clump_heap_read_refs(q.heap, "Node", &root, 1, &count));
     CLUMP_CHECK(&q, clump_heap_create_handle(q.heap, root, &handle));

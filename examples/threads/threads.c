@@ -1,6 +1,5 @@
-/* Several threads, each with a context, a queue and a heap of its own: they share nothing, and need
- * no lock. The one thing that threads may share is a pool (pool.h): the buffers of all of them come
- * from one. */
+/* Several threads, each with its own context, queue and heap. They share none of these, and need no
+ * lock. Threads may share a pool (pool.h): the buffers of all threads come from one. */
 #include <clump/clump.h>
 #include <clump/pool.h>
 #include <clump/quick.h>
@@ -23,7 +22,7 @@ static const char kernels[] =
 typedef struct job {
     pthread_t thread;
     uint32_t number;
-    clump_pool *pool; /* of all threads */
+    clump_pool *pool; /* shared by all threads */
     uint64_t sum;
 } job;
 
@@ -38,7 +37,7 @@ static void *work(void *user) {
     CLUMP_CHECK(&q, clump_heap_reduce(q.heap, sum, sizeof j->sum, &j->sum, NULL));
     CLUMP_CHECK(&q, clump_heap_take_errors(q.heap, NULL));
 
-    for (int i = 0; i < 100; i++) { /* a hundred buffers out of the common pool */
+    for (int i = 0; i < 100; i++) { /* a hundred buffers from the shared pool */
         clump_allocation allocation;
         CLUMP_CHECK(j->pool,
                     clump_pool_alloc(j->pool,
@@ -52,7 +51,7 @@ static void *work(void *user) {
 }
 
 int main(void) {
-    clump_quick q; /* without a schema: for the pool */
+    clump_quick q; /* without a schema, for the pool only */
     clump_pool *pool;
     job jobs[THREADS];
     int wrong = 0;

@@ -1,6 +1,6 @@
-/* Devices of two vendors in one process: a context, a heap and a program for each. A heap belongs
- * to one device; objects go from one to another as C structs. With the devices of one vendor alone,
- * it takes the same one twice. */
+/* Devices of two vendors in one process, each with a context, a heap and a program. A heap belongs
+ * to one device. Objects go from one heap to the other as C structs. If only one vendor has a
+ * device, the program uses that device twice. */
 #include <clump/clump.h>
 #include <clump/quick.h>
 #include <clump/structs.h>
@@ -27,7 +27,7 @@ static const clump_struct_field fields[] = {{"number", offsetof(cell, number)},
                                             {"visits", offsetof(cell, visits)}};
 static const clump_struct_desc cell_desc = {sizeof cell_desc, "Cell", sizeof(cell), 2, fields};
 
-/* A device of each of up to two vendors. Returns how many. */
+/* Finds one device each of up to two vendors. Returns their number. */
 static int open_two(clump_quick q[2]) {
     cl_platform_id platforms[PLATFORMS];
     char vendors[2][256] = {"", ""}, name[256];
@@ -40,8 +40,7 @@ static int open_two(clump_quick q[2]) {
         clGetPlatformInfo(platforms[p], CL_PLATFORM_NAME, sizeof name, name, NULL);
         if (opened && strcmp(vendors[0], vendors[1]) == 0) continue;
         clump_quick_desc desc = {.device = name, .schema = schema, .source = kernels};
-        if (clump_quick_open(&q[opened], &desc))
-            continue; /* it has no device, or none that Clump can use */
+        if (clump_quick_open(&q[opened], &desc)) continue; /* it has no device that Clump can use */
         fprintf(stderr, "vendor: %s, device: %s\n", vendors[opened], q[opened].name);
         opened++;
     }
