@@ -27,7 +27,8 @@ ROOT = pathlib.Path(docs.ROOT)
 INSTALL = "docs/guide/install.md"
 # Failures for which a block is left out.
 LACKS = (("there is no network", re.compile("Could not find a version|Temporary failure|Network is unreachable|Connection (refused|timed out|broken)")),
-         ("there is no MPI (scripts/setup.sh --mpi)", re.compile("mpicc: command not found")))
+         ("there is no MPI (scripts/setup.sh --mpi)", re.compile("mpicc: command not found")),
+         ("there is no Oclgrind", re.compile("oclgrind: command not found")))
 SUDO = """#!/bin/sh
 # Instead of installing packages: do they exist? Those that are files, and the lists of packages, are left alone.
 [ "$1" = apt-get ] || exit 1
