@@ -147,7 +147,7 @@ def check_c(page, block):
             fail(page, block.line, "a C block that is no program needs <!-- fragment: PARAMETERS -->")
             return True
         given = f"void fragment({block.comment[1] or 'void'})"
-        source = write(name_of(page, block, ".c"), "#include <clump/all.h>\n" +
+        source = write(name_of(page, block, ".c"), "#include <clump/all.h>\n#include <clump/quick.h>\n" +
                        f"{given};\n{given} {{\n{line_mark}{block.text}}}\n")
         status, output = run(flags + ["-Wno-unused", "-c", source, "-o", source + ".o"] +
                              includes(arguments))

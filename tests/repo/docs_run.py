@@ -27,7 +27,8 @@ ROOT = pathlib.Path(docs.ROOT)
 INSTALL = "docs/guide/install.md"
 # Failures for which a block is left out.
 LACKS = (("there is no network", re.compile("Could not find a version|Temporary failure|Network is unreachable|Connection (refused|timed out|broken)")),
-         ("there is no MPI (scripts/setup.sh --mpi)", re.compile("mpicc: command not found")))
+         ("there is no MPI (scripts/setup.sh --mpi)", re.compile("mpicc: command not found")),
+         ("there is no Oclgrind", re.compile("oclgrind: command not found")))
 SUDO = """#!/bin/sh
 # Instead of installing packages: do they exist? Those that are files, and the lists of packages, are left alone.
 [ "$1" = apt-get ] || exit 1
@@ -124,7 +125,7 @@ def run_fragments(user, page):
         (place / "page.cl").write_text("".join(b.text for b in blocks_of(page) if b.language == "opencl"))
         heads = [f"void fragment_{i}({b.comment[1] or 'void'})" for i, b in enumerate(blocks, 1)]
         include = "#define CL_HPP_TARGET_OPENCL_VERSION 120\n#define CL_HPP_MINIMUM_OPENCL_VERSION 120\n" \
-            "#include <CL/opencl.hpp>\n#include <clump/clump.hpp>\n" if language == "cpp" else "#include <clump/all.h>\n"
+            "#include <CL/opencl.hpp>\n#include <clump/clump.hpp>\n" if language == "cpp" else "#include <clump/all.h>\n#include <clump/quick.h>\n"
         (place / "fragments.h").write_text(include + "".join(head + ";\n" for head in heads))
         (place / f"fragments{ending}").write_text('#include "fragments.h"\n#include <stdlib.h>\n' + "".join(
             f'{head} {{\n#line {b.line} "{page}"\n{b.text}}}\n' for head, b in zip(heads, blocks)))
