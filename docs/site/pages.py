@@ -8,7 +8,6 @@ A page keeps its path, and README.md becomes index.md, so that most links betwee
     to a folder             to the README.md that is in it
     to a picture            to a copy
     to another file         to a page with its text; to a file of an example, to the page of the example, which has all its files
-    to an anchor in HTML    to that anchor, in HTML: MyST knows those of headings only
 
 The bar at the side lists what docs/README.md links, in that order, then the reference and the examples. A page of docs/ that is not
 linked there is a warning of Sphinx, and a warning is an error.
@@ -30,7 +29,6 @@ PICTURES = (".svg", ".png")
 LANGUAGES = {".c": "c", ".h": "c", ".cpp": "cpp", ".hpp": "cpp", ".cl": "opencl", ".clh": "opencl", ".cu": "cuda", ".py": "python",
              ".txt": "text"}
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
-ANCHORED = re.compile(r"\[([^][]+)\]\(([^)\s#]*)#([\w-]+)\)")
 # Paths of the reference in backticks, which are links on the site. In a link already: with a bracket behind.
 REFERENCE = re.compile(r"`(include/clump/(\w+\.h(?:pp)?)|cl/api/(\w+\.clh))`(?!\])")
 FENCE = re.compile(r"^\s*```")
@@ -101,15 +99,6 @@ class Site:
         link = os.path.relpath(of_site(path), os.path.dirname(of_site(page)) or ".")
         return link + ("#" + anchor if anchor else "")
 
-    def anchored(self, page, found):
-        """A link to an anchor like <a id="row"></a>; others stay."""
-        text, link, anchor = found.groups()
-        target = os.path.normpath(os.path.join(os.path.dirname(page), link)) if link else page
-        if target not in self.pages or f'<a id="{anchor}"></a>' not in (ROOT / target).read_text(encoding="utf-8"):
-            return found[0]
-        place = os.path.relpath(of_site(target), os.path.dirname(of_site(page)) or ".")
-        return f'<a href="{place[:-3]}.html#{anchor}">{text}</a>'
-
     def reference_link(self, page, path, name):
         if not (ROOT / path).is_file() or (name.endswith(".clh") and name[:-4] not in DEVICE):
             return f"`{path}`"
@@ -125,8 +114,7 @@ class Site:
 
     def page(self, path):
         in_block, lines = False, []
-        text = ANCHORED.sub(lambda found: self.anchored(path, found), (ROOT / path).read_text(encoding="utf-8"))
-        for line in text.splitlines():
+        for line in (ROOT / path).read_text(encoding="utf-8").splitlines():
             in_block ^= bool(FENCE.match(line))
             if not in_block:
                 line = LINK.sub(lambda m: m[1] + self.target(path, m[2]) + m[3], line)
