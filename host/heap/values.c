@@ -204,7 +204,7 @@ clump_status clump_heap_write_field(clump_heap *heap, const char *class_name, co
                                     uint32_t index, size_t bytes, const void *values,
                                     uint64_t count) {
     target t;
-    uint64_t objects;
+    uint64_t objects = 0;
     clump_status status = find_values(heap, class_name, field, index, bytes, values, count,
                                       "clump_heap_write_field needs values", 1, &t, &objects);
     if (status) return status;
