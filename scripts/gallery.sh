@@ -42,8 +42,8 @@ image wa-tor
 image sugarscape width=256 height=256 steps=300 sources=40 growth=255 diffusion=4 max_diffusion=31
 image game-of-life width=120 height=100 steps=240 "pattern=$root/bench/apps/game-of-life/patterns/gosper-gun.rle"
 image generation width=240 height=240 steps=300
-image nbody pixels=480
-image collision pixels=480
+image nbody bodies=8000 steps=70 pixels=480
+image collision bodies=6000 steps=60 pixels=480
 image barnes-hut bodies=1500 steps=80 pixels=560
 image structure steps=22 pixels=640
 image traffic intersections=144 steps=600 pixels=720
