@@ -63,7 +63,7 @@ typedef struct bench_outputs_desc {
 typedef struct bench_outputs {
     bench_outputs_desc desc;
     const char *image, *frames, *csv, *profile, *dumps; /* paths, or NULL */
-    uint32_t sample, every;                     /* steps; 0: none */
+    uint32_t sample, every;                             /* steps; 0: none */
     bench_series series;
     bench_series without; /* the same run not compacted, dotted in the profile; or no rows */
 } bench_outputs;
