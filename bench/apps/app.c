@@ -214,7 +214,10 @@ static int run_round(bench_app *app) {
         report_state(app, us);
         result = report_heap(app);
     }
-    if (result == 0 && app->variant != BENCH_SEQUENTIAL) { /* goes on from the final state */
+    if (result == 0 && app->outputs.dumps) { /* the world is of no use afterwards */
+        result = bench_outputs_write_dumps(&app->outputs, app->env->clump,
+                                           bench_world_heap(&app->world), app->error);
+    } else if (result == 0 && app->variant != BENCH_SEQUENTIAL) { /* goes on: the final state */
         result = bench_phases_run(app->world.self, app->world.ops->step, app->phases,
                                   app->phase_count, app->results, app->error);
     }

@@ -10,15 +10,25 @@
 #include "bench/harness/heap.h"
 #include "bench/harness/plot.h"
 #include "bench/harness/png.h"
+#include "clump/compact.h"
+#include "clump/inspect.h"
 
 #define SAMPLES 250 /* if only a file is asked for */
 #define FRAMES 100
+#define COMPACTIONS 40
 
 /* ---- Parameters ------------------------------------------------------------------------------ */
 
 static const char *get_path(const bench_values *values, const char *key) {
     const char *path = bench_text(values, key);
     return path[0] ? path : NULL;
+}
+
+/* NULL: none is wanted. */
+static int make_folder(const char *path, bench_error *error) {
+    return !path || mkdir(path, 0777) == 0 || errno == EEXIST
+               ? 0
+               : bench_error_set(error, "cannot make the folder %s: %s", path, strerror(errno));
 }
 
 int bench_outputs_create(const bench_outputs_desc *desc, const bench_values *values,
@@ -29,10 +39,12 @@ int bench_outputs_create(const bench_outputs_desc *desc, const bench_values *val
                                .frames = get_path(values, "frames"),
                                .csv = get_path(values, "csv"),
                                .profile = get_path(values, "profile"),
+                               .dumps = get_path(values, "dumps"),
                                .sample = (uint32_t)bench_int(values, "sample"),
                                .every = (uint32_t)bench_int(values, "every")};
-    if (outputs->profile && !bench_is(values, "variant", "clump")) {
-        return bench_error_set(error, "profile is for variant=clump; nothing else has a heap");
+    if ((outputs->profile || outputs->dumps) && !bench_is(values, "variant", "clump")) {
+        return bench_error_set(error, "%s is for variant=clump; nothing else has a heap",
+                               outputs->profile ? "profile" : "dumps");
     }
     if (outputs->every && !outputs->frames) {
         return bench_error_set(error, "every is for frames: give their folder too");
@@ -43,11 +55,7 @@ int bench_outputs_create(const bench_outputs_desc *desc, const bench_values *val
     if (!outputs->every && outputs->frames) {
         outputs->every = steps / FRAMES + 1;
     }
-    if (outputs->frames && mkdir(outputs->frames, 0777) != 0 && errno != EEXIST) {
-        return bench_error_set(error, "cannot make the folder %s: %s", outputs->frames,
-                               strerror(errno));
-    }
-    return 0;
+    return make_folder(outputs->frames, error) || make_folder(outputs->dumps, error) ? -1 : 0;
 }
 
 void bench_outputs_release(bench_outputs *outputs) {
@@ -238,4 +246,21 @@ int bench_outputs_write(const bench_outputs *outputs, bench_results *results, be
         bench_note(results, "%.400s", plot_error.text);
     }
     return 0;
+}
+
+/* ---- Dumps ----------------------------------------------------------------------------------- */
+
+int bench_outputs_write_dumps(const bench_outputs *outputs, clump_context *clump, clump_heap *heap,
+                              bench_error *error) {
+    clump_compact_report report = {.size = sizeof report};
+    clump_compact_desc desc = {.size = sizeof desc, .max_moves = 1};
+    clump_status status = CLUMP_OK;
+    for (int i = 0; status == CLUMP_OK && (i == 0 || report.moves); i++) {
+        char path[BENCH_TEXT_BYTES + 32];
+        snprintf(path, sizeof path, "%s/heap-%03d.json", outputs->dumps, i);
+        status = clump_heap_dump(heap, CLUMP_TO_PATH(path));
+        if (status == CLUMP_OK) status = clump_heap_compact(heap, &desc, &report, NULL);
+        if (i == 0) desc.max_moves = report.moves_left / COMPACTIONS + 1;
+    }
+    return status == CLUMP_OK ? 0 : bench_error_clump(error, "dumping the heap", clump, status);
 }

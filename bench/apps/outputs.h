@@ -1,6 +1,6 @@
 /* What a run of an application leaves behind besides its metrics, on request: a picture of the
  * final state, a sequence of pictures, a table of its course, a memory profile (Springer's thesis
- * Fig. 6.12). The same parameters and the same code for all applications, which only draw and
+ * Fig. 6.12), dumps of its heap. The same parameters and the same code for all applications, which only draw and
  * count.
  *
  *     static const char *const columns[] = {"cars", NULL};                 // of its own
@@ -38,6 +38,8 @@
      NULL},                                                                                        \
     {"profile", BENCH_STRING, "", "SVG or PNG file for objects and slots over the steps", 0, 0,    \
      NULL},                                                                                        \
+    {"dumps", BENCH_STRING, "", "folder for dumps of the final heap while it is compacted", 0, 0,  \
+     NULL},                                                                                        \
     {"sample", BENCH_INT, "0", "steps between two samples; 0: 250 samples if a file wants them",   \
      0, 1e6, NULL}
 /* clang-format on */
@@ -60,14 +62,14 @@ typedef struct bench_outputs_desc {
 
 typedef struct bench_outputs {
     bench_outputs_desc desc;
-    const char *image, *frames, *csv, *profile; /* paths, or NULL */
-    uint32_t sample, every;                     /* steps; 0: none */
+    const char *image, *frames, *csv, *profile, *dumps; /* paths, or NULL */
+    uint32_t sample, every;                             /* steps; 0: none */
     bench_series series;
     bench_series without; /* the same run not compacted, dotted in the profile; or no rows */
 } bench_outputs;
 
-/* Read the parameters, and make the folder of frames. A profile needs variant=clump. `values` must
- * live as long as the outputs. */
+/* Read the parameters, and make the folders of frames and dumps. A profile and dumps need
+ * variant=clump. `values` must live as long as the outputs. */
 int bench_outputs_create(const bench_outputs_desc *desc, const bench_values *values,
                          bench_outputs *outputs, bench_error *error);
 void bench_outputs_release(bench_outputs *outputs); /* all zero is allowed */
@@ -77,6 +79,11 @@ size_t bench_outputs_own_columns(const bench_outputs *outputs);
 
 /* Write CSV and profile, when all has run. A profile that cannot be drawn is a note. */
 int bench_outputs_write(const bench_outputs *outputs, bench_results *results, bench_error *error);
+
+/* Dump the heap for clump-inspect, compact it in some 40 steps of as many moves, and dump it after
+ * each of them: heap-000.json and so on. References outside of the heap are stale afterwards. */
+int bench_outputs_write_dumps(const bench_outputs *outputs, clump_context *clump, clump_heap *heap,
+                              bench_error *error);
 
 /* ---- For steps.c ----------------------------------------------------------------------------- */
 

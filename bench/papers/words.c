@@ -127,8 +127,9 @@ static const char *name_of(const char *path) {
 
 /* Whether the parameter decides what is measured. */
 static int is_of_work(const char *key) {
-    static const char *const others[] = {"csv",   "levels", "plot",  "profile", "image",  "frames",
-                                         "every", "sample", "check", "depths",  "degrees"};
+    static const char *const others[] = {"csv",    "levels", "plot",   "profile",
+                                         "image",  "frames", "dumps",  "every",
+                                         "sample", "check",  "depths", "degrees"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (strcmp(key, others[i]) == 0) return 0;
     }

@@ -705,10 +705,10 @@ static int run_entry(suite *s, size_t g, size_t e, bench_error *error) {
 
 int suite_is_same_problem(const bench_values *a, const bench_values *b, int with_steps) {
     static const char *const others[] = {
-        "variant", "model",      "check",  "compact",   "strategy",   "factor",     "retain",
-        "rewrite", "candidates", "order",  "heap_mb",   "block_rows", "coalescing", "rotation",
-        "retries", "registers",  "csv",    "profile",   "image",      "frames",     "every",
-        "sample",  "path",       "inside", "car_fields"};
+        "variant", "model",      "check", "compact", "strategy",   "factor",     "retain",
+        "rewrite", "candidates", "order", "heap_mb", "block_rows", "coalescing", "rotation",
+        "retries", "registers",  "csv",   "profile", "dumps",      "image",      "frames",
+        "every",   "sample",     "path",  "inside",  "car_fields"};
     for (int i = 0; a->params[i].key; i++) {
         const char *key = a->params[i].key;
         int is_other = !with_steps && strcmp(key, "steps") == 0;

@@ -32,7 +32,7 @@ LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 # Paths of the reference in backticks, which are links on the site. In a link already: with a bracket behind.
 REFERENCE = re.compile(r"`(include/clump/(\w+\.h(?:pp)?)|cl/api/(\w+\.clh))`(?!\])")
 FENCE = re.compile(r"^\s*```")
-DEVICE = ("device_api", "raw", "arrays", "map", "vector", "grid", "staged")
+DEVICE = ("device_api", "raw", "arrays", "map", "vector", "grid", "together", "staged")
 # Folders without a README.md of their own.
 FOLDERS = {"examples": "docs/guide/first-program.md#examples"}
 
@@ -231,6 +231,39 @@ def definitions(lines):
     return text
 
 
+# ---- What Doxygen wrote --------------------------------------------------------------------------
+def split(parent, para):
+    """The words before, between and after lists of parameters and results become paragraphs, and the lists come last."""
+    words, lists = [ET.Element("para")], ET.Element("para")
+    words[0].text = para.text
+    for child in list(para):
+        if child.tag in ("parameterlist", "simplesect"):
+            words.append(ET.Element("para"))
+            words[-1].text, child.tail = child.tail, None
+            lists.append(child)
+        else:
+            words[-1].append(child)
+    place = list(parent).index(para)
+    parent.remove(para)
+    for element in reversed([e for e in words if len(e) or (e.text or "").strip()] + [lists]):
+        parent.insert(place, element)
+
+
+def mend(xml):
+    """Breathe makes a paragraph of each line of a text, and one text of the words around a list."""
+    for path in xml.glob("*_8h.xml"):
+        tree = ET.parse(path)
+        for parent in list(tree.iter("detaileddescription")):
+            for para in list(parent):
+                for element in para.iter():
+                    if element.tag not in ("verbatim", "programlisting"):
+                        element.text = element.text and element.text.replace("\n", " ")
+                    element.tail = element.tail and element.tail.replace("\n", " ")
+                if para.find("parameterlist") is not None or para.find("simplesect") is not None:
+                    split(parent, para)
+        tree.write(path, encoding="utf-8", xml_declaration=True)
+
+
 # ---- All -----------------------------------------------------------------------------------------
 def toctree(caption, places):
     places = "\n".join(os.path.splitext(p)[0] for p in places)
@@ -241,6 +274,7 @@ def main():
     folder, xml = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     shutil.rmtree(folder, ignore_errors=True)
     site = Site(folder)
+    mend(xml)
     for path in site.pages:
         site.page(path)
     project = ["docs/index.md", "CHANGELOG.md", "docs/CONTRIBUTING.md", "docs/SECURITY.md"]

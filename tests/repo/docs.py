@@ -22,7 +22,8 @@ The language of a block says what is done with it. A block without one, or with 
   opencl  all blocks of a page are one program, which is built for the device. The comment
           <!-- run: ACTION... --> before a block runs kernels (doc_kernels.c has the actions, which are
           done in the order of the page); every kernel must be run by one of them. A block after
-          <!-- fragment: PARAMETERS --> is the body of a function instead, and is only compiled: for code that is wrong
+          <!-- fragment: PARAMETERS --> is the body of a function instead, and is only compiled: for code that is wrong.
+          A block after <!-- excerpt: PATH --> has lines that follow each other in that file, which a test builds, indented otherwise
   sh      bash accepts it; programs of this repository that it names exist, and so do benchmarks. In what users read first (USERS)
           it is run by docs_run.py after <!-- run: COMMANDS -->, these COMMANDS before it, or not after <!-- shown: REASON -->
   python  the page has a test that runs it: only in python/README.md
@@ -213,7 +214,7 @@ void fragment({block.comment[1]}) {{
 
 def check_kernels(page, blocks, schemas):
     """True if there was a device, or there are no kernels."""
-    kernels = [b for b in blocks if b.language == "opencl"]
+    kernels = [b for b in blocks if b.language == "opencl" and not (b.comment and b.comment[0] == "excerpt")]
     texts = [(b.text, b.line) for b in blocks if b.language == "schema"] + schemas
     if not kernels:
         if texts:
@@ -256,6 +257,17 @@ def check_lines(page, block):
     for number, line in enumerate(block.text.splitlines()):
         if line.strip() not in text:
             fail(page, block.line + number, f"{block.comment[1]} has no line {line.strip()}")
+
+
+def check_excerpt(page, block):
+    path = os.path.join(ROOT, block.comment[1])
+    if not os.path.isfile(path):
+        fail(page, block.line, f"there is no {block.comment[1]}")
+        return
+    with open(path, encoding="utf-8") as file:
+        text, wanted = ("\n" + "\n".join(line.strip() for line in lines) + "\n" for lines in (file, block.text.splitlines()))
+    if wanted not in text:
+        fail(page, block.line, f"{block.comment[1]} has no such lines one after the other")
 
 
 def exists_as_test(name):
@@ -409,6 +421,8 @@ def main():
                 check_cpp(page, block)
             elif block.language == "sh":
                 check_shell(page, block)
+            elif block.language == "opencl" and block.comment and block.comment[0] == "excerpt":
+                check_excerpt(page, block)
             elif block.language in ("cmake", "meson"):
                 check_lines(page, block)
             elif block.language == "python":

@@ -24,6 +24,10 @@ PAGES = {
     "opencl-result": ("# CL\n\n<!-- schema: class A { uint n; } -->\n<!-- run: new:A:5:init count:A:6 -->\n```opencl\n__kernel void init(CLUMP_HEAP) "
                       "{ CLUMP_FOR_EACH_NEW(A, self, i) A_n(self) = i; }\n```\n", "5 of A, expected 6"),
     "opencl-idle": ("# CL\n\n<!-- schema: class A { uint n; } -->\n```opencl\n__kernel void idle(CLUMP_HEAP) {}\n```\n", "no action runs the kernel idle"),
+    "excerpt": ("# CL\n\n<!-- excerpt: README.md -->\n```opencl\n  # Planted\n\n# two\n```\n", None),
+    "excerpt-gap": ("# CL\n\n<!-- excerpt: README.md -->\n```opencl\n# Planted\n# two\n```\n", "no such lines one after the other"),
+    "excerpt-part": ("# CL\n\n<!-- excerpt: README.md -->\n```opencl\nPlanted\n```\n", "no such lines one after the other"),
+    "excerpt-missing": ("# CL\n\n<!-- excerpt: none.cl -->\n```opencl\nint n;\n```\n", "there is no none.cl"),
     "sh": ("# Shell\n\n<!-- run: -->\n```sh\nif true; then\n```\n", "bash does not accept it"),
     "sh-missing": ("# Shell\n\n<!-- run: -->\n```sh\nscripts/none.sh\n```\n", "no program scripts/none.sh"),
     "sh-unmarked": ("# Shell\n\n```sh\ntrue\n```\n", "needs <!-- run"),
@@ -44,7 +48,7 @@ def main():
     (tree / "docs/guide").mkdir(parents=True)
     (tree / "tests/repo").mkdir(parents=True)
     shutil.copy(ROOT / "tests/repo/docs.py", tree / "tests/repo")
-    (tree / "README.md").write_text("# Planted\n")
+    (tree / "README.md").write_text("# Planted\n\n# two\n")
     for name, (text, _) in PAGES.items():
         (tree / GUIDE.format(name)).write_text(text)
     done = subprocess.run([tree / "tests/repo/docs.py", tree / "out", arguments[0], "", *arguments[1:]], stdout=subprocess.PIPE,
@@ -61,7 +65,7 @@ def main():
         if name not in unseen and (len(said) != (words is not None) or (words and words not in said[0])):
             wrong.append(f"{name}: expected {words!r}, told {said}")
     wrong += [f"told of no page: {said}" for said in told]
-    print("\n".join(wrong) or f"{len(PAGES) - 1} faults, each of them named")
+    print("\n".join(wrong) or f"{sum(words is not None for _, words in PAGES.values())} faults, each of them named")
     return 1 if wrong else 0
 
 

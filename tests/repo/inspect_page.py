@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The page of clump-inspect --html in headless Chromium, in the window of a desktop and in that of a phone: what is drawn, zoom by wheel and
-buttons, hover, dragging, the slider, tables, nothing wider than the window. Screenshots are left to be looked at.
+"""The page of clump-inspect --html in headless Chromium, in the window of a desktop and in that of a phone: what is drawn, colours of classes
+and of damage, zoom by wheel and buttons, hover, dragging, the slider, tables, nothing wider than the window. Screenshots are left to be looked at.
 
     inspect_page.py TOOL FOLDER      exit status 77: skipped, there is no Chromium
 """
@@ -10,14 +10,14 @@ import sys
 
 sys.dont_write_bytecode = True
 import browser  # noqa: E402
-from sample_dumps import DUMP, later, write  # noqa: E402
+from sample_dumps import DUMP, colour_faults, later, many, write  # noqa: E402
 
 failures = []
 HOVERS = {0: 'block 4: Body, 128 of 128 slots, 100.0% full', 1: 'block 5: free',
           2: 'block 6: (raw memory) of 64 bytes, 16 of 64 slots, 25.0% full', 3: 'block 7: damaged',
           4: 'block 8: Body, 1 of 128 slots, 0.8% full'}
 LATER = {2: 'block 6: Late, 4 of 64 slots, 6.3% full', 4: 'block 8: Body, 32 of 128 slots, 25.0% full'}
-FREE, DAMAGED = [238, 238, 238], [224, 0, 0]
+FREE, EDGE, DAMAGED = [244, 244, 244], [196, 196, 196], [224, 0, 0]
 
 
 class Page:
@@ -40,6 +40,13 @@ class Page:
                             f's * (({block} % g.columns + 0.5) * g.cell - left), s * ((Math.floor({block} / g.columns) + 0.5) * g.cell - top_), '
                             '1, 1).data.slice(0, 3)); })()')
 
+    def edge(self, block):
+        """The darkest pixel of a line from the middle of a block to its left edge, by the sum of its colours."""
+        return self.b.value('(() => { const g = grid(), s = window.devicePixelRatio || 1, x = s * (%d %% g.columns * g.cell - left); '
+                            'const line = canvas.getContext("2d").getImageData(x, s * ((Math.floor(%d / g.columns) + 0.5) * g.cell - top_), '
+                            's * g.cell / 2, 1).data; let least = 765; for (let i = 0; i < line.length; i += 4) '
+                            'if (line[i + 3]) least = Math.min(least, line[i] + line[i + 1] + line[i + 2]); return least; })()' % (block, block))
+
     def hover(self, expected):
         for block, words in expected.items():
             self.b.mouse('mouseMoved', *self.place(block))
@@ -51,6 +58,12 @@ class Page:
         self.b.mouse('mouseWheel', x, y, deltaX=0, deltaY=delta)
         self.b.wait(f'zoom != {before}')
         return x, y
+
+
+def check_colours(b, url):
+    page = Page(b, 'many classes')
+    b.open(url, 1200, 900)
+    failures.extend(f'page: {fault}' for fault in colour_faults([page.colour(block) for block in range(12)]))
 
 
 def check(b, name, url, width, height, phone, folder):
@@ -65,6 +78,8 @@ def check(b, name, url, width, height, phone, folder):
     full, free, raw, damaged, empty = (page.colour(block) for block in range(5))
     if free != FREE or damaged != DAMAGED or not sum(full) < sum(empty) < sum(FREE) or raw in (full, empty, free):
         failures.append(f'{name}: colours of blocks: {full} {free} {raw} {damaged} {empty}')
+    if any(page.edge(block) != sum(EDGE) for block in (1, 5, 11)) or page.edge(4) != sum(empty):
+        failures.append(f'{name}: edges of blocks: {[page.edge(block) for block in range(12)]}')
     b.screenshot(folder / f'{name}.png')
     # The wheel zooms where it is turned: the same block is below the pointer afterwards.
     x, y = page.wheel(4, -1200)
@@ -113,7 +128,10 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     page = folder / 'page.html'
     subprocess.run([tool, '--html', page, write(folder / 'a.json', DUMP), write(folder / 'b.json', later())], check=True)
+    many_page = folder / 'many.html'
+    subprocess.run([tool, '--html', many_page, write(folder / 'many.json', many())], check=True)
     with browser.Browser(folder) as b:
+        check_colours(b, many_page.resolve().as_uri())
         check(b, 'desktop', page.resolve().as_uri(), 1200, 900, False, folder)
         check(b, 'phone', page.resolve().as_uri(), 390, 844, True, folder)
     for failure in failures:

@@ -16,7 +16,7 @@ import tempfile
 import zlib
 
 sys.dont_write_bytecode = True
-from sample_dumps import CLASS, DUMP, NOTHING, RAW, later, write  # noqa: E402
+from sample_dumps import CLASS, DUMP, NOTHING, RAW, colour_faults, later, many, write  # noqa: E402
 
 TOOL, DIFF_DUMP = sys.argv[1:3]
 failures = []
@@ -178,7 +178,7 @@ def check_picture(folder):
     rows = pixels(path, 330, 240)
     left, top, cell = 12, 12 + 2 * 17, 24
     of_dump = 2 * 17 + cell + 12 + 5 * 17 + 24  # two lines, a row of blocks, five lines of legend, and what is between them
-    free, red, white = (238, 238, 238), (224, 0, 0), (255, 255, 255)
+    free, edge, red, white = (244, 244, 244), (196, 196, 196), (224, 0, 0), (255, 255, 255)
     seen = []
     for which, dump in enumerate((DUMP, later())):
         line = rows[top + which * of_dump + 5]
@@ -186,6 +186,9 @@ def check_picture(folder):
         for block, id_ in enumerate(dump['block_class']):
             if (seen[13 * which + block] == red) != (id_ is None) or (seen[13 * which + block] == free) != (id_ == 0):
                 failures.append(f'picture: dump {which}, block {block} is {seen[13 * which + block]}')
+        edges = [rows[top + which * of_dump][left + block * cell + 5] == edge for block in range(12)]
+        if edges != [id_ == 0 for id_ in dump['block_class']]:
+            failures.append(f'picture: dump {which}: not each free block, and no other one, has an edge: {edges}')
         if line[left + 12 * cell + 5] != white:
             failures.append('picture: there is a block too many')
     full, almost_empty, raw, quarter, late = seen[0], seen[4], seen[2], seen[17], seen[15]
@@ -193,6 +196,9 @@ def check_picture(folder):
         failures.append(f'picture: fuller blocks are not darker: {full} {quarter} {almost_empty}')
     if not max(full) == full[2] or len({full, raw, late}) != 3:
         failures.append(f'picture: colours of classes: {full} {raw} {late}')
+    expect(0, '', '--png', path, write(folder / 'many.json', many()), exact=True)
+    line = pixels(path, 330, top + 6)[top + 5]
+    failures.extend(f'picture: {fault}' for fault in colour_faults([line[left + block * cell + 5] for block in range(12)]))
 
 
 def check_real(folder):

@@ -1,4 +1,5 @@
-"""Two dumps of one heap, made up: what tests of clump-inspect read. Format: docs/guide/seeing-the-heap.md."""
+"""Dumps of heaps, made up, two of them of one heap: what tests of clump-inspect read. Format: docs/guide/seeing-the-heap.md."""
+import colorsys
 import copy
 import json
 
@@ -25,6 +26,22 @@ def later():
     d['live'] = [{**DUMP['live'][0], 'objects': 127}, {'class': 'Late', 'kernel': 'split', 'program': 'a.cl', 'line': 9, 'objects': 4}]
     d['block_class'][2], d['block_used'][2], d['block_used'][4] = 3, 4, 32
     return d
+
+
+def many():
+    """A block of each of eleven classes, full, and a damaged one."""
+    classes = [{**CLASS, 'id': i + 1, 'name': f'C{i}', 'objects': 128, 'slots': 128, 'blocks': 1, 'active_blocks': 0, 'fragmentation': 0,
+                'fill': [0] * 9 + [1]} for i in range(11)]
+    return {**DUMP, 'free_blocks': 0, 'raw_blocks': 0, 'raw_bytes': 0, 'objects': 11 * 128, 'slots': 11 * 128, 'fragmentation': 0, 'classes': classes,
+            'live': [], 'block_class': [c['id'] for c in classes] + [None], 'block_used': [128] * 11 + [0]}
+
+
+def colour_faults(colours):
+    """Of the blocks of many(), as (red, green, blue): a class near the colour of damage, and two classes near each other."""
+    hues = [360 * colorsys.rgb_to_hls(*(value / 255 for value in colour))[0] for colour in colours]
+    apart = [[min(abs(a - b), 360 - abs(a - b)) for b in hues] for a in hues]
+    return [f'class {i} has nearly the colour of damage: {colours[i]}' for i in range(11) if apart[i][11] < 35] + \
+        [f'classes {i} and {j} have nearly the same colour: {colours[i]} {colours[j]}' for i in range(11) for j in range(i) if apart[i][j] < 10]
 
 
 def write(path, dump):

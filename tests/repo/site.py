@@ -45,6 +45,7 @@ const load = url => new Promise(done => { phone.onload = done; phone.src = url; 
         const root = phone.contentDocument.scrollingElement, view = phone.contentWindow;
         const boxed = e => e && (/auto|scroll/.test(view.getComputedStyle(e).overflowX) && e.getBoundingClientRect().right < 391 || boxed(e.parentElement.closest("article *")));
         const wide = [...phone.contentDocument.querySelectorAll("article *")].find(e => e.getBoundingClientRect().right > 391 && !boxed(e));
+        if (view.getComputedStyle(phone.contentDocument.body).margin !== "0px") told.push(page + ": there is a margin around it");
         if (wide || root.scrollWidth > root.clientWidth)
             told.push(page + ": " + root.scrollWidth + " px wide" + (wide ? ", by <" + wide.tagName + "> " + wide.textContent.trim().replace(/\\s+/g, " ").slice(0, 60) : ""));
     }
@@ -92,6 +93,9 @@ def check_pages(site):
     for name in sorted(functions()):
         if f'c.{name}' not in names:
             failures.append(f'the reference has no {name}()')
+    for name in pages:
+        if name.startswith('reference/'):
+            failures.extend(f'{name}: a paragraph begins with "{words}"' for words in re.findall(r'<p>\s*([),.;:][^<]{0,40})', (site / name).read_text()))
     for name, page in pages.items():
         for link in page.links:
             path, _, anchor = link.partition('#')

@@ -52,13 +52,13 @@ static int same_class(const class_entry *a, const class_entry *b) {
 }
 
 /* A class has the same colour in all dumps: its number is that of its name, in the order in which
- * names come. */
+ * names come. An abstract class has no blocks, and no number. */
 static uint32_t number_of(const picture *p, const class_entry *c) {
     uint32_t number = 0;
     for (size_t d = 0; d < p->count; d++)
         for (uint32_t i = 0; i < p->dumps[d].class_count; i++) {
             const class_entry *other = &p->dumps[d].classes[i];
-            int is_known = 0;
+            int is_known = !other->capacity;
             for (size_t e = 0; e < d && !is_known; e++)
                 for (uint32_t j = 0; j < p->dumps[e].class_count && !is_known; j++)
                     is_known = same_class(&p->dumps[e].classes[j], other);
@@ -75,15 +75,16 @@ static double part_of_hsl(double hue, double saturation, double light, double n)
 }
 
 static int colour_of(const class_entry *c, uint32_t number, double fill) {
-    const double hue = fmod(floor(number * 137.508 + 210 + 0.5), 360), light = 0.82 - 0.47 * fill,
-                 saturation = c->is_raw ? 0.25 : 0.65;
+    const double hue = fmod(floor(number * 103.131 + 170 + 0.5), 270) + 40,
+                 light = 0.82 - 0.47 * fill, saturation = c->is_raw ? 0.25 : 0.65;
     return gdTrueColor((int)(255 * part_of_hsl(hue, saturation, light, 0) + 0.5),
                        (int)(255 * part_of_hsl(hue, saturation, light, 8) + 0.5),
                        (int)(255 * part_of_hsl(hue, saturation, light, 4) + 0.5));
 }
 
 static const int white = gdTrueColor(255, 255, 255), black = gdTrueColor(34, 34, 34),
-                 no_class = gdTrueColor(238, 238, 238), damaged = gdTrueColor(224, 0, 0);
+                 no_class = gdTrueColor(244, 244, 244), edge = gdTrueColor(196, 196, 196),
+                 damaged = gdTrueColor(224, 0, 0);
 
 /* ---- Parts ----------------------------------------------------------------------------------- */
 
@@ -129,6 +130,8 @@ static void draw_block(picture *p, const panel *at, const class_entry *c, uint32
         cJSON_IsNull(id) ? damaged
         : c              ? colour_of(c, number, fill)
                          : no_class);
+    if (!c && !cJSON_IsNull(id) && at->cell >= 4)
+        gdImageRectangle(p->image, x, y, x + size - 1, y + size - 1, edge);
     if (c && at->cell >= 10) /* a bar at the bottom has the length of the fill */
         box(p, x, y + size - 3, (int)(size * fill), 3, colour_of(c, number, 1));
 }
@@ -152,6 +155,8 @@ static void legend_line(picture *p, const class_entry *c, int colour, const char
     for (int x = 0; x < KEY; x++)
         box(p, MARGIN + x, p->y + 2, 1, LINE - 5,
             c ? colour_of(c, number_of(p, c), (double)x / (KEY - 1)) : colour);
+    if (!c && colour == no_class)
+        gdImageRectangle(p->image, MARGIN, p->y + 2, MARGIN + KEY - 1, p->y + LINE - 4, edge);
     write_text(p, MARGIN + KEY + 8, p->y, text);
     p->y += LINE;
 }

@@ -62,3 +62,20 @@ same_outputs app-generation 4 soa width=40 height=30
 same_outputs app-traffic 3 aos intersections=20 street_cells=20 pixels=64
 [ "$(sed -n 1p "$folder/app-generation-clump/course.csv" | tr ',' '\n' | tail -1)" = Cell_blocks ] ||
     fail "the table of app-generation ends in another column"
+
+# NAME KEY=VALUE...: dumps of its final heap, of one compaction in parts: each has the same objects, and no fewer free
+# blocks than the one before; the last one has more.
+dumps() {
+    local name=$1 at="$folder/$1-dumps" objects free
+    shift
+    rm -rf "$at"
+    set_pairs "$@" check=0 "dumps=$at"
+    "$bench" run "$name" --no-cache "${sets[@]}" >"$folder/out" 2>&1 || fail "$name with dumps: $(tail -3 "$folder/out")"
+    objects=$(sed -n 's/^  "blocks": .*"objects": \([0-9]*\), .*/\1/p' "$at"/*.json | sort -u)
+    free=$(sed -n 's/.*"free_blocks": \([0-9]*\), .*/\1/p' "$at"/*.json)
+    [ "$(wc -w <<<"$objects")" = 1 ] || fail "$name: dumps of several numbers of objects: $objects"
+    sort -nc <<<"$free" || fail "$name: free blocks become fewer: $free"
+    [ "$(tail -1 <<<"$free")" -gt "$(head -1 <<<"$free")" ] || fail "$name: compaction frees no block: $free"
+}
+dumps app-wa-tor width=100 height=100 steps=90 heap_mb=1
+dumps app-barnes-hut bodies=2000 steps=10

@@ -87,6 +87,7 @@ refused 1 "map.streets, line 2: there must be: street FROM TO" run app-traffic -
 refused 1 "path=outside car_fields=soa needs model=dynasoar" run app-traffic --set path=outside
 refused 1 "every is for frames" run app-wa-tor --set every=3
 refused 1 "variant=clump" run app-nbody --set variant=soa --set profile=plot.svg
+refused 1 "dumps is for variant=clump" run app-nbody --set variant=soa --set dumps=none
 refused 1 "cannot make the folder $folder/no/where" run app-wa-tor --set "frames=$folder/no/where"
 refused 1 "heap_mb=19 is enough" run app-barnes-hut --no-cache --set bodies=4800 --set steps=3 --set check=0 --set heap_mb=1 \
     --set compact=every:1 --set order=cell
