@@ -260,7 +260,7 @@ static inline void gather(clumpi_mark *m, uint ref, ref_batch *b, front *next) {
     for (uint c = class->refs; c < class->weak; c++) {
         const clumpi_column column = clumpi_columns(&m->v)[c];
         __global const uchar *at = row + column.base + (ref & 63u) * column.stride;
-        /* bound: column.count: each turn takes an element, or empties the batch */
+        /* bound: column.count: each turn reads an element, or empties the batch */
         for (uint left = column.count; left;) {
             uint part = min(left, REF_BATCH - b->count);
             for (uint i = 0; i < part; i++, at += column.step) {

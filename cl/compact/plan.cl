@@ -371,7 +371,7 @@ __kernel void clumpi_plan_write(__global uchar *heap, uint header_at, uint fresh
         uint block = tile + me, state = block < chunk.end ? v.states[block] : 0;
         uint kind = clumpi_class_of_state(state), c = kind ? kind : fresh;
         uint waits = block < chunk.end && c && c <= classes && plans[c].selected ? kind + 1u : 0u;
-        /* bound: work-items: those of the smallest class wait no more */
+        /* bound: work-items: each turn ends the wait of the smallest class */
         for (uint n = clumpi_group_next(waits, next); n; n = clumpi_group_next(waits, next)) {
             uint now = n - 1u, of = now ? now : fresh, mine = waits == n;
             write_tile(&v, &plans[of], now, of, begins[of], block, state, mine, &so_far[now], sums);

@@ -5,10 +5,10 @@
     loops.py --write    write the document
     loops.py --self     check that loops without a bound are found
 
-A loop that counts has its bound in its head, and is read from there: `for (i = a; i < b; i += c)`, where the body
+The bound of a loop that counts is read from its head: `for (i = a; i < b; i += c)`, where the body
 changes neither i nor what b is made of; `for (i = a; i-- > 0;)`; a value that is halved, or loses a bit, each time. Any
-other loop says it in words, on its line or on the lines before: /* bound: ... */. What is counted
-up to may be read from the heap: then the bound is as good as the heap's metadata, which the heap check compares.
+other loop has a comment on its line or on the lines before: /* bound: ... */. A limit may be read from the
+heap: then the bound is as good as the heap's metadata, which the heap check compares.
 """
 import pathlib
 import re
@@ -18,14 +18,17 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / 'docs/internals/loops.md'
 HEAD = """# Loops
 
-Every loop of the device code, with its bound. `tests/repo/loops.py --write` makes this page from `cl/`, and the test
-`loops` compares them. No loop waits: each turn does work, or is counted. *Counts* are read from the loop's head. *Words*
-stand in the code as a comment. A bound that is read from the heap (`rows`, `class_count`, `block_end`) is as right as the
-heap's metadata, which `clump_heap_check()` compares with what the host knows. Names are those of the code; `items`
-are the work-items that share the loop.
+Every loop of the device code, with its bound. `tests/repo/loops.py --write` makes this page from
+`cl/`, and the test `loops` compares them. No loop waits: each turn does work, or is counted.
 
-What bounds the loops that are repeated because others made progress, and what they report when that is
-reached, is tested by `protocol_bounds`.
+- *Head*: the bound that the script reads from the loop's head.
+- *Comment*: the bound that a comment in the code states.
+- Names are names of the code. `items` is the number of work-items that share the loop.
+- A bound that is read from the heap (`rows`, `class_count`, `block_end`) is as right as the heap's
+  metadata. `clump_heap_check()` compares the metadata with the values that the host knows.
+
+Some loops repeat because other work-items made progress. `protocol_bounds` tests their bounds, and
+the report when a bound is reached.
 """
 
 
@@ -187,13 +190,13 @@ def loops_of(path, source):
 def page(all_loops):
     text = [HEAD]
     for path, loops in all_loops.items():
-        text.append(f'## {path}\n\n| in | counts | words |\n|---|---|---|')
+        text.append(f'## {path}\n\n| in | head | comment |\n|---|---|---|')
         rows = {}
         for _, function, bound, is_words in loops:
             rows.setdefault(function, ([], []))[is_words].append(bound)
         for function, (counts, words) in rows.items():
             counts = ', '.join(f'`{c}`' for c in counts)
-            text.append(f'| `{function}` | {counts} | {"; ".join(words)} |')
+            text.append(f'| `{function}` | {counts} | {" · ".join(words)} |')
         text.append('')
     return '\n'.join(text)
 
@@ -215,7 +218,7 @@ def self_test():
     wrong = [s for s, bound in samples.items()
              if [b for _, _, b, _ in loops_of('x', 'void f(void) {\n' + s + '\n}\n')] != [bound]]
     for s in wrong:
-        print(f'loops: {s!r} gives {loops_of("x", "void f(void) {" + s + "}")}', file=sys.stderr)
+        print(f'loops: {s!r} yields {loops_of("x", "void f(void) {" + s + "}")}', file=sys.stderr)
     return wrong
 
 
@@ -229,7 +232,7 @@ def main():
         loops = loops_of(name, path.read_text())
         for line, function, bound, _ in loops:
             if bound is None:
-                print(f'{name}:{line}: this loop of {function} has no bound that its head tells: say it in a comment, '
+                print(f'{name}:{line}: this loop of {function} has no bound in its head: state it in a comment, '
                       '/* bound: ... */', file=sys.stderr)
                 failed = True
         if loops:
