@@ -46,6 +46,9 @@ typedef struct clump_program_desc {
     void (*failed)(void *user, const clump_program_info *info);
     void *user;                              /* of failed */
     const struct clump_alloc_tuning *tuning; /* experimental.h. NULL: as is best */
+    /* 1: the program's float arithmetic gives the same bits on each device, under the conditions of
+     * docs/guide/reproducible.md. Text, options and devices that cannot give them are refused. */
+    int reproducible;
 } clump_program_desc;
 
 /* CONSTRUCTOR. Compile. Blocks: yes, while the device's compiler runs.
