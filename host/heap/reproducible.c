@@ -291,9 +291,13 @@ clump_status clumpi_reproducible_read(clump_context *c, const char *name, const 
 
 /* ---- The device ------------------------------------------------------------------------------ */
 
+/* For devices that do not promise correct division. Of these, Intel's CPU runtime adds the numbers
+ * of a loop in another order when it optimises (docs/portability.md). */
+#define UNOPTIMISED "-cl-opt-disable"
+
 static const char *const kernel_files[] = {"cl/heap/divide.cl"};
 static const char *const kernel_names[] = {"clumpi_divide_check"};
-static const clumpi_library library = CLUMPI_LIBRARY(NULL, NULL);
+static const clumpi_library library = CLUMPI_LIBRARY(UNOPTIMISED, NULL);
 
 #define DIVIDE_ITEMS ((size_t)1 << 14)
 
@@ -343,7 +347,8 @@ clump_status clumpi_reproducible_options(clump_context *c, clumpi_text *options)
         return clumpi_fail(&c->error, CLUMP_ERR_UNSUPPORTED,
                            "a reproducible program needs denormal numbers of float, which the "
                            "device takes for 0 (no CL_FP_DENORM)");
-    if (!(has & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT)) return try_division(c);
-    clumpi_text_append(options, " -cl-fp32-correctly-rounded-divide-sqrt");
-    return CLUMP_OK;
+    const int is_promised = (has & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
+    clumpi_text_append(options, " %s",
+                       is_promised ? "-cl-fp32-correctly-rounded-divide-sqrt" : UNOPTIMISED);
+    return is_promised ? CLUMP_OK : try_division(c);
 }
