@@ -16,7 +16,7 @@ static inline uint4 divide_hash(uint4 x) {
     return x ^ x >> 16u;
 }
 
-/* Floats with any bits; in odd turns with exponents that are near each other, so that few quotients
+/* Floats with any bits. In odd turns their exponents are near each other, so that few quotients
  * overflow. */
 static inline float4 divide_operand(uint4 bits, uint4 others, uint turn) {
     return as_float4(turn & 1u ? (bits & 0x807fffffu) | (120u + (others & 15u)) << 23u : bits);

@@ -143,9 +143,9 @@ static void refuse(reading *r, word w, const char *also, const char *why) {
     if (r->status) return;
     for (const char *at = r->text; at && at < w.at; at++) line += *at == '\n';
     if (r->text) snprintf(place, sizeof place, "%.64s:%u: ", r->name, line);
-    r->status =
-        clumpi_fail(e, CLUMP_ERR_USAGE, "%s%.*s cannot stand in %s of a reproducible program%s: %s",
-                    place, (int)w.bytes, w.at, r->text ? "the source" : "the options", also, why);
+    r->status = clumpi_fail(e, CLUMP_ERR_USAGE,
+                            "%s%.*s is not possible in %s of a reproducible program%s: %s", place,
+                            (int)w.bytes, w.at, r->text ? "the source" : "the options", also, why);
     if (r->text) e->line = line;
 }
 
@@ -208,7 +208,7 @@ static void read_word(reading *r, word w) {
     if (w.bytes < sizeof name) memcpy(name, w.at, w.bytes);
     const int is_builtin = clumpi_reserved_builtin(name) != NULL;
     const char *reason = reason_of(w, name, is_builtin);
-    if (reason) refuse(r, w, is_builtin ? ", not even as a name of its own" : "", reason);
+    if (reason) refuse(r, w, is_builtin ? ", nor as a name of your own" : "", reason);
     if (is(w, "CLUMP_REDUCE")) read_reduction(r, w);
 }
 
@@ -220,7 +220,7 @@ static const char *read_directive(reading *r, const char *at) {
     const word name = word_at(clumpi_skip_space(at + 1));
     if (is_one_of(name, skipped, COUNT(skipped))) return end;
     if (is(name, "include") || is(name, "import") || is(name, "embed"))
-        refuse(r, name, "", "what the file has is not read. Put its text into the source");
+        refuse(r, name, "", "the library does not read the file. Put its text into the source");
     if (!is(name, "pragma")) return name.at + name.bytes;
     const word first = word_at(clumpi_skip_space(name.at + name.bytes));
     const word second = word_at(clumpi_skip_space(first.at + first.bytes));
@@ -251,7 +251,8 @@ static void read_text(reading *r, const char *at) {
             next = at + w.bytes;
         } else {
             if (at[0] == '#' && at[1] == '#')
-                refuse(r, (word){at, 2}, "", "names that are put together are not read");
+                refuse(r, (word){at, 2}, "",
+                       "the library does not read names that the preprocessor makes");
             next = at + 1;
         }
         is_line_begin = 0;
@@ -282,7 +283,8 @@ clump_status clumpi_reproducible_read(clump_context *c, const char *name, const 
                                       const char *options) {
     reading r = {.context = c, .name = name, .text = source, .end = source + strlen(source)};
     const char *odd = clumpi_odd_text(source);
-    if (odd) refuse(&r, (word){odd, 2}, "", "words that are written so are not read");
+    if (odd)
+        refuse(&r, (word){odd, 2}, "", "the library does not read names or signs in this form");
     read_text(&r, source);
     r.text = NULL;
     if (options) read_options(&r, options);
@@ -325,7 +327,7 @@ static clump_status try_division(clump_context *c) {
         return clumpi_fail(&c->error, CLUMP_ERR_UNSUPPORTED,
                            "a reproducible program needs division and sqrt() of float that are "
                            "rounded correctly. The device does not promise them "
-                           "(CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT), and has no double to try them");
+                           "(CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT), and lacks double to try them");
     clump_status status = count_wrong(c, &wrong);
     if (status) return status;
     if (wrong)
@@ -345,8 +347,8 @@ clump_status clumpi_reproducible_options(clump_context *c, clumpi_text *options)
     if (code) return clumpi_fail_cl(&c->error, "clGetDeviceInfo", code, "of float");
     if (!(has & CL_FP_DENORM))
         return clumpi_fail(&c->error, CLUMP_ERR_UNSUPPORTED,
-                           "a reproducible program needs denormal numbers of float, which the "
-                           "device takes for 0 (no CL_FP_DENORM)");
+                           "a reproducible program needs denormal numbers of float, and the "
+                           "device lacks CL_FP_DENORM");
     const int is_promised = (has & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
     clumpi_text_append(options, " %s",
                        is_promised ? "-cl-fp32-correctly-rounded-divide-sqrt" : UNOPTIMISED);

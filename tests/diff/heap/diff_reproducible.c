@@ -1,5 +1,5 @@
 /* A float program with clump_program_desc.reproducible against the same program in C, bit by bit:
- * so each device on which this passes gives the bits of all others. Objects are made and freed by
+ * each device on which this passes has the bits of all others. Objects are made and freed by
  * what was computed. Kernels are run one after the other and as one (fuse.h).
  *
  * C rounds each operation, as this file is compiled with -ffp-contract=off (tests/CMakeLists.txt).
@@ -157,7 +157,7 @@ static float some(uint32_t key) {
 static float number_or_0(float x) {
     return isnan(x) ? 0.0f : x;
 }
-/* Of numbers, and of no two zeros. */
+/* Of numbers that differ. */
 static float min(float a, float b) {
     return a < b ? a : b;
 }

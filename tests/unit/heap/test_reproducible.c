@@ -1,5 +1,5 @@
-/* What may stand in a reproducible program, by its text and its options: what gives other bits
- * elsewhere is refused, with its line and what to write instead, and nothing else is.
+/* The text and the options of a reproducible program: a part that can produce other bits on another
+ * device is refused, with its line and with advice. All else is accepted.
  *
  * Read first: host/heap/reproducible.c.
  */
@@ -25,7 +25,7 @@ static void expect_same(const char *source, const char *options) {
     if (read_both(source, options)) fail_msg("%s\n%s", error.message, source);
 }
 
-/* `words` is in the message; `line` 0: the options are refused. */
+/* The message has `words`. With `line` 0 the options are refused. */
 static void expect_refused(const char *source, const char *options, uint32_t line,
                            const char *words) {
     if (read_both(source, options) != CLUMP_ERR_USAGE || error.line != line ||
@@ -132,7 +132,7 @@ static void test_functions(void **state) {
         expect_refused("", text, 0, names[i]);
     }
     expect_refused("float f(float x) {\n    float length = x;\n}", "", 2,
-                   "not even as a name of its own");
+                   "nor as a name of your own");
     expect_refused("float x = 2.0f*exp(3.0f);", "", 1, "+ - * /, sqrt() and fma()");
     expect_refused("float x = rsqrt(3.0f);", "", 1, "write 1.0f / sqrt(x)");
 }
@@ -155,9 +155,9 @@ static void test_lines(void **state) {
     expect_refused("# pragma OPENCL FP_CONTRACT ON\n", "", 1, "pragma OPENCL FP_CONTRACT ON");
     expect_refused("#pragma STDC FP_CONTRACT OFF\n", "", 1, "it may change results");
     expect_refused("#pragma clang fp contract(fast)\n", "", 1, "it may change results");
-    expect_refused("#define P(a, b) a##b\n", "", 1, "put together");
+    expect_refused("#define P(a, b) a##b\n", "", 1, "names that the preprocessor makes");
     expect_refused("\n%:define A\n", "", 2, "%:");
-    expect_refused("float x = na\\\ntive_sin(x);\n", "", 1, "written so");
+    expect_refused("float x = na\\\ntive_sin(x);\n", "", 1, "in this form");
 }
 
 static void test_options(void **state) {
