@@ -54,7 +54,9 @@ typedef struct clump_program_desc {
 /* CONSTRUCTOR. Compile. Blocks: yes, while the device's compiler runs.
  * Returns CLUMP_OK; CLUMP_ERR_BUILD: the error has the first lines of the build log, line and
  * column in the user's source if the log names them, and desc->failed gets all of it;
- * CLUMP_ERR_USAGE; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY.
+ * CLUMP_ERR_USAGE, with the line in the user's source where the text of a reproducible program is
+ * refused; CLUMP_ERR_UNSUPPORTED: the device cannot run reproducible programs; CLUMP_ERR_CL;
+ * CLUMP_ERR_HOST_MEMORY.
  *   program  [out]            NULL on failure
  *   error    [out, optional]  as the context keeps it */
 CLUMP_API clump_status clump_program_create(const clump_program_desc *desc, clump_program **program,

@@ -1,6 +1,7 @@
 /* A float program with clump_program_desc.reproducible against the same program in C, bit by bit:
  * each device on which this passes has the bits of all others. Objects are made and freed by
- * what was computed. Kernels are run one after the other and as one (fuse.h).
+ * what was computed. Kernels are run one after the other and as one (fuse.h). Devices that lack
+ * something, and the text without the option.
  *
  * C rounds each operation, as this file is compiled with -ffp-contract=off (tests/CMakeLists.txt).
  *
@@ -356,11 +357,81 @@ static void test_bits(void **state) {
     clump_heap_destroy(heap);
 }
 
+/* ---- Devices and texts ----------------------------------------------------------------------- */
+
+static cl_device_fp_config lacking; /* what the device does not tell of float */
+
+static cl_int CL_API_CALL tell_less(cl_device_id device, cl_device_info name, size_t room, void *to,
+                                    size_t *size) {
+    const cl_int code = clGetDeviceInfo(device, name, room, to, size);
+    if (!code && to && name == CL_DEVICE_SINGLE_FP_CONFIG) *(cl_device_fp_config *)to &= ~lacking;
+    return code;
+}
+
+/* An empty program for such a device: the status of its creation. */
+static clump_status build_on(cl_fixture *on, int reproducible, clump_program **program) {
+    clump_heap *heap = cl_fixture_heap(on, "class A { float x; }", 1u << 20, 2);
+    const clump_program_desc desc = {.size = sizeof desc,
+                                     .heap = heap,
+                                     .source = "__kernel void k(CLUMP_HEAP_NO_ALLOC) {}\n",
+                                     .reproducible = reproducible};
+    const clump_status status = clump_program_create(&desc, program, NULL);
+    clump_heap_destroy(heap);
+    return status;
+}
+
+static void expect_device(cl_device_fp_config lacks, uint32_t disable, const char *words) {
+    const clump_cl_functions cl = {.size = sizeof cl, .GetDeviceInfo = tell_less};
+    cl_fixture on;
+    lacking = lacks;
+    assert_int_equal(cl_fixture_open(&on, &(cl_fixture_desc){.cl = &cl, .disable = disable}), 0);
+    clump_program *program;
+    const clump_status status = build_on(&on, 1, &program);
+    if (words)
+        cl_fixture_expect_words(clump_context_get_error(on.clump), status, CLUMP_ERR_UNSUPPORTED,
+                                words, "clump_program_create", __LINE__);
+    else if (status)
+        fail_msg("%s", clump_context_get_error(on.clump)->message);
+    else
+        assert_non_null(strstr(clump_program_get_info(program)->options, " -cl-opt-disable"));
+    clump_program_destroy(program);
+    cl_fixture_close(&on);
+}
+
+static void test_devices(void **state) {
+    (void)state;
+    expect_device(CL_FP_DENORM, 0, "the device lacks CL_FP_DENORM");
+    expect_device(CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT, CLUMP_FEATURE_FP64, "lacks double");
+    if (f->capabilities->features & CLUMP_FEATURE_FP64) /* it is tried */
+        expect_device(CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT, 0, NULL);
+}
+
+/* The option changes the text by one line, and nothing without it. */
+static void test_text(void **state) {
+    (void)state;
+    static const char line[] = "#pragma OPENCL FP_CONTRACT OFF\n";
+    clump_program *with, *without;
+    CHECK_OK(f, build_on(f, 1, &with));
+    CHECK_OK(f, build_on(f, 0, &without));
+    const char *text = clump_program_get_info(with)->source,
+               *other = clump_program_get_info(without)->source, *at = strstr(text, line);
+    assert_non_null(at);
+    assert_true(at < strstr(text, "#line")); /* so it is in front of all code */
+    assert_int_equal(strlen(other), strlen(text) - strlen(line));
+    assert_memory_equal(text, other, at - text);
+    assert_string_equal(at + strlen(line), other + (at - text));
+    assert_null(strstr(clump_program_get_info(without)->options, "rounded"));
+    assert_null(strstr(clump_program_get_info(without)->options, "-cl-opt-disable"));
+    clump_program_destroy(with);
+    clump_program_destroy(without);
+}
+
 int main(int argc, char **argv) {
     is_reproducible = argc < 2 || strcmp(argv[1], "without") != 0;
     int result = cl_fixture_open(f, NULL);
     if (result) return result;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bits)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bits), cmocka_unit_test(test_devices),
+                                       cmocka_unit_test(test_text)};
     result = cmocka_run_group_tests(tests, NULL, NULL);
     cl_fixture_close(f);
     return result;
