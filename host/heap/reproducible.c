@@ -335,7 +335,7 @@ static clump_status try_division(clump_context *c) {
                            "a reproducible program needs division and sqrt() of float that are "
                            "rounded correctly. The device does not promise them "
                            "(CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT), and %u of %zu were wrong",
-                           wrong, 2 * 160 * DIVIDE_ITEMS);
+                           wrong, DIVIDE_ITEMS * 2 * 160);
     c->divides = 1;
     return CLUMP_OK;
 }
