@@ -208,7 +208,7 @@ static void read_word(reading *r, word w) {
     if (w.bytes < sizeof name) memcpy(name, w.at, w.bytes);
     const int is_builtin = clumpi_reserved_builtin(name) != NULL;
     const char *reason = reason_of(w, name, is_builtin);
-    if (reason) refuse(r, w, is_builtin ? ", nor as a name of your own" : "", reason);
+    if (reason) refuse(r, w, is_builtin ? ", nor as another name" : "", reason);
     if (is(w, "CLUMP_REDUCE")) read_reduction(r, w);
 }
 

@@ -46,17 +46,16 @@ typedef struct clump_program_desc {
     void (*failed)(void *user, const clump_program_info *info);
     void *user;                              /* of failed */
     const struct clump_alloc_tuning *tuning; /* experimental.h. NULL: as is best */
-    /* 1: the program's float arithmetic gives the same bits on each device, under the conditions of
-     * docs/guide/reproducible.md. Text, options and devices that cannot give them are refused. */
+    /* 1: float arithmetic produces the same bits on each device, under the conditions of
+     * docs/guide/reproducible.md. Text, options and devices that cannot do so are refused. */
     int reproducible;
 } clump_program_desc;
 
 /* CONSTRUCTOR. Compile. Blocks: yes, while the device's compiler runs.
  * Returns CLUMP_OK; CLUMP_ERR_BUILD: the error has the first lines of the build log, line and
  * column in the user's source if the log names them, and desc->failed gets all of it;
- * CLUMP_ERR_USAGE, with the line in the user's source where the text of a reproducible program is
- * refused; CLUMP_ERR_UNSUPPORTED: the device cannot run reproducible programs; CLUMP_ERR_CL;
- * CLUMP_ERR_HOST_MEMORY.
+ * CLUMP_ERR_USAGE, with the line in the user's source where a reproducible program is refused,
+ * CLUMP_ERR_UNSUPPORTED where the device cannot run one; CLUMP_ERR_CL; CLUMP_ERR_HOST_MEMORY.
  *   program  [out]            NULL on failure
  *   error    [out, optional]  as the context keeps it */
 CLUMP_API clump_status clump_program_create(const clump_program_desc *desc, clump_program **program,

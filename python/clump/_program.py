@@ -15,7 +15,7 @@ class Program:
     """OpenCL C, compiled with the schema of a heap. Runs on any heap of an equal layout.
 
     options: build options. name: what messages call the source. checked: each access verifies its reference. strict: warnings are
-    errors. reproducible: floats get the same bits on each device, and what cannot is refused (docs/guide/reproducible.md)."""
+    errors. reproducible: float arithmetic produces the same bits on each device (docs/guide/reproducible.md)."""
 
     def __init__(self, heap, source, options="", name="program.cl", checked=False, strict=False, reproducible=False):
         texts = [ffi.new("char[]", c_text(what, text)) for what, text in (("source", source), ("options", options), ("name", name))]
