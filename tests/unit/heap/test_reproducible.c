@@ -131,8 +131,7 @@ static void test_functions(void **state) {
         snprintf(text, sizeof text, "-DF=%s", names[i]);
         expect_refused("", text, 0, names[i]);
     }
-    expect_refused("float f(float x) {\n    float length = x;\n}", "", 2,
-                   "nor as another name");
+    expect_refused("float f(float x) {\n    float length = x;\n}", "", 2, "nor as another name");
     expect_refused("float x = 2.0f*exp(3.0f);", "", 1, "+ - * /, sqrt() and fma()");
     expect_refused("float x = rsqrt(3.0f);", "", 1, "write 1.0f / sqrt(x)");
 }
