@@ -118,7 +118,7 @@ clump_status clump_heap_new_structs(clump_heap *heap, const clump_struct_desc *d
 /* program.h, run.h */
 typedef ... clump_program;
 typedef ... clump_kernel;
-typedef struct { size_t size; clump_heap *heap; const char *source, *name, *options; int checked, strict; ...; } clump_program_desc;
+typedef struct { size_t size; clump_heap *heap; const char *source, *name, *options; int checked, strict, reproducible; ...; } clump_program_desc;
 clump_status clump_program_create(const clump_program_desc *desc, clump_program **program, clump_error *error);
 void clump_program_destroy(clump_program *program);
 typedef struct { const char *log, *source, *options; uint32_t warnings; ...; } clump_program_info;

@@ -49,7 +49,7 @@ static const char kernels[] =
     "        if (!crossed(x, y, Node_size(self), cx, cy)) continue;\n"
     "        for (uint i = 0; i < 4; i++) {\n"
     "            Node child = Node_new();\n"
-    "            if (Node_is_null(child)) return;  // no room: the host can ask\n"
+    "            if (Node_is_null(child)) break;  // no room: the host can ask\n"
     "            uint child_x = x + i % 2 * half_size, child_y = y + i / 2 * half_size;\n"
     "            fill(clump_heap, child, child_x, child_y, half_size);\n"
     "            Node_child(self, i) = child;\n"

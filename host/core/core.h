@@ -88,6 +88,7 @@ struct clump_context {
     clump_compiled compiled;   /* whole entries */
     uint64_t pool_limit_bytes; /* of all pools together; 0: none */
     void *no_heap;             /* SVM that no kernel reads: clumpi_point() */
+    int divides; /* 1: it was tried, and rounds quotients of float correctly: reproducible.c */
 };
 
 /* ---- context.c ---- */

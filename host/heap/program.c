@@ -66,6 +66,7 @@ static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc 
                            "#define CLUMPI_SEGMENTS_AT %uul\n"
                            "#define CLUMPI_SEGMENT_GRANULES %uu\n",
                            m->at_segments, m->segment_blocks * m->block_granules);
+    if (desc->reproducible) clumpi_text_append(t, "#pragma OPENCL FP_CONTRACT OFF\n");
     clumpi_source_append(t, files, sizeof files / sizeof *files);
     if (m->has_raw) clumpi_source_append(t, of_raw, sizeof of_raw / sizeof *of_raw);
     clumpi_source_append(t, raw, sizeof raw / sizeof *raw);
@@ -163,11 +164,15 @@ static clump_status create(const clump_program_desc *desc, clump_program *p) {
     clump_context *c = p->context;
     const char *name = desc->name ? desc->name : DEFAULT_NAME;
     clumpi_text source = {.allocator = &c->allocator}, options = {.allocator = &c->allocator};
+    clumpi_options_append(&options, c, desc->options);
+    clump_status status = desc->reproducible ? clumpi_reproducible_options(c, &options) : CLUMP_OK;
+    if (status) {
+        clumpi_free(&c->allocator, options.data);
+        return status;
+    }
     clumpi_user_part user = append_program(&source, desc, &p->made_for, name, &p->user_at);
     p->user_line = user.first_line;
-    clumpi_options_append(&options, c, desc->options);
     append_tuning(&options, desc, &p->made_for);
-    clump_status status;
     p->name = clumpi_copy_text(&c->allocator, name, strlen(name));
     if (source.failed || options.failed || !p->name) {
         clumpi_free(&c->allocator, source.data);
@@ -198,7 +203,9 @@ static clump_status check_desc(const clump_program_desc *desc) {
     if (desc->tuning && desc->tuning->retries > 1024)
         return clumpi_fail(e, CLUMP_ERR_USAGE, "tuning->retries is %u, at most 1024 make sense",
                            desc->tuning->retries);
-    return CLUMP_OK;
+    if (!desc->reproducible) return CLUMP_OK;
+    return clumpi_reproducible_read(desc->heap->context, desc->name ? desc->name : DEFAULT_NAME,
+                                    desc->source, desc->options);
 }
 
 static clump_status make_program(const clump_program_desc *desc, clump_program **program) {

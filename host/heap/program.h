@@ -56,6 +56,18 @@ typedef struct clumpi_uses {
 } clumpi_uses;
 clump_status clumpi_uses_of(const clump_program *program, const char *kernel, clumpi_uses *uses);
 
+/* Where the text has signs or words that are not what they look like; NULL: nowhere. */
+const char *clumpi_odd_text(const char *text);
+
+/* ---- reproducible.c ---- */
+
+/* Refuses text and build options that give other bits on other devices. options may be NULL. */
+clump_status clumpi_reproducible_read(clump_context *c, const char *name, const char *source,
+                                      const char *options);
+/* Refuses a device that cannot give the bits of others, and appends what its compiler must be
+ * told. */
+clump_status clumpi_reproducible_options(clump_context *c, clumpi_text *options);
+
 /* ---- program.c ---- */
 
 struct clump_program {

@@ -177,22 +177,21 @@ static void take_directive(source *s, const char *at, const char *end) {
     }
 }
 
-/* Words and brackets that are not what they look like. */
-static int is_odd(const char *text) {
+const char *clumpi_odd_text(const char *text) {
     static const char *const odd[] = {"<%", "%>", "%:", "??"};
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
-        if (strstr(text, odd[i])) return 1;
+        if (strstr(text, odd[i])) return strstr(text, odd[i]);
     for (const char *at = text; (at = strchr(at, '\\')) != NULL; at++) {
         const char *next = at + 1 + (at[1] == '\r');
         if (*next == '\n' && at > text && clumpi_is_word(at[-1]) && clumpi_is_word(next[1]))
-            return 1;
+            return at;
     }
-    return 0;
+    return NULL;
 }
 
 static void cut(source *s) {
     const char *at = s->program->source + s->program->user_at, *const end = at + strlen(at);
-    s->is_odd = is_odd(at);
+    s->is_odd = clumpi_odd_text(at) != NULL;
     const char *begin = at, *body = at;
     int depth = 0, at_line_begin = 1;
     while (at < end && !s->is_odd) {

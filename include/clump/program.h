@@ -50,6 +50,9 @@ typedef struct clump_program_desc {
     void (*failed)(void *user, const clump_program_info *info);
     void *user;                              /* of failed */
     const struct clump_alloc_tuning *tuning; /* experimental.h. NULL: the default */
+    /* 1: float arithmetic produces the same bits on each device, under the conditions of
+     * docs/guide/reproducible.md. Text, options and devices that cannot do so are refused. */
+    int reproducible;
 } clump_program_desc;
 
 /* CONSTRUCTOR. Compile a program.
@@ -60,7 +63,9 @@ typedef struct clump_program_desc {
  *   CLUMP_ERR_BUILD  the program does not build. The error has the first lines of the build log,
  *                    and the line and column in the user's source if the log names them.
  *                    desc->failed gets the whole log
- *   CLUMP_ERR_USAGE, CLUMP_ERR_CL, CLUMP_ERR_HOST_MEMORY */
+ *   CLUMP_ERR_USAGE  also for a reproducible program that is refused, with its line
+ *   CLUMP_ERR_UNSUPPORTED  the device cannot run a reproducible program
+ *   CLUMP_ERR_CL, CLUMP_ERR_HOST_MEMORY */
 CLUMP_API clump_status clump_program_create(const clump_program_desc *desc, clump_program **program,
                                             clump_error *error);
 

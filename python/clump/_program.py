@@ -15,12 +15,12 @@ class Program:
     """OpenCL C, compiled with the schema of a heap. Runs on any heap of an equal layout.
 
     options: build options. name: what messages call the source. checked: each access verifies its reference. strict: warnings are
-    errors."""
+    errors. reproducible: float arithmetic produces the same bits on each device (docs/guide/reproducible.md)."""
 
-    def __init__(self, heap, source, options="", name="program.cl", checked=False, strict=False):
+    def __init__(self, heap, source, options="", name="program.cl", checked=False, strict=False, reproducible=False):
         texts = [ffi.new("char[]", c_text(what, text)) for what, text in (("source", source), ("options", options), ("name", name))]
         desc = sized("clump_program_desc *", {"heap": heap._object, "source": texts[0], "options": texts[1], "name": texts[2],
-                                              "checked": checked, "strict": strict})
+                                              "checked": checked, "strict": strict, "reproducible": reproducible})
         made = ffi.new("clump_program **")
         self._context = heap._context
         self._context._call(lib.clump_program_create, desc, made, ffi.NULL)

@@ -437,6 +437,7 @@ class Launches(Case):
             CONTEXT.queue = QUEUE
 
     def test_errors(self):
+        self.raises("CLUMP_ERR_USAGE", "program.cl:2: sin", clump.Program, self.heap, "/* 1 */\nfloat f(float x) { return sin(x); }\n", reproducible=True)
         error = self.raises("CLUMP_ERR_SCHEMA", "in line 2, column 5", clump.Heap, CONTEXT, "class A {\n    flot x;\n}", bytes=1 << 20)
         self.assertEqual((error.line, error.column), (2, 5))
         error = self.raises("CLUMP_ERR_BUILD", "boo", clump.Program, self.heap, "__kernel void f(CLUMP_HEAP) {\n boo(); }")

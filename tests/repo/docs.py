@@ -331,7 +331,8 @@ def anchor_of(heading):
 
 def anchors(path):
     with open(path, encoding="utf-8") as file:
-        return {anchor_of(m[1]) for m in re.finditer(r"^#+ +(.*)$", file.read(), re.M)}
+        text = file.read()
+    return {anchor_of(m[1]) for m in re.finditer(r"^#+ +(.*)$", text, re.M)} | set(re.findall(r'<a id="([\w-]+)"></a>', text))
 
 
 @functools.lru_cache(maxsize=None)
