@@ -27,7 +27,8 @@ clump_status clumpi_match_field(const clumpi_match *m, uint32_t class_id,
     *is_there = clumpi_take_field(
         clump_schema_find_field(m->to, m->class_of[class_id], theirs->name), ours);
     if (!*is_there || (ours->type == theirs->type && ours->width == theirs->width &&
-                       ours->count == theirs->count))
+                       ours->count == theirs->count && ours->array == theirs->array &&
+                       ours->part == theirs->part))
         return CLUMP_OK;
     return clumpi_fail(m->error, CLUMP_ERR_SCHEMA, "field %s of class %s is %s in %s, but %s in %s",
                        theirs->name, name_of(m, class_id), clumpi_type_words(theirs, a), m->where,

@@ -45,8 +45,13 @@ const char *clumpi_type_name(clump_type type, uint32_t width) {
 }
 
 const char *clumpi_type_words(const clump_field_info *field, char text[CLUMPI_TYPE_BYTES]) {
-    char count[16] = "";
-    if (field->count) snprintf(count, sizeof count, "[%u]", field->count);
+    char count[24] = "";
+    if (field->array == CLUMP_ARRAY_BOUNDED)
+        snprintf(count, sizeof count, "[*] max %u", field->count);
+    else if (field->array == CLUMP_ARRAY_GROWING)
+        snprintf(count, sizeof count, field->count ? "[*] inline %u" : "[*]", field->count);
+    else if (field->count)
+        snprintf(count, sizeof count, "[%u]", field->count);
     snprintf(text, CLUMPI_TYPE_BYTES, "%s%s", clumpi_type_name(field->type, field->width), count);
     return text;
 }
