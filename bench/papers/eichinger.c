@@ -67,18 +67,20 @@ static const paper_run runs[] = {
         }                                                                                          \
     }
 #define ORDER                                                                                      \
-    "In both the free-space weight adds nothing to the location weight; but here moves in the "    \
-    "order in which they are found leave least, where Eichinger's thesis is best with the "        \
-    "location weight alone: each of our moves leads to a fuller chunk or lower within its own, "   \
-    "so that order is downwards already."
+    "In both the free-space weight adds nothing to the location weight. Here "                     \
+    "moves in the order in which they are found leave least, and Eichinger's "                     \
+    "thesis is best with only the location weight. Each of our moves goes to "                     \
+    "a fuller chunk or to a lower place in its own chunk, so that order is "                       \
+    "already downwards."
 
 static const paper_item items[] = {
     {.name = "table-5.2",
      .title = "fit strategies over random sequences",
      .place = "table 5.2, 10,000 sequences",
      .head = {{"strategy", "f, theirs", "f, ours", "chunks, theirs", "chunks, ours",
-               "search, of first, theirs", "allocation, us, theirs", "allocation, us, ours",
-               "allocation, of first, theirs", "allocation, of first, ours"}},
+               "search, relative to first, theirs", "allocation, us, theirs",
+               "allocation, us, ours", "allocation, relative to first, theirs",
+               "allocation, relative to first, ours"}},
 #define FIT(name, f, chunks, search, us, ratio)                                                    \
     {                                                                                              \
         {                                                                                          \
@@ -92,12 +94,11 @@ static const paper_item items[] = {
               FIT("worst", "0.181", "29.64", "245%", "4.727", "108%"),
               FIT("good", "", "", "", "", "")},
 #undef FIT
-     .difference =
-         "In both worst fit takes most chunks; but there its fragmentation is close to that of "
-         "best fit and far below first fit, here it is the highest; which sizes and numbers the "
-         "sequences there have is not said. An allocation there is mostly Vulkan's work, so the "
-         "strategy "
-         "hardly shows in it. Good fit is ours."},
+     .difference = "In both worst fit needs most chunks. In Eichinger's thesis its "
+                   "fragmentation is close to best fit and far below first fit, and here it "
+                   "is the highest. The thesis does not state the sizes and numbers of its "
+                   "sequences. An allocation there is mostly Vulkan's work, so the strategy "
+                   "is hardly visible in it. Good fit is ours."},
     {.name = "table-5.3a",
      .title = "fragmentation f by weights, s_small 0.01%, s_limit 0.1%",
      .place = "table 5.3 (a)",
@@ -117,8 +118,8 @@ static const paper_item items[] = {
                   NUMBERS("2.28", "2.29", "2.29", "2.3", "2.29"),
                   NUMBERS("2.28", "2.29", "2.28", "2.29", "2.29"),
                   NUMBERS("2.28", "2.3", "2.29", "2.28", "2.29")),
-     .difference = "The numbers of chunks hardly differ by weights, there and here; the random "
-                   "sequences are others, so ours are fewer throughout."},
+     .difference = "The numbers of chunks hardly differ by weights, there and here. The "
+                   "random sequences differ, so ours are fewer throughout."},
     {.name = "table-5.4a",
      .title = "fragmentation f by weights, s_small 0.1%, s_limit 1%",
      .place = "table 5.4 (a)",
@@ -138,10 +139,10 @@ static const paper_item items[] = {
                   NUMBERS("2.28", "2.29", "2.29", "2.29", "2.28"),
                   NUMBERS("2.28", "2.29", "2.29", "2.29", "2.3"),
                   NUMBERS("2.28", "2.29", "2.3", "2.3", "2.29")),
-     .difference = "As in table 5.3 (b)."},
+     .difference = "The same as in table 5.3 (b)."},
     {.name = "table-5.5",
      .title = "without defragmentation, without weights, with the best",
-     .place = "table 5.5 (its chunks of the second row are 2.3, those of table 5.3 are 2.33)",
+     .place = "table 5.5 (it has 2.3 chunks in the second row, and table 5.3 has 2.33)",
      .y_label = "fragmentation f",
      .head = {{"defragmentation", "+f, theirs", "+f, ours", "chunks, theirs", "chunks, ours"}},
      .rows = {{{"disabled", "0.318", "#small:f_off", "2.31", "#small:chunks_off"}},
@@ -157,18 +158,17 @@ static const paper_item items[] = {
      .is_log = 1,
      .head = SIZES_HEAD,
      .rows = SIZES("one", "chunk"),
-     .difference = "Eichinger's thesis has memory of the GPU and of the CPU; OpenCL does not let a "
-                   "program choose."},
+     .difference = "Eichinger's thesis has memory of the GPU and of the CPU. OpenCL does "
+                   "not let a program choose."},
     {.name = "figure-5.2",
-     .title = "one buffer of its own",
+     .title = "one separate buffer",
      .place = "figure 5.2, a plot: up to 1 MiB and from 2 to 16 MiB time stays, above it grows",
      .y_label = "ns",
      .is_log = 1,
      .head = SIZES_HEAD,
      .rows = SIZES("one", "unique"),
-     .difference =
-         "Ours writes to each buffer, since OpenCL may put its allocation off until then; "
-         "sizes end at 64 MiB, theirs at 512 MiB."},
+     .difference = "Our benchmark writes to each buffer, because OpenCL may delay its "
+                   "allocation until then. Sizes end at 64 MiB here, and at 512 MiB there."},
     {.name = "figure-5.3",
      .title = "64 allocations out of chunks, then their frees",
      .place = "figure 5.3, a plot: up to 1 MiB all fit into one chunk",
@@ -176,15 +176,15 @@ static const paper_item items[] = {
      .is_log = 1,
      .head = SIZES_HEAD,
      .rows = SIZES("64", "chunk"),
-     .difference = "Ours is the time of one of the 64; one empty chunk is kept, there and here."},
+     .difference = "The time is for one of the 64. Both keep one empty chunk."},
     {.name = "figure-5.4",
-     .title = "64 buffers of their own, then their release",
+     .title = "64 separate buffers, then their release",
      .place = "figure 5.4, a plot: at 16 MiB and more as slow as chunks",
      .y_label = "ns",
      .is_log = 1,
      .head = SIZES_HEAD,
      .rows = SIZES("64", "unique"),
-     .difference = "Ours is the time of one of the 64."},
+     .difference = "The time is for one of the 64."},
     {.name = NULL}};
 
 const paper paper_eichinger = {

@@ -123,8 +123,9 @@ static const paper_run runs[] = {
 
 static const paper_item items[] = {
     {.name = "figure-8",
-     .title = "passes that it takes, 60% dead; candidates left after each",
-     .place = "4.2 (n = 5), Table 1 (n = 3); CompactGpu's own program for 32,768,000 objects",
+     .title = "passes, and candidates left after each, 60% dead",
+     .place = "4.2 (n = 5), Table 1 (n = 3), and CompactGpu's own program for "
+              "32,768,000 objects",
      .is_log = 1,
      .x_label = "pass",
      .curves_y = "candidates",
@@ -149,16 +150,16 @@ static const paper_item items[] = {
                 {.label = "n = 10", .run = "passes", .column = "n10_candidates"},
                 {.label = "n = 20", .run = "passes", .column = "n20_candidates"},
                 {.label = "n = 40", .run = "passes", .column = "n40_candidates"}},
-     .difference =
-         "The number of passes grows with the logarithm of the number of blocks, and our first "
-         "column has fewer objects; the paper does not say which k1 its synthetic runs have. The "
-         "paper keeps its candidates in a bitmap that allocation and deallocation "
-         "maintain; here a scan of the block states finds them at the start of a pass, or, with "
-         "candidates=bitmap, of the first pass, which makes a bitmap for the others."},
+     .difference = "The number of passes grows with the logarithm of the number of blocks, "
+                   "and our first column has fewer objects. The paper does not name the k1 "
+                   "of its synthetic runs. It keeps its candidates in a bitmap that "
+                   "allocation and deallocation maintain. Here a scan of the block states "
+                   "finds them at the start of a pass. With candidates=bitmap, only the "
+                   "first pass scans, and it makes a bitmap for the others."},
     {.name = "figure-9",
      .title = "F after compaction over the share of objects that died",
-     .place = "4.1: for n = 1 the worst comes at 45%, slightly below n / (n + 1), and again around "
-              "70%; the bound is 1 / (n + 1)",
+     .place = "4.1: for n = 1 the worst comes at 45%, slightly below n / (n + 1), and "
+              "again around 70%, and the bound is 1 / (n + 1)",
      .x_label = "dead, percent",
      .curves_y = "F, percent",
      .head = {{"n", "bound, %", "worst F, ours, %", "at, paper, %", "at, ours, %"}},
@@ -210,7 +211,8 @@ static const paper_item items[] = {
                    "blocks as possible."},
     {.name = "figure-11",
      .title = "collisions: memory over the steps, and time by n",
-     .place = "4.3: 12.2% faster with n = 36; the worst fragmentation is around iteration 5,000",
+     .place = "4.3: 12.2% faster with n = 36, and the worst fragmentation is around "
+              "iteration 5,000",
      .y_label = "percent faster than not compacted",
      .x_label = "step",
      .curves_y = "slots",
@@ -219,8 +221,8 @@ static const paper_item items[] = {
               SWEEP("3", "collision", ""), SWEEP("4", "collision", ""), SWEEP("5", "collision", ""),
               SWEEP("10", "collision", ""), SWEEP("36", "collision", "12.2%")},
      .curves = PROFILE("collision", "36"),
-     .difference = "References take 4 bytes here and 8 there; the number of bodies is chosen so "
-                   "that they take the bytes of Table 1."},
+     .difference = "References have 4 bytes here and 8 in the paper. The number of bodies "
+                   "is chosen so that they use the bytes of Table 1."},
     {.name = "figure-12",
      .title = "structure: memory over the steps, and time by n",
      .place = "4.3: 16.3% faster with n = 18",
@@ -232,10 +234,11 @@ static const paper_item items[] = {
               SWEEP("3", "structure", ""), SWEEP("4", "structure", ""), SWEEP("5", "structure", ""),
               SWEEP("10", "structure", ""), SWEEP("18", "structure", "16.3%")},
      .curves = PROFILE("structure", "18"),
-     .difference = "The number of nodes is chosen so that they take the bytes of Table 1."},
+     .difference = "The number of nodes is chosen so that they use the bytes of Table 1."},
     {.name = "figure-13",
      .title = "the generational automaton: memory over the steps, and time by n",
-     .place = "4.3: 6.3% faster with n = 2; after iteration 2,000 most cells are dead",
+     .place = "4.3: 6.3% faster with n = 2, and after iteration 2,000 most cells are "
+              "dead",
      .y_label = "percent faster than not compacted",
      .x_label = "step",
      .curves_y = "slots",
@@ -244,8 +247,8 @@ static const paper_item items[] = {
               SWEEP("2", "generation", "6.3%"), SWEEP("3", "generation", ""),
               SWEEP("4", "generation", ""), SWEEP("5", "generation", "")},
      .curves = PROFILE("generation", "2"),
-     .difference = "The paper names the rule, the memory (57.4 MB) and the steps, not its pattern; "
-                   "ours is a million cells that begin at random."},
+     .difference = "The paper names the rule, the memory (57.4 MB) and the steps, but not "
+                   "its pattern. Ours is a million cells that begin at random."},
     {.name = "figure-14",
      .title = "Wa-Tor: memory over the steps",
      .place = "4.3: with n = 10 the peak of memory is 14% lower, and a run is 8.1% slower",
@@ -263,10 +266,10 @@ static const paper_item items[] = {
               SWEEP("10", "wa-tor", "-8.1%"),
               {{"n = 10, memory, paper", "", "", "", "", "", "14%", ""}}},
      .curves = PROFILE("wa-tor", "10"),
-     .difference =
-         "The paper starts a compaction after massive deallocations but does not say at which k2; "
-         "ours starts when 5% of the blocks could be freed. It does not give the size of its world "
-         "either; ours is that of DynaSOAr's program."},
+     .difference = "The paper starts a compaction after massive deallocations but does not "
+                   "name its k2. Ours starts when 5% of the blocks could be freed. The "
+                   "paper does not state the size of its world either. Ours has the size of "
+                   "DynaSOAr's program."},
     {.name = "figure-15",
      .title = "Wa-Tor: time and passes by n and by how references are rewritten",
      .place =
@@ -284,8 +287,9 @@ static const paper_item items[] = {
     }
      .rows = {REWRITE("1"), REWRITE("2"), REWRITE("3"), REWRITE("4"), REWRITE("5")},
 #undef REWRITE
-     .difference = "The line without compaction is the first row of figure 14; there is no line "
-                   "\"no defrag\", since nothing is maintained while nothing is compacted."},
+     .difference = "The line without compaction is the first row of figure 14. The line "
+                   "\"no defrag\" is left out, because nothing is maintained while nothing "
+                   "is compacted."},
     {.name = "table-1-left",
      .title = "characteristics: compactions and passes",
      .place = "Table 1",
@@ -305,12 +309,13 @@ static const paper_item items[] = {
               LEFT("structure", "structure-10", "58.9", "3", "10", "100", "368"),
               LEFT("Wa-Tor", "wa-tor-9", "1,107.6", "1", "9", "38", "43")},
 #undef LEFT
-     .difference = "The paper counts bytes of objects, ours all buffers with metadata and room; "
-                   "which fields are rewritten follows from the schema of each application."},
+     .difference = "The paper counts bytes of objects, and we count all buffers with "
+                   "metadata and room. The schema of each application decides which fields "
+                   "are rewritten."},
     {.name = "table-1-right",
      .title = "running time and its parts, ms",
-     .place = "Table 1 (Titan Xp); CompactGpu's own program on an H200 takes 10.3 ms for the "
-              "synthetic row",
+     .place = "Table 1 (Titan Xp). CompactGpu's own program on an H200 needs 10.3 ms "
+              "for the synthetic row",
      .head = {{"benchmark", "total, paper", "total, ours", "defrag, paper", "defrag, ours",
                "scan, paper", "plan, ours", "copy, paper", "move, ours", "rewrite, paper",
                "rewrite, ours"}},
@@ -344,8 +349,8 @@ static const paper_item items[] = {
               APP_ROW("Wa-Tor, n = 9", "wa-tor-9", "7,729", "0.5", "49", "7", "14", "20")},
 #undef SYNTHETIC_ROW
 #undef APP_ROW
-     .difference = "A Titan Xp reaches 547 GB/s and an H200 about 4,200, so times are not to be "
-                   "compared; moves and passes are. The paper's references have 8 bytes."},
+     .difference = "A Titan Xp reaches 547 GB/s and an H200 about 4,200. Compare moves and "
+                   "passes, but not times. The paper's references have 8 bytes."},
     {.name = NULL}};
 
 const paper paper_ismm = {

@@ -87,18 +87,20 @@ static const paper_item items[] = {
               {{"VP arrays of objects, paper", "1.347", "5.361", "6.308", "3.516", "5.378", "5.843",
                 "3.095", "1.693"}},
               OURS("VP arrays of objects, ours", "vp-arrays")},
-     .difference =
-         "GPU: one work-group, histogram, no special treatment of wide objects; P: prefix sum; F: "
-         "hands narrow graphs over to the host, times with the copies that this takes, which the "
-         "paper leaves out; D: wide objects are read by all work-items; all units: D on all "
-         "compute units, the paper's VD on both of its two; auto: what the library does by "
-         "default, which the paper does not have. Vector loads (V) are not there: objects lie as a "
-         "structure of arrays, so that neighbours read one column together. On CPUs the queue has "
-         "kernels of another kind, and `offsets` does nothing."},
+     .difference = "GPU is one work-group with a histogram and without special treatment of "
+                   "wide objects. P is with prefix sums. F hands narrow graphs over to the "
+                   "host. Its times include the copies, which the paper leaves out. D reads "
+                   "wide objects by all work-items. \"All units\" is D on all compute "
+                   "units, and VD on both units of the paper. \"Auto\" is the default of "
+                   "the library, which the paper does not have. Vector loads (V) do not "
+                   "exist here: objects are a structure of arrays, so that neighbours read "
+                   "one column together. On CPUs the queue has kernels of another kind, and "
+                   "`offsets` does nothing."},
     {.name = "figure-2",
      .title = "objects at each depth of a breadth-first traversal",
-     .place = "3.1, plots of heaps of DaCapo benchmarks: all begin with steps that widen rapidly "
-              "from 600 to 1,000 roots; some then have tails of 30 to 80 objects a step",
+     .place = "3.1, plots of heaps of DaCapo benchmarks: all begin with steps that "
+              "widen rapidly from 600 to 1,000 roots, and some then have tails of 30 "
+              "to 80 objects a step",
      .is_log = 1,
      .x_label = "depth",
      .curves_y = "objects",
@@ -116,11 +118,11 @@ static const paper_item items[] = {
                 {.label = "Python process", .run = "cpython-cpu", .column = "at_depth"},
                 {.label = "CAD assembly", .run = "assembly-cpu", .column = "at_depth"},
                 {.label = "random, power law", .run = "power", .column = "at_depth"}},
-     .difference =
-         "The heaps of DaCapo need the Jikes virtual machine and are not here; ours come by "
-         "`--data`: the heap of a TypeScript compiler, with one root, and three that "
-         "`bench/mark/heaps/make.sh` makes on your machine. Any graph will do: "
-         "`clump-bench run mark-graph --set file=FILE --set depths=PLOT --set degrees=PLOT`."},
+     .difference = "The heaps of DaCapo need the Jikes virtual machine and are not here. "
+                   "`--data` provides ours: the heap of a TypeScript compiler, with one "
+                   "root, and three that `bench/mark/heaps/make.sh` makes on your machine. "
+                   "Any graph can be used: `clump-bench run mark-graph --set file=FILE "
+                   "--set depths=PLOT --set degrees=PLOT`."},
     {.name = "figure-3",
      .title = "objects by number of references",
      .place = "3.2: 26% have none, 76% at most 4, 98% at most 12, less than 0.01% hundreds to "
@@ -152,22 +154,23 @@ static const paper_item items[] = {
                    "collections of all its benchmarks."},
     {.name = "table-2",
      .title = "marking real heaps",
-     .place = "Table 2: DaCapo on Jikes, cumulative ms (serial CPU, GPU with all optimisations and "
-              "both compute units: lusearch 1084.18, 1490.96; pmd 356.09, 357.49; sunflow 401.36, "
-              "554.25; xalan 423.31, 750.12)",
+     .place = "Table 2: DaCapo on Jikes, cumulative ms, serial CPU and GPU with all "
+              "optimisations and both compute units (lusearch 1084.18 and 1490.96, pmd "
+              "356.09 and 357.49, sunflow 401.36 and 554.25, xalan 423.31 and 750.12)",
      .head = {{"heap", "C, 1 thread, ms", "auto, ms"}},
      .rows = {{{"TypeScript compiler", "=real-cpu:time_ms", "=real:time_ms"}},
               {{"npm, Node.js", "=node-cpu:time_ms", "=node:time_ms"}},
               {{"Python process", "=cpython-cpu:time_ms", "=cpython:time_ms"}},
               {{"CAD assembly", "=assembly-cpu:time_ms", "=assembly:time_ms"}}},
-     .difference = "The paper's rows do not apply: they are sums over all collections of a run of "
-                   "a Java program. Heaps of our own stand in their place; the last three are of "
-                   "the machine that they were made on (`bench/mark/heaps`)."},
+     .difference = "The paper's rows do not apply, because they are sums over all "
+                   "collections of a run of a Java program. Our heaps replace them. The "
+                   "last three come from the machine on which they were made "
+                   "(`bench/mark/heaps`)."},
     {.name = "figure-6",
      .title = "launch latency over the memory that is mapped",
      .place = "4.4",
-     .difference = "It does not apply: the heap is on the device, and no memory is mapped for a "
-                   "collection."},
+     .difference = "It does not apply, because the heap is on the device, and a collection "
+                   "maps no memory."},
     {.name = NULL}};
 
 const paper paper_maas = {

@@ -282,7 +282,7 @@ static int print_item(FILE *file, const paper_results *results, const paper_item
 
 static void print_runs(FILE *file, const paper_results *results, const char *const *only,
                        size_t only_count) {
-    fprintf(file, "## Runs of %s\n\n| run | benchmark | what is set | check |\n|---|---|---|---|\n",
+    fprintf(file, "## Runs of %s\n\n| run | benchmark | parameters | check |\n|---|---|---|---|\n",
             results->of->name);
     for (int i = 0; results->of->runs[i].name; i++) {
         const paper_run *run = &results->of->runs[i];
@@ -312,8 +312,8 @@ int paper_write(const paper_results *results, const char *const *only, size_t on
     fprintf(file, "# %s\n\n", results->of->title);
     if (results->is_small)
         fprintf(file,
-                "Small set-ups, to see that everything runs: no number of ours here is to be "
-                "compared with the paper's.\n\n");
+                "Small set-ups, which only show that everything runs. Do not compare these "
+                "numbers with the paper's.\n\n");
     for (const paper_item *item = results->of->items; result == 0 && item->name; item++) {
         if (paper_is_asked(item, only, only_count))
             result = print_item(file, results, item, folder, error);

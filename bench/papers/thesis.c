@@ -125,7 +125,8 @@ static const paper_run runs[] = {
 static const paper_item items[] = {
     {.name = "figure-4.15",
      .title = "synthetic benchmark of inner arrays, 262,144 objects with 32 to 64 elements each",
-     .place = "4.3.2, a plot without numbers in the text, GTX 980; the words are those of the text",
+     .place = "4.3.2, a plot without numbers in the text, GTX 980. The column thesis "
+              "has the statements of the text",
      .y_label = "us",
      .is_log = 1,
      .head = {{"elements in the object", "thesis", "+SOA, us", "+AOS, us", "AOS / SOA", "SOA, MiB",
@@ -148,11 +149,10 @@ static const paper_item items[] = {
               ARRAY_ROW("all, array as object", "SOA more than 30% faster than AOS", "object")},
 #undef ARRAY_ROW
 #undef ADD
-     .difference =
-         "Our arrays may grow, so those with elements outside have a capacity too; the thesis "
-         "fixes "
-         "the size of an array when it is made. Lengths are drawn anew. Memory is that of whole "
-         "blocks, where the thesis has none for this benchmark."},
+     .difference = "Our arrays may grow, so arrays with elements outside also have a "
+                   "capacity. The thesis fixes the size of an array when it is made. "
+                   "Lengths are drawn anew. Memory is the memory of whole blocks, and the "
+                   "thesis does not show it for this benchmark."},
     {.name = "figure-4.16",
      .title = "breadth-first search by frontiers on a road network, seconds",
      .place = "4.3.2, a plot without numbers in the text, GTX 980: the Pennsylvania road network, "
@@ -170,25 +170,25 @@ static const paper_item items[] = {
         }                                                                                          \
     }
      .rows = {SEARCH_ROW("none", "SOA faster than AOS", "0"),
-              SEARCH_ROW("1", "AOS slower with each more", "1"), SEARCH_ROW("2", "", "2"),
-              SEARCH_ROW("3", "", "3"), SEARCH_ROW("4", "", "4"), SEARCH_ROW("6", "", "6"),
-              SEARCH_ROW("8", "", "8"),
-              SEARCH_ROW("all, full inlining", "as array as object", "full"),
-              SEARCH_ROW("all, array as object", "as full inlining", "object")},
+              SEARCH_ROW("1", "AOS slower with each further element", "1"),
+              SEARCH_ROW("2", "", "2"), SEARCH_ROW("3", "", "3"), SEARCH_ROW("4", "", "4"),
+              SEARCH_ROW("6", "", "6"), SEARCH_ROW("8", "", "8"),
+              SEARCH_ROW("all, full inlining", "like array as object", "full"),
+              SEARCH_ROW("all, array as object", "like full inlining", "object")},
 #undef SEARCH_ROW
 #undef SECONDS
-     .difference =
-         "The lattice is a square of as many vertices as the network, of which each edge stays "
-         "with "
-         "a probability that leaves 2.83 a vertex; it has other levels than the network. The "
-         "network is SNAP's roadNet-PA.txt.gz and comes by `--data`. Ours starts in the largest "
-         "component; the thesis does not say where it starts. Each level is a launch over all "
-         "vertices in both, and our time includes the host's look at its result."},
+     .difference = "The lattice is a square with as many vertices as the network. Each edge "
+                   "stays with a probability that leaves 2.83 a vertex, so its levels "
+                   "differ from the network's. The network is SNAP's roadNet-PA.txt.gz, "
+                   "which `--data` provides. Our search starts in the largest component, "
+                   "and the thesis does not name its start. In both, each level is a launch "
+                   "over all vertices, and our time includes the host's read of the result."},
     THESIS_PATH_ITEM,
     {.name = "figure-5.8",
      .title = "running time of the applications, us a step",
-     .place = "5.6.1 has no numbers, so the first three columns are DynaSOAr's program and its "
-              "baselines on an H200, with CUDA 13.0, at the set-ups of preset=dynasoar",
+     .place = "5.6.1 does not have numbers, so the first three columns are DynaSOAr's "
+              "program and its baselines on an H200, with CUDA 13.0, at the set-ups of "
+              "preset=dynasoar",
      .y_label = "us a step",
      .is_log = 1,
      .head = {{"application", "+DynaSOAr, H200", "+its SOA", "its AOS", "+Clump", "+SOA", "AOS",
@@ -211,16 +211,17 @@ static const paper_item items[] = {
                 TIME("life-utm-soa"), "", "=2124//life-utm:time_per_step_us"}},
               {{"game-of-life, tm.pgm", "694", "", "", TIME("life-tm"), "", "",
                 "=694//life-tm:time_per_step_us"}}},
-     .difference =
-         "The thesis stacks time for enumeration and for the rest and has seven more allocators; "
-         "there SOA is faster than AOS in all but structure. Its barnes-hut ended in an illegal "
-         "access on the H200, so it has no row. Our baselines keep the objects in arrays as one "
-         "would write them by hand, where the thesis merges its classes into cells. The patterns "
-         "utm.pgm and tm.pgm are DynaSOAr's and come by `--data`."},
+     .difference = "The thesis stacks time for enumeration and for the rest and has seven "
+                   "more allocators. There SOA is faster than AOS in all applications "
+                   "except structure. Its barnes-hut ended in an illegal access on the H200 "
+                   "and is therefore left out. Our baselines keep the objects in arrays "
+                   "written by hand, and the thesis merges its classes into cells. The "
+                   "patterns utm.pgm and tm.pgm are DynaSOAr's, and `--data` provides them."},
     {.name = "figure-5.9",
      .title = "the largest problem in a heap of one size, and memory beside the baselines",
-     .place = "5.6.2, words without numbers: in nbody, collision and structure the baselines take "
-              "less memory, in sugarscape, traffic and wa-tor they take more",
+     .place = "5.6.2, text without numbers: in nbody, collision and structure the "
+              "baselines need less memory, in sugarscape, traffic and wa-tor they need "
+              "more",
      .y_label = "memory of the heap variant / SOA",
      .is_log = 1,
      .head = {{"application", "DynaSOAr / SOA", "+Clump / SOA", "Clump / AOS", "largest",
@@ -242,11 +243,11 @@ static const paper_item items[] = {
               {{"game-of-life", "no baseline", "#space-game-of-life:memory_over_soa", "",
                 "#space-game-of-life:size_clump", "#space-game-of-life:heap_per_unit"}}},
 #undef SPACE
-     .difference =
-         "Ours are our own models in heaps of our choice (a unit is a body, a node, an "
-         "intersection, or a row of 512 cells); wa-tor's, traffic's and the game of life's "
-         "baselines keep a cell in a few bytes where the thesis keeps whole objects, so ours take "
-         "more than they do."},
+     .difference = "We use our own models in heaps of our choice (a unit is a body, a node, "
+                   "an intersection, or a row of 512 cells). The baselines of wa-tor, "
+                   "traffic and the game of life keep a cell in a few bytes, where the "
+                   "thesis keeps whole objects. Our heaps therefore need more memory than "
+                   "these baselines."},
     {.name = "figure-5.10A",
      .title = "Wa-Tor, time of each step",
      .place = "5.6.3, a plot: births and deaths peak around iteration 50",
@@ -259,32 +260,33 @@ static const paper_item items[] = {
               {{"mean step of SOA, us", "", "=steps-soa@step_us.mean"}}},
      .curves = {{.label = "clump", .run = "steps", .column = "step_us"},
                 {.label = "soa", .run = "steps-soa", .column = "step_us"}},
-     .difference = "The thesis leaves enumeration out; our steps include the lists of objects, and "
-                   "the host waits after each step to take its time."},
+     .difference = "The thesis leaves enumeration out. Our steps include the lists of "
+                   "objects, and the host waits after each step to measure it."},
     {.name = "figure-5.10B",
      .title = "Wa-Tor in a heap of 1 GiB, larger and larger problems",
-     .place = "5.6.3: time grows linearly with the problem, F is around 18% after 500 iterations "
-              "whatever the size",
+     .place = "5.6.3: time grows linearly with the problem, F is around 18% after 500 "
+              "iterations for every size",
      .y_label = "us a step",
      .head = {{"rows of 2048 cells", "F, thesis", "F, ours", "+us a step"}},
      .rows = {{{"320", "18%", "=height-320:fragmentation|percent", TIME("height-320")}},
               {{"640", "18%", "=height-640:fragmentation|percent", TIME("height-640")}},
               {{"1280", "18%", "=height-1280:fragmentation|percent", TIME("height-1280")}},
               {{"2560", "18%", "=height-2560:fragmentation|percent", TIME("height-2560")}}},
-     .difference = "F counts all classes, those of cells too, which never change; the thesis does "
-                   "not say which sizes it plots."},
+     .difference = "F counts all classes, including the classes of cells, which never "
+                   "change. The thesis does not name the sizes that it plots."},
     {.name = "figure-5.10C",
      .title = "Wa-Tor without parts of the allocator",
-     .place = "5.6.3, words without numbers",
+     .place = "5.6.3, text without numbers",
      .y_label = "us a step",
-     .head = {{"variant", "thesis", "+us a step", "of all parts"}},
+     .head = {{"variant", "thesis", "+us a step", "relative to all parts"}},
      .rows = {{{"all parts", "best", TIME("all-parts"), RATIO("all-parts", "all-parts")}},
               {{"NoCoal", "hardly slower", TIME("no-coal"), RATIO("no-coal", "all-parts")}},
               {{"NoShift", "severely slower", TIME("no-shift"), RATIO("no-shift", "all-parts")}},
               {{"NoCoal-NoShift", "slower still", TIME("no-coal-no-shift"),
                 RATIO("no-coal-no-shift", "all-parts")}}},
-     .difference = "Slots that are reserved before a kernel serve requests without a search; what "
-                   "is switched off are parts of searches, and of combining requests."},
+     .difference = "Slots that are reserved before a kernel serve requests without a "
+                   "search. The switches disable parts of searches, and of combining "
+                   "requests."},
     {.name = "figure-5.10D",
      .title = "Wa-Tor, objects and fragmentation over the steps",
      .place = "5.6.3: F is high at iterations 60 to 80, and 18% after 500",
@@ -298,12 +300,12 @@ static const paper_item items[] = {
               {{"most sharks", "", "#steps@sharks.max"}}},
      .curves = {{.label = "clump", .run = "steps", .column = "fragmentation"},
                 {.label = "thesis, 500 iterations", .x = 500, .y = 0.18}},
-     .difference = "The thesis plots allocations and deallocations of each step; ours has the "
-                   "numbers of objects in its series, and births a step in presets.md."},
+     .difference = "The thesis plots allocations and deallocations of each step. Our series "
+                   "has the numbers of objects, and presets.md has the births in a step."},
     {.name = "figure-5.11",
      .title = "Wa-Tor, fragmentation by the number of look-ups r",
-     .place = "5.6.3 and the caption: r = 2 has half of the fragmentation of r = 1; r = 5, the "
-              "default there, is close to the least",
+     .place = "5.6.3 and the caption: r = 2 has half of the fragmentation of r = 1, "
+              "and r = 5, the default there, is close to the least",
      .x_label = "step",
      .curves_y = "F, share",
      .head = {{"r", "F of r = 1, thesis", "F of r = 1, ours", "mean F", "F after 500 steps"}},
@@ -322,13 +324,12 @@ static const paper_item items[] = {
                 {.label = "r = 3", .run = "r3", .column = "fragmentation"},
                 {.label = "r = 5", .run = "r5", .column = "fragmentation"},
                 {.label = "r = 10", .run = "r10", .column = "fragmentation"}},
-     .difference =
-         "DynaSOAr opens a block after r look-ups; Clump then looks at all blocks before it does, "
-         "and slots that were reserved need no look-up. Its default is 32."},
+     .difference = "DynaSOAr opens a block after r look-ups. Clump first looks at all "
+                   "blocks, and reserved slots need no look-up. Its default is 32."},
     {.name = "figure-5.12A",
      .title = "Linux Scalability: 16,384 work-items make n objects of 64 bytes each in 1 GiB",
-     .place = "5.6.4, a plot; the numbers beside it are DynaSOAr's program on an H200, patched so "
-              "that it ends, 64 x 256 threads",
+     .place = "5.6.4, a plot. The numbers beside it are DynaSOAr's program on an H200, "
+              "patched so that it ends, 64 x 256 threads",
      .y_label = "10^9 objects a second",
      .is_log = 1,
      .head = {{"n", "+DynaSOAr, made, G/s", "freed, G/s", "+made, G/s", "freed, G/s",
@@ -341,23 +342,23 @@ static const paper_item items[] = {
                 "=n512:time_us*0.001953125"}},
               {{"960", "", "", "=n960:alloc_rate", "=n960:free_rate",
                 "=n960:time_us*0.0010416667"}}},
-     .difference =
-         "The thesis plots the time of both kernels by n, ours is the last column; Halloc "
-         "is fastest there, and it and mallocMC fail beyond 510 objects."},
+     .difference = "The thesis plots the time of both kernels by n, which is our last "
+                   "column. Halloc is fastest there, and it and mallocMC fail beyond 510 "
+                   "objects."},
     {.name = "section-5.6.4",
      .title = "how much of that heap objects can use",
      .place = "5.6.4",
      .head = {{"allocator", "thesis", "ours"}},
-     .rows = {{{"DynaSOAr; Clump", "96.9%", "#full:usable|percent"}},
+     .rows = {{{"DynaSOAr, Clump", "96.9%", "#full:usable|percent"}},
               {{"BitmapAlloc", "98.4%", ""}},
               {{"Halloc, mallocMC", "49.8%", ""}}},
-     .difference = "In the thesis n is raised until it fails; ours is what objects got until "
-                   "nobody gets any more."},
+     .difference = "In the thesis n is raised until it fails. Our value is the share that "
+                   "objects use when all requests return null."},
     {.name = "figure-5.12B",
      .title = "Wa-Tor of one size in larger and larger heaps",
      .place = "5.6.5, a plot: time does not depend on the size of the heap",
      .y_label = "us a step",
-     .head = {{"heap, MiB", "thesis", "+us a step", "of the smallest"}},
+     .head = {{"heap, MiB", "thesis", "+us a step", "relative to the smallest"}},
 #define HEAP(mb, theirs)                                                                           \
     {                                                                                              \
         { mb, theirs, TIME("heap-" mb), RATIO("heap-" mb, "heap-512") }                            \
@@ -365,8 +366,8 @@ static const paper_item items[] = {
      .rows = {HEAP("512", "1"), HEAP("1024", "1"), HEAP("2048", "1"), HEAP("4096", "1"),
               HEAP("8192", "1")},
 #undef HEAP
-     .difference = "Ours has 2048 x 640 cells and the whole step; the thesis does not say its "
-                   "size."},
+     .difference = "Our world has 2048 x 640 cells, and the time is the whole step. The "
+                   "thesis does not name its size."},
     {.name = "figure-7.2",
      .title = "nbody, a picture",
      .place = "7.1, a screenshot",
@@ -376,7 +377,7 @@ static const paper_item items[] = {
      .title = "collision, a picture",
      .place = "7.2, a screenshot",
      .picture = "collision",
-     .difference = "Ours has no lines between bodies that are about to merge."},
+     .difference = "Our picture does not draw lines between bodies that are about to merge."},
     {.name = "figure-7.16",
      .title = "Wa-Tor, a picture",
      .place = "7.6, a screenshot: fish are green, sharks red",
@@ -395,9 +396,9 @@ static const paper_item items[] = {
     {.name = "figures-7.1-to-7.21",
      .title = "the other figures of chapter 7",
      .place = "7.1 to 7.8",
-     .difference = "They do not apply: they are drawings of classes and of algorithms, without "
-                   "anything measured. Our classes are `objects.schema` in each folder of "
-                   "`bench/apps`, and its README.md has the steps."},
+     .difference = "They do not apply, because they are drawings of classes and of "
+                   "algorithms, without measurements. Our classes are `objects.schema` in "
+                   "each folder of `bench/apps`, and its README.md has the steps."},
     {.name = NULL}};
 
 const paper paper_thesis = {

@@ -39,12 +39,12 @@
         .name = "figure-4.17",                                                                     \
         .title = "traffic, the array `path` of cars in each layout: time and memory",              \
         .place =                                                                                   \
-            "4.3.2, a plot with these words: SOA is always significantly faster than AOS; "        \
-            "path in full is 15% faster than as object; in part it is slightly faster than "       \
-            "that from 6 elements on",                                                             \
+            "4.3.2, a plot with this text: SOA is always significantly faster than "               \
+            "AOS, path in full is 15% faster than as object, and in part it is "                   \
+            "slightly faster than as object from 6 elements on",                                   \
         .y_label = "prepare_path, us",                                                             \
-        .head = {{"path", "thesis, of full", "+prepare_path, us", "of full", "us a step",          \
-                  "bytes of a car", "outside, mean"}},                                             \
+        .head = {{"path", "thesis, relative to full", "+prepare_path, us", "relative to full",     \
+                  "us a step", "bytes of a car", "outside, mean"}},                                \
         .rows = {PATH_ROW("SOA, 4.12: full", "max", "1"),                                          \
                  PATH_ROW("SOA, 4.14: as object", "packed", "full is 15% faster"),                 \
                  PATH_ROW("SOA, 4.13: 2 inside", "inline-2", ""),                                  \
@@ -57,11 +57,11 @@
                  PATH_ROW("AOS, 4.11: none", "outside-aos", "significantly above"),                \
                  PATH_ROW("SOA, fixed length", "fixed", "")},                                      \
         .difference =                                                                              \
-            "The thesis measured its own traffic on a GeForce GTX 980, with references of 8 "      \
-            "bytes, and varies `Cell::outgoing`, too; ours is DynaSOAr's program, whose kernel "   \
-            "`prepare_path` fills and reads the array, and varies `path` only, so cells, lights "  \
-            "and their memory stay as they are. The last row is that program's array without a "   \
-            "length."                                                                              \
+            "The thesis measured its own traffic on a GeForce GTX 980, with "                      \
+            "references of 8 bytes, and also varies `Cell::outgoing`. Ours is "                    \
+            "DynaSOAr's program, whose kernel `prepare_path` fills and reads the "                 \
+            "array. It varies only `path`, so cells, lights and their memory do not "              \
+            "change. The last row is that program's array without a length."                       \
     }
 
 #endif

@@ -64,7 +64,7 @@ def compare(name, found, expected):
 
 compare("a time", cell("thesis", "figure-5.8", "nbody", "Clump"), median("thesis", "nbody", "time_per_step_us"))
 compare("a product", cell("thesis", "figure-5.12A", "16", "both, us by n"), median("thesis", "n16", "time_us") / 16)
-compare("a share", cell("thesis", "section-5.6.4", "DynaSOAr; Clump", "ours"), 100 * median("thesis", "full", "usable"))
+compare("a share", cell("thesis", "section-5.6.4", "DynaSOAr, Clump", "ours"), 100 * median("thesis", "full", "usable"))
 compare("a value of the paper", cell("ismm", "figure-8", "5", "paper"), 31)
 compare("a gain", cell("ismm", "figure-14", "1", "gain, ours, %"),
         100 * (1 - median("ismm", "wa-tor-1", "time_per_step_us") / median("ismm", "wa-tor-none", "time_per_step_us")))
