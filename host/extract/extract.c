@@ -166,6 +166,21 @@ static clump_status check_bytes(const clump_extract *e, const char *call, uint64
                        (unsigned long long)e->info.bytes);
 }
 
+/* Lengths that the device would believe. */
+static clump_status check_lengths(const clump_extract *e, const uint8_t *data) {
+    for (clumpi_column_walk w = {0}; clumpi_next_column(e, &w);) {
+        uint32_t wrong;
+        const clump_field_info *array = clumpi_schema_find_too_long(
+            e->info.schema, w.class_info.id, &w.field, data + w.column.at, w.column.count, &wrong);
+        if (array)
+            return clumpi_fail(&e->context->error, CLUMP_ERR_USAGE,
+                               "clump_extract_create: array %s of class %s has a length of %u in "
+                               "the data, and room for %u elements",
+                               array->name, w.class_info.name, wrong, array->count);
+    }
+    return CLUMP_OK;
+}
+
 static clump_status make_extract(clump_context *context, const clump_schema *schema,
                                  const uint64_t *objects, const void *data, uint64_t bytes,
                                  clump_extract **extract) {
@@ -189,6 +204,7 @@ static clump_status make_extract(clump_context *context, const clump_schema *sch
     if (!status) status = clumpi_extract_create(c, schema, &e);
     if (!status) status = clumpi_extract_set_objects(e, objects);
     if (!status && data) status = check_bytes(e, "clump_extract_create", bytes);
+    if (!status && data) status = check_lengths(e, data);
     if (!status) status = clumpi_extract_open(e, NULL);
     if (!status && data) status = clumpi_write(c, e->info.buffer, 0, bytes, data);
     if (!status && !data && e->info.bytes)

@@ -163,6 +163,11 @@ typedef struct clumpi_saved_column {
 
 /* Begin with one that is all zero. 0: there is no other. */
 int clumpi_saved_next(const clump_saved *saved, clumpi_saved_column *column);
+/* CLUMP_OK if a field of a class of the schema is not the length of an array, or none of these
+ * values is more than the array has room for. */
+clump_status clumpi_saved_check_lengths(clumpi_stream *s, const clump_schema *schema,
+                                        uint32_t class_id, const clump_field_info *f,
+                                        const void *lengths, uint32_t count);
 uint64_t clumpi_saved_value_bytes(const clump_saved *saved);
 /* Bytes of the largest piece of words or values that there is, at least CLUMPI_PIECE_LEAST. */
 uint32_t clumpi_saved_piece_most(const clump_saved *saved);

@@ -210,6 +210,9 @@ static clump_status use_oldest(loading *l) {
     clumpi_staging_pop(l->staging);
     clump_status status = clumpi_staged_wait(l->staging, place);
     if (!status) status = clumpi_piece_compare(&l->stream, &n->fetched, place->host_sums);
+    if (!status && n->class_id)
+        status = clumpi_saved_check_lengths(&l->stream, clumpi_heap_schema(l->heap), n->class_id,
+                                            &n->f, place->memory, n->n);
     if (!status)
         status = n->class_id ? use_values(l, n, place->values) : use_outside(l, n, place->values);
     return status ? status : clumpi_staged_used(l->staging, place);

@@ -152,6 +152,21 @@ static clump_status judge(reading *r, const clump_saved_part *part, uint64_t lea
     return CLUMP_OK;
 }
 
+clump_status clumpi_saved_check_lengths(clumpi_stream *s, const clump_schema *schema,
+                                        uint32_t class_id, const clump_field_info *f,
+                                        const void *lengths, uint32_t count) {
+    uint32_t wrong;
+    const clump_field_info *array =
+        clumpi_schema_find_too_long(schema, class_id, f, lengths, count, &wrong);
+    return array ? clumpi_fail(s->error, CLUMP_ERR_FORMAT,
+                               "%s is not right: array %s of class %s has a length of %u, and room "
+                               "for %u elements",
+                               clumpi_stream_name(s), array->name,
+                               clump_schema_get_info(schema)->classes[class_id]->name, wrong,
+                               array->count)
+                 : CLUMP_OK;
+}
+
 static clump_status ended(reading *r, int code) {
     return code ? clumpi_fail(r->stream.error, CLUMP_ERR_IO,
                               "%s: the function that takes parts ended it with %d", r->reader->call,
@@ -170,6 +185,9 @@ static clump_status hand_over(reading *r, const clump_saved_part *part) {
         is_refs = 1;
     }
     clump_status status = is_refs ? judge(r, part, least, end) : CLUMP_OK;
+    if (!status && part->field)
+        status = clumpi_saved_check_lengths(&r->stream, r->saved.schema, part->class_id,
+                                            part->field, part->data, part->count);
     if (status || !r->reader->take) return status;
     return ended(r, r->reader->take(r->reader->user, &r->saved, part));
 }

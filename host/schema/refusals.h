@@ -59,31 +59,20 @@
 #define CLUMPI_REFUSALS(X)                                                                         \
     X(SAVE, GROWING, USAGE, "only heaps without such arrays are saved",                            \
       "keep in plain fields what is to be saved")                                                  \
-    X(SAVE, BOUNDED, USAGE, "only heaps without such arrays are saved",                            \
-      "keep in plain fields what is to be saved")                                                  \
     X(SAVE, RAW, USAGE, "only the program knows what raw memory holds",                            \
       "keep in fields what is to be saved, in a heap without `raw`")                               \
     X(SAVE, EVICTED, USAGE, "they may refer to others", "call clump_heap_bring_back() first")      \
     X(LOAD, GROWING, USAGE, "heaps with such arrays are neither saved nor loaded",                 \
       "load into a heap without them")                                                             \
-    X(LOAD, BOUNDED, USAGE, "heaps with such arrays are neither saved nor loaded",                 \
-      "load into a heap without them")                                                             \
     X(EXTRACT, GROWING, USAGE, "only objects of heaps without such arrays are taken out",          \
-      "keep in plain fields what is to leave")                                                     \
-    X(EXTRACT, BOUNDED, USAGE, "only objects of heaps without such arrays are taken out",          \
       "keep in plain fields what is to leave")                                                     \
     X(EXTRACT, RAW, USAGE, "only the program knows what raw memory holds",                         \
       "take objects out of heaps without `raw`")                                                   \
     X(EXTRACT, EVICTED, USAGE, "they may refer to others", "call clump_heap_bring_back() first")   \
     X(EXTRACT_OF, GROWING, USAGE, "extracts have none", "leave it out of the schema")              \
-    X(EXTRACT_OF, BOUNDED, USAGE, "extracts have none", "leave it out of the schema")              \
     X(INSERT, GROWING, USAGE, "objects are put into heaps without such arrays",                    \
       "leave it out of the schema")                                                                \
-    X(INSERT, BOUNDED, USAGE, "objects are put into heaps without such arrays",                    \
-      "leave it out of the schema")                                                                \
     X(CONVERT, GROWING, USAGE, "its raw memory is not moved",                                      \
-      "make another heap, and let kernels fill it")                                                \
-    X(CONVERT, BOUNDED, USAGE, "such arrays, with `max` too, are not converted",                   \
       "make another heap, and let kernels fill it")                                                \
     X(CONVERT, RAW, USAGE, "raw memory is not moved",                                              \
       "make another heap, and let kernels fill it")                                                \

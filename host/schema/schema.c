@@ -250,6 +250,21 @@ static uint32_t part_count(const clumpi_field_desc *desc) {
     return desc->array == CLUMP_ARRAY_GROWING ? 3 : desc->array == CLUMP_ARRAY_BOUNDED ? 1 : 0;
 }
 
+const clump_field_info *clumpi_schema_find_too_long(const clump_schema *schema, uint32_t class_id,
+                                                    const clump_field_info *f, const void *lengths,
+                                                    uint64_t count, uint32_t *length) {
+    if (f->part != CLUMP_PART_LENGTH) return NULL;
+    char name[CLUMP_NAME_BYTES_MAX + 1];
+    snprintf(name, sizeof name, "%s", f->name);
+    name[strlen(name) - strlen(parts[0].suffix)] = '\0';
+    const clump_field_info *array = clump_schema_find_field(schema, class_id, name);
+    for (uint64_t i = 0; i < count; i++) {
+        memcpy(length, (const uint8_t *)lengths + i * sizeof *length, sizeof *length);
+        if (*length > array->count) return array;
+    }
+    return NULL;
+}
+
 /* What holds for arrays of run-time length, beside what holds for all arrays. */
 static clump_status check_array(clump_schema *s, const clumpi_field_desc *desc,
                                 const clumpi_field_places *at) {

@@ -239,6 +239,13 @@ uint32_t clumpi_type_bytes(clump_type type, uint32_t width); /* of one element; 
 char clumpi_type_kind(clump_type type);                      /* of CLUMP_TYPE_LIST */
 const char *clumpi_type_in_c(clump_type type);
 
+/* Of a field that is the length of an array with `max`, for `count` objects: the array, if one of
+ * the lengths is more than it has room for (*length), else NULL. Also NULL for other fields.
+ * lengths: 32 bits each, of any alignment. */
+const clump_field_info *clumpi_schema_find_too_long(const clump_schema *schema, uint32_t class_id,
+                                                    const clump_field_info *f, const void *lengths,
+                                                    uint64_t count, uint32_t *length);
+
 /* The type of a field, for messages: "float4[3]". Returns `text`. */
 #define CLUMPI_TYPE_BYTES 96
 const char *clumpi_type_words(const clump_field_info *field, char text[CLUMPI_TYPE_BYTES]);

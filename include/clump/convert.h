@@ -19,8 +19,8 @@
  * clump_program_create() and clump_program_get_kernel(). An added field is 0 or null in all
  * objects. A kernel of the new program can set other values.
  *
- * These heaps cannot be converted: heaps with raw memory, with arrays of run-time length in the old
- * or new schema, with evictable_bytes, and of several buffers. docs/guide/limits.md lists the calls
+ * These heaps cannot be converted: heaps with raw memory, with arrays that grow in the old or new
+ * schema, with evictable_bytes, and of several buffers. docs/guide/limits.md lists the calls
  * that each kind of heap refuses. For a heap of several buffers, use clump_heap_save() and
  * clump_heap_load().
  *
@@ -81,9 +81,8 @@ typedef struct clump_convert_report {
  * each registered reference. The number of launches does not depend on the number of objects.
  * Blocks: yes.
  * Returns CLUMP_OK, or:
- *   CLUMP_ERR_USAGE          no schema, a heap with `raw`, an old or new schema with arrays of
- *                            run-time length (also with `max`), errors of kernels that were not
- *                            fetched, or a reason of clump_heap_create() for the new heap
+ *   CLUMP_ERR_USAGE          no schema, a heap with `raw`, an old or new schema with arrays that
+ *                            grow, errors of kernels that were not fetched, or a reason of clump_heap_create() for the new heap
  *   CLUMP_ERR_SCHEMA         the schemas do not fit
  *   CLUMP_ERR_DEVICE_MEMORY  too many objects for `bytes`, or the device lacks memory for both
  *                            heaps, or the new one would need several buffers

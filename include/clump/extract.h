@@ -92,8 +92,8 @@ typedef struct clump_extract_report {
  * Blocks: yes.
  * Returns CLUMP_OK, also if no objects match, or:
  *   CLUMP_ERR_USAGE      a value that is missing or out of range, a desc that chooses nothing,
- *                        objects that are evicted (evict.h), or a heap with arrays of run-time
- *                        length or with `raw`: only the program knows the contents of raw memory
+ *                        objects that are evicted (evict.h), or a heap with arrays that grow or
+ *                        with `raw`: only the program knows the contents of raw memory
  *   CLUMP_ERR_NOT_FOUND  no such class or field
  *   CLUMP_ERR_REFERENCE  references name no live objects: the error has their number and the first
  *                        one
@@ -130,7 +130,7 @@ typedef struct clump_insert_desc {
  * Blocks: yes.
  * Returns CLUMP_OK, or:
  *   CLUMP_ERR_USAGE          an extract of another context, a buffer that is too small, a heap with
- *                            arrays of run-time length
+ *                            arrays that grow
  *   CLUMP_ERR_SCHEMA         the schemas differ: the error names class and field
  *   CLUMP_ERR_DEVICE_MEMORY  the objects do not fit: the error has the numbers of blocks needed and
  *                            free
@@ -180,8 +180,9 @@ CLUMP_API clump_status clump_heap_migrate(clump_heap *heap, const clump_extract_
  *   error    [out, optional]
  * Blocks: yes.
  * Returns CLUMP_OK, or:
- *   CLUMP_ERR_USAGE  no schema, or one with arrays of run-time length, objects of an abstract
- *                    class, more objects than a heap can have, or a wrong number of bytes
+ *   CLUMP_ERR_USAGE  no schema, or one with arrays that grow, objects of an abstract class, more
+ *                    objects than a heap can have, a wrong number of bytes, or a length in the data
+ *                    that is more than its array has room for
  *   CLUMP_ERR_HOST_MEMORY, CLUMP_ERR_CL */
 CLUMP_API clump_status clump_extract_create(clump_context *context, const clump_schema *schema,
                                             const uint64_t *objects, const void *data,

@@ -95,7 +95,7 @@ typedef struct clump_save_report {
  * Blocks: yes.
  * Returns CLUMP_OK, or:
  *   CLUMP_ERR_USAGE        both or neither of path and write, an invalid piece_bytes or zstd_level,
- *                          objects that are evicted, or a heap with arrays of run-time length or
+ *                          objects that are evicted, or a heap with arrays that grow or
  *                          with `raw`: only the program knows the contents of raw memory
  *   CLUMP_ERR_UNSUPPORTED  zstd_level without zstd, or more than 65,536 registered buffers
  *   CLUMP_ERR_IO           a file cannot be written or replaced (the error has the file and the
@@ -159,7 +159,7 @@ typedef struct clump_load_report {
  * Blocks: yes.
  * Returns CLUMP_OK, or:
  *   CLUMP_ERR_USAGE          both or neither of path and read, a heap with objects, handles or raw
- *                            memory in use, a heap with arrays of run-time length, or registered
+ *                            memory in use, a heap with arrays that grow, or registered
  *                            buffers that do not fit
  *   CLUMP_ERR_IO             a file cannot be read
  *   CLUMP_ERR_FORMAT         the file is not a saved heap, or is cut off, altered or of another

@@ -23,10 +23,10 @@ enum { BUFFER_BYTES = 7 << 20 }; /* the first has all metadata, also those of a 
 
 static cl_fixture on;
 static clump_pool *pool;
-static clump_heap *source; /* a plain heap, */
-static memory_file saved;  /* saved, */
-static clump_extract *extract;
-static clump_schema *other; /* for a conversion */
+static clump_heap *source;         /* a plain heap, */
+static memory_file saved;          /* saved, */
+static clump_extract *extracts[2]; /* of a plain heap, and of one with arrays with `max` */
+static clump_schema *other;        /* for a conversion */
 static uint32_t ids[COUNT];
 
 /* ---- The table ------------------------------------------------------------------------------- */
@@ -152,7 +152,7 @@ static clump_status take(const trial *t) {
 }
 
 static clump_status migrate_from(const trial *t) {
-    clump_heap *into = make(0);
+    clump_heap *into = make(t->kind->traits & CLUMPI_TRAIT_BOUNDED);
     const clump_status status = clump_heap_migrate(t->heap, &take_all, into, NULL, NULL, NULL);
     const clump_error kept = *clump_context_get_error(on.clump);
     clump_heap_destroy(into);
@@ -161,7 +161,7 @@ static clump_status migrate_from(const trial *t) {
 }
 
 static clump_status migrate_into(const trial *t) {
-    clump_heap *from = make(0);
+    clump_heap *from = make(t->kind->traits & CLUMPI_TRAIT_BOUNDED);
     const clump_status status = clump_heap_migrate(from, &take_all, t->heap, NULL, NULL, NULL);
     clump_heap_destroy(from);
     return status;
@@ -177,7 +177,8 @@ static clump_status extract_of(const trial *t) {
 }
 
 static clump_status insert(const trial *t) {
-    return clump_heap_insert(t->heap, extract, NULL);
+    return clump_heap_insert(t->heap, extracts[(t->kind->traits & CLUMPI_TRAIT_BOUNDED) != 0],
+                             NULL);
 }
 
 static clump_status convert(const trial *t) {
@@ -406,21 +407,17 @@ static void each_kind(void **state) {
 
 /* Two arrays that a conversion would make. */
 static void convert_to_arrays(void **state) {
-    static const char *const texts[] = {growing_text, bounded_text};
     clump_heap *heap = make(0);
-    for (int i = 0; i < 2; i++) {
-        const cell *c =
-            find_cell(CLUMPI_OP_CONVERT, i ? CLUMPI_TRAIT_BOUNDED : CLUMPI_TRAIT_GROWING);
-        clump_schema *schema;
-        CHECK_OK(&on, clump_schema_parse(texts[i], strlen(texts[i]), NULL, &schema, NULL));
-        cl_fixture_expect_words(
-            clump_context_get_error(on.clump),
-            clump_heap_convert(
-                heap, &(clump_convert_desc){.size = sizeof(clump_convert_desc), .schema = schema},
-                NULL),
-            c->status, "the new schema: field w of class A", "convert", __LINE__);
-        clump_schema_destroy(schema);
-    }
+    const cell *c = find_cell(CLUMPI_OP_CONVERT, CLUMPI_TRAIT_GROWING);
+    clump_schema *schema;
+    CHECK_OK(&on, clump_schema_parse(growing_text, strlen(growing_text), NULL, &schema, NULL));
+    cl_fixture_expect_words(
+        clump_context_get_error(on.clump),
+        clump_heap_convert(
+            heap, &(clump_convert_desc){.size = sizeof(clump_convert_desc), .schema = schema},
+            NULL),
+        c->status, "the new schema: field w of class A", "convert", __LINE__);
+    clump_schema_destroy(schema);
     CHECK_HEAP(&on, heap);
     clump_heap_destroy(heap);
 }
@@ -468,16 +465,20 @@ static int open_all(void **state) {
     CHECK_OK(&on, clump_schema_parse(other_text, strlen(other_text), NULL, &other, NULL));
     source = make(0);
     saved = saved_bytes(&on, source, 0);
-    CHECK_OK(&on, clump_heap_extract(
-                      source,
-                      &(clump_extract_desc){
-                          .size = sizeof(clump_extract_desc), .classes = all, .class_count = 1},
-                      &extract, NULL));
+    for (int i = 0; i < 2; i++) {
+        clump_heap *of = make(i ? CLUMPI_TRAIT_BOUNDED : 0);
+        CHECK_OK(&on, clump_heap_extract(
+                          of,
+                          &(clump_extract_desc){
+                              .size = sizeof(clump_extract_desc), .classes = all, .class_count = 1},
+                          &extracts[i], NULL));
+        clump_heap_destroy(of);
+    }
     return 0;
 }
 
 static int close_all(void **state) {
-    clump_extract_destroy(extract);
+    for (int i = 0; i < 2; i++) clump_extract_destroy(extracts[i]);
     memory_release(&saved);
     clump_heap_destroy(source);
     clump_schema_destroy(other);

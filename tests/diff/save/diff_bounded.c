@@ -1,0 +1,282 @@
+/* Arrays with `max` leave a heap and come back: they are saved and loaded, extracted and inserted,
+ * extracted from a file, and converted to other layouts. A kernel recomputes all of their elements
+ * and lengths from the number of the object. Files whose lengths are not valid are refused.
+ *
+ * Read first: tests/support/saved_heap.h, include/clump/save.h, extract.h, convert.h.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reseal.h"
+#include "saved_heap.h"
+
+enum { BYTES = 4 << 20, ITEMS = 333, BAGS = 700, SACKS = 500, LEFT = BAGS + SACKS - 400 };
+
+static const char schema[] =
+    "class Item { uint id; }\n"
+    "class Bag { uint id; ref Item items[*] max 5; float3 at[*] max 3 packed; }\n"
+    "aos class Sack : Bag { uchar marks[*] max 7; ulong last; }\n";
+/* Another order, other layouts, a base more, a field and an array less and more. */
+static const char other_schema[] =
+    "class Item { ulong fresh; uint id; }\n"
+    "aos abstract class Thing { uint id; uint more[*] max 9; }\n"
+    "aos class Bag : Thing { float3 at[*] max 3; ref Item items[*] max 5 packed; }\n"
+    "class Sack : Bag { ulong last; uchar marks[*] max 7 packed; }\n";
+
+/* Item number i has id i. Bag number i, before some were freed, has i % 6 items, of which the last
+ * one was taken out again for odd i. */
+static const char source[] =
+    "__kernel void items(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Item, s, i) Item_id(s) = i; }\n"
+    "__kernel void fresh(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Bag, s, i) Bag_id(s) = i; }\n"
+    "uint item_of(uint id, uint i) { return (id * 7u + i * 13u) % 333u; }\n"
+    "uint length_of(uint id) { uint n = id % 6u; return n && (id & 1u) ? n - 1u : n; }\n"
+    "__kernel void bags(CLUMP_HEAP, CLUMP_NUMBERS) {\n"
+    "    CLUMP_FOR_EACH_NUMBERED(Bag, s, id) {\n"
+    "        Bag_id(s) = id;\n"
+    "        Bag_items_resize(s, id % 6u);\n"
+    "        for (uint i = 0; i < id % 6u; i++) Bag_items(s, i) = CLUMP_AT(Item, item_of(id, i));\n"
+    "        if (length_of(id) < id % 6u) Bag_items_resize(s, length_of(id));\n"
+    "        Bag_at_resize(s, id % 4u);\n"
+    "        for (uint i = 0; i < id % 4u; i++) Bag_at(s, i) = (float3)(id, i, 0.5f);\n"
+    "    }\n"
+    "}\n"
+    "__kernel void marks(CLUMP_HEAP) {\n"
+    "    CLUMP_FOR_EACH(Sack, s) {\n"
+    "        uint id = Sack_id(s);\n"
+    "        Sack_marks_resize(s, id % 8u);\n"
+    "        for (uint i = 0; i < id % 8u; i++) Sack_marks(s, i) = (uchar)(id + i);\n"
+    "        Sack_last(s) = (ulong)id << 40;\n"
+    "    }\n"
+    "}\n"
+    "__kernel void thin(CLUMP_HEAP) {\n"
+    "    CLUMP_FOR_EACH(Bag, s) if (Bag_id(s) % 3u == 1u) Bag_free(s);\n"
+    "}\n"
+    /* Objects that are as they were. */
+    "__kernel void right(CLUMP_HEAP_NO_ALLOC) {\n"
+    "    uint right = 0;\n"
+    "    CLUMP_FOR_EACH(Bag, s) {\n"
+    "        uint id = Bag_id(s), n = length_of(id);\n"
+    "        uint ok = Bag_items_length(s) == n && Bag_at_length(s) == id % 4u;\n"
+    "        for (uint i = 0; ok && i < n; i++)\n"
+    "            ok = !Item_is_null(Bag_items(s, i)) && Item_id(Bag_items(s, i)) == item_of(id, "
+    "i);\n"
+    "        for (uint i = 0; ok && i < id % 4u; i++)\n"
+    "            ok = all(Bag_at(s, i) == (float3)(id, i, 0.5f));\n"
+    "        if (ok && Bag_is_Sack(s)) {\n"
+    "            Sack t = Bag_as_Sack(s);\n"
+    "            ok = Sack_marks_length(t) == id % 8u && Sack_last(t) == (ulong)id << 40;\n"
+    "            for (uint i = 0; ok && i < id % 8u; i++)\n"
+    "                ok = Sack_marks(t, i) == (uchar)(id + i);\n"
+    "        }\n"
+    "        right += ok;\n"
+    "    }\n"
+    "    CLUMP_REDUCE(uint, right, CLUMP_SUM);\n"
+    "}\n";
+
+static cl_fixture on;
+
+static clump_heap *open_heap(const char *text, uint32_t block_rows) {
+    return cl_fixture_heap_as(
+        &on, text,
+        &(clump_heap_desc){
+            .size = sizeof(clump_heap_desc), .bytes = BYTES, .block_rows = block_rows});
+}
+
+static clump_heap *filled(void) {
+    clump_heap *heap = open_heap(schema, 2);
+    clump_program *p = cl_fixture_program(&on, heap, source, NULL, NULL);
+    clump_kernel *fresh = clump_program_get_kernel(p, "fresh");
+    CHECK_OK(&on, clump_heap_do_new(heap, clump_program_get_kernel(p, "items"), "Item", ITEMS, NULL,
+                                    NULL));
+    CHECK_OK(&on, clump_heap_do_new(heap, fresh, "Bag", BAGS, NULL, NULL));
+    CHECK_OK(&on, clump_heap_do_new(heap, fresh, "Sack", SACKS, NULL, NULL));
+    CHECK_OK(&on, clump_heap_do_all(heap, clump_program_get_kernel(p, "bags"), NULL));
+    CHECK_OK(&on, clump_heap_do_all(heap, clump_program_get_kernel(p, "marks"), NULL));
+    CHECK_OK(&on, clump_heap_do_all(heap, clump_program_get_kernel(p, "thin"), NULL));
+    CHECK_HEAP(&on, heap);
+    clump_program_destroy(p);
+    return heap;
+}
+
+/* So many bags and sacks are there, and all are as they were. */
+static void expect(clump_heap *heap, cl_uint count) {
+    clump_program *p = cl_fixture_program(&on, heap, source, NULL, NULL);
+    cl_uint right = 0;
+    uint64_t there;
+    CHECK_OK(&on, clump_heap_reduce(heap, clump_program_get_kernel(p, "right"), sizeof right,
+                                    &right, NULL));
+    CHECK_OK(&on, clump_heap_read_count(heap, "Bag", &there));
+    assert_int_equal(there, count);
+    assert_int_equal(right, count);
+    CHECK_HEAP(&on, heap);
+    clump_program_destroy(p);
+}
+
+static void saved(void **state) {
+    (void)state;
+    clump_heap *heap = filled();
+    expect(heap, LEFT);
+    memory_file file = saved_bytes(&on, heap, 4096);
+    static const struct {
+        const char *schema;
+        uint32_t block_rows, lost, gained;
+    } into[] = {{schema, 2, 0, 0}, {other_schema, 7, 0, 3}};
+    for (size_t i = 0; i < sizeof into / sizeof *into; i++) {
+        clump_heap *loaded = open_heap(into[i].schema, into[i].block_rows);
+        clump_load_report report = {.size = sizeof report};
+        CHECK_OK(&on, load_bytes(loaded, &file, &report));
+        assert_int_equal(report.fields_lost, into[i].lost);
+        assert_int_equal(report.fields_gained, into[i].gained); /* an array has a length, too */
+        expect(loaded, LEFT);
+        if (i == 0) {
+            memory_file again = saved_bytes(&on, loaded, 4096);
+            assert_int_equal(again.bytes, file.bytes);
+            assert_memory_equal(again.data, file.data, file.bytes);
+            memory_release(&again);
+        }
+        clump_heap_destroy(loaded);
+    }
+    memory_release(&file);
+    clump_heap_destroy(heap);
+}
+
+/* An array does not become a plain one, nor one of another size. */
+static void refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *bag, *words[2];
+    } cases[] = {
+        {"ref Item items[5]; float3 at[*] max 3;", {"ref[*] max 5", "ref[5]"}},
+        {"ref Item items[*] max 5; float3 at[*] max 4;", {"float3[*] max 3", "float3[*] max 4"}}};
+    clump_heap *heap = filled();
+    memory_file file = saved_bytes(&on, heap, 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "class Item { uint id; } class Bag { uint id; %s } "
+                 "class Sack : Bag { uchar marks[*] max 7; ulong last; }",
+                 cases[i].bag);
+        clump_heap *other = open_heap(text, 2);
+        const clump_status status = load_bytes(other, &file, NULL);
+        for (size_t w = 0; w < 2; w++)
+            cl_fixture_expect_words(clump_context_get_error(on.clump), status, CLUMP_ERR_SCHEMA,
+                                    cases[i].words[w], "load", __LINE__);
+        clump_heap_destroy(other);
+    }
+    memory_release(&file);
+    clump_heap_destroy(heap);
+}
+
+static size_t read_all(void *user, void *data, size_t bytes) {
+    return memory_read(user, data, bytes);
+}
+
+/* The piece that holds the lengths of `items`: of Bag, the second and so on of its columns. */
+static uint8_t *lengths_of(memory_file *file) {
+    for (uint32_t i = 0; piece_at(file->data, file->bytes, i) < file->bytes; i++) {
+        uint8_t *piece = file->data + piece_at(file->data, file->bytes, i);
+        clumpi_piece p;
+        memcpy(&p, piece, sizeof p);
+        const uint32_t *words = (const uint32_t *)(piece + sizeof p);
+        uint32_t n = p.stored / 4, is_it = n > 100;
+        /* bags are those of the numbers 0, 2, 3, 5, 6 .. */
+        for (uint32_t k = 0; k < n && is_it; k++) {
+            const uint32_t id = k / 2 * 3 + (k % 2) * 2, all = id % 6;
+            is_it = words[k] == (all && id % 2 ? all - 1 : all);
+        }
+        if (is_it) return piece + sizeof p;
+    }
+    fail_msg("no piece has the lengths");
+    return NULL;
+}
+
+/* A length beyond the array would let kernels leave it. */
+static void wrong_lengths(void **state) {
+    (void)state;
+    clump_heap *heap = filled();
+    memory_file file = saved_bytes(&on, heap, 0);
+    const uint32_t length = 6;
+    memcpy(lengths_of(&file) + 40, &length, sizeof length);
+    assert_true(reseal(file.data, file.bytes) > 0);
+    clump_heap *loaded = open_heap(schema, 2);
+    cl_fixture_expect_words(clump_context_get_error(on.clump), load_bytes(loaded, &file, NULL),
+                            CLUMP_ERR_FORMAT, "array items of class Bag has a length of 6", "load",
+                            __LINE__);
+    clump_extract *extract;
+    file.at = 0;
+    const clump_load_desc desc = {.size = sizeof desc, .read = read_all, .user = &file};
+    const clump_status status = clump_extract_load(on.clump, &desc, &extract, NULL, NULL);
+    cl_fixture_expect_words(clump_context_get_error(on.clump), status, CLUMP_ERR_FORMAT,
+                            "array items of class Bag has a length of 6", "extract", __LINE__);
+    clump_heap_destroy(loaded);
+    memory_release(&file);
+    clump_heap_destroy(heap);
+}
+
+static void extracted(void **state) {
+    (void)state;
+    clump_heap *heap = filled(), *into = open_heap(schema, 5);
+    static const char *const classes[] = {"Bag"};
+    clump_extract *extract;
+    CHECK_OK(&on, clump_heap_extract(heap,
+                                     &(clump_extract_desc){.size = sizeof(clump_extract_desc),
+                                                           .classes = classes,
+                                                           .class_count = 1,
+                                                           .follow = 1},
+                                     &extract, NULL));
+    CHECK_OK(&on, clump_heap_insert(into, extract, NULL));
+    expect(into, LEFT);
+    const clump_extract_info *info = clump_extract_get_info(extract);
+    uint8_t *data = malloc(info->bytes);
+    CHECK_OK(&on, clump_extract_read(extract, data, info->bytes));
+    const uint32_t length = 4;
+    memcpy(data + cl_fixture_column(extract, "Sack", "at_length")->at + 8, &length, sizeof length);
+    clump_extract *wrong;
+    const clump_status status = clump_extract_create(on.clump, info->schema, info->objects + 1,
+                                                     data, info->bytes, &wrong, NULL);
+    cl_fixture_expect_words(clump_context_get_error(on.clump), status, CLUMP_ERR_USAGE,
+                            "array at of class Sack has a length of 4", "create", __LINE__);
+    free(data);
+    clump_extract_destroy(extract);
+    memory_file file = saved_bytes(&on, heap, 0);
+    const clump_load_desc desc = {.size = sizeof desc, .read = read_all, .user = &file};
+    CHECK_OK(&on, clump_extract_load(on.clump, &desc, &extract, NULL, NULL));
+    CHECK_OK(&on, clump_heap_insert(into, extract, NULL));
+    expect(into, 2 * LEFT);
+    clump_extract_destroy(extract);
+    memory_release(&file);
+    clump_heap_destroy(into);
+    clump_heap_destroy(heap);
+}
+
+static void converted(void **state) {
+    (void)state;
+    clump_heap *heap = filled();
+    clump_schema *other;
+    assert_int_equal(clump_schema_parse(other_schema, strlen(other_schema), NULL, &other, NULL),
+                     CLUMP_OK);
+    clump_convert_report report = {.size = sizeof report};
+    CHECK_OK(&on, clump_heap_convert(
+                      heap,
+                      &(clump_convert_desc){
+                          .size = sizeof(clump_convert_desc), .schema = other, .block_rows = 3},
+                      &report));
+    assert_int_equal(report.fields_lost, 0);
+    assert_int_equal(report.fields_gained, 3);
+    expect(heap, LEFT);
+    clump_schema_destroy(other);
+    clump_heap_destroy(heap);
+}
+
+int main(void) {
+    const int code = cl_fixture_open(&on, NULL);
+    if (code) return code;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(saved),     cmocka_unit_test(refused),   cmocka_unit_test(wrong_lengths),
+        cmocka_unit_test(extracted), cmocka_unit_test(converted),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    cl_fixture_close(&on);
+    return failed;
+}
