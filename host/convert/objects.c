@@ -155,8 +155,8 @@ static clump_status make_objects(clump_heap *next, uint32_t class_id, uint64_t c
         if (!status) status = clumpi_new_made(next, &made);
         if (!status && made != n)
             status = clumpi_fail(&clumpi_heap_context(next)->error, CLUMP_ERR_CORRUPT,
-                                 "clump_heap_convert: only %llu of %llu objects could be made in "
-                                 "memory without objects",
+                                 "clump_heap_convert: only %llu of %llu objects could be made, "
+                                 "although the new memory was empty",
                                  (unsigned long long)made, (unsigned long long)n);
         count -= n;
     }

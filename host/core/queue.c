@@ -30,7 +30,8 @@ static clump_status look_at(clump_context *c, clumpi_queue *q) {
     if (!code)
         code = c->cl.GetCommandQueueInfo(q->queue, CL_QUEUE_PROPERTIES, sizeof properties,
                                          &properties, NULL);
-    if (code) return clumpi_fail_cl(&c->error, "clGetCommandQueueInfo", code, "is it a queue?");
+    if (code)
+        return clumpi_fail_cl(&c->error, "clGetCommandQueueInfo", code, "is it a valid queue?");
     if (owner != c->context)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "the queue belongs to another cl_context than the one given");
@@ -171,6 +172,8 @@ clump_status clumpi_order_finish(clump_context *c, clumpi_order *order) {
     if (!order->queue) return CLUMP_OK;
     cl_int code = c->cl.Finish(order->queue->queue);
     leave(c, order);
-    if (code) return clumpi_fail_cl(&c->error, "clFinish", code, "work enqueued before has failed");
+    if (code)
+        return clumpi_fail_cl(&c->error, "clFinish", code,
+                              "a command that was enqueued earlier failed");
     return CLUMP_OK;
 }

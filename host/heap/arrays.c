@@ -22,8 +22,8 @@ static clump_status find_array(clump_heap *heap, const clump_class_info *info, c
                            name ? name : "(null)");
     if (!a->field.array)
         return clumpi_fail(error, CLUMP_ERR_USAGE,
-                           "field %s of class %s is no array of run-time length: "
-                           "clump_heap_read_object_field() reads it",
+                           "field %s of class %s is not an array of run-time length. Use "
+                           "clump_heap_read_object_field()",
                            name, info->name);
     const clump_class_info *owner = clump_schema_get_info(heap->schema)->classes[a->field.class_id];
     uint32_t index = 0;
@@ -68,7 +68,7 @@ clump_status clump_heap_read_object_array(clump_heap *heap, const char *class_na
     array a;
     if (!length || (!values && capacity))
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_heap_read_object_array needs a place for the %s",
+                           "clump_heap_read_object_array needs a pointer for the %s",
                            length ? "elements" : "length");
     clump_status status = clumpi_find_class(heap, class_name, &info);
     if (!status) status = find_array(heap, &info, field, &a);
@@ -89,11 +89,10 @@ clump_status clump_heap_read_object_array(clump_heap *heap, const char *class_na
     const uint64_t inside = a.field.count, each = a.field.element_bytes;
     const uint64_t limit = heap->info.bytes, at = (uint64_t)handle * CLUMPI_RAW_UNIT;
     if (count > inside + outside || at + outside * each > limit)
-        return clumpi_fail(
-            &c->error, CLUMP_ERR_CORRUPT,
-            "array %s of the object 0x%08x was overwritten: its length is %u, and it "
-            "has room for %llu elements",
-            field, ref, count, (unsigned long long)(inside + outside));
+        return clumpi_fail(&c->error, CLUMP_ERR_CORRUPT,
+                           "array %s of the object 0x%08x was overwritten: its length is %u, but "
+                           "it has room for only %llu elements",
+                           field, ref, count, (unsigned long long)(inside + outside));
     *length = count;
     if (!values) return CLUMP_OK;
     if (count > capacity)

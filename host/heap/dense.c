@@ -36,8 +36,8 @@ clump_status clumpi_dense_open(clump_heap *heap, clumpi_dense *d) {
     if (!status && count != clumpi_dense_objects(d))
         status =
             clumpi_fail(&c->error, CLUMP_ERR_CORRUPT,
-                        "the list of objects has %llu, their blocks have %llu: see what "
-                        "clump_heap_check() says",
+                        "the list of objects has %llu objects, but their blocks have %llu. Call "
+                        "clump_heap_check()",
                         (unsigned long long)count, (unsigned long long)clumpi_dense_objects(d));
     if (!status) status = open_wrong(d);
     if (status) clumpi_dense_close(d);

@@ -50,9 +50,8 @@ static clump_status find_field(const transfer *t, uint32_t i, clump_field_info *
     uint64_t bytes = (uint64_t)f->element_bytes * clumpi_elements(f);
     if (field->offset + bytes > d->bytes)
         return clumpi_fail(error, CLUMP_ERR_USAGE,
-                           "field %s takes bytes %u to %llu of the struct for class %s, which has "
-                           "%u: offset and size "
-                           "must be those of offsetof and sizeof",
+                           "field %s is at bytes %u to %llu of the struct for class %s, which has "
+                           "%u bytes. Set offset and size with offsetof and sizeof",
                            field->name, field->offset, (unsigned long long)(field->offset + bytes),
                            d->class_name, d->bytes);
     return CLUMP_OK;
@@ -70,7 +69,7 @@ static clump_status open_transfer(transfer *t, const void *structs, const char *
                            : !d->bytes ? "bytes"
                                        : "fields");
     if (!structs && t->count)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s needs a place for structs", call);
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s needs a pointer for the structs", call);
     clump_field_info f;
     status = clumpi_find_class(t->heap, d->class_name, &t->info);
     for (uint32_t i = 0; i < d->field_count && !status; i++) status = find_field(t, i, &f);
@@ -217,8 +216,8 @@ static clump_status choose(transfer *t, const clump_ref *refs) {
     if (!status) status = clumpi_read(c, judged, 0, sizeof wrong, wrong);
     if (!status && wrong[0])
         status = clumpi_fail(&c->error, CLUMP_ERR_REFERENCE,
-                             "%u of %llu references name no live object of class %s, the first of "
-                             "them number %u, 0x%08x",
+                             "%u of %llu references name no live object of class %s. The first one "
+                             "is number %u, 0x%08x",
                              wrong[0], (unsigned long long)t->count, t->info.name, wrong[1],
                              refs[wrong[1]]);
     clumpi_buffer_release(c, &judged);
@@ -235,8 +234,10 @@ static clump_status copy_chosen(clump_heap *heap, const clump_struct_desc *desc,
     clump_status status = open_transfer(&t, out ? out : in, call);
     if (status || !count) return status;
     if (count > UINT32_C(1) << 31)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s: %llu references; at most 2^31 at once",
-                           call, (unsigned long long)count);
+        return clumpi_fail(
+            &c->error, CLUMP_ERR_USAGE,
+            "%s: %llu references are too many: at most 2^31 are possible in one call", call,
+            (unsigned long long)count);
     status = choose(&t, refs);
     if (!status) return copy_objects(&t, out, in);
     close_transfer(&t);
@@ -279,7 +280,7 @@ clump_status clump_heap_write_structs(clump_heap *heap, const clump_struct_desc 
     if (t.count != count)
         return clumpi_fail(
             &heap->context->error, CLUMP_ERR_USAGE,
-            "clump_heap_write_structs: %llu structs for the %llu objects of class %s",
+            "clump_heap_write_structs: %llu structs were passed for the %llu objects of class %s",
             (unsigned long long)count, (unsigned long long)t.count, t.info.name);
     return copy_objects(&t, NULL, structs);
 }

@@ -37,8 +37,7 @@ static clump_status find_field(clump_heap *heap, const char *class_name, const c
     if (status) return status;
     if (index >= clumpi_elements(&f))
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "field %s of class %s has %u elements; %u "
-                           "was asked for",
+                           "field %s of class %s has %u elements, so element %u does not exist",
                            name, class_name, clumpi_elements(&f), index);
     if (bytes && *bytes != f.element_bytes) return clumpi_fail_size(heap, &f, *bytes);
     t->base = f.base_bytes + index * f.step_bytes;
@@ -48,17 +47,17 @@ static clump_status find_field(clump_heap *heap, const char *class_name, const c
 }
 
 clump_status clumpi_fail_size(clump_heap *heap, const clump_field_info *f, size_t bytes) {
-    return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
-                       "a value of field %s of class %s is a %s of %u bytes; yours has %zu",
-                       f->name, clumpi_schema_field_class(heap->schema, f), f->type_name,
-                       f->element_bytes, bytes);
+    return clumpi_fail(
+        &heap->context->error, CLUMP_ERR_USAGE,
+        "a value of field %s of class %s is a %s of %u bytes, but %zu bytes were passed", f->name,
+        clumpi_schema_field_class(heap->schema, f), f->type_name, f->element_bytes, bytes);
 }
 
 clump_status clumpi_fail_room(clump_heap *heap, const char *call, const char *what,
                               uint64_t capacity, uint64_t count) {
     return clumpi_fail(&heap->context->error, CLUMP_ERR_TOO_SMALL,
-                       "%s: room for %llu %s; there are %llu", call, (unsigned long long)capacity,
-                       what, (unsigned long long)count);
+                       "%s: there is room for %llu %s, but %llu are needed", call,
+                       (unsigned long long)capacity, what, (unsigned long long)count);
 }
 
 clump_status clumpi_rank(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, uint64_t *count) {
@@ -132,20 +131,20 @@ clump_status clump_heap_copy_field(clump_heap *heap, const char *class_name, con
     size_t bytes = 0;
     const int is_read = direction == CLUMP_COPY_TO_BUFFER;
     if (!is_read && direction != CLUMP_COPY_FROM_BUFFER)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s: there is no direction %d", call,
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s: unknown direction %d", call,
                            (int)direction);
     clump_status status = clumpi_sync_check(c, sync, call);
     if (!status) status = find_field(heap, class_name, field, index, NULL, !is_read, &t);
     if (!status) status = clumpi_buffer_check(c, buffer, "buffer of field values", &bytes);
     if (!status && offset % (t.bytes < 16 ? t.bytes : 16))
         status = clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                             "%s: the offset %llu is no multiple of a value's %u bytes", call,
+                             "%s: the offset %llu is not a multiple of a value's %u bytes", call,
                              (unsigned long long)offset, t.bytes < 16 ? t.bytes : 16);
     if (!status && (offset > bytes || capacity > (bytes - offset) / t.bytes))
-        status =
-            clumpi_fail(&c->error, CLUMP_ERR_TOO_SMALL,
-                        "%s: %llu values of %u bytes from %llu on do not fit a buffer of %zu", call,
-                        (unsigned long long)capacity, t.bytes, (unsigned long long)offset, bytes);
+        status = clumpi_fail(
+            &c->error, CLUMP_ERR_TOO_SMALL,
+            "%s: %llu values of %u bytes from byte %llu on do not fit in a buffer of %zu bytes",
+            call, (unsigned long long)capacity, t.bytes, (unsigned long long)offset, bytes);
     if (!status) status = clumpi_heap_enter(heap);
     if (!status) status = clumpi_list_update(heap, 0, NULL);
     if (!status) status = clumpi_rank_enqueue(heap, t.first, t.last, NULL, 0);
@@ -160,7 +159,7 @@ clump_status clump_heap_read_refs(clump_heap *heap, const char *class_name, clum
     if (!heap) return CLUMP_ERR_USAGE;
     if (!count)
         return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
-                           "clump_heap_read_refs needs a place for the count");
+                           "clump_heap_read_refs needs a pointer for the count");
     target t = {.bytes = sizeof(clump_ref)};
     clump_status status = find_class(heap, class_name, &t);
     if (!status) status = clumpi_heap_enter_to_wait(heap);
@@ -190,8 +189,9 @@ clump_status clump_heap_read_field(clump_heap *heap, const char *class_name, con
     target t;
     uint64_t objects = 0;
     if (count) *count = 0;
-    clump_status status = find_values(heap, class_name, field, index, bytes, values, capacity,
-                                      "clump_heap_read_field needs a place", 0, &t, &objects);
+    clump_status status =
+        find_values(heap, class_name, field, index, bytes, values, capacity,
+                    "clump_heap_read_field needs a pointer for the values", 0, &t, &objects);
     if (status) return status;
     if (count) *count = objects;
     if (!values && count) return CLUMP_OK;
@@ -205,13 +205,15 @@ clump_status clump_heap_write_field(clump_heap *heap, const char *class_name, co
                                     uint64_t count) {
     target t;
     uint64_t objects;
-    clump_status status = find_values(heap, class_name, field, index, bytes, values, count,
-                                      "clump_heap_write_field needs values", 1, &t, &objects);
+    clump_status status =
+        find_values(heap, class_name, field, index, bytes, values, count,
+                    "clump_heap_write_field needs a pointer to the values", 1, &t, &objects);
     if (status) return status;
     if (objects != count)
-        return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
-                           "clump_heap_write_field: %llu values for the %llu objects of class %s",
-                           (unsigned long long)count, (unsigned long long)objects, class_name);
+        return clumpi_fail(
+            &heap->context->error, CLUMP_ERR_USAGE,
+            "clump_heap_write_field: %llu values were passed for the %llu objects of class %s",
+            (unsigned long long)count, (unsigned long long)objects, class_name);
     return copy(heap, &t, CLUMPI_COPY_WRITE, objects, 0, NULL, values);
 }
 
@@ -259,11 +261,10 @@ clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first,
     }
     if (live) return CLUMP_OK;
     if (state && heap->geometry.classes[state >> CLUMPI_CLASS_SHIFT].is_away)
-        return clumpi_fail(
-            &c->error, CLUMP_ERR_REFERENCE,
-            "reference 0x%08x names an evicted object, or none: clump_heap_bring_back() "
-            "brings evicted ones back",
-            ref);
+        return clumpi_fail(&c->error, CLUMP_ERR_REFERENCE,
+                           "reference 0x%08x names an evicted object, or no object. Evicted "
+                           "objects come back with clump_heap_bring_back()",
+                           ref);
     const clump_class_info *info = clump_schema_get_info(heap->schema)->classes[first];
     int any = first == 1 && last == clumpi_object_classes(heap);
     return clumpi_fail(&c->error, CLUMP_ERR_REFERENCE, "reference 0x%08x names no live object%s%s",
@@ -292,8 +293,9 @@ clump_status clump_heap_read_object_field(clump_heap *heap, const char *class_na
                                           size_t bytes, void *value) {
     target t = {0};
     uint64_t offset = 0;
-    clump_status status = locate(heap, class_name, field, index, ref, bytes, value,
-                                 "clump_heap_read_object_field needs a place", 0, &t, &offset);
+    clump_status status =
+        locate(heap, class_name, field, index, ref, bytes, value,
+               "clump_heap_read_object_field needs a pointer for the value", 0, &t, &offset);
     return status ? status : clumpi_blocks_read(heap, offset, t.bytes, value);
 }
 
@@ -302,7 +304,8 @@ clump_status clump_heap_write_object_field(clump_heap *heap, const char *class_n
                                            size_t bytes, const void *value) {
     target t = {0};
     uint64_t offset = 0;
-    clump_status status = locate(heap, class_name, field, index, ref, bytes, value,
-                                 "clump_heap_write_object_field needs a value", 1, &t, &offset);
+    clump_status status =
+        locate(heap, class_name, field, index, ref, bytes, value,
+               "clump_heap_write_object_field needs a pointer to the value", 1, &t, &offset);
     return status ? status : clumpi_blocks_write(heap, offset, t.bytes, value);
 }

@@ -445,7 +445,7 @@ class Launches(Case):
         self.raises("CLUMP_ERR_DEVICE_MEMORY", "bytes", clump.Heap, CONTEXT, SCHEMA, bytes=100)
         with self.assertRaisesRegex(TypeError, "str; it must be a pyopencl.CommandQueue"):
             clump.Heap("queue", SCHEMA, bytes=1 << 20)
-        self.raises("CLUMP_ERR_USAGE", "set one of bytes and device_share", clump.Heap, CONTEXT, SCHEMA)
+        self.raises("CLUMP_ERR_USAGE", "set exactly one of bytes and device_share", clump.Heap, CONTEXT, SCHEMA)
         heap = self.fresh()
         heap.do_new(self.kernel("make_stones"), "Stone", 1 << 20)
         self.raises("CLUMP_ERR_DEVICE", "an allocation returned null", heap.take_errors)

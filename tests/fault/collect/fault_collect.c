@@ -127,8 +127,9 @@ static void marking(void **state) {
     REFUSED(USAGE, "narrow is 1025", COLLECT(TUNED(.narrow = 1025)));
     clump_mark_turn turn;
     clump_mark_launch launch;
-    REFUSED(USAGE, "which is 0", COLLECT(TUNED(.log = &(clump_mark_log){0, &turn, &launch, 0, 0})));
-    REFUSED(USAGE, "which is 1048577",
+    REFUSED(USAGE, "the room is 0",
+            COLLECT(TUNED(.log = &(clump_mark_log){0, &turn, &launch, 0, 0})));
+    REFUSED(USAGE, "the room is 1048577",
             COLLECT(TUNED(.log = &(clump_mark_log){1048577, &turn, &launch, 0, 0})));
     REFUSED(USAGE, "needs turns", COLLECT(TUNED(.log = &(clump_mark_log){1, NULL, &launch, 0, 0})));
 }
@@ -166,7 +167,7 @@ static void compaction(void **state) {
                        fine = {.size = sizeof fine};
     REFUSED(USAGE, "slack is 2", COLLECT(.compact = &bad));
     REFUSED(NOT_FOUND, "\"Bod\"", COLLECT(.compact = &nobody));
-    REFUSED(USAGE, "exclude each other", COLLECT(.compact = &fine, .only_mark = 1));
+    REFUSED(USAGE, "cannot be set together", COLLECT(.compact = &fine, .only_mark = 1));
 }
 
 static clump_status create(clump_collector_desc desc) {

@@ -263,7 +263,7 @@ static void heaps(void **state) {
     REFUSED_SILENTLY(clump_heap_create(&d, &heap, NULL)); /* no context */
     assert_null(heap);
     d.context = t.on.clump;
-    REFUSED(USAGE, "a place for the heap", clump_heap_create(&d, NULL, NULL));
+    REFUSED(USAGE, "a pointer for the heap", clump_heap_create(&d, NULL, NULL));
     REFUSED(USAGE, "needs a schema", make_heap(NULL, HEAP_BYTES, 0, 0));
     REFUSED(USAGE, "one of bytes and device_share", make_heap(t.schema, 0, 0, 0));
     REFUSED(USAGE, "one of bytes and device_share", make_heap(t.schema, HEAP_BYTES, 0.5, 0));
@@ -331,7 +331,7 @@ static void refuse_room(const clump_cl_functions *cl, const char *words, int lin
     const clump_error *error = clump_context_get_error(context);
     cl_fixture_expect_words(error, status, CLUMP_ERR_DEVICE_MEMORY, words, "clump_heap_create",
                             line);
-    assert_non_null(strstr(error->message, "says that one buffer can have"));
+    assert_non_null(strstr(error->message, "reports that one buffer can have"));
     assert_int_equal(error->cl_code, no_room_code);
     assert_null(heap);
     clump_context_destroy(context);
@@ -455,7 +455,7 @@ static void programs(void **state) {
     REFUSED_SILENTLY(clump_program_create(&d, &p, NULL)); /* no heap */
     assert_null(p);
     d.heap = t.heap;
-    REFUSED(USAGE, "a place for the program", clump_program_create(&d, NULL, NULL));
+    REFUSED(USAGE, "a pointer for the program", clump_program_create(&d, NULL, NULL));
     REFUSED(USAGE, "source", make_program(NULL, NULL, 0));
     REFUSED(USAGE, "name", make_program(source, "", 0));
     REFUSED(USAGE, "name", make_program(source, "a\"b.cl", 0));
@@ -511,8 +511,8 @@ static void kernels(void **state) {
     float dt = 1;
     REFUSED_SILENTLY(clump_kernel_create(NULL, "init", &k, NULL));
     assert_null(k);
-    REFUSED(USAGE, "a name and a place", clump_kernel_create(t.program, NULL, &k, NULL));
-    REFUSED(USAGE, "a name and a place", clump_kernel_create(t.program, "init", NULL, NULL));
+    REFUSED(USAGE, "a name and a pointer", clump_kernel_create(t.program, NULL, &k, NULL));
+    REFUSED(USAGE, "a name and a pointer", clump_kernel_create(t.program, "init", NULL, NULL));
     REFUSED(NOT_FOUND, "\"nope\"; it has ", clump_kernel_create(t.program, "nope", &k, NULL));
     for (size_t i = 0; i < sizeof built_in / sizeof *built_in; i++)
         REFUSED(USAGE, built_in[i], clump_kernel_create(t.program, built_in[i], &k, NULL));
@@ -577,7 +577,7 @@ static void kernels_by_name(void **state) {
     cl_fixture_read(&t.on, buffer, out, sizeof out);
     assert_true(out[0] == (double)0.1f && out[1] == 7 && out[2] == -128 && out[4] == 2.5);
     assert_true(out[3] == 9223372036854775807.0);
-    REFUSED(USAGE, "has 7 parameters after its heap; 2 were given", RUN_WITH(0.1f, 7));
+    REFUSED(USAGE, "has 7 parameters after its heap, but 2 were given", RUN_WITH(0.1f, 7));
     REFUSED(USAGE, "the kernel is NULL", clump_heap_do_all(t.heap, NULL, NULL)); /* told once */
     clump_program_get_kernel(p, "kept");
     CHECK_OK(&t.on, clump_heap_do_all(t.heap, k, NULL)); /* what comes between is no matter */
@@ -662,13 +662,13 @@ static void required_group_size(void **state) {
     clump_kernel *two = cl_fixture_kernel(&t.on, p, "two");
     clump_kernel *flat = NULL;
     uint32_t n;
-    REFUSED(USAGE, "clump_heap_do_all: kernel two is to run in groups of 2 x 1 x 1",
+    REFUSED(USAGE, "clump_heap_do_all: kernel two must run in groups of 2 x 1 x 1",
             clump_heap_do_all(t.heap, two, NULL));
     REFUSED(USAGE, "choose the sizes with clump_heap_launch()",
             clump_heap_reduce(t.heap, two, 4, &n, NULL));
     REFUSED(USAGE, "choose the sizes with clump_heap_launch()",
             clump_heap_do_new(t.heap, two, "Body", 1, NULL, NULL));
-    REFUSED(USAGE, "not in those of this call, 1", clump_heap_launch(t.heap, two, 2, 1, NULL));
+    REFUSED(USAGE, "this call runs groups of 1", clump_heap_launch(t.heap, two, 2, 1, NULL));
     CHECK_OK(&t.on, clump_heap_launch(t.heap, two, 64, 2, NULL));
     if (clump_kernel_create(p, "flat", &flat, NULL) == CLUMP_OK) {
         REFUSED(USAGE, "groups of 1 x 1 x 2", clump_heap_launch(t.heap, flat, 2, 1, NULL));
@@ -794,7 +794,7 @@ static void heaps_of_another_layout(void **state) {
     uint32_t n;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         clump_heap *other = cl_fixture_heap(&t.on, others[i], HEAP_BYTES, 0);
-        REFUSED(USAGE, "another layout: its classes differ",
+        REFUSED(USAGE, "another layout: the classes differ",
                 clump_heap_do_all(other, t.init, NULL));
         REFUSED(USAGE, "another layout", clump_heap_launch(other, t.init, 1, 1, NULL));
         REFUSED(USAGE, "another layout", clump_heap_do_new(other, t.init, "Body", 1, &made, NULL));
@@ -812,7 +812,7 @@ static void heaps_of_another_layout(void **state) {
                                                   .bytes = HEAP_BYTES,
                                                   .raw = 1},
                                &raw, NULL));
-    REFUSED(USAGE, "another layout: raw is 0 there, and 1 here",
+    REFUSED(USAGE, "another layout: raw is 0 there, but 1 here",
             clump_heap_do_all(raw, t.init, NULL));
     clump_heap_destroy(raw);
     cl_fixture on;
@@ -843,21 +843,22 @@ static int full_disk(void *user, const void *text, size_t bytes) {
 /* The disk is full: the call fails, says so, and works the next time. */
 static void unwritten(void **state) {
     clump_context *c = t.on.clump;
-    REFUSED(CLUMP_ERR_IO, "takes the text returned 28", clump_heap_dump(t.heap, full_disk, NULL));
-    REFUSED(CLUMP_ERR_IO, "takes the text returned 28",
+    REFUSED(CLUMP_ERR_IO, "receives the text returned 28",
+            clump_heap_dump(t.heap, full_disk, NULL));
+    REFUSED(CLUMP_ERR_IO, "receives the text returned 28",
             clump_heap_write_table(t.heap, "Body", CLUMP_TABLE_CSV, full_disk, NULL));
-    REFUSED(CLUMP_ERR_IO, "takes the text returned 28",
+    REFUSED(CLUMP_ERR_IO, "receives the text returned 28",
             clump_heap_write_table(t.heap, "Body", CLUMP_TABLE_NPY, full_disk, NULL));
     REFUSED(CLUMP_ERR_IO, "cannot write /dev/full: No space",
             clump_heap_dump(t.heap, CLUMP_TO_PATH("/dev/full")));
     REFUSED(CLUMP_ERR_IO, "cannot write /no/such/folder: No such file",
             clump_heap_dump(t.heap, CLUMP_TO_PATH("/no/such/folder")));
-    REFUSED(USAGE, "no format 2",
+    REFUSED(USAGE, "unknown format 2",
             clump_heap_write_table(t.heap, "Body", (clump_table_format)2, no_text, NULL));
     REFUSED(CLUMP_ERR_IO, "without a name", clump_heap_dump(t.heap, CLUMP_TO_PATH(NULL)));
     CHECK_OK(&t.on, clump_context_record_timeline(c, 100));
     CHECK_OK(&t.on, clump_heap_check(t.heap));
-    REFUSED(CLUMP_ERR_IO, "takes the text returned 28",
+    REFUSED(CLUMP_ERR_IO, "receives the text returned 28",
             clump_context_write_timeline(c, full_disk, NULL));
     CHECK_OK(&t.on, clump_context_write_timeline(c, CLUMP_TO_PATH("/dev/null")));
     CHECK_OK(&t.on, clump_context_record_timeline(c, 0));
@@ -883,28 +884,28 @@ static void counts(void **state) {
             clump_heap_read_stats(t.heap, NULL, classes, 2));
     assert_int_equal(classes[0].objects, 7);
     REFUSED_SILENTLY(clump_heap_dump(NULL, no_text, NULL));
-    REFUSED(USAGE, "a function that takes the text", clump_heap_dump(t.heap, NULL, NULL));
+    REFUSED(USAGE, "a function that receives the text", clump_heap_dump(t.heap, NULL, NULL));
     REFUSED_SILENTLY(clump_context_set_queue(NULL, t.on.queue));
     assert_null(clump_context_get_info(NULL)->queue);
     REFUSED_SILENTLY(clump_context_record_timeline(NULL, 10));
     REFUSED_SILENTLY(clump_context_write_timeline(NULL, no_text, NULL));
     REFUSED(USAGE, "nothing is being recorded",
             clump_context_write_timeline(t.on.clump, no_text, NULL));
-    REFUSED(USAGE, "a function that takes the text",
+    REFUSED(USAGE, "a function that receives the text",
             clump_context_write_timeline(t.on.clump, NULL, NULL));
     REFUSED(USAGE, "at most 16777216", clump_context_record_timeline(t.on.clump, (1u << 24) + 1));
     REFUSED_SILENTLY(clump_heap_read_count(NULL, "Body", &count));
     assert_int_equal(count, 0);
-    REFUSED(USAGE, "a place for the count", clump_heap_read_count(t.heap, "Body", NULL));
+    REFUSED(USAGE, "a pointer for the count", clump_heap_read_count(t.heap, "Body", NULL));
     REFUSED(NOT_FOUND, "(null)", clump_heap_read_count(t.heap, NULL, &count));
     REFUSED(NOT_FOUND, "\"Planet\"", clump_heap_read_count(t.heap, "Planet", &count));
     REFUSED_SILENTLY(clump_heap_read_refs(NULL, "Body", refs, 2, &count));
-    REFUSED(USAGE, "a place for the count", clump_heap_read_refs(t.heap, "Body", refs, 2, NULL));
+    REFUSED(USAGE, "a pointer for the count", clump_heap_read_refs(t.heap, "Body", refs, 2, NULL));
     REFUSED(NOT_FOUND, "(null)", clump_heap_read_refs(t.heap, NULL, refs, 2, &count));
     REFUSED(NOT_FOUND, "\"Planet\"", clump_heap_read_refs(t.heap, "Planet", refs, 2, &count));
     assert_int_equal(refs[0], 7);
     /* Too little room: the count says how much is needed, and nothing is written. */
-    REFUSED(CLUMP_ERR_TOO_SMALL, "room for 1 references; there are 500",
+    REFUSED(CLUMP_ERR_TOO_SMALL, "room for 1 references, but 500 are needed",
             clump_heap_read_refs(t.heap, "Body", refs, 1, &count));
     assert_int_equal(count, OBJECTS);
     assert_int_equal(refs[0], 7);
@@ -943,9 +944,10 @@ static void fields(void **state) {
             clump_heap_read_field(h, "Body", "id", 0, sizeof *ids, ids, OBJECTS - 1, NULL));
     REFUSED(CLUMP_ERR_TOO_SMALL, "room for 0",
             clump_heap_read_field(h, "Body", "id", 0, sizeof *ids, ids, 0, NULL));
-    REFUSED(USAGE, "a value of field id of class Body is a uint of 4 bytes; yours has 8",
+    REFUSED(USAGE,
+            "a value of field id of class Body is a uint of 4 bytes, but 8 bytes were passed",
             clump_heap_read_field(h, "Body", "id", 0, sizeof(uint64_t), ids, OBJECTS, NULL));
-    REFUSED(USAGE, "a uint of 4 bytes; yours has 2",
+    REFUSED(USAGE, "a uint of 4 bytes, but 2 bytes were passed",
             clump_heap_write_field(h, "Body", "id", 0, sizeof(uint16_t), ids, OBJECTS));
     uint64_t there = 7;
     REFUSED(CLUMP_ERR_TOO_SMALL, "room for 0",

@@ -101,9 +101,9 @@ static const bad_text grammar[] = {
     {"class A { int x[*] max 3; int x; }", 1, 31, "field \"x\" is declared twice"},
     {"class A { int " ARRAY_NAME "n[*]; }", 1, 15, "at most 55 bytes are allowed"},
     {"class A { int x[3][4]; }", 1, 19, "expected \"packed\" or \";\", found \"[\""},
-    {"class A {\n\tint x; /* no end\n}", 2, 9, "this comment has no end"},
+    {"class A {\n\tint x; /* no end\n}", 2, 9, "this comment does not end"},
     {"class A { int x; } /", 1, 20, "found \"/\""},
-    {"class A { int x; } /*/", 1, 20, "this comment has no end"},
+    {"class A { int x; } /*/", 1, 20, "this comment does not end"},
     {"class A { int \"x\"; }", 1, 15, "found \"\\\"\""},
     {"class A { int \xc3\xa4h; }", 1, 15, "found \"\\xc3\\xa4\""},
     {"\xef\xbb\xbf"
@@ -157,8 +157,8 @@ static const bad_text wholes[] = {
     {"class A : B {} class B : C {} class C : D {} class D : E {} class E : F {} class F : G {}"
      "class G : A { int x; }",
      1, 11, "\"A\" : \"B\" : \"C\" : \"D\" : \"E\" : \"F\" : ..."},
-    {"class A { }", 1, 7, "class \"A\" has no bytes: add a field"},
-    {"abstract class A { }\naos class B : A { }", 2, 11, "class \"B\" has no bytes: add a field"},
+    {"class A { }", 1, 7, "class \"A\" has no bytes. Add a field"},
+    {"abstract class A { }\naos class B : A { }", 2, 11, "class \"B\" has no bytes. Add a field"},
     {"class A { int x; }\nclass B : A { int y;\n float x; }", 3, 8,
      "field \"x\" of class \"B\" hides the field that class \"A\" declares"},
     {"class C : B { char x; } class B : A { } class A { int x; }", 1, 20,
@@ -186,12 +186,12 @@ static const bad_text wholes[] = {
     {"class memory { int order; }", 1, 20, "\"memory_order\""},
     {"class _ { int x; }", 1, 7, "\"__new\" is reserved"},
     {"class A { int x[16384]; char y; }", 1, 30,
-     "class \"A\" is too large: up to field \"y\" an object takes 65537 bytes (of which 0 are "
-     "inherited), and at most 65536 are allowed"},
+     "class \"A\" is too large: up to field \"y\" an object needs 65537 bytes (of which 0 are "
+     "inherited), but at most 65536 are allowed"},
     {"class A { char x[65408]; }\nclass B : A { char y; double16 z; }", 2, 32,
-     "up to field \"z\" an object takes 65538 bytes (of which 65408 are inherited)"},
-    {"aos class A { char x[65500]; double16 z; char e; }", 1, 39, "takes 65664 bytes"},
-    {"aos class A { double x[8191]; char y; char z[8]; }", 1, 44, "takes 65544 bytes"},
+     "up to field \"z\" an object needs 65538 bytes (of which 65408 are inherited)"},
+    {"aos class A { char x[65500]; double16 z; char e; }", 1, 39, "needs 65664 bytes"},
+    {"aos class A { double x[8191]; char y; char z[8]; }", 1, 44, "needs 65544 bytes"},
 };
 
 static void expect_refused(const bad_text *t, size_t bytes) {
@@ -303,8 +303,8 @@ static void test_calls_refused(void **state) {
     assert_int_equal(clumpi_schema_create(NULL, &s, NULL), CLUMP_OK);
     expect_error(s, clumpi_schema_seal(s), bad, "has no class");
     expect_error(s, add_class(s, "", NULL), bad, "class name is empty");
-    expect_error(s, add_class(s, "1A", NULL), bad, "class name \"1A\" is no identifier");
-    expect_error(s, add_class(s, "a b\n", NULL), bad, "\"a b\\x0a\" is no identifier");
+    expect_error(s, add_class(s, "1A", NULL), bad, "class name \"1A\" is not an identifier");
+    expect_error(s, add_class(s, "a b\n", NULL), bad, "\"a b\\x0a\" is not an identifier");
     expect_error(s, add_class(s, "A" A64, NULL), bad, "too long");
     expect_error(s, add_class(s, "int", NULL), bad, "reserved");
     expect_error(s, add_class(s, "A", ""), bad, "base class name is empty");
@@ -312,7 +312,7 @@ static void test_calls_refused(void **state) {
     expect_error(s, add_class(s, "Alpha", NULL), bad, "declared twice");
     expect_error(s, clumpi_schema_seal(s), bad, "no bytes");
     clumpi_field_desc x = {.name = "x", .type = CLUMP_TYPE_INT};
-    expect_error(s, add_field(s, "x y", CLUMP_TYPE_INT, 0, 0, NULL), bad, "no identifier");
+    expect_error(s, add_field(s, "x y", CLUMP_TYPE_INT, 0, 0, NULL), bad, "not an identifier");
     expect_error(s, add_field(s, "free", CLUMP_TYPE_INT, 0, 0, NULL), bad, "reserved");
     expect_error(s, add_field(s, "x", CLUMP_TYPE_REF, 0, 0, "A-B"), bad, "referenced class name");
     expect_error(s, add_field(s, "x", CLUMP_TYPE_INT, 0, UINT32_MAX, NULL), bad, "too large");
@@ -474,7 +474,7 @@ static void test_garbage(void **state) {
     (void)state;
     static const char *const pieces[][2] = {
         {"a", "..."},
-        {"/* ", "no end"},
+        {"/* ", "does not end"},
         {"// \n", "no class"},
         {"/**/", "no class"},
         {" \t", "no class"},
