@@ -36,7 +36,7 @@ static clump_status check_desc(const clump_compactor_desc *desc) {
     int triggers = (desc->every != 0) + by_blocks + (desc->automatic != 0);
     if (triggers != 1)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "a compactor needs exactly one trigger (every, candidates, share or "
+                           "a compactor needs exactly one trigger (every, candidates or share, or "
                            "automatic), but %d are set",
                            triggers);
     if (!(desc->share >= 0 && desc->share <= 1))

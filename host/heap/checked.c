@@ -135,7 +135,7 @@ static void tell_leaks(clump_heap *heap) {
     if (live && !clump_heap_read_live(heap, live, count, &count)) {
         for (uint32_t i = 0; i < count; i++) {
             char text[CLUMP_FINDING_TEXT_BYTES], place[CLUMPI_PLACE_BYTES];
-            snprintf(text, sizeof text, "%llu objects of class %s are left. They were made by %s%s",
+            snprintf(text, sizeof text, "%llu objects of class %s are left, made by %s%s",
                      (unsigned long long)live[i].objects, live[i].class_name,
                      live[i].place.line ? "" : "the do-new of ",
                      clumpi_place_words(live[i].place, place));

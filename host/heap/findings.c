@@ -123,8 +123,8 @@ static void tell_what(const clump_heap *heap, const clumpi_finding *from, const 
         break;
     case CLUMP_FINDING_BOUNDS:
         snprintf(text, bytes,
-                 "element %u of field %s of class %s was used, but the field has fewer elements "
-                 "(reference 0x%08x)",
+                 "element %u of field %s of class %s was used through reference 0x%08x, but the "
+                 "field has fewer elements",
                  f->index, field, class, f->ref);
         break;
     case CLUMP_FINDING_READ:

@@ -172,7 +172,7 @@ def check_way(heap, path, options, roots, alive, o):
         count = sum(list(f.values()).count(o) for f in dead)
         weak = heap.seen.count(o) + (heap.registered[0].count(o) if options[:1] == ['--weak'] else 0)
         good = lines[0] == f'nothing keeps {name} alive: it cannot be reached from a root'
-        good = good and (f'  references to it of objects that no root leads to: {count}, as ' in said) == bool(count)
+        good = good and (f'  references to it from objects that no root leads to: {count}, as ' in said) == bool(count)
         good = good and (f'  weak references to it: {weak}\n' in said) == bool(weak)
     else:
         good = lines[0] == f'{name} is kept alive by' and len(lines) - 1 == alive[o]
