@@ -263,7 +263,7 @@ static void take_apart(clumpi_reading *r, clumpi_loop *loop, const kernel_parts 
     size_t at = find_loop(r, k->body), close = at + 1;
     if (at < k->body.end) close = clumpi_token_close(code, at + 1, k->body.end);
     if (close >= k->body.end || close != at + 5 || !clumpi_token_is(&code->all[at + 3], ",")) {
-        clumpi_refuse(r, NULL, "its text has no own CLUMP_FOR_EACH(Class, self)");
+        clumpi_refuse(r, NULL, "its own text has no CLUMP_FOR_EACH(Class, self)");
         return;
     }
     loop->self = code->all[at + 4];

@@ -165,7 +165,7 @@ static void check_own_use(scan *s, size_t i) {
     if (is_value) return;
     char name[CLUMPI_TOKEN_TEXT_BYTES];
     clumpi_refuse(s->r, at(s, i),
-                  "%s, the object that the loop visits, may be declared anew or changed here",
+                  "%s, the object that the loop visits, may be declared again or changed here",
                   clumpi_token_text(at(s, i), name));
 }
 
