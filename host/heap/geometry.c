@@ -395,7 +395,7 @@ static clump_status too_small(const clump_schema *schema, const clumpi_geometry 
     uint64_t row = is_raw ? g->header.raw_units * CLUMPI_RAW_UNIT : largest.object_bytes;
     return clumpi_fail(error, CLUMP_ERR_DEVICE_MEMORY,
                        "a heap of %llu bytes is too small: metadata and one block of %llu bytes "
-                       "(64 %s%s need %llu) need %llu bytes",
+                       "(for 64 %s%s, %llu bytes) need %llu bytes",
                        (unsigned long long)g->bytes,
                        (unsigned long long)g->header.granule_bytes * g->header.block_granules,
                        is_raw ? "requests for raw memory" : "objects of class ", largest.name,

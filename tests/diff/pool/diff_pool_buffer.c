@@ -261,7 +261,7 @@ static void refused(void **state) {
     assert_int_equal(stats_of(pool).allocations, 1);
     CHECK_CL(clReleaseMemObject(buffer));
     settle(pool, f.queue, 0);
-    POOL_IS(pool, clump_pool_free(pool, info.allocation), CLUMP_ERR_REFERENCE, "freed before");
+    POOL_IS(pool, clump_pool_free(pool, info.allocation), CLUMP_ERR_REFERENCE, "already freed");
     clump_pool_destroy(pool);
     cl_fixture_close(&other);
     cl_fixture_close(&f);

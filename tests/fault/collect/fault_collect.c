@@ -121,7 +121,8 @@ static void roots(void **state) {
 static void marking(void **state) {
     REFUSED(USAGE, "engine 4", COLLECT(.engine = (clump_mark_engine)4));
     REFUSED(USAGE, "engine -1", COLLECT(.engine = (clump_mark_engine)-1));
-    REFUSED(USAGE, "offsets 2", COLLECT(TUNED(.offsets = (clump_mark_offsets)2)));
+    REFUSED(USAGE, "unknown value 2 of `offsets`",
+            COLLECT(TUNED(.offsets = (clump_mark_offsets)2)));
     REFUSED(USAGE, "queue_room is 63", COLLECT(.queue_room = 63));
     REFUSED(USAGE, "queue_room", COLLECT(.queue_room = UINT32_MAX));
     REFUSED(USAGE, "narrow is 1025", COLLECT(TUNED(.narrow = 1025)));
@@ -190,7 +191,7 @@ static void triggers(void **state) {
             CREATE(.every = 1, .collect = &(clump_collect_desc){.size = sizeof(clump_collect_desc),
                                                                 TUNED(.narrow = 2000)}));
     clump_collector_desc desc = {.size = sizeof desc, .heap = t.heap, .every = 1};
-    REFUSED(USAGE, "a place", clump_collector_create(&desc, NULL, NULL));
+    REFUSED(USAGE, "a pointer", clump_collector_create(&desc, NULL, NULL));
     clump_collector *none = NULL;
     int ran = 1;
     assert_int_equal(clump_collector_create(NULL, &none, NULL), USAGE);

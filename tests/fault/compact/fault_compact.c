@@ -427,8 +427,8 @@ static void registering(void **state) {
     CHECK_OK(&t.on, enlist(buffer, 0, 12, 34));
     CHECK_OK(&t.on, enlist(buffer, 4, UINT32_MAX - 3, 1));
     cl_mem word = cl_fixture_buffer(&t.on, NULL, 8);
-    REFUSED(USAGE, "byte 2:", enlist_counted(buffer, word, 2));
-    REFUSED(USAGE, "byte 8:", enlist_counted(buffer, word, 8));
+    REFUSED(USAGE, "byte 2,", enlist_counted(buffer, word, 2));
+    REFUSED(USAGE, "byte 8,", enlist_counted(buffer, word, 8));
     REFUSED(USAGE, "buffer of 8", enlist_counted(buffer, word, UINT64_MAX - 3));
     CHECK_OK(&t.on, enlist_counted(buffer, word, 4));
     cl_mem foreign = cl_fixture_foreign_buffer(&t.on, 400);

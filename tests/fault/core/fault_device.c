@@ -274,7 +274,7 @@ static void personalities(void **state) {
     (void)state;
     refused((clump_personality)3, CLUMP_ERR_USAGE, "personality is 3, but must be 0 to 2",
             __LINE__);
-    refused((clump_personality)-1, CLUMP_ERR_USAGE, "personality 4294967295", __LINE__);
+    refused((clump_personality)-1, CLUMP_ERR_USAGE, "personality is 4294967295", __LINE__);
     says.group_max = 63;
     refused(CLUMP_PERSONALITY_GPU, CLUMP_ERR_UNSUPPORTED, "largest work-group has 63", __LINE__);
     static const struct {

@@ -325,9 +325,9 @@ static void from_the_host(void **state) {
     const clump_status usage = CLUMP_ERR_USAGE;
     clump_heap *h = t.heap;
     REFUSED(clump_heap_read_object_array(h, "Node", "a", t.node, 0, NULL, 3, &length), usage,
-            "a place");
+            "a pointer");
     REFUSED(clump_heap_read_object_array(h, "Node", "a", t.node, sizeof *values, values, 3, NULL),
-            usage, "a place");
+            usage, "a pointer");
     REFUSED(
         clump_heap_read_object_array(h, "Node", "z", t.node, sizeof *values, values, 3, &length),
         CLUMP_ERR_NOT_FOUND, "no field \"z\"");
@@ -342,7 +342,7 @@ static void from_the_host(void **state) {
             CLUMP_ERR_REFERENCE, "no live object");
     REFUSED(
         clump_heap_read_object_array(h, "Other", "x", t.node, sizeof *values, values, 3, &length),
-        usage, "is no array");
+        usage, "is not an array");
     CHECK_OK(&t.on, clump_heap_read_object_array(h, "Node", "b", t.node, 0, NULL, 0, &length));
     assert_int_equal(length, 3);
     values[2] = 4711;

@@ -934,9 +934,9 @@ static void fields(void **state) {
             clump_heap_read_field(h, "Body", "mass", 0, sizeof *ids, ids, OBJECTS, NULL));
     REFUSED(NOT_FOUND, "\"nope\"",
             clump_heap_write_field(h, "Body", "nope", 0, sizeof *ids, ids, OBJECTS));
-    REFUSED(USAGE, "1 elements; 1",
+    REFUSED(USAGE, "1 elements, so element 1",
             clump_heap_read_field(h, "Body", "id", 1, sizeof *ids, ids, OBJECTS, NULL));
-    REFUSED(USAGE, "3 elements; 3",
+    REFUSED(USAGE, "3 elements, so element 3",
             clump_heap_read_field(h, "Body", "pair", 3, sizeof *ids, ids, OBJECTS, NULL));
     REFUSED(USAGE, "4294967295",
             clump_heap_write_field(h, "Body", "pair", UINT32_MAX, sizeof *ids, ids, OBJECTS));

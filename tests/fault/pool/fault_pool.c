@@ -170,7 +170,7 @@ static void bad_calls(void **state) {
     X(clump_pool_map(pool, h, CL_MAP_READ, &memory))                                               \
     X(clump_pool_unmap(pool, h, &region, NULL))                                                    \
     X(clump_pool_finish_move(pool, h, CLUMP_MOVE_COPY))
-#define IS_GONE(call) REFUSED(pool, call, CLUMP_ERR_REFERENCE, "freed before", before);
+#define IS_GONE(call) REFUSED(pool, call, CLUMP_ERR_REFERENCE, "already freed", before);
 #define IS_FOREIGN(call)                                                                           \
     REFUSED(pool, call, CLUMP_ERR_REFERENCE, "does not belong to this pool", before);
     ALL_CALLS(IS_GONE, gone)
@@ -645,7 +645,7 @@ static void memory_of_heaps(void **state) {
     assert_int_equal(clump_pool_pin(pool, allocation_of_heap, 1), CLUMP_OK);
     clump_heap_destroy(heap);
     REFUSED(pool, clump_pool_free(pool, allocation_of_heap), CLUMP_ERR_REFERENCE,
-            "was freed before", NULL);
+            "is already freed", NULL);
     clump_pool_stats stats = {.size = sizeof stats};
     assert_int_equal(clump_pool_get_stats(pool, &stats, NULL), CLUMP_OK);
     assert_int_equal(stats.allocations, 0);
