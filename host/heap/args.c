@@ -64,7 +64,7 @@ static double number_of(const clump_arg *a) {
 static const char *convert(const clump_arg *a, const clumpi_scalar *to, void *value) {
     if (to->kind != 'f') {
         if (a->kind == CLUMP_ARG_FLOATING)
-            return "the number is floating, but the type is an integer";
+            return "a floating number cannot be passed for an integer";
         if (!integer_fits(a, to)) return "the number does not fit the type";
         memcpy(value, &a->as.natural, to->bytes); /* little-endian, as all devices are */
         return NULL;
@@ -101,14 +101,14 @@ static clump_status set(clump_kernel *k, uint32_t index, const clump_arg *a) {
     const int is_pointer = strchr(p.type, '*') != NULL;
     if (a->kind == CLUMP_ARG_MEMORY) {
         if (find_number(p.type))
-            return refuse(k, index, &p, "a buffer was given, but the type is a number");
+            return refuse(k, index, &p, "a buffer cannot be passed for a number");
         return clump_kernel_set_arg(k, index, sizeof(cl_mem), &a->as.memory);
     }
-    if (is_pointer) return refuse(k, index, &p, "a number was given, but the type is a buffer");
+    if (is_pointer) return refuse(k, index, &p, "a number cannot be passed for a buffer");
     const clumpi_scalar *to = find_number(p.type);
     if (!to && *p.type)
         return refuse(k, index, &p,
-                      "a number was given, but the type is not a scalar. Use clump_arg_bytes()");
+                      "a number cannot be passed for this type. Use clump_arg_bytes()");
     if (!to) return set_as_it_is(k, index, a);
     uint64_t value = 0;
     const char *why = convert(a, to, &value);

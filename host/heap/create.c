@@ -81,7 +81,7 @@ static clump_status check_desc(const clump_heap_desc *desc, uint64_t *bytes) {
     if (!*bytes) *bytes = (uint64_t)((double)c->capabilities.memory_bytes * desc->device_share);
     if (c->capabilities.memory_bytes && *bytes > c->capabilities.memory_bytes)
         return clumpi_fail(&c->error, CLUMP_ERR_DEVICE_MEMORY,
-                           "a heap of %llu bytes does not fit in the device's memory, %llu bytes",
+                           "a heap of %llu bytes is too large: the device has %llu in all",
                            (unsigned long long)*bytes,
                            (unsigned long long)c->capabilities.memory_bytes);
     return desc->schema ? check_types(c, desc->schema) : CLUMP_OK;

@@ -91,7 +91,7 @@ static clump_status report_error(clump_heap *heap, const clumpi_error *errors) {
         }
         if (is_told) return clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE, "%s", found);
         return clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE,
-                           "%s (%u times, first in work-item %u, class %s, reference 0x%08x)%s",
+                           "%s (%u times, first in work-item %u for class %s, reference 0x%08x)%s",
                            texts[i], e->count, e->work_item, clumpi_class_name(heap, e->class_id),
                            e->ref, advice[i] ? advice[i] : "");
     }

@@ -158,7 +158,7 @@ static void stay(clumpi_record *r) {
 static clump_status check_movable(clump_pool *p, const clumpi_record *r) {
     if (r->holder != CLUMPI_OF_USER)
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                           "clump_pool_change: this allocation is a %s and cannot move",
+                           "clump_pool_change: this allocation belongs to a %s and cannot move",
                            r->holder == CLUMPI_OF_HEAP ? "heap" : "buffer that its caller owns");
     if (clumpi_memory_has_pointers(r->chunk->memory))
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,

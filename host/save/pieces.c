@@ -150,7 +150,7 @@ static clump_status read_packed(clumpi_stream *s, const clumpi_piece *p, void *c
     if (status || clumpi_zstd_unpack(s->packed, p->stored, content, p->bytes)) return status;
     return clumpi_fail(
         s->error, CLUMP_ERR_FORMAT,
-        "%s is not valid: piece %u, which begins at byte %llu, does not unpack to %u bytes",
+        "%s is not valid: zstd cannot unpack piece %u, which begins at byte %llu, to %u bytes",
         clumpi_stream_name(s), p->number, (unsigned long long)at, p->bytes);
 }
 

@@ -230,7 +230,8 @@ static void refused(void **state) {
             "must be 0");
     assert_null(buffer);
     desc.movable = 0;
-    POOL_IS(pool, clump_pool_create_buffer(pool, &desc, 0, NULL, NULL), CLUMP_ERR_USAGE, "place");
+    POOL_IS(pool, clump_pool_create_buffer(pool, &desc, 0, NULL, NULL), CLUMP_ERR_USAGE,
+            "a pointer");
     POOL_IS(pool, clump_pool_create_buffer(pool, NULL, 0, NULL, &buffer), CLUMP_ERR_USAGE, "desc");
     POOL_IS(pool, clump_pool_create_buffer(pool, &desc, 2, NULL, &buffer), CLUMP_ERR_USAGE,
             "2 queues");

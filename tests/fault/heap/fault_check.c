@@ -527,8 +527,7 @@ static void list_of_objects(void **state) {
     plant(header_at(offsetof(clumpi_header, list_of)), t.small);
     expect(
         "the heap was overwritten: its list has all objects, but names %u as its class. "
-        "clump_heap_repair() "
-        "restores that",
+        "Call clump_heap_repair() to restore it",
         t.small);
     plant((uint64_t)t.header->at_list_rows * CLUMPI_UNIT, 3);
     EXPECT(LIST, "the heap: class %u: entry 0 of the list of objects is wrong: granule or number 3",

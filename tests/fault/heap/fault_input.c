@@ -428,7 +428,7 @@ static void large_classes(void **state) {
     assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &s, &error), CLUMP_ERR_SCHEMA);
     assert_non_null(strstr(error.message, "Sub"));
     s = parse("class Big { uchar bytes[65536]; }");
-    REFUSED(CLUMP_ERR_DEVICE_MEMORY, "class Big take 4194304", make_heap(s, 8u << 20, 0, 0));
+    REFUSED(CLUMP_ERR_DEVICE_MEMORY, "class Big, 4194304", make_heap(s, 8u << 20, 0, 0));
     assert_int_equal(make_heap(s, 32u << 20, 0, 0), CLUMP_OK);
     clump_schema_destroy(s);
 }
@@ -513,7 +513,7 @@ static void kernels(void **state) {
     assert_null(k);
     REFUSED(USAGE, "a name and a pointer", clump_kernel_create(t.program, NULL, &k, NULL));
     REFUSED(USAGE, "a name and a pointer", clump_kernel_create(t.program, "init", NULL, NULL));
-    REFUSED(NOT_FOUND, "\"nope\"; it has ", clump_kernel_create(t.program, "nope", &k, NULL));
+    REFUSED(NOT_FOUND, "\"nope\". It has ", clump_kernel_create(t.program, "nope", &k, NULL));
     for (size_t i = 0; i < sizeof built_in / sizeof *built_in; i++)
         REFUSED(USAGE, built_in[i], clump_kernel_create(t.program, built_in[i], &k, NULL));
     REFUSED(NOT_FOUND, "\"\"", clump_kernel_create(t.program, "", &k, NULL));
@@ -548,7 +548,7 @@ static void arguments_of_wrong_size(void **state) {
     /* Not every device keeps types and names. */
     assert_non_null(strstr(e->message, strchr(e->message, '(') == strrchr(e->message, '(')
                                            ? "8 bytes"
-                                           : "(float dt), 8 bytes; its type has 4"));
+                                           : "(float dt), 8 bytes, but its type has 4"));
     check_unchanged("clump_kernel_set_arg", __LINE__);
 }
 
@@ -566,7 +566,7 @@ static void kernels_by_name(void **state) {
     assert_non_null(k);
     assert_ptr_equal(clump_program_get_kernel(p, "keep"), k);
     clump_kernel_destroy(k); /* the program keeps it */
-    REFUSED(NOT_FOUND, "\"kept\"; it has keep",
+    REFUSED(NOT_FOUND, "\"kept\". It has keep",
             clump_heap_do_all(t.heap, clump_program_get_kernel(p, "kept"), NULL));
     REFUSED(USAGE, "the kernel is NULL", clump_heap_do_all(t.heap, NULL, NULL));
     double out[5] = {0};
@@ -582,7 +582,7 @@ static void kernels_by_name(void **state) {
     clump_program_get_kernel(p, "kept");
     CHECK_OK(&t.on, clump_heap_do_all(t.heap, k, NULL)); /* what comes between is no matter */
     assert_ptr_equal(clump_program_get_kernel(p, "keep"), k);
-    REFUSED(NOT_FOUND, "\"kept\"; it has keep", clump_heap_do_all(t.heap, NULL, NULL));
+    REFUSED(NOT_FOUND, "\"kept\". It has keep", clump_heap_do_all(t.heap, NULL, NULL));
     REFUSED(USAGE, "the kernel is NULL", clump_heap_do_all(t.heap, NULL, NULL)); /* told once */
     const clump_arg local = clump_arg_local(64), two = clump_arg_bytes(&v, sizeof v);
     /* The words of OpenCL's own refusal have the type where the device tells it. */
@@ -596,13 +596,14 @@ static void kernels_by_name(void **state) {
                 RUN_WITH(1, 1, 128, 0, two, buffer, local));
         REFUSED(USAGE, "parameter 0 (float f): the number does not fit",
                 RUN_WITH(1e39, 1, 1, 0, two, buffer, local));
-        REFUSED(USAGE, "parameter 0 (float f): the integer is not exact",
+        REFUSED(USAGE, "parameter 0 (float f): the integer has no exact value",
                 RUN_WITH(16777217, 1, 1, 0, two, buffer, local));
-        REFUSED(USAGE, "parameter 0 (float f): a buffer for a number",
+        REFUSED(USAGE, "parameter 0 (float f): a buffer cannot be passed for a number",
                 RUN_WITH(buffer, 1, 1, 0, two, buffer, local));
-        REFUSED(USAGE, "parameter 4 (double2 v): a number for another type",
+        REFUSED(USAGE, "parameter 4 (double2 v): a number cannot be passed for this type",
                 RUN_WITH(1, 1, 1, 0, 1, buffer, local));
-        REFUSED(USAGE, "out): a number for a buffer", RUN_WITH(1, 1, 1, 0, two, 5, local));
+        REFUSED(USAGE, "out): a number cannot be passed for a buffer",
+                RUN_WITH(1, 1, 1, 0, two, 5, local));
     } else {
         print_message("left out: the device does not tell the types of parameters\n");
     }
@@ -739,8 +740,10 @@ static void wait_lists(void **state) {
     uint32_t n = 7;
     uint64_t made = 7;
     const clump_sync no_list = {.wait_count = 1}, no_count = {.wait_list = &event};
-    REFUSED(USAGE, "clump_heap_do_all: wait_count", clump_heap_do_all(t.heap, t.init, &no_list));
-    REFUSED(USAGE, "clump_heap_do_all: wait_count", clump_heap_do_all(t.heap, t.init, &no_count));
+    REFUSED(USAGE, "clump_heap_do_all: set both wait_count",
+            clump_heap_do_all(t.heap, t.init, &no_list));
+    REFUSED(USAGE, "clump_heap_do_all: set both wait_count",
+            clump_heap_do_all(t.heap, t.init, &no_count));
     REFUSED(USAGE, "wait_list", clump_heap_launch(t.heap, t.init, 64, 64, &no_list));
     REFUSED(USAGE, "wait_list", clump_heap_do_new(t.heap, t.init, "Body", 1, &made, &no_count));
     assert_int_equal(made, 0);
@@ -920,7 +923,7 @@ static void fields(void **state) {
     memset(ids, 7, sizeof ids);
     REFUSED_SILENTLY(clump_heap_read_field(NULL, "Body", "id", 0, sizeof *ids, ids, OBJECTS, NULL));
     REFUSED_SILENTLY(clump_heap_write_field(NULL, "Body", "id", 0, sizeof *ids, ids, OBJECTS));
-    REFUSED(USAGE, "place", clump_heap_read_field(h, "Body", "id", 0, 0, NULL, OBJECTS, NULL));
+    REFUSED(USAGE, "a pointer", clump_heap_read_field(h, "Body", "id", 0, 0, NULL, OBJECTS, NULL));
     REFUSED(USAGE, "values", clump_heap_write_field(h, "Body", "id", 0, 0, NULL, OBJECTS));
     REFUSED(NOT_FOUND, "\"Nope\"",
             clump_heap_read_field(h, "Nope", "id", 0, sizeof *ids, ids, OBJECTS, NULL));
@@ -998,7 +1001,8 @@ static void references(void **state) {
         clump_heap_read_object_field(NULL, "Body", "id", 0, t.refs[0], sizeof(id), &id));
     REFUSED_SILENTLY(
         clump_heap_write_object_field(NULL, "Body", "id", 0, t.refs[0], sizeof(id), &id));
-    REFUSED(USAGE, "place", clump_heap_read_object_field(h, "Body", "id", 0, t.refs[0], 0, NULL));
+    REFUSED(USAGE, "a pointer",
+            clump_heap_read_object_field(h, "Body", "id", 0, t.refs[0], 0, NULL));
     REFUSED(USAGE, "value", clump_heap_write_object_field(h, "Body", "id", 0, t.refs[0], 0, NULL));
     REFUSED(NOT_FOUND, "\"no\"",
             clump_heap_read_object_field(h, "no", "id", 0, t.refs[0], sizeof(id), &id));

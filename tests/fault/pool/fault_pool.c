@@ -140,17 +140,17 @@ static void bad_calls(void **state) {
         REFUSED(pool, clump_pool_alloc(pool, &bad, &none, &region), status, words, before);        \
         assert_true(!none && !region.buffer);                                                      \
     } while (0)
-    ALLOC(bad.bytes = 0, CLUMP_ERR_USAGE, "0 bytes");
+    ALLOC(bad.bytes = 0, CLUMP_ERR_USAGE, "at least 1 byte");
     ALLOC(bad.bytes = UINT64_MAX, CLUMP_ERR_DEVICE_MEMORY, "is 4194304");
     assert_null(strstr(error_of(pool).message, "multiple of"));
-    ALLOC(bad.bytes = UINT64_MAX - 3000, CLUMP_ERR_DEVICE_MEMORY, "in all");
+    ALLOC(bad.bytes = UINT64_MAX - 3000, CLUMP_ERR_DEVICE_MEMORY, "too large");
     ALLOC(bad.bytes = 4 << 20, CLUMP_ERR_DEVICE_MEMORY, "is limited to 4194304");
     ALLOC(bad.alignment = 48, CLUMP_ERR_USAGE, "power of two");
     ALLOC(bad.alignment = UINT64_C(1) << 63, CLUMP_ERR_DEVICE_MEMORY,
           "1000 bytes at a multiple of 9223372036854775808");
     ALLOC(bad.memory = CLUMP_MEMORY_COUNT, CLUMP_ERR_USAGE, "unknown memory 6");
     REFUSED(pool, clump_pool_alloc(pool, NULL, &none, NULL), CLUMP_ERR_USAGE, "desc", before);
-    REFUSED(pool, clump_pool_alloc(pool, &a, NULL, NULL), CLUMP_ERR_USAGE, "place", before);
+    REFUSED(pool, clump_pool_alloc(pool, &a, NULL, NULL), CLUMP_ERR_USAGE, "a pointer", before);
 #define ALL_CALLS(X, h)                                                                            \
     X(clump_pool_free(pool, h))                                                                    \
     X(clump_pool_get_info(pool, h, &info))                                                         \
@@ -183,19 +183,19 @@ static void bad_calls(void **state) {
     REFUSED(pool, clump_pool_map(pool, live, 0, &memory), CLUMP_ERR_USAGE, "CL_MAP_READ", before);
     REFUSED(pool, clump_pool_unmap(pool, live, &region, NULL), CLUMP_ERR_USAGE, "not mapped",
             before);
-    REFUSED(pool, clump_pool_get_info(pool, live, NULL), CLUMP_ERR_USAGE, "place", before);
-    REFUSED(pool, clump_pool_get_buffer(pool, live, NULL), CLUMP_ERR_USAGE, "place", before);
-    REFUSED(pool, clump_pool_get_stats(pool, NULL, NULL), CLUMP_ERR_USAGE, "place", before);
+    REFUSED(pool, clump_pool_get_info(pool, live, NULL), CLUMP_ERR_USAGE, "a pointer", before);
+    REFUSED(pool, clump_pool_get_buffer(pool, live, NULL), CLUMP_ERR_USAGE, "a pointer", before);
+    REFUSED(pool, clump_pool_get_stats(pool, NULL, NULL), CLUMP_ERR_USAGE, "a pointer", before);
     REFUSED(pool, clump_pool_dump(pool, CLUMP_POOL_JSON, NULL, NULL), CLUMP_ERR_USAGE, "function",
             before);
     REFUSED(pool, clump_pool_dump(pool, CLUMP_POOL_SVG, CLUMP_TO_PATH("/dev/full")), CLUMP_ERR_IO,
             "cannot write /dev/full: No space", before);
     REFUSED(pool, clump_pool_dump(pool, (clump_pool_format)2, append, NULL), CLUMP_ERR_USAGE,
             "unknown format 2", before);
-    REFUSED(pool, clump_pool_change(pool, live, 0, &a), CLUMP_ERR_USAGE, "0x0 of 0x7", before);
+    REFUSED(pool, clump_pool_change(pool, live, 0, &a), CLUMP_ERR_USAGE, "0x0, but must be in 0x7", before);
     REFUSED(pool, clump_pool_change(pool, live, 9, &a), CLUMP_ERR_USAGE, "0x9 of 0x7", before);
     REFUSED(pool, clump_pool_change(pool, live, 1, NULL), CLUMP_ERR_USAGE, "values", before);
-    REFUSED(pool, clump_pool_next_move(pool, NULL), CLUMP_ERR_USAGE, "place", before);
+    REFUSED(pool, clump_pool_next_move(pool, NULL), CLUMP_ERR_USAGE, "a pointer", before);
     REFUSED(pool, clump_pool_finish_move(pool, live, CLUMP_MOVE_COPY), CLUMP_ERR_USAGE,
             "no move of the allocation", before);
     REFUSED(pool, clump_pool_end_frame(pool, 1, NULL), CLUMP_ERR_USAGE, "or neither", before);

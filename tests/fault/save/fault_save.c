@@ -433,7 +433,7 @@ static void heaps_that_do_not_fit(void **state) {
                                                        .buffer = registered,
                                                        .count = REGISTERED - 1},
                                     &made, NULL));
-    cl_fixture_expect_words(error, load_bytes(h, &good, NULL), CLUMP_ERR_USAGE, "room for 4",
+    cl_fixture_expect_words(error, load_bytes(h, &good, NULL), CLUMP_ERR_USAGE, "room for only 4",
                             "small", __LINE__);
     clump_heap_destroy(h);
     clump_refs_destroy(made);

@@ -181,7 +181,7 @@ static const bad_text wholes[] = {
      "field \"y\" of class \"A\" (inherited by \"B\"), and class \"B_y\""},
     {"class native { int sin; }", 1, 20,
      "the generated name \"native_sin\" is reserved: it is a "
-     "built-in function of OpenCL C; its origin is field \"sin\" of class \"native\""},
+     "built-in function of OpenCL C. It comes from field \"sin\" of class \"native\""},
     {"class memory { int order; }", 1, 20, "\"memory_order\""},
     {"class _ { int x; }", 1, 7, "\"__new\" is reserved"},
     {"class A { int x[16384]; char y; }", 1, 30,
