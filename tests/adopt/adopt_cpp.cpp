@@ -96,7 +96,7 @@ static void errors(const clump::context &context) {
                clump::program(heap, "__kernel void f(CLUMP_HEAP) {\n boo(); }"));
     EXPECT(e && e->line() == 2 && e->cl_code() == CL_BUILD_PROGRAM_FAILURE);
     clump::program program(heap, source);
-    THROWS(CLUMP_ERR_NOT_FOUND, "it has init", program.kernel("unit"));
+    THROWS(CLUMP_ERR_NOT_FOUND, "It has init", program.kernel("unit"));
     clump::kernel sum = program.kernel("sum");
     THROWS(CLUMP_ERR_USAGE, "parameter 0", sum.set_args(1.0f));
     THROWS(CLUMP_ERR_NOT_FOUND, "Bdoy", heap.read_count("Bdoy"));

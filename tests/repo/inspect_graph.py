@@ -116,7 +116,7 @@ def check_holders(heap, path, options, roots):
     said = expect(0, 'a saved heap', 'holders', *options, '--top', 1000, path)
     alive = heap.reach(roots)
     all_bytes, total = sum(heap.bytes), sum(heap.bytes[o] for o in alive)
-    sums = (f'  {len(heap.names)} objects of {all_bytes} bytes\n  roots keep {len(alive)} objects of {total} bytes; '
+    sums = (f'  {len(heap.names)} objects of {all_bytes} bytes\n  roots keep {len(alive)} objects of {total} bytes, and '
             f'nothing keeps {len(heap.names) - len(alive)} objects of {all_bytes - total} bytes\n')
     if sums not in said:
         failures.append(f'{path}: expected\n{sums}in\n{said}')

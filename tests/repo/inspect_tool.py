@@ -110,7 +110,7 @@ def check_refused(folder):
         expect(1, f'clump-inspect: {wrong}: ', write(wrong, dump))
         expect(1, words, wrong)
     expect(1, 'cannot be opened', folder / 'none')
-    expect(1, 'cannot write', '--html', folder / 'none' / 'page.html', write(folder / 'a.json', DUMP))
+    expect(1, 'cannot be written', '--html', folder / 'none' / 'page.html', write(folder / 'a.json', DUMP))
     for arguments in [[], ['diff'], ['diff', 'a'], ['diff', 'a', 'b', 'c'], ['--html'], ['--html', 'a'], ['--png', 'a'], ['--wrong'], ['a', '--html', 'b']]:
         expect(2, 'usage: clump-inspect FILE...', *arguments)
 
@@ -174,7 +174,7 @@ def check_picture(folder):
         print('without libgd: no pictures were drawn')
         return
     expect(0, '', '--png', path, a, b, exact=True)
-    expect(1, 'cannot write', '--png', folder / 'none' / 'picture.png', a)
+    expect(1, 'cannot be written', '--png', folder / 'none' / 'picture.png', a)
     rows = pixels(path, 330, 240)
     left, top, cell = 12, 12 + 2 * 17, 24
     of_dump = 2 * 17 + cell + 12 + 5 * 17 + 24  # two lines, a row of blocks, five lines of legend, and what is between them

@@ -44,6 +44,6 @@ int write_page(const char *path, const snapshot *dumps, size_t count) {
     if (good) fprintf(file, "]%s", place + strlen(mark));
     if (file && ferror(file)) good = 0;
     if (file && fclose(file)) good = 0;
-    if (!good) fprintf(stderr, "clump-inspect: cannot write %s\n", path);
+    if (!good) fprintf(stderr, "clump-inspect: %s: cannot be written\n", path);
     return good;
 }

@@ -241,7 +241,7 @@ static void refused(void **state) {
             clump_pool_create_buffer(
                 pool, &(clump_allocation_desc){.size = sizeof(clump_allocation_desc)}, 0, NULL,
                 &buffer),
-            CLUMP_ERR_USAGE, "0 bytes");
+            CLUMP_ERR_USAGE, "at least 1 byte");
     POOL_IS(pool, clump_pool_set_queues(pool, 1, NULL), CLUMP_ERR_USAGE, "1 queues");
     POOL_IS(pool, clump_pool_set_queues(pool, 1, &other.queue), CLUMP_ERR_USAGE,
             "another cl_context");

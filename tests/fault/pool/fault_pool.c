@@ -192,8 +192,10 @@ static void bad_calls(void **state) {
             "cannot write /dev/full: No space", before);
     REFUSED(pool, clump_pool_dump(pool, (clump_pool_format)2, append, NULL), CLUMP_ERR_USAGE,
             "unknown format 2", before);
-    REFUSED(pool, clump_pool_change(pool, live, 0, &a), CLUMP_ERR_USAGE, "0x0, but must be in 0x7", before);
-    REFUSED(pool, clump_pool_change(pool, live, 9, &a), CLUMP_ERR_USAGE, "0x9 of 0x7", before);
+    REFUSED(pool, clump_pool_change(pool, live, 0, &a), CLUMP_ERR_USAGE, "0x0, but must be in 0x7",
+            before);
+    REFUSED(pool, clump_pool_change(pool, live, 9, &a), CLUMP_ERR_USAGE, "0x9, but must be in 0x7",
+            before);
     REFUSED(pool, clump_pool_change(pool, live, 1, NULL), CLUMP_ERR_USAGE, "values", before);
     REFUSED(pool, clump_pool_next_move(pool, NULL), CLUMP_ERR_USAGE, "a pointer", before);
     REFUSED(pool, clump_pool_finish_move(pool, live, CLUMP_MOVE_COPY), CLUMP_ERR_USAGE,
