@@ -114,7 +114,7 @@ static clump_status write_tables(clumpi_conversion *v, const clumpi_convert_clas
     if (!status && field_bytes)
         status = clumpi_buffer_create(c, field_bytes, "a table of fields", &v->fields);
     if (!status && field_bytes) status = clumpi_write(c, v->fields, 0, field_bytes, v->field_list);
-    if (!status) status = clumpi_buffer_create(c, wrong_bytes, "a judgement", &v->wrong);
+    if (!status) status = clumpi_buffer_create(c, wrong_bytes, "the results of a check", &v->wrong);
     if (!status) status = clumpi_clear(c, v->wrong, 0, wrong_bytes);
     return status;
 }

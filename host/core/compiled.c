@@ -57,10 +57,10 @@ clump_status clumpi_compiled_open(clump_context *c, const clump_compiled *compil
                            "clump_compiled: set both `data` and `bytes`, or neither");
     for (; left; at += e.bytes, left -= e.bytes)
         if (!read_entry(at, left, &e))
-            return clumpi_fail(
-                &c->error, CLUMP_ERR_USAGE,
-                "clump_compiled: at byte %zu of %zu, no complete program of clump-compile begins",
-                compiled->bytes - left, compiled->bytes);
+            return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                               "clump_compiled: byte %zu of %zu is not the beginning of a complete "
+                               "program of clump-compile",
+                               compiled->bytes - left, compiled->bytes);
     c->compiled = *compiled;
     return CLUMP_OK;
 }

@@ -35,8 +35,8 @@ clump_status clump_context_record_timeline(clump_context *c, uint32_t capacity) 
             capacity, ENTRIES_MOST);
     if (capacity && !c->current->has_profiling)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_context_record_timeline: the context's queue does not profile. "
-                           "Create it with CL_QUEUE_PROFILING_ENABLE");
+                           "clump_context_record_timeline: profiling is not enabled on the "
+                           "context's queue. Create it with CL_QUEUE_PROFILING_ENABLE");
     clumpi_timeline *t = NULL;
     if (capacity) {
         t = clumpi_alloc(&c->allocator, sizeof *t + capacity * sizeof *t->entries);

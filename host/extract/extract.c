@@ -143,9 +143,10 @@ static clump_status check_objects(clump_context *c, const clump_schema *schema,
     for (uint32_t id = 1; id <= clump_schema_get_info(schema)->class_count; id++) {
         const clump_class_info *info = clump_schema_get_info(schema)->classes[id];
         if (info->is_abstract && objects[id - 1])
-            return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                               "clump_extract_create: %llu objects of class %s, which is abstract",
-                               (unsigned long long)objects[id - 1], info->name);
+            return clumpi_fail(
+                &c->error, CLUMP_ERR_USAGE,
+                "clump_extract_create: %llu objects of class %s are not possible: it is abstract",
+                (unsigned long long)objects[id - 1], info->name);
         if (objects[id - 1] > CLUMPI_EXTRACT_OBJECTS_MOST - all)
             return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                                "clump_extract_create: with the %llu objects of class %s there are "

@@ -85,7 +85,7 @@ static clump_status check(taking *t) {
 
 static clump_status create_wrong(clump_context *c, cl_mem *wrong) {
     const clumpi_u32 none[2] = {0, UINT32_MAX};
-    clump_status status = clumpi_buffer_create(c, sizeof none, "a judgement", wrong);
+    clump_status status = clumpi_buffer_create(c, sizeof none, "the results of a check", wrong);
     return status ? status : clumpi_write(c, *wrong, 0, sizeof none, none);
 }
 

@@ -28,7 +28,7 @@ static const char *find_oddity(const clumpi_reading *r, const clumpi_macro *m, u
     if (m->line > line) return "is defined after its name is used";
     for (size_t i = m->body.begin; i < m->body.end; i++) {
         const clumpi_token *t = &r->replacements.all[i];
-        if (*t->at == '#') return "makes tokens by #";
+        if (*t->at == '#') return "uses # or ##";
         depth += clumpi_token_opens(t) - clumpi_token_closes(t);
     }
     return depth ? "has brackets that do not match" : NULL;

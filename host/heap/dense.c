@@ -19,7 +19,7 @@ const clumpi_library clumpi_dense_library = CLUMPI_LIBRARY(NULL, NULL);
 static clump_status open_wrong(clumpi_dense *d) {
     clump_context *c = d->heap->context;
     clump_status status =
-        clumpi_buffer_create(c, sizeof(clumpi_dense_wrong), "a judgement", &d->wrong);
+        clumpi_buffer_create(c, sizeof(clumpi_dense_wrong), "the results of a check", &d->wrong);
     return status ? status : clumpi_clear(c, d->wrong, 0, sizeof(clumpi_dense_wrong));
 }
 

@@ -192,7 +192,8 @@ clump_status clumpi_new_check(clump_heap *heap, const char *class_name, uint64_t
     clump_status status = clumpi_find_class(heap, class_name, info);
     if (status) return status;
     if (info->is_abstract)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "class %s is abstract", info->name);
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "class %s is abstract, so it has no objects",
+                           info->name);
     if (count > UINT32_C(1) << 31)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "%llu objects are too many: at most 2^31 are possible in one call",

@@ -202,7 +202,7 @@ static clump_status choose(transfer *t, const clump_ref *refs) {
     const uint64_t bytes = t->count * sizeof *refs;
     cl_mem judged = NULL;
     if (!status) status = clumpi_buffer_create(c, bytes, "references", &t->refs);
-    if (!status) status = clumpi_buffer_create(c, sizeof wrong, "a judgement", &judged);
+    if (!status) status = clumpi_buffer_create(c, sizeof wrong, "the results of a check", &judged);
     if (!status) status = clumpi_write(c, t->refs, 0, bytes, plain ? plain : refs);
     if (!status) status = clumpi_write(c, judged, 0, sizeof wrong, wrong);
     clumpi_arg args[] = {{sizeof t->info.id, &t->info.id},

@@ -42,9 +42,8 @@ static clump_status check(clump_halo *halo, uint64_t *sent, uint64_t *received) 
             (d->receive_bytes[i] && !is_within(d->receive_at[i], d->receive_bytes[i], receive_all)))
             return clumpi_world_fail(
                 world, CLUMP_ERR_USAGE,
-                "clump_halo_create: direction %u: %llu bytes from byte %llu on "
-                "are sent of a buffer of %zu, and %llu from %llu on are "
-                "received in one of %zu",
+                "clump_halo_create: direction %u is not valid: %llu bytes from byte %llu on are "
+                "sent from a buffer of %zu, and %llu from %llu on are received in a buffer of %zu",
                 i, (unsigned long long)d->send_bytes[i], (unsigned long long)d->send_at[i],
                 send_all, (unsigned long long)d->receive_bytes[i],
                 (unsigned long long)d->receive_at[i], receive_all);

@@ -107,7 +107,7 @@ static clump_status check(const clump_world_desc *d, clump_error *error) {
     if (!(d->timeout_s >= 0) || d->message_bytes > MESSAGE_BYTES_MOST)
         return set_error(error, CLUMP_ERR_USAGE,
                          "clump_world_create: timeout_s must not be negative, and message_bytes "
-                         "is at most 2^30");
+                         "must be at most 2^30");
     return CLUMP_OK;
 }
 

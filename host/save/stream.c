@@ -32,7 +32,8 @@ static clump_status take_part(clumpi_stream *s) {
         return clumpi_fail(s->error, CLUMP_ERR_IO,
                            "another save to %s is running: it has locked %s", s->path, s->part);
     if (!clumpi_file_has_name(s->file, s->part))
-        return clumpi_fail(s->error, CLUMP_ERR_IO, "another save to %s has just ended", s->path);
+        return clumpi_fail(s->error, CLUMP_ERR_IO, "another save to %s has just ended. Save again",
+                           s->path);
     return ftruncate(s->file, 0) ? fail_io(s, "empty", s->part, errno) : CLUMP_OK;
 }
 

@@ -166,7 +166,7 @@ static char *read_kernels(const char *path) {
         text[bytes] = 0;
     }
     if (!file || got || ferror(file) || strlen(text) != bytes) {
-        fprintf(stderr, "%s cannot be read as text\n", path);
+        fprintf(stderr, "%s: cannot be read as text\n", path);
         free(text);
         text = NULL;
     }
@@ -192,7 +192,7 @@ static int write_output(const arguments *a, const compile_file *file) {
     else if (out)
         failed = fwrite(file->data, 1, file->bytes, out) != file->bytes;
     if (out) failed |= ferror(out) | (fclose(out) != 0);
-    if (failed) fprintf(stderr, "%s cannot be written\n", a->output);
+    if (failed) fprintf(stderr, "%s: cannot be written\n", a->output);
     return failed != 0;
 }
 

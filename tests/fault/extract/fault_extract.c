@@ -391,7 +391,8 @@ static void extracts(void **state) {
     refused_create(schema, objects, data, bytes - 1, "the 140 objects need");
     refused_create(schema, objects, data, bytes + 1, "the 140 objects need");
     objects[z.id - 1] = 1;
-    refused_create(schema, objects, data, bytes, "1 objects of class Z, which is abstract");
+    refused_create(schema, objects, data, bytes,
+                   "1 objects of class Z are not possible: it is abstract");
     objects[z.id - 1] = 0;
     objects[a.id - 1] = UINT32_MAX / 2; /* known to be wrong before a buffer is made for them */
     refused_create(schema, objects, data, bytes, "objects need");

@@ -213,8 +213,8 @@ static void bad_calls(void **state) {
     STEP(budget_us, -1, "budget_us is -1");
     STEP(budget_us, NAN, "budget_us");
     STEP(budget_us, INFINITY, "budget_us");
-    STEP(weights, &(clump_defrag_weights){.location = -1}, "weights -1");
-    STEP(weights, &(clump_defrag_weights){.location = INFINITY}, "weights inf");
+    STEP(weights, &(clump_defrag_weights){.location = -1}, "weights are -1");
+    STEP(weights, &(clump_defrag_weights){.location = INFINITY}, "weights are inf");
     STEP(weights, &(clump_defrag_weights){.free = INFINITY}, "and inf");
     STEP(weights, &(clump_defrag_weights){.free = NAN}, "weights");
     STEP(weights, &(clump_defrag_weights){.free_limit = 0.5}, "free_small");
