@@ -11,10 +11,7 @@
 
 static clump_status find_class(const clumpi_collection *r, const char *name,
                                clump_class_info *info) {
-    if (name && clumpi_take_class(clump_schema_find_class(clumpi_heap_schema(r->heap), name), info))
-        return CLUMP_OK;
-    return clumpi_fail(&clumpi_heap_context(r->heap)->error, CLUMP_ERR_NOT_FOUND,
-                       "clump_heap_collect: the heap has no class \"%s\"", name ? name : "(null)");
+    return clumpi_find_class(r->heap, name, "clump_heap_collect", info);
 }
 
 static clump_status check_roots(const clumpi_collection *r) {

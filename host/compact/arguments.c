@@ -12,11 +12,8 @@
 /* Mark a class with its subclasses. */
 static clump_status select_class(clumpi_compaction *r, const char *name) {
     clump_class_info info;
-    if (!name ||
-        !clumpi_take_class(clump_schema_find_class(clumpi_heap_schema(r->heap), name), &info))
-        return clumpi_fail(&clumpi_heap_context(r->heap)->error, CLUMP_ERR_NOT_FOUND,
-                           "clump_heap_compact: the heap has no class \"%s\"",
-                           name ? name : "(null)");
+    clump_status status = clumpi_find_class(r->heap, name, "clump_heap_compact", &info);
+    if (status) return status;
     for (uint32_t id = info.id; id <= info.last; id++)
         r->selected[id / 64] |= UINT64_C(1) << id % 64;
     return CLUMP_OK;
@@ -49,9 +46,8 @@ static clump_status check_order_field(const clumpi_compaction *r) {
         clump_field_info f;
         info = *clump_schema_get_info(clumpi_heap_schema(r->heap))->classes[id];
         if (info.is_abstract || !clumpi_is_selected(r, id)) continue;
-        if (!clumpi_take_field(clump_schema_find_field(clumpi_heap_schema(r->heap), id, name), &f))
-            return clumpi_fail(e, CLUMP_ERR_NOT_FOUND,
-                               "clump_heap_compact: class %s has no field \"%s\"", info.name, name);
+        clump_status status = clumpi_find_field(r->heap, &info, name, "clump_heap_compact", &f);
+        if (status) return status;
         if ((f.type != CLUMP_TYPE_REF && f.type != CLUMP_TYPE_UINT) || f.width > 1 || f.count)
             return clumpi_fail(e, CLUMP_ERR_USAGE,
                                "clump_heap_compact: an order_field must be a reference or a uint, "

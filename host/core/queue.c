@@ -34,10 +34,10 @@ static clump_status look_at(clump_context *c, clumpi_queue *q) {
         return clumpi_fail_cl(&c->error, "clGetCommandQueueInfo", code, "is it a valid queue?");
     if (owner != c->context)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "the queue belongs to another cl_context than the one given");
+                           "the queue belongs to another cl_context than the clump_context");
     if (device != c->device)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "the queue belongs to another device than the one given");
+                           "the queue belongs to another device than the clump_context");
     q->in_order = !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     q->has_profiling = (properties & CL_QUEUE_PROFILING_ENABLE) != 0;
     return CLUMP_OK;

@@ -37,13 +37,10 @@ static clump_status check_where(taking *t) {
     if (!d->where_class || !d->where_field)
         return clumpi_fail(error, CLUMP_ERR_USAGE,
                            "%s: set both where_class and where_field, or neither", call);
-    clump_status status = clumpi_find_class(t->heap, d->where_class, &t->where);
-    if (status) return status;
+    clump_status status = clumpi_find_class(t->heap, d->where_class, call, &t->where);
     clump_field_info *f = &t->where_field;
-    if (!clumpi_take_field(
-            clump_schema_find_field(clumpi_heap_schema(t->heap), t->where.id, d->where_field), f))
-        return clumpi_fail(error, CLUMP_ERR_NOT_FOUND, "class %s has no field \"%s\"",
-                           d->where_class, d->where_field);
+    if (!status) status = clumpi_find_field(t->heap, &t->where, d->where_field, call, f);
+    if (status) return status;
     if (f->count || f->width != 1 || f->type > CLUMP_TYPE_ULONG) {
         char type[CLUMPI_TYPE_BYTES];
         return clumpi_fail(error, CLUMP_ERR_USAGE,
@@ -77,7 +74,7 @@ static clump_status check(taking *t) {
                                          d->ref_buffer_at, d->ref_buffer_count);
     clump_class_info info;
     for (uint32_t i = 0; i < d->class_count && !status; i++)
-        status = clumpi_find_class(t->heap, d->classes[i], &info);
+        status = clumpi_find_class(t->heap, d->classes[i], call, &info);
     return status ? status : check_where(t);
 }
 

@@ -130,7 +130,7 @@ static clump_status open_call(moving *m, clump_heap *heap, const clump_evict_des
         return clumpi_fail(error, CLUMP_ERR_USAGE, "%s: ref_count is %llu, but `refs` is NULL",
                            call, (unsigned long long)m->desc.ref_count);
     m->info = (clump_class_info){.id = 1, .last = clumpi_object_classes(heap)};
-    if (m->desc.class_name) status = clumpi_find_class(heap, m->desc.class_name, &m->info);
+    if (m->desc.class_name) status = clumpi_find_class(heap, m->desc.class_name, call, &m->info);
     if (!status) status = clumpi_heap_enter(heap);
     return status ? status : read_states(m);
 }

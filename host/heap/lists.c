@@ -215,11 +215,11 @@ clump_status clump_heap_reserve(clump_heap *heap, const char *class_name, uint64
     if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = heap->context;
     clump_class_info info;
-    clump_status status = clumpi_find_class(heap, class_name, &info);
+    clump_status status = clumpi_find_class(heap, class_name, "clump_heap_reserve", &info);
     if (status) return status;
     if (info.is_abstract)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_heap_reserve: class %s is abstract, so it has no objects",
+                           "clump_heap_reserve: class %s is abstract, so it cannot have objects",
                            info.name);
     if (objects > UINT32_C(1) << 31)
         return clumpi_fail(

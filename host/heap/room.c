@@ -34,7 +34,7 @@ static clump_status check_numbers(clump_heap *heap, const uint64_t *objects) {
         const uint64_t n = objects[id - 1];
         if (n && classes->classes[id]->is_abstract)
             return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
-                               "class %s is abstract, so it has no objects",
+                               "class %s is abstract, so it cannot have objects",
                                classes->classes[id]->name);
         if (n > UINT32_MAX || (all += n) > UINT32_MAX) return too_many(heap);
     }

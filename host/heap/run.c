@@ -187,17 +187,17 @@ clump_status clump_heap_launch(clump_heap *heap, clump_kernel *k, size_t global,
 }
 
 clump_status clumpi_new_check(clump_heap *heap, const char *class_name, uint64_t count,
-                              clump_class_info *info) {
+                              const char *call, clump_class_info *info) {
     clump_context *c = heap->context;
-    clump_status status = clumpi_find_class(heap, class_name, info);
+    clump_status status = clumpi_find_class(heap, class_name, call, info);
     if (status) return status;
     if (info->is_abstract)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "class %s is abstract, so it has no objects",
-                           info->name);
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "%s: class %s is abstract, so it cannot have objects", call, info->name);
     if (count > UINT32_C(1) << 31)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "%llu objects are too many: at most 2^31 are possible in one call",
-                           (unsigned long long)count);
+                           "%s: %llu objects are too many: at most 2^31 are possible in one call",
+                           call, (unsigned long long)count);
     return CLUMP_OK;
 }
 
@@ -243,7 +243,7 @@ clump_status clump_heap_do_new(clump_heap *heap, clump_kernel *k, const char *cl
     if (status) return status;
     clump_context *c = heap->context;
     clump_class_info info;
-    status = clumpi_new_check(heap, class_name, count, &info);
+    status = clumpi_new_check(heap, class_name, count, "clump_heap_do_new", &info);
     if (status) return status;
     if (k->numbered)
         return clumpi_fail(

@@ -104,7 +104,7 @@ clump_status clump_heap_read_count(clump_heap *heap, const char *class_name, uin
                            "clump_heap_read_count needs a pointer for the count");
     clump_class_info info;
     clumpi_stats_result counts;
-    clump_status status = clumpi_find_class(heap, class_name, &info);
+    clump_status status = clumpi_find_class(heap, class_name, "clump_heap_read_count", &info);
     if (!status) status = count_blocks(heap, &counts);
     if (status) return status;
     for (uint32_t id = info.id; id <= info.last; id++) *count += counts.classes[id].objects;

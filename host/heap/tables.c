@@ -72,7 +72,7 @@ static clump_status open_table(table *t, const char *class_name, clump_write_fn 
     if (!write)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s needs a function that receives the text",
                            call);
-    clump_status status = clumpi_find_class(t->heap, class_name, &k);
+    clump_status status = clumpi_find_class(t->heap, class_name, call, &k);
     if (!status) status = find_fields(t, &k);
     for (uint32_t i = 0; i < t->desc.field_count && !status; i++)
         status =

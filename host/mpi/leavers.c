@@ -87,12 +87,14 @@ static clump_status add_classes(clump_migration *m, const char *class_name, cons
     const clump_schema *schema = clump_heap_get_info(m->heap)->schema;
     const clump_class_info *base = clump_schema_find_class(schema, class_name);
     if (!base)
-        return clumpi_world_fail(m->world, CLUMP_ERR_NOT_FOUND, "the heap has no class \"%s\"",
+        return clumpi_world_fail(m->world, CLUMP_ERR_NOT_FOUND,
+                                 "clump_migration_create: the heap has no class \"%s\"",
                                  class_name);
     const clump_field_info *f = mark ? clump_schema_find_field(schema, base->id, mark) : NULL;
     if (mark && !f)
-        return clumpi_world_fail(m->world, CLUMP_ERR_NOT_FOUND, "class %s has no field \"%s\"",
-                                 class_name, mark);
+        return clumpi_world_fail(m->world, CLUMP_ERR_NOT_FOUND,
+                                 "clump_migration_create: class %s has no field \"%s\"", class_name,
+                                 mark);
     if (mark && (f->count || f->width != 1 || f->type > CLUMP_TYPE_ULONG ||
                  f->array != CLUMP_ARRAY_FIXED || f->part != CLUMP_PART_NONE))
         return clumpi_world_fail(

@@ -104,15 +104,15 @@
     X(WRITE_FIELD, GROWING, USAGE, "is changed by kernels only", "let a kernel change it")         \
     X(WRITE_FIELD, BOUNDED, USAGE, "is changed by kernels only", "let a kernel change it")         \
     X(WRITE_FIELD, PART, USAGE, "is changed by kernels only", "let a kernel change the array")     \
-    X(TABLE, GROWING, USAGE, "has no place in a table", "call clump_heap_read_object_array()")     \
-    X(TABLE, BOUNDED, USAGE, "has no place in a table", "call clump_heap_read_object_array()")     \
+    X(TABLE, GROWING, USAGE, "cannot be in a table", "call clump_heap_read_object_array()")        \
+    X(TABLE, BOUNDED, USAGE, "cannot be in a table", "call clump_heap_read_object_array()")        \
     X(MIGRATION, GROWING, USAGE, "such objects do not migrate",                                    \
       "leave it out of the class that migrates")                                                   \
     X(MIGRATION, BOUNDED, USAGE, "such objects do not migrate",                                    \
       "leave it out of the class that migrates")                                                   \
-    X(EMIT_C, GROWING, SCHEMA, "has no place in a struct of C",                                    \
+    X(EMIT_C, GROWING, SCHEMA, "cannot be in a struct of C",                                       \
       "write a struct for the other fields by hand")                                               \
-    X(EMIT_C, BOUNDED, SCHEMA, "has no place in a struct of C",                                    \
+    X(EMIT_C, BOUNDED, SCHEMA, "cannot be in a struct of C",                                       \
       "write a struct for the other fields by hand")
 
 /* X(trait, trait, instead): clump_heap_create() refuses both together. */
