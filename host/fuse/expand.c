@@ -109,7 +109,7 @@ static void expand(clumpi_reading *r, const clumpi_tokens *from, clumpi_range pa
         if (is_call) {
             size_t close = clumpi_token_close(from, i + 1, part.end);
             if (close == part.end)
-                clumpi_refuse(r, &t, "the arguments of a macro have no closing bracket");
+                clumpi_refuse(r, &t, "the closing bracket of a macro's arguments is missing");
             expand_call(r, (size_t)(m - r->macros), from, (clumpi_range){i + 2, close}, t.line, to);
             i = close;
         } else {

@@ -23,9 +23,10 @@ static clump_status check_types(clump_context *c, const clump_schema *schema) {
         for (uint32_t i = 0; i < info->field_count; i++) {
             clump_field_info field = *clump_schema_get_info(schema)->classes[id]->fields[i];
             if (field.type == CLUMP_TYPE_DOUBLE)
-                return clumpi_fail(&c->error, CLUMP_ERR_UNSUPPORTED,
-                                   "field %s of class %s is a double, but device %s has no doubles",
-                                   field.name, info->name, c->capabilities.device_name);
+                return clumpi_fail(
+                    &c->error, CLUMP_ERR_UNSUPPORTED,
+                    "field %s of class %s is a double, but device %s does not support doubles",
+                    field.name, info->name, c->capabilities.device_name);
         }
     }
     return CLUMP_OK;

@@ -248,7 +248,7 @@ clump_status clump_heap_do_new(clump_heap *heap, clump_kernel *k, const char *cl
     if (k->numbered)
         return clumpi_fail(
             &c->error, CLUMP_ERR_USAGE,
-            "clump_heap_do_new: the kernel has CLUMP_NUMBERS, but new objects have no numbers");
+            "clump_heap_do_new: the kernel has CLUMP_NUMBERS, but new objects are not numbered");
     const clumpi_launch_sizes *sizes = &c->sizes;
     size_t global = do_all_global(heap), local = sizes->do_all_local;
     clumpi_group_fit(k->group_limit, &global, &local);
