@@ -248,7 +248,7 @@ static int usage(FILE *out) {
             "  --json              the same as JSON\n"
             "  --version           the version of the library, and nothing else\n"
             "  --device SUBSTRING  only devices with this in \"platform / device\"\n"
-            "Exit status: 0; 1 if there is no such device; 2 for a wrong argument.\n");
+            "Exit status: 0 for success, 1 if there is no such device, 2 for a wrong argument.\n");
     return out == stderr ? 2 : 0;
 }
 
@@ -271,6 +271,6 @@ int main(int argc, char **argv) {
     if (o.device)
         fprintf(stderr, "clump-info: no OpenCL device has \"%s\" in its name\n", o.device);
     else
-        fprintf(stderr, "clump-info: there is no OpenCL device\n");
+        fprintf(stderr, "clump-info: no OpenCL device was found\n");
     return 1;
 }

@@ -50,12 +50,11 @@ static int usage(FILE *out) {
     fprintf(out,
             "usage: clump-schema FILE\n"
             "       clump-schema --emit-c [--prefix PREFIX] FILE\n"
-            "Checks a schema, and says what each class and field takes.\n"
+            "Checks a schema, and shows the bytes of each class and field.\n"
             "  --emit-c         writes C structs of the classes instead, for clump/structs.h\n"
             "  --prefix PREFIX  begins their names with this\n"
-            "Exit status: 0; 1 if the schema is not valid or a file cannot be read or written; 2 "
-            "for a wrong "
-            "argument.\n");
+            "Exit status: 0 for success, 1 if the schema is not valid or a file cannot be read or "
+            "written, 2 for a wrong argument.\n");
     return out == stderr ? 2 : 0;
 }
 

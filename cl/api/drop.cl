@@ -1,10 +1,10 @@
-/* Arrays of run-time length end with the objects that have them: those of the objects that a
- * collection is about to free. A program of its heap, like a user's: the code that frees an array
- * is generated from the schema (host/heap/emit.c). It runs after marking, before the sweep.
+/* Frees the arrays of run-time length of the objects that a collection is about to free. It is a
+ * program of its heap, like a user's, because the code that frees an array is generated from the
+ * schema (host/heap/emit.c). It runs after marking, before the sweep.
  *
  * Read first: cl/api/arrays.clh, mark.clh.
  */
-/* a program has it, and the generated code, before; without, this file compiles alone */
+/* a program has it before, with the generated code. This default lets the file compile by itself */
 #ifndef CLUMPI_ARRAYS_CLH
 #include "cl/api/arrays.clh"
 static inline void clumpi_arrays_end(__global uchar *heap, uint class_id, uint ref) {
@@ -12,7 +12,8 @@ static inline void clumpi_arrays_end(__global uchar *heap, uint class_id, uint r
 }
 #endif
 
-/* white: what marking has left of each granule's word, from number `at` on; end: granules. */
+/* white: the bits that marking has left in each granule's word, from number `at` on. end: number of
+ * granules. */
 __kernel void drop_arrays(CLUMP_HEAP, __global const ulong *white, ulong at, uint end) {
     const clumpi_home h = clumpi_home_in(clump_heap, CLUMPI_HEADER_AT);
     for (uint g = (uint)get_global_id(0); g < end; g += (uint)get_global_size(0)) {

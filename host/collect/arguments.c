@@ -11,10 +11,7 @@
 
 static clump_status find_class(const clumpi_collection *r, const char *name,
                                clump_class_info *info) {
-    if (name && clumpi_take_class(clump_schema_find_class(clumpi_heap_schema(r->heap), name), info))
-        return CLUMP_OK;
-    return clumpi_fail(&clumpi_heap_context(r->heap)->error, CLUMP_ERR_NOT_FOUND,
-                       "clump_heap_collect: the heap has no class \"%s\"", name ? name : "(null)");
+    return clumpi_find_class(r->heap, name, "clump_heap_collect", info);
 }
 
 static clump_status check_roots(const clumpi_collection *r) {
@@ -22,13 +19,12 @@ static clump_status check_roots(const clumpi_collection *r) {
     clump_error *e = &clumpi_heap_context(r->heap)->error;
     if (d->root_count && !d->roots)
         return clumpi_fail(e, CLUMP_ERR_USAGE,
-                           "clump_heap_collect: root_count is %llu, but there are no roots",
+                           "clump_heap_collect: root_count is %llu, but `roots` is NULL",
                            (unsigned long long)d->root_count);
     if (d->root_class_count && !d->root_classes)
-        return clumpi_fail(
-            e, CLUMP_ERR_USAGE,
-            "clump_heap_collect: root_class_count is %u, but there are no root_classes",
-            d->root_class_count);
+        return clumpi_fail(e, CLUMP_ERR_USAGE,
+                           "clump_heap_collect: root_class_count is %u, but `root_classes` is NULL",
+                           d->root_class_count);
     clump_status status = CLUMP_OK;
     clump_class_info info;
     for (uint32_t i = 0; i < d->root_class_count && !status; i++)
@@ -41,26 +37,25 @@ static clump_status check_marking(const clumpi_collection *r) {
     const clump_mark_tuning *t = r->tuning;
     clump_error *e = &clumpi_heap_context(r->heap)->error;
     if (d->engine < CLUMP_MARK_AUTO || d->engine > CLUMP_MARK_HOST)
-        return clumpi_fail(e, CLUMP_ERR_USAGE, "clump_heap_collect: there is no engine %d",
+        return clumpi_fail(e, CLUMP_ERR_USAGE, "clump_heap_collect: unknown engine %d",
                            (int)d->engine);
     if (t->offsets < CLUMP_OFFSETS_PREFIX_SUM || t->offsets > CLUMP_OFFSETS_HISTOGRAM)
-        return clumpi_fail(e, CLUMP_ERR_USAGE, "clump_heap_collect: there are no offsets %d",
+        return clumpi_fail(e, CLUMP_ERR_USAGE, "clump_heap_collect: unknown value %d of `offsets`",
                            (int)t->offsets);
     if (d->queue_room && (d->queue_room < QUEUE_ROOM_MIN || d->queue_room > UINT32_MAX / 2))
         return clumpi_fail(e, CLUMP_ERR_USAGE,
-                           "clump_heap_collect: queue_room is %u; %u .. %u is possible, and 0",
+                           "clump_heap_collect: queue_room is %u, but must be %u to %u, or 0",
                            d->queue_room, QUEUE_ROOM_MIN, UINT32_MAX / 2);
     if (t->narrow > CLUMPI_NARROW_MAX && t->narrow != CLUMP_NEVER)
         return clumpi_fail(e, CLUMP_ERR_USAGE,
-                           "clump_heap_collect: narrow is %u; 0 .. %u is possible, and CLUMP_NEVER",
+                           "clump_heap_collect: narrow is %u, but must be 0 to %u, or CLUMP_NEVER",
                            t->narrow, CLUMPI_NARROW_MAX);
     if (t->log && (!t->log->turns || !t->log->launches || !t->log->room ||
                    t->log->room > CLUMPI_LOG_ROOM_MAX))
-        return clumpi_fail(
-            e, CLUMP_ERR_USAGE,
-            "clump_heap_collect: a log of marking needs turns, launches, and a room of "
-            "1 .. %u, which is %u",
-            CLUMPI_LOG_ROOM_MAX, t->log->room);
+        return clumpi_fail(e, CLUMP_ERR_USAGE,
+                           "clump_heap_collect: a log of marking needs turns, launches, and a room "
+                           "of 1 to %u, but the room is %u",
+                           CLUMPI_LOG_ROOM_MAX, t->log->room);
     return CLUMP_OK;
 }
 
@@ -70,12 +65,12 @@ static clump_status check_finaliser(const clumpi_collection *r) {
     if (!k) return CLUMP_OK;
     if (!r->desc->dead)
         return clumpi_fail(e, CLUMP_ERR_USAGE,
-                           "clump_heap_collect: a finaliser needs a buffer `dead`, which lists its "
-                           "objects");
+                           "clump_heap_collect: a finaliser needs a buffer `dead`, in which the "
+                           "dead objects are listed");
     if (r->desc->only_mark)
-        return clumpi_fail(e, CLUMP_ERR_USAGE,
-                           "clump_heap_collect: with only_mark nothing dies, so there can be no "
-                           "finaliser");
+        return clumpi_fail(
+            e, CLUMP_ERR_USAGE,
+            "clump_heap_collect: only_mark frees no objects, so no finaliser can be set with it");
     if (k->arg_count == 0)
         return clumpi_fail(e, CLUMP_ERR_USAGE,
                            "clump_heap_collect: a finaliser needs a parameter `__global const uint "
@@ -87,8 +82,7 @@ static clump_status check_finaliser(const clumpi_collection *r) {
     for (uint32_t i = 1; i < k->arg_count; i++)
         if (!k->args[i].bytes)
             return clumpi_fail(e, CLUMP_ERR_USAGE,
-                               "clump_heap_collect: parameter %u of the finaliser was never set",
-                               i);
+                               "clump_heap_collect: parameter %u of the finaliser is not set", i);
     return CLUMP_OK;
 }
 
@@ -98,9 +92,8 @@ static clump_status check_dead(clumpi_collection *r) {
     r->dead_first = 1;
     r->dead_last = clumpi_object_classes(r->heap);
     if (d->dead_class && !d->dead)
-        return clumpi_fail(
-            &c->error, CLUMP_ERR_USAGE,
-            "clump_heap_collect: dead_class is for a buffer `dead`, and there is none");
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_heap_collect: dead_class is set, but the buffer `dead` is not");
     if (d->dead_class) {
         clump_class_info info = {0};
         clump_status status = find_class(r, d->dead_class, &info);
@@ -114,8 +107,8 @@ static clump_status check_dead(clumpi_collection *r) {
     if (status) return status;
     if (bytes < 2 * sizeof(clump_ref))
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_heap_collect: the buffer `dead` has %zu bytes; a number and a "
-                           "reference need 8",
+                           "clump_heap_collect: the buffer `dead` has %zu bytes, but must have "
+                           "room for a number and a reference, 8 bytes",
                            bytes);
     r->dead_room = bytes / sizeof(clump_ref) - 1;
     return CLUMP_OK;
@@ -131,7 +124,7 @@ clump_status clumpi_collect_begin(clumpi_collection *r) {
     if (status || !r->desc->compact) return status;
     if (r->desc->only_mark)
         return clumpi_fail(&clumpi_heap_context(r->heap)->error, CLUMP_ERR_USAGE,
-                           "clump_heap_collect: only_mark and compact exclude each other");
+                           "clump_heap_collect: only_mark and compact cannot be set together");
     return clumpi_compact_check(r->heap, r->desc->compact, NULL);
 }
 

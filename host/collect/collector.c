@@ -28,12 +28,12 @@ static clump_status check_desc(const clump_collector_desc *d) {
     clump_error *e = &clumpi_heap_context(d->heap)->error;
     if (!d->every && d->fill == 0 && !d->out_of_memory)
         return clumpi_fail(e, CLUMP_ERR_USAGE,
-                           "a collector needs a trigger: every, fill or out_of_memory");
+                           "a collector needs a trigger: set every, fill or out_of_memory");
     if (!(d->fill >= 0 && d->fill <= 1))
-        return clumpi_fail(e, CLUMP_ERR_USAGE, "fill of a collector is %g; 0 .. 1 is possible",
+        return clumpi_fail(e, CLUMP_ERR_USAGE, "fill of a collector is %g, but must be 0 to 1",
                            d->fill);
     if (!(d->growth >= 0 && d->growth <= 1))
-        return clumpi_fail(e, CLUMP_ERR_USAGE, "growth of a collector is %g; 0 .. 1 is possible",
+        return clumpi_fail(e, CLUMP_ERR_USAGE, "growth of a collector is %g, but must be 0 to 1",
                            d->growth);
     return clumpi_collect_check(d->heap, d->collect);
 }
@@ -43,7 +43,7 @@ static clump_status make_collector(const clump_collector_desc *desc, clump_colle
     clump_context *c = clumpi_heap_context(desc->heap);
     if (!collector)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_collector_create needs a place for the result");
+                           "clump_collector_create needs a pointer for the result");
     clump_status status = check_desc(desc);
     if (status) return status;
     clump_collector *k = clumpi_alloc(&c->allocator, sizeof *k);

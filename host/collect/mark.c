@@ -273,8 +273,8 @@ static clump_status mark_device(clumpi_collection *r) {
         if (status || (!m->queued[step % 3] && !m->grey[step % 3])) break;
         if (progress(m) == before || progress(m) > 256 * clumpi_mark_granules(r->heap))
             status = clumpi_fail(&clumpi_heap_context(r->heap)->error, CLUMP_ERR_CORRUPT,
-                                 "clump_heap_collect: marking does not come to its end, which only "
-                                 "memory corruption explains");
+                                 "clump_heap_collect: marking did not end, which can only happen "
+                                 "if memory was overwritten");
         if (!status && is_narrow(r, step)) {
             r->narrow_us += 1e-3 * (clumpi_now_ns() - start);
             status = look_at_narrow(r, step, &hand_over);

@@ -12,11 +12,8 @@
 /* Mark a class with its subclasses. */
 static clump_status select_class(clumpi_compaction *r, const char *name) {
     clump_class_info info;
-    if (!name ||
-        !clumpi_take_class(clump_schema_find_class(clumpi_heap_schema(r->heap), name), &info))
-        return clumpi_fail(&clumpi_heap_context(r->heap)->error, CLUMP_ERR_NOT_FOUND,
-                           "clump_heap_compact: the heap has no class \"%s\"",
-                           name ? name : "(null)");
+    clump_status status = clumpi_find_class(r->heap, name, "clump_heap_compact", &info);
+    if (status) return status;
     for (uint32_t id = info.id; id <= info.last; id++)
         r->selected[id / 64] |= UINT64_C(1) << id % 64;
     return CLUMP_OK;
@@ -27,7 +24,7 @@ static clump_status select_classes(clumpi_compaction *r) {
     uint32_t count = clumpi_object_classes(r->heap);
     if (d->class_count && !d->classes)
         return clumpi_fail(&clumpi_heap_context(r->heap)->error, CLUMP_ERR_USAGE,
-                           "clump_heap_compact: class_count is %u, but there are no classes",
+                           "clump_heap_compact: class_count is %u, but `classes` is NULL",
                            d->class_count);
     clump_status status = CLUMP_OK;
     for (uint32_t i = 0; i < d->class_count && !status; i++)
@@ -43,21 +40,19 @@ static clump_status check_order_field(const clumpi_compaction *r) {
     const char *name = r->desc->order_field;
     if (!name)
         return clumpi_fail(e, CLUMP_ERR_USAGE,
-                           "clump_heap_compact: the order needs an order_field");
+                           "clump_heap_compact: CLUMP_ORDER_FIELD needs an order_field");
     for (uint32_t id = 1; id <= clumpi_object_classes(r->heap); id++) {
         clump_class_info info;
         clump_field_info f;
         info = *clump_schema_get_info(clumpi_heap_schema(r->heap))->classes[id];
         if (info.is_abstract || !clumpi_is_selected(r, id)) continue;
-        if (!clumpi_take_field(clump_schema_find_field(clumpi_heap_schema(r->heap), id, name), &f))
-            return clumpi_fail(e, CLUMP_ERR_NOT_FOUND,
-                               "clump_heap_compact: class %s has no field \"%s\"", info.name, name);
+        clump_status status = clumpi_find_field(r->heap, &info, name, "clump_heap_compact", &f);
+        if (status) return status;
         if ((f.type != CLUMP_TYPE_REF && f.type != CLUMP_TYPE_UINT) || f.width > 1 || f.count)
-            return clumpi_fail(
-                e, CLUMP_ERR_USAGE,
-                "clump_heap_compact: objects can be ordered by a reference or a uint, "
-                "field %s of class %s is neither",
-                name, info.name);
+            return clumpi_fail(e, CLUMP_ERR_USAGE,
+                               "clump_heap_compact: an order_field must be a reference or a uint, "
+                               "but field %s of class %s is neither",
+                               name, info.name);
     }
     return CLUMP_OK;
 }
@@ -66,19 +61,19 @@ static clump_status check_order(const clumpi_compaction *r) {
     const clump_compact_desc *d = r->desc;
     clump_error *e = &clumpi_heap_context(r->heap)->error;
     if (d->order < CLUMP_ORDER_ANY || d->order > CLUMP_ORDER_KEY)
-        return clumpi_fail(e, CLUMP_ERR_USAGE, "clump_heap_compact: there is no order %d",
+        return clumpi_fail(e, CLUMP_ERR_USAGE, "clump_heap_compact: unknown order %d",
                            (int)d->order);
     if (d->order != CLUMP_ORDER_FIELD && d->order_field)
-        return clumpi_fail(e, CLUMP_ERR_USAGE,
-                           "clump_heap_compact: order_field is for CLUMP_ORDER_FIELD only");
-    if (d->order != CLUMP_ORDER_KEY && d->key_kernel)
-        return clumpi_fail(e, CLUMP_ERR_USAGE,
-                           "clump_heap_compact: key_kernel is for CLUMP_ORDER_KEY only");
-    if (d->order != CLUMP_ORDER_ANY && (d->max_moves || d->max_us > 0 || d->slack > 0))
         return clumpi_fail(
             e, CLUMP_ERR_USAGE,
-            "clump_heap_compact: an order moves all objects into full blocks; it has "
-            "neither steps nor slack");
+            "clump_heap_compact: order_field can only be set with CLUMP_ORDER_FIELD");
+    if (d->order != CLUMP_ORDER_KEY && d->key_kernel)
+        return clumpi_fail(e, CLUMP_ERR_USAGE,
+                           "clump_heap_compact: key_kernel can only be set with CLUMP_ORDER_KEY");
+    if (d->order != CLUMP_ORDER_ANY && (d->max_moves || d->max_us > 0 || d->slack > 0))
+        return clumpi_fail(e, CLUMP_ERR_USAGE,
+                           "clump_heap_compact: an order moves all objects into full blocks, so "
+                           "steps and slack cannot be set with it");
     if (d->order == CLUMP_ORDER_FIELD) return check_order_field(r);
     if (d->order != CLUMP_ORDER_KEY) return CLUMP_OK;
     if (!d->key_kernel || d->key_kernel->arg_count == 0)
@@ -97,14 +92,14 @@ static clump_status check_planner(const clumpi_compaction *r) {
     clump_error *e = &clumpi_heap_context(r->heap)->error;
     if (!(d->slack >= 0 && d->slack <= 1))
         return clumpi_fail(e, CLUMP_ERR_USAGE,
-                           "clump_heap_compact: slack is %g; 0 .. 1 is possible", d->slack);
+                           "clump_heap_compact: slack is %g, but must be 0 to 1", d->slack);
     if (!(d->max_us >= 0) || isinf(d->max_us))
         return clumpi_fail(e, CLUMP_ERR_USAGE,
-                           "clump_heap_compact: max_us is %g; it must be 0 (no limit) or above",
+                           "clump_heap_compact: max_us is %g, but must be 0 (no limit) or above",
                            d->max_us);
     if (d->max_moves && d->max_us > 0)
         return clumpi_fail(e, CLUMP_ERR_USAGE,
-                           "clump_heap_compact: set one of max_moves and max_us");
+                           "clump_heap_compact: set only one of max_moves and max_us");
     return check_order(r);
 }
 

@@ -36,15 +36,15 @@ static clump_status check_desc(const clump_compactor_desc *desc) {
     int triggers = (desc->every != 0) + by_blocks + (desc->automatic != 0);
     if (triggers != 1)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "a compactor needs one trigger: every, candidates or share, or "
-                           "automatic; %d are set",
+                           "a compactor needs exactly one trigger (every, candidates or share, or "
+                           "automatic), but %d are set",
                            triggers);
     if (!(desc->share >= 0 && desc->share <= 1))
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "share of a compactor is %g; 0 .. 1 is possible", desc->share);
+                           "share of a compactor is %g, but must be 0 to 1", desc->share);
     if (!(desc->cost_limit >= 0 && desc->cost_limit <= 1))
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "cost_limit of a compactor is %g; 0 .. 1 is possible", desc->cost_limit);
+                           "cost_limit of a compactor is %g, but must be 0 to 1", desc->cost_limit);
     return clumpi_compact_check(desc->heap, desc->compact, NULL);
 }
 
@@ -78,7 +78,7 @@ static clump_status make_compactor(const clump_compactor_desc *desc, clump_compa
     clump_context *c = clumpi_heap_context(desc->heap);
     if (!compactor)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_compactor_create needs a place for the result");
+                           "clump_compactor_create needs a pointer for the result");
     clump_status status = check_desc(desc);
     if (!status) status = clumpi_compact_build(desc->heap, desc->compact, NULL);
     if (status) return status;

@@ -30,9 +30,8 @@ static clump_status check_room(clumpi_compaction *r, const clump_class_stats *cl
         if (needed > free_blocks)
             return clumpi_fail(
                 &clumpi_heap_context(heap)->error, CLUMP_ERR_DEVICE_MEMORY,
-                "clump_heap_compact: an order moves the %llu objects of class %s into "
-                "%llu free blocks, but there will be only %llu; compact without an "
-                "order first",
+                "clump_heap_compact: an order moves the %llu objects of class %s into %llu free "
+                "blocks, but only %llu will be free. Compact without an order first",
                 (unsigned long long)s->objects, info->name, (unsigned long long)needed,
                 (unsigned long long)free_blocks);
         free_blocks += s->blocks - needed;

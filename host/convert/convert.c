@@ -31,10 +31,10 @@ static clump_status check(clump_heap *heap, const clump_convert_desc *desc) {
                              sizeof errors, errors);
     for (int i = 0; i < CLUMPI_ERRORS && !status; i++)
         if (errors[i].count)
-            status = clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                                 "%s: kernels reported something that was not fetched, and would "
-                                 "be lost: call clump_heap_take_errors() before",
-                                 call);
+            status = clumpi_fail(
+                &c->error, CLUMP_ERR_USAGE,
+                "%s: the reports of kernels would be lost. Call clump_heap_take_errors() first",
+                call);
     return status;
 }
 
@@ -69,7 +69,7 @@ static clump_status open_next(clumpi_conversion *v, const clump_convert_desc *de
     if (!status && clumpi_refusal_find(CLUMPI_OP_CONVERT, clumpi_heap_traits(v->next)))
         return clumpi_fail(&clumpi_heap_context(heap)->error, CLUMP_ERR_DEVICE_MEMORY,
                            "%s: one buffer has no room for the new memory, and a heap is not "
-                           "converted into several: ask for fewer `bytes`",
+                           "converted into several. Ask for fewer `bytes`",
                            call);
     return status ? status : clumpi_match_room(&v->match, v->next);
 }

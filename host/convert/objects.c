@@ -114,7 +114,7 @@ static clump_status write_tables(clumpi_conversion *v, const clumpi_convert_clas
     if (!status && field_bytes)
         status = clumpi_buffer_create(c, field_bytes, "a table of fields", &v->fields);
     if (!status && field_bytes) status = clumpi_write(c, v->fields, 0, field_bytes, v->field_list);
-    if (!status) status = clumpi_buffer_create(c, wrong_bytes, "a judgement", &v->wrong);
+    if (!status) status = clumpi_buffer_create(c, wrong_bytes, "the results of a check", &v->wrong);
     if (!status) status = clumpi_clear(c, v->wrong, 0, wrong_bytes);
     return status;
 }
@@ -155,8 +155,8 @@ static clump_status make_objects(clump_heap *next, uint32_t class_id, uint64_t c
         if (!status) status = clumpi_new_made(next, &made);
         if (!status && made != n)
             status = clumpi_fail(&clumpi_heap_context(next)->error, CLUMP_ERR_CORRUPT,
-                                 "clump_heap_convert: only %llu of %llu objects could be made in "
-                                 "memory without objects",
+                                 "clump_heap_convert: only %llu of %llu objects could be made, "
+                                 "although the new memory was empty",
                                  (unsigned long long)made, (unsigned long long)n);
         count -= n;
     }

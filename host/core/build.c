@@ -134,19 +134,17 @@ static const char *find_broken_promise(const char *log) {
  * texts, so what is in the error itself comes first. */
 static const char *explain_types(const char *log) {
     if (strstr(log, "typeof ("))
-        return ": a function that CLUMP_DISPATCH calls must return the type of the result; nothing "
-               "is converted";
+        return ": a function that CLUMP_DISPATCH calls must return the type of the result. Types "
+               "are not converted";
     if (strstr(log, "clumpi_integer_needed_for_")) return ": the keys of a map must be integers";
     if (strstr(log, "clumpi_type_needed_for_"))
-        return ": a field does not have the type that the macro was given for it, or that it must "
-               "have; nothing is converted";
+        return ": a field does not have the type that the macro was given, or the type that the "
+               "macro needs. Types are not converted";
     if (strstr(log, "has_too_few_elements"))
         return ": a field has fewer elements than the macro needs";
     if (strstr(log, "clumpi_type_of_stage_"))
         return ": the variables of CLUMP_FOR_WHOLE_CLASS_STAGED and CLUMP_COMBINE must have the "
-               "type of "
-               "the "
-               "stage; nothing is converted";
+               "type of the stage. Types are not converted";
     return "";
 }
 
@@ -155,17 +153,14 @@ static const char *explain_log(const char *log) {
     int is_lacking = strstr(log, "lacks_CLUMP_HEAP_as") != NULL;
     if (find_broken_promise(log) || (!is_lacking && strstr(log, "CLUMPI_CHANGING_HEAP")))
         return ": a kernel or function with CLUMP_HEAP_NO_ALLOC makes or frees objects, or calls a "
-               "function that "
-               "takes CLUMP_HEAP; its first parameter must be CLUMP_HEAP then";
+               "function that takes CLUMP_HEAP. Make CLUMP_HEAP its first parameter";
     if (is_lacking)
         return ": a kernel or function that uses objects must have CLUMP_HEAP or "
-               "CLUMP_HEAP_NO_ALLOC "
-               "as its first "
-               "parameter, and call functions that use objects with clump_heap";
+               "CLUMP_HEAP_NO_ALLOC as its first parameter, and pass clump_heap to functions that "
+               "use objects";
     if (strstr(log, "lacks_CLUMP_NUMBERS_as"))
         return ": a kernel or function that uses numbers must have CLUMP_NUMBERS as its second "
-               "parameter, and "
-               "call functions that use numbers with clump_heap, clump_numbers";
+               "parameter, and pass clump_heap, clump_numbers to functions that use numbers";
     return explain_types(log);
 }
 
@@ -239,7 +234,7 @@ static clump_status build_source(clump_context *c, const char *source, const cha
     else if (b.code && strcmp(b.call, "clBuildProgram") != 0)
         status = clumpi_fail_cl(&c->error, b.call, b.code, "%zu bytes of source", strlen(source));
     else if (b.code == CL_OUT_OF_HOST_MEMORY || b.code == CL_OUT_OF_RESOURCES)
-        status = clumpi_fail_cl(&c->error, b.call, b.code, "no resources to compile");
+        status = clumpi_fail_cl(&c->error, b.call, b.code, "the compiler ran out of resources");
     else if (user && !b.log)
         status = clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for the build log");
     else if (b.code)

@@ -87,11 +87,11 @@ static void store_file(void *user, const char *name, const void *data, size_t by
 clump_status clumpi_cache_open(clump_context *c, const clump_cache *cache) {
     if (!cache->load != !cache->store || (cache->folder && cache->load))
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_cache: set folder, or both of load and store, or none");
+                           "clump_cache: set folder, or both load and store, or none of the three");
     c->cache = *cache;
     if (!cache->folder) return CLUMP_OK;
     if (!*cache->folder)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_cache: folder is an empty text");
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_cache: folder is an empty string");
     const char *folder = clumpi_copy_text(&c->allocator, cache->folder, strlen(cache->folder));
     c->cache = (clump_cache){folder, load_file, store_file, c};
     return folder ? CLUMP_OK

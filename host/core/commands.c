@@ -10,7 +10,7 @@
 clump_status clumpi_sync_check(clump_context *c, const clump_sync *sync, const char *call) {
     if (sync && !sync->wait_count != !sync->wait_list)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "%s: wait_count and wait_list must be both zero or both set", call);
+                           "%s: set both wait_count and wait_list, or neither", call);
     return CLUMP_OK;
 }
 
@@ -27,11 +27,10 @@ clump_status clumpi_sync_outcome(clump_context *c, const clump_sync *sync) {
         cl_int state = CL_COMPLETE;
         clump_status status = state_of(c, sync->wait_list[i], &state);
         if (!status && state < 0)
-            status = clumpi_fail_cl(
-                &c->error, "the wait list", state,
-                "its event %u stands for a command that failed, so what waited for it "
-                "did not run",
-                i);
+            status = clumpi_fail_cl(&c->error, "the wait list", state,
+                                    "its event %u belongs to a command that failed, so the "
+                                    "commands that waited for it did not run",
+                                    i);
         if (status) return status;
     }
     return CLUMP_OK;
@@ -286,9 +285,10 @@ clump_status clumpi_buffer_check(clump_context *c, cl_mem buffer, const char *wh
     if (!code) code = c->cl.GetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof *bytes, bytes, NULL);
     if (code) return clumpi_fail_cl(&c->error, "clGetMemObjectInfo", code, "%s", what);
     if (owner == c->context) return CLUMP_OK;
-    return clumpi_fail(
-        &c->error, CLUMP_ERR_USAGE,
-        "the %s belongs to another cl_context than the heap: make it in that of the queue", what);
+    return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                       "the %s belongs to another cl_context than the heap. Make it in the "
+                       "cl_context of the queue",
+                       what);
 }
 
 void clumpi_buffer_release(clump_context *c, cl_mem *buffer) {
@@ -326,6 +326,8 @@ void clumpi_transfer_memory_release(clump_context *c, cl_mem *buffer, void *memo
 
 clump_status clumpi_finish(clump_context *c) {
     cl_int code = c->cl.Finish(c->current->queue);
-    if (code) return clumpi_fail_cl(&c->error, "clFinish", code, "work enqueued before has failed");
+    if (code)
+        return clumpi_fail_cl(&c->error, "clFinish", code,
+                              "a command that was enqueued earlier failed");
     return CLUMP_OK;
 }

@@ -54,12 +54,12 @@ clump_status clumpi_compiled_open(clump_context *c, const clump_compiled *compil
     entry e;
     if (!at != !left)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_compiled: set both of data and bytes, or none");
+                           "clump_compiled: set both `data` and `bytes`, or neither");
     for (; left; at += e.bytes, left -= e.bytes)
         if (!read_entry(at, left, &e))
             return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                               "clump_compiled: byte %zu of %zu begins no whole program of "
-                               "clump-compile",
+                               "clump_compiled: byte %zu of %zu is not the beginning of a complete "
+                               "program of clump-compile",
                                compiled->bytes - left, compiled->bytes);
     c->compiled = *compiled;
     return CLUMP_OK;
@@ -91,7 +91,7 @@ static const struct {
 } lines[] = {{"library", "by another version of the library", 0},
              {"schema", "for other classes or a heap of another size", 0},
              {"kernels", "from other kernels", 0},
-             {"heap", "for other constants of a heap", 1},
+             {"heap", "for heaps with other constants", 1},
              {"options", "with other options", 1}};
 #define LINES (sizeof lines / sizeof *lines)
 
@@ -137,7 +137,7 @@ static void say_difference(clumpi_text *note, const char *key, size_t key_bytes,
             clumpi_compiled_value(e->key, (size_t)e->header.key_bytes, lines[i].word, &bytes);
         const char *wanted = clumpi_compiled_value(key, key_bytes, lines[i].word, &wanted_bytes);
         if (value && wanted)
-            clumpi_text_append(note, " (%.*s; needed is %.*s)", (int)bytes, value,
+            clumpi_text_append(note, " (%.*s instead of %.*s)", (int)bytes, value,
                                (int)wanted_bytes, wanted);
     }
 }
@@ -192,7 +192,7 @@ static int build_il(clump_context *c, const entry *e, const char *options, creat
     }
     clumpi_free(&c->allocator, left.data);
     if (code)
-        clumpi_text_append(note, "the device's compiler refuses the SPIR-V: %s returned %d", call,
+        clumpi_text_append(note, "the device's compiler rejects the SPIR-V: %s returned %d", call,
                            code);
     else
         *program = p;
@@ -212,16 +212,16 @@ static int load(clump_context *c, const char *key, size_t key_bytes, const char 
     entry e;
     create_with_il create = find_function(c);
     if (!create) {
-        clumpi_text_append(note, "the device takes no SPIR-V");
+        clumpi_text_append(note, "the device does not accept SPIR-V");
         return 0;
     }
     uint32_t equal = find_nearest(&c->compiled, key, key_bytes, &e);
     if (!equal) {
-        clumpi_text_append(note, "there is no compiled program of kernels");
+        clumpi_text_append(note, "no compiled program of kernels is available");
         return 0;
     }
     if (equal <= LINES) {
-        clumpi_text_append(note, "what is nearest");
+        clumpi_text_append(note, "the nearest compiled program");
         say_difference(note, key, key_bytes, &e);
         return 0;
     }

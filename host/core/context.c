@@ -29,8 +29,9 @@ static clump_status make(const clump_context_desc *desc, clumpi_needs needs,
                          clump_context **context, clump_error *error) {
     const clump_allocator *a = &desc->allocator;
     if (!a->allocate != !a->release || !a->allocate != !a->reallocate)
-        return clumpi_fail(error, CLUMP_ERR_USAGE,
-                           "clump_allocator: set all of allocate, reallocate, release, or none");
+        return clumpi_fail(
+            error, CLUMP_ERR_USAGE,
+            "clump_allocator: set all three of allocate, reallocate and release, or none");
     clump_allocator allocator = clumpi_allocator_resolve(a);
     clump_context *c = clumpi_alloc(&allocator, sizeof *c);
     if (!c) return clumpi_fail(error, CLUMP_ERR_HOST_MEMORY, "no host memory for a context");
@@ -64,7 +65,7 @@ clump_status clump_context_create(const clump_context_desc *given, clump_context
     if (!context || !desc.context || !desc.device || !desc.queue)
         return clumpi_fail(error, CLUMP_ERR_USAGE,
                            "clump_context_create needs a desc with context, device and queue, and "
-                           "a place for the result");
+                           "a pointer for the result");
     return make(&desc, CLUMPI_KERNELS, context, error);
 }
 
@@ -80,7 +81,7 @@ clump_status clumpi_context_of_queue(cl_command_queue queue, const clump_allocat
     if (!code)
         code = table.GetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof desc.device, &desc.device,
                                          NULL);
-    if (code) return clumpi_fail_cl(error, "clGetCommandQueueInfo", code, "is it a queue?");
+    if (code) return clumpi_fail_cl(error, "clGetCommandQueueInfo", code, "is it a valid queue?");
     return make(&desc, CLUMPI_MEMORY_ALONE, context, error);
 }
 

@@ -197,11 +197,11 @@ static clump_status check_device(probe *p, clumpi_needs needs, clump_error *erro
     if (!available) return clumpi_fail(error, CLUMP_ERR_UNSUPPORTED, "the device is not available");
     if (needs == CLUMPI_MEMORY_ALONE) return CLUMP_OK;
     if (!compiler)
-        return clumpi_fail(error, CLUMP_ERR_UNSUPPORTED, "the device has no OpenCL C compiler");
+        return clumpi_fail(error, CLUMP_ERR_UNSUPPORTED, "the device has no compiler for OpenCL C");
     if (!little) return clumpi_fail(error, CLUMP_ERR_UNSUPPORTED, "the device is big-endian");
     if (strcmp(profile, "FULL_PROFILE") != 0)
         return clumpi_fail(error, CLUMP_ERR_UNSUPPORTED,
-                           "the device has profile %s, FULL_PROFILE is needed", profile);
+                           "the device has profile %s, but FULL_PROFILE is needed", profile);
     return CLUMP_OK;
 }
 
@@ -211,21 +211,21 @@ static clump_status check_version(const char *version, clump_error *error) {
     if (sscanf(version, "OpenCL %u.%u", &major, &minor) == 2 && major * 100 + minor >= 102)
         return CLUMP_OK;
     return clumpi_fail(error, CLUMP_ERR_UNSUPPORTED,
-                       "the device's version is \"%.60s\"; OpenCL 1.2 or newer is needed", version);
+                       "the device's version is \"%.60s\", but OpenCL 1.2 or newer is needed",
+                       version);
 }
 
 /* Work-groups of the kernels for GPUs are of whole rows: a work-item a slot. */
 static clump_status choose_personality(clump_capabilities *c, clump_personality wanted,
                                        clump_error *error) {
     if (wanted > CLUMP_PERSONALITY_GPU)
-        return clumpi_fail(error, CLUMP_ERR_USAGE, "personality %u; there are 0 to %u",
+        return clumpi_fail(error, CLUMP_ERR_USAGE, "personality is %u, but must be 0 to %u",
                            (unsigned)wanted, (unsigned)CLUMP_PERSONALITY_GPU);
     if (wanted == CLUMP_PERSONALITY_GPU && c->work_group_max < CLUMPI_ROW_SLOTS)
-        return clumpi_fail(
-            error, CLUMP_ERR_UNSUPPORTED,
-            "the device's largest work-group has %u work-items; the kernels for GPUs "
-            "need %u: use CLUMP_PERSONALITY_CPU",
-            c->work_group_max, CLUMPI_ROW_SLOTS);
+        return clumpi_fail(error, CLUMP_ERR_UNSUPPORTED,
+                           "the device's largest work-group has %u work-items, but the kernels for "
+                           "GPUs need %u. Use CLUMP_PERSONALITY_CPU",
+                           c->work_group_max, CLUMPI_ROW_SLOTS);
     c->personality = wanted;
     if (wanted == CLUMP_PERSONALITY_DEVICE)
         c->personality = c->is_cpu || c->work_group_max < CLUMPI_ROW_SLOTS ? CLUMP_PERSONALITY_CPU
@@ -291,7 +291,7 @@ clump_status clumpi_device_probe(clump_cl_functions *cl, cl_device_id device, cl
     if (p.code) return clumpi_fail_cl(error, p.call, p.code, "while probing the device");
     if (!extensions)
         return clumpi_fail(error, CLUMP_ERR_HOST_MEMORY,
-                           "no host memory for what a device tells of itself");
+                           "no host memory for the properties of a device");
     c->features_found = find_features(&p, extensions, c->is_cpu);
     c->pointers = find_pointers(&p, cl, platform, c->device_version, extensions);
     clumpi_free(allocator, extensions);
@@ -312,8 +312,7 @@ clump_status clump_device_probe(cl_device_id device, uint32_t disable,
                                 clump_capabilities *capabilities, clump_error *error) {
     if (!device || !capabilities)
         return clumpi_fail(error, CLUMP_ERR_USAGE,
-                           "clump_device_probe needs a device and a place "
-                           "for the result");
+                           "clump_device_probe needs a device and a pointer for the result");
     clump_cl_functions cl;
     clump_capabilities own;
     const clump_allocator allocator = clumpi_allocator_resolve(NULL);

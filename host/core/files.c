@@ -14,7 +14,7 @@
 #include "core/files.h"
 
 #define AT_ONCE ((size_t)1 << 30) /* bytes for one read() or write() */
-#define NOT_REGULAR ", and only a regular file can be replaced by a new one"
+#define NOT_REGULAR ", but only a regular file can be replaced"
 
 #ifdef _WIN32
 
@@ -188,7 +188,7 @@ int clumpi_place_create(const clumpi_place *place, const char *path, const char 
     struct stat is;
     *why = file < 0 || fstat(file, &is)             ? strerror(errno)
            : S_ISREG(is.st_mode) && is.st_nlink < 2 ? NULL
-                                                    : "what is there is not a file of its own";
+                                                    : "it is not a regular file with only one name";
     if (file < 0 || !*why) return file;
     close(file);
     return -1;

@@ -88,10 +88,10 @@ clump_status clumpi_group_limit(clump_context *c, cl_kernel kernel, const char *
     if (code) return clumpi_fail_cl(&c->error, "clGetKernelWorkGroupInfo", code, "kernel %s", name);
     size_t least = c->capabilities.personality == CLUMP_PERSONALITY_CPU ? 1 : CLUMPI_ROW_SLOTS;
     if (*limit < least)
-        return clumpi_fail(&c->error, CLUMP_ERR_UNSUPPORTED,
-                           "the device runs kernel %s in groups of at most %zu work-items; %zu are "
-                           "needed",
-                           name, *limit, least);
+        return clumpi_fail(
+            &c->error, CLUMP_ERR_UNSUPPORTED,
+            "the device runs kernel %s in groups of at most %zu work-items, but %zu are needed",
+            name, *limit, least);
     *limit -= *limit % least;
     return CLUMP_OK;
 }

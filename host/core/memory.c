@@ -133,7 +133,7 @@ clump_status clumpi_text_write(clumpi_text *text, clump_status status, const cha
                              user ? (const char *)user : "a file without a name", strerror(code));
     else if (code)
         status = clumpi_fail(error, CLUMP_ERR_IO,
-                             "%s: the function that takes the text returned %d", call, code);
+                             "%s: the function that receives the text returned %d", call, code);
     clumpi_free(text->allocator, text->data);
     return status;
 }

@@ -116,7 +116,7 @@ static clump_status take(clump_context *c, uint64_t bytes, clumpi_pointers *p, c
         return fail(error, call, code, bytes);
     }
     if (p->pointer) return CLUMP_OK;
-    clumpi_fail(error, CLUMP_ERR_DEVICE_MEMORY, "%s gave no memory, %llu bytes", call,
+    clumpi_fail(error, CLUMP_ERR_DEVICE_MEMORY, "%s returned NULL for %llu bytes", call,
                 (unsigned long long)bytes);
     if (error) error->call = call;
     return CLUMP_ERR_DEVICE_MEMORY;

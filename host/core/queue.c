@@ -30,13 +30,14 @@ static clump_status look_at(clump_context *c, clumpi_queue *q) {
     if (!code)
         code = c->cl.GetCommandQueueInfo(q->queue, CL_QUEUE_PROPERTIES, sizeof properties,
                                          &properties, NULL);
-    if (code) return clumpi_fail_cl(&c->error, "clGetCommandQueueInfo", code, "is it a queue?");
+    if (code)
+        return clumpi_fail_cl(&c->error, "clGetCommandQueueInfo", code, "is it a valid queue?");
     if (owner != c->context)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "the queue belongs to another cl_context than the one given");
+                           "the queue belongs to another cl_context than the clump_context");
     if (device != c->device)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "the queue belongs to another device than the one given");
+                           "the queue belongs to another device than the clump_context");
     q->in_order = !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     q->has_profiling = (properties & CL_QUEUE_PROFILING_ENABLE) != 0;
     return CLUMP_OK;
@@ -171,6 +172,8 @@ clump_status clumpi_order_finish(clump_context *c, clumpi_order *order) {
     if (!order->queue) return CLUMP_OK;
     cl_int code = c->cl.Finish(order->queue->queue);
     leave(c, order);
-    if (code) return clumpi_fail_cl(&c->error, "clFinish", code, "work enqueued before has failed");
+    if (code)
+        return clumpi_fail_cl(&c->error, "clFinish", code,
+                              "a command that was enqueued earlier failed");
     return CLUMP_OK;
 }

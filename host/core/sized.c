@@ -27,8 +27,8 @@ static clump_status check_size(const void *given, size_t least, const char *type
     const size_t size = size_of(given);
     char why[160];
     if (size >= least && size <= MOST) return CLUMP_OK;
-    snprintf(why, sizeof why, ".size is %zu, which cannot be: set .size = sizeof(%s) in it", size,
-             type);
+    snprintf(why, sizeof why, ".size is %zu, which is not valid. Set .size = sizeof(%s) in it",
+             size, type);
     return refuse(error, type, why);
 }
 
@@ -42,8 +42,8 @@ clump_status clumpi_sized_take(void *own, size_t bytes, size_t least, const void
     for (size_t i = bytes; i < size; i++)
         if (data[i])
             return refuse(error, type,
-                          " has members that this library does not know: the program was built for "
-                          "a newer one");
+                          " has members that this library does not have: the program was built for "
+                          "a newer version");
     if (given) memcpy(own, given, size < bytes ? size : bytes);
     memcpy(own, &bytes, sizeof bytes);
     return CLUMP_OK;

@@ -44,7 +44,7 @@ clump_status clumpi_tell(const clump_error *kept, clump_status status, clump_err
     else if (kept && kept->status == status)
         *error = *kept;
     else
-        clumpi_fail(error, status, "a description or an object is NULL where one is needed");
+        clumpi_fail(error, status, "a description or an object is NULL, but the call needs it");
     return status;
 }
 
@@ -61,7 +61,8 @@ clump_status clumpi_fail_at(clump_error *error, clump_status status, uint32_t li
     return status;
 }
 
-const clump_error clumpi_error_of_null = {.status = CLUMP_ERR_USAGE, .message = "NULL was given"};
+const clump_error clumpi_error_of_null = {.status = CLUMP_ERR_USAGE,
+                                          .message = "an argument is NULL, but the call needs it"};
 
 clump_status(clumpi_fail_cl)(clump_error *error, const char *call, cl_int code, const char *format,
                              ...) {

@@ -29,14 +29,14 @@ void clumpi_timeline_release(clump_context *c) {
 clump_status clump_context_record_timeline(clump_context *c, uint32_t capacity) {
     if (!c) return CLUMP_ERR_USAGE;
     if (capacity > ENTRIES_MOST)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_context_record_timeline: %u entries; at most %u can be recorded",
-                           capacity, ENTRIES_MOST);
-    if (capacity && !c->current->has_profiling)
         return clumpi_fail(
             &c->error, CLUMP_ERR_USAGE,
-            "clump_context_record_timeline: the context's queue does no profiling; create "
-            "it with CL_QUEUE_PROFILING_ENABLE");
+            "clump_context_record_timeline: %u entries are too many: at most %u can be recorded",
+            capacity, ENTRIES_MOST);
+    if (capacity && !c->current->has_profiling)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_context_record_timeline: profiling is not enabled on the "
+                           "context's queue. Create it with CL_QUEUE_PROFILING_ENABLE");
     clumpi_timeline *t = NULL;
     if (capacity) {
         t = clumpi_alloc(&c->allocator, sizeof *t + capacity * sizeof *t->entries);

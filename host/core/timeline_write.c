@@ -369,9 +369,9 @@ clump_status clump_context_write_timeline(clump_context *c, clump_write_fn write
     if (!write || !c->timeline)
         return clumpi_fail(
             &c->error, CLUMP_ERR_USAGE,
-            write ? "clump_context_write_timeline: nothing is being recorded; call "
+            write ? "clump_context_write_timeline: nothing is being recorded. Call "
                     "clump_context_record_timeline() first"
-                  : "clump_context_write_timeline needs a function that takes the text");
+                  : "clump_context_write_timeline needs a function that receives the text");
     clump_status status = clumpi_finish(c);
     if (status) return status;
     trace w;

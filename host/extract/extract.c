@@ -82,11 +82,10 @@ static clump_status take_given(clump_extract *e, cl_mem given) {
     clump_status status = clumpi_buffer_check(c, given, "buffer of an extract", &bytes);
     if (status) return status;
     if (bytes < e->info.bytes)
-        return clumpi_fail(&c->error, CLUMP_ERR_TOO_SMALL,
-                           "clump_heap_extract: the %llu objects take %llu bytes; the buffer has "
-                           "%zu",
-                           (unsigned long long)e->objects[0], (unsigned long long)e->info.bytes,
-                           bytes);
+        return clumpi_fail(
+            &c->error, CLUMP_ERR_TOO_SMALL,
+            "clump_heap_extract: the %llu objects need %llu bytes, but the buffer has %zu",
+            (unsigned long long)e->objects[0], (unsigned long long)e->info.bytes, bytes);
     cl_int code = c->cl.RetainMemObject(given);
     if (code) return clumpi_fail_cl(&c->error, "clRetainMemObject", code, "buffer of an extract");
     e->info.buffer = given;
@@ -144,13 +143,14 @@ static clump_status check_objects(clump_context *c, const clump_schema *schema,
     for (uint32_t id = 1; id <= clump_schema_get_info(schema)->class_count; id++) {
         const clump_class_info *info = clump_schema_get_info(schema)->classes[id];
         if (info->is_abstract && objects[id - 1])
-            return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                               "clump_extract_create: %llu objects of class %s, which is abstract",
-                               (unsigned long long)objects[id - 1], info->name);
+            return clumpi_fail(
+                &c->error, CLUMP_ERR_USAGE,
+                "clump_extract_create: %llu objects of class %s are not possible: it is abstract",
+                (unsigned long long)objects[id - 1], info->name);
         if (objects[id - 1] > CLUMPI_EXTRACT_OBJECTS_MOST - all)
             return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                                "clump_extract_create: with the %llu objects of class %s there are "
-                               "more than the %llu that a heap can have",
+                               "too many objects: a heap can have at most %llu",
                                (unsigned long long)objects[id - 1], info->name,
                                (unsigned long long)CLUMPI_EXTRACT_OBJECTS_MOST);
         all += objects[id - 1];
@@ -161,7 +161,7 @@ static clump_status check_objects(clump_context *c, const clump_schema *schema,
 static clump_status check_bytes(const clump_extract *e, const char *call, uint64_t bytes) {
     if (bytes == e->info.bytes) return CLUMP_OK;
     return clumpi_fail(&e->context->error, CLUMP_ERR_USAGE,
-                       "%s: %llu bytes; the %llu objects take %llu", call,
+                       "%s: %llu bytes were passed, but the %llu objects need %llu", call,
                        (unsigned long long)bytes, (unsigned long long)e->objects[0],
                        (unsigned long long)e->info.bytes);
 }
@@ -189,15 +189,15 @@ static clump_status make_extract(clump_context *context, const clump_schema *sch
     if (!c) return CLUMP_ERR_USAGE;
     if (!extract || !schema || !objects || !clump_schema_get_info(schema)->class_count)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_extract_create needs a schema, the numbers of objects, "
-                           "and a place for the result");
+                           "clump_extract_create needs a schema, the numbers of objects, and a "
+                           "pointer for the result");
     clump_status status =
         clumpi_schema_refuses(schema, clumpi_schema_traits(schema), CLUMPI_OP_EXTRACT_OF, 0,
                               "clump_extract_create", &c->error);
     if (status) return status;
     if (!data && bytes)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_extract_create: %llu bytes, but no data",
+                           "clump_extract_create: %llu bytes were passed, but `data` is NULL",
                            (unsigned long long)bytes);
     clump_extract *e = NULL;
     status = check_objects(c, schema, objects);
@@ -230,7 +230,8 @@ clump_status clump_extract_read(clump_extract *extract, void *data, uint64_t byt
     if (!extract) return CLUMP_ERR_USAGE;
     clump_context *c = extract->context;
     if (!data && bytes)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_extract_read needs a place");
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_extract_read needs a pointer for the data");
     clump_status status = check_bytes(extract, "clump_extract_read", bytes);
     return status ? status : clumpi_read(c, extract->info.buffer, 0, bytes, data);
 }
@@ -251,8 +252,8 @@ clump_status clumpi_check_ref_buffer(clump_context *c, const char *call, cl_mem 
     if (at % sizeof(clump_ref))
         return clumpi_fail(
             &c->error, CLUMP_ERR_USAGE,
-            "%s: references from byte %llu of a buffer on; it must be a multiple of 4", call,
-            (unsigned long long)at);
+            "%s: the references begin at byte %llu of a buffer, but must begin at a multiple of 4",
+            call, (unsigned long long)at);
     if (at <= bytes && count <= (bytes - at) / sizeof(clump_ref)) return CLUMP_OK;
     return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                        "%s: %llu references from byte %llu on do not fit in a buffer of %zu bytes",

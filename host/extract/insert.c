@@ -112,11 +112,11 @@ static clump_status check(inserting *in) {
     const clump_extract *e = in->extract;
     clump_context *c = clumpi_heap_context(in->heap);
     if (e->context != c)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "%s: the extract is of another context: read it with "
-                           "clump_extract_read(), and make one of the bytes with "
-                           "clump_extract_create() in the heap's context",
-                           call);
+        return clumpi_fail(
+            &c->error, CLUMP_ERR_USAGE,
+            "%s: the extract belongs to another context. Read it with clump_extract_read(), and "
+            "create one from the bytes with clump_extract_create() in the heap's context",
+            call);
     clump_status status = clumpi_heap_refuses(in->heap, CLUMPI_OP_INSERT, call);
     for (uint32_t id = 1; id <= clump_schema_get_info(e->schema)->class_count && !status; id++)
         status = match_class(in, id);
@@ -128,8 +128,8 @@ static clump_status check(inserting *in) {
 
 static clump_status no_room(const inserting *in, uint64_t needed, uint32_t free_blocks) {
     return clumpi_fail(&clumpi_heap_context(in->heap)->error, CLUMP_ERR_DEVICE_MEMORY,
-                       "%s: beside the free slots of blocks in use the %llu objects need %llu free "
-                       "blocks of %llu bytes; the heap has %u",
+                       "%s: besides the free slots of blocks in use, the %llu objects need %llu "
+                       "free blocks of %llu bytes, but the heap has %u",
                        call, (unsigned long long)in->extract->objects[0],
                        (unsigned long long)needed, (unsigned long long)clumpi_block_bytes(in->heap),
                        free_blocks);
@@ -151,9 +151,10 @@ static clump_status plan_room(inserting *in) {
         const uint64_t slots = k->slots - k->objects;
         const uint32_t capacity = clumpi_heap_geometry(heap)->classes[in->class_of[id]].capacity;
         if (objects > NEW_MOST)
-            status = clumpi_fail(&clumpi_heap_context(heap)->error, CLUMP_ERR_DEVICE_MEMORY,
-                                 "%s: %llu objects of a class; at most 2^31 at once", call,
-                                 (unsigned long long)objects);
+            status = clumpi_fail(
+                &clumpi_heap_context(heap)->error, CLUMP_ERR_DEVICE_MEMORY,
+                "%s: %llu objects of a class are too many: at most 2^31 are possible in one call",
+                call, (unsigned long long)objects);
         const uint64_t blocks = objects > slots ? (objects - slots + capacity - 1) / capacity : 0;
         needed += blocks;
         in->fresh[id] = blocks < UINT32_MAX ? (uint32_t)blocks : UINT32_MAX;
@@ -249,15 +250,15 @@ static clump_status write_all(inserting *in) {
     if (!status) status = clumpi_pack_fetch(&in->pack, &head);
     if (!status && head.unmade)
         status = clumpi_fail(error, CLUMP_ERR_CORRUPT,
-                             "%s: %u of %llu objects could not be made where there should be room: "
-                             "see what clump_heap_check() says",
+                             "%s: %u of %llu objects could not be made, although the heap has room "
+                             "for them. Call clump_heap_check()",
                              call, head.unmade, (unsigned long long)in->extract->objects[0]);
     if (!status && (head.no_object || head.no_member))
-        status = clumpi_fail(error, CLUMP_ERR_FORMAT,
-                             "%s: the extract is not right: %u references are to objects that it "
-                             "does not have, and %u to objects of a class that the field does not "
-                             "refer to",
-                             call, head.no_object, head.no_member);
+        status =
+            clumpi_fail(error, CLUMP_ERR_FORMAT,
+                        "%s: the extract is not valid: %u references lead to objects that it does "
+                        "not have, and %u to objects of a class that the field cannot refer to",
+                        call, head.no_object, head.no_member);
     return status;
 }
 

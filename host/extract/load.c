@@ -59,7 +59,7 @@ static clump_status load_extract(clump_context *context, const clump_load_desc *
     if (!context) return CLUMP_ERR_USAGE;
     if (!status && !extract)
         status = clumpi_fail(&context->error, CLUMP_ERR_USAGE,
-                             "clump_extract_load needs a place for the result");
+                             "clump_extract_load needs a pointer for the result");
     if (status) return status;
     status = clumpi_saved_read(
         desc,

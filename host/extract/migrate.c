@@ -96,8 +96,7 @@ clump_status clump_heap_migrate(clump_heap *heap, const clump_extract_desc *desc
     if (status) return status;
     if (!desc || heap == into)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           desc ? "clump_heap_migrate: objects cannot move into the heap that they "
-                                  "are in"
+                           desc ? "clump_heap_migrate: the two heaps must be different"
                                 : "clump_heap_migrate needs a description");
     migrating m = {.from = heap, .into = into};
     status = CLUMPI_TAKE(clump_extract_desc, &own, desc, &c->error);

@@ -105,10 +105,10 @@ clump_status clumpi_pack_ranked(clumpi_pack *p, clumpi_pack_head *head) {
     if (status) return status;
     const uint32_t listed = head->numbers[clumpi_object_classes(heap) + 1];
     if (listed == head->chosen) return CLUMP_OK;
-    return clumpi_fail(&clumpi_heap_context(heap)->error, CLUMP_ERR_CORRUPT,
-                       "the list of objects has %u of %u that were chosen: see what "
-                       "clump_heap_check() says",
-                       listed, head->chosen);
+    return clumpi_fail(
+        &clumpi_heap_context(heap)->error, CLUMP_ERR_CORRUPT,
+        "only %u of the %u chosen objects are in the list of objects. Call clump_heap_check()",
+        listed, head->chosen);
 }
 
 /* ---- Tables ---------------------------------------------------------------------------------- */

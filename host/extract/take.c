@@ -36,21 +36,17 @@ static clump_status check_where(taking *t) {
     if (!d->where_class && !d->where_field) return CLUMP_OK;
     if (!d->where_class || !d->where_field)
         return clumpi_fail(error, CLUMP_ERR_USAGE,
-                           "%s: where_class and where_field go together, and one is missing", call);
-    clump_status status = clumpi_find_class(t->heap, d->where_class, &t->where);
-    if (status) return status;
+                           "%s: set both where_class and where_field, or neither", call);
+    clump_status status = clumpi_find_class(t->heap, d->where_class, call, &t->where);
     clump_field_info *f = &t->where_field;
-    if (!clumpi_take_field(
-            clump_schema_find_field(clumpi_heap_schema(t->heap), t->where.id, d->where_field), f))
-        return clumpi_fail(error, CLUMP_ERR_NOT_FOUND, "class %s has no field \"%s\"",
-                           d->where_class, d->where_field);
+    if (!status) status = clumpi_find_field(t->heap, &t->where, d->where_field, call, f);
+    if (status) return status;
     if (f->count || f->width != 1 || f->type > CLUMP_TYPE_ULONG) {
         char type[CLUMPI_TYPE_BYTES];
-        return clumpi_fail(
-            error, CLUMP_ERR_USAGE,
-            "%s: where_field %s of class %s is %s; it must be a scalar of an integer "
-            "type, or bool",
-            call, f->name, t->where.name, clumpi_type_words(f, type));
+        return clumpi_fail(error, CLUMP_ERR_USAGE,
+                           "%s: where_field %s of class %s is %s, but must be a scalar of an "
+                           "integer type, or bool",
+                           call, f->name, t->where.name, clumpi_type_words(f, type));
     }
     return CLUMP_OK;
 }
@@ -61,23 +57,24 @@ static clump_status check(taking *t) {
     clump_status status = clumpi_heap_refuses(t->heap, CLUMPI_OP_EXTRACT, call);
     if (status) return status;
     if (!d->refs && !d->ref_buffer && !d->classes && !d->where_class && !d->where_field)
-        return clumpi_fail(error, CLUMP_ERR_USAGE,
-                           "%s: nothing says which objects: set refs, ref_buffer, classes or "
-                           "where_class",
-                           call);
+        return clumpi_fail(
+            error, CLUMP_ERR_USAGE,
+            "%s: no objects are chosen. Set refs, ref_buffer, classes or where_class", call);
     if ((d->ref_count && !d->refs) || (d->ref_buffer_count && !d->ref_buffer) ||
         (d->class_count && !d->classes))
-        return clumpi_fail(error, CLUMP_ERR_USAGE, "%s: %s is not 0, but there are no %s", call,
+        return clumpi_fail(error, CLUMP_ERR_USAGE, "%s: %s is not 0, but `%s` is NULL", call,
                            d->ref_count && !d->refs        ? "ref_count"
                            : d->class_count && !d->classes ? "class_count"
                                                            : "ref_buffer_count",
-                           d->class_count && !d->classes ? "classes" : "references");
+                           d->ref_count && !d->refs        ? "refs"
+                           : d->class_count && !d->classes ? "classes"
+                                                           : "ref_buffer");
     if (d->ref_buffer)
         status = clumpi_check_ref_buffer(clumpi_heap_context(t->heap), call, d->ref_buffer,
                                          d->ref_buffer_at, d->ref_buffer_count);
     clump_class_info info;
     for (uint32_t i = 0; i < d->class_count && !status; i++)
-        status = clumpi_find_class(t->heap, d->classes[i], &info);
+        status = clumpi_find_class(t->heap, d->classes[i], call, &info);
     return status ? status : check_where(t);
 }
 
@@ -85,7 +82,7 @@ static clump_status check(taking *t) {
 
 static clump_status create_wrong(clump_context *c, cl_mem *wrong) {
     const clumpi_u32 none[2] = {0, UINT32_MAX};
-    clump_status status = clumpi_buffer_create(c, sizeof none, "a judgement", wrong);
+    clump_status status = clumpi_buffer_create(c, sizeof none, "the results of a check", wrong);
     return status ? status : clumpi_write(c, *wrong, 0, sizeof none, none);
 }
 
@@ -142,11 +139,11 @@ static clump_status choose_refs(taking *t, const clump_ref *refs, cl_mem from, u
     else if (!status && wrong[0] && refs)
         first = refs[wrong[1]];
     if (!status && wrong[0])
-        status = clumpi_fail(&c->error, CLUMP_ERR_REFERENCE,
-                             "%s: %u of %llu references %s name no live object, the first of them "
-                             "number %u, 0x%08x",
-                             call, wrong[0], (unsigned long long)count,
-                             from ? "in ref_buffer" : "in refs", wrong[1], first);
+        status = clumpi_fail(
+            &c->error, CLUMP_ERR_REFERENCE,
+            "%s: %u of %llu references %s name no live object. The first one is number %u, 0x%08x",
+            call, wrong[0], (unsigned long long)count, from ? "in ref_buffer" : "in refs", wrong[1],
+            first);
     clumpi_buffer_release(c, &judged);
     clumpi_buffer_release(c, &copy);
     return status;
@@ -273,7 +270,7 @@ clump_status clump_heap_extract(clump_heap *heap, const clump_extract_desc *desc
     if (!heap) return CLUMP_ERR_USAGE;
     if (!status && (!desc || !extract))
         status = clumpi_fail(error, CLUMP_ERR_USAGE,
-                             "%s needs a description and a place for the extract", call);
+                             "%s needs a description and a pointer for the extract", call);
     if (!status) status = CLUMPI_TAKE(clump_extract_desc, &own, desc, error);
     if (status) return status;
     status = clumpi_take(heap, &own, extract, &made, NULL);

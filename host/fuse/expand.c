@@ -28,10 +28,10 @@ static const char *find_oddity(const clumpi_reading *r, const clumpi_macro *m, u
     if (m->line > line) return "is defined after its name is used";
     for (size_t i = m->body.begin; i < m->body.end; i++) {
         const clumpi_token *t = &r->replacements.all[i];
-        if (*t->at == '#') return "makes tokens by #";
+        if (*t->at == '#') return "uses # or ##";
         depth += clumpi_token_opens(t) - clumpi_token_closes(t);
     }
-    return depth ? "has a bracket without the other one" : NULL;
+    return depth ? "has brackets that do not match" : NULL;
 }
 
 /* Is it expanded where it stands on this line? */
@@ -74,7 +74,7 @@ static void substitute(clumpi_reading *r, const clumpi_macro *m, const clumpi_to
             expand(r, from, argument, line, to);
         } else {
             char name[CLUMPI_TOKEN_TEXT_BYTES];
-            clumpi_refuse(r, &(clumpi_token){.line = line}, "the macro %s gets too few arguments",
+            clumpi_refuse(r, &(clumpi_token){.line = line}, "the macro %s has too few arguments",
                           clumpi_token_text(&m->name, name));
         }
     }
@@ -108,7 +108,8 @@ static void expand(clumpi_reading *r, const clumpi_tokens *from, clumpi_range pa
         }
         if (is_call) {
             size_t close = clumpi_token_close(from, i + 1, part.end);
-            if (close == part.end) clumpi_refuse(r, &t, "the arguments of a macro do not end");
+            if (close == part.end)
+                clumpi_refuse(r, &t, "the closing bracket of a macro's arguments is missing");
             expand_call(r, (size_t)(m - r->macros), from, (clumpi_range){i + 2, close}, t.line, to);
             i = close;
         } else {

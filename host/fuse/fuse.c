@@ -236,8 +236,8 @@ static clump_status check_buffers(clump_context *c, const fused_kernel *f,
         return status;
     return clumpi_fail(
         &c->error, CLUMP_ERR_USAGE,
-        "%s: parameter %u of kernel %s and parameter %u of kernel %s, which are fused, are "
-        "the same buffer, or overlap, and may be written: run the kernels one after the other",
+        "%s: parameter %u of kernel %s and parameter %u of kernel %s, which are fused, are the "
+        "same buffer, or overlap, and may be written. Run the kernels one after the other",
         call, p->index, f->parts[p->part]->name, q->index, f->parts[q->part]->name);
 }
 
@@ -370,15 +370,14 @@ static clump_status check_kernels(clump_context *c, clump_kernel *const *kernels
             return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                                "clump_kernel_create_fused: kernel %u is NULL", i);
         if (kernels[i]->hooks)
-            return clumpi_fail(
-                &c->error, CLUMP_ERR_USAGE,
-                "clump_kernel_create_fused: kernel %s is fused already; give those that it "
-                "was made of",
-                kernels[i]->name);
+            return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                               "clump_kernel_create_fused: kernel %s is already fused. Pass the "
+                               "kernels that it was made of",
+                               kernels[i]->name);
         if (kernels[i]->program != kernels[0]->program)
             return clumpi_fail(
                 &c->error, CLUMP_ERR_USAGE,
-                "clump_kernel_create_fused: kernels %s and %s are of different programs",
+                "clump_kernel_create_fused: kernels %s and %s belong to different programs",
                 kernels[0]->name, kernels[i]->name);
     }
     return CLUMP_OK;
@@ -389,11 +388,10 @@ static clump_status make_fused(clump_kernel *const *kernels, uint32_t count, clu
     if (!kernels || !count || !kernels[0]) return CLUMP_ERR_USAGE; /* no context to hold words */
     clump_context *c = kernels[0]->program->context;
     if (!fused || count > CLUMP_FUSED_KERNELS_MAX)
-        return clumpi_fail(
-            &c->error, CLUMP_ERR_USAGE,
-            "clump_kernel_create_fused needs a place for the kernel, and 1 to %u kernels; it "
-            "got %u",
-            CLUMP_FUSED_KERNELS_MAX, count);
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_kernel_create_fused needs a pointer for the kernel, and 1 to %u "
+                           "kernels, but got %u",
+                           CLUMP_FUSED_KERNELS_MAX, count);
     clump_status status = check_kernels(c, kernels, count);
     if (status) return status;
     clumpi_loop loops[CLUMP_FUSED_KERNELS_MAX] = {{0}};

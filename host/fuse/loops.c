@@ -211,7 +211,7 @@ static void read_before(clumpi_reading *r, clumpi_loop *loop, size_t end, int is
         if (!is_last && (!clumpi_token_is(&r->code.all[at], "const") || declares_pointer(r, one)))
             clumpi_refuse(
                 r, &r->code.all[at],
-                "before its loop there is more than numbers whose declarations begin with const");
+                "only numbers whose declarations begin with const may be declared before its loop");
         add_declared(r, one, &loop->kept);
         at = one.end;
     }
@@ -228,14 +228,14 @@ static void read_reduction(clumpi_reading *r, clumpi_loop *loop, clumpi_range re
     size_t end = close + 1;
     if (end < rest.end && clumpi_token_is(&r->code.all[end], ";")) end++;
     if (!clumpi_token_is(t, "CLUMP_REDUCE") || end != rest.end) {
-        clumpi_refuse(r, t, "after its loop there is more than a CLUMP_REDUCE");
+        clumpi_refuse(r, t, "only a CLUMP_REDUCE may follow its loop");
         return;
     }
     clumpi_range list = {rest.begin + 2, close}, type, value, combine;
     if (!clumpi_next_argument(&r->code, &list, &type) ||
         !clumpi_next_argument(&r->code, &list, &value) ||
         !clumpi_next_argument(&r->code, &list, &combine) || list.begin != list.end) {
-        clumpi_refuse(r, t, "CLUMP_REDUCE has three arguments");
+        clumpi_refuse(r, t, "CLUMP_REDUCE needs three arguments");
         return;
     }
     loop->reduce = rest;
@@ -263,13 +263,13 @@ static void take_apart(clumpi_reading *r, clumpi_loop *loop, const kernel_parts 
     size_t at = find_loop(r, k->body), close = at + 1;
     if (at < k->body.end) close = clumpi_token_close(code, at + 1, k->body.end);
     if (close >= k->body.end || close != at + 5 || !clumpi_token_is(&code->all[at + 3], ",")) {
-        clumpi_refuse(r, NULL, "its text has no CLUMP_FOR_EACH(Class, self) of its own");
+        clumpi_refuse(r, NULL, "its own text has no CLUMP_FOR_EACH(Class, self)");
         return;
     }
     loop->self = code->all[at + 4];
     if (!find_class(r, &code->all[at + 2], &loop->class_info) ||
         clumpi_macro_find(r, &loop->self)) {
-        clumpi_refuse(r, &code->all[at], "its CLUMP_FOR_EACH is not over a class and with a name");
+        clumpi_refuse(r, &code->all[at], "its CLUMP_FOR_EACH does not name a class and an object");
         return;
     }
     loop->before = (clumpi_range){k->body.begin, at};
@@ -292,9 +292,9 @@ clump_status clumpi_loop_open(clumpi_reading *r, clumpi_loop *loop, const char *
     *loop = (clumpi_loop){.kernel = kernel};
     r->kernel = kernel;
     if (!find_kernel(r, kernel, &k))
-        return clumpi_refuse(
-            r, NULL,
-            "the source has not one kernel of this name; a macro or a condition may make it");
+        return clumpi_refuse(r, NULL,
+                             "the source does not have exactly one kernel of this name, or a macro "
+                             "or a condition makes the kernel");
     for (size_t i = k.head.begin; i < k.head.end; i++)
         if (clumpi_token_is(&r->code.all[i], "__attribute__"))
             return clumpi_refuse(r, &r->code.all[i], "it has an attribute");

@@ -280,7 +280,7 @@ static void read_directive(cursor *c) {
     } else if (word.bytes && !is_word_of(&word, harmless, sizeof harmless / sizeof *harmless) &&
                !is_word_of(&word, conditions, sizeof conditions / sizeof *conditions)) {
         char name[CLUMPI_TOKEN_TEXT_BYTES];
-        clumpi_refuse(c->r, &all, "the source has #%s, and what stands there is not known",
+        clumpi_refuse(c->r, &all, "the source has the line #%s, which cannot be read here",
                       clumpi_token_text(&word, name));
     }
     while (next_token(c).bytes) continue;

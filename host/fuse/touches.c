@@ -165,7 +165,7 @@ static void check_own_use(scan *s, size_t i) {
     if (is_value) return;
     char name[CLUMPI_TOKEN_TEXT_BYTES];
     clumpi_refuse(s->r, at(s, i),
-                  "%s, the object that the loop visits, may be declared anew or changed here",
+                  "%s, the object that the loop visits, may be declared again or changed here",
                   clumpi_token_text(at(s, i), name));
 }
 
@@ -355,10 +355,10 @@ static void scan_call(scan *s, size_t i) {
                (is_barred_builtin(t) ||
                 !(is_word || begins(t, "CLUMP_ATOMIC_") || clumpi_reserved_builtin(name)) ||
                 (s->rules->is_pure && is_effect(t)))) {
-        clumpi_refuse(s->r, t,
-                      "what %s() does is not known, or depends on the work-item or the order of "
-                      "loops",
-                      name);
+        clumpi_refuse(
+            s->r, t,
+            "the effect of %s() is not known, or depends on the work-item or the order of loops",
+            name);
     }
 }
 
@@ -406,14 +406,14 @@ static void scan_word(scan *s, size_t i) {
     }
     if (IS_ONE_OF(t, barred) || (s->rules->is_kernel && clumpi_token_is(t, "return")) ||
         (begins(t, "__") && !IS_ONE_OF(t, spaces)))
-        clumpi_refuse(s->r, t, "there is \"%s\"", clumpi_token_text(t, name));
+        clumpi_refuse(s->r, t, "it contains \"%s\"", clumpi_token_text(t, name));
     if ((clumpi_token_is(t, "__global") || clumpi_token_is(t, "global")) &&
         !is(s, i + 1, "const") && !is(s, i - 1, "const"))
         s->touches->writes_buffers = 1;
     if (is_call_here) {
         scan_call(s, i);
     } else if (begins(t, "CLUMP") || begins(t, "clump")) {
-        clumpi_refuse(s->r, t, "there is \"%s\"", clumpi_token_text(t, name));
+        clumpi_refuse(s->r, t, "it contains \"%s\"", clumpi_token_text(t, name));
     }
 }
 
@@ -428,9 +428,9 @@ static void scan_all(scan *s) {
         const clumpi_token *t = at(s, i);
         if (t->kind == CLUMPI_TOKEN_WORD) scan_word(s, i);
         if (t->kind == CLUMPI_TOKEN_DIRECTIVE && !is_pragma(t))
-            clumpi_refuse(s->r, t, "a line of the preprocessor stands in its code");
+            clumpi_refuse(s->r, t, "its code has a line of the preprocessor");
         if (s->rules->is_pure && (is_step(t) || (is_assignment(t) && !clumpi_token_is(t, "="))))
-            clumpi_refuse(s->r, t, "something changes before the loop");
+            clumpi_refuse(s->r, t, "a variable is changed before the loop");
     }
 }
 
@@ -457,8 +457,9 @@ clump_status clumpi_touches_add_combiner(clumpi_reading *r, clumpi_range part,
     if (clumpi_reserved_builtin(clumpi_token_text(name, text)) && !is_barred_builtin(name))
         return CLUMP_OK;
     if (clumpi_macro_find(r, name) || !find_function(r, name, &f))
-        return clumpi_refuse(r, name, "%s, by which it reduces, is no function of the source",
-                             text);
+        return clumpi_refuse(
+            r, name, "%s, the operation of its CLUMP_REDUCE, is not a function of the source",
+            text);
     scan_function(&s, SIZE_MAX, &f);
     return r->status;
 }

@@ -139,11 +139,20 @@ void clumpi_list_forget(clump_heap *heap) {
     heap->list_valid = 0;
 }
 
-clump_status clumpi_find_class(clump_heap *heap, const char *name, clump_class_info *info) {
+clump_status clumpi_find_class(clump_heap *heap, const char *name, const char *call,
+                               clump_class_info *info) {
     if (name && clumpi_take_class(clump_schema_find_class(heap->schema, name), info))
         return CLUMP_OK;
-    return clumpi_fail(&heap->context->error, CLUMP_ERR_NOT_FOUND, "the heap has no class \"%s\"",
-                       name ? name : "(null)");
+    return clumpi_fail(&heap->context->error, CLUMP_ERR_NOT_FOUND,
+                       "%s: the heap has no class \"%s\"", call, name ? name : "(null)");
+}
+
+clump_status clumpi_find_field(clump_heap *heap, const clump_class_info *c, const char *name,
+                               const char *call, clump_field_info *field) {
+    if (name && clumpi_take_field(clump_schema_find_field(heap->schema, c->id, name), field))
+        return CLUMP_OK;
+    return clumpi_fail(&heap->context->error, CLUMP_ERR_NOT_FOUND,
+                       "%s: class %s has no field \"%s\"", call, c->name, name ? name : "(null)");
 }
 
 const clump_heap_info *clump_heap_get_info(const clump_heap *heap) {

@@ -108,8 +108,12 @@ static inline clump_error *clumpi_heap_error(const clump_heap *heap) {
 clump_status clumpi_read_stats(clump_heap *heap, clump_heap_stats *heap_stats,
                                clump_class_stats *classes);
 
-/* The class of that name, or words that there is none. */
-clump_status clumpi_find_class(clump_heap *heap, const char *name, clump_class_info *info);
+/* The class of that name. `call` is named in the message if the heap has none. */
+clump_status clumpi_find_class(clump_heap *heap, const char *name, const char *call,
+                               clump_class_info *info);
+/* The field of that name of a class, its own or inherited. */
+clump_status clumpi_find_field(clump_heap *heap, const clump_class_info *c, const char *name,
+                               const char *call, clump_field_info *field);
 
 /* ---- Its life ---- */
 

@@ -63,7 +63,8 @@ static double number_of(const clump_arg *a) {
 /* The value as the parameter's type has it, or why it is not to be had: a static text. */
 static const char *convert(const clump_arg *a, const clumpi_scalar *to, void *value) {
     if (to->kind != 'f') {
-        if (a->kind == CLUMP_ARG_FLOATING) return "a floating number for an integer";
+        if (a->kind == CLUMP_ARG_FLOATING)
+            return "a floating number cannot be passed for an integer";
         if (!integer_fits(a, to)) return "the number does not fit the type";
         memcpy(value, &a->as.natural, to->bytes); /* little-endian, as all devices are */
         return NULL;
@@ -74,7 +75,7 @@ static const char *convert(const clump_arg *a, const clumpi_scalar *to, void *va
         return "the number does not fit the type";
     const double held = to->bytes == sizeof narrow ? (double)narrow : number;
     if (a->kind != CLUMP_ARG_FLOATING && (fabs(held) > 9007199254740992.0 || held != number))
-        return "the integer is not exact in a floating type";
+        return "the integer has no exact value in a floating type";
     memcpy(value, to->bytes == sizeof narrow ? (const void *)&narrow : &number, to->bytes);
     return NULL;
 }
@@ -99,13 +100,15 @@ static clump_status set(clump_kernel *k, uint32_t index, const clump_arg *a) {
     const clumpi_parameter p = clumpi_kernel_parameter(k, index);
     const int is_pointer = strchr(p.type, '*') != NULL;
     if (a->kind == CLUMP_ARG_MEMORY) {
-        if (find_number(p.type)) return refuse(k, index, &p, "a buffer for a number");
+        if (find_number(p.type))
+            return refuse(k, index, &p, "a buffer cannot be passed for a number");
         return clump_kernel_set_arg(k, index, sizeof(cl_mem), &a->as.memory);
     }
-    if (is_pointer) return refuse(k, index, &p, "a number for a buffer");
+    if (is_pointer) return refuse(k, index, &p, "a number cannot be passed for a buffer");
     const clumpi_scalar *to = find_number(p.type);
     if (!to && *p.type)
-        return refuse(k, index, &p, "a number for another type: clump_arg_bytes() gives its bytes");
+        return refuse(k, index, &p,
+                      "a number cannot be passed for this type. Use clump_arg_bytes()");
     if (!to) return set_as_it_is(k, index, a);
     uint64_t value = 0;
     const char *why = convert(a, to, &value);
@@ -117,11 +120,11 @@ clump_kernel *clump_kernel_with(clump_kernel *k, const clump_arg *args, uint32_t
     clump_context *c = k->program->context;
     clump_status status = CLUMP_OK;
     if (k->hooks || count != k->arg_count || (count && !args))
-        status = clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                             k->hooks ? "kernel %s is fused: it has no parameters of its own (%u, "
-                                        "%u were given)"
-                                      : "kernel %s has %u parameters after its heap; %u were given",
-                             k->name, k->hooks ? 0 : k->arg_count, count);
+        status =
+            clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                        k->hooks ? "kernel %s is fused and has %u own parameters, but %u were given"
+                                 : "kernel %s has %u parameters after its heap, but %u were given",
+                        k->name, k->hooks ? 0 : k->arg_count, count);
     for (uint32_t i = 0; i < count && !status; i++) status = set(k, i, &args[i]);
     if (status) c->kernel_lacks = c->error;
     return status ? NULL : k;

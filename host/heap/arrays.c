@@ -13,18 +13,17 @@ typedef struct array {
     uint32_t slot;
 } array;
 
+static const char call[] = "clump_heap_read_object_array";
+
 static clump_status find_array(clump_heap *heap, const clump_class_info *info, const char *name,
                                array *a) {
-    clump_error *error = &heap->context->error;
-    if (!name ||
-        !clumpi_take_field(clump_schema_find_field(heap->schema, info->id, name), &a->field))
-        return clumpi_fail(error, CLUMP_ERR_NOT_FOUND, "class %s has no field \"%s\"", info->name,
-                           name ? name : "(null)");
+    clump_status status = clumpi_find_field(heap, info, name, call, &a->field);
+    if (status) return status;
     if (!a->field.array)
-        return clumpi_fail(error, CLUMP_ERR_USAGE,
-                           "field %s of class %s is no array of run-time length: "
-                           "clump_heap_read_object_field() reads it",
-                           name, info->name);
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
+                           "%s: field %s of class %s is not an array of run-time length. Use "
+                           "clump_heap_read_object_field()",
+                           call, name, info->name);
     const clump_class_info *owner = clump_schema_get_info(heap->schema)->classes[a->field.class_id];
     uint32_t index = 0;
     while (strcmp(owner->fields[index++]->name, name) != 0) {
@@ -67,13 +66,12 @@ clump_status clump_heap_read_object_array(clump_heap *heap, const char *class_na
     clump_class_info info;
     array a;
     if (!length || (!values && capacity))
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_heap_read_object_array needs a place for the %s",
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s needs a pointer for the %s", call,
                            length ? "elements" : "length");
-    clump_status status = clumpi_find_class(heap, class_name, &info);
+    clump_status status = clumpi_find_class(heap, class_name, call, &info);
     if (!status) status = find_array(heap, &info, field, &a);
     if (!status && values && bytes != a.field.element_bytes)
-        status = clumpi_fail_size(heap, &a.field, bytes);
+        status = clumpi_fail_size(heap, call, &a.field, bytes);
     if (!status) status = clumpi_heap_enter_to_wait(heap);
     if (!status) status = clumpi_ref_check(heap, ref, info.id, info.last);
     if (status) return status;
@@ -89,11 +87,10 @@ clump_status clump_heap_read_object_array(clump_heap *heap, const char *class_na
     const uint64_t inside = a.field.count, each = a.field.element_bytes;
     const uint64_t limit = heap->info.bytes, at = (uint64_t)handle * CLUMPI_RAW_UNIT;
     if (count > inside + outside || at + outside * each > limit)
-        return clumpi_fail(
-            &c->error, CLUMP_ERR_CORRUPT,
-            "array %s of the object 0x%08x was overwritten: its length is %u, and it "
-            "has room for %llu elements",
-            field, ref, count, (unsigned long long)(inside + outside));
+        return clumpi_fail(&c->error, CLUMP_ERR_CORRUPT,
+                           "array %s of the object 0x%08x was overwritten: its length is %u, but "
+                           "it has room for only %llu elements",
+                           field, ref, count, (unsigned long long)(inside + outside));
     *length = count;
     if (!values) return CLUMP_OK;
     if (count > capacity)

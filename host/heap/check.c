@@ -69,8 +69,8 @@ static clump_status overwritten(clump_heap *heap, const char *what, const char *
     memcpy(&is, (const char *)now + word * sizeof is, sizeof is);
     memcpy(&was, (const char *)fixed + word * sizeof was, sizeof was);
     return clumpi_fail(&heap->context->error, CLUMP_ERR_CORRUPT,
-                       "%s%s was overwritten on the device: word %u is 0x%08x, and was 0x%08x; "
-                       "clump_heap_repair() restores it",
+                       "%s%s was overwritten on the device: word %u is 0x%08x, and was 0x%08x. "
+                       "Call clump_heap_repair() to restore it",
                        what, of, word, is, was);
 }
 
@@ -80,8 +80,8 @@ static clump_status check_header(clump_heap *heap, const clumpi_header *now) {
     if (word != UINT32_MAX) return overwritten(heap, "the heap's header", "", word, now, fixed);
     if (heap->list_valid && now->list_of) /* kernels for new objects would take others for them */
         return clumpi_fail(&heap->context->error, CLUMP_ERR_CORRUPT,
-                           "the heap: its list has all objects, but is said to be for %u; "
-                           "clump_heap_repair() restores that",
+                           "the heap was overwritten: its list has all objects, but names %u as "
+                           "its class. Call clump_heap_repair() to restore it",
                            now->list_of);
     return CLUMP_OK;
 }

@@ -63,15 +63,15 @@ clump_status clumpi_checking_open(clump_heap *heap, const clump_checked_desc *gi
     if (status) return status;
     if (desc.without & ~(uint32_t)CLUMP_CHECK_ALL)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "checked->without is 0x%x; the checks are 0x%x in all", desc.without,
-                           (unsigned)CLUMP_CHECK_ALL);
+                           "checked->without is 0x%x, but all checks together are 0x%x",
+                           desc.without, (unsigned)CLUMP_CHECK_ALL);
     if (desc.without == CLUMP_CHECK_ALL)
         return clumpi_fail(
             &c->error, CLUMP_ERR_USAGE,
-            "checked->without leaves no check: make an ordinary heap, without `checked`");
+            "checked->without leaves no check. Make an ordinary heap, without `checked`");
     if (desc.events > MOST_EVENTS)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "checked->events is %u, at most %u can be kept", desc.events,
+                           "checked->events is %u, but must be at most %u", desc.events,
                            MOST_EVENTS);
     clumpi_checking *k = clumpi_alloc(&c->allocator, sizeof *k);
     heap->checking = k;
@@ -86,7 +86,7 @@ clump_status clumpi_checking_open(clump_heap *heap, const clump_checked_desc *gi
     extras->generations = (heap->checks & CLUMP_CHECK_GENERATIONS) && !extras->watched;
     status = clumpi_schema_spread(heap->schema, CLUMPI_MADE_BYTES, CLUMPI_GAP_BYTES);
     if (!status) return CLUMP_OK;
-    return clumpi_fail(&c->error, status, "a checked heap, whose objects take some bytes more: %s",
+    return clumpi_fail(&c->error, status, "a checked heap, whose objects need some more bytes: %s",
                        heap->schema->error.message);
 }
 
@@ -377,7 +377,7 @@ clump_status clumpi_checking_words(clump_heap *heap, char *text, size_t bytes, i
     char more[64] = "";
     clumpi_finding_describe(heap, k->names, k->name_count, &k->kept[before], &first);
     if (k->kept_count > before + 1 || k->lost != lost)
-        snprintf(more, sizeof more, "; and %u findings more: clump_heap_take_findings()",
+        snprintf(more, sizeof more, ", and %u more: call clump_heap_take_findings()",
                  k->kept_count - before - 1 + (k->lost != lost));
     snprintf(text, bytes, "%.*s%s", (int)(bytes - sizeof more), first.text, more);
     *is_told = 1;
@@ -386,7 +386,7 @@ clump_status clumpi_checking_words(clump_heap *heap, char *text, size_t bytes, i
 
 static clump_status refuse(clump_heap *heap, const char *call, const char *why) {
     return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
-                       "%s: %s: clump_heap_desc.checked says what a heap checks", call, why);
+                       "%s: %s (see clump_heap_desc.checked)", call, why);
 }
 
 clump_status clump_heap_take_findings(clump_heap *heap, clump_finding *findings, uint64_t capacity,
@@ -394,7 +394,7 @@ clump_status clump_heap_take_findings(clump_heap *heap, clump_finding *findings,
     if (count) *count = 0;
     if (lost) *lost = 0;
     if (!heap) return CLUMP_ERR_USAGE;
-    if (!count) return refuse(heap, "clump_heap_take_findings", "it needs a place for the count");
+    if (!count) return refuse(heap, "clump_heap_take_findings", "it needs a pointer for the count");
     clumpi_checking *k = heap->checking;
     clump_status status = clumpi_heap_refuses(heap, CLUMPI_OP_FINDINGS, "clump_heap_take_findings");
     if (!status) status = clumpi_heap_enter(heap);
@@ -429,9 +429,10 @@ clump_status clump_heap_read_events(clump_heap *heap, clump_event *events, uint6
                                     uint64_t *count) {
     if (count) *count = 0;
     if (!heap) return CLUMP_ERR_USAGE;
-    if (!count) return refuse(heap, "clump_heap_read_events", "it needs a place for the count");
+    if (!count) return refuse(heap, "clump_heap_read_events", "it needs a pointer for the count");
     if (!(heap->checks & CLUMP_CHECK_HISTORY))
-        return refuse(heap, "clump_heap_read_events", "the heap has no CLUMP_CHECK_HISTORY");
+        return refuse(heap, "clump_heap_read_events",
+                      "the heap was made without CLUMP_CHECK_HISTORY");
     clump_context *c = heap->context;
     const clumpi_checking *k = heap->checking;
     const clumpi_checks *fixed = &heap->geometry.checked;
@@ -509,7 +510,7 @@ clump_status clump_heap_read_live(clump_heap *heap, clump_live *live, uint64_t c
                                   uint64_t *count) {
     if (count) *count = 0;
     if (!heap) return CLUMP_ERR_USAGE;
-    if (!count) return refuse(heap, "clump_heap_read_live", "it needs a place for the count");
+    if (!count) return refuse(heap, "clump_heap_read_live", "it needs a pointer for the count");
     clump_status status = clumpi_heap_refuses(heap, CLUMPI_OP_FINDINGS, "clump_heap_read_live");
     if (!status) status = clumpi_heap_enter(heap);
     if (!status) status = live_of_classes(heap, NULL, count);

@@ -23,9 +23,10 @@ static clump_status check_types(clump_context *c, const clump_schema *schema) {
         for (uint32_t i = 0; i < info->field_count; i++) {
             clump_field_info field = *clump_schema_get_info(schema)->classes[id]->fields[i];
             if (field.type == CLUMP_TYPE_DOUBLE)
-                return clumpi_fail(&c->error, CLUMP_ERR_UNSUPPORTED,
-                                   "field %s of class %s is a double, which device %s lacks",
-                                   field.name, info->name, c->capabilities.device_name);
+                return clumpi_fail(
+                    &c->error, CLUMP_ERR_UNSUPPORTED,
+                    "field %s of class %s is a double, but device %s does not support doubles",
+                    field.name, info->name, c->capabilities.device_name);
         }
     }
     return CLUMP_OK;
@@ -61,13 +62,13 @@ static clump_status check_desc(const clump_heap_desc *desc, uint64_t *bytes) {
     if (excluded) return excluded;
     if ((desc->bytes != 0) == (desc->device_share != 0))
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "set one of bytes and device_share of a heap");
+                           "set exactly one of bytes and device_share of a heap");
     if (desc->device_share != 0 && !(desc->device_share > 0 && desc->device_share <= 1))
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "device_share is %g; it must be above 0 and at most 1",
+                           "device_share is %g, but must be above 0 and at most 1",
                            desc->device_share);
     if (desc->block_rows > CLUMPI_ROWS_MAX)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "block_rows is %u, at most %u are possible",
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "block_rows is %u, but must be at most %u",
                            desc->block_rows, CLUMPI_ROWS_MAX);
     if (desc->pool && source_of(desc->pool)->context != c)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
@@ -75,15 +76,15 @@ static clump_status check_desc(const clump_heap_desc *desc, uint64_t *bytes) {
     *bytes = desc->bytes;
     if (!*bytes && !c->capabilities.memory_bytes)
         return clumpi_fail(&c->error, CLUMP_ERR_UNSUPPORTED,
-                           "device_share: the device %s does not say how much memory it has, so "
-                           "there is nothing to take a share of: set "
-                           "`bytes`",
+                           "device_share: the device %s does not report how much memory it has. "
+                           "Set `bytes` instead",
                            c->capabilities.device_name);
     if (!*bytes) *bytes = (uint64_t)((double)c->capabilities.memory_bytes * desc->device_share);
     if (c->capabilities.memory_bytes && *bytes > c->capabilities.memory_bytes)
-        return clumpi_fail(
-            &c->error, CLUMP_ERR_DEVICE_MEMORY, "a heap of %llu bytes: the device has %llu in all",
-            (unsigned long long)*bytes, (unsigned long long)c->capabilities.memory_bytes);
+        return clumpi_fail(&c->error, CLUMP_ERR_DEVICE_MEMORY,
+                           "a heap of %llu bytes is too large: the device has %llu in all",
+                           (unsigned long long)*bytes,
+                           (unsigned long long)c->capabilities.memory_bytes);
     return desc->schema ? check_types(c, desc->schema) : CLUMP_OK;
 }
 
@@ -142,18 +143,18 @@ static clump_status explain_size(const clump_heap *heap, uint64_t bytes, int is_
     clump_error *e = &c->error;
     if (!is_no_room(c, status)) return status;
     const clump_capabilities *device = &c->capabilities;
-    clumpi_fail_cl(
-        e, e->call, e->cl_code,
-        "no room for a heap of %llu bytes; the device has %llu, and says that one buffer "
-        "can have %llu%s: ask for less, with `bytes` or a smaller `device_share`, or release "
-        "other buffers",
-        (unsigned long long)bytes, (unsigned long long)device->memory_bytes,
-        (unsigned long long)device->allocation_bytes,
-        is_split ? ", so several were tried"
-        : is_one ? ", and this heap must be in one"
-        : device->pointers & CLUMP_POINTERS_SVM
-            ? ""
-            : ", and several need shared virtual memory (OpenCL 2.0), which it lacks");
+    clumpi_fail_cl(e, e->call, e->cl_code,
+                   "no room for a heap of %llu bytes. The device has %llu, and reports that one "
+                   "buffer can have %llu%s. Ask for less, with `bytes` or a smaller "
+                   "`device_share`, or release other buffers",
+                   (unsigned long long)bytes, (unsigned long long)device->memory_bytes,
+                   (unsigned long long)device->allocation_bytes,
+                   is_split ? ", so several buffers were tried"
+                   : is_one ? ", and this heap must be in one buffer"
+                   : device->pointers & CLUMP_POINTERS_SVM
+                       ? ""
+                       : ", and several buffers need shared virtual memory (OpenCL 2.0), which the "
+                         "device does not have");
     return e->status = CLUMP_ERR_DEVICE_MEMORY;
 }
 
@@ -270,7 +271,7 @@ static clump_status make_heap(const clump_heap_desc *desc, clump_heap **heap) {
     if (!c) return CLUMP_ERR_USAGE; /* no context to hold words */
     if (!heap)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_heap_create needs a place for the heap");
+                           "clump_heap_create needs a pointer for the heap");
     uint64_t bytes = 0;
     clump_status status = check_desc(desc, &bytes);
     if (status) return status;

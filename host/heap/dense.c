@@ -19,7 +19,7 @@ const clumpi_library clumpi_dense_library = CLUMPI_LIBRARY(NULL, NULL);
 static clump_status open_wrong(clumpi_dense *d) {
     clump_context *c = d->heap->context;
     clump_status status =
-        clumpi_buffer_create(c, sizeof(clumpi_dense_wrong), "a judgement", &d->wrong);
+        clumpi_buffer_create(c, sizeof(clumpi_dense_wrong), "the results of a check", &d->wrong);
     return status ? status : clumpi_clear(c, d->wrong, 0, sizeof(clumpi_dense_wrong));
 }
 
@@ -36,8 +36,8 @@ clump_status clumpi_dense_open(clump_heap *heap, clumpi_dense *d) {
     if (!status && count != clumpi_dense_objects(d))
         status =
             clumpi_fail(&c->error, CLUMP_ERR_CORRUPT,
-                        "the list of objects has %llu, their blocks have %llu: see what "
-                        "clump_heap_check() says",
+                        "the list of objects has %llu objects, but their blocks have %llu. Call "
+                        "clump_heap_check()",
                         (unsigned long long)count, (unsigned long long)clumpi_dense_objects(d));
     if (!status) status = open_wrong(d);
     if (status) clumpi_dense_close(d);

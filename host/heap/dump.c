@@ -199,7 +199,7 @@ clump_status clump_heap_dump(clump_heap *heap, clump_write_fn write, void *user)
     clump_context *c = heap->context;
     if (!write)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_heap_dump needs a function that takes the text");
+                           "clump_heap_dump needs a function that receives the text");
     dump *d = clumpi_alloc(&c->allocator, sizeof *d);
     if (!d) return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a dump");
     d->heap = heap;

@@ -19,36 +19,32 @@ static clump_status report_wrong_launch(clump_heap *heap, const clumpi_error *e)
     if (!e->class_id && e->ref)
         return clumpi_fail(
             error, CLUMP_ERR_DEVICE,
-            "a kernel with CLUMP_REDUCE came to the end of it in %u work-groups and not in the "
-            "others: all its work-items must come to one CLUMP_REDUCE, so none may return before "
-            "it",
+            "in a kernel with CLUMP_REDUCE, only %u work-groups reached the end of CLUMP_REDUCE. "
+            "All work-items must reach the same CLUMP_REDUCE, so none may return before it",
             e->ref);
     if (!e->class_id)
         return clumpi_fail(
             error, CLUMP_ERR_DEVICE,
-            "a kernel with CLUMP_REDUCE was launched in more work-groups than a reduction "
-            "has, or in groups of more than %u work-items: run it by clump_heap_reduce()",
+            "a kernel with CLUMP_REDUCE was launched in more work-groups than a reduction has, or "
+            "in groups of more than %u work-items. Run it with clump_heap_reduce()",
             CLUMPI_REDUCE_ITEMS);
     if (e->ref & CLUMPI_LOOP_KEYED)
         return clumpi_fail(
             error, CLUMP_ERR_DEVICE,
             "a kernel with CLUMP_FOR_EACH_KEYED(%s, ...) was not run as the key_kernel of a "
-            "compaction, so it visited nothing: use CLUMP_FOR_EACH, or "
-            "CLUMP_FOR_EACH_NUMBERED",
+            "compaction, and visited no objects. Use CLUMP_FOR_EACH, or CLUMP_FOR_EACH_NUMBERED",
             name);
     if (!list_of || list_of == CLUMPI_LIST_KEYED)
         return clumpi_fail(
             error, CLUMP_ERR_DEVICE,
-            "a kernel with CLUMP_FOR_EACH_NEW(%s, ...) was not run by clump_heap_do_new(), so it "
-            "visited nothing: use CLUMP_FOR_EACH, or clump_heap_do_new()",
+            "a kernel with CLUMP_FOR_EACH_NEW(%s, ...) was not run by clump_heap_do_new(), and "
+            "visited no objects. Use CLUMP_FOR_EACH, or clump_heap_do_new()",
             name);
-    return clumpi_fail(
-        error, CLUMP_ERR_DEVICE,
-        "a kernel with CLUMP_FOR_EACH_NEW(%s, ...) was run by a clump_heap_do_new() of class %s, "
-        "so "
-        "it visited nothing, and the new objects have undefined contents: the loop must name "
-        "that class, or a base of it",
-        name, clumpi_class_name(heap, list_of));
+    return clumpi_fail(error, CLUMP_ERR_DEVICE,
+                       "a kernel with CLUMP_FOR_EACH_NEW(%s, ...) was run by a clump_heap_do_new() "
+                       "of class %s. It visited no objects, and the new objects have undefined "
+                       "contents. The loop must name that class, or a base of it",
+                       name, clumpi_class_name(heap, list_of));
 }
 
 /* The first kind of error there is, in words, and what to do. */
@@ -60,11 +56,12 @@ static clump_status report_error(clump_heap *heap, const clumpi_error *errors) {
     };
     static const char *const advice[CLUMP_DEVICE_ERROR_COUNT] = {
         [CLUMP_DEVICE_OUT_OF_MEMORY] =
-            ". Free objects, collect or compact, and try again, or make a larger heap. Objects "
-            "that a do-new had no room for are counted here, too, whether `made` was asked for or "
-            "not",
-        [CLUMP_DEVICE_DOUBLE_FREE] = ". Build the program with `checked` to see accesses to it",
-        [CLUMP_DEVICE_BAD_REFERENCE] = ". Build the program with `checked` to see accesses to it",
+            ". Free objects, collect or compact, and try again, or make a larger heap. Objects for "
+            "which a do-new had no room are counted here also, with or without `made`",
+        [CLUMP_DEVICE_DOUBLE_FREE] =
+            ". Build the program with `checked` to see which accesses are wrong",
+        [CLUMP_DEVICE_BAD_REFERENCE] =
+            ". Build the program with `checked` to see which accesses are wrong",
     };
     for (int i = 0; i < CLUMPI_ERRORS; i++) {
         const clumpi_error *e = &errors[i];
@@ -72,20 +69,19 @@ static clump_status report_error(clump_heap *heap, const clumpi_error *errors) {
         if (clumpi_is_of_raw(heap, i, e)) return clumpi_raw_report(heap, i, e);
         if (i == CLUMP_DEVICE_WRONG_LAUNCH) return report_wrong_launch(heap, e);
         if (i == CLUMP_DEVICE_BAD_CLASS)
-            return clumpi_fail(
-                &heap->context->error, CLUMP_ERR_DEVICE,
-                "%s_new_of() was asked for class %u, %s, and returned null; %u times, first by "
-                "work-item %u: its parameter must be X_CLASS of a class X that is %s or below it "
-                "and "
-                "not abstract",
-                clumpi_class_name(heap, e->class_id), e->ref, clumpi_class_name(heap, e->ref),
-                e->count, e->work_item, clumpi_class_name(heap, e->class_id));
+            return clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE,
+                               "%s_new_of() was called with class %u, %s, and returned null (%u "
+                               "times, first in work-item %u). Its parameter must be X_CLASS of a "
+                               "class X that is %s or below it, and not abstract",
+                               clumpi_class_name(heap, e->class_id), e->ref,
+                               clumpi_class_name(heap, e->ref), e->count, e->work_item,
+                               clumpi_class_name(heap, e->class_id));
         if (i == CLUMP_DEVICE_BAD_SIZE)
             return clumpi_fail(
                 &heap->context->error, CLUMP_ERR_DEVICE,
-                "an array of class %s, of run-time length, was to have room for %u elements, "
-                "which is more than its `max`, or than the memory that it was to adopt; %u times, "
-                "first by work-item %u; nothing was changed",
+                "an array of run-time length of class %s was to have room for %u elements. That is "
+                "more than its `max`, or than the memory that it was to adopt (%u times, first in "
+                "work-item %u). Nothing was changed",
                 clumpi_class_name(heap, e->class_id), e->ref, e->count, e->work_item);
         char found[CLUMP_FINDING_TEXT_BYTES];
         int is_told = 0;
@@ -95,7 +91,7 @@ static clump_status report_error(clump_heap *heap, const clumpi_error *errors) {
         }
         if (is_told) return clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE, "%s", found);
         return clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE,
-                           "%s; %u times, first by work-item %u for class %s, reference 0x%08x%s",
+                           "%s (%u times, first in work-item %u for class %s, reference 0x%08x)%s",
                            texts[i], e->count, e->work_item, clumpi_class_name(heap, e->class_id),
                            e->ref, advice[i] ? advice[i] : "");
     }

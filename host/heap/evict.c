@@ -125,12 +125,12 @@ static clump_status open_call(moving *m, clump_heap *heap, const clump_evict_des
     if (!status) status = clumpi_heap_refuses(heap, CLUMPI_OP_EVICT, call);
     if (status) return status;
     if (m->desc.refs && m->desc.class_name)
-        return clumpi_fail(error, CLUMP_ERR_USAGE, "%s: set one of class_name and refs", call);
+        return clumpi_fail(error, CLUMP_ERR_USAGE, "%s: set only one of class_name and refs", call);
     if (!m->desc.refs && m->desc.ref_count)
-        return clumpi_fail(error, CLUMP_ERR_USAGE, "%s: ref_count is %llu and refs is NULL", call,
-                           (unsigned long long)m->desc.ref_count);
+        return clumpi_fail(error, CLUMP_ERR_USAGE, "%s: ref_count is %llu, but `refs` is NULL",
+                           call, (unsigned long long)m->desc.ref_count);
     m->info = (clump_class_info){.id = 1, .last = clumpi_object_classes(heap)};
-    if (m->desc.class_name) status = clumpi_find_class(heap, m->desc.class_name, &m->info);
+    if (m->desc.class_name) status = clumpi_find_class(heap, m->desc.class_name, call, &m->info);
     if (!status) status = clumpi_heap_enter(heap);
     return status ? status : read_states(m);
 }
@@ -240,8 +240,8 @@ static clump_status open_buffers(moving *m) {
         status = clumpi_buffer_create(c, most * sizeof(clumpi_u32), "blocks that move",
                                       &m->buffers[BLOCKS]);
     if (!status)
-        status = clumpi_buffer_create(c, heads > records ? heads : records, "what is in blocks",
-                                      &m->buffers[RECORDS]);
+        status = clumpi_buffer_create(c, heads > records ? heads : records,
+                                      "the contents of blocks", &m->buffers[RECORDS]);
     return status;
 }
 
@@ -378,11 +378,10 @@ static clump_status evict(moving *m) {
     if (status || !m->count) return status;
     const uint32_t found = find_others(m, 1);
     if (found < m->count)
-        return clumpi_fail(
-            &heap->context->error, CLUMP_ERR_DEVICE_MEMORY,
-            "%s: %u blocks are to leave, and evictable_bytes has room for %u more: ask for "
-            "so many `blocks`, or make the heap with more",
-            m->call, m->count, found);
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE_MEMORY,
+                           "%s: %u blocks are to leave, but evictable_bytes has room for only %u "
+                           "more. Ask for so many `blocks`, or make the heap with more",
+                           m->call, m->count, found);
     m->bundles = clumpi_alloc(a, piece_count(m) * sizeof *m->bundles);
     if (!m->bundles) return no_memory(m);
     const uint32_t most = piece_blocks(heap);
@@ -406,8 +405,8 @@ static clump_status fetch(moving *m) {
     if (found < m->count)
         return clumpi_fail(
             &heap->context->error, CLUMP_ERR_DEVICE_MEMORY,
-            "%s: %u blocks are to come back, and of the %u that the heap's `bytes` have room for "
-            "%u are free: evict or free others first, or ask for fewer `blocks`",
+            "%s: %u blocks are to come back, but of the %u blocks in `bytes` only %u are free. "
+            "Evict or free other objects first, or ask for fewer `blocks`",
             m->call, m->count, clumpi_memory_blocks(heap), found);
     status = open_buffers(m);
     if (!status) status = copy_all(m);
@@ -422,8 +421,9 @@ clump_status clump_heap_evict(clump_heap *heap, const clump_evict_desc *desc,
     moving m = {0};
     clump_status status = open_call(&m, heap, desc, report, "clump_heap_evict");
     if (!status && m.desc.refs)
-        status = clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
-                             "clump_heap_evict: refs are for clump_heap_bring_back() alone");
+        status =
+            clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
+                        "clump_heap_evict: `refs` can only be set for clump_heap_bring_back()");
     if (!status) status = evict(&m);
     if (!status) CLUMPI_GIVE(report, m.report);
     close_call(&m);

@@ -17,7 +17,7 @@ clump_place clumpi_place_of_site(const clumpi_kernel_name *names, uint32_t count
 }
 
 const char *clumpi_place_words(clump_place p, char text[CLUMPI_PLACE_BYTES]) {
-    const char *kernel = p.kernel ? p.kernel : "that Clump did not launch, or the host";
+    const char *kernel = p.kernel ? p.kernel : "that was not launched with Clump, or the host";
     const char *program = p.program ? p.program : "line";
     if (p.line)
         snprintf(text, CLUMPI_PLACE_BYTES, "kernel %s, %s%s%u", kernel, program,
@@ -110,11 +110,11 @@ static void tell_what(const clump_heap *heap, const clumpi_finding *from, const 
         break;
     case CLUMP_FINDING_CAST:
         snprintf(text, bytes,
-                 "reference 0x%08x was tested or cast, and names no live object of class %s%s",
+                 "reference 0x%08x was tested or cast, but names no live object of class %s%s",
                  f->ref, class, state);
         break;
     case CLUMP_FINDING_FREE:
-        snprintf(text, bytes, "reference 0x%08x was freed, and names no live object of class %s%s",
+        snprintf(text, bytes, "reference 0x%08x was freed, but names no live object of class %s%s",
                  f->ref, class, state);
         break;
     case CLUMP_FINDING_DOUBLE_FREE:
@@ -122,10 +122,10 @@ static void tell_what(const clump_heap *heap, const clumpi_finding *from, const 
                  state);
         break;
     case CLUMP_FINDING_BOUNDS:
-        snprintf(
-            text, bytes,
-            "element %u of field %s of class %s was used, which has not so many; reference 0x%08x",
-            f->index, field, class, f->ref);
+        snprintf(text, bytes,
+                 "element %u of field %s of class %s was used through reference 0x%08x, but the "
+                 "field has fewer elements",
+                 f->index, field, class, f->ref);
         break;
     case CLUMP_FINDING_READ:
         snprintf(
@@ -135,11 +135,10 @@ static void tell_what(const clump_heap *heap, const clumpi_finding *from, const 
             clumpi_place_words(f->by, place));
         break;
     case CLUMP_FINDING_FREED:
-        snprintf(
-            text, bytes,
-            "field %s of object 0x%08x of class %s was written to (0x%08x) after the object was "
-            "freed%s",
-            field, f->ref, class, from->detail, state);
+        snprintf(text, bytes,
+                 "field %s of object 0x%08x of class %s was written to (0x%08x) after the object "
+                 "was freed%s",
+                 field, f->ref, class, from->detail, state);
         break;
     default:
         if (f->class_name)
@@ -149,7 +148,7 @@ static void tell_what(const clump_heap *heap, const clumpi_finding *from, const 
                      field, class, from->detail, from->at, f->ref, block);
         else
             snprintf(text, bytes,
-                     "memory that no object has was written to (0x%08x): byte %u of block %u",
+                     "memory without an object was written to (0x%08x): byte %u of block %u",
                      from->detail, from->at, block);
     }
 }
@@ -172,7 +171,7 @@ void clumpi_finding_describe(const clump_heap *heap, const clumpi_kernel_name *n
     tell_what(heap, from, f, what, sizeof what);
     int at_once = f->kind != CLUMP_FINDING_FREED && f->kind != CLUMP_FINDING_GAP;
     if (at_once)
-        snprintf(f->text, sizeof f->text, "%s: %.300s; %u times, first by work-item %u",
+        snprintf(f->text, sizeof f->text, "%s: %.300s (%u times, first in work-item %u)",
                  clumpi_place_words(f->place, place), what, f->count, f->work_item);
     else
         snprintf(f->text, sizeof f->text, "%s %s: %.360s", f->place.line ? "seen at" : "seen after",

@@ -395,7 +395,7 @@ static clump_status too_small(const clump_schema *schema, const clumpi_geometry 
     uint64_t row = is_raw ? g->header.raw_units * CLUMPI_RAW_UNIT : largest.object_bytes;
     return clumpi_fail(error, CLUMP_ERR_DEVICE_MEMORY,
                        "a heap of %llu bytes is too small: metadata and one block of %llu bytes "
-                       "(64 %s%s take %llu) need %llu bytes",
+                       "(for 64 %s%s, %llu bytes) need %llu bytes",
                        (unsigned long long)g->bytes,
                        (unsigned long long)g->header.granule_bytes * g->header.block_granules,
                        is_raw ? "requests for raw memory" : "objects of class ", largest.name,
@@ -415,11 +415,11 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
     g->bytes = bytes;
     clumpi_header *h = &g->header;
     if (extras.raw && bytes > CLUMPI_RAW_BYTES_MAX)
-        return clumpi_fail(
-            error, CLUMP_ERR_DEVICE_MEMORY,
-            "a heap of %llu bytes with raw memory: its handles have 32 bits and count "
-            "units of %u bytes, so at most %llu bytes are possible",
-            (unsigned long long)bytes, CLUMPI_RAW_UNIT, (unsigned long long)CLUMPI_RAW_BYTES_MAX);
+        return clumpi_fail(error, CLUMP_ERR_DEVICE_MEMORY,
+                           "a heap of %llu bytes with raw memory is too large: its handles have 32 "
+                           "bits and count units of %u bytes, so at most %llu bytes are possible",
+                           (unsigned long long)bytes, CLUMPI_RAW_UNIT,
+                           (unsigned long long)CLUMPI_RAW_BYTES_MAX);
     if (extras.raw) add_raw_sizes(&rows, bytes, block_rows);
     if (bytes > REF_GRANULES * rows.largest * CLUMPI_UNIT)
         return clumpi_fail(error, CLUMP_ERR_DEVICE_MEMORY,
@@ -439,12 +439,11 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
     h->scan_groups = scan_groups;
     h->epoch = 1; /* 0 is what `exhausted` starts with */
     if (!fill_classes(schema, extras.raw, g))
-        return clumpi_fail(
-            error, CLUMP_ERR_DEVICE_MEMORY,
-            "a heap with raw memory: its %u sizes and the %u classes of the schema are "
-            "more than the %u that a heap can have",
-            clumpi_raw_class_count(h->raw_units) + RAW_RUN_CLASSES, h->class_count,
-            CLUMPI_RESERVED - 1);
+        return clumpi_fail(error, CLUMP_ERR_DEVICE_MEMORY,
+                           "a heap with raw memory: its %u sizes and the %u classes of the schema "
+                           "are more than %u, the most that a heap can have",
+                           clumpi_raw_class_count(h->raw_units) + RAW_RUN_CLASSES, h->class_count,
+                           CLUMPI_RESERVED - 1);
     uint32_t columns = clumpi_columns_build(schema, g->classes, NULL);
     for (uint32_t id = h->first_raw; id <= h->class_count; id++) {
         clumpi_class *c = &g->classes[id]; /* it has none */
@@ -469,12 +468,12 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
     }
     if (g->frames) g->frames = (uint32_t)(resident / block_bytes);
     if (extras.evictable_bytes && g->frames < first + 2)
-        return clumpi_fail(
-            error, CLUMP_ERR_DEVICE_MEMORY,
-            "a heap of %llu bytes with evictable_bytes %llu is too small: the metadata take %llu, "
-            "and two blocks of %llu are needed besides",
-            (unsigned long long)resident, (unsigned long long)extras.evictable_bytes,
-            (unsigned long long)(first * block_bytes), (unsigned long long)block_bytes);
+        return clumpi_fail(error, CLUMP_ERR_DEVICE_MEMORY,
+                           "a heap of %llu bytes with evictable_bytes %llu is too small: the "
+                           "metadata need %llu, and two blocks of %llu are needed besides",
+                           (unsigned long long)resident, (unsigned long long)extras.evictable_bytes,
+                           (unsigned long long)(first * block_bytes),
+                           (unsigned long long)block_bytes);
     if (g->segment_blocks && !g->frames &&
         (extras.segment_bytes < block_bytes || first >= g->segment_blocks)) {
         char checks[48] = "";
@@ -484,14 +483,14 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
             snprintf(checks, sizeof checks, " (%llu of them for its checks)",
                      (unsigned long long)metadata);
         }
-        return clumpi_fail(
-            error, CLUMP_ERR_DEVICE_MEMORY,
-            "a heap of %llu bytes in buffers of at most %llu: the first one must have room for "
-            "the metadata, %llu bytes%s, and a block of %llu: set buffer_bytes to %llu or more, "
-            "or to 0 for one buffer",
-            (unsigned long long)bytes, (unsigned long long)extras.segment_bytes,
-            (unsigned long long)(first * block_bytes), checks, (unsigned long long)block_bytes,
-            (unsigned long long)((first + 1) * block_bytes));
+        return clumpi_fail(error, CLUMP_ERR_DEVICE_MEMORY,
+                           "a heap of %llu bytes in buffers of at most %llu: the first buffer must "
+                           "have room for the metadata, %llu bytes%s, and a block of %llu. Set "
+                           "buffer_bytes to %llu or more, or to 0 for one buffer",
+                           (unsigned long long)bytes, (unsigned long long)extras.segment_bytes,
+                           (unsigned long long)(first * block_bytes), checks,
+                           (unsigned long long)block_bytes,
+                           (unsigned long long)((first + 1) * block_bytes));
     }
     if (g->segment_blocks)
         find_reciprocal(g->segment_blocks * h->block_granules, &h->segment_reciprocal,

@@ -307,7 +307,8 @@ void clumpi_finding_describe(const clump_heap *heap, const clumpi_kernel_name *n
  * nothing. */
 clump_status clumpi_errors_tell(clump_heap *heap);
 /* CLUMP_ERR_USAGE: the caller's values have another size than those of the field. */
-clump_status clumpi_fail_size(clump_heap *heap, const clump_field_info *f, size_t bytes);
+clump_status clumpi_fail_size(clump_heap *heap, const char *call, const clump_field_info *f,
+                              size_t bytes);
 /* CLUMP_ERR_TOO_SMALL, with both numbers. `what`: references, values, ... */
 clump_status clumpi_fail_room(clump_heap *heap, const char *call, const char *what,
                               uint64_t capacity, uint64_t count);
@@ -360,7 +361,7 @@ const clump_sync *clumpi_still(const clump_heap *heap, const clump_sync *waits);
 
 /* Can objects of the class be made, so many at once? Its facts, or what is wrong in words. */
 clump_status clumpi_new_check(clump_heap *heap, const char *class_name, uint64_t count,
-                              clump_class_info *info);
+                              const char *call, clump_class_info *info);
 /* ---- check.c ---- */
 
 /* What clump_heap_check() does until it knows whether there is a violation: that with the lowest

@@ -215,16 +215,17 @@ clump_status clump_heap_reserve(clump_heap *heap, const char *class_name, uint64
     if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = heap->context;
     clump_class_info info;
-    clump_status status = clumpi_find_class(heap, class_name, &info);
+    clump_status status = clumpi_find_class(heap, class_name, "clump_heap_reserve", &info);
     if (status) return status;
     if (info.is_abstract)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_heap_reserve: class %s is abstract and has no objects",
+                           "clump_heap_reserve: class %s is abstract, so it cannot have objects",
                            info.name);
     if (objects > UINT32_C(1) << 31)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_heap_reserve: %llu objects; at most 2^31 can be reserved",
-                           (unsigned long long)objects);
+        return clumpi_fail(
+            &c->error, CLUMP_ERR_USAGE,
+            "clump_heap_reserve: %llu objects are too many: at most 2^31 can be reserved",
+            (unsigned long long)objects);
     status = clumpi_sync_check(c, sync, "clump_heap_reserve");
     if (!status) status = clumpi_heap_enter(heap);
     if (!status) status = clumpi_sync_begin(c, sync);

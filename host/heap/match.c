@@ -96,12 +96,11 @@ clump_status clumpi_match_room(const clumpi_match *m, const clump_heap *heap) {
         objects += m->objects[id];
     }
     if (blocks <= clumpi_memory_blocks(heap)) return CLUMP_OK;
-    return clumpi_fail(
-        m->error, CLUMP_ERR_DEVICE_MEMORY,
-        "the %llu objects of %s need %llu blocks of %llu bytes; the heap has %u: make it larger, "
-        "or its blocks narrower (block_rows)",
-        (unsigned long long)objects, m->where, (unsigned long long)blocks,
-        (unsigned long long)clumpi_block_bytes(heap), clumpi_memory_blocks(heap));
+    return clumpi_fail(m->error, CLUMP_ERR_DEVICE_MEMORY,
+                       "the %llu objects of %s need %llu blocks of %llu bytes, but the heap has "
+                       "%u. Make it larger, or its blocks narrower (block_rows)",
+                       (unsigned long long)objects, m->where, (unsigned long long)blocks,
+                       (unsigned long long)clumpi_block_bytes(heap), clumpi_memory_blocks(heap));
 }
 
 clump_status clumpi_match_fail_members(const clumpi_match *m, uint32_t class_id,

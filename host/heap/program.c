@@ -156,7 +156,7 @@ static clump_status refuse_warnings(clump_program *p, const char *name,
     if (!at) at = strstr(log, "error: ");
     while (at > log && at[-1] != '\n') at--;
     return clumpi_fail(&c->error, CLUMP_ERR_BUILD,
-                       "%s compiles with %u warnings, and is to be strict:\n%s", name,
+                       "%s compiles with %u warnings, which `strict` does not allow:\n%s", name,
                        p->info.warnings, at);
 }
 
@@ -198,10 +198,11 @@ static clump_status check_desc(const clump_program_desc *desc) {
     if (!desc->source)
         return clumpi_fail(e, CLUMP_ERR_USAGE, "clump_program_create needs a source");
     if (desc->name && (strchr(desc->name, '"') || strchr(desc->name, '\n') || !*desc->name))
-        return clumpi_fail(e, CLUMP_ERR_USAGE,
-                           "a program's name must not be empty or have quotes or line ends in it");
+        return clumpi_fail(
+            e, CLUMP_ERR_USAGE,
+            "a program's name must have 1 or more characters, and no quotes or line ends");
     if (desc->tuning && desc->tuning->retries > 1024)
-        return clumpi_fail(e, CLUMP_ERR_USAGE, "tuning->retries is %u, at most 1024 make sense",
+        return clumpi_fail(e, CLUMP_ERR_USAGE, "tuning->retries is %u, but must be at most 1024",
                            desc->tuning->retries);
     if (!desc->reproducible) return CLUMP_OK;
     return clumpi_reproducible_read(desc->heap->context, desc->name ? desc->name : DEFAULT_NAME,
@@ -212,7 +213,7 @@ static clump_status make_program(const clump_program_desc *desc, clump_program *
     if (!desc->heap) return CLUMP_ERR_USAGE; /* no context to hold words */
     if (!program)
         return clumpi_fail(&desc->heap->context->error, CLUMP_ERR_USAGE,
-                           "clump_program_create needs a place for the program");
+                           "clump_program_create needs a pointer for the program");
     clump_status status = check_desc(desc);
     if (status) return status;
     clump_context *c = desc->heap->context;
@@ -341,7 +342,7 @@ static clump_status no_such_kernel(const clump_program *p, const char *name) {
         c->cl.GetProgramInfo(p->program, CL_PROGRAM_KERNEL_NAMES, bytes, names, NULL))
         names[0] = 0; /* too many to tell */
     return clumpi_fail(&c->error, CLUMP_ERR_NOT_FOUND, "the program has no kernel \"%s\"%s%s", name,
-                       *names ? "; it has " : "", names);
+                       *names ? ". It has " : "", names);
 }
 
 /* The kernels of some compilers cannot be found by such a name, or call themselves. */
@@ -350,7 +351,7 @@ static clump_status check_name(clump_context *c, const char *name) {
     if (!reason) reason = clumpi_reserved_word(name);
     if (!reason) return CLUMP_OK;
     return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                       "a kernel cannot have the name \"%s\" on every device: %s; give it another",
+                       "kernel name \"%s\" is not valid on every device: %s. Use another name",
                        name, reason);
 }
 
@@ -378,7 +379,7 @@ static clump_status create_kernel(clump_kernel *k, const char *name) {
     if (code) return clumpi_fail_cl(&c->error, "clGetKernelInfo", code, "kernel %s", name);
     if (count == 0)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "kernel %s has no parameters; the first must be CLUMP_HEAP", name);
+                           "kernel %s has no parameters, but the first must be CLUMP_HEAP", name);
     clump_status status = check_parameters(k, name, count);
     if (!status) status = clumpi_group_limit(c, k->kernel, name, &k->group_limit);
     if (!status) status = find_required(k);
@@ -397,7 +398,7 @@ static clump_status make_kernel(clump_program *program, const char *name, clump_
     clump_context *c = program->context;
     if (!kernel || !name)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_kernel_create needs a name and a place for the kernel");
+                           "clump_kernel_create needs a name and a pointer for the kernel");
     clump_status status = check_name(c, name);
     return status ? status : clumpi_kernel_make(program, name, kernel);
 }
@@ -475,9 +476,9 @@ static clump_status refused_arg(clump_kernel *k, cl_int code, uint32_t index, si
     const clumpi_scalar *scalar = clumpi_scalar_find(type, &width);
     const size_t right = scalar ? (size_t)scalar->bytes * (width == 3 ? 4 : width) : 0;
     if (right)
-        snprintf(wanted, sizeof wanted, "; its type has %zu", right);
+        snprintf(wanted, sizeof wanted, ", but its type has %zu", right);
     else if (strchr(type, '*'))
-        snprintf(wanted, sizeof wanted, "; a buffer is a cl_mem, of %zu", sizeof(cl_mem));
+        snprintf(wanted, sizeof wanted, ", but a buffer is a cl_mem, of %zu", sizeof(cl_mem));
     return clumpi_fail_cl(&c->error, "clSetKernelArg", code,
                           "kernel %s, parameter %u%s%s%s%s%s, %zu bytes%s", k->name, index,
                           *type ? " (" : "", type, *type ? " " : "", name, *type ? ")" : "", bytes,
@@ -493,15 +494,15 @@ clump_status clump_kernel_set_arg(clump_kernel *k, uint32_t index, size_t bytes,
     if (k->hooks)
         return clumpi_fail(
             &c->error, CLUMP_ERR_USAGE,
-            "kernel %s is fused: set the parameters of the kernels that it was made of", k->name);
+            "kernel %s is fused. Set the parameters of the kernels that it was made of", k->name);
     if (index >= k->arg_count)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "parameter %u: kernel %s has %u after its heap parameter, counted "
-                           "from 0",
-                           index, k->name, k->arg_count);
+        return clumpi_fail(
+            &c->error, CLUMP_ERR_USAGE,
+            "parameter %u is not valid: kernel %s has %u after its heap parameter, counted from 0",
+            index, k->name, k->arg_count);
     if (!bytes) /* not every implementation notices */
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "parameter %u of kernel %s: its size is 0 bytes", index, k->name);
+                           "parameter %u of kernel %s has a size of 0 bytes", index, k->name);
     /* A copy stays here, for kernels that are made of this one. */
     clumpi_kept_arg *arg = &k->args[index];
     int is_small = value && bytes <= sizeof arg->small;

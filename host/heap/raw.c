@@ -74,11 +74,10 @@ static clump_status report_no_room(clump_heap *heap, const clumpi_error *e) {
     if (is_slot) bytes = heap->geometry.classes[e->class_id].slot_bytes;
     return clumpi_fail(
         &heap->context->error, CLUMP_ERR_DEVICE,
-        "there was no room for %s %llu bytes of raw memory, so null was returned; "
-        "%u times, first by work-item %u. Free what is not needed%s, or make a "
-        "larger heap",
+        "there was no room for %s %llu bytes of raw memory, so null was returned (%u times, first "
+        "in work-item %u). Free memory%s, or make a larger heap",
         is_slot ? "up to" : "more than", (unsigned long long)bytes, e->count, e->work_item,
-        has_arrays ? ", also objects whose arrays of run-time length lie there" : "");
+        has_arrays ? ", or objects whose arrays of run-time length are stored there" : "");
 }
 
 clump_status clumpi_raw_report(clump_heap *heap, int kind, const clumpi_error *e) {
@@ -86,23 +85,23 @@ clump_status clumpi_raw_report(clump_heap *heap, int kind, const clumpi_error *e
     if (kind == CLUMP_DEVICE_OUT_OF_MEMORY) return report_no_room(heap, e);
     if (kind == CLUMP_DEVICE_BAD_SIZE)
         return clumpi_fail(error, CLUMP_ERR_DEVICE,
-                           "raw memory was asked for with a size or alignment that cannot be: %u; "
-                           "%u times, first by work-item %u. A size is 1 to %llu bytes, an "
-                           "alignment a power of two up to %u",
+                           "raw memory was requested with size or alignment %u, which is not valid "
+                           "(%u times, first in work-item %u). A size must be 1 to %llu bytes, and "
+                           "an alignment must be a power of two up to %u",
                            e->ref, e->count, e->work_item,
                            (unsigned long long)heap->geometry.header.raw_most * CLUMPI_RAW_UNIT,
                            CLUMPI_RAW_ALIGN_MAX);
     if (kind == CLUMP_DEVICE_RETRY_BOUND)
         return clumpi_fail(error, CLUMP_ERR_DEVICE,
-                           "what the heap knows of its raw memory was overwritten; it was seen %u "
-                           "times, first by work-item %u. clump_heap_check() says where, and "
-                           "clump_heap_repair() makes the heap usable again",
+                           "the metadata of raw memory was overwritten (seen %u times, first in "
+                           "work-item %u). Call clump_heap_check() to see where, and "
+                           "clump_heap_repair() to make the heap usable again",
                            e->count, e->work_item);
     return clumpi_fail(
         error, CLUMP_ERR_DEVICE,
-        "a pointer was freed or looked at %s; %u times, first by work-item %u for "
-        "%s0x%08x; nothing was changed",
-        kind == CLUMP_DEVICE_DOUBLE_FREE ? "whose raw memory is not in use any more"
+        "a pointer was freed or inspected %s (%u times, first in work-item %u, %s0x%08x). Nothing "
+        "was changed",
+        kind == CLUMP_DEVICE_DOUBLE_FREE ? "whose raw memory is no longer in use"
                                          : "that no allocation of raw memory returned",
-        e->count, e->work_item, e->ref ? "handle " : "one outside of the heap, ", e->ref);
+        e->count, e->work_item, e->ref ? "handle " : "outside of the heap, ", e->ref);
 }

@@ -25,11 +25,10 @@ static clump_status check_counted(clump_context *c, const clump_refs_desc *d) {
     clump_status status = clumpi_buffer_check(c, d->counted, "buffer of a count", &bytes);
     if (status) return status;
     if (d->counted_at % 4 || bytes < 4 || d->counted_at > bytes - 4)
-        return clumpi_fail(
-            &c->error, CLUMP_ERR_USAGE,
-            "a count of references at byte %llu: it must be a multiple of 4 and leave "
-            "4 bytes in its buffer of %zu",
-            (unsigned long long)d->counted_at, bytes);
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "a count of references is at byte %llu, but must be at a multiple of 4 "
+                           "and leave 4 bytes in its buffer of %zu",
+                           (unsigned long long)d->counted_at, bytes);
     return CLUMP_OK;
 }
 
@@ -39,7 +38,7 @@ static clump_status check_refs_desc(clump_context *c, const clump_refs_desc *d, 
                            "clump_refs_create needs a buffer and at least one reference");
     if (d->offset % 4 || stride % 4)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "offset %llu and stride %u of references must be multiples of 4",
+                           "offset %llu and stride %u of references are not both multiples of 4",
                            (unsigned long long)d->offset, stride);
     size_t bytes = 0;
     clump_status status = clumpi_buffer_check(c, d->buffer, "buffer of references", &bytes);
@@ -48,7 +47,7 @@ static clump_status check_refs_desc(clump_context *c, const clump_refs_desc *d, 
     if (d->count > room)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "%llu references from byte %llu on, %u bytes apart, do not fit in a "
-                           "buffer of %zu bytes: at most %llu do",
+                           "buffer of %zu bytes. At most %llu do",
                            (unsigned long long)d->count, (unsigned long long)d->offset, stride,
                            bytes, (unsigned long long)room);
     return d->counted ? check_counted(c, d) : CLUMP_OK;
@@ -80,7 +79,7 @@ static clump_status make_refs(clump_heap *heap, const clump_refs_desc *desc, clu
     clump_context *c = heap->context;
     if (!refs)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_refs_create needs a description and a place for the result");
+                           "clump_refs_create needs a description and a pointer for the result");
     uint32_t stride = desc->stride ? desc->stride : sizeof(clump_ref);
     clump_status status = check_refs_desc(c, desc, stride);
     if (status) return status;
@@ -339,7 +338,8 @@ clump_status clump_heap_create_handle(clump_heap *heap, clump_ref ref, clump_han
     if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = heap->context;
     if (!handle)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_heap_create_handle needs a place");
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_heap_create_handle needs a pointer for the handle");
     clump_status status = clumpi_heap_enter(heap);
     if (!status) status = clumpi_ref_check(heap, ref, 1, clumpi_object_classes(heap));
     clumpi_handles *h = heap->handles;
@@ -362,7 +362,7 @@ clump_status clump_heap_create_handle(clump_heap *heap, clump_ref ref, clump_han
 static clump_status check_handle(clump_heap *heap, clump_handle handle) {
     const clumpi_handles *h = heap->handles;
     if (h && handle && handle <= h->used && h->live[handle - 1]) return CLUMP_OK;
-    return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE, "%u is no handle of this heap",
+    return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE, "%u is not a handle of this heap",
                        handle);
 }
 
@@ -371,7 +371,8 @@ clump_status clump_heap_read_handle(clump_heap *heap, clump_handle handle, clump
     if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = heap->context;
     if (!ref)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_heap_read_handle needs a place");
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_heap_read_handle needs a pointer for the reference");
     clump_status status = check_handle(heap, handle);
     if (status) return status;
     status = clumpi_heap_enter(heap);

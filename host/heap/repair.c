@@ -71,15 +71,19 @@ static clump_status tell(clump_heap *heap, const clumpi_repair *done) {
     if (!done->appeared && !done->vanished && !done->lost) return CLUMP_OK;
     if (done->appeared)
         snprintf(appeared, sizeof appeared,
-                 "; %u objects more than were counted, contents undefined", done->appeared);
+                 ". %u objects more than before were found, with undefined contents",
+                 done->appeared);
     if (done->vanished)
-        snprintf(vanished, sizeof vanished, "; %u objects fewer than were counted", done->vanished);
+        snprintf(vanished, sizeof vanished, ". %u objects fewer than before were found",
+                 done->vanished);
     if (done->lost)
-        snprintf(lost, sizeof lost, "; %u objects of %u blocks whose class nothing tells are gone",
-                 done->lost, done->lost_blocks);
+        snprintf(
+            lost, sizeof lost,
+            ". %u objects in %u blocks are lost, because the classes of the blocks are not known",
+            done->lost, done->lost_blocks);
     return clumpi_fail(
         &heap->context->error, CLUMP_ERR_CORRUPT,
-        "the heap can be used again, with %u objects, but not all is as before%s%s%s",
+        "the heap can be used again, with %u objects, but some of its contents changed%s%s%s",
         done->objects, appeared, vanished, lost);
 }
 

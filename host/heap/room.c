@@ -24,7 +24,7 @@ static int fits(clump_heap *heap, const clump_heap_desc *desc, clumpi_extras ext
 
 static clump_status too_many(clump_heap *heap) {
     return clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE_MEMORY,
-                       "no heap can have so many objects: references have 32 bits");
+                       "a heap cannot have so many objects: references have 32 bits");
 }
 
 static clump_status check_numbers(clump_heap *heap, const uint64_t *objects) {
@@ -34,7 +34,7 @@ static clump_status check_numbers(clump_heap *heap, const uint64_t *objects) {
         const uint64_t n = objects[id - 1];
         if (n && classes->classes[id]->is_abstract)
             return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
-                               "class %s is abstract and has no objects",
+                               "class %s is abstract, so it cannot have objects",
                                classes->classes[id]->name);
         if (n > UINT32_MAX || (all += n) > UINT32_MAX) return too_many(heap);
     }
@@ -64,8 +64,8 @@ static clump_status calculate(const clump_heap_desc *desc, const uint64_t *objec
     clump_context *c = desc->context;
     if (!desc->schema || !clump_schema_get_info(desc->schema)->class_count || !objects || !bytes)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_heap_get_bytes_needed needs a schema, the numbers of "
-                           "objects and a place");
+                           "clump_heap_get_bytes_needed needs a schema, the numbers of objects and "
+                           "a pointer for the result");
     clump_heap heap = {.context = c}; /* of which nothing is on the device */
     clumpi_extras extras;
     clump_status status = clumpi_heap_prepare(desc, &heap, &extras);

@@ -39,7 +39,7 @@ static const struct {
     {"granule_bytes", offsetof(clumpi_made_for, granule_bytes)},
     {"block_granules", offsetof(clumpi_made_for, block_granules)},
     {"buffer_blocks", offsetof(clumpi_made_for, segment_blocks)},
-    {"the place of the table of buffers", offsetof(clumpi_made_for, at_segments)},
+    {"the offset of the table of buffers", offsetof(clumpi_made_for, at_segments)},
     {"checks", offsetof(clumpi_made_for, checks)},
 };
 _Static_assert(sizeof made_for_members / sizeof *made_for_members ==
@@ -54,20 +54,20 @@ static clump_status check_made_for(const clump_heap *heap, const clump_kernel *k
     const clump_program *p = k->program;
     const clumpi_made_for is = clumpi_made_for_heap(heap);
     if (is.checks != p->made_for.checks)
-        return clumpi_fail(
-            e, CLUMP_ERR_USAGE,
-            "%s: kernel %s is of a program for a heap %s, but the heap is%s: make the program "
-            "for this heap, or one that is checked likewise",
-            call, k->name, p->made_for.checks ? "with other checks" : "that is not checked",
-            is.checks ? " checked" : " not checked");
+        return clumpi_fail(e, CLUMP_ERR_USAGE,
+                           "%s: kernel %s belongs to a program for a heap %s, but the heap is%s. "
+                           "Make the program for this heap, or for one with the same checks",
+                           call, k->name,
+                           p->made_for.checks ? "with other checks" : "that is not checked",
+                           is.checks ? " checked" : " not checked");
     if (heap->context != p->context)
         return clumpi_fail(e, CLUMP_ERR_USAGE,
                            "%s: the kernel's program was made for a heap of another context", call);
     if (!same_classes(heap, p))
-        return clumpi_fail(e, CLUMP_ERR_USAGE,
-                           "%s: the kernel's program was made for a heap of another layout: its "
-                           "classes differ",
-                           call);
+        return clumpi_fail(
+            e, CLUMP_ERR_USAGE,
+            "%s: the kernel's program was made for a heap of another layout: the classes differ",
+            call);
     for (size_t i = 0; i < sizeof made_for_members / sizeof *made_for_members; i++) {
         uint32_t wanted, found;
         memcpy(&wanted, (const char *)&p->made_for + made_for_members[i].at, sizeof wanted);
@@ -75,7 +75,7 @@ static clump_status check_made_for(const clump_heap *heap, const clump_kernel *k
         if (wanted != found)
             return clumpi_fail(e, CLUMP_ERR_USAGE,
                                "%s: the kernel's program was made for a heap of another layout: %s "
-                               "is %u there, and %u here",
+                               "is %u there, but %u here",
                                call, made_for_members[i].name, wanted, found);
     }
     return CLUMP_OK;
@@ -86,7 +86,7 @@ clump_status clumpi_args_check(const clump_kernel *k, const char *call) {
         if (!k->args[i].bytes)
             return clumpi_fail(
                 &k->program->context->error, CLUMP_ERR_USAGE,
-                "%s: parameter %u of kernel %s, counted after the heap, was never set", call, i,
+                "%s: parameter %u of kernel %s, counted from 0 after the heap, is not set", call, i,
                 k->name);
     return CLUMP_OK;
 }
@@ -140,13 +140,13 @@ static clump_status check_required(const clump_kernel *k, size_t local, const ch
     if (!k->required[0] || (k->required[0] == local && k->required[1] * k->required[2] == 1))
         return CLUMP_OK;
     return clumpi_fail(&k->program->context->error, CLUMP_ERR_USAGE,
-                       "%s: kernel %s is to run in groups of %zu x %zu x %zu work-items by its "
-                       "reqd_work_group_size, but not in those of this call, %zu%s",
+                       "%s: kernel %s must run in groups of %zu x %zu x %zu work-items because of "
+                       "its reqd_work_group_size, but this call runs groups of %zu%s",
                        call, k->name, k->required[0], k->required[1], k->required[2], local,
                        advice);
 }
 static const char own_sizes[] =
-    ": leave the attribute out, or choose the sizes with clump_heap_launch()";
+    ". Remove the attribute, or choose the sizes with clump_heap_launch()";
 
 /* In groups of sizes.do_all_local. */
 static size_t do_all_global(const clump_heap *heap) {
@@ -172,32 +172,32 @@ clump_status clump_heap_launch(clump_heap *heap, clump_kernel *k, size_t global,
     if (status) return status;
     clump_context *c = heap->context;
     if (local == 0 || global == 0 || global % local)
-        return clumpi_fail(
-            &c->error, CLUMP_ERR_USAGE,
-            "clump_heap_launch: %zu work-items in groups of %zu; the first must be a "
-            "multiple of the second, and neither 0",
-            global, local);
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_heap_launch: %zu work-items in groups of %zu are not valid: the "
+                           "first must be a multiple of the second, and neither may be 0",
+                           global, local);
     if (local > k->group_limit)
-        return clumpi_fail(
-            &c->error, CLUMP_ERR_USAGE,
-            "clump_heap_launch: groups of %zu work-items; the device runs kernel %s in "
-            "groups of at most %zu",
-            local, k->name, k->group_limit);
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_heap_launch: groups of %zu work-items are too large: the device "
+                           "runs kernel %s in groups of at most %zu",
+                           local, k->name, k->group_limit);
     status = check_required(k, local, "clump_heap_launch", "");
     if (status) return status;
     return launch(heap, k, global, local, sync, "of a launch");
 }
 
 clump_status clumpi_new_check(clump_heap *heap, const char *class_name, uint64_t count,
-                              clump_class_info *info) {
+                              const char *call, clump_class_info *info) {
     clump_context *c = heap->context;
-    clump_status status = clumpi_find_class(heap, class_name, info);
+    clump_status status = clumpi_find_class(heap, class_name, call, info);
     if (status) return status;
     if (info->is_abstract)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "class %s is abstract", info->name);
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "%s: class %s is abstract, so it cannot have objects", call, info->name);
     if (count > UINT32_C(1) << 31)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%llu objects; at most 2^31 at once",
-                           (unsigned long long)count);
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "%s: %llu objects are too many: at most 2^31 are possible in one call",
+                           call, (unsigned long long)count);
     return CLUMP_OK;
 }
 
@@ -243,13 +243,12 @@ clump_status clump_heap_do_new(clump_heap *heap, clump_kernel *k, const char *cl
     if (status) return status;
     clump_context *c = heap->context;
     clump_class_info info;
-    status = clumpi_new_check(heap, class_name, count, &info);
+    status = clumpi_new_check(heap, class_name, count, "clump_heap_do_new", &info);
     if (status) return status;
     if (k->numbered)
         return clumpi_fail(
             &c->error, CLUMP_ERR_USAGE,
-            "clump_heap_do_new: the kernel asks for CLUMP_NUMBERS, but the rows of the new "
-            "objects stand in the place of the list");
+            "clump_heap_do_new: the kernel has CLUMP_NUMBERS, but new objects are not numbered");
     const clumpi_launch_sizes *sizes = &c->sizes;
     size_t global = do_all_global(heap), local = sizes->do_all_local;
     clumpi_group_fit(k->group_limit, &global, &local);
@@ -274,7 +273,7 @@ typedef struct reduction {
 
 static clump_status wrong_result(clump_context *c, size_t bytes, uint32_t wanted) {
     return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                       "clump_heap_reduce: a result of %zu bytes, but the type in the kernel's "
+                       "clump_heap_reduce: the result has %zu bytes, but the type in the kernel's "
                        "CLUMP_REDUCE has %u",
                        bytes, wanted);
 }
@@ -287,14 +286,13 @@ static clump_status unfinished(clump_heap *heap, const clump_kernel *k, uint32_t
     clump_status status =
         clumpi_clear(c, heap->info.buffer,
                      clumpi_header_offset(heap, offsetof(clumpi_header, reduce_done)), sizeof done);
-    return status
-               ? status
-               : clumpi_fail(
-                     &c->error, CLUMP_ERR_USAGE,
-                     "clump_heap_reduce: %u of the %zu work-groups of kernel %s came to the end of "
-                     "CLUMP_REDUCE, so there is no result. It ran: all its work-items must come to "
-                     "one CLUMP_REDUCE, so none may return before it",
-                     done, groups, k->name);
+    return status ? status
+                  : clumpi_fail(
+                        &c->error, CLUMP_ERR_USAGE,
+                        "clump_heap_reduce: only %u of the %zu work-groups of kernel %s reached "
+                        "the end of CLUMP_REDUCE, so there is no result. The kernel ran. All "
+                        "work-items must reach the same CLUMP_REDUCE, so none may return before it",
+                        done, groups, k->name);
 }
 
 /* What a kernel reduces is not known before it ran once: the device leaves the size of its type,
@@ -307,8 +305,8 @@ clump_status clump_heap_reduce(clump_heap *heap, clump_kernel *k, size_t bytes, 
     clump_context *c = heap->context;
     if (!result || bytes == 0 || bytes > CLUMPI_REDUCE_BYTES)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_heap_reduce: a result of %zu bytes; 1 to %u are possible", bytes,
-                           CLUMPI_REDUCE_BYTES);
+                           "clump_heap_reduce: the result has %zu bytes, but must have 1 to %u",
+                           bytes, CLUMPI_REDUCE_BYTES);
     if (k->reduces && bytes != k->reduces) return wrong_result(c, bytes, k->reduces);
     const uint64_t at = clumpi_header_offset(heap, offsetof(clumpi_header, reduce_done));
     const clumpi_launch_sizes *sizes = &c->sizes;
@@ -329,10 +327,10 @@ clump_status clump_heap_reduce(clump_heap *heap, clump_kernel *k, size_t bytes, 
     if (status) return status;
     if (r.done) return unfinished(heap, k, r.done, global / local);
     if (r.mark == heap->reduced_mark)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_heap_reduce: the kernel did not come to a CLUMP_REDUCE, so there "
-                           "is no result. It "
-                           "ran: use clump_heap_do_all() for kernels without one");
+        return clumpi_fail(
+            &c->error, CLUMP_ERR_USAGE,
+            "clump_heap_reduce: the kernel did not reach a CLUMP_REDUCE, so there is no result. "
+            "The kernel ran. Use clump_heap_do_all() for kernels without CLUMP_REDUCE");
     heap->reduced_mark = r.mark;
     heap->reduced_known = 1;
     k->reduces = r.mark & 255u;

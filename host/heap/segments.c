@@ -57,7 +57,7 @@ clump_status clumpi_segments_open(clump_heap *heap) {
                                     CLUMPI_POINTER_ALIGN);
         if (!c->no_heap)
             return clumpi_fail(&c->error, CLUMP_ERR_DEVICE_MEMORY,
-                               "clSVMAlloc gave no memory, %u bytes", CLUMPI_POINTER_ALIGN);
+                               "clSVMAlloc returned NULL for %u bytes", CLUMPI_POINTER_ALIGN);
     }
     for (uint32_t k = 1; k < count; k++) {
         uint64_t rest = bytes - k * step;

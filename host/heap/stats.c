@@ -80,9 +80,10 @@ clump_status clump_heap_read_stats(clump_heap *heap, clump_heap_stats *heap_stat
     clump_error *error = &heap->context->error;
     const uint32_t count = clumpi_object_classes(heap);
     if (classes && capacity < count)
-        return clumpi_fail(error, CLUMP_ERR_TOO_SMALL,
-                           "clump_heap_read_stats: room for %u classes, the heap has %u", capacity,
-                           count);
+        return clumpi_fail(
+            error, CLUMP_ERR_TOO_SMALL,
+            "clump_heap_read_stats: `classes` has room for %u classes, but the heap has %u",
+            capacity, count);
     clump_heap_stats sum = {0};
     clump_class_stats own[CLUMP_CLASSES_MAX];
     clump_status status = CLUMPI_PLACE(clump_heap_stats, heap_stats, error);
@@ -100,10 +101,10 @@ clump_status clump_heap_read_count(clump_heap *heap, const char *class_name, uin
     if (!heap) return CLUMP_ERR_USAGE;
     if (!count)
         return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
-                           "clump_heap_read_count needs a place for the count");
+                           "clump_heap_read_count needs a pointer for the count");
     clump_class_info info;
     clumpi_stats_result counts;
-    clump_status status = clumpi_find_class(heap, class_name, &info);
+    clump_status status = clumpi_find_class(heap, class_name, "clump_heap_read_count", &info);
     if (!status) status = count_blocks(heap, &counts);
     if (status) return status;
     for (uint32_t id = info.id; id <= info.last; id++) *count += counts.classes[id].objects;

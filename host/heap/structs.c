@@ -26,6 +26,7 @@ typedef struct transfer {
     clump_struct_desc desc;
     clump_class_info info;
     uint64_t count;
+    const char *call;
     uint64_t zeros_at; /* in `structs`, after the last one */
     cl_mem structs;
     cl_mem refs; /* of chosen objects, or of new ones; NULL: there are none */
@@ -36,25 +37,24 @@ static clump_status find_field(const transfer *t, uint32_t i, clump_field_info *
     clump_error *error = &t->heap->context->error;
     const clump_struct_desc *d = &t->desc;
     const clump_struct_field *field = &d->fields[i];
-    if (!field->name ||
-        !clumpi_take_field(clump_schema_find_field(t->heap->schema, t->info.id, field->name), f))
-        return clumpi_fail(error, CLUMP_ERR_NOT_FOUND, "class %s has no field \"%s\"",
-                           d->class_name, field->name ? field->name : "(null)");
+    clump_status status = clumpi_find_field(t->heap, &t->info, field->name, t->call, f);
+    if (status) return status;
     for (uint32_t k = 0; k < i; k++)
         if (strcmp(d->fields[k].name, field->name) == 0)
-            return clumpi_fail(error, CLUMP_ERR_USAGE, "the struct for class %s has field %s twice",
+            return clumpi_fail(error, CLUMP_ERR_USAGE,
+                               "%s: the struct for class %s has field %s twice", t->call,
                                d->class_name, field->name);
-    clump_status status = clumpi_field_refuses(
-        t->heap->schema, f, t->is_read ? CLUMPI_OP_READ_FIELD : CLUMPI_OP_WRITE_FIELD, NULL, error);
+    status = clumpi_field_refuses(t->heap->schema, f,
+                                  t->is_read ? CLUMPI_OP_READ_FIELD : CLUMPI_OP_WRITE_FIELD,
+                                  t->call, error);
     if (status) return status;
     uint64_t bytes = (uint64_t)f->element_bytes * clumpi_elements(f);
     if (field->offset + bytes > d->bytes)
         return clumpi_fail(error, CLUMP_ERR_USAGE,
-                           "field %s takes bytes %u to %llu of the struct for class %s, which has "
-                           "%u: offset and size "
-                           "must be those of offsetof and sizeof",
-                           field->name, field->offset, (unsigned long long)(field->offset + bytes),
-                           d->class_name, d->bytes);
+                           "%s: field %s is at bytes %u to %llu of the struct for class %s, which "
+                           "has %u bytes. Set offset and size with offsetof and sizeof",
+                           t->call, field->name, field->offset,
+                           (unsigned long long)(field->offset + bytes), d->class_name, d->bytes);
     return CLUMP_OK;
 }
 
@@ -70,9 +70,10 @@ static clump_status open_transfer(transfer *t, const void *structs, const char *
                            : !d->bytes ? "bytes"
                                        : "fields");
     if (!structs && t->count)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s needs a place for structs", call);
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s needs a pointer for the structs", call);
     clump_field_info f;
-    status = clumpi_find_class(t->heap, d->class_name, &t->info);
+    t->call = call;
+    status = clumpi_find_class(t->heap, d->class_name, call, &t->info);
     for (uint32_t i = 0; i < d->field_count && !status; i++) status = find_field(t, i, &f);
     return status ? status : clumpi_heap_enter_to_wait(t->heap);
 }
@@ -203,7 +204,7 @@ static clump_status choose(transfer *t, const clump_ref *refs) {
     const uint64_t bytes = t->count * sizeof *refs;
     cl_mem judged = NULL;
     if (!status) status = clumpi_buffer_create(c, bytes, "references", &t->refs);
-    if (!status) status = clumpi_buffer_create(c, sizeof wrong, "a judgement", &judged);
+    if (!status) status = clumpi_buffer_create(c, sizeof wrong, "the results of a check", &judged);
     if (!status) status = clumpi_write(c, t->refs, 0, bytes, plain ? plain : refs);
     if (!status) status = clumpi_write(c, judged, 0, sizeof wrong, wrong);
     clumpi_arg args[] = {{sizeof t->info.id, &t->info.id},
@@ -217,8 +218,8 @@ static clump_status choose(transfer *t, const clump_ref *refs) {
     if (!status) status = clumpi_read(c, judged, 0, sizeof wrong, wrong);
     if (!status && wrong[0])
         status = clumpi_fail(&c->error, CLUMP_ERR_REFERENCE,
-                             "%u of %llu references name no live object of class %s, the first of "
-                             "them number %u, 0x%08x",
+                             "%u of %llu references name no live object of class %s. The first one "
+                             "is number %u, 0x%08x",
                              wrong[0], (unsigned long long)t->count, t->info.name, wrong[1],
                              refs[wrong[1]]);
     clumpi_buffer_release(c, &judged);
@@ -235,8 +236,10 @@ static clump_status copy_chosen(clump_heap *heap, const clump_struct_desc *desc,
     clump_status status = open_transfer(&t, out ? out : in, call);
     if (status || !count) return status;
     if (count > UINT32_C(1) << 31)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s: %llu references; at most 2^31 at once",
-                           call, (unsigned long long)count);
+        return clumpi_fail(
+            &c->error, CLUMP_ERR_USAGE,
+            "%s: %llu references are too many: at most 2^31 are possible in one call", call,
+            (unsigned long long)count);
     status = choose(&t, refs);
     if (!status) return copy_objects(&t, out, in);
     close_transfer(&t);
@@ -279,7 +282,7 @@ clump_status clump_heap_write_structs(clump_heap *heap, const clump_struct_desc 
     if (t.count != count)
         return clumpi_fail(
             &heap->context->error, CLUMP_ERR_USAGE,
-            "clump_heap_write_structs: %llu structs for the %llu objects of class %s",
+            "clump_heap_write_structs: %llu structs were passed for the %llu objects of class %s",
             (unsigned long long)count, (unsigned long long)t.count, t.info.name);
     return copy_objects(&t, NULL, structs);
 }
@@ -328,7 +331,7 @@ clump_status clump_heap_new_structs(clump_heap *heap, const clump_struct_desc *d
     clump_context *c = heap->context;
     transfer t = {.heap = heap, .given = desc, .count = count};
     clump_status status = open_transfer(&t, structs, "clump_heap_new_structs");
-    if (!status) status = clumpi_new_check(heap, t.desc.class_name, count, &t.info);
+    if (!status) status = clumpi_new_check(heap, t.desc.class_name, count, t.call, &t.info);
     if (status || !count) return status;
     status = open_buffer(&t, structs);
     if (!status && refs)

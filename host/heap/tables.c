@@ -70,9 +70,9 @@ static clump_status open_table(table *t, const char *class_name, clump_write_fn 
     clump_context *c = t->heap->context;
     clump_class_info k;
     if (!write)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s needs a function that takes the text",
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s needs a function that receives the text",
                            call);
-    clump_status status = clumpi_find_class(t->heap, class_name, &k);
+    clump_status status = clumpi_find_class(t->heap, class_name, call, &k);
     if (!status) status = find_fields(t, &k);
     for (uint32_t i = 0; i < t->desc.field_count && !status; i++)
         status =
@@ -117,10 +117,10 @@ static clump_status append_npy(clumpi_text *text, const table *t) {
         clumpi_text_append(&header, " ");
     clumpi_text_append(&header, "\n");
     if (header.bytes > UINT16_MAX)
-        status = clumpi_fail(
-            &t->heap->context->error, CLUMP_ERR_UNSUPPORTED,
-            "the fields of class %s take %llu bytes of header, where .npy 1.0 has at most 65535",
-            t->desc.class_name, (unsigned long long)header.bytes);
+        status = clumpi_fail(&t->heap->context->error, CLUMP_ERR_UNSUPPORTED,
+                             "the fields of class %s need a header of %llu bytes, but a header of "
+                             ".npy 1.0 has at most 65535",
+                             t->desc.class_name, (unsigned long long)header.bytes);
     const char magic[NPY_MAGIC_BYTES] = {'\x93',
                                          'N',
                                          'U',
@@ -224,7 +224,7 @@ clump_status clump_heap_write_table(clump_heap *heap, const char *class_name,
     clump_status status = CLUMP_OK;
     if (format != CLUMP_TABLE_CSV && format != CLUMP_TABLE_NPY)
         status =
-            clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s: there is no format %d", call, (int)format);
+            clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s: unknown format %d", call, (int)format);
     if (!status) status = open_table(&t, class_name, write, call);
     if (!status) status = format == CLUMP_TABLE_CSV ? append_csv(&text, &t) : append_npy(&text, &t);
     status = clumpi_text_write(&text, status, call, write, user, &c->error);

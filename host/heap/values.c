@@ -12,53 +12,46 @@ typedef struct target {
     clumpi_u32 base, stride, bytes;
 } target;
 
-static clump_status find_class(clump_heap *heap, const char *name, target *t) {
-    clump_class_info info;
-    clump_status status = clumpi_find_class(heap, name, &info);
-    if (status) return status;
-    t->first = info.id;
-    t->last = info.last;
-    return CLUMP_OK;
-}
-
 /* `bytes` of one value of the caller's; NULL where the caller has none. */
 static clump_status find_field(clump_heap *heap, const char *class_name, const char *name,
-                               uint32_t index, const size_t *bytes, int is_written, target *t) {
+                               uint32_t index, const size_t *bytes, const char *call,
+                               int is_written, target *t) {
     clump_context *c = heap->context;
-    clump_status status = find_class(heap, class_name, t);
-    if (status) return status;
+    clump_class_info info;
     clump_field_info f;
-    if (!name || !clumpi_take_field(clump_schema_find_field(heap->schema, t->first, name), &f))
-        return clumpi_fail(&c->error, CLUMP_ERR_NOT_FOUND, "class %s has no field \"%s\"",
-                           class_name, name ? name : "(null)");
-    status = clumpi_field_refuses(heap->schema, &f,
-                                  is_written ? CLUMPI_OP_WRITE_FIELD : CLUMPI_OP_READ_FIELD, NULL,
-                                  &c->error);
+    clump_status status = clumpi_find_class(heap, class_name, call, &info);
+    if (!status) status = clumpi_find_field(heap, &info, name, call, &f);
+    if (!status)
+        status = clumpi_field_refuses(heap->schema, &f,
+                                      is_written ? CLUMPI_OP_WRITE_FIELD : CLUMPI_OP_READ_FIELD,
+                                      call, &c->error);
     if (status) return status;
     if (index >= clumpi_elements(&f))
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "field %s of class %s has %u elements; %u "
-                           "was asked for",
-                           name, class_name, clumpi_elements(&f), index);
-    if (bytes && *bytes != f.element_bytes) return clumpi_fail_size(heap, &f, *bytes);
+                           "%s: field %s of class %s has %u elements, so element %u does not exist",
+                           call, name, class_name, clumpi_elements(&f), index);
+    if (bytes && *bytes != f.element_bytes) return clumpi_fail_size(heap, call, &f, *bytes);
+    t->first = info.id;
+    t->last = info.last;
     t->base = f.base_bytes + index * f.step_bytes;
     t->stride = f.stride_bytes;
     t->bytes = f.element_bytes;
     return CLUMP_OK;
 }
 
-clump_status clumpi_fail_size(clump_heap *heap, const clump_field_info *f, size_t bytes) {
-    return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
-                       "a value of field %s of class %s is a %s of %u bytes; yours has %zu",
-                       f->name, clumpi_schema_field_class(heap->schema, f), f->type_name,
-                       f->element_bytes, bytes);
+clump_status clumpi_fail_size(clump_heap *heap, const char *call, const clump_field_info *f,
+                              size_t bytes) {
+    return clumpi_fail(
+        &heap->context->error, CLUMP_ERR_USAGE,
+        "%s: a value of field %s of class %s is a %s of %u bytes, but %zu bytes were passed", call,
+        f->name, clumpi_schema_field_class(heap->schema, f), f->type_name, f->element_bytes, bytes);
 }
 
 clump_status clumpi_fail_room(clump_heap *heap, const char *call, const char *what,
                               uint64_t capacity, uint64_t count) {
     return clumpi_fail(&heap->context->error, CLUMP_ERR_TOO_SMALL,
-                       "%s: room for %llu %s; there are %llu", call, (unsigned long long)capacity,
-                       what, (unsigned long long)count);
+                       "%s: there is room for %llu %s, but %llu are needed", call,
+                       (unsigned long long)capacity, what, (unsigned long long)count);
 }
 
 clump_status clumpi_rank(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, uint64_t *count) {
@@ -132,20 +125,20 @@ clump_status clump_heap_copy_field(clump_heap *heap, const char *class_name, con
     size_t bytes = 0;
     const int is_read = direction == CLUMP_COPY_TO_BUFFER;
     if (!is_read && direction != CLUMP_COPY_FROM_BUFFER)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s: there is no direction %d", call,
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s: unknown direction %d", call,
                            (int)direction);
     clump_status status = clumpi_sync_check(c, sync, call);
-    if (!status) status = find_field(heap, class_name, field, index, NULL, !is_read, &t);
+    if (!status) status = find_field(heap, class_name, field, index, NULL, call, !is_read, &t);
     if (!status) status = clumpi_buffer_check(c, buffer, "buffer of field values", &bytes);
     if (!status && offset % (t.bytes < 16 ? t.bytes : 16))
         status = clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                             "%s: the offset %llu is no multiple of a value's %u bytes", call,
+                             "%s: the offset %llu is not a multiple of a value's %u bytes", call,
                              (unsigned long long)offset, t.bytes < 16 ? t.bytes : 16);
     if (!status && (offset > bytes || capacity > (bytes - offset) / t.bytes))
-        status =
-            clumpi_fail(&c->error, CLUMP_ERR_TOO_SMALL,
-                        "%s: %llu values of %u bytes from %llu on do not fit a buffer of %zu", call,
-                        (unsigned long long)capacity, t.bytes, (unsigned long long)offset, bytes);
+        status = clumpi_fail(
+            &c->error, CLUMP_ERR_TOO_SMALL,
+            "%s: %llu values of %u bytes from byte %llu on do not fit in a buffer of %zu bytes",
+            call, (unsigned long long)capacity, t.bytes, (unsigned long long)offset, bytes);
     if (!status) status = clumpi_heap_enter(heap);
     if (!status) status = clumpi_list_update(heap, 0, NULL);
     if (!status) status = clumpi_rank_enqueue(heap, t.first, t.last, NULL, 0);
@@ -156,30 +149,32 @@ clump_status clump_heap_copy_field(clump_heap *heap, const char *class_name, con
 
 clump_status clump_heap_read_refs(clump_heap *heap, const char *class_name, clump_ref *refs,
                                   uint64_t capacity, uint64_t *count) {
+    static const char call[] = "clump_heap_read_refs";
     if (count) *count = 0;
     if (!heap) return CLUMP_ERR_USAGE;
     if (!count)
         return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
-                           "clump_heap_read_refs needs a place for the count");
-    target t = {.bytes = sizeof(clump_ref)};
-    clump_status status = find_class(heap, class_name, &t);
+                           "%s needs a pointer for the count", call);
+    clump_class_info info;
+    clump_status status = clumpi_find_class(heap, class_name, call, &info);
     if (!status) status = clumpi_heap_enter_to_wait(heap);
-    if (!status) status = clumpi_rank(heap, t.first, t.last, count);
+    if (!status) status = clumpi_rank(heap, info.id, info.last, count);
     if (status || !refs) return status;
-    if (*count > capacity)
-        return clumpi_fail_room(heap, "clump_heap_read_refs", "references", capacity, *count);
+    if (*count > capacity) return clumpi_fail_room(heap, call, "references", capacity, *count);
+    const target t = {.first = info.id, .last = info.last, .bytes = sizeof(clump_ref)};
     return copy(heap, &t, CLUMPI_COPY_REFS, *count, *count * sizeof *refs, refs, NULL);
 }
 
-/* What reading and writing a field of all objects begin with. `missing`: what is wrong without
- * values. */
+/* The beginning of reading and writing a field of all objects. */
 static clump_status find_values(clump_heap *heap, const char *class_name, const char *field,
                                 uint32_t index, size_t bytes, const void *values, uint64_t count,
-                                const char *missing, int is_written, target *t, uint64_t *objects) {
+                                const char *call, int is_written, target *t, uint64_t *objects) {
     if (!heap) return CLUMP_ERR_USAGE;
-    if (!values && count) return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE, "%s", missing);
-    clump_status status =
-        find_field(heap, class_name, field, index, values || bytes ? &bytes : NULL, is_written, t);
+    if (!values && count)
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
+                           "%s needs a pointer to the values", call);
+    clump_status status = find_field(heap, class_name, field, index,
+                                     values || bytes ? &bytes : NULL, call, is_written, t);
     if (!status) status = clumpi_heap_enter_to_wait(heap);
     return status ? status : clumpi_rank(heap, t->first, t->last, objects);
 }
@@ -187,30 +182,31 @@ static clump_status find_values(clump_heap *heap, const char *class_name, const 
 clump_status clump_heap_read_field(clump_heap *heap, const char *class_name, const char *field,
                                    uint32_t index, size_t bytes, void *values, uint64_t capacity,
                                    uint64_t *count) {
+    static const char call[] = "clump_heap_read_field";
     target t;
     uint64_t objects = 0;
     if (count) *count = 0;
-    clump_status status = find_values(heap, class_name, field, index, bytes, values, capacity,
-                                      "clump_heap_read_field needs a place", 0, &t, &objects);
+    clump_status status =
+        find_values(heap, class_name, field, index, bytes, values, capacity, call, 0, &t, &objects);
     if (status) return status;
     if (count) *count = objects;
     if (!values && count) return CLUMP_OK;
-    if (objects > capacity)
-        return clumpi_fail_room(heap, "clump_heap_read_field", "values", capacity, objects);
+    if (objects > capacity) return clumpi_fail_room(heap, call, "values", capacity, objects);
     return copy(heap, &t, CLUMPI_COPY_READ, objects, objects * t.bytes, values, NULL);
 }
 
 clump_status clump_heap_write_field(clump_heap *heap, const char *class_name, const char *field,
                                     uint32_t index, size_t bytes, const void *values,
                                     uint64_t count) {
+    static const char call[] = "clump_heap_write_field";
     target t;
     uint64_t objects = 0;
-    clump_status status = find_values(heap, class_name, field, index, bytes, values, count,
-                                      "clump_heap_write_field needs values", 1, &t, &objects);
+    clump_status status =
+        find_values(heap, class_name, field, index, bytes, values, count, call, 1, &t, &objects);
     if (status) return status;
     if (objects != count)
         return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
-                           "clump_heap_write_field: %llu values for the %llu objects of class %s",
+                           "%s: %llu values were passed for the %llu objects of class %s", call,
                            (unsigned long long)count, (unsigned long long)objects, class_name);
     return copy(heap, &t, CLUMPI_COPY_WRITE, objects, 0, NULL, values);
 }
@@ -259,26 +255,25 @@ clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first,
     }
     if (live) return CLUMP_OK;
     if (state && heap->geometry.classes[state >> CLUMPI_CLASS_SHIFT].is_away)
-        return clumpi_fail(
-            &c->error, CLUMP_ERR_REFERENCE,
-            "reference 0x%08x names an evicted object, or none: clump_heap_bring_back() "
-            "brings evicted ones back",
-            ref);
+        return clumpi_fail(&c->error, CLUMP_ERR_REFERENCE,
+                           "reference 0x%08x names an evicted object, or no object. Evicted "
+                           "objects come back with clump_heap_bring_back()",
+                           ref);
     const clump_class_info *info = clump_schema_get_info(heap->schema)->classes[first];
     int any = first == 1 && last == clumpi_object_classes(heap);
     return clumpi_fail(&c->error, CLUMP_ERR_REFERENCE, "reference 0x%08x names no live object%s%s",
                        ref, any ? "" : " of class ", any ? "" : info->name);
 }
 
-/* Resolve and check everything about one field of one object; *offset is its place in the buffer,
- * and
- * `missing` what is wrong without a value. */
+/* Resolve and check everything about one field of one object. *offset: its place in the buffer. */
 static clump_status locate(clump_heap *heap, const char *class_name, const char *field,
                            uint32_t index, clump_ref ref, size_t bytes, const void *value,
-                           const char *missing, int is_written, target *t, uint64_t *offset) {
+                           const char *call, int is_written, target *t, uint64_t *offset) {
     if (!heap) return CLUMP_ERR_USAGE;
-    if (!value) return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE, "%s", missing);
-    clump_status status = find_field(heap, class_name, field, index, &bytes, is_written, t);
+    if (!value)
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
+                           "%s needs a pointer to the value", call);
+    clump_status status = find_field(heap, class_name, field, index, &bytes, call, is_written, t);
     if (!status) status = clumpi_heap_enter_to_wait(heap);
     if (!status) status = clumpi_ref_check(heap, ref, t->first, t->last);
     ref = clumpi_ref_plain(heap, ref);
@@ -293,7 +288,7 @@ clump_status clump_heap_read_object_field(clump_heap *heap, const char *class_na
     target t = {0};
     uint64_t offset = 0;
     clump_status status = locate(heap, class_name, field, index, ref, bytes, value,
-                                 "clump_heap_read_object_field needs a place", 0, &t, &offset);
+                                 "clump_heap_read_object_field", 0, &t, &offset);
     return status ? status : clumpi_blocks_read(heap, offset, t.bytes, value);
 }
 
@@ -303,6 +298,6 @@ clump_status clump_heap_write_object_field(clump_heap *heap, const char *class_n
     target t = {0};
     uint64_t offset = 0;
     clump_status status = locate(heap, class_name, field, index, ref, bytes, value,
-                                 "clump_heap_write_object_field needs a value", 1, &t, &offset);
+                                 "clump_heap_write_object_field", 1, &t, &offset);
     return status ? status : clumpi_blocks_write(heap, offset, t.bytes, value);
 }

@@ -42,9 +42,8 @@ static clump_status check(clump_halo *halo, uint64_t *sent, uint64_t *received) 
             (d->receive_bytes[i] && !is_within(d->receive_at[i], d->receive_bytes[i], receive_all)))
             return clumpi_world_fail(
                 world, CLUMP_ERR_USAGE,
-                "clump_halo_create: direction %u: %llu bytes from byte %llu on "
-                "are sent of a buffer of %zu, and %llu from %llu on are "
-                "received in one of %zu",
+                "clump_halo_create: direction %u is not valid: %llu bytes from byte %llu on are "
+                "sent from a buffer of %zu, and %llu from %llu on are received in a buffer of %zu",
                 i, (unsigned long long)d->send_bytes[i], (unsigned long long)d->send_at[i],
                 send_all, (unsigned long long)d->receive_bytes[i],
                 (unsigned long long)d->receive_at[i], receive_all);
@@ -60,7 +59,7 @@ static clump_status make_halo(clump_world *world, const clump_halo_desc *desc, c
     if (!world) return CLUMP_ERR_USAGE;
     if (!desc || !halo)
         return clumpi_world_fail(world, CLUMP_ERR_USAGE,
-                                 "clump_halo_create needs a desc and a place");
+                                 "clump_halo_create needs a desc and a pointer for the halo");
     clump_halo *h = calloc(1, sizeof *h);
     if (!h) return clumpi_world_fail(world, CLUMP_ERR_HOST_MEMORY, "no host memory for a halo");
     h->world = world;
@@ -151,7 +150,7 @@ clump_status clump_halo_begin(clump_halo *halo) {
     if (status) return status;
     if (halo->is_begun)
         return clumpi_world_fail(world, CLUMP_ERR_USAGE,
-                                 "clump_halo_begin: it was begun before, and not ended");
+                                 "clump_halo_begin: the halo has begun already, and has not ended");
     wait_for_writes(halo);
     for (uint32_t i = 0; i < world->place.directions && !status; i++) {
         status = clumpi_post_receive(world, &halo->messages, halo->received + at,
@@ -209,11 +208,10 @@ clump_status clump_halo_end(clump_halo *halo, const clump_sync *sync) {
     clump_status status = clumpi_world_use(world);
     if (status) return status;
     if (!halo->is_begun)
-        return clumpi_world_fail(world, CLUMP_ERR_USAGE, "clump_halo_end: it was not begun");
+        return clumpi_world_fail(world, CLUMP_ERR_USAGE, "clump_halo_end: the halo has not begun");
     if (sync && !sync->wait_count != !sync->wait_list)
-        return clumpi_world_fail(
-            world, CLUMP_ERR_USAGE,
-            "clump_halo_end: wait_count and wait_list must be both zero or both set");
+        return clumpi_world_fail(world, CLUMP_ERR_USAGE,
+                                 "clump_halo_end: set both wait_count and wait_list, or neither");
     (void)clFlush(world->queue); /* what runs meanwhile */
     status = clumpi_messages_wait(world, &halo->messages, "clump_halo_end");
     if (status) return status;

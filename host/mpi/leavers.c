@@ -87,18 +87,21 @@ static clump_status add_classes(clump_migration *m, const char *class_name, cons
     const clump_schema *schema = clump_heap_get_info(m->heap)->schema;
     const clump_class_info *base = clump_schema_find_class(schema, class_name);
     if (!base)
-        return clumpi_world_fail(m->world, CLUMP_ERR_NOT_FOUND, "the heap has no class \"%s\"",
+        return clumpi_world_fail(m->world, CLUMP_ERR_NOT_FOUND,
+                                 "clump_migration_create: the heap has no class \"%s\"",
                                  class_name);
     const clump_field_info *f = mark ? clump_schema_find_field(schema, base->id, mark) : NULL;
     if (mark && !f)
-        return clumpi_world_fail(m->world, CLUMP_ERR_NOT_FOUND, "class %s has no field \"%s\"",
-                                 class_name, mark);
+        return clumpi_world_fail(m->world, CLUMP_ERR_NOT_FOUND,
+                                 "clump_migration_create: class %s has no field \"%s\"", class_name,
+                                 mark);
     if (mark && (f->count || f->width != 1 || f->type > CLUMP_TYPE_ULONG ||
                  f->array != CLUMP_ARRAY_FIXED || f->part != CLUMP_PART_NONE))
-        return clumpi_world_fail(m->world, CLUMP_ERR_USAGE,
-                                 "clump_migration_create: field %s of class %s must be a scalar of "
-                                 "an integer type: 0 stays, d + 1 leaves in direction d",
-                                 mark, class_name);
+        return clumpi_world_fail(
+            m->world, CLUMP_ERR_USAGE,
+            "clump_migration_create: field %s of class %s must be a scalar of an integer type. Its "
+            "value 0 means that the object stays, and d + 1 that it leaves in direction d",
+            mark, class_name);
     m->movers = calloc(base->last - base->id + 1, sizeof *m->movers);
     m->out = calloc(base->last - base->id + 1, sizeof *m->out);
     m->in = calloc(base->last - base->id + 1, sizeof *m->in);
@@ -288,16 +291,16 @@ static clump_status check_leaver(clump_migration *m, const clumpi_leaver *l) {
     const clump_world_place *p = &m->world->place;
     if (!l->class_id)
         return clumpi_world_fail(m->world, CLUMP_ERR_REFERENCE,
-                                 "clump_migration_run: reference 0x%08x in the list names no live "
-                                 "object of class %s",
+                                 "clump_migration_run: the list has reference 0x%08x, which names "
+                                 "no live object of class %s",
                                  l->ref, m->class_name);
     if (l->direction >= p->directions || p->neighbours[l->direction] < 0)
         return clumpi_world_fail(
             m->world, CLUMP_ERR_USAGE,
-            "clump_migration_run: object 0x%08x of class %s leaves in direction "
-            "%u; rank %d has %u directions%s",
+            "clump_migration_run: object 0x%08x of class %s leaves in direction %u, but rank %d "
+            "has %u directions%s",
             l->ref, m->class_name, l->direction, p->rank, p->directions,
-            l->direction < p->directions ? ", and the world ends there" : "");
+            l->direction < p->directions ? ", and the world ends in this direction" : "");
     return CLUMP_OK;
 }
 
@@ -315,8 +318,8 @@ static clump_status list_leavers(clump_migration *m, uint32_t *count) {
     const uint32_t n = m->words[0];
     if (n > m->most)
         return clumpi_world_fail(m->world, CLUMP_ERR_TOO_SMALL,
-                                 "clump_migration_run: %u objects of class %s leave, and the list "
-                                 "has room for %u: raise `most`",
+                                 "clump_migration_run: %u objects of class %s leave, but the list "
+                                 "has room for only %u. Raise `most`",
                                  n, m->class_name, m->most);
     if (n > first) status = read_words(m, 1 + 2 * (uint64_t)first, 2 * (uint64_t)(n - first));
     for (uint32_t i = 0; i < n && !status; i++) {
@@ -498,11 +501,12 @@ static clump_status make_class(clump_migration *m, uint32_t k, uint64_t *made_al
     *made_all = made;
     if (status) return clumpi_world_fail_context(m->world, status);
     if (made < in->count)
-        return clumpi_world_fail(m->world, CLUMP_ERR_DEVICE_MEMORY,
-                                 "clump_migration_run: %llu objects of class %s arrive at rank %d, "
-                                 "and its heap has room for %llu: they stay where they are",
-                                 (unsigned long long)in->count, m->movers[k].desc.class_name,
-                                 m->world->place.rank, (unsigned long long)made);
+        return clumpi_world_fail(
+            m->world, CLUMP_ERR_DEVICE_MEMORY,
+            "clump_migration_run: %llu objects of class %s arrive at rank %d, but its heap has "
+            "room for only %llu. The objects stay where they are",
+            (unsigned long long)in->count, m->movers[k].desc.class_name, m->world->place.rank,
+            (unsigned long long)made);
     return CLUMP_OK;
 }
 

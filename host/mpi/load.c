@@ -19,7 +19,7 @@ static clump_status find_part(clumpi_world_file *file, uint32_t part) {
     clumpi_world_file_entry e;
     if (clumpi_world_file_read(file, clumpi_world_file_entry_at(part), &e, sizeof e) != sizeof e ||
         e.hash != clumpi_world_file_entry_hash(&e, part))
-        return clumpi_world_file_bad(file, "its table is cut off or altered");
+        return clumpi_world_file_bad(file, "its table is cut off or damaged");
     file->begin = e.begin;
     file->bytes = e.bytes;
     file->at = 0;
@@ -28,7 +28,7 @@ static clump_status find_part(clumpi_world_file *file, uint32_t part) {
 
 static clump_status end_part(clumpi_world_file *file, clump_status status) {
     if (!status && file->at != file->bytes)
-        status = clumpi_world_file_bad(file, "a part is longer than its heap");
+        status = clumpi_world_file_bad(file, "a part of it is longer than the heap in it");
     return clumpi_world_file_heap_status(file, status);
 }
 
@@ -56,8 +56,8 @@ static clump_status expect_same(clumpi_world_file *file) {
     if (status || memcmp(&h, &mine, sizeof h) == 0) return status;
     return clumpi_world_fail(file->world, CLUMP_ERR_USAGE,
                              "file %s: it has the heaps of %u ranks, %u x %u x %u domains in %u "
-                             "dimensions; this world has %u, %u x %u x %u in %u. Load it with as "
-                             "many, or parts of it (clump_world_load_parts())",
+                             "dimensions, but this world has %u, %u x %u x %u in %u. Load it with "
+                             "as many, or load parts of it (clump_world_load_parts())",
                              file->path, h.ranks, h.domains[0], h.domains[1], h.domains[2],
                              h.dimensions, mine.ranks, mine.domains[0], mine.domains[1],
                              mine.domains[2], mine.dimensions);
@@ -97,7 +97,7 @@ clump_status clump_world_read_saved(clump_world *world, const char *path,
     if (!saved || !path || !*path)
         return clumpi_world_fail(
             world, CLUMP_ERR_USAGE,
-            "clump_world_read_saved needs the path of a file and a place for the result");
+            "clump_world_read_saved needs the path of a file and a pointer for the result");
     status = clumpi_world_file_open(&file, MPI_MODE_RDONLY);
     if (!status) status = clumpi_world_file_read_head(&file, &h);
     if (!status) {
@@ -114,10 +114,10 @@ static clump_status check_parts(clumpi_world_file *file, const uint32_t *parts, 
     clump_status status = clumpi_world_file_read_head(file, &h);
     for (uint32_t i = 0; i < count && !status; i++) {
         if (parts[i] >= h.ranks)
-            status = clumpi_world_fail(file->world, CLUMP_ERR_USAGE,
-                                       "file %s: rank %d asks for part %u, and the file has parts "
-                                       "0 to %u",
-                                       file->path, file->world->place.rank, parts[i], h.ranks - 1);
+            status = clumpi_world_fail(
+                file->world, CLUMP_ERR_USAGE,
+                "file %s: rank %d asks for part %u, but the file has parts 0 to %u", file->path,
+                file->world->place.rank, parts[i], h.ranks - 1);
         for (uint32_t k = 0; k < i && !status; k++)
             if (parts[k] == parts[i])
                 status = clumpi_world_fail(file->world, CLUMP_ERR_USAGE,

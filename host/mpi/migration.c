@@ -32,7 +32,7 @@ static clump_status make_migration(clump_world *world, const clump_migration_des
     if (!migration || !desc->heap || !desc->class_name)
         return clumpi_world_fail(world, CLUMP_ERR_USAGE,
                                  "clump_migration_create needs a heap, the name of a class, and a "
-                                 "place");
+                                 "pointer for the migration");
     clump_status status = clumpi_world_use(world);
     if (status) return status;
     clump_migration *m = calloc(1, sizeof *m);
@@ -140,16 +140,15 @@ static void judge_heads(clump_migration *m, exchange *x) {
         if (head[HEAD_KIND] != (int64_t)(m->kind & INT64_MAX)) {
             world->is_broken = 1;
             note(x, world,
-                 clumpi_world_fail(
-                     world, CLUMP_ERR_RANK,
-                     "clump_migration_run: rank %d has class %s with other subclasses or "
-                     "fields, or makes other calls",
-                     neighbour(m, d), m->class_name));
+                 clumpi_world_fail(world, CLUMP_ERR_RANK,
+                                   "clump_migration_run: on rank %d, class %s has other subclasses "
+                                   "or fields, or the rank makes other calls",
+                                   neighbour(m, d), m->class_name));
         } else if (theirs)
             note(x, world,
                  clumpi_world_fail(world, CLUMP_ERR_RANK,
-                                   "clump_migration_run: rank %d failed: %s; what was to go there "
-                                   "stays",
+                                   "clump_migration_run: rank %d failed: %s. The objects that were "
+                                   "to go there stay",
                                    neighbour(m, d), clump_status_name(theirs)));
     }
 }
@@ -221,12 +220,11 @@ static clump_status exchange_answers(clump_migration *m, exchange *x, clump_stat
         if (x->has_left[d]) x->report.left += count;
         if (count && x->answers_in[d])
             note(x, world,
-                 clumpi_world_fail(
-                     world, CLUMP_ERR_RANK,
-                     "clump_migration_run: rank %d could not take %llu objects of class "
-                     "%s: %s; they stay",
-                     neighbour(m, d), (unsigned long long)count, m->class_name,
-                     clump_status_name((clump_status)x->answers_in[d])));
+                 clumpi_world_fail(world, CLUMP_ERR_RANK,
+                                   "clump_migration_run: rank %d could not receive %llu objects of "
+                                   "class %s: %s. They stay",
+                                   neighbour(m, d), (unsigned long long)count, m->class_name,
+                                   clump_status_name((clump_status)x->answers_in[d])));
     }
     return status;
 }

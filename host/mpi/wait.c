@@ -94,9 +94,8 @@ static clump_status late(clump_world *world, clumpi_messages *m, const char *wha
     world->is_broken = 1;
     return clumpi_world_fail(
         world, CLUMP_ERR_RANK,
-        "%s: rank %d gave no answer to rank %d within %g s, and %d messages "
-        "are not done; it may have ended. The world is broken: end the program "
-        "by MPI_Abort()",
+        "%s: rank %d did not answer rank %d within %g s, and %d messages are not complete. It may "
+        "have ended. The world is broken: end the program with MPI_Abort()",
         what, peer, world->place.rank, world->timeout_s, missing);
 }
 
@@ -110,8 +109,8 @@ static clump_status take(clump_world *world, clumpi_messages *m, const char *wha
         if (MPI_Get_count(&m->statuses[i], MPI_BYTE, &bytes) || bytes == m->expected[i]) continue;
         world->is_broken = 1;
         return clumpi_world_fail(world, CLUMP_ERR_RANK,
-                                 "%s: rank %d sent %d bytes where rank %d expects %d: do both make "
-                                 "the same calls?",
+                                 "%s: rank %d sent %d bytes, but rank %d expects %d. Check that "
+                                 "both ranks make the same calls",
                                  what, m->peers[i], bytes, world->place.rank, m->expected[i]);
     }
     return CLUMP_OK;
@@ -154,9 +153,8 @@ clump_status clumpi_wait_all_ranks(clump_world *world, MPI_Request *request, con
             world->is_broken = 1;
             return clumpi_world_fail(
                 world, CLUMP_ERR_RANK,
-                "%s: not all of the %d ranks answered rank %d within %g s; one "
-                "may have ended. The world is broken: end the program by "
-                "MPI_Abort()",
+                "%s: not all of the %d ranks answered rank %d within %g s. One of them may have "
+                "ended. The world is broken: end the program with MPI_Abort()",
                 what, world->place.size, world->place.rank, world->timeout_s);
         }
         if (tests == UINT32_MAX) tests = YIELDS;
@@ -200,9 +198,9 @@ clump_status clump_world_reduce(clump_world *world, void *values, int count, MPI
     MPI_Aint lowest, extent;
     if (count < 0 || (count && !values) || MPI_Type_get_extent(type, &lowest, &extent) ||
         extent <= 0)
-        return clumpi_world_fail(world, CLUMP_ERR_USAGE,
-                                 "clump_world_reduce: a number of values, a place for them and a "
-                                 "type of MPI are required");
+        return clumpi_world_fail(
+            world, CLUMP_ERR_USAGE,
+            "clump_world_reduce needs a number of values, a pointer for them, and a type of MPI");
     const size_t bytes = (size_t)count * (size_t)extent;
     char *copies = malloc(2 * bytes + 1);
     if (!copies) {

@@ -38,7 +38,8 @@ clump_status clumpi_world_fail(clump_world *world, clump_status status, const ch
 clump_status clumpi_world_fail_context(clump_world *world, clump_status status) {
     const clump_error *error = clump_context_get_error(world->context);
     if (error->status != status)
-        return clumpi_world_fail(world, status, "a call on the context failed, without words");
+        return clumpi_world_fail(world, status,
+                                 "a call on the context failed, without an error message");
     world->error = *error;
     return status;
 }
@@ -83,10 +84,10 @@ clump_status clumpi_world_use(const clump_world *world) {
 clump_status clumpi_world_take_tags(clump_world *world, int *tags) {
     const uint64_t first = (uint64_t)world->users * CLUMPI_TAGS_EACH;
     if (first + CLUMPI_TAGS_EACH > (uint64_t)world->tag_most)
-        return clumpi_world_fail(world, CLUMP_ERR_UNSUPPORTED,
-                                 "a world has at most %d halos and migrations here: MPI's tags end "
-                                 "at %d",
-                                 world->tag_most / CLUMPI_TAGS_EACH, world->tag_most);
+        return clumpi_world_fail(
+            world, CLUMP_ERR_UNSUPPORTED,
+            "a world can have at most %d halos and migrations here: MPI's tags end at %d",
+            world->tag_most / CLUMPI_TAGS_EACH, world->tag_most);
     world->users++;
     *tags = (int)first;
     return CLUMP_OK;
@@ -98,14 +99,15 @@ static clump_status check(const clump_world_desc *d, clump_error *error) {
     if (!d->context || !d->queue || d->comm == MPI_COMM_NULL)
         return set_error(
             error, CLUMP_ERR_USAGE,
-            "clump_world_create: a communicator, a context and its queue are required");
+            "clump_world_create needs a communicator, a context and a queue of the context");
     if (d->dimensions > 3)
         return set_error(error, CLUMP_ERR_USAGE,
-                         "clump_world_create: %u dimensions; there are 1, 2 or 3", d->dimensions);
+                         "clump_world_create: %u dimensions are not valid: there must be 1, 2 or 3",
+                         d->dimensions);
     if (!(d->timeout_s >= 0) || d->message_bytes > MESSAGE_BYTES_MOST)
         return set_error(error, CLUMP_ERR_USAGE,
                          "clump_world_create: timeout_s must not be negative, and message_bytes "
-                         "is at most 2^30");
+                         "must be at most 2^30");
     return CLUMP_OK;
 }
 
@@ -118,8 +120,8 @@ static clump_status choose_domains(clump_world *world, const clump_world_desc *d
     for (uint32_t i = 0; i < p->dimensions; i++)
         if (counts[i] < 0 || counts[i] > p->size || (counts[i] && p->size % counts[i]))
             return clumpi_world_fail(world, CLUMP_ERR_USAGE,
-                                     "clump_world_create: %u domains in dimension %u do not divide "
-                                     "%d ranks",
+                                     "clump_world_create: %u domains in dimension %u are not "
+                                     "valid: they must divide %d ranks",
                                      d->domains[i], i, p->size);
     for (uint32_t i = 0; i < p->dimensions; i++) product *= counts[i] ? (uint64_t)counts[i] : 1;
     int code = MPI_SUCCESS;
@@ -132,12 +134,11 @@ static clump_status choose_domains(clump_world *world, const clump_world_desc *d
         product *= p->domains[i];
     }
     if (product != (uint64_t)p->size)
-        return clumpi_world_fail(
-            world, CLUMP_ERR_USAGE,
-            "clump_world_create: %u x %u x %u domains for %d ranks; there must "
-            "be one for each",
-            d->domains[0], p->dimensions > 1 ? d->domains[1] : 1,
-            p->dimensions > 2 ? d->domains[2] : 1, p->size);
+        return clumpi_world_fail(world, CLUMP_ERR_USAGE,
+                                 "clump_world_create: %u x %u x %u domains for %d ranks are not "
+                                 "valid: there must be one domain for each rank",
+                                 d->domains[0], p->dimensions > 1 ? d->domains[1] : 1,
+                                 p->dimensions > 2 ? d->domains[2] : 1, p->size);
     return CLUMP_OK;
 }
 
@@ -183,8 +184,8 @@ static clump_status compare(clump_world *world, const clump_world_desc *d) {
     clump_status status = clump_world_reduce(world, all, 2 * count, MPI_INT64_T, MPI_MAX);
     if (!status && memcmp(all, own, 2 * (size_t)count * sizeof *all) != 0)
         status = clumpi_world_fail(world, CLUMP_ERR_USAGE,
-                                   "clump_world_create: ranks differ in dimensions, domains, "
-                                   "periodic or message_bytes");
+                                   "clump_world_create: the ranks have different dimensions, "
+                                   "domains, periodic or message_bytes");
     return status;
 }
 
@@ -232,7 +233,8 @@ clump_status clump_world_create(const clump_world_desc *given, clump_world **wor
     clump_world_desc own = {.size = sizeof own}, *desc = &own;
     if (world) *world = NULL;
     if (!given || !world)
-        return set_error(error, CLUMP_ERR_USAGE, "clump_world_create needs a desc and a place");
+        return set_error(error, CLUMP_ERR_USAGE,
+                         "clump_world_create needs a desc and a pointer for the world");
     clump_status status = CLUMPI_TAKE(clump_world_desc, desc, given, error);
     if (!status) status = check(desc, error);
     if (status) return status;
@@ -273,6 +275,7 @@ const clump_world_place *clump_world_get_place(const clump_world *world) {
 }
 
 const clump_error *clump_world_get_error(const clump_world *world) {
-    static const clump_error of_null = {.status = CLUMP_ERR_USAGE, .message = "NULL was given"};
+    static const clump_error of_null = {.status = CLUMP_ERR_USAGE,
+                                        .message = "an argument is NULL, but the call needs it"};
     return world ? &world->error : &of_null;
 }

@@ -118,11 +118,10 @@ clump_status clumpi_world_file_bad(clumpi_world_file *file, const char *what) {
 clump_status clumpi_world_file_read_head(clumpi_world_file *file, clumpi_world_file_head *h) {
     if (clumpi_world_file_read(file, 0, h, sizeof *h) != sizeof *h ||
         memcmp(h->magic, magic, sizeof magic) != 0)
-        return clumpi_world_file_bad(file, "it is not what clump_world_save() wrote");
+        return clumpi_world_file_bad(file, "it was not written by clump_world_save()");
     if (h->hash != hash_of(h, offsetof(clumpi_world_file_head, hash), 0))
-        return clumpi_world_file_bad(file, "its head was altered");
-    return h->version == VERSION ? CLUMP_OK
-                                 : clumpi_world_file_bad(file, "it is of a newer version");
+        return clumpi_world_file_bad(file, "its head is damaged");
+    return h->version == VERSION ? CLUMP_OK : clumpi_world_file_bad(file, "it has a newer version");
 }
 
 /* ---- Its parts ------------------------------------------------------------------------------- */

@@ -22,20 +22,21 @@ static clump_status check_size(clump_pool *p, const clump_allocation_desc *d) {
     if (most == limit)
         return clumpi_fail(
             &p->error, CLUMP_ERR_DEVICE_MEMORY,
-            "an allocation of %llu bytes%s: pool %.64s is limited to %llu in all, by limit_bytes",
+            "an allocation of %llu bytes%s is too large: limit_bytes of pool %.64s is %llu",
             (unsigned long long)d->bytes, at, p->name, (unsigned long long)limit);
     return clumpi_fail(&p->error, CLUMP_ERR_DEVICE_MEMORY,
-                       "an allocation of %llu bytes%s: the device has %llu in all",
+                       "an allocation of %llu bytes%s is too large: the device has %llu in all",
                        (unsigned long long)d->bytes, at, (unsigned long long)memory);
 }
 
 static clump_status check_request(clump_pool *p, const clump_allocation_desc *d, request *r) {
     clump_status status;
     if (!d->bytes)
-        return clumpi_fail(&p->error, CLUMP_ERR_USAGE, "an allocation of 0 bytes; at least 1");
+        return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
+                           "an allocation must have at least 1 byte, but has 0");
     if (d->alignment & (d->alignment - 1))
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                           "an alignment of %llu; it must be a power of two or 0",
+                           "an alignment is %llu, but must be a power of two or 0",
                            (unsigned long long)d->alignment);
     status = clumpi_memory_check(p, d);
     if (!status) status = check_size(p, d);
@@ -164,7 +165,7 @@ clump_status clumpi_allocate_for(clump_pool *pool, const clump_allocation_desc *
     clump_status status = CLUMPI_TAKE(clump_allocation_desc, &own, desc, &p->error);
     if (!status && !(desc && allocation))
         status = clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                             "clump_pool_alloc needs a desc and a place for the allocation");
+                             "clump_pool_alloc needs a desc and a pointer for the allocation");
     if (!status) status = clumpi_allocate(p, &own, holder, &record);
     if (!status) {
         *allocation = clumpi_record_handle(p, record);
@@ -211,13 +212,13 @@ clump_status clumpi_record_free(clump_pool *p, uint32_t record) {
     const double began = clumpi_pool_time(p);
     if (r->holder == CLUMPI_OF_BUFFER)
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                           "clump_pool_free: an allocation of %llu bytes is that of a buffer which "
-                           "its caller owns; clReleaseMemObject() gives it back",
+                           "clump_pool_free: this allocation of %llu bytes is a buffer that its "
+                           "caller owns. Release it with clReleaseMemObject()",
                            (unsigned long long)r->bytes);
     if (r->holder == CLUMPI_OF_HEAP)
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                           "clump_pool_free: an allocation of %llu bytes is that of a heap; "
-                           "clump_heap_destroy() gives it back",
+                           "clump_pool_free: this allocation of %llu bytes belongs to a heap. "
+                           "Destroy the heap with clump_heap_destroy()",
                            (unsigned long long)r->bytes);
     clumpi_events uses = {0};
     clump_status status = check_unused(p, r);

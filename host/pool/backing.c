@@ -21,7 +21,7 @@ const char *clumpi_memory_name(clump_memory memory) {
 
 clump_status clumpi_memory_check(clump_pool *p, const clump_allocation_desc *d) {
     if ((unsigned)d->memory >= CLUMP_MEMORY_COUNT)
-        return clumpi_fail(&p->error, CLUMP_ERR_USAGE, "there is no memory %d", (int)d->memory);
+        return clumpi_fail(&p->error, CLUMP_ERR_USAGE, "unknown memory %d", (int)d->memory);
     if (!clumpi_memory_has_pointers(d->memory)) return CLUMP_OK;
     const clump_capabilities *c = &p->context->capabilities;
     const clump_pointers kind = clumpi_memory_pointers(d->memory);
@@ -30,13 +30,14 @@ clump_status clumpi_memory_check(clump_pool *p, const clump_allocation_desc *d) 
                            "the device %s has no %s (clump_capabilities.pointers)", c->device_name,
                            clumpi_pointers_name(kind));
     if (d->movable)
-        return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                           "an allocation of %s stays where its pointer says; `movable` must be 0",
-                           clumpi_pointers_name(kind));
+        return clumpi_fail(
+            &p->error, CLUMP_ERR_USAGE,
+            "an allocation of %s cannot move, because of its pointer: `movable` must be 0",
+            clumpi_pointers_name(kind));
     if (d->alignment > CLUMPI_POINTER_ALIGN)
         return clumpi_fail(
             &p->error, CLUMP_ERR_USAGE,
-            "an alignment of %llu; pointers of %s are multiples of %u, and of no more for certain",
+            "an alignment of %llu is not possible: pointers of %s are multiples of %u",
             (unsigned long long)d->alignment, clumpi_pointers_name(kind), CLUMPI_POINTER_ALIGN);
     return CLUMP_OK;
 }
@@ -154,7 +155,7 @@ clump_status clumpi_backing_read(clump_pool *p, const clumpi_chunk *chunk, uint6
 clump_status clumpi_backing_need_buffer(clump_pool *p, const clumpi_record *r, const char *call) {
     if (r->chunk->buffer) return CLUMP_OK;
     return clumpi_fail(&p->error, CLUMP_ERR_UNSUPPORTED,
-                       "%s: the device %s makes no cl_mem of %s; use the pointer of the region",
+                       "%s: the device %s makes no cl_mem of %s. Use the pointer of the region",
                        call, p->context->capabilities.device_name,
                        clumpi_pointers_name(clumpi_memory_pointers(r->chunk->memory)));
 }

@@ -135,7 +135,8 @@ void clumpi_buffers_end(clump_pool *p) {
 static clump_status check_queues(clump_pool *p, const char *call, cl_uint count,
                                  const cl_command_queue *queues) {
     if (count && !queues)
-        return clumpi_fail(&p->error, CLUMP_ERR_USAGE, "%s: %u queues, and no list of them", call,
+        return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
+                           "%s: there are %u queues, but the list of queues is NULL", call,
                            (unsigned)count);
     for (cl_uint i = 0; i < count; i++) {
         cl_context owner = NULL;
@@ -157,17 +158,16 @@ static clump_status check(clump_pool *p, const clump_allocation_desc *desc, cl_u
                           const cl_command_queue *queues, const cl_mem *buffer) {
     if (!desc || !buffer)
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                           "clump_pool_create_buffer needs a desc and a place for the buffer");
+                           "clump_pool_create_buffer needs a desc and a pointer for the buffer");
     if (desc->movable)
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                           "clump_pool_create_buffer: a buffer that its caller owns stays where it "
-                           "is; `movable` must be 0");
+                           "clump_pool_create_buffer: a buffer that its caller owns cannot move: "
+                           "`movable` must be 0");
     if (clumpi_memory_has_pointers(desc->memory))
-        return clumpi_fail(
-            &p->error, CLUMP_ERR_USAGE,
-            "clump_pool_create_buffer: a buffer that its caller owns may outlive its "
-            "pool, and memory with pointers may not; `memory` must be "
-            "CLUMP_MEMORY_DEVICE or CLUMP_MEMORY_HOST");
+        return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
+                           "clump_pool_create_buffer: `memory` must be CLUMP_MEMORY_DEVICE or "
+                           "CLUMP_MEMORY_HOST, because a buffer that its caller owns may outlive "
+                           "its pool, and memory with pointers may not");
     return check_queues(p, "clump_pool_create_buffer", queue_count, queues);
 }
 

@@ -17,18 +17,20 @@ static clump_status fail_limit_of_all(clump_pool *p, uint64_t bytes, uint64_t be
     const int is_set = p->context->pool_limit_bytes != 0;
     return clumpi_fail(
         &p->error, CLUMP_ERR_DEVICE_MEMORY,
-        "%llu bytes more: the pools of the context have %llu and are limited to %llu%s",
+        "%llu bytes more are not possible: the pools of the context have %llu and are limited to "
+        "%llu%s",
         (unsigned long long)bytes, (unsigned long long)before, (unsigned long long)limit,
-        is_set ? "" : ", three quarters of the memory of a CPU; limit_bytes can allow more");
+        is_set ? "" : ", three quarters of the memory of a CPU (limit_bytes can allow more)");
 }
 
 clump_status clumpi_bytes_reserve(clump_pool *p, uint64_t bytes) {
     uint64_t limit = p->desc.limit_bytes;
     if (limit && (p->stats.bytes > limit || bytes > limit - p->stats.bytes))
-        return clumpi_fail(&p->error, CLUMP_ERR_DEVICE_MEMORY,
-                           "%llu bytes more: pool %.64s has %llu and is limited to %llu",
-                           (unsigned long long)bytes, p->name, (unsigned long long)p->stats.bytes,
-                           (unsigned long long)limit);
+        return clumpi_fail(
+            &p->error, CLUMP_ERR_DEVICE_MEMORY,
+            "%llu bytes more are not possible: pool %.64s has %llu and is limited to %llu",
+            (unsigned long long)bytes, p->name, (unsigned long long)p->stats.bytes,
+            (unsigned long long)limit);
     _Atomic(uint64_t) *all = &p->account->bytes;
     uint64_t before = atomic_fetch_add(all, bytes);
     limit = clumpi_limit_of_all(p);

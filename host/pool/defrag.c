@@ -223,24 +223,24 @@ static clump_status wait_for_copies(stepping *s) {
 
 static clump_status check_desc(clump_pool *p, const clump_defrag_desc *d) {
     if (d->order != CLUMP_DEFRAG_FULLEST && d->order != CLUMP_DEFRAG_OLDEST)
-        return clumpi_fail(&p->error, CLUMP_ERR_USAGE, "there is no order %d", (int)d->order);
+        return clumpi_fail(&p->error, CLUMP_ERR_USAGE, "unknown order %d", (int)d->order);
     if (!(d->budget_us >= 0) || isinf(d->budget_us))
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                           "budget_us is %g; it must be 0 (no limit) or above", d->budget_us);
+                           "budget_us is %g, but must be 0 (no limit) or above", d->budget_us);
     const clump_defrag_weights *w = d->weights;
     if (w && (!(w->location >= 0 && w->free >= 0) || isinf(w->location) || isinf(w->free)))
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                           "weights %g and %g; both must be numbers of at least 0", w->location,
-                           w->free);
+                           "the weights are %g and %g, but both must be numbers of at least 0",
+                           w->location, w->free);
     if (w && (w->free_small != 0 || w->free_limit != 0) &&
         !(w->free_small > 0 && w->free_limit > w->free_small && w->free_limit <= 1))
         return clumpi_fail(
             &p->error, CLUMP_ERR_USAGE,
-            "free_small is %g, free_limit %g; 0 < free_small < free_limit <= 1 is needed",
+            "free_small is %g and free_limit %g, but must be 0 < free_small < free_limit <= 1",
             w->free_small, w->free_limit);
     if (d->manual && (d->wait || d->exclusive))
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                           "manual steps do not swap: wait and exclusive make no sense with them");
+                           "manual steps do not swap, so wait and exclusive cannot be set");
     return CLUMP_OK;
 }
 
@@ -338,7 +338,7 @@ static clump_status make_step(clump_pool *p, const clump_defrag_desc *desc, doub
     if (!status) status = check_desc(p, desc);
     if (!status && p->is_stepping)
         status = clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                             "a step of this pool's defragmentation runs already");
+                             "a step of this pool's defragmentation is already running");
     if (status) return status;
     stepping s = {.p = p,
                   .desc = desc,
@@ -449,7 +449,8 @@ clump_status clump_pool_next_move(clump_pool *pool, clump_move *move) {
     if (!p) return CLUMP_ERR_USAGE;
     clump_status status = CLUMP_OK;
     if (!move)
-        status = clumpi_fail(&p->error, CLUMP_ERR_USAGE, "clump_pool_next_move: no place for it");
+        status = clumpi_fail(&p->error, CLUMP_ERR_USAGE,
+                             "clump_pool_next_move needs a pointer for the move");
     for (size_t i = 0; move && i < p->op_count; i++) {
         const clumpi_op *op = p->ops[i];
         if (op->is_dropped || op->copied < op->bytes || !op->event ||
@@ -470,7 +471,7 @@ static clump_status finish_move(clump_pool *p, uint32_t record, clump_move_op wh
         !clumpi_event_is_complete(p, r->op->event) || has_failed(p, r->op))
         return clumpi_fail(
             &p->error, CLUMP_ERR_USAGE,
-            "clump_pool_finish_move: no move of the allocation waits to be finished");
+            "clump_pool_finish_move: no move of the allocation is waiting to be finished");
     if (what == CLUMP_MOVE_COPY) {
         learn(p, r->op);
         clumpi_op_swap(p, i);
@@ -479,7 +480,7 @@ static clump_status finish_move(clump_pool *p, uint32_t record, clump_move_op wh
         clumpi_op_drop(p, i);
     } else {
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                           "clump_pool_finish_move: there is no operation %d", (int)what);
+                           "clump_pool_finish_move: unknown operation %d", (int)what);
     }
     clumpi_waiting_poll(p);
     return CLUMP_OK;

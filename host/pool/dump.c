@@ -165,13 +165,13 @@ clump_status clump_pool_dump(clump_pool *pool, clump_pool_format format, clump_w
     clump_status status = CLUMP_OK;
     if (!write)
         status = clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                             "clump_pool_dump needs a function that takes the text");
+                             "clump_pool_dump needs a function that receives the text");
     else if (format == CLUMP_POOL_JSON)
         append_json(p, &text);
     else if (format == CLUMP_POOL_SVG)
         append_svg(p, &text);
     else
-        status = clumpi_fail(&p->error, CLUMP_ERR_USAGE, "clump_pool_dump: there is no format %d",
+        status = clumpi_fail(&p->error, CLUMP_ERR_USAGE, "clump_pool_dump: unknown format %d",
                              (int)format);
     clumpi_pool_leave(p);
     if (status) return status;

@@ -59,13 +59,13 @@ void clumpi_frames_clear(clump_pool *p) {
 static clump_status add_frame(clump_pool *p, cl_uint count, const cl_event *events) {
     if (!count != !events)
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                           "clump_pool_end_frame: count and events must be both zero or both set");
+                           "clump_pool_end_frame: set both `count` and `events`, or neither");
     if (!count) return CLUMP_OK;
     cl_ulong queued = 0;
     cl_int code = p->cl.GetEventProfilingInfo(events[0], CL_PROFILING_COMMAND_QUEUED, sizeof queued,
                                               &queued, NULL);
     if (code && code != CL_PROFILING_INFO_NOT_AVAILABLE)
-        return clumpi_fail_cl(&p->error, "clGetEventProfilingInfo", code, "is it an event?");
+        return clumpi_fail_cl(&p->error, "clGetEventProfilingInfo", code, "is it a valid event?");
     clumpi_events copy = {0};
     if (!clumpi_grow(&p->allocator, &copy.list, &copy.capacity, count, sizeof *copy.list))
         return clumpi_fail(&p->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a frame's events");

@@ -50,46 +50,48 @@ uint64_t clumpi_memory_of(const clump_capabilities *device) {
 static clump_status check_desc(const clump_pool_desc *d, const clump_capabilities *device,
                                uint32_t base, clump_error *error) {
     if (d->alignment & (d->alignment - 1) || (d->alignment && d->alignment < base))
-        return clumpi_fail(
-            error, CLUMP_ERR_USAGE,
-            "the alignment of a pool is %u; it must be a power of two and at least %u, "
-            "the device's base alignment",
-            d->alignment, base);
+        return clumpi_fail(error, CLUMP_ERR_USAGE,
+                           "the alignment of a pool is %u, but must be a power of two and at least "
+                           "%u, the device's base alignment",
+                           d->alignment, base);
     uint64_t least = d->alignment ? d->alignment : base;
     uint64_t memory = clumpi_memory_of(device);
     if (d->chunk_bytes > memory)
         return clumpi_fail(error, CLUMP_ERR_USAGE,
-                           "chunks of %llu bytes; the device has %llu in all",
+                           "chunks of %llu bytes are too large: the device has %llu in all",
                            (unsigned long long)d->chunk_bytes, (unsigned long long)memory);
     if (d->flags & ~(uint32_t)FLAGS_ALL)
-        return clumpi_fail(error, CLUMP_ERR_USAGE, "there is no pool flag 0x%x",
+        return clumpi_fail(error, CLUMP_ERR_USAGE, "unknown pool flag 0x%x",
                            d->flags & ~(uint32_t)FLAGS_ALL);
     if (d->chunk_bytes && d->chunk_bytes < least)
-        return clumpi_fail(error, CLUMP_ERR_USAGE, "chunks of %llu bytes; at least %llu are needed",
+        return clumpi_fail(error, CLUMP_ERR_USAGE,
+                           "chunks of %llu bytes are too small: at least %llu are needed",
                            (unsigned long long)d->chunk_bytes, (unsigned long long)least);
     if (d->limit_bytes && d->limit_bytes < (d->chunk_bytes ? d->chunk_bytes : least))
         return clumpi_fail(error, CLUMP_ERR_USAGE,
-                           "the limit of a pool, %llu bytes, does not allow one chunk",
+                           "the limit of a pool, %llu bytes, is too small for one chunk",
                            (unsigned long long)d->limit_bytes);
     if (d->unique_share != 0 && !(d->unique_share > 0 && d->unique_share <= 1))
         return clumpi_fail(error, CLUMP_ERR_USAGE,
-                           "unique_share is %g; it must be above 0 and at most 1", d->unique_share);
+                           "unique_share is %g, but must be above 0 and at most 1",
+                           d->unique_share);
     if ((unsigned)d->fit >= CLUMP_FIT_COUNT)
-        return clumpi_fail(error, CLUMP_ERR_USAGE, "there is no fit strategy %d", (int)d->fit);
+        return clumpi_fail(error, CLUMP_ERR_USAGE, "unknown fit strategy %d", (int)d->fit);
     if (d->margin_bytes > MARGIN_MAX)
-        return clumpi_fail(error, CLUMP_ERR_USAGE, "margins of %u bytes; at most %u are possible",
+        return clumpi_fail(error, CLUMP_ERR_USAGE,
+                           "margins of %u bytes are too large: at most %u are possible",
                            d->margin_bytes, MARGIN_MAX);
     if (d->pause_frames > CLUMPI_FRAMES_MAX)
-        return clumpi_fail(error, CLUMP_ERR_USAGE, "pause_frames is %u; it can be at most %u",
+        return clumpi_fail(error, CLUMP_ERR_USAGE, "pause_frames is %u, but must be at most %u",
                            d->pause_frames, CLUMPI_FRAMES_MAX);
     if (d->pause_factor != 0 && !(d->pause_factor > 0 && d->pause_factor <= 1))
         return clumpi_fail(error, CLUMP_ERR_USAGE,
-                           "pause_factor is %g; it must be above 0 and at most 1", d->pause_factor);
+                           "pause_factor is %g, but must be above 0 and at most 1",
+                           d->pause_factor);
     if (d->flags & CLUMP_POOL_COMPACT_WHEN_FULL && !d->moved)
-        return clumpi_fail(
-            error, CLUMP_ERR_USAGE,
-            "CLUMP_POOL_COMPACT_WHEN_FULL moves allocations inside of others' requests: "
-            "it needs the callback `moved`");
+        return clumpi_fail(error, CLUMP_ERR_USAGE,
+                           "CLUMP_POOL_COMPACT_WHEN_FULL moves other allocations during a request. "
+                           "Set the callback `moved`");
     return CLUMP_OK;
 }
 
@@ -155,8 +157,8 @@ static clump_status take_context(const clump_pool_desc *desc, clump_context **co
     if (!desc->context) return clumpi_context_of_queue(desc->queue, a, desc->cl, context, error);
     if (a->allocate || a->reallocate || a->release || desc->cl)
         return clumpi_fail(error, CLUMP_ERR_USAGE,
-                           "the allocator and the OpenCL functions of a pool with a context are "
-                           "that context's; `allocator` and `cl` must be 0");
+                           "a pool with a context uses the allocator and the OpenCL functions of "
+                           "the context, so `allocator` and `cl` must be 0");
     clumpi_context_use(desc->context);
     *context = desc->context;
     return CLUMP_OK;
@@ -170,8 +172,8 @@ clump_status clump_pool_create(const clump_pool_desc *given, clump_pool **pool,
     if (status) return status;
     if ((!desc->context && !desc->queue) || !pool)
         return clumpi_fail(error, CLUMP_ERR_USAGE,
-                           "clump_pool_create needs a desc with a context, or without one with a "
-                           "queue, and a place for the result");
+                           "clump_pool_create needs a desc with a context, or without a context a "
+                           "queue, and a pointer for the result");
     clump_context *c = NULL;
     status = take_context(desc, &c, error);
     if (status) return status;

@@ -57,8 +57,8 @@ uint32_t clumpi_record_find(clump_pool *p, clump_allocation allocation, const ch
         if (r->is_live && r->generation == (uint16_t)(allocation >> 32)) return i;
     }
     clumpi_fail(&p->error, CLUMP_ERR_REFERENCE,
-                known ? "%s: allocation 0x%llx was freed before"
-                      : "%s: allocation 0x%llx is none of this pool",
+                known ? "%s: allocation 0x%llx is already freed"
+                      : "%s: allocation 0x%llx does not belong to this pool",
                 call, (unsigned long long)allocation);
     return 0;
 }
@@ -66,7 +66,8 @@ uint32_t clumpi_record_find(clump_pool *p, clump_allocation allocation, const ch
 clumpi_extra *clumpi_record_extra(clump_pool *p, clumpi_record *r) {
     if (!r->extra) r->extra = clumpi_alloc(&p->allocator, sizeof *r->extra);
     if (!r->extra)
-        clumpi_fail(&p->error, CLUMP_ERR_HOST_MEMORY, "no host memory for what an allocation has");
+        clumpi_fail(&p->error, CLUMP_ERR_HOST_MEMORY,
+                    "no host memory for the properties of an allocation");
     return r->extra;
 }
 
@@ -125,7 +126,7 @@ static clump_status tell(clump_pool *p, clump_allocation allocation, clump_alloc
     clump_allocation_info own;
     if (!info)
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                           "clump_pool_get_info: no place for the info");
+                           "clump_pool_get_info needs a pointer for the info");
     clump_status status = CLUMPI_PLACE(clump_allocation_info, info, &p->error);
     if (status) return status;
     if (!allocation) {
@@ -156,14 +157,13 @@ static void stay(clumpi_record *r) {
 
 static clump_status check_movable(clump_pool *p, const clumpi_record *r) {
     if (r->holder != CLUMPI_OF_USER)
-        return clumpi_fail(
-            &p->error, CLUMP_ERR_USAGE,
-            "clump_pool_change: the allocation is that of a %s, which stays where it is",
-            r->holder == CLUMPI_OF_HEAP ? "heap" : "buffer which its caller owns");
+        return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
+                           "clump_pool_change: this allocation belongs to a %s and cannot move",
+                           r->holder == CLUMPI_OF_HEAP ? "heap" : "buffer that its caller owns");
     if (clumpi_memory_has_pointers(r->chunk->memory))
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                           "clump_pool_change: an allocation of memory with pointers stays "
-                           "where its pointer says");
+                           "clump_pool_change: an allocation of memory with pointers cannot move, "
+                           "because of its pointer");
     return CLUMP_OK;
 }
 
@@ -194,9 +194,10 @@ static clump_status change(clump_pool *p, clumpi_record *r, clump_allocation all
     if (status) return status;
     const uint32_t all = CLUMP_PART_MOVABLE | CLUMP_PART_NAME | CLUMP_PART_USER_DATA;
     if (!given || !parts || parts & ~all)
-        return clumpi_fail(
-            &p->error, CLUMP_ERR_USAGE,
-            "clump_pool_change needs parts, which are 0x%x of 0x%x, and their values", parts, all);
+        return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
+                           "clump_pool_change: parts are 0x%x, but must be in 0x%x, and their "
+                           "values must be passed",
+                           parts, all);
     if (parts & CLUMP_PART_MOVABLE && to->movable) status = check_movable(p, r);
     if (!status && parts & CLUMP_PART_NAME) status = rename_record(p, r, to->name);
     if (status) return status;
@@ -213,8 +214,8 @@ clump_status clump_pool_change(clump_pool *pool, clump_allocation allocation, ui
 static clump_status pin(clump_pool *p, clumpi_record *r, int pins) {
     if (pins < 0 && r->pins < 0u - (uint32_t)pins)
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                           "clump_pool_pin: %d pins, but the allocation is pinned %u times", pins,
-                           r->pins);
+                           "clump_pool_pin: pins is %d, but the allocation is pinned %u times",
+                           pins, r->pins);
     r->pins += (uint32_t)pins;
     p->kinds[r->chunk->memory].changes++;
     stay(r);
@@ -226,7 +227,7 @@ clump_status clump_pool_pin(clump_pool *pool, clump_allocation allocation, int p
 }
 
 static clump_status use(clump_pool *p, clumpi_record *r, cl_event event) {
-    if (!event) return clumpi_fail(&p->error, CLUMP_ERR_USAGE, "clump_pool_use: no event");
+    if (!event) return clumpi_fail(&p->error, CLUMP_ERR_USAGE, "clump_pool_use: the event is NULL");
     clumpi_extra *extra = clumpi_record_extra(p, r);
     if (!extra) return CLUMP_ERR_HOST_MEMORY;
     clumpi_events *uses = &extra->uses;
@@ -250,7 +251,7 @@ clump_status clump_pool_use(clump_pool *pool, clump_allocation allocation, cl_ev
 static clump_status sub_buffer(clump_pool *p, clumpi_record *r, cl_mem *buffer) {
     if (!buffer)
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                           "clump_pool_get_buffer: no place for the buffer");
+                           "clump_pool_get_buffer needs a pointer for the buffer");
     clump_status status = clumpi_backing_need_buffer(p, r, "clump_pool_get_buffer");
     if (status) return status;
     if (r->chunk->is_unique) {
@@ -288,10 +289,9 @@ static void count_map(clump_pool *p, clumpi_record *r) {
 
 static clump_status map(clump_pool *p, clumpi_record *r, cl_map_flags flags, void **memory) {
     if (!memory || !flags || (flags & ~(cl_map_flags)(CL_MAP_READ | CL_MAP_WRITE)))
-        return clumpi_fail(
-            &p->error, CLUMP_ERR_USAGE,
-            "clump_pool_map needs CL_MAP_READ or CL_MAP_WRITE or both, and a place for "
-            "the pointer");
+        return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
+                           "clump_pool_map needs CL_MAP_READ or CL_MAP_WRITE or both, and a "
+                           "pointer for the result");
     clumpi_extra *extra = clumpi_record_extra(p, r);
     if (!extra) return CLUMP_ERR_HOST_MEMORY;
     if (clumpi_memory_is_hosts(r->chunk->memory)) {
@@ -347,10 +347,10 @@ static clump_status unmap(clump_pool *p, clumpi_record *r, void *memory, const c
         code = unmap_buffer(p, r, memory, sync);
     else if (memory != clumpi_record_region(p, r).pointer)
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                           "clump_pool_unmap: it is no pointer of clump_pool_map()");
+                           "clump_pool_unmap: the pointer was not returned by clump_pool_map()");
     if (code)
         return clumpi_fail_cl(&p->error, "clEnqueueUnmapMemObject", code,
-                              "is it a pointer of clump_pool_map()?");
+                              "was the pointer returned by clump_pool_map()?");
     if (clumpi_memory_is_hosts(r->chunk->memory) && sync && sync->event)
         status = clumpi_pool_mark(p, &(clumpi_events){0}, sync);
     if (status) return status;

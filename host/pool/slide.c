@@ -122,7 +122,7 @@ static clump_status slide_one(slide *s, clumpi_chunk *c, uint32_t node, uint32_t
     clump_status status = copy_down(s, r, from, to, bytes);
     if (status && s->copies != begun)
         return clumpi_fail_cl(&p->error, "clEnqueueCopyBuffer", p->error.cl_code,
-                              "%d times; the contents of allocation 0x%llx are lost", TRIES,
+                              "%d times. The contents of allocation 0x%llx are lost", TRIES,
                               (unsigned long long)clumpi_record_handle(p, record));
     if (status) return status;
     /* The source merges into the gap, whose node then has room for it: one node is left over, one

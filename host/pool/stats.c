@@ -41,7 +41,7 @@ clump_status clump_pool_get_stats(clump_pool *pool, clump_pool_stats *stats,
     if (!status) status = CLUMPI_PLACE(clump_pool_details, details, &p->error);
     if (!status && !stats && !details)
         status = clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                             "clump_pool_get_stats: no place for the statistics");
+                             "clump_pool_get_stats needs a pointer for the statistics");
     if (!status && stats) {
         clump_pool_stats own = p->stats;
         own.waste = clumpi_pool_waste(p);
@@ -91,7 +91,8 @@ static clump_status check_chunk(clump_pool *p, clumpi_chunk *c, sums *s) {
         movable += r->is_movable;
         s->owned++;
     }
-    if (movable != c->movable) return corrupt(p, "movable ones of a chunk", c->movable, movable);
+    if (movable != c->movable)
+        return corrupt(p, "movable allocations of a chunk", c->movable, movable);
     s->leaving += c->leaving_units;
     s->ranges += c->ranges.used_count;
     s->bytes += c->bytes;

@@ -11,7 +11,7 @@
 
 static const clump_error no_pool = {
     .status = CLUMP_ERR_USAGE,
-    .message = "the call was given NULL for a pool",
+    .message = "the pool is NULL, but the call needs it",
 };
 
 void clumpi_trace(clump_pool *p, const char *format, ...) {
@@ -25,11 +25,11 @@ void clumpi_trace(clump_pool *p, const char *format, ...) {
 }
 
 clump_status clumpi_trace_status(clump_pool *p) {
-    return p->trace_failed ? clumpi_fail(&p->error, CLUMP_ERR_IO,
-                                         "the trace lacks lines: the function that takes it "
-                                         "returned %d",
-                                         p->trace_failed)
-                           : CLUMP_OK;
+    return p->trace_failed
+               ? clumpi_fail(&p->error, CLUMP_ERR_IO,
+                             "the trace is incomplete: the function that receives it returned %d",
+                             p->trace_failed)
+               : CLUMP_OK;
 }
 
 double clumpi_pool_time(const clump_pool *p) {

@@ -12,7 +12,7 @@ int clumpi_event_is_complete(clump_pool *p, cl_event event) {
 clump_status clumpi_pool_sync_check(clump_pool *p, const clump_sync *sync, const char *call) {
     if (sync && !sync->wait_count != !sync->wait_list)
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                           "%s: wait_count and wait_list must be both zero or both set", call);
+                           "%s: set both wait_count and wait_list, or neither", call);
     return CLUMP_OK;
 }
 

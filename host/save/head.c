@@ -47,7 +47,7 @@ clump_status clumpi_head_write(clumpi_stream *s, const clump_saved *saved) {
 }
 
 static clump_status wrong(clumpi_stream *s, const char *what) {
-    return clumpi_fail(s->error, CLUMP_ERR_FORMAT, "%s is not right: %s", clumpi_stream_name(s),
+    return clumpi_fail(s->error, CLUMP_ERR_FORMAT, "%s is not valid: %s", clumpi_stream_name(s),
                        what);
 }
 
@@ -59,7 +59,7 @@ static clump_status parse_schema(clumpi_stream *s, clump_saved *saved, const cha
     if (status == CLUMP_ERR_HOST_MEMORY)
         return clumpi_fail(s->error, status, "no host memory for the schema of a saved heap");
     if (status)
-        return clumpi_fail(s->error, CLUMP_ERR_FORMAT, "%s is not right: its schema, line %u: %s",
+        return clumpi_fail(s->error, CLUMP_ERR_FORMAT, "%s is not valid: its schema, line %u: %s",
                            clumpi_stream_name(s), error.line, error.message);
     if (clumpi_refusal_find(CLUMPI_OP_LOAD, clumpi_schema_traits(saved->schema)))
         return wrong(s, "its schema has an array of run-time length");
@@ -104,10 +104,10 @@ static clump_status decode(clumpi_stream *s, clump_saved *saved, const uint8_t *
     if (words[CLASSES] > CLUMP_CLASSES_MAX || words[REGISTERED] > CLUMPI_REGISTERED_MOST ||
         bytes != sizeof words + (uint64_t)words[SCHEMA_BYTES] +
                      sizeof(uint64_t) * (2 * (uint64_t)words[CLASSES] + words[REGISTERED]))
-        return wrong(s, "its head has not the size that it says");
+        return wrong(s, "the size of its head is not the size that the head states");
     if (words[PIECE_BYTES] < CLUMPI_PIECE_LEAST || words[PIECE_BYTES] > CLUMPI_PIECE_MOST)
-        return wrong(s, "its pieces have a size that is not allowed");
-    if (words[NOTHING]) return wrong(s, "a word of its head that must be 0 is not");
+        return wrong(s, "the size of its pieces is not allowed");
+    if (words[NOTHING]) return wrong(s, "a word of its head must be 0, but has another value");
     saved->piece_bytes = words[PIECE_BYTES];
     saved->registered = words[REGISTERED];
     saved->handles = words[HANDLES];

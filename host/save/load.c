@@ -57,16 +57,16 @@ static clump_status check_empty(loading *l) {
     if (status) return status;
     if (stats.objects)
         return clumpi_fail(&clumpi_heap_context(l->heap)->error, CLUMP_ERR_USAGE,
-                           "clump_heap_load: the heap has %llu objects; it must have none",
+                           "clump_heap_load: the heap must be empty, but has %llu objects",
                            (unsigned long long)stats.objects);
     if (stats.raw_bytes) /* a load that fails clears all bits */
         return clumpi_fail(&clumpi_heap_context(l->heap)->error, CLUMP_ERR_USAGE,
-                           "clump_heap_load: the heap has %llu bytes of raw memory; kernels must "
-                           "free it before",
+                           "clump_heap_load: the heap must be empty, but has %llu bytes of raw "
+                           "memory. Free it in a kernel first",
                            (unsigned long long)stats.raw_bytes);
     if (clumpi_handles_live(l->heap))
         return clumpi_fail(&clumpi_heap_context(l->heap)->error, CLUMP_ERR_USAGE,
-                           "clump_heap_load: the heap has %u handles; it must have none",
+                           "clump_heap_load: the heap must have no handles, but has %u",
                            clumpi_handles_live(l->heap));
     return CLUMP_OK;
 }
@@ -90,16 +90,16 @@ static clump_status check_registered(loading *l, int without) {
     clump_status status = clumpi_registered_list(l->heap, &l->registered, &l->registered_count);
     if (status) return status;
     if (l->registered_count != l->saved.registered)
-        return clumpi_fail(
-            error, CLUMP_ERR_USAGE,
-            "%s has the references of %u registered buffers; the heap has %u: register "
-            "as many, in the same order, or set without_registered",
-            clumpi_stream_name(&l->stream), l->saved.registered, l->registered_count);
+        return clumpi_fail(error, CLUMP_ERR_USAGE,
+                           "%s has the references of %u registered buffers, but the heap has %u. "
+                           "Register as many, in the same order, or set without_registered",
+                           clumpi_stream_name(&l->stream), l->saved.registered,
+                           l->registered_count);
     for (uint32_t i = 0; i < l->registered_count; i++)
         if (l->registered[i]->count < l->saved.registered_counts[i])
             return clumpi_fail(error, CLUMP_ERR_USAGE,
-                               "%s has %llu references of registered buffer %u; that of the heap "
-                               "has room for %llu",
+                               "%s has %llu references of registered buffer %u, but the heap's "
+                               "buffer has room for only %llu",
                                clumpi_stream_name(&l->stream),
                                (unsigned long long)l->saved.registered_counts[i], i,
                                (unsigned long long)l->registered[i]->count);
@@ -132,11 +132,10 @@ static clump_status make_objects(loading *l, uint32_t class_id, uint64_t count) 
         if (!status) status = clumpi_checking_new(l->heap, class_id);
         if (!status) status = clumpi_new_made(l->heap, &made);
         if (!status && made != n)
-            status =
-                clumpi_fail(&clumpi_heap_context(l->heap)->error, CLUMP_ERR_CORRUPT,
-                            "clump_heap_load: only %llu of %llu objects could be made in a heap "
-                            "without objects: see what clump_heap_check() says",
-                            (unsigned long long)made, (unsigned long long)n);
+            status = clumpi_fail(&clumpi_heap_context(l->heap)->error, CLUMP_ERR_CORRUPT,
+                                 "clump_heap_load: only %llu of %llu objects could be made, "
+                                 "although the heap was empty. Call clump_heap_check()",
+                                 (unsigned long long)made, (unsigned long long)n);
         count -= n;
     }
     return status;
@@ -173,8 +172,7 @@ static clump_status check_refs(loading *l, const clumpi_saved_column *column,
     if (wrong.no_object)
         return clumpi_fail(
             &clumpi_heap_context(l->heap)->error, CLUMP_ERR_FORMAT,
-            "%s is not right: field %s of class %s has %u references to objects that "
-            "are not there",
+            "%s is not valid: field %s of class %s has %u references to objects that do not exist",
             clumpi_stream_name(&l->stream), f->name, column->class_info.name, wrong.no_object);
     return wrong.no_member
                ? clumpi_match_fail_members(&l->match, column->class_info.id, f, wrong.no_member)
@@ -359,8 +357,8 @@ static clump_status load_outside(loading *l) {
     if (!status) status = clumpi_dense_fetch_wrong(&l->dense, &wrong);
     if (!status && wrong.no_object)
         status = clumpi_fail(&clumpi_heap_context(l->heap)->error, CLUMP_ERR_FORMAT,
-                             "%s is not right: %u registered references and handles are of objects "
-                             "that are not there",
+                             "%s is not valid: %u registered references and handles lead to "
+                             "objects that do not exist",
                              clumpi_stream_name(&l->stream), wrong.no_object);
     return status;
 }

@@ -41,17 +41,18 @@ clump_status clumpi_begin_read(clumpi_stream *s) {
     if (status) return status;
     if (memcmp(b.magic, magic, sizeof magic) != 0)
         return clumpi_fail(s->error, CLUMP_ERR_FORMAT,
-                           "%s is no saved heap: it does not begin as one", clumpi_stream_name(s));
+                           "%s is not a saved heap: it does not begin like one",
+                           clumpi_stream_name(s));
     if (b.inverted != ~b.version || !b.version)
-        return clumpi_fail(s->error, CLUMP_ERR_FORMAT, "%s is altered: its version is not readable",
+        return clumpi_fail(s->error, CLUMP_ERR_FORMAT, "%s is damaged: its version is not readable",
                            clumpi_stream_name(s));
     if (b.version != CLUMPI_SAVE_VERSION)
         return clumpi_fail(s->error, CLUMP_ERR_FORMAT,
-                           "%s is of version %u of the format; this library reads version %u: %s",
+                           "%s has version %u of the format, but this library reads version %u. %s",
                            clumpi_stream_name(s), b.version, CLUMPI_SAVE_VERSION,
                            b.version > CLUMPI_SAVE_VERSION
-                               ? "use a newer one"
-                               : "save the heap again; that version was in no release");
+                               ? "Use a newer library"
+                               : "Save the heap again: that version was never released");
     s->chain = clumpi_hash64(0, &b, sizeof b);
     return CLUMP_OK;
 }
@@ -62,9 +63,9 @@ clump_status clumpi_pieces_pack(clumpi_stream *s, int level) {
     if (level >= 0 && level <= most) return CLUMP_OK;
     if (most)
         return clumpi_fail(s->error, CLUMP_ERR_USAGE,
-                           "clump_heap_save: zstd_level is %d; 0 to %d are possible", level, most);
+                           "clump_heap_save: zstd_level is %d, but must be 0 to %d", level, most);
     return clumpi_fail(s->error, CLUMP_ERR_UNSUPPORTED,
-                       "clump_heap_save: the library was built without zstd: configure it with "
+                       "clump_heap_save: the library was built without zstd. Build it with "
                        "-DCLUMP_ZSTD=ON, or leave zstd_level at 0");
 }
 
@@ -101,7 +102,7 @@ clump_status clumpi_piece_write(clumpi_stream *s, uint32_t kind, const void *con
 
 static clump_status altered(clumpi_stream *s, uint64_t at, uint32_t piece, const char *what) {
     return clumpi_fail(s->error, CLUMP_ERR_FORMAT,
-                       "%s is altered: piece %u, which begins at byte %llu, %s",
+                       "%s is damaged: piece %u, which begins at byte %llu, %s",
                        clumpi_stream_name(s), piece, (unsigned long long)at, what);
 }
 
@@ -112,24 +113,23 @@ static clump_status read_head(clumpi_stream *s, uint32_t kind, uint32_t least, u
     if (status) return status;
     uint64_t chain = clumpi_hash64(s->chain, p, offsetof(clumpi_piece, chain));
     if (chain != p->chain || p->number != s->pieces)
-        return altered(s, at, s->pieces, "has a head that is not the one that comes here");
+        return altered(s, at, s->pieces, "has a head that does not belong there");
     s->pieces++;
     s->chain = chain;
     if (p->kind != kind || p->bytes < least || p->bytes > most || p->stored > p->bytes ||
         (p->stored < p->bytes && !may_be_packed(kind)))
-        return clumpi_fail(
-            s->error, CLUMP_ERR_FORMAT,
-            "%s is not right: piece %u at byte %llu has %u bytes of kind 0x%08x; %u to "
-            "%u bytes of kind 0x%08x had to come",
-            clumpi_stream_name(s), p->number, (unsigned long long)at, p->bytes, p->kind, least,
-            most, kind);
+        return clumpi_fail(s->error, CLUMP_ERR_FORMAT,
+                           "%s is not valid: piece %u at byte %llu has %u bytes of kind 0x%08x, "
+                           "but must have %u to %u bytes of kind 0x%08x",
+                           clumpi_stream_name(s), p->number, (unsigned long long)at, p->bytes,
+                           p->kind, least, most, kind);
     return CLUMP_OK;
 }
 
 static clump_status compare(clumpi_stream *s, const clumpi_piece *p, uint64_t at, uint64_t sum) {
     return sum == p->content
                ? CLUMP_OK
-               : altered(s, at, p->number, "has a content that does not have its checksum");
+               : altered(s, at, p->number, "has contents that do not match their checksum");
 }
 
 static clump_status read_stored(clumpi_stream *s, const clumpi_piece *p, void *stored) {
@@ -141,18 +141,17 @@ static clump_status read_stored(clumpi_stream *s, const clumpi_piece *p, void *s
 static clump_status read_packed(clumpi_stream *s, const clumpi_piece *p, void *content) {
     const uint64_t at = s->bytes - sizeof *p;
     if (!clumpi_zstd_level_most())
-        return clumpi_fail(
-            s->error, CLUMP_ERR_UNSUPPORTED,
-            "%s is packed by zstd, without which the library was built: configure it "
-            "with -DCLUMP_ZSTD=ON",
-            clumpi_stream_name(s));
+        return clumpi_fail(s->error, CLUMP_ERR_UNSUPPORTED,
+                           "%s is packed by zstd, but the library was built without zstd. Build it "
+                           "with -DCLUMP_ZSTD=ON",
+                           clumpi_stream_name(s));
     clump_status status = reserve_packed(s, p->stored);
     if (!status) status = read_stored(s, p, s->packed);
     if (status || clumpi_zstd_unpack(s->packed, p->stored, content, p->bytes)) return status;
-    return clumpi_fail(s->error, CLUMP_ERR_FORMAT,
-                       "%s is not right: piece %u, which begins at byte %llu, is not %u bytes "
-                       "that zstd packed",
-                       clumpi_stream_name(s), p->number, (unsigned long long)at, p->bytes);
+    return clumpi_fail(
+        s->error, CLUMP_ERR_FORMAT,
+        "%s is not valid: zstd cannot unpack piece %u, which begins at byte %llu, to %u bytes",
+        clumpi_stream_name(s), p->number, (unsigned long long)at, p->bytes);
 }
 
 static clump_status read_content(clumpi_stream *s, const clumpi_piece *p, void *content) {
@@ -206,10 +205,9 @@ clump_status clumpi_end_read(clumpi_stream *s) {
     uint64_t before;
     clump_status status = clumpi_piece_read(s, CLUMPI_KIND_END, &before, sizeof before);
     if (!status && before != expected)
-        status = clumpi_fail(s->error, CLUMP_ERR_FORMAT,
-                             "%s is not right: it says that %llu bytes stand before its end, but "
-                             "%llu do",
-                             clumpi_stream_name(s), (unsigned long long)before,
-                             (unsigned long long)expected);
+        status = clumpi_fail(
+            s->error, CLUMP_ERR_FORMAT,
+            "%s is not valid: its end states that %llu bytes come before it, but %llu do",
+            clumpi_stream_name(s), (unsigned long long)before, (unsigned long long)expected);
     return status ? status : clumpi_stream_expect_end(s);
 }

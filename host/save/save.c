@@ -80,7 +80,7 @@ static clump_status describe_registered(saving *s) {
     if (status || !s->saved.registered) return status;
     if (s->saved.registered > CLUMPI_REGISTERED_MOST)
         return clumpi_fail(&c->error, CLUMP_ERR_UNSUPPORTED,
-                           "%u registered buffers; a saved heap can have those of %u",
+                           "%u registered buffers are too many: a saved heap can have %u",
                            s->saved.registered, CLUMPI_REGISTERED_MOST);
     s->saved.registered_counts =
         clumpi_alloc(&c->allocator, s->saved.registered * sizeof *s->saved.registered_counts);
@@ -224,7 +224,7 @@ clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc,
     const uint32_t piece = own.piece_bytes;
     if (piece && (piece < CLUMPI_PIECE_LEAST || piece > CLUMPI_PIECE_MOST))
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_heap_save: piece_bytes is %u; %u to %u are possible", piece,
+                           "clump_heap_save: piece_bytes is %u, but must be %u to %u", piece,
                            CLUMPI_PIECE_LEAST, CLUMPI_PIECE_MOST);
     saving s = {.heap = heap};
     status = clumpi_heap_refuses(heap, CLUMPI_OP_SAVE, "clump_heap_save");

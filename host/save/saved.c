@@ -83,7 +83,8 @@ clump_status clump_saved_open(const clump_load_desc *desc, const clump_allocator
                               clump_saved **saved, clump_error *error) {
     if (saved) *saved = NULL;
     if (!saved)
-        return clumpi_fail(error, CLUMP_ERR_USAGE, "clump_saved_open needs a place for the result");
+        return clumpi_fail(error, CLUMP_ERR_USAGE,
+                           "clump_saved_open needs a pointer for the result");
     const clump_allocator a = clumpi_allocator_resolve(allocator);
     clump_load_desc own;
     clumpi_stream s;
@@ -143,8 +144,8 @@ static clump_status judge(reading *r, const clump_saved_part *part, uint64_t lea
         if (part->buffer == CLUMP_SAVED_HANDLES) c.name = "a handle";
         if (part->class_id) c = *clump_schema_get_info(r->saved.schema)->classes[part->class_id];
         return clumpi_fail(r->stream.error, CLUMP_ERR_FORMAT,
-                           "%s is not right: %s%s%s has a reference to object %u, and can refer "
-                           "to objects %llu to %llu",
+                           "%s is not valid: %s%s%s has a reference to object %u, but can only "
+                           "refer to objects %llu to %llu",
                            clumpi_stream_name(&r->stream), c.name, part->field ? "." : "",
                            part->field ? part->field->name : "", refs[i],
                            (unsigned long long)least + 1, (unsigned long long)end);
@@ -169,7 +170,7 @@ clump_status clumpi_saved_check_lengths(clumpi_stream *s, const clump_schema *sc
 
 static clump_status ended(reading *r, int code) {
     return code ? clumpi_fail(r->stream.error, CLUMP_ERR_IO,
-                              "%s: the function that takes parts ended it with %d", r->reader->call,
+                              "%s: the function that receives parts returned %d", r->reader->call,
                               code)
                 : CLUMP_OK;
 }

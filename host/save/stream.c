@@ -30,9 +30,10 @@ static clump_status fail_io(clumpi_stream *s, const char *what, const char *path
 static clump_status take_part(clumpi_stream *s) {
     if (!clumpi_file_lock(s->file))
         return clumpi_fail(s->error, CLUMP_ERR_IO,
-                           "another save to %s is under way: it has locked %s", s->path, s->part);
+                           "another save to %s is running: it has locked %s", s->path, s->part);
     if (!clumpi_file_has_name(s->file, s->part))
-        return clumpi_fail(s->error, CLUMP_ERR_IO, "another save to %s has just ended", s->path);
+        return clumpi_fail(s->error, CLUMP_ERR_IO, "another save to %s has just ended. Save again",
+                           s->path);
     return ftruncate(s->file, 0) ? fail_io(s, "empty", s->part, errno) : CLUMP_OK;
 }
 
@@ -51,7 +52,7 @@ static clump_status create_file(clumpi_stream *s) {
     if (why)
         return clumpi_fail(
             s->error, CLUMP_ERR_IO, "cannot save to %s: %s%s", s->path, why,
-            place.is_special ? "; `write` of clump_save_desc may write anywhere" : "");
+            place.is_special ? ". Use `write` of clump_save_desc to write to another place" : "");
     clump_status status = name_part(s, &place);
     if (status) return status;
     s->file = clumpi_place_create(&place, s->part, &why);
@@ -72,7 +73,8 @@ clump_status clumpi_stream_create(clumpi_stream *s, const clump_save_desc *desc,
                                   const clump_allocator *allocator, clump_error *error) {
     *s = (clumpi_stream){.allocator = allocator, .error = error, .file = -1};
     if (!desc->path == !desc->write)
-        return clumpi_fail(error, CLUMP_ERR_USAGE, "%s: set one of `path` and `write`", call);
+        return clumpi_fail(error, CLUMP_ERR_USAGE, "%s: set exactly one of `path` and `write`",
+                           call);
     s->path = desc->path;
     s->write = desc->write;
     s->user = desc->user;
@@ -108,8 +110,7 @@ static void sync_folder(clumpi_stream *s) {
 clump_status clumpi_stream_commit(clumpi_stream *s) {
     if (!s->path) return CLUMP_OK;
     int code = clumpi_file_sync(s->file);
-    if (code && code != EINVAL && code != EROFS)
-        return fail_io(s, "bring to the disk", s->part, code);
+    if (code && code != EINVAL && code != EROFS) return fail_io(s, "flush", s->part, code);
     code = clumpi_file_replace(s->file, s->part, s->place);
     s->file = -1;
     if (code)
@@ -127,7 +128,8 @@ clump_status clumpi_stream_open(clumpi_stream *s, const clump_load_desc *desc, c
                                 const clump_allocator *allocator, clump_error *error) {
     *s = (clumpi_stream){.allocator = allocator, .error = error, .file = -1};
     if (!desc->path == !desc->read)
-        return clumpi_fail(error, CLUMP_ERR_USAGE, "%s: set one of `path` and `read`", call);
+        return clumpi_fail(error, CLUMP_ERR_USAGE, "%s: set exactly one of `path` and `read`",
+                           call);
     s->path = desc->path;
     s->read = desc->read;
     s->user = desc->user;
@@ -143,7 +145,7 @@ static clump_status read_some(clumpi_stream *s, char *data, size_t bytes, size_t
     if (!s->path) {
         *got = s->read(s->user, data, bytes);
         if (*got <= bytes) return CLUMP_OK;
-        return clumpi_fail(s->error, CLUMP_ERR_IO, "`read` returned %zu when asked for %zu bytes",
+        return clumpi_fail(s->error, CLUMP_ERR_IO, "`read` returned %zu for a request of %zu bytes",
                            *got, bytes);
     }
     int code = clumpi_file_read(s->file, data, bytes, got);
@@ -156,7 +158,7 @@ clump_status clumpi_stream_read(clumpi_stream *s, void *data, size_t bytes) {
     s->bytes += got;
     if (status || got == bytes) return status;
     return clumpi_fail(s->error, CLUMP_ERR_FORMAT,
-                       "%s is cut off: it ends after %llu bytes, where %zu more had to come",
+                       "%s is cut off: it ends after %llu bytes, but %zu more are needed",
                        clumpi_stream_name(s), (unsigned long long)s->bytes, bytes - got);
 }
 
@@ -167,7 +169,7 @@ clump_status clumpi_stream_expect_end(clumpi_stream *s) {
     clump_status status = read_some(s, &more, 1, &got);
     if (status || !got) return status;
     return clumpi_fail(s->error, CLUMP_ERR_FORMAT,
-                       "%s goes on after the %llu bytes of the saved heap", s->path,
+                       "%s continues after the %llu bytes of the saved heap", s->path,
                        (unsigned long long)s->bytes);
 }
 

@@ -95,9 +95,8 @@ static clump_status check_names(const clump_schema *schema, uint32_t count, clum
             const clump_class_info *other = clump_schema_get_info(schema)->classes[b];
             if (is_declared_by(&one, other->name))
                 return clumpi_fail(error, CLUMP_ERR_SCHEMA,
-                                   "the struct of class %s would have the name that describes "
-                                   "class %s: rename one of "
-                                   "them",
+                                   "the struct of class %s would have the same name as the "
+                                   "description of class %s. Rename one of them",
                                    other->name, one.name);
         }
     return CLUMP_OK;
@@ -110,9 +109,9 @@ clump_status clump_schema_emit_c(const clump_schema *schema, const char *prefix,
     if (!prefix) prefix = "";
     if (!count || !write)
         return clumpi_fail(error, CLUMP_ERR_USAGE, "clump_schema_emit_c needs %s",
-                           !count ? "a schema" : "a function that takes the text");
+                           !count ? "a schema" : "a function that receives the text");
     if (!is_identifier(prefix))
-        return clumpi_fail(error, CLUMP_ERR_USAGE, "the prefix \"%s\" is no identifier of C",
+        return clumpi_fail(error, CLUMP_ERR_USAGE, "the prefix \"%s\" is not an identifier of C",
                            prefix);
     clump_status status = clumpi_schema_refuses(schema, clumpi_schema_traits(schema),
                                                 CLUMPI_OP_EMIT_C, 0, "clump_schema_emit_c", error);

@@ -171,10 +171,10 @@ clump_status clumpi_name_check_shape(clump_error *error, const char *kind, const
     size_t good = is_letter(name[0]) ? 1 : 0;
     while (good && good < bytes && (is_letter(name[good]) || is_digit(name[good]))) ++good;
     if (good < bytes)
-        return clumpi_fail_at(error, CLUMP_ERR_SCHEMA, place.line, place.column,
-                              "%s name %s is no identifier: it needs a letter or _, then letters, "
-                              "digits and _",
-                              kind, clumpi_quote(quote, name, bytes));
+        return clumpi_fail_at(
+            error, CLUMP_ERR_SCHEMA, place.line, place.column,
+            "%s name %s is not an identifier: it needs a letter or _, then letters, digits and _",
+            kind, clumpi_quote(quote, name, bytes));
     if (bytes > CLUMP_NAME_BYTES_MAX)
         return clumpi_fail_at(error, CLUMP_ERR_SCHEMA, place.line, place.column,
                               "%s name %s is too long: at most %d bytes are allowed", kind,
@@ -196,7 +196,7 @@ clump_status clumpi_name_check(clump_error *error, int is_class, const char *nam
         if (strcmp(name, fixed_suffixes[i] + 1) == 0)
             return clumpi_fail_at(error, CLUMP_ERR_SCHEMA, place.line, place.column,
                                   "field name \"%s\" is reserved: every class C generates C_%s "
-                                  "itself, and the field would too",
+                                  "itself, and the field would also",
                                   name, name);
     return CLUMP_OK;
 }
@@ -271,8 +271,7 @@ static const char *describe(const naming *n, const generated *g, char *out, size
     } else if (g->origin == ORIGIN_CLASS) {
         snprintf(out, bytes, "class \"%s\"", class_name);
     } else {
-        snprintf(out, bytes, "what class \"%s\" generates as C%s", class_name,
-                 fixed_suffixes[g->origin]);
+        snprintf(out, bytes, "C%s of class \"%s\"", fixed_suffixes[g->origin], class_name);
     }
     return out;
 }
@@ -316,7 +315,7 @@ static clump_status check_builtin(const naming *n, const generated *g) {
     if (!reason) return CLUMP_OK;
     clumpi_text_place place = place_of(n, g);
     return clumpi_fail_at(n->error, CLUMP_ERR_SCHEMA, place.line, place.column,
-                          "the generated name \"%s\" is reserved: %s; its origin is %s", name,
+                          "the generated name \"%s\" is reserved: %s. It comes from %s", name,
                           reason, describe(n, g, origin, sizeof origin));
 }
 

@@ -178,9 +178,9 @@ static clump_status fail_expected(parser *p, const char *expected, const char *h
     else
         clumpi_quote(quote, t->text, t->bytes);
     if (t->kind == TOKEN_OPEN_COMMENT)
-        return clumpi_fail_at(&p->schema->error, CLUMP_ERR_SCHEMA, t->place.line, t->place.column,
-                              "this comment has no end: expected \"*/\", found the end of the "
-                              "text");
+        return clumpi_fail_at(
+            &p->schema->error, CLUMP_ERR_SCHEMA, t->place.line, t->place.column,
+            "this comment does not end: expected \"*/\", found the end of the text");
     return clumpi_fail_at(&p->schema->error, CLUMP_ERR_SCHEMA, t->place.line, t->place.column,
                           "expected %s, found %s%s", expected, found, hint);
 }
@@ -195,7 +195,7 @@ static clump_status fail_class_start(parser *p) {
             clumpi_guess_offer(&guess, words[i]);
         clumpi_guess_text(&guess, hint);
     } else if (is_mark(p, ';')) {
-        snprintf(hint, sizeof hint, "; no \";\" follows a class");
+        snprintf(hint, sizeof hint, " (no \";\" follows a class)");
     }
     return fail_expected(p, "\"class\", \"abstract\", \"aos\" or \"soa\"", hint);
 }
@@ -205,7 +205,7 @@ static clump_status fail_field_start(parser *p, const char *class_name) {
     char hint[CLUMPI_QUOTE_BYTES] = "";
     name_buffer name;
     if (is_word(p, "class") || is_word(p, "abstract") || is_word(p, "aos") || is_word(p, "soa")) {
-        snprintf(hint, sizeof hint, "; classes do not nest: is the \"}\" of class \"%s\" missing?",
+        snprintf(hint, sizeof hint, " (classes do not nest: is the \"}\" of class \"%s\" missing?)",
                  class_name);
     } else if (p->token.kind == TOKEN_NAME) {
         clumpi_guess guess = {.wanted = name_of(p, &name)};
@@ -216,11 +216,11 @@ static clump_status fail_field_start(parser *p, const char *class_name) {
         clumpi_guess_offer(&guess, "weak");
         clumpi_guess_offer(&guess, "raw");
         if (clumpi_schema_find_decl(p->schema, name.text) != CLUMPI_NONE)
-            snprintf(hint, sizeof hint, "; a reference is written \"ref %s\"", name.text);
+            snprintf(hint, sizeof hint, " (a reference is written \"ref %s\")", name.text);
         else
             clumpi_guess_text(&guess, hint);
     } else if (is_mark(p, '{')) {
-        snprintf(hint, sizeof hint, "; braces do not nest");
+        snprintf(hint, sizeof hint, " (braces do not nest)");
     }
     return fail_expected(p, "a type, \"ref\" or \"}\"", hint);
 }
@@ -237,8 +237,7 @@ static clump_status parse_count(parser *p, clumpi_field_desc *field, clumpi_fiel
     if (p->token.value > CLUMP_OBJECT_BYTES_MAX)
         return clumpi_fail_at(
             &p->schema->error, CLUMP_ERR_SCHEMA, places->count.line, places->count.column,
-            "the number %s is too large: no array has more "
-            "than %d elements",
+            "the number %s is too large: an array can have at most %d elements",
             clumpi_quote(quote, p->token.text, p->token.bytes), CLUMP_OBJECT_BYTES_MAX);
     field->count = p->token.value;
     advance(p);
@@ -272,7 +271,7 @@ static clump_status parse_array(parser *p, clumpi_field_desc *field, clumpi_fiel
     if (!is_word(p, "inline") && !is_word(p, "max"))
         return fail_expected(
             p, "\"inline\", \"max\" or \";\"",
-            is_word(p, "packed") ? "; only elements in the object can be packed" : "");
+            is_word(p, "packed") ? " (only elements in the object can be packed)" : "");
     advance(p);
     status = parse_count(p, field, places, "the number of elements in the object, in decimal");
     return status ? status : parse_packed(p, field);
@@ -287,7 +286,8 @@ static clump_status parse_field(parser *p, uint32_t class_index, const char *cla
     if (is_word(p, "weak")) {
         field.weak = 1;
         advance(p);
-        if (!is_word(p, "ref")) return fail_expected(p, "\"ref\"", "; only references can be weak");
+        if (!is_word(p, "ref"))
+            return fail_expected(p, "\"ref\"", " (only references can be weak)");
     }
     if (is_word(p, "ref")) {
         advance(p);
@@ -309,7 +309,7 @@ static clump_status parse_field(parser *p, uint32_t class_index, const char *cla
     field.name = name_of(p, &name);
     advance(p);
     if (is_raw && !is_mark(p, ';'))
-        return fail_expected(p, "\";\"", "; raw memory has no elements");
+        return fail_expected(p, "\";\"", " (raw memory has no elements)");
     if (is_mark(p, '[')) {
         advance(p);
         clump_status status = parse_array(p, &field, &places);
@@ -317,7 +317,7 @@ static clump_status parse_field(parser *p, uint32_t class_index, const char *cla
     }
     if (!is_mark(p, ';'))
         return fail_expected(p, "\"[\" or \";\"",
-                             is_word(p, "packed") ? "; only an array can be packed" : "");
+                             is_word(p, "packed") ? " (only an array can be packed)" : "");
     clump_status status = clumpi_schema_declare_field(p->schema, class_index, &field, &places);
     if (!status) advance(p);
     return status;
@@ -332,7 +332,7 @@ static clump_status parse_modifiers(parser *p, clumpi_class_desc *desc) {
             desc->is_abstract = 1;
         } else if (is_word(p, "aos") || is_word(p, "soa")) {
             if (has_layout && layout != desc->layout)
-                return fail_expected(p, "\"class\"", "; a class has one layout");
+                return fail_expected(p, "\"class\"", " (a class has one layout)");
             desc->layout = layout;
             has_layout = 1;
         } else {
@@ -400,12 +400,11 @@ clump_status clump_schema_parse(const char *text, size_t bytes, const clump_allo
     if (schema) *schema = NULL;
     if (!schema || (!text && bytes))
         return clumpi_fail(error, CLUMP_ERR_USAGE,
-                           "clump_schema_parse needs a text and a place to "
-                           "put the schema");
+                           "clump_schema_parse needs a text and a pointer for the schema");
     clump_schema *made;
     clump_status status = clumpi_schema_create(allocator, &made, NULL);
     if (status == CLUMP_ERR_USAGE)
-        return clumpi_fail(error, status, "an allocator has three functions or none");
+        return clumpi_fail(error, status, "an allocator has three functions, or none");
     if (status) return clumpi_fail(error, status, "no memory for a schema");
     status = parse_text(made, text ? text : "", bytes);
     if (status) {
@@ -450,10 +449,9 @@ clump_status clump_schema_parse_file(const char *path, const clump_allocator *al
     if (schema) *schema = NULL;
     if (!schema || !path)
         return clumpi_fail(error, CLUMP_ERR_USAGE,
-                           "clump_schema_parse_file needs a path and a "
-                           "place to put the schema");
+                           "clump_schema_parse_file needs a path and a pointer for the schema");
     if (!clumpi_schema_allocator_is_whole(allocator))
-        return clumpi_fail(error, CLUMP_ERR_USAGE, "an allocator has three functions or none");
+        return clumpi_fail(error, CLUMP_ERR_USAGE, "an allocator has three functions, or none");
     clump_allocator a = clumpi_allocator_resolve(allocator);
     char *text = NULL;
     size_t bytes = 0;

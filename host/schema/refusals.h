@@ -32,7 +32,7 @@
     X(CHECKED, "`checked`", "the heap is checked")                                                 \
     X(UNCHECKED, "no `checked`", "the heap is not checked")                                        \
     X(WATCHED, "`watch_handles`", "the heap watches its handles")                                  \
-    X(POOLED, "`pool`", "the heap has its memory from a pool")
+    X(POOLED, "`pool`", "the heap's memory comes from a pool")
 
 /* X(operation, its calls in documents). clump_heap_migrate() is an EXTRACT and an INSERT. */
 #define CLUMPI_OPERATIONS(X)                                                                       \
@@ -58,50 +58,49 @@
  * INSTEAD". */
 #define CLUMPI_REFUSALS(X)                                                                         \
     X(SAVE, GROWING, USAGE, "only heaps without such arrays are saved",                            \
-      "keep in plain fields what is to be saved")                                                  \
-    X(SAVE, RAW, USAGE, "only the program knows what raw memory holds",                            \
-      "keep in fields what is to be saved, in a heap without `raw`")                               \
+      "keep saved values in plain fields")                                                         \
+    X(SAVE, RAW, USAGE, "only the program knows the contents of raw memory",                       \
+      "keep saved values in fields, in a heap without `raw`")                                      \
     X(SAVE, EVICTED, USAGE, "they may refer to others", "call clump_heap_bring_back() first")      \
     X(LOAD, GROWING, USAGE, "heaps with such arrays are neither saved nor loaded",                 \
       "load into a heap without them")                                                             \
-    X(EXTRACT, GROWING, USAGE, "only objects of heaps without such arrays are taken out",          \
-      "keep in plain fields what is to leave")                                                     \
-    X(EXTRACT, RAW, USAGE, "only the program knows what raw memory holds",                         \
-      "take objects out of heaps without `raw`")                                                   \
+    X(EXTRACT, GROWING, USAGE, "only objects of heaps without such arrays are extracted",          \
+      "keep the values in plain fields")                                                           \
+    X(EXTRACT, RAW, USAGE, "only the program knows the contents of raw memory",                    \
+      "extract objects from heaps without `raw`")                                                  \
     X(EXTRACT, EVICTED, USAGE, "they may refer to others", "call clump_heap_bring_back() first")   \
-    X(EXTRACT_OF, GROWING, USAGE, "extracts have none", "leave it out of the schema")              \
-    X(INSERT, GROWING, USAGE, "objects are put into heaps without such arrays",                    \
+    X(EXTRACT_OF, GROWING, USAGE, "extracts cannot have such arrays",                              \
+      "leave it out of the schema")                                                                \
+    X(INSERT, GROWING, USAGE, "objects are only put into heaps without such arrays",               \
       "leave it out of the schema")                                                                \
     X(CONVERT, GROWING, USAGE, "its raw memory is not moved",                                      \
       "make another heap, and let kernels fill it")                                                \
     X(CONVERT, RAW, USAGE, "raw memory is not moved",                                              \
       "make another heap, and let kernels fill it")                                                \
     X(CONVERT, SEVERAL, UNSUPPORTED, "only heaps in one buffer are converted",                     \
-      "clump_heap_save() and clump_heap_load() take it to another schema")                         \
+      "call clump_heap_save(), and clump_heap_load() into another schema")                         \
     X(CONVERT, EVICTABLE, UNSUPPORTED, "only heaps in one buffer are converted",                   \
-      "clump_heap_save() and clump_heap_load() take it to another schema")                         \
+      "call clump_heap_save(), and clump_heap_load() into another schema")                         \
     X(COMPACT, EVICTED, USAGE, "they may refer to others", "call clump_heap_bring_back() first")   \
     X(COLLECT, EVICTED, USAGE, "they may refer to others", "call clump_heap_bring_back() first")   \
-    X(EVICT, RESIDENT, USAGE, "all its objects stay",                                              \
-      "clump_heap_desc.evictable_bytes says how much can be evicted")                              \
-    X(FINDINGS, UNCHECKED, USAGE, "nothing is known of its objects",                               \
-      "clump_heap_desc.checked says what a heap checks")                                           \
+    X(EVICT, RESIDENT, USAGE, "all its objects stay", "set clump_heap_desc.evictable_bytes")       \
+    X(FINDINGS, UNCHECKED, USAGE, "it does not record its objects", "set clump_heap_desc.checked") \
     X(READ_FIELD, GROWING, USAGE, "it has another length in each object",                          \
-      "clump_heap_read_object_array() reads it")                                                   \
+      "call clump_heap_read_object_array()")                                                       \
     X(READ_FIELD, BOUNDED, USAGE, "it has another length in each object",                          \
-      "clump_heap_read_object_array() reads it")                                                   \
+      "call clump_heap_read_object_array()")                                                       \
     X(WRITE_FIELD, GROWING, USAGE, "is changed by kernels only", "let a kernel change it")         \
     X(WRITE_FIELD, BOUNDED, USAGE, "is changed by kernels only", "let a kernel change it")         \
     X(WRITE_FIELD, PART, USAGE, "is changed by kernels only", "let a kernel change the array")     \
-    X(TABLE, GROWING, USAGE, "has no place in a table", "clump_heap_read_object_array() reads it") \
-    X(TABLE, BOUNDED, USAGE, "has no place in a table", "clump_heap_read_object_array() reads it") \
+    X(TABLE, GROWING, USAGE, "cannot be in a table", "call clump_heap_read_object_array()")        \
+    X(TABLE, BOUNDED, USAGE, "cannot be in a table", "call clump_heap_read_object_array()")        \
     X(MIGRATION, GROWING, USAGE, "such objects do not migrate",                                    \
       "leave it out of the class that migrates")                                                   \
     X(MIGRATION, BOUNDED, USAGE, "such objects do not migrate",                                    \
       "leave it out of the class that migrates")                                                   \
-    X(EMIT_C, GROWING, SCHEMA, "has no place in a struct of C",                                    \
+    X(EMIT_C, GROWING, SCHEMA, "cannot be in a struct of C",                                       \
       "write a struct for the other fields by hand")                                               \
-    X(EMIT_C, BOUNDED, SCHEMA, "has no place in a struct of C",                                    \
+    X(EMIT_C, BOUNDED, SCHEMA, "cannot be in a struct of C",                                       \
       "write a struct for the other fields by hand")
 
 /* X(trait, trait, instead): clump_heap_create() refuses both together. */

@@ -199,7 +199,7 @@ const char *clumpi_reserved_word(const char *name) {
 const char *clumpi_reserved_builtin(const char *name) {
     if (contains(builtins, COUNT(builtins), name)) return "it is a built-in function of OpenCL C";
     if (find_prefix(builtin_prefixes, COUNT(builtin_prefixes), name))
-        return "names that begin so are built into OpenCL C";
+        return "names that begin in this way are built into OpenCL C";
     return NULL;
 }
 

@@ -95,7 +95,7 @@ clump_status clumpi_schema_create(const clump_allocator *allocator, clump_schema
     if (!schema || !clumpi_schema_allocator_is_whole(allocator))
         return clumpi_fail(
             error, CLUMP_ERR_USAGE, "clumpi_schema_create needs %s",
-            schema ? "all functions of an allocator, or none" : "a place for the schema");
+            schema ? "all functions of an allocator, or none" : "a pointer for the schema");
     clump_allocator resolved = clumpi_allocator_resolve(allocator);
     clump_schema *s = clumpi_alloc(&resolved, sizeof *s);
     if (!s) return clumpi_fail(error, CLUMP_ERR_HOST_MEMORY, "no host memory for a schema");
@@ -226,11 +226,12 @@ static clump_status check_field_type(clump_schema *s, const clumpi_field_desc *d
     }
     if (desc->packed && !desc->count)
         return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, at->name.line, at->name.column,
-                              "field \"%s\" is packed, but only an array can be", desc->name);
+                              "field \"%s\" is packed, but only an array can be packed",
+                              desc->name);
     uint32_t bytes = clumpi_type_bytes(desc->type, desc->width ? desc->width : 1);
     if (desc->count > CLUMP_OBJECT_BYTES_MAX / bytes)
         return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, at->count.line, at->count.column,
-                              "array \"%s\" is too large: %u elements of %u bytes, where an object "
+                              "array \"%s\" is too large: %u elements of %u bytes, but an object "
                               "has at most %d bytes",
                               desc->name, (unsigned)desc->count, (unsigned)bytes,
                               CLUMP_OBJECT_BYTES_MAX);
@@ -279,7 +280,7 @@ static clump_status check_array(clump_schema *s, const clumpi_field_desc *desc,
             desc->name);
     if (desc->array == CLUMP_ARRAY_BOUNDED && !desc->count)
         return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, at->count.line, at->count.column,
-                              "array \"%s\" has room for 0 elements; at least 1 is needed",
+                              "array \"%s\" has room for 0 elements, but at least 1 is needed",
                               desc->name);
     if (strlen(desc->name) > most)
         return clumpi_fail_at(

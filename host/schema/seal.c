@@ -187,8 +187,8 @@ static clump_status fail_too_large(const sealing *w, const clumpi_class_entry *c
                                    clumpi_text_place place, const char *field, uint32_t bytes) {
     uint32_t inherited = c->info.base ? w->classes[c->info.base - 1].info.object_bytes : 0;
     return clumpi_fail_at(&w->schema->error, CLUMP_ERR_SCHEMA, place.line, place.column,
-                          "class \"%s\" is too large: up to field \"%s\" an object takes %u bytes "
-                          "(of which %u are inherited), and at most %d are allowed",
+                          "class \"%s\" is too large: up to field \"%s\" an object needs %u bytes "
+                          "(of which %u are inherited), but at most %d are allowed",
                           c->info.name, field, (unsigned)bytes, (unsigned)inherited,
                           CLUMP_OBJECT_BYTES_MAX);
 }
@@ -253,7 +253,7 @@ static clump_status lay_out(const sealing *w) {
         if (!c->info.is_abstract && !c->info.object_bytes)
             return clumpi_fail_at(
                 &w->schema->error, CLUMP_ERR_SCHEMA, c->place.line, c->place.column,
-                "class \"%s\" has no bytes: add a field, or make it abstract", c->info.name);
+                "class \"%s\" has no bytes. Add a field, or make it abstract", c->info.name);
     }
     return CLUMP_OK;
 }
@@ -277,8 +277,8 @@ static clump_status check_concrete(const sealing *w) {
         if (!w->schema->class_decls[i].is_abstract) return CLUMP_OK;
     if (w->class_count) place = w->schema->class_decls[0].places.name;
     return clumpi_fail_at(&w->schema->error, CLUMP_ERR_SCHEMA, place.line, place.column,
-                          w->class_count ? "all classes are abstract: no object could be made"
-                                         : "the schema has no class");
+                          w->class_count ? "all classes are abstract, so no objects can be made"
+                                         : "the schema has no classes");
 }
 
 static clump_status seal(sealing *w) {

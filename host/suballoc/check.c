@@ -81,17 +81,17 @@ clump_status clump_suballoc_check(clump_suballoc *s) {
     uint32_t prev = 0, told_free = none->next_free;
     for (uint32_t i = none->next; i; prev = i, i = clumpi_node_at(s, i)->next) {
         const clumpi_node *n = clumpi_node_at(s, i);
-        if (n->offset != end) return corrupt(s, "a range begins at unit", n->offset, end);
+        if (n->offset != end) return corrupt(s, "beginning of a range, in units", n->offset, end);
         if (n->prev != prev) return corrupt(s, "the node before a range", n->prev, prev);
         if (!n->size) return corrupt(s, "units of the range at some offset", 0, 1);
         if (n->state != CLUMPI_NODE_USED && n->state != CLUMPI_NODE_FREE)
             return corrupt(s, "state of a range", n->state, CLUMPI_NODE_USED);
         if (n->state == CLUMPI_NODE_FREE && before == CLUMPI_NODE_FREE)
-            return corrupt(s, "free ranges side by side, the second at unit", n->offset, 0);
+            return corrupt(s, "two free ranges side by side, the second at unit", n->offset, 0);
         if (n->prev_free != (before == CLUMPI_NODE_FREE))
-            return corrupt(s, "the range before is free", n->prev_free, !n->prev_free);
+            return corrupt(s, "mark that the range before is free", n->prev_free, !n->prev_free);
         if (told_free != (n->state == CLUMPI_NODE_FREE))
-            return corrupt(s, "the range after is free", told_free, !told_free);
+            return corrupt(s, "mark that the range after is free", told_free, !told_free);
         told_free = n->next_free;
         before = n->state;
         if (n->state == CLUMPI_NODE_USED) {
@@ -106,10 +106,9 @@ clump_status clump_suballoc_check(clump_suballoc *s) {
     if (end != s->units) return corrupt(s, "units in all ranges", end, s->units);
     if (prev != none->prev) return corrupt(s, "the last node", none->prev, prev);
     if (told_free || none->prev_free != (before == CLUMPI_NODE_FREE))
-        return corrupt(s, "the last range is free", none->prev_free, !none->prev_free);
-    if (used != s->used_units) return corrupt(s, "units given out", s->used_units, used);
-    if (used_count != s->used_count)
-        return corrupt(s, "ranges given out", s->used_count, used_count);
+        return corrupt(s, "mark that the last range is free", none->prev_free, !none->prev_free);
+    if (used != s->used_units) return corrupt(s, "units in use", s->used_units, used);
+    if (used_count != s->used_count) return corrupt(s, "ranges in use", s->used_count, used_count);
     if (free_count != s->free_count) return corrupt(s, "free ranges", s->free_count, free_count);
     int64_t indexed = s->fit == CLUMP_FIT_GOOD ? check_bins(s) : clumpi_tree_check(s);
     if (indexed != (int64_t)free_count)

@@ -12,22 +12,24 @@ static clump_status check_desc(const clump_suballoc_desc *desc, uint64_t granula
     const clump_allocator *a = &desc->allocator;
     if (granularity & (granularity - 1))
         return clumpi_fail(error, CLUMP_ERR_USAGE,
-                           "the granularity of a suballocator is %llu; it must be a power of two",
+                           "the granularity of a suballocator is %llu, but must be a power of two",
                            (unsigned long long)granularity);
     if (desc->bytes < granularity)
         return clumpi_fail(
             error, CLUMP_ERR_USAGE,
-            "a suballocator of %llu bytes; at least the granularity, %llu, is needed",
+            "a suballocator of %llu bytes is too small: at least the granularity, %llu, is needed",
             (unsigned long long)desc->bytes, (unsigned long long)granularity);
     if (desc->bytes / granularity >> CLUMPI_UNITS_BITS)
-        return clumpi_fail(error, CLUMP_ERR_USAGE,
-                           "%llu bytes in steps of %llu; fewer than 2^48 steps are possible",
-                           (unsigned long long)desc->bytes, (unsigned long long)granularity);
+        return clumpi_fail(
+            error, CLUMP_ERR_USAGE,
+            "%llu bytes in steps of %llu are too many: fewer than 2^48 steps are possible",
+            (unsigned long long)desc->bytes, (unsigned long long)granularity);
     if ((unsigned)desc->fit >= CLUMP_FIT_COUNT)
-        return clumpi_fail(error, CLUMP_ERR_USAGE, "there is no fit strategy %d", (int)desc->fit);
+        return clumpi_fail(error, CLUMP_ERR_USAGE, "unknown fit strategy %d", (int)desc->fit);
     if (!a->allocate != !a->release || !a->allocate != !a->reallocate)
-        return clumpi_fail(error, CLUMP_ERR_USAGE,
-                           "clump_allocator: set all of allocate, reallocate, release, or none");
+        return clumpi_fail(
+            error, CLUMP_ERR_USAGE,
+            "clump_allocator: set all three of allocate, reallocate and release, or none");
     return CLUMP_OK;
 }
 
@@ -37,7 +39,7 @@ clump_status clump_suballoc_create(const clump_suballoc_desc *given, clump_subal
     if (suballoc) *suballoc = NULL;
     if (!given || !suballoc)
         return clumpi_fail(error, CLUMP_ERR_USAGE,
-                           "clump_suballoc_create needs a desc and a place for the result");
+                           "clump_suballoc_create needs a desc and a pointer for the result");
     clump_status status = CLUMPI_TAKE(clump_suballoc_desc, &desc, given, error);
     const uint64_t granularity = desc.granularity ? desc.granularity : 1;
     if (!status) status = check_desc(&desc, granularity, error);
@@ -87,8 +89,8 @@ static __attribute__((noinline, cold)) clump_status fail_range(clump_suballoc *s
     uint32_t node = (uint32_t)range;
     int known = range >> 48 == s->mark >> 16 && node && node < s->fresh;
     return clumpi_fail(&s->error, CLUMP_ERR_REFERENCE,
-                       known ? "range 0x%llx was freed before"
-                             : "range 0x%llx was not given out by this suballocator",
+                       known ? "range 0x%llx is already freed"
+                             : "range 0x%llx does not belong to this suballocator",
                        (unsigned long long)range);
 }
 
@@ -96,8 +98,8 @@ static __attribute__((noinline, cold)) clump_status fail_range(clump_suballoc *s
 static __attribute__((noinline, cold)) clump_status fail_request(clump_suballoc *s, uint64_t bytes,
                                                                  uint64_t alignment) {
     return clumpi_fail(&s->error, CLUMP_ERR_USAGE,
-                       "%llu bytes at a multiple of %llu: at least 1 byte, a power of two and a "
-                       "place for the range are needed",
+                       "%llu bytes at a multiple of %llu are not valid: at least 1 byte, a power "
+                       "of two and a pointer for the range are needed",
                        (unsigned long long)bytes, (unsigned long long)alignment);
 }
 
@@ -106,8 +108,8 @@ static __attribute__((noinline, cold)) clump_status fail_room(clump_suballoc *s,
     uint64_t unit = UINT64_C(1) << s->unit_shift;
     uint64_t free_bytes = (s->units - s->used_units) << s->unit_shift;
     return clumpi_fail(&s->error, CLUMP_ERR_DEVICE_MEMORY,
-                       "%llu bytes at a multiple of %llu fit none of the %llu free ranges, "
-                       "%llu bytes in all",
+                       "%llu bytes at a multiple of %llu do not fit in any of the %llu free ranges "
+                       "(%llu bytes in all)",
                        (unsigned long long)bytes,
                        (unsigned long long)(alignment > unit ? alignment : unit),
                        (unsigned long long)s->free_count, (unsigned long long)free_bytes);

@@ -6,8 +6,8 @@
     heap.do_all(program.kernel("move"), np.float32(0.5))
     x = heap.read_field("Body", "x")            # a NumPy array
 
-Calls that fail raise clump.Error. The package is a thin layer: the headers of the C library say what each call does, and README.md
-shows it at work.
+Calls that fail raise clump.Error. The package is a thin layer: the headers of the C library describe each call, and README.md
+has examples.
 """
 from ._compact import Collector, Compactor
 from ._context import Context

@@ -1,4 +1,4 @@
-"""Compaction and collection: what they are asked for, and when they run by themselves."""
+"""Compaction and collection: their descriptions, and classes that run them automatically."""
 from ._context import owned, report_dict, words
 from ._library import ffi, lib
 from ._values import c_names, c_text, c_word, pointer, refs_array, sized
@@ -7,11 +7,11 @@ ORDERS = words("clump_compact_order")
 
 
 def compact_desc(classes=(), null_dangling=False, slack=0.0, max_moves=0, max_us=0.0, order="any", order_field=None, key_kernel=None):
-    """The desc, and what must live as long."""
+    """The desc, and the objects that must live as long."""
     names, kept = c_names("classes", classes)
     for name, value, its_order in (("order_field", order_field, "field"), ("key_kernel", key_kernel, "key")):
         if value is not None and order != its_order:
-            raise ValueError(f'{name} is {value!r} and order {order!r}; it must be order="{its_order}"')
+            raise ValueError(f'{name} is {value!r}, but order is {order!r}. Set order="{its_order}"')
     field = ffi.new("char[]", c_text("order_field", order_field)) if order_field is not None else ffi.NULL
     key = key_kernel._object if key_kernel is not None else ffi.NULL
     desc = sized("clump_compact_desc *", {"classes": names, "class_count": len(kept), "null_dangling": null_dangling, "slack": slack,
@@ -48,8 +48,9 @@ class _Trigger:
 
 
 class Compactor(_Trigger):
-    """Compacts a heap now and then (clump/compactor.h): at each call of tick() that is the `every`-th; if so many blocks (`candidates`) or such a
-    `share` of all could be freed; or `automatic`. options: what Heap.compact() takes."""
+    """Compacts a heap automatically (clump/compactor.h). tick() compacts at every `every`-th call, or when that many blocks
+    (`candidates`) or such a `share` of all blocks could be freed, or when it pays (`automatic`). options: the parameters of
+    Heap.compact()."""
 
     def __init__(self, heap, every=0, candidates=0, share=0.0, automatic=False, cost_limit=0.0, **options):
         compact, kept = compact_desc(**options)
@@ -58,13 +59,14 @@ class Compactor(_Trigger):
         self._make(heap, "compactor", desc, [kept])
 
     def tick(self):
-        """Call it once a step. Returns the report of a compaction, or None if there was none."""
+        """Call it once a step. Returns the report of a compaction, or None if nothing was compacted."""
         return self._tick(sized("clump_compact_report *"))
 
 
 class Collector(_Trigger):
-    """Collects garbage now and then (clump/collector.h): at each call of tick() that is the `every`-th; if a share of the blocks is in use (`fill`,
-    and `growth` more than after the last collection); or if an allocation returned null (`out_of_memory`). options: what Heap.collect() takes."""
+    """Collects garbage automatically (clump/collector.h). tick() collects at every `every`-th call, or when a share of the blocks is in
+    use (`fill`, and `growth` more than after the last collection), or when an allocation has returned null (`out_of_memory`). options:
+    the parameters of Heap.collect()."""
 
     def __init__(self, heap, every=0, fill=0.0, growth=0.0, out_of_memory=False, **options):
         collect, kept = collect_desc(**options)
@@ -73,5 +75,5 @@ class Collector(_Trigger):
         self._make(heap, "collector", desc, [kept])
 
     def tick(self):
-        """Call it where only roots have references. Returns the report of a collection, or None if there was none."""
+        """Call it where only roots have references. Returns the report of a collection, or None if nothing was collected."""
         return self._tick(sized("clump_collect_report *"))

@@ -32,9 +32,8 @@ def _end(object_, held=HELD, is_finalizing=sys.is_finalizing):
 
 
 def owned(object_, destroy, locks, *needs):
-    """The object of the library, as cffi's one that calls destroy() when nothing refers to it any more: neither while a method of Python
-    (__del__, too) can still use it, nor while a call does. Locks: garbage may be found by any thread. needs: owned objects that stay as
-    long."""
+    """The object of the library, as a cffi object that calls destroy() when nothing refers to it any more: no method of Python (not even
+    __del__) can still use it, and no call uses it. locks: any thread may find garbage. needs: owned objects that live as long."""
     if not object_:
         return object_
     HELD[int(ffi.cast("intptr_t", object_))] = destroy, locks, needs
@@ -48,15 +47,15 @@ def python_write(pieces, data, bytes_):
 
 
 class Context:
-    """What the library knows about a device. All work goes to `queue`, which may be set to another queue of the same device and
-    pyopencl.Context, for the calls after that: each heap keeps its order, and those of different heaps on different queues may run at the
-    same time. Heaps on one device should share a context. It keeps all queues that it had: the buffers of its pools wait for them.
+    """The library's data about a device. All work goes to `queue`. It may be set to another queue of the same device and
+    pyopencl.Context, and later calls use that queue. Each heap keeps its order, and heaps on different queues may run at the same time.
+    Heaps on one device should share a context. The context keeps all queues that it had, because the buffers of its pools wait for them.
 
-    queue: a pyopencl.CommandQueue. cache: a folder where built programs are kept."""
+    queue: a pyopencl.CommandQueue. cache: a folder in which built programs are kept."""
 
     def __init__(self, queue, cache=None):
         if not isinstance(queue, cl.CommandQueue):
-            raise TypeError(f"the queue is a {type(queue).__name__}; it must be a pyopencl.CommandQueue, or a clump.Context in its place")
+            raise TypeError(f"the queue is a {type(queue).__name__}, but must be a pyopencl.CommandQueue or a clump.Context")
         desc = sized("clump_context_desc *")
         self._queue = queue
         self._queues = [queue]  # all that it had
@@ -87,11 +86,13 @@ class Context:
             pool._wait_for_queues()
 
     def record_timeline(self, capacity):
-        """Records the next commands, so many; what was recorded before is forgotten. The queue does profiling. 0: record no more."""
+        """Records the next `capacity` commands, and forgets earlier records. The queue must have profiling enabled. 0: stops
+        recording."""
         self._call(lib.clump_context_record_timeline, self._object, capacity)
 
     def write_timeline(self, path=None):
-        """What was recorded, as a trace that Perfetto opens (clump/timeline.h), and forgets it. Returns it as a dict; path: a file for the text."""
+        """Returns the recorded commands as a dict, in the format that Perfetto opens (clump/timeline.h), and forgets them. path: a file
+        for the text."""
         return self._json(lib.clump_context_write_timeline, self._object, path)
 
     def _json(self, function, object_, path):
@@ -105,13 +106,13 @@ class Context:
         return json.loads(text)
 
     def _call(self, function, *arguments):
-        """A call of the library, by one thread at a time; it may take long, and lets other threads of Python run."""
+        """A call of the library, by one thread at a time. Other threads of Python run meanwhile."""
         with self._lock:
             if function(*arguments):
                 raise error_of(lib.clump_context_get_error(self._object))
 
     def _launch(self, function, *arguments, wait_for=None):
-        """A call that takes a clump_sync at its end. Returns its event."""
+        """A call whose last parameter is a clump_sync. Returns its event."""
         sync, event = ffi.new("clump_sync *"), ffi.new("cl_event *")
         waits = ffi.new("cl_event[]", [pointer("cl_event", e) for e in wait_for or ()])
         sync.wait_count = len(waits)
@@ -141,7 +142,7 @@ def _plain(value, kind):
 
 
 def report_dict(report):
-    """The members of a struct that build_library.py declares, but its size; its texts are str, or None, and its structs dicts."""
+    """The members, without `size`, of a struct that build_library.py declares. Texts are str or None, and structs are dicts."""
     kind = ffi.typeof(report)
     fields = (kind.item if kind.kind == "pointer" else kind).fields
     return {name: _plain(getattr(report, name), field.type) for name, field in fields if name != "size"}

@@ -16,17 +16,19 @@ def class_counts(schema, objects):
     for name, count in objects.items():
         info = lib.clump_schema_find_class(schema, c_text("a name in objects", name))
         if not info:
-            raise Error("CLUMP_ERR_NOT_FOUND", f'there is no class "{name}"')
+            raise Error("CLUMP_ERR_NOT_FOUND", f'the schema has no class "{name}"')
         counts[info.id - 1] = count
     return counts
 
 
 class Extract:
-    """Objects packed in a buffer of the device, with the references among them as numbers. Heap.extract() makes one, Heap.insert() makes objects of
-    it, as often as it is called. By read() its bytes can go elsewhere, and become one there.
+    """Objects packed in a buffer of the device, with the references among them as numbers. Heap.extract() makes an extract, and
+    Heap.insert() makes objects of it, any number of times. read() returns its bytes, from which Extract() makes an equal extract
+    elsewhere.
 
-    queue: a pyopencl.CommandQueue or a Context: Heap.context, of the heap that is to have the objects. schema: the text of that of the heap that had them. objects: how many of each class, {"Cell": 1000, ...}, as
-    `objects` says there. data: what read() gave."""
+    queue: a pyopencl.CommandQueue or a Context: use Heap.context of the heap into which the objects will go. schema: the text of the
+    schema of the heap from which they came. objects: the number for each class, {"Cell": 1000, ...}, as in the property `objects`. data:
+    the bytes that read() returned."""
 
     def __init__(self, queue, schema, objects, data):
         schema, data = schema_of(schema), np.frombuffer(data, np.uint8)
@@ -45,7 +47,7 @@ class Extract:
 
     @classmethod
     def _of(cls, heaps, function, desc, *more):
-        """A call that takes objects out of the first heap. One that goes from heap to heap needs both contexts."""
+        """A call that extracts objects from the first heap. A call from heap to heap needs both contexts."""
         self, made, report = cls.__new__(cls), ffi.new("clump_extract **"), sized("clump_extract_report *")
         with contextlib.ExitStack() as locks:
             for context in sorted({heap._context for heap in heaps}, key=id):
@@ -72,7 +74,7 @@ class Extract:
 
     @property
     def objects(self):
-        """How many of each class that has some."""
+        """The number of objects of each class that has objects."""
         info, found = lib.clump_extract_get_info(self._object), {}
         schema = lib.clump_schema_get_info(info.schema)
         for number in range(1, schema.class_count + 1):
@@ -81,12 +83,12 @@ class Extract:
 
     @property
     def buffer(self):
-        """The pyopencl.Buffer of the columns; None without objects."""
+        """The pyopencl.Buffer of the columns, or None without objects."""
         return self._buffer(lib.clump_extract_get_info(self._object).buffer)
 
     @property
     def refs(self):
-        """A pyopencl.Buffer of the references that the objects had; None without keep_refs or objects."""
+        """A pyopencl.Buffer of the references that the objects had, or None without keep_refs or objects."""
         return self._buffer(lib.clump_extract_get_info(self._object).refs)
 
     @staticmethod
@@ -101,7 +103,7 @@ class Extract:
 
 
 def extract_desc(refs=None, classes=(), where_class=None, where_field=None, follow=False, free_objects=False, keep_refs=False):
-    """The desc, and what must live as long."""
+    """The desc, and the objects that must live as long."""
     names, kept = c_names("classes", classes)
     chosen = ffi.NULL
     if refs is not None:

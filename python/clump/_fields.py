@@ -1,4 +1,4 @@
-"""Where a field lies, and its values as arrays of NumPy and PyOpenCL."""
+"""The place of a field, and its values as arrays of NumPy and PyOpenCL."""
 import operator
 import sys
 
@@ -17,14 +17,14 @@ SCANS = ("pyopencl.scan", "pyopencl.algorithm")
 
 
 class Within(cl.array.Array):
-    """An array that begins within its buffer, or has distances. PyOpenCL's scans take it for one from the beginning of the buffer (all
-    versions to 2026.1), so they do not get the buffer."""
+    """An array that does not begin where its buffer begins, or whose values have gaps between them. PyOpenCL's scans (all versions to
+    2026.1) assume that it begins there, so they do not get the buffer."""
 
     @property
     def base_data(self):
         if (self.offset or not self.flags.c_contiguous) and sys._getframe(1).f_globals.get("__name__") in SCANS:
-            raise Error("CLUMP_ERR_USAGE", "PyOpenCL's scans (cumsum, copy_if, unique, sort) do not know where this array begins within the heap's "
-                        "buffer; use Heap.array(..., copy=True)")
+            raise Error("CLUMP_ERR_USAGE", "PyOpenCL's scans (cumsum, copy_if, unique, sort) ignore where this array begins within the heap's "
+                        "buffer. Use Heap.array(..., copy=True)")
         return self._base_data
 
     @base_data.setter
@@ -35,19 +35,19 @@ class Within(cl.array.Array):
 class Field:
     """A field of a class, its own or inherited.
 
-    dtype: of a component. vector: () or (stored components,); a 3-vector is stored with four. array_dtype: of an element in an
-    array of PyOpenCL, a vector type for vectors."""
+    dtype: the type of a component. vector: () or (stored components,). A 3-vector is stored with four. array_dtype: the type of an
+    element in an array of PyOpenCL, a vector type for vectors."""
 
     def __init__(self, heap, class_name, name):
         self.heap, self.class_name, self.name = heap, c_text("class_name", class_name), c_text("field", name)
         schema = lib.clump_heap_get_info(heap._object).schema
         owner = lib.clump_schema_find_class(schema, self.class_name)
         if not owner:
-            raise Error("CLUMP_ERR_NOT_FOUND", f'there is no class "{class_name}"; there are {", ".join(heap.classes)}')
+            raise Error("CLUMP_ERR_NOT_FOUND", f'the heap has no class "{class_name}". It has {", ".join(heap.classes)}')
         found = lib.clump_schema_find_field(schema, owner.id, self.name)
         if not found:
             raise Error("CLUMP_ERR_NOT_FOUND",
-                        f'class {class_name} has no field "{name}"; it has {", ".join(heap.classes[class_name])}')
+                        f'class {class_name} has no field "{name}". It has {", ".join(heap.classes[class_name])}')
         self.info = ffi.new("clump_field_info *", found[0])  # after convert() the schema is another one
         self.count, self.width = found.count, found.width
         self.scalar = ffi.string(found.type_name).decode().rstrip("0123456789")
@@ -61,38 +61,38 @@ class Field:
 
     @property
     def struct_dtype(self):
-        """Of the field within a struct: a 3-vector has four components there."""
+        """The type of the field within a struct. A 3-vector has four components there."""
         return np.dtype((self.dtype, ((self.count,) if self.count else ()) + self.vector))
 
     def check_index(self, index):
         index = operator.index(index)
         if not 0 <= index < max(self.count, 1):
-            raise Error("CLUMP_ERR_USAGE", f"element {index} of {self.name.decode()}, which has {max(self.count, 1)}")
+            raise Error("CLUMP_ERR_USAGE", f"field {self.name.decode()} has {max(self.count, 1)} elements, so element {index} does not exist")
         return index
 
     def to_user(self, values):
-        """(elements, objects[, components]) as read_field() gives it."""
+        """(elements, objects[, components]) as read_field() returns it."""
         if self.width == 3:
             values = values[..., :3]
         return np.swapaxes(values, 0, 1) if self.count else values[0]
 
     def to_heap(self, values, count):
-        """The other way round."""
+        """The opposite of to_user()."""
         shape = (count,) + ((self.count,) if self.count else ()) + ((self.width,) if self.width > 1 else ())
         given = fitting(f"{self.class_name.decode()}.{self.name.decode()}", values, self.scalar, self.dtype)
         try:
             given = np.broadcast_to(given, shape)
         except ValueError:
-            raise Error("CLUMP_ERR_USAGE", f"values of shape {given.shape} for {self.class_name.decode()}.{self.name.decode()}; it "
-                        f"must be {shape}") from None
+            raise Error("CLUMP_ERR_USAGE", f"the values for {self.class_name.decode()}.{self.name.decode()} have shape {given.shape}, but must "
+                        f"have {shape}") from None
         stored = np.zeros((max(self.count, 1), count) + self.vector, self.dtype)
         parts = np.swapaxes(given, 0, 1) if self.count else given[np.newaxis]
         (stored[..., :3] if self.width == 3 else stored)[...] = parts
         return stored
 
     def view(self, refs, index, granule_bytes, packed):
-        """An Array of the heap's memory, if all values lie at equal distances; else None. With `packed` also None, unless the values lie one
-        after the other where a buffer of their own can begin. The place of an object's value is in the comment of schema.h."""
+        """An Array of the heap's memory, if all values are at equal distances, or else None. With `packed` also None, unless the values
+        follow each other without gaps and begin where a sub-buffer can begin. schema.h describes the place of an object's value."""
         info = self.info
         offsets = (refs >> 6).astype(np.int64) * granule_bytes + info.base_bytes + (refs & 63).astype(np.int64) * info.stride_bytes
         offsets += index * info.step_bytes
@@ -112,20 +112,20 @@ class Field:
 def struct_array(given):
     structs = np.asarray(given)
     if not structs.dtype.names or structs.ndim != 1:
-        raise Error("CLUMP_ERR_USAGE", f"an array of {structs.dtype} and of shape {structs.shape}; it must be one of structs with one axis, as "
-                    "read_structs() gives it")
+        raise Error("CLUMP_ERR_USAGE", f"the array has type {structs.dtype} and shape {structs.shape}, but must have structs and one axis, "
+                    "as read_structs() returns it")
     return np.ascontiguousarray(structs)
 
 
 def struct_desc(heap, class_name, dtype):
-    """A clump_struct_desc of a structured dtype, and what keeps it alive."""
+    """A clump_struct_desc of a structured dtype, and the objects that keep it alive."""
     fields = ffi.new("clump_struct_field[]", len(dtype.names or ()))
     name, names = ffi.new("char[]", c_text("class_name", class_name)), []
     for i, field in enumerate(dtype.names or ()):
         wanted = Field(heap, class_name, field).struct_dtype
         given, offset = dtype.fields[field][:2]
         if given != wanted:
-            raise Error("CLUMP_ERR_USAGE", f"{class_name}.{field} is {given} in the structs; it must be {wanted}")
+            raise Error("CLUMP_ERR_USAGE", f"{class_name}.{field} is {given} in the structs, but must be {wanted}")
         names.append(ffi.new("char[]", c_text("field", field)))
         fields[i].name, fields[i].offset = names[i], offset
     desc = sized("clump_struct_desc *", {"class_name": name, "bytes": dtype.itemsize, "field_count": len(names), "fields": fields})

@@ -12,8 +12,8 @@ from ._values import pointer, sized
 class Pool:
     """Many OpenCL buffers in few large ones.
 
-    queue: a pyopencl.CommandQueue or a Context. chunk_bytes: of a large buffer, 0: automatic. limit_bytes: of device memory in all,
-    0: none. Any thread may call it at any time."""
+    queue: a pyopencl.CommandQueue or a Context. chunk_bytes: the size of a large buffer, 0: automatic. limit_bytes: the most device
+    memory in all, 0: no limit. The pool is thread-safe."""
 
     def __init__(self, queue, chunk_bytes=0, limit_bytes=0):
         self._context = context_of(queue)
@@ -29,7 +29,7 @@ class Pool:
         self._wait_for_queues()
 
     def _wait_for_queues(self):
-        """Buffers without a queue of their own may be in use on each queue that the context had."""
+        """Buffers without a queue may be in use on each queue that the context had."""
         queues = self._context._queues[:]
         self._call(lib.clump_pool_set_queues, len(queues), [pointer("cl_command_queue", queue) for queue in queues])
 
@@ -41,9 +41,8 @@ class Pool:
                 raise error_of(error)
 
     def create_buffer(self, bytes, queue=None):
-        """A pyopencl.Buffer of the pool. When the last reference to it is gone, its memory is given out again as soon as the commands
-        that `queue` has at that time are done; default: those of all queues that the pool's context had. A pool that is full waits for them
-        once."""
+        """A pyopencl.Buffer of the pool. When the last reference to it is gone, its memory can be used again as soon as the commands that
+        `queue` has at that time are complete. The default is all queues that the pool's context had. A full pool waits for them once."""
         desc, buffer = sized("clump_allocation_desc *", {"bytes": bytes}), ffi.new("cl_mem *")
         queues = ffi.new("cl_command_queue[]", [pointer("cl_command_queue", queue)] if queue else 0)
         try:
@@ -73,8 +72,8 @@ class Pool:
 class PoolAllocator:
     """For arrays of PyOpenCL: pyopencl.array.zeros(queue, n, dtype, allocator=clump.PoolAllocator(pool)).
 
-    queue: that on which the arrays are used; default: each that the pool's context has or had (Context.queue). Where other queues use an
-    array, finish them before the last reference to it goes."""
+    queue: the queue on which the arrays are used. The default is each queue that the pool's context has or had (Context.queue). If other
+    queues use an array, finish them before the last reference to it is gone."""
 
     def __init__(self, pool, queue=None):
         self.pool, self.queue = pool, queue

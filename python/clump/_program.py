@@ -14,7 +14,7 @@ from ._values import c_text, pointer, sized
 class Program:
     """OpenCL C, compiled with the schema of a heap. Runs on any heap of an equal layout.
 
-    options: build options. name: what messages call the source. checked: each access verifies its reference. strict: warnings are
+    options: build options. name: the name of the source in messages. checked: each access verifies its reference. strict: warnings are
     errors. reproducible: float arithmetic produces the same bits on each device (docs/guide/reproducible.md)."""
 
     def __init__(self, heap, source, options="", name="program.cl", checked=False, strict=False, reproducible=False):
@@ -28,17 +28,17 @@ class Program:
 
     @property
     def log(self):
-        """What the compiler said."""
+        """The compiler's log."""
         return ffi.string(lib.clump_program_get_info(self._object).log).decode(errors="replace")
 
     @property
     def source(self):
-        """All that the compiler gets, for kernels that the caller builds with PyOpenCL and enqueues (Heap.set_kernel)."""
+        """The complete text for the compiler. Use it for kernels that the caller builds with PyOpenCL and enqueues (Heap.set_kernel)."""
         return ffi.string(lib.clump_program_get_info(self._object).source).decode()
 
     @property
     def options(self):
-        """The options of the build that go with it."""
+        """The build options for `source`."""
         return ffi.string(lib.clump_program_get_info(self._object).options).decode()
 
     def kernel(self, name):
@@ -46,7 +46,7 @@ class Program:
 
 
 class Kernel:
-    """A kernel. Its parameters are set by set_args(), for all launches that name none, or given to a launch, for that one."""
+    """A kernel. set_args() sets its parameters for all launches without parameters. Parameters of a launch hold for that launch."""
 
     def __init__(self, program, name):
         made = ffi.new("clump_kernel **")
@@ -61,8 +61,8 @@ class Kernel:
         self._kept = {}  # of each parameter that is set: its buffer, or None
 
     def fuse(self, *others):
-        """One kernel that does what this one and the others do one after the other, in one launch (clump/fuse.h). Each launch takes the
-        parameters that they have then, by set_args()."""
+        """One kernel that does the work of this kernel and the others, one after the other, in one launch (clump/fuse.h). Each launch
+        uses the parameters that set_args() set in them."""
         parts, made = (self, *others), ffi.new("clump_kernel **")
         self._context._call(lib.clump_kernel_create_fused, ffi.new("clump_kernel *[]", [part._object for part in parts]), len(parts), made, ffi.NULL)
         fused = Kernel.__new__(Kernel)
@@ -71,10 +71,11 @@ class Kernel:
         return fused
 
     def set_args(self, *values):
-        """All parameters after the heap: NumPy scalars, buffers and arrays of PyOpenCL, pyopencl.LocalMemory. The kernel keeps them."""
+        """Sets all parameters after the heap: NumPy scalars, buffers and arrays of PyOpenCL, pyopencl.LocalMemory. The kernel keeps
+        them."""
         count = lib.clump_kernel_get_arg_count(self._object)
         if len(values) != count and not self._parts:  # a fused one has none, and the library says which have
-            raise Error("CLUMP_ERR_USAGE", f"kernel {self.name} has {count} parameters after its heap parameter; given: {len(values)}")
+            raise Error("CLUMP_ERR_USAGE", f"kernel {self.name} has {count} parameters after its heap, but {len(values)} were passed")
         self._forget()
         for index, value in enumerate(values):
             self.set_arg(index, value)
@@ -87,22 +88,22 @@ class Kernel:
         else:
             if isinstance(value, cl.array.Array):
                 if not value.flags.c_contiguous:
-                    raise Error("CLUMP_ERR_USAGE", f"parameter {index} of {self.name}: an array with strides {value.strides}, of which the "
-                                "kernel would not know; its base_data is the buffer")
+                    raise Error("CLUMP_ERR_USAGE", f"parameter {index} of {self.name}: the kernel would ignore the strides {value.strides} of this "
+                                "array. Pass a contiguous array, or its base_data")
                 value = value.data  # raises for an array that does not begin where its buffer does
             if isinstance(value, cl.MemoryObjectHolder):
                 kept, bytes_ = value, ffi.buffer(ffi.new("cl_mem *", pointer("cl_mem", value)))[:]
             elif isinstance(value, np.generic) and value.dtype.kind in "biufcV" and not value.dtype.hasobject:
                 bytes_ = value.tobytes()
             else:
-                raise TypeError(f"parameter {index} of {self.name}: {type(value).__name__}; it must be a NumPy scalar such as "
+                raise TypeError(f"parameter {index} of {self.name} is a {type(value).__name__}, but must be a NumPy scalar such as "
                                 "numpy.float32(1), a buffer or array of PyOpenCL, or pyopencl.LocalMemory")
             size = len(bytes_)
         self._context._call(lib.clump_kernel_set_arg, self._object, index, size, bytes_)
         self._kept[index] = kept
 
     def _forget(self):
-        """No parameter is set any more. OpenCL keeps the memory of buffers, so it gets null instead."""
+        """Forgets all parameters. OpenCL keeps the memory of buffers, so it gets null instead."""
         for index, kept in self._kept.items():
             if isinstance(kept, cl.Buffer):
                 self._context._call(lib.clump_kernel_set_arg, self._object, index, ffi.sizeof("cl_mem"), ffi.new("cl_mem *"))
@@ -114,7 +115,7 @@ class Kernel:
         count = lib.clump_kernel_get_arg_count(self._object)
         missing = [str(index) for index in range(count) if index not in self._kept]
         if missing:
-            raise Error("CLUMP_ERR_USAGE", f"not set of the parameters of kernel {self.name}: {', '.join(missing)}, counted from 0; give "
+            raise Error("CLUMP_ERR_USAGE", f"these parameters of kernel {self.name} are not set: {', '.join(missing)}, counted from 0. Pass "
                         f"all {count} to the launch, or to set_args() before it")
 
     @contextlib.contextmanager

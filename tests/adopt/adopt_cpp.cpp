@@ -96,14 +96,14 @@ static void errors(const clump::context &context) {
                clump::program(heap, "__kernel void f(CLUMP_HEAP) {\n boo(); }"));
     EXPECT(e && e->line() == 2 && e->cl_code() == CL_BUILD_PROGRAM_FAILURE);
     clump::program program(heap, source);
-    THROWS(CLUMP_ERR_NOT_FOUND, "it has init", program.kernel("unit"));
+    THROWS(CLUMP_ERR_NOT_FOUND, "It has init", program.kernel("unit"));
     clump::kernel sum = program.kernel("sum");
     THROWS(CLUMP_ERR_USAGE, "parameter 0", sum.set_args(1.0f));
     THROWS(CLUMP_ERR_NOT_FOUND, "Bdoy", heap.read_count("Bdoy"));
     THROWS(CLUMP_ERR_NOT_FOUND, "\"y\"", heap.read_field<float>("Body", "y"));
-    THROWS(CLUMP_ERR_USAGE, "field x of class Body is a float of 4 bytes; yours has 8",
+    THROWS(CLUMP_ERR_USAGE, "field x of class Body is a float of 4 bytes, but 8 bytes were passed",
            heap.read_field<double>("Body", "x"));
-    THROWS(CLUMP_ERR_USAGE, "field v of class Body is a float2 of 8 bytes; yours has 4",
+    THROWS(CLUMP_ERR_USAGE, "field v of class Body is a float2 of 8 bytes, but 4 bytes were passed",
            heap.write_field("Body", "v", std::vector<float>()));
     THROWS(CLUMP_ERR_IO, "no-such-folder", heap.save("no-such-folder/heap"));
     heap.do_new(program.kernel("init"), "Body", 10);

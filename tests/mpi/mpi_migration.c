@@ -417,8 +417,8 @@ static void no_room(void) {
                      : ranks_rank == 1 ? CLUMP_ERR_DEVICE_MEMORY
                                        : CLUMP_OK));
     CHECK(ranks_rank ||
-          strstr(clump_world_get_error(world)->message, "rank 1 could not take 50 objects"));
-    CHECK(ranks_rank != 1 || strstr(clump_world_get_error(world)->message, "room for 0"));
+          strstr(clump_world_get_error(world)->message, "rank 1 could not receive 50 objects"));
+    CHECK(ranks_rank != 1 || strstr(clump_world_get_error(world)->message, "room for only 0"));
     uint64_t there = 0;
     CLUMP_CHECK(&ranks_q, clump_heap_read_count(heap, "Thing", &there));
     CHECK(there == (ranks_rank ? 0 : SENT) && !report.left && !report.arrived);

@@ -161,7 +161,7 @@ static void load_parts(clump_world *world, const char *path) {
     for (uint32_t i = 0; i < count; i++) objects += count_of((int)parts[i]);
 
     parts_refused(world, heap, path, path, (uint32_t[]){2, 4}, 2, CLUMP_ERR_USAGE,
-                  "part 4, and the file has parts 0 to 3");
+                  "part 4, but the file has parts 0 to 3");
     parts_refused(world, heap, path, path, (uint32_t[]){3, 0, 3}, 3, CLUMP_ERR_USAGE,
                   "part 3 twice");
     parts_refused(world, heap, path, path, NULL, 1, CLUMP_ERR_USAGE, "the numbers of parts");
@@ -169,7 +169,7 @@ static void load_parts(clump_world *world, const char *path) {
     copy_file(path, bad, 0, 2000);
     parts_refused(world, heap, path, bad, (uint32_t[]){0}, 1, CLUMP_ERR_FORMAT, "");
     copy_file(path, bad, 0, 20);
-    parts_refused(world, heap, path, bad, NULL, 0, CLUMP_ERR_FORMAT, "its head was altered");
+    parts_refused(world, heap, path, bad, NULL, 0, CLUMP_ERR_FORMAT, "its head is damaged");
     CHECK(clump_world_read_saved(world, bad, &saved) == CLUMP_ERR_FORMAT && !saved.ranks);
     CHECK(clump_world_read_saved(world, "no/such/file", &saved) == CLUMP_ERR_IO);
 
@@ -316,11 +316,11 @@ int main(int argc, char **argv) {
         copy_file(path, bad, 10, -1);
         refused(world, bad, "");
         copy_file(path, bad, 0, 3);
-        refused(world, bad, "it is not what clump_world_save() wrote");
+        refused(world, bad, "it was not written by clump_world_save()");
         copy_file(path, bad, 0, 20);
-        refused(world, bad, "its head was altered");
+        refused(world, bad, "its head is damaged");
         copy_file(path, bad, 0, 70);
-        refused(world, bad, "its table is cut off or altered");
+        refused(world, bad, "its table is cut off or damaged");
         copy_file(path, bad, 0, 2000);
         refused(world, bad, "");
 

@@ -182,7 +182,7 @@ static void try_refusals(void) {
     desc.message_bytes = ranks_rank ? 100 : 200;
     CHECK(clump_world_create(&desc, &world, &error) ==
           (ranks_size > 1 ? CLUMP_ERR_USAGE : CLUMP_OK));
-    CHECK(ranks_size == 1 || strstr(error.message, "ranks differ"));
+    CHECK(ranks_size == 1 || strstr(error.message, "the ranks have different"));
     clump_world_destroy(world);
 }
 

@@ -33,8 +33,8 @@ sed -n '/text format, by example/,/schema = { class }/p' "$root/include/clump/sc
 expect 0 "Parcel: 16 bytes an object, layout aos" "$work/example"
 expect 1 "$work/bad:2:3: " "$work/bad"
 expect 1 "cannot" "$work/none"
-expect 1 "the name that describes class A" --emit-c "$work/twins"
-expect 1 'prefix "7a" is no identifier' --emit-c --prefix 7a "$work/good"
+expect 1 "the same name as the description of class A" --emit-c "$work/twins"
+expect 1 'prefix "7a" is not an identifier' --emit-c --prefix 7a "$work/good"
 expect 0 "usage:" --help
 expect 2 "usage:"
 expect 2 "usage:" --emit-c

@@ -116,7 +116,7 @@ def check_holders(heap, path, options, roots):
     said = expect(0, 'a saved heap', 'holders', *options, '--top', 1000, path)
     alive = heap.reach(roots)
     all_bytes, total = sum(heap.bytes), sum(heap.bytes[o] for o in alive)
-    sums = (f'  {len(heap.names)} objects of {all_bytes} bytes\n  roots keep {len(alive)} objects of {total} bytes; '
+    sums = (f'  {len(heap.names)} objects of {all_bytes} bytes\n  roots keep {len(alive)} objects of {total} bytes, and '
             f'nothing keeps {len(heap.names) - len(alive)} objects of {all_bytes - total} bytes\n')
     if sums not in said:
         failures.append(f'{path}: expected\n{sums}in\n{said}')
@@ -171,8 +171,8 @@ def check_way(heap, path, options, roots, alive, o):
         dead = [f for source, f in enumerate(heap.fields) if source not in alive and o in f.values()]
         count = sum(list(f.values()).count(o) for f in dead)
         weak = heap.seen.count(o) + (heap.registered[0].count(o) if options[:1] == ['--weak'] else 0)
-        good = lines[0] == f'nothing keeps {name} alive: no root leads to it'
-        good = good and (f'  references to it of objects that no root leads to: {count}, as ' in said) == bool(count)
+        good = lines[0] == f'nothing keeps {name} alive: it cannot be reached from a root'
+        good = good and (f'  references to it from objects that no root leads to: {count}, as ' in said) == bool(count)
         good = good and (f'  weak references to it: {weak}\n' in said) == bool(weak)
     else:
         good = lines[0] == f'{name} is kept alive by' and len(lines) - 1 == alive[o]
@@ -247,16 +247,16 @@ def check_refused(folder):
     path = folder / 'one.clump'
     heap.write(path)
     for words, arguments in [
-            ('there is no class "Nobody"', ['holders', '--root', 'Nobody', path]),
-            ('there is no registered buffer 1: it has 1', ['holders', '--weak', '1', path]),
-            ('"Node" is no object: write CLASS:NUMBER or CLASS.FIELD=VALUE', ['path', path, 'Node']),
-            ('"Node.id" is no object', ['path', path, 'Node.id']),
-            ('Nobody:0: there is no class "Nobody"', ['path', path, 'Nobody:0']),
-            ('Node:x: "x" is no whole number', ['path', path, 'Node:x']),
-            (f'Node:{heap.counts["Node"]}: there are {heap.counts["Node"]} objects of exactly class Node', ['path', path, f'Node:{heap.counts["Node"]}']),
+            ('class "Nobody" does not exist', ['holders', '--root', 'Nobody', path]),
+            ('registered buffer 1 does not exist: the heap has 1', ['holders', '--weak', '1', path]),
+            ('"Node" is not an object: write CLASS:NUMBER or CLASS.FIELD=VALUE', ['path', path, 'Node']),
+            ('"Node.id" is not an object', ['path', path, 'Node.id']),
+            ('Nobody:0: class "Nobody" does not exist', ['path', path, 'Nobody:0']),
+            ('Node:x: "x" is not a whole number', ['path', path, 'Node:x']),
+            (f'Node:{heap.counts["Node"]}: there are only {heap.counts["Node"]} objects of exactly class Node', ['path', path, f'Node:{heap.counts["Node"]}']),
             ('class Node has no field "none"', ['path', path, 'Node.none=1']),
-            ('field edges is no whole number', ['path', path, 'Node.edges=1']),
-            ('"1.5" is no whole number', ['path', path, 'Node.id=1.5']),
+            ('field edges is not a whole number', ['path', path, 'Node.edges=1']),
+            ('"1.5" is not a whole number', ['path', path, 'Node.id=1.5']),
             ('no object has that value', ['path', path, 'Node.id=12345'])]:
         expect(1, f'clump-inspect: {path}: ', *arguments)
         expect(1, words, *arguments)
@@ -265,7 +265,7 @@ def check_refused(folder):
     expect(1, 'cannot open', 'path', folder / 'none', 'Node:0')
     saved_file.write(folder / 'wrong.clump', 'class A { ref B b; } class B { ref B b; }',
                      [(2, [saved_file.refs([3, 1])]), (1, [saved_file.refs([3])])], [[1]])
-    expect(1, 'A.b has a reference to object 1, and can refer to objects 3 to 3', 'holders', folder / 'wrong.clump')
+    expect(1, 'A.b has a reference to object 1, but can only refer to objects 3 to 3', 'holders', folder / 'wrong.clump')
     saved_file.write(folder / 'beyond.clump', 'class A { ref A a; }', [(1, [saved_file.refs([0])])], [[2]])
     expect(1, 'a registered buffer has a reference to object 2', 'holders', folder / 'beyond.clump')
     saved_file.write(folder / 'handle.clump', 'class A { ref A a; }', [(1, [saved_file.refs([0])])], [], [7])

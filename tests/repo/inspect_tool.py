@@ -81,30 +81,30 @@ def check_refused(folder):
         return {**DUMP, 'classes': [{**CLASS, **more}, NOTHING, RAW]}
     wrong = folder / 'wrong.json'
     for words, dump in [
-            ('not JSON near line 2, column ', '{\n  x'),
-            ('not JSON near line 1, column ', json.dumps(DUMP)[:-1]),
-            ('not JSON near line 1, column ', json.dumps(DUMP) + ' {}'),
-            ('not JSON near line 1, column ', json.dumps(DUMP) + '\0{}'),
-            ('"format" is no text', {}),
+            ('not valid JSON near line 2, column ', '{\n  x'),
+            ('not valid JSON near line 1, column ', json.dumps(DUMP)[:-1]),
+            ('not valid JSON near line 1, column ', json.dumps(DUMP) + ' {}'),
+            ('not valid JSON near line 1, column ', json.dumps(DUMP) + '\0{}'),
+            ('"format" is not a text', {}),
             ('its format is "clump pool 1", not "clump heap 1"', {**DUMP, 'format': 'clump pool 1'}),
-            ('"blocks" is no whole number', {**DUMP, 'blocks': 1.5}),
-            ('"blocks" is no whole number', {**DUMP, 'blocks': 1e300}),
-            ('"objects" is no whole number', {**DUMP, 'objects': -1}),
-            ('"fragmentation" is no number from 0 to 1', {**DUMP, 'fragmentation': 1.5}),
-            ('"classes" is no array', {**DUMP, 'classes': 3}),
-            ('"id" is no whole number from 0 to 254', with_class(id=255)),
+            ('"blocks" is not a whole number', {**DUMP, 'blocks': 1.5}),
+            ('"blocks" is not a whole number', {**DUMP, 'blocks': 1e300}),
+            ('"objects" is not a whole number', {**DUMP, 'objects': -1}),
+            ('"fragmentation" is not a number from 0 to 1', {**DUMP, 'fragmentation': 1.5}),
+            ('"classes" is not an array', {**DUMP, 'classes': 3}),
+            ('"id" is not a whole number from 0 to 254', with_class(id=255)),
             ('class "Body" has the id 0', with_class(id=0)),
-            ('class "Nothing</script>" has the id 2, which does not rise', with_class(id=2)),
-            ('"capacity" is no whole number from 0 to 4096', with_class(capacity=4097)),
-            ('"name" is no text', with_class(name=None)),
+            ('class "Nothing</script>" has the id 2, but the ids must rise', with_class(id=2)),
+            ('"capacity" is not a whole number from 0 to 4096', with_class(capacity=4097)),
+            ('"name" is not a text', with_class(name=None)),
             ('"fill" of class "Body" has 9 numbers, not 10', with_class(fill=[0] * 9)),
-            ('"fill" of class "Body" is no histogram', with_class(fill=[0] * 9 + ['x'])),
-            ('"line" is no whole number', {**DUMP, 'live': [{**DUMP['live'][0], 'line': 'x'}]}),
+            ('"fill" of class "Body" is not a histogram', with_class(fill=[0] * 9 + ['x'])),
+            ('"line" is not a whole number', {**DUMP, 'live': [{**DUMP['live'][0], 'line': 'x'}]}),
             ('it has 12 blocks, but classes of 11, and fills of 12', {**DUMP, 'block_class': DUMP['block_class'][1:]}),
-            ('block 5 cannot be so', {**DUMP, 'block_class': [1, 9] + DUMP['block_class'][2:]}),
-            ('block 4 cannot be so', {**DUMP, 'block_used': [129] + DUMP['block_used'][1:]}),
-            ('block 5 cannot be so', {**DUMP, 'block_used': [128, 1] + DUMP['block_used'][2:]}),
-            ('block 7 cannot be so', {**DUMP, 'block_used': [0, 0, 0, 1] + DUMP['block_used'][4:]}),
+            ('the numbers of block 5 are not possible', {**DUMP, 'block_class': [1, 9] + DUMP['block_class'][2:]}),
+            ('the numbers of block 4 are not possible', {**DUMP, 'block_used': [129] + DUMP['block_used'][1:]}),
+            ('the numbers of block 5 are not possible', {**DUMP, 'block_used': [128, 1] + DUMP['block_used'][2:]}),
+            ('the numbers of block 7 are not possible', {**DUMP, 'block_used': [0, 0, 0, 1] + DUMP['block_used'][4:]}),
             ('neither a dump nor a saved heap', 'some text'),
             ('neither a dump nor a saved heap', '')]:
         expect(1, f'clump-inspect: {wrong}: ', write(wrong, dump))
@@ -126,7 +126,7 @@ def check_text(folder):
     unchecked = {key: value for key, value in DUMP.items() if key != 'live'}  # it does not tell places: nothing is known of them
     if 'made by' in expect(0, 'objects 129 -> 129', 'diff', write(folder / 'u.json', unchecked), a):
         failures.append('places are compared with a heap that does not tell them')
-    expect(0, 'are not compared one by one', 'diff', a, write(folder / 'c.json', {**DUMP, 'first_block': 5}))
+    expect(0, 'single blocks are not compared', 'diff', a, write(folder / 'c.json', {**DUMP, 'first_block': 5}))
     expect(0, 'usage: clump-inspect FILE...', '--help')
     page = folder / 'page.html'
     expect(0, '', '--html', page, a, b, exact=True)

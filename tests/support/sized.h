@@ -88,7 +88,7 @@ static const char *sized_check(const sized_case *c, int (*is_unchanged)(void)) {
     const char *wrong = NULL;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !wrong; i++) {
         sized_set(c, at, sizes[i]);
-        wrong = sized_refused(c, at, "set .size = sizeof");
+        wrong = sized_refused(c, at, "Set .size = sizeof");
     }
     if (!wrong && c->good) {
         sized_set(c, at, c->bytes + SIZED_TAIL);

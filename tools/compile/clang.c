@@ -73,7 +73,9 @@ static int complain(const char *tool, int status, const char *said) {
     size_t bytes;
     char *text = read_whole(said, &bytes);
     if (status == 127)
-        fprintf(stderr, "clump-compile: there is no program %s (scripts/setup.sh --spirv)\n", tool);
+        fprintf(stderr,
+                "clump-compile: the program %s is not installed (scripts/setup.sh --spirv)\n",
+                tool);
     else
         fprintf(stderr, "clump-compile: %s failed (%d): %s\n", tool, status, text ? text : "");
     free(text);
@@ -155,8 +157,7 @@ static int open_paths(paths *p) {
     snprintf(p->folder, sizeof p->folder, "%.40s/clump-XXXXXX",
              temporary && *temporary && strlen(temporary) <= 40 ? temporary : "/tmp");
     if (!mkdtemp(p->folder)) {
-        fprintf(stderr, "clump-compile: no folder %s can be made: %s\n", p->folder,
-                strerror(errno));
+        fprintf(stderr, "clump-compile: cannot make a folder %s: %s\n", p->folder, strerror(errno));
         return -1;
     }
     snprintf(p->source, sizeof p->source, "%s/program.cl", p->folder);
@@ -234,7 +235,7 @@ static int run_clang(const compile_target *target, const paths *p, const char *o
         arguments[count++] = "-ffp-contract=fast"; /* as devices do of source then */
     if (copy) count = part_options(copy, arguments, count);
     if (!copy || !count) {
-        fprintf(stderr, "clump-compile: the options are too many\n");
+        fprintf(stderr, "clump-compile: too many options\n");
         free(copy);
         return -1;
     }
@@ -259,7 +260,7 @@ static int validate(const paths *p) {
     size_t bytes;
     char *il = read_whole(p->il, &bytes);
     if (!il || bytes < 8) {
-        fprintf(stderr, "clump-compile: %s cannot be read\n", p->il);
+        fprintf(stderr, "clump-compile: cannot read %s\n", p->il);
         free(il);
         return -1;
     }
@@ -268,7 +269,7 @@ static int validate(const paths *p) {
     int differs = compile_spirv_leave_out((uint32_t *)(void *)il, bytes / 4);
     int failed = differs && write_whole(p->copy, il, bytes);
     free(il);
-    if (failed) fprintf(stderr, "clump-compile: %s cannot be written\n", p->copy);
+    if (failed) fprintf(stderr, "clump-compile: cannot write %s\n", p->copy);
     if (failed || (differs && run_validator(p, rules, p->il))) return -1;
     return run_validator(p, "opencl2.2", differs ? p->copy : p->il);
 }
@@ -313,7 +314,7 @@ int compile_run(const compile_target *target, const char *source, const char *op
     if (open_paths(&p)) return -1;
     int status = -1;
     if (write_whole(p.source, source, strlen(source)))
-        fprintf(stderr, "clump-compile: %s cannot be written: %s\n", p.source, strerror(errno));
+        fprintf(stderr, "clump-compile: cannot write %s: %s\n", p.source, strerror(errno));
     else
         status = run_clang(target, &p, options);
     if (status >= 0) r->log = read_whole(p.said, &bytes);

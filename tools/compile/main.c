@@ -27,28 +27,27 @@ typedef struct arguments {
 } arguments;
 
 static int usage(FILE *out) {
-    fprintf(
-        out,
-        "usage: clump-compile --schema FILE --heap BYTES [OPTION...] -o FILE KERNELS\n"
-        "Compiles kernels ahead of time, with the library's own, for clump_compiled.\n"
-        "  --schema FILE       the schema of the heap\n"
-        "  --heap BYTES        its size; K, M and G are allowed\n"
-        "  --block-rows N      rows of a block, as in clump_heap_desc\n"
-        "  --raw               it has raw memory\n"
-        "  --compact           the library's kernels of compaction, too\n"
-        "  --language NAME     CL1.2, CL2.0 or CL3.0 (default), as clump-info tells it\n"
-        "  --features LIST     of int64, fp64, subgroups; default int64,fp64; \"none\"\n"
-        "  --personality NAME  cpu (default) or gpu\n"
-        "  --options TEXT      build options, as in clump_program_desc\n"
-        "  --name NAME         what messages call the kernels; default KERNELS\n"
-        "  --strict            warnings are errors\n"
-        "  --source            OpenCL C instead of SPIR-V; the options go to standard output\n"
-        "  --array NAME        a C header with such an array, and NAME_bytes\n"
-        "  -o FILE             the file to write\n"
-        "  --clang PROGRAM     default clang-15\n"
-        "  --llvm-spirv PROGRAM  default llvm-spirv-15\n"
-        "Exit status: 0; 1 if the schema or the kernels are not valid, or a file or tool fails; 2 "
-        "for a wrong argument.\n");
+    fprintf(out,
+            "usage: clump-compile --schema FILE --heap BYTES [OPTION...] -o FILE KERNELS\n"
+            "Compiles kernels ahead of time, with the library's own, for clump_compiled.\n"
+            "  --schema FILE       the schema of the heap\n"
+            "  --heap BYTES        its size, with or without K, M or G\n"
+            "  --block-rows N      rows of a block, as in clump_heap_desc\n"
+            "  --raw               the heap has raw memory\n"
+            "  --compact           also compiles the library's kernels of compaction\n"
+            "  --language NAME     CL1.2, CL2.0 or CL3.0 (default), as clump-info shows it\n"
+            "  --features LIST     int64, fp64, subgroups or none (default int64,fp64)\n"
+            "  --personality NAME  cpu (default) or gpu\n"
+            "  --options TEXT      build options, as in clump_program_desc\n"
+            "  --name NAME         the name of the kernels in messages (default KERNELS)\n"
+            "  --strict            warnings are errors\n"
+            "  --source            OpenCL C instead of SPIR-V, and the options to standard output\n"
+            "  --array NAME        a C header with an array NAME, and NAME_bytes\n"
+            "  -o FILE             the file to write\n"
+            "  --clang PROGRAM     the compiler (default clang-15)\n"
+            "  --llvm-spirv PROGRAM  the translator (default llvm-spirv-15)\n"
+            "Exit status: 0 for success, 1 if the schema or the kernels are not valid, or a file "
+            "or tool fails, 2 for a wrong argument.\n");
     return out == stderr ? 2 : 0;
 }
 
@@ -167,7 +166,7 @@ static char *read_kernels(const char *path) {
         text[bytes] = 0;
     }
     if (!file || got || ferror(file) || strlen(text) != bytes) {
-        fprintf(stderr, "%s: cannot be read as a text\n", path);
+        fprintf(stderr, "%s: cannot be read as text\n", path);
         free(text);
         text = NULL;
     }

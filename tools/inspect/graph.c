@@ -133,11 +133,11 @@ static int make_edges(graph *g, const root_choice *choice) {
 static int take_choice(graph *g, const root_choice *choice) {
     for (uint32_t i = 0; i < choice->weak_count; i++)
         if (choice->weak[i] >= g->buffers)
-            return complain(g->path, "there is no registered buffer %u: it has %u", choice->weak[i],
-                            g->buffers);
+            return complain(g->path, "registered buffer %u does not exist: the heap has %u",
+                            choice->weak[i], g->buffers);
     for (uint32_t i = 0; i < choice->class_count; i++) {
         const clump_class_info *c = clump_schema_find_class(g->schema, choice->classes[i]);
-        if (!c) return complain(g->path, "there is no class \"%s\"", choice->classes[i]);
+        if (!c) return complain(g->path, "class \"%s\" does not exist", choice->classes[i]);
         g->root_classes[g->root_class_count++] = c->id;
     }
     return 1;
@@ -178,8 +178,8 @@ void graph_free(graph *g) {
 int graph_check_roots(const graph *g) {
     if (g->out_begin[g->objects] < g->out_begin[g->top]) return 1;
     return complain(g->path,
-                    "no roots: it has no handles and no references in registered buffers that are "
-                    "not null; name classes whose objects are roots: --root CLASS");
+                    "there are no roots: the heap has no handles, and its registered buffers have "
+                    "only null references. Name classes whose objects are roots: --root CLASS");
 }
 
 int graph_turn(const graph *g, uint64_t **in_begin, uint32_t **in) {

@@ -82,7 +82,7 @@ static void show_sums(const holding *h) {
     }
     printf("%s: a saved heap\n  %" PRIu32 " objects of %" PRIu64 " bytes\n", g->path, g->objects,
            bytes);
-    printf("  roots keep %" PRIu32 " objects of %" PRIu64 " bytes; nothing keeps %" PRIu32
+    printf("  roots keep %" PRIu32 " objects of %" PRIu64 " bytes, and nothing keeps %" PRIu32
            " objects of %" PRIu64 " bytes\n",
            h->kept[g->top], h->bytes[g->top], g->objects - h->kept[g->top],
            bytes - h->bytes[g->top]);

@@ -19,24 +19,25 @@ static int usage(FILE *out) {
         "       clump-inspect --png PICTURE FILE...\n"
         "       clump-inspect holders [--root CLASS]... [--weak BUFFER]... [--top ROWS] FILE\n"
         "       clump-inspect path [--root CLASS]... [--weak BUFFER]... FILE OBJECT...\n"
-        "Shows what heaps of Clump looked like. A FILE is what clump_heap_dump() or "
-        "clump_heap_save() wrote.\n"
+        "Shows the contents of heaps of Clump. A FILE was written by clump_heap_dump() or "
+        "clump_heap_save().\n"
         "  FILE...        classes, objects, blocks, how full they are, and places of live objects\n"
-        "  diff           what changed from the first file to the second\n"
+        "  diff           the changes from the first file to the second\n"
         "  --html PAGE    writes a page that draws each block by its class and fill, with a "
         "slider\n"
-        "                 over the files, which must be dumps: saved heaps have no blocks\n"
-        "  --png PICTURE  writes the same as a picture, one dump below the other\n"
-        "  holders        of a saved heap: which roots, objects and classes keep most memory "
+        "                 over the files, which must be dumps (saved heaps have no blocks)\n"
+        "  --png PICTURE  writes the same blocks as a picture, one dump below the other\n"
+        "  holders        for a saved heap: the roots, objects and classes that keep most memory "
         "alive,\n"
-        "                 and to which objects most references lead\n"
-        "  path           of a saved heap: a shortest way from a root to each OBJECT, which is\n"
-        "                 CLASS:NUMBER, from 0 on, or CLASS.FIELD=VALUE\n"
-        "  --root CLASS   objects of this class are roots, too, and those of its subclasses\n"
-        "  --weak BUFFER  this registered buffer, from 0 on, is no root\n"
-        "  --top ROWS     of each table, 1 to 1000; 10 without it\n"
-        "Exit status: 0; 1 for a file that cannot be read, written or understood; 2 for a wrong "
-        "argument.\n");
+        "                 and the objects to which most references lead\n"
+        "  path           for a saved heap: a shortest path from a root to each OBJECT, written "
+        "as\n"
+        "                 CLASS:NUMBER, counted from 0, or CLASS.FIELD=VALUE\n"
+        "  --root CLASS   objects of this class and its subclasses are also roots\n"
+        "  --weak BUFFER  this registered buffer, counted from 0, is not a root\n"
+        "  --top ROWS     rows of each table, 1 to 1000 (default 10)\n"
+        "Exit status: 0 for success, 1 for a file that cannot be read, written or understood, 2 "
+        "for a wrong argument.\n");
     return out == stderr ? 2 : 0;
 }
 
@@ -72,7 +73,9 @@ static int inspect(char **paths, size_t count, int is_diff, drawing to) {
         if (!good) break;
         read++;
         if ((to.page || to.picture) && files[read - 1].saved)
-            good = complain(paths[read - 1], "a saved heap has no blocks to draw; dump the heap");
+            good = complain(
+                paths[read - 1],
+                "a saved heap has no blocks to draw. Dump the heap with clump_heap_dump()");
     }
     if (good) good = show(files, count, is_diff, to);
     while (read) free_snapshot(&files[--read]);

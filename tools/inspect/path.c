@@ -73,9 +73,9 @@ static int find_by_value(wanted *w, const char *text, const char *field, const c
         return complain(w->g->path, "%s: class %s has no field \"%s\"", text, w->c.name, field);
     w->field = *found;
     if (w->field.type > CLUMP_TYPE_ULONG || w->field.width > 1 || w->field.count)
-        return complain(w->g->path, "%s: field %s is no whole number", text, field);
+        return complain(w->g->path, "%s: field %s is not a whole number", text, field);
     if (!parse_number(value, &w->value))
-        return complain(w->g->path, "%s: \"%s\" is no whole number", text, value);
+        return complain(w->g->path, "%s: \"%s\" is not a whole number", text, value);
     if (clump_saved_read(&(clump_load_desc){.size = sizeof(clump_load_desc), .path = w->g->path},
                          NULL, look_for_value, w, &error))
         return complain(w->g->path, "%s", error.message);
@@ -86,9 +86,10 @@ static int find_by_value(wanted *w, const char *text, const char *field, const c
 static int find_by_number(wanted *w, const char *text, const char *number) {
     const uint32_t count = w->g->first[w->c.id + 1] - w->g->first[w->c.id];
     if (!parse_number(number, &w->value))
-        return complain(w->g->path, "%s: \"%s\" is no whole number", text, number);
+        return complain(w->g->path, "%s: \"%s\" is not a whole number", text, number);
     if (w->value >= count)
-        return complain(w->g->path, "%s: there are %u objects of exactly class %s, from 0 on", text,
+        return complain(w->g->path,
+                        "%s: there are only %u objects of exactly class %s, counted from 0", text,
                         count, w->c.name);
     w->node = w->g->first[w->c.id] + (uint32_t)w->value;
     return 1;
@@ -102,7 +103,7 @@ static int find_object(const graph *g, const char *text, uint32_t *node) {
     if (!copy) {
         complain(g->path, "no memory");
     } else if (!mark || (*mark == '.' && !equal)) {
-        complain(g->path, "\"%s\" is no object: write CLASS:NUMBER or CLASS.FIELD=VALUE", text);
+        complain(g->path, "\"%s\" is not an object: write CLASS:NUMBER or CLASS.FIELD=VALUE", text);
     } else {
         const int by_value = *mark == '.';
         *mark = 0;
@@ -110,7 +111,7 @@ static int find_object(const graph *g, const char *text, uint32_t *node) {
         const clump_class_info *found = clump_schema_find_class(g->schema, copy);
         if (found) w.c = *found;
         if (!found)
-            complain(g->path, "%s: there is no class \"%s\"", text, copy);
+            complain(g->path, "%s: class \"%s\" does not exist", text, copy);
         else
             good = by_value ? find_by_value(&w, text, mark + 1, equal + 1)
                             : find_by_number(&w, text, mark + 1);
@@ -185,10 +186,11 @@ static int take_part(void *user, const clump_saved *saved, const clump_saved_par
 
 static void tell_nothing(const naming *n) {
     char name[NODE_TEXT], other[NODE_TEXT];
-    printf("nothing keeps %s alive: no root leads to it\n", graph_name(n->g, n->target, name));
+    printf("nothing keeps %s alive: it cannot be reached from a root\n",
+           graph_name(n->g, n->target, name));
     if (n->dead)
-        printf("  references to it of objects that no root leads to: %" PRIu64 ", as %s\n", n->dead,
-               graph_name(n->g, n->one_dead, other));
+        printf("  references to it from objects that no root leads to: %" PRIu64 ", as %s\n",
+               n->dead, graph_name(n->g, n->one_dead, other));
     if (n->weak) printf("  weak references to it: %" PRIu64 "\n", n->weak);
 }
 

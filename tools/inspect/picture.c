@@ -11,10 +11,9 @@
 int write_picture(const char *path, const snapshot *dumps, size_t count) {
     (void)dumps;
     (void)count;
-    return complain(
-        path,
-        "this clump-inspect was built without libgd, and draws no pictures; --html PAGE "
-        "writes a page");
+    return complain(path,
+                    "this clump-inspect was built without libgd, so it cannot draw pictures. Use "
+                    "--html PAGE to write a page");
 }
 
 #else
@@ -205,7 +204,7 @@ int write_picture(const char *path, const snapshot *dumps, size_t count) {
     for (size_t i = 0; i < count; i++) height += height_of(&dumps[i]);
     if (height <= 1 << 20) p.image = gdImageCreateTrueColor(WIDTH + 2 * MARGIN, (int)height);
     if (!p.image)
-        return complain(path, "no memory for a picture of %lld lines: draw fewer dumps",
+        return complain(path, "no memory for a picture of %lld lines. Draw fewer dumps",
                         (long long)height);
     gdImageFilledRectangle(p.image, 0, 0, gdImageSX(p.image), gdImageSY(p.image), white);
     for (size_t i = 0; i < count; i++) draw_dump(&p, &dumps[i]);

@@ -26,7 +26,7 @@ static int take_number(const char *path, const cJSON *of, const char *name, doub
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(of, name);
     double v = cJSON_IsNumber(item) ? item->valuedouble : -1;
     if (!(v >= 0 && v <= most) || v != (double)(uint64_t)v)
-        return complain(path, "not a right dump: \"%s\" is no whole number from 0 to %.0f", name,
+        return complain(path, "not a valid dump: \"%s\" is not a whole number from 0 to %.0f", name,
                         most);
     *value = (uint64_t)v;
     return 1;
@@ -36,7 +36,7 @@ static int take_share(const char *path, const cJSON *of, const char *name, doubl
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(of, name);
     *value = cJSON_IsNumber(item) ? item->valuedouble : -1;
     if (*value >= 0 && *value <= 1) return 1;
-    return complain(path, "not a right dump: \"%s\" is no number from 0 to 1", name);
+    return complain(path, "not a valid dump: \"%s\" is not a number from 0 to 1", name);
 }
 
 /* Optional ones may be null. */
@@ -45,12 +45,12 @@ static int take_text(const char *path, const cJSON *of, const char *name, int is
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(of, name);
     *value = cJSON_GetStringValue(item);
     if (*value || (is_optional && cJSON_IsNull(item))) return 1;
-    return complain(path, "not a right dump: \"%s\" is no text", name);
+    return complain(path, "not a valid dump: \"%s\" is not a text", name);
 }
 
 static const cJSON *take_array(const char *path, const cJSON *of, const char *name) {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(of, name);
-    if (!cJSON_IsArray(item)) complain(path, "not a right dump: \"%s\" is no array", name);
+    if (!cJSON_IsArray(item)) complain(path, "not a valid dump: \"%s\" is not an array", name);
     return cJSON_IsArray(item) ? item : NULL;
 }
 
@@ -73,17 +73,17 @@ static int take_class(snapshot *s, const cJSON *item) {
         return 0;
     if (!id || (s->class_count && id <= c[-1].id))
         return complain(s->path,
-                        "not a right dump: class \"%s\" has the id %u, which does not rise",
+                        "not a valid dump: class \"%s\" has the id %u, but the ids must rise",
                         c->name, (unsigned)id);
     if (cJSON_GetArraySize(fill) != BINS)
         return complain(s->path,
-                        "not a right dump: \"fill\" of class \"%s\" has %d numbers, not %d",
+                        "not a valid dump: \"fill\" of class \"%s\" has %d numbers, not %d",
                         c->name, cJSON_GetArraySize(fill), BINS);
     for (int i = 0; i < BINS; i++) {
         double bin = cJSON_GetNumberValue(cJSON_GetArrayItem(fill, i));
         if (!(bin >= 0 && bin <= MOST))
-            return complain(s->path, "not a right dump: \"fill\" of class \"%s\" is no histogram",
-                            c->name);
+            return complain(
+                s->path, "not a valid dump: \"fill\" of class \"%s\" is not a histogram", c->name);
         c->fill[i] = (uint64_t)bin;
     }
     c->id = (uint32_t)id;
@@ -138,7 +138,7 @@ static int take_blocks(snapshot *s) {
     if ((uint64_t)cJSON_GetArraySize(classes) != s->blocks ||
         (uint64_t)cJSON_GetArraySize(used) != s->blocks)
         return complain(
-            s->path, "not a right dump: it has %llu blocks, but classes of %d, and fills of %d",
+            s->path, "not a valid dump: it has %llu blocks, but classes of %d, and fills of %d",
             (unsigned long long)s->blocks, cJSON_GetArraySize(classes), cJSON_GetArraySize(used));
     for (uint32_t i = 0; i < s->class_count; i++)
         capacities[s->classes[i].id] = s->classes[i].capacity;
@@ -147,7 +147,7 @@ static int take_blocks(snapshot *s) {
     const cJSON *c = s->block_class, *u = s->block_used;
     for (uint64_t b = 0; b < s->blocks; b++, c = c->next, u = u->next)
         if (!is_block(c, u, capacities))
-            return complain(s->path, "not a right dump: block %llu cannot be so",
+            return complain(s->path, "not a valid dump: the numbers of block %llu are not possible",
                             (unsigned long long)s->first_block + b);
     return 1;
 }
@@ -214,7 +214,7 @@ static void tell_place(const char *path, const char *text, const char *end) {
         column = *text == '\n' ? 1 : column + 1;
         line += *text == '\n';
     }
-    complain(path, "not JSON near line %u, column %u", line, column);
+    complain(path, "not valid JSON near line %u, column %u", line, column);
 }
 
 int read_snapshot(const char *path, snapshot *s) {

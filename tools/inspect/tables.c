@@ -127,7 +127,7 @@ static void show_block_changes(const snapshot *a, const snapshot *b) {
     uint64_t other_class = 0, fuller = 0, emptier = 0;
     if (a->blocks != b->blocks || a->first_block != b->first_block ||
         a->block_granules != b->block_granules || a->granule_bytes != b->granule_bytes) {
-        printf("\nThe heaps have other blocks, which are not compared one by one.\n");
+        printf("\nThe heaps have different blocks, so single blocks are not compared.\n");
         return;
     }
     const cJSON *c = a->block_class, *d = b->block_class, *u = a->block_used, *v = b->block_used;

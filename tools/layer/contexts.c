@@ -136,14 +136,14 @@ static const char *try_maps(layer_device *d, cl_context context, cl_mem buffer, 
     d->map_retains = whole > part;
     return part >= 0 && (whole == part || whole == part + 1)
                ? NULL
-               : "the device maps sub-buffers in a way of its own";
+               : "the device maps sub-buffers in a way that the pool does not support";
 }
 
 /* With a buffer and a sub-buffer of the driver's. */
 static const char *try_buffers(layer_device *d, cl_context context) {
     static const char no_images[] =
-        "the device makes images of buffers and none of sub-buffers, and a program may want one; "
-        "CLUMP_LAYER_NO_IMAGES=1 says that this one does not";
+        "the device makes images of buffers, but not of sub-buffers, and a program may need one. "
+        "Set CLUMP_LAYER_NO_IMAGES=1 if this program does not";
     cl_int code = CL_SUCCESS;
     cl_uint before = references_of(context), with_buffer = 0;
     const cl_buffer_region region = {d->alignment, d->alignment};
@@ -155,7 +155,7 @@ static const char *try_buffers(layer_device *d, cl_context context) {
         sub = NEXT->clCreateSubBuffer(buffer, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION,
                                       &region, &code);
     }
-    const char *refuses = "the device makes no sub-buffers";
+    const char *refuses = "the device has no sub-buffers";
     if (has_buffer && !code) {
         d->per_buffer = with_buffer - before;
         d->per_sub = references_of(context) - with_buffer;
@@ -177,10 +177,10 @@ static const char *try_device(layer_device *d) {
     /* NVIDIA's driver (580, H100) tells late that a buffer is gone, from a thread of its own, and
      * programs on several threads hung. */
     if (!code) code = NEXT->clGetDeviceInfo(d->device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
-    if (!code && !(type & CL_DEVICE_TYPE_CPU)) return "buffers are pooled on CPUs alone";
-    if (code || d->alignment < 16) return "its device is not known";
+    if (!code && !(type & CL_DEVICE_TYPE_CPU)) return "buffers are pooled only on CPUs";
+    if (code || d->alignment < 16) return "its device is unknown";
     cl_context context = NEXT->clCreateContext(NULL, 1, &d->device, NULL, NULL, &code);
-    if (code) return "the device is not to be had for a test";
+    if (code) return "the device cannot be tested";
     const char *refuses = try_buffers(d, context);
     NEXT->clReleaseContext(context);
     return refuses;
@@ -217,8 +217,7 @@ static const char *make_pool(layer_context *c) {
                                .queue = c->queue,
                                .cl = &layer.cl};
     clump_error error;
-    if (clump_context_create(&desc, &c->clump, &error))
-        return "the device is none that the library can use";
+    if (clump_context_create(&desc, &c->clump, &error)) return "the library cannot use the device";
     clump_pool_desc pool = {.size = sizeof pool, .context = c->clump, .name = "layer"};
     if (clump_pool_create(&pool, &c->pool, &error)) return "no host memory for a pool";
     c->own = references_of(c->context) - before;
@@ -237,9 +236,9 @@ static const char *prepare(layer_context *c, cl_uint count, const cl_device_id *
             code = NEXT->clGetContextInfo(c->context, CL_CONTEXT_DEVICES, sizeof device, &device,
                                           NULL);
     }
-    if (code || count != 1) return "it has several devices, or none";
+    if (code || count != 1) return "it has several devices, or no device";
     c->device = device_of(device);
-    if (!c->device) return "its device is not known";
+    if (!c->device) return "its device is unknown";
     return c->device->refuses ? c->device->refuses : make_pool(c);
 }
 

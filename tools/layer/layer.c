@@ -42,8 +42,9 @@ LAYER_EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint count,
         offsetof(cl_icd_dispatch, clCreateCommandQueueWithProperties) / sizeof(void *);
     if (!target || !count_ret || !layer_ret || layer.target) return CL_INVALID_VALUE;
     if (count < least) {
-        layer_say("the loader has %u functions, fewer than OpenCL 1.2; the layer is not loaded",
-                  (unsigned)count);
+        layer_say(
+            "the loader has only %u functions, fewer than OpenCL 1.2. The layer is not loaded",
+            (unsigned)count);
         return CL_INVALID_VALUE;
     }
     if (!layer_settings_read(&layer.settings)) return CL_INVALID_VALUE;
@@ -56,7 +57,7 @@ LAYER_EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint count,
     layer.cl.size = sizeof layer.cl;
     fill_functions(&next, &layer.cl);
     if (pthread_atfork(NULL, NULL, in_child)) {
-        layer_say("no memory; the layer is not loaded");
+        layer_say("no memory. The layer is not loaded");
         return CL_OUT_OF_HOST_MEMORY;
     }
     layer_place_begin();

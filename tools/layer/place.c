@@ -75,5 +75,5 @@ void layer_place_tell(const layer_object *o, layer_text *text) {
                            (size_t)(address - (const char *)found.dli_saddr));
         layer_text_add(text, "\n");
     }
-    if (!told) layer_text_add(text, "    at a place that is not known\n");
+    if (!told) layer_text_add(text, "    at an unknown place\n");
 }

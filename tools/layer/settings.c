@@ -52,9 +52,8 @@ static int read_bytes(const char *name, const char *text, uint64_t *bytes) {
         return 1;
     }
     layer_say(
-        "%s=\"%.64s\" is no number of bytes; right would be digits, above 0, and K, M, G or T "
-        "after them "
-        "if you like, as 256M",
+        "%s=\"%.64s\" is not a number of bytes. Use digits, above 0, with or without K, M, G or T "
+        "after them, such as 256M",
         name, text);
     return 0;
 }
@@ -62,7 +61,7 @@ static int read_bytes(const char *name, const char *text, uint64_t *bytes) {
 static int read_switch(const char *name, const char *text, int *value) {
     *value = strcmp(text, "1") == 0;
     if (*value || strcmp(text, "0") == 0) return 1;
-    layer_say("%s=\"%.64s\" is neither 0 nor 1", name, text);
+    layer_say("%s=\"%.64s\" must be 0 or 1", name, text);
     return 0;
 }
 
@@ -86,8 +85,8 @@ static int open_file(const char *name, const char *text, int *file) {
     path[at] = 0;
     *file = *text ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666) : -1;
     if (*file >= 0) return 1;
-    layer_say("%s=\"%.512s\": %s; right would be the name of a file that can be written, or stderr",
-              name, text, *text ? strerror(errno) : "there is no name");
+    layer_say("%s=\"%.512s\": %s. Use the name of a file that can be written, or stderr", name,
+              text, *text ? strerror(errno) : "the name is empty");
     return 0;
 }
 
@@ -104,8 +103,8 @@ static int check_names(void) {
         while (i < NAMES && (strlen(names[i]) != bytes || strncmp(*entry, names[i], bytes) != 0))
             i++;
         if (i < NAMES) continue;
-        layer_say("there is no variable %.*s; there are %s, %s, %s, %s and %s", (int)bytes, *entry,
-                  names[0], names[1], names[2], names[3], names[4]);
+        layer_say("unknown variable %.*s: the variables are %s, %s, %s, %s and %s", (int)bytes,
+                  *entry, names[0], names[1], names[2], names[3], names[4]);
         is_right = 0;
     }
     return is_right;
@@ -122,7 +121,7 @@ int layer_settings_read(layer_settings *s) {
         is_right &= read_switch(names[NO_IMAGES], values[NO_IMAGES], &s->no_images);
     if (values[LIMIT]) is_right &= read_bytes(names[LIMIT], values[LIMIT], &s->limit_bytes);
     if (values[NO_IMAGES] && !values[POOL]) {
-        layer_say("%s says something about pooled buffers, and %s, which asks for them, is not set",
+        layer_say("%s applies to pooled buffers, but %s, which turns them on, is not set",
                   names[NO_IMAGES], names[POOL]);
         is_right = 0;
     }
@@ -130,7 +129,7 @@ int layer_settings_read(layer_settings *s) {
     if (is_right && values[TRACE]) is_right &= open_file(names[TRACE], values[TRACE], &s->trace);
     if (is_right && values[REPORT])
         is_right &= open_file(names[REPORT], values[REPORT], &s->report);
-    if (!is_right) layer_say("the layer is not loaded; the program runs without it");
+    if (!is_right) layer_say("the layer is not loaded. The program runs without it");
     return is_right;
 }
 

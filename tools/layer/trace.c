@@ -8,7 +8,7 @@
 static void write_line(const char *line, int bytes) {
     if (layer.settings.trace < 0 || layer.is_child) return;
     if (layer_write(layer.settings.trace, line, (size_t)bytes)) return;
-    layer_say("the trace cannot be written any further");
+    layer_say("the trace could not be written to its end");
     layer.settings.trace = -1;
 }
 

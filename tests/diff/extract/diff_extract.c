@@ -732,8 +732,8 @@ static void altered(void **state) {
         uint32_t word;
         const char *words;
     } cases[] = {
-        {next.at, count + 1, "1 references are to objects that it does not have, and 0"},
-        {owner.at + 4, UINT32_MAX, "1 references are to objects that it does not have, and 0"},
+        {next.at, count + 1, "1 references lead to objects that it does not have, and 0"},
+        {owner.at + 4, UINT32_MAX, "1 references lead to objects that it does not have, and 0"},
         {next.at + 8, (uint32_t)lone.first + 1, "and 1 to objects of a class"},
         {owner.at, (uint32_t)owner.first + 1, "and 1 to objects of a class"}};
     picture before = picture_of(&on, into);

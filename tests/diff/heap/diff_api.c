@@ -436,8 +436,8 @@ static void test_new_of(void **state) {
     cl_fixture_read(f, seen_buffer, made, sizeof made);
     clump_device_report report = {.size = sizeof report};
     CHECK_STATUS(f, clump_heap_take_errors(heap, &report), CLUMP_ERR_DEVICE);
-    assert_non_null(
-        strstr(clump_context_get_error(f->clump)->message, "Shape_new_of() was asked for class "));
+    assert_non_null(strstr(clump_context_get_error(f->clump)->message,
+                           "Shape_new_of() was called with class "));
     assert_int_equal(report.errors[CLUMP_DEVICE_BAD_CLASS].count,
                      items / CHOICES * (CHOICES - GOOD));
     assert_int_equal(report.errors[CLUMP_DEVICE_BAD_CLASS].class_id, shape);

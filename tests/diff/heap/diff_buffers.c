@@ -510,7 +510,7 @@ static void chosen(void **state) {
     clump_context *context = limited(0);
     clump_heap_desc desc = {.size = sizeof desc, .context = context, .bytes = HEAP_BYTES};
     cl_fixture_expect_words(clump_context_get_error(context), create(text_of_device(), desc, &heap),
-                            CLUMP_ERR_DEVICE_MEMORY, "several need shared virtual memory",
+                            CLUMP_ERR_DEVICE_MEMORY, "several buffers need shared virtual memory",
                             "clump_heap_create", __LINE__);
     assert_null(heap);
     clump_context_destroy(context);
@@ -645,14 +645,15 @@ static void refused(void **state) {
     clump_heap *heap = NULL;
     const clump_error *error = clump_context_get_error(on.clump);
     clump_heap_desc small = {.size = sizeof small, .bytes = HEAP_BYTES, .buffer_bytes = 4096};
-    cl_fixture_expect_words(error, create(text_of_device(), small, &heap),
-                            has_pointers() ? CLUMP_ERR_DEVICE_MEMORY : CLUMP_ERR_UNSUPPORTED,
-                            has_pointers() ? "the first one must have room for the metadata" : "",
-                            "small", __LINE__);
+    cl_fixture_expect_words(
+        error, create(text_of_device(), small, &heap),
+        has_pointers() ? CLUMP_ERR_DEVICE_MEMORY : CLUMP_ERR_UNSUPPORTED,
+        has_pointers() ? "the first buffer must have room for the metadata" : "", "small",
+        __LINE__);
     assert_null(heap);
     if (!has_pointers()) return;
     /* A checked heap is told how large its first buffer must be. */
-    static const char words[] = "set buffer_bytes to ";
+    static const char words[] = "Set buffer_bytes to ";
     const clump_checked_desc checks = {.size = sizeof checks};
     clump_heap_desc checked = {.size = sizeof checked,
                                .bytes = HEAP_BYTES,

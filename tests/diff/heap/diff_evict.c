@@ -540,7 +540,7 @@ static void refused(void **state) {
             w.heap,
             &(clump_evict_desc){.size = sizeof(clump_evict_desc), .refs = &ref, .ref_count = 1},
             NULL),
-        CLUMP_ERR_USAGE, "refs are for", "evict", __LINE__);
+        CLUMP_ERR_USAGE, "`refs` can only be set for", "evict", __LINE__);
     cl_fixture_expect_words(
         error,
         clump_heap_bring_back(w.heap,
@@ -554,7 +554,7 @@ static void refused(void **state) {
         error,
         clump_heap_bring_back(
             w.heap, &(clump_evict_desc){.size = sizeof(clump_evict_desc), .ref_count = 1}, NULL),
-        CLUMP_ERR_USAGE, "refs is NULL", "fetch", __LINE__);
+        CLUMP_ERR_USAGE, "`refs` is NULL", "fetch", __LINE__);
     close_world(&w);
 }
 

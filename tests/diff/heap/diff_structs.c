@@ -290,7 +290,7 @@ static void test_refused(void **state) {
            __LINE__);
     d.fields = far;
     expect(clump_heap_new_structs(heap, &d, &one, 1, NULL, NULL), CLUMP_ERR_USAGE,
-           "field sums takes bytes 8 to 32 of the struct for class Body, which has 16", __LINE__);
+           "field sums is at bytes 8 to 32 of the struct for class Body, which has 16", __LINE__);
     d = (clump_struct_desc){sizeof(clump_struct_desc), "Body", 0, 0, NULL};
     expect(clump_heap_read_structs(heap, &d, NULL, &one, 1, NULL), CLUMP_ERR_USAGE, "no bytes",
            __LINE__);
@@ -309,18 +309,18 @@ static void test_refused(void **state) {
     expect(clump_heap_new_structs(heap, &d, &one, (UINT64_C(1) << 31) + 1, NULL, NULL),
            CLUMP_ERR_USAGE, "2^31", __LINE__);
     expect(clump_heap_read_structs(heap, &Body_struct, &ref, NULL, 1, NULL), CLUMP_ERR_USAGE,
-           "needs a place", __LINE__);
+           "needs a pointer", __LINE__);
     CHECK_OK(f, clump_heap_new_structs(heap, &Body_struct, &one, 1, &ref, NULL));
     expect(clump_heap_read_structs(heap, &Body_struct, NULL, &one, 0, &count), CLUMP_ERR_TOO_SMALL,
-           "room for 0 structs; there are 1", __LINE__);
+           "room for 0 structs, but 1 are needed", __LINE__);
     assert_int_equal(count, 1);
     count = 7;
     CHECK_OK(f, clump_heap_read_structs(heap, &Body_struct, NULL, NULL, 0, &count));
     assert_int_equal(count, 1);
     expect(clump_heap_write_structs(heap, &Body_struct, NULL, &one, 0), CLUMP_ERR_USAGE,
-           "0 structs for the 1", __LINE__);
+           "0 structs were passed for the 1", __LINE__);
     expect(clump_heap_write_structs(heap, &Body_struct, NULL, NULL, 1), CLUMP_ERR_USAGE,
-           "needs a place", __LINE__);
+           "needs a pointer", __LINE__);
     assert_int_equal(clump_heap_read_structs(NULL, &Body_struct, NULL, &one, 1, NULL),
                      CLUMP_ERR_USAGE);
     CHECK_OK(f, clump_heap_read_structs(heap, &Body_struct, &ref, NULL, 0, NULL));
@@ -413,7 +413,7 @@ static void test_csv(void **state) {
         print_message("no locale de_DE.UTF-8: a decimal comma was not tried\n");
     }
     expect(clump_heap_write_table(heap, "Ball", CLUMP_TABLE_CSV, NULL, NULL), CLUMP_ERR_USAGE,
-           "takes the text", __LINE__);
+           "receives the text", __LINE__);
     expect(clump_heap_write_table(heap, "Bull", CLUMP_TABLE_CSV, keep, &text), CLUMP_ERR_NOT_FOUND,
            "\"Bull\"", __LINE__);
     expect(clump_heap_write_table(heap, NULL, CLUMP_TABLE_NPY, keep, &text), CLUMP_ERR_NOT_FOUND,

@@ -134,12 +134,12 @@ static void refused(void **state) {
                             "must be 0", "clump_pool_create", __LINE__);
     desc = (clump_pool_desc){.size = sizeof(clump_pool_desc), .chunk_bytes = 1 << 20};
     cl_fixture_expect_words(&error, clump_pool_create(&desc, &pool, &error), CLUMP_ERR_USAGE,
-                            "without one with a queue", "clump_pool_create", __LINE__);
+                            "without a context a queue", "clump_pool_create", __LINE__);
     desc = (clump_pool_desc){.size = sizeof(clump_pool_desc),
                              .queue = f.queue,
                              .allocator = {.allocate = failing_allocator.allocate}};
     cl_fixture_expect_words(&error, clump_pool_create(&desc, &pool, &error), CLUMP_ERR_USAGE,
-                            "set all of", "clump_pool_create", __LINE__);
+                            "set all three of", "clump_pool_create", __LINE__);
     desc = (clump_pool_desc){.size = sizeof(clump_pool_desc), .queue = f.queue, .alignment = 3};
     cl_fixture_expect_words(&error, clump_pool_create(&desc, &pool, &error), CLUMP_ERR_USAGE,
                             "power of two", "clump_pool_create", __LINE__);

@@ -230,7 +230,8 @@ static void refused(void **state) {
             "must be 0");
     assert_null(buffer);
     desc.movable = 0;
-    POOL_IS(pool, clump_pool_create_buffer(pool, &desc, 0, NULL, NULL), CLUMP_ERR_USAGE, "place");
+    POOL_IS(pool, clump_pool_create_buffer(pool, &desc, 0, NULL, NULL), CLUMP_ERR_USAGE,
+            "a pointer");
     POOL_IS(pool, clump_pool_create_buffer(pool, NULL, 0, NULL, &buffer), CLUMP_ERR_USAGE, "desc");
     POOL_IS(pool, clump_pool_create_buffer(pool, &desc, 2, NULL, &buffer), CLUMP_ERR_USAGE,
             "2 queues");
@@ -240,7 +241,7 @@ static void refused(void **state) {
             clump_pool_create_buffer(
                 pool, &(clump_allocation_desc){.size = sizeof(clump_allocation_desc)}, 0, NULL,
                 &buffer),
-            CLUMP_ERR_USAGE, "0 bytes");
+            CLUMP_ERR_USAGE, "at least 1 byte");
     POOL_IS(pool, clump_pool_set_queues(pool, 1, NULL), CLUMP_ERR_USAGE, "1 queues");
     POOL_IS(pool, clump_pool_set_queues(pool, 1, &other.queue), CLUMP_ERR_USAGE,
             "another cl_context");
@@ -261,7 +262,7 @@ static void refused(void **state) {
     assert_int_equal(stats_of(pool).allocations, 1);
     CHECK_CL(clReleaseMemObject(buffer));
     settle(pool, f.queue, 0);
-    POOL_IS(pool, clump_pool_free(pool, info.allocation), CLUMP_ERR_REFERENCE, "freed before");
+    POOL_IS(pool, clump_pool_free(pool, info.allocation), CLUMP_ERR_REFERENCE, "already freed");
     clump_pool_destroy(pool);
     cl_fixture_close(&other);
     cl_fixture_close(&f);

@@ -140,7 +140,7 @@ static void refusals(void **state) {
     desc.bytes = 2 * limit;
     status = clump_heap_create(&desc, &heap, NULL);
     cl_fixture_expect_words(clump_context_get_error(f.clump), status, CLUMP_ERR_DEVICE_MEMORY,
-                            "by limit_bytes", "clump_heap_create", __LINE__);
+                            "limit_bytes of pool", "clump_heap_create", __LINE__);
     clump_pool_stats stats = {.size = sizeof stats};
     clump_pool_get_stats(pool, &stats, NULL);
     assert_int_equal(stats.allocations, 0);

@@ -415,7 +415,7 @@ static void refusals(void **state) {
                 clump_pool_change(
                     pool, a, CLUMP_PART_MOVABLE,
                     &(clump_allocation_desc){.size = sizeof(clump_allocation_desc), .movable = 1}),
-                CLUMP_ERR_USAGE, "stays where its pointer");
+                CLUMP_ERR_USAGE, "because of its pointer");
         OK(pool, clump_pool_change(pool, a, CLUMP_PART_MOVABLE,
                                    &(clump_allocation_desc){.size = sizeof(clump_allocation_desc),
                                                             .movable = 0}));
@@ -423,7 +423,7 @@ static void refusals(void **state) {
         REFUSED(pool, clump_pool_free(pool, a), CLUMP_ERR_USAGE, "1 maps");
         if (kinds[i] >= CLUMP_MEMORY_USM_HOST)
             REFUSED(pool, clump_pool_unmap(pool, a, &region, NULL), CLUMP_ERR_USAGE,
-                    "no pointer of");
+                    "not returned by");
         OK(pool, clump_pool_unmap(pool, a, mapped, NULL));
         OK(pool, clump_pool_free(pool, a));
         OK(pool, clump_pool_trim(pool));

@@ -428,7 +428,7 @@ static void read_parts(memory_file *file, parts p, uint64_t references) {
     p.stop_at = 2;
     file->at = 0;
     assert_int_equal(clump_saved_read(&load, NULL, take_part, &p, &error), CLUMP_ERR_IO);
-    assert_non_null(strstr(error.message, "ended it with 9"));
+    assert_non_null(strstr(error.message, "returned 9"));
 }
 
 static void references_outside(void **state) {

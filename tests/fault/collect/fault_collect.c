@@ -121,14 +121,16 @@ static void roots(void **state) {
 static void marking(void **state) {
     REFUSED(USAGE, "engine 4", COLLECT(.engine = (clump_mark_engine)4));
     REFUSED(USAGE, "engine -1", COLLECT(.engine = (clump_mark_engine)-1));
-    REFUSED(USAGE, "offsets 2", COLLECT(TUNED(.offsets = (clump_mark_offsets)2)));
+    REFUSED(USAGE, "unknown value 2 of `offsets`",
+            COLLECT(TUNED(.offsets = (clump_mark_offsets)2)));
     REFUSED(USAGE, "queue_room is 63", COLLECT(.queue_room = 63));
     REFUSED(USAGE, "queue_room", COLLECT(.queue_room = UINT32_MAX));
     REFUSED(USAGE, "narrow is 1025", COLLECT(TUNED(.narrow = 1025)));
     clump_mark_turn turn;
     clump_mark_launch launch;
-    REFUSED(USAGE, "which is 0", COLLECT(TUNED(.log = &(clump_mark_log){0, &turn, &launch, 0, 0})));
-    REFUSED(USAGE, "which is 1048577",
+    REFUSED(USAGE, "the room is 0",
+            COLLECT(TUNED(.log = &(clump_mark_log){0, &turn, &launch, 0, 0})));
+    REFUSED(USAGE, "the room is 1048577",
             COLLECT(TUNED(.log = &(clump_mark_log){1048577, &turn, &launch, 0, 0})));
     REFUSED(USAGE, "needs turns", COLLECT(TUNED(.log = &(clump_mark_log){1, NULL, &launch, 0, 0})));
 }
@@ -166,7 +168,7 @@ static void compaction(void **state) {
                        fine = {.size = sizeof fine};
     REFUSED(USAGE, "slack is 2", COLLECT(.compact = &bad));
     REFUSED(NOT_FOUND, "\"Bod\"", COLLECT(.compact = &nobody));
-    REFUSED(USAGE, "exclude each other", COLLECT(.compact = &fine, .only_mark = 1));
+    REFUSED(USAGE, "cannot be set together", COLLECT(.compact = &fine, .only_mark = 1));
 }
 
 static clump_status create(clump_collector_desc desc) {
@@ -189,7 +191,7 @@ static void triggers(void **state) {
             CREATE(.every = 1, .collect = &(clump_collect_desc){.size = sizeof(clump_collect_desc),
                                                                 TUNED(.narrow = 2000)}));
     clump_collector_desc desc = {.size = sizeof desc, .heap = t.heap, .every = 1};
-    REFUSED(USAGE, "a place", clump_collector_create(&desc, NULL, NULL));
+    REFUSED(USAGE, "a pointer", clump_collector_create(&desc, NULL, NULL));
     clump_collector *none = NULL;
     int ran = 1;
     assert_int_equal(clump_collector_create(NULL, &none, NULL), USAGE);

@@ -427,8 +427,8 @@ static void registering(void **state) {
     CHECK_OK(&t.on, enlist(buffer, 0, 12, 34));
     CHECK_OK(&t.on, enlist(buffer, 4, UINT32_MAX - 3, 1));
     cl_mem word = cl_fixture_buffer(&t.on, NULL, 8);
-    REFUSED(USAGE, "byte 2:", enlist_counted(buffer, word, 2));
-    REFUSED(USAGE, "byte 8:", enlist_counted(buffer, word, 8));
+    REFUSED(USAGE, "byte 2,", enlist_counted(buffer, word, 2));
+    REFUSED(USAGE, "byte 8,", enlist_counted(buffer, word, 8));
     REFUSED(USAGE, "buffer of 8", enlist_counted(buffer, word, UINT64_MAX - 3));
     CHECK_OK(&t.on, enlist_counted(buffer, word, 4));
     cl_mem foreign = cl_fixture_foreign_buffer(&t.on, 400);
@@ -461,9 +461,9 @@ static void handles(void **state) {
     REFUSED_SILENTLY(clump_heap_read_handle(NULL, 1, &ref));
     REFUSED_SILENTLY(clump_heap_destroy_handle(NULL, 1));
     /* Before there is any. */
-    REFUSED(USAGE, "1 is no handle", clump_heap_read_handle(t.heap, 1, &ref));
-    REFUSED(USAGE, "1 is no handle", clump_heap_destroy_handle(t.heap, 1));
-    REFUSED(USAGE, "place", clump_heap_create_handle(t.heap, t.refs[0], NULL));
+    REFUSED(USAGE, "1 is not a handle", clump_heap_read_handle(t.heap, 1, &ref));
+    REFUSED(USAGE, "1 is not a handle", clump_heap_destroy_handle(t.heap, 1));
+    REFUSED(USAGE, "a pointer", clump_heap_create_handle(t.heap, t.refs[0], NULL));
     REFUSED(CLUMP_ERR_REFERENCE, "", clump_heap_create_handle(t.heap, dead, &a));
     REFUSED(CLUMP_ERR_REFERENCE, "", clump_heap_create_handle(t.heap, 0, &a));
     REFUSED(CLUMP_ERR_REFERENCE, "", clump_heap_create_handle(t.heap, 63, &a));
@@ -472,15 +472,15 @@ static void handles(void **state) {
     CHECK_OK(&t.on, clump_heap_create_handle(t.heap, t.refs[0], &a));
     CHECK_OK(&t.on, clump_heap_create_handle(t.heap, t.refs[0], &b)); /* twice the same object */
     assert_true(a && b && a != b);
-    REFUSED(USAGE, "place", clump_heap_read_handle(t.heap, a, NULL));
-    REFUSED(USAGE, "0 is no handle", clump_heap_read_handle(t.heap, 0, &ref));
+    REFUSED(USAGE, "a pointer", clump_heap_read_handle(t.heap, a, NULL));
+    REFUSED(USAGE, "0 is not a handle", clump_heap_read_handle(t.heap, 0, &ref));
     assert_int_equal(ref, 0);
     REFUSED(USAGE, "4294967295", clump_heap_read_handle(t.heap, UINT32_MAX, &ref));
-    REFUSED(USAGE, "0 is no handle", clump_heap_destroy_handle(t.heap, 0));
+    REFUSED(USAGE, "0 is not a handle", clump_heap_destroy_handle(t.heap, 0));
     REFUSED(USAGE, "4294967295", clump_heap_destroy_handle(t.heap, UINT32_MAX));
     CHECK_OK(&t.on, clump_heap_destroy_handle(t.heap, a));
-    REFUSED(USAGE, "no handle", clump_heap_destroy_handle(t.heap, a));
-    REFUSED(USAGE, "no handle", clump_heap_read_handle(t.heap, a, &ref));
+    REFUSED(USAGE, "not a handle", clump_heap_destroy_handle(t.heap, a));
+    REFUSED(USAGE, "not a handle", clump_heap_read_handle(t.heap, a, &ref));
     CHECK_OK(&t.on, clump_heap_read_handle(t.heap, b, &ref));
     assert_int_equal(ref, t.refs[0]);
     CHECK_OK(&t.on, clump_heap_destroy_handle(t.heap, b));

@@ -189,7 +189,7 @@ static void unseen_errors(void **state) {
     assert_int_equal(made, 64);
     cl_fixture_expect_words(clump_context_get_error(on.clump),
                             clump_heap_convert(failed, &desc, NULL), CLUMP_ERR_USAGE,
-                            "clump_heap_take_errors() before", "errors", __LINE__);
+                            "clump_heap_take_errors() first", "errors", __LINE__);
     clump_device_report report = {.size = sizeof report}; /* they are still there */
     CHECK_STATUS(&on, clump_heap_take_errors(failed, &report), CLUMP_ERR_DEVICE);
     assert_int_equal(report.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count, 36);

@@ -160,7 +160,7 @@ static void versions(void **state) {
     for (size_t i = 0; i < sizeof old / sizeof *old; i++) {
         char words[80];
         says.version = old[i];
-        snprintf(words, sizeof words, "the device's version is \"%s\"; OpenCL 1.2", old[i]);
+        snprintf(words, sizeof words, "the device's version is \"%s\", but OpenCL 1.2", old[i]);
         refused(CLUMP_PERSONALITY_DEVICE, CLUMP_ERR_UNSUPPORTED, words, __LINE__);
     }
     for (size_t i = 0; i < sizeof fine / sizeof *fine; i++) {
@@ -272,8 +272,9 @@ static void language_of_the_user(void **state) {
 
 static void personalities(void **state) {
     (void)state;
-    refused((clump_personality)3, CLUMP_ERR_USAGE, "personality 3; there are 0 to 2", __LINE__);
-    refused((clump_personality)-1, CLUMP_ERR_USAGE, "personality 4294967295", __LINE__);
+    refused((clump_personality)3, CLUMP_ERR_USAGE, "personality is 3, but must be 0 to 2",
+            __LINE__);
+    refused((clump_personality)-1, CLUMP_ERR_USAGE, "personality is 4294967295", __LINE__);
     says.group_max = 63;
     refused(CLUMP_PERSONALITY_GPU, CLUMP_ERR_UNSUPPORTED, "largest work-group has 63", __LINE__);
     static const struct {
@@ -354,7 +355,7 @@ static uint32_t sum_in_groups(size_t limit) {
                   &heap);
     if (limit < CLUMP_ROW_SLOTS) {
         cl_fixture_expect_words(clump_context_get_error(context), status, CLUMP_ERR_UNSUPPORTED,
-                                "in groups of at most 63 work-items; 64 are needed",
+                                "in groups of at most 63 work-items, but 64 are needed",
                                 "clump_heap_create", __LINE__);
         assert_null(heap);
     } else {
@@ -389,7 +390,7 @@ static void odd_limits(void **state) {
                                                             .context = context,
                                                             .device_share = 0.5},
                                           &heap),
-                                CLUMP_ERR_UNSUPPORTED, "does not say how much memory it has",
+                                CLUMP_ERR_UNSUPPORTED, "does not report how much memory it has",
                                 "clump_heap_create", __LINE__);
         assert_int_equal(body_heap((clump_heap_desc){.size = sizeof(clump_heap_desc),
                                                      .context = context,

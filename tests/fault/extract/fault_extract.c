@@ -73,9 +73,9 @@ static void wrong_choices(void **state) {
     cl_mem wrong = cl_fixture_buffer(&on, some, sizeof some);
     const clump_extract_desc good = {.size = sizeof good, .refs = refs, .ref_count = COUNT};
     refused(heap, (clump_extract_desc){.size = sizeof(clump_extract_desc)}, CLUMP_ERR_USAGE,
-            "nothing says which objects");
+            "no objects are chosen");
     refused(heap, (clump_extract_desc){.size = sizeof(clump_extract_desc), .follow = 1},
-            CLUMP_ERR_USAGE, "nothing says which objects");
+            CLUMP_ERR_USAGE, "no objects are chosen");
     refused(
         heap,
         (clump_extract_desc){.size = sizeof(clump_extract_desc), .classes = none, .ref_count = 3},
@@ -92,7 +92,7 @@ static void wrong_choices(void **state) {
         heap,
         (clump_extract_desc){.size = sizeof(clump_extract_desc), .refs = some, .ref_count = COUNT},
         CLUMP_ERR_REFERENCE,
-        "2 of 70 references in refs name no live object, the first of them number 3, 0x");
+        "2 of 70 references in refs name no live object. The first one is number 3, 0x");
     refused(heap,
             (clump_extract_desc){
                 .size = sizeof(clump_extract_desc), .ref_buffer = wrong, .ref_buffer_count = COUNT},
@@ -103,7 +103,7 @@ static void wrong_choices(void **state) {
                                  .ref_buffer_at = 160,
                                  .ref_buffer_count = COUNT - 40},
             CLUMP_ERR_REFERENCE,
-            "1 of 30 references in ref_buffer name no live object, the first of them number 0, "
+            "1 of 30 references in ref_buffer name no live object. The first one is number 0, "
             "0xfffffff0");
     refused(heap,
             (clump_extract_desc){.size = sizeof(clump_extract_desc),
@@ -148,9 +148,9 @@ static void wrong_choices(void **state) {
         (clump_extract_desc){.size = sizeof(clump_extract_desc), .classes = null, .class_count = 1},
         CLUMP_ERR_NOT_FOUND, "no class");
     refused(heap, (clump_extract_desc){.size = sizeof(clump_extract_desc), .where_class = "B"},
-            CLUMP_ERR_USAGE, "go together");
+            CLUMP_ERR_USAGE, "set both where_class and where_field");
     refused(heap, (clump_extract_desc){.size = sizeof(clump_extract_desc), .where_field = "flag"},
-            CLUMP_ERR_USAGE, "go together");
+            CLUMP_ERR_USAGE, "set both where_class and where_field");
     refused(heap,
             (clump_extract_desc){
                 .size = sizeof(clump_extract_desc), .where_class = "C", .where_field = "flag"},
@@ -214,7 +214,7 @@ static void corrupt(void **state) {
     refused(
         other,
         (clump_extract_desc){.size = sizeof(clump_extract_desc), .classes = all, .class_count = 1},
-        CLUMP_ERR_CORRUPT, "that were chosen: see what clump_heap_check() says");
+        CLUMP_ERR_CORRUPT, "objects are in the list of objects. Call clump_heap_check()");
     uint64_t bits;
     CHECK_CL(clEnqueueReadBuffer(on.queue, clumpi_heap_buffer(other), CL_TRUE,
                                  (uint64_t)h->at_bits * CLUMPI_UNIT + 8 * (uint64_t)(some[0] >> 6),
@@ -275,7 +275,7 @@ static void small_buffer(void **state) {
     desc.buffer = cl_fixture_buffer(&on, NULL, bytes - 1);
     cl_fixture_expect_words(clump_context_get_error(on.clump),
                             clump_heap_extract(heap, &desc, &e, &report), CLUMP_ERR_TOO_SMALL,
-                            "the 140 objects take", "extract", __LINE__);
+                            "the 140 objects need", "extract", __LINE__);
     assert_null(e);
     assert_int_equal(report.objects, 2 * COUNT);
     assert_int_equal(report.bytes, bytes);
@@ -343,7 +343,7 @@ static void wrong_moves(void **state) {
     clump_extract_report report = {.size = sizeof report, .objects = 7};
     cl_fixture_expect_words(clump_context_get_error(on.clump),
                             clump_heap_migrate(heap, &desc, heap, NULL, &e, &report),
-                            CLUMP_ERR_USAGE, "the heap that they are in", "migrate", __LINE__);
+                            CLUMP_ERR_USAGE, "must be different", "migrate", __LINE__);
     assert_null(e);
     assert_int_equal(report.objects, 0);
     CHECK_STATUS(&on, clump_heap_migrate(heap, NULL, into, NULL, NULL, NULL), CLUMP_ERR_USAGE);
@@ -387,21 +387,22 @@ static void extracts(void **state) {
         objects[id - 1] = clump_extract_get_info(extract)->objects[id];
     refused_create(NULL, objects, data, bytes, "needs a schema");
     refused_create(schema, NULL, data, bytes, "needs a schema");
-    refused_create(schema, objects, NULL, bytes, "but no data");
-    refused_create(schema, objects, data, bytes - 1, "the 140 objects take");
-    refused_create(schema, objects, data, bytes + 1, "the 140 objects take");
+    refused_create(schema, objects, NULL, bytes, "but `data` is NULL");
+    refused_create(schema, objects, data, bytes - 1, "the 140 objects need");
+    refused_create(schema, objects, data, bytes + 1, "the 140 objects need");
     objects[z.id - 1] = 1;
-    refused_create(schema, objects, data, bytes, "1 objects of class Z, which is abstract");
+    refused_create(schema, objects, data, bytes,
+                   "1 objects of class Z are not possible: it is abstract");
     objects[z.id - 1] = 0;
     objects[a.id - 1] = UINT32_MAX / 2; /* known to be wrong before a buffer is made for them */
-    refused_create(schema, objects, data, bytes, "objects take");
+    refused_create(schema, objects, data, bytes, "objects need");
     objects[a.id - 1] = UINT32_MAX;
-    refused_create(schema, objects, NULL, 0, "more than the");
+    refused_create(schema, objects, NULL, 0, "too many objects");
     objects[a.id - 1] = UINT64_MAX;
-    refused_create(schema, objects, NULL, 0, "more than the");
+    refused_create(schema, objects, NULL, 0, "too many objects");
     objects[a.id - 1] = UINT32_MAX - 64 - COUNT;
     objects[b.id - 1] = COUNT + 1;
-    refused_create(schema, objects, NULL, 0, "more than the");
+    refused_create(schema, objects, NULL, 0, "too many objects");
     assert_int_equal(clump_extract_create(NULL, schema, objects, NULL, 0, &e, NULL),
                      CLUMP_ERR_USAGE);
     CHECK_STATUS(&on, clump_extract_create(on.clump, schema, objects, NULL, 0, NULL, NULL),
@@ -439,7 +440,7 @@ static void wrong_files(void **state) {
     assert_null(e);
     cl_fixture_expect_words(clump_context_get_error(on.clump),
                             clump_extract_load(on.clump, &desc, NULL, NULL, NULL), CLUMP_ERR_USAGE,
-                            "clump_extract_load", "a place for the result", __LINE__);
+                            "clump_extract_load", "a pointer for the result", __LINE__);
     load_refused(NULL, CLUMP_ERR_USAGE, "clump_extract_load");
     load_refused(&(clump_load_desc){.size = sizeof(clump_load_desc)}, CLUMP_ERR_USAGE,
                  "clump_extract_load");

@@ -384,7 +384,7 @@ static void test_shapes(void **state) {
         {{"no_heap"}, "CLUMP_HEAP_NO_ALLOC", NULL},
         {{"no_numbers"}, "CLUMP_NUMBERS", NULL},
         {{"no_loop"}, "CLUMP_FOR_EACH", NULL},
-        {{"no_two"}, "after its loop", NULL},
+        {{"no_two"}, "follow its loop", NULL},
         {{"no_if"}, "part of a statement", NULL},
         {{"no_macro_loop"}, "CLUMP_FOR_EACH", NULL},
         {{"no_local"}, "__local", NULL},
@@ -536,7 +536,7 @@ static void test_misuse(void **state) {
     assert_non_null(strstr(error->message, "fused"));
     clump_kernel *two[] = {many[0], fused};
     CHECK_STATUS(f, clump_kernel_create_fused(two, 2, &again, NULL), CLUMP_ERR_USAGE);
-    assert_non_null(strstr(error->message, "fused already"));
+    assert_non_null(strstr(error->message, "already fused"));
     two[1] = NULL;
     CHECK_STATUS(f, clump_kernel_create_fused(two, 2, &again, NULL), CLUMP_ERR_USAGE);
     clump_program *other = cl_fixture_program(f, heap, source, NULL, NULL);
@@ -576,7 +576,7 @@ static void launch(const char *first, cl_mem a, const char *second, cl_mem b, co
     clump_kernel *kernels[2], *fused = fuse_two(first, second, kernels);
     static world before, after;
     CHECK_STATUS(f, clump_heap_do_all(heap, fused, NULL), CLUMP_ERR_USAGE);
-    assert_non_null(strstr(error->message, "never set"));
+    assert_non_null(strstr(error->message, "is not set"));
     SET_ARG(f, kernels[0], 0, a);
     SET_ARG(f, kernels[1], 0, b);
     look(&before);

@@ -167,7 +167,7 @@ static void too_many(void **state) {
         const uint32_t told = wishes[i] < WIDE ? (uint32_t)wishes[i] : UINT32_MAX;
         assert_int_equal(call(RESIZE, t.node, C, wishes[i], 0), FULL);
         cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE, told,
-                                "class Node, of run-time length, was to have room");
+                                "run-time length of class Node was to have room");
         assert_int_equal(call(RESERVE, t.node, C, wishes[i], 0), FULL);
         cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE, told, "more than its `max`");
     }
@@ -176,7 +176,7 @@ static void too_many(void **state) {
         for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
             assert_int_equal(call(RESIZE, t.node, which, most[i], 0), FULL);
             cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE, UINT32_MAX,
-                                    "A size is 1 to");
+                                    "A size must be 1 to");
         }
         const uint32_t inside = which == B ? 2 : 0;
         assert_int_equal(call(RESERVE, t.node, which, (1 << 29) + inside, 0), FULL);
@@ -325,9 +325,9 @@ static void from_the_host(void **state) {
     const clump_status usage = CLUMP_ERR_USAGE;
     clump_heap *h = t.heap;
     REFUSED(clump_heap_read_object_array(h, "Node", "a", t.node, 0, NULL, 3, &length), usage,
-            "a place");
+            "a pointer");
     REFUSED(clump_heap_read_object_array(h, "Node", "a", t.node, sizeof *values, values, 3, NULL),
-            usage, "a place");
+            usage, "a pointer");
     REFUSED(
         clump_heap_read_object_array(h, "Node", "z", t.node, sizeof *values, values, 3, &length),
         CLUMP_ERR_NOT_FOUND, "no field \"z\"");
@@ -336,22 +336,22 @@ static void from_the_host(void **state) {
         CLUMP_ERR_NOT_FOUND, "Gone");
     REFUSED(clump_heap_read_object_array(h, "Node", "guard", t.node, sizeof *values, values, 3,
                                          &length),
-            usage, "is no array of run-time length");
+            usage, "is not an array of run-time length");
     REFUSED(clump_heap_read_object_array(h, "Node", "a", t.node + 1, sizeof *values, values, 3,
                                          &length),
             CLUMP_ERR_REFERENCE, "no live object");
     REFUSED(
         clump_heap_read_object_array(h, "Other", "x", t.node, sizeof *values, values, 3, &length),
-        usage, "is no array");
+        usage, "is not an array");
     CHECK_OK(&t.on, clump_heap_read_object_array(h, "Node", "b", t.node, 0, NULL, 0, &length));
     assert_int_equal(length, 3);
     values[2] = 4711;
     REFUSED(
         clump_heap_read_object_array(h, "Node", "b", t.node, sizeof *values, values, 2, &length),
-        CLUMP_ERR_TOO_SMALL, "room for 2 elements; there are 3");
+        CLUMP_ERR_TOO_SMALL, "room for 2 elements, but 3 are needed");
     assert_int_equal(length, 3);
     REFUSED(clump_heap_read_object_array(h, "Node", "b", t.node, 1, values, 3, &length), usage,
-            "yours has 1");
+            "but 1 bytes were passed");
     assert_int_equal(values[2], 4711);
     CHECK_OK(&t.on, clump_heap_read_object_array(h, "Node", "b", t.node, sizeof *values, values, 3,
                                                  &length));

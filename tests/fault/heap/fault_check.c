@@ -308,7 +308,7 @@ static void header(void **state) {
         flip(header_at(members[i]), 1);
         expect(
             "the heap's header was overwritten on the device: word %u is 0x%08x, and was "
-            "0x%08x; clump_heap_repair() restores it",
+            "0x%08x. Call clump_heap_repair() to restore it",
             (unsigned)(members[i] / 4), was ^ 1, was);
     }
 }
@@ -322,12 +322,12 @@ static void class_table_and_columns(void **state) {
     flip(class_at(t.small, offsetof(clumpi_class, capacity)), 2);
     expect(
         "the class table's entry of class Small was overwritten on the device: word 2 is "
-        "0x%08x, and was 0x%08x; clump_heap_repair() restores it",
+        "0x%08x, and was 0x%08x. Call clump_heap_repair() to restore it",
         capacity ^ 2, capacity);
     plant(class_at(t.large, offsetof(clumpi_class, reserved.stripes)), 3);
     expect(
         "the class table's entry of class Large was overwritten on the device: word %u is "
-        "0x00000003, and was 0x%08x; clump_heap_repair() restores it",
+        "0x00000003, and was 0x%08x. Call clump_heap_repair() to restore it",
         (unsigned)(offsetof(clumpi_class, reserved.stripes) / 4), stripes);
     uint32_t column = t.heap->geometry.classes[t.small].copies;
     uint64_t at = (uint64_t)t.header->at_columns * CLUMPI_UNIT + column * sizeof(clumpi_column);
@@ -335,7 +335,7 @@ static void class_table_and_columns(void **state) {
     plant(at, 77);
     expect(
         "a column of class Small was overwritten on the device: word 0 is 0x0000004d, and was "
-        "0x%08x; clump_heap_repair() restores it",
+        "0x%08x. Call clump_heap_repair() to restore it",
         base);
 }
 
@@ -526,8 +526,8 @@ static void stripes(void **state) {
 static void list_of_objects(void **state) {
     plant(header_at(offsetof(clumpi_header, list_of)), t.small);
     expect(
-        "the heap: its list has all objects, but is said to be for %u; clump_heap_repair() "
-        "restores that",
+        "the heap was overwritten: its list has all objects, but names %u as its class. "
+        "Call clump_heap_repair() to restore it",
         t.small);
     plant((uint64_t)t.header->at_list_rows * CLUMPI_UNIT, 3);
     EXPECT(LIST, "the heap: class %u: entry 0 of the list of objects is wrong: granule or number 3",

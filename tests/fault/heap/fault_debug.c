@@ -724,7 +724,7 @@ static void test_history(void **state) {
     make(1);
     cl_fixture_expect_words(clump_context_get_error(t.on.clump),
                             clump_heap_read_events(t.heap, events, 128, &count), CLUMP_ERR_USAGE,
-                            "no CLUMP_CHECK_HISTORY", "read_events", __LINE__);
+                            "without CLUMP_CHECK_HISTORY", "read_events", __LINE__);
     close_heap();
 }
 
@@ -812,7 +812,7 @@ static void test_refused(void **state) {
                          .bytes = 4u << 20,
                          .checked = &bad};
     cl_fixture_expect_words(error, clump_heap_create(&d, &none, NULL), CLUMP_ERR_USAGE,
-                            "the checks are 0xff", "create", __LINE__);
+                            "all checks together are 0xff", "create", __LINE__);
     bad.without = CLUMP_CHECK_ALL;
     cl_fixture_expect_words(error, clump_heap_create(&d, &none, NULL), CLUMP_ERR_USAGE,
                             "leaves no check", "create", __LINE__);

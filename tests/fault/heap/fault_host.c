@@ -607,15 +607,15 @@ static void a_wait_list_fails(void **state) {
     assert_int_equal(n, OBJECTS);
     n = 7;
     cl_fixture_expect_words(error, clump_heap_reduce(r.heap, r.count, sizeof n, &n, &sync),
-                            CLUMP_ERR_CL, "event 0 stands for a command that failed",
+                            CLUMP_ERR_CL, "event 0 belongs to a command that failed",
                             "clump_heap_reduce", __LINE__);
     assert_int_equal(n, 7);
     cl_fixture_expect_words(error, clump_heap_do_new(r.heap, r.init, "Body", 10, &made, &sync),
-                            CLUMP_ERR_CL, "event 0 stands for a command that failed",
+                            CLUMP_ERR_CL, "event 0 belongs to a command that failed",
                             "clump_heap_do_new", __LINE__);
     assert_int_equal(made, 0);
     cl_fixture_expect_words(error, clump_heap_compact(r.heap, NULL, NULL, &sync), CLUMP_ERR_CL,
-                            "event 0 stands for a command that failed", "clump_heap_compact",
+                            "event 0 belongs to a command that failed", "clump_heap_compact",
                             __LINE__);
     CHECK_HEAP(&r.on, r.heap);
     CHECK_OK(&r.on, clump_heap_reduce(r.heap, r.count, sizeof n, &n, NULL));

@@ -263,7 +263,7 @@ static void heaps(void **state) {
     REFUSED_SILENTLY(clump_heap_create(&d, &heap, NULL)); /* no context */
     assert_null(heap);
     d.context = t.on.clump;
-    REFUSED(USAGE, "a place for the heap", clump_heap_create(&d, NULL, NULL));
+    REFUSED(USAGE, "a pointer for the heap", clump_heap_create(&d, NULL, NULL));
     REFUSED(USAGE, "needs a schema", make_heap(NULL, HEAP_BYTES, 0, 0));
     REFUSED(USAGE, "one of bytes and device_share", make_heap(t.schema, 0, 0, 0));
     REFUSED(USAGE, "one of bytes and device_share", make_heap(t.schema, HEAP_BYTES, 0.5, 0));
@@ -331,7 +331,7 @@ static void refuse_room(const clump_cl_functions *cl, const char *words, int lin
     const clump_error *error = clump_context_get_error(context);
     cl_fixture_expect_words(error, status, CLUMP_ERR_DEVICE_MEMORY, words, "clump_heap_create",
                             line);
-    assert_non_null(strstr(error->message, "says that one buffer can have"));
+    assert_non_null(strstr(error->message, "reports that one buffer can have"));
     assert_int_equal(error->cl_code, no_room_code);
     assert_null(heap);
     clump_context_destroy(context);
@@ -428,7 +428,7 @@ static void large_classes(void **state) {
     assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &s, &error), CLUMP_ERR_SCHEMA);
     assert_non_null(strstr(error.message, "Sub"));
     s = parse("class Big { uchar bytes[65536]; }");
-    REFUSED(CLUMP_ERR_DEVICE_MEMORY, "class Big take 4194304", make_heap(s, 8u << 20, 0, 0));
+    REFUSED(CLUMP_ERR_DEVICE_MEMORY, "class Big, 4194304", make_heap(s, 8u << 20, 0, 0));
     assert_int_equal(make_heap(s, 32u << 20, 0, 0), CLUMP_OK);
     clump_schema_destroy(s);
 }
@@ -455,7 +455,7 @@ static void programs(void **state) {
     REFUSED_SILENTLY(clump_program_create(&d, &p, NULL)); /* no heap */
     assert_null(p);
     d.heap = t.heap;
-    REFUSED(USAGE, "a place for the program", clump_program_create(&d, NULL, NULL));
+    REFUSED(USAGE, "a pointer for the program", clump_program_create(&d, NULL, NULL));
     REFUSED(USAGE, "source", make_program(NULL, NULL, 0));
     REFUSED(USAGE, "name", make_program(source, "", 0));
     REFUSED(USAGE, "name", make_program(source, "a\"b.cl", 0));
@@ -511,9 +511,9 @@ static void kernels(void **state) {
     float dt = 1;
     REFUSED_SILENTLY(clump_kernel_create(NULL, "init", &k, NULL));
     assert_null(k);
-    REFUSED(USAGE, "a name and a place", clump_kernel_create(t.program, NULL, &k, NULL));
-    REFUSED(USAGE, "a name and a place", clump_kernel_create(t.program, "init", NULL, NULL));
-    REFUSED(NOT_FOUND, "\"nope\"; it has ", clump_kernel_create(t.program, "nope", &k, NULL));
+    REFUSED(USAGE, "a name and a pointer", clump_kernel_create(t.program, NULL, &k, NULL));
+    REFUSED(USAGE, "a name and a pointer", clump_kernel_create(t.program, "init", NULL, NULL));
+    REFUSED(NOT_FOUND, "\"nope\". It has ", clump_kernel_create(t.program, "nope", &k, NULL));
     for (size_t i = 0; i < sizeof built_in / sizeof *built_in; i++)
         REFUSED(USAGE, built_in[i], clump_kernel_create(t.program, built_in[i], &k, NULL));
     REFUSED(NOT_FOUND, "\"\"", clump_kernel_create(t.program, "", &k, NULL));
@@ -548,7 +548,7 @@ static void arguments_of_wrong_size(void **state) {
     /* Not every device keeps types and names. */
     assert_non_null(strstr(e->message, strchr(e->message, '(') == strrchr(e->message, '(')
                                            ? "8 bytes"
-                                           : "(float dt), 8 bytes; its type has 4"));
+                                           : "(float dt), 8 bytes, but its type has 4"));
     check_unchanged("clump_kernel_set_arg", __LINE__);
 }
 
@@ -566,7 +566,7 @@ static void kernels_by_name(void **state) {
     assert_non_null(k);
     assert_ptr_equal(clump_program_get_kernel(p, "keep"), k);
     clump_kernel_destroy(k); /* the program keeps it */
-    REFUSED(NOT_FOUND, "\"kept\"; it has keep",
+    REFUSED(NOT_FOUND, "\"kept\". It has keep",
             clump_heap_do_all(t.heap, clump_program_get_kernel(p, "kept"), NULL));
     REFUSED(USAGE, "the kernel is NULL", clump_heap_do_all(t.heap, NULL, NULL));
     double out[5] = {0};
@@ -577,12 +577,12 @@ static void kernels_by_name(void **state) {
     cl_fixture_read(&t.on, buffer, out, sizeof out);
     assert_true(out[0] == (double)0.1f && out[1] == 7 && out[2] == -128 && out[4] == 2.5);
     assert_true(out[3] == 9223372036854775807.0);
-    REFUSED(USAGE, "has 7 parameters after its heap; 2 were given", RUN_WITH(0.1f, 7));
+    REFUSED(USAGE, "has 7 parameters after its heap, but 2 were given", RUN_WITH(0.1f, 7));
     REFUSED(USAGE, "the kernel is NULL", clump_heap_do_all(t.heap, NULL, NULL)); /* told once */
     clump_program_get_kernel(p, "kept");
     CHECK_OK(&t.on, clump_heap_do_all(t.heap, k, NULL)); /* what comes between is no matter */
     assert_ptr_equal(clump_program_get_kernel(p, "keep"), k);
-    REFUSED(NOT_FOUND, "\"kept\"; it has keep", clump_heap_do_all(t.heap, NULL, NULL));
+    REFUSED(NOT_FOUND, "\"kept\". It has keep", clump_heap_do_all(t.heap, NULL, NULL));
     REFUSED(USAGE, "the kernel is NULL", clump_heap_do_all(t.heap, NULL, NULL)); /* told once */
     const clump_arg local = clump_arg_local(64), two = clump_arg_bytes(&v, sizeof v);
     /* The words of OpenCL's own refusal have the type where the device tells it. */
@@ -596,13 +596,14 @@ static void kernels_by_name(void **state) {
                 RUN_WITH(1, 1, 128, 0, two, buffer, local));
         REFUSED(USAGE, "parameter 0 (float f): the number does not fit",
                 RUN_WITH(1e39, 1, 1, 0, two, buffer, local));
-        REFUSED(USAGE, "parameter 0 (float f): the integer is not exact",
+        REFUSED(USAGE, "parameter 0 (float f): the integer has no exact value",
                 RUN_WITH(16777217, 1, 1, 0, two, buffer, local));
-        REFUSED(USAGE, "parameter 0 (float f): a buffer for a number",
+        REFUSED(USAGE, "parameter 0 (float f): a buffer cannot be passed for a number",
                 RUN_WITH(buffer, 1, 1, 0, two, buffer, local));
-        REFUSED(USAGE, "parameter 4 (double2 v): a number for another type",
+        REFUSED(USAGE, "parameter 4 (double2 v): a number cannot be passed for this type",
                 RUN_WITH(1, 1, 1, 0, 1, buffer, local));
-        REFUSED(USAGE, "out): a number for a buffer", RUN_WITH(1, 1, 1, 0, two, 5, local));
+        REFUSED(USAGE, "out): a number cannot be passed for a buffer",
+                RUN_WITH(1, 1, 1, 0, two, 5, local));
     } else {
         print_message("left out: the device does not tell the types of parameters\n");
     }
@@ -662,13 +663,13 @@ static void required_group_size(void **state) {
     clump_kernel *two = cl_fixture_kernel(&t.on, p, "two");
     clump_kernel *flat = NULL;
     uint32_t n;
-    REFUSED(USAGE, "clump_heap_do_all: kernel two is to run in groups of 2 x 1 x 1",
+    REFUSED(USAGE, "clump_heap_do_all: kernel two must run in groups of 2 x 1 x 1",
             clump_heap_do_all(t.heap, two, NULL));
     REFUSED(USAGE, "choose the sizes with clump_heap_launch()",
             clump_heap_reduce(t.heap, two, 4, &n, NULL));
     REFUSED(USAGE, "choose the sizes with clump_heap_launch()",
             clump_heap_do_new(t.heap, two, "Body", 1, NULL, NULL));
-    REFUSED(USAGE, "not in those of this call, 1", clump_heap_launch(t.heap, two, 2, 1, NULL));
+    REFUSED(USAGE, "this call runs groups of 1", clump_heap_launch(t.heap, two, 2, 1, NULL));
     CHECK_OK(&t.on, clump_heap_launch(t.heap, two, 64, 2, NULL));
     if (clump_kernel_create(p, "flat", &flat, NULL) == CLUMP_OK) {
         REFUSED(USAGE, "groups of 1 x 1 x 2", clump_heap_launch(t.heap, flat, 2, 1, NULL));
@@ -739,8 +740,10 @@ static void wait_lists(void **state) {
     uint32_t n = 7;
     uint64_t made = 7;
     const clump_sync no_list = {.wait_count = 1}, no_count = {.wait_list = &event};
-    REFUSED(USAGE, "clump_heap_do_all: wait_count", clump_heap_do_all(t.heap, t.init, &no_list));
-    REFUSED(USAGE, "clump_heap_do_all: wait_count", clump_heap_do_all(t.heap, t.init, &no_count));
+    REFUSED(USAGE, "clump_heap_do_all: set both wait_count",
+            clump_heap_do_all(t.heap, t.init, &no_list));
+    REFUSED(USAGE, "clump_heap_do_all: set both wait_count",
+            clump_heap_do_all(t.heap, t.init, &no_count));
     REFUSED(USAGE, "wait_list", clump_heap_launch(t.heap, t.init, 64, 64, &no_list));
     REFUSED(USAGE, "wait_list", clump_heap_do_new(t.heap, t.init, "Body", 1, &made, &no_count));
     assert_int_equal(made, 0);
@@ -794,7 +797,7 @@ static void heaps_of_another_layout(void **state) {
     uint32_t n;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         clump_heap *other = cl_fixture_heap(&t.on, others[i], HEAP_BYTES, 0);
-        REFUSED(USAGE, "another layout: its classes differ",
+        REFUSED(USAGE, "another layout: the classes differ",
                 clump_heap_do_all(other, t.init, NULL));
         REFUSED(USAGE, "another layout", clump_heap_launch(other, t.init, 1, 1, NULL));
         REFUSED(USAGE, "another layout", clump_heap_do_new(other, t.init, "Body", 1, &made, NULL));
@@ -812,7 +815,7 @@ static void heaps_of_another_layout(void **state) {
                                                   .bytes = HEAP_BYTES,
                                                   .raw = 1},
                                &raw, NULL));
-    REFUSED(USAGE, "another layout: raw is 0 there, and 1 here",
+    REFUSED(USAGE, "another layout: raw is 0 there, but 1 here",
             clump_heap_do_all(raw, t.init, NULL));
     clump_heap_destroy(raw);
     cl_fixture on;
@@ -843,21 +846,22 @@ static int full_disk(void *user, const void *text, size_t bytes) {
 /* The disk is full: the call fails, says so, and works the next time. */
 static void unwritten(void **state) {
     clump_context *c = t.on.clump;
-    REFUSED(CLUMP_ERR_IO, "takes the text returned 28", clump_heap_dump(t.heap, full_disk, NULL));
-    REFUSED(CLUMP_ERR_IO, "takes the text returned 28",
+    REFUSED(CLUMP_ERR_IO, "receives the text returned 28",
+            clump_heap_dump(t.heap, full_disk, NULL));
+    REFUSED(CLUMP_ERR_IO, "receives the text returned 28",
             clump_heap_write_table(t.heap, "Body", CLUMP_TABLE_CSV, full_disk, NULL));
-    REFUSED(CLUMP_ERR_IO, "takes the text returned 28",
+    REFUSED(CLUMP_ERR_IO, "receives the text returned 28",
             clump_heap_write_table(t.heap, "Body", CLUMP_TABLE_NPY, full_disk, NULL));
     REFUSED(CLUMP_ERR_IO, "cannot write /dev/full: No space",
             clump_heap_dump(t.heap, CLUMP_TO_PATH("/dev/full")));
     REFUSED(CLUMP_ERR_IO, "cannot write /no/such/folder: No such file",
             clump_heap_dump(t.heap, CLUMP_TO_PATH("/no/such/folder")));
-    REFUSED(USAGE, "no format 2",
+    REFUSED(USAGE, "unknown format 2",
             clump_heap_write_table(t.heap, "Body", (clump_table_format)2, no_text, NULL));
     REFUSED(CLUMP_ERR_IO, "without a name", clump_heap_dump(t.heap, CLUMP_TO_PATH(NULL)));
     CHECK_OK(&t.on, clump_context_record_timeline(c, 100));
     CHECK_OK(&t.on, clump_heap_check(t.heap));
-    REFUSED(CLUMP_ERR_IO, "takes the text returned 28",
+    REFUSED(CLUMP_ERR_IO, "receives the text returned 28",
             clump_context_write_timeline(c, full_disk, NULL));
     CHECK_OK(&t.on, clump_context_write_timeline(c, CLUMP_TO_PATH("/dev/null")));
     CHECK_OK(&t.on, clump_context_record_timeline(c, 0));
@@ -883,28 +887,28 @@ static void counts(void **state) {
             clump_heap_read_stats(t.heap, NULL, classes, 2));
     assert_int_equal(classes[0].objects, 7);
     REFUSED_SILENTLY(clump_heap_dump(NULL, no_text, NULL));
-    REFUSED(USAGE, "a function that takes the text", clump_heap_dump(t.heap, NULL, NULL));
+    REFUSED(USAGE, "a function that receives the text", clump_heap_dump(t.heap, NULL, NULL));
     REFUSED_SILENTLY(clump_context_set_queue(NULL, t.on.queue));
     assert_null(clump_context_get_info(NULL)->queue);
     REFUSED_SILENTLY(clump_context_record_timeline(NULL, 10));
     REFUSED_SILENTLY(clump_context_write_timeline(NULL, no_text, NULL));
     REFUSED(USAGE, "nothing is being recorded",
             clump_context_write_timeline(t.on.clump, no_text, NULL));
-    REFUSED(USAGE, "a function that takes the text",
+    REFUSED(USAGE, "a function that receives the text",
             clump_context_write_timeline(t.on.clump, NULL, NULL));
     REFUSED(USAGE, "at most 16777216", clump_context_record_timeline(t.on.clump, (1u << 24) + 1));
     REFUSED_SILENTLY(clump_heap_read_count(NULL, "Body", &count));
     assert_int_equal(count, 0);
-    REFUSED(USAGE, "a place for the count", clump_heap_read_count(t.heap, "Body", NULL));
+    REFUSED(USAGE, "a pointer for the count", clump_heap_read_count(t.heap, "Body", NULL));
     REFUSED(NOT_FOUND, "(null)", clump_heap_read_count(t.heap, NULL, &count));
     REFUSED(NOT_FOUND, "\"Planet\"", clump_heap_read_count(t.heap, "Planet", &count));
     REFUSED_SILENTLY(clump_heap_read_refs(NULL, "Body", refs, 2, &count));
-    REFUSED(USAGE, "a place for the count", clump_heap_read_refs(t.heap, "Body", refs, 2, NULL));
+    REFUSED(USAGE, "a pointer for the count", clump_heap_read_refs(t.heap, "Body", refs, 2, NULL));
     REFUSED(NOT_FOUND, "(null)", clump_heap_read_refs(t.heap, NULL, refs, 2, &count));
     REFUSED(NOT_FOUND, "\"Planet\"", clump_heap_read_refs(t.heap, "Planet", refs, 2, &count));
     assert_int_equal(refs[0], 7);
     /* Too little room: the count says how much is needed, and nothing is written. */
-    REFUSED(CLUMP_ERR_TOO_SMALL, "room for 1 references; there are 500",
+    REFUSED(CLUMP_ERR_TOO_SMALL, "room for 1 references, but 500 are needed",
             clump_heap_read_refs(t.heap, "Body", refs, 1, &count));
     assert_int_equal(count, OBJECTS);
     assert_int_equal(refs[0], 7);
@@ -919,7 +923,7 @@ static void fields(void **state) {
     memset(ids, 7, sizeof ids);
     REFUSED_SILENTLY(clump_heap_read_field(NULL, "Body", "id", 0, sizeof *ids, ids, OBJECTS, NULL));
     REFUSED_SILENTLY(clump_heap_write_field(NULL, "Body", "id", 0, sizeof *ids, ids, OBJECTS));
-    REFUSED(USAGE, "place", clump_heap_read_field(h, "Body", "id", 0, 0, NULL, OBJECTS, NULL));
+    REFUSED(USAGE, "a pointer", clump_heap_read_field(h, "Body", "id", 0, 0, NULL, OBJECTS, NULL));
     REFUSED(USAGE, "values", clump_heap_write_field(h, "Body", "id", 0, 0, NULL, OBJECTS));
     REFUSED(NOT_FOUND, "\"Nope\"",
             clump_heap_read_field(h, "Nope", "id", 0, sizeof *ids, ids, OBJECTS, NULL));
@@ -933,9 +937,9 @@ static void fields(void **state) {
             clump_heap_read_field(h, "Body", "mass", 0, sizeof *ids, ids, OBJECTS, NULL));
     REFUSED(NOT_FOUND, "\"nope\"",
             clump_heap_write_field(h, "Body", "nope", 0, sizeof *ids, ids, OBJECTS));
-    REFUSED(USAGE, "1 elements; 1",
+    REFUSED(USAGE, "1 elements, so element 1",
             clump_heap_read_field(h, "Body", "id", 1, sizeof *ids, ids, OBJECTS, NULL));
-    REFUSED(USAGE, "3 elements; 3",
+    REFUSED(USAGE, "3 elements, so element 3",
             clump_heap_read_field(h, "Body", "pair", 3, sizeof *ids, ids, OBJECTS, NULL));
     REFUSED(USAGE, "4294967295",
             clump_heap_write_field(h, "Body", "pair", UINT32_MAX, sizeof *ids, ids, OBJECTS));
@@ -943,9 +947,10 @@ static void fields(void **state) {
             clump_heap_read_field(h, "Body", "id", 0, sizeof *ids, ids, OBJECTS - 1, NULL));
     REFUSED(CLUMP_ERR_TOO_SMALL, "room for 0",
             clump_heap_read_field(h, "Body", "id", 0, sizeof *ids, ids, 0, NULL));
-    REFUSED(USAGE, "a value of field id of class Body is a uint of 4 bytes; yours has 8",
+    REFUSED(USAGE,
+            "a value of field id of class Body is a uint of 4 bytes, but 8 bytes were passed",
             clump_heap_read_field(h, "Body", "id", 0, sizeof(uint64_t), ids, OBJECTS, NULL));
-    REFUSED(USAGE, "a uint of 4 bytes; yours has 2",
+    REFUSED(USAGE, "a uint of 4 bytes, but 2 bytes were passed",
             clump_heap_write_field(h, "Body", "id", 0, sizeof(uint16_t), ids, OBJECTS));
     uint64_t there = 7;
     REFUSED(CLUMP_ERR_TOO_SMALL, "room for 0",
@@ -996,7 +1001,8 @@ static void references(void **state) {
         clump_heap_read_object_field(NULL, "Body", "id", 0, t.refs[0], sizeof(id), &id));
     REFUSED_SILENTLY(
         clump_heap_write_object_field(NULL, "Body", "id", 0, t.refs[0], sizeof(id), &id));
-    REFUSED(USAGE, "place", clump_heap_read_object_field(h, "Body", "id", 0, t.refs[0], 0, NULL));
+    REFUSED(USAGE, "a pointer",
+            clump_heap_read_object_field(h, "Body", "id", 0, t.refs[0], 0, NULL));
     REFUSED(USAGE, "value", clump_heap_write_object_field(h, "Body", "id", 0, t.refs[0], 0, NULL));
     REFUSED(NOT_FOUND, "\"no\"",
             clump_heap_read_object_field(h, "no", "id", 0, t.refs[0], sizeof(id), &id));

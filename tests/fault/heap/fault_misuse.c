@@ -103,7 +103,7 @@ static void changes_under_fixed_unheard(void **state) {
     clump_context *hearing = on.clump;
     assert_int_equal(clump_context_create(&desc, &on.clump, NULL), CLUMP_OK);
     clump_heap *heap = cl_fixture_heap(&on, two_classes, 4u << 20, 0);
-    refuse_build(heap, broken_promise, 3, "its first parameter must be CLUMP_HEAP then");
+    refuse_build(heap, broken_promise, 3, "Make CLUMP_HEAP its first parameter");
     clump_heap_destroy(heap);
     clump_context_destroy(on.clump);
     on.clump = hearing;
@@ -121,10 +121,10 @@ static void changes_under_fixed(void **state) {
     };
     clump_heap *heap = cl_fixture_heap(&on, two_classes, 4u << 20, 0);
     for (size_t i = 0; i < sizeof direct / sizeof *direct; i++)
-        refuse_build(heap, direct[i], 2, "its first parameter must be CLUMP_HEAP then");
+        refuse_build(heap, direct[i], 2, "Make CLUMP_HEAP its first parameter");
     /* Some compilers keep what they compiled, and warn once. */
     for (int i = 0; i < 2; i++)
-        refuse_build(heap, broken_promise, 3, "its first parameter must be CLUMP_HEAP then");
+        refuse_build(heap, broken_promise, 3, "Make CLUMP_HEAP its first parameter");
     /* What is right, stays right: less promised is handed over, and a user's own pointers are the
      * user's. */
     build(heap,
@@ -369,9 +369,9 @@ static void reductions(void **state) {
     CHECK_OK(&on, clump_heap_do_new(w.heap, w.small, "Small", objects, NULL, NULL));
     CHECK_OK(&on, clump_heap_reduce(w.heap, count, sizeof n, &n, NULL));
     assert_int_equal(n >> 33, 100);
-    refuse_reduction(&w, other, 8, "the kernel did not come to a CLUMP_REDUCE");
+    refuse_reduction(&w, other, 8, "the kernel did not reach a CLUMP_REDUCE");
     CHECK_OK(&on, clump_heap_do_all(w.heap, count, NULL)); /* leaves a result that nobody read */
-    refuse_reduction(&w, other, 8, "the kernel did not come to a CLUMP_REDUCE");
+    refuse_reduction(&w, other, 8, "the kernel did not reach a CLUMP_REDUCE");
     refuse_reduction(&w, count, 4, "4 bytes, but the type in the kernel's CLUMP_REDUCE has 8");
     refuse_reduction(&w, fresh, 4, "4 bytes, but the type in the kernel's CLUMP_REDUCE has 8");
     refuse_reduction(&w, fresh, 128, "128 bytes, but the type in the kernel's CLUMP_REDUCE has 8");
@@ -383,14 +383,14 @@ static void reductions(void **state) {
     assert_int_equal(seven, 7);
     does = 0;
     SET_ARG(&on, maybe, 0, does);
-    refuse_reduction(&w, maybe, 4, "the kernel did not come to a CLUMP_REDUCE");
+    refuse_reduction(&w, maybe, 4, "the kernel did not reach a CLUMP_REDUCE");
     /* Another kernel of the same type does it meanwhile, in a call that reads no result. */
     clump_kernel *always = cl_fixture_kernel(&on, w.program, "maybe");
     does = 1;
     SET_ARG(&on, always, 0, does);
     CHECK_OK(&on, clump_heap_reduce(w.heap, always, sizeof seven, &seven, NULL));
     CHECK_OK(&on, clump_heap_do_all(w.heap, always, NULL));
-    refuse_reduction(&w, maybe, 4, "the kernel did not come to a CLUMP_REDUCE");
+    refuse_reduction(&w, maybe, 4, "the kernel did not reach a CLUMP_REDUCE");
     /* A kernel of which one work-group returns before: no later reduction counts what the others
      * left. */
     does = 2;
@@ -398,7 +398,7 @@ static void reductions(void **state) {
     for (int read = 0; read < 2; read++) {
         if (read) {
             refuse_reduction(&w, maybe, 4,
-                             "work-groups of kernel maybe came to the end of CLUMP_REDUCE");
+                             "work-groups of kernel maybe reached the end of CLUMP_REDUCE");
             CHECK_OK(&on, clump_heap_take_errors(w.heap, NULL)); /* it was told of */
         } else {
             CHECK_OK(&on, clump_heap_do_all(w.heap, maybe, NULL));
@@ -413,12 +413,11 @@ static void reductions(void **state) {
             CHECK_OK(&on, clump_heap_reduce(w.heap, count, sizeof n, &n, NULL));
             assert_int_equal(n >> 33, objects);
         }
-        if (!read)
-            expect_wrong_launch(w.heap, "a kernel with CLUMP_REDUCE came to the end of it in");
+        if (!read) expect_wrong_launch(w.heap, "in a kernel with CLUMP_REDUCE, only");
     }
     /* The same where nothing else reduces before the errors are asked for. */
     CHECK_OK(&on, clump_heap_do_all(w.heap, maybe, NULL));
-    expect_wrong_launch(w.heap, "a kernel with CLUMP_REDUCE came to the end of it in");
+    expect_wrong_launch(w.heap, "in a kernel with CLUMP_REDUCE, only");
     CHECK_OK(&on, clump_heap_take_errors(w.heap, NULL));
     CHECK_OK(&on, clump_heap_reduce(w.heap, always, sizeof seven, &seven, NULL));
     /* Repair begins with new numbers. */

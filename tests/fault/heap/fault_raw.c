@@ -120,7 +120,7 @@ static void sizes(void **state) {
     const uint32_t all = UINT32_MAX;
     static const uint64_t none[] = {0, 3, 24, 8192, UINT64_C(1) << 32, UINT64_MAX};
     assert_int_equal(call(MALLOC, 0, 0), 0);
-    cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE, 0, "A size is 1 to");
+    cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE, 0, "A size must be 1 to");
     assert_int_equal(call(MALLOC, t.most + 1, 0), 0);
     cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE, (uint32_t)t.most + 1, NULL);
     assert_int_equal(call(MALLOC, UINT64_MAX, 0), 0);
@@ -135,7 +135,7 @@ static void sizes(void **state) {
         assert_int_equal(call(ALIGNED, none[i], 64), 0);
         cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE,
                                 none[i] > all ? all : (uint32_t)none[i],
-                                "an alignment a power of two");
+                                "an alignment must be a power of two");
     }
     assert_int_equal(call(ALIGNED, 64, t.most), 0); /* no room for the alignment */
     cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE, (uint32_t)t.most + 48, NULL);
@@ -401,7 +401,7 @@ static void heaps(void **state) {
     clump_heap *heap;
     REFUSED(make_heap(8 << 20, 0, NULL, &heap), CLUMP_ERR_USAGE, "or `raw`");
     REFUSED(make_heap(1000, 1, NULL, &heap), CLUMP_ERR_DEVICE_MEMORY,
-            "(64 requests for raw memory take");
+            "(for 64 requests for raw memory");
     clump_heap *without;
     CHECK_OK(&t.on, make_heap(8 << 20, 0, schema_text, &without));
     clump_program *p = NULL;
@@ -480,12 +480,12 @@ static void words(void **state) {
         const char *words;
     } cases[] = {
         {CLUMP_DEVICE_OUT_OF_MEMORY, h->first_raw, "up to 16 bytes of raw memory"},
-        {CLUMP_DEVICE_DOUBLE_FREE, 0, "whose raw memory is not in use any more; 1 times"},
-        {CLUMP_DEVICE_DOUBLE_FREE, h->first_raw + 1, "whose raw memory is not in use any more"},
+        {CLUMP_DEVICE_DOUBLE_FREE, 0, "whose raw memory is no longer in use (1 times"},
+        {CLUMP_DEVICE_DOUBLE_FREE, h->first_raw + 1, "whose raw memory is no longer in use"},
         {CLUMP_DEVICE_BAD_REFERENCE, h->first_raw, "that no allocation of raw memory returned"},
         {CLUMP_DEVICE_BAD_POINTER, 0, "that no allocation of raw memory returned"},
-        {CLUMP_DEVICE_BAD_SIZE, 0, "raw memory was asked for with a size"},
-        {CLUMP_DEVICE_RETRY_BOUND, h->class_count, "its raw memory was overwritten"},
+        {CLUMP_DEVICE_BAD_SIZE, 0, "raw memory was requested with size"},
+        {CLUMP_DEVICE_RETRY_BOUND, h->class_count, "metadata of raw memory was overwritten"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const clumpi_error e = {1, cases[i].class_id, 0, 7};

@@ -89,7 +89,7 @@ static void bad_descs(void **state) {
     BAD(alignment, 384, "power of two");
     BAD(alignment, 8, "base alignment");
     BAD(chunk_bytes, 1, "chunks of 1 bytes");
-    BAD(limit_bytes, 1, "does not allow one chunk");
+    BAD(limit_bytes, 1, "is too small for one chunk");
     BAD(unique_share, 1.5, "unique_share is 1.5");
     BAD(unique_share, -1, "unique_share is -1");
     BAD(pause_frames, 65, "pause_frames is 65");
@@ -98,10 +98,12 @@ static void bad_descs(void **state) {
     BAD(fit, CLUMP_FIT_COUNT, "strategy 4");
     BAD(margin_bytes, 2u << 20, "margins of 2097152");
     BAD(flags, CLUMP_POOL_COMPACT_WHEN_FULL, "`moved`");
-    BAD(flags, 1u << 4, "no pool flag 0x10");
-    BAD(flags, UINT32_MAX, "no pool flag 0xfffffff0");
-    BAD(chunk_bytes, UINT64_C(1) << 60, "chunks of 1152921504606846976 bytes; the device has");
-    BAD(chunk_bytes, UINT64_MAX, "chunks of 18446744073709551615 bytes; the device has");
+    BAD(flags, 1u << 4, "unknown pool flag 0x10");
+    BAD(flags, UINT32_MAX, "unknown pool flag 0xfffffff0");
+    BAD(chunk_bytes, UINT64_C(1) << 60,
+        "chunks of 1152921504606846976 bytes are too large: the device has");
+    BAD(chunk_bytes, UINT64_MAX,
+        "chunks of 18446744073709551615 bytes are too large: the device has");
     BAD(queue, other.queue, "another cl_context");
 #undef BAD
     clump_pool_destroy(NULL);
@@ -138,18 +140,17 @@ static void bad_calls(void **state) {
         REFUSED(pool, clump_pool_alloc(pool, &bad, &none, &region), status, words, before);        \
         assert_true(!none && !region.buffer);                                                      \
     } while (0)
-    ALLOC(bad.bytes = 0, CLUMP_ERR_USAGE, "0 bytes");
-    ALLOC(bad.bytes = UINT64_MAX, CLUMP_ERR_DEVICE_MEMORY,
-          "limited to 4194304 in all, by limit_bytes");
+    ALLOC(bad.bytes = 0, CLUMP_ERR_USAGE, "at least 1 byte");
+    ALLOC(bad.bytes = UINT64_MAX, CLUMP_ERR_DEVICE_MEMORY, "is 4194304");
     assert_null(strstr(error_of(pool).message, "multiple of"));
-    ALLOC(bad.bytes = UINT64_MAX - 3000, CLUMP_ERR_DEVICE_MEMORY, "in all");
+    ALLOC(bad.bytes = UINT64_MAX - 3000, CLUMP_ERR_DEVICE_MEMORY, "too large");
     ALLOC(bad.bytes = 4 << 20, CLUMP_ERR_DEVICE_MEMORY, "is limited to 4194304");
     ALLOC(bad.alignment = 48, CLUMP_ERR_USAGE, "power of two");
     ALLOC(bad.alignment = UINT64_C(1) << 63, CLUMP_ERR_DEVICE_MEMORY,
           "1000 bytes at a multiple of 9223372036854775808");
-    ALLOC(bad.memory = CLUMP_MEMORY_COUNT, CLUMP_ERR_USAGE, "no memory 6");
+    ALLOC(bad.memory = CLUMP_MEMORY_COUNT, CLUMP_ERR_USAGE, "unknown memory 6");
     REFUSED(pool, clump_pool_alloc(pool, NULL, &none, NULL), CLUMP_ERR_USAGE, "desc", before);
-    REFUSED(pool, clump_pool_alloc(pool, &a, NULL, NULL), CLUMP_ERR_USAGE, "place", before);
+    REFUSED(pool, clump_pool_alloc(pool, &a, NULL, NULL), CLUMP_ERR_USAGE, "a pointer", before);
 #define ALL_CALLS(X, h)                                                                            \
     X(clump_pool_free(pool, h))                                                                    \
     X(clump_pool_get_info(pool, h, &info))                                                         \
@@ -169,34 +170,37 @@ static void bad_calls(void **state) {
     X(clump_pool_map(pool, h, CL_MAP_READ, &memory))                                               \
     X(clump_pool_unmap(pool, h, &region, NULL))                                                    \
     X(clump_pool_finish_move(pool, h, CLUMP_MOVE_COPY))
-#define IS_GONE(call) REFUSED(pool, call, CLUMP_ERR_REFERENCE, "freed before", before);
-#define IS_FOREIGN(call) REFUSED(pool, call, CLUMP_ERR_REFERENCE, "none of this pool", before);
+#define IS_GONE(call) REFUSED(pool, call, CLUMP_ERR_REFERENCE, "already freed", before);
+#define IS_FOREIGN(call)                                                                           \
+    REFUSED(pool, call, CLUMP_ERR_REFERENCE, "does not belong to this pool", before);
     ALL_CALLS(IS_GONE, gone)
     if (foreign >> 48 != live >> 48) { /* their marks are equal once in 65,536 runs */
         ALL_CALLS(IS_FOREIGN, foreign)
     }
     ALL_CALLS(IS_FOREIGN, live + 100000)
     REFUSED(pool, clump_pool_pin(pool, live, -1), CLUMP_ERR_USAGE, "pinned 0 times", before);
-    REFUSED(pool, clump_pool_use(pool, live, NULL), CLUMP_ERR_USAGE, "no event", before);
+    REFUSED(pool, clump_pool_use(pool, live, NULL), CLUMP_ERR_USAGE, "the event is NULL", before);
     REFUSED(pool, clump_pool_map(pool, live, 0, &memory), CLUMP_ERR_USAGE, "CL_MAP_READ", before);
     REFUSED(pool, clump_pool_unmap(pool, live, &region, NULL), CLUMP_ERR_USAGE, "not mapped",
             before);
-    REFUSED(pool, clump_pool_get_info(pool, live, NULL), CLUMP_ERR_USAGE, "place", before);
-    REFUSED(pool, clump_pool_get_buffer(pool, live, NULL), CLUMP_ERR_USAGE, "place", before);
-    REFUSED(pool, clump_pool_get_stats(pool, NULL, NULL), CLUMP_ERR_USAGE, "place", before);
+    REFUSED(pool, clump_pool_get_info(pool, live, NULL), CLUMP_ERR_USAGE, "a pointer", before);
+    REFUSED(pool, clump_pool_get_buffer(pool, live, NULL), CLUMP_ERR_USAGE, "a pointer", before);
+    REFUSED(pool, clump_pool_get_stats(pool, NULL, NULL), CLUMP_ERR_USAGE, "a pointer", before);
     REFUSED(pool, clump_pool_dump(pool, CLUMP_POOL_JSON, NULL, NULL), CLUMP_ERR_USAGE, "function",
             before);
     REFUSED(pool, clump_pool_dump(pool, CLUMP_POOL_SVG, CLUMP_TO_PATH("/dev/full")), CLUMP_ERR_IO,
             "cannot write /dev/full: No space", before);
     REFUSED(pool, clump_pool_dump(pool, (clump_pool_format)2, append, NULL), CLUMP_ERR_USAGE,
-            "no format 2", before);
-    REFUSED(pool, clump_pool_change(pool, live, 0, &a), CLUMP_ERR_USAGE, "0x0 of 0x7", before);
-    REFUSED(pool, clump_pool_change(pool, live, 9, &a), CLUMP_ERR_USAGE, "0x9 of 0x7", before);
+            "unknown format 2", before);
+    REFUSED(pool, clump_pool_change(pool, live, 0, &a), CLUMP_ERR_USAGE, "0x0, but must be in 0x7",
+            before);
+    REFUSED(pool, clump_pool_change(pool, live, 9, &a), CLUMP_ERR_USAGE, "0x9, but must be in 0x7",
+            before);
     REFUSED(pool, clump_pool_change(pool, live, 1, NULL), CLUMP_ERR_USAGE, "values", before);
-    REFUSED(pool, clump_pool_next_move(pool, NULL), CLUMP_ERR_USAGE, "place", before);
+    REFUSED(pool, clump_pool_next_move(pool, NULL), CLUMP_ERR_USAGE, "a pointer", before);
     REFUSED(pool, clump_pool_finish_move(pool, live, CLUMP_MOVE_COPY), CLUMP_ERR_USAGE,
             "no move of the allocation", before);
-    REFUSED(pool, clump_pool_end_frame(pool, 1, NULL), CLUMP_ERR_USAGE, "both set", before);
+    REFUSED(pool, clump_pool_end_frame(pool, 1, NULL), CLUMP_ERR_USAGE, "or neither", before);
 #define STEP(member, value, words)                                                                 \
     REFUSED(pool,                                                                                  \
             clump_pool_defragment(                                                                 \
@@ -204,13 +208,13 @@ static void bad_calls(void **state) {
                 NULL, NULL),                                                                       \
             CLUMP_ERR_USAGE, words, before)
     REFUSED(pool, clump_pool_defragment(pool, NULL, NULL, &(clump_sync){.wait_count = 1}),
-            CLUMP_ERR_USAGE, "clump_pool_defragment: wait_count and wait_list", before);
+            CLUMP_ERR_USAGE, "clump_pool_defragment: set both wait_count and wait_list", before);
     STEP(order, (clump_defrag_order)2, "order 2");
     STEP(budget_us, -1, "budget_us is -1");
     STEP(budget_us, NAN, "budget_us");
     STEP(budget_us, INFINITY, "budget_us");
-    STEP(weights, &(clump_defrag_weights){.location = -1}, "weights -1");
-    STEP(weights, &(clump_defrag_weights){.location = INFINITY}, "weights inf");
+    STEP(weights, &(clump_defrag_weights){.location = -1}, "weights are -1");
+    STEP(weights, &(clump_defrag_weights){.location = INFINITY}, "weights are inf");
     STEP(weights, &(clump_defrag_weights){.free = INFINITY}, "and inf");
     STEP(weights, &(clump_defrag_weights){.free = NAN}, "weights");
     STEP(weights, &(clump_defrag_weights){.free_limit = 0.5}, "free_small");
@@ -247,7 +251,7 @@ static void bad_calls(void **state) {
     clump_pool_destroy(other);
     /* Every call without a pool. */
     pool = NULL;
-#define NO_POOL(call) REFUSED(pool, call, CLUMP_ERR_USAGE, "NULL for a pool", NULL);
+#define NO_POOL(call) REFUSED(pool, call, CLUMP_ERR_USAGE, "the pool is NULL", NULL);
     ALL_CALLS(NO_POOL, live)
     clump_pool_stats stats = {.size = sizeof stats};
     NO_POOL(clump_pool_alloc(pool, &a, &none, NULL))
@@ -618,8 +622,8 @@ static void memory_of_heaps(void **state) {
         .size = sizeof h, .context = f.clump, .schema = schema, .bytes = 17 << 20, .pool = pool};
     clump_status status = clump_heap_create(&h, &heap, NULL);
     cl_fixture_expect_words(clump_context_get_error(f.clump), status, CLUMP_ERR_DEVICE_MEMORY,
-                            "pool narrow is limited to 16777216 in all, by limit_bytes",
-                            "clump_heap_create", __LINE__);
+                            "limit_bytes of pool narrow is 16777216", "clump_heap_create",
+                            __LINE__);
     assert_null(strstr(clump_context_get_error(f.clump)->message, "multiple of"));
     h.bytes = 8 << 20;
     CHECK_OK(&f, clump_heap_create(&h, &heap, NULL));
@@ -627,13 +631,13 @@ static void memory_of_heaps(void **state) {
     assert_int_equal(clump_pool_get_info(pool, 0, &info), CLUMP_OK);
     const clump_allocation allocation_of_heap = info.next;
     assert_true(allocation_of_heap != 0);
-    REFUSED(pool, clump_pool_free(pool, allocation_of_heap), CLUMP_ERR_USAGE, "is that of a heap",
+    REFUSED(pool, clump_pool_free(pool, allocation_of_heap), CLUMP_ERR_USAGE, "belongs to a heap",
             NULL);
     REFUSED(pool,
             clump_pool_change(
                 pool, allocation_of_heap, CLUMP_PART_MOVABLE,
                 &(clump_allocation_desc){.size = sizeof(clump_allocation_desc), .movable = 1}),
-            CLUMP_ERR_USAGE, "is that of a heap", NULL);
+            CLUMP_ERR_USAGE, "belongs to a heap", NULL);
     assert_int_equal(clump_pool_change(pool, allocation_of_heap, CLUMP_PART_MOVABLE,
                                        &(clump_allocation_desc){
                                            .size = sizeof(clump_allocation_desc), .movable = 0}),
@@ -643,7 +647,7 @@ static void memory_of_heaps(void **state) {
     assert_int_equal(clump_pool_pin(pool, allocation_of_heap, 1), CLUMP_OK);
     clump_heap_destroy(heap);
     REFUSED(pool, clump_pool_free(pool, allocation_of_heap), CLUMP_ERR_REFERENCE,
-            "was freed before", NULL);
+            "is already freed", NULL);
     clump_pool_stats stats = {.size = sizeof stats};
     assert_int_equal(clump_pool_get_stats(pool, &stats, NULL), CLUMP_OK);
     assert_int_equal(stats.allocations, 0);

@@ -231,7 +231,7 @@ static void foreign_and_other_versions(void **state) {
         expect_refused(&m, CLUMP_ERR_FORMAT, words[i]);
     }
     memcpy(m.data, "class A { uint id; } /* a schema, not a saved heap */", 50);
-    expect_refused(&m, CLUMP_ERR_FORMAT, "no saved heap");
+    expect_refused(&m, CLUMP_ERR_FORMAT, "not a saved heap");
     memory_release(&m);
 }
 
@@ -251,13 +251,13 @@ static void made_up(void **state) {
         clump_status status;
         const char *words;
     } cases[] = {
-        {head, 1, CLUMP_ERR_FORMAT, "size that it says"},
-        {head, UINT32_MAX, CLUMP_ERR_FORMAT, "size that it says"},
-        {head + 4, 2, CLUMP_ERR_FORMAT, "size that it says"},
-        {head + 4, 251, CLUMP_ERR_FORMAT, "size that it says"},
-        {head + 8, 4095, CLUMP_ERR_FORMAT, "pieces have a size"},
-        {head + 8, (64u << 20) + 1, CLUMP_ERR_FORMAT, "pieces have a size"},
-        {head + 12, 2, CLUMP_ERR_FORMAT, "size that it says"},
+        {head, 1, CLUMP_ERR_FORMAT, "size that the head states"},
+        {head, UINT32_MAX, CLUMP_ERR_FORMAT, "size that the head states"},
+        {head + 4, 2, CLUMP_ERR_FORMAT, "size that the head states"},
+        {head + 4, 251, CLUMP_ERR_FORMAT, "size that the head states"},
+        {head + 8, 4095, CLUMP_ERR_FORMAT, "size of its pieces"},
+        {head + 8, (64u << 20) + 1, CLUMP_ERR_FORMAT, "size of its pieces"},
+        {head + 12, 2, CLUMP_ERR_FORMAT, "size that the head states"},
         {head + 16, 4, CLUMP_ERR_FORMAT, "piece 7"},
         {head + 16, UINT32_MAX, CLUMP_ERR_FORMAT, "piece 7"},
         {head + 20, 1, CLUMP_ERR_FORMAT, "must be 0"},
@@ -272,13 +272,13 @@ static void made_up(void **state) {
         {counts + 48, REGISTERED + 1, CLUMP_ERR_USAGE, "registered buffer 0"},
         {counts + 52, 1u << 9, CLUMP_ERR_FORMAT, "2^40"},
         {next, 2 * COUNT + 1, CLUMP_ERR_FORMAT,
-         "field next of class A has 1 references to objects that are not there"},
-        {next, UINT32_MAX, CLUMP_ERR_FORMAT, "not there"},
+         "field next of class A has 1 references to objects that do not exist"},
+        {next, UINT32_MAX, CLUMP_ERR_FORMAT, "do not exist"},
         {next + 4, COUNT + 1, CLUMP_ERR_SCHEMA, "field next of class A has 1 references"},
         {b, COUNT, CLUMP_ERR_SCHEMA, "field b of class A"},
         {outside, 2 * COUNT + 1, CLUMP_ERR_FORMAT, "1 registered references and handles"},
         {handles + 8, 0xfffffffe, CLUMP_ERR_FORMAT, "1 registered references and handles"},
-        {good.bytes - 8, 7, CLUMP_ERR_FORMAT, "7 bytes stand before its end"},
+        {good.bytes - 8, 7, CLUMP_ERR_FORMAT, "its end states that 7 bytes come before it"},
         {good.bytes - 40, CLUMPI_KIND_HANDLES, CLUMP_ERR_FORMAT, "piece 8"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -426,13 +426,14 @@ static void heaps_that_do_not_fit(void **state) {
     const clump_error *error = clump_context_get_error(on.clump);
     clump_refs *made;
     cl_fixture_expect_words(error, load_bytes(h, &good, NULL), CLUMP_ERR_USAGE,
-                            "references of 1 registered buffers; the heap has 0", "none", __LINE__);
+                            "references of 1 registered buffers, but the heap has 0", "none",
+                            __LINE__);
     CHECK_OK(&on, clump_refs_create(h,
                                     &(clump_refs_desc){.size = sizeof(clump_refs_desc),
                                                        .buffer = registered,
                                                        .count = REGISTERED - 1},
                                     &made, NULL));
-    cl_fixture_expect_words(error, load_bytes(h, &good, NULL), CLUMP_ERR_USAGE, "room for 4",
+    cl_fixture_expect_words(error, load_bytes(h, &good, NULL), CLUMP_ERR_USAGE, "room for only 4",
                             "small", __LINE__);
     clump_heap_destroy(h);
     clump_refs_destroy(made);
@@ -443,7 +444,7 @@ static void heaps_that_do_not_fit(void **state) {
                                                        .count = REGISTERED},
                                     &made, NULL));
     cl_fixture_expect_words(error, load_bytes(h, &good, NULL), CLUMP_ERR_DEVICE_MEMORY,
-                            "the heap has 1:", "room", __LINE__);
+                            "the heap has 1.", "room", __LINE__);
     CHECK_HEAP(&on, h);
     clump_heap_destroy(h);
     clump_refs_destroy(made);
@@ -798,7 +799,7 @@ static void save_to_no_file(void **state) {
     expect_kept(h, names.part, CLUMP_ERR_IO, "cannot create");
     unlink(names.part);
     assert_int_equal(link(names.path, names.part), 0); /* emptying the one would empty the other */
-    expect_kept(h, names.part, CLUMP_ERR_IO, "not a file of its own");
+    expect_kept(h, names.part, CLUMP_ERR_IO, "not a regular file with only one name");
     unlink(names.part);
     assert_int_equal(symlink("other", names.part), 0);
     expect_kept(h, names.part, CLUMP_ERR_IO, "cannot create");
@@ -825,7 +826,7 @@ static void longer_file(void **state) {
         clump_saved_read(&(clump_load_desc){.size = sizeof(clump_load_desc), .path = names.path},
                          NULL, NULL, NULL, &error),
         CLUMP_ERR_FORMAT);
-    assert_non_null(strstr(error.message, "goes on"));
+    assert_non_null(strstr(error.message, "continues after"));
     assert_int_equal(
         clump_heap_load(
             target, &(clump_load_desc){.size = sizeof(clump_load_desc), .path = names.path}, NULL),

@@ -597,7 +597,7 @@ static void checked_heaps(void **state) {
 static void small_buffers(void **state) {
     (void)state;
     clump_schema *schema = parse("class A { uint id; ref A next; } class B { float4 p; }");
-    static const char words[] = "set buffer_bytes to ";
+    static const char words[] = "Set buffer_bytes to ";
     for (uint64_t bytes = UINT64_C(1) << 19; bytes <= UINT64_C(1) << 30; bytes = bytes * 5 / 2)
         for (uint32_t rows = 0; rows <= 64; rows += 16)
             for (int checked = 0; checked < 2; checked++) {

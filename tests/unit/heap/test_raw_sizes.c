@@ -107,7 +107,7 @@ static void refused(void **state) {
     const clumpi_extras raw = {.raw = 1};
     assert_int_equal(clumpi_geometry_compute(s, 1 << 26, 0, 64, 16, raw, &g, &error),
                      CLUMP_ERR_DEVICE_MEMORY);
-    assert_non_null(strstr(error.message, "are more than the 254"));
+    assert_non_null(strstr(error.message, "are more than 254"));
     clump_schema_destroy(s);
     s = schema_of(8);
     assert_int_equal(

@@ -106,7 +106,7 @@ static void test_refused(void **state) {
     clump_schema *s = parse("class A { uint x; }\n");
     refused(NULL, NULL, CLUMP_ERR_USAGE, "a schema");
     refused(s, "a-", CLUMP_ERR_USAGE, "the prefix \"a-\"");
-    refused(s, "2", CLUMP_ERR_USAGE, "no identifier");
+    refused(s, "2", CLUMP_ERR_USAGE, "not an identifier");
     assert_int_equal(clump_schema_emit_c(s, NULL, NULL, NULL, NULL), CLUMP_ERR_USAGE);
     clump_error error;
     assert_int_equal(clump_schema_emit_c(s, NULL, CLUMP_TO_PATH("/dev/full"), &error),
@@ -117,7 +117,7 @@ static void test_refused(void **state) {
                                         "class A_struct_fields { uint x; }\nclass A { uint x; }\n"};
     for (int i = 0; i < 2; i++) {
         s = parse(twins[i]);
-        refused(s, NULL, CLUMP_ERR_SCHEMA, "the name that describes class A");
+        refused(s, NULL, CLUMP_ERR_SCHEMA, "the same name as the description of class A");
         clump_schema_destroy(s);
     }
 }

@@ -48,9 +48,9 @@ static const bad_text grammar[] = {
     {"class A : { int x; }", 1, 11, "expected the name of the base class, found \"{\""},
     {"class B {int x;} class A : B, C {}", 1, 29, "expected \"{\", found \",\""},
     {"class A {\n  int x;\n", 3, 1, "expected a type, \"ref\" or \"}\", found the end of the text"},
-    {"class A { int x; };", 1, 19, "found \";\"; no \";\" follows a class"},
+    {"class A { int x; };", 1, 19, "found \";\" (no \";\" follows a class)"},
     {"class A { int x; } }", 1, 20, "found \"}\""},
-    {"class A { { int x; } }", 1, 11, "found \"{\"; braces do not nest"},
+    {"class A { { int x; } }", 1, 11, "found \"{\" (braces do not nest)"},
     {"class A { int x;\nclass B { int y; }", 2, 1, "is the \"}\" of class \"A\" missing?"},
     {"class A { flaot x; }", 1, 11, "found \"flaot\"; did you mean \"float\"?"},
     {"class A { bool2 x; }", 1, 11, "found \"bool2\"; did you mean \"bool\"?"},
@@ -60,7 +60,7 @@ static const bad_text grammar[] = {
     {"class A { int; }", 1, 14, "expected the name of the field, found \";\""},
     {"class A { int *x; }", 1, 15, "expected the name of the field, found \"*\""},
     {"class A { weak int x; }", 1, 16,
-     "expected \"ref\", found \"int\"; only references can be weak"},
+     "expected \"ref\", found \"int\" (only references can be weak)"},
     {"class A { weak; }", 1, 15, "expected \"ref\", found \";\""},
     {"class A { weak weak ref A a; }", 1, 16, "expected \"ref\", found \"weak\""},
     {"class A { ref; }", 1, 14, "expected the name of the class referred to, found \";\""},
@@ -101,9 +101,9 @@ static const bad_text grammar[] = {
     {"class A { int x[*] max 3; int x; }", 1, 31, "field \"x\" is declared twice"},
     {"class A { int " ARRAY_NAME "n[*]; }", 1, 15, "at most 55 bytes are allowed"},
     {"class A { int x[3][4]; }", 1, 19, "expected \"packed\" or \";\", found \"[\""},
-    {"class A {\n\tint x; /* no end\n}", 2, 9, "this comment has no end"},
+    {"class A {\n\tint x; /* no end\n}", 2, 9, "this comment does not end"},
     {"class A { int x; } /", 1, 20, "found \"/\""},
-    {"class A { int x; } /*/", 1, 20, "this comment has no end"},
+    {"class A { int x; } /*/", 1, 20, "this comment does not end"},
     {"class A { int \"x\"; }", 1, 15, "found \"\\\"\""},
     {"class A { int \xc3\xa4h; }", 1, 15, "found \"\\xc3\\xa4\""},
     {"\xef\xbb\xbf"
@@ -157,8 +157,8 @@ static const bad_text wholes[] = {
     {"class A : B {} class B : C {} class C : D {} class D : E {} class E : F {} class F : G {}"
      "class G : A { int x; }",
      1, 11, "\"A\" : \"B\" : \"C\" : \"D\" : \"E\" : \"F\" : ..."},
-    {"class A { }", 1, 7, "class \"A\" has no bytes: add a field"},
-    {"abstract class A { }\naos class B : A { }", 2, 11, "class \"B\" has no bytes: add a field"},
+    {"class A { }", 1, 7, "class \"A\" has no bytes. Add a field"},
+    {"abstract class A { }\naos class B : A { }", 2, 11, "class \"B\" has no bytes. Add a field"},
     {"class A { int x; }\nclass B : A { int y;\n float x; }", 3, 8,
      "field \"x\" of class \"B\" hides the field that class \"A\" declares"},
     {"class C : B { char x; } class B : A { } class A { int x; }", 1, 20,
@@ -168,8 +168,7 @@ static const bad_text wholes[] = {
     {"class A_b { int c; }\nclass Z : A { int z; } class A { int b_c; }", 2, 38,
      "the generated name \"A_b_c\" has two origins"},
     {"class A { int b_new; } class A_b { int c; }", 1, 30,
-     "\"A_b_new\" has two origins: field \"b_new\" of class \"A\", and what class \"A_b\" "
-     "generates as C_new"},
+     "\"A_b_new\" has two origins: field \"b_new\" of class \"A\", and C_new of class \"A_b\""},
     {"class A_new { int x; } class A { int y; }", 1, 30, "the generated name \"A_new\""},
     {"class A { int b; } class A_b { int x; }", 1, 26,
      "the generated name \"A_b\" has two origins: "
@@ -182,16 +181,16 @@ static const bad_text wholes[] = {
      "field \"y\" of class \"A\" (inherited by \"B\"), and class \"B_y\""},
     {"class native { int sin; }", 1, 20,
      "the generated name \"native_sin\" is reserved: it is a "
-     "built-in function of OpenCL C; its origin is field \"sin\" of class \"native\""},
+     "built-in function of OpenCL C. It comes from field \"sin\" of class \"native\""},
     {"class memory { int order; }", 1, 20, "\"memory_order\""},
     {"class _ { int x; }", 1, 7, "\"__new\" is reserved"},
     {"class A { int x[16384]; char y; }", 1, 30,
-     "class \"A\" is too large: up to field \"y\" an object takes 65537 bytes (of which 0 are "
-     "inherited), and at most 65536 are allowed"},
+     "class \"A\" is too large: up to field \"y\" an object needs 65537 bytes (of which 0 are "
+     "inherited), but at most 65536 are allowed"},
     {"class A { char x[65408]; }\nclass B : A { char y; double16 z; }", 2, 32,
-     "up to field \"z\" an object takes 65538 bytes (of which 65408 are inherited)"},
-    {"aos class A { char x[65500]; double16 z; char e; }", 1, 39, "takes 65664 bytes"},
-    {"aos class A { double x[8191]; char y; char z[8]; }", 1, 44, "takes 65544 bytes"},
+     "up to field \"z\" an object needs 65538 bytes (of which 65408 are inherited)"},
+    {"aos class A { char x[65500]; double16 z; char e; }", 1, 39, "needs 65664 bytes"},
+    {"aos class A { double x[8191]; char y; char z[8]; }", 1, 44, "needs 65544 bytes"},
 };
 
 static void expect_refused(const bad_text *t, size_t bytes) {
@@ -303,8 +302,8 @@ static void test_calls_refused(void **state) {
     assert_int_equal(clumpi_schema_create(NULL, &s, NULL), CLUMP_OK);
     expect_error(s, clumpi_schema_seal(s), bad, "has no class");
     expect_error(s, add_class(s, "", NULL), bad, "class name is empty");
-    expect_error(s, add_class(s, "1A", NULL), bad, "class name \"1A\" is no identifier");
-    expect_error(s, add_class(s, "a b\n", NULL), bad, "\"a b\\x0a\" is no identifier");
+    expect_error(s, add_class(s, "1A", NULL), bad, "class name \"1A\" is not an identifier");
+    expect_error(s, add_class(s, "a b\n", NULL), bad, "\"a b\\x0a\" is not an identifier");
     expect_error(s, add_class(s, "A" A64, NULL), bad, "too long");
     expect_error(s, add_class(s, "int", NULL), bad, "reserved");
     expect_error(s, add_class(s, "A", ""), bad, "base class name is empty");
@@ -312,7 +311,7 @@ static void test_calls_refused(void **state) {
     expect_error(s, add_class(s, "Alpha", NULL), bad, "declared twice");
     expect_error(s, clumpi_schema_seal(s), bad, "no bytes");
     clumpi_field_desc x = {.name = "x", .type = CLUMP_TYPE_INT};
-    expect_error(s, add_field(s, "x y", CLUMP_TYPE_INT, 0, 0, NULL), bad, "no identifier");
+    expect_error(s, add_field(s, "x y", CLUMP_TYPE_INT, 0, 0, NULL), bad, "not an identifier");
     expect_error(s, add_field(s, "free", CLUMP_TYPE_INT, 0, 0, NULL), bad, "reserved");
     expect_error(s, add_field(s, "x", CLUMP_TYPE_REF, 0, 0, "A-B"), bad, "referenced class name");
     expect_error(s, add_field(s, "x", CLUMP_TYPE_INT, 0, UINT32_MAX, NULL), bad, "too large");
@@ -474,7 +473,7 @@ static void test_garbage(void **state) {
     (void)state;
     static const char *const pieces[][2] = {
         {"a", "..."},
-        {"/* ", "no end"},
+        {"/* ", "does not end"},
         {"// \n", "no class"},
         {"/**/", "no class"},
         {" \t", "no class"},

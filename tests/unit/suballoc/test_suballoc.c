@@ -63,23 +63,23 @@ static void bad_calls(void **state) {
             "at least 1 byte");
     assert_int_equal(range, 0);
     REFUSED(s, clump_suballoc_alloc(s, 8, 24, NULL, &range, NULL), CLUMP_ERR_USAGE, "power of two");
-    REFUSED(s, clump_suballoc_alloc(s, 8, 0, NULL, NULL, NULL), CLUMP_ERR_USAGE, "place");
+    REFUSED(s, clump_suballoc_alloc(s, 8, 0, NULL, NULL, NULL), CLUMP_ERR_USAGE, "a pointer");
     REFUSED(s, clump_suballoc_alloc(s, UINT64_MAX, 0, NULL, &range, NULL), CLUMP_ERR_DEVICE_MEMORY,
-            "1 free ranges, 1048064 bytes");
+            "1 free ranges (1048064 bytes");
     REFUSED(s, clump_suballoc_alloc(s, 1 << 20, 0, NULL, &range, NULL), CLUMP_ERR_DEVICE_MEMORY,
-            "fit none");
+            "do not fit in any");
     REFUSED(s, clump_suballoc_alloc(s, 8, UINT64_C(1) << 63, NULL, &range, NULL),
-            CLUMP_ERR_DEVICE_MEMORY, "fit none");
+            CLUMP_ERR_DEVICE_MEMORY, "do not fit in any");
     if (foreign != live) /* their marks are equal once in 65,536 runs */
-        REFUSED(s, clump_suballoc_free(s, foreign), CLUMP_ERR_REFERENCE, "not given out by this");
-    REFUSED(s, clump_suballoc_free(s, live + 1000), CLUMP_ERR_REFERENCE, "not given out by this");
+        REFUSED(s, clump_suballoc_free(s, foreign), CLUMP_ERR_REFERENCE, "does not belong to this");
+    REFUSED(s, clump_suballoc_free(s, live + 1000), CLUMP_ERR_REFERENCE, "does not belong to this");
     assert_int_equal(clump_suballoc_get_info(s, live + 1, &info), CLUMP_ERR_REFERENCE);
     clump_suballoc_stats stats = {.size = sizeof stats};
     clump_suballoc_get_stats(s, &stats, NULL);
     assert_int_equal(stats.ranges, 1);
     assert_int_equal(stats.used_bytes, 512);
     assert_int_equal(clump_suballoc_free(s, live), CLUMP_OK);
-    REFUSED(s, clump_suballoc_free(s, live), CLUMP_ERR_REFERENCE, "freed before");
+    REFUSED(s, clump_suballoc_free(s, live), CLUMP_ERR_REFERENCE, "already freed");
     assert_int_equal(clump_suballoc_free(s, 0), CLUMP_OK);
     assert_int_equal(clump_suballoc_check(s), CLUMP_OK);
     assert_int_equal(clump_suballoc_check(NULL), CLUMP_ERR_USAGE);
