@@ -54,9 +54,9 @@ typedef struct clump_collect_desc {
 
     /* Marking. Results are equal with all values, the counters of the report may differ. */
     clump_mark_engine engine;
-    uint32_t queue_room; /* objects that fit into the queue, at least 64. 0: half the granules. For
-                            QUEUE, and for AUTO with the kernels for GPUs: an eighth of the objects
-                            that the heap can hold */
+    uint32_t queue_room; /* objects that fit into the queue, at least 64. 0: half the granules, or
+                            for QUEUE, and for AUTO with the kernels for GPUs, an eighth of the
+                            objects that the heap can hold, and at least 4096 */
     const struct clump_mark_tuning *tuning; /* experimental.h. NULL: the default */
 
     /* Treatment of the dead. */

@@ -151,11 +151,12 @@ typedef struct clump_capabilities {
     uint32_t compute_units;
     /* CL_DEVICE_GLOBAL_MEM_SIZE. 0: unknown, because the device reports 0 or more than 2^50 */
     uint64_t memory_bytes;
-    /* CL_DEVICE_MAX_MEM_ALLOC_SIZE, at most memory_bytes. Equal to memory_bytes if the device
-     * reports 0. Some devices allow larger buffers */
+    /* CL_DEVICE_MAX_MEM_ALLOC_SIZE, at most memory_bytes if that is known. Equal to memory_bytes if
+     * the device reports 0. Some devices allow larger buffers */
     uint64_t allocation_bytes;
     uint64_t local_bytes;      /* CL_DEVICE_LOCAL_MEM_SIZE */
-    uint32_t base_align_bytes; /* CL_DEVICE_MEM_BASE_ADDR_ALIGN, converted from bits */
+    uint32_t base_align_bytes; /* CL_DEVICE_MEM_BASE_ADDR_ALIGN in bytes, rounded up to a power of
+                                  two. 128 if the device reports less than 8 bits */
     uint32_t work_group_max;   /* CL_DEVICE_MAX_WORK_GROUP_SIZE */
     uint32_t word_bits;        /* 64 or 32: width of the atomics on row bitmaps */
     uint32_t pointers;         /* clump_pointers bits that the device has */
@@ -172,8 +173,9 @@ typedef struct clump_capabilities {
  * Blocks: no.
  * Returns CLUMP_OK, or:
  *   CLUMP_ERR_USAGE        an object is missing, or the objects do not belong together, or the
- *                          cache has a folder and functions or only one function, or `compiled` is
- *                          not a file of clump-compile
+ *                          cache has a folder and functions or only one function, or the allocator
+ *                          lacks a function, or `compiled` is not a file of clump-compile, or the
+ *                          personality does not exist
  *   CLUMP_ERR_UNSUPPORTED  the device is not available, is older than OpenCL 1.2, lacks a compiler,
  *                          is big-endian or has the embedded profile, or its work-groups are too
  *                          small for CLUMP_PERSONALITY_GPU
@@ -183,8 +185,8 @@ CLUMP_API clump_status clump_context_create(const clump_context_desc *desc, clum
 
 /* DESTRUCTOR. NULL is allowed. Objects may be destroyed in any order. A context that still has
  * heaps, programs or pools ends with the last of them. The same holds for a pool with heaps, a heap
- * with compactors and collectors, a program with kernels, and a kernel that a compactor or
- * collector needs. Destroy each object once, and do not use it afterwards. */
+ * with compactors and collectors, a program with kernels, the key kernel of a compactor, and the
+ * finaliser of a collector. Destroy each object once, and do not use it afterwards. */
 CLUMP_API void clump_context_destroy(clump_context *context);
 
 /* METHOD. Enqueue the following calls on another queue: see "Queues" at the head of this file.

@@ -71,11 +71,13 @@ CLUMP_API clump_status clump_heap_age_blocks(clump_heap *heap);
 /* METHOD. Evict objects from the device's memory, by whole blocks. The memory becomes free blocks.
  *   desc    [in, optional]  NULL: everything
  *   report  [out, optional]
- * The call needs host memory for the evicted blocks, from the context's allocator, and a buffer of
- * at most 32 MiB on the device while it runs.
+ * The call needs host memory for the evicted blocks, from the context's allocator. While it runs,
+ * it needs a buffer on the device: at most 32 MiB, or if that is more, 8 bytes for each granule of
+ * these blocks and 4 for each block.
  * Blocks: yes.
  * Returns CLUMP_OK, also if nothing matches, or:
- *   CLUMP_ERR_USAGE          the heap was made without `evictable_bytes`, or `refs` is set
+ *   CLUMP_ERR_USAGE          the heap was made without `evictable_bytes`, or `refs` or `ref_count`
+ *                            is set
  *   CLUMP_ERR_NOT_FOUND      no such class
  *   CLUMP_ERR_DEVICE_MEMORY  more blocks than evictable_bytes allows
  *   CLUMP_ERR_HOST_MEMORY, CLUMP_ERR_CL */
@@ -86,8 +88,9 @@ CLUMP_API clump_status clump_heap_evict(clump_heap *heap, const clump_evict_desc
  *   desc    [in, optional]  NULL: everything. `age` is ignored
  *   report  [out, optional]
  * Blocks: yes.
- * Returns the statuses of clump_heap_evict(). CLUMP_ERR_DEVICE_MEMORY means that too few blocks of
- * the heap are free: evict or free others first, or ask for fewer `blocks`. */
+ * Returns the statuses of clump_heap_evict(). CLUMP_ERR_USAGE also means that both class_name and
+ * `refs` are set, or `ref_count` without `refs`. CLUMP_ERR_DEVICE_MEMORY means that too few blocks
+ * of the heap are free: evict or free others first, or ask for fewer `blocks`. */
 CLUMP_API clump_status clump_heap_bring_back(clump_heap *heap, const clump_evict_desc *desc,
                                              clump_evict_report *report);
 

@@ -248,8 +248,8 @@ typedef struct clump_extract_info {
     const clump_extract_column *const *columns;
 } clump_extract_info;
 
-/* Return facts about the extract. The result is never NULL. For NULL, the schema is NULL and all
- * else is zero. */
+/* Return facts about the extract. The result is never NULL. For NULL, the schema and the buffers
+ * are NULL and all numbers are zero. */
 CLUMP_API const clump_extract_info *clump_extract_get_info(const clump_extract *extract);
 
 #ifdef __cplusplus

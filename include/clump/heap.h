@@ -63,8 +63,8 @@ typedef struct clump_heap_desc {
     /* 1: kernels can also use raw memory (clump_malloc() of cl/api/raw.clh). Not in a checked heap.
      * At most 64 GiB. A schema with arrays that grow (schema.h) implies it */
     int raw;
-    /* 1: only clump_heap_take_errors() returns the errors that kernels report. 0: the next call
-     * that waits for values or counts, saves, extracts or reduces also returns them, once. It
+    /* 1: only clump_heap_take_errors() returns the errors that kernels report. 0: the next call of
+     * certain ones also returns them, once: status.h lists these calls (CLUMP_ERR_DEVICE). It
      * returns CLUMP_ERR_DEVICE and does nothing. The same call works when it is repeated. Set 1 in
      * programs that continue after an allocation returned null. */
     int errors_on_request;
@@ -78,8 +78,9 @@ typedef struct clump_heap_desc {
 } clump_heap_desc;
 
 /* Facts about a heap. The geometry is fixed until the heap gets another schema. Two heaps can run
- * the same programs if they have the same context, schema and checks, and equal granule_bytes,
- * block_granules and buffer_blocks. */
+ * the same programs if they have the same context, schema and checks, equal granule_bytes,
+ * block_granules and buffer_blocks, both or neither have raw memory, and both or neither were made
+ * with evictable_bytes. */
 typedef struct clump_heap_info {
     uint64_t bytes;          /* of all buffers */
     uint64_t metadata_bytes; /* part of bytes: header, states, bitmaps, lists, in whole blocks */
@@ -93,7 +94,7 @@ typedef struct clump_heap_info {
     /* Number of generations: after a slot has had this many objects, an old reference is valid
      * again. 0: references are without generation. This is the case without
      * CLUMP_CHECK_GENERATIONS, with watch_handles, and in a heap so large that its references need
-     * all 32 bits. In other heaps the upper bits of a clump_ref are the generation, also in
+     * more than 30 bits. In other heaps the upper bits of a clump_ref are the generation, also in
      * references on the host. Two references to one object are always equal. */
     uint32_t generations;
     const clump_schema *schema; /* the heap's copy, for look-ups by name. Valid until
@@ -119,6 +120,7 @@ typedef struct clump_heap_info {
  *                            has a size that fits)
  *   CLUMP_ERR_UNSUPPORTED    a field type that the device lacks, or device_share if the device does
  *                            not report its memory
+ *   CLUMP_ERR_SCHEMA         an object that is too large for a checked heap (checked.h)
  *   CLUMP_ERR_CL, CLUMP_ERR_BUILD, CLUMP_ERR_HOST_MEMORY
  * On failure nothing stays allocated. */
 CLUMP_API clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap,
@@ -261,7 +263,8 @@ CLUMP_API clump_status clump_heap_read_count(clump_heap *heap, const char *class
  *   error    [out, optional]
  * Blocks: no.
  * Returns CLUMP_OK. Fails with CLUMP_ERR_USAGE without a schema or for objects of an abstract
- * class, CLUMP_ERR_DEVICE_MEMORY if no heap can have so many objects, or CLUMP_ERR_HOST_MEMORY. */
+ * class, CLUMP_ERR_DEVICE_MEMORY if no heap can have so many objects, CLUMP_ERR_SCHEMA as
+ * clump_heap_create(), or CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_heap_get_bytes_needed(const clump_heap_desc *desc,
                                                    const uint64_t *objects, uint64_t *bytes,
                                                    clump_error *error);
@@ -309,7 +312,8 @@ CLUMP_API clump_status clump_heap_write_field(clump_heap *heap, const char *clas
 /* METHOD. Read or write one field of one object. `ref` must be a live object of the class. The
  * other parameters are the same as for all objects.
  * Blocks: yes, with two small transfers to verify `ref` (three in a checked heap with generations),
- * and one for the value.
+ * and one for the value. If kernels ran since the last call that returned errors, one more reads
+ * their errors (unless errors_on_request is set).
  * Returns the same statuses. Fails with CLUMP_ERR_REFERENCE if `ref` is wrong or its object is
  * evicted. */
 CLUMP_API clump_status clump_heap_read_object_field(clump_heap *heap, const char *class_name,
@@ -327,7 +331,7 @@ CLUMP_API clump_status clump_heap_write_object_field(clump_heap *heap, const cha
  *                            only reads the length
  *   length  [out]            of the array, even if the elements do not fit
  * Blocks: yes, with two small transfers to verify `ref`, up to three for the array's own fields,
- * and two for elements.
+ * two for elements, and one for errors as clump_heap_read_object_field().
  * Returns CLUMP_OK, or:
  *   CLUMP_ERR_TOO_SMALL  the elements do not fit. The call writes nothing to `values`
  *   CLUMP_ERR_NOT_FOUND  no such class or field

@@ -19,7 +19,8 @@ extern "C" {
 #endif
 
 /* METHOD. Do-all: launch `kernel` such that its loops visit all live objects of the classes that
- * they name. At most 3 launches, no readback. The idea is from Springer's thesis, 5.2.2.
+ * they name. At most 3 launches, in a checked heap at most 6, no readback. The idea is from
+ * Springer's thesis, 5.2.2.
  *   sync  [in, optional]
  * Blocks: no.
  * Returns CLUMP_OK. Fails with CLUMP_ERR_USAGE if program and heap have different layouts, if a

@@ -161,7 +161,7 @@ typedef struct clump_load_report {
  *   CLUMP_ERR_USAGE          both or neither of path and read, a heap with objects, handles or raw
  *                            memory in use, a heap with arrays of run-time length, or registered
  *                            buffers that do not fit
- *   CLUMP_ERR_IO             a file cannot be read
+ *   CLUMP_ERR_IO             a file cannot be read, or a function returned an error
  *   CLUMP_ERR_FORMAT         the file is not a saved heap, or is cut off, altered or of another
  *                            version of the format
  *   CLUMP_ERR_UNSUPPORTED    it is compressed, and the library was built without zstd
@@ -203,7 +203,7 @@ typedef struct clump_saved_info {
 } clump_saved_info;
 
 /* Return facts about the saved heap. The result is never NULL. For NULL, the schema is NULL and all
- * else is zero. */
+ * numbers are zero. */
 CLUMP_API const clump_saved_info *clump_saved_get_info(const clump_saved *saved);
 
 /* Values of one field of consecutive objects of a class, or references outside of objects. A

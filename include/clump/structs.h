@@ -17,9 +17,10 @@
  * each other. A description may name some of the fields, in any order, including inherited ones.
  * Offsets need no alignment.
  *
- * Each call costs one launch for each named field, one transfer of all structs, and a buffer of
- * their size on the device. Other objects, and fields that are not named, do not change. A call
- * that fails because of its arguments reads and writes nothing.
+ * Each call costs one launch for each named field, a few launches to find or verify the objects,
+ * one transfer of all structs, and a buffer of their size on the device. clump_heap_new_structs()
+ * also costs a launch for each other field. Other objects, and other fields of objects that existed
+ * before, do not change. A call that fails because of its arguments reads and writes nothing.
  *
  * Threads: as for the heap.
  * Read first: heap.h.

@@ -42,7 +42,7 @@ typedef enum clump_fit {
     CLUMP_FIT_COUNT
 } clump_fit;
 
-/* Arguments of clump_suballoc_create(). All members except `bytes` may be zero. */
+/* Arguments of clump_suballoc_create(). All members except `size` and `bytes` may be zero. */
 typedef struct clump_suballoc_desc {
     size_t size;    /* sizeof(clump_suballoc_desc) */
     uint64_t bytes; /* offsets are below this, at least the granularity */
@@ -126,7 +126,8 @@ CLUMP_API clump_status clump_suballoc_get_stats(const clump_suballoc *suballoc,
  * Returns CLUMP_OK. Fails with CLUMP_ERR_CORRUPT: the error has the invariant and the place. */
 CLUMP_API clump_status clump_suballoc_check(clump_suballoc *suballoc);
 
-/* Return the error of the last failed call. The result is never NULL. */
+/* Return the error of the last failed call. The result is never NULL. clump_suballoc_get_info()
+ * does not change it for a wrong range. */
 CLUMP_API const clump_error *clump_suballoc_get_error(const clump_suballoc *suballoc);
 
 #ifdef __cplusplus

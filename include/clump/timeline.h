@@ -48,7 +48,8 @@ extern "C" {
  * 2^24. Later ones are only counted ("otherData": dropped). The same holds for commands on a queue
  * without profiling, and for a compaction or collection if not all of its commands were recorded.
  * The call drops the previous recording. 0: stop recording.
- *   capacity  [in]  each entry needs about 200 bytes of host memory until it is written
+ *   capacity  [in]  each entry needs about 150 bytes of host memory, and an event of OpenCL, until
+ *                   it is written
  * Blocks: no.
  * Returns CLUMP_OK. Fails with CLUMP_ERR_USAGE if the queue in use does no profiling or the
  * capacity is larger, and everything is then as before, or CLUMP_ERR_HOST_MEMORY. */
@@ -56,7 +57,7 @@ CLUMP_API clump_status clump_context_record_timeline(clump_context *context, uin
 
 /* METHOD. Write the recording and drop it. Recording continues with the same capacity, and times
  * continue from the same first command. The text has one part.
- *   write  [in]  called once, or not at all if the call fails
+ *   write  [in]  called once, or not at all if the call fails before
  *   user   [in]  for `write`
  * Blocks: until the commands are done.
  * Returns CLUMP_OK, or:
