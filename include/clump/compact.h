@@ -37,7 +37,8 @@ typedef enum clump_compact_order {
     CLUMP_ORDER_FIELD,   /* in the order of `order_field`: a reference (objects that refer to
                             neighbours become neighbours) or an unsigned integer of 32 bits. Costs a
                             radix sort, and 16 bytes an object while it runs */
-    CLUMP_ORDER_KEY      /* in the order of keys from `key_kernel`. Costs the same */
+    CLUMP_ORDER_KEY      /* in the order of keys from `key_kernel`. Costs the same, and 4 bytes for
+                            each object of the heap */
 } clump_compact_order;
 
 /* Options of clump_heap_compact(). All zero: all classes, with the fewest moves, without a

@@ -44,10 +44,10 @@
 extern "C" {
 #endif
 
-/* METHOD. Record the next `capacity` commands, compactions, collections and steps of pools, at most
- * 2^24. Later ones are only counted ("otherData": dropped). The same holds for commands on a queue
- * without profiling, and for a compaction or collection if not all of its commands were recorded.
- * The call drops the previous recording. 0: stop recording.
+/* METHOD. Record the next `capacity` commands, compactions and collections, and calls, steps and
+ * copies of pools, at most 2^24. Later ones are only counted ("otherData": dropped). The same holds
+ * for commands on a queue without profiling, and for a compaction or collection if not all of its
+ * commands were recorded. The call drops the previous recording. 0: stop recording.
  *   capacity  [in]  each entry needs about 150 bytes of host memory, and an event of OpenCL, until
  *                   it is written
  * Blocks: no.
