@@ -10,7 +10,7 @@
  *   heap.do_all(move.set_args(0.5f));
  *   std::vector<float> x = heap.read_field<float>("Body", "x");
  *
- * A member has the name of the C function without the object and without `get`:
+ * Most members have the name of the C function without the object and without `get`:
  * clump_heap_read_count() is heap.read_count(), clump_heap_get_info() is heap.info().
  *
  * Every call that fails throws clump::error, with two exceptions: heap.take_errors() and

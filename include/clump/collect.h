@@ -13,10 +13,10 @@
  * result. The library switches between them according to the shape of the graph:
  * docs/internals/collect.md.
  *
- * The first collection allocates a buffer, which is kept until the heap is destroyed: 16 bytes for
- * each granule of the heap (clump_heap_info), 8 bytes for each object that fits into the queue, and
- * 1280 bytes. Objects that do not fit into the queue become grey bits in the first part. Therefore
- * none is lost.
+ * The first collection allocates a buffer, which is kept until the heap is destroyed or converted,
+ * or until a collection fails or has another queue_room: 16 bytes for each granule of the heap
+ * (clump_heap_info), 8 bytes for each object that fits into the queue, and 1280 bytes. Objects that
+ * do not fit into the queue become grey bits in the first part. Therefore none is lost.
  *
  * Read first: heap.h, refs.h. Read next: collector.h (when to collect), compact.h.
  */

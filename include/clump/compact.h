@@ -97,7 +97,7 @@ typedef struct clump_compact_report {
     uint64_t moves_left; /* that a full run would still need. 0 except after a step */
     uint64_t bytes_moved;
     uint32_t blocks_before, blocks_freed;
-    uint32_t passes;             /* 1, or 0 if nothing had to move */
+    uint32_t passes; /* 1, or 0 if nothing had to move. With an order: classes that moved */
     double fragmentation_before; /* F of these classes */
     double fragmentation_after;
     /* in objects. Examined: not null, in fields that can point to a compacted class */

@@ -91,7 +91,7 @@ extern "C" {
  *   CLUMP_ERR_USAGE  the kernels cannot be fused: the error has the reason, with kernel, line and
  *                    field
  *   CLUMP_ERR_BUILD  the device's compiler refuses the fused program
- *   CLUMP_ERR_CL, CLUMP_ERR_HOST_MEMORY */
+ *   CLUMP_ERR_UNSUPPORTED (as clump_kernel_create()), CLUMP_ERR_CL, CLUMP_ERR_HOST_MEMORY */
 CLUMP_API clump_status clump_kernel_create_fused(clump_kernel *const *kernels, uint32_t count,
                                                  clump_kernel **fused, clump_error *error);
 

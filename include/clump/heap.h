@@ -63,9 +63,9 @@ typedef struct clump_heap_desc {
     /* 1: kernels can also use raw memory (clump_malloc() of cl/api/raw.clh). Not in a checked heap.
      * At most 64 GiB. A schema with arrays that grow (schema.h) implies it */
     int raw;
-    /* 1: only clump_heap_take_errors() returns the errors that kernels report. 0: the next call of
-     * certain ones also returns them, once: status.h lists these calls (CLUMP_ERR_DEVICE). It
-     * returns CLUMP_ERR_DEVICE and does nothing. The same call works when it is repeated. Set 1 in
+    /* 1: only clump_heap_take_errors() returns the errors that kernels report. 0: the calls that
+     * status.h lists (CLUMP_ERR_DEVICE) also return them. The next of these calls returns
+     * CLUMP_ERR_DEVICE, once, and does nothing. The same call works when it is repeated. Set 1 in
      * programs that continue after an allocation returned null. */
     int errors_on_request;
     int watch_handles; /* 1: a handle (refs.h) notices that its object was freed, even if a new

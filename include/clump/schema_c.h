@@ -22,7 +22,7 @@ extern "C" {
  *                           before
  *   error   [out, optional]
  * Returns CLUMP_OK, or:
- *   CLUMP_ERR_USAGE   `write` is NULL, the schema has no classes, or the prefix is not an
+ *   CLUMP_ERR_USAGE   `write` is NULL, the schema is without classes, or the prefix is not an
  *                     identifier
  *   CLUMP_ERR_SCHEMA  two names would be the same, as for classes A and A_struct, or the schema has
  *                     an array of run-time length
