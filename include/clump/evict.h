@@ -8,13 +8,12 @@
  *
  * Kernels must not use an evicted object. Loops do not visit it, C_is_live() is 0, and C_class_of()
  * is the class of no object. A free of it is reported and does nothing, as for a reference that
- * names no object. All evicted blocks share the memory of one dummy block: a field reads as the last
- * value written to the same place of any evicted block. A program built with `checked` reports such
- * an access (BAD_ACCESS). Counts and copies of fields leave evicted objects out. clump_heap_info
- * counts them.
- * Evicted objects can refer to others, and others to them. Therefore compaction, collection and all
- * calls that save or extract objects fail until every object is back. Such a heap cannot be
- * converted (convert.h).
+ * names no object. All evicted blocks share the memory of one dummy block: a field reads as the
+ * last value written to the same place of any evicted block. A program built with `checked` reports
+ * such an access (BAD_ACCESS). Counts and copies of fields leave evicted objects out.
+ * clump_heap_info counts them. Evicted objects can refer to others, and others to them. Therefore
+ * compaction, collection and all calls that save or extract objects fail until every object is
+ * back. Such a heap cannot be converted (convert.h).
  *
  * The calls do everything that can fail before they change anything: after an error the heap is as
  * before.
