@@ -11,9 +11,9 @@
  * field of a live object, in a registered buffer (refs.h) or in a handle. The call reads only
  * fields that can point to a compacted class. References in other places, such as variables of the
  * host and buffers that are not registered, are stale. A reference is *dangling* if its object was
- * freed. The call does not follow it. It counts it if it leads into a block that objects moved out
- * of, and leaves it unchanged. It may name another object later, as after an allocation. With
- * `null_dangling`, the call nulls every dangling reference that it reads.
+ * freed. The call does not follow it. It counts it if it is in a registered buffer, or leads into a
+ * block that objects moved out of, and leaves it unchanged. It may name another object later, as
+ * after an allocation. With `null_dangling`, the call nulls every dangling reference that it reads.
  *
  * Compaction is a command of the context's queue as any other: it works on the results of earlier
  * commands, and later commands see its result. The next do-all makes the list of objects again.

@@ -117,7 +117,7 @@ typedef struct clump_heap_info {
  *   CLUMP_ERR_DEVICE_MEMORY  too small for one block of the largest class, too large for 32-bit
  *                            references, a buffer_bytes too small for the metadata (the message has
  *                            the size needed), or more than the device can allocate (the message
- *                            has a size that fits)
+ *                            has the sizes that the device reports)
  *   CLUMP_ERR_UNSUPPORTED    a field type that the device lacks, or device_share if the device does
  *                            not report its memory
  *   CLUMP_ERR_SCHEMA         an object that is too large for a checked heap (checked.h)

@@ -110,7 +110,7 @@ typedef enum clump_pool_flag {
     CLUMP_POOL_SINGLE_THREADED = 1 << 0, /* no lock */
     CLUMP_POOL_UNTOUCHED = 1 << 1,       /* do not write to new chunks */
     CLUMP_POOL_KEEP_NONE = 1 << 2, /* release each chunk when it becomes empty. Without this, one
-                                      empty chunk is kept */
+                                      empty chunk of each kind of memory is kept */
     /* A request that finds no memory defragments and tries again. Needs `moved`. */
     CLUMP_POOL_COMPACT_WHEN_FULL = 1 << 3
 } clump_pool_flag;

@@ -82,7 +82,7 @@ typedef struct clump_save_report {
     size_t size; /* sizeof(clump_save_report) */
     uint64_t objects;
     uint64_t bytes;       /* of the saved heap */
-    uint64_t value_bytes; /* part of bytes: values of objects */
+    uint64_t value_bytes; /* values of objects, before compression */
     uint64_t handles;     /* handles in use */
     uint64_t registered;  /* references in registered buffers */
     uint64_t dangling;    /* references that named no live object of their class, saved as null */
