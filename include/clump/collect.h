@@ -3,8 +3,9 @@
  * Roots are all handles and all registered buffers of references that are not weak (refs.h).
  * clump_collect_desc can name more: single references, and classes whose objects all stay. From the
  * roots, the collection follows every reference field that is not `weak` (schema.h). Objects that
- * it does not reach die: their slots become free, and their fields do not change. The raw memory of
- * their arrays of run-time length is freed. Weak references to them become null.
+ * it does not reach die: their slots become free, and their fields do not change (except in a
+ * checked heap, which fills the memory with its pattern). The raw memory of their arrays of
+ * run-time length is freed. Weak references to them become null.
  *
  * The collection does not follow a reference that names no live object of the class that its field
  * declares. Kernels must not keep references across a collection if no root leads to them.

@@ -1,8 +1,9 @@
 /* A context: the user's OpenCL context, device and queue, and the facts probed about the device.
  *
- * The library creates no cl_context. It retains the three objects that it gets and releases them
- * with the context. It creates queues for one purpose: transfers of saved heaps use two (save.h).
- * An out-of-order queue is used as if it were in order: each command waits for the previous one.
+ * The library creates no cl_context. It retains the context and the queue that it gets and releases
+ * them with the context. It creates queues for one purpose: transfers of saved heaps use two
+ * (save.h). An out-of-order queue is used as if it were in order: each command waits for the
+ * previous one.
  *
  * Queues. The library enqueues all work on the queue that the context was created with, until
  * clump_context_set_queue() names another queue for the calls after it. Calls on one queue run in
@@ -166,7 +167,7 @@ typedef struct clump_capabilities {
     const char *mapping;    /* "row per 64 work-items" or "rows per work-item" */
 } clump_capabilities;
 
-/* CONSTRUCTOR. Probe the device and retain the user's objects.
+/* CONSTRUCTOR. Probe the device, and retain the context and the queue.
  *   desc     [in]             copied
  *   context  [out]            set to NULL on failure
  *   error    [out, optional]  the reason of a failure

@@ -17,11 +17,11 @@
  * valid until its object is freed, the heap is compacted (compact.h), or the heap gets another
  * schema (convert.h).
  *
- * Calls that say "Blocks: yes" wait for all commands enqueued for the heap before, and for
- * everything in that queue. Values for the caller are complete when the call returns. The last
- * command that changes the heap's memory may still run then. It ends before the commands of the
- * next call begin. A call that may return earlier has a clump_sync (context.h) as its last
- * parameter.
+ * Calls that say "Blocks: yes" wait for all commands enqueued for the heap before, and if that
+ * queue is in order, for everything in it. Values for the caller are complete when the call
+ * returns. The last command that changes the heap's memory may still run then. It ends before the
+ * commands of the next call begin. A call that may return earlier has a clump_sync (context.h) as
+ * its last parameter.
  *
  * Read first: context.h, schema.h. Read next: program.h.
  */
@@ -50,8 +50,9 @@ typedef struct clump_heap_desc {
     uint64_t bytes;             /* all device memory of the heap, metadata included */
     double device_share;        /* instead of bytes: share of the device's memory, 0 < s <= 1 */
     /* The largest buffer: a larger heap has several. 0: one buffer. If the device cannot allocate
-     * one of that size: buffers of its allocation_bytes (context.h). The first buffer has the
-     * metadata of all. They are a large part of a checked heap and a small part of other heaps. */
+     * one of that size, and has shared virtual memory: buffers of its allocation_bytes (context.h),
+     * or smaller ones if it cannot allocate these either. The first buffer has the metadata of all.
+     * They are a large part of a checked heap and a small part of other heaps. */
     uint64_t buffer_bytes;
     /* How many bytes of blocks the heap can have beyond `bytes`, while as many are evicted
      * (evict.h). 0: nothing can be evicted. Not with raw memory, arrays that grow, checked,

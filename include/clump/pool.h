@@ -12,8 +12,8 @@
  *
  * Threads: any thread may make any call on a pool at any time, unless CLUMP_POOL_SINGLE_THREADED is
  * set. A lock serialises the calls. Pools may be created and destroyed on any thread, also pools of
- * one context, but only while no other call on that pool runs. Callbacks are called without the
- * lock. A clump_allocator of the context must be as thread-safe as malloc.
+ * one context, but only while no other call on that pool runs. Callbacks, except `trace`, are
+ * called without the lock. A clump_allocator of the context must be as thread-safe as malloc.
  *
  * Wrong input is refused with an error message and changes nothing: CLUMP_ERR_REFERENCE for an
  * allocation that is not from this pool or was freed, CLUMP_ERR_USAGE for everything else. A
@@ -129,8 +129,8 @@ typedef struct clump_pool_desc {
     /* upper limit of device memory. 0: only clump_context_desc.pool_limit_bytes applies. If that is
      * also 0, all pools on a CPU together are limited to 3/4 of memory_bytes */
     uint64_t limit_bytes;
-    double unique_share; /* requests above this share of a chunk get a separate buffer. Above 0 and
-                            at most 1. 0: 0.5 */
+    double unique_share; /* requests above this share of the largest chunk size get a separate
+                            buffer. Above 0 and at most 1. 0: 0.5 */
     uint32_t alignment;  /* of offsets and sizes: a power of two, at least 16 and at least the
                             device's base alignment. 0: the larger of the two */
     clump_fit fit;       /* 0: CLUMP_FIT_GOOD */

@@ -33,9 +33,12 @@ typedef struct clump_suballoc clump_suballoc;
  * refused (except in one case of 65,536). */
 typedef uint64_t clump_range;
 
-/* Which free range serves a request, if several can. The lowest offset wins among equal ones. */
+/* Which free range serves a request, if several can. Among equal ones the lowest offset wins,
+ * except with CLUMP_FIT_GOOD. */
 typedef enum clump_fit {
-    CLUMP_FIT_GOOD = 0, /* of nearly the best size, in constant time (two-level segregated fit) */
+    /* of nearly the best size, in constant time (two-level segregated fit). Aligned requests, and
+     * requests that only ranges of about their size can serve, may try several */
+    CLUMP_FIT_GOOD = 0,
     CLUMP_FIT_FIRST, /* the lowest offset. The time grows with the logarithm of the free ranges */
     CLUMP_FIT_BEST,  /* the smallest, in the same time. Aligned requests may try several */
     CLUMP_FIT_WORST, /* the largest, in the same time */

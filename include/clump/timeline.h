@@ -6,7 +6,7 @@
  * command to its last. For the pools of the context (pool.h), it has allocations, frees, steps of
  * defragmentation and the copies of these. It does not have commands that a program enqueues
  * itself, nor pools without a context. For each command, recording costs an event and a query of
- * the kernel's name. For each call on a pool, it costs a read of the clock. Without recording,
+ * the kernel's name. For each call on a pool, it costs two reads of the clock. Without recording,
  * these costs do not arise. A pool's own trace (clump_pool_desc.trace) has another purpose: to
  * repeat its calls.
  *
@@ -28,8 +28,9 @@
  * out. A failed copy is only counted, and so is a command that the device times wrongly.
  *
  * Times are the device's, by profiling. Calls on pools have the host's times, converted. The error
- * is at most the time that the quickest of the recorded commands needed to be enqueued. Without a
- * command in the recording, times begin at the first of these calls.
+ * is at most the time that the quickest of the recorded commands needed to be enqueued, and the
+ * drift of the two clocks since then. Without a command in the recording, times begin at the first
+ * of these calls.
  *
  * Threads: as the context (context.h). Meanwhile any thread may use pools.
  * Read first: context.h.
