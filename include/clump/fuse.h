@@ -38,7 +38,7 @@
  *   - return, goto, and break out of the loop
  *   - work-item functions such as get_global_id()
  *   - barriers, local memory, images, printf, reqd_work_group_size
- *   - parameters changed in a loop
+ *   - parameters changed in a loop, except in the last kernel
  *   - calls of functions outside the program (CLUMP_DISPATCH, raw memory, maps and grids)
  *   - programs with #include, or with non-constant variables at file scope
  *
