@@ -51,15 +51,17 @@ extern "C" {
 /* A context. Objects made from it keep it. */
 typedef struct clump_context clump_context;
 
-/* Optional features of a device, as bits. For each feature that a device lacks, the library has a
- * slower path with the same results. clump_context_desc.disable switches a feature off. */
+/* Optional features of a device, as bits. For each feature that a device lacks, except FP64, the
+ * library has a slower path with the same results. clump_context_desc.disable switches a feature
+ * off. */
 typedef enum clump_feature {
     CLUMP_FEATURE_INT64_ATOMICS = 1 << 0, /* cl_khr_int64_base_atomics and _extended_atomics: row
                                              bitmaps are handled 64 bits at a time, else 32 */
     CLUMP_FEATURE_PTX = 1 << 1,           /* NVIDIA's inline assembly: activemask, match and shfl
                                              combine the requests of a warp */
     CLUMP_FEATURE_SUBGROUPS = 1 << 2,     /* sub-group ballots: the same, portably */
-    CLUMP_FEATURE_FP64 = 1 << 3,          /* fields of type double */
+    CLUMP_FEATURE_FP64 = 1 << 3,          /* fields of type double. Without it, heaps cannot have
+                                             such fields */
     CLUMP_FEATURE_ALL = (1 << 4) - 1
 } clump_feature;
 

@@ -13,12 +13,12 @@
  * saved either: the load is the place where a loaded object was made. A reference is saved as null,
  * and counted, if its object is not live or has a class that the field cannot refer to.
  *
- * Checksums (XXH64) cover everything in the file. Each piece has one, which the device computes,
- * and a chain of checksums covers the heads of the pieces. A file that is cut off, altered, put
- * together from two, or of another kind fails with CLUMP_ERR_FORMAT, and the error message has the
- * place. Checksums do not protect from a person who alters a file on purpose and computes them
- * again. The library reads such a file safely: it checks every value before it uses it. But the
- * objects are then the ones that the person chose.
+ * Checksums (XXH64) cover everything in the file. Each piece has one, which the device computes
+ * (the host for the head and the handles), and a chain of checksums covers the heads of the pieces.
+ * A file that is cut off, altered, put together from two, or of another kind fails with
+ * CLUMP_ERR_FORMAT, and the error message has the place. Checksums do not protect from a person who
+ * alters a file on purpose and computes them again. The library reads such a file safely: it checks
+ * every value before it uses it. But the objects are then the ones that the person chose.
  *
  * A load that fails leaves the heap without objects, as before, and registered buffers and handles
  * unchanged. The events of a checked heap keep the objects that the load made until then. Their
