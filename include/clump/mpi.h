@@ -15,14 +15,13 @@
  * clump_world_agree(), clump_world_reduce(), save, load, and creation and destruction of a world.
  * All ranks make the calls on a world in the same order.
  *
- * Failures. No call waits longer than timeout_s for another rank. In migrations, and in calls that
- * all ranks make together, a rank that fails notifies the ranks that wait for it. They fail with
- * CLUMP_ERR_RANK, and the error has the rank's number and reason. In halos, they wait until
- * timeout_s. The world is *broken* if a rank did not answer in time, MPI failed, a halo could not
- * be begun, or a rank lacked host memory while others waited for it. Then each further call fails
- * at once with the same error message, and memory that messages in flight may still use is not
- * freed. The program must then end with MPI_Abort(), because MPI_Finalize() may wait for ranks that
- * have ended.
+ * Failures. No call waits longer than timeout_s for another rank. A rank that fails notifies the
+ * ranks that wait for it. They fail with CLUMP_ERR_RANK, and the error has the rank's number and
+ * reason. A halo is the exception: the neighbours wait until timeout_s. The world is *broken* if a
+ * rank did not answer in time, MPI failed, a halo could not be begun, or a rank lacked host memory
+ * while others waited for it. Then each further call fails at once with the same error message, and
+ * memory that messages in flight may still use is not freed. The program must then end with
+ * MPI_Abort(), because MPI_Finalize() may wait for ranks that have ended.
  *
  * MPI: the caller initialises and finalises it. One thread makes all calls of a world
  * (MPI_THREAD_FUNNELED suffices). Errors of MPI are returned, not fatal: the communicator is a copy
