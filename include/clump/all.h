@@ -1,4 +1,4 @@
-/* All headers of the library, except experimental.h, quick.h (the short way for a first program)
+/* All C headers of the library, except experimental.h, quick.h (the short way for a first program)
  * and mpi.h, which belongs to a separate library. A program includes clump.h and the headers that
  * it needs. This header is for programs that need most of them.
  */

@@ -1,12 +1,12 @@
 /* Checked heaps: they report wrong programs with kernel, line, class, field, work-item and
  * reference.
  *
- * A heap with clump_heap_desc.checked has additional memory for the checks: a word before each
- * object that names the place where it was made, gaps between the columns of rows, and a pattern in
- * all memory outside objects. Programs for this heap are built with the checks. Programs of other
- * heaps cannot run on it, nor its programs on other heaps. clump_heap_info lists the checks of a
- * heap. In everything else it is as any heap, only slower, and with fewer objects in the same
- * memory. If a class has objects larger than 65,536 bytes with the word and the gaps,
+ * A heap with clump_heap_desc.checked has additional memory for the checks: a word for each object
+ * that names the place where it was made, gaps between the columns of rows, and a pattern in all
+ * memory outside objects. Programs for this heap are built with the checks. They run only on heaps
+ * with the same checks, and other programs do not run on such heaps. clump_heap_info lists the
+ * checks of a heap. In everything else it is as any heap, only slower, and with fewer objects in
+ * the same memory. If a class has objects larger than 65,536 bytes with the word and the gaps,
  * clump_heap_create() fails with CLUMP_ERR_SCHEMA. docs/guide/debugging.md has an example, the cost
  * of each check, and its limits.
  *

@@ -13,7 +13,8 @@
  *                 and visits them, clump_heap_do_all() visits the existing ones,
  *                 clump_heap_reduce() computes one value from all.
  *   6. heap.h     The host reads and writes values by field.
- * Each call returns a status (status.h). clump_context_get_error() returns the error message.
+ * A call that can fail returns a status (status.h). clump_context_get_error() returns the error
+ * message.
  *
  * A struct that begins with `size` can grow in later versions. The program sets this member to
  * sizeof of the struct, also if a call fills the struct:

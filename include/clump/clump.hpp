@@ -10,11 +10,12 @@
  *   heap.do_all(move.set_args(0.5f));
  *   std::vector<float> x = heap.read_field<float>("Body", "x");
  *
- * A member has the name of the C function without the object and without `get`:
+ * Most members have the name of the C function without the object and without `get`:
  * clump_heap_read_count() is heap.read_count(), clump_heap_get_info() is heap.info().
  *
- * Every call that fails throws clump::error. For C functions without a member, call get(), and pass
- * the status to check(), which throws: `context.check(clump_heap_check(heap.get()))`.
+ * Every call that fails throws clump::error, with two exceptions: heap.take_errors() and
+ * heap.repair() return their reports. For C functions without a member, call get(), and pass the
+ * status to check(), which throws: `context.check(clump_heap_check(heap.get()))`.
  *
  * The header uses OpenCL's objects as cl_context, cl_mem and so on. With opencl.hpp,
  * `clump::context context(cl(), device(), queue())` makes a context, and a cl::Buffer can be a
@@ -809,7 +810,8 @@ class handle {
         if (handle_) clump_heap_destroy_handle(heap_, handle_);
     }
 
-    /* The object's present reference, or 0 if the object is dead. */
+    /* The object's present reference, or 0 if the library knows that the object is dead
+     * (clump_heap_read_handle()). */
     clump_ref read() const {
         clump_ref ref = 0;
         detail::check(context_, clump_heap_read_handle(heap_, handle_, &ref));

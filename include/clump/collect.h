@@ -3,8 +3,9 @@
  * Roots are all handles and all registered buffers of references that are not weak (refs.h).
  * clump_collect_desc can name more: single references, and classes whose objects all stay. From the
  * roots, the collection follows every reference field that is not `weak` (schema.h). Objects that
- * it does not reach die: their slots become free, and their fields do not change. The raw memory of
- * their arrays of run-time length is freed. Weak references to them become null.
+ * it does not reach die: their slots become free, and their fields do not change (except in a
+ * checked heap, which fills the memory with its pattern). The raw memory of their arrays of
+ * run-time length is freed. Weak references to them become null.
  *
  * The collection does not follow a reference that names no live object of the class that its field
  * declares. Kernels must not keep references across a collection if no root leads to them.
@@ -13,10 +14,10 @@
  * result. The library switches between them according to the shape of the graph:
  * docs/internals/collect.md.
  *
- * The first collection allocates a buffer, which is kept until the heap is destroyed: 16 bytes for
- * each granule of the heap (clump_heap_info), 8 bytes for each object that fits into the queue, and
- * 1280 bytes. Objects that do not fit into the queue become grey bits in the first part. Therefore
- * none is lost.
+ * The first collection allocates a buffer, which is kept until the heap is destroyed or converted,
+ * or until a collection fails or has another queue_room: 16 bytes for each granule of the heap
+ * (clump_heap_info), 8 bytes for each object that fits into the queue, and 1280 bytes. Objects that
+ * do not fit into the queue become grey bits in the first part. Therefore none is lost.
  *
  * Read first: heap.h, refs.h. Read next: collector.h (when to collect), compact.h.
  */
@@ -54,9 +55,9 @@ typedef struct clump_collect_desc {
 
     /* Marking. Results are equal with all values, the counters of the report may differ. */
     clump_mark_engine engine;
-    uint32_t queue_room; /* objects that fit into the queue, at least 64. 0: half the granules. For
-                            QUEUE, and for AUTO with the kernels for GPUs: an eighth of the objects
-                            that the heap can hold */
+    uint32_t queue_room; /* objects that fit into the queue, at least 64. 0: half the granules, or
+                            for QUEUE, and for AUTO with the kernels for GPUs, an eighth of the
+                            objects that the heap can hold, and at least 4096 */
     const struct clump_mark_tuning *tuning; /* experimental.h. NULL: the default */
 
     /* Treatment of the dead. */

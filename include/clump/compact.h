@@ -11,9 +11,9 @@
  * field of a live object, in a registered buffer (refs.h) or in a handle. The call reads only
  * fields that can point to a compacted class. References in other places, such as variables of the
  * host and buffers that are not registered, are stale. A reference is *dangling* if its object was
- * freed. The call does not follow it. It counts it if it leads into a block that objects moved out
- * of, and leaves it unchanged. It may name another object later, as after an allocation. With
- * `null_dangling`, the call nulls every dangling reference that it reads.
+ * freed. The call does not follow it. It counts it if it is in a registered buffer, or leads into a
+ * block that objects moved out of, and leaves it unchanged. It may name another object later, as
+ * after an allocation. With `null_dangling`, the call nulls every dangling reference that it reads.
  *
  * Compaction is a command of the context's queue as any other: it works on the results of earlier
  * commands, and later commands see its result. The next do-all makes the list of objects again.
@@ -37,7 +37,8 @@ typedef enum clump_compact_order {
     CLUMP_ORDER_FIELD,   /* in the order of `order_field`: a reference (objects that refer to
                             neighbours become neighbours) or an unsigned integer of 32 bits. Costs a
                             radix sort, and 16 bytes an object while it runs */
-    CLUMP_ORDER_KEY      /* in the order of keys from `key_kernel`. Costs the same */
+    CLUMP_ORDER_KEY      /* in the order of keys from `key_kernel`. Costs the same, and 4 bytes for
+                            each object of the heap */
 } clump_compact_order;
 
 /* Options of clump_heap_compact(). All zero: all classes, with the fewest moves, without a
@@ -96,7 +97,7 @@ typedef struct clump_compact_report {
     uint64_t moves_left; /* that a full run would still need. 0 except after a step */
     uint64_t bytes_moved;
     uint32_t blocks_before, blocks_freed;
-    uint32_t passes;             /* 1, or 0 if nothing had to move */
+    uint32_t passes; /* 1, or 0 if nothing had to move. With an order: classes that moved */
     double fragmentation_before; /* F of these classes */
     double fragmentation_after;
     /* in objects. Examined: not null, in fields that can point to a compacted class */

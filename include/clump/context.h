@@ -1,8 +1,9 @@
 /* A context: the user's OpenCL context, device and queue, and the facts probed about the device.
  *
- * The library creates no cl_context. It retains the three objects that it gets and releases them
- * with the context. It creates queues for one purpose: transfers of saved heaps use two (save.h).
- * An out-of-order queue is used as if it were in order: each command waits for the previous one.
+ * The library creates no cl_context. It retains the context and the queue that it gets and releases
+ * them with the context. It creates queues for one purpose: transfers of saved heaps use two
+ * (save.h). An out-of-order queue is used as if it were in order: each command waits for the
+ * previous one.
  *
  * Queues. The library enqueues all work on the queue that the context was created with, until
  * clump_context_set_queue() names another queue for the calls after it. Calls on one queue run in
@@ -50,15 +51,17 @@ extern "C" {
 /* A context. Objects made from it keep it. */
 typedef struct clump_context clump_context;
 
-/* Optional features of a device, as bits. For each feature that a device lacks, the library has a
- * slower path with the same results. clump_context_desc.disable switches a feature off. */
+/* Optional features of a device, as bits. For each feature that a device lacks, except FP64, the
+ * library has a slower path with the same results. clump_context_desc.disable switches a feature
+ * off. */
 typedef enum clump_feature {
     CLUMP_FEATURE_INT64_ATOMICS = 1 << 0, /* cl_khr_int64_base_atomics and _extended_atomics: row
                                              bitmaps are handled 64 bits at a time, else 32 */
     CLUMP_FEATURE_PTX = 1 << 1,           /* NVIDIA's inline assembly: activemask, match and shfl
                                              combine the requests of a warp */
     CLUMP_FEATURE_SUBGROUPS = 1 << 2,     /* sub-group ballots: the same, portably */
-    CLUMP_FEATURE_FP64 = 1 << 3,          /* fields of type double */
+    CLUMP_FEATURE_FP64 = 1 << 3,          /* fields of type double. Without it, heaps cannot have
+                                             such fields */
     CLUMP_FEATURE_ALL = (1 << 4) - 1
 } clump_feature;
 
@@ -151,11 +154,12 @@ typedef struct clump_capabilities {
     uint32_t compute_units;
     /* CL_DEVICE_GLOBAL_MEM_SIZE. 0: unknown, because the device reports 0 or more than 2^50 */
     uint64_t memory_bytes;
-    /* CL_DEVICE_MAX_MEM_ALLOC_SIZE, at most memory_bytes. Equal to memory_bytes if the device
-     * reports 0. Some devices allow larger buffers */
+    /* CL_DEVICE_MAX_MEM_ALLOC_SIZE, at most memory_bytes if that is known. Equal to memory_bytes if
+     * the device reports 0. Some devices allow larger buffers */
     uint64_t allocation_bytes;
     uint64_t local_bytes;      /* CL_DEVICE_LOCAL_MEM_SIZE */
-    uint32_t base_align_bytes; /* CL_DEVICE_MEM_BASE_ADDR_ALIGN, converted from bits */
+    uint32_t base_align_bytes; /* CL_DEVICE_MEM_BASE_ADDR_ALIGN in bytes, rounded up to a power of
+                                  two. 128 if the device reports less than 8 bits */
     uint32_t work_group_max;   /* CL_DEVICE_MAX_WORK_GROUP_SIZE */
     uint32_t word_bits;        /* 64 or 32: width of the atomics on row bitmaps */
     uint32_t pointers;         /* clump_pointers bits that the device has */
@@ -165,15 +169,16 @@ typedef struct clump_capabilities {
     const char *mapping;    /* "row per 64 work-items" or "rows per work-item" */
 } clump_capabilities;
 
-/* CONSTRUCTOR. Probe the device and retain the user's objects.
+/* CONSTRUCTOR. Probe the device, and retain the context and the queue.
  *   desc     [in]             copied
  *   context  [out]            set to NULL on failure
  *   error    [out, optional]  the reason of a failure
  * Blocks: no.
  * Returns CLUMP_OK, or:
  *   CLUMP_ERR_USAGE        an object is missing, or the objects do not belong together, or the
- *                          cache has a folder and functions or only one function, or `compiled` is
- *                          not a file of clump-compile
+ *                          cache has a folder and functions or only one function, or the allocator
+ *                          lacks a function, or `compiled` is not a file of clump-compile, or the
+ *                          personality does not exist
  *   CLUMP_ERR_UNSUPPORTED  the device is not available, is older than OpenCL 1.2, lacks a compiler,
  *                          is big-endian or has the embedded profile, or its work-groups are too
  *                          small for CLUMP_PERSONALITY_GPU
@@ -183,8 +188,8 @@ CLUMP_API clump_status clump_context_create(const clump_context_desc *desc, clum
 
 /* DESTRUCTOR. NULL is allowed. Objects may be destroyed in any order. A context that still has
  * heaps, programs or pools ends with the last of them. The same holds for a pool with heaps, a heap
- * with compactors and collectors, a program with kernels, and a kernel that a compactor or
- * collector needs. Destroy each object once, and do not use it afterwards. */
+ * with compactors and collectors, a program with kernels, the key kernel of a compactor, and the
+ * finaliser of a collector. Destroy each object once, and do not use it afterwards. */
 CLUMP_API void clump_context_destroy(clump_context *context);
 
 /* METHOD. Enqueue the following calls on another queue: see "Queues" at the head of this file.

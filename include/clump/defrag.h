@@ -12,9 +12,9 @@
  *
  * Moves lead to a chunk with a greater share in use (or an older one, see `order`), or to a lower
  * offset of the same chunk. If no such move exists, a chunk with holes is copied into the empty
- * one, without its holes. This happens only if the waste is 10% or more, and one chunk fewer would
- * suffice. Therefore the steps come to an end without new allocations or frees, and none undoes
- * another.
+ * one, without its holes. This happens only with CLUMP_DEFRAG_FULLEST, if the waste is 10% or more,
+ * and one chunk fewer would suffice. Therefore the steps come to an end without new allocations or
+ * frees, and none undoes another.
  *
  * The driver needs time to release chunks that became empty. Steps with a budget therefore leave
  * some of them to the next steps, with half of their budget. Allocations may use them meanwhile.

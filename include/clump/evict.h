@@ -8,12 +8,12 @@
  *
  * Kernels must not use an evicted object. Loops do not visit it, C_is_live() is 0, and C_class_of()
  * is the class of no object. A free of it is reported and does nothing, as for a reference that
- * names no object. All evicted objects share one dummy memory: a field reads as the last value
- * written to a field of any evicted object. A program built with `checked` reports such an access
- * (BAD_ACCESS). Counts and copies of fields leave evicted objects out. clump_heap_info counts them.
- * Evicted objects can refer to others, and others to them. Therefore compaction, collection and all
- * calls that save or extract objects fail until every object is back. Such a heap cannot be
- * converted (convert.h).
+ * names no object. All evicted blocks share the memory of one dummy block: a field reads as the
+ * last value written to the same place of any evicted block. A program built with `checked` reports
+ * such an access (BAD_ACCESS). Counts and copies of fields leave evicted objects out.
+ * clump_heap_info counts them. Evicted objects can refer to others, and others to them. Therefore
+ * compaction, collection and all calls that save or extract objects fail until every object is
+ * back. Such a heap cannot be converted (convert.h).
  *
  * The calls do everything that can fail before they change anything: after an error the heap is as
  * before.
@@ -71,11 +71,13 @@ CLUMP_API clump_status clump_heap_age_blocks(clump_heap *heap);
 /* METHOD. Evict objects from the device's memory, by whole blocks. The memory becomes free blocks.
  *   desc    [in, optional]  NULL: everything
  *   report  [out, optional]
- * The call needs host memory for the evicted blocks, from the context's allocator, and a buffer of
- * at most 32 MiB on the device while it runs.
+ * The call needs host memory for the evicted blocks, from the context's allocator. While it runs,
+ * it needs a buffer on the device: at most 32 MiB, or if that is more, 8 bytes for each granule of
+ * these blocks and 4 for each block.
  * Blocks: yes.
  * Returns CLUMP_OK, also if nothing matches, or:
- *   CLUMP_ERR_USAGE          the heap was made without `evictable_bytes`, or `refs` is set
+ *   CLUMP_ERR_USAGE          the heap was made without `evictable_bytes`, or `refs` or `ref_count`
+ *                            is set
  *   CLUMP_ERR_NOT_FOUND      no such class
  *   CLUMP_ERR_DEVICE_MEMORY  more blocks than evictable_bytes allows
  *   CLUMP_ERR_HOST_MEMORY, CLUMP_ERR_CL */
@@ -86,8 +88,9 @@ CLUMP_API clump_status clump_heap_evict(clump_heap *heap, const clump_evict_desc
  *   desc    [in, optional]  NULL: everything. `age` is ignored
  *   report  [out, optional]
  * Blocks: yes.
- * Returns the statuses of clump_heap_evict(). CLUMP_ERR_DEVICE_MEMORY means that too few blocks of
- * the heap are free: evict or free others first, or ask for fewer `blocks`. */
+ * Returns the statuses of clump_heap_evict(). CLUMP_ERR_USAGE also means that both class_name and
+ * `refs` are set, or `ref_count` without `refs`. CLUMP_ERR_DEVICE_MEMORY means that too few blocks
+ * of the heap are free: evict or free others first, or ask for fewer `blocks`. */
 CLUMP_API clump_status clump_heap_bring_back(clump_heap *heap, const clump_evict_desc *desc,
                                              clump_evict_report *report);
 

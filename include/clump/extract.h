@@ -86,8 +86,9 @@ typedef struct clump_extract_report {
  * The heap does not change, or with free_objects its chosen objects are freed as by C_free(). Other
  * references to them dangle, in fields, registered buffers and handles. Only handles of a heap with
  * watch_handles become null. In a checked heap (checked.h), this is not an event, but generations
- * detect old references. Device memory: the buffer. During the call, 24 bytes for each granule of
- * the heap, and 4 for each reference in the desc. With `follow`, the memory of a collection
+ * detect old references. Device memory: the buffer. During the call, 28 bytes for each granule of
+ * the heap, and 4 for each reference in the desc. The 28 bytes are in two buffers, 8 and 20, and
+ * the heap keeps each that is at most 1/32 of its size. With `follow`, the memory of a collection
  * (collect.h), which the heap keeps.
  * Blocks: yes.
  * Returns CLUMP_OK, also if no objects match, or:
@@ -249,8 +250,8 @@ typedef struct clump_extract_info {
     const clump_extract_column *const *columns;
 } clump_extract_info;
 
-/* Return facts about the extract. The result is never NULL. For NULL, the schema is NULL and all
- * else is zero. */
+/* Return facts about the extract. The result is never NULL. For NULL, the schema and the buffers
+ * are NULL and all numbers are zero. */
 CLUMP_API const clump_extract_info *clump_extract_get_info(const clump_extract *extract);
 
 #ifdef __cplusplus

@@ -38,7 +38,7 @@
  *   - return, goto, and break out of the loop
  *   - work-item functions such as get_global_id()
  *   - barriers, local memory, images, printf, reqd_work_group_size
- *   - parameters changed in a loop
+ *   - parameters changed in a loop, except in the last kernel
  *   - calls of functions outside the program (CLUMP_DISPATCH, raw memory, maps and grids)
  *   - programs with #include, or with non-constant variables at file scope
  *
@@ -91,7 +91,7 @@ extern "C" {
  *   CLUMP_ERR_USAGE  the kernels cannot be fused: the error has the reason, with kernel, line and
  *                    field
  *   CLUMP_ERR_BUILD  the device's compiler refuses the fused program
- *   CLUMP_ERR_CL, CLUMP_ERR_HOST_MEMORY */
+ *   CLUMP_ERR_UNSUPPORTED (as clump_kernel_create()), CLUMP_ERR_CL, CLUMP_ERR_HOST_MEMORY */
 CLUMP_API clump_status clump_kernel_create_fused(clump_kernel *const *kernels, uint32_t count,
                                                  clump_kernel **fused, clump_error *error);
 

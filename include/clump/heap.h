@@ -17,11 +17,11 @@
  * valid until its object is freed, the heap is compacted (compact.h), or the heap gets another
  * schema (convert.h).
  *
- * Calls that say "Blocks: yes" wait for all commands enqueued for the heap before, and for
- * everything in that queue. Values for the caller are complete when the call returns. The last
- * command that changes the heap's memory may still run then. It ends before the commands of the
- * next call begin. A call that may return earlier has a clump_sync (context.h) as its last
- * parameter.
+ * Calls that say "Blocks: yes" wait for all commands enqueued for the heap before, and if that
+ * queue is in order, for everything in it. Values for the caller are complete when the call
+ * returns. The last command that changes the heap's memory may still run then. It ends before the
+ * commands of the next call begin. A call that may return earlier has a clump_sync (context.h) as
+ * its last parameter.
  *
  * Read first: context.h, schema.h. Read next: program.h.
  */
@@ -50,8 +50,9 @@ typedef struct clump_heap_desc {
     uint64_t bytes;             /* all device memory of the heap, metadata included */
     double device_share;        /* instead of bytes: share of the device's memory, 0 < s <= 1 */
     /* The largest buffer: a larger heap has several. 0: one buffer. If the device cannot allocate
-     * one of that size: buffers of its allocation_bytes (context.h). The first buffer has the
-     * metadata of all. They are a large part of a checked heap and a small part of other heaps. */
+     * one of that size, and has shared virtual memory: buffers of its allocation_bytes (context.h),
+     * or smaller ones if it cannot allocate these either. The first buffer has the metadata of all.
+     * They are a large part of a checked heap and a small part of other heaps. */
     uint64_t buffer_bytes;
     /* How many bytes of blocks the heap can have beyond `bytes`, while as many are evicted
      * (evict.h). 0: nothing can be evicted. Not with raw memory, arrays that grow, checked,
@@ -63,9 +64,9 @@ typedef struct clump_heap_desc {
     /* 1: kernels can also use raw memory (clump_malloc() of cl/api/raw.clh). Not in a checked heap.
      * At most 64 GiB. A schema with arrays that grow (schema.h) implies it */
     int raw;
-    /* 1: only clump_heap_take_errors() returns the errors that kernels report. 0: the next call
-     * that waits for values or counts, saves, extracts or reduces also returns them, once. It
-     * returns CLUMP_ERR_DEVICE and does nothing. The same call works when it is repeated. Set 1 in
+    /* 1: only clump_heap_take_errors() returns the errors that kernels report. 0: the calls that
+     * status.h lists (CLUMP_ERR_DEVICE) also return them. The next of these calls returns
+     * CLUMP_ERR_DEVICE, once, and does nothing. The same call works when it is repeated. Set 1 in
      * programs that continue after an allocation returned null. */
     int errors_on_request;
     int watch_handles; /* 1: a handle (refs.h) notices that its object was freed, even if a new
@@ -78,8 +79,9 @@ typedef struct clump_heap_desc {
 } clump_heap_desc;
 
 /* Facts about a heap. The geometry is fixed until the heap gets another schema. Two heaps can run
- * the same programs if they have the same context, schema and checks, and equal granule_bytes,
- * block_granules and buffer_blocks. */
+ * the same programs if they have the same context, schema and checks, equal granule_bytes,
+ * block_granules and buffer_blocks, both or neither have raw memory, and both or neither were made
+ * with evictable_bytes. */
 typedef struct clump_heap_info {
     uint64_t bytes;          /* of all buffers */
     uint64_t metadata_bytes; /* part of bytes: header, states, bitmaps, lists, in whole blocks */
@@ -93,7 +95,7 @@ typedef struct clump_heap_info {
     /* Number of generations: after a slot has had this many objects, an old reference is valid
      * again. 0: references are without generation. This is the case without
      * CLUMP_CHECK_GENERATIONS, with watch_handles, and in a heap so large that its references need
-     * all 32 bits. In other heaps the upper bits of a clump_ref are the generation, also in
+     * more than 30 bits. In other heaps the upper bits of a clump_ref are the generation, also in
      * references on the host. Two references to one object are always equal. */
     uint32_t generations;
     const clump_schema *schema; /* the heap's copy, for look-ups by name. Valid until
@@ -116,9 +118,10 @@ typedef struct clump_heap_info {
  *   CLUMP_ERR_DEVICE_MEMORY  too small for one block of the largest class, too large for 32-bit
  *                            references, a buffer_bytes too small for the metadata (the message has
  *                            the size needed), or more than the device can allocate (the message
- *                            has a size that fits)
+ *                            has the sizes that the device reports)
  *   CLUMP_ERR_UNSUPPORTED    a field type that the device lacks, or device_share if the device does
  *                            not report its memory
+ *   CLUMP_ERR_SCHEMA         an object that is too large for a checked heap (checked.h)
  *   CLUMP_ERR_CL, CLUMP_ERR_BUILD, CLUMP_ERR_HOST_MEMORY
  * On failure nothing stays allocated. */
 CLUMP_API clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap,
@@ -261,7 +264,8 @@ CLUMP_API clump_status clump_heap_read_count(clump_heap *heap, const char *class
  *   error    [out, optional]
  * Blocks: no.
  * Returns CLUMP_OK. Fails with CLUMP_ERR_USAGE without a schema or for objects of an abstract
- * class, CLUMP_ERR_DEVICE_MEMORY if no heap can have so many objects, or CLUMP_ERR_HOST_MEMORY. */
+ * class, CLUMP_ERR_DEVICE_MEMORY if no heap can have so many objects, CLUMP_ERR_SCHEMA as
+ * clump_heap_create(), or CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_heap_get_bytes_needed(const clump_heap_desc *desc,
                                                    const uint64_t *objects, uint64_t *bytes,
                                                    clump_error *error);
@@ -309,7 +313,8 @@ CLUMP_API clump_status clump_heap_write_field(clump_heap *heap, const char *clas
 /* METHOD. Read or write one field of one object. `ref` must be a live object of the class. The
  * other parameters are the same as for all objects.
  * Blocks: yes, with two small transfers to verify `ref` (three in a checked heap with generations),
- * and one for the value.
+ * and one for the value. If kernels ran since the last call that returned errors, one more reads
+ * their errors (unless errors_on_request is set).
  * Returns the same statuses. Fails with CLUMP_ERR_REFERENCE if `ref` is wrong or its object is
  * evicted. */
 CLUMP_API clump_status clump_heap_read_object_field(clump_heap *heap, const char *class_name,
@@ -327,7 +332,7 @@ CLUMP_API clump_status clump_heap_write_object_field(clump_heap *heap, const cha
  *                            only reads the length
  *   length  [out]            of the array, even if the elements do not fit
  * Blocks: yes, with two small transfers to verify `ref`, up to three for the array's own fields,
- * and two for elements.
+ * two for elements, and one for errors as clump_heap_read_object_field().
  * Returns CLUMP_OK, or:
  *   CLUMP_ERR_TOO_SMALL  the elements do not fit. The call writes nothing to `values`
  *   CLUMP_ERR_NOT_FOUND  no such class or field

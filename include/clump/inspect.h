@@ -21,8 +21,8 @@ extern "C" {
  *   write  [in]  gets the whole text in one call, after all else is done. It must not use the
  *                heap's context
  * The call frees reserved slots. Its numbers equal those from clump_heap_read_stats().
- * Blocks: yes. It reads 4 bytes for each block from the device, and for a checked heap also 4 bytes
- * for each object.
+ * Blocks: yes. It reads 4 bytes for each block from the device, and for a checked heap also 12
+ * bytes for each object.
  * Returns CLUMP_OK, also if blocks are damaged: the text has their number, and clump_heap_check()
  * describes the damage. Fails with:
  *   CLUMP_ERR_USAGE  no `write`

@@ -10,17 +10,18 @@
  * direction count - 1 - d. One rank can be the neighbour in several directions, and also be its own
  * neighbour.
  *
- * A call communicates with neighbours only, in nonblocking messages of at most message_bytes. No
- * call is all-to-all. All ranks make only these calls together: clump_world_agree(),
- * clump_world_reduce(), save, load, and creation and destruction of a world. All ranks make the
- * calls on a world in the same order.
+ * Calls on halos and migrations communicate with neighbours only, in nonblocking messages of at
+ * most message_bytes. No call is all-to-all. All ranks make only these calls together:
+ * clump_world_agree(), clump_world_reduce(), save, load, and creation and destruction of a world.
+ * All ranks make the calls on a world in the same order.
  *
  * Failures. No call waits longer than timeout_s for another rank. A rank that fails notifies the
  * ranks that wait for it. They fail with CLUMP_ERR_RANK, and the error has the rank's number and
- * reason. If a rank did not answer in time, or MPI failed, the world is *broken*: each further call
- * fails at once with the same error message, and memory that messages in flight may still use is
- * not freed. The program must then end with MPI_Abort(), because MPI_Finalize() may wait for ranks
- * that have ended.
+ * reason. A halo is the exception: the neighbours wait until timeout_s. The world is *broken* if a
+ * rank did not answer in time, MPI failed, a halo could not be begun, or a rank lacked host memory
+ * while others waited for it. Then each further call fails at once with the same error message, and
+ * memory that messages in flight may still use is not freed. The program must then end with
+ * MPI_Abort(), because MPI_Finalize() may wait for ranks that have ended.
  *
  * MPI: the caller initialises and finalises it. One thread makes all calls of a world
  * (MPI_THREAD_FUNNELED suffices). Errors of MPI are returned, not fatal: the communicator is a copy
@@ -50,7 +51,8 @@ extern "C" {
 /* A world. */
 typedef struct clump_world clump_world;
 
-/* Arguments of clump_world_create(). Equal on all ranks, except context and queue. */
+/* Arguments of clump_world_create(). Equal on all ranks, except context and queue. The call
+ * compares dimensions, domains, periodic and message_bytes. */
 typedef struct clump_world_desc {
     size_t size;            /* sizeof(clump_world_desc) */
     MPI_Comm comm;          /* required, copied */
@@ -88,7 +90,7 @@ typedef struct clump_world_place {
  *   CLUMP_ERR_USAGE  a value is missing or out of range, the number of domains is not the number of
  *                    ranks, or the ranks' values differ
  *   CLUMP_ERR_RANK   MPI failed, or another rank failed
- *   CLUMP_ERR_HOST_MEMORY */
+ *   CLUMP_ERR_HOST_MEMORY, CLUMP_ERR_CL */
 CLUMP_API clump_status clump_world_create(const clump_world_desc *desc, clump_world **world,
                                           clump_error *error);
 
@@ -109,7 +111,7 @@ CLUMP_API const clump_error *clump_world_get_error(const clump_world *world);
  * Blocks: yes.
  * Returns `own` if that is not CLUMP_OK, or CLUMP_OK if all ranks passed CLUMP_OK. Fails with
  * CLUMP_ERR_RANK if another rank passed a failure (the error has the rank and its status), or did
- * not answer. */
+ * not answer, or CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_world_agree(clump_world *world, clump_status own);
 
 /* METHOD. Combine numbers of all ranks, for instance results of clump_heap_reduce(), as
@@ -146,6 +148,7 @@ typedef struct clump_halo_desc {
  * Returns CLUMP_OK, or:
  *   CLUMP_ERR_USAGE        parts that are not within the buffers
  *   CLUMP_ERR_UNSUPPORTED  more halos and migrations than MPI's tags allow
+ *   CLUMP_ERR_RANK         the world is broken
  *   CLUMP_ERR_HOST_MEMORY, CLUMP_ERR_CL */
 CLUMP_API clump_status clump_halo_create(clump_world *world, const clump_halo_desc *desc,
                                          clump_halo **halo, clump_error *error);
@@ -176,7 +179,8 @@ typedef struct clump_migration clump_migration;
 /* Arguments of clump_migration_create(): which objects leave. */
 typedef struct clump_migration_desc {
     size_t size;            /* sizeof(clump_migration_desc) */
-    clump_heap *heap;       /* required. Destroy the migration before the heap */
+    clump_heap *heap;       /* required, of the world's context (which the call does not verify).
+                               Destroy the migration before the heap */
     const char *class_name; /* required: objects of this class and its subclasses may leave */
     /* A scalar of an integer type: 0 stays, d + 1 leaves in direction d. It is 0 in objects that
      * arrive. NULL: the program's kernels list the leaving objects (clump_migration_info), which
@@ -200,10 +204,11 @@ typedef struct clump_migration_report {
 /* CONSTRUCTOR. Make a migration. All ranks make the same migrations in the same order.
  * Blocks: yes, while a program is compiled.
  * Returns CLUMP_OK, or:
- *   CLUMP_ERR_USAGE        a value is missing, a heap of another context or with arrays of run-time
- *                          length, or a field of another type
+ *   CLUMP_ERR_USAGE        a value is missing, a class with arrays of run-time length, or a field
+ *                          of another type
  *   CLUMP_ERR_NOT_FOUND    no such class or field
  *   CLUMP_ERR_UNSUPPORTED  more halos and migrations than MPI's tags allow
+ *   CLUMP_ERR_RANK         the world is broken
  *   CLUMP_ERR_HOST_MEMORY, CLUMP_ERR_BUILD, CLUMP_ERR_CL */
 CLUMP_API clump_status clump_migration_create(clump_world *world, const clump_migration_desc *desc,
                                               clump_migration **migration, clump_error *error);

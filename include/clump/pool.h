@@ -12,8 +12,8 @@
  *
  * Threads: any thread may make any call on a pool at any time, unless CLUMP_POOL_SINGLE_THREADED is
  * set. A lock serialises the calls. Pools may be created and destroyed on any thread, also pools of
- * one context, but only while no other call on that pool runs. Callbacks are called without the
- * lock. A clump_allocator of the context must be as thread-safe as malloc.
+ * one context, but only while no other call on that pool runs. Callbacks, except `trace`, are
+ * called without the lock. A clump_allocator of the context must be as thread-safe as malloc.
  *
  * Wrong input is refused with an error message and changes nothing: CLUMP_ERR_REFERENCE for an
  * allocation that is not from this pool or was freed, CLUMP_ERR_USAGE for everything else. A
@@ -110,12 +110,13 @@ typedef enum clump_pool_flag {
     CLUMP_POOL_SINGLE_THREADED = 1 << 0, /* no lock */
     CLUMP_POOL_UNTOUCHED = 1 << 1,       /* do not write to new chunks */
     CLUMP_POOL_KEEP_NONE = 1 << 2, /* release each chunk when it becomes empty. Without this, one
-                                      empty chunk is kept */
+                                      empty chunk of each kind of memory is kept */
     /* A request that finds no memory defragments and tries again. Needs `moved`. */
     CLUMP_POOL_COMPACT_WHEN_FULL = 1 << 3
 } clump_pool_flag;
 
-/* Arguments of clump_pool_create(). All members except `context` may be zero. */
+/* Arguments of clump_pool_create(). All members may be zero except `size`, and either `context` or
+ * `queue`. */
 typedef struct clump_pool_desc {
     size_t size;            /* sizeof(clump_pool_desc) */
     clump_context *context; /* or NULL, with a queue */
@@ -128,8 +129,8 @@ typedef struct clump_pool_desc {
     /* upper limit of device memory. 0: only clump_context_desc.pool_limit_bytes applies. If that is
      * also 0, all pools on a CPU together are limited to 3/4 of memory_bytes */
     uint64_t limit_bytes;
-    double unique_share; /* requests above this share of a chunk get a separate buffer. Above 0 and
-                            at most 1. 0: 0.5 */
+    double unique_share; /* requests above this share of the largest chunk size get a separate
+                            buffer. Above 0 and at most 1. 0: 0.5 */
     uint32_t alignment;  /* of offsets and sizes: a power of two, at least 16 and at least the
                             device's base alignment. 0: the larger of the two */
     clump_fit fit;       /* 0: CLUMP_FIT_GOOD */
@@ -184,7 +185,7 @@ CLUMP_API const clump_error *clump_pool_get_error(clump_pool *pool, clump_error 
 
 /* ---- Allocations ---------------------------------------------------------------------------- */
 
-/* A request for an allocation. All members except `bytes` may be zero. */
+/* A request for an allocation. All members except `size` and `bytes` may be zero. */
 typedef struct clump_allocation_desc {
     size_t size;        /* sizeof(clump_allocation_desc) */
     uint64_t bytes;     /* at least 1 */
@@ -215,13 +216,15 @@ CLUMP_API clump_status clump_pool_alloc(clump_pool *pool, const clump_allocation
  * mapped or pinned, or belongs to a heap or to clump_pool_create_buffer(). The memory is reused
  * after the commands named by clump_pool_use() have completed.
  * Blocks: only if it releases a chunk of memory with pointers: until the pool's queue is done.
- * Returns CLUMP_OK, CLUMP_ERR_REFERENCE or CLUMP_ERR_USAGE. */
+ * Returns CLUMP_OK, CLUMP_ERR_REFERENCE or CLUMP_ERR_USAGE, and while defragmentation copies the
+ * allocation also CLUMP_ERR_HOST_MEMORY or CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_free(clump_pool *pool, clump_allocation allocation);
 
 /* METHOD. Get facts about an allocation, such as its place. With `allocation` 0, the call only
  * returns the first allocation, as `next`. In this way a program can visit all of them. They would
  * leak if the pool were destroyed now.
- * Blocks: no. */
+ * Blocks: no.
+ * Returns CLUMP_OK, CLUMP_ERR_REFERENCE or CLUMP_ERR_USAGE. */
 CLUMP_API clump_status clump_pool_get_info(clump_pool *pool, clump_allocation allocation,
                                            clump_allocation_info *info);
 
@@ -243,8 +246,8 @@ CLUMP_API clump_status clump_pool_get_buffer(clump_pool *pool, clump_allocation 
  *   desc         as for clump_pool_alloc(), not movable, and without memory with pointers.
  *                clump_pool_free() refuses the allocation
  *   queue_count  0: the queues of clump_pool_set_queues()
- *   queues       all queues that use the buffer, retained until the region is free. Commands of
- *                other queues must end before the last release
+ *   queues       all queues that use the buffer, retained until the pool regains the region.
+ *                Commands of other queues must end before the last release
  *   buffer       [out]  NULL on failure. OpenCL makes no sub-buffers of it
  * A buffer may outlive its pool. Its contents stay, and the memory of its whole chunk stays until
  * the last such buffer of that chunk is released. No pool counts that memory any more. At
@@ -273,8 +276,8 @@ CLUMP_API clump_status clump_pool_set_queues(clump_pool *pool, cl_uint queue_cou
 
 /* The members that clump_pool_change() changes, as bits. */
 typedef enum clump_allocation_part {
-    CLUMP_PART_MOVABLE = 1, /* not for allocations of heaps and of clump_pool_create_buffer(), which
-                               stay unmovable */
+    CLUMP_PART_MOVABLE = 1, /* not for allocations of heaps, of clump_pool_create_buffer(), and in
+                               memory with pointers, which stay unmovable */
     CLUMP_PART_NAME = 2,
     CLUMP_PART_USER_DATA = 4
 } clump_allocation_part;
@@ -290,13 +293,16 @@ CLUMP_API clump_status clump_pool_change(clump_pool *pool, clump_allocation allo
  * in progress is dropped.
  *   pins  number of pins to add, or below 0 to remove. Without pins, the allocation may be moved
  *         again
- * Blocks: no. */
+ * Blocks: no.
+ * Returns CLUMP_OK, CLUMP_ERR_REFERENCE, or CLUMP_ERR_USAGE if fewer pins exist than are to be
+ * removed. */
 CLUMP_API clump_status clump_pool_pin(clump_pool *pool, clump_allocation allocation, int pins);
 
 /* METHOD. State that commands up to `event` (retained) use the allocation in its present place. The
  * pool does not reuse that place before the event completes. A copy of the allocation waits for the
  * event.
- * Blocks: no. */
+ * Blocks: no.
+ * Returns CLUMP_OK, CLUMP_ERR_REFERENCE, CLUMP_ERR_USAGE, CLUMP_ERR_HOST_MEMORY or CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_use(clump_pool *pool, clump_allocation allocation,
                                       cl_event event);
 
@@ -319,7 +325,8 @@ CLUMP_API clump_status clump_pool_unmap(clump_pool *pool, clump_allocation alloc
 
 /* METHOD. Release the empty chunks, including the one that is kept, and memory whose last use has
  * completed.
- * Blocks: as clump_pool_free(). */
+ * Blocks: as clump_pool_free().
+ * Returns CLUMP_OK, or CLUMP_ERR_USAGE for NULL. */
 CLUMP_API clump_status clump_pool_trim(clump_pool *pool);
 
 /* ---- Looking into the pool ------------------------------------------------------------------ */

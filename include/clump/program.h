@@ -88,8 +88,9 @@ CLUMP_API clump_kernel *clump_program_get_kernel(clump_program *program, const c
 
 /* METHOD. Set one parameter. `index` counts from 0 after the heap parameter and CLUMP_NUMBERS. The
  * value is copied, as by clSetKernelArg. A NULL `value` reserves `bytes` of local memory.
- * Returns CLUMP_OK. Fails with CLUMP_ERR_USAGE if the kernel has fewer parameters, or CLUMP_ERR_CL.
- * The error has the parameter's type and name if the device keeps them. */
+ * Returns CLUMP_OK. Fails with CLUMP_ERR_USAGE if the kernel has fewer parameters or is fused, or
+ * `bytes` is 0, CLUMP_ERR_HOST_MEMORY, or CLUMP_ERR_CL. In the last case, the error has the
+ * parameter's type and name if the device keeps them. */
 CLUMP_API clump_status clump_kernel_set_arg(clump_kernel *kernel, uint32_t index, size_t bytes,
                                             const void *value);
 
@@ -120,10 +121,10 @@ typedef struct clump_arg {
  *
  *     clump_heap_do_all(heap, clump_kernel_with(move, CLUMP_ARGS(0.01f, count, buffer)), NULL);
  *
- * The call compares each value with the type of the kernel's parameter. An integer must fit. A
- * floating-point number is rounded to float as in C, and cannot set an integer. A buffer cannot set
- * a number. If the device does not report types (programs that were not built from source), the
- * values keep their C types.
+ * The call compares each value with the type of the kernel's parameter. An integer must fit, and be
+ * exact in a floating type. A floating-point number is rounded to float as in C, must be in its
+ * range, and cannot set an integer. A buffer cannot set a number. If the device does not report
+ * types (programs that were not built from source), the values keep their C types.
  * Returns NULL on failure, as clump_program_get_kernel() does, and NULL for a NULL kernel.
  * CLUMP_ERR_USAGE means that the number of parameters is wrong or that a value does not fit: the
  * error names the parameter. Other statuses are CLUMP_ERR_CL and CLUMP_ERR_HOST_MEMORY. */

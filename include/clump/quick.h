@@ -72,7 +72,7 @@ typedef struct clump_quick {
  *   words   [in, optional]   the terms
  *   device  [out]            NULL on failure
  *   name    [out, optional]  CLUMP_QUICK_NAME_BYTES: "platform / device"
- *   error   [out, optional]  lists the existing devices
+ *   error   [out, optional]  lists the existing devices if none matches
  * Returns CLUMP_OK, or:
  *   CLUMP_ERR_USAGE        `device` is NULL
  *   CLUMP_ERR_NOT_FOUND    no device matches, or the system is without devices

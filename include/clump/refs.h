@@ -28,8 +28,8 @@ typedef struct clump_refs_desc {
      * it is less than `count`. Later references are ignored. Retained until unregistered */
     cl_mem counted;
     uint64_t counted_at; /* bytes, a multiple of 4 */
-    /* 1: the next compaction nulls references whose objects are not live. 0: it leaves them. It
-     * counts them in both cases */
+    /* 1: a compaction nulls references whose objects are not live. 0: it leaves them. It counts
+     * them in both cases */
     int null_dangling;
     /* 1: a collection (collect.h) does not start from these references, and afterwards nulls those
      * whose objects are not live. 0: they are roots */
@@ -71,7 +71,7 @@ CLUMP_API clump_status clump_heap_read_handle(clump_heap *heap, clump_handle han
 
 /* METHOD. Release a handle. The object stays alive.
  * Blocks: yes.
- * Returns CLUMP_OK. Fails with CLUMP_ERR_USAGE if the handle does not exist. */
+ * Returns CLUMP_OK. Fails with CLUMP_ERR_USAGE if the handle does not exist, or CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_heap_destroy_handle(clump_heap *heap, clump_handle handle);
 
 #ifdef __cplusplus

@@ -1,11 +1,11 @@
 /* Running kernels: do-all, do-new and reduction.
  *
- * All calls enqueue on the context's queue (context.h) and return. They read nothing back, except
- * where the comment says "Blocks: yes". The loops CLUMP_FOR_EACH and CLUMP_FOR_WHOLE_CLASS of a
- * kernel visit the objects that existed when the kernel was enqueued. For this purpose at most two
- * small launches before the kernel make a list of non-empty rows with their bitmaps. A kernel whose
- * heap parameter is CLUMP_HEAP_NO_ALLOC neither makes nor frees objects: the list stays valid after
- * it and is used again.
+ * All calls enqueue on the context's queue (context.h) and return. They wait for nothing from the
+ * device, except where the comment says "Blocks: yes". The loops CLUMP_FOR_EACH and
+ * CLUMP_FOR_WHOLE_CLASS of a kernel visit the objects that existed when the kernel was enqueued.
+ * For this purpose at most two small launches before the kernel make a list of non-empty rows with
+ * their bitmaps. A kernel whose heap parameter is CLUMP_HEAP_NO_ALLOC neither makes nor frees
+ * objects: the list stays valid after it and is used again.
  *
  * Read first: program.h. Read next: docs/internals/heap.md.
  */
@@ -19,7 +19,8 @@ extern "C" {
 #endif
 
 /* METHOD. Do-all: launch `kernel` such that its loops visit all live objects of the classes that
- * they name. At most 3 launches, no readback. The idea is from Springer's thesis, 5.2.2.
+ * they name. At most 3 launches, in a checked heap at most 6. The call waits for no readback. The
+ * idea is from Springer's thesis, 5.2.2.
  *   sync  [in, optional]
  * Blocks: no.
  * Returns CLUMP_OK. Fails with CLUMP_ERR_USAGE if program and heap have different layouts, if a
@@ -38,10 +39,11 @@ CLUMP_API clump_status clump_heap_do_all(clump_heap *heap, clump_kernel *kernel,
 CLUMP_API clump_status clump_heap_launch(clump_heap *heap, clump_kernel *kernel, size_t global,
                                          size_t local, const clump_sync *sync);
 
-/* METHOD. Do-new: make `count` objects of a class and run `kernel` once for each. The kernel visits
- * them with CLUMP_FOR_EACH_NEW(Class, self, index), where index is 0 .. made-1. Whole rows of fresh
- * blocks are claimed first, without atomic operations for each object, then free slots of blocks in
- * use. Objects that do not fit are reported as OUT_OF_MEMORY, and `made` is smaller than `count`.
+/* METHOD. Do-new: make `count` objects of a class and launch `kernel` once for all. The kernel
+ * visits them with CLUMP_FOR_EACH_NEW(Class, self, index), where index is 0 .. made-1. Whole rows
+ * of fresh blocks are claimed first, without atomic operations for each object, then free slots of
+ * blocks in use. Objects that do not fit are reported as OUT_OF_MEMORY, and `made` is smaller than
+ * `count`.
  *   made  [out, optional]  objects made. The call blocks if this is not NULL
  *   sync  [in, optional]
  * If the kernel cannot be enqueued (CLUMP_ERR_CL), the objects exist with undefined contents. The

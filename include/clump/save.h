@@ -13,12 +13,12 @@
  * saved either: the load is the place where a loaded object was made. A reference is saved as null,
  * and counted, if its object is not live or has a class that the field cannot refer to.
  *
- * Checksums (XXH64) cover everything in the file. Each piece has one, which the device computes,
- * and a chain of checksums covers the heads of the pieces. A file that is cut off, altered, put
- * together from two, or of another kind fails with CLUMP_ERR_FORMAT, and the error message has the
- * place. Checksums do not protect from a person who alters a file on purpose and computes them
- * again. The library reads such a file safely: it checks every value before it uses it. But the
- * objects are then the ones that the person chose.
+ * Checksums (XXH64) cover everything in the file. Each piece has one, which the device computes
+ * (the host for the head and the handles), and a chain of checksums covers the heads of the pieces.
+ * A file that is cut off, altered, put together from two, or of another kind fails with
+ * CLUMP_ERR_FORMAT, and the error message has the place. Checksums do not protect from a person who
+ * alters a file on purpose and computes them again. The library reads such a file safely: it checks
+ * every value before it uses it. But the objects are then the ones that the person chose.
  *
  * A load that fails leaves the heap without objects, as before, and registered buffers and handles
  * unchanged. The events of a checked heap keep the objects that the load made until then. Their
@@ -82,7 +82,7 @@ typedef struct clump_save_report {
     size_t size; /* sizeof(clump_save_report) */
     uint64_t objects;
     uint64_t bytes;       /* of the saved heap */
-    uint64_t value_bytes; /* part of bytes: values of objects */
+    uint64_t value_bytes; /* values of objects, before compression */
     uint64_t handles;     /* handles in use */
     uint64_t registered;  /* references in registered buffers */
     uint64_t dangling;    /* references that named no live object of their class, saved as null */
@@ -161,7 +161,7 @@ typedef struct clump_load_report {
  *   CLUMP_ERR_USAGE          both or neither of path and read, a heap with objects, handles or raw
  *                            memory in use, a heap with arrays that grow, or registered
  *                            buffers that do not fit
- *   CLUMP_ERR_IO             a file cannot be read
+ *   CLUMP_ERR_IO             a file cannot be read, or a function returned an error
  *   CLUMP_ERR_FORMAT         the file is not a saved heap, or is cut off, altered or of another
  *                            version of the format
  *   CLUMP_ERR_UNSUPPORTED    it is compressed, and the library was built without zstd
@@ -203,7 +203,7 @@ typedef struct clump_saved_info {
 } clump_saved_info;
 
 /* Return facts about the saved heap. The result is never NULL. For NULL, the schema is NULL and all
- * else is zero. */
+ * numbers are zero. */
 CLUMP_API const clump_saved_info *clump_saved_get_info(const clump_saved *saved);
 
 /* Values of one field of consecutive objects of a class, or references outside of objects. A

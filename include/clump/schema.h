@@ -33,8 +33,9 @@
  *     field  = ( ( TYPE | [ "weak" ] "ref" NAME ) NAME [ array ] | "raw" NAME ) ";" ;
  *     array  = "[" NUMBER "]" [ "packed" ] | "[" "*" "]" [ ( "inline" | "max" ) NUMBER [ "packed" ] ] ;
  *
- * TYPE is bool or one of OpenCL's char uchar short ushort int uint long ulong float double, or a
- * vector of these (float2, uchar16, ...). Classes may be used before they are declared.
+ * TYPE is bool, or one of OpenCL's char uchar short ushort int uint long ulong float double, or a
+ * vector of the latter (float2, uchar16, ...). A class is not both aos and soa. Classes may be used
+ * before they are declared.
  *
  * Layout of a row, 64 objects: a field with stride s, step t and base b has element i of slot n at
  * byte b + n*s + i*t of the row. A soa field has s = its size. If it is an array, t = 64*size. A

@@ -19,9 +19,11 @@ extern "C" {
  *   schema  [in]
  *   prefix  [in, optional]  of all declared names: an identifier, or NULL
  *   write   [in]            gets the text, in one part, with `user`. Not called if the call fails
+ *                           before
  *   error   [out, optional]
  * Returns CLUMP_OK, or:
- *   CLUMP_ERR_USAGE   `write` is NULL, or the prefix is not an identifier
+ *   CLUMP_ERR_USAGE   `write` is NULL, the schema is without classes, or the prefix is not an
+ *                     identifier
  *   CLUMP_ERR_SCHEMA  two names would be the same, as for classes A and A_struct, or the schema has
  *                     an array of run-time length
  *   CLUMP_ERR_IO      `write` returned an error

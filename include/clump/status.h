@@ -1,7 +1,8 @@
 /* Status codes, and the error record that explains the last failure.
  *
- * Every call of the library that can fail returns a clump_status: 0 is success, failures are
- * negative. A call that fails changes nothing, unless its comment says otherwise. A clump_error
+ * A call of the library that can fail returns a clump_status: 0 is success, failures are negative.
+ * The exceptions are clump_program_get_kernel() and clump_kernel_with(), which return NULL
+ * (program.h). A call that fails changes nothing, unless its comment says otherwise. A clump_error
  * explains the failure: the cause, the place, and the correct value. See clump_context_get_error()
  * and the `error` parameter of the constructors. The library never prints anything.
  *
@@ -11,9 +12,11 @@
  *                          "allowed". If the object itself is NULL, no error record is filled in.
  *   CLUMP_ERR_HOST_MEMORY  The call needs host memory.
  *   CLUMP_ERR_CL           The call uses the device.
- *   CLUMP_ERR_DEVICE       The call waits for values, counts or a reduction, or it saves or
- *                          extracts, and a kernel reported an error that no call has returned yet:
- *                          see clump_heap_desc.errors_on_request.
+ *   CLUMP_ERR_DEVICE       A kernel reported an error that no call has returned yet, and the call
+ *                          waits for values, counts or a reduction, or saves, loads, extracts or
+ *                          inserts objects, or compacts with an order or a report, or is a step of
+ *                          a compactor or collector that counts blocks: see
+ *                          clump_heap_desc.errors_on_request.
  *   CLUMP_ERR_BUILD, CLUMP_ERR_UNSUPPORTED
  *                          The call runs kernels of the library. The first call that needs such a
  *                          kernel builds it. The device's compiler refuses it, or runs it only in
@@ -67,7 +70,8 @@ typedef enum clump_status {
 typedef struct clump_error {
     clump_status status;   /* CLUMP_OK: nothing failed yet */
     int32_t cl_code;       /* the OpenCL error code, 0 if no OpenCL call failed */
-    const char *call;      /* static string: the OpenCL function that failed, or NULL */
+    const char *call;      /* static string: the OpenCL function that failed, or "the wait list" for
+                              an event that had failed. NULL: neither */
     uint32_t line, column; /* 1-based place in a schema text or user source, or 0 */
     char message[CLUMP_ERROR_MESSAGE_BYTES]; /* a sentence, zero-terminated, cut if too long */
 } clump_error;
@@ -80,8 +84,9 @@ CLUMP_API const char *clump_status_name(clump_status status);
  * the version of the headers. The string is static. */
 CLUMP_API const char *clump_version(void);
 
-/* Return the name of an OpenCL error code, such as "CL_INVALID_VALUE", or "" for a code that OpenCL
- * 1.2 does not have. The string is static. */
+/* Return the name of an OpenCL error code, such as "CL_INVALID_VALUE". The result is "" for a code
+ * that the library does not know: 0, codes of later versions and of extensions, and a few codes of
+ * OpenCL 1.2, such as CL_INVALID_HOST_PTR. The string is static. */
 CLUMP_API const char *clump_cl_code_name(int32_t code);
 
 #ifdef __cplusplus

@@ -17,9 +17,10 @@
  * each other. A description may name some of the fields, in any order, including inherited ones.
  * Offsets need no alignment.
  *
- * Each call costs one launch for each named field, one transfer of all structs, and a buffer of
- * their size on the device. Other objects, and fields that are not named, do not change. A call
- * that fails because of its arguments reads and writes nothing.
+ * Each call costs one launch for each named field, a few launches to find or verify the objects,
+ * one transfer of all structs, and a buffer of their size on the device. clump_heap_new_structs()
+ * also costs a launch for each other field. Other objects, and other fields of objects that existed
+ * before, do not change. A call that fails because of its arguments reads and writes nothing.
  *
  * Threads: as for the heap.
  * Read first: heap.h.
@@ -84,9 +85,10 @@ CLUMP_API clump_status clump_heap_write_structs(clump_heap *heap, const clump_st
  *   made  [out, optional]  number of objects made. The others are reported as OUT_OF_MEMORY
  *                          (clump_heap_take_errors())
  * Blocks: yes.
- * Returns the statuses of clump_heap_read_structs(). Fails with CLUMP_ERR_USAGE also for an
- * abstract class or more than 2^31 objects. After CLUMP_ERR_CL and CLUMP_ERR_HOST_MEMORY, the
- * objects may exist with undefined contents. */
+ * Returns the statuses of clump_heap_read_structs(), except CLUMP_ERR_TOO_SMALL and
+ * CLUMP_ERR_REFERENCE. Fails with CLUMP_ERR_USAGE also for an abstract class or more than 2^31
+ * objects. After CLUMP_ERR_CL and CLUMP_ERR_HOST_MEMORY, the objects may exist with undefined
+ * contents. */
 CLUMP_API clump_status clump_heap_new_structs(clump_heap *heap, const clump_struct_desc *desc,
                                               const void *structs, uint64_t count, clump_ref *refs,
                                               uint64_t *made);

@@ -33,16 +33,19 @@ typedef struct clump_suballoc clump_suballoc;
  * refused (except in one case of 65,536). */
 typedef uint64_t clump_range;
 
-/* Which free range serves a request, if several can. The lowest offset wins among equal ones. */
+/* Which free range serves a request, if several can. Among equal ones the lowest offset wins,
+ * except with CLUMP_FIT_GOOD. */
 typedef enum clump_fit {
-    CLUMP_FIT_GOOD = 0, /* of nearly the best size, in constant time (two-level segregated fit) */
+    /* of nearly the best size, in constant time (two-level segregated fit). Aligned requests, and
+     * requests that only ranges of about their size can serve, may try several */
+    CLUMP_FIT_GOOD = 0,
     CLUMP_FIT_FIRST, /* the lowest offset. The time grows with the logarithm of the free ranges */
     CLUMP_FIT_BEST,  /* the smallest, in the same time. Aligned requests may try several */
     CLUMP_FIT_WORST, /* the largest, in the same time */
     CLUMP_FIT_COUNT
 } clump_fit;
 
-/* Arguments of clump_suballoc_create(). All members except `bytes` may be zero. */
+/* Arguments of clump_suballoc_create(). All members except `size` and `bytes` may be zero. */
 typedef struct clump_suballoc_desc {
     size_t size;    /* sizeof(clump_suballoc_desc) */
     uint64_t bytes; /* offsets are below this, at least the granularity */
@@ -126,7 +129,8 @@ CLUMP_API clump_status clump_suballoc_get_stats(const clump_suballoc *suballoc,
  * Returns CLUMP_OK. Fails with CLUMP_ERR_CORRUPT: the error has the invariant and the place. */
 CLUMP_API clump_status clump_suballoc_check(clump_suballoc *suballoc);
 
-/* Return the error of the last failed call. The result is never NULL. */
+/* Return the error of the last failed call. The result is never NULL. clump_suballoc_get_info()
+ * does not change it for a wrong range. */
 CLUMP_API const clump_error *clump_suballoc_get_error(const clump_suballoc *suballoc);
 
 #ifdef __cplusplus

@@ -6,7 +6,7 @@
  * command to its last. For the pools of the context (pool.h), it has allocations, frees, steps of
  * defragmentation and the copies of these. It does not have commands that a program enqueues
  * itself, nor pools without a context. For each command, recording costs an event and a query of
- * the kernel's name. For each call on a pool, it costs a read of the clock. Without recording,
+ * the kernel's name. For each call on a pool, it costs two reads of the clock. Without recording,
  * these costs do not arise. A pool's own trace (clump_pool_desc.trace) has another purpose: to
  * repeat its calls.
  *
@@ -28,8 +28,9 @@
  * out. A failed copy is only counted, and so is a command that the device times wrongly.
  *
  * Times are the device's, by profiling. Calls on pools have the host's times, converted. The error
- * is at most the time that the quickest of the recorded commands needed to be enqueued. Without a
- * command in the recording, times begin at the first of these calls.
+ * is at most the time that the quickest of the recorded commands needed to be enqueued, and the
+ * drift of the two clocks since then. Without a command in the recording, times begin at the first
+ * of these calls.
  *
  * Threads: as the context (context.h). Meanwhile any thread may use pools.
  * Read first: context.h.
@@ -44,11 +45,12 @@
 extern "C" {
 #endif
 
-/* METHOD. Record the next `capacity` commands, compactions, collections and steps of pools, at most
- * 2^24. Later ones are only counted ("otherData": dropped). The same holds for commands on a queue
- * without profiling, and for a compaction or collection if not all of its commands were recorded.
- * The call drops the previous recording. 0: stop recording.
- *   capacity  [in]  each entry needs about 200 bytes of host memory until it is written
+/* METHOD. Record the next `capacity` commands, compactions and collections, and calls, steps and
+ * copies of pools, at most 2^24. Later ones are only counted ("otherData": dropped). The same holds
+ * for commands on a queue without profiling, and for a compaction or collection if not all of its
+ * commands were recorded. The call drops the previous recording. 0: stop recording.
+ *   capacity  [in]  each entry needs about 150 bytes of host memory, and an event of OpenCL, until
+ *                   it is written
  * Blocks: no.
  * Returns CLUMP_OK. Fails with CLUMP_ERR_USAGE if the queue in use does no profiling or the
  * capacity is larger, and everything is then as before, or CLUMP_ERR_HOST_MEMORY. */
@@ -56,7 +58,7 @@ CLUMP_API clump_status clump_context_record_timeline(clump_context *context, uin
 
 /* METHOD. Write the recording and drop it. Recording continues with the same capacity, and times
  * continue from the same first command. The text has one part.
- *   write  [in]  called once, or not at all if the call fails
+ *   write  [in]  called once, or not at all if the call fails before
  *   user   [in]  for `write`
  * Blocks: until the commands are done.
  * Returns CLUMP_OK, or:
