@@ -57,6 +57,7 @@ static clump_status make_collector(const clump_collector_desc *desc, clump_colle
     }
     if (!(desc->growth > 0)) k->desc.growth = GROWTH_PRESET;
     if (k->collect.finaliser) k->collect.finaliser->users++;
+    if (k->compact.key_kernel) k->compact.key_kernel->users++;
     clumpi_heap_use(k->desc.heap);
     *collector = k;
     return CLUMP_OK;
@@ -80,6 +81,7 @@ void clump_collector_destroy(clump_collector *collector) {
     if (!collector) return;
     clump_heap *heap = collector->desc.heap;
     clumpi_kernel_release(collector->collect.finaliser); /* it had this collector for a user */
+    clumpi_kernel_release(collector->compact.key_kernel);
     clumpi_free(&clumpi_heap_context(heap)->allocator, collector);
     clump_heap_destroy(heap);
 }

@@ -171,9 +171,9 @@ void clumpi_finding_describe(const clump_heap *heap, const clumpi_kernel_name *n
     tell_what(heap, from, f, what, sizeof what);
     int at_once = f->kind != CLUMP_FINDING_FREED && f->kind != CLUMP_FINDING_GAP;
     if (at_once)
-        snprintf(f->text, sizeof f->text, "%s: %.300s (%u times, first in work-item %u)",
+        snprintf(f->text, sizeof f->text, "%.150s: %.300s (%u times, first in work-item %u)",
                  clumpi_place_words(f->place, place), what, f->count, f->work_item);
     else
-        snprintf(f->text, sizeof f->text, "%s %s: %.360s", f->place.line ? "seen at" : "seen after",
+        snprintf(f->text, sizeof f->text, "%s %.130s: %.360s", f->place.line ? "seen at" : "seen after",
                  clumpi_place_words(f->place, place), what);
 }

@@ -62,7 +62,7 @@ static clump_status create_file(clumpi_world_file *file, const clumpi_place *pla
     close(own);
     if (!code) return CLUMP_OK;
     return clumpi_world_fail(file->world, CLUMP_ERR_IO,
-                             "file %s: cannot give it the owner and the mode of the old file: %s",
+                             "file %s: cannot set the owner and the mode of the old file: %s",
                              file->path, strerror(code));
 }
 

@@ -21,8 +21,8 @@ typedef struct clump_collector_desc {
     size_t size;      /* sizeof(clump_collector_desc) */
     clump_heap *heap; /* required */
     /* Options of the collection. NULL: the same as for clump_heap_collect(). Everything that it
-     * points to must live as long as the collector, except the finaliser and the struct `compact`.
-     * The names and the key kernel in that struct must live as long as well. */
+     * points to must live as long as the collector, except kernels and the struct `compact`. The
+     * names in that struct must live as long as well. */
     const clump_collect_desc *collect;
 
     uint32_t every; /* n: collect at every n-th safepoint */

@@ -17,8 +17,8 @@ SCANS = ("pyopencl.scan", "pyopencl.algorithm")
 
 
 class Within(cl.array.Array):
-    """An array that does not begin where its buffer begins, or whose values have gaps between them. PyOpenCL's scans (all versions to
-    2026.1) assume that it begins there, so they do not get the buffer."""
+    """An array that begins later than its buffer, or has gaps between its values. PyOpenCL's scans (all versions to
+    2026.1) assume that both begin together, so they do not get the buffer."""
 
     @property
     def base_data(self):

@@ -28,7 +28,7 @@ PATTERNS = [
     ("too", "'also' before the verb, or nothing", r",? too(?=[.,;:)]|$)"),
     ("alone", "'only', or 'by itself'", r"\balone\b"),
     ("is-no", "'is not a', 'not valid', 'without'",
-     r"\b(?:is|are|was|were|has|have) no(?= (?!longer|more\b|less|error|effect|way|room))|\b(?:is|are|was) none\b"),
+     r"\b(?:is|are|was|were) no(?= (?!longer|more\b|less|error|effect|way|room))|\b(?:is|are|was) none\b"),
     ("nobody", "name who or what acts", r"\b(?:[Nn]obody|[Ss]omebody|[Aa]nybody|[Ee]verybody)\b"),
     ("front-of", "the subject first", r"(?:^|[.;] )(?:Of|By)\b"),
     ("there-is", "'existing', 'that fit'", r"\b(?:that|as|than|what) there (?:is|are|was|were)\b"),

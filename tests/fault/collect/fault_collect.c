@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cl_fixture.h"
+#include "heap/heap.h"
 
 static const char schema_text[] =
     "abstract class Agent { uint tag; ref Agent friend; weak ref Agent last; }"
@@ -23,6 +24,9 @@ static const char source[] =
     "    }\n"
     "}\n"
     "__kernel void good(CLUMP_HEAP_NO_ALLOC, __global const uint *dead) {}\n"
+    "__kernel void keys(CLUMP_HEAP_NO_ALLOC, __global uint *keys) {\n"
+    "    CLUMP_FOR_EACH_KEYED(Body, self, i) keys[i] = Body_tag(self);\n"
+    "}\n"
     "__kernel void none(CLUMP_HEAP_NO_ALLOC) {}\n"
     "__kernel void more(CLUMP_HEAP_NO_ALLOC, __global const uint *dead, uint a, uint b) {}\n"
     "__kernel void maker(CLUMP_HEAP, __global const uint *dead) {}\n";
@@ -200,6 +204,26 @@ static void triggers(void **state) {
     clump_collector_destroy(NULL);
 }
 
+/* The kernels of a collection and of its compaction live as long as the collector. */
+static void kernels_are_kept(void **state) {
+    clump_kernel *keys = cl_fixture_kernel(&t.on, t.program, "keys");
+    const clump_compact_desc compact = {
+        .size = sizeof compact, .order = CLUMP_ORDER_KEY, .key_kernel = keys};
+    const clump_collect_desc collect = {
+        .size = sizeof collect, .dead = t.dead, .finaliser = t.good, .compact = &compact};
+    const clump_collector_desc desc = {
+        .size = sizeof desc, .heap = t.heap, .every = 1, .collect = &collect};
+    const uint32_t before[] = {keys->users, t.good->users};
+    clump_collector *collector;
+    CHECK_OK(&t.on, clump_collector_create(&desc, &collector, NULL));
+    assert_int_equal(keys->users, before[0] + 1);
+    assert_int_equal(t.good->users, before[1] + 1);
+    clump_collector_destroy(collector);
+    assert_int_equal(keys->users, before[0]);
+    assert_int_equal(t.good->users, before[1]);
+    clump_kernel_destroy(keys);
+}
+
 /* After all that the heap still collects: without roots everything dies, once. */
 static void still_works(void **state) {
     clump_collect_report report = {.size = sizeof report};
@@ -219,9 +243,13 @@ int main(void) {
     int result = cl_fixture_open(&t.on, NULL);
     if (result) return result;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(roots),       cmocka_unit_test(marking),
-        cmocka_unit_test(the_dead),    cmocka_unit_test(finaliser_of_another_heap),
-        cmocka_unit_test(compaction),  cmocka_unit_test(triggers),
+        cmocka_unit_test(roots),
+        cmocka_unit_test(marking),
+        cmocka_unit_test(the_dead),
+        cmocka_unit_test(finaliser_of_another_heap),
+        cmocka_unit_test(compaction),
+        cmocka_unit_test(triggers),
+        cmocka_unit_test(kernels_are_kept),
         cmocka_unit_test(still_works),
     };
     result = cmocka_run_group_tests(tests, set_up, tear_down);
