@@ -174,6 +174,7 @@ void clumpi_finding_describe(const clump_heap *heap, const clumpi_kernel_name *n
         snprintf(f->text, sizeof f->text, "%.150s: %.300s (%u times, first in work-item %u)",
                  clumpi_place_words(f->place, place), what, f->count, f->work_item);
     else
-        snprintf(f->text, sizeof f->text, "%s %.130s: %.360s", f->place.line ? "seen at" : "seen after",
-                 clumpi_place_words(f->place, place), what);
+        snprintf(f->text, sizeof f->text, "%s %.130s: %.360s",
+                 f->place.line ? "seen at" : "seen after", clumpi_place_words(f->place, place),
+                 what);
 }

@@ -82,7 +82,8 @@ typedef struct clump_convert_report {
  * Blocks: yes.
  * Returns CLUMP_OK, or:
  *   CLUMP_ERR_USAGE          no schema, a heap with `raw`, an old or new schema with arrays that
- *                            grow, errors of kernels that were not fetched, or a reason of clump_heap_create() for the new heap
+ *                            grow, errors of kernels that were not taken, or a reason of
+ *                            clump_heap_create() for the new heap
  *   CLUMP_ERR_SCHEMA         the schemas do not fit
  *   CLUMP_ERR_DEVICE_MEMORY  too many objects for `bytes`, or the device lacks memory for both
  *                            heaps, or the new one would need several buffers

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cl_fixture.h"
-#include "heap/heap.h"
+#include "heap/program.h"
 
 static const char schema_text[] =
     "abstract class Agent { uint tag; ref Agent friend; weak ref Agent last; }"
