@@ -3,7 +3,7 @@
 #
 #   clump-VERSION.tar.gz   the source, which builds without git
 #   clump-VERSION-*.whl    the package for Python with the library in it; installing it needs no compiler
-#   *.deb                  packages for the Debian or Ubuntu of this machine, where it has dpkg
+#   *.deb                  packages for the Debian or Ubuntu of this machine, where it has dpkg. CLUMP_RELEASE_PACKAGES=0: none
 #   SHA256SUMS             checksums of these
 #
 #   release.sh [--trial] [FOLDER]     make and check. --trial also takes a tree with changes, and a version without a date
@@ -113,7 +113,7 @@ else
 fi
 
 # ---- Packages of the distribution --------------------------------------------------------------
-if command -v dpkg-shlibdeps >/dev/null; then
+if [ "${CLUMP_RELEASE_PACKAGES:-1}" = 1 ] && command -v dpkg-shlibdeps >/dev/null; then
     quiet cmake -S "$tree" --preset deb
     quiet cmake --build "$tree/build-deb"
     (cd "$tree/build-deb" && quiet cpack -G DEB)
