@@ -26,6 +26,7 @@ static struct {
     size_t group_max, kernel_group_max;
     char options[1024]; /* of the last clBuildProgram */
     int builds_nothing;
+    int races, has_lost;       /* builds that fail as PoCL's do beside another process */
     size_t widest;             /* work-group enqueued since this was set to 0 */
     cl_uint units, align_bits; /* align_bits UINT32_MAX: 0 */
     cl_ulong memory;           /* 1: 0 */
@@ -97,7 +98,21 @@ static cl_int CL_API_CALL build_program(cl_program program, cl_uint count,
                                         void(CL_CALLBACK *done)(cl_program, void *), void *user) {
     snprintf(says.options, sizeof says.options, "%s", options);
     if (says.builds_nothing) return CL_OUT_OF_RESOURCES;
+    says.has_lost = says.races > 0;
+    if (says.has_lost) {
+        says.races--;
+        return CL_BUILD_PROGRAM_FAILURE;
+    }
     return clBuildProgram(program, count, devices, options, done, user);
+}
+
+static cl_int CL_API_CALL get_build_info(cl_program program, cl_device_id device,
+                                         cl_program_build_info name, size_t capacity, void *to,
+                                         size_t *needed) {
+    static const char log[] = "Device x failed to build the program\n";
+    if (name == CL_PROGRAM_BUILD_LOG && says.has_lost)
+        return answer(log, sizeof log, capacity, to, needed);
+    return clGetProgramBuildInfo(program, device, name, capacity, to, needed);
 }
 
 static cl_int CL_API_CALL enqueue_kernel(cl_command_queue queue, cl_kernel kernel,
@@ -114,6 +129,7 @@ static const clump_cl_functions functions = {.size = sizeof functions,
                                              .GetDeviceInfo = get_device_info,
                                              .GetKernelWorkGroupInfo = get_group_info,
                                              .BuildProgram = build_program,
+                                             .GetProgramBuildInfo = get_build_info,
                                              .EnqueueNDRangeKernel = enqueue_kernel};
 
 static clump_status create(clump_personality personality, clump_context **context,
@@ -191,6 +207,29 @@ static void expect_language(const char *language) {
     assert_int_equal(strncmp(says.options, begin, strlen(begin)), 0);
     clump_schema_destroy(schema);
     clump_context_destroy(context);
+}
+
+/* A build that another process disturbs is tried once more, and not for ever. */
+static void races(void **state) {
+    static const char text[] = "class Body { uint id; }";
+    clump_schema *schema;
+    (void)state;
+    assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &schema, NULL), CLUMP_OK);
+    for (int lost = 1; lost <= 2; lost++) {
+        clump_context *context = accepted(CLUMP_PERSONALITY_DEVICE);
+        clump_heap_desc desc = {.size = sizeof desc,
+                                .context = context,
+                                .schema = schema,
+                                .bytes = cl_fixture_small_heap_bytes(context)};
+        clump_heap *heap;
+        says.races = lost;
+        assert_int_equal(clump_heap_create(&desc, &heap, NULL),
+                         lost == 1 ? CLUMP_OK : CLUMP_ERR_BUILD);
+        assert_int_equal(says.races, 0);
+        clump_heap_destroy(heap);
+        clump_context_destroy(context);
+    }
+    clump_schema_destroy(schema);
 }
 
 #define VERSION(major, minor) ((cl_uint)(major) << 22 | (cl_uint)(minor) << 12)
@@ -451,6 +490,7 @@ int main(void) {
         cmocka_unit_test_setup(versions, as_it_is),
         cmocka_unit_test_setup(languages, as_it_is),
         cmocka_unit_test_setup(language_of_the_user, as_it_is),
+        cmocka_unit_test_setup(races, as_it_is),
         cmocka_unit_test_setup(personalities, as_it_is),
         cmocka_unit_test_setup(smaller_groups, as_it_is),
         cmocka_unit_test_setup(odd_limits, as_it_is),
