@@ -34,6 +34,10 @@ static clump_status check_size(const void *given, size_t least, const char *type
 
 clump_status clumpi_sized_take(void *own, size_t bytes, size_t least, const void *given,
                                const char *type, clump_error *error) {
+    if (given && size_of(given) == bytes) { /* the usual case, on the way of an allocation */
+        memcpy(own, given, bytes);
+        return CLUMP_OK;
+    }
     memset(own, 0, bytes);
     clump_status status = given ? check_size(given, least, type, error) : CLUMP_OK;
     if (status) return status;
