@@ -65,9 +65,16 @@ sed -n "/^## \[$version\]/,/^## \[/p" CHANGELOG.md | sed '1d; /^## \[/d' >"$fold
 quiet() { "$@" >"$work/log" 2>&1 || { cat "$work/log"; fail "failed: $*"; }; }
 
 # ---- The source --------------------------------------------------------------------------------
-# Of the files that git knows; in a trial as they are now.
+# Of the files that git knows; in a trial as they are now, and without a repository all but what is built.
+files() {
+    if [ -z "$(git rev-parse --show-cdup 2>/dev/null || echo none)" ]; then
+        git ls-files -co --exclude-standard -z | while IFS= read -rd '' file; do [ ! -e "$file" ] || printf '%s\0' "$file"; done
+    else
+        find . -path './build*' -prune -o -path ./.git -prune -o -type f -printf '%P\0'
+    fi
+}
 if [ "$trial" = 1 ]; then
-    git ls-files -co --exclude-standard -z | while IFS= read -rd '' file; do [ ! -e "$file" ] || printf '%s\0' "$file"; done |
+    files |
         tar --create --null --files-from=- --transform "s,^,$name/," --owner=0 --group=0 --numeric-owner | gzip -9n >"$folder/$name.tar.gz"
 else
     git archive --prefix="$name/" HEAD | gzip -9n >"$folder/$name.tar.gz"

@@ -50,7 +50,9 @@ def tracked(commit=None):
     if commit:
         names = subprocess.check_output(["git", "ls-tree", "-r", "--name-only", commit], cwd=ROOT, text=True)
     else:
-        names = subprocess.check_output(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, text=True)
+        done = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, text=True, check=False)
+        names = done.stdout if not done.returncode else files_of_a_copy()
     texts = {}
     for path in names.splitlines():
         if kind(path) is None:
@@ -61,6 +63,15 @@ def tracked(commit=None):
             with open(os.path.join(ROOT, path), encoding="utf-8") as file:
                 texts[path] = file.read()
     return texts
+
+
+def files_of_a_copy():
+    """Without a repository: all files but those that are built."""
+    found = []
+    for folder, folders, files in os.walk(ROOT):
+        folders[:] = [f for f in folders if not f.startswith((".", "build")) and f != "out"]
+        found += [os.path.relpath(os.path.join(folder, f), ROOT) for f in files]
+    return "\n".join(found)
 
 
 def kind(path):
