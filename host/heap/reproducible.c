@@ -306,16 +306,15 @@ static const clumpi_library library = CLUMPI_LIBRARY(UNOPTIMISED, NULL);
 /* How many quotients and roots are wrong, of 160 for each work-item: in groups, and one by one,
  * since compilers make vectors of a group. */
 static clump_status count_wrong(clump_context *c, uint32_t *wrong) {
-    cl_int code = CL_SUCCESS;
-    cl_mem buffer = c->cl.CreateBuffer(c->context, CL_MEM_READ_WRITE, sizeof *wrong, NULL, &code);
-    if (code) return clumpi_fail_cl(&c->error, "clCreateBuffer", code, "%zu bytes", sizeof *wrong);
+    cl_mem buffer;
     const clumpi_arg arg = {sizeof buffer, &buffer};
     const clumpi_kernel_id id = {.library = &library};
-    clump_status status = clumpi_clear(c, buffer, 0, sizeof *wrong);
+    clump_status status = clumpi_buffer_create(c, sizeof *wrong, "a check of division", &buffer);
+    if (!status) status = clumpi_clear(c, buffer, 0, sizeof *wrong);
     if (!status) status = clumpi_run_kernel(c, id, DIVIDE_ITEMS, 64, &arg, 1, NULL);
     if (!status) status = clumpi_run_kernel(c, id, DIVIDE_ITEMS, 1, &arg, 1, NULL);
     if (!status) status = clumpi_read(c, buffer, 0, sizeof *wrong, wrong);
-    c->cl.ReleaseMemObject(buffer);
+    clumpi_buffer_release(c, &buffer);
     return status;
 }
 

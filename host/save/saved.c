@@ -160,7 +160,7 @@ clump_status clumpi_saved_check_lengths(clumpi_stream *s, const clump_schema *sc
     const clump_field_info *array =
         clumpi_schema_find_too_long(schema, class_id, f, lengths, count, &wrong);
     return array ? clumpi_fail(s->error, CLUMP_ERR_FORMAT,
-                               "%s is not right: array %s of class %s has a length of %u, and room "
+                               "%s is not valid: array %s of class %s has a length of %u, and room "
                                "for %u elements",
                                clumpi_stream_name(s), array->name,
                                clump_schema_get_info(schema)->classes[class_id]->name, wrong,
