@@ -14,7 +14,10 @@ commands=$(CLUMP_DRY_RUN=1 "$root/scripts/release.sh" --publish "$folder")
 for word in 'tag --sign' push 'gh release create' '.tar.gz' SHA256SUMS twine; do
     grep -q -- "$word" <<<"$commands" || fail "publishing has no '$word': $commands"
 done
-said=$("$root/scripts/release.sh" --publish "$folder" 2>&1) && fail "a trial is published"
+# Were it not refused, these would come to nothing.
+mkdir -p "$folder/nothing"
+for program in git gh twine; do printf '#!/bin/sh\nexit 9\n' >"$folder/nothing/$program" && chmod +x "$folder/nothing/$program"; done
+said=$(PATH="$folder/nothing:$PATH" "$root/scripts/release.sh" --publish "$folder" 2>&1) && fail "a trial is published"
 grep -q "is of a trial" <<<"$said" || fail "a trial is refused by: $said"
 echo >>"$folder"/clump-*.tar.gz
 said=$(CLUMP_DRY_RUN=1 "$root/scripts/release.sh" --publish "$folder" 2>&1) && fail "a changed file is published"
