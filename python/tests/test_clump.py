@@ -1022,8 +1022,12 @@ class References(Case):
 
 
 class Pools(Case):
+    def setUp(self):
+        # A pool's buffers wait for each queue that its context ever had, and other tests give CONTEXT more than one.
+        self.context = clump.Context(QUEUE)
+
     def test_arrays_keep_their_contents(self):
-        pool = clump.Pool(CONTEXT, chunk_bytes=1 << 20)
+        pool = clump.Pool(self.context, chunk_bytes=1 << 20)
         allocator, kept, numbers = clump.PoolAllocator(pool), {}, random.Random(3)
         for turn in range(300):
             if len(kept) > 20:
@@ -1044,7 +1048,7 @@ class Pools(Case):
         self.assertEqual(pool.stats["bytes"], 0)
 
     def test_a_region_waits_for_its_commands(self):
-        pool = clump.Pool(CONTEXT)
+        pool = clump.Pool(self.context)
         gate = self.gate()
         buffer = pool.create_buffer(4096)
         cl.enqueue_fill_buffer(QUEUE, buffer, np.uint8(1), 0, 4096, wait_for=[gate])
@@ -1082,7 +1086,7 @@ class Pools(Case):
                 context.queue = QUEUE.context
 
     def test_a_full_pool_waits_for_its_commands(self):
-        pool = clump.Pool(CONTEXT, chunk_bytes=1 << 20, limit_bytes=1 << 20)
+        pool = clump.Pool(self.context, chunk_bytes=1 << 20, limit_bytes=1 << 20)
         allocator = clump.PoolAllocator(pool, QUEUE)
         array = cl.array.zeros(QUEUE, 120000, dtype=np.int32, allocator=allocator)
         for turn in range(50):
