@@ -9,6 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define BLOCKS_MANY 2000u
+#define TINY_GRANULES (1u + BLOCKS_MANY)
+#define TINY_IMAGE_BYTES 262144u
 #include "tests/protocol/tiny_heap.h"
 
 static tiny_heap heap;
@@ -358,37 +361,45 @@ static void run_in_closed_block(void) {
 }
 
 /* Operations for each request, while requests for as many slots fill a heap from the same place,
- * and get null once more. */
-static ulong run_cost(uint count) {
-    static const tiny_spec many = {.name = "many blocks",
-                                   .first_block = 1,
-                                   .blocks = 100,
-                                   .block_granules = 1,
-                                   .per_row = 64,
-                                   .class_count = 2,
-                                   .classes = {{1, 1}, {1, 1}},
-                                   .runs = 1};
+ * and get null once more. is_hinted: hints say that blocks are free; else each needs a sweep. */
+static ulong run_cost(uint blocks, uint count, uint is_hinted) {
+    const tiny_spec many = {.name = "many blocks",
+                            .first_block = 1,
+                            .blocks = blocks,
+                            .block_granules = 1,
+                            .per_row = 64,
+                            .class_count = 2,
+                            .classes = {{1, 1}, {1, 1}},
+                            .runs = 1};
     uint got = 0;
     begin(&many, 0);
+    if (!is_hinted) memset(tiny_hints(&heap, 0), 0, blocks / 32u * 4u);
     while (clumpi_run_of_row(tiny_home(&heap), 2, count, 0)) got++;
-    EXPECT(got == 64 / count * 100, "%u runs of %u slots in 100 blocks", got, count);
+    EXPECT(got == 64 / count * blocks, "%u runs of %u slots in %u blocks", got, count, blocks);
     EXPECT(!clumpi_run_of_row(tiny_home(&heap), 2, count, 0), "room after null");
     return operations / got;
 }
 
 /* A length that divides no row costs as much as one that does: what is left in each block is not
- * looked at again. */
+ * looked at again. A request in a large heap costs as much as in a small one: a search goes on where
+ * room was last found. */
 static void run_costs(void) {
     ulong least = OPERATIONS_MOST, most = 0;
     for (uint count = 1; count <= 64; count++) {
         uint divides = 1;
         while (divides < count) divides *= 2;
-        ulong cost = run_cost(count), of_divides = run_cost(divides);
+        ulong cost = run_cost(100, count, 1), of_divides = run_cost(100, divides, 1),
+              of_large = run_cost(BLOCKS_MANY, count, 1);
+        EXPECT(of_large <= cost + cost / 4,
+               "a run of %u slots takes %lu operations, and %lu in a large heap", count, cost,
+               of_large);
         EXPECT(cost <= 3 * of_divides, "a run of %u slots takes %lu operations, one of %u %lu",
                count, cost, divides, of_divides);
         least = min(least, cost);
         most = max(most, cost);
     }
+    ulong of_sweeps = run_cost(BLOCKS_MANY, 64, 0);
+    EXPECT(of_sweeps <= BLOCKS_MANY / 4, "a run without hints takes %lu operations", of_sweeps);
     printf("runs of all lengths: %lu to %lu operations\n", least, most);
 }
 
