@@ -238,10 +238,10 @@ typedef struct clumpi_header {
 } clumpi_header;
 
 /* What requests for runs leave for others (runs.clh): for 1 to 64 slots of both classes, and as
- * many blocks, an epoch; then for each word of hints of both classes a word, and one for each
- * number of slots. */
+ * many blocks, an epoch; for as many slots a place; then for each word of hints of both classes a
+ * word, and one for each number of slots. */
 #define CLUMPI_RUN_NOTES_BYTES(hint_words)                                                         \
-    (4u * (3u * CLUMPI_ROW_SLOTS + 2u * (hint_words) * (CLUMPI_ROW_SLOTS + 1u)))
+    (4u * (5u * CLUMPI_ROW_SLOTS + 2u * (hint_words) * (CLUMPI_ROW_SLOTS + 1u)))
 
 /* Where a kernel over numbered objects finds the list, in units: its second parameter,
  * CLUMP_NUMBERS. It is the same for all launches on a heap. */

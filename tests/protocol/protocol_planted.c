@@ -186,22 +186,26 @@ static const fault faults[] = {
 /* Of runs, which protocol_runs.c explores. */
 static const fault run_faults[] = {
     {"a run takes slots that others have",
-     {{"core/runs.clh", "(seen & bits) == 0; i++)", "(seen & bits) != bits; i++)"}}},
-    {"bits of a run set by what was read",
-     {{"core/runs.clh", "if (old == seen) return 1;",
-       "if (old == seen || !CLUMPI_BITS_CLAIM(word, 0)) return 1;\n"
-       "        (void)CLUMPI_BITS_CLAIM(word, bits);\n        return 1;"}}},
+     {{"core/runs.clh", "if (got == bits) return 1;", "if (got) return 1;"}}},
+    {"bits stay of a run that is not had",
+     {{"core/runs.clh", "    clumpi_row_release(row, got);\n", ""}}},
+    {"bits of others are cleared with those of a run that is not had",
+     {{"core/runs.clh", "clumpi_row_release(row, got);", "clumpi_row_release(row, bits);"}}},
+    {"a block stays closed though bits were given back",
+     {{"core/runs.clh",
+       "    clumpi_run_returned(h, class_id, granule / "
+       "CLUMPI_BLOCK_GRANULES(clumpi_header_of(h)));\n",
+       ""}}},
     {"credits of a run by a store",
      {{"core/runs.clh",
        "uint seen = CLUMPI_CAS(clumpi_state_of(h, block), state, (class_id << CLUMPI_CLASS_SHIFT) "
-       "+ "
-       "credits + count);",
+       "+ now);",
        "uint seen = CLUMPI_LOAD(clumpi_state_of(h, block));\n"
        "        if (seen == state) CLUMPI_STORE(clumpi_state_of(h, block), (class_id << "
-       "CLUMPI_CLASS_SHIFT) + credits + count);"}}},
+       "CLUMPI_CLASS_SHIFT) + now);"}}},
     {"a run forgets credits of late comers",
-     {{"core/runs.clh", "(class_id << CLUMPI_CLASS_SHIFT) + credits + count);",
-       "(class_id << CLUMPI_CLASS_SHIFT) + (kind ? credits : 0u) + count);"}}},
+     {{"core/runs.clh", "uint now = credits + got * count;",
+       "uint now = (kind ? credits : 0u) + got * count;"}}},
     {"a run in a block of another class",
      {{"core/runs.clh", "kind != class_id || credits + count > capacity",
        "credits + count > capacity"}}},
@@ -209,8 +213,7 @@ static const fault run_faults[] = {
      {{"core/runs.clh", "if (kind == 0) clumpi_hint_agree(h, 0, 0, block);", ""}}},
     {"active hint not updated by a run",
      {{"core/runs.clh",
-       "if (kind == 0 || credits + count == capacity) clumpi_hint_agree(h, class_id, 0, block);",
-       ""}}},
+       "if (kind == 0 || now == capacity) clumpi_hint_agree(h, class_id, 0, block);", ""}}},
     {"slots that are not neighbours",
      {{"core/runs.clh", "i < 6u && begins; i++)", "i < 3u && begins; i++)"}}},
     {"credits kept in a row that had not so many together",
@@ -222,8 +225,8 @@ static const fault run_faults[] = {
        "capacity);",
        ""}}},
     {"blocks not asked for",
-     {{"core/runs.clh", "if (clumpi_run_credits(h, class_id, first + n, capacity)) continue;",
-       "if (clumpi_run_credits(h, class_id, first + n, capacity) || n == 0) continue;"}}},
+     {{"core/runs.clh", "if (clumpi_run_credits(h, class_id, first + n, capacity, 1)) continue;",
+       "if (clumpi_run_credits(h, class_id, first + n, capacity, 1) || n == 0) continue;"}}},
     {"the last block of a run keeps all credits",
      {{"core/runs.clh",
        "if (last < 63u) clumpi_run_return(h, class_id, first + blocks - 1u, 63u - last);", ""}}},
@@ -254,11 +257,9 @@ static const fault run_faults[] = {
      {{"core/runs.clh", "& bit) CLUMPI_AND(any + count, ~bit);",
        "& bit) CLUMPI_OR(any + count, bit);"}}},
     {"a block is opened before slots are given back",
-     {{"core/runs.clh", "    clumpi_block_return(h, block, credits);\n", ""},
-      {"core/runs.clh",
-       "CLUMPI_LOAD(&clumpi_header_of(h)->epoch))\n        clumpi_room_appeared(h);",
-       "CLUMPI_LOAD(&clumpi_header_of(h)->epoch))\n        clumpi_room_appeared(h);\n"
-       "    clumpi_block_return(h, block, credits);"}}},
+     {{"core/runs.clh",
+       "clumpi_block_return(h, block, credits);\n    clumpi_run_returned(h, class_id, block);",
+       "clumpi_run_returned(h, class_id, block);\n    clumpi_block_return(h, block, credits);"}}},
     {"closed blocks that others do not know of",
      {{"core/runs.clh", "    CLUMPI_OR(clumpi_run_closed_any(h, class_id, block / 32u), bit);\n",
        ""}}},
@@ -287,10 +288,9 @@ static const fault run_faults[] = {
     {"a sweep for a run does not say that it is under way",
      {{"core/runs.clh", "CLUMPI_STORE(&clumpi_class_entry(h, class_id)->swept, epoch);", ""}}},
     {"the epoch of a sweep for a run is read after it",
-     {{"core/runs.clh",
-       "        CLUMPI_STORE(vain, epoch);\n        return 0;\n    }\n    return ref;",
-       "        CLUMPI_STORE(vain, CLUMPI_LOAD(&clumpi_header_of(h)->epoch));\n        return 0;\n"
-       "    }\n    return ref;"}}},
+     {{"core/runs.clh", "taken, &sight)) continue;\n        CLUMPI_STORE(vain, epoch);",
+       "taken, &sight)) continue;\n"
+       "        CLUMPI_STORE(vain, CLUMPI_LOAD(&clumpi_header_of(h)->epoch));"}}},
     {"trim gives back a slot too many", {{"core/runs.clh", ": now + 1u;", ": now;"}}},
 };
 

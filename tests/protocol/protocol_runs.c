@@ -127,6 +127,11 @@ static const runs_case cases[] = {
      {{1, {RUN(10)}}, {2, {FREE_OLD, RUN(40)}}},
      1,
      1},
+    {RUNS_SPEC("a gap where a run is not had", 1, 1, .old_run = 20),
+     2,
+     {{1, {RUN(20)}}, {3, {RUN(10), FREE_OLD, RUN(30)}}},
+     2,
+     1},
 };
 
 /* Is it served as it should be? At the end of a schedule. */
