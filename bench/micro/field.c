@@ -9,11 +9,12 @@
  *     bandwidth         of the do-all, bytes of touched fields, read and written
  *     plain_bandwidth   of the kernel over plain arrays, one work-item per object
  *     copy_bandwidth    of a kernel that copies all of the plain arrays, element by element
- *     share_of_copy, share_of_plain    bandwidth against the two
+ *     c_bandwidth       on CPUs: of one thread of C over plain arrays
+ *     share_of_copy, share_of_plain, share_of_c    bandwidth against the three
  *
  * The check: every field of every object and of the plain arrays, after all rounds.
  *
- * Read first: bench.h, rig.h, value_type.h, field.cl.
+ * Read first: bench.h, rig.h, value_type.h, field.cl, field_peer.h.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 #include "bench/harness/bench.h"
 #include "bench/harness/registry.h"
 #include "bench/harness/tuning.h"
+#include "field_peer.h"
 #include "rig.h"
 #include "value_type.h"
 
@@ -31,6 +33,7 @@ typedef struct field {
     uint32_t objects, fields, touch;
     const bench_value_type *type;
     cl_mem plain, copy, faults;
+    field_peer peer;
     uint32_t rounds; /* how often fields were incremented */
 } field;
 
@@ -94,11 +97,16 @@ static int run_round(void *self, uint32_t number, int is_measured) {
     field *f = self;
     (void)number;
     bench_rig *rig = &f->rig;
-    double us, plain_us, copy_us;
+    double us, plain_us, copy_us, c_us = 0;
     if (bench_rig_do_all(rig, TOUCH, &us) ||
         bench_rig_launch(rig, PLAIN_TOUCH, f->objects, &plain_us) ||
         bench_rig_launch(rig, PLAIN_COPY, plain_values(f), &copy_us)) {
         return -1;
+    }
+    if (f->peer.values) {
+        double begin_us = bench_now_us();
+        field_peer_touch(&f->peer);
+        c_us = bench_now_us() - begin_us;
     }
     f->rounds++;
     if (!is_measured) return 0;
@@ -110,6 +118,10 @@ static int run_round(void *self, uint32_t number, int is_measured) {
     bench_sample(rig->results, "copy_bandwidth", "GB/s", copied);
     bench_sample(rig->results, "share_of_copy", "share", bandwidth / copied);
     bench_sample(rig->results, "share_of_plain", "share", bandwidth / plain);
+    if (f->peer.values) {
+        bench_sample(rig->results, "c_bandwidth", "GB/s", touched / c_us);
+        bench_sample(rig->results, "share_of_c", "share", bandwidth * c_us / touched);
+    }
     return 0;
 }
 
@@ -146,6 +158,11 @@ static int verify(field *f) {
     bench_check(rig->results, bad == 0 && live == count,
                 "%" PRIu64 " of %" PRIu64 " objects are wrong; %u were made", (uint64_t)bad, live,
                 count);
+    if (f->peer.values) {
+        uint64_t wrong = field_peer_count_wrong(&f->peer, rounds);
+        bench_check(rig->results, wrong == 0, "%" PRIu64 " values of the C program are wrong",
+                    wrong);
+    }
     return verify_plain(f, f->plain, "plain arrays") || verify_plain(f, f->copy, "their copy") ||
                    bench_rig_verify(rig, 0)
                ? -1
@@ -163,6 +180,13 @@ static int begin(void *self, bench_env *env, const bench_values *values, bench_r
         return bench_error_set(&results->error, "touch=%u, but an object has %u fields", f->touch,
                                f->fields);
     }
+    f->peer = (field_peer){.objects = f->objects,
+                           .fields = f->fields,
+                           .touch = f->touch,
+                           .type = f->type,
+                           .is_aos = bench_is(values, "layout", "aos")};
+    if (env->capabilities->is_cpu && field_peer_create(&f->peer))
+        return bench_error_set(&results->error, "no memory for the arrays of C");
     return create_rig(f, env, values, results) || create_plain(f) ||
                    bench_rig_do_new(&f->rig, INIT, "Record", f->objects)
                ? -1
@@ -180,6 +204,7 @@ static int finish(void *self) {
 static void end(void *self) {
     field *f = self;
     bench_rig_release(&f->rig);
+    field_peer_release(&f->peer);
 }
 
 static const bench_param params[] = {
