@@ -131,7 +131,7 @@ __kernel void clumpi_checked_refs(__global uchar *heap, uint header_at, uint is_
              i += (uint)get_local_size(0)) {
             uint granule = b * granules + (i >> 6) * class->row_granules;
             if (!(clumpi_row_bits(&v, granule) >> (i & 63u) & 1ul)) continue;
-            for (uint c = class->refs; c < class->columns_end; c++) {
+            for (uint c = class->refs; c < class->arrays; c++) {
                 const clumpi_column column = *clumpi_column_at(h, c);
                 __global uchar *at =
                     clumpi_row_at(h, granule) + column.base + (i & 63u) * column.stride;

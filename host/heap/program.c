@@ -50,7 +50,9 @@ static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc 
     static const char *const of_arrays[] = {"cl/api/arrays.clh", "cl/api/map.clh",
                                             "cl/api/vector.clh", "cl/api/grid.clh"};
     static const char *const last[] = {"cl/api/guard.clh"};
-    static const char *const of_checked[] = {"cl/core/poison.clh", "cl/api/checked.clh"};
+    static const char *const of_checked[] = {"cl/core/poison.clh", "cl/api/checked.clh",
+                                             "cl/api/checked_arrays.clh"};
+    const int has_arrays = clumpi_schema_find_array(desc->heap->schema, 0) != NULL;
     const clumpi_geometry *g = &desc->heap->geometry;
     clumpi_text_append(t,
                        "#define CLUMPI_HEADER_AT %uu\n"
@@ -70,10 +72,10 @@ static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc 
     clumpi_source_append(t, files, sizeof files / sizeof *files);
     if (m->has_raw) clumpi_source_append(t, of_raw, sizeof of_raw / sizeof *of_raw);
     clumpi_source_append(t, raw, sizeof raw / sizeof *raw);
-    if (clumpi_schema_find_array(desc->heap->schema, 0))
-        clumpi_source_append(t, of_arrays, sizeof of_arrays / sizeof *of_arrays);
+    if (has_arrays) clumpi_source_append(t, of_arrays, sizeof of_arrays / sizeof *of_arrays);
     clumpi_source_append(t, last, sizeof last / sizeof *last);
-    if (m->checks) clumpi_source_append(t, of_checked, sizeof of_checked / sizeof *of_checked);
+    if (m->checks)
+        clumpi_source_append(t, of_checked, sizeof of_checked / sizeof *of_checked - !has_arrays);
     clumpi_text_append(t, "#line 1 \"(generated from the schema)\"\n");
     clumpi_schema_emit(t, desc->heap->schema, g, m->checks != 0);
     clumpi_text_append(t, "#line 1 \"%s\"\n", name);

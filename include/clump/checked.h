@@ -26,7 +26,7 @@ typedef enum clump_check {
     /* Each access, class test and cast by a reference. Frees, with the work-item of the first
      * free. */
     CLUMP_CHECK_REFERENCES = 1,
-    /* Indices of array fields. */
+    /* Indices of array fields, and of arrays of run-time length. */
     CLUMP_CHECK_BOUNDS = 2,
     /* Fields of at least 4 bytes that are read before they were written. */
     CLUMP_CHECK_READS = 4,
