@@ -266,6 +266,11 @@ typedef struct clumpi_numbers {
 #define CLUMPI_STALE_REF 62u /* what references to freed objects become where objects move */
 #define CLUMPI_MADE_BYTES 4u /* of an object: where it was made */
 #define CLUMPI_GAP_BYTES 1u  /* for each object, behind each column */
+/* Of raw memory (pieces.clh): bytes of a slot before its piece, or more for an alignment; bytes
+ * behind it; bytes of the heap for which one free is recorded. */
+#define CLUMPI_PIECE_BEFORE 32u
+#define CLUMPI_PIECE_BEHIND 16u
+#define CLUMPI_PIECE_CELL 64u
 #define CLUMPI_FINDINGS                                                                            \
     64u /* different ones that are kept until they are fetched; a power of two */
 #define CLUMPI_SITE_LINE_BITS 20 /* a site: number of the kernel << 20 | line of the source */
@@ -336,7 +341,10 @@ typedef struct clumpi_checks {
     clumpi_u32 ref_mask,
         ref_shift;       /* of the plain part of a reference; of the generation above it */
     clumpi_u32 is_plain; /* 1: references have none for now: objects are about to move */
-    clumpi_u32 pad[3];
+    /* with raw memory, two words for each CLUMPI_PIECE_CELL bytes of the heap: site and work-item
+     * of the last free there (pieces.clh) */
+    clumpi_u32 at_pieces;
+    clumpi_u32 pad[2];
     clumpi_finding findings[CLUMPI_FINDINGS];
     clumpi_u32 gaps[CLUMPI_CLASS_IDS + 1];
 } clumpi_checks;

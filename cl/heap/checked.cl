@@ -3,6 +3,7 @@
  *
  * Read first: cl/core/poison.clh.
  */
+#include "cl/core/pieces.clh"
 #include "cl/core/poison.clh"
 #include "cl/core/scan.clh"
 
@@ -40,6 +41,8 @@ static inline void settle_bytes(clumpi_home h, __global uchar *memory, uint from
         if (is_told) {
             clumpi_finding f = clumpi_finding_of(h, CLUMPI_FINDING_GAP, class_id, 0, at, ref);
             f.detail = *word;
+            if (class_id == 0 && clumpi_checks_of(h)->at_pieces)
+                f.by_site = clumpi_piece_last_free(h, (__global uchar *)word)[0];
             clumpi_find(h, f);
             clumpi_report(h, CLUMPI_ERROR_FINDING, 1, class_id, ref);
         }
@@ -77,6 +80,29 @@ static inline void settle_row(clumpi_home h, uint is_told, uint class_id, uint g
     }
 }
 
+/* The same for a row of raw memory. */
+static inline void settle_pieces(clumpi_home h, uint is_told, uint class_id, uint granule,
+                                 ulong live) {
+    __global const clumpi_class *c = clumpi_class_entry(h, class_id);
+    __global uchar *row = clumpi_row_at(h, granule);
+    ulong begins =
+        c->is_runs ? clumpi_row_load(clumpi_run_begins(h, class_id, granule << 6)) : live;
+    for (uint slot = (uint)get_local_id(0); slot < 64u; slot += (uint)get_local_size(0)) {
+        uint is_live = live >> slot & 1ul ? 1u : 0u, is_last = slot == 63u;
+        __global uchar *at = row + (slot + is_live) * c->slot_bytes,
+                       *end = row + (slot + 1u) * c->slot_bytes;
+        /* The end of the row, which a run of blocks has. */
+        if (is_last && !(is_live && class_id == clumpi_header_of(h)->class_count))
+            end = row + c->row_granules * clumpi_header_of(h)->granule_bytes;
+        if (is_told)
+            clumpi_piece_verify_free(h, at, end, 0);
+        else
+            clumpi_bytes_fill(at, end, CLUMPI_FREED_WORD);
+        if (is_told && begins >> slot & 1ul)
+            clumpi_piece_verify(h, clumpi_piece_of(h, class_id, granule << 6 | slot), 0);
+    }
+}
+
 /* All memory of all blocks; no other kernel runs. A work-group takes a block. is_told 0: what is
  * there was written by the library, or never. */
 __kernel void clumpi_checked_memory(__global uchar *heap, uint header_at, uint is_told) {
@@ -90,7 +116,10 @@ __kernel void clumpi_checked_memory(__global uchar *heap, uint header_at, uint i
             __global const clumpi_class *c = &v.classes[class_id];
             for (uint row = 0; row < c->rows; row++) {
                 uint granule = b * granules + row * c->row_granules;
-                settle_row(h, is_told, class_id, granule, clumpi_row_bits(&v, granule));
+                if (c->slot_bytes)
+                    settle_pieces(h, is_told, class_id, granule, clumpi_row_bits(&v, granule));
+                else
+                    settle_row(h, is_told, class_id, granule, clumpi_row_bits(&v, granule));
             }
             used = c->rows * c->row_granules * v.header->granule_bytes;
         } else if (!is_told) { /* which of its slots had an object, nothing tells any more */
@@ -131,7 +160,7 @@ __kernel void clumpi_checked_refs(__global uchar *heap, uint header_at, uint is_
              i += (uint)get_local_size(0)) {
             uint granule = b * granules + (i >> 6) * class->row_granules;
             if (!(clumpi_row_bits(&v, granule) >> (i & 63u) & 1ul)) continue;
-            for (uint c = class->refs; c < class->columns_end; c++) {
+            for (uint c = class->refs; c < class->arrays; c++) {
                 const clumpi_column column = *clumpi_column_at(h, c);
                 __global uchar *at =
                     clumpi_row_at(h, granule) + column.base + (i & 63u) * column.stride;

@@ -75,8 +75,9 @@ clump_status clump_heap_read_object_array(clump_heap *heap, const char *class_na
     if (!status) status = clumpi_heap_enter_to_wait(heap);
     if (!status) status = clumpi_ref_check(heap, ref, info.id, info.last);
     if (status) return status;
-    a.row = (uint64_t)(ref >> 6) * heap->info.granule_bytes;
-    a.slot = ref & 63;
+    const clump_ref plain = clumpi_ref_plain(heap, ref);
+    a.row = (uint64_t)(plain >> 6) * heap->info.granule_bytes;
+    a.slot = plain & 63;
     clumpi_u32 count = 0, outside = 0, handle = 0;
     status = read_word(heap, &a, &a.parts[0], &count);
     if (!status && a.field.array == CLUMP_ARRAY_GROWING)

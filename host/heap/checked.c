@@ -19,7 +19,8 @@
 
 static const char *const kernel_files[] = {
     "cl/core/layout.h",   "cl/core/prelude.clh", "cl/core/bitmap.clh", "cl/core/segments.clh",
-    "cl/core/poison.clh", "cl/core/scan.clh",    "cl/heap/checked.cl"};
+    "cl/core/block.clh",  "cl/core/reserve.clh", "cl/core/alloc.clh",  "cl/core/runs.clh",
+    "cl/core/poison.clh", "cl/core/pieces.clh",  "cl/core/scan.clh",   "cl/heap/checked.cl"};
 static const char *const kernel_names[] = {CLUMPI_CHECKED_KERNELS(CLUMPI_KERNEL_NAME)};
 const clumpi_library clumpi_checked_library = CLUMPI_LIBRARY(NULL, NULL);
 
@@ -420,11 +421,6 @@ clump_status clump_heap_check_memory(clump_heap *heap, const clump_sync *sync) {
 
 /* ---- What they did --------------------------------------------------------------------------- */
 
-static const char *class_name(const clump_heap *heap, uint32_t id) {
-    const clump_class_info *c = clumpi_class_info(heap->schema, id);
-    return c ? c->name : "(unknown)";
-}
-
 clump_status clump_heap_read_events(clump_heap *heap, clump_event *events, uint64_t capacity,
                                     uint64_t *count) {
     if (count) *count = 0;
@@ -453,7 +449,7 @@ clump_status clump_heap_read_events(clump_heap *heap, clump_event *events, uint6
     for (uint32_t i = 0; !status && i < kept; i++) {
         const clumpi_event *e = &ring[(next - kept + i) & (fixed->events - 1)];
         events[i] = (clump_event){.is_free = e->what & 1,
-                                  .class_name = class_name(heap, e->what >> 1),
+                                  .class_name = clumpi_class_name(heap, e->what >> 1),
                                   .ref = e->ref,
                                   .place = clumpi_place_of_site(k->names, k->name_count, e->site),
                                   .work_item = e->work_item};
@@ -487,7 +483,7 @@ static clump_status live_of_class(clump_heap *heap, uint32_t id, clump_live *liv
         if (i + 1 < objects && sites[i + 1] == sites[i]) continue;
         if (live)
             live[*count] =
-                (clump_live){.class_name = class_name(heap, id),
+                (clump_live){.class_name = clumpi_class_name(heap, id),
                              .place = clumpi_place_of_site(k->names, k->name_count, sites[i]),
                              .objects = i + 1 - from};
         (*count)++;
@@ -501,7 +497,7 @@ static clump_status live_of_class(clump_heap *heap, uint32_t id, clump_live *liv
 static clump_status live_of_classes(clump_heap *heap, clump_live *live, uint64_t *count) {
     clump_status status = CLUMP_OK;
     *count = 0;
-    for (uint32_t id = 1; !status && id <= heap->geometry.header.class_count; id++)
+    for (uint32_t id = 1; !status && id < heap->geometry.header.first_raw; id++)
         status = live_of_class(heap, id, live, count);
     return status;
 }

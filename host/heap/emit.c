@@ -166,15 +166,19 @@ static void emit_end_cases(clumpi_text *t, const clump_schema *schema, uint32_t 
                                id * CLUMP_FIELDS_MAX + count++, f.class_id, index);
 }
 
-/* clumpi_arrays_begin() and clumpi_arrays_end(): for an object of exactly the class, which was
- * made, or is about to be freed. */
-static void emit_array_functions(clumpi_text *t, const clump_schema *schema) {
+/* For an object of exactly the class, which was made. clumpi_slot_make() of a checked heap does
+ * that. */
+static void emit_arrays_begin(clumpi_text *t, const clump_schema *schema) {
     clumpi_text_append(t,
                        "static inline void clumpi_arrays_begin(__global uchar *clump_heap, uint "
                        "clumpi_class, uint clumpi_id) {\n    switch (clumpi_class) {\n");
     for (uint32_t id = 1; id <= clump_schema_get_info(schema)->class_count; id++)
         emit_begin_case(t, schema, id);
     clumpi_text_append(t, "    default: break;\n    }\n}\n");
+}
+
+/* For an object of exactly the class, which is about to be freed. */
+static void emit_arrays_end(clumpi_text *t, const clump_schema *schema) {
     if (!clumpi_schema_find_array(schema, 1)) return;
     /* An array at a time, so that the code that frees one stands once. */
     clumpi_text_append(
@@ -192,66 +196,97 @@ static void emit_array_functions(clumpi_text *t, const clump_schema *schema) {
                        "        clumpi_array_end(clump_heap, clumpi_id, clumpi_a);\n    }\n}\n");
 }
 
-static void emit_arrays(clumpi_text *t, const clump_schema *schema) {
+static void emit_arrays(clumpi_text *t, const clump_schema *schema, int checked) {
     clump_field_info f;
     if (!clumpi_schema_find_array(schema, 0)) return;
     clumpi_text_append(t, "\n/* ---- Arrays of run-time length ---- */\n\n");
     for (uint32_t id = 1; id <= clump_schema_get_info(schema)->class_count; id++)
         for (uint32_t i = 0; clumpi_take_field(clumpi_field_info(schema, id, i), &f); i++)
             if (f.array) emit_array(t, schema, id, i);
-    emit_array_functions(t, schema);
+    if (!checked) emit_arrays_begin(t, schema);
+    emit_arrays_end(t, schema);
+}
+
+/* The object that an accessor of an array was called for. */
+#define OBJECT_BYTES 160
+static const char *array_object(const clump_class_info *c, const clump_field_info *f, int checked,
+                                char text[OBJECT_BYTES]) {
+    if (checked)
+        snprintf(text, OBJECT_BYTES,
+                 "clumpi_checked_array(clump_heap, clumpi_bare_%u(clumpi_r), %uu, (uint)__LINE__, "
+                 "%uu)",
+                 c->id, c->id << 8 | c->last, f->base_bytes);
+    else
+        snprintf(text, OBJECT_BYTES, "clumpi_id_%u(clump_heap, clumpi_r)", c->id);
+    return text;
 }
 
 /* The memory of an array as a pointer, taken over and given up. */
 static void emit_owned_memory(clumpi_text *t, const clump_schema *schema, const clump_class_info *c,
-                              const clump_field_info *f, uint32_t index) {
+                              const clump_field_info *f, uint32_t index, const char *object) {
     static const char *const calls[][2] = {{"memory", "outside"}, {"release", "release"}};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         clumpi_text_append(t, "#define %s_%s_%s(clumpi_r) ((__global ", c->name, f->name,
                            calls[i][0]);
         append_type(t, schema, f);
-        clumpi_text_append(t,
-                           " *)clumpi_array_%s(clump_heap, clumpi_id_%u(clump_heap, clumpi_r), "
-                           "clumpi_array_%u_%u))\n",
-                           calls[i][1], c->id, f->class_id, index);
+        clumpi_text_append(t, " *)clumpi_array_%s(clump_heap, %s, clumpi_array_%u_%u))\n",
+                           calls[i][1], object, f->class_id, index);
     }
     clumpi_text_append(t,
                        "#define %s_%s_adopt(clumpi_r, clumpi_p, clumpi_n) "
-                       "clumpi_array_adopt(CLUMPI_CHANGING_HEAP, clumpi_id_%u(clump_heap, "
-                       "clumpi_r), (clumpi_p), (ulong)(clumpi_n), clumpi_array_%u_%u)\n",
-                       c->name, f->name, c->id, f->class_id, index);
+                       "clumpi_array_adopt(CLUMPI_CHANGING_HEAP, %s, (clumpi_p), "
+                       "(ulong)(clumpi_n), clumpi_array_%u_%u)\n",
+                       c->name, f->name, object, f->class_id, index);
+}
+
+/* The accessor of an element; `prefix` and `read`: as of emit_checked_field(). */
+static void emit_array_element(clumpi_text *t, const clump_schema *schema,
+                               const clump_class_info *c, const clump_field_info *f, uint32_t index,
+                               const char *prefix, uint32_t read, int checked) {
+    clumpi_text_append(t, "#define %s%s_%s(clumpi_r, clumpi_i) (*(__global ", prefix, c->name,
+                       f->name);
+    append_type(t, schema, f);
+    if (checked)
+        clumpi_text_append(t,
+                           " *)clumpi_checked_array_at(clump_heap, clumpi_bare_%u(clumpi_r), %uu, "
+                           "(uint)__LINE__, %uu, (ulong)(clumpi_i), clumpi_array_%u_%u))\n",
+                           c->id, c->id << 8 | c->last, read, f->class_id, index);
+    else
+        clumpi_text_append(t,
+                           " *)clumpi_array_at(clump_heap, clumpi_id_%u(clump_heap, clumpi_r), "
+                           "(clumpi_index)(clumpi_i), clumpi_array_%u_%u))\n",
+                           c->id, f->class_id, index);
 }
 
 /* Accessors of array `index` of class `owner` for references to class `c`. */
 static void emit_array_field(clumpi_text *t, const clump_schema *schema, const clump_class_info *c,
-                             const clump_field_info *f, uint32_t index) {
+                             const clump_field_info *f, uint32_t index, int checked) {
     static const struct {
-        const char *suffix, *parameter, *heap, *function, *argument;
+        const char *name, *parameter, *of_checked, *heap, *argument;
     } calls[] = {
-        {"length", "", "clump_heap", "length", ""},
-        {"capacity", "", "clump_heap", "capacity", ""},
-        {"resize", ", clumpi_n", "CLUMPI_CHANGING_HEAP", "resize", ", (ulong)(clumpi_n)"},
-        {"reserve", ", clumpi_n", "CLUMPI_CHANGING_HEAP", "reserve", ", (ulong)(clumpi_n)"},
-        {"trim", "", "CLUMPI_CHANGING_HEAP", "trim", ""}};
-    clumpi_text_append(t, "#define %s_%s(clumpi_r, clumpi_i) (*(__global ", c->name, f->name);
-    append_type(t, schema, f);
-    clumpi_text_append(t,
-                       " *)clumpi_array_at(clump_heap, clumpi_id_%u(clump_heap, clumpi_r), "
-                       "(clumpi_index)(clumpi_i), clumpi_array_%u_%u))\n",
-                       c->id, f->class_id, index);
+        {"length", "", "array_", "clump_heap", ""},
+        {"capacity", "", "array_", "clump_heap", ""},
+        {"resize", ", clumpi_n", "checked_array_", "CLUMPI_CHANGING_HEAP", ", (ulong)(clumpi_n)"},
+        {"reserve", ", clumpi_n", "array_", "CLUMPI_CHANGING_HEAP", ", (ulong)(clumpi_n)"},
+        {"trim", "", "array_", "CLUMPI_CHANGING_HEAP", ""}};
+    char text[OBJECT_BYTES];
+    const char *object = array_object(c, f, checked, text);
+    emit_array_element(t, schema, c, f, index, "", 0, checked);
+    if (checked)
+        emit_array_element(t, schema, c, f, index, CLUMPI_READ_PREFIX,
+                           f->type == CLUMP_TYPE_REF ? 0 : judged(f), checked);
     clumpi_text_append(t,
                        "#define %s_%s_append(clumpi_r, clumpi_x) clumpi_append_%u_%u(clump_heap, "
-                       "clumpi_id_%u(clump_heap, clumpi_r), (clumpi_x))\n"
+                       "%s, (clumpi_x))\n"
                        "#define clumpi_array_of_%s_%s clumpi_array_%u_%u\n",
-                       c->name, f->name, f->class_id, index, c->id, c->name, f->name, f->class_id,
+                       c->name, f->name, f->class_id, index, object, c->name, f->name, f->class_id,
                        index);
-    if (f->array == CLUMP_ARRAY_GROWING) emit_owned_memory(t, schema, c, f, index);
+    if (f->array == CLUMP_ARRAY_GROWING) emit_owned_memory(t, schema, c, f, index, object);
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-        clumpi_text_append(t,
-                           "#define %s_%s_%s(clumpi_r%s) clumpi_array_%s(%s, "
-                           "clumpi_id_%u(clump_heap, clumpi_r)%s, clumpi_array_%u_%u)\n",
-                           c->name, f->name, calls[i].suffix, calls[i].parameter, calls[i].function,
-                           calls[i].heap, c->id, calls[i].argument, f->class_id, index);
+        clumpi_text_append(
+            t, "#define %s_%s_%s(clumpi_r%s) clumpi_%s%s(%s, %s%s, clumpi_array_%u_%u)\n", c->name,
+            f->name, calls[i].name, calls[i].parameter, checked ? calls[i].of_checked : "array_",
+            calls[i].name, calls[i].heap, object, calls[i].argument, f->class_id, index);
 }
 
 static void emit_field(clumpi_text *t, const clump_schema *schema, const clump_class_info *c,
@@ -259,7 +294,7 @@ static void emit_field(clumpi_text *t, const clump_schema *schema, const clump_c
     if (f->part) return;
     emit_count(t, c, f);
     if (f->array) {
-        emit_array_field(t, schema, c, f, index);
+        emit_array_field(t, schema, c, f, index, checked);
         return;
     }
     if (!checked) {
@@ -393,7 +428,7 @@ static void emit_new(clumpi_text *t, const clump_schema *schema, const clump_cla
     const char *n = c->name;
     uint32_t id = c->id;
     char arrays[80] = "";
-    if (has_array(schema, id, 0))
+    if (!checked && has_array(schema, id, 0))
         snprintf(arrays, sizeof arrays, "    clumpi_arrays_begin(clump_heap, %uu, clumpi_r.id);\n",
                  id);
     clumpi_text_append(t,
@@ -418,7 +453,7 @@ static void emit_new_of(clumpi_text *t, const clump_schema *schema, const clump_
                         int checked) {
     const line_texts line = lines_of(checked);
     const char *arrays =
-        has_array_below(schema, c, 0)
+        !checked && has_array_below(schema, c, 0)
             ? "    clumpi_arrays_begin(clump_heap, clumpi_class_id, clumpi_r.id);\n"
             : "";
     clumpi_text_append(t,
@@ -472,7 +507,7 @@ void clumpi_schema_emit(clumpi_text *t, const clump_schema *schema, const clumpi
         c = *clump_schema_get_info(schema)->classes[id];
         emit_type(t, &c);
     }
-    emit_arrays(t, schema);
+    emit_arrays(t, schema, checked);
     for (uint32_t id = 1; id <= count; id++) {
         c = *clump_schema_get_info(schema)->classes[id];
         clumpi_text_append(t, "\n/* class %s: %u bytes an object, %u objects a block */\n\n",

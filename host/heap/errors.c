@@ -63,9 +63,21 @@ static clump_status report_error(clump_heap *heap, const clumpi_error *errors) {
         [CLUMP_DEVICE_BAD_REFERENCE] =
             ". Build the program with `checked` to see which accesses are wrong",
     };
+    static const int has_findings[CLUMP_DEVICE_ERROR_COUNT] = {
+        [CLUMP_DEVICE_DOUBLE_FREE] = 1, [CLUMP_DEVICE_BAD_REFERENCE] = 1,
+        [CLUMP_DEVICE_BAD_ACCESS] = 1,  [CLUMP_DEVICE_FINDING] = 1,
+        [CLUMP_DEVICE_BAD_POINTER] = 1,
+    };
     for (int i = 0; i < CLUMPI_ERRORS; i++) {
         const clumpi_error *e = &errors[i];
         if (!e->count) continue;
+        char found[CLUMP_FINDING_TEXT_BYTES];
+        int is_told = 0;
+        if (has_findings[i]) {
+            clump_status status = clumpi_checking_words(heap, found, sizeof found, &is_told);
+            if (status) return status;
+        }
+        if (is_told) return clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE, "%s", found);
         if (clumpi_is_of_raw(heap, i, e)) return clumpi_raw_report(heap, i, e);
         if (i == CLUMP_DEVICE_WRONG_LAUNCH) return report_wrong_launch(heap, e);
         if (i == CLUMP_DEVICE_BAD_CLASS)
@@ -83,13 +95,6 @@ static clump_status report_error(clump_heap *heap, const clumpi_error *errors) {
                 "more than its `max`, or than the memory that it was to adopt (%u times, first in "
                 "work-item %u). Nothing was changed",
                 clumpi_class_name(heap, e->class_id), e->ref, e->count, e->work_item);
-        char found[CLUMP_FINDING_TEXT_BYTES];
-        int is_told = 0;
-        if (i != CLUMP_DEVICE_OUT_OF_MEMORY && i != CLUMP_DEVICE_RETRY_BOUND) {
-            clump_status status = clumpi_checking_words(heap, found, sizeof found, &is_told);
-            if (status) return status;
-        }
-        if (is_told) return clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE, "%s", found);
         return clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE,
                            "%s (%u times, first in work-item %u for class %s, reference 0x%08x)%s",
                            texts[i], e->count, e->work_item, clumpi_class_name(heap, e->class_id),

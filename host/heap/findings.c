@@ -59,11 +59,57 @@ static const char *field_at(const clump_schema *schema, uint32_t class_id, uint3
     return before;
 }
 
+/* ---- Raw memory ------------------------------------------------------------------------------ */
+
+static int is_of_raw(const clump_heap *heap, const clumpi_finding *from) {
+    return heap->has_raw && from->class_id >= heap->geometry.header.first_raw;
+}
+
+/* `raw memory there was freed by ...`. */
+static void tell_raw_free(const clumpi_finding *from, const clump_finding *f, char *text,
+                          size_t bytes) {
+    char place[CLUMPI_PLACE_BYTES];
+    *text = 0;
+    if (from->by_site)
+        snprintf(text, bytes, "raw memory there was freed by %s (work-item %u)",
+                 clumpi_place_words(f->by, place), f->by_work_item);
+    else
+        snprintf(text, bytes, "none was freed there");
+}
+
+static void tell_raw(const clumpi_finding *from, const clump_finding *f, char *text, size_t bytes) {
+    char freed[CLUMPI_PLACE_BYTES + 64], place[CLUMPI_PLACE_BYTES];
+    const int32_t at = (int32_t)from->at;
+    tell_raw_free(from, f, freed, sizeof freed);
+    if (f->kind == CLUMP_FINDING_GAP && !from->by_site)
+        snprintf(text, bytes,
+                 "the library's words before raw memory were overwritten, at the handle 0x%08x",
+                 f->ref);
+    else if (f->kind == CLUMP_FINDING_GAP)
+        snprintf(text, bytes,
+                 "memory %s raw memory was written to (0x%02x): byte %u %s that with the handle "
+                 "0x%08x, allocated by %s",
+                 at < 0 ? "before" : "behind", from->detail, at < 0 ? 0u - from->at : from->at,
+                 at < 0 ? "before the begin of" : "behind the end of", f->ref,
+                 clumpi_place_words(f->by, place));
+    else if (f->kind == CLUMP_FINDING_FREED)
+        snprintf(text, bytes,
+                 "raw memory without an owner was written to (0x%08x), at the handle 0x%08x: %s",
+                 from->detail, f->ref, freed);
+    else
+        snprintf(text, bytes, "raw memory with the handle 0x%08x was %s, but is not in use: %s",
+                 f->ref,
+                 f->kind == CLUMP_FINDING_ACCESS        ? "used"
+                 : f->kind == CLUMP_FINDING_DOUBLE_FREE ? "freed again"
+                                                        : "freed",
+                 freed);
+}
+
 /* ---- Words ----------------------------------------------------------------------------------- */
 
 static const char *class_name(const clump_heap *heap, uint32_t id) {
-    const clump_class_info *c = clumpi_class_info(heap->schema, id);
-    return c ? c->name : NULL;
+    const clumpi_header *h = &heap->geometry.header;
+    return id && id <= h->class_count ? clumpi_class_name(heap, id) : NULL;
 }
 
 /* What stands in the place of the object: `: it was freed by ...`. */
@@ -99,6 +145,10 @@ static void tell_what(const clump_heap *heap, const clumpi_finding *from, const 
     const char *class = f->class_name ? f->class_name : "(none)",
                *field = f->field ? f->field : "(none)";
     uint32_t block = (f->ref >> 6) / heap->geometry.header.block_granules;
+    if (is_of_raw(heap, from)) {
+        tell_raw(from, f, text, bytes);
+        return;
+    }
     tell_state(heap, from, f, state, sizeof state);
     switch (f->kind) {
     case CLUMP_FINDING_ACCESS:
@@ -148,8 +198,10 @@ static void tell_what(const clump_heap *heap, const clumpi_finding *from, const 
                      field, class, from->detail, from->at, f->ref, block);
         else
             snprintf(text, bytes,
-                     "memory without an object was written to (0x%08x): byte %u of block %u",
-                     from->detail, from->at, block);
+                     "memory without an object was written to (0x%08x): byte %u of block %u%s%s",
+                     from->detail, from->at, block,
+                     from->by_site ? ": raw memory there was freed by " : "",
+                     from->by_site ? clumpi_place_words(f->by, place) : "");
     }
 }
 

@@ -318,7 +318,8 @@ static void find_generations(clumpi_geometry *g, uint32_t blocks) {
     c->generations = UINT32_MAX >> bits;
 }
 
-/* A clumpi_checks, and what it leads to: the ring, a word pair for each slot, the gaps. */
+/* A clumpi_checks, and what it leads to: the ring, a word pair for each slot and for each cell of
+ * raw memory, the gaps. */
 static void place_checked(clumpi_geometry *g, uint32_t blocks, uint64_t *end) {
     clumpi_header *h = &g->header;
     h->at_checked = place(end, sizeof(clumpi_checks));
@@ -328,6 +329,9 @@ static void place_checked(clumpi_geometry *g, uint32_t blocks, uint64_t *end) {
     if (g->checked.generations)
         g->checked.at_generations =
             place(end, (uint64_t)blocks * h->block_granules * CLUMP_ROW_SLOTS * sizeof(uint16_t));
+    if (h->raw_units)
+        g->checked.at_pieces = place(end, (uint64_t)blocks * h->block_granules * h->granule_bytes /
+                                              CLUMPI_PIECE_CELL * 2 * sizeof(clumpi_u32));
     g->checked.at_gaps =
         place(end, (uint64_t)g->checked.gaps[h->class_count + 1] * sizeof(clumpi_gap));
 }

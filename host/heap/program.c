@@ -35,6 +35,8 @@ clumpi_made_for clumpi_made_for_heap(const clump_heap *heap) {
     };
 }
 
+#define APPEND(text, files) clumpi_source_append((text), (files), sizeof(files) / sizeof *(files))
+
 /* Returns where the user's part stands. */
 static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc *desc,
                                        const clumpi_made_for *m, const char *name,
@@ -51,6 +53,9 @@ static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc 
                                             "cl/api/vector.clh", "cl/api/grid.clh"};
     static const char *const last[] = {"cl/api/guard.clh"};
     static const char *const of_checked[] = {"cl/core/poison.clh", "cl/api/checked.clh"};
+    static const char *const of_checked_raw[] = {"cl/core/pieces.clh", "cl/api/checked_raw.clh"};
+    static const char *const of_checked_arrays[] = {"cl/api/checked_arrays.clh"};
+    const int has_arrays = clumpi_schema_find_array(desc->heap->schema, 0) != NULL;
     const clumpi_geometry *g = &desc->heap->geometry;
     clumpi_text_append(t,
                        "#define CLUMPI_HEADER_AT %uu\n"
@@ -67,13 +72,14 @@ static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc 
                            "#define CLUMPI_SEGMENT_GRANULES %uu\n",
                            m->at_segments, m->segment_blocks * m->block_granules);
     if (desc->reproducible) clumpi_text_append(t, "#pragma OPENCL FP_CONTRACT OFF\n");
-    clumpi_source_append(t, files, sizeof files / sizeof *files);
-    if (m->has_raw) clumpi_source_append(t, of_raw, sizeof of_raw / sizeof *of_raw);
-    clumpi_source_append(t, raw, sizeof raw / sizeof *raw);
-    if (clumpi_schema_find_array(desc->heap->schema, 0))
-        clumpi_source_append(t, of_arrays, sizeof of_arrays / sizeof *of_arrays);
-    clumpi_source_append(t, last, sizeof last / sizeof *last);
-    if (m->checks) clumpi_source_append(t, of_checked, sizeof of_checked / sizeof *of_checked);
+    APPEND(t, files);
+    if (m->has_raw) APPEND(t, of_raw);
+    APPEND(t, raw);
+    if (m->checks) APPEND(t, of_checked);
+    if (m->checks && m->has_raw) APPEND(t, of_checked_raw);
+    if (has_arrays) APPEND(t, of_arrays);
+    if (m->checks && has_arrays) APPEND(t, of_checked_arrays);
+    APPEND(t, last);
     clumpi_text_append(t, "#line 1 \"(generated from the schema)\"\n");
     clumpi_schema_emit(t, desc->heap->schema, g, m->checks != 0);
     clumpi_text_append(t, "#line 1 \"%s\"\n", name);

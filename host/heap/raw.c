@@ -58,7 +58,8 @@ const char *clumpi_class_name(const clump_heap *heap, uint32_t id) {
 int clumpi_is_of_raw(const clump_heap *heap, int kind, const clumpi_error *e) {
     if (kind == CLUMP_DEVICE_BAD_POINTER) return 1;
     if (kind == CLUMP_DEVICE_BAD_SIZE) return !e->class_id; /* else of an array */
-    if (!heap->has_raw || kind == CLUMP_DEVICE_WRONG_LAUNCH) return 0;
+    if (!heap->has_raw || kind == CLUMP_DEVICE_WRONG_LAUNCH || kind == CLUMP_DEVICE_FINDING)
+        return 0;
     return e->class_id ? e->class_id >= heap->geometry.header.first_raw
                        : kind == CLUMP_DEVICE_DOUBLE_FREE;
 }
@@ -83,14 +84,16 @@ static clump_status report_no_room(clump_heap *heap, const clumpi_error *e) {
 clump_status clumpi_raw_report(clump_heap *heap, int kind, const clumpi_error *e) {
     clump_error *error = &heap->context->error;
     if (kind == CLUMP_DEVICE_OUT_OF_MEMORY) return report_no_room(heap, e);
+    const unsigned around = heap->checks ? CLUMPI_PIECE_BEFORE + CLUMPI_PIECE_BEHIND : 0;
     if (kind == CLUMP_DEVICE_BAD_SIZE)
-        return clumpi_fail(error, CLUMP_ERR_DEVICE,
-                           "raw memory was requested with size or alignment %u, which is not valid "
-                           "(%u times, first in work-item %u). A size must be 1 to %llu bytes, and "
-                           "an alignment must be a power of two up to %u",
-                           e->ref, e->count, e->work_item,
-                           (unsigned long long)heap->geometry.header.raw_most * CLUMPI_RAW_UNIT,
-                           CLUMPI_RAW_ALIGN_MAX);
+        return clumpi_fail(
+            error, CLUMP_ERR_DEVICE,
+            "raw memory was requested with size or alignment %u, which is not valid "
+            "(%u times, first in work-item %u). A size must be 1 to %llu bytes, and "
+            "an alignment must be a power of two up to %u",
+            e->ref, e->count, e->work_item,
+            (unsigned long long)heap->geometry.header.raw_most * CLUMPI_RAW_UNIT - around,
+            CLUMPI_RAW_ALIGN_MAX);
     if (kind == CLUMP_DEVICE_RETRY_BOUND)
         return clumpi_fail(error, CLUMP_ERR_DEVICE,
                            "the metadata of raw memory was overwritten (seen %u times, first in "

@@ -220,7 +220,8 @@ clump_status clumpi_new_claim(clump_heap *heap, clumpi_u32 class_id, uint64_t co
         status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_claim), global, sizes->scan_local,
                                     args, 3, clumpi_still(heap, &waits));
     const clumpi_class *k = &heap->geometry.classes[class_id];
-    if (!status && k->cleared < k->columns_end)
+    /* Of a checked heap, clumpi_checking_new() does that, after it looked at the slots. */
+    if (!status && k->cleared < k->columns_end && !heap->checks)
         status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_clear), sizes->do_all_global,
                                     sizes->do_all_local, args, 1, clumpi_still(heap, &waits));
     return status;

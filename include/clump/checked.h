@@ -24,15 +24,16 @@ extern "C" {
 /* The checks, as bits. */
 typedef enum clump_check {
     /* Each access, class test and cast by a reference. Frees, with the work-item of the first
-     * free. */
+     * free. Pointers and handles of raw memory that is not in use. */
     CLUMP_CHECK_REFERENCES = 1,
-    /* Indices of array fields. */
+    /* Indices of array fields, and of arrays of run-time length. */
     CLUMP_CHECK_BOUNDS = 2,
     /* Fields of at least 4 bytes that are read before they were written. */
     CLUMP_CHECK_READS = 4,
-    /* Writes to objects after they were freed. Found when the slot is used again. */
+    /* Writes to objects and raw memory after they were freed. Found when the slot is used again.
+     * Writes before and behind raw memory. Found when it is freed. */
     CLUMP_CHECK_FREED = 8,
-    /* After each kernel: all memory outside objects. */
+    /* After each kernel: all memory outside objects and raw memory. */
     CLUMP_CHECK_MEMORY = 16,
     /* The last allocations and frees. */
     CLUMP_CHECK_HISTORY = 32,
@@ -69,11 +70,11 @@ typedef struct clump_place {
 #define CLUMP_FINDING_LIST(X)                                                                      \
     X(ACCESS, "a field of what is no live object of the class was used")                           \
     X(CAST, "what is no live object of the class was tested or cast")                              \
-    X(FREE, "what is no live object of the class was freed")                                       \
-    X(DOUBLE_FREE, "an object was freed that had been freed before")                               \
+    X(FREE, "what is no live object of the class was freed, or no raw memory")                     \
+    X(DOUBLE_FREE, "an object or raw memory was freed that had been freed before")                 \
     X(BOUNDS, "an element was used that the array does not have")                                  \
     X(READ, "a field was read before it was written")                                              \
-    X(FREED, "an object was written to after it was freed")                                        \
+    X(FREED, "an object or raw memory was written to after it was freed")                          \
     X(GAP, "memory was written to that belongs to no field")
 
 /* Kinds of findings of a checked heap. */
@@ -88,7 +89,7 @@ typedef enum clump_finding_kind {
 #define CLUMP_FINDING_TEXT_BYTES 512
 
 /* A finding at one place in a source, for one class and field. The details describe the first
- * time. */
+ * time. For raw memory, the class is "(raw memory)" and `ref` is a handle. */
 typedef struct clump_finding {
     clump_finding_kind kind;
     uint32_t count; /* how often */
@@ -101,8 +102,9 @@ typedef struct clump_finding {
     uint32_t index;         /* BOUNDS: the index, else 0 */
     clump_ref ref;          /* GAP: of the row's slot 0 */
     uint32_t work_item;     /* global linear id, low 32 bits. FREED and GAP: undefined */
-    /* READ: the place where the object was made. BOUNDS, GAP: unknown. Others: the place of the
-     * last free of this slot. */
+    /* READ: the place where the object was made. BOUNDS, GAP: unknown. GAP of raw memory: the place
+     * of its allocation. GAP without a class: the place of the last free of raw memory there.
+     * Others: the place of the last free of this slot, or of raw memory there. */
     clump_place by;
     uint32_t by_work_item;               /* of the free */
     char text[CLUMP_FINDING_TEXT_BYTES]; /* the whole finding as a text */
@@ -123,9 +125,9 @@ typedef struct clump_finding {
 CLUMP_API clump_status clump_heap_take_findings(clump_heap *heap, clump_finding *findings,
                                                 uint64_t capacity, uint64_t *count, uint64_t *lost);
 
-/* METHOD. Check all memory outside objects, as CLUMP_CHECK_MEMORY does after each kernel. A change
- * is reported once, and the pattern is restored. To see findings and errors, call the functions
- * that return them.
+/* METHOD. Check all memory outside objects and raw memory, as CLUMP_CHECK_MEMORY does after each
+ * kernel. A change is reported once, and the pattern is restored. To see findings and errors, call
+ * the functions that return them.
  *   sync  [in, optional]
  * Blocks: no.
  * Returns CLUMP_OK, also if it finds changes. Fails with CLUMP_ERR_USAGE if the heap is not

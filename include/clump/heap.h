@@ -61,8 +61,8 @@ typedef struct clump_heap_desc {
     uint32_t block_rows; /* rows of 64 objects of the smallest class in a block, 1 .. 64. 0: chosen
                             from `bytes`. Wide blocks allocate faster, narrow blocks fragment
                             less */
-    /* 1: kernels can also use raw memory (clump_malloc() of cl/api/raw.clh). Not in a checked heap.
-     * At most 64 GiB. A schema with arrays that grow (schema.h) implies it */
+    /* 1: kernels can also use raw memory (clump_malloc() of cl/api/raw.clh). At most 64 GiB. A
+     * schema with arrays that grow (schema.h) implies it */
     int raw;
     /* 1: only clump_heap_take_errors() returns the errors that kernels report. 0: the calls that
      * status.h lists (CLUMP_ERR_DEVICE) also return them. The next of these calls returns

@@ -1,6 +1,8 @@
 /* Arrays with `max` leave a heap and come back: they are saved and loaded, extracted and inserted,
- * extracted from a file, and converted to other layouts. A kernel recomputes all of their elements
- * and lengths from the number of the object. Files whose lengths are not valid are refused.
+ * extracted from a file, and converted to other layouts. They move, and their references keep
+ * objects. A kernel recomputes all of their elements and lengths from the number of the object.
+ * Files whose lengths are not valid are refused. All but that is done once more with checked heaps,
+ * which find nothing.
  *
  * Read first: tests/support/saved_heap.h, include/clump/save.h, extract.h, convert.h.
  */
@@ -8,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clump/checked.h"
+#include "clump/collect.h"
+#include "clump/compact.h"
 #include "reseal.h"
 #include "saved_heap.h"
 
@@ -75,12 +80,15 @@ static const char source[] =
     "}\n";
 
 static cl_fixture on;
+static int is_checked;
 
 static clump_heap *open_heap(const char *text, uint32_t block_rows) {
-    return cl_fixture_heap_as(
-        &on, text,
-        &(clump_heap_desc){
-            .size = sizeof(clump_heap_desc), .bytes = BYTES, .block_rows = block_rows});
+    static const clump_checked_desc checked = {.size = sizeof checked};
+    return cl_fixture_heap_as(&on, text,
+                              &(clump_heap_desc){.size = sizeof(clump_heap_desc),
+                                                 .bytes = BYTES,
+                                                 .block_rows = block_rows,
+                                                 .checked = is_checked ? &checked : NULL});
 }
 
 static clump_heap *filled(void) {
@@ -269,14 +277,46 @@ static void converted(void **state) {
     clump_heap_destroy(heap);
 }
 
+/* Bag 5 has 4 items: these stay. */
+static void moved(void **state) {
+    (void)state;
+    static clump_ref bags[LEFT];
+    clump_heap *heap = filled();
+    clump_handle held;
+    uint64_t count;
+    const clump_compact_desc order = {.size = sizeof order, .order = CLUMP_ORDER_ADDRESS};
+    CHECK_OK(&on, clump_heap_compact(heap, &order, NULL, NULL));
+    expect(heap, LEFT);
+    CHECK_OK(&on, clump_heap_read_refs(heap, "Bag", bags, LEFT, &count));
+    for (uint32_t i = 0; i < LEFT; i++) {
+        uint32_t id;
+        CHECK_OK(&on, clump_heap_read_object_field(heap, "Bag", "id", 0, bags[i], sizeof id, &id));
+        if (id == 5) CHECK_OK(&on, clump_heap_create_handle(heap, bags[i], &held));
+    }
+    CHECK_OK(&on, clump_heap_collect(heap, NULL, NULL, NULL));
+    expect(heap, 1);
+    CHECK_OK(&on, clump_heap_read_count(heap, "Item", &count));
+    assert_int_equal(count, 4);
+    clump_heap_destroy(heap);
+}
+
+static int open_checked(void **state) {
+    (void)state;
+    is_checked = 1;
+    return 0;
+}
+
 int main(void) {
     const int code = cl_fixture_open(&on, NULL);
     if (code) return code;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(saved),     cmocka_unit_test(refused),   cmocka_unit_test(wrong_lengths),
-        cmocka_unit_test(extracted), cmocka_unit_test(converted),
+        cmocka_unit_test(extracted), cmocka_unit_test(converted), cmocka_unit_test(moved),
     };
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest of_checked[] = {cmocka_unit_test(saved), cmocka_unit_test(extracted),
+                                            cmocka_unit_test(converted), cmocka_unit_test(moved)};
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    failed += cmocka_run_group_tests_name("checked heaps", of_checked, open_checked, NULL);
     cl_fixture_close(&on);
     return failed;
 }
