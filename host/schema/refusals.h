@@ -39,7 +39,7 @@
     X(SAVE, "`clump_heap_save()`")                                                                 \
     X(LOAD, "`clump_heap_load()`")                                                                 \
     X(EXTRACT, "`clump_heap_extract()`, `clump_heap_migrate()` out of it")                         \
-    X(EXTRACT_OF, "`clump_extract_create()`")                                                      \
+    X(EXTRACT_OF, "`clump_extract_create()`, `clump_extract_load()`")                              \
     X(INSERT, "`clump_heap_insert()`, `clump_heap_migrate()` into it")                             \
     X(CONVERT, "`clump_heap_convert()`")                                                           \
     X(COMPACT, "`clump_heap_compact()`")                                                           \
