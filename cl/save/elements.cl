@@ -27,9 +27,9 @@ static inline void copy_elements(__global uchar *to, __global const uchar *from,
     }
 }
 
-/* The first of `count` arrays that ends beyond element e. There is one. */
-static inline uint array_of(__global const uint *ends, uint count, uint e) {
-    uint array = 0;
+/* The first of `count` arrays, from `array` on, that ends beyond element e. There is one. */
+static inline uint array_of(__global const uint *ends, uint count, uint array, uint e) {
+    if (ends[array] > e) return array;
     for (uint step = 1u << (31u - clz(count)); step; step >>= 1)
         if (step < count - array && ends[array + step - 1u] <= e) array += step;
     return array;
@@ -45,8 +45,10 @@ __kernel void clumpi_save_elements(__global uchar *heap, uint header_at,
     (void)header_at;
     for (uint e = (uint)get_global_id(0) * run; e < all; e += (uint)get_global_size(0) * run) {
         const uint to = min(e + run, all);
+        uint array = 0;
         for (uint from = e, next; from < to; from = next) { /* bound: run, each has an element */
-            const uint array = array_of(ends, count, from), begin = array ? ends[array - 1u] : 0u;
+            array = array_of(ends, count, array, from);
+            const uint begin = array ? ends[array - 1u] : 0u;
             const ulong first = from - begin + (array ? 0ul : skip);
             next = min(ends[array], to);
             __global uchar *elements =
@@ -56,6 +58,7 @@ __kernel void clumpi_save_elements(__global uchar *heap, uint header_at,
                 copy_elements(piece, elements, (next - from) * each, each);
             else
                 copy_elements(elements, piece, (next - from) * each, each);
+            array += next < to; /* most often the next one has elements */
         }
     }
 }

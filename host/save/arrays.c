@@ -72,46 +72,49 @@ static clump_status read_words(clumpi_arrays *a, clump_array_part part, uint64_t
                   : clumpi_read(context_of(a), a->handles, 0, (uint64_t)n * sizeof *words, words);
 }
 
-/* The words of n arrays, of which outside[] has the lengths. */
-static clump_status measure(clumpi_arrays *a, uint32_t *outside, const uint32_t *capacities,
-                            const uint32_t *handles, uint32_t n, uint64_t *capacity) {
+/* The words of n arrays, of which lengths[] has the lengths. */
+static clump_status check(clumpi_arrays *a, const uint32_t *lengths, const uint32_t *capacities,
+                          const uint32_t *handles, uint32_t n, uint64_t *capacity) {
     const clump_heap_info *info = clump_heap_get_info(a->dense->heap);
-    const uint32_t inside = a->array.count;
     for (uint32_t i = 0; i < n; i++) {
-        const uint64_t room = (uint64_t)inside + capacities[i],
+        const uint64_t room = (uint64_t)a->array.count + capacities[i],
                        end = (uint64_t)handles[i] * CLUMPI_RAW_UNIT +
                              (uint64_t)capacities[i] * a->array.element_bytes;
-        if (outside[i] > room || end > info->bytes || (capacities[i] && !handles[i]))
+        if (lengths[i] > room || end > info->bytes || (capacities[i] && !handles[i]))
             return clumpi_fail(&context_of(a)->error, CLUMP_ERR_CORRUPT,
                                "an array %s of class %s was overwritten: its length is %u, with "
                                "room for %llu elements",
                                a->array.name,
                                clump_schema_get_info(info->schema)->classes[a->class_id]->name,
-                               outside[i], (unsigned long long)room);
-        outside[i] = outside[i] > inside ? outside[i] - inside : 0;
+                               lengths[i], (unsigned long long)room);
         *capacity += capacities[i];
     }
     return CLUMP_OK;
 }
 
-clump_status clumpi_arrays_measure(clumpi_arrays *a, uint64_t *elements, uint64_t *capacity) {
+static void keep_outside(const clumpi_arrays *a, uint32_t *lengths, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        lengths[i] = lengths[i] > a->array.count ? lengths[i] - a->array.count : 0;
+}
+
+clump_status clumpi_arrays_measure(clumpi_arrays *a, clump_saved_array *sums) {
     clump_context *c = context_of(a);
     uint32_t *handles = clumpi_alloc(&c->allocator, a->at_once * sizeof *handles);
     clump_status status = CLUMP_OK;
     a->outside = a->own = clumpi_alloc(&c->allocator, a->objects * sizeof *a->own);
-    *elements = *capacity = 0;
     if (!handles || !a->own)
         status = clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for %llu lengths",
                              (unsigned long long)a->objects);
-    for (uint64_t from = 0, n; from < a->objects && !status; from += n) {
-        n = next_count(a, from);
-        status = read_words(a, CLUMP_PART_LENGTH, from, (uint32_t)n, a->own + from);
-        if (!status) status = read_words(a, CLUMP_PART_CAPACITY, from, (uint32_t)n, a->host_ends);
-        if (!status) status = read_words(a, CLUMP_PART_MEMORY, from, (uint32_t)n, handles);
-        if (!status)
-            status = measure(a, a->own + from, a->host_ends, handles, (uint32_t)n, capacity);
+    for (uint64_t from = 0; from < a->objects && !status; from += a->at_once) {
+        const uint32_t n = next_count(a, from);
+        status = read_words(a, CLUMP_PART_LENGTH, from, n, a->own + from);
+        if (!status && sums) status = read_words(a, CLUMP_PART_CAPACITY, from, n, a->host_ends);
+        if (!status && sums) status = read_words(a, CLUMP_PART_MEMORY, from, n, handles);
+        if (!status && sums)
+            status = check(a, a->own + from, a->host_ends, handles, n, &sums->capacity);
+        keep_outside(a, a->own + from, n);
     }
-    for (uint64_t i = 0; i < a->objects && !status; i++) *elements += a->own[i];
+    for (uint64_t i = 0; i < a->objects && !status && sums; i++) sums->elements += a->own[i];
     clumpi_free(&c->allocator, handles);
     return status;
 }

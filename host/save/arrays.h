@@ -29,9 +29,9 @@ clump_status clumpi_arrays_open(clumpi_dense *d, uint32_t class_id, const clump_
 /* DESTRUCTOR. Of one that is all zero, too. */
 void clumpi_arrays_close(clumpi_arrays *a);
 
-/* How many elements there are, of each object, and in all, after a check of the arrays' words.
- * Blocks. */
-clump_status clumpi_arrays_measure(clumpi_arrays *a, uint64_t *elements, uint64_t *capacity);
+/* How many elements each object has. sums: NULL, or elements and capacity of all are added to it,
+ * and lengths, capacities and handles are checked. Blocks. */
+clump_status clumpi_arrays_measure(clumpi_arrays *a, clump_saved_array *sums);
 
 /* Raw memory for as many elements as the objects' capacities say. CLUMP_ERR_DEVICE_MEMORY without
  * room. Blocks. */

@@ -96,10 +96,9 @@ static clump_status describe_registered(saving *s) {
 
 static clump_status describe_array(saving *s, const clumpi_saved_column *column) {
     clumpi_arrays arrays;
-    clump_saved_array *array = &s->saved.arrays[column->array];
     clump_status status =
         clumpi_arrays_open(&s->dense, column->class_info.id, &column->field, NULL, &arrays);
-    if (!status) status = clumpi_arrays_measure(&arrays, &array->elements, &array->capacity);
+    if (!status) status = clumpi_arrays_measure(&arrays, &s->saved.arrays[column->array]);
     clumpi_arrays_close(&arrays);
     return status;
 }
@@ -166,12 +165,11 @@ static clump_status write_values(saving *s, const clumpi_saved_column *column,
 
 static clump_status write_column(saving *s, const clumpi_saved_column *column) {
     clumpi_arrays arrays;
-    uint64_t elements, capacity;
     if (column->kind != CLUMPI_KIND_ELEMENTS) return write_values(s, column, NULL);
     if (!column->count) return CLUMP_OK;
     clump_status status =
         clumpi_arrays_open(&s->dense, column->class_info.id, &column->field, NULL, &arrays);
-    if (!status) status = clumpi_arrays_measure(&arrays, &elements, &capacity);
+    if (!status) status = clumpi_arrays_measure(&arrays, NULL);
     if (!status) status = write_values(s, column, &arrays);
     clumpi_arrays_close(&arrays);
     return status;
