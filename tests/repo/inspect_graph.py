@@ -252,7 +252,10 @@ def check_arrays(folder):
     path = saved_file.write(folder / 'arrays.clump', schema, [(3, hubs), (n, anys)], [[1]], arrays=arrays)
     expect(0, f'{n + 1:14} {4 * (n + 6):14}  Hub.to\n{n // 2:14} {n:14}  Any.x\n', path)
     expect(0, '  registered buffer 0, reference 0 -> Hub:0\n  Hub:0.to[2002] -> Any:2001\n', 'path', path, 'Any:2001')
-    expect(0, f'roots keep {n + 1} objects', 'holders', path)
+    # Object 0 has two references and three words, and room for n references; all objects of Any have three words and a byte.
+    expect(0, f'  {n + 3} objects of {3 * 20 + 4 * (n + 6) + 13 * n} bytes\n'
+              f'  roots keep {n + 1} objects of {20 + 4 * n + 13 * n} bytes, ', 'holders', path)
+    expect(0, f'{20 + 17 * n:14} {n + 1:12} {20 + 4 * n:12}  Hub:0, kept by registered buffer 0\n', 'holders', path)
     hubs[1] = refs([n + 2, 1, 4])
     saved_file.write(path, schema, [(3, hubs), (n, anys)], [[3]], arrays=arrays)
     expect(1, 'array to of class Hub has a length of 4, and room for 3 elements', 'holders', path)
