@@ -1,6 +1,6 @@
 /* The benchmark save-load: a heap saved and loaded, to memory of the host or to a file.
  *
- * Objects of 56 bytes, with four references each. On the host's clock, from call to return:
+ * Objects of 56 bytes, with four references each, and with `array` also an array that grows. On the host's clock, from call to return:
  *
  *     save_us, load_us      clump_heap_save() and clump_heap_load(), a file with fsync() and
  *                           rename()
@@ -48,14 +48,17 @@
 #define AT_ONCE (16u << 20) /* bytes of one read() or write(), as in a saved heap */
 #define OBJECT_BYTES 56u
 
+#define FIELDS "uint number; uint place; float4 at; float4 speed; ref Body next; ref Body near[3];"
+
 enum { INIT, THIN, LINK, VERIFY, KERNEL_COUNT };
 
 typedef struct saver {
     bench_rig rig;
     bench_heap_desc heap;
     uint32_t objects, live;
+    uint32_t array;   /* mean length */
     const char *file; /* "": memory */
-    char plain[BENCH_TEXT_BYTES + 8];
+    char plain[BENCH_TEXT_BYTES + 8], options[32];
     int level;
     uint32_t piece; /* bytes; 0: the library's choice */
     uint64_t bytes; /* of the saved heap */
@@ -360,8 +363,13 @@ static int make_objects(saver *s, double density) {
                : 0;
 }
 
+/* In the file, with its array, and a little more. */
+static size_t object_bytes(const saver *s) {
+    return OBJECT_BYTES + 1 + (s->array ? 8 + 5 * (size_t)s->array : 0);
+}
+
 static int make_memory(saver *s) {
-    s->room = is_file(s) ? AT_ONCE : (size_t)s->live * (OBJECT_BYTES + 1) + (1u << 20);
+    s->room = is_file(s) ? AT_ONCE : (size_t)s->live * object_bytes(s) + (1u << 20);
     s->memory = malloc(s->room);
     s->other = malloc(is_file(s) ? 1 : s->room);
     if (!s->copier) return bench_error_set(s->rig.error, "the threads for copies cannot be made");
@@ -377,6 +385,7 @@ static int begin(void *self, bench_env *env, const bench_values *values, bench_r
     saver *s = self;
     *s = (saver){.rig.error = &results->error,
                  .objects = (uint32_t)bench_int(values, "objects"),
+                 .array = (uint32_t)bench_int(values, "array"),
                  .file = bench_text(values, "file"),
                  .level = (int)bench_int(values, "zstd"),
                  .piece = (uint32_t)bench_int(values, "piece_kb") << 10,
@@ -384,16 +393,18 @@ static int begin(void *self, bench_env *env, const bench_values *values, bench_r
     snprintf(s->plain, sizeof s->plain, "%s.plain", s->file);
     uint64_t heap_bytes = (uint64_t)bench_int(values, "heap_mb") << 20;
     if (heap_bytes == 0)
-        heap_bytes = (uint64_t)s->objects * (OBJECT_BYTES + 8) * 5 / 4 + (16u << 20);
-    s->heap = (bench_heap_desc){.clump = env->clump,
-                                .text =
-                                    "class Body { uint number; uint place; float4 at; float4 "
-                                    "speed; ref Body next; ref Body near[3]; }",
-                                .bytes = heap_bytes,
-                                .block_rows = (uint32_t)bench_int(values, "block_rows")};
+        heap_bytes = (uint64_t)s->objects * (object_bytes(s) + 8) * 5 / 4 + (16u << 20);
+    if (s->array) heap_bytes += (uint64_t)s->objects * 16 * 5 / 4; /* raw memory is rounded up */
+    snprintf(s->options, sizeof s->options, "-DARRAY=%u", s->array);
+    s->heap = (bench_heap_desc){
+        .clump = env->clump,
+        .text = s->array ? "class Body { " FIELDS " uint array[*]; }" : "class Body { " FIELDS " }",
+        .bytes = heap_bytes,
+        .block_rows = (uint32_t)bench_int(values, "block_rows")};
     bench_rig_desc desc = {.env = env,
                            .results = results,
                            .heap = s->heap,
+                           .options = s->options,
                            .files = {"bench/harness/hash.clh", "bench/micro/save_load.cl"},
                            .kernels = names,
                            .kernel_count = KERNEL_COUNT};
@@ -418,6 +429,8 @@ static void end(void *self) {
 static const bench_param params[] = {
     {"objects", BENCH_INT, "1000000", "objects made", 1, 1u << 30, NULL},
     {"density", BENCH_FLOAT, "1", "share of them that is left alive", 0, 1, NULL},
+    {"array", BENCH_INT, "0", "mean length of an array that grows; 0: there is none", 0, 4096,
+     NULL},
     {"file", BENCH_STRING, "", "where to; without: memory of the host", 0, 0, NULL},
     {"threads", BENCH_INT, "1", "that copy to and from the memory of the host", 1, 64, NULL},
     {"piece_kb", BENCH_INT, "0", "of a piece; 0: the library's choice", 0, 65536, NULL},

@@ -22,7 +22,10 @@ typedef struct loading {
 
 static int make(void *user, const clump_saved *saved) {
     loading *l = user;
-    l->status = clumpi_extract_create(l->context, saved->schema, &l->extract);
+    l->status =
+        clumpi_schema_refuses(saved->schema, clumpi_schema_traits(saved->schema),
+                              CLUMPI_OP_EXTRACT_OF, 0, "clump_extract_load", &l->context->error);
+    if (!l->status) l->status = clumpi_extract_create(l->context, saved->schema, &l->extract);
     if (!l->status) l->status = clumpi_extract_set_objects(l->extract, &saved->counts[1]);
     if (!l->status) l->status = clumpi_extract_open(l->extract, NULL);
     return l->status != CLUMP_OK;

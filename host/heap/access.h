@@ -160,6 +160,11 @@ clump_status clumpi_run_on_heap(clump_heap *heap, clumpi_kernel_id id, size_t gl
 void *clumpi_heap_keep(clump_heap *heap, const void *key, size_t bytes,
                        void (*release)(clumpi_attachment *, clump_context *));
 
+/* The kernel of a program of the library that is compiled like a user's, for this heap: made when
+ * it is asked for the first time, and kept under a key as above. */
+clump_status clumpi_own_kernel(clump_heap *heap, const void *key, const char *file,
+                               const char *name, clump_kernel **kernel);
+
 /* A buffer for the time of a call, of at least *bytes, whose contents are undefined, then *bytes
  * are what it has; and its end. If it takes no more than 1/32 of the heap's memory the heap
  * keeps it for the next call, under a key as above: a driver takes tens of microseconds to make

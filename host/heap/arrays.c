@@ -24,12 +24,8 @@ static clump_status find_array(clump_heap *heap, const clump_class_info *info, c
                            "%s: field %s of class %s is not an array of run-time length. Use "
                            "clump_heap_read_object_field()",
                            call, name, info->name);
-    const clump_class_info *owner = clump_schema_get_info(heap->schema)->classes[a->field.class_id];
-    uint32_t index = 0;
-    while (strcmp(owner->fields[index++]->name, name) != 0) {
-    }
     for (uint32_t i = 0; i < (a->field.array == CLUMP_ARRAY_BOUNDED ? 1u : 3u); i++)
-        a->parts[i] = *owner->fields[index + i];
+        a->parts[i] = *clumpi_schema_part(heap->schema, &a->field, (clump_array_part)(i + 1));
     return CLUMP_OK;
 }
 

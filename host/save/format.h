@@ -61,7 +61,9 @@ clump_status clumpi_stream_progress(clumpi_stream *s, uint64_t bytes);
 
 /* ---- pieces.c ---- */
 
+/* The second has arrays that grow. A file has the least version that has what is in it. */
 #define CLUMPI_SAVE_VERSION 2u
+#define CLUMPI_SAVE_VERSION_ARRAYS 3u
 #define CLUMPI_PIECE_LEAST 4096u
 #define CLUMPI_PIECE_MOST (64u << 20)
 #define CLUMPI_PIECE_DEFAULT (16u << 20)
@@ -71,6 +73,7 @@ clump_status clumpi_stream_progress(clumpi_stream *s, uint64_t bytes);
 enum {
     CLUMPI_KIND_HEAD = CLUMPI_KIND('H', 'E', 'A', 'D'),
     CLUMPI_KIND_VALUES = CLUMPI_KIND('V', 'A', 'L', 'S'),
+    CLUMPI_KIND_ELEMENTS = CLUMPI_KIND('E', 'L', 'E', 'M'),
     CLUMPI_KIND_REGISTERED = CLUMPI_KIND('R', 'E', 'F', 'S'),
     CLUMPI_KIND_HANDLES = CLUMPI_KIND('H', 'N', 'D', 'L'),
     CLUMPI_KIND_END = CLUMPI_KIND('E', 'N', 'D', ' ')
@@ -90,7 +93,7 @@ typedef struct clumpi_piece {
 clump_status clumpi_pieces_pack(clumpi_stream *s, int level);
 
 /* What stands before the first piece. */
-clump_status clumpi_begin_write(clumpi_stream *s);
+clump_status clumpi_begin_write(clumpi_stream *s, uint32_t version);
 clump_status clumpi_begin_read(clumpi_stream *s);
 
 /* sums: of the content's chunks, if somebody has computed them; or NULL. */
@@ -127,6 +130,8 @@ int clumpi_zstd_unpack(const void *packed, size_t packed_bytes, void *data, size
 /* ---- head.c ---- */
 
 #define CLUMPI_REGISTERED_MOST 65536u                   /* buffers */
+#define CLUMPI_ARRAYS_MOST 65536u                       /* of all classes with objects */
+#define CLUMPI_ARRAY_BYTES_MOST (UINT64_C(1) << 36)     /* raw memory of one: of a heap */
 #define CLUMPI_OBJECTS_MOST (UINT64_C(0xffffffff) - 64) /* numbers plus 1 have 32 bits */
 #define CLUMPI_HANDLE_NONE UINT32_MAX /* in the piece of handles: the number is not in use */
 
@@ -140,7 +145,9 @@ struct clump_saved {
     uint64_t counts[CLUMP_CLASSES_MAX + 1];   /* by class id: objects of exactly this class */
     uint64_t reserved[CLUMP_CLASSES_MAX + 1]; /* by class id: of clump_heap_reserve() */
     uint64_t *registered_counts;              /* references of each buffer; NULL if there is none */
-    clump_saved_info info;                    /* of one that was read: of the members above */
+    clump_saved_array *arrays; /* that grow, in the order of the columns; NULL if there is none */
+    uint32_t array_count;
+    clump_saved_info info; /* of one that was read: of the members above */
 };
 
 clump_status clumpi_head_write(clumpi_stream *s, const clump_saved *saved);
@@ -151,23 +158,44 @@ void clumpi_saved_clear(clump_saved *saved);
 /* ---- saved.c ---- */
 
 /* The columns in the order of the file: of each class that has objects, by id, its own fields, then
- * those of its base. */
+ * those of its base. In the place of a_memory of an array that grows, the file has the elements in
+ * raw memory, of all objects one after the other. */
 typedef struct clumpi_saved_column {
     clump_class_info class_info;
     clump_field_info field;
-    uint32_t object_bytes;  /* the field of an object, an array whole */
-    uint32_t piece_objects; /* that a piece has at most, at least 1 */
-    uint64_t objects;
+    uint32_t kind;        /* of its pieces: CLUMPI_KIND_VALUES or CLUMPI_KIND_ELEMENTS */
+    uint32_t bytes;       /* the field of an object, an array whole; or an element */
+    uint32_t piece_count; /* objects, or elements, that a piece has at most, at least 1 */
+    uint64_t count;       /* objects, or elements */
+    uint32_t array;       /* of elements: their number in clump_saved.arrays */
+    uint32_t arrays;      /* private: such columns so far */
     uint32_t owner, next; /* private: the class whose fields come, and which of them */
 } clumpi_saved_column;
 
 /* Begin with one that is all zero. 0: there is no other. */
 int clumpi_saved_next(const clump_saved *saved, clumpi_saved_column *column);
-/* CLUMP_OK if a field of a class of the schema is not the length of an array, or none of these
- * values is more than the array has room for. */
-clump_status clumpi_saved_check_lengths(clumpi_stream *s, const clump_schema *schema,
-                                        uint32_t class_id, const clump_field_info *f,
-                                        const void *lengths, uint32_t count);
+/* Of the array that grows whose columns are read. */
+typedef struct clumpi_saved_lengths {
+    uint32_t
+        *outside; /* by object: its length, then, with the capacity, its elements in raw memory */
+    size_t room;
+    uint64_t elements, capacity; /* the sums of what came */
+} clumpi_saved_lengths;
+
+/* CLUMP_OK if a field of a class of the schema is not a part of an array, or no array has a length
+ * beyond its room. Of an array that grows the lengths are kept. values: of `count` objects, from
+ * object number `from` on. */
+clump_status clumpi_saved_check_lengths(clumpi_stream *s, clumpi_saved_lengths *l,
+                                        const clump_schema *schema, uint32_t class_id,
+                                        const clump_field_info *f, uint64_t from,
+                                        const void *values, uint32_t count);
+/* CLUMP_OK if the lengths sum up to what the head says of the array. */
+clump_status clumpi_saved_check_sums(clumpi_stream *s, const clumpi_saved_lengths *l,
+                                     const clump_saved *saved, const clumpi_saved_column *column);
+/* Columns of elements; the class and the array of one. */
+uint32_t clumpi_saved_count_arrays(const clump_saved *saved);
+void clumpi_saved_name_array(const clump_saved *saved, const clumpi_saved_column *column,
+                             clump_saved_array *array);
 uint64_t clumpi_saved_value_bytes(const clump_saved *saved);
 /* Bytes of the largest piece of words or values that there is, at least CLUMPI_PIECE_LEAST. */
 uint32_t clumpi_saved_piece_most(const clump_saved *saved);

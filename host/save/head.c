@@ -1,21 +1,21 @@
 /* The first piece of a saved heap: schema, numbers of objects, of references outside (format.h).
  *
- *   words: bytes of the schema, classes, bytes of a piece, registered buffers, handles, 0
+ *   words: bytes of the schema, classes, bytes of a piece, registered buffers, handles, arrays
  *   the schema as text │ of each class, by id: objects, reserved slots │ of each registered buffer: references
+ *   │ of each array that grows, in the order of the columns: elements in raw memory, room for them
  *
  * Read first: format.h.
  */
 #include <string.h>
 
 #include "save/format.h"
-#include "schema/refusals.h"
 #include "schema/schema.h"
 
-enum { SCHEMA_BYTES, CLASSES, PIECE_BYTES, REGISTERED, HANDLES, NOTHING, WORDS };
+enum { SCHEMA_BYTES, CLASSES, PIECE_BYTES, REGISTERED, HANDLES, ARRAYS, WORDS };
 
 #define HEAD_MOST                                                                                  \
     (sizeof(uint32_t) * WORDS + CLUMP_SCHEMA_TEXT_BYTES_MAX +                                      \
-     sizeof(uint64_t) * (2 * CLUMP_CLASSES_MAX + CLUMPI_REGISTERED_MOST))
+     sizeof(uint64_t) * (2 * CLUMP_CLASSES_MAX + CLUMPI_REGISTERED_MOST + 2 * CLUMPI_ARRAYS_MOST))
 
 clump_status clumpi_head_write(clumpi_stream *s, const clump_saved *saved) {
     const uint32_t classes = clump_schema_get_info(saved->schema)->class_count;
@@ -25,7 +25,8 @@ clump_status clumpi_head_write(clumpi_stream *s, const clump_saved *saved) {
                                    [CLASSES] = classes,
                                    [PIECE_BYTES] = saved->piece_bytes,
                                    [REGISTERED] = saved->registered,
-                                   [HANDLES] = saved->handles};
+                                   [HANDLES] = saved->handles,
+                                   [ARRAYS] = saved->array_count};
     clumpi_text_append_bytes(&head, (const char *)words, sizeof words);
     if (schema.data) clumpi_text_append_bytes(&head, schema.data, schema.bytes);
     for (uint32_t id = 1; id <= classes; id++) {
@@ -35,6 +36,10 @@ clump_status clumpi_head_write(clumpi_stream *s, const clump_saved *saved) {
     if (saved->registered)
         clumpi_text_append_bytes(&head, (const char *)saved->registered_counts,
                                  saved->registered * sizeof *saved->registered_counts);
+    for (uint32_t i = 0; i < saved->array_count; i++) {
+        const uint64_t numbers[2] = {saved->arrays[i].elements, saved->arrays[i].capacity};
+        clumpi_text_append_bytes(&head, (const char *)numbers, sizeof numbers);
+    }
     clump_status status = CLUMP_OK;
     if (schema.failed || head.failed)
         status = clumpi_fail(s->error, CLUMP_ERR_HOST_MEMORY,
@@ -61,8 +66,6 @@ static clump_status parse_schema(clumpi_stream *s, clump_saved *saved, const cha
     if (status)
         return clumpi_fail(s->error, CLUMP_ERR_FORMAT, "%s is not valid: its schema, line %u: %s",
                            clumpi_stream_name(s), error.line, error.message);
-    if (clumpi_refusal_find(CLUMPI_OP_LOAD, clumpi_schema_traits(saved->schema)))
-        return wrong(s, "its schema has an array of run-time length");
     if (clump_schema_get_info(saved->schema)->class_count != classes)
         return wrong(s, "its schema has another number of classes");
     return CLUMP_OK;
@@ -96,21 +99,47 @@ static clump_status read_registered(clumpi_stream *s, clump_saved *saved, const 
     return CLUMP_OK;
 }
 
+/* Elements and room are those of a heap, so that nothing overflows that is made of them. */
+static clump_status read_arrays(clumpi_stream *s, clump_saved *saved, const uint8_t *at) {
+    clump_saved_array *array = NULL;
+    if (clumpi_saved_count_arrays(saved) != saved->array_count)
+        return wrong(s, "its schema has another number of arrays that grow");
+    if (!saved->array_count) return CLUMP_OK;
+    array = saved->arrays = clumpi_alloc(&saved->allocator, saved->array_count * sizeof *array);
+    if (!array)
+        return clumpi_fail(s->error, CLUMP_ERR_HOST_MEMORY, "no host memory for %u arrays",
+                           saved->array_count);
+    for (clumpi_saved_column c = {.owner = 0}; clumpi_saved_next(saved, &c);) {
+        uint64_t numbers[2];
+        if (c.kind != CLUMPI_KIND_ELEMENTS) continue;
+        memcpy(numbers, at, sizeof numbers);
+        at += sizeof numbers;
+        if (numbers[0] > numbers[1] || numbers[1] > CLUMPI_ARRAY_BYTES_MOST / c.bytes)
+            return wrong(s, "an array that grows has more elements than a heap has room for");
+        clumpi_saved_name_array(saved, &c, array);
+        array->elements = numbers[0];
+        array++->capacity = numbers[1];
+    }
+    return CLUMP_OK;
+}
+
 static clump_status decode(clumpi_stream *s, clump_saved *saved, const uint8_t *head,
                            uint32_t bytes) {
     uint32_t words[WORDS];
     if (bytes < sizeof words) return wrong(s, "its head is too short");
     memcpy(words, head, sizeof words);
     if (words[CLASSES] > CLUMP_CLASSES_MAX || words[REGISTERED] > CLUMPI_REGISTERED_MOST ||
+        words[ARRAYS] > CLUMPI_ARRAYS_MOST ||
         bytes != sizeof words + (uint64_t)words[SCHEMA_BYTES] +
-                     sizeof(uint64_t) * (2 * (uint64_t)words[CLASSES] + words[REGISTERED]))
+                     sizeof(uint64_t) * (2 * (uint64_t)words[CLASSES] + words[REGISTERED] +
+                                         2 * (uint64_t)words[ARRAYS]))
         return wrong(s, "the size of its head is not the size that the head states");
     if (words[PIECE_BYTES] < CLUMPI_PIECE_LEAST || words[PIECE_BYTES] > CLUMPI_PIECE_MOST)
         return wrong(s, "the size of its pieces is not allowed");
-    if (words[NOTHING]) return wrong(s, "a word of its head must be 0, but has another value");
     saved->piece_bytes = words[PIECE_BYTES];
     saved->registered = words[REGISTERED];
     saved->handles = words[HANDLES];
+    saved->array_count = words[ARRAYS];
     const uint8_t *at = head + sizeof words;
     clump_status status =
         parse_schema(s, saved, (const char *)at, words[SCHEMA_BYTES], words[CLASSES]);
@@ -121,7 +150,9 @@ static clump_status decode(clumpi_stream *s, clump_saved *saved, const uint8_t *
         at += sizeof numbers;
         status = read_class(s, saved, id, numbers);
     }
-    return status ? status : read_registered(s, saved, at);
+    if (!status) status = read_registered(s, saved, at);
+    at += saved->registered * sizeof *saved->registered_counts;
+    return status ? status : read_arrays(s, saved, at);
 }
 
 clump_status clumpi_head_read(clumpi_stream *s, clump_saved *saved) {
@@ -140,6 +171,8 @@ clump_status clumpi_head_read(clumpi_stream *s, clump_saved *saved) {
 void clumpi_saved_clear(clump_saved *saved) {
     clump_schema_destroy(saved->schema);
     if (saved->registered_counts) clumpi_free(&saved->allocator, saved->registered_counts);
+    if (saved->arrays) clumpi_free(&saved->allocator, saved->arrays);
     saved->schema = NULL;
     saved->registered_counts = NULL;
+    saved->arrays = NULL;
 }

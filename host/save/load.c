@@ -15,6 +15,7 @@
 #include "heap/checked.h"
 #include "heap/dense.h"
 #include "heap/match.h"
+#include "save/arrays.h"
 #include "save/format.h"
 #include "save/registered.h"
 #include "save/staging.h"
@@ -27,8 +28,9 @@ typedef struct coming {
     uint32_t bytes;
     clump_field_info f; /* in the heap's schema; of values */
     uint32_t class_id;  /* of the heap; 0: references of a registered buffer */
+    int is_elements;    /* of the array f in raw memory, not values */
     cl_mem outside;     /* which go there */
-    uint64_t from;      /* objects or references before it */
+    uint64_t from;      /* objects, elements or references before it */
     uint32_t n;         /* that it has */
 } coming;
 
@@ -41,8 +43,10 @@ typedef struct loading {
     const clump_refs **registered;
     uint32_t registered_count; /* that are loaded: all or none */
     cl_mem *outside;           /* of each: its references, until the end */
-    clump_ref *handles;        /* NULL if there is none */
-    uint8_t *live;             /* of each handle: is it in use? */
+    clumpi_saved_lengths lengths;
+    clumpi_arrays arrays; /* whose elements come */
+    clump_ref *handles;   /* NULL if there is none */
+    uint8_t *live;        /* of each handle: is it in use? */
     clumpi_staging *staging;
     coming coming[CLUMPI_PLACES];
     int is_changed; /* the heap may have objects */
@@ -188,8 +192,10 @@ static clump_status use_values(loading *l, const coming *n, cl_mem values) {
         to = *clump_schema_get_info(clumpi_heap_schema(l->heap))->classes[n->f.ref_class];
         status = clumpi_dense_to_refs(&l->dense, to.id, to.last, values, words);
     }
-    return status ? status
-                  : clumpi_dense_write(&l->dense, n->class_id, &n->f, n->from, n->n, values);
+    if (status) return status;
+    return n->is_elements
+               ? clumpi_arrays_copy(&l->arrays, values, n->n, 0)
+               : clumpi_dense_write(&l->dense, n->class_id, &n->f, n->from, n->n, values);
 }
 
 static clump_status use_outside(loading *l, const coming *n, cl_mem values) {
@@ -209,8 +215,8 @@ static clump_status use_oldest(loading *l) {
     clump_status status = clumpi_staged_wait(l->staging, place);
     if (!status) status = clumpi_piece_compare(&l->stream, &n->fetched, place->host_sums);
     if (!status && n->class_id)
-        status = clumpi_saved_check_lengths(&l->stream, clumpi_heap_schema(l->heap), n->class_id,
-                                            &n->f, place->memory, n->n);
+        status = clumpi_saved_check_lengths(&l->stream, &l->lengths, clumpi_heap_schema(l->heap),
+                                            n->class_id, &n->f, n->from, place->memory, n->n);
     if (!status)
         status = n->class_id ? use_values(l, n, place->values) : use_outside(l, n, place->values);
     return status ? status : clumpi_staged_used(l->staging, place);
@@ -250,22 +256,38 @@ static clump_status skip_piece(loading *l, uint32_t kind, uint32_t bytes) {
     return clumpi_piece_read(&l->stream, kind, next_place(l)->memory, bytes);
 }
 
+/* Room for the elements that come, once all lengths have come. */
+static clump_status open_arrays(loading *l, const clumpi_saved_column *column, const coming *next) {
+    clump_status status = use_all(l);
+    if (!status) status = clumpi_saved_check_sums(&l->stream, &l->lengths, &l->saved, column);
+    if (!status)
+        status =
+            clumpi_arrays_open(&l->dense, next->class_id, &next->f, l->lengths.outside, &l->arrays);
+    if (!status && l->lengths.capacity)
+        status = clumpi_arrays_make(&l->arrays, clumpi_stream_name(&l->stream));
+    return status;
+}
+
 static clump_status load_column(loading *l, const clumpi_saved_column *column) {
-    coming next = {.class_id = l->match.class_of[column->class_info.id]};
+    coming next = {.class_id = l->match.class_of[column->class_info.id],
+                   .is_elements = column->kind == CLUMPI_KIND_ELEMENTS};
     int is_there;
     clump_status status =
         clumpi_match_field(&l->match, column->class_info.id, &column->field, &next.f, &is_there);
-    for (; next.from < column->objects && !status; next.from += next.n) {
-        const uint64_t left = column->objects - next.from;
-        next.n = left < column->piece_objects ? (uint32_t)left : column->piece_objects;
-        next.bytes = next.n * column->object_bytes;
-        status = is_there ? read_piece(l, CLUMPI_KIND_VALUES, next)
-                          : skip_piece(l, CLUMPI_KIND_VALUES, next.bytes);
+    if (!status && is_there && next.is_elements) status = open_arrays(l, column, &next);
+    for (; next.from < column->count && !status; next.from += next.n) {
+        const uint64_t left = column->count - next.from;
+        next.n = left < column->piece_count ? (uint32_t)left : column->piece_count;
+        next.bytes = next.n * column->bytes;
+        status =
+            is_there ? read_piece(l, column->kind, next) : skip_piece(l, column->kind, next.bytes);
         if (!status) status = clumpi_stream_progress(&l->stream, next.bytes);
     }
-    if (status || !is_there || next.f.type != CLUMP_TYPE_REF) return status;
-    status = use_all(l);
-    return status ? status : check_refs(l, column, &next.f);
+    if (!status && is_there && (next.is_elements || next.f.type == CLUMP_TYPE_REF))
+        status = use_all(l);
+    clumpi_arrays_close(&l->arrays);
+    return status || !is_there || next.f.type != CLUMP_TYPE_REF ? status
+                                                                : check_refs(l, column, &next.f);
 }
 
 /* Fields that the file does not have, of a class that has objects. */
@@ -276,7 +298,7 @@ static clump_status clear_gained(loading *l, uint32_t id) {
     cl_mem zeros = next_place(l)->values;
     for (clumpi_field_walk w = {.schema = clumpi_heap_schema(l->heap), .class_id = ours};
          !status && clumpi_match_next_gained(&l->match, id, &w, &f);)
-        status = clumpi_dense_clear(&l->dense, ours, &f, zeros);
+        if (clumpi_elements(&f)) status = clumpi_dense_clear(&l->dense, ours, &f, zeros);
     return status;
 }
 
@@ -443,7 +465,9 @@ static void close_loading(loading *l, int is_good) {
     for (uint32_t i = 0; l->outside && i < l->registered_count; i++)
         clumpi_buffer_release(c, &l->outside[i]);
     clumpi_staging_close(l->staging, is_good);
+    clumpi_arrays_close(&l->arrays);
     clumpi_dense_close(&l->dense);
+    clumpi_free(a, l->lengths.outside);
     clumpi_saved_clear(&l->saved);
     clumpi_stream_close(&l->stream);
     clumpi_free(a, l->outside);
@@ -460,7 +484,6 @@ clump_status clump_heap_load(clump_heap *heap, const clump_load_desc *desc,
     clump_context *c = clumpi_heap_context(heap);
     loading l = {.heap = heap};
     if (!status) status = CLUMPI_TAKE(clump_load_desc, &own, desc, &c->error);
-    if (!status) status = clumpi_heap_refuses(heap, CLUMPI_OP_LOAD, "clump_heap_load");
     if (status) return status;
     status = clumpi_stream_open(&l.stream, &own, "clump_heap_load", &c->allocator, &c->error);
     if (status) return status;

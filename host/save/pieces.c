@@ -28,8 +28,8 @@ typedef struct begin {
 } begin;
 static const unsigned char magic[8] = {0x89, 'C', 'L', 'U', 'M', 'P', '\n', 0x1a};
 
-clump_status clumpi_begin_write(clumpi_stream *s) {
-    begin b = {.version = CLUMPI_SAVE_VERSION, .inverted = ~CLUMPI_SAVE_VERSION};
+clump_status clumpi_begin_write(clumpi_stream *s, uint32_t version) {
+    begin b = {.version = version, .inverted = ~version};
     memcpy(b.magic, magic, sizeof magic);
     s->chain = clumpi_hash64(0, &b, sizeof b);
     return clumpi_stream_write(s, &b, sizeof b);
@@ -46,11 +46,13 @@ clump_status clumpi_begin_read(clumpi_stream *s) {
     if (b.inverted != ~b.version || !b.version)
         return clumpi_fail(s->error, CLUMP_ERR_FORMAT, "%s is damaged: its version is not readable",
                            clumpi_stream_name(s));
-    if (b.version != CLUMPI_SAVE_VERSION)
+    if (b.version < CLUMPI_SAVE_VERSION || b.version > CLUMPI_SAVE_VERSION_ARRAYS)
         return clumpi_fail(s->error, CLUMP_ERR_FORMAT,
-                           "%s has version %u of the format, but this library reads version %u. %s",
+                           "%s has version %u of the format, but this library reads versions %u "
+                           "and %u. %s",
                            clumpi_stream_name(s), b.version, CLUMPI_SAVE_VERSION,
-                           b.version > CLUMPI_SAVE_VERSION
+                           CLUMPI_SAVE_VERSION_ARRAYS,
+                           b.version > CLUMPI_SAVE_VERSION_ARRAYS
                                ? "Use a newer library"
                                : "Save the heap again: that version was never released");
     s->chain = clumpi_hash64(0, &b, sizeof b);

@@ -9,6 +9,7 @@
 
 #include "clump/compact.h"
 #include "heap/dense.h"
+#include "save/arrays.h"
 #include "save/format.h"
 #include "save/registered.h"
 #include "save/staging.h"
@@ -40,7 +41,8 @@ static clump_status write_oldest(saving *s) {
     clump_status status = clumpi_staged_wait(s->staging, place);
     if (!status)
         status = clumpi_piece_write(&s->stream, kind, place->memory, bytes, place->host_sums);
-    if (!status && kind == CLUMPI_KIND_VALUES) status = clumpi_stream_progress(&s->stream, bytes);
+    if (!status && (kind == CLUMPI_KIND_VALUES || kind == CLUMPI_KIND_ELEMENTS))
+        status = clumpi_stream_progress(&s->stream, bytes);
     return status;
 }
 
@@ -92,6 +94,35 @@ static clump_status describe_registered(saving *s) {
     return status;
 }
 
+static clump_status describe_array(saving *s, const clumpi_saved_column *column) {
+    clumpi_arrays arrays;
+    clump_status status =
+        clumpi_arrays_open(&s->dense, column->class_info.id, &column->field, NULL, &arrays);
+    if (!status) status = clumpi_arrays_measure(&arrays, &s->saved.arrays[column->array]);
+    clumpi_arrays_close(&arrays);
+    return status;
+}
+
+static clump_status describe_arrays(saving *s) {
+    clump_context *c = clumpi_heap_context(s->heap);
+    const uint32_t count = clumpi_saved_count_arrays(&s->saved);
+    clump_status status = CLUMP_OK;
+    if (!count) return CLUMP_OK;
+    if (count > CLUMPI_ARRAYS_MOST)
+        return clumpi_fail(&c->error, CLUMP_ERR_UNSUPPORTED,
+                           "%u arrays that grow, in all classes, are too many: a saved heap can "
+                           "have %u",
+                           count, CLUMPI_ARRAYS_MOST);
+    s->saved.arrays = clumpi_alloc(&c->allocator, count * sizeof *s->saved.arrays);
+    if (!s->saved.arrays)
+        return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for %u arrays", count);
+    s->saved.array_count = count;
+    for (clumpi_saved_column column = {.owner = 0};
+         !status && clumpi_saved_next(&s->saved, &column);)
+        if (column.kind == CLUMPI_KIND_ELEMENTS) status = describe_array(s, &column);
+    return status;
+}
+
 static clump_status describe(saving *s, const clump_save_desc *desc) {
     clump_heap *heap = s->heap;
     clump_saved *saved = &s->saved;
@@ -104,26 +135,43 @@ static clump_status describe(saving *s, const clump_save_desc *desc) {
         saved->counts[id] = clumpi_dense_count(&s->dense, id);
         saved->reserved[id] = clumpi_heap_geometry(heap)->classes[id].reserved.least;
     }
+    clump_status status = describe_arrays(s);
     s->stream.all = clumpi_saved_value_bytes(saved);
-    return describe_registered(s);
+    return status ? status : describe_registered(s);
 }
 
-static clump_status write_column(saving *s, const clumpi_saved_column *column) {
+/* arrays: NULL, or of a column of elements. */
+static clump_status write_values(saving *s, const clumpi_saved_column *column,
+                                 clumpi_arrays *arrays) {
     const clump_field_info *f = &column->field;
     clump_class_info to = {0};
     clump_status status = CLUMP_OK;
     if (f->type == CLUMP_TYPE_REF)
         to = *clump_schema_get_info(clumpi_heap_schema(s->heap))->classes[f->ref_class];
-    for (uint64_t from = 0; from < column->objects && !status; from += column->piece_objects) {
-        const uint64_t left = column->objects - from;
-        uint32_t n = left < column->piece_objects ? (uint32_t)left : column->piece_objects;
-        uint32_t bytes = n * column->object_bytes;
-        status = clumpi_dense_read(&s->dense, column->class_info.id, f, from, n, values_of(s), 0);
+    for (uint64_t from = 0; from < column->count && !status; from += column->piece_count) {
+        const uint64_t left = column->count - from;
+        uint32_t n = left < column->piece_count ? (uint32_t)left : column->piece_count;
+        uint32_t bytes = n * column->bytes;
+        status = arrays ? clumpi_arrays_copy(arrays, values_of(s), n, 1)
+                        : clumpi_dense_read(&s->dense, column->class_info.id, f, from, n,
+                                            values_of(s), 0);
         if (!status && to.id)
             status = clumpi_dense_to_numbers(&s->dense, to.id, to.last, values_of(s), 0,
                                              bytes / (uint32_t)sizeof(clump_ref));
-        if (!status) status = write_piece(s, CLUMPI_KIND_VALUES, bytes);
+        if (!status) status = write_piece(s, column->kind, bytes);
     }
+    return status;
+}
+
+static clump_status write_column(saving *s, const clumpi_saved_column *column) {
+    clumpi_arrays arrays;
+    if (column->kind != CLUMPI_KIND_ELEMENTS) return write_values(s, column, NULL);
+    if (!column->count) return CLUMP_OK;
+    clump_status status =
+        clumpi_arrays_open(&s->dense, column->class_info.id, &column->field, NULL, &arrays);
+    if (!status) status = clumpi_arrays_measure(&arrays, NULL);
+    if (!status) status = write_values(s, column, &arrays);
+    clumpi_arrays_close(&arrays);
     return status;
 }
 
@@ -171,7 +219,8 @@ static clump_status write_handles(saving *s) {
 }
 
 static clump_status write_all(saving *s) {
-    clump_status status = clumpi_begin_write(&s->stream);
+    clump_status status = clumpi_begin_write(
+        &s->stream, s->saved.array_count ? CLUMPI_SAVE_VERSION_ARRAYS : CLUMPI_SAVE_VERSION);
     if (!status) status = clumpi_head_write(&s->stream, &s->saved);
     for (clumpi_saved_column c = {.owner = 0}; !status && clumpi_saved_next(&s->saved, &c);)
         status = write_column(s, &c);
@@ -240,5 +289,6 @@ clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc,
     clumpi_stream_close(&s.stream);
     clumpi_free(&c->allocator, s.registered);
     clumpi_free(&c->allocator, s.saved.registered_counts);
+    clumpi_free(&c->allocator, s.saved.arrays);
     return status;
 }

@@ -2,6 +2,8 @@
  *
  * Read first: format.h.
  */
+#include <string.h>
+
 #include "save/format.h"
 #include "schema/schema.h"
 
@@ -13,12 +15,29 @@ static int next_class(const clump_saved *saved, clumpi_saved_column *column) {
     for (uint32_t id = column->class_info.id + 1; id <= classes; id++) {
         if (!saved->counts[id]) continue;
         column->class_info = *clump_schema_get_info(saved->schema)->classes[id];
-        column->objects = saved->counts[id];
         column->owner = id;
         column->next = 0;
         return 1;
     }
     return 0;
+}
+
+/* An array without elements in the object has a column of no bytes. */
+static void take_field(const clump_saved *saved, clumpi_saved_column *column,
+                       const clump_field_info *f) {
+    column->field = *f;
+    column->kind = CLUMPI_KIND_VALUES;
+    column->count = saved->counts[column->class_info.id];
+    column->bytes = f->element_bytes * clumpi_elements(f);
+    if (f->part == CLUMP_PART_MEMORY) {
+        column->field = *clumpi_schema_array_of(saved->schema, f->class_id, f);
+        column->kind = CLUMPI_KIND_ELEMENTS;
+        column->array = column->arrays++;
+        column->count = saved->arrays ? saved->arrays[column->array].elements : 0;
+        column->bytes = column->field.element_bytes;
+    }
+    column->piece_count = column->bytes ? saved->piece_bytes / column->bytes : 0;
+    if (!column->piece_count) column->piece_count = 1;
 }
 
 int clumpi_saved_next(const clump_saved *saved, clumpi_saved_column *column) {
@@ -27,22 +46,32 @@ int clumpi_saved_next(const clump_saved *saved, clumpi_saved_column *column) {
         if (!column->owner && !next_class(saved, column)) return 0;
         owner = *clump_schema_get_info(saved->schema)->classes[column->owner];
         if (column->next < owner.field_count) {
-            clump_field_info *f = &column->field;
-            *f = *clump_schema_get_info(saved->schema)->classes[owner.id]->fields[column->next++];
-            column->object_bytes = f->element_bytes * (f->count ? f->count : 1);
-            column->piece_objects = saved->piece_bytes / column->object_bytes;
-            if (!column->piece_objects) column->piece_objects = 1;
-            return 1;
+            take_field(saved, column, owner.fields[column->next++]);
+            if (column->bytes) return 1;
+            continue;
         }
         column->owner = owner.base;
         column->next = 0;
     }
 }
 
+uint32_t clumpi_saved_count_arrays(const clump_saved *saved) {
+    clumpi_saved_column c = {.owner = 0};
+    while (clumpi_saved_next(saved, &c)) {
+    }
+    return c.arrays;
+}
+
+void clumpi_saved_name_array(const clump_saved *saved, const clumpi_saved_column *column,
+                             clump_saved_array *array) {
+    array->class_id = column->class_info.id;
+    array->field = clump_schema_find_field(saved->schema, array->class_id, column->field.name);
+}
+
 uint64_t clumpi_saved_value_bytes(const clump_saved *saved) {
     uint64_t bytes = 0;
     for (clumpi_saved_column c = {.owner = 0}; clumpi_saved_next(saved, &c);)
-        bytes += c.objects * c.object_bytes;
+        bytes += c.count * c.bytes;
     return bytes;
 }
 
@@ -59,8 +88,8 @@ static void take_words(const clump_saved *saved, uint64_t count, uint32_t *most)
 uint32_t clumpi_saved_piece_most(const clump_saved *saved) {
     uint32_t most = CLUMPI_PIECE_LEAST;
     for (clumpi_saved_column c = {.owner = 0}; clumpi_saved_next(saved, &c);) {
-        const uint64_t n = c.objects < c.piece_objects ? c.objects : c.piece_objects;
-        if (n * c.object_bytes > most) most = (uint32_t)n * c.object_bytes;
+        const uint64_t n = c.count < c.piece_count ? c.count : c.piece_count;
+        if (n * c.bytes > most) most = (uint32_t)n * c.bytes;
     }
     for (uint32_t i = 0; i < saved->registered; i++)
         take_words(saved, saved->registered_counts[i], &most);
@@ -74,7 +103,9 @@ static void describe(clump_saved *saved) {
     saved->info = (clump_saved_info){.schema = saved->schema,
                                      .objects = saved->counts,
                                      .registered = saved->registered,
-                                     .registered_counts = saved->registered_counts};
+                                     .registered_counts = saved->registered_counts,
+                                     .arrays = saved->arrays,
+                                     .array_count = saved->array_count};
 }
 
 /* ---- Public calls ---------------------------------------------------------------------------- */
@@ -126,6 +157,7 @@ typedef struct reading {
     clump_saved saved;
     uint64_t first[CLUMP_CLASSES_MAX + 2]; /* by class id: the number of its first object */
     uint8_t *piece;
+    clumpi_saved_lengths lengths;
     const clumpi_saved_reader *reader;
 } reading;
 
@@ -153,19 +185,60 @@ static clump_status judge(reading *r, const clump_saved_part *part, uint64_t lea
     return CLUMP_OK;
 }
 
-clump_status clumpi_saved_check_lengths(clumpi_stream *s, const clump_schema *schema,
-                                        uint32_t class_id, const clump_field_info *f,
-                                        const void *lengths, uint32_t count) {
+/* A length, and the room for it. */
+static clump_status too_long(clumpi_stream *s, const clump_schema *schema, uint32_t class_id,
+                             const clump_field_info *array, uint32_t length, uint64_t room) {
+    return clumpi_fail(s->error, CLUMP_ERR_FORMAT,
+                       "%s is not valid: array %s of class %s has a length of %u, and room for "
+                       "%llu elements",
+                       clumpi_stream_name(s), array->name,
+                       clump_schema_get_info(schema)->classes[class_id]->name, length,
+                       (unsigned long long)room);
+}
+
+static clump_status keep_lengths(clumpi_stream *s, clumpi_saved_lengths *l, uint64_t from,
+                                 const void *lengths, uint32_t count) {
+    if (!clumpi_grow(s->allocator, &l->outside, &l->room, from + count, sizeof *l->outside))
+        return clumpi_fail(s->error, CLUMP_ERR_HOST_MEMORY, "no host memory for %llu lengths",
+                           (unsigned long long)(from + count));
+    memcpy(l->outside + from, lengths, count * sizeof *l->outside);
+    l->elements = l->capacity = 0;
+    return CLUMP_OK;
+}
+
+clump_status clumpi_saved_check_lengths(clumpi_stream *s, clumpi_saved_lengths *l,
+                                        const clump_schema *schema, uint32_t class_id,
+                                        const clump_field_info *f, uint64_t from,
+                                        const void *values, uint32_t count) {
     uint32_t wrong;
     const clump_field_info *array =
-        clumpi_schema_find_too_long(schema, class_id, f, lengths, count, &wrong);
-    return array ? clumpi_fail(s->error, CLUMP_ERR_FORMAT,
-                               "%s is not valid: array %s of class %s has a length of %u, and room "
-                               "for %u elements",
-                               clumpi_stream_name(s), array->name,
-                               clump_schema_get_info(schema)->classes[class_id]->name, wrong,
-                               array->count)
-                 : CLUMP_OK;
+        clumpi_schema_find_too_long(schema, class_id, f, values, count, &wrong);
+    if (array) return too_long(s, schema, class_id, array, wrong, array->count);
+    array = clumpi_schema_array_of(schema, class_id, f);
+    if (!array || array->array != CLUMP_ARRAY_GROWING) return CLUMP_OK;
+    if (f->part == CLUMP_PART_LENGTH) return keep_lengths(s, l, from, values, count);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t *outside = &l->outside[from + i];
+        const uint32_t capacity = ((const uint32_t *)values)[i];
+        const uint64_t room = (uint64_t)array->count + capacity;
+        if (*outside > room) return too_long(s, schema, class_id, array, *outside, room);
+        *outside = *outside > array->count ? *outside - array->count : 0;
+        l->elements += *outside;
+        l->capacity += capacity;
+    }
+    return CLUMP_OK;
+}
+
+clump_status clumpi_saved_check_sums(clumpi_stream *s, const clumpi_saved_lengths *l,
+                                     const clump_saved *saved, const clumpi_saved_column *column) {
+    const clump_saved_array *array = &saved->arrays[column->array];
+    if (l->elements == array->elements && l->capacity == array->capacity) return CLUMP_OK;
+    return clumpi_fail(s->error, CLUMP_ERR_FORMAT,
+                       "%s is not valid: the arrays %s of class %s have %llu elements in raw "
+                       "memory, and room for %llu, but its head states %llu and %llu",
+                       clumpi_stream_name(s), column->field.name, column->class_info.name,
+                       (unsigned long long)l->elements, (unsigned long long)l->capacity,
+                       (unsigned long long)array->elements, (unsigned long long)array->capacity);
 }
 
 static clump_status ended(reading *r, int code) {
@@ -175,7 +248,7 @@ static clump_status ended(reading *r, int code) {
                 : CLUMP_OK;
 }
 
-static clump_status hand_over(reading *r, const clump_saved_part *part) {
+static clump_status check_part(reading *r, const clump_saved_part *part) {
     uint64_t least = 0, end = r->saved.objects;
     int is_refs = !part->field;
     if (part->field && part->field->type == CLUMP_TYPE_REF) {
@@ -187,16 +260,49 @@ static clump_status hand_over(reading *r, const clump_saved_part *part) {
     }
     clump_status status = is_refs ? judge(r, part, least, end) : CLUMP_OK;
     if (!status && part->field)
-        status = clumpi_saved_check_lengths(&r->stream, r->saved.schema, part->class_id,
-                                            part->field, part->data, part->count);
-    if (status || !r->reader->take) return status;
+        status =
+            clumpi_saved_check_lengths(&r->stream, &r->lengths, r->saved.schema, part->class_id,
+                                       part->field, part->from, part->data, part->count);
+    return status;
+}
+
+static clump_status hand_over(reading *r, const clump_saved_part *part) {
+    if (!r->reader->take) return CLUMP_OK;
     return ended(r, r->reader->take(r->reader->user, &r->saved, part));
+}
+
+/* Elements from number `from` of the array on, which the objects from *object on have. *taken: of
+ * that object, before. */
+static clump_status hand_over_elements(reading *r, clump_saved_part part, uint64_t *object,
+                                       uint32_t *taken) {
+    const uint8_t *data = part.data;
+    const uint32_t each = part.bytes;
+    clump_status status = CLUMP_OK;
+    for (uint32_t left = part.count, n; left && !status; left -= n) {
+        while (r->lengths.outside[*object] == *taken) {
+            ++*object;
+            *taken = 0;
+        }
+        n = r->lengths.outside[*object] - *taken;
+        if (n > left) n = left;
+        part.from = *object;
+        part.count = 1;
+        part.bytes = n * each;
+        part.element = part.field->count + *taken;
+        part.data = data;
+        status = hand_over(r, &part);
+        data += part.bytes;
+        *taken += n;
+    }
+    return status;
 }
 
 /* `count` things like those of `part`, in pieces of up to `most`. */
 static clump_status read_parts(reading *r, uint32_t kind, clump_saved_part part, uint64_t count,
                                uint32_t most) {
     clump_status status = CLUMP_OK;
+    uint64_t object = 0; /* of elements */
+    uint32_t taken = 0;
     part.data = r->piece;
     for (; !status && part.from < count; part.from += part.count) {
         const uint64_t left = count - part.from;
@@ -206,9 +312,11 @@ static clump_status read_parts(reading *r, uint32_t kind, clump_saved_part part,
         clump_ref *words = (clump_ref *)r->piece;
         for (uint32_t i = 0; kind == CLUMPI_KIND_HANDLES && i < part.count; i++)
             if (words[i] == CLUMPI_HANDLE_NONE) words[i] = 0;
-        if (!status) status = hand_over(r, &part);
-        if (!status && kind == CLUMPI_KIND_VALUES)
-            status = clumpi_stream_progress(&r->stream, bytes);
+        if (!status) status = check_part(r, &part);
+        if (!status)
+            status = kind == CLUMPI_KIND_ELEMENTS ? hand_over_elements(r, part, &object, &taken)
+                                                  : hand_over(r, &part);
+        if (!status && part.field) status = clumpi_stream_progress(&r->stream, bytes);
     }
     return status;
 }
@@ -217,12 +325,16 @@ static clump_status read_all(reading *r) {
     const clump_saved *saved = &r->saved;
     const uint32_t word = sizeof(clump_ref), words = saved->piece_bytes / word;
     clump_status status = CLUMP_OK;
-    for (clumpi_saved_column c = {.owner = 0}; !status && clumpi_saved_next(saved, &c);)
-        status =
-            read_parts(r, CLUMPI_KIND_VALUES,
-                       (clump_saved_part){
-                           .field = &c.field, .class_id = c.class_info.id, .bytes = c.object_bytes},
-                       c.objects, c.piece_objects);
+    for (clumpi_saved_column c = {.owner = 0}; !status && clumpi_saved_next(saved, &c);) {
+        if (c.kind == CLUMPI_KIND_ELEMENTS)
+            status = clumpi_saved_check_sums(&r->stream, &r->lengths, saved, &c);
+        if (!status)
+            status =
+                read_parts(r, c.kind,
+                           (clump_saved_part){
+                               .field = &c.field, .class_id = c.class_info.id, .bytes = c.bytes},
+                           c.count, c.piece_count);
+    }
     for (uint32_t i = 0; !status && i < saved->registered; i++)
         status =
             read_parts(r, CLUMPI_KIND_REGISTERED, (clump_saved_part){.buffer = i, .bytes = word},
@@ -262,6 +374,7 @@ clump_status clumpi_saved_read(const clump_load_desc *desc, const clumpi_saved_r
     if (!status && reader->begin) status = ended(r, reader->begin(reader->user, &r->saved));
     if (!status) status = read_all(r);
     clumpi_free(&a, r->piece);
+    clumpi_free(&a, r->lengths.outside);
     clumpi_saved_clear(&r->saved);
     clumpi_stream_close(&r->stream);
     clumpi_free(&a, r);

@@ -39,7 +39,7 @@
     X(SAVE, "`clump_heap_save()`")                                                                 \
     X(LOAD, "`clump_heap_load()`")                                                                 \
     X(EXTRACT, "`clump_heap_extract()`, `clump_heap_migrate()` out of it")                         \
-    X(EXTRACT_OF, "`clump_extract_create()`")                                                      \
+    X(EXTRACT_OF, "`clump_extract_create()`, `clump_extract_load()`")                              \
     X(INSERT, "`clump_heap_insert()`, `clump_heap_migrate()` into it")                             \
     X(CONVERT, "`clump_heap_convert()`")                                                           \
     X(COMPACT, "`clump_heap_compact()`")                                                           \
@@ -57,13 +57,9 @@
 /* X(operation, trait, status, why, instead). A message is "CALL: WORDS OF THE TRAIT, and WHY:
  * INSTEAD". */
 #define CLUMPI_REFUSALS(X)                                                                         \
-    X(SAVE, GROWING, USAGE, "only heaps without such arrays are saved",                            \
-      "keep saved values in plain fields")                                                         \
     X(SAVE, RAW, USAGE, "only the program knows the contents of raw memory",                       \
       "keep saved values in fields, in a heap without `raw`")                                      \
     X(SAVE, EVICTED, USAGE, "they may refer to others", "call clump_heap_bring_back() first")      \
-    X(LOAD, GROWING, USAGE, "heaps with such arrays are neither saved nor loaded",                 \
-      "load into a heap without them")                                                             \
     X(EXTRACT, GROWING, USAGE, "only objects of heaps without such arrays are extracted",          \
       "keep the values in plain fields")                                                           \
     X(EXTRACT, RAW, USAGE, "only the program knows the contents of raw memory",                    \

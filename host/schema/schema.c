@@ -251,14 +251,31 @@ static uint32_t part_count(const clumpi_field_desc *desc) {
     return desc->array == CLUMP_ARRAY_GROWING ? 3 : desc->array == CLUMP_ARRAY_BOUNDED ? 1 : 0;
 }
 
+const clump_field_info *clumpi_schema_array_of(const clump_schema *schema, uint32_t class_id,
+                                               const clump_field_info *f) {
+    char name[CLUMP_NAME_BYTES_MAX + 1];
+    for (uint32_t i = 0; i < PARTS_MOST; i++) {
+        if (parts[i].part != f->part) continue;
+        snprintf(name, sizeof name, "%s", f->name);
+        name[strlen(name) - strlen(parts[i].suffix)] = '\0';
+        return clump_schema_find_field(schema, class_id, name);
+    }
+    return NULL;
+}
+
+const clump_field_info *clumpi_schema_part(const clump_schema *schema,
+                                           const clump_field_info *array, clump_array_part part) {
+    const clump_class_info *owner = clump_schema_get_info(schema)->classes[array->class_id];
+    uint32_t index = 0;
+    while (strcmp(owner->fields[index]->name, array->name) != 0) index++;
+    return owner->fields[index + (uint32_t)part];
+}
+
 const clump_field_info *clumpi_schema_find_too_long(const clump_schema *schema, uint32_t class_id,
                                                     const clump_field_info *f, const void *lengths,
                                                     uint64_t count, uint32_t *length) {
-    if (f->part != CLUMP_PART_LENGTH) return NULL;
-    char name[CLUMP_NAME_BYTES_MAX + 1];
-    snprintf(name, sizeof name, "%s", f->name);
-    name[strlen(name) - strlen(parts[0].suffix)] = '\0';
-    const clump_field_info *array = clump_schema_find_field(schema, class_id, name);
+    const clump_field_info *array = clumpi_schema_array_of(schema, class_id, f);
+    if (!array || array->array != CLUMP_ARRAY_BOUNDED) return NULL;
     for (uint64_t i = 0; i < count; i++) {
         memcpy(length, (const uint8_t *)lengths + i * sizeof *length, sizeof *length);
         if (*length > array->count) return array;

@@ -239,6 +239,14 @@ uint32_t clumpi_type_bytes(clump_type type, uint32_t width); /* of one element; 
 char clumpi_type_kind(clump_type type);                      /* of CLUMP_TYPE_LIST */
 const char *clumpi_type_in_c(clump_type type);
 
+/* The array of run-time length of which a field of a class is a part. NULL for other fields. */
+const clump_field_info *clumpi_schema_array_of(const clump_schema *schema, uint32_t class_id,
+                                               const clump_field_info *f);
+
+/* The other way: a part of an array of run-time length, which has it. */
+const clump_field_info *clumpi_schema_part(const clump_schema *schema,
+                                           const clump_field_info *array, clump_array_part part);
+
 /* Of a field that is the length of an array with `max`, for `count` objects: the array, if one of
  * the lengths is more than it has room for (*length), else NULL. Also NULL for other fields.
  * lengths: 32 bits each, of any alignment. */

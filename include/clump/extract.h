@@ -206,7 +206,8 @@ CLUMP_API clump_status clump_extract_create(clump_context *context, const clump_
  *   CLUMP_ERR_FORMAT       the file is not a saved heap, or is cut off, altered or of a newer
  *                          version
  *   CLUMP_ERR_UNSUPPORTED  it is compressed, and the library was built without zstd
- *   CLUMP_ERR_USAGE, CLUMP_ERR_IO, CLUMP_ERR_HOST_MEMORY, CLUMP_ERR_CL */
+ *   CLUMP_ERR_USAGE        both or neither of path and read, or a file with arrays that grow
+ *   CLUMP_ERR_IO, CLUMP_ERR_HOST_MEMORY, CLUMP_ERR_CL */
 CLUMP_API clump_status clump_extract_load(clump_context *context, const clump_load_desc *desc,
                                           clump_extract **extract, clump_extract_report *report,
                                           clump_error *error);

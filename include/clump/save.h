@@ -1,12 +1,12 @@
 /* Saving a heap and loading it: all objects, and the references to them from outside, to a file or
  * through functions of the program.
  *
- * A saved heap has the schema, the values of all fields of all objects, the references in
- * registered buffers, the handles (refs.h), and the numbers of clump_heap_reserve(). It does not
- * have the places of objects. Therefore it can be loaded into a heap of another size or block
- * width, and on another device. Objects are in the order of clump_heap_read_refs(), and the loaded
- * heap has the same order. Equal objects in an equal order produce equal bytes.
- * docs/internals/save.md has the format.
+ * A saved heap has the schema, the values of all fields of all objects, the elements and capacities
+ * of their arrays, the references in registered buffers, the handles (refs.h), and the numbers of
+ * clump_heap_reserve(). It does not have the places of objects. Therefore it can be loaded into a
+ * heap of another size or block width, and on another device. Objects are in the order of
+ * clump_heap_read_refs(), and the loaded heap has the same order. Equal objects in an equal order
+ * produce equal bytes. docs/internals/save.md has the format.
  *
  * These are not saved: errors that kernels reported, data learnt about the demand, and statistics.
  * For a checked heap (checked.h), findings, events and the places where objects were made are not
@@ -31,7 +31,8 @@
  * memory for the pieces until it ends if this is at most 1/256 of the device's memory, since
  * pinning it costs more time than to save a small heap. Device memory: four pieces. In addition,
  * saving needs 4 bytes for each granule of the heap, and loading needs 4 bytes for each object and
- * for each reference of registered buffers.
+ * for each reference of registered buffers. With arrays that grow, both need up to 2 MiB of the
+ * device, and 4 bytes on the host for each object of a class.
  *
  * Threads: as for the heap. The library calls the program's functions on the thread of the call.
  * They must not use the heap, nor anything else of its context.
@@ -95,12 +96,13 @@ typedef struct clump_save_report {
  * Blocks: yes.
  * Returns CLUMP_OK, or:
  *   CLUMP_ERR_USAGE        both or neither of path and write, an invalid piece_bytes or zstd_level,
- *                          objects that are evicted, or a heap with arrays that grow or
- *                          with `raw`: only the program knows the contents of raw memory
- *   CLUMP_ERR_UNSUPPORTED  zstd_level without zstd, or more than 65,536 registered buffers
+ *                          objects that are evicted, or a heap with `raw`: only the program knows
+ *                          the contents of raw memory
+ *   CLUMP_ERR_UNSUPPORTED  zstd_level without zstd, or more than 65,536 registered buffers or
+ *                          arrays that grow
  *   CLUMP_ERR_IO           a file cannot be written or replaced (the error has the file and the
  *                          reason), or a function returned an error
- *   CLUMP_ERR_CORRUPT      the heap's metadata is damaged
+ *   CLUMP_ERR_CORRUPT      the heap's metadata or an array is damaged
  *   CLUMP_ERR_HOST_MEMORY, CLUMP_ERR_CL
  * After a failure, a file of that name is as before, and the part of the new one is removed. With
  * `compact`, objects may have moved. */
@@ -147,7 +149,7 @@ typedef struct clump_load_report {
  *               the heap's field cannot refer to. The error names class and field. A class may have
  *               gained or lost bases and subclasses.
  *   room        The heap must have enough blocks. Otherwise the error has their number and the
- *               number needed.
+ *               number needed. Raw memory for arrays that grow is allocated during the load.
  *   registered  The number of registered buffers must be the same as in the saved heap. Each gets
  *               the references of the buffer registered in the same position, and must have room
  *               for them. Further places of the buffer become null, and its word of the count, if
@@ -159,14 +161,13 @@ typedef struct clump_load_report {
  * Blocks: yes.
  * Returns CLUMP_OK, or:
  *   CLUMP_ERR_USAGE          both or neither of path and read, a heap with objects, handles or raw
- *                            memory in use, a heap with arrays that grow, or registered
- *                            buffers that do not fit
+ *                            memory in use, or registered buffers that do not fit
  *   CLUMP_ERR_IO             a file cannot be read, or a function returned an error
  *   CLUMP_ERR_FORMAT         the file is not a saved heap, or is cut off, altered or of another
  *                            version of the format
  *   CLUMP_ERR_UNSUPPORTED    it is compressed, and the library was built without zstd
  *   CLUMP_ERR_SCHEMA         the schemas do not fit
- *   CLUMP_ERR_DEVICE_MEMORY  too many objects for the heap
+ *   CLUMP_ERR_DEVICE_MEMORY  too many objects for the heap, or no raw memory for an array
  *   CLUMP_ERR_CORRUPT        the heap's metadata is damaged
  *   CLUMP_ERR_HOST_MEMORY, CLUMP_ERR_CL
  * After a failure the heap is empty, as before. If the device stops working while the heap is
@@ -194,12 +195,22 @@ CLUMP_API clump_status clump_saved_open(const clump_load_desc *desc,
 /* DESTRUCTOR. NULL is allowed. */
 CLUMP_API void clump_saved_close(clump_saved *saved);
 
+/* An array that grows, of the objects of exactly one class. */
+typedef struct clump_saved_array {
+    uint32_t class_id;
+    const clump_field_info *field;
+    uint64_t elements; /* in raw memory, of all objects */
+    uint64_t capacity; /* elements for which they have raw memory */
+} clump_saved_array;
+
 /* Facts about a saved heap. They live as long as it. */
 typedef struct clump_saved_info {
     const clump_schema *schema; /* of the heap that was saved */
     const uint64_t *objects;    /* of exactly the class, by class id of the schema. [0]: total */
     uint32_t registered;        /* buffers */
     const uint64_t *registered_counts; /* references of each, in the order of registration */
+    const clump_saved_array *arrays;   /* of classes with objects */
+    uint32_t array_count;
 } clump_saved_info;
 
 /* Return facts about the saved heap. The result is never NULL. For NULL, the schema is NULL and all
@@ -218,6 +229,10 @@ typedef struct clump_saved_part {
     uint32_t count;  /* objects or references in this part */
     uint32_t bytes;  /* of each. Arrays are whole, and their elements follow each other */
     const void *data;
+    /* Index of the first element in `data`. For elements in raw memory, a part has elements of one
+     * object: `count` is 1, and `bytes` is the size of all of them. All other parts begin with
+     * element 0. */
+    uint32_t element;
 } clump_saved_part;
 
 /* Value of `buffer`: the references belong to the handles 1, 2, ... An unused number has 0. */
@@ -228,9 +243,11 @@ typedef struct clump_saved_part {
 typedef int (*clump_saved_fn)(void *user, const clump_saved *saved, const clump_saved_part *part);
 
 /* FUNCTION. Read a whole saved heap without a device, and pass on its parts: for each class with
- * objects, by id, first its own fields, then the fields of its base. Then the registered buffers
- * follow, then the handles. The call compares all checksums. Each reference must name an existing
- * object that its field can refer to. All parts that were passed before a failure are correct.
+ * objects, by id, first its own fields, then the fields of its base. For an array that grows these
+ * are its elements in the objects, its lengths and capacities, and in place of a_memory the
+ * elements in raw memory. Then the registered buffers follow, then the handles. The call compares
+ * all checksums. Each reference must name an existing object that its field can refer to, and each
+ * length must fit its capacity. All parts that were passed before a failure are correct.
  *   desc       [in]            path or read. Calls progress
  *   allocator  [in, optional]  as clump_saved_open()
  *   take       [in, optional]  gets each part, in the order of the file. NULL: the call only checks

@@ -49,7 +49,7 @@ static void check_head(const clump_saved *saved) {
     REQUIRE(!clumpi_stream_create(
         &s, &(clump_save_desc){.size = sizeof(clump_save_desc), .write = keep, .user = &to}, "fuzz",
         &a, &error));
-    REQUIRE(!clumpi_begin_write(&s) && !clumpi_head_write(&s, saved));
+    REQUIRE(!clumpi_begin_write(&s, CLUMPI_SAVE_VERSION_ARRAYS) && !clumpi_head_write(&s, saved));
     clumpi_stream_close(&s);
     source from = {.data = data, .bytes = to.at};
     REQUIRE(!clump_saved_open(
@@ -59,6 +59,12 @@ static void check_head(const clump_saved *saved) {
             again->piece_bytes == saved->piece_bytes && again->registered == saved->registered);
     REQUIRE(memcmp(again->counts, saved->counts, sizeof saved->counts) == 0);
     REQUIRE(memcmp(again->reserved, saved->reserved, sizeof saved->reserved) == 0);
+    REQUIRE(again->array_count == saved->array_count);
+    for (uint32_t i = 0; i < saved->array_count; i++)
+        REQUIRE(again->arrays[i].class_id == saved->arrays[i].class_id &&
+                strcmp(again->arrays[i].field->name, saved->arrays[i].field->name) == 0 &&
+                again->arrays[i].elements == saved->arrays[i].elements &&
+                again->arrays[i].capacity == saved->arrays[i].capacity);
     REQUIRE(clumpi_saved_value_bytes(again) == clumpi_saved_value_bytes(saved));
     clump_saved_close(again);
 }

@@ -241,6 +241,32 @@ def check_long(folder):
         failures.append(f'a long way is not cut:\n{said}')
 
 
+def check_arrays(folder):
+    """Hubs with two references in the object and others in raw memory, in several pieces: object 0 has n, object 2 has one. The
+    first ones lead to Any 1, 2 .. n - 1, 0."""
+    n, refs = 3000, saved_file.refs
+    schema = 'class Hub { ref Any to[*] inline 2; } class Any { uchar x[*]; }'
+    hubs = [refs([0, 0, 4, 0, 0, 5]), refs([n + 2, 1, 3]), refs([n, 5, 1]), (4, refs([i % n + 4 for i in range(1, n + 1)] + [6]))]
+    anys = [refs([i % 2 for i in range(n)]), refs([1] * n), (1, bytes(n // 2))]
+    arrays = [(n + 1, n + 6), (n // 2, n)]
+    path = saved_file.write(folder / 'arrays.clump', schema, [(3, hubs), (n, anys)], [[1]], arrays=arrays)
+    expect(0, f'{n + 1:14} {4 * (n + 6):14}  Hub.to\n{n // 2:14} {n:14}  Any.x\n', path)
+    expect(0, '  registered buffer 0, reference 0 -> Hub:0\n  Hub:0.to[2002] -> Any:2001\n', 'path', path, 'Any:2001')
+    # Object 0 has two references and three words, and room for n references; all objects of Any have three words and a byte.
+    expect(0, f'  {n + 3} objects of {3 * 20 + 4 * (n + 6) + 13 * n} bytes\n'
+              f'  roots keep {n + 1} objects of {20 + 4 * n + 13 * n} bytes, ', 'holders', path)
+    expect(0, f'{20 + 17 * n:14} {n + 1:12} {20 + 4 * n:12}  Hub:0, kept by registered buffer 0\n', 'holders', path)
+    hubs[1] = refs([n + 2, 1, 4])
+    saved_file.write(path, schema, [(3, hubs), (n, anys)], [[3]], arrays=arrays)
+    expect(1, 'array to of class Hub has a length of 4, and room for 3 elements', 'holders', path)
+    hubs[1] = refs([n + 1, 1, 3])
+    saved_file.write(path, schema, [(3, hubs), (n, anys)], [[3]], arrays=arrays)
+    expect(1, f'the arrays to of class Hub have {n} elements in raw memory', 'holders', path)
+    hubs[1:3] = refs([1, 1, 3]), refs([0, 0, 1])
+    saved_file.write(path, schema, [(3, hubs[:3] + [(4, refs([6]))]), (n, anys)], [[3]], arrays=[(1, 1), arrays[1]])
+    expect(0, '  registered buffer 0, reference 0 -> Hub:2\n  Hub:2.to[2] -> Any:2\n', 'path', path, 'Any:2')
+
+
 def check_refused(folder):
     heap = Heap(2)
     heap.registered, heap.handles = [[0]], []
@@ -280,6 +306,7 @@ def main():
         folder = pathlib.Path(name)
         dead, alive = check_random(folder)
         check_long(folder)
+        check_arrays(folder)
         check_refused(folder)
     for failure in failures:
         print('FAILED:', failure)

@@ -1,9 +1,10 @@
 """Saved heaps made without a device, for tests of what reads them. The format is that of docs/internals/save.md.
 
-    write(path, schema, classes, registered, handles)
+    write(path, schema, classes, registered, handles, arrays)
 
 `schema` is a text; `classes` a list, by id, of (objects, [column of bytes, ...]), the columns in the order of the file: own fields first,
-then those of the base; `registered` a list of lists of references, `handles` a list of them; a reference is the number of its object plus 1.
+then those of the base; a column is bytes, or a pair of the bytes of an element in raw memory and all elements of an array that grows,
+which stands in place of a_memory, and `arrays` is a list of (elements, capacity) of these columns; `registered` a list of lists of references, `handles` a list of them; a reference is the number of its object plus 1.
 """
 import array
 import struct
@@ -68,18 +69,21 @@ def pieces(content, each, most):
     return [content[at:at + size] for at in range(0, len(content), size)]
 
 
-def write(path, schema, classes, registered=(), handles=(), piece_bytes=4096):
-    head = struct.pack('<6I', len(schema), len(classes), piece_bytes, len(registered), len(handles), 0) + schema.encode()
+def write(path, schema, classes, registered=(), handles=(), piece_bytes=4096, arrays=()):
+    version = 3 if arrays else 2
+    head = struct.pack('<6I', len(schema), len(classes), piece_bytes, len(registered), len(handles), len(arrays)) + schema.encode()
     head += b''.join(struct.pack('<QQ', count, 0) for count, _ in classes)
     head += struct.pack(f'<{len(registered)}Q', *map(len, registered))
+    head += b''.join(struct.pack('<QQ', *array) for array in arrays)
     parts = [(b'HEAD', head)]
     for count, columns in classes:
         for column in columns if count else ():
-            parts += [(b'VALS', piece) for piece in pieces(column, len(column) // count, piece_bytes)]
+            kind, (each, content) = (b'ELEM', column) if isinstance(column, tuple) else (b'VALS', (len(column) // count, column))
+            parts += [(kind, piece) for piece in pieces(content, each, piece_bytes)]
     for buffer in registered:
         parts += [(b'REFS', piece) for piece in pieces(refs(buffer), 4, piece_bytes)]
     parts += [(b'HNDL', piece) for piece in pieces(refs(handles), 4, piece_bytes)]
-    data = bytearray(b'\x89CLUMP\n\x1a' + struct.pack('<II', 2, MASK >> 32 & ~2))
+    data = bytearray(b'\x89CLUMP\n\x1a' + struct.pack('<II', version, MASK >> 32 & ~version))
     chain = hash64(0, bytes(data))
     for number, (kind, content) in enumerate(parts + [(b'END ', None)]):
         if content is None:

@@ -26,11 +26,10 @@ uint32_t graph_class_of(const graph *g, uint32_t object) {
     return least; /* the last of those that begin there: the others have no objects */
 }
 
-uint32_t graph_bytes_of(const graph *g, uint32_t node) {
-    clump_class_info c;
+uint64_t graph_bytes_of(const graph *g, uint32_t node) {
     if (node >= g->objects) return 0;
-    c = *clump_schema_get_info(g->schema)->classes[graph_class_of(g, node)];
-    return c.object_bytes;
+    return clump_schema_get_info(g->schema)->classes[graph_class_of(g, node)]->object_bytes +
+           (g->raw ? g->raw[node] : 0);
 }
 
 char *graph_name(const graph *g, uint32_t node, char text[NODE_TEXT]) {
@@ -81,11 +80,23 @@ uint32_t graph_source(const graph *g, const clump_saved_part *part, uint32_t i) 
     return g->objects + (part->buffer == CLUMP_SAVED_HANDLES ? g->buffers : part->buffer);
 }
 
+/* The capacities of an array that grows. */
+static void add_raw(const graph *g, const clump_saved_part *part) {
+    char name[CLUMP_NAME_BYTES_MAX + 1];
+    snprintf(name, sizeof name, "%.*s", (int)(strlen(part->field->name) - strlen("_capacity")),
+             part->field->name);
+    const clump_field_info *array = clump_schema_find_field(g->schema, part->class_id, name);
+    const uint32_t *capacities = part->data;
+    for (uint32_t i = 0; i < part->count; i++)
+        g->raw[graph_source(g, part, i)] += (uint64_t)capacities[i] * array->element_bytes;
+}
+
 static int take_part(void *user, const clump_saved *saved, const clump_saved_part *part) {
     filling *f = user;
     const clump_ref *refs = part->data;
     const uint32_t each = part->bytes / (uint32_t)sizeof *refs;
     (void)saved;
+    if (!f->at && part->field && part->field->part == CLUMP_PART_CAPACITY) add_raw(f->g, part);
     if ((part->field && part->field->type != CLUMP_TYPE_REF) || !graph_is_edge(f->choice, part))
         return 0;
     for (uint32_t i = 0; i < part->count * each; i++)
@@ -112,7 +123,10 @@ static int read_edges(filling *f) {
 static int make_edges(graph *g, const root_choice *choice) {
     filling f = {.g = g, .choice = choice};
     g->out_begin = calloc((size_t)g->nodes + 1, sizeof *g->out_begin);
-    if (!g->out_begin) return complain(g->path, "no memory for a graph of %u objects", g->objects);
+    if (clump_saved_get_info(g->saved)->array_count)
+        g->raw = calloc((size_t)g->objects + 1, sizeof *g->raw);
+    if (!g->out_begin || (clump_saved_get_info(g->saved)->array_count && !g->raw))
+        return complain(g->path, "no memory for a graph of %u objects", g->objects);
     if (!read_edges(&f)) return 0;
     for (uint32_t n = 0; n < g->nodes; n++) g->out_begin[n + 1] += g->out_begin[n];
     const uint64_t edges = g->out_begin[g->nodes];
@@ -172,6 +186,7 @@ void graph_free(graph *g) {
     clump_saved_close(g->saved);
     free(g->out_begin);
     free(g->out);
+    free(g->raw);
     memset(g, 0, sizeof *g);
 }
 

@@ -38,6 +38,7 @@ typedef struct graph {
     uint32_t nodes, top;
     uint64_t *out_begin;
     uint32_t *out;
+    uint64_t *raw; /* by object: bytes of its arrays' raw memory. NULL: no class has such arrays */
 } graph;
 
 /* CONSTRUCTOR. Read the saved heap. Returns 1; or 0 with words on stderr, and nothing to free. */
@@ -48,8 +49,8 @@ void graph_free(graph *g);
 int graph_check_roots(const graph *g);
 
 uint32_t graph_class_of(const graph *g, uint32_t object);
-/* Of an object its own bytes; of other nodes 0. */
-uint32_t graph_bytes_of(const graph *g, uint32_t node);
+/* Of an object its own bytes, with the raw memory of its arrays; of other nodes 0. */
+uint64_t graph_bytes_of(const graph *g, uint32_t node);
 /* "Body:17", "registered buffer 0", ... in `text`, which is returned. */
 enum { NODE_TEXT = 128 };
 char *graph_name(const graph *g, uint32_t node, char text[NODE_TEXT]);

@@ -80,6 +80,9 @@ static void show_sums(const holding *h) {
         const clump_class_info *c = clump_schema_get_info(g->schema)->classes[id];
         bytes += clump_saved_get_info(g->saved)->objects[id] * c->object_bytes;
     }
+    const clump_saved_info *info = clump_saved_get_info(g->saved);
+    for (uint32_t i = 0; i < info->array_count; i++)
+        bytes += info->arrays[i].capacity * info->arrays[i].field->element_bytes;
     printf("%s: a saved heap\n  %" PRIu32 " objects of %" PRIu64 " bytes\n", g->path, g->objects,
            bytes);
     printf("  roots keep %" PRIu32 " objects of %" PRIu64 " bytes, and nothing keeps %" PRIu32
@@ -120,7 +123,7 @@ static void show_keepers(const holding *h, uint32_t from, uint32_t end, uint32_t
     printf("\n%14s %12s %12s  %s\n", "keeps bytes", "objects", "own bytes", what);
     for (uint32_t i = 0; i < b.count; i++) {
         const uint32_t n = b.nodes[i];
-        printf("%14" PRIu64 " %12" PRIu32 " %12" PRIu32 "  %s", h->bytes[n], h->kept[n],
+        printf("%14" PRIu64 " %12" PRIu32 " %12" PRIu64 "  %s", h->bytes[n], h->kept[n],
                graph_bytes_of(h->g, n), graph_name(h->g, n, name));
         if (n < h->g->objects) printf(", kept by %s", graph_name(h->g, h->dominator[n], keeper));
         printf("\n");

@@ -141,8 +141,8 @@ static int by_from(const void *a, const void *b) {
 
 static void name_step(step *s, const clump_saved_part *part, uint32_t element, uint64_t place) {
     const clump_field_info *f = part->field;
-    if (f && f->count)
-        snprintf(s->text, sizeof s->text, ".%s[%u]", f->name, element);
+    if (f && (f->count || f->array))
+        snprintf(s->text, sizeof s->text, ".%s[%u]", f->name, part->element + element);
     else if (f)
         snprintf(s->text, sizeof s->text, ".%s", f->name);
     else if (part->buffer == CLUMP_SAVED_HANDLES)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clump/save.h"
 #include "inspect.h"
 
 typedef unsigned long long ull;
@@ -21,6 +22,17 @@ static const char *unknown(const char *text) {
 
 /* ---- One ------------------------------------------------------------------------------------- */
 
+static void show_arrays(const snapshot *s) {
+    const clump_saved_info *info = clump_saved_get_info(s->saved);
+    if (info->array_count) printf("\n%14s %14s  %s\n", "elements", "raw bytes", "array that grows");
+    for (uint32_t i = 0; i < info->array_count; i++) {
+        const clump_saved_array *a = &info->arrays[i];
+        printf("%14llu %14llu  %s.%s\n", (ull)a->elements,
+               (ull)(a->capacity * a->field->element_bytes),
+               clump_schema_get_info(info->schema)->classes[a->class_id]->name, a->field->name);
+    }
+}
+
 static void show_saved(const snapshot *s) {
     int width = name_width(s, 5);
     printf("%s: a saved heap, which has no blocks\n", s->path);
@@ -31,6 +43,7 @@ static void show_saved(const snapshot *s) {
         printf("%4u  %-*s %8llu %12llu%s\n", c->id, width, c->name, (ull)c->object_bytes,
                (ull)c->objects, c->is_abstract ? "  (abstract)" : "");
     }
+    show_arrays(s);
 }
 
 static void show_head(const snapshot *s) {

@@ -176,6 +176,20 @@ static clump_status extract_of(const trial *t) {
     return status;
 }
 
+/* A heap of the same schema, saved. */
+static clump_status load_extract(const trial *t) {
+    clump_heap *heap = make(t->kind->traits & (CLUMPI_TRAIT_GROWING | CLUMPI_TRAIT_BOUNDED));
+    memory_file file = saved_bytes(&on, heap, 0);
+    const clump_load_desc desc = {.size = sizeof desc, .read = memory_read, .user = &file};
+    clump_extract *made;
+    clump_heap_destroy(heap);
+    const clump_status status = clump_extract_load(on.clump, &desc, &made, NULL, NULL);
+    assert_int_equal(made != NULL, !status);
+    clump_extract_destroy(made);
+    memory_release(&file);
+    return status;
+}
+
 static clump_status insert(const trial *t) {
     return clump_heap_insert(t->heap, extracts[(t->kind->traits & CLUMPI_TRAIT_BOUNDED) != 0],
                              NULL);
@@ -306,6 +320,7 @@ static const operation operations[] = {
     {CLUMPI_OP_EXTRACT, "clump_heap_extract", take, 0},
     {CLUMPI_OP_EXTRACT, "clump_heap_extract", migrate_from, 0},
     {CLUMPI_OP_EXTRACT_OF, "clump_extract_create", extract_of, 0},
+    {CLUMPI_OP_EXTRACT_OF, "clump_extract_load", load_extract, 0},
     {CLUMPI_OP_INSERT, "clump_heap_insert", insert, 0},
     {CLUMPI_OP_INSERT, "clump_heap_insert", migrate_into, 0},
     {CLUMPI_OP_CONVERT, "clump_heap_convert", convert, 0},

@@ -222,8 +222,8 @@ static void pieces_of_place(void **state) {
 static void foreign_and_other_versions(void **state) {
     clump_error error;
     memory_file m = copy_of(&good);
-    static const uint32_t others[][2] = {{1, ~1u}, {3, ~3u}};
-    static const char *const words[] = {"version 1 ", "version 3 "};
+    static const uint32_t others[][2] = {{1, ~1u}, {4, ~4u}};
+    static const char *const words[] = {"version 1 ", "version 4 "};
     for (int i = 0; i < 2; i++) {
         memcpy(m.data + 8, others[i], sizeof others[i]);
         assert_int_equal(check_bytes(&m, &error), CLUMP_ERR_FORMAT);
@@ -260,7 +260,7 @@ static void made_up(void **state) {
         {head + 12, 2, CLUMP_ERR_FORMAT, "size that the head states"},
         {head + 16, 4, CLUMP_ERR_FORMAT, "piece 7"},
         {head + 16, UINT32_MAX, CLUMP_ERR_FORMAT, "piece 7"},
-        {head + 20, 1, CLUMP_ERR_FORMAT, "must be 0"},
+        {head + 20, 1, CLUMP_ERR_FORMAT, "size that the head states"},
         {head + 24, 0x41414141, CLUMP_ERR_FORMAT, "schema"},
         {counts, COUNT + 1, CLUMP_ERR_FORMAT, "piece 1"},
         {counts, 1000000, CLUMP_ERR_DEVICE_MEMORY, "blocks"},

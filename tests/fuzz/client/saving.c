@@ -178,7 +178,7 @@ static void follow_all(course *r, heap_model *h) {
 
 void save_and_load(client *c, heap_model *h) {
     kept k = {.path = ""};
-    if (c->raw || c->array_count) { /* nobody knows what it holds */
+    if (c->raw) { /* nobody knows what it holds */
         CHECK_STATUS(
             &c->on,
             clump_heap_save(
@@ -189,7 +189,12 @@ void save_and_load(client *c, heap_model *h) {
     compare_all(c, h); /* nothing is loose */
     save_heap(c, h, &k);
     look_into(c, h, &k);
-    if (chance(c, 30)) load_elsewhere(c, h, &k);
+    if (c->array_count || chance(c, 30)) load_elsewhere(c, h, &k);
+    if (c->array_count) { /* a full heap's raw memory need not fit in one of its size */
+        if (k.path[0]) unlink(k.path);
+        memory_release(&k.file);
+        return;
+    }
     for (int i = 0; i < OUTSIDES_MAX; i++) clump_refs_destroy(h->outsides[i].refs);
     const heap_model old = *h;
     end_heap(c, h);

@@ -1,0 +1,22 @@
+/* Raw memory for the arrays of run-time length of objects that a load made. It is a program of its
+ * heap, like a user's, because code that allocates is compiled for a heap's geometry.
+ *
+ * Read first: cl/api/arrays.clh.
+ */
+#ifndef CLUMPI_ARRAYS_CLH /* a program has it before */
+#include "cl/api/arrays.clh"
+#endif
+
+/* Each of `count` words is the number of elements that an array needs memory for, and becomes the
+ * handle of the memory. bytes: of an element. failed: arrays for which there was no room. */
+__kernel void make_arrays(CLUMP_HEAP, __global uint *words, uint count, uint bytes,
+                          __global uint *failed) {
+    for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
+        uint capacity = words[i];
+        if (!capacity) continue;
+        __global void *p =
+            clumpi_aligned_alloc(clump_heap, max(bytes, CLUMPI_RAW_UNIT), (ulong)capacity * bytes);
+        if (!p) atomic_inc(failed);
+        words[i] = p ? clumpi_raw_unit(clump_heap, p) : 0u;
+    }
+}

@@ -1,0 +1,227 @@
+/* Arrays that grow, on their way (arrays.h).
+ *
+ * Of up to `at_once` objects, `handles` says where their elements are, and `ends` how many elements
+ * of the launch there are up to and with each object:
+ *
+ *   outside     3 │ 0 │ 5 │ 2        objects
+ *   ends        3 │ 3 │ 7            a launch of 7 elements
+ *   values      0 0 0 2 2 2 2        of which object each is; the next launch skips 4 of object 2
+ *
+ * Read first: arrays.h.
+ */
+#include <stddef.h>
+
+#include "heap/program.h"
+#include "save/arrays.h"
+#include "save/staging.h"
+
+#define AT_ONCE (UINT32_C(1) << 18) /* objects: two buffers of 1 MiB */
+
+static clump_context *context_of(const clumpi_arrays *a) {
+    return clumpi_heap_context(a->dense->heap);
+}
+
+static const clump_field_info *part_of(const clumpi_arrays *a, clump_array_part part) {
+    return clumpi_schema_part(clumpi_heap_schema(a->dense->heap), &a->array, part);
+}
+
+clump_status clumpi_arrays_open(clumpi_dense *d, uint32_t class_id, const clump_field_info *array,
+                                const uint32_t *outside, clumpi_arrays *a) {
+    static const char what[] = "arrays of run-time length";
+    *a = (clumpi_arrays){.dense = d,
+                         .array = *array,
+                         .class_id = class_id,
+                         .objects = clumpi_dense_count(d, class_id),
+                         .outside = outside};
+    clump_context *c = context_of(a);
+    a->at_once = a->objects < AT_ONCE ? (uint32_t)a->objects : AT_ONCE;
+    const uint64_t bytes = (uint64_t)a->at_once * sizeof(clumpi_u32);
+    a->host_ends = clumpi_alloc(&c->allocator, bytes);
+    clump_status status =
+        a->host_ends ? CLUMP_OK
+                     : clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for %s", what);
+    if (!status) status = clumpi_buffer_create(c, bytes, what, &a->handles);
+    if (!status) status = clumpi_buffer_create(c, bytes, what, &a->ends);
+    if (status) clumpi_arrays_close(a);
+    return status;
+}
+
+void clumpi_arrays_close(clumpi_arrays *a) {
+    if (!a->dense) return;
+    clump_context *c = context_of(a);
+    clumpi_buffer_release(c, &a->handles);
+    clumpi_buffer_release(c, &a->ends);
+    clumpi_free(&c->allocator, a->host_ends);
+    clumpi_free(&c->allocator, a->own);
+    a->dense = NULL;
+}
+
+/* How many of the objects from number `from` on are dealt with at once. */
+static uint32_t next_count(const clumpi_arrays *a, uint64_t from) {
+    const uint64_t left = a->objects - from;
+    return left < a->at_once ? (uint32_t)left : a->at_once;
+}
+
+/* ---- Out of the heap ------------------------------------------------------------------------- */
+
+static clump_status read_words(clumpi_arrays *a, clump_array_part part, uint64_t from, uint32_t n,
+                               uint32_t *words) {
+    clump_status status =
+        clumpi_dense_read(a->dense, a->class_id, part_of(a, part), from, n, a->handles, 0);
+    return status ? status
+                  : clumpi_read(context_of(a), a->handles, 0, (uint64_t)n * sizeof *words, words);
+}
+
+/* The words of n arrays, of which lengths[] has the lengths. */
+static clump_status check(clumpi_arrays *a, const uint32_t *lengths, const uint32_t *capacities,
+                          const uint32_t *handles, uint32_t n, uint64_t *capacity) {
+    const clump_heap_info *info = clump_heap_get_info(a->dense->heap);
+    for (uint32_t i = 0; i < n; i++) {
+        const uint64_t room = (uint64_t)a->array.count + capacities[i],
+                       end = (uint64_t)handles[i] * CLUMPI_RAW_UNIT +
+                             (uint64_t)capacities[i] * a->array.element_bytes;
+        if (lengths[i] > room || end > info->bytes || (capacities[i] && !handles[i]))
+            return clumpi_fail(&context_of(a)->error, CLUMP_ERR_CORRUPT,
+                               "an array %s of class %s was overwritten: its length is %u, with "
+                               "room for %llu elements",
+                               a->array.name,
+                               clump_schema_get_info(info->schema)->classes[a->class_id]->name,
+                               lengths[i], (unsigned long long)room);
+        *capacity += capacities[i];
+    }
+    return CLUMP_OK;
+}
+
+static void keep_outside(const clumpi_arrays *a, uint32_t *lengths, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        lengths[i] = lengths[i] > a->array.count ? lengths[i] - a->array.count : 0;
+}
+
+clump_status clumpi_arrays_measure(clumpi_arrays *a, clump_saved_array *sums) {
+    clump_context *c = context_of(a);
+    uint32_t *handles = clumpi_alloc(&c->allocator, a->at_once * sizeof *handles);
+    clump_status status = CLUMP_OK;
+    a->outside = a->own = clumpi_alloc(&c->allocator, a->objects * sizeof *a->own);
+    if (!handles || !a->own)
+        status = clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for %llu lengths",
+                             (unsigned long long)a->objects);
+    for (uint64_t from = 0; from < a->objects && !status; from += a->at_once) {
+        const uint32_t n = next_count(a, from);
+        status = read_words(a, CLUMP_PART_LENGTH, from, n, a->own + from);
+        if (!status && sums) status = read_words(a, CLUMP_PART_CAPACITY, from, n, a->host_ends);
+        if (!status && sums) status = read_words(a, CLUMP_PART_MEMORY, from, n, handles);
+        if (!status && sums)
+            status = check(a, a->own + from, a->host_ends, handles, n, &sums->capacity);
+        keep_outside(a, a->own + from, n);
+    }
+    for (uint64_t i = 0; i < a->objects && !status && sums; i++) sums->elements += a->own[i];
+    clumpi_free(&c->allocator, handles);
+    return status;
+}
+
+/* ---- Into the heap --------------------------------------------------------------------------- */
+
+/* The capacities of n objects become handles of raw memory. */
+static clump_status make_some(clumpi_arrays *a, clump_kernel *k, uint64_t from, uint32_t n) {
+    size_t global = context_of(a)->sizes.do_all_global, local = context_of(a)->sizes.do_all_local;
+    clumpi_group_fit(k->group_limit, &global, &local);
+    clump_status status = clumpi_dense_read(a->dense, a->class_id, part_of(a, CLUMP_PART_CAPACITY),
+                                            from, n, a->handles, 0);
+    if (!status) status = clump_kernel_set_arg(k, 1, sizeof n, &n);
+    if (!status) status = clump_heap_launch(a->dense->heap, k, global, local, NULL);
+    return status ? status
+                  : clumpi_dense_write(a->dense, a->class_id, part_of(a, CLUMP_PART_MEMORY), from,
+                                       n, a->handles);
+}
+
+static clump_status make_all(clumpi_arrays *a, clumpi_u32 *failed) {
+    static const char key;
+    clump_context *c = context_of(a);
+    clump_kernel *k;
+    const uint32_t each = a->array.element_bytes;
+    clump_status status =
+        clumpi_own_kernel(a->dense->heap, &key, "cl/api/make_arrays.cl", "make_arrays", &k);
+    if (!status) status = clumpi_clear(c, a->ends, 0, sizeof *failed);
+    if (!status) status = clump_kernel_set_arg(k, 0, sizeof a->handles, &a->handles);
+    if (!status) status = clump_kernel_set_arg(k, 2, sizeof each, &each);
+    if (!status) status = clump_kernel_set_arg(k, 3, sizeof a->ends, &a->ends);
+    for (uint64_t from = 0, n; from < a->objects && !status; from += n) {
+        n = next_count(a, from);
+        status = make_some(a, k, from, (uint32_t)n);
+    }
+    return status ? status : clumpi_read(c, a->ends, 0, sizeof *failed, failed);
+}
+
+/* The heap's reports are the user's, so what this launch reports is taken back. */
+clump_status clumpi_arrays_make(clumpi_arrays *a, const char *where) {
+    clump_heap *heap = a->dense->heap;
+    clump_context *c = context_of(a);
+    const uint64_t at = clumpi_header_offset(heap, offsetof(clumpi_header, errors));
+    clumpi_error errors[CLUMPI_ERRORS];
+    clumpi_u32 failed = 0;
+    clump_status status = clumpi_read(c, clumpi_heap_buffer(heap), at, sizeof errors, errors);
+    if (!status) status = make_all(a, &failed);
+    if (status || !failed) return status;
+    status = clumpi_write(c, clumpi_heap_buffer(heap), at, sizeof errors, errors);
+    return status
+               ? status
+               : clumpi_fail(
+                     &c->error, CLUMP_ERR_DEVICE_MEMORY,
+                     "the heap has no raw memory for %u of the %llu arrays %s of class %s in %s. "
+                     "Make it larger",
+                     failed, (unsigned long long)a->objects, a->array.name,
+                     clump_schema_get_info(clumpi_heap_schema(heap))->classes[a->class_id]->name,
+                     where);
+}
+
+/* ---- Elements -------------------------------------------------------------------------------- */
+
+/* Of `count` elements, as many as the next objects have. */
+static uint32_t end_some(clumpi_arrays *a, uint32_t count, uint32_t *objects) {
+    uint32_t end = 0, n = 0;
+    const uint32_t most = next_count(a, a->object);
+    while (end < count && n < most) {
+        const uint64_t left = a->outside[a->object] - a->taken, need = count - end;
+        end += (uint32_t)(left < need ? left : need);
+        a->host_ends[n++] = end;
+        if (left > need) {
+            a->taken += need;
+            break;
+        }
+        a->object++;
+        a->taken = 0;
+    }
+    *objects = n;
+    return end;
+}
+
+clump_status clumpi_arrays_copy(clumpi_arrays *a, cl_mem values, uint32_t count, int is_read) {
+    const clumpi_launch_sizes *sizes = &context_of(a)->sizes;
+    const clumpi_u32 each = a->array.element_bytes, read = is_read ? 1 : 0;
+    clump_status status = CLUMP_OK;
+    for (clumpi_u32 at = 0; at < count && !status;) {
+        const uint64_t from = a->object;
+        const clumpi_u64 skip = a->taken;
+        clumpi_u32 objects;
+        const uint32_t n = end_some(a, count - at, &objects);
+        const clumpi_arg args[] = {{sizeof a->handles, &a->handles},
+                                   {sizeof a->ends, &a->ends},
+                                   {sizeof objects, &objects},
+                                   {sizeof skip, &skip},
+                                   {sizeof values, &values},
+                                   {sizeof at, &at},
+                                   {sizeof each, &each},
+                                   {sizeof read, &read}};
+        status = clumpi_dense_read(a->dense, a->class_id, part_of(a, CLUMP_PART_MEMORY), from,
+                                   objects, a->handles, 0);
+        if (!status)
+            status = clumpi_write(context_of(a), a->ends, 0, objects * sizeof *a->host_ends,
+                                  a->host_ends);
+        if (!status && n)
+            status = clumpi_run_on_heap(a->dense->heap, CLUMPI_SAVE_KERNEL(save_elements),
+                                        sizes->do_all_global, sizes->do_all_local, args,
+                                        sizeof args / sizeof *args, NULL);
+        at += n;
+    }
+    return status;
+}

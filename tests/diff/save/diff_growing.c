@@ -1,0 +1,489 @@
+/* Heaps with arrays that grow are saved and loaded: the elements in the objects and in raw memory,
+ * references among them, and containers, which are made of such arrays. A kernel recomputes all of
+ * them from the number of the object, and so does the host for a file. A loaded heap saves the same
+ * bytes, and its arrays grow, end with their objects and are collected. Files whose lengths are not
+ * valid are refused, and so is a heap without room.
+ *
+ * Read first: tests/support/saved_heap.h, include/clump/save.h, cl/api/arrays.clh.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clump/collect.h"
+#include "clump/compact.h"
+#include "reseal.h"
+#include "saved_heap.h"
+
+enum { BYTES = 8 << 20, ITEMS = 333, BAGS = 700, SACKS = 500, LEFT = BAGS + SACKS - 400 };
+enum { LONG = 40000 }; /* items of Bag 0, in many pieces */
+
+static const char schema[] =
+    "class Item { uint id; }\n"
+    "class Bag { uint id; ref Item items[*]; float3 at[*] inline 2 packed; }\n"
+    "aos class Sack : Bag { uchar marks[*] inline 3; ulong last[*]; uint two[*] max 2; }\n";
+/* Another order, other layouts, a base more, an array more and one less. */
+static const char other_schema[] =
+    "class Item { ulong fresh; uint id; }\n"
+    "aos abstract class Thing { uint id; uint more[*] inline 2; }\n"
+    "aos class Bag : Thing { float3 at[*] inline 2; ref Item items[*]; }\n"
+    "class Sack : Bag { ulong last[*]; uint two[*] max 2; }\n";
+
+#define FUNCTIONS                                                                                  \
+    "uint length_of(uint id) { return id == 0 ? 40000u : id % 7u ? id % 23u : 0u; }\n"             \
+    "uint item_of(uint id, uint i) { return (id * 7u + i * 13u) % 333u; }\n"
+static const char source[] = FUNCTIONS
+    "__kernel void items(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Item, s, i) Item_id(s) = i; }\n"
+    "__kernel void fresh(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Bag, s, i) Bag_id(s) = i; }\n"
+    "__kernel void bags(CLUMP_HEAP, CLUMP_NUMBERS) {\n"
+    "    CLUMP_FOR_EACH_NUMBERED(Bag, s, id) {\n"
+    "        uint n = length_of(id);\n"
+    "        Bag_id(s) = id;\n"
+    "        Bag_items_resize(s, n + id % 3u);\n" /* more room than elements */
+    "        Bag_items_resize(s, n);\n"
+    "        for (uint i = 0; i < n; i++) Bag_items(s, i) = CLUMP_AT(Item, item_of(id, i));\n"
+    "        Bag_at_resize(s, id % 4u);\n"
+    "        for (uint i = 0; i < id % 4u; i++) Bag_at(s, i) = (float3)(id, i, 0.5f);\n"
+    "    }\n"
+    "}\n"
+    "__kernel void marks(CLUMP_HEAP) {\n"
+    "    CLUMP_FOR_EACH(Sack, s) {\n"
+    "        uint id = Sack_id(s), n = id % 300u;\n"
+    "        Sack_marks_resize(s, n);\n"
+    "        for (uint i = 0; i < n; i++) Sack_marks(s, i) = (uchar)(id + i);\n"
+    "        if (id % 2u) Sack_marks_trim(s);\n"
+    "        Sack_last_reserve(s, id % 5u);\n"
+    "        for (uint i = 0; i < id % 5u; i++) Sack_last_append(s, (ulong)id << 40 | i);\n"
+    "        Sack_two_append(s, id);\n"
+    "    }\n"
+    "}\n"
+    "__kernel void thin(CLUMP_HEAP) {\n"
+    "    CLUMP_FOR_EACH(Bag, s) if (Bag_id(s) % 3u == 1u) Bag_free(s);\n"
+    "}\n"
+    "__kernel void all_go(CLUMP_HEAP) { CLUMP_FOR_EACH(Bag, s) Bag_free(s); }\n";
+/* Objects that are as they were. MARKS: the schema has the marks of Sack. */
+static const char check_source[] = FUNCTIONS
+    "__kernel void right(CLUMP_HEAP_NO_ALLOC) {\n"
+    "    uint right = 0;\n"
+    "    CLUMP_FOR_EACH(Bag, s) {\n"
+    "        uint id = Bag_id(s), n = length_of(id);\n"
+    "        uint ok = Bag_items_length(s) == n && Bag_at_length(s) == id % 4u;\n"
+    "        for (uint i = 0; ok && i < n; i++)\n"
+    "            ok = Item_id(Bag_items(s, i)) == item_of(id, i);\n"
+    "        for (uint i = 0; ok && i < id % 4u; i++)\n"
+    "            ok = all(Bag_at(s, i) == (float3)(id, i, 0.5f));\n"
+    "        if (ok && Bag_is_Sack(s)) {\n"
+    "            Sack t = Bag_as_Sack(s);\n"
+    "            ok = Sack_last_length(t) == id % 5u && Sack_two_length(t) == 1 &&\n"
+    "                 Sack_two(t, 0) == id;\n"
+    "            for (uint i = 0; ok && i < id % 5u; i++)\n"
+    "                ok = Sack_last(t, i) == ((ulong)id << 40 | i);\n"
+    "#ifdef MARKS\n"
+    "            ok = ok && Sack_marks_length(t) == id % 300u;\n"
+    "            for (uint i = 0; ok && i < id % 300u; i++)\n"
+    "                ok = Sack_marks(t, i) == (uchar)(id + i);\n"
+    "#else\n"
+    "            ok = ok && Sack_more_length(t) == 0 && Sack_more_capacity(t) == 2;\n"
+    "#endif\n"
+    "        }\n"
+    "        right += ok;\n"
+    "    }\n"
+    "    CLUMP_REDUCE(uint, right, CLUMP_SUM);\n"
+    "}\n"
+    /* Each array grows by elements that are right, and by none. */
+    "__kernel void grow(CLUMP_HEAP) {\n"
+    "    CLUMP_FOR_EACH(Bag, s) {\n"
+    "        uint n = Bag_items_length(s);\n"
+    "        Bag_items_resize(s, n + 100u);\n"
+    "        for (uint i = 0; i < 100u; i++) Bag_items(s, n + i) = Item_null;\n"
+    "        Bag_items_resize(s, n);\n"
+    "        Bag_items_trim(s);\n"
+    "    }\n"
+    "}\n";
+
+static cl_fixture on;
+
+static clump_heap *open_heap(const char *text, uint32_t block_rows, uint64_t bytes) {
+    return cl_fixture_heap_as(
+        &on, text,
+        &(clump_heap_desc){
+            .size = sizeof(clump_heap_desc), .bytes = bytes, .block_rows = block_rows});
+}
+
+static void all(clump_heap *heap, clump_program *p, const char *kernel) {
+    CHECK_OK(&on, clump_heap_do_all(heap, clump_program_get_kernel(p, kernel), NULL));
+}
+
+static clump_heap *filled(void) {
+    clump_heap *heap = open_heap(schema, 2, BYTES);
+    clump_program *p = cl_fixture_program(&on, heap, source, NULL, NULL);
+    clump_kernel *fresh = clump_program_get_kernel(p, "fresh");
+    CHECK_OK(&on, clump_heap_do_new(heap, clump_program_get_kernel(p, "items"), "Item", ITEMS, NULL,
+                                    NULL));
+    CHECK_OK(&on, clump_heap_do_new(heap, fresh, "Bag", BAGS, NULL, NULL));
+    CHECK_OK(&on, clump_heap_do_new(heap, fresh, "Sack", SACKS, NULL, NULL));
+    all(heap, p, "bags");
+    all(heap, p, "marks");
+    all(heap, p, "thin");
+    CHECK_OK(&on, clump_heap_take_errors(heap, NULL));
+    CHECK_HEAP(&on, heap);
+    clump_program_destroy(p);
+    return heap;
+}
+
+static uint64_t raw_bytes(clump_heap *heap) {
+    clump_heap_stats stats = {.size = sizeof stats};
+    CHECK_OK(&on, clump_heap_read_stats(heap, &stats, NULL, 0));
+    return stats.raw_bytes;
+}
+
+/* All bags and sacks are there as they were. */
+static void expect(clump_heap *heap, const char *options, int grows) {
+    clump_program *p = cl_fixture_program(&on, heap, check_source, options, NULL);
+    cl_uint right = 0;
+    uint64_t there;
+    if (grows) all(heap, p, "grow");
+    CHECK_OK(&on, clump_heap_reduce(heap, clump_program_get_kernel(p, "right"), sizeof right,
+                                    &right, NULL));
+    CHECK_OK(&on, clump_heap_read_count(heap, "Bag", &there));
+    assert_int_equal(there, LEFT);
+    assert_int_equal(right, LEFT);
+    CHECK_OK(&on, clump_heap_take_errors(heap, NULL));
+    CHECK_HEAP(&on, heap);
+    clump_program_destroy(p);
+}
+
+static void same_bytes(clump_heap *heap, const memory_file *file, uint32_t piece_bytes) {
+    memory_file again = saved_bytes(&on, heap, piece_bytes);
+    assert_int_equal(again.bytes, file->bytes);
+    assert_memory_equal(again.data, file->data, file->bytes);
+    memory_release(&again);
+}
+
+static void saved(void **state) {
+    (void)state;
+    clump_heap *heap = filled();
+    expect(heap, "-DMARKS", 0);
+    const uint64_t raw = raw_bytes(heap);
+    memory_file file = saved_bytes(&on, heap, 4096);
+    clump_heap_destroy(heap);
+    heap = open_heap(schema, 5, BYTES);
+    clump_load_report report = {.size = sizeof report};
+    CHECK_OK(&on, load_bytes(heap, &file, &report));
+    assert_int_equal(report.fields_lost + report.fields_gained, 0);
+    expect(heap, "-DMARKS", 0);
+    assert_in_range(raw_bytes(heap), raw / 2, raw * 2);
+    same_bytes(heap, &file, 4096);
+    expect(heap, "-DMARKS", 1);
+    CHECK_OK(&on, clump_heap_compact(heap, NULL, NULL, NULL));
+    expect(heap, "-DMARKS", 0);
+
+    /* Arrays end with their objects, half of them freed and half collected. */
+    clump_program *p = cl_fixture_program(&on, heap, source, NULL, NULL);
+    const uint64_t before = raw_bytes(heap);
+    CHECK_OK(&on, clump_heap_collect(heap, NULL, NULL, NULL));
+    assert_int_equal(raw_bytes(heap), 0);
+    CHECK_OK(&on, load_bytes(heap, &file, NULL));
+    assert_int_not_equal(before, 0);
+    all(heap, p, "all_go");
+    assert_int_equal(raw_bytes(heap), 0);
+    CHECK_HEAP(&on, heap);
+    clump_program_destroy(p);
+    clump_heap_destroy(heap);
+    memory_release(&file);
+}
+
+/* A later file has the arrays of another schema. */
+static void other_schemas(void **state) {
+    (void)state;
+    clump_heap *heap = filled(), *loaded = open_heap(other_schema, 7, BYTES);
+    memory_file file = saved_bytes(&on, heap, 0);
+    clump_load_report report = {.size = sizeof report};
+    CHECK_OK(&on, load_bytes(loaded, &file, &report));
+    assert_int_equal(report.fields_lost, 4);
+    assert_int_equal(report.fields_gained, 5);
+    expect(loaded, NULL, 1);
+    clump_heap_destroy(loaded);
+    static const struct {
+        const char *items, *words[2];
+    } cases[] = {{"ref Item items[*] inline 4;", {"ref[*]", "ref[*] inline 4"}},
+                 {"uint items[*];", {"ref[*]", "uint[*]"}},
+                 {"ref Item items[*] max 9;", {"ref[*]", "ref[*] max 9"}}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "class Item { uint id; } class Bag { uint id; %s } class Sack : Bag { uint x; }",
+                 cases[i].items);
+        loaded = open_heap(text, 2, BYTES);
+        const clump_status status = load_bytes(loaded, &file, NULL);
+        for (size_t w = 0; w < 2; w++)
+            cl_fixture_expect_words(clump_context_get_error(on.clump), status, CLUMP_ERR_SCHEMA,
+                                    cases[i].words[w], "load", __LINE__);
+        clump_heap_destroy(loaded);
+    }
+    memory_release(&file);
+    clump_heap_destroy(heap);
+}
+
+/* A heap without room for the arrays stays empty, without a report, and takes other files. */
+static void without_room(void **state) {
+    (void)state;
+    clump_heap *heap = filled(), *small = open_heap(schema, 2, 512 << 10);
+    memory_file file = saved_bytes(&on, heap, 0);
+    clump_heap_stats stats = {.size = sizeof stats};
+    cl_fixture_expect_words(clump_context_get_error(on.clump), load_bytes(small, &file, NULL),
+                            CLUMP_ERR_DEVICE_MEMORY, "no raw memory for", "load", __LINE__);
+    CHECK_OK(&on, clump_heap_take_errors(small, NULL));
+    CHECK_OK(&on, clump_heap_read_stats(small, &stats, NULL, 0));
+    assert_int_equal(stats.objects, 0);
+    assert_int_equal(stats.raw_bytes, 0);
+    CHECK_HEAP(&on, small);
+    memory_release(&file);
+    clump_program *p = cl_fixture_program(&on, heap, source, NULL, NULL);
+    all(heap, p, "all_go");
+    clump_program_destroy(p);
+    file = saved_bytes(&on, heap, 0);
+    CHECK_OK(&on, load_bytes(small, &file, NULL));
+    same_bytes(small, &file, 0);
+    memory_release(&file);
+    clump_heap_destroy(small);
+    clump_heap_destroy(heap);
+}
+
+/* More objects than a launch deals with, most of them without elements. */
+static void many(void **state) {
+    (void)state;
+    enum { COUNT = 300000 };
+    static const char text[] = "class Dot { uint id; ushort w[*]; }";
+    static const char kernels[] =
+        "uint count_of(uint id) { return id % 7u ? 0u : id % 5u + 1u; }\n"
+        "__kernel void dots(CLUMP_HEAP) {\n"
+        "    CLUMP_FOR_EACH_NEW(Dot, s, id) {\n"
+        "        Dot_id(s) = id;\n"
+        "        Dot_w_resize(s, count_of(id));\n"
+        "        for (uint i = 0; i < count_of(id); i++) Dot_w(s, i) = (ushort)(id + i);\n"
+        "    }\n"
+        "}\n"
+        "__kernel void right(CLUMP_HEAP_NO_ALLOC) {\n"
+        "    uint right = 0;\n"
+        "    CLUMP_FOR_EACH(Dot, s) {\n"
+        "        uint id = Dot_id(s), ok = Dot_w_length(s) == count_of(id);\n"
+        "        for (uint i = 0; ok && i < count_of(id); i++)\n"
+        "            ok = Dot_w(s, i) == (ushort)(id + i);\n"
+        "        right += ok;\n"
+        "    }\n"
+        "    CLUMP_REDUCE(uint, right, CLUMP_SUM);\n"
+        "}\n";
+    clump_heap *heap = open_heap(text, 0, 16 << 20), *loaded = open_heap(text, 0, 16 << 20);
+    clump_program *p = cl_fixture_program(&on, heap, kernels, NULL, NULL);
+    CHECK_OK(&on, clump_heap_do_new(heap, clump_program_get_kernel(p, "dots"), "Dot", COUNT, NULL,
+                                    NULL));
+    CHECK_OK(&on, clump_heap_take_errors(heap, NULL));
+    clump_program_destroy(p);
+    memory_file file = saved_bytes(&on, heap, 0);
+    CHECK_OK(&on, load_bytes(loaded, &file, NULL));
+    p = cl_fixture_program(&on, loaded, kernels, NULL, NULL);
+    cl_uint right = 0;
+    CHECK_OK(&on, clump_heap_reduce(loaded, clump_program_get_kernel(p, "right"), sizeof right,
+                                    &right, NULL));
+    assert_int_equal(right, COUNT);
+    CHECK_HEAP(&on, loaded);
+    same_bytes(loaded, &file, 0);
+    clump_program_destroy(p);
+    memory_release(&file);
+    clump_heap_destroy(loaded);
+    clump_heap_destroy(heap);
+}
+
+/* ---- The file, without a device -------------------------------------------------------------- */
+
+/* By number, without Items: the id, which is known, and how many elements came. */
+typedef struct reading {
+    uint32_t ids, items[LEFT], marks[LEFT];
+    uint64_t bags; /* without subclasses */
+} reading;
+
+static uint32_t id_of(uint64_t number) {
+    return (uint32_t)(number / 2 * 3 + number % 2 * 2);
+}
+
+static int take_part(void *user, const clump_saved *file, const clump_saved_part *part) {
+    reading *r = user;
+    const uint32_t *words = part->data;
+    if (!part->field || part->class_id == 1) return 0;
+    const char *name = part->field->name;
+    r->bags = clump_saved_get_info(file)->objects[2];
+    const uint64_t first = (part->class_id == 3 ? r->bags : 0) + part->from;
+    for (uint32_t i = 0; i < part->count && strcmp(name, "id") == 0; i++, r->ids++)
+        assert_int_equal(words[i], id_of(first + i));
+    if (strcmp(name, "items") == 0) {
+        assert_int_equal(part->count, 1);
+        assert_int_equal(part->element, r->items[first]);
+        for (uint32_t i = 0; i < part->bytes / 4; i++)
+            assert_int_equal(words[i], (id_of(first) * 7 + r->items[first]++ * 13) % ITEMS + 1);
+    }
+    for (uint32_t o = 0; o < part->count && strcmp(name, "marks") == 0; o++) {
+        const uint8_t *marks = (const uint8_t *)part->data + (size_t)o * part->bytes;
+        const uint32_t id = id_of(first + o);
+        assert_int_equal(part->element, r->marks[first + o]);
+        for (uint32_t i = 0; i < part->bytes && r->marks[first + o] < id % 300; i++)
+            assert_int_equal(marks[i], (uint8_t)(id + r->marks[first + o]++));
+    }
+    return 0;
+}
+
+static size_t read_all(void *user, void *data, size_t bytes) {
+    return memory_read(user, data, bytes);
+}
+
+static clump_status read_file(memory_file *file, clump_saved_fn take, void *user,
+                              clump_error *error) {
+    file->at = 0;
+    const clump_load_desc desc = {.size = sizeof desc, .read = read_all, .user = file};
+    return clump_saved_read(&desc, NULL, take, user, error);
+}
+
+static void looked_into(void **state) {
+    (void)state;
+    static reading r;
+    clump_heap *heap = filled();
+    memory_file file = saved_bytes(&on, heap, 4096);
+    clump_error error;
+    uint64_t elements = 0;
+    assert_int_equal(read_file(&file, take_part, &r, &error), CLUMP_OK);
+    for (uint32_t i = 0; i < LEFT; i++) {
+        const uint32_t id = id_of(i), n = id == 0 ? LONG : id % 7 ? id % 23 : 0;
+        assert_int_equal(r.items[i], n);
+        assert_int_equal(r.marks[i], i < r.bags ? 0 : id % 300);
+        if (i < r.bags) elements += n;
+    }
+    assert_int_equal(r.ids, LEFT);
+    clump_saved *head;
+    file.at = 0;
+    const clump_load_desc desc = {.size = sizeof desc, .read = read_all, .user = &file};
+    assert_int_equal(clump_saved_open(&desc, NULL, &head, &error), CLUMP_OK);
+    const clump_saved_info *info = clump_saved_get_info(head);
+    assert_int_equal(info->array_count, 6); /* 2 of Bag, 4 of Sack */
+    assert_int_equal(info->arrays[0].class_id, 2);
+    assert_string_equal(info->arrays[0].field->name, "items");
+    assert_int_equal(info->arrays[0].elements, elements);
+    assert_true(info->arrays[0].capacity > elements);
+    clump_saved_close(head);
+    memory_release(&file);
+    clump_heap_destroy(heap);
+}
+
+/* ---- Files that are not valid ---------------------------------------------------------------- */
+
+typedef struct finding {
+    const char *name;
+    uint32_t class_id, piece, found; /* pieces before it, with the head. 0: not found yet */
+} finding;
+
+static int count_parts(void *user, const clump_saved *file, const clump_saved_part *part) {
+    finding *f = user;
+    (void)file;
+    f->piece++;
+    if (!f->found && part->field && part->class_id == f->class_id &&
+        strcmp(part->field->name, f->name) == 0)
+        f->found = f->piece;
+    return 0;
+}
+
+/* The content of the piece of a field of Bag. No field before it has elements in raw memory. */
+static uint32_t *words_of(memory_file *file, const char *name) {
+    finding f = {.name = name, .class_id = 2};
+    assert_int_equal(read_file(file, count_parts, &f, NULL), CLUMP_OK);
+    assert_int_not_equal(f.found, 0);
+    return (uint32_t *)(void *)(file->data + piece_at(file->data, file->bytes, f.found) +
+                                sizeof(clumpi_piece));
+}
+
+/* The head begins with the bytes of the schema, which follows, and then three classes' numbers. */
+static uint64_t *arrays_of(memory_file *file, uint8_t copy[16]) {
+    uint8_t *head = file->data + 16 + sizeof(clumpi_piece);
+    uint32_t bytes;
+    memcpy(&bytes, head, sizeof bytes);
+    memcpy(copy, head + 24 + bytes + 48, 16);
+    return (uint64_t *)(void *)(head + 24 + bytes + 48);
+}
+
+static void not_valid(void **state) {
+    (void)state;
+    clump_heap *heap = filled(), *loaded = open_heap(schema, 2, BYTES);
+    static const char *const words[] = {
+        "array items of class Bag has a length of 500000, and room for",
+        "the arrays items of class Bag have",
+        "the arrays items of class Bag have",
+        "an array that grows has more elements than a heap has room for",
+        "an array that grows has more elements than a heap has room for",
+        "the arrays items of class Bag have",
+        "another number of arrays that grow",
+    };
+    memory_file good = saved_bytes(&on, heap, 0);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        memory_file file = {.data = malloc(good.bytes), .bytes = good.bytes};
+        uint64_t numbers[2];
+        clump_error error;
+        memcpy(file.data, good.data, good.bytes);
+        void *arrays = arrays_of(&file, (uint8_t *)numbers);
+        if (i == 0) words_of(&file, "items_length")[1] = 500000;
+        if (i == 1) words_of(&file, "items_length")[0]--; /* a sum that differs by 1 */
+        if (i == 2) words_of(&file, "items_capacity")[3]++;
+        if (i == 3) numbers[0] = numbers[1] + 1;
+        if (i == 4) numbers[1] = UINT64_C(1) << 62;
+        if (i == 5) numbers[1] = UINT64_C(1) << 34; /* the most that a heap can have */
+        memcpy(arrays, numbers, sizeof numbers);
+        if (i == 6) {
+            uint32_t *head = (uint32_t *)(void *)(file.data + 16 + sizeof(clumpi_piece));
+            head[5] -= 1;
+            head[3] += 2; /* registered buffers, so that the size is right */
+        }
+        assert_true(reseal(file.data, file.bytes) > 0);
+        cl_fixture_expect_words(clump_context_get_error(on.clump), load_bytes(loaded, &file, NULL),
+                                CLUMP_ERR_FORMAT, words[i], "load", __LINE__);
+        cl_fixture_expect_words(&error, read_file(&file, NULL, NULL, &error), CLUMP_ERR_FORMAT,
+                                words[i], "read", __LINE__);
+        assert_int_equal(raw_bytes(loaded), 0);
+        CHECK_OK(&on, clump_heap_take_errors(loaded, NULL));
+        CHECK_HEAP(&on, loaded);
+        memory_release(&file);
+    }
+    /* References beyond the objects. */
+    finding f = {.name = "items", .class_id = 2};
+    assert_int_equal(read_file(&good, count_parts, &f, NULL), CLUMP_OK);
+    uint32_t *refs = (uint32_t *)(void *)(good.data + piece_at(good.data, good.bytes, f.found) +
+                                          sizeof(clumpi_piece));
+    uint32_t had[2];
+    memcpy(had, refs, sizeof had);
+    refs[0] = ITEMS + 1; /* a Bag */
+    refs[1] = 1 << 30;
+    assert_true(reseal(good.data, good.bytes) > 0);
+    cl_fixture_expect_words(
+        clump_context_get_error(on.clump), load_bytes(loaded, &good, NULL), CLUMP_ERR_FORMAT,
+        "field items of class Bag has 1 references to objects that do not exist", "load", __LINE__);
+    assert_int_equal(raw_bytes(loaded), 0);
+    CHECK_HEAP(&on, loaded);
+
+    /* Nothing is left of them: the file that is right is loaded. */
+    memcpy(refs, had, sizeof had);
+    assert_true(reseal(good.data, good.bytes) > 0);
+    CHECK_OK(&on, load_bytes(loaded, &good, NULL));
+    expect(loaded, "-DMARKS", 1);
+    memory_release(&good);
+    clump_heap_destroy(loaded);
+    clump_heap_destroy(heap);
+}
+
+int main(void) {
+    const int code = cl_fixture_open(&on, NULL);
+    if (code) return code;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(saved),        cmocka_unit_test(other_schemas),
+        cmocka_unit_test(without_room), cmocka_unit_test(looked_into),
+        cmocka_unit_test(not_valid),    cmocka_unit_test(many),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    cl_fixture_close(&on);
+    return failed;
+}
