@@ -74,7 +74,13 @@ static clump_status open_transfer(transfer *t, const void *structs, const char *
     clump_field_info f;
     t->call = call;
     status = clumpi_find_class(t->heap, d->class_name, call, &t->info);
-    for (uint32_t i = 0; i < d->field_count && !status; i++) status = find_field(t, i, &f);
+    for (uint32_t i = 0; i < d->field_count && !status; i++) {
+        status = find_field(t, i, &f);
+        if (!status && !t->is_read)
+            status =
+                clumpi_check_lengths(t->heap, &f, (const uint8_t *)structs + d->fields[i].offset,
+                                     d->bytes, t->count, call);
+    }
     return status ? status : clumpi_heap_enter_to_wait(t->heap);
 }
 

@@ -158,7 +158,7 @@ clump_status clumpi_saved_check_lengths(clumpi_stream *s, const clump_schema *sc
                                         const void *lengths, uint32_t count) {
     uint32_t wrong;
     const clump_field_info *array =
-        clumpi_schema_find_too_long(schema, class_id, f, lengths, count, &wrong);
+        clumpi_schema_find_too_long(schema, class_id, f, lengths, sizeof wrong, count, &wrong);
     return array ? clumpi_fail(s->error, CLUMP_ERR_FORMAT,
                                "%s is not valid: array %s of class %s has a length of %u, and room "
                                "for %u elements",

@@ -253,14 +253,15 @@ static uint32_t part_count(const clumpi_field_desc *desc) {
 
 const clump_field_info *clumpi_schema_find_too_long(const clump_schema *schema, uint32_t class_id,
                                                     const clump_field_info *f, const void *lengths,
-                                                    uint64_t count, uint32_t *length) {
+                                                    uint64_t stride, uint64_t count,
+                                                    uint32_t *length) {
     if (f->part != CLUMP_PART_LENGTH) return NULL;
     char name[CLUMP_NAME_BYTES_MAX + 1];
     snprintf(name, sizeof name, "%s", f->name);
     name[strlen(name) - strlen(parts[0].suffix)] = '\0';
     const clump_field_info *array = clump_schema_find_field(schema, class_id, name);
     for (uint64_t i = 0; i < count; i++) {
-        memcpy(length, (const uint8_t *)lengths + i * sizeof *length, sizeof *length);
+        memcpy(length, (const uint8_t *)lengths + i * stride, sizeof *length);
         if (*length > array->count) return array;
     }
     return NULL;

@@ -14,7 +14,9 @@
  *
  * A field uses element_bytes of the struct (schema.h). A vector of 3 has 4 elements, as cl_float3
  * has. A bool uses 1 byte, and a reference 4, as a clump_ref does. The elements of an array follow
- * each other. A description may name some of the fields, in any order, including inherited ones.
+ * each other. An array `a` with `max` (schema.h) has `max` elements in the struct, and a field
+ * a_length. clump_heap_read_field() and clump_heap_write_field() describe the elements beyond the
+ * length. A description may name some of the fields, in any order, including inherited ones.
  * Offsets need no alignment.
  *
  * Each call costs one launch for each named field, a few launches to find or verify the objects,
@@ -62,8 +64,8 @@ typedef struct clump_struct_desc {
  *   CLUMP_ERR_TOO_SMALL  the objects do not fit. The call writes nothing to `structs`
  *   CLUMP_ERR_NOT_FOUND  no such class or field
  *   CLUMP_ERR_REFERENCE  a reference does not name such an object: the error says which
- *   CLUMP_ERR_USAGE      a field twice, not within the struct, or of an array of run-time length,
- *                        or no `structs` for chosen objects
+ *   CLUMP_ERR_USAGE      a field twice, not within the struct, or an array that grows, or no
+ *                        `structs` for chosen objects
  *   CLUMP_ERR_CL, CLUMP_ERR_HOST_MEMORY */
 CLUMP_API clump_status clump_heap_read_structs(clump_heap *heap, const clump_struct_desc *desc,
                                                const clump_ref *refs, void *structs,
@@ -73,7 +75,8 @@ CLUMP_API clump_status clump_heap_read_structs(clump_heap *heap, const clump_str
  * references name. If several structs are for one object, it is undefined which one is written.
  * Blocks: yes.
  * Returns the statuses of clump_heap_read_structs(), except CLUMP_ERR_TOO_SMALL. Fails with
- * CLUMP_ERR_USAGE also if the count is wrong. A call that fails because of its arguments writes
+ * CLUMP_ERR_USAGE also if the count is wrong, a length is more than the `max` of its array, or a
+ * field belongs to an array that grows. A call that fails because of its arguments writes
  * nothing. */
 CLUMP_API clump_status clump_heap_write_structs(clump_heap *heap, const clump_struct_desc *desc,
                                                 const clump_ref *refs, const void *structs,
@@ -86,9 +89,9 @@ CLUMP_API clump_status clump_heap_write_structs(clump_heap *heap, const clump_st
  *                          (clump_heap_take_errors())
  * Blocks: yes.
  * Returns the statuses of clump_heap_read_structs(), except CLUMP_ERR_TOO_SMALL and
- * CLUMP_ERR_REFERENCE. Fails with CLUMP_ERR_USAGE also for an abstract class or more than 2^31
- * objects. After CLUMP_ERR_CL and CLUMP_ERR_HOST_MEMORY, the objects may exist with undefined
- * contents. */
+ * CLUMP_ERR_REFERENCE. Fails with CLUMP_ERR_USAGE also for an abstract class, more than 2^31
+ * objects, or a length that is more than the `max` of its array. After CLUMP_ERR_CL and
+ * CLUMP_ERR_HOST_MEMORY, the objects may exist with undefined contents. */
 CLUMP_API clump_status clump_heap_new_structs(clump_heap *heap, const clump_struct_desc *desc,
                                               const void *structs, uint64_t count, clump_ref *refs,
                                               uint64_t *made);

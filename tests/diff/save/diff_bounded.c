@@ -1,8 +1,9 @@
 /* Arrays with `max` leave a heap and come back: they are saved and loaded, extracted and inserted,
- * extracted from a file, and converted to other layouts. A kernel recomputes all of their elements
- * and lengths from the number of the object. Files whose lengths are not valid are refused.
+ * extracted from a file, converted to other layouts, and read and written by the host. A kernel
+ * recomputes all of their elements and lengths from the number of the object. Lengths from outside
+ * that are not valid are refused.
  *
- * Read first: tests/support/saved_heap.h, include/clump/save.h, extract.h, convert.h.
+ * Read first: tests/support/saved_heap.h, include/clump/save.h, extract.h, convert.h, structs.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -269,12 +270,203 @@ static void converted(void **state) {
     clump_heap_destroy(heap);
 }
 
+/* ---- The host -------------------------------------------------------------------------------- */
+
+typedef struct sack {
+    uint32_t id, items_length, at_length, marks_length;
+    clump_ref items[5];
+    uint8_t marks[7];
+    cl_float3 at[3];
+    uint64_t last;
+} sack;
+/* A bag has the first five. */
+static const clump_struct_field sack_fields[] = {{"at", offsetof(sack, at)},
+                                                 {"at_length", offsetof(sack, at_length)},
+                                                 {"items_length", offsetof(sack, items_length)},
+                                                 {"items", offsetof(sack, items)},
+                                                 {"id", offsetof(sack, id)},
+                                                 {"marks", offsetof(sack, marks)},
+                                                 {"marks_length", offsetof(sack, marks_length)},
+                                                 {"last", offsetof(sack, last)}};
+static const clump_struct_desc bag_desc = {sizeof bag_desc, "Bag", sizeof(sack), 5, sack_fields},
+                               sack_desc = {sizeof sack_desc, "Sack", sizeof(sack), 8, sack_fields};
+
+static uint32_t length_of(uint32_t id) {
+    const uint32_t n = id % 6;
+    return n && id & 1 ? n - 1 : n;
+}
+
+/* Item number i has items[i]. */
+static void find_items(clump_heap *heap, clump_ref items[ITEMS]) {
+    clump_ref refs[ITEMS];
+    uint32_t ids[ITEMS];
+    uint64_t count;
+    CHECK_OK(&on, clump_heap_read_refs(heap, "Item", refs, ITEMS, &count));
+    CHECK_OK(&on, clump_heap_read_field(heap, "Item", "id", 0, sizeof *ids, ids, ITEMS, &count));
+    for (uint32_t i = 0; i < ITEMS; i++) items[ids[i]] = refs[i];
+}
+
+/* All bags and sacks, of which the latter lack what only sacks have. */
+static sack *read_bags(clump_heap *heap) {
+    sack *bags = malloc(LEFT * sizeof *bags);
+    uint64_t count;
+    CHECK_OK(&on, clump_heap_read_structs(heap, &bag_desc, NULL, bags, LEFT, &count));
+    assert_int_equal(count, LEFT);
+    return bags;
+}
+
+static void read_by_host(void **state) {
+    (void)state;
+    clump_heap *heap = filled();
+    clump_ref items[ITEMS], *second = malloc(LEFT * sizeof *second);
+    uint32_t *lengths = malloc(LEFT * sizeof *lengths);
+    uint64_t count;
+    find_items(heap, items);
+    sack *bags = read_bags(heap);
+    CHECK_OK(&on, clump_heap_read_field(heap, "Bag", "items_length", 0, sizeof *lengths, lengths,
+                                        LEFT, &count));
+    CHECK_OK(&on,
+             clump_heap_read_field(heap, "Bag", "items", 2, sizeof *second, second, LEFT, &count));
+    for (uint32_t i = 0; i < LEFT; i++) {
+        const uint32_t id = bags[i].id, n = length_of(id);
+        assert_int_equal(bags[i].items_length, n);
+        assert_int_equal(lengths[i], n);
+        assert_int_equal(second[i], bags[i].items[2]);
+        assert_int_equal(bags[i].at_length, id % 4);
+        for (uint32_t k = 0; k < 5; k++)
+            assert_int_equal(bags[i].items[k], k < n ? items[(id * 7 + k * 13) % ITEMS] : 0);
+        for (uint32_t k = 0; k < id % 4; k++)
+            assert_true(bags[i].at[k].s[0] == (float)id && bags[i].at[k].s[1] == (float)k);
+    }
+    free(bags);
+    free(second);
+    free(lengths);
+    clump_heap_destroy(heap);
+}
+
+/* What a heap has is emptied and written again, in each way. */
+static void written_by_host(void **state) {
+    (void)state;
+    clump_heap *heap = filled();
+    const uint32_t count = LEFT, some = LEFT / 3;
+    uint32_t *zeros = calloc(count, sizeof *zeros), *values = malloc(count * sizeof *values);
+    clump_ref *refs = malloc(count * sizeof *refs);
+    uint64_t length;
+    sack *bags = read_bags(heap);
+    CHECK_OK(&on, clump_heap_read_refs(heap, "Bag", refs, count, &length));
+    for (int way = 0; way < 4; way++) {
+        CHECK_OK(&on, clump_heap_write_field(heap, "Bag", "items_length", 0, sizeof *zeros, zeros,
+                                             count));
+        for (uint32_t k = 0; k < 5; k++)
+            CHECK_OK(&on,
+                     clump_heap_write_field(heap, "Bag", "items", k, sizeof *zeros, zeros, count));
+        CHECK_OK(&on, clump_heap_read_object_array(heap, "Bag", "items", refs[count - 1],
+                                                   sizeof *refs, NULL, 0, &length));
+        assert_int_equal(length, 0);
+        if (way == 0) {
+            CHECK_OK(&on, clump_heap_write_structs(heap, &bag_desc, NULL, bags, count));
+        } else if (way == 1) {
+            CHECK_OK(&on, clump_heap_write_structs(heap, &bag_desc, refs + some, bags + some,
+                                                   count - some));
+            CHECK_OK(&on, clump_heap_write_structs(heap, &bag_desc, refs, bags, some));
+        } else if (way == 2) {
+            for (uint32_t k = 0; k < 6; k++) {
+                for (uint32_t i = 0; i < count; i++)
+                    values[i] = k < 5 ? bags[i].items[k] : bags[i].items_length;
+                CHECK_OK(&on, clump_heap_write_field(heap, "Bag", k < 5 ? "items" : "items_length",
+                                                     k % 5, sizeof *values, values, count));
+            }
+        } else {
+            for (uint32_t i = 0; i < count; i++)
+                for (uint32_t k = 0; k < 6; k++)
+                    CHECK_OK(&on, clump_heap_write_object_field(
+                                      heap, "Bag", k < 5 ? "items" : "items_length", k % 5, refs[i],
+                                      sizeof *values,
+                                      k < 5 ? &bags[i].items[k] : &bags[i].items_length));
+        }
+        expect(heap, count);
+    }
+    free(zeros);
+    free(values);
+    free(refs);
+    free(bags);
+    clump_heap_destroy(heap);
+}
+
+/* Objects are made with their arrays. */
+static void made_by_host(void **state) {
+    (void)state;
+    clump_heap *heap = filled(), *other = open_heap(other_schema, 3);
+    clump_ref items[ITEMS];
+    uint32_t ids[ITEMS];
+    uint64_t made;
+    const clump_struct_field id = {"id", 0};
+    const clump_struct_desc item_desc = {sizeof item_desc, "Item", sizeof *ids, 1, &id};
+    for (uint32_t i = 0; i < ITEMS; i++) ids[i] = i;
+    CHECK_OK(&on, clump_heap_new_structs(other, &item_desc, ids, ITEMS, items, &made));
+    sack *bags = read_bags(heap);
+    for (uint32_t i = 0; i < LEFT; i++) {
+        const uint32_t n = bags[i].id;
+        for (uint32_t k = 0; k < length_of(n); k++)
+            bags[i].items[k] = items[(n * 7 + k * 13) % ITEMS];
+        bags[i].marks_length = n % 8;
+        for (uint32_t k = 0; k < 7; k++) bags[i].marks[k] = (uint8_t)(n + k);
+        bags[i].last = (uint64_t)n << 40;
+    }
+    CHECK_OK(&on, clump_heap_new_structs(other, &sack_desc, bags, LEFT, NULL, &made));
+    assert_int_equal(made, LEFT);
+    expect(other, LEFT);
+    free(bags);
+    clump_heap_destroy(other);
+    clump_heap_destroy(heap);
+}
+
+/* Nothing is written then. */
+static void wrong_lengths_of_host(void **state) {
+    (void)state;
+    clump_heap *heap = filled();
+    const clump_error *e = clump_context_get_error(on.clump);
+    static const char words[] = "array items of class Bag cannot have a length of 6";
+    clump_ref *refs = malloc(LEFT * sizeof *refs);
+    uint32_t *lengths = calloc(LEFT, sizeof *lengths);
+    uint64_t count;
+    sack *bags = read_bags(heap);
+    CHECK_OK(&on, clump_heap_read_refs(heap, "Bag", refs, LEFT, &count));
+    memset(bags, 0, (LEFT - 1) * sizeof *bags);
+    bags[LEFT - 1].items_length = lengths[LEFT - 1] = 6;
+    cl_fixture_expect_words(
+        e, clump_heap_write_field(heap, "Bag", "items_length", 0, sizeof *lengths, lengths, LEFT),
+        CLUMP_ERR_USAGE, words, "clump_heap_write_field", __LINE__);
+    cl_fixture_expect_words(e,
+                            clump_heap_write_object_field(heap, "Bag", "items_length", 0, *refs,
+                                                          sizeof *lengths, &lengths[LEFT - 1]),
+                            CLUMP_ERR_USAGE, words, "clump_heap_write_object_field", __LINE__);
+    cl_fixture_expect_words(e, clump_heap_write_structs(heap, &bag_desc, NULL, bags, LEFT),
+                            CLUMP_ERR_USAGE, words, "clump_heap_write_structs", __LINE__);
+    cl_fixture_expect_words(e, clump_heap_write_structs(heap, &bag_desc, refs, bags, LEFT),
+                            CLUMP_ERR_USAGE, words, "clump_heap_write_structs", __LINE__);
+    cl_fixture_expect_words(e, clump_heap_new_structs(heap, &bag_desc, bags, LEFT, NULL, NULL),
+                            CLUMP_ERR_USAGE, words, "clump_heap_new_structs", __LINE__);
+    expect(heap, LEFT);
+    free(refs);
+    free(lengths);
+    free(bags);
+    clump_heap_destroy(heap);
+}
+
 int main(void) {
     const int code = cl_fixture_open(&on, NULL);
     if (code) return code;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(saved),     cmocka_unit_test(refused),   cmocka_unit_test(wrong_lengths),
-        cmocka_unit_test(extracted), cmocka_unit_test(converted),
+        cmocka_unit_test(saved),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(wrong_lengths),
+        cmocka_unit_test(extracted),
+        cmocka_unit_test(converted),
+        cmocka_unit_test(read_by_host),
+        cmocka_unit_test(written_by_host),
+        cmocka_unit_test(made_by_host),
+        cmocka_unit_test(wrong_lengths_of_host),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     cl_fixture_close(&on);
