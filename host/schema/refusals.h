@@ -98,8 +98,6 @@
     X(TABLE, BOUNDED, USAGE, "cannot be in a table", "call clump_heap_read_object_array()")        \
     X(MIGRATION, GROWING, USAGE, "such objects do not migrate",                                    \
       "leave it out of the class that migrates")                                                   \
-    X(MIGRATION, BOUNDED, USAGE, "such objects do not migrate",                                    \
-      "leave it out of the class that migrates")                                                   \
     X(EMIT_C, GROWING, SCHEMA, "cannot be in a struct of C",                                       \
       "write a struct for the other fields by hand")                                               \
     X(EMIT_C, BOUNDED, SCHEMA, "cannot be in a struct of C",                                       \
