@@ -1,5 +1,6 @@
 /* Objects as C structs on the host. The calls read all objects of a class, or chosen objects, into
- * an array of structs, write them from one, or make objects from one.
+ * an array of structs, write them from one, or make objects from one. Other calls read and write
+ * their arrays of run-time length.
  *
  * A clump_struct_desc has the offset of each field in the struct. `clump-schema --emit-c FILE`
  * makes the struct and its description from a schema. To use a struct of another form, describe it
@@ -95,6 +96,49 @@ CLUMP_API clump_status clump_heap_write_structs(clump_heap *heap, const clump_st
 CLUMP_API clump_status clump_heap_new_structs(clump_heap *heap, const clump_struct_desc *desc,
                                               const void *structs, uint64_t count, clump_ref *refs,
                                               uint64_t *made);
+
+/* METHOD. Read an array of run-time length of all live objects of the class and its subclasses, in
+ * the order of clump_heap_read_refs(), or of chosen objects. All elements follow each other in
+ * `values`: those of object i are offsets[i] .. offsets[i + 1] - 1. This is the layout of Arrow's
+ * LargeList.
+ *   refs      [in, optional]   `objects` references to live objects of the class, at most 2^31.
+ *                              NULL: all objects
+ *   objects   [in]             number of references, or of all live objects
+ *   offsets   [out]            room for `objects` + 1. offsets[0] is 0, and the last one the number
+ *                              of all elements
+ *   bytes     of one element, `sizeof *values`: the field's element_bytes
+ *   values    [out, optional]  room for `capacity` elements. NULL, with a capacity of 0: the call
+ *                              only reads the offsets
+ * Blocks: yes. Costs 2 launches, a few more to find or verify the objects, transfers of 4 and 8
+ * bytes an object, and one of the elements in use.
+ * Returns CLUMP_OK, or:
+ *   CLUMP_ERR_TOO_SMALL  the elements do not fit. The call writes the offsets, and nothing to
+ *                        `values`
+ *   CLUMP_ERR_NOT_FOUND  no such class or field
+ *   CLUMP_ERR_REFERENCE  a reference does not name such an object: the error says which
+ *   CLUMP_ERR_USAGE      a field of another kind or an array that grows, `bytes` wrong, or
+ *                        `objects` is not the number of all objects
+ *   CLUMP_ERR_CORRUPT    an array was overwritten
+ *   CLUMP_ERR_CL, CLUMP_ERR_HOST_MEMORY */
+CLUMP_API clump_status clump_heap_read_arrays(clump_heap *heap, const char *class_name,
+                                              const char *field, const clump_ref *refs,
+                                              uint64_t objects, uint64_t *offsets, size_t bytes,
+                                              void *values, uint64_t capacity);
+
+/* METHOD. Write such arrays, with their lengths. The parameters are those of
+ * clump_heap_read_arrays(). If several references name one object, its length may be that of one
+ * array, and its elements those of another.
+ *   offsets  [in]  `objects` + 1, which do not descend. The first one need not be 0. Elements
+ *                  before it, and from the last one on, are not read
+ *   values   [in]  `count` elements. May be NULL if `count` is 0
+ * Blocks: yes. Costs the same.
+ * Returns the same statuses, except CLUMP_ERR_TOO_SMALL and CLUMP_ERR_CORRUPT. Fails with
+ * CLUMP_ERR_USAGE also for offsets that descend or are more than `count`, or if an array would be
+ * longer than its `max`. A call that fails because of its arguments writes nothing. */
+CLUMP_API clump_status clump_heap_write_arrays(clump_heap *heap, const char *class_name,
+                                               const char *field, const clump_ref *refs,
+                                               uint64_t objects, const uint64_t *offsets,
+                                               size_t bytes, const void *values, uint64_t count);
 
 /* The format of a table. */
 typedef enum clump_table_format {

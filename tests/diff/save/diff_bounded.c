@@ -454,6 +454,162 @@ static void wrong_lengths_of_host(void **state) {
     clump_heap_destroy(heap);
 }
 
+/* ---- As offsets and values ------------------------------------------------------------------- */
+
+/* Elements of all arrays of LEFT objects, at most 7 each. */
+static uint64_t offsets[LEFT + 1];
+static uint8_t elements[LEFT * 7 * sizeof(cl_float4)];
+
+static void arrays_read(void **state) {
+    (void)state;
+    clump_heap *heap = filled();
+    const uint64_t room = LEFT * 7;
+    clump_ref items[ITEMS], *refs = malloc(LEFT * sizeof *refs);
+    uint32_t *ids = malloc(LEFT * sizeof *ids);
+    uint64_t count;
+    find_items(heap, items);
+    CHECK_OK(&on, clump_heap_read_refs(heap, "Bag", refs, LEFT, &count));
+    CHECK_OK(&on, clump_heap_read_field(heap, "Bag", "id", 0, sizeof *ids, ids, LEFT, NULL));
+    /* All of them, and then the last third, the last one first. */
+    for (int is_chosen = 0; is_chosen < 2; is_chosen++) {
+        const uint32_t n = is_chosen ? LEFT / 3 : LEFT;
+        for (uint32_t i = 0; is_chosen && i < n; i++) {
+            refs[i] = refs[LEFT - 1 - i];
+            ids[i] = ids[LEFT - 1 - i];
+        }
+        const clump_ref *chosen = is_chosen ? refs : NULL, *is = (const clump_ref *)elements;
+        CHECK_OK(&on, clump_heap_read_arrays(heap, "Bag", "items", chosen, n, offsets, sizeof *is,
+                                             elements, room));
+        assert_int_equal(offsets[0], 0);
+        for (uint32_t i = 0; i < n; i++) {
+            assert_int_equal(offsets[i + 1] - offsets[i], length_of(ids[i]));
+            for (uint32_t k = 0; k < length_of(ids[i]); k++)
+                assert_int_equal(is[offsets[i] + k], items[(ids[i] * 7 + k * 13) % ITEMS]);
+        }
+        const cl_float3 *at = (const cl_float3 *)elements;
+        CHECK_OK(&on, clump_heap_read_arrays(heap, "Bag", "at", chosen, n, offsets, sizeof *at,
+                                             elements, room));
+        for (uint32_t i = 0; i < n; i++)
+            for (uint32_t k = 0; k < ids[i] % 4; k++)
+                assert_true(at[offsets[i] + k].s[0] == (float)ids[i] &&
+                            at[offsets[i] + k].s[1] == (float)k);
+        assert_int_equal(offsets[1], ids[0] % 4);
+    }
+    free(refs);
+    free(ids);
+    clump_heap_destroy(heap);
+}
+
+/* Emptied and written again: all at once, or in two parts of the same elements. */
+static void arrays_written(void **state) {
+    (void)state;
+    clump_heap *heap = filled();
+    static const struct {
+        const char *class_name, *field;
+        size_t bytes;
+    } arrays[] = {{"Bag", "items", sizeof(clump_ref)},
+                  {"Bag", "at", sizeof(cl_float3)},
+                  {"Sack", "marks", sizeof(uint8_t)}};
+    const uint32_t half = 211;
+    static const uint64_t none[LEFT + 1];
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        const char *name = arrays[i].class_name, *field = arrays[i].field;
+        const size_t bytes = arrays[i].bytes;
+        clump_ref refs[LEFT];
+        uint64_t n;
+        CHECK_OK(&on, clump_heap_read_refs(heap, name, refs, LEFT, &n));
+        CHECK_OK(&on, clump_heap_read_arrays(heap, name, field, NULL, n, offsets, bytes, elements,
+                                             LEFT * 7));
+        const uint64_t all = offsets[n];
+        for (int is_chosen = 0; is_chosen < 2; is_chosen++) {
+            uint64_t empty[LEFT + 1];
+            uint32_t word;
+            CHECK_OK(&on, clump_heap_write_arrays(heap, name, field, NULL, n, none, 0, NULL, 0));
+            CHECK_OK(&on, clump_heap_read_arrays(heap, name, field, NULL, n, empty, 0, NULL, 0));
+            assert_int_equal(empty[n], 0);
+            for (uint32_t k = 0; i == 0 && k < n; k++) { /* they keep nothing alive */
+                CHECK_OK(&on, clump_heap_read_object_field(heap, name, field, 0, refs[k],
+                                                           sizeof word, &word));
+                assert_int_equal(word, 0);
+            }
+            if (is_chosen) {
+                CHECK_OK(&on, clump_heap_write_arrays(heap, name, field, refs, half, offsets, bytes,
+                                                      elements, all));
+                CHECK_OK(&on, clump_heap_write_arrays(heap, name, field, refs + half, n - half,
+                                                      offsets + half, bytes, elements, all));
+            } else {
+                CHECK_OK(&on, clump_heap_write_arrays(heap, name, field, NULL, n, offsets, bytes,
+                                                      elements, all));
+            }
+            expect(heap, LEFT);
+        }
+    }
+    clump_heap_destroy(heap);
+}
+
+/* Nothing is read or written then. */
+static void arrays_refused(void **state) {
+    (void)state;
+    clump_heap *heap = filled();
+    const clump_error *e = clump_context_get_error(on.clump);
+    clump_ref refs[LEFT];
+    uint32_t words[8] = {4711};
+    uint64_t n;
+    CHECK_OK(&on, clump_heap_read_refs(heap, "Bag", refs, LEFT, &n));
+#define READ_REFUSED(status, words, ...)                                                           \
+    cl_fixture_expect_words(e, clump_heap_read_arrays(heap, __VA_ARGS__), status, words,           \
+                            "clump_heap_read_arrays", __LINE__)
+#define WRITE_REFUSED(status, words, ...)                                                          \
+    cl_fixture_expect_words(e, clump_heap_write_arrays(heap, __VA_ARGS__), status, words,          \
+                            "clump_heap_write_arrays", __LINE__)
+    const clump_status usage = CLUMP_ERR_USAGE, unknown = CLUMP_ERR_NOT_FOUND;
+    READ_REFUSED(CLUMP_ERR_TOO_SMALL, "room for 8 elements, but", "Bag", "items", NULL, n, offsets,
+                 4, words, 8);
+    assert_true(offsets[n] > 8 && words[0] == 4711);
+    READ_REFUSED(usage, "the arrays of 799 objects, but class Bag has 800", "Bag", "items", NULL,
+                 n - 1, offsets, 0, NULL, 0);
+    READ_REFUSED(usage, "but 8 bytes were passed", "Bag", "items", NULL, n, offsets, 8, words, 8);
+    READ_REFUSED(usage, "a pointer for the offsets", "Bag", "items", NULL, n, NULL, 4, words, 8);
+    READ_REFUSED(usage, "a pointer for the elements", "Bag", "items", NULL, n, offsets, 4, NULL, 8);
+    READ_REFUSED(usage, "2147483649 objects are too many", "Bag", "items", refs,
+                 (UINT64_C(1) << 31) + 1, offsets, 0, NULL, 0);
+    READ_REFUSED(usage, "not an array of run-time length", "Bag", "id", NULL, n, offsets, 4, words,
+                 8);
+    READ_REFUSED(unknown, "no field \"none\"", "Bag", "none", NULL, n, offsets, 4, words, 8);
+    READ_REFUSED(unknown, "no class \"None\"", "None", "items", NULL, n, offsets, 4, words, 8);
+    memset(offsets, 0, sizeof offsets);
+    offsets[n] = 6;
+    WRITE_REFUSED(usage, "cannot have a length of 6: it has room for 5", "Bag", "items", NULL, n,
+                  offsets, 4, words, 6);
+    WRITE_REFUSED(usage, "array number 799 has the offsets 0 and 6", "Bag", "items", refs, n,
+                  offsets, 4, words, 5);
+    offsets[0] = 1;
+    WRITE_REFUSED(usage, "array number 0 has the offsets 1 and 0", "Bag", "items", NULL, n, offsets,
+                  4, words, 8);
+    offsets[0] = offsets[n] = 0;
+    WRITE_REFUSED(usage, "the arrays of 799 objects, but class Bag has 800", "Bag", "items", NULL,
+                  n - 1, offsets, 4, words, 8);
+    /* A length that somebody overwrote. */
+    const clump_heap_info *info = clump_heap_get_info(heap);
+    const clump_field_info *f = clump_schema_find_field(
+        info->schema, clump_schema_find_class(info->schema, "Bag")->id, "items_length");
+    const size_t at = (size_t)(refs[17] >> 6) * info->granule_bytes + f->base_bytes +
+                      (refs[17] & 63) * f->stride_bytes;
+    const cl_uint beyond = 6;
+    cl_uint kept;
+    CHECK_CL(clEnqueueReadBuffer(on.queue, info->buffer, CL_TRUE, at, 4, &kept, 0, NULL, NULL));
+    CHECK_CL(clEnqueueWriteBuffer(on.queue, info->buffer, CL_TRUE, at, 4, &beyond, 0, NULL, NULL));
+    READ_REFUSED(CLUMP_ERR_CORRUPT, "object number 17 was overwritten: its length is 6", "Bag",
+                 "items", NULL, n, offsets, 4, words, 8);
+    CHECK_CL(clEnqueueWriteBuffer(on.queue, info->buffer, CL_TRUE, at, 4, &kept, 0, NULL, NULL));
+    refs[17] = 64;
+    WRITE_REFUSED(CLUMP_ERR_REFERENCE, "1 of 800 references", "Bag", "items", refs, n, offsets, 4,
+                  words, 8);
+    CHECK_OK(&on, clump_heap_read_arrays(heap, "Bag", "items", refs, 0, offsets, 4, words, 8));
+    expect(heap, LEFT);
+    clump_heap_destroy(heap);
+}
+
 int main(void) {
     const int code = cl_fixture_open(&on, NULL);
     if (code) return code;
@@ -467,6 +623,9 @@ int main(void) {
         cmocka_unit_test(written_by_host),
         cmocka_unit_test(made_by_host),
         cmocka_unit_test(wrong_lengths_of_host),
+        cmocka_unit_test(arrays_read),
+        cmocka_unit_test(arrays_written),
+        cmocka_unit_test(arrays_refused),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     cl_fixture_close(&on);

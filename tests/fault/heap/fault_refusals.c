@@ -268,6 +268,19 @@ static clump_status copy_from_buffer(const trial *t) {
     return status;
 }
 
+static uint64_t offsets[COUNT + 1];
+
+static clump_status read_arrays(const trial *t) {
+    return clump_heap_read_arrays(t->heap, "A", t->kind->field, NULL, there(t), offsets, 0, NULL,
+                                  0);
+}
+
+static clump_status write_arrays(const trial *t) {
+    memset(offsets, 0, sizeof offsets);
+    return clump_heap_write_arrays(t->heap, "A", t->kind->field, NULL, there(t), offsets, 0, NULL,
+                                   0);
+}
+
 static clump_status write_csv(const trial *t) {
     return clump_heap_write_table(t->heap, "A", CLUMP_TABLE_CSV, ignore_text, NULL);
 }
@@ -307,7 +320,8 @@ static clump_status fuse(const trial *t) {
     return status;
 }
 
-/* call: in the message; is_of_field: the field counts, not the heap. */
+/* call: in the message; is_of_field: the field counts, not the heap; 2: only for an array of run-time
+ * length. */
 typedef struct operation {
     int number;
     const char *call;
@@ -337,6 +351,8 @@ static const operation operations[] = {
     {CLUMPI_OP_WRITE_FIELD, "", write_field, 1},
     {CLUMPI_OP_WRITE_FIELD, "", write_structs, 1},
     {CLUMPI_OP_FROM_BUFFER, "clump_heap_copy_field", copy_from_buffer, 1},
+    {CLUMPI_OP_READ_ARRAYS, "clump_heap_read_arrays", read_arrays, 2},
+    {CLUMPI_OP_WRITE_ARRAYS, "clump_heap_write_arrays", write_arrays, 2},
     {CLUMPI_OP_TABLE, "clump_heap_write_table", write_csv, 0},
     {CLUMPI_OP_TABLE, "clump_heap_write_table", write_npy, 0},
     {CLUMPI_OP_EMIT_C, "clump_schema_emit_c", emit_c, 0},
@@ -412,6 +428,9 @@ static void each_kind(void **state) {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         for (const operation *o = operations; o < operations + OPERATIONS; o++) {
             if (kinds[i].traits & CLUMPI_TRAIT_SEVERAL && !has_pointers()) continue;
+            if (o->is_of_field == 2 &&
+                !(kinds[i].of_field & (CLUMPI_TRAIT_GROWING | CLUMPI_TRAIT_BOUNDED)))
+                continue;
             if (kinds[i].of_field & (CLUMPI_TRAIT_PART | CLUMPI_TRAIT_LENGTH) && !o->is_of_field)
                 continue;
             try_operation(&kinds[i], o);
