@@ -105,8 +105,6 @@
     X(MIGRATION, GROWING, USAGE, "such objects do not migrate",                                    \
       "leave it out of the class that migrates")                                                   \
     X(EMIT_C, GROWING, SCHEMA, "cannot be in a struct of C",                                       \
-      "write a struct for the other fields by hand")                                               \
-    X(EMIT_C, BOUNDED, SCHEMA, "cannot be in a struct of C",                                       \
       "write a struct for the other fields by hand")
 
 /* X(trait, trait, instead): clump_heap_create() refuses both together. */
