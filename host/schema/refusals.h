@@ -101,7 +101,6 @@
       "call clump_heap_read_object_array()")                                                       \
     X(WRITE_ARRAYS, GROWING, USAGE, "is changed by kernels only", "let a kernel change it")        \
     X(TABLE, GROWING, USAGE, "cannot be in a table", "call clump_heap_read_object_array()")        \
-    X(TABLE, BOUNDED, USAGE, "cannot be in a table", "call clump_heap_read_object_array()")        \
     X(MIGRATION, GROWING, USAGE, "such objects do not migrate",                                    \
       "leave it out of the class that migrates")                                                   \
     X(EMIT_C, GROWING, SCHEMA, "cannot be in a struct of C",                                       \

@@ -143,10 +143,13 @@ CLUMP_API clump_status clump_heap_write_arrays(clump_heap *heap, const char *cla
 /* The format of a table. */
 typedef enum clump_table_format {
     /* comma-separated values: a line of names (x, at.x, w[2], wide.s11), then a line for each
-     * object. A decimal point in every locale. References and booleans are numbers */
+     * object. A decimal point in every locale. References and booleans are numbers. Elements beyond
+     * the length of an array are empty: "1,2,,2" are w[0], w[1], w[2] and w_length of an array with
+     * `max` 3 */
     CLUMP_TABLE_CSV,
     /* a NumPy array with a structured dtype (`.npy`, version 1.0, `numpy.load()`). References are
-     * uint32, vectors of 3 have 4 components as in OpenCL */
+     * uint32, vectors of 3 have 4 components as in OpenCL. Elements beyond the length of an array
+     * are 0 */
     CLUMP_TABLE_NPY
 } clump_table_format;
 
@@ -157,7 +160,7 @@ typedef enum clump_table_format {
  * Returns CLUMP_OK, or:
  *   CLUMP_ERR_NOT_FOUND    no such class
  *   CLUMP_ERR_USAGE        no `write`, an unknown format, or a class without fields or with an
- *                          array of run-time length
+ *                          array that grows
  *   CLUMP_ERR_UNSUPPORTED  too many fields for a header of .npy
  *   CLUMP_ERR_IO           `write` returned an error
  *   CLUMP_ERR_CL, CLUMP_ERR_HOST_MEMORY */

@@ -1,7 +1,7 @@
 /* Arrays with `max` leave a heap and come back: they are saved and loaded, extracted and inserted,
- * extracted from a file, converted to other layouts, and read and written by the host. A kernel
- * recomputes all of their elements and lengths from the number of the object. Lengths from outside
- * that are not valid are refused.
+ * extracted from a file, converted to other layouts, read and written by the host, and written as
+ * tables. A kernel recomputes all of their elements and lengths from the number of the object.
+ * Lengths from outside that are not valid are refused.
  *
  * Read first: tests/support/saved_heap.h, include/clump/save.h, extract.h, convert.h, structs.h.
  */
@@ -610,6 +610,51 @@ static void arrays_refused(void **state) {
     clump_heap_destroy(heap);
 }
 
+/* ---- As a table ------------------------------------------------------------------------------ */
+
+/* Elements that are no longer in use have values, and are not in the table. */
+static void tables(void **state) {
+    (void)state;
+    clump_heap *heap = open_heap("class Bag { ushort n[*] max 3; float2 at[*] max 2; }", 2);
+    static const uint32_t lengths[2][2] = {{2, 0}, {1, 2}}; /* of n, of at */
+    static const uint64_t full[2][3] = {{0, 3, 6}, {0, 2, 4}};
+    static const uint16_t n[] = {1, 2, 3, 4, 5, 6};
+    static const cl_float2 at[] = {{{1, 2}}, {{3, 4}}, {{5, 6}}, {{7, 0.5f}}};
+    const clump_struct_desc none = {sizeof none, "Bag", 1, 0, NULL};
+    CHECK_OK(&on, clump_heap_new_structs(heap, &none, "  ", 2, NULL, NULL));
+    CHECK_OK(&on, clump_heap_write_arrays(heap, "Bag", "n", NULL, 2, full[0], 2, n, 6));
+    CHECK_OK(&on, clump_heap_write_arrays(heap, "Bag", "at", NULL, 2, full[1], 8, at, 4));
+    CHECK_OK(&on, clump_heap_write_field(heap, "Bag", "n_length", 0, 4, lengths[0], 2));
+    CHECK_OK(&on, clump_heap_write_field(heap, "Bag", "at_length", 0, 4, lengths[1], 2));
+    memory_file file = {0};
+    CHECK_OK(&on, clump_heap_write_table(heap, "Bag", CLUMP_TABLE_CSV, memory_write, &file));
+    static const char text[] =
+        "n[0],n[1],n[2],n_length,at[0].x,at[0].y,at[1].x,at[1].y,at_length\n"
+        "1,2,,2,1,2,,,1\n,,,0,5,6,7,0.5,2\n";
+    assert_int_equal(file.bytes, sizeof text - 1);
+    assert_memory_equal(file.data, text, sizeof text - 1);
+    memory_release(&file);
+    file = (memory_file){0};
+    CHECK_OK(&on, clump_heap_write_table(heap, "Bag", CLUMP_TABLE_NPY, memory_write, &file));
+#pragma pack(push, 1)
+    static const struct {
+        uint16_t n[3];
+        uint32_t n_length;
+        float at[2][2];
+        uint32_t at_length;
+    } rows[2] = {{{1, 2}, 2, {{1, 2}}, 1}, {{0}, 0, {{5, 6}, {7, 0.5f}}, 2}};
+#pragma pack(pop)
+    static const char type[] =
+        "[('n', '<u2', (3,)), ('n_length', '<u4'), ('at', '<f4', (2, 2)), "
+        "('at_length', '<u4'), ]";
+    assert_true(file.bytes > sizeof rows + 64);
+    file.data[file.bytes - sizeof rows - 1] = 0; /* after the header, which is text */
+    assert_non_null(strstr((const char *)file.data + 10, type));
+    assert_memory_equal(file.data + file.bytes - sizeof rows, rows, sizeof rows);
+    memory_release(&file);
+    clump_heap_destroy(heap);
+}
+
 int main(void) {
     const int code = cl_fixture_open(&on, NULL);
     if (code) return code;
@@ -626,6 +671,7 @@ int main(void) {
         cmocka_unit_test(arrays_read),
         cmocka_unit_test(arrays_written),
         cmocka_unit_test(arrays_refused),
+        cmocka_unit_test(tables),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     cl_fixture_close(&on);
