@@ -27,7 +27,7 @@ typedef ... clump_schema;
 typedef int... clump_type;
 #define CLUMP_TYPE_BOOL ...
 #define CLUMP_TYPE_REF ...
-typedef enum { CLUMP_ARRAY_FIXED, ... } clump_array;
+typedef enum { CLUMP_ARRAY_FIXED, CLUMP_ARRAY_GROWING, ... } clump_array;
 typedef struct { const char *name; uint32_t class_id; clump_type type; uint32_t width, ref_class, count; int weak; clump_array array;
                  uint32_t element_bytes, base_bytes, stride_bytes, step_bytes; const char *type_name; ...; } clump_field_info;
 typedef struct { const char *name; uint32_t id, base, last; int is_abstract; uint32_t field_count, object_bytes;
@@ -113,6 +113,8 @@ typedef struct { const char *name; uint32_t offset; ...; } clump_struct_field;
 typedef struct { size_t size; const char *class_name; uint32_t bytes, field_count; const clump_struct_field *fields; ...; } clump_struct_desc;
 clump_status clump_heap_read_structs(clump_heap *heap, const clump_struct_desc *desc, const clump_ref *refs, void *structs, uint64_t capacity, uint64_t *count);
 clump_status clump_heap_write_structs(clump_heap *heap, const clump_struct_desc *desc, const clump_ref *refs, const void *structs, uint64_t count);
+clump_status clump_heap_read_arrays(clump_heap *heap, const char *class_name, const char *field, const clump_ref *refs, uint64_t objects, uint64_t *offsets, size_t bytes, void *values, uint64_t capacity);
+clump_status clump_heap_write_arrays(clump_heap *heap, const char *class_name, const char *field, const clump_ref *refs, uint64_t objects, const uint64_t *offsets, size_t bytes, const void *values, uint64_t count);
 clump_status clump_heap_new_structs(clump_heap *heap, const clump_struct_desc *desc, const void *structs, uint64_t count, clump_ref *refs, uint64_t *made);
 
 /* program.h, run.h */

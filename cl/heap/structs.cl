@@ -5,6 +5,9 @@
  * structs. Structs are counted by the index array of the list, as values of a field are
  * (fields.cl).
  *
+ * Arrays of different lengths are packed instead: where those of an object begin is in the same
+ * buffer.
+ *
  * Read first: fields.cl, cl/heap/layout.h.
  */
 #include "cl/core/alloc.clh"
@@ -31,12 +34,25 @@ static inline void struct_copy(__global uchar *to, __global const uchar *from, u
     }
 }
 
+/* Elements from .. of an array, which begins at `field`. */
+static inline void struct_clear(clumpi_struct_field f, __global uchar *field, uint from) {
+    for (uint e = from; e < f.count; e++)
+        for (uint i = 0; i < f.bytes; i++) field[e * f.step + i] = 0;
+}
+
 /* The field of the object in `slot` of the row at `row`, and struct number `number`. */
 static inline void struct_field(clumpi_struct_field f, __global uchar *row, uint slot,
                                 __global uchar *structs, ulong number) {
     __global uchar *field = row + f.base + slot * f.stride;
     __global uchar *place = structs + f.at + number * f.struct_bytes;
-    for (uint e = 0; e < f.count; e++) {
+    uint count = f.count;
+    if (f.is_ragged) {
+        __global const ulong *offsets = (__global const ulong *)structs;
+        place += offsets[number] * f.bytes;
+        count = (uint)(offsets[number + 1ul] - offsets[number]);
+        if (!f.is_read) struct_clear(f, field, count);
+    }
+    for (uint e = 0; e < count; e++) {
         if (f.is_read)
             struct_copy(place + e * f.next, field + e * f.step, f.bytes, f.piece);
         else

@@ -170,8 +170,9 @@ static clump_status check_bytes(const clump_extract *e, const char *call, uint64
 static clump_status check_lengths(const clump_extract *e, const uint8_t *data) {
     for (clumpi_column_walk w = {0}; clumpi_next_column(e, &w);) {
         uint32_t wrong;
-        const clump_field_info *array = clumpi_schema_find_too_long(
-            e->info.schema, w.class_info.id, &w.field, data + w.column.at, w.column.count, &wrong);
+        const clump_field_info *array =
+            clumpi_schema_find_too_long(e->info.schema, w.class_info.id, &w.field,
+                                        data + w.column.at, sizeof wrong, w.column.count, &wrong);
         if (array)
             return clumpi_fail(&e->context->error, CLUMP_ERR_USAGE,
                                "clump_extract_create: array %s of class %s has a length of %u in "

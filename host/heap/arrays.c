@@ -13,10 +13,8 @@ typedef struct array {
     uint32_t slot;
 } array;
 
-static const char call[] = "clump_heap_read_object_array";
-
 static clump_status find_array(clump_heap *heap, const clump_class_info *info, const char *name,
-                               array *a) {
+                               const char *call, array *a) {
     clump_status status = clumpi_find_field(heap, info, name, call, &a->field);
     if (status) return status;
     if (!a->field.array)
@@ -53,9 +51,23 @@ static clump_status read_inside(clump_heap *heap, const array *a, uint32_t count
     return status;
 }
 
+clump_status clumpi_check_lengths(clump_heap *heap, const clump_field_info *f, const void *lengths,
+                                  uint64_t stride, uint64_t count, const char *call) {
+    uint32_t length;
+    const clump_field_info *a =
+        clumpi_schema_find_too_long(heap->schema, f->class_id, f, lengths, stride, count, &length);
+    return a ? clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
+                           "%s: array %s of class %s cannot have a length of %u: it has room for "
+                           "%u elements",
+                           call, a->name, clumpi_schema_field_class(heap->schema, a), length,
+                           a->count)
+             : CLUMP_OK;
+}
+
 clump_status clump_heap_read_object_array(clump_heap *heap, const char *class_name,
                                           const char *field, clump_ref ref, size_t bytes,
                                           void *values, uint64_t capacity, uint64_t *length) {
+    static const char call[] = "clump_heap_read_object_array";
     if (length) *length = 0;
     if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = heap->context;
@@ -65,7 +77,7 @@ clump_status clump_heap_read_object_array(clump_heap *heap, const char *class_na
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s needs a pointer for the %s", call,
                            length ? "elements" : "length");
     clump_status status = clumpi_find_class(heap, class_name, call, &info);
-    if (!status) status = find_array(heap, &info, field, &a);
+    if (!status) status = find_array(heap, &info, field, call, &a);
     if (!status && values && bytes != a.field.element_bytes)
         status = clumpi_fail_size(heap, call, &a.field, bytes);
     if (!status) status = clumpi_heap_enter_to_wait(heap);
@@ -90,8 +102,7 @@ clump_status clump_heap_read_object_array(clump_heap *heap, const char *class_na
                            field, ref, count, (unsigned long long)(inside + outside));
     *length = count;
     if (!values) return CLUMP_OK;
-    if (count > capacity)
-        return clumpi_fail_room(heap, "clump_heap_read_object_array", "elements", capacity, count);
+    if (count > capacity) return clumpi_fail_room(heap, call, "elements", capacity, count);
     const uint64_t first = count < inside ? count : inside;
     status = read_inside(heap, &a, (uint32_t)first, values);
     if (!status && count > first)

@@ -309,6 +309,10 @@ clump_status clumpi_errors_tell(clump_heap *heap);
 /* CLUMP_ERR_USAGE: the caller's values have another size than those of the field. */
 clump_status clumpi_fail_size(clump_heap *heap, const char *call, const clump_field_info *f,
                               size_t bytes);
+/* CLUMP_OK unless the field is the length of an array with `max` and one of the caller's values is
+ * more than its room: CLUMP_ERR_USAGE. From one value to the next are `stride` bytes. */
+clump_status clumpi_check_lengths(clump_heap *heap, const clump_field_info *f, const void *lengths,
+                                  uint64_t stride, uint64_t count, const char *call);
 /* CLUMP_ERR_TOO_SMALL, with both numbers. `what`: references, values, ... */
 clump_status clumpi_fail_room(clump_heap *heap, const char *call, const char *what,
                               uint64_t capacity, uint64_t count);

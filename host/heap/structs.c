@@ -1,12 +1,14 @@
-/* Objects as C structs on the host.
+/* Objects as C structs on the host, and their arrays as offsets and values.
  *
  * A buffer on the device has the structs as the host has them; a launch for each field copies
  * between it and the heap. A field that new objects get no value for is copied from an element of
- * zeros at the end of the buffer.
+ * zeros at the end of the buffer. Of arrays, the lengths are copied in a launch of their own, the
+ * host adds them up, and the elements follow each other in a buffer that begins with the offsets.
  *
  * Invariant: all that can be wrong with the arguments is known before the heap changes.
  * Read first: clump/structs.h, cl/heap/structs.cl.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "heap/dense.h"
@@ -74,7 +76,13 @@ static clump_status open_transfer(transfer *t, const void *structs, const char *
     clump_field_info f;
     t->call = call;
     status = clumpi_find_class(t->heap, d->class_name, call, &t->info);
-    for (uint32_t i = 0; i < d->field_count && !status; i++) status = find_field(t, i, &f);
+    for (uint32_t i = 0; i < d->field_count && !status; i++) {
+        status = find_field(t, i, &f);
+        if (!status && !t->is_read)
+            status =
+                clumpi_check_lengths(t->heap, &f, (const uint8_t *)structs + d->fields[i].offset,
+                                     d->bytes, t->count, call);
+    }
     return status ? status : clumpi_heap_enter_to_wait(t->heap);
 }
 
@@ -120,23 +128,24 @@ clump_status clumpi_struct_copy(clump_heap *heap, clumpi_u32 first, clumpi_u32 l
 }
 
 /* Of the objects that t->refs names. */
-static clump_status copy_named(transfer *t, clumpi_struct_field f) {
+static clump_status copy_named(transfer *t, clumpi_struct_field f, cl_mem structs) {
     const clumpi_launch_sizes *sizes = &t->heap->context->sizes;
     const clumpi_u32 count = (clumpi_u32)t->count;
     f.piece = piece_of(&f);
     clumpi_arg args[] = {{sizeof t->refs, &t->refs},
                          {sizeof count, &count},
                          {sizeof f, &f},
-                         {sizeof t->structs, &t->structs}};
+                         {sizeof structs, &structs}};
     return clumpi_run_on_heap(t->heap, CLUMPI_STRUCT_KERNEL(struct_chosen), sizes->do_all_global,
                               sizes->do_all_local, args, 4, NULL);
 }
 
 /* All objects of the classes from `first` on, 0: new ones; or those that are chosen. */
-static clump_status copy_field(transfer *t, clumpi_u32 first, clumpi_struct_field f) {
+static clump_status copy_field(transfer *t, clumpi_u32 first, clumpi_struct_field f,
+                               cl_mem structs) {
     f.is_read = (clumpi_u32)t->is_read;
-    if (t->is_chosen) return copy_named(t, f);
-    return clumpi_struct_copy(t->heap, first, t->info.last, f, f.count ? t->structs : t->refs);
+    if (t->is_chosen) return copy_named(t, f, structs);
+    return clumpi_struct_copy(t->heap, first, t->info.last, f, structs);
 }
 
 clumpi_struct_field clumpi_struct_field_of(const clump_field_info *f) {
@@ -158,7 +167,7 @@ static clump_status copy_fields(transfer *t, clumpi_u32 first) {
         f.next = f.bytes;
         f.at = t->desc.fields[i].offset;
         f.struct_bytes = t->desc.bytes;
-        status = copy_field(t, first, f);
+        status = copy_field(t, first, f, t->structs);
     }
     return status;
 }
@@ -287,6 +296,226 @@ clump_status clump_heap_write_structs(clump_heap *heap, const clump_struct_desc 
     return copy_objects(&t, NULL, structs);
 }
 
+/* ---- Arrays of run-time length --------------------------------------------------------------- */
+
+/* One call: t.structs has offsets and elements. */
+typedef struct arrays {
+    transfer t;
+    clump_field_info field, length;
+    uint32_t *lengths; /* of each object */
+    cl_mem words;      /* the same on the device */
+} arrays;
+
+/* bytes: of one element of the caller's; NULL where the caller has none. */
+static clump_status find_array(arrays *a, const char *name, const size_t *bytes) {
+    const transfer *t = &a->t;
+    clump_heap *heap = t->heap;
+    clump_error *error = &heap->context->error;
+    char length[CLUMP_NAME_BYTES_MAX + 1];
+    clump_status status = clumpi_find_field(heap, &t->info, name, t->call, &a->field);
+    if (!status)
+        status = clumpi_field_refuses(heap->schema, &a->field,
+                                      t->is_read ? CLUMPI_OP_READ_ARRAYS : CLUMPI_OP_WRITE_ARRAYS,
+                                      t->call, error);
+    if (status) return status;
+    if (!a->field.array)
+        return clumpi_fail(error, CLUMP_ERR_USAGE,
+                           "%s: field %s of class %s is not an array of run-time length", t->call,
+                           name, t->info.name);
+    if (bytes && *bytes != a->field.element_bytes)
+        return clumpi_fail_size(heap, t->call, &a->field, *bytes);
+    snprintf(length, sizeof length, "%s_length", name);
+    return clumpi_find_field(heap, &t->info, length, t->call, &a->length);
+}
+
+/* Are there as many objects as the caller says? Chosen ones are put where kernels find them. */
+static clump_status find_objects(transfer *t, const clump_ref *refs) {
+    uint64_t objects = 0;
+    t->is_chosen = refs != NULL;
+    if (refs) return t->count ? choose(t, refs) : CLUMP_OK;
+    clump_status status = clumpi_rank(t->heap, t->info.id, t->info.last, &objects);
+    if (!status && objects != t->count)
+        status = clumpi_fail(&t->heap->context->error, CLUMP_ERR_USAGE,
+                             "%s: the call is for the arrays of %llu objects, but class %s has "
+                             "%llu objects",
+                             t->call, (unsigned long long)t->count, t->info.name,
+                             (unsigned long long)objects);
+    return status;
+}
+
+static clump_status open_arrays(arrays *a, const char *class_name, const char *field,
+                                const clump_ref *refs, const uint64_t *offsets, size_t bytes,
+                                const void *values, uint64_t room) {
+    transfer *t = &a->t;
+    clump_context *c = t->heap->context;
+    if (!offsets || (!values && room))
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s needs a pointer for the %s", t->call,
+                           offsets ? "elements" : "offsets");
+    if (t->count > UINT32_C(1) << 31)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "%s: %llu objects are too many: at most 2^31 are possible in one call",
+                           t->call, (unsigned long long)t->count);
+    clump_status status = clumpi_find_class(t->heap, class_name, t->call, &t->info);
+    if (!status) status = find_array(a, field, values || bytes ? &bytes : NULL);
+    if (!status) status = clumpi_heap_enter_to_wait(t->heap);
+    if (!status) status = find_objects(t, refs);
+    if (status) return status;
+    a->lengths = clumpi_alloc(&c->allocator, t->count * sizeof *a->lengths + 1);
+    return a->lengths
+               ? clumpi_buffer_create(c, t->count * sizeof *a->lengths + 1, "lengths", &a->words)
+               : clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY,
+                             "no host memory for the lengths of %llu arrays",
+                             (unsigned long long)t->count);
+}
+
+static void close_arrays(arrays *a) {
+    clump_context *c = a->t.heap->context;
+    close_transfer(&a->t);
+    clumpi_buffer_release(c, &a->words);
+    clumpi_free(&c->allocator, a->lengths);
+}
+
+/* Between the heap and a->words. */
+static clump_status copy_lengths(arrays *a) {
+    clumpi_struct_field f = clumpi_struct_field_of(&a->length);
+    f.next = f.bytes;
+    f.struct_bytes = f.bytes;
+    return copy_field(&a->t, a->t.info.id, f, a->words);
+}
+
+/* Where the elements are in t.structs, after the offsets. */
+static uint64_t elements_at(const arrays *a) {
+    return ((a->t.count + 1) * sizeof(clumpi_u64) + CLUMPI_ZERO_BYTES - 1) / CLUMPI_ZERO_BYTES *
+           CLUMPI_ZERO_BYTES;
+}
+
+static clump_status open_elements(arrays *a, const uint64_t *offsets, uint64_t elements) {
+    clump_context *c = a->t.heap->context;
+    clump_status status = clumpi_buffer_create(
+        c, elements_at(a) + elements * a->field.element_bytes, "elements of arrays", &a->t.structs);
+    return status ? status
+                  : clumpi_write(c, a->t.structs, 0, (a->t.count + 1) * sizeof *offsets, offsets);
+}
+
+/* Between the heap and t.structs. */
+static clump_status copy_elements(arrays *a) {
+    clumpi_struct_field f = clumpi_struct_field_of(&a->field);
+    f.next = f.bytes;
+    f.at = elements_at(a);
+    f.is_ragged = 1;
+    return copy_field(&a->t, a->t.info.id, f, a->t.structs);
+}
+
+/* The offsets of the lengths that the heap has. */
+static clump_status add_lengths(const arrays *a, uint64_t *offsets) {
+    offsets[0] = 0;
+    for (uint64_t i = 0; i < a->t.count; i++) {
+        if (a->lengths[i] > a->field.count)
+            return clumpi_fail(&a->t.heap->context->error, CLUMP_ERR_CORRUPT,
+                               "%s: array %s of object number %llu was overwritten: its length is "
+                               "%u, but it has room for only %u elements",
+                               a->t.call, a->field.name, (unsigned long long)i, a->lengths[i],
+                               a->field.count);
+        offsets[i + 1] = offsets[i] + a->lengths[i];
+    }
+    return CLUMP_OK;
+}
+
+static clump_status read_arrays(arrays *a, uint64_t *offsets, void *values, uint64_t capacity) {
+    transfer *t = &a->t;
+    clump_context *c = t->heap->context;
+    clump_status status = t->count ? copy_lengths(a) : CLUMP_OK;
+    if (!status) status = clumpi_read(c, a->words, 0, t->count * sizeof *a->lengths, a->lengths);
+    if (!status) status = add_lengths(a, offsets);
+    if (status) return status;
+    const uint64_t elements = offsets[t->count];
+    if (!values || !elements) return CLUMP_OK;
+    if (elements > capacity)
+        return clumpi_fail_room(t->heap, t->call, "elements", capacity, elements);
+    status = open_elements(a, offsets, elements);
+    if (!status) status = copy_elements(a);
+    return status ? status
+                  : clumpi_read(c, t->structs, elements_at(a), elements * a->field.element_bytes,
+                                values);
+}
+
+clump_status clump_heap_read_arrays(clump_heap *heap, const char *class_name, const char *field,
+                                    const clump_ref *refs, uint64_t objects, uint64_t *offsets,
+                                    size_t bytes, void *values, uint64_t capacity) {
+    if (!heap) return CLUMP_ERR_USAGE;
+    arrays a = {
+        .t = {.heap = heap, .count = objects, .is_read = 1, .call = "clump_heap_read_arrays"}};
+    clump_status status =
+        open_arrays(&a, class_name, field, refs, offsets, bytes, values, capacity);
+    if (!status) status = read_arrays(&a, offsets, values, capacity);
+    close_arrays(&a);
+    return status;
+}
+
+/* The lengths that the caller's offsets say, if they can be. */
+static clump_status subtract_offsets(const arrays *a, const uint64_t *offsets, uint64_t elements) {
+    const transfer *t = &a->t;
+    clump_error *error = &t->heap->context->error;
+    for (uint64_t i = 0; i < t->count; i++) {
+        const uint64_t length = offsets[i + 1] - offsets[i];
+        if (offsets[i + 1] < offsets[i] || offsets[i + 1] > elements)
+            return clumpi_fail(error, CLUMP_ERR_USAGE,
+                               "%s: array number %llu has the offsets %llu and %llu, but offsets "
+                               "must not descend, and there are %llu elements",
+                               t->call, (unsigned long long)i, (unsigned long long)offsets[i],
+                               (unsigned long long)offsets[i + 1], (unsigned long long)elements);
+        if (length > a->field.count)
+            return clumpi_fail(error, CLUMP_ERR_USAGE,
+                               "%s: array %s of class %s cannot have a length of %llu: it has room "
+                               "for %u elements. The offsets of array number %llu have this length",
+                               t->call, a->field.name, t->info.name, (unsigned long long)length,
+                               a->field.count, (unsigned long long)i);
+        a->lengths[i] = (uint32_t)length;
+    }
+    return CLUMP_OK;
+}
+
+/* Offsets from the first element that is used, on. */
+static clump_status open_written(arrays *a, const uint64_t *offsets, uint64_t elements) {
+    const transfer *t = &a->t;
+    const clump_allocator *allocator = &t->heap->context->allocator;
+    uint64_t *relative = clumpi_alloc(allocator, (t->count + 1) * sizeof *relative);
+    if (!relative)
+        return clumpi_fail(&t->heap->context->error, CLUMP_ERR_HOST_MEMORY,
+                           "no host memory for %llu offsets", (unsigned long long)t->count + 1);
+    for (uint64_t i = 0; i <= t->count; i++) relative[i] = offsets[i] - offsets[0];
+    const clump_status status = open_elements(a, relative, elements);
+    clumpi_free(allocator, relative);
+    return status;
+}
+
+static clump_status write_arrays(arrays *a, const uint64_t *offsets, const uint8_t *values) {
+    transfer *t = &a->t;
+    clump_context *c = t->heap->context;
+    const uint64_t elements = offsets[t->count] - offsets[0], each = a->field.element_bytes;
+    clump_status status = open_written(a, offsets, elements);
+    if (!status && elements)
+        status = clumpi_write(c, t->structs, elements_at(a), elements * each,
+                              values + offsets[0] * each);
+    if (!status) status = clumpi_write(c, a->words, 0, t->count * sizeof *a->lengths, a->lengths);
+    if (!status) status = copy_lengths(a);
+    if (!status) status = copy_elements(a);
+    return status ? status : clumpi_finish(c);
+}
+
+clump_status clump_heap_write_arrays(clump_heap *heap, const char *class_name, const char *field,
+                                     const clump_ref *refs, uint64_t objects,
+                                     const uint64_t *offsets, size_t bytes, const void *values,
+                                     uint64_t count) {
+    if (!heap) return CLUMP_ERR_USAGE;
+    arrays a = {.t = {.heap = heap, .count = objects, .call = "clump_heap_write_arrays"}};
+    clump_status status = open_arrays(&a, class_name, field, refs, offsets, bytes, values, count);
+    if (!status) status = subtract_offsets(&a, offsets, count);
+    if (!status && objects) status = write_arrays(&a, offsets, values);
+    close_arrays(&a);
+    return status;
+}
+
 /* ---- New objects ----------------------------------------------------------------------------- */
 
 static int is_named(const clump_struct_desc *desc, const char *name) {
@@ -308,7 +537,7 @@ static clump_status clear_others(transfer *t) {
             if (is_named(&t->desc, info.name) || !clumpi_elements(&info)) continue;
             clumpi_struct_field f = clumpi_struct_field_of(&info);
             f.at = t->zeros_at; /* of all objects and elements */
-            status = copy_field(t, 0, f);
+            status = copy_field(t, 0, f, t->structs);
         }
     }
     return status;
@@ -316,7 +545,7 @@ static clump_status clear_others(transfer *t) {
 
 static clump_status read_refs(transfer *t, uint64_t objects, clump_ref *refs) {
     const clumpi_struct_field none = {.to = UINT32_MAX};
-    clump_status status = copy_field(t, 0, none);
+    clump_status status = copy_field(t, 0, none, t->refs);
     if (!status) status = clumpi_checking_name(t->heap, t->refs, 0, objects);
     return status ? status
                   : clumpi_read(t->heap->context, t->refs, 0, objects * sizeof *refs, refs);

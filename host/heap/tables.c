@@ -1,7 +1,8 @@
 /* All objects of a class as a table: CSV, and NumPy's .npy with a structured dtype.
  *
  * Both begin with the objects as structs without gaps (structs.c), the fields one after the other,
- * inherited ones first.
+ * inherited ones first. An array with `max` is followed by its length. Its elements that are not in
+ * use are zeros, and empty in CSV.
  *
  * Invariant: the text does not depend on the locale. Format of .npy: NumPy enhancement proposal 1,
  * version 1.0.
@@ -65,6 +66,27 @@ static clump_status find_fields(table *t, const clump_class_info *c) {
     return CLUMP_OK;
 }
 
+/* How many elements of field number k the object has. */
+static uint32_t elements_in_use(const table *t, uint32_t k, const uint8_t *object) {
+    const uint32_t elements = clumpi_elements(&t->infos[k]);
+    uint32_t length = elements;
+    if (t->infos[k].array) memcpy(&length, object + t->fields[k + 1].offset, sizeof length);
+    return length < elements ? length : elements;
+}
+
+/* The other elements have any values. */
+static void clear_unused(const table *t) {
+    for (uint32_t k = 0; k < t->desc.field_count; k++) {
+        const uint32_t each = t->infos[k].element_bytes;
+        for (uint64_t i = 0; t->infos[k].array && i < t->count; i++) {
+            uint8_t *object = t->structs + i * t->desc.bytes;
+            const uint32_t used = elements_in_use(t, k, object);
+            memset(object + t->fields[k].offset + (size_t)used * each, 0,
+                   (size_t)(clumpi_elements(&t->infos[k]) - used) * each);
+        }
+    }
+}
+
 static clump_status open_table(table *t, const char *class_name, clump_write_fn write,
                                const char *call) {
     clump_context *c = t->heap->context;
@@ -88,7 +110,9 @@ static clump_status open_table(table *t, const char *class_name, clump_write_fn 
         return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY,
                            "no host memory for %llu objects of %u bytes",
                            (unsigned long long)t->count, t->desc.bytes);
-    return clump_heap_read_structs(t->heap, &t->desc, NULL, t->structs, t->count, &t->count);
+    status = clump_heap_read_structs(t->heap, &t->desc, NULL, t->structs, t->count, &t->count);
+    if (!status) clear_unused(t);
+    return status;
 }
 
 /* ---- NumPy ----------------------------------------------------------------------------------- */
@@ -190,15 +214,16 @@ static void csv_line(clumpi_text *text, const table *t, const uint8_t *object) {
     const char *comma = "";
     for (uint32_t k = 0; k < t->desc.field_count; k++) {
         const clump_field_info *f = &t->infos[k];
-        const uint32_t component = clumpi_type_bytes(f->type, 1);
+        const uint32_t component = clumpi_type_bytes(f->type, 1),
+                       used = object ? elements_in_use(t, k, object) : 0;
         for (uint32_t e = 0; e < clumpi_elements(f); e++)
             for (uint32_t i = 0; i < f->width; i++, comma = ",") {
                 clumpi_text_append(text, "%s", comma);
-                if (object)
+                if (e < used)
                     csv_value(text, f->type,
                               object + t->fields[k].offset + (size_t)e * f->element_bytes +
                                   (size_t)i * component);
-                else
+                else if (!object)
                     csv_name(text, f, e, i);
             }
     }

@@ -10,21 +10,19 @@
 typedef struct target {
     clumpi_u32 first, last;
     clumpi_u32 base, stride, bytes;
+    clump_field_info field;
 } target;
 
 /* `bytes` of one value of the caller's; NULL where the caller has none. */
 static clump_status find_field(clump_heap *heap, const char *class_name, const char *name,
                                uint32_t index, const size_t *bytes, const char *call,
-                               int is_written, target *t) {
+                               clumpi_operation operation, target *t) {
     clump_context *c = heap->context;
     clump_class_info info;
     clump_field_info f;
     clump_status status = clumpi_find_class(heap, class_name, call, &info);
     if (!status) status = clumpi_find_field(heap, &info, name, call, &f);
-    if (!status)
-        status = clumpi_field_refuses(heap->schema, &f,
-                                      is_written ? CLUMPI_OP_WRITE_FIELD : CLUMPI_OP_READ_FIELD,
-                                      call, &c->error);
+    if (!status) status = clumpi_field_refuses(heap->schema, &f, operation, call, &c->error);
     if (status) return status;
     if (index >= clumpi_elements(&f))
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
@@ -36,6 +34,7 @@ static clump_status find_field(clump_heap *heap, const char *class_name, const c
     t->base = f.base_bytes + index * f.step_bytes;
     t->stride = f.stride_bytes;
     t->bytes = f.element_bytes;
+    t->field = f;
     return CLUMP_OK;
 }
 
@@ -128,7 +127,9 @@ clump_status clump_heap_copy_field(clump_heap *heap, const char *class_name, con
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s: unknown direction %d", call,
                            (int)direction);
     clump_status status = clumpi_sync_check(c, sync, call);
-    if (!status) status = find_field(heap, class_name, field, index, NULL, call, !is_read, &t);
+    if (!status)
+        status = find_field(heap, class_name, field, index, NULL, call,
+                            is_read ? CLUMPI_OP_READ_FIELD : CLUMPI_OP_FROM_BUFFER, &t);
     if (!status) status = clumpi_buffer_check(c, buffer, "buffer of field values", &bytes);
     if (!status && offset % (t.bytes < 16 ? t.bytes : 16))
         status = clumpi_fail(&c->error, CLUMP_ERR_USAGE,
@@ -168,13 +169,14 @@ clump_status clump_heap_read_refs(clump_heap *heap, const char *class_name, clum
 /* The beginning of reading and writing a field of all objects. */
 static clump_status find_values(clump_heap *heap, const char *class_name, const char *field,
                                 uint32_t index, size_t bytes, const void *values, uint64_t count,
-                                const char *call, int is_written, target *t, uint64_t *objects) {
+                                const char *call, clumpi_operation operation, target *t,
+                                uint64_t *objects) {
     if (!heap) return CLUMP_ERR_USAGE;
     if (!values && count)
         return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
                            "%s needs a pointer to the values", call);
     clump_status status = find_field(heap, class_name, field, index,
-                                     values || bytes ? &bytes : NULL, call, is_written, t);
+                                     values || bytes ? &bytes : NULL, call, operation, t);
     if (!status) status = clumpi_heap_enter_to_wait(heap);
     return status ? status : clumpi_rank(heap, t->first, t->last, objects);
 }
@@ -186,8 +188,8 @@ clump_status clump_heap_read_field(clump_heap *heap, const char *class_name, con
     target t;
     uint64_t objects = 0;
     if (count) *count = 0;
-    clump_status status =
-        find_values(heap, class_name, field, index, bytes, values, capacity, call, 0, &t, &objects);
+    clump_status status = find_values(heap, class_name, field, index, bytes, values, capacity, call,
+                                      CLUMPI_OP_READ_FIELD, &t, &objects);
     if (status) return status;
     if (count) *count = objects;
     if (!values && count) return CLUMP_OK;
@@ -201,20 +203,22 @@ clump_status clump_heap_write_field(clump_heap *heap, const char *class_name, co
     static const char call[] = "clump_heap_write_field";
     target t;
     uint64_t objects = 0;
-    clump_status status =
-        find_values(heap, class_name, field, index, bytes, values, count, call, 1, &t, &objects);
+    clump_status status = find_values(heap, class_name, field, index, bytes, values, count, call,
+                                      CLUMPI_OP_WRITE_FIELD, &t, &objects);
     if (status) return status;
     if (objects != count)
         return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
                            "%s: %llu values were passed for the %llu objects of class %s", call,
                            (unsigned long long)count, (unsigned long long)objects, class_name);
-    return copy(heap, &t, CLUMPI_COPY_WRITE, objects, 0, NULL, values);
+    status = clumpi_check_lengths(heap, &t.field, values, t.bytes, count, call);
+    return status ? status : copy(heap, &t, CLUMPI_COPY_WRITE, objects, 0, NULL, values);
 }
 
 clump_status clumpi_made_read(clump_heap *heap, clumpi_u32 class_id, clumpi_u32 **sites,
                               uint64_t *count) {
     clump_context *c = heap->context;
-    const target t = {class_id, class_id, 0, sizeof **sites, sizeof **sites};
+    const target t = {
+        .first = class_id, .last = class_id, .stride = sizeof **sites, .bytes = sizeof **sites};
     *sites = NULL;
     clump_status status = clumpi_rank(heap, class_id, class_id, count);
     if (status || !*count) return status;
@@ -268,12 +272,13 @@ clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first,
 /* Resolve and check everything about one field of one object. *offset: its place in the buffer. */
 static clump_status locate(clump_heap *heap, const char *class_name, const char *field,
                            uint32_t index, clump_ref ref, size_t bytes, const void *value,
-                           const char *call, int is_written, target *t, uint64_t *offset) {
+                           const char *call, clumpi_operation operation, target *t,
+                           uint64_t *offset) {
     if (!heap) return CLUMP_ERR_USAGE;
     if (!value)
         return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
                            "%s needs a pointer to the value", call);
-    clump_status status = find_field(heap, class_name, field, index, &bytes, call, is_written, t);
+    clump_status status = find_field(heap, class_name, field, index, &bytes, call, operation, t);
     if (!status) status = clumpi_heap_enter_to_wait(heap);
     if (!status) status = clumpi_ref_check(heap, ref, t->first, t->last);
     ref = clumpi_ref_plain(heap, ref);
@@ -288,16 +293,18 @@ clump_status clump_heap_read_object_field(clump_heap *heap, const char *class_na
     target t = {0};
     uint64_t offset = 0;
     clump_status status = locate(heap, class_name, field, index, ref, bytes, value,
-                                 "clump_heap_read_object_field", 0, &t, &offset);
+                                 "clump_heap_read_object_field", CLUMPI_OP_READ_FIELD, &t, &offset);
     return status ? status : clumpi_blocks_read(heap, offset, t.bytes, value);
 }
 
 clump_status clump_heap_write_object_field(clump_heap *heap, const char *class_name,
                                            const char *field, uint32_t index, clump_ref ref,
                                            size_t bytes, const void *value) {
+    static const char call[] = "clump_heap_write_object_field";
     target t = {0};
     uint64_t offset = 0;
-    clump_status status = locate(heap, class_name, field, index, ref, bytes, value,
-                                 "clump_heap_write_object_field", 1, &t, &offset);
+    clump_status status = locate(heap, class_name, field, index, ref, bytes, value, call,
+                                 CLUMPI_OP_WRITE_FIELD, &t, &offset);
+    if (!status) status = clumpi_check_lengths(heap, &t.field, value, t.bytes, 1, call);
     return status ? status : clumpi_blocks_write(heap, offset, t.bytes, value);
 }

@@ -36,7 +36,8 @@ static uint32_t count_fields(const clump_schema *schema, uint32_t id, uint32_t *
 static clump_status add_field(clump_migration *m, clumpi_mover *mover, const clump_field_info *f,
                               const char *mark) {
     const uint32_t elements = f->count ? f->count : 1;
-    const clumpi_refusal *r = clumpi_refusal_find(CLUMPI_OP_MIGRATION, clumpi_field_traits(f));
+    const clumpi_refusal *r = clumpi_refusal_find(
+        CLUMPI_OP_MIGRATION, clumpi_field_traits(clump_heap_get_info(m->heap)->schema, f));
     if (r)
         return clumpi_world_fail(
             m->world, r->status, "clump_migration_create: field %s of class %s%s, and %s: %s",

@@ -212,7 +212,7 @@ clump_status clumpi_saved_check_lengths(clumpi_stream *s, clumpi_saved_lengths *
                                         const void *values, uint32_t count) {
     uint32_t wrong;
     const clump_field_info *array =
-        clumpi_schema_find_too_long(schema, class_id, f, values, count, &wrong);
+        clumpi_schema_find_too_long(schema, class_id, f, values, sizeof wrong, count, &wrong);
     if (array) return too_long(s, schema, class_id, array, wrong, array->count);
     array = clumpi_schema_array_of(schema, class_id, f);
     if (!array || array->array != CLUMP_ARRAY_GROWING) return CLUMP_OK;

@@ -1,8 +1,10 @@
-/* Looks into the table. Needs nothing else of the library, so that clump-mpi has it, too.
+/* Looks into the table. Needs only public calls of the library, so that clump-mpi has it, too.
  *
  * Read first: refusals.h.
  */
 #include "schema/refusals.h"
+
+#include <string.h>
 
 #define TRAIT(trait, name, words) {name, words},
 const clumpi_trait clumpi_traits[CLUMPI_TRAIT_COUNT] = {CLUMPI_TRAITS(TRAIT)};
@@ -33,9 +35,19 @@ const clumpi_exclusion *clumpi_exclusion_find(unsigned traits) {
     return NULL;
 }
 
-unsigned clumpi_field_traits(const clump_field_info *field) {
-    return field->array == CLUMP_ARRAY_GROWING   ? CLUMPI_TRAIT_GROWING
-           : field->array == CLUMP_ARRAY_BOUNDED ? CLUMPI_TRAIT_BOUNDED
-           : field->part                         ? CLUMPI_TRAIT_PART
-                                                 : 0;
+/* A part belongs to the array before it. */
+static clump_array kind_of_part(const clump_schema *schema, const clump_field_info *part) {
+    const clump_class_info *c = clump_schema_get_info(schema)->classes[part->class_id];
+    clump_array kind = CLUMP_ARRAY_FIXED;
+    for (uint32_t i = 0; strcmp(c->fields[i]->name, part->name) != 0; i++)
+        if (c->fields[i]->array) kind = c->fields[i]->array;
+    return kind;
+}
+
+unsigned clumpi_field_traits(const clump_schema *schema, const clump_field_info *field) {
+    return field->array == CLUMP_ARRAY_GROWING                  ? CLUMPI_TRAIT_GROWING
+           : field->array == CLUMP_ARRAY_BOUNDED                ? CLUMPI_TRAIT_BOUNDED
+           : !field->part                                       ? 0
+           : kind_of_part(schema, field) == CLUMP_ARRAY_BOUNDED ? CLUMPI_TRAIT_LENGTH
+                                                                : CLUMPI_TRAIT_PART;
 }

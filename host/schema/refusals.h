@@ -22,8 +22,9 @@
 #define CLUMPI_TRAITS(X)                                                                           \
     X(GROWING, "arrays that grow", " is an array of run-time length")                              \
     X(BOUNDED, "arrays with `max`", " is an array of run-time length")                             \
-    X(PART, "the length, capacity or memory of an array",                                          \
+    X(PART, "the length, capacity or memory of an array that grows",                               \
       " belongs to an array of run-time length")                                                   \
+    X(LENGTH, "the length of an array with `max`", " is the length of an array")                   \
     X(RAW, "`raw`", "the heap was made with `raw`")                                                \
     X(SEVERAL, "`buffer_bytes`", "the heap has several buffers")                                   \
     X(EVICTABLE, "`evictable_bytes`", "the heap was made with evictable_bytes")                    \
@@ -49,6 +50,9 @@
       "`clump_heap_take_findings()`, `clump_heap_check_memory()`, `clump_heap_read_live()`")       \
     X(READ_FIELD, "reading it as a field or in a struct")                                          \
     X(WRITE_FIELD, "writing it as a field or in a struct")                                         \
+    X(FROM_BUFFER, "`clump_heap_copy_field()` from a buffer")                                      \
+    X(READ_ARRAYS, "`clump_heap_read_arrays()`")                                                   \
+    X(WRITE_ARRAYS, "`clump_heap_write_arrays()`")                                                 \
     X(TABLE, "`clump_heap_write_table()` of its class")                                            \
     X(MIGRATION, "`clump_migration_create()` of its class")                                        \
     X(EMIT_C, "`clump_schema_emit_c()`")                                                           \
@@ -83,20 +87,19 @@
     X(FINDINGS, UNCHECKED, USAGE, "it does not record its objects", "set clump_heap_desc.checked") \
     X(READ_FIELD, GROWING, USAGE, "it has another length in each object",                          \
       "call clump_heap_read_object_array()")                                                       \
-    X(READ_FIELD, BOUNDED, USAGE, "it has another length in each object",                          \
-      "call clump_heap_read_object_array()")                                                       \
     X(WRITE_FIELD, GROWING, USAGE, "is changed by kernels only", "let a kernel change it")         \
-    X(WRITE_FIELD, BOUNDED, USAGE, "is changed by kernels only", "let a kernel change it")         \
     X(WRITE_FIELD, PART, USAGE, "is changed by kernels only", "let a kernel change the array")     \
+    X(FROM_BUFFER, GROWING, USAGE, "is changed by kernels only", "let a kernel change it")         \
+    X(FROM_BUFFER, PART, USAGE, "is changed by kernels only", "let a kernel change the array")     \
+    X(FROM_BUFFER, LENGTH, USAGE, "only the host checks lengths",                                  \
+      "call clump_heap_write_arrays()")                                                            \
+    X(READ_ARRAYS, GROWING, USAGE, "only arrays with `max` are read together",                     \
+      "call clump_heap_read_object_array()")                                                       \
+    X(WRITE_ARRAYS, GROWING, USAGE, "is changed by kernels only", "let a kernel change it")        \
     X(TABLE, GROWING, USAGE, "cannot be in a table", "call clump_heap_read_object_array()")        \
-    X(TABLE, BOUNDED, USAGE, "cannot be in a table", "call clump_heap_read_object_array()")        \
     X(MIGRATION, GROWING, USAGE, "such objects do not migrate",                                    \
       "leave it out of the class that migrates")                                                   \
-    X(MIGRATION, BOUNDED, USAGE, "such objects do not migrate",                                    \
-      "leave it out of the class that migrates")                                                   \
     X(EMIT_C, GROWING, SCHEMA, "cannot be in a struct of C",                                       \
-      "write a struct for the other fields by hand")                                               \
-    X(EMIT_C, BOUNDED, SCHEMA, "cannot be in a struct of C",                                       \
       "write a struct for the other fields by hand")
 
 /* X(trait, trait, instead): clump_heap_create() refuses both together. */
@@ -138,14 +141,14 @@ typedef struct clumpi_exclusion {
     const char *instead;
 } clumpi_exclusion;
 
-/* ---- refusals.c, which needs no other file: clump-mpi has it, too ---------------------------- */
+/* ---- refusals.c, which needs only public calls: clump-mpi has it, too ------------------------ */
 
 /* The first that holds for a heap, field or schema with these traits; NULL: there is none. */
 const clumpi_refusal *clumpi_refusal_find(clumpi_operation operation, unsigned traits);
 const clumpi_exclusion *clumpi_exclusion_find(unsigned traits);
 
-/* As much as a field says. */
-unsigned clumpi_field_traits(const clump_field_info *field);
+/* Those of a field of the schema. */
+unsigned clumpi_field_traits(const clump_schema *schema, const clump_field_info *field);
 
 /* ---- refuse.c -------------------------------------------------------------------------------- */
 

@@ -18,15 +18,16 @@ static const char *field_words(const clump_schema *schema, const clump_field_inf
 
 static const clump_field_info *find_field(const clump_schema *schema, unsigned trait) {
     for (uint32_t i = 0; i < schema->field_count; i++)
-        if (clumpi_field_traits(&schema->fields[i].info) & trait) return &schema->fields[i].info;
+        if (clumpi_field_traits(schema, &schema->fields[i].info) & trait)
+            return &schema->fields[i].info;
     return NULL;
 }
 
 unsigned clumpi_schema_traits(const clump_schema *schema) {
     unsigned traits = 0;
     for (uint32_t i = 0; schema && i < schema->field_count; i++)
-        traits |= clumpi_field_traits(&schema->fields[i].info);
-    return traits & ~(unsigned)CLUMPI_TRAIT_PART;
+        traits |= clumpi_field_traits(schema, &schema->fields[i].info);
+    return traits & ~(unsigned)(CLUMPI_TRAIT_PART | CLUMPI_TRAIT_LENGTH);
 }
 
 static clump_status fail(const clumpi_refusal *r, const char *call, const char *what,
@@ -41,7 +42,7 @@ clump_status clumpi_field_refuses(const clump_schema *schema, const clump_field_
                                   clumpi_operation operation, const char *call,
                                   clump_error *error) {
     char text[FIELD_BYTES];
-    const clumpi_refusal *r = clumpi_refusal_find(operation, clumpi_field_traits(field));
+    const clumpi_refusal *r = clumpi_refusal_find(operation, clumpi_field_traits(schema, field));
     return r ? fail(r, call, field_words(schema, field, text), error) : CLUMP_OK;
 }
 

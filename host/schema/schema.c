@@ -273,11 +273,12 @@ const clump_field_info *clumpi_schema_part(const clump_schema *schema,
 
 const clump_field_info *clumpi_schema_find_too_long(const clump_schema *schema, uint32_t class_id,
                                                     const clump_field_info *f, const void *lengths,
-                                                    uint64_t count, uint32_t *length) {
+                                                    uint64_t stride, uint64_t count,
+                                                    uint32_t *length) {
     const clump_field_info *array = clumpi_schema_array_of(schema, class_id, f);
     if (!array || array->array != CLUMP_ARRAY_BOUNDED) return NULL;
     for (uint64_t i = 0; i < count; i++) {
-        memcpy(length, (const uint8_t *)lengths + i * sizeof *length, sizeof *length);
+        memcpy(length, (const uint8_t *)lengths + i * stride, sizeof *length);
         if (*length > array->count) return array;
     }
     return NULL;

@@ -249,10 +249,11 @@ const clump_field_info *clumpi_schema_part(const clump_schema *schema,
 
 /* Of a field that is the length of an array with `max`, for `count` objects: the array, if one of
  * the lengths is more than it has room for (*length), else NULL. Also NULL for other fields.
- * lengths: 32 bits each, of any alignment. */
+ * lengths: 32 bits each, of any alignment, from one to the next `stride` bytes. */
 const clump_field_info *clumpi_schema_find_too_long(const clump_schema *schema, uint32_t class_id,
                                                     const clump_field_info *f, const void *lengths,
-                                                    uint64_t count, uint32_t *length);
+                                                    uint64_t stride, uint64_t count,
+                                                    uint32_t *length);
 
 /* The type of a field, for messages: "float4[3]". Returns `text`. */
 #define CLUMPI_TYPE_BYTES 96

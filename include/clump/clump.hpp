@@ -358,6 +358,14 @@ class kernel {
 
 /* ---- Heap ------------------------------------------------------------------------------------ */
 
+/* Arrays of run-time length: the elements of array i are values[offsets[i]] .. values[offsets[i +
+ * 1] - 1]. */
+template <class T>
+struct arrays {
+    std::vector<std::uint64_t> offsets{0};
+    std::vector<T> values;
+};
+
 class heap {
    public:
     heap(const context &on, const clump_heap_desc &desc) : context_(on.share()) {
@@ -521,6 +529,34 @@ class heap {
             check(clump_heap_read_object_array(get(), of.c_str(), field.c_str(), ref, sizeof(T),
                                                values.data(), length, &length));
         return values;
+    }
+
+    /* Reads and writes an array of run-time length of all objects, or of chosen ones. */
+    template <class T>
+    arrays<T> read_arrays(const std::string &of, const std::string &field) {
+        return read_arrays_of<T>(of, field, nullptr, read_count(of));
+    }
+    template <class T>
+    arrays<T> read_arrays(const std::string &of, const std::string &field,
+                          span<const clump_ref> refs) {
+        if (!refs.size()) return {};
+        return read_arrays_of<T>(of, field, refs.data(), refs.size());
+    }
+    template <class T>
+    void write_arrays(const std::string &of, const std::string &field, const arrays<T> &given) {
+        check(clump_heap_write_arrays(get(), of.c_str(), field.c_str(), nullptr,
+                                      given.offsets.size() - 1, given.offsets.data(), sizeof(T),
+                                      given.values.data(), given.values.size()));
+    }
+    template <class T>
+    void write_arrays(const std::string &of, const std::string &field, span<const clump_ref> refs,
+                      const arrays<T> &given) {
+        if (given.offsets.size() != refs.size() + 1)
+            throw error(CLUMP_ERR_USAGE, "there must be an array for each reference");
+        if (refs.size())
+            check(clump_heap_write_arrays(get(), of.c_str(), field.c_str(), refs.data(),
+                                          refs.size(), given.offsets.data(), sizeof(T),
+                                          given.values.data(), given.values.size()));
     }
 
     /* Structs. Their size must match the description (structs.h). */
@@ -705,6 +741,19 @@ class heap {
         auto desc = sized<clump_evict_desc>();
         desc.class_name = of.c_str();
         return desc;
+    }
+    template <class T>
+    arrays<T> read_arrays_of(const std::string &of, const std::string &field, const clump_ref *refs,
+                             std::uint64_t objects) {
+        arrays<T> read;
+        read.offsets.resize(objects + 1);
+        check(clump_heap_read_arrays(get(), of.c_str(), field.c_str(), refs, objects,
+                                     read.offsets.data(), 0, nullptr, 0));
+        read.values.resize(read.offsets[objects]);
+        check(clump_heap_read_arrays(get(), of.c_str(), field.c_str(), refs, objects,
+                                     read.offsets.data(), sizeof(T), read.values.data(),
+                                     read.values.size()));
+        return read;
     }
     static void check_struct(const clump_struct_desc &desc, std::size_t bytes) {
         if (desc.bytes != bytes)

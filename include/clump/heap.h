@@ -284,8 +284,10 @@ CLUMP_API clump_status clump_heap_read_refs(clump_heap *heap, const char *class_
 
 /* METHOD. Read one field of all live objects of a class and its subclasses, packed, in the order of
  * clump_heap_read_refs().
- *   field   its name. `index` is the array element, 0 for a plain field. For an array of run-time
- *           length, use a_length and its other plain fields
+ *   field   its name. `index` is the array element, 0 for a plain field. An array with `max` has
+ *           that many elements in each object. Elements at and beyond its length, a_length, are
+ *           undefined, but references there are null. Of an array that grows, use a_length and its
+ *           other plain fields
  *   bytes   of one value, `sizeof *values`. This must be the field's element_bytes: a float cannot
  *           be read into a double. A vector of 3 has 4 elements, as cl_float3 has
  *   values  [out, optional]  room for `capacity` values. NULL: the call only counts
@@ -301,11 +303,13 @@ CLUMP_API clump_status clump_heap_read_field(clump_heap *heap, const char *class
                                              void *values, uint64_t capacity, uint64_t *count);
 
 /* METHOD. Write one field of all live objects: see clump_heap_read_field(). `count` must be the
- * number of live objects. Arrays of run-time length, and the fields that belong to them, cannot be
- * written.
+ * number of live objects. Arrays that grow, and the fields that belong to them, cannot be written.
+ * Of an array with `max`, elements and a_length are written separately. New elements of a larger
+ * length are what they were. A reference at or beyond the length keeps its object alive: write
+ * null there.
  * Blocks: yes.
- * Returns the same statuses, except CLUMP_ERR_TOO_SMALL. If the count is wrong, it fails with
- * CLUMP_ERR_USAGE and writes nothing. */
+ * Returns the same statuses, except CLUMP_ERR_TOO_SMALL. If the count is wrong, or a length is more
+ * than `max`, it fails with CLUMP_ERR_USAGE and writes nothing. */
 CLUMP_API clump_status clump_heap_write_field(clump_heap *heap, const char *class_name,
                                               const char *field, uint32_t index, size_t bytes,
                                               const void *values, uint64_t count);

@@ -48,7 +48,7 @@ typedef enum clump_copy_direction {
  *   CLUMP_ERR_TOO_SMALL  the buffer is too small for `capacity` values
  *   CLUMP_ERR_NOT_FOUND  no such class or field
  *   CLUMP_ERR_USAGE      a buffer of another context, an offset that is not aligned, a field that
- *                        cannot be written
+ *                        cannot be written, or the length of an array with `max` from a buffer
  *   CLUMP_ERR_CL */
 CLUMP_API clump_status clump_heap_copy_field(clump_heap *heap, const char *class_name,
                                              const char *field, uint32_t index,

@@ -204,8 +204,8 @@ typedef struct clump_migration_report {
 /* CONSTRUCTOR. Make a migration. All ranks make the same migrations in the same order.
  * Blocks: yes, while a program is compiled.
  * Returns CLUMP_OK, or:
- *   CLUMP_ERR_USAGE        a value is missing, a class with arrays of run-time length, or a field
- *                          of another type
+ *   CLUMP_ERR_USAGE        a value is missing, a class with arrays that grow, or a field of
+ *                          another type
  *   CLUMP_ERR_NOT_FOUND    no such class or field
  *   CLUMP_ERR_UNSUPPORTED  more halos and migrations than MPI's tags allow
  *   CLUMP_ERR_RANK         the world is broken

@@ -1,5 +1,6 @@
 /* Objects as C structs on the host. The calls read all objects of a class, or chosen objects, into
- * an array of structs, write them from one, or make objects from one.
+ * an array of structs, write them from one, or make objects from one. Other calls read and write
+ * their arrays of run-time length.
  *
  * A clump_struct_desc has the offset of each field in the struct. `clump-schema --emit-c FILE`
  * makes the struct and its description from a schema. To use a struct of another form, describe it
@@ -14,7 +15,9 @@
  *
  * A field uses element_bytes of the struct (schema.h). A vector of 3 has 4 elements, as cl_float3
  * has. A bool uses 1 byte, and a reference 4, as a clump_ref does. The elements of an array follow
- * each other. A description may name some of the fields, in any order, including inherited ones.
+ * each other. An array `a` with `max` (schema.h) has `max` elements in the struct, and a field
+ * a_length. clump_heap_read_field() and clump_heap_write_field() describe the elements beyond the
+ * length. A description may name some of the fields, in any order, including inherited ones.
  * Offsets need no alignment.
  *
  * Each call costs one launch for each named field, a few launches to find or verify the objects,
@@ -62,8 +65,8 @@ typedef struct clump_struct_desc {
  *   CLUMP_ERR_TOO_SMALL  the objects do not fit. The call writes nothing to `structs`
  *   CLUMP_ERR_NOT_FOUND  no such class or field
  *   CLUMP_ERR_REFERENCE  a reference does not name such an object: the error says which
- *   CLUMP_ERR_USAGE      a field twice, not within the struct, or of an array of run-time length,
- *                        or no `structs` for chosen objects
+ *   CLUMP_ERR_USAGE      a field twice, not within the struct, or an array that grows, or no
+ *                        `structs` for chosen objects
  *   CLUMP_ERR_CL, CLUMP_ERR_HOST_MEMORY */
 CLUMP_API clump_status clump_heap_read_structs(clump_heap *heap, const clump_struct_desc *desc,
                                                const clump_ref *refs, void *structs,
@@ -73,7 +76,8 @@ CLUMP_API clump_status clump_heap_read_structs(clump_heap *heap, const clump_str
  * references name. If several structs are for one object, it is undefined which one is written.
  * Blocks: yes.
  * Returns the statuses of clump_heap_read_structs(), except CLUMP_ERR_TOO_SMALL. Fails with
- * CLUMP_ERR_USAGE also if the count is wrong. A call that fails because of its arguments writes
+ * CLUMP_ERR_USAGE also if the count is wrong, a length is more than the `max` of its array, or a
+ * field belongs to an array that grows. A call that fails because of its arguments writes
  * nothing. */
 CLUMP_API clump_status clump_heap_write_structs(clump_heap *heap, const clump_struct_desc *desc,
                                                 const clump_ref *refs, const void *structs,
@@ -86,20 +90,66 @@ CLUMP_API clump_status clump_heap_write_structs(clump_heap *heap, const clump_st
  *                          (clump_heap_take_errors())
  * Blocks: yes.
  * Returns the statuses of clump_heap_read_structs(), except CLUMP_ERR_TOO_SMALL and
- * CLUMP_ERR_REFERENCE. Fails with CLUMP_ERR_USAGE also for an abstract class or more than 2^31
- * objects. After CLUMP_ERR_CL and CLUMP_ERR_HOST_MEMORY, the objects may exist with undefined
- * contents. */
+ * CLUMP_ERR_REFERENCE. Fails with CLUMP_ERR_USAGE also for an abstract class, more than 2^31
+ * objects, or a length that is more than the `max` of its array. After CLUMP_ERR_CL and
+ * CLUMP_ERR_HOST_MEMORY, the objects may exist with undefined contents. */
 CLUMP_API clump_status clump_heap_new_structs(clump_heap *heap, const clump_struct_desc *desc,
                                               const void *structs, uint64_t count, clump_ref *refs,
                                               uint64_t *made);
 
+/* METHOD. Read an array of run-time length of all live objects of the class and its subclasses, in
+ * the order of clump_heap_read_refs(), or of chosen objects. All elements follow each other in
+ * `values`: those of object i are offsets[i] .. offsets[i + 1] - 1. This is the layout of Arrow's
+ * LargeList.
+ *   refs      [in, optional]   `objects` references to live objects of the class, at most 2^31.
+ *                              NULL: all objects
+ *   objects   [in]             number of references, or of all live objects
+ *   offsets   [out]            room for `objects` + 1. offsets[0] is 0, and the last one the number
+ *                              of all elements
+ *   bytes     of one element, `sizeof *values`: the field's element_bytes
+ *   values    [out, optional]  room for `capacity` elements. NULL, with a capacity of 0: the call
+ *                              only reads the offsets
+ * Blocks: yes. Costs 2 launches, a few more to find or verify the objects, transfers of 4 and 8
+ * bytes an object, and one of the elements in use.
+ * Returns CLUMP_OK, or:
+ *   CLUMP_ERR_TOO_SMALL  the elements do not fit. The call writes the offsets, and nothing to
+ *                        `values`
+ *   CLUMP_ERR_NOT_FOUND  no such class or field
+ *   CLUMP_ERR_REFERENCE  a reference does not name such an object: the error says which
+ *   CLUMP_ERR_USAGE      a field of another kind or an array that grows, `bytes` wrong, or
+ *                        `objects` is not the number of all objects
+ *   CLUMP_ERR_CORRUPT    an array was overwritten
+ *   CLUMP_ERR_CL, CLUMP_ERR_HOST_MEMORY */
+CLUMP_API clump_status clump_heap_read_arrays(clump_heap *heap, const char *class_name,
+                                              const char *field, const clump_ref *refs,
+                                              uint64_t objects, uint64_t *offsets, size_t bytes,
+                                              void *values, uint64_t capacity);
+
+/* METHOD. Write such arrays, with their lengths. The parameters are those of
+ * clump_heap_read_arrays(). If several references name one object, its length may be that of one
+ * array, and its elements those of another.
+ *   offsets  [in]  `objects` + 1, which do not descend. The first one need not be 0. Elements
+ *                  before it, and from the last one on, are not read
+ *   values   [in]  `count` elements. May be NULL if `count` is 0
+ * Blocks: yes. Costs the same.
+ * Returns the same statuses, except CLUMP_ERR_TOO_SMALL and CLUMP_ERR_CORRUPT. Fails with
+ * CLUMP_ERR_USAGE also for offsets that descend or are more than `count`, or if an array would be
+ * longer than its `max`. A call that fails because of its arguments writes nothing. */
+CLUMP_API clump_status clump_heap_write_arrays(clump_heap *heap, const char *class_name,
+                                               const char *field, const clump_ref *refs,
+                                               uint64_t objects, const uint64_t *offsets,
+                                               size_t bytes, const void *values, uint64_t count);
+
 /* The format of a table. */
 typedef enum clump_table_format {
     /* comma-separated values: a line of names (x, at.x, w[2], wide.s11), then a line for each
-     * object. A decimal point in every locale. References and booleans are numbers */
+     * object. A decimal point in every locale. References and booleans are numbers. Elements beyond
+     * the length of an array are empty: "1,2,,2" are w[0], w[1], w[2] and w_length of an array with
+     * `max` 3 */
     CLUMP_TABLE_CSV,
     /* a NumPy array with a structured dtype (`.npy`, version 1.0, `numpy.load()`). References are
-     * uint32, vectors of 3 have 4 components as in OpenCL */
+     * uint32, vectors of 3 have 4 components as in OpenCL. Elements beyond the length of an array
+     * are 0 */
     CLUMP_TABLE_NPY
 } clump_table_format;
 
@@ -110,7 +160,7 @@ typedef enum clump_table_format {
  * Returns CLUMP_OK, or:
  *   CLUMP_ERR_NOT_FOUND    no such class
  *   CLUMP_ERR_USAGE        no `write`, an unknown format, or a class without fields or with an
- *                          array of run-time length
+ *                          array that grows
  *   CLUMP_ERR_UNSUPPORTED  too many fields for a header of .npy
  *   CLUMP_ERR_IO           `write` returned an error
  *   CLUMP_ERR_CL, CLUMP_ERR_HOST_MEMORY */

@@ -10,7 +10,7 @@ from ._extract import Extract, class_counts, extract_desc
 from ._fields import Field, struct_array, struct_desc
 from ._library import ffi, lib
 from ._program import Program
-from ._values import c_names, c_path, c_text, c_word, one_ref, pointer, refs_array, schema_of, sized
+from ._values import c_names, c_path, c_text, c_word, fitting, one_ref, pointer, refs_array, schema_of, sized
 
 CHECKS, DIRECTIONS = words("clump_check"), words("clump_copy_direction")
 FINDINGS = 64  # take_findings() has at most so many
@@ -233,7 +233,8 @@ class Heap:
 
     def read_field(self, class_name, field):
         """A field of all objects of a class and its subclasses, as a NumPy array of shape (n,). An array field adds an axis, and a vector
-        adds another. References are uint32, booleans bool."""
+        adds another. References are uint32, booleans bool. An array with `max` has that many elements. Those beyond the length of an
+        object's array are undefined."""
         f = Field(self, class_name, field)
         count = self.read_count(class_name)
         values = np.zeros((max(f.count, 1), count) + f.vector, f.dtype)
@@ -299,15 +300,51 @@ class Heap:
                 call(ffi.from_buffer("char[]", values), len(values))
         return values[..., :3] if f.width == 3 else values
 
+    def read_arrays(self, class_name, field, refs=None):
+        """An array with `max` of all objects of a class and its subclasses, in the order of read_refs(), or of the objects that `refs` name,
+        as two NumPy arrays (offsets, values). The elements of object i are values[offsets[i]:offsets[i + 1]]. The offsets are int64, as in
+        Arrow's LargeList."""
+        f, refs = Field(self, class_name, field), None if refs is None else refs_array("refs", refs)
+        with self._context._lock:
+            offsets = np.zeros((self.read_count(class_name) if refs is None else len(refs)) + 1, np.int64)
+            call = lambda values, room: self._context._call(lib.clump_heap_read_arrays, self._object, f.class_name, f.name,
+                                                            ffi.NULL if refs is None else ffi.from_buffer("uint32_t[]", refs), len(offsets) - 1,
+                                                            ffi.from_buffer("uint64_t[]", offsets), f.info.element_bytes, values, room)
+            call(ffi.NULL, 0)
+            values = np.zeros((offsets[-1],) + f.vector, f.dtype)
+            if values.size:
+                call(ffi.from_buffer("char[]", values), len(values))
+        return offsets, values[..., :3] if f.width == 3 else values
+
+    def write_arrays(self, class_name, field, offsets, values, refs=None):
+        """Writes such arrays, with their lengths, in the form of read_arrays(). Elements before the first offset, and from the last one on,
+        are not used."""
+        f, refs = Field(self, class_name, field), None if refs is None else refs_array("refs", refs)
+        offsets = np.ascontiguousarray(fitting("offsets", offsets, "ulong", np.dtype(np.uint64)))
+        given = fitting(f"{class_name}.{field}", values, f.scalar, f.dtype)
+        shape = (len(given) if given.ndim else 0,) + ((f.width,) if f.width > 1 else ())
+        if offsets.ndim != 1 or not len(offsets) or (given.size and given.shape != shape):
+            raise Error("CLUMP_ERR_USAGE", f"offsets of shape {offsets.shape} and values of shape {given.shape} were passed for "
+                        f"{class_name}.{field}, but must have the shapes that read_arrays() returns")
+        if refs is not None and len(refs) != len(offsets) - 1:
+            raise Error("CLUMP_ERR_USAGE", f"{len(offsets) - 1} arrays and {len(refs)} references were passed, but the numbers must be equal")
+        stored = np.zeros(shape[:1] + f.vector, f.dtype)
+        if given.size:
+            (stored[..., :3] if f.width == 3 else stored)[...] = given
+        self._context._call(lib.clump_heap_write_arrays, self._object, f.class_name, f.name,
+                            ffi.NULL if refs is None else ffi.from_buffer("uint32_t[]", refs), len(offsets) - 1,
+                            ffi.from_buffer("uint64_t[]", offsets), f.info.element_bytes,
+                            ffi.from_buffer("char[]", stored) if stored.size else ffi.NULL, len(stored))
+
     # ---- Objects as structs (clump/structs.h): arrays of NumPy with a structured dtype. A 3-vector has four components there.
 
     def read_structs(self, class_name, fields=None, refs=None):
         """All objects of a class and its subclasses, in the order of read_refs(), or the objects that `refs` name. fields: a list of
-        names, in the order of the struct. The default is all fields except arrays of run-time length."""
+        names, in the order of the struct. The default is all fields except arrays that grow."""
         self.read_count(class_name)  # is there such a class?
         if fields is None:
             found = [Field(self, class_name, name) for name in self.classes[class_name]]
-            fields = [f.name.decode() for f in found if f.info.array == lib.CLUMP_ARRAY_FIXED]
+            fields = [f.name.decode() for f in found if f.info.array != lib.CLUMP_ARRAY_GROWING]
         else:
             c_names("fields", fields)
         dtype = np.dtype([(name, Field(self, class_name, name).struct_dtype) for name in fields])

@@ -621,7 +621,8 @@ class OneObject(Case):
             at = np.array([(i, k, 0) for k in range(i % 4)], np.float32).reshape(-1, 3)
             np.testing.assert_array_equal(heap.read_object_array("Bin", "at", ref), at, strict=True)
         self.raises("CLUMP_ERR_USAGE", "", heap.read_object_array, "Bin", "sum", refs[0])
-        self.assertEqual(heap.read_structs("Bin").dtype.names, ("items_length", "items_capacity", "items_memory", "at_length", "sum"))
+        self.assertEqual(heap.read_structs("Bin").dtype.names, ("items_length", "items_capacity", "items_memory", "at", "at_length", "sum"))
+        self.raises("CLUMP_ERR_USAGE", "read_object_array", heap.read_arrays, "Bin", "items")
         self.raises("CLUMP_ERR_USAGE", "read_object_array", heap.array, "Bin", "items")
         self.raises("CLUMP_ERR_USAGE", "", heap.write_field, "Bin", "items_length", 0)
         before = heap.read_stats()
@@ -630,6 +631,36 @@ class OneObject(Case):
         self.assertLessEqual(heap.read_stats()["raw_bytes"], before["raw_bytes"] - 20 * 64)
         raw = clump.Heap(CONTEXT, None, bytes=1 << 20, raw=True)
         self.assertEqual((raw.classes, raw.read_stats()["objects"], raw.read_stats()["classes"]), ({}, 0, {}))
+
+
+    def test_arrays_with_max(self):
+        heap = clump.Heap(CONTEXT, "class Bag { uint id; float3 at[*] max 3; ref Bag friends[*] max 2; }", bytes=4 << 20)
+        refs = heap.new_structs("Bag", np.array([(i,) for i in range(70)], [("id", "u4")]))
+        lengths = np.arange(70) % 4
+        offsets, at = np.concatenate([[0], np.cumsum(lengths)]), np.arange(3 * lengths.sum(), dtype=np.float32).reshape(-1, 3)
+        heap.write_arrays("Bag", "at", offsets, at, refs)
+        found, values = heap.read_arrays("Bag", "at", refs)
+        np.testing.assert_array_equal(found, offsets, strict=True)
+        np.testing.assert_array_equal(values, at, strict=True)
+        found, values = heap.read_arrays("Bag", "at")                   # in another order
+        for i, ref in enumerate(heap.read_refs("Bag")):
+            np.testing.assert_array_equal(values[found[i]:found[i + 1]], heap.read_object_array("Bag", "at", ref), strict=True)
+        heap.write_arrays("Bag", "friends", [4, 6], [0, 0, 0, 0, refs[3], refs[4], 0], refs[:1])
+        self.assertEqual(heap.read_object_array("Bag", "friends", refs[0]).tolist(), [refs[3], refs[4]])
+        heap.write_arrays("Bag", "friends", np.zeros(71, int), [])
+        self.assertEqual([part.tolist() for part in heap.read_arrays("Bag", "friends")], [[0] * 71, []])
+        self.assertEqual([part.tolist() for part in heap.read_arrays("Bag", "friends", [])], [[0], []])
+        structs = heap.read_structs("Bag", refs=refs)
+        np.testing.assert_array_equal(structs["at_length"], lengths)
+        np.testing.assert_array_equal(structs["at"][3, :, :3], at[3:6])
+        structs["at_length"] = 1
+        heap.write_structs("Bag", structs, refs)
+        np.testing.assert_array_equal(heap.read_arrays("Bag", "at", refs)[1], structs["at"][:, 0, :3])
+        np.testing.assert_array_equal(np.sort(heap.read_field("Bag", "at")[:, 0, 0]), np.sort(structs["at"][:, 0, 0]))
+        for case in (([0, 4], at[:4], refs[:1], "room for 3"), ([0, 2], at[:1], refs[:1], "1 elements"), ([0, 1], at[:1], refs[:2], "must be equal"),
+                     ([], at[:1], None, "shape"), ([0, 1], at[:1, :2], refs[:1], "shape"), ([0, -1], at, refs[:1], "ulong")):
+            self.raises("CLUMP_ERR_USAGE", case[3], heap.write_arrays, "Bag", "at", case[0], case[1], case[2])
+        self.raises("CLUMP_ERR_USAGE", "not an array", heap.read_arrays, "Bag", "id")
 
 
 class Checked(Case):

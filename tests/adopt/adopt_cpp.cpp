@@ -195,6 +195,22 @@ __kernel void fill(CLUMP_HEAP) {
     const std::vector<cl_uint> n =
         lists.read_object_array<cl_uint>("List", "n", lists.read_refs("List").at(0));
     EXPECT(n.size() == 3 && n[2] == 7);
+    clump::heap bags(context, clump::schema("class Bag { uint id; ushort n[*] max 4; }"), 4 << 20);
+    const clump_struct_field id = {"id", 0};
+    const clump_struct_desc id_desc = {sizeof id_desc, "Bag", sizeof(cl_uint), 1, &id};
+    const std::vector<clump_ref> all = bags.new_structs(id_desc, std::vector<cl_uint>{5, 6, 7});
+    clump::arrays<cl_ushort> given;
+    given.offsets = {0, 2, 2, 5};
+    given.values = {1, 2, 3, 4, 5};
+    bags.write_arrays("Bag", "n", given);
+    clump::arrays<cl_ushort> read = bags.read_arrays<cl_ushort>("Bag", "n");
+    EXPECT(read.offsets == given.offsets && read.values == given.values);
+    given.offsets = {3, 5};
+    bags.write_arrays("Bag", "n", {all.data(), 1}, given);
+    read = bags.read_arrays<cl_ushort>("Bag", "n", {all.data(), 1});
+    EXPECT(read.offsets.back() == 2 && read.values == (std::vector<cl_ushort>{4, 5}));
+    EXPECT(bags.read_arrays<cl_ushort>("Bag", "n", {}).offsets.size() == 1);
+    THROWS(CLUMP_ERR_USAGE, "each reference", bags.write_arrays("Bag", "n", all, given));
 }
 
 static void objects(const clump::context &context, cl_mem more) {

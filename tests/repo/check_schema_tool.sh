@@ -21,10 +21,10 @@ expect() {
     fi
 }
 
-printf 'class Body { float x; ref Body next; uint w[3]; }\nabstract class Nothing { }\n' >"$work/good"
+printf 'class Body { float x; ref Body next; uint w[3]; float n[*] max 2; }\nabstract class Nothing { }\n' >"$work/good"
 printf 'class Body {\n  flat x;\n}\n' >"$work/bad"
 printf 'class A { uint x; }\nclass A_struct { uint x; }\n' >"$work/twins"
-expect 0 "Body: 20 bytes an object, layout soa" "$work/good"
+expect 0 "Body: 32 bytes an object, layout soa" "$work/good"
 expect 0 "    uint w[3]: 12 bytes" "$work/good"
 expect 0 "static const clump_struct_desc Body_struct = " --emit-c "$work/good"
 # The example of the text format in the header.
@@ -52,7 +52,8 @@ int main(void) {
     Body a[2] = {{0}};
     one_Body b = {0};
     a[0].w[2] = b.next;
-    return (int)(a[0].x + (float)(Body_struct.bytes - sizeof a[1]) + (float)(one_Body_struct.field_count - 3) +
+    a[0].n[a[0].n_length] = 1;
+    return (int)(a[0].x + (float)(Body_struct.bytes - sizeof a[1]) + (float)(one_Body_struct.field_count - 5) +
                  (float)(Nothing_struct.field_count + one_Nothing_struct.field_count + one_Body_struct.fields[0].offset));
 }
 EOF_C

@@ -1,10 +1,10 @@
 /* Arrays with `max` leave a heap and come back: they are saved and loaded, extracted and inserted,
- * extracted from a file, and converted to other layouts. They move, and their references keep
- * objects. A kernel recomputes all of their elements and lengths from the number of the object.
- * Files whose lengths are not valid are refused. All but that is done once more with checked heaps,
- * which find nothing.
+ * extracted from a file, converted to other layouts, read and written by the host, and written as
+ * tables. They move, and their references keep objects. A kernel recomputes all of their elements
+ * and lengths from the number of the object. Lengths from outside that are not valid are refused.
+ * Most of that is done once more with checked heaps, which find nothing.
  *
- * Read first: tests/support/saved_heap.h, include/clump/save.h, extract.h, convert.h.
+ * Read first: tests/support/saved_heap.h, include/clump/save.h, extract.h, convert.h, structs.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -277,6 +277,391 @@ static void converted(void **state) {
     clump_heap_destroy(heap);
 }
 
+/* ---- The host -------------------------------------------------------------------------------- */
+
+typedef struct sack {
+    uint32_t id, items_length, at_length, marks_length;
+    clump_ref items[5];
+    uint8_t marks[7];
+    cl_float3 at[3];
+    uint64_t last;
+} sack;
+/* A bag has the first five. */
+static const clump_struct_field sack_fields[] = {{"at", offsetof(sack, at)},
+                                                 {"at_length", offsetof(sack, at_length)},
+                                                 {"items_length", offsetof(sack, items_length)},
+                                                 {"items", offsetof(sack, items)},
+                                                 {"id", offsetof(sack, id)},
+                                                 {"marks", offsetof(sack, marks)},
+                                                 {"marks_length", offsetof(sack, marks_length)},
+                                                 {"last", offsetof(sack, last)}};
+static const clump_struct_desc bag_desc = {sizeof bag_desc, "Bag", sizeof(sack), 5, sack_fields},
+                               sack_desc = {sizeof sack_desc, "Sack", sizeof(sack), 8, sack_fields};
+
+static uint32_t length_of(uint32_t id) {
+    const uint32_t n = id % 6;
+    return n && id & 1 ? n - 1 : n;
+}
+
+/* Item number i has items[i]. */
+static void find_items(clump_heap *heap, clump_ref items[ITEMS]) {
+    clump_ref refs[ITEMS];
+    uint32_t ids[ITEMS];
+    uint64_t count;
+    CHECK_OK(&on, clump_heap_read_refs(heap, "Item", refs, ITEMS, &count));
+    CHECK_OK(&on, clump_heap_read_field(heap, "Item", "id", 0, sizeof *ids, ids, ITEMS, &count));
+    for (uint32_t i = 0; i < ITEMS; i++) items[ids[i]] = refs[i];
+}
+
+/* All bags and sacks, of which the latter lack what only sacks have. */
+static sack *read_bags(clump_heap *heap) {
+    sack *bags = malloc(LEFT * sizeof *bags);
+    uint64_t count;
+    CHECK_OK(&on, clump_heap_read_structs(heap, &bag_desc, NULL, bags, LEFT, &count));
+    assert_int_equal(count, LEFT);
+    return bags;
+}
+
+static void read_by_host(void **state) {
+    (void)state;
+    clump_heap *heap = filled();
+    clump_ref items[ITEMS], *second = malloc(LEFT * sizeof *second);
+    uint32_t *lengths = malloc(LEFT * sizeof *lengths);
+    uint64_t count;
+    find_items(heap, items);
+    sack *bags = read_bags(heap);
+    CHECK_OK(&on, clump_heap_read_field(heap, "Bag", "items_length", 0, sizeof *lengths, lengths,
+                                        LEFT, &count));
+    CHECK_OK(&on,
+             clump_heap_read_field(heap, "Bag", "items", 2, sizeof *second, second, LEFT, &count));
+    for (uint32_t i = 0; i < LEFT; i++) {
+        const uint32_t id = bags[i].id, n = length_of(id);
+        assert_int_equal(bags[i].items_length, n);
+        assert_int_equal(lengths[i], n);
+        assert_int_equal(second[i], bags[i].items[2]);
+        assert_int_equal(bags[i].at_length, id % 4);
+        for (uint32_t k = 0; k < 5; k++)
+            assert_int_equal(bags[i].items[k], k < n ? items[(id * 7 + k * 13) % ITEMS] : 0);
+        for (uint32_t k = 0; k < id % 4; k++)
+            assert_true(bags[i].at[k].s[0] == (float)id && bags[i].at[k].s[1] == (float)k);
+    }
+    free(bags);
+    free(second);
+    free(lengths);
+    clump_heap_destroy(heap);
+}
+
+/* What a heap has is emptied and written again, in each way. */
+static void written_by_host(void **state) {
+    (void)state;
+    clump_heap *heap = filled();
+    const uint32_t count = LEFT, some = LEFT / 3;
+    uint32_t *zeros = calloc(count, sizeof *zeros), *values = malloc(count * sizeof *values);
+    clump_ref *refs = malloc(count * sizeof *refs);
+    uint64_t length;
+    sack *bags = read_bags(heap);
+    CHECK_OK(&on, clump_heap_read_refs(heap, "Bag", refs, count, &length));
+    for (int way = 0; way < 4; way++) {
+        CHECK_OK(&on, clump_heap_write_field(heap, "Bag", "items_length", 0, sizeof *zeros, zeros,
+                                             count));
+        for (uint32_t k = 0; k < 5; k++)
+            CHECK_OK(&on,
+                     clump_heap_write_field(heap, "Bag", "items", k, sizeof *zeros, zeros, count));
+        CHECK_OK(&on, clump_heap_read_object_array(heap, "Bag", "items", refs[count - 1],
+                                                   sizeof *refs, NULL, 0, &length));
+        assert_int_equal(length, 0);
+        if (way == 0) {
+            CHECK_OK(&on, clump_heap_write_structs(heap, &bag_desc, NULL, bags, count));
+        } else if (way == 1) {
+            CHECK_OK(&on, clump_heap_write_structs(heap, &bag_desc, refs + some, bags + some,
+                                                   count - some));
+            CHECK_OK(&on, clump_heap_write_structs(heap, &bag_desc, refs, bags, some));
+        } else if (way == 2) {
+            for (uint32_t k = 0; k < 6; k++) {
+                for (uint32_t i = 0; i < count; i++)
+                    values[i] = k < 5 ? bags[i].items[k] : bags[i].items_length;
+                CHECK_OK(&on, clump_heap_write_field(heap, "Bag", k < 5 ? "items" : "items_length",
+                                                     k % 5, sizeof *values, values, count));
+            }
+        } else {
+            for (uint32_t i = 0; i < count; i++)
+                for (uint32_t k = 0; k < 6; k++)
+                    CHECK_OK(&on, clump_heap_write_object_field(
+                                      heap, "Bag", k < 5 ? "items" : "items_length", k % 5, refs[i],
+                                      sizeof *values,
+                                      k < 5 ? &bags[i].items[k] : &bags[i].items_length));
+        }
+        expect(heap, count);
+    }
+    free(zeros);
+    free(values);
+    free(refs);
+    free(bags);
+    clump_heap_destroy(heap);
+}
+
+/* Objects are made with their arrays. */
+static void made_by_host(void **state) {
+    (void)state;
+    clump_heap *heap = filled(), *other = open_heap(other_schema, 3);
+    clump_ref items[ITEMS];
+    uint32_t ids[ITEMS];
+    uint64_t made;
+    const clump_struct_field id = {"id", 0};
+    const clump_struct_desc item_desc = {sizeof item_desc, "Item", sizeof *ids, 1, &id};
+    for (uint32_t i = 0; i < ITEMS; i++) ids[i] = i;
+    CHECK_OK(&on, clump_heap_new_structs(other, &item_desc, ids, ITEMS, items, &made));
+    sack *bags = read_bags(heap);
+    for (uint32_t i = 0; i < LEFT; i++) {
+        const uint32_t n = bags[i].id;
+        for (uint32_t k = 0; k < length_of(n); k++)
+            bags[i].items[k] = items[(n * 7 + k * 13) % ITEMS];
+        bags[i].marks_length = n % 8;
+        for (uint32_t k = 0; k < 7; k++) bags[i].marks[k] = (uint8_t)(n + k);
+        bags[i].last = (uint64_t)n << 40;
+    }
+    CHECK_OK(&on, clump_heap_new_structs(other, &sack_desc, bags, LEFT, NULL, &made));
+    assert_int_equal(made, LEFT);
+    expect(other, LEFT);
+    free(bags);
+    clump_heap_destroy(other);
+    clump_heap_destroy(heap);
+}
+
+/* Nothing is written then. */
+static void wrong_lengths_of_host(void **state) {
+    (void)state;
+    clump_heap *heap = filled();
+    const clump_error *e = clump_context_get_error(on.clump);
+    static const char words[] = "array items of class Bag cannot have a length of 6";
+    clump_ref *refs = malloc(LEFT * sizeof *refs);
+    uint32_t *lengths = calloc(LEFT, sizeof *lengths);
+    uint64_t count;
+    sack *bags = read_bags(heap);
+    CHECK_OK(&on, clump_heap_read_refs(heap, "Bag", refs, LEFT, &count));
+    memset(bags, 0, (LEFT - 1) * sizeof *bags);
+    bags[LEFT - 1].items_length = lengths[LEFT - 1] = 6;
+    cl_fixture_expect_words(
+        e, clump_heap_write_field(heap, "Bag", "items_length", 0, sizeof *lengths, lengths, LEFT),
+        CLUMP_ERR_USAGE, words, "clump_heap_write_field", __LINE__);
+    cl_fixture_expect_words(e,
+                            clump_heap_write_object_field(heap, "Bag", "items_length", 0, *refs,
+                                                          sizeof *lengths, &lengths[LEFT - 1]),
+                            CLUMP_ERR_USAGE, words, "clump_heap_write_object_field", __LINE__);
+    cl_fixture_expect_words(e, clump_heap_write_structs(heap, &bag_desc, NULL, bags, LEFT),
+                            CLUMP_ERR_USAGE, words, "clump_heap_write_structs", __LINE__);
+    cl_fixture_expect_words(e, clump_heap_write_structs(heap, &bag_desc, refs, bags, LEFT),
+                            CLUMP_ERR_USAGE, words, "clump_heap_write_structs", __LINE__);
+    cl_fixture_expect_words(e, clump_heap_new_structs(heap, &bag_desc, bags, LEFT, NULL, NULL),
+                            CLUMP_ERR_USAGE, words, "clump_heap_new_structs", __LINE__);
+    expect(heap, LEFT);
+    free(refs);
+    free(lengths);
+    free(bags);
+    clump_heap_destroy(heap);
+}
+
+/* ---- As offsets and values ------------------------------------------------------------------- */
+
+/* Elements of all arrays of LEFT objects, at most 7 each. */
+static uint64_t offsets[LEFT + 1];
+static uint8_t elements[LEFT * 7 * sizeof(cl_float4)];
+
+static void arrays_read(void **state) {
+    (void)state;
+    clump_heap *heap = filled();
+    const uint64_t room = LEFT * 7;
+    clump_ref items[ITEMS], *refs = malloc(LEFT * sizeof *refs);
+    uint32_t *ids = malloc(LEFT * sizeof *ids);
+    uint64_t count;
+    find_items(heap, items);
+    CHECK_OK(&on, clump_heap_read_refs(heap, "Bag", refs, LEFT, &count));
+    CHECK_OK(&on, clump_heap_read_field(heap, "Bag", "id", 0, sizeof *ids, ids, LEFT, NULL));
+    /* All of them, and then the last third, the last one first. */
+    for (int is_chosen = 0; is_chosen < 2; is_chosen++) {
+        const uint32_t n = is_chosen ? LEFT / 3 : LEFT;
+        for (uint32_t i = 0; is_chosen && i < n; i++) {
+            refs[i] = refs[LEFT - 1 - i];
+            ids[i] = ids[LEFT - 1 - i];
+        }
+        const clump_ref *chosen = is_chosen ? refs : NULL, *is = (const clump_ref *)elements;
+        CHECK_OK(&on, clump_heap_read_arrays(heap, "Bag", "items", chosen, n, offsets, sizeof *is,
+                                             elements, room));
+        assert_int_equal(offsets[0], 0);
+        for (uint32_t i = 0; i < n; i++) {
+            assert_int_equal(offsets[i + 1] - offsets[i], length_of(ids[i]));
+            for (uint32_t k = 0; k < length_of(ids[i]); k++)
+                assert_int_equal(is[offsets[i] + k], items[(ids[i] * 7 + k * 13) % ITEMS]);
+        }
+        const cl_float3 *at = (const cl_float3 *)elements;
+        CHECK_OK(&on, clump_heap_read_arrays(heap, "Bag", "at", chosen, n, offsets, sizeof *at,
+                                             elements, room));
+        for (uint32_t i = 0; i < n; i++)
+            for (uint32_t k = 0; k < ids[i] % 4; k++)
+                assert_true(at[offsets[i] + k].s[0] == (float)ids[i] &&
+                            at[offsets[i] + k].s[1] == (float)k);
+        assert_int_equal(offsets[1], ids[0] % 4);
+    }
+    free(refs);
+    free(ids);
+    clump_heap_destroy(heap);
+}
+
+/* Emptied and written again: all at once, or in two parts of the same elements. */
+static void arrays_written(void **state) {
+    (void)state;
+    clump_heap *heap = filled();
+    static const struct {
+        const char *class_name, *field;
+        size_t bytes;
+    } arrays[] = {{"Bag", "items", sizeof(clump_ref)},
+                  {"Bag", "at", sizeof(cl_float3)},
+                  {"Sack", "marks", sizeof(uint8_t)}};
+    const uint32_t half = 211;
+    static const uint64_t none[LEFT + 1];
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        const char *name = arrays[i].class_name, *field = arrays[i].field;
+        const size_t bytes = arrays[i].bytes;
+        clump_ref refs[LEFT];
+        uint64_t n;
+        CHECK_OK(&on, clump_heap_read_refs(heap, name, refs, LEFT, &n));
+        CHECK_OK(&on, clump_heap_read_arrays(heap, name, field, NULL, n, offsets, bytes, elements,
+                                             LEFT * 7));
+        const uint64_t all = offsets[n];
+        for (int is_chosen = 0; is_chosen < 2; is_chosen++) {
+            uint64_t empty[LEFT + 1];
+            uint32_t word;
+            CHECK_OK(&on, clump_heap_write_arrays(heap, name, field, NULL, n, none, 0, NULL, 0));
+            CHECK_OK(&on, clump_heap_read_arrays(heap, name, field, NULL, n, empty, 0, NULL, 0));
+            assert_int_equal(empty[n], 0);
+            for (uint32_t k = 0; i == 0 && k < n; k++) { /* they keep nothing alive */
+                CHECK_OK(&on, clump_heap_read_object_field(heap, name, field, 0, refs[k],
+                                                           sizeof word, &word));
+                assert_int_equal(word, 0);
+            }
+            if (is_chosen) {
+                CHECK_OK(&on, clump_heap_write_arrays(heap, name, field, refs, half, offsets, bytes,
+                                                      elements, all));
+                CHECK_OK(&on, clump_heap_write_arrays(heap, name, field, refs + half, n - half,
+                                                      offsets + half, bytes, elements, all));
+            } else {
+                CHECK_OK(&on, clump_heap_write_arrays(heap, name, field, NULL, n, offsets, bytes,
+                                                      elements, all));
+            }
+            expect(heap, LEFT);
+        }
+    }
+    clump_heap_destroy(heap);
+}
+
+/* Nothing is read or written then. */
+static void arrays_refused(void **state) {
+    (void)state;
+    clump_heap *heap = filled();
+    const clump_error *e = clump_context_get_error(on.clump);
+    clump_ref refs[LEFT];
+    uint32_t words[8] = {4711};
+    uint64_t n;
+    CHECK_OK(&on, clump_heap_read_refs(heap, "Bag", refs, LEFT, &n));
+#define READ_REFUSED(status, words, ...)                                                           \
+    cl_fixture_expect_words(e, clump_heap_read_arrays(heap, __VA_ARGS__), status, words,           \
+                            "clump_heap_read_arrays", __LINE__)
+#define WRITE_REFUSED(status, words, ...)                                                          \
+    cl_fixture_expect_words(e, clump_heap_write_arrays(heap, __VA_ARGS__), status, words,          \
+                            "clump_heap_write_arrays", __LINE__)
+    const clump_status usage = CLUMP_ERR_USAGE, unknown = CLUMP_ERR_NOT_FOUND;
+    READ_REFUSED(CLUMP_ERR_TOO_SMALL, "room for 8 elements, but", "Bag", "items", NULL, n, offsets,
+                 4, words, 8);
+    assert_true(offsets[n] > 8 && words[0] == 4711);
+    READ_REFUSED(usage, "the arrays of 799 objects, but class Bag has 800", "Bag", "items", NULL,
+                 n - 1, offsets, 0, NULL, 0);
+    READ_REFUSED(usage, "but 8 bytes were passed", "Bag", "items", NULL, n, offsets, 8, words, 8);
+    READ_REFUSED(usage, "a pointer for the offsets", "Bag", "items", NULL, n, NULL, 4, words, 8);
+    READ_REFUSED(usage, "a pointer for the elements", "Bag", "items", NULL, n, offsets, 4, NULL, 8);
+    READ_REFUSED(usage, "2147483649 objects are too many", "Bag", "items", refs,
+                 (UINT64_C(1) << 31) + 1, offsets, 0, NULL, 0);
+    READ_REFUSED(usage, "not an array of run-time length", "Bag", "id", NULL, n, offsets, 4, words,
+                 8);
+    READ_REFUSED(unknown, "no field \"none\"", "Bag", "none", NULL, n, offsets, 4, words, 8);
+    READ_REFUSED(unknown, "no class \"None\"", "None", "items", NULL, n, offsets, 4, words, 8);
+    memset(offsets, 0, sizeof offsets);
+    offsets[n] = 6;
+    WRITE_REFUSED(usage, "cannot have a length of 6: it has room for 5", "Bag", "items", NULL, n,
+                  offsets, 4, words, 6);
+    WRITE_REFUSED(usage, "array number 799 has the offsets 0 and 6", "Bag", "items", refs, n,
+                  offsets, 4, words, 5);
+    offsets[0] = 1;
+    WRITE_REFUSED(usage, "array number 0 has the offsets 1 and 0", "Bag", "items", NULL, n, offsets,
+                  4, words, 8);
+    offsets[0] = offsets[n] = 0;
+    WRITE_REFUSED(usage, "the arrays of 799 objects, but class Bag has 800", "Bag", "items", NULL,
+                  n - 1, offsets, 4, words, 8);
+    /* A length that somebody overwrote. */
+    const clump_heap_info *info = clump_heap_get_info(heap);
+    const clump_field_info *f = clump_schema_find_field(
+        info->schema, clump_schema_find_class(info->schema, "Bag")->id, "items_length");
+    const size_t at = (size_t)(refs[17] >> 6) * info->granule_bytes + f->base_bytes +
+                      (refs[17] & 63) * f->stride_bytes;
+    const cl_uint beyond = 6;
+    cl_uint kept;
+    CHECK_CL(clEnqueueReadBuffer(on.queue, info->buffer, CL_TRUE, at, 4, &kept, 0, NULL, NULL));
+    CHECK_CL(clEnqueueWriteBuffer(on.queue, info->buffer, CL_TRUE, at, 4, &beyond, 0, NULL, NULL));
+    READ_REFUSED(CLUMP_ERR_CORRUPT, "object number 17 was overwritten: its length is 6", "Bag",
+                 "items", NULL, n, offsets, 4, words, 8);
+    CHECK_CL(clEnqueueWriteBuffer(on.queue, info->buffer, CL_TRUE, at, 4, &kept, 0, NULL, NULL));
+    refs[17] = 64;
+    WRITE_REFUSED(CLUMP_ERR_REFERENCE, "1 of 800 references", "Bag", "items", refs, n, offsets, 4,
+                  words, 8);
+    CHECK_OK(&on, clump_heap_read_arrays(heap, "Bag", "items", refs, 0, offsets, 4, words, 8));
+    expect(heap, LEFT);
+    clump_heap_destroy(heap);
+}
+
+/* ---- As a table ------------------------------------------------------------------------------ */
+
+/* Elements that are no longer in use have values, and are not in the table. */
+static void tables(void **state) {
+    (void)state;
+    clump_heap *heap = open_heap("class Bag { ushort n[*] max 3; float2 at[*] max 2; }", 2);
+    static const uint32_t lengths[2][2] = {{2, 0}, {1, 2}}; /* of n, of at */
+    static const uint64_t full[2][3] = {{0, 3, 6}, {0, 2, 4}};
+    static const uint16_t n[] = {1, 2, 3, 4, 5, 6};
+    static const cl_float2 at[] = {{{1, 2}}, {{3, 4}}, {{5, 6}}, {{7, 0.5f}}};
+    const clump_struct_desc none = {sizeof none, "Bag", 1, 0, NULL};
+    CHECK_OK(&on, clump_heap_new_structs(heap, &none, "  ", 2, NULL, NULL));
+    CHECK_OK(&on, clump_heap_write_arrays(heap, "Bag", "n", NULL, 2, full[0], 2, n, 6));
+    CHECK_OK(&on, clump_heap_write_arrays(heap, "Bag", "at", NULL, 2, full[1], 8, at, 4));
+    CHECK_OK(&on, clump_heap_write_field(heap, "Bag", "n_length", 0, 4, lengths[0], 2));
+    CHECK_OK(&on, clump_heap_write_field(heap, "Bag", "at_length", 0, 4, lengths[1], 2));
+    memory_file file = {0};
+    CHECK_OK(&on, clump_heap_write_table(heap, "Bag", CLUMP_TABLE_CSV, memory_write, &file));
+    static const char text[] =
+        "n[0],n[1],n[2],n_length,at[0].x,at[0].y,at[1].x,at[1].y,at_length\n"
+        "1,2,,2,1,2,,,1\n,,,0,5,6,7,0.5,2\n";
+    assert_int_equal(file.bytes, sizeof text - 1);
+    assert_memory_equal(file.data, text, sizeof text - 1);
+    memory_release(&file);
+    file = (memory_file){0};
+    CHECK_OK(&on, clump_heap_write_table(heap, "Bag", CLUMP_TABLE_NPY, memory_write, &file));
+#pragma pack(push, 1)
+    static const struct {
+        uint16_t n[3];
+        uint32_t n_length;
+        float at[2][2];
+        uint32_t at_length;
+    } rows[2] = {{{1, 2}, 2, {{1, 2}}, 1}, {{0}, 0, {{5, 6}, {7, 0.5f}}, 2}};
+#pragma pack(pop)
+    static const char type[] =
+        "[('n', '<u2', (3,)), ('n_length', '<u4'), ('at', '<f4', (2, 2)), "
+        "('at_length', '<u4'), ]";
+    assert_true(file.bytes > sizeof rows + 64);
+    file.data[file.bytes - sizeof rows - 1] = 0; /* after the header, which is text */
+    assert_non_null(strstr((const char *)file.data + 10, type));
+    assert_memory_equal(file.data + file.bytes - sizeof rows, rows, sizeof rows);
+    memory_release(&file);
+    clump_heap_destroy(heap);
+}
+
 /* Bag 5 has 4 items: these stay. */
 static void moved(void **state) {
     (void)state;
@@ -310,11 +695,20 @@ int main(void) {
     const int code = cl_fixture_open(&on, NULL);
     if (code) return code;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(saved),     cmocka_unit_test(refused),   cmocka_unit_test(wrong_lengths),
-        cmocka_unit_test(extracted), cmocka_unit_test(converted), cmocka_unit_test(moved),
+        cmocka_unit_test(saved),          cmocka_unit_test(refused),
+        cmocka_unit_test(wrong_lengths),  cmocka_unit_test(extracted),
+        cmocka_unit_test(converted),      cmocka_unit_test(moved),
+        cmocka_unit_test(read_by_host),   cmocka_unit_test(written_by_host),
+        cmocka_unit_test(made_by_host),   cmocka_unit_test(wrong_lengths_of_host),
+        cmocka_unit_test(arrays_read),    cmocka_unit_test(arrays_written),
+        cmocka_unit_test(arrays_refused), cmocka_unit_test(tables),
     };
-    const struct CMUnitTest of_checked[] = {cmocka_unit_test(saved), cmocka_unit_test(extracted),
-                                            cmocka_unit_test(converted), cmocka_unit_test(moved)};
+    const struct CMUnitTest of_checked[] = {
+        cmocka_unit_test(saved),         cmocka_unit_test(extracted),
+        cmocka_unit_test(converted),     cmocka_unit_test(moved),
+        cmocka_unit_test(read_by_host),  cmocka_unit_test(written_by_host),
+        cmocka_unit_test(made_by_host),  cmocka_unit_test(arrays_read),
+        cmocka_unit_test(arrays_written)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     failed += cmocka_run_group_tests_name("checked heaps", of_checked, open_checked, NULL);
     cl_fixture_close(&on);

@@ -34,7 +34,8 @@ typedef struct run {
 } run;
 
 static const char schema_text[] =
-    "class Body { float x; uint id; } class Star : Body { ref Body centre; uchar tag[3]; }";
+    "class Body { float x; uint id; uchar marks[*] max 3; } class Star : Body { ref Body centre; "
+    "uchar tag[3]; }";
 
 static const char source[] =
     "__kernel void init(CLUMP_HEAP) {\n"
@@ -237,6 +238,30 @@ static clump_status step_write_chosen(run *r) {
     return clump_heap_write_structs(r->heap, &body_desc, r->refs, structs, 5);
 }
 
+static uint64_t offsets[4 * OBJECTS + 1];
+static uint8_t marks[12 * OBJECTS];
+
+static clump_status step_write_arrays(run *r) {
+    for (uint64_t i = 0; i < struct_count; i++) offsets[i + 1] = offsets[i] + i % 4;
+    for (size_t i = 0; i < sizeof marks; i++) marks[i] = (uint8_t)i;
+    return clump_heap_write_arrays(r->heap, "Body", "marks", NULL, struct_count, offsets, 1, marks,
+                                   sizeof marks);
+}
+/* Those of the first objects, and then of all. */
+static clump_status step_read_arrays(run *r) {
+    uint64_t found[4 * OBJECTS + 1];
+    uint8_t elements[sizeof marks];
+    clump_status status =
+        clump_heap_read_arrays(r->heap, "Body", "marks", r->refs, 9, found, 1, elements, 27);
+    if (!status)
+        status = clump_heap_read_arrays(r->heap, "Body", "marks", NULL, struct_count, found, 1,
+                                        elements, sizeof elements);
+    if (status) return status;
+    assert_memory_equal(found, offsets, (struct_count + 1) * sizeof *found);
+    assert_memory_equal(elements, marks, found[struct_count]);
+    return CLUMP_OK;
+}
+
 static int keep_text(void *user, const void *text, size_t bytes) {
     (void)text;
     *(size_t *)user = bytes;
@@ -437,8 +462,9 @@ static const session_step all_steps[] = {
 /* A session of their own: as many runs as a session has calls, each as long as the session. */
 static const session_step struct_steps[] = {
     STEP(schema) STEP(context) STEP(heap) STEP(new_structs) STEP(read_structs) STEP(write_structs)
-        STEP(structs_refs) STEP(read_chosen) STEP(write_chosen) STEP(csv) STEP(npy) STEP(dump)
-            STEP(timeline) STEP(queue) STEP(fetch_errors) STEP(check)};
+        STEP(structs_refs) STEP(read_chosen) STEP(write_chosen) STEP(write_arrays) STEP(read_arrays)
+            STEP(csv) STEP(npy) STEP(dump) STEP(timeline) STEP(queue) STEP(fetch_errors)
+                STEP(check)};
 #undef STEP
 static const session_step *steps;
 static size_t steps_chosen;

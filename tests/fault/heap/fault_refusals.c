@@ -244,6 +244,10 @@ static uint64_t there(const trial *t) {
     return t->kind->traits & CLUMPI_TRAIT_EVICTED ? 0 : COUNT;
 }
 
+/* Values that each field can have, an array whole. */
+enum { ELEMENTS = 4 };
+static const uint32_t zeros[COUNT][ELEMENTS];
+
 static clump_status read_field(const trial *t) {
     uint32_t values[COUNT];
     return clump_heap_read_field(t->heap, "A", t->kind->field, 0, sizeof *values, values, COUNT,
@@ -251,11 +255,11 @@ static clump_status read_field(const trial *t) {
 }
 
 static clump_status write_field(const trial *t) {
-    return clump_heap_write_field(t->heap, "A", t->kind->field, 0, sizeof *ids, ids, there(t));
+    return clump_heap_write_field(t->heap, "A", t->kind->field, 0, sizeof **zeros, zeros, there(t));
 }
 
 static clump_status read_structs(const trial *t) {
-    uint32_t values[COUNT];
+    uint32_t values[COUNT][ELEMENTS];
     uint64_t count;
     const clump_struct_field field = {t->kind->field, 0};
     const clump_struct_desc d = {sizeof d, "A", sizeof *values, 1, &field};
@@ -264,8 +268,31 @@ static clump_status read_structs(const trial *t) {
 
 static clump_status write_structs(const trial *t) {
     const clump_struct_field field = {t->kind->field, 0};
-    const clump_struct_desc d = {sizeof d, "A", sizeof *ids, 1, &field};
-    return clump_heap_write_structs(t->heap, &d, NULL, ids, there(t));
+    const clump_struct_desc d = {sizeof d, "A", sizeof *zeros, 1, &field};
+    return clump_heap_write_structs(t->heap, &d, NULL, zeros, there(t));
+}
+
+static clump_status copy_from_buffer(const trial *t) {
+    cl_int code;
+    cl_mem buffer = clCreateBuffer(on.context, CL_MEM_COPY_HOST_PTR, sizeof ids, ids, &code);
+    CHECK_CL(code);
+    const clump_status status = clump_heap_copy_field(
+        t->heap, "A", t->kind->field, 0, CLUMP_COPY_FROM_BUFFER, buffer, 0, there(t), NULL);
+    CHECK_CL(clReleaseMemObject(buffer));
+    return status;
+}
+
+static uint64_t offsets[COUNT + 1];
+
+static clump_status read_arrays(const trial *t) {
+    return clump_heap_read_arrays(t->heap, "A", t->kind->field, NULL, there(t), offsets, 0, NULL,
+                                  0);
+}
+
+static clump_status write_arrays(const trial *t) {
+    memset(offsets, 0, sizeof offsets);
+    return clump_heap_write_arrays(t->heap, "A", t->kind->field, NULL, there(t), offsets, 0, NULL,
+                                   0);
 }
 
 static clump_status write_csv(const trial *t) {
@@ -307,7 +334,8 @@ static clump_status fuse(const trial *t) {
     return status;
 }
 
-/* call: in the message; is_of_field: the field counts, not the heap. */
+/* call: in the message; is_of_field: the field counts, not the heap; 2: only for an array of run-time
+ * length. */
 typedef struct operation {
     int number;
     const char *call;
@@ -337,6 +365,9 @@ static const operation operations[] = {
     {CLUMPI_OP_READ_FIELD, "", read_structs, 1},
     {CLUMPI_OP_WRITE_FIELD, "", write_field, 1},
     {CLUMPI_OP_WRITE_FIELD, "", write_structs, 1},
+    {CLUMPI_OP_FROM_BUFFER, "clump_heap_copy_field", copy_from_buffer, 1},
+    {CLUMPI_OP_READ_ARRAYS, "clump_heap_read_arrays", read_arrays, 2},
+    {CLUMPI_OP_WRITE_ARRAYS, "clump_heap_write_arrays", write_arrays, 2},
     {CLUMPI_OP_TABLE, "clump_heap_write_table", write_csv, 0},
     {CLUMPI_OP_TABLE, "clump_heap_write_table", write_npy, 0},
     {CLUMPI_OP_EMIT_C, "clump_schema_emit_c", emit_c, 0},
@@ -400,6 +431,7 @@ static void each_kind(void **state) {
         {PLAIN | CLUMPI_TRAIT_GROWING, CLUMPI_TRAIT_GROWING, "w"},
         {PLAIN | CLUMPI_TRAIT_GROWING, CLUMPI_TRAIT_PART, "w_length"},
         {PLAIN | CLUMPI_TRAIT_BOUNDED, CLUMPI_TRAIT_BOUNDED, "w"},
+        {PLAIN | CLUMPI_TRAIT_BOUNDED, CLUMPI_TRAIT_LENGTH, "w_length"},
         {PLAIN | CLUMPI_TRAIT_RAW, 0, "id"},
         {PLAIN | CLUMPI_TRAIT_WATCHED, 0, "id"},
         {PLAIN | CLUMPI_TRAIT_POOLED, 0, "id"},
@@ -413,7 +445,11 @@ static void each_kind(void **state) {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         for (const operation *o = operations; o < operations + OPERATIONS; o++) {
             if (kinds[i].traits & CLUMPI_TRAIT_SEVERAL && !has_pointers()) continue;
-            if (kinds[i].of_field == CLUMPI_TRAIT_PART && !o->is_of_field) continue;
+            if (o->is_of_field == 2 &&
+                !(kinds[i].of_field & (CLUMPI_TRAIT_GROWING | CLUMPI_TRAIT_BOUNDED)))
+                continue;
+            if (kinds[i].of_field & (CLUMPI_TRAIT_PART | CLUMPI_TRAIT_LENGTH) && !o->is_of_field)
+                continue;
             try_operation(&kinds[i], o);
         }
     for (const cell *c = cells; c->operation >= 0; c++)

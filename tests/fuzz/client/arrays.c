@@ -263,29 +263,59 @@ static void compare_by_kernel(client *c, heap_model *h, uint32_t array) {
     compare_listed(c, h, array, n, words);
 }
 
+static void compare_found(client *c, const object_model *o, uint32_t array, const uint8_t *found,
+                          uint64_t count) {
+    const field_model *f = &c->arrays[array].element;
+    const uint32_t length = o->lengths[array], used = f->width == 3 ? f->bytes / 4 * 3 : f->bytes;
+    same_number(c, "length of an array on the host", count, length);
+    for (uint32_t e = 0; e < length; e++) {
+        uint8_t expected[8 * WIDTH_MAX];
+        if (f->type == CLUMP_TYPE_REF || f->held)
+            memcpy(expected, &o->elements[array][e], f->bytes);
+        else
+            put_value(f, e, o->tag, 0, expected);
+        if (memcmp(found + (size_t)e * f->bytes, expected, used) != 0)
+            complain(c, "%s[%u] of tag %u at %08x is wrong on the host", f->name, e, o->tag,
+                     o->ref);
+    }
+}
+
+/* Those with `max` are read in one call, and written back as they are. */
+static void compare_together(client *c, heap_model *h, uint32_t array, const uint32_t *numbers,
+                             uint32_t n) {
+    const field_model *f = &c->arrays[array].element;
+    const char *name = c->classes[f->owner].name;
+    const uint64_t room = n * c->arrays[array].inside;
+    uint8_t *found = must_alloc((size_t)room * f->bytes + 1);
+    clump_ref refs[READ_BY_HOST];
+    uint64_t offsets[READ_BY_HOST + 1];
+    for (uint32_t i = 0; i < n; i++) refs[i] = h->objects[numbers[i]].ref;
+    CHECK_OK(&c->on, clump_heap_read_arrays(h->heap, name, f->name, refs, n, offsets, f->bytes,
+                                            found, room));
+    for (uint32_t i = 0; i < n; i++)
+        compare_found(c, &h->objects[numbers[i]], array, found + offsets[i] * f->bytes,
+                      offsets[i + 1] - offsets[i]);
+    CHECK_OK(&c->on, clump_heap_write_arrays(h->heap, name, f->name, refs, n, offsets, f->bytes,
+                                             found, offsets[n]));
+    free(found);
+}
+
 static void compare_by_host(client *c, heap_model *h, uint32_t array) {
     const field_model *f = &c->arrays[array].element;
     uint32_t numbers[READ_BY_HOST];
     const uint32_t n = choose(c, h, array, READ_BY_HOST, numbers);
+    if (c->arrays[array].kind == CLUMP_ARRAY_BOUNDED) {
+        compare_together(c, h, array, numbers, n);
+        return;
+    }
     for (uint32_t i = 0; i < n; i++) {
-        object_model *o = &h->objects[numbers[i]];
-        const uint32_t length = o->lengths[array],
-                       used = f->width == 3 ? f->bytes / 4 * 3 : f->bytes;
+        const object_model *o = &h->objects[numbers[i]];
+        const uint32_t length = o->lengths[array];
         uint8_t *found = must_alloc((length + 1) * (size_t)f->bytes);
         uint64_t count = 0;
         CHECK_OK(&c->on, clump_heap_read_object_array(h->heap, c->classes[f->owner].name, f->name,
                                                       o->ref, f->bytes, found, length, &count));
-        same_number(c, "length of an array on the host", count, length);
-        for (uint32_t e = 0; e < length; e++) {
-            uint8_t expected[8 * WIDTH_MAX];
-            if (f->type == CLUMP_TYPE_REF || f->held)
-                memcpy(expected, &o->elements[array][e], f->bytes);
-            else
-                put_value(f, e, o->tag, 0, expected);
-            if (memcmp(found + (size_t)e * f->bytes, expected, used) != 0)
-                complain(c, "%s[%u] of tag %u at %08x is wrong on the host", f->name, e, o->tag,
-                         o->ref);
-        }
+        compare_found(c, o, array, found, count);
         free(found);
     }
 }

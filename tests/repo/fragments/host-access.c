@@ -1,4 +1,5 @@
-/* A thousand bodies from structs; their places in a buffer, read by another queue. */
+/* A thousand bodies from structs; their places in a buffer, read by another queue; books with
+ * tags. */
 #include "caller.h"
 
 int main(void) {
@@ -26,5 +27,16 @@ int main(void) {
     clReleaseCommandQueue(drawing);
     clReleaseMemObject(vertices);
     expect_no_error(&q);
+    clump_quick library;
+    CLUMP_CHECK(&library,
+                clump_quick_open(&library, &(clump_quick_desc){
+                                               .schema = "class Book { uint id; uint tags[*] max "
+                                                         "8; }"}));
+    uint64_t offsets[4];
+    uint32_t tags[24];
+    fragment_3(library.heap, offsets, tags);
+    EXPECT(offsets[1] == 2 && offsets[2] == 2 && offsets[3] == 5);
+    EXPECT(tags[0] == 7 && tags[1] == 11 && tags[4] == 9);
+    expect_no_error(&library);
     return 0;
 }

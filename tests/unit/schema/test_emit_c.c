@@ -81,19 +81,22 @@ static void test_text(void **state) {
         "(uint32_t)sizeof(s_B), 3, "
         "s_B_struct_fields};\n"
         "\n/* class C : B */\ntypedef struct s_C {\n"
-        "    clump_ref a; /* of class A */\n    cl_short3 b[2];\n    uint8_t c;\n    int64_t d;\n} "
-        "s_C;\n"
+        "    clump_ref a; /* of class A */\n    cl_short3 b[2];\n    uint8_t c;\n    int64_t d;\n"
+        "    clump_ref e[3]; /* of class B */\n    uint32_t e_length;\n} s_C;\n"
         "static const clump_struct_field s_C_struct_fields[] = {\n"
         "    {\"a\", (uint32_t)offsetof(s_C, a)},\n"
         "    {\"b\", (uint32_t)offsetof(s_C, b)},\n"
         "    {\"c\", (uint32_t)offsetof(s_C, c)},\n"
-        "    {\"d\", (uint32_t)offsetof(s_C, d)},\n};\n"
+        "    {\"d\", (uint32_t)offsetof(s_C, d)},\n"
+        "    {\"e\", (uint32_t)offsetof(s_C, e)},\n"
+        "    {\"e_length\", (uint32_t)offsetof(s_C, e_length)},\n};\n"
         "static const clump_struct_desc s_C_struct = {sizeof(clump_struct_desc), \"C\", "
-        "(uint32_t)sizeof(s_C), 4, "
+        "(uint32_t)sizeof(s_C), 6, "
         "s_C_struct_fields};\n";
     clump_schema *s = parse(
         "abstract class A { }\n"
-        "class B : A { ref A a; short3 b[2]; bool c; }\nclass C : B { long d; }\n");
+        "class B : A { ref A a; short3 b[2]; bool c; }\nclass C : B { long d; ref B e[*] max 3; "
+        "}\n");
     parts = 0;
     assert_int_equal(clump_schema_emit_c(s, "s_", keep, &parts, NULL), CLUMP_OK);
     assert_int_equal(parts, 1);
