@@ -92,6 +92,8 @@ def check_program(layer, program):
     expect((loaded.returncode, loaded.stdout, loaded.stderr) == (0, plain.stdout, ''), 'a layer without variables changes something')
     under = layer.same('same', [program, 'same'], POOL)
     expect(number(under.report, r'^pooled: (\d+)') > 150 or NO_GPUS in under.report, f'same: hardly anything was pooled: {under.report}')
+    # 7 sets of flags that say where a buffer is to be, 5 sizes, with and without memory of the host.
+    expect(number(under.report, r'not pooled, by their flags: (\d+)') == 70, f'same: reasons are missing: {under.report}')
     # A driver may make a buffer of 2^50 bytes, and a sub-buffer of none, of which this program does not know what to do.
     expect(ENDS.search(under.report) and (ENDS.search(under.report)[1] == '0' or NO_GPUS in under.report), f'same: {under.report}')
     # A device may make images of buffers and none of sub-buffers: nothing is pooled then, and the report says why.
