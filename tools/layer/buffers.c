@@ -23,14 +23,11 @@ static void *limited(cl_int *code_ret) {
 /* ---- Out of the pool ------------------------------------------------------------------------- */
 
 static int is_poolable(cl_mem_flags flags, size_t bytes, const void *host) {
-    layer_reason reason = LAYER_REASONS;
-    if (!bytes || (host != NULL) != ((flags & CL_MEM_COPY_HOST_PTR) != 0)) return 0; /* an error */
-    if (flags & ~(cl_mem_flags)POOLED_FLAGS)
-        reason = LAYER_FLAGS;
-    else if (bytes > layer.settings.pool_bytes)
-        reason = LAYER_LARGE;
-    if (reason == LAYER_REASONS) return 1;
-    layer_count_refusal(reason);
+    const int has_place = (flags & ~(cl_mem_flags)POOLED_FLAGS) != 0;
+    const int is_copied = (flags & CL_MEM_COPY_HOST_PTR) != 0;
+    if (!bytes || (!has_place && is_copied != (host != NULL))) return 0; /* an error */
+    if (!has_place && bytes <= layer.settings.pool_bytes) return 1;
+    layer_count_refusal(has_place ? LAYER_FLAGS : LAYER_LARGE);
     return 0;
 }
 

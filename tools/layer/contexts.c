@@ -6,6 +6,7 @@
  * reference of the context, and what is asked for is answered without the layer's share, which is
  * measured when the context is made.
  */
+#include <CL/cl_ext.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -439,48 +440,16 @@ create_queue_with_properties(cl_context context, cl_device_id device,
     return made;
 }
 
-/* Of the extension cl_khr_create_command_queue, which a program asks for by name. */
-typedef cl_command_queue(CL_API_CALL *create_queue_khr_fn)(cl_context, cl_device_id,
-                                                           const cl_queue_properties *, cl_int *);
-static const char create_queue_khr_name[] = "clCreateCommandQueueWithPropertiesKHR";
-
-static create_queue_khr_fn find_create_queue_khr(cl_device_id device) {
-    cl_platform_id platform = NULL;
-    create_queue_khr_fn found = NULL;
-    if (NEXT->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL))
-        return NULL;
-    void *address = NEXT->clGetExtensionFunctionAddressForPlatform(platform, create_queue_khr_name);
-    memcpy(&found, &address, sizeof found);
-    return found;
-}
-
-static cl_command_queue CL_API_CALL create_queue_khr(cl_context context, cl_device_id device,
-                                                     const cl_queue_properties *properties,
-                                                     cl_int *code_ret) {
-    create_queue_khr_fn found = find_create_queue_khr(device);
-    if (!found) {
-        if (code_ret) *code_ret = CL_INVALID_DEVICE;
-        return NULL;
-    }
-    cl_int code = CL_SUCCESS;
-    cl_command_queue made = found(context, device, properties, &code);
+cl_command_queue CL_API_CALL layer_create_queue_khr(cl_context context, cl_device_id device,
+                                                    const cl_queue_properties *properties,
+                                                    cl_int *code_ret) {
+    clCreateCommandQueueWithPropertiesKHR_fn found = NULL;
+    cl_int code = CL_INVALID_DEVICE;
+    cl_command_queue made = NULL;
+    layer_address_of(device, "clCreateCommandQueueWithPropertiesKHR", &found);
+    if (found) made = found(context, device, properties, &code);
     add_queue(context, made, code, code_ret);
     return made;
-}
-
-static void *replace_address(const char *name, void *found) {
-    create_queue_khr_fn ours = create_queue_khr;
-    if (found && name && strcmp(name, create_queue_khr_name) == 0)
-        memcpy(&found, &ours, sizeof found);
-    return found;
-}
-
-static void *CL_API_CALL get_address(const char *name) {
-    return replace_address(name, NEXT->clGetExtensionFunctionAddress(name));
-}
-
-static void *CL_API_CALL get_address_for_platform(cl_platform_id platform, const char *name) {
-    return replace_address(name, NEXT->clGetExtensionFunctionAddressForPlatform(platform, name));
 }
 
 static cl_int CL_API_CALL retain_queue(cl_command_queue queue) {
@@ -536,7 +505,9 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queu
 
 void layer_contexts_install(cl_icd_dispatch *table) {
     table->clCreateContext = create_context;
-    table->clCreateContextFromType = create_context_from_type;
+    /* Names no object: what it makes is of the loader whose functions are called. */
+    if (table->clCreateContextFromType == NEXT->clCreateContextFromType)
+        table->clCreateContextFromType = create_context_from_type;
     table->clRetainContext = retain_context;
     table->clReleaseContext = release_context;
     table->clGetContextInfo = get_context_info;
@@ -546,6 +517,4 @@ void layer_contexts_install(cl_icd_dispatch *table) {
     table->clRetainCommandQueue = retain_queue;
     table->clReleaseCommandQueue = release_queue;
     table->clGetCommandQueueInfo = get_queue_info;
-    table->clGetExtensionFunctionAddress = get_address;
-    table->clGetExtensionFunctionAddressForPlatform = get_address_for_platform;
 }

@@ -5,12 +5,15 @@
  *                                                     │
  *       contexts.c  contexts and queues, a pool for each context where that is transparent
  *       buffers.c   memory objects are made, retained and released
+ *       addresses.c functions that a program asks for by name; unified shared memory
  *       answers.c   what queries about pooled buffers answer
  *       commands.c  commands that drivers do not carry out on sub-buffers
  *       objects.c   the records of live memory objects; the limit
  *       settings.c, trace.c, report.c, place.c   environment, files, places of calls
  *
- * Invariants. A layer is loaded once into a process, so its state is global: `layer`. No call into
+ * Invariants. A layer is loaded once into a process, so its state is global: `layer`. A process may
+ * have several loaders. Each gets a table of its own, and all records are together. Handles are the
+ * driver's, so the functions of the first loader do for those of all: `layer.target`. No call into
  * OpenCL is made with layer.lock held, since callbacks of the driver take it. Without a variable in
  * the environment no function is replaced. A pooled buffer is a sub-buffer of a chunk; a program
  * that asks is told what the driver answers about a buffer of its own. In the child of a fork()
@@ -23,6 +26,7 @@
 
 #include <CL/cl_layer.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -116,7 +120,20 @@ const layer_answers *layer_answers_of_sub(layer_context *c, cl_mem_flags flags, 
 /* Drop the queues that were released and whose commands have completed. */
 void layer_queues_poll(layer_context *c);
 
+/* Of the extension cl_khr_create_command_queue. */
+cl_command_queue CL_API_CALL layer_create_queue_khr(cl_context context, cl_device_id device,
+                                                    const cl_queue_properties *properties,
+                                                    cl_int *code_ret);
+
 void layer_contexts_install(cl_icd_dispatch *table);
+
+/* ---- addresses.c ---- */
+
+/* The function of a device's platform with a name, to a pointer to a function; NULL: there is
+ * none. */
+void layer_address_of(cl_device_id device, const char *name, void *function);
+
+void layer_addresses_install(cl_icd_dispatch *table);
 
 /* ---- objects.c ---- */
 
@@ -125,7 +142,8 @@ typedef enum layer_kind {
     LAYER_SUB_BUFFER,
     LAYER_IMAGE,
     LAYER_PIPE,
-    LAYER_SVM
+    LAYER_SVM, /* this and the next have no references that OpenCL counts */
+    LAYER_USM
 } layer_kind;
 
 /* The part of a record that only pooled buffers and their sub-buffers have. */
@@ -141,7 +159,7 @@ typedef struct layer_place {
 
 typedef struct layer_object {
     struct layer_object *next; /* of the bucket */
-    void *handle;              /* cl_mem, or the pointer of shared virtual memory */
+    void *handle;              /* cl_mem, or a pointer to the memory */
     uint64_t bytes;            /* 0: memory of another object */
     uint64_t number;           /* the trace names it */
     uintptr_t serial;          /* among all that have had its handle */
@@ -173,7 +191,7 @@ int layer_object_add(layer_kind kind, void *handle, uint64_t bytes, const layer_
 void layer_object_retain(const void *handle);
 void layer_object_release(const void *handle);
 
-/* Forget memory that OpenCL does not count references of: LAYER_SVM. */
+/* Forget memory that OpenCL does not count references of. */
 void layer_object_remove(const void *handle);
 
 /* A copy of the place of a pooled buffer; 0: it is none. */
@@ -243,6 +261,12 @@ void layer_report(void);
 
 /* ---- layer.c ---- */
 
+typedef struct layer_loader {
+    struct layer_loader *next;
+    const void *library;   /* where it begins in memory */
+    cl_icd_dispatch table; /* what it calls */
+} layer_loader;
+
 typedef struct layer_state {
     layer_settings settings;
     const cl_icd_dispatch *target; /* what is called instead of the layer */
@@ -250,7 +274,10 @@ typedef struct layer_state {
     pthread_mutex_t lock;
     int is_child; /* of a fork() */
 
+    atomic_int in_use; /* loaders that have not ended */
+
     /* Under the lock. */
+    layer_loader *loaders; /* all that there were, the last one first */
     layer_context *contexts;
     layer_device *devices;
     layer_object **buckets;

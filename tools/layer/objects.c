@@ -90,7 +90,7 @@ static void forget(layer_object *o) {
     if (!o) return;
     if (o->place.parent) {
         layer_object_hide(o->place.parent, -!o->place.answers->retains_parent);
-        layer.target->clReleaseMemObject(o->place.parent);
+        if (atomic_load(&layer.in_use)) layer.target->clReleaseMemObject(o->place.parent);
     }
     if (o->place.context) layer_context_forget(o->place.context);
     free(o);
@@ -123,9 +123,9 @@ int layer_object_add(layer_kind kind, void *handle, uint64_t bytes, const layer_
     layer_lock();
     o->serial = ++layer.serials;
     layer_unlock();
-    o->has_callback = kind != LAYER_SVM && layer.target->clSetMemObjectDestructorCallback(
-                                               handle, gone, (void *)o->serial) ==
-                                               CL_SUCCESS; /* NOLINT(performance-no-int-to-ptr) */
+    o->has_callback = kind < LAYER_SVM && layer.target->clSetMemObjectDestructorCallback(
+                                              handle, gone, (void *)o->serial) ==
+                                              CL_SUCCESS; /* NOLINT(performance-no-int-to-ptr) */
     layer_lock();
     int is_added = grow() && (o->has_callback || !place);
     layer_object *before = is_added ? find(handle) : NULL; /* its end was not told yet */

@@ -46,15 +46,14 @@ void layer_text_add(layer_text *text, const char *format, ...) {
     text->bytes += bytes;
 }
 
-/* Is the address in the library that has the layer, or in the loader, which calls it? */
+/* Is the address in the library that has the layer, or in a loader, which calls it? */
 static int is_between(const Dl_info *found) {
-    static const char loader[] = "libOpenCL.so";
     Dl_info own;
     if (dladdr((void *)(uintptr_t)layer_place_begin, &own) && found->dli_fbase == own.dli_fbase)
         return 1;
-    const char *slash = found->dli_fname ? strrchr(found->dli_fname, '/') : NULL;
-    const char *name = slash ? slash + 1 : found->dli_fname;
-    return name && strncmp(name, loader, strlen(loader)) == 0;
+    const layer_loader *l = layer.loaders;
+    while (l && l->library != found->dli_fbase) l = l->next;
+    return l != NULL;
 }
 
 /* An address is that of the instruction after the call. */

@@ -1,7 +1,9 @@
 /* The report at the end of the process: what was made, pooled and refused, and what was not
  * released, by place.
  * Read first: layer.h. */
+#include <dlfcn.h>
 #include <inttypes.h>
+#include <link.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -51,8 +53,8 @@ void layer_count_image_refused(void) {
 /* ---- Objects that were not released ---------------------------------------------------------- */
 
 static const char *name_of(layer_kind kind) {
-    static const char *const names[] = {"buffer", "sub-buffer", "image", "pipe",
-                                        "shared virtual memory"};
+    static const char *const names[] = {
+        "buffer", "sub-buffer", "image", "pipe", "shared virtual memory", "unified shared memory"};
     return names[kind];
 }
 
@@ -133,6 +135,49 @@ static void tell_pool(layer_text *text) {
                        counts.images_refused);
 }
 
+/* ---- Loaders --------------------------------------------------------------------------------- */
+
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static int is_known(const void *library) {
+    const layer_loader *l = layer.loaders;
+    while (l && l->library != library) l = l->next;
+    return l != NULL;
+}
+
+/* For each library of the process: a loader that did not load the layer is told of. Copies of
+ * loaders in packages of Python have names such as libOpenCL-5519dec5.so.1. */
+static int tell_unseen(struct dl_phdr_info *info, size_t bytes, void *text) {
+    static const char start[] = "libOpenCL";
+    const size_t length = sizeof start - 1;
+    const char *name = base_name(info->dlpi_name);
+    Dl_info found;
+    int i = 0;
+    (void)bytes;
+    if (strncmp(name, start, length) != 0 || !strchr(".-", name[length])) return 0;
+    while (i < info->dlpi_phnum && info->dlpi_phdr[i].p_type != PT_LOAD) i++;
+    if (i == info->dlpi_phnum ||
+        !dladdr((const char *)info->dlpi_addr + info->dlpi_phdr[i].p_vaddr, &found) ||
+        is_known(found.dli_fbase))
+        return 0;
+    layer_text_add(text,
+                   "unseen: this loader did not load the layer, so objects made through it are "
+                   "not counted: %s\n",
+                   info->dlpi_name);
+    return 0;
+}
+
+static void tell_loaders(layer_text *text) {
+    Dl_info found;
+    if (layer.loaders->next) layer_text_add(text, "loaders, seen together:\n");
+    for (const layer_loader *l = layer.loaders; layer.loaders->next && l; l = l->next)
+        layer_text_add(text, "  %s\n", dladdr(l->library, &found) ? found.dli_fname : "unknown");
+    dl_iterate_phdr(tell_unseen, text);
+}
+
 /* A thread that ends the process by a signal's handler may have the lock itself. */
 static int take_lock(void) {
     const struct timespec nap = {0, 10000000};
@@ -164,6 +209,7 @@ void layer_report(void) {
     if (layer.settings.limit_bytes)
         layer_text_add(&text, "refused by the limit of %" PRIu64 " bytes: %" PRIu64 "\n",
                        layer.settings.limit_bytes, layer.limited);
+    tell_loaders(&text);
     if (layer.settings.pool_bytes) tell_pool(&text);
     tell_leaks(&text);
     layer_unlock();

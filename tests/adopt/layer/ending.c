@@ -7,7 +7,8 @@
  *
  * In the first case the handler runs on the thread that asks, inside of the layer: where the layer
  * has its lock, and where it has not. From then on the layer must not ask for memory: a signal
- * comes as well while malloc() has its own lock. Exit status 0: it ended so; 3: there is no N-th
+ * comes as well while malloc() has its own lock. exit() ends the layer as Khronos's loader does,
+ * with any loader. Exit status 0: it ended so; 3: there is no N-th
  * request; 9: the layer asked for memory later; 77: no device.
  */
 #include <CL/cl.h>
@@ -45,6 +46,20 @@ void *realloc(void *memory, size_t bytes) {
     return __libc_realloc(memory, bytes);
 }
 
+static cl_int(CL_API_CALL *deinit_layer)(void);
+
+static void end_layer(void) {
+    if (deinit_layer) deinit_layer();
+}
+
+static void find_end_of_layer(void) {
+    const char *path = getenv("OPENCL_LAYERS");
+    void *library = path ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : NULL;
+    void *found = library ? dlsym(library, "clDeinitLayer") : NULL;
+    memcpy(&deinit_layer, &found, sizeof found);
+    atexit(end_layer);
+}
+
 static void end(int number) {
     (void)number;
     is_ending = 1;
@@ -64,6 +79,7 @@ int main(int count, char **words) {
     if (clGetPlatformIDs(1, &platform, NULL) ||
         clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
         return 77;
+    find_end_of_layer();
     if (count > 2 && strcmp(words[1], "timer") == 0)
         end_at_any_time(clCreateContext(NULL, 1, &device, NULL, NULL, NULL), atol(words[2]));
     signal(SIGUSR1, end);

@@ -2,7 +2,8 @@
  * late: at the next clFinish(), when other objects may have their handles; and that gives the last
  * handle again when it refuses, as PoCL 3.1 gives one of a context that it did not make; and that
  * carries out a blocking write of few bytes when its event is waited for, as Intel's runtime does
- * some time later. The test `layer` loads it. */
+ * some time later; and that has unified shared memory. The test `layer` loads it. */
+#include <CL/cl_ext.h>
 #include <CL/cl_layer.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -122,6 +123,44 @@ static cl_int CL_API_CALL wait_for(cl_uint count, const cl_event *events) {
     return below.clWaitForEvents(count, events);
 }
 
+/* ---- Unified shared memory ------------------------------------------------------------------- */
+
+static void *CL_API_CALL host_alloc(cl_context context, const cl_mem_properties_intel *properties,
+                                    size_t bytes, cl_uint alignment, cl_int *code_ret) {
+    (void)context, (void)properties, (void)alignment;
+    if (code_ret) *code_ret = CL_SUCCESS;
+    return malloc(bytes);
+}
+
+static void *CL_API_CALL device_alloc(cl_context context, cl_device_id device,
+                                      const cl_mem_properties_intel *properties, size_t bytes,
+                                      cl_uint alignment, cl_int *code_ret) {
+    (void)device;
+    return host_alloc(context, properties, bytes, alignment, code_ret);
+}
+
+static cl_int CL_API_CALL mem_free(cl_context context, void *memory) {
+    (void)context;
+    free(memory);
+    return CL_SUCCESS;
+}
+
+static void *CL_API_CALL address(cl_platform_id platform, const char *name) {
+    typedef void (*function)(void);
+    static const struct {
+        const char *name;
+        function ours;
+    } list[] = {{"clHostMemAllocINTEL", (function)host_alloc},
+                {"clDeviceMemAllocINTEL", (function)device_alloc},
+                {"clSharedMemAllocINTEL", (function)device_alloc},
+                {"clMemFreeINTEL", (function)mem_free},
+                {"clMemBlockingFreeINTEL", (function)mem_free}};
+    void *found = below.clGetExtensionFunctionAddressForPlatform(platform, name);
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (strcmp(name, list[i].name) == 0) memcpy(&found, &list[i].ours, sizeof found);
+    return found;
+}
+
 CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t room, void *value,
                                                size_t *needed) {
     static const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
@@ -150,6 +189,22 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint count, const cl_icd_dispatch
     table.clCreateBuffer = refusing_clCreateBuffer;
     table.clCreateSubBuffer = refusing_clCreateSubBuffer;
     table.clCreateCommandQueue = refusing_clCreateCommandQueue;
+    table.clGetExtensionFunctionAddressForPlatform = address;
     *layer_ret = &table;
     return CL_SUCCESS;
+}
+
+#ifndef CL_LAYER_PROPERTIES_LIST_END /* of OpenCL's headers since 2025 */
+typedef cl_properties cl_layer_properties;
+cl_int CL_API_CALL clInitLayerWithProperties(cl_uint count, const cl_icd_dispatch *target,
+                                             cl_uint *count_ret, const cl_icd_dispatch **layer_ret,
+                                             const cl_layer_properties *properties);
+#endif
+CL_API_ENTRY cl_int CL_API_CALL clInitLayerWithProperties(cl_uint count,
+                                                          const cl_icd_dispatch *target,
+                                                          cl_uint *count_ret,
+                                                          const cl_icd_dispatch **layer_ret,
+                                                          const cl_layer_properties *properties) {
+    (void)properties;
+    return clInitLayer(count, target, count_ret, layer_ret);
 }

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """libclump-layer.so under programs that know nothing of it.
 
-    layer.py LAYER PROGRAM ENDING LATE HELLO BENCH FOLDER          the short part
-    layer.py LAYER PROGRAM ENDING LATE HELLO BENCH FOLDER --all    other programs: clinfo, clpeak, a tuner of CLBlast, OpenCV; those that
+    layer.py LAYER PROGRAM ENDING LATE LOADER HELLO BENCH FOLDER          the short part
+    layer.py LAYER PROGRAM ENDING LATE LOADER HELLO BENCH FOLDER --all    other programs: clinfo, clpeak, a tuner of CLBlast, OpenCV; those that
                                                        are not installed are left out with words
 
-PROGRAM is program.c, ENDING ending.c, LATE the layer late.c, HELLO examples/hello, BENCH clump-bench or an empty word. Exit status 77: the loader has no layers, or there is no
+PROGRAM is program.c, ENDING ending.c, LATE the layer late.c, LOADER loader.c, HELLO examples/hello, BENCH clump-bench or an empty word. Exit status 77: the loader has no layers, or there is no
 device.
 """
 import os
@@ -41,7 +41,7 @@ class Layer:
         files = {}
         if layers:
             environment['OPENCL_LAYERS'] = f'{below}:{self.library}' if below else self.library
-        if layers and variables is not None:
+        if variables is not None:
             self.number += 1
             files = {name: self.folder / f'{self.number}.{name.lower()}' for name in ('REPORT', 'TRACE')}
             environment.update({f'CLUMP_LAYER_{name}': str(path) for name, path in files.items()})
@@ -78,7 +78,9 @@ def number(text, pattern):
 def check_exports(library):
     names = {line.split()[-1] for line in subprocess.run(['nm', '-D', '--defined-only', library], check=True, capture_output=True,
                                                          text=True).stdout.splitlines()}
-    expect(names == {'clGetLayerInfo', 'clInitLayer'}, f'the layer exports {sorted(names)}')
+    expect(names == {'clGetLayerInfo', 'clInitLayer', 'clInitLayerWithProperties', 'clDeinitLayer'}, f'the layer exports {sorted(names)}')
+    needs = subprocess.run(['readelf', '-d', library], check=True, capture_output=True, text=True).stdout
+    expect('libOpenCL' not in needs, f'the layer brings a loader into the process: {needs}')
 
 
 def check_program(layer, program):
@@ -90,6 +92,8 @@ def check_program(layer, program):
     expect((loaded.returncode, loaded.stdout, loaded.stderr) == (0, plain.stdout, ''), 'a layer without variables changes something')
     under = layer.same('same', [program, 'same'], POOL)
     expect(number(under.report, r'^pooled: (\d+)') > 150 or NO_GPUS in under.report, f'same: hardly anything was pooled: {under.report}')
+    # 7 sets of flags that say where a buffer is to be, 5 sizes, with and without memory of the host.
+    expect(number(under.report, r'not pooled, by their flags: (\d+)') == 70, f'same: reasons are missing: {under.report}')
     # A driver may make a buffer of 2^50 bytes, and a sub-buffer of none, of which this program does not know what to do.
     expect(ENDS.search(under.report) and (ENDS.search(under.report)[1] == '0' or NO_GPUS in under.report), f'same: {under.report}')
     # A device may make images of buffers and none of sub-buffers: nothing is pooled then, and the report says why.
@@ -190,6 +194,54 @@ def check_refused(layer, program, late):
     expect('no parts' in done.stdout or (several == 1 and (pooled == 3 or NO_GPUS in done.report)), f'parts: {done.report}')
 
 
+def check_loaders(layer, library, loader):
+    """A loader that begins and ends the layer as those of 2026 do; several loaders in one process."""
+    for variables, made in (({}, 6), (POOL, 6)):
+        done = layer.run([loader, 'ends', library], variables, layers=False)
+        found = ENDS.search(done.report)
+        expect((done.returncode, done.stdout) == (0, ''), f'a loader of 2026: status {done.returncode}, {done.stdout}{done.stderr}')
+        expect(number(done.report, r'^made: (\d+)') == made and found and found.groups() == ('2', '3000'), f'a loader of 2026: {done.report}')
+    needs = subprocess.run(['ldd', loader], check=True, capture_output=True, text=True).stdout
+    linked = pathlib.Path(re.search(r'libOpenCL\.so\S* => (\S+)', needs)[1])
+    other = layer.folder / 'libOpenCL-12345678.so.1'  # as in packages of Python
+    shutil.copy(linked, other)
+    for variables in ({}, POOL):
+        done = layer.run([loader, 'two', other], {**variables, 'CLUMP_LAYER_LIMIT': '1M'})
+        found = ENDS.search(done.report)
+        expect((done.returncode, done.stdout) == (0, '1 MiB: -4\n'), f'two loaders: status {done.returncode}, {done.stdout}{done.stderr}')
+        expect(number(done.report, r'^made: (\d+)') == 4 and found and found.groups() == ('1', '77'), f'two loaders: {done.report}')
+        expect(re.search(f'^loaders, seen together:\n  .*/{linked.name}\n  {other}\n', done.report, re.M) and 'unseen' not in done.report,
+               f'two loaders: {done.report}')
+        if variables and NO_GPUS not in done.report:
+            expect(number(done.report, r'^pooled: (\d+)') == 4, f'two loaders, pooled: {done.report}')
+        done = layer.run([loader, 'unseen', other], {**variables, 'CLUMP_LAYER_LIMIT': '1M'})
+        expect((done.returncode, done.stdout) == (0, '1 MiB: 0\n'), f'an unseen loader: status {done.returncode}, {done.stdout}{done.stderr}')
+        expect(number(done.report, r'^made: (\d+)') == 2 and re.search(f'^unseen: .*: {other}$', done.report, re.M),
+               f'an unseen loader: {done.report}')
+
+
+def check_pointers(layer, program, late):
+    """SVM of the device; USM of late.c, of the device if it has any, and of Intel's runtime where it was fetched."""
+    at = pathlib.Path(os.environ.get('CLUMP_IMPLEMENTATIONS', pathlib.Path.home() / '.cache/clump/opencl')) / 'intel'
+    intel = {'OCL_ICD_VENDORS': str(at / 'vendors'), 'LD_LIBRARY_PATH': f"{at / 'lib'}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
+    if not (at / 'vendors').exists():
+        print("without Intel's runtime: no USM of a driver was tried")
+    for below, of_driver in [(None, {}), (late, {})] + [(None, intel)] * (at / 'vendors').exists():
+        for limit, svm, usm in ((None, 'made', '0 0 0'), ('100K', 'not made', '-5 -5 -5')):
+            done = layer.run([program, 'pointers'], {**of_driver, **({'CLUMP_LAYER_LIMIT': limit} if limit else {})}, below=below)
+            name = f'pointers, {"Intel" if of_driver else below}, limit {limit}'
+            has_svm, has_usm = 'no SVM' not in done.stdout, 'no USM' not in done.stdout
+            expect(has_usm or not (below or of_driver), f'{name}: {done.stdout}')
+            words = f'1 MiB of SVM: {svm}\n' if has_svm else 'no SVM\n', f'1 MiB of USM: {usm}\n' if has_usm else 'no USM\n'
+            expect((done.returncode, done.stdout) == (0, ''.join(words)), f'{name}: status {done.returncode}, {done.stdout}{done.stderr}')
+            made = has_svm * (3 if limit else 4) + has_usm * (3 if limit else 6)
+            found = ENDS.search(done.report)
+            expect(number(done.report, r'^made: (\d+)') == made and found and
+                   found.groups() == (str(has_svm + has_usm), str(1000 * has_svm + 400 * has_usm)), f'{name}: {done.report}')
+            expect('shared virtual memory, 1000 bytes' in done.report or not has_svm, f'{name}: {done.report}')
+            expect('unified shared memory, 400 bytes' in done.report or not has_usm, f'{name}: {done.report}')
+
+
 def check_values(layer, program):
     wrong = [({'CLUMP_LAYER_POOL': '4Q'}, 'CLUMP_LAYER_POOL="4Q" is not a number of bytes'),
              ({'CLUMP_LAYER_POOL': ''}, 'CLUMP_LAYER_POOL="" is not a number'),
@@ -260,7 +312,7 @@ def check_others(layer):
 
 
 def main():
-    library, program, ending, late, hello, bench, folder = sys.argv[1:8]
+    library, program, ending, late, loader, hello, bench, folder = sys.argv[1:9]
     folder = pathlib.Path(folder)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -269,7 +321,7 @@ def main():
     if 'clump-layer' not in layer.run([program, 'leak'], {'CLUMP_LAYER_POOL': 'no'}).stderr:
         print('skipped: the loader has no layers, which ocl-icd has since 2.3')
         return 77
-    if sys.argv[8:] == ['--all']:
+    if sys.argv[9:] == ['--all']:
         check_pyopencl(layer, ['16', '64', '100'])
         check_others(layer)
         layer.same('threads', [program, 'threads', '32'], POOL, only_pooled=True)
@@ -282,6 +334,8 @@ def main():
         check_handlers(layer, ending)
         check_late(layer, program, late)
         check_refused(layer, program, late)
+        check_loaders(layer, library, loader)
+        check_pointers(layer, program, late)
         check_values(layer, program)
         check_trace(layer, program, bench)
         layer.same('hello', [hello], {**POOL, 'CLUMP_LAYER_POOL': '64M'})

@@ -8,6 +8,8 @@
  *   program limit       buffers until there are no more
  *   program late        a buffer that has the handle of one whose end the driver tells later
  *   program refused     one buffer, and contexts, buffers, sub-buffers and queues that are refused
+ *   program pointers    memory that programs reach through pointers: shared virtual memory, and
+ *                       unified shared memory of Intel's extension
  *   program parts       a context of one part of the device, and one of two parts
  *   program fork|exit  ends in an unusual way
  *
@@ -15,6 +17,7 @@
  * written, since they differ.
  */
 #include <CL/cl.h>
+#include <CL/cl_ext.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -661,6 +664,70 @@ static void refused(void) {
     printf("one buffer\n");
 }
 
+/* ---- pointers -------------------------------------------------------------------------------- */
+
+static void svm(cl_context context, cl_command_queue queue) {
+    cl_device_svm_capabilities has = 0;
+    clGetDeviceInfo(device, CL_DEVICE_SVM_CAPABILITIES, sizeof has, &has, NULL);
+    if (!(has & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER)) {
+        printf("no SVM\n");
+        return;
+    }
+    void *memory[3];
+    for (size_t i = 0; i < 3; i++)
+        CHECK((memory[i] = clSVMAlloc(context, CL_MEM_READ_WRITE, 1000 << i, 0)) != NULL);
+    void *large = clSVMAlloc(context, CL_MEM_READ_WRITE, 1 << 20, 0);
+    printf("1 MiB of SVM: %s\n", large ? "made" : "not made");
+    clSVMFree(context, large);
+    clSVMFree(context, memory[1]);
+    OK(clEnqueueSVMFree(queue, 1, &memory[2], NULL, NULL, 0, NULL, NULL));
+    OK(clFinish(queue)); /* the first one is left */
+}
+
+static void address(const char *name, void *function) {
+    void *found = clGetExtensionFunctionAddressForPlatform(platform, name);
+    memcpy(function, &found, sizeof found);
+}
+
+static void usm(cl_context context) {
+    clHostMemAllocINTEL_fn host;
+    clDeviceMemAllocINTEL_fn of_device;
+    clSharedMemAllocINTEL_fn shared;
+    clMemFreeINTEL_fn end, end_blocking;
+    cl_int code[3];
+    address("clHostMemAllocINTEL", &host);
+    address("clDeviceMemAllocINTEL", &of_device);
+    address("clSharedMemAllocINTEL", &shared);
+    address("clMemFreeINTEL", &end);
+    address("clMemBlockingFreeINTEL", &end_blocking);
+    if (!host || !of_device || !shared || !end || !end_blocking) {
+        printf("no USM\n");
+        return;
+    }
+    void *a = host(context, NULL, 100, 0, &code[0]);
+    void *b = of_device(context, device, NULL, 200, 0, &code[1]);
+    void *c = shared(context, device, NULL, 400, 0, &code[2]);
+    CHECK(a && b && c && !code[0] && !code[1] && !code[2]);
+    void *large[3] = {host(context, NULL, 1 << 20, 0, &code[0]),
+                      of_device(context, device, NULL, 1 << 20, 0, &code[1]),
+                      shared(context, device, NULL, 1 << 20, 0, &code[2])};
+    printf("1 MiB of USM: %d %d %d\n", code[0], code[1], code[2]);
+    for (int i = 0; i < 3; i++)
+        if (large[i]) OK(end(context, large[i]));
+    OK(end(context, a));
+    OK(end_blocking(context, b));
+    OK(end(context, NULL)); /* the last one is left */
+}
+
+static void pointers(void) {
+    cl_context context = new_context();
+    cl_command_queue queue = new_queue(context);
+    svm(context, queue);
+    usm(context);
+    OK(clReleaseCommandQueue(queue));
+    OK(clReleaseContext(context));
+}
+
 static void parts(void) {
     const cl_device_partition_property equally[] = {CL_DEVICE_PARTITION_EQUALLY, 1, 0};
     cl_device_id sub[64];
@@ -739,6 +806,8 @@ int main(int count, char **words) {
         late();
     } else if (strcmp(what, "refused") == 0) {
         refused();
+    } else if (strcmp(what, "pointers") == 0) {
+        pointers();
     } else if (strcmp(what, "parts") == 0) {
         parts();
     } else if (strcmp(what, "fork") == 0 || strcmp(what, "exit") == 0) {
@@ -746,7 +815,7 @@ int main(int count, char **words) {
     } else {
         printf(
             "usage: program same [images]|reuse|threads "
-            "N|leak|limit|late|refused|parts|fork|exit\n");
+            "N|leak|limit|late|refused|pointers|parts|fork|exit\n");
         return 2;
     }
     if (failures) printf("%d failures\n", failures);
