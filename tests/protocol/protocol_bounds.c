@@ -362,6 +362,25 @@ static void run_in_closed_block(void) {
     EXPECT(clumpi_run_of_row(h, 2, 50, 0), "null for 50 slots, since there are no 60");
 }
 
+/* A run of two blocks, both of which are reserved for objects, takes them back at once: half of
+ * them would be noted in header.taken. */
+static void run_of_reserved_blocks(void) {
+    static const tiny_spec others = {.name = "runs, and reserved blocks",
+                                     .first_block = 1,
+                                     .blocks = 2,
+                                     .block_granules = 1,
+                                     .per_row = 64,
+                                     .class_count = 2,
+                                     .stripes = 1,
+                                     .classes = {{1, 1}, {1, 1}},
+                                     .reserved = {{0, 0, 1, 64, 1}, {0, 1, 1, 64, 1}},
+                                     .reserved_count = 2,
+                                     .runs = 1};
+    begin(&others, 0);
+    EXPECT(clumpi_run_of_blocks(tiny_home(&heap), 2, 128, 0), "null, though blocks are reserved");
+    EXPECT(tiny_view(&heap).header->taken == 0, "half of what is reserved was taken back first");
+}
+
 /* Operations for each request, while requests for as many slots fill a heap from the same place,
  * and get null once more. is_hinted: hints say that blocks are free; else each needs a sweep. */
 static ulong run_cost(uint blocks, uint count, uint is_hinted) {
@@ -427,6 +446,7 @@ int main(void) {
     run_bits();
     run_sweeps();
     run_in_closed_block();
+    run_of_reserved_blocks();
     run_costs();
     run_without_end();
     return failures != 0;
