@@ -186,7 +186,7 @@ static int begin(void *self, bench_env *env, const bench_values *values, bench_r
                            .type = f->type,
                            .is_aos = bench_is(values, "layout", "aos")};
     if (env->capabilities->is_cpu && field_peer_create(&f->peer))
-        return bench_error_set(&results->error, "no memory for the arrays of C");
+        return bench_error_set(&results->error, "memory is exhausted: arrays of C");
     return create_rig(f, env, values, results) || create_plain(f) ||
                    bench_rig_do_new(&f->rig, INIT, "Record", f->objects)
                ? -1

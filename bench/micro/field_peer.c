@@ -15,8 +15,8 @@ static rows rows_of(const field_peer *p) {
     return p->is_aos ? (rows){p->objects, touched, all} : (rows){1, touched * p->objects, 0};
 }
 
-/* One set of functions for each type of a lane. Blocks of a known size are vectorised with -O2
- * too. */
+/* One set of functions for each type of a lane. With -O2, compilers vectorise only blocks of a
+ * known size. */
 #define BLOCK 64u
 #define FUNCTIONS(type)                                                                            \
     static void touch_##type(type##_t *values, rows r) {                                           \

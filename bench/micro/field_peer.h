@@ -12,10 +12,10 @@ typedef struct field_peer {
     uint32_t objects, fields, touch; /* an object has `fields` fields, of which `touch` change */
     const bench_value_type *type;
     int is_aos;   /* an object's fields are together, and otherwise each field is a column */
-    void *values; /* field i of an object has its number + i. NULL: there is no peer */
+    void *values; /* field i of an object has its number + i. NULL before create */
 } field_peer;
 
-/* Make the values. The rest of the struct is set. Returns -1 if there is no memory. */
+/* Make the values. The rest of the struct is set. Returns -1 if memory is exhausted. */
 int field_peer_create(field_peer *peer);
 void field_peer_release(field_peer *peer);
 
