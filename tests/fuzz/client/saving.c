@@ -28,7 +28,7 @@ static void save_heap(client *c, heap_model *h, kept *k) {
     clump_save_desc desc = {.size = sizeof desc,
                             .user = &k->file,
                             .piece_bytes = chance(c, 50) ? 0 : logarithmic(c, 4096, 1 << 20),
-                            .compact = chance(c, 30)};
+                            .compact = chance(c, 30) && !c->array_count};
     k->is_compacted = desc.compact;
     if (chance(c, 20)) {
         strcpy(k->path, "/tmp/clump-client-XXXXXX");
@@ -190,7 +190,9 @@ void save_and_load(client *c, heap_model *h) {
     save_heap(c, h, &k);
     look_into(c, h, &k);
     if (c->array_count || chance(c, 30)) load_elsewhere(c, h, &k);
-    if (c->array_count) { /* a full heap's raw memory need not fit in one of its size */
+    /* Raw memory of a full heap may not fit in another of its size, so this heap stays, and its
+     * objects where they are. */
+    if (c->array_count) {
         if (k.path[0]) unlink(k.path);
         memory_release(&k.file);
         return;
