@@ -147,6 +147,23 @@ static inline void change_ref(clumpi_home h, __global uint *place, uint is_plain
     *place = is_plain ? clumpi_bare(h, ref) : clumpi_named(h, plain);
 }
 
+/* Those that an array of the object has in raw memory. Words that were overwritten lead nowhere
+ * outside of the heap. */
+static inline void change_array(clumpi_home h, __global const uchar *row, uint slot,
+                                clumpi_column array, uint is_plain) {
+    __global const clumpi_header *header = clumpi_header_of(h);
+    ulong block_bytes = (ulong)header->granule_bytes * header->block_granules;
+    __global const uchar *words = row + array.base + slot * array.stride;
+    uint length = *(__global const uint *)words,
+         room = *(__global const uint *)(words + array.step);
+    uint count = length > array.count ? min(length - array.count, room) : 0u;
+    ulong at = (ulong) * (__global const uint *)(words + 2u * array.step) * CLUMPI_RAW_UNIT;
+    if (at < header->first_block * block_bytes ||
+        at + count * 4ul > header->block_end * block_bytes)
+        return;
+    for (uint i = 0; i < count; i++) change_ref(h, (__global uint *)(h.heap + at) + i, is_plain);
+}
+
 /* The fields of all objects. A work-group takes a block. */
 __kernel void clumpi_checked_refs(__global uchar *heap, uint header_at, uint is_plain) {
     clumpi_view v = clumpi_view_of(heap, header_at);
@@ -167,6 +184,9 @@ __kernel void clumpi_checked_refs(__global uchar *heap, uint header_at, uint is_
                 for (uint e = 0; e < column.count; e++)
                     change_ref(h, (__global uint *)(at + e * column.step), is_plain);
             }
+            for (uint c = class->arrays; c < class->cleared; c++)
+                change_array(h, clumpi_row_at(h, granule), i & 63u, *clumpi_column_at(h, c),
+                             is_plain);
         }
     }
 }

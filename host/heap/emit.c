@@ -395,21 +395,26 @@ static void emit_tests(clumpi_text *t, const clump_schema *schema, const clump_c
                        "#define %s_is_live(clumpi_r) clumpi_live_%u(clump_heap, clumpi_r)\n",
                        id, n, line.parameter, id, c->last, line.handed_on, n, id, line.here, id, n,
                        checked ? "clumpi_checked_is_live" : "clumpi_live_class", id, span, n, id);
+    const char *object = checked ? "clumpi_id" : "clumpi_r.id";
     char arrays[160] = "";
     if (has_array_below(schema, c, 1))
         snprintf(arrays, sizeof arrays,
-                 "    uint clumpi_class = clumpi_live_class(clump_heap, clumpi_r.id);\n"
+                 "    uint clumpi_class = clumpi_live_class(clump_heap, %s);\n"
                  "    if (clumpi_class - %uu <= %uu) clumpi_arrays_end(clump_heap, clumpi_class, "
-                 "clumpi_r.id);\n",
-                 id, span);
+                 "%s);\n",
+                 object, id, span, object);
     if (checked)
         clumpi_text_append(
             t,
             "static inline void clumpi_free_%u(CLUMP_HEAP, %s clumpi_r, uint clumpi_line) {\n"
-            "    clumpi_checked_free(clump_heap, clumpi_r.id, %uu, clumpi_line);\n}\n"
+            "    uint clumpi_id = clumpi_checked_claim(clump_heap, clumpi_r.id, %uu, "
+            "clumpi_line);\n"
+            "    if (!clumpi_id) return;\n"
+            "%s"
+            "    clumpi_checked_free(clump_heap, clumpi_id, %uu);\n}\n"
             "#define %s_free(clumpi_r) clumpi_free_%u(CLUMPI_CHANGING_HEAP, clumpi_r, "
             "(uint)__LINE__)\n",
-            id, n, id << 8 | c->last, n, id);
+            id, n, id << 8 | c->last, arrays, id << 8 | c->last, n, id);
     else
         clumpi_text_append(
             t,

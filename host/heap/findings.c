@@ -50,7 +50,8 @@ static const char *field_at(const clump_schema *schema, uint32_t class_id, uint3
     for (const clump_class_info *c; (c = clumpi_class_info(schema, id)) != NULL; id = c->base) {
         for (uint32_t i = 0; i < c->field_count; i++) {
             const clump_field_info *f = c->fields[i];
-            if (has_byte(f, at)) return f->name;
+            /* The words of an array follow it, at its place if it has no elements there. */
+            if (has_byte(f, at) || (f->array && f->base_bytes == at)) return f->name;
             if (f->base_bytes > at || (before && f->base_bytes < base)) continue;
             before = f->name;
             base = f->base_bytes;
@@ -81,7 +82,7 @@ static void tell_raw(const clumpi_finding *from, const clump_finding *f, char *t
     char freed[CLUMPI_PLACE_BYTES + 64], place[CLUMPI_PLACE_BYTES];
     const int32_t at = (int32_t)from->at;
     tell_raw_free(from, f, freed, sizeof freed);
-    if (f->kind == CLUMP_FINDING_GAP && !from->by_site)
+    if (f->kind == CLUMP_FINDING_GAP && from->is_stale)
         snprintf(text, bytes,
                  "the library's words before raw memory were overwritten, at the handle 0x%08x",
                  f->ref);

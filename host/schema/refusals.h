@@ -104,7 +104,6 @@
 
 /* X(trait, trait, instead): clump_heap_create() refuses both together. */
 #define CLUMPI_EXCLUSIONS(X)                                                                       \
-    X(CHECKED, GROWING, "leave out `checked`, and build programs with `checked` instead")          \
     X(EVICTABLE, POOLED, "leave out one of the two")                                               \
     X(EVICTABLE, SEVERAL, "leave out one of the two")                                              \
     X(EVICTABLE, CHECKED, "leave out one of the two")                                              \
