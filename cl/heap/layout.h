@@ -137,11 +137,6 @@ typedef struct clumpi_struct_field {
     /* of the objects' numbers, from .. to-1; number `from` is the first struct. Only of objects of
      * classes: new objects and chosen ones are all copied */
     clumpi_u32 from, to;
-    /* 1: arrays of different lengths, not structs. `structs` begins with ulongs: the elements of
-     * object number n are elements word[n] .. word[n + 1]-1 from byte `at` on. Elements of the
-     * object beyond these become 0 */
-    clumpi_u32 is_ragged;
-    clumpi_u32 pad;
 } clumpi_struct_field;
 
 /* Where the objects of a class are by the numbers of a file, and by those of the heap

@@ -5,8 +5,9 @@
  * structs. Structs are counted by the index array of the list, as values of a field are
  * (fields.cl).
  *
- * Arrays of different lengths are packed instead: where those of an object begin is in the same
- * buffer.
+ * Arrays of run-time length have kernels of their own, since their elements follow each other. The
+ * buffer begins with ulongs: the elements of object number n are elements word[n] .. word[n + 1]-1
+ * from byte f.at on. Elements of the object beyond these become 0.
  *
  * Read first: fields.cl, cl/heap/layout.h.
  */
@@ -42,11 +43,11 @@ static inline void struct_clear(clumpi_struct_field f, __global uchar *field, ui
 
 /* The field of the object in `slot` of the row at `row`, and struct number `number`. */
 static inline void struct_field(clumpi_struct_field f, __global uchar *row, uint slot,
-                                __global uchar *structs, ulong number) {
+                                __global uchar *structs, ulong number, uint is_array) {
     __global uchar *field = row + f.base + slot * f.stride;
     __global uchar *place = structs + f.at + number * f.struct_bytes;
     uint count = f.count;
-    if (f.is_ragged) {
+    if (is_array) { /* a constant in each kernel */
         __global const ulong *offsets = (__global const ulong *)structs;
         place += offsets[number] * f.bytes;
         count = (uint)(offsets[number + 1ul] - offsets[number]);
@@ -84,9 +85,8 @@ static inline clumpi_range struct_narrow(__global const uint *index, clumpi_rang
     return found;
 }
 
-/* If f.count is 0, `structs` gets the references of the objects instead. */
-__kernel void clumpi_struct_all(__global uchar *heap, uint header_at, uint first, uint last,
-                                clumpi_struct_field f, __global uchar *structs) {
+static inline void struct_all(__global uchar *heap, uint header_at, uint first, uint last,
+                              clumpi_struct_field f, __global uchar *structs, uint is_array) {
     clumpi_view v = clumpi_view_of(heap, header_at);
     clumpi_range list = struct_rows(&v, first, last);
     __global const uint *rows = clumpi_words_at(&v, v.header->at_list_rows);
@@ -104,10 +104,21 @@ __kernel void clumpi_struct_all(__global uchar *heap, uint header_at, uint first
             uint number = index[r] + clumpi_rank_in_row(masks[r], slot);
             if (number < f.from || number >= f.to) continue;
             number -= f.from;
-            struct_field(f, row, slot, structs, number);
+            struct_field(f, row, slot, structs, number, is_array);
             if (f.count == 0) ((__global uint *)(structs + f.at))[number] = rows[r] << 6 | slot;
         }
     }
+}
+
+/* If f.count is 0, `structs` gets the references of the objects instead. */
+__kernel void clumpi_struct_all(__global uchar *heap, uint header_at, uint first, uint last,
+                                clumpi_struct_field f, __global uchar *structs) {
+    struct_all(heap, header_at, first, last, f, structs, 0u);
+}
+
+__kernel void clumpi_struct_arrays(__global uchar *heap, uint header_at, uint first, uint last,
+                                   clumpi_struct_field f, __global uchar *structs) {
+    struct_all(heap, header_at, first, last, f, structs, 1u);
 }
 
 /* wrong[0]: how many references name no live object of the classes; wrong[1]: the first of
@@ -127,12 +138,24 @@ __kernel void clumpi_struct_check(__global uchar *heap, uint header_at, uint fir
 }
 
 /* The objects that references name. */
-__kernel void clumpi_struct_chosen(__global uchar *heap, uint header_at, __global const uint *refs,
-                                   uint count, clumpi_struct_field f, __global uchar *structs) {
+static inline void struct_chosen(__global uchar *heap, uint header_at, __global const uint *refs,
+                                 uint count, clumpi_struct_field f, __global uchar *structs,
+                                 uint is_array) {
     clumpi_view v = clumpi_view_of(heap, header_at);
     const clumpi_memory memory = clumpi_memory_of(heap, v.header);
     for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
         uint ref = refs[i];
-        struct_field(f, clumpi_granule_at(memory, ref >> 6), ref & 63u, structs, i);
+        struct_field(f, clumpi_granule_at(memory, ref >> 6), ref & 63u, structs, i, is_array);
     }
+}
+
+__kernel void clumpi_struct_chosen(__global uchar *heap, uint header_at, __global const uint *refs,
+                                   uint count, clumpi_struct_field f, __global uchar *structs) {
+    struct_chosen(heap, header_at, refs, count, f, structs, 0u);
+}
+
+__kernel void clumpi_struct_chosen_arrays(__global uchar *heap, uint header_at,
+                                          __global const uint *refs, uint count,
+                                          clumpi_struct_field f, __global uchar *structs) {
+    struct_chosen(heap, header_at, refs, count, f, structs, 1u);
 }

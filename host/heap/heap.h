@@ -54,8 +54,10 @@ extern const clumpi_library clumpi_check_library;
 /* Likewise: only those who read or write objects as structs need it. */
 #define CLUMPI_STRUCT_KERNELS(X)                                                                   \
     X(struct_all)                                                                                  \
+    X(struct_arrays)                                                                               \
     X(struct_check)                                                                                \
-    X(struct_chosen)
+    X(struct_chosen)                                                                               \
+    X(struct_chosen_arrays)
 enum { CLUMPI_STRUCT_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_struct_library;
 #define CLUMPI_STRUCT_KERNEL(name)                                                                 \

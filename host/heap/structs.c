@@ -117,18 +117,24 @@ static clumpi_u32 piece_of(const clumpi_struct_field *f) {
                         f->struct_bytes);
 }
 
-clump_status clumpi_struct_copy(clump_heap *heap, clumpi_u32 first, clumpi_u32 last,
-                                clumpi_struct_field f, cl_mem structs) {
+static clump_status copy_all(clump_heap *heap, clumpi_kernel_id kernel, clumpi_u32 first,
+                             clumpi_u32 last, clumpi_struct_field f, cl_mem structs) {
     const clumpi_launch_sizes *sizes = &heap->context->sizes;
     f.piece = piece_of(&f);
     clumpi_arg args[] = {
         {sizeof first, &first}, {sizeof last, &last}, {sizeof f, &f}, {sizeof structs, &structs}};
-    return clumpi_run_on_heap(heap, CLUMPI_STRUCT_KERNEL(struct_all), sizes->do_all_global,
-                              sizes->do_all_local, args, 4, NULL);
+    return clumpi_run_on_heap(heap, kernel, sizes->do_all_global, sizes->do_all_local, args, 4,
+                              NULL);
+}
+
+clump_status clumpi_struct_copy(clump_heap *heap, clumpi_u32 first, clumpi_u32 last,
+                                clumpi_struct_field f, cl_mem structs) {
+    return copy_all(heap, CLUMPI_STRUCT_KERNEL(struct_all), first, last, f, structs);
 }
 
 /* Of the objects that t->refs names. */
-static clump_status copy_named(transfer *t, clumpi_struct_field f, cl_mem structs) {
+static clump_status copy_named(transfer *t, clumpi_kernel_id kernel, clumpi_struct_field f,
+                               cl_mem structs) {
     const clumpi_launch_sizes *sizes = &t->heap->context->sizes;
     const clumpi_u32 count = (clumpi_u32)t->count;
     f.piece = piece_of(&f);
@@ -136,15 +142,15 @@ static clump_status copy_named(transfer *t, clumpi_struct_field f, cl_mem struct
                          {sizeof count, &count},
                          {sizeof f, &f},
                          {sizeof structs, &structs}};
-    return clumpi_run_on_heap(t->heap, CLUMPI_STRUCT_KERNEL(struct_chosen), sizes->do_all_global,
-                              sizes->do_all_local, args, 4, NULL);
+    return clumpi_run_on_heap(t->heap, kernel, sizes->do_all_global, sizes->do_all_local, args, 4,
+                              NULL);
 }
 
 /* All objects of the classes from `first` on, 0: new ones; or those that are chosen. */
 static clump_status copy_field(transfer *t, clumpi_u32 first, clumpi_struct_field f,
                                cl_mem structs) {
     f.is_read = (clumpi_u32)t->is_read;
-    if (t->is_chosen) return copy_named(t, f, structs);
+    if (t->is_chosen) return copy_named(t, CLUMPI_STRUCT_KERNEL(struct_chosen), f, structs);
     return clumpi_struct_copy(t->heap, first, t->info.last, f, structs);
 }
 
@@ -399,11 +405,14 @@ static clump_status open_elements(arrays *a, const uint64_t *offsets, uint64_t e
 
 /* Between the heap and t.structs. */
 static clump_status copy_elements(arrays *a) {
+    transfer *t = &a->t;
     clumpi_struct_field f = clumpi_struct_field_of(&a->field);
     f.next = f.bytes;
     f.at = elements_at(a);
-    f.is_ragged = 1;
-    return copy_field(&a->t, a->t.info.id, f, a->t.structs);
+    f.is_read = (clumpi_u32)t->is_read;
+    return t->is_chosen ? copy_named(t, CLUMPI_STRUCT_KERNEL(struct_chosen_arrays), f, t->structs)
+                        : copy_all(t->heap, CLUMPI_STRUCT_KERNEL(struct_arrays), t->info.id,
+                                   t->info.last, f, t->structs);
 }
 
 /* The offsets of the lengths that the heap has. */

@@ -286,7 +286,7 @@ CLUMP_API clump_status clump_heap_read_refs(clump_heap *heap, const char *class_
  * clump_heap_read_refs().
  *   field   its name. `index` is the array element, 0 for a plain field. An array with `max` has
  *           that many elements in each object. Elements at and beyond its length, a_length, are
- *           undefined, but references there are null. Of an array that grows, use a_length and its
+ *           undefined, but references there are null. For an array that grows, use a_length and its
  *           other plain fields
  *   bytes   of one value, `sizeof *values`. This must be the field's element_bytes: a float cannot
  *           be read into a double. A vector of 3 has 4 elements, as cl_float3 has
@@ -304,7 +304,7 @@ CLUMP_API clump_status clump_heap_read_field(clump_heap *heap, const char *class
 
 /* METHOD. Write one field of all live objects: see clump_heap_read_field(). `count` must be the
  * number of live objects. Arrays that grow, and the fields that belong to them, cannot be written.
- * Of an array with `max`, elements and a_length are written separately. New elements of a larger
+ * The elements and a_length of an array with `max` are written separately. New elements of a larger
  * length are what they were. A reference at or beyond the length keeps its object alive: write
  * null there.
  * Blocks: yes.

@@ -48,9 +48,9 @@
  * elements in the object, as in an array of that length, possibly none. `a_length` is the length.
  * An array without a `max` also has `a_capacity`, the number of elements that fit into its raw
  * memory, and `a_memory`, the handle of that memory. The last three are uint. A program can read
- * them by name. The calls of kernels change them (cl/api/arrays.clh, docs/guide/arrays.md). Of an
- * array with `max`, the host can also write elements and length (heap.h). Elements are not weak
- * references.
+ * them by name. The calls of kernels change them (cl/api/arrays.clh, docs/guide/arrays.md). The
+ * host can also write the elements and the length of an array with `max` (heap.h). Elements are not
+ * weak references.
  *
  * Needs no OpenCL header. Read first: status.h, allocator.h. Read next: heap.h.
  */

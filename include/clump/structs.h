@@ -99,7 +99,7 @@ CLUMP_API clump_status clump_heap_new_structs(clump_heap *heap, const clump_stru
 
 /* METHOD. Read an array of run-time length of all live objects of the class and its subclasses, in
  * the order of clump_heap_read_refs(), or of chosen objects. All elements follow each other in
- * `values`: those of object i are offsets[i] .. offsets[i + 1] - 1. This is the layout of Arrow's
+ * `values`: object i has elements offsets[i] .. offsets[i + 1] - 1. This is the layout of Arrow's
  * LargeList.
  *   refs      [in, optional]   `objects` references to live objects of the class, at most 2^31.
  *                              NULL: all objects
@@ -125,9 +125,9 @@ CLUMP_API clump_status clump_heap_read_arrays(clump_heap *heap, const char *clas
                                               uint64_t objects, uint64_t *offsets, size_t bytes,
                                               void *values, uint64_t capacity);
 
-/* METHOD. Write such arrays, with their lengths. The parameters are those of
- * clump_heap_read_arrays(). If several references name one object, its length may be that of one
- * array, and its elements those of another.
+/* METHOD. Write such arrays, with their lengths. The parameters are the same as for
+ * clump_heap_read_arrays(). If several references name one object, it may get the length of one
+ * array, and the elements of another.
  *   offsets  [in]  `objects` + 1, which do not descend. The first one need not be 0. Elements
  *                  before it, and from the last one on, are not read
  *   values   [in]  `count` elements. May be NULL if `count` is 0

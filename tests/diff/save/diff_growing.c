@@ -103,11 +103,15 @@ static const char check_source[] = FUNCTIONS
 
 static cl_fixture on;
 
+static int is_checked;
+
 static clump_heap *open_heap(const char *text, uint32_t block_rows, uint64_t bytes) {
-    return cl_fixture_heap_as(
-        &on, text,
-        &(clump_heap_desc){
-            .size = sizeof(clump_heap_desc), .bytes = bytes, .block_rows = block_rows});
+    static const clump_checked_desc checked = {.size = sizeof checked};
+    return cl_fixture_heap_as(&on, text,
+                              &(clump_heap_desc){.size = sizeof(clump_heap_desc),
+                                                 .bytes = bytes,
+                                                 .block_rows = block_rows,
+                                                 .checked = is_checked ? &checked : NULL});
 }
 
 static void all(clump_heap *heap, clump_program *p, const char *kernel) {
@@ -483,7 +487,11 @@ int main(void) {
         cmocka_unit_test(without_room), cmocka_unit_test(looked_into),
         cmocka_unit_test(not_valid),    cmocka_unit_test(many),
     };
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest of_checked[] = {
+        cmocka_unit_test(saved), cmocka_unit_test(other_schemas), cmocka_unit_test(without_room)};
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    is_checked = 1;
+    failed += cmocka_run_group_tests_name("checked heaps", of_checked, NULL, NULL);
     cl_fixture_close(&on);
     return failed;
 }
