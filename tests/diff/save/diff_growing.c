@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clump/checked.h"
 #include "clump/collect.h"
 #include "clump/compact.h"
 #include "reseal.h"
