@@ -2,7 +2,7 @@
  * references among them, and containers, which are made of such arrays. A kernel recomputes all of
  * them from the number of the object, and so does the host for a file. A loaded heap saves the same
  * bytes, and its arrays grow, end with their objects and are collected. Files whose lengths are not
- * valid are refused, and so is a heap without room.
+ * valid are refused, and so is a heap without room. Some of that is done with checked heaps, too.
  *
  * Read first: tests/support/saved_heap.h, include/clump/save.h, cl/api/arrays.clh.
  */
