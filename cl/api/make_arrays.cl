@@ -7,8 +7,8 @@
 #include "cl/api/arrays.clh"
 #endif
 
-/* Each of `count` words is the number of elements that an array needs memory for, and becomes the
- * handle of the memory. bytes: of an element. failed: arrays for which there was no room. */
+/* Each of `count` arrays needs memory for as many elements as its number says. The number becomes
+ * the handle of the memory. bytes: of an element. failed: arrays for which there was no room. */
 __kernel void make_arrays(CLUMP_HEAP, __global uint *words, uint count, uint bytes,
                           __global uint *failed) {
     for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {

@@ -84,8 +84,7 @@ static void tell_raw(const clumpi_finding *from, const clump_finding *f, char *t
     tell_raw_free(from, f, freed, sizeof freed);
     if (f->kind == CLUMP_FINDING_GAP && from->is_stale)
         snprintf(text, bytes,
-                 "the library's words before raw memory were overwritten, at the handle 0x%08x",
-                 f->ref);
+                 "the library's head of raw memory was overwritten, at the handle 0x%08x", f->ref);
     else if (f->kind == CLUMP_FINDING_GAP)
         snprintf(text, bytes,
                  "memory %s raw memory was written to (0x%02x): byte %u %s that with the handle "

@@ -196,7 +196,7 @@ static void guards(void **state) {
     uint64_t count;
     CHECK_OK(&t.on, clump_heap_take_findings(t.heap, &f, 1, &count, NULL));
     assert_int_equal(count, 1);
-    assert_non_null(strstr(f.text, "the library's words before raw memory were overwritten"));
+    assert_non_null(strstr(f.text, "the library's head of raw memory was overwritten"));
     CHECK_STATUS(&t.on, clump_heap_take_errors(t.heap, NULL), CLUMP_ERR_DEVICE);
     close_heap();
 }
