@@ -28,7 +28,7 @@ static void show_arrays(const snapshot *s) {
     for (uint32_t i = 0; i < info->array_count; i++) {
         const clump_saved_array *a = &info->arrays[i];
         printf("%14llu %14llu  %s.%s\n", (ull)a->elements,
-               (ull)(a->capacity * a->field->element_bytes),
+               (ull)a->capacity * a->field->element_bytes,
                clump_schema_get_info(info->schema)->classes[a->class_id]->name, a->field->name);
     }
 }
