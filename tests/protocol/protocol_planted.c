@@ -73,19 +73,19 @@ static const fault faults[] = {
      {{"core/alloc.clh",
        "clumpi_word old = CLUMPI_BITS_RELEASE(clumpi_bits_of(h, granule) + sub, part);",
        "clumpi_word old = CLUMPI_BITS_LOAD(clumpi_bits_of(h, granule) + sub);"},
-      {"core/alloc.clh", "    if (kind >= first && kind <= last)\n",
+      {"core/alloc.clh", "    if (kind < first || kind > last)\n",
        "    for (uint sub = 0; sub < CLUMPI_WORDS_PER_ROW; sub++)\n"
        "        CLUMPI_BITS_RELEASE(clumpi_bits_of(h, granule) + sub,\n"
        "                            (clumpi_word)(bits >> (sub * (CLUMPI_WORD_BITS & 63u))));\n"
-       "    if (kind >= first && kind <= last)\n"}}},
+       "    if (kind < first || kind > last)\n"}}},
     {"double free not noticed",
      {{"core/alloc.clh", "freed |= (ulong)(part & old) <<", "freed |= (ulong)part <<"}}},
     {"a free by an old class is not undone",
      {{"core/alloc.clh", "        clumpi_free_undo(h, granule, freed,",
        "        if (0) clumpi_free_undo(h, granule, freed,"}}},
     {"a free by an old class refused, though the class that the block has is allowed",
-     {{"core/alloc.clh", "    if (kind >= first && kind <= last)\n",
-       "    if (kind == place.class_id)\n"}}},
+     {{"core/alloc.clh", "    if (kind < first || kind > last)\n",
+       "    if (kind != class_id)\n"}}},
     {"null without a sweep",
      {{"core/alloc.clh", "    return clumpi_sweep(h, class_id, seed);", "    return 0;"}}},
     {"sweep gives up at a block that it lost",
