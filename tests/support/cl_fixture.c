@@ -167,12 +167,22 @@ void cl_fixture_expect_cl(cl_int code, const char *call, const char *file, int l
     _fail(file, line);
 }
 
-uint32_t cl_fixture_line_of(const char *source, const char *text) {
-    const char *end = strstr(source, text);
+static uint32_t line_at(const char *source, const char *end) {
     uint32_t line = 1;
     assert_non_null(end);
     for (const char *c = source; c < end; c++) line += *c == '\n';
     return line;
+}
+
+uint32_t cl_fixture_line_of(const char *source, const char *text) {
+    return line_at(source, strstr(source, text));
+}
+
+uint32_t cl_fixture_line_in(const char *source, const char *kernel, const char *mark) {
+    char head[64];
+    snprintf(head, sizeof head, "void %s(", kernel);
+    const char *at = strstr(source, head);
+    return line_at(source, at ? strstr(at, mark) : NULL);
 }
 
 void cl_fixture_expect_words(const clump_error *e, clump_status found, clump_status expected,

@@ -74,6 +74,8 @@ void cl_fixture_expect_cl(cl_int code, const char *call, const char *file, int l
 
 /* The line of a source, counted from 1, on which the first `text` of it begins. */
 uint32_t cl_fixture_line_of(const char *source, const char *text);
+/* The line of the first `mark` after the head of a kernel. */
+uint32_t cl_fixture_line_in(const char *source, const char *kernel, const char *mark);
 
 /* A call returned `found`; it must be `expected`, and the error record must say so and mention
  * `words`. */

@@ -49,6 +49,14 @@ clump_status load_bytes(clump_heap *heap, memory_file *file, clump_load_report *
         report);
 }
 
+void load_bytes_refused(const cl_fixture *f, clump_heap *heap, memory_file *file,
+                        const char *const texts[2]) {
+    const clump_status status = load_bytes(heap, file, NULL);
+    for (size_t i = 0; i < 2; i++)
+        cl_fixture_expect_words(clump_context_get_error(f->clump), status, CLUMP_ERR_SCHEMA,
+                                texts[i], "load", __LINE__);
+}
+
 const char saved_schema[] =
     "abstract class Thing { uint tag; ref Thing next; weak ref Node seen; }\n"
     "class Node : Thing { float3 at; uchar16 wide; ref Thing edges[5]; bool flags[3] packed; }\n"

@@ -24,6 +24,9 @@ void memory_release(memory_file *file);
 memory_file saved_bytes(const cl_fixture *f, clump_heap *heap, uint32_t piece_bytes);
 /* Load them from their begin on. */
 clump_status load_bytes(clump_heap *heap, memory_file *file, clump_load_report *report);
+/* The same, which must fail because of the heap's schema, with both texts in the message. */
+void load_bytes_refused(const cl_fixture *f, clump_heap *heap, memory_file *file,
+                        const char *const texts[2]);
 
 /* Fields of all types, arrays, structs, bases, references of each kind. */
 extern const char saved_schema[];

@@ -166,10 +166,7 @@ static void refused(void **state) {
                  "class Sack : Bag { uchar marks[*] max 7; ulong last; }",
                  cases[i].bag);
         clump_heap *other = open_heap(text, 2);
-        const clump_status status = load_bytes(other, &file, NULL);
-        for (size_t w = 0; w < 2; w++)
-            cl_fixture_expect_words(clump_context_get_error(on.clump), status, CLUMP_ERR_SCHEMA,
-                                    cases[i].words[w], "load", __LINE__);
+        load_bytes_refused(&on, other, &file, cases[i].words);
         clump_heap_destroy(other);
     }
     memory_release(&file);

@@ -169,21 +169,10 @@ static void expect_as_made(void) {
     expect_nothing();
 }
 
-/* The line of a mark after the head of the kernel. */
-static uint32_t line_of(const char *kernel, const char *mark) {
-    char head[64];
-    snprintf(head, sizeof head, "void %s(", kernel);
-    const char *at = strstr(source, head), *to = at ? strstr(at, mark) : NULL;
-    assert_non_null(to);
-    uint32_t line = 1;
-    for (const char *c = source; c < to; c++) line += *c == '\n';
-    return line;
-}
-
 static void expect_place(clump_place p, const char *kernel, const char *mark) {
     assert_non_null(p.kernel);
     assert_string_equal(p.kernel, kernel);
-    assert_int_equal(p.line, line_of(kernel, mark));
+    assert_int_equal(p.line, cl_fixture_line_in(source, kernel, mark));
 }
 
 /* The only finding is that of the kernel's wrong line. */

@@ -113,21 +113,11 @@ static void expect_nothing(void) {
     CHECK_HEAP(&t.on, t.heap);
 }
 
-static uint32_t line_of(const char *kernel) {
-    char head[64];
-    snprintf(head, sizeof head, "void %s(", kernel);
-    const char *at = strstr(source, head), *to = at ? strstr(at, WRONG) : NULL;
-    assert_non_null(to);
-    uint32_t line = 1;
-    for (const char *c = source; c < to; c++) line += *c == '\n';
-    return line;
-}
-
 /* In the kernel's wrong line; has_line 0: after the kernel. */
 static void expect_place(clump_place p, const char *kernel, int has_line) {
     assert_non_null(p.kernel);
     assert_string_equal(p.kernel, kernel);
-    assert_int_equal(p.line, has_line ? line_of(kernel) : 0);
+    assert_int_equal(p.line, has_line ? cl_fixture_line_in(source, kernel, WRONG) : 0);
 }
 
 /* The only finding. by NULL: nobody is known. words: in its text. */

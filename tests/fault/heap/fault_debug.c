@@ -219,17 +219,6 @@ static uint32_t block_of(clump_ref ref) {
     return (plain_of(ref) >> 6) / clump_heap_get_info(t.heap)->block_granules;
 }
 
-/* The line of a mark after the head of the kernel. */
-static uint32_t line_of(const char *kernel, const char *mark) {
-    char head[64];
-    snprintf(head, sizeof head, "void %s(", kernel);
-    const char *at = strstr(source, head), *to = at ? strstr(at, mark) : NULL;
-    assert_non_null(to);
-    uint32_t line = 1;
-    for (const char *c = source; c < to; c++) line += *c == '\n';
-    return line;
-}
-
 /* The only finding. */
 static clump_finding fetch(void) {
     clump_finding f[4];
@@ -248,7 +237,7 @@ static void expect_place(clump_place p, const char *kernel, const char *mark) {
     assert_non_null(p.kernel);
     assert_string_equal(p.kernel, kernel);
     assert_string_equal(p.program, "program.cl");
-    assert_int_equal(p.line, mark ? line_of(kernel, mark) : 0);
+    assert_int_equal(p.line, mark ? cl_fixture_line_in(source, kernel, mark) : 0);
 }
 
 /* What the kernel's wrong line did. */
