@@ -230,7 +230,9 @@ typedef struct clumpi_header {
     /* how many launches like those before the last list have their slots reserved with it;
      * CLUMPI_NONE: nothing was ever asked for, so nobody knows */
     clumpi_u32 list_covers;
-    clumpi_u32 new_pad[17];
+    /* after the last block that was in use when the list was made; by number modulo 2 */
+    clumpi_u32 list_used[2];
+    clumpi_u32 new_pad[15];
     /* groups that stored their partial result; not 0 after a reduction: some groups did not */
     clumpi_u32 reduce_done;
     clumpi_u32 reduced_mark; /* 0, or of the last reduction: its number << 8 | bytes of its type */

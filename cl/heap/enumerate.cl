@@ -27,43 +27,65 @@ static inline uint list_is_free(uint state) {
 
 /* Are all slots of a block in use? Then nobody looks at its rows. Credits count reserved slots,
  * too, until the first launch has counted the objects. */
-static inline uint list_is_full(const clumpi_view *v, uint state) {
-    return !list_is_free(state) &&
-           clumpi_credits_of_state(state) == v->classes[clumpi_class_of_state(state)].rows * 64u;
+static inline uint list_is_full(uint state, uint rows) {
+    return !list_is_free(state) && clumpi_credits_of_state(state) == rows * 64u;
 }
-static inline uint list_is_known_full(const clumpi_view *v, uint state) {
-    return !(state & CLUMPI_STRIPED) && list_is_full(v, state);
-}
-
-/* Rows of a block that work-items look at. Where a team has one for each row, it looks at
- * CLUMPI_LOOK blocks together: none of these loads waits for another. So a block with fewer rows
- * than others has some that are none. */
-static inline uint list_rows(const clumpi_view *v, uint state) {
-    return CLUMPI_LOOK > 1u ? v->header->block_rows_max
-                            : v->classes[clumpi_class_of_state(state)].rows;
-}
-static inline uint list_has_row(const clumpi_view *v, uint state, uint row) {
-    return !list_is_free(state) && row < v->classes[clumpi_class_of_state(state)].rows;
-}
-static inline ulong list_row_bits(const clumpi_view *v, uint state, uint block, uint row) {
-    return clumpi_row_bits(v, clumpi_row_granule(v, block, clumpi_class_of_state(state), row));
+static inline uint list_is_known_full(uint state, uint rows) {
+    return !(state & CLUMPI_STRIPED) && list_is_full(state, rows);
 }
 
-/* Count the blocks of a tile. Those with slots in stripes get their true credits. */
-CLUMPI_LOCAL_INLINED void list_count_tile(const clumpi_view *v, __local reserve_tile *tile,
-                                          uint first, uint blocks, const clumpi_team *team,
+/* Rows of a block that work-items look at, of the most rows that a block has. Where a team has one
+ * for each row, it looks at CLUMPI_LOOK blocks together: none of these loads waits for another. So
+ * a block with fewer rows than others has some that are none. */
+static inline uint list_rows(uint rows, uint most) {
+    return CLUMPI_LOOK > 1u ? most : rows;
+}
+
+/* What the kernels need of the header for each row. */
+typedef struct list_heap {
+    uint block_granules, rows_max;
+    __global uint *rows, *index, *slots;
+    __global ulong *masks;
+    __global clumpi_striped *striped;
+} list_heap;
+static inline list_heap list_heap_of(const clumpi_view *v) {
+    list_heap h = {v->header->block_granules,
+                   v->header->block_rows_max,
+                   clumpi_words_at(v, v->header->at_list_rows),
+                   clumpi_words_at(v, v->header->at_list_index),
+                   clumpi_words_at(v, v->header->at_slots),
+                   (__global ulong *)clumpi_words_at(v, v->header->at_list_masks),
+                   (__global clumpi_striped *)clumpi_words_at(v, v->header->at_striped)};
+    return h;
+}
+static inline uint list_granule(list_heap h, uint block, uint kind, uint row) {
+    return block * h.block_granules + row * (kind >> 8);
+}
+
+/* Count the blocks of a tile, whose states are at hand. Those with slots in stripes get their true
+ * credits. */
+CLUMPI_LOCAL_INLINED void list_count_tile(const clumpi_view *v, list_heap h,
+                                          __local const uint *kinds, __local const uint *states,
+                                          __local reserve_tile *tile, uint first, uint blocks,
+                                          const clumpi_team *team,
                                           __local clumpi_list_tally *counts, __local uint *gave) {
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
-    reserve_load(v, tile, first, blocks);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_ROLLED for (uint b = me; b < blocks; b += items) {
+        tile->state[b] = states[b];
+        tile->sums[b] = 0;
+    }
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     CLUMPI_ROLLED for (uint b = team->index; b < blocks; b += CLUMPI_LOOK * team->count) {
-        CLUMPI_ROLLED for (uint row = team->member; row < list_rows(v, tile->state[b]);
-                           row += team->size) {
+        uint rows = list_rows(chunk_rows(kinds[clumpi_class_of_state(tile->state[b])]), h.rows_max);
+        CLUMPI_ROLLED for (uint row = team->member; row < rows; row += team->size) {
             ulong bits[CLUMPI_LOOK];
             for (uint k = 0; k < CLUMPI_LOOK; k++) {
-                uint at = b + k * team->count;
-                uint is_row = at < blocks && list_has_row(v, tile->state[at], row) &&
-                              !list_is_known_full(v, tile->state[at]);
-                bits[k] = is_row ? list_row_bits(v, tile->state[at], first + at, row) : 0ul;
+                uint at = b + k * team->count, state = at < blocks ? tile->state[at] : 0u;
+                uint kind = kinds[clumpi_class_of_state(state)], has = chunk_rows(kind);
+                bits[k] = row < has && !list_is_free(state) && !list_is_known_full(state, has)
+                              ? clumpi_row_bits(v, list_granule(h, first + at, kind, row))
+                              : 0ul;
             }
             for (uint k = 0; k < CLUMPI_LOOK; k++)
                 reserve_add_row(tile, b + k * team->count, bits[k]);
@@ -71,50 +93,54 @@ CLUMPI_LOCAL_INLINED void list_count_tile(const clumpi_view *v, __local reserve_
     }
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     CLUMPI_ROLLED for (uint b = me; b < blocks; b += items) {
-        uint class_id = clumpi_class_of_state(tile->state[b]), credits = reserve_credits(tile, b);
-        if (tile->state[b] & CLUMPI_STRIPED) {
-            v->states[first + b] = (tile->state[b] & ~CLUMPI_CREDIT_MASK) | credits;
+        uint state = tile->state[b], class_id = clumpi_class_of_state(state),
+             credits = reserve_credits(tile, b), all = chunk_rows(kinds[class_id]);
+        if (state & CLUMPI_STRIPED) {
+            v->states[first + b] = (state & ~CLUMPI_CREDIT_MASK) | credits;
             gave[0] = 1;
         }
         if (credits == 0) {
             atomic_inc(&counts[0].empty);
             continue;
         }
-        uint rows = list_is_known_full(v, tile->state[b]) ? v->classes[class_id].rows
-                                                          : tile->sums[b] >> 8 & 0xffu;
+        uint rows = list_is_known_full(state, all) ? all : tile->sums[b] >> 8 & 0xffu;
         atomic_add(&counts[class_id].rows, rows);
-        atomic_add(&counts[class_id].partial, tile->sums[b] & 0xffu);
+        if (tile->sums[b] & 0xffu) atomic_add(&counts[class_id].partial, tile->sums[b] & 0xffu);
         atomic_add(&counts[class_id].objects, credits);
-        atomic_add(&counts[class_id].empty, v->classes[class_id].rows - rows);
+        if (rows < all) atomic_add(&counts[class_id].empty, all - rows);
     }
 }
 
 /* Count. Blocks with slots in stripes get their true credits; the second launch takes
  * CLUMPI_STRIPED from them, and their class if they have no objects, along with the hints. */
-/* turn: the number of the list, modulo 2 (clumpi_reservation). */
-__kernel void clumpi_list_count(__global uchar *heap, uint header_at, uint numbered, uint turn) {
+/* how: CLUMPI_LIST_..., the same for both launches. */
+__kernel void clumpi_list_count(__global uchar *heap, uint header_at, uint how) {
     __local clumpi_list_tally counts[CLUMPI_CLASS_IDS];
-    __local uint gave[1], busy[1];
+    __local uint kinds[CLUMPI_CLASS_IDS], gave[1];
+    __local chunk_states states[1];
     __local reserve_tile tile[1];
     __local chunk_scratch scratch[1];
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     uint words = (v.header->class_count + 1) * COUNT_WORDS;
     __local uint *count_words = (__local uint *)counts;
-    reserve_learn(&v, turn);
+    const list_heap h = list_heap_of(&v);
+    reserve_learn(&v, how & CLUMPI_LIST_TURN);
+    chunk_kinds(&v, kinds);
     CLUMPI_ROLLED for (uint i = me; i < words; i += items) count_words[i] = 0;
     if (me == 0) gave[0] = 0;
-    clumpi_range chunk = list_chunk(&v, scratch, turn);
-    clumpi_team team = clumpi_team_of(v.header->block_rows_max);
+    clumpi_range chunk = list_chunk(&v, scratch, how);
+    clumpi_team team = clumpi_team_of(h.rows_max);
     CLUMPI_ROLLED for (uint look = chunk.begin; look < chunk.end; look += CHUNK_LOOK) {
         uint look_end = min(look + CHUNK_LOOK, chunk.end), free_blocks = look_end - look;
         /* bound: CHUNK_LOOK / CLUMPI_TILE */
-        CLUMPI_ROLLED for (uint left = chunk_look(&v, look, look_end, busy); left;
+        CLUMPI_ROLLED for (uint left = chunk_look(&v, look, look_end, states); left;
                            left &= left - 1u) {
             uint first = look + clumpi_lowest32(left) * CLUMPI_TILE,
                  blocks = min(CLUMPI_TILE, look_end - first);
             free_blocks -= blocks;
-            list_count_tile(&v, tile, first, blocks, &team, counts, gave);
+            list_count_tile(&v, h, kinds, &states->state[first - look], tile, first, blocks, &team,
+                            counts, gave);
         }
         if (me == 0) atomic_add(&counts[0].empty, free_blocks);
     }
@@ -124,7 +150,7 @@ __kernel void clumpi_list_count(__global uchar *heap, uint header_at, uint numbe
     if (me == 0 && gave[0]) clumpi_room_appeared(clumpi_home_of(&v));
     if (get_global_id(0) == 0)
         v.header->list_covers = CLUMPI_NONE; /* the second launch lowers it */
-    if (!numbered || get_group_id(0) != 0) return;
+    if (!(how & CLUMPI_LIST_NUMBERED) || get_group_id(0) != 0) return;
     CLUMPI_ROLLED for (uint c = me; c <= v.header->class_count; c += items)
         clumpi_words_at(&v, v.header->at_list_full)[c] = CLUMPI_NONE;
 }
@@ -182,12 +208,12 @@ CLUMPI_LOCAL_INLINED uint list_count_of(__local const uint *words) {
     return popcount(words[0]) + popcount(words[1]);
 }
 
-/* Eight rows of a block. */
-CLUMPI_LOCAL_INLINED void list_octet(const clumpi_view *v, __local list_block *b, uint octet,
+/* Eight rows of a block of a class with so many rows. */
+CLUMPI_LOCAL_INLINED void list_octet(__local list_block *b, uint rows, uint octet,
                                      __local const uchar *holes) {
     uint filled = 0, partial = 0, sum = 0, first = octet * 8u;
-    uint rows = list_is_free(b->state) ? 0u : v->classes[clumpi_class_of_state(b->state)].rows;
-    uint is_full = list_is_full(v, b->state);
+    uint is_full = list_is_full(b->state, rows);
+    if (list_is_free(b->state)) rows = 0;
     if (is_full && first < rows) filled = (1u << min(8u, rows - first)) - 1u;
     for (uint i = 0; i < 8u && first + i < rows && !is_full; i++) {
         uint here = holes[i];
@@ -217,7 +243,7 @@ CLUMPI_LOCAL_INLINED uint list_holes(__local const list_block *b) {
 
 /* What a block adds to the counts, once its rows were looked at; and where its class stands before
  * the tile. skipped: free blocks before the tile that `place` does not have yet. */
-CLUMPI_LOCAL_INLINED void list_begin(const clumpi_view *v, __local list_block *b,
+CLUMPI_LOCAL_INLINED void list_begin(__local const uint *kinds, __local list_block *b,
                                      __local const clumpi_list_tally *place,
                                      __local const uint *hole_place, uint skipped) {
     clumpi_list_tally n = {0, 0, 0, 1};
@@ -226,7 +252,7 @@ CLUMPI_LOCAL_INLINED void list_begin(const clumpi_view *v, __local list_block *b
         n.rows = list_count_of(b->filled);
         n.partial = list_count_of(b->partial);
         n.objects = clumpi_credits_of_state(b->state);
-        n.empty = v->classes[b->kind].rows - n.rows;
+        n.empty = chunk_rows(kinds[b->kind]) - n.rows;
     }
     b->adds = n;
     b->at = place[b->kind];
@@ -254,15 +280,22 @@ CLUMPI_LOCAL_INLINED void list_before(__local list_block *tile, uint b, uint par
     atomic_add(&tile[b].hole, holes);
 }
 
+/* Of the group's blocks. */
+typedef struct list_blocks {
+    uint opened; /* free ones that it reserved */
+    uint used;   /* after the last one that is in use or reserved; 0: none is */
+} list_blocks;
+
 /* How many of `count` things from number `first` on are below `end`. */
 static inline uint list_below(uint first, uint count, uint end) {
     return first < end ? min(count, end - first) : 0u;
 }
 
 /* Reserve a numbered block, or some of its slots. */
-CLUMPI_LOCAL_INLINED void list_reserve(const clumpi_view *v, __local list_block *b, uint first,
-                                       uint block, __local const reserve_plan *plans,
-                                       __local reserve_hints *hints, __local uint *opened) {
+CLUMPI_LOCAL_INLINED void list_reserve(const clumpi_view *v, list_heap h, __local const uint *kinds,
+                                       __local list_block *b, uint first, uint block,
+                                       __local const reserve_plan *plans,
+                                       __local reserve_hints *hints, __local list_blocks *blocks) {
     uint now = b->state, holes = 0, rows = 0, kind = b->kind;
     b->owner = 0;
     if (kind) {
@@ -276,79 +309,69 @@ CLUMPI_LOCAL_INLINED void list_reserve(const clumpi_view *v, __local list_block 
         if (kind) {
             const reserve_plan p = plans[kind];
             now = kind << CLUMPI_CLASS_SHIFT;
-            rows = v->classes[kind].rows;
-            if (b->state == 0) atomic_inc(opened);
+            rows = chunk_rows(kinds[kind]);
+            if (b->state == 0) atomic_inc(&blocks->opened);
             b->row = p.empty_rows + reserve_turn(b->at.empty - p.blocks_at, p.blocks) * rows;
         }
     }
     if (holes | rows) {
         const clumpi_striped s = {b->hole, plans[kind].hole_rows + b->row,
                                   holes << 16 | rows * 64u};
-        ((__global clumpi_striped *)clumpi_words_at(v, v->header->at_striped))[block] = s;
+        h.striped[block] = s;
         now = (now + holes + rows * 64u) | CLUMPI_STRIPED;
     }
+    if (now) atomic_max(&blocks->used, block + 1u);
     reserve_settle(v, hints, first, block, b->state, now);
 }
 
+/* The bitmap of a row, once its block's rows were looked at; 0 if it has no objects. */
+CLUMPI_LOCAL_INLINED ulong list_bits(const clumpi_view *v, list_heap h, __local const uint *kinds,
+                                     __local const list_block *b, uint block, uint row) {
+    uint kind = kinds[b->kind];
+    if (!(list_mask(b->filled) >> row & 1ul)) return 0ul;
+    if (list_is_full(b->state, chunk_rows(kind))) return ~0ul;
+    return clumpi_row_bits(v, list_granule(h, block, kind, row));
+}
+
 /* A row with objects goes to the list. before: holes in its block before it. */
-CLUMPI_LOCAL_INLINED void list_filled(const clumpi_view *v, uint numbered,
-                                      __local const list_block *b, uint granule, uint row,
-                                      uint before, __local const reserve_plan *p,
-                                      __local uint *full) {
-    ulong below = (1ul << row) - 1ul, bits = clumpi_row_bits(v, granule);
+CLUMPI_LOCAL_INLINED void list_filled(list_heap h, uint numbered, __local const list_block *b,
+                                      uint granule, uint row, ulong bits, uint before,
+                                      __local const reserve_plan *p, __local uint *full) {
+    ulong below = (1ul << row) - 1ul;
     uint rows_before = clumpi_popcount64(list_mask(b->filled) & below),
          at = b->at.rows + rows_before;
-    clumpi_words_at(v, v->header->at_list_rows)[at] = granule;
-    ((__global ulong *)clumpi_words_at(v, v->header->at_list_masks))[at] = bits;
-    if (numbered)
-        clumpi_words_at(v, v->header->at_list_index)[at] =
-            b->at.objects + rows_before * 64u - before;
+    h.rows[at] = granule;
+    h.masks[at] = bits;
+    if (numbered) h.index[at] = b->at.objects + rows_before * 64u - before;
     if (~bits == 0) return;
     if (numbered) atomic_min(full, at);
     uint partial = b->at.partial + clumpi_popcount64(list_mask(b->partial) & below);
     uint hole = b->hole + before, end = hole + 64u - clumpi_popcount64(bits);
-    __global uint *slots = clumpi_words_at(v, v->header->at_slots);
-    slots[partial] = at;
+    h.slots[partial] = at;
     end = min((end + CLUMPI_HOLES - 1u) / CLUMPI_HOLES,
               p->hole_rows * (CLUMPI_ROW_SLOTS / CLUMPI_HOLES));
     /* entries that begin here: 4 at most */
     CLUMPI_ROLLED for (uint i = (hole + CLUMPI_HOLES - 1u) / CLUMPI_HOLES; i < end; i++)
-        slots[p->holes_at + i] = partial << 6 | (i * CLUMPI_HOLES - hole);
+        h.slots[p->holes_at + i] = partial << 6 | (i * CLUMPI_HOLES - hole);
 }
 
-/* The rows of a block go to their lists. */
-CLUMPI_LOCAL_INLINED void list_block_rows(const clumpi_view *v, uint numbered,
-                                          __local const list_block *b, uint block,
-                                          __local const uchar *holes, const clumpi_team *team,
-                                          __local const reserve_plan *plans, __local uint *full) {
-    uint class_id = b->kind ? b->kind : b->owner;
-    if (class_id == 0) return;
+/* A row of a block goes to its list. */
+CLUMPI_LOCAL_INLINED void list_give_row(list_heap h, uint numbered, __local const uint *kinds,
+                                        __local const list_block *b, uint block, uint row,
+                                        ulong bits, __local const uchar *holes,
+                                        __local const reserve_plan *plans, __local uint *full) {
+    uint class_id = b->kind ? b->kind : b->owner, rows = chunk_rows(kinds[class_id]);
+    if (class_id == 0 || row >= rows) return;
     __local const reserve_plan *p = &plans[class_id];
-    __global uint *slots = clumpi_words_at(v, v->header->at_slots);
-    uint rows = v->classes[class_id].rows;
-    ulong filled = list_mask(b->filled);
-    if (b->kind && list_is_full(v, b->state)) { /* most blocks of a class whose objects stay */
-        CLUMPI_ROLLED for (uint row = team->member; row < rows; row += team->size) {
-            uint at = b->at.rows + row;
-            clumpi_words_at(v, v->header->at_list_rows)[at] =
-                clumpi_row_granule(v, block, class_id, row);
-            ((__global ulong *)clumpi_words_at(v, v->header->at_list_masks))[at] = ~0ul;
-            if (numbered)
-                clumpi_words_at(v, v->header->at_list_index)[at] = b->at.objects + row * 64u;
-        }
-        return;
-    }
-    CLUMPI_ROLLED for (uint row = team->member; row < rows; row += team->size) {
-        uint granule = clumpi_row_granule(v, block, class_id, row);
-        if (filled >> row & 1ul) {
-            list_filled(v, numbered, b, granule, row, list_holes_before(b, holes, row), p,
-                        &full[class_id]);
-        } else if (b->owner) {
-            slots[p->rows_at + b->row + row] = granule << 6;
-        } else {
-            uint empty = b->row + clumpi_popcount64(~filled & ((1ul << row) - 1ul));
-            if (empty < p->empty_rows) slots[p->rows_at + empty] = granule << 6;
-        }
+    uint granule = list_granule(h, block, kinds[class_id], row);
+    if (bits) {
+        uint before = list_is_full(b->state, rows) ? 0u : list_holes_before(b, holes, row);
+        list_filled(h, numbered, b, granule, row, bits, before, p, &full[class_id]);
+    } else if (b->owner) {
+        h.slots[p->rows_at + b->row + row] = granule << 6;
+    } else {
+        uint empty = b->row + clumpi_popcount64(~list_mask(b->filled) & ((1ul << row) - 1ul));
+        if (empty < p->empty_rows) h.slots[p->rows_at + empty] = granule << 6;
     }
 }
 
@@ -356,8 +379,8 @@ CLUMPI_LOCAL_INLINED void list_block_rows(const clumpi_view *v, uint numbered,
  * how many warps or, where work-items are alone, work-groups these are, or more. window: launches
  * that asked since the last list << 8 | the kernel frees nothing << 7 | launches that this one is
  * for (reserve.clh). */
-__kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbered, uint turn,
-                                uint work_items, uint neighbours, uint window) {
+__kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint how, uint work_items,
+                                uint neighbours, uint window) {
     __local clumpi_list_tally place[CLUMPI_CLASS_IDS], totals[CLUMPI_CLASS_IDS];
     __local uint hole_place[CLUMPI_CLASS_IDS]; /* by class: holes before this tile */
     /* by class: its first row with a hole in this group, or its end */
@@ -366,12 +389,19 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
     __local reserve_hints hints[1];
     __local list_block tile[CLUMPI_TILE];
     __local uchar holes[CLUMPI_TILE * CLUMPI_ROWS_MAX]; /* of a row that is not empty */
-    __local uint busy[1], opened[1];
+    __local chunk_states states[1];
+    __local uint kinds[CLUMPI_CLASS_IDS];
+    __local list_blocks counted[1];
     clumpi_view v = clumpi_view_of(heap, header_at);
+    const list_heap h = list_heap_of(&v);
+    const uint turn = how & CLUMPI_LIST_TURN, numbered = how & CLUMPI_LIST_NUMBERED;
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0),
          classes = v.header->class_count;
-    if (me == 0) opened[0] = 0; /* list_places() has barriers */
-    clumpi_team team = clumpi_team_of(v.header->block_rows_max);
+    if (me == 0) counted->opened = counted->used = 0; /* list_places() has barriers */
+    chunk_kinds(&v, kinds);
+    clumpi_team team = clumpi_team_of(h.rows_max);
+    /* Loaded now, along with the counts: nothing waits for it later. */
+    const reserve_known known = reserve_known_of(&v, min(1u + me, classes), turn);
     list_places(&v, place, totals, full);
     uint rows = 0, objects = 0;
     CLUMPI_ROLLED for (uint c = 1; c <= classes; c++) {
@@ -380,7 +410,7 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
         objects += totals[c].objects;
     }
     const reserve_window launches = {window >> 8, window & 0x7fu, window >> 7 & 1u};
-    reserve_share(&v, totals, turn, launches, work_items, objects, plans);
+    reserve_share(&v, totals, &known, turn, launches, work_items, objects, plans);
     reserve_open(&v, turn, launches, neighbours, totals, plans);
     uint fresh = 0; /* the first free blocks are reserved */
     CLUMPI_ROLLED for (uint c = 1; c <= classes; c++) fresh += plans[c].blocks;
@@ -390,7 +420,7 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
     CLUMPI_ROLLED for (uint look = chunk.begin; look < chunk.end; look += CHUNK_LOOK) {
         uint look_end = min(look + CHUNK_LOOK, chunk.end), next = look;
         uint tiles = (1u << (look_end - look + CLUMPI_TILE - 1u) / CLUMPI_TILE) - 1u;
-        uint busy_tiles = chunk_look(&v, look, look_end, busy);
+        uint busy_tiles = chunk_look(&v, look, look_end, states);
         uint left = place[0].empty + skipped < fresh ? tiles : busy_tiles;
         CLUMPI_ROLLED for (; left; left &= left - 1u) { /* bound: CHUNK_LOOK / CLUMPI_TILE */
             uint first = look + clumpi_lowest32(left) * CLUMPI_TILE,
@@ -399,19 +429,21 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
             next = first + blocks;
             reserve_hints_clear(&v, hints);
             CLUMPI_ROLLED for (uint b = me; b < blocks; b += items) {
-                tile[b].state = v.states[first + b];
+                tile[b].state = states->state[first + b - look];
                 tile[b].filled[0] = tile[b].filled[1] = tile[b].partial[0] = tile[b].partial[1] = 0;
             }
             CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
             CLUMPI_ROLLED for (uint b = team.index; b < blocks; b += CLUMPI_LOOK * team.count) {
-                CLUMPI_ROLLED for (uint row = team.member; row < list_rows(&v, tile[b].state);
-                                   row += team.size) {
+                uint most =
+                    list_rows(chunk_rows(kinds[clumpi_class_of_state(tile[b].state)]), h.rows_max);
+                CLUMPI_ROLLED for (uint row = team.member; row < most; row += team.size) {
                     ulong bits[CLUMPI_LOOK];
                     for (uint k = 0; k < CLUMPI_LOOK; k++) {
-                        uint at = b + k * team.count;
-                        uint is_row = at < blocks && list_has_row(&v, tile[at].state, row) &&
-                                      !list_is_full(&v, tile[at].state);
-                        bits[k] = is_row ? list_row_bits(&v, tile[at].state, first + at, row) : 0ul;
+                        uint at = b + k * team.count, state = at < blocks ? tile[at].state : 0u;
+                        uint kind = kinds[clumpi_class_of_state(state)], has = chunk_rows(kind);
+                        bits[k] = row < has && !list_is_free(state) && !list_is_full(state, has)
+                                      ? clumpi_row_bits(&v, list_granule(h, first + at, kind, row))
+                                      : 0ul;
                     }
                     for (uint k = 0; k < CLUMPI_LOOK; k++) {
                         uint at = b + k * team.count;
@@ -423,16 +455,18 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
             }
             CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
             CLUMPI_ROLLED for (uint i = me; i < blocks * LIST_OCTETS; i += items)
-                list_octet(&v, &tile[i / LIST_OCTETS], i % LIST_OCTETS, &holes[i * 8u]);
+                list_octet(&tile[i / LIST_OCTETS],
+                           chunk_rows(kinds[clumpi_class_of_state(tile[i / LIST_OCTETS].state)]),
+                           i % LIST_OCTETS, &holes[i * 8u]);
             CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
             CLUMPI_ROLLED for (uint b = me; b < blocks; b += items)
-                list_begin(&v, &tile[b], place, hole_place, skipped);
+                list_begin(kinds, &tile[b], place, hole_place, skipped);
             CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
             CLUMPI_ROLLED for (uint i = me; i < blocks * (CLUMPI_TILE / LIST_PART); i += items)
                 list_before(tile, i / (CLUMPI_TILE / LIST_PART), i % (CLUMPI_TILE / LIST_PART));
             CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
             CLUMPI_ROLLED for (uint b = me; b < blocks; b += items)
-                list_reserve(&v, &tile[b], first, first + b, plans, hints, opened);
+                list_reserve(&v, h, kinds, &tile[b], first, first + b, plans, hints, counted);
             CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
             reserve_hints_write(&v, hints, first);
             if (me == 0) atomic_add(&place[0].empty, skipped);
@@ -446,8 +480,23 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
                 atomic_add(&place[kind].objects, n.objects);
                 atomic_add(&hole_place[kind], list_holes(&tile[b]));
             }
-            CLUMPI_ROLLED for (uint b = team.index; b < blocks; b += team.count) list_block_rows(
-                &v, numbered, &tile[b], first + b, &holes[b * CLUMPI_ROWS_MAX], &team, plans, full);
+            CLUMPI_ROLLED for (uint b = team.index; b < blocks; b += CLUMPI_LOOK * team.count) {
+                uint most = list_rows(chunk_rows(kinds[tile[b].kind | tile[b].owner]), h.rows_max);
+                CLUMPI_ROLLED for (uint row = team.member; row < most; row += team.size) {
+                    ulong bits[CLUMPI_LOOK];
+                    for (uint k = 0; k < CLUMPI_LOOK; k++) {
+                        uint at = b + k * team.count;
+                        bits[k] =
+                            at < blocks ? list_bits(&v, h, kinds, &tile[at], first + at, row) : 0ul;
+                    }
+                    for (uint k = 0; k < CLUMPI_LOOK; k++) {
+                        uint at = b + k * team.count;
+                        if (at < blocks)
+                            list_give_row(h, numbered, kinds, &tile[at], first + at, row, bits[k],
+                                          &holes[at * CLUMPI_ROWS_MAX], plans, full);
+                    }
+                }
+            }
             CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
             skipped = 0;
         }
@@ -457,7 +506,8 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
         v.header->list_of = 0;
         list_remember(&v, turn);
     }
-    if (me == 0 && opened[0]) atomic_add(&v.header->list_opened[turn], opened[0]);
+    if (me == 0 && counted->opened) atomic_add(&v.header->list_opened[turn], counted->opened);
+    if (me == 0 && counted->used) atomic_max(&v.header->list_used[turn], counted->used);
     if (!numbered) return;
     __global uint *all_full = clumpi_words_at(&v, v.header->at_list_full);
     CLUMPI_ROLLED for (uint c = 1 + me; c <= classes; c += items) atomic_min(&all_full[c], full[c]);

@@ -32,6 +32,14 @@ typedef struct clumpi_list_tally {
     clumpi_u32 empty; /* empty rows of blocks in use; for class 0: free blocks */
 } clumpi_list_tally;
 
+/* How a list is made; the sum of some of these. */
+enum {
+    CLUMPI_LIST_TURN = 1,     /* its number is odd */
+    CLUMPI_LIST_NUMBERED = 2, /* objects get numbers */
+    /* since the last list, more than kernels changed the heap: header.list_used tells nothing */
+    CLUMPI_LIST_ANEW = 4
+};
+
 /* The blocks of a work-group for the list of rows. */
 typedef struct clumpi_list_chunk {
     clumpi_u32 begin, end;

@@ -35,7 +35,9 @@ static clump_status make_list(clump_heap *heap, int with_numbers, const clumpi_c
                               uint32_t ahead, const clump_sync *sync) {
     clumpi_window *w = &heap->window;
     const clumpi_u32 many = UINT32_C(1) << 24; /* more of either make no difference */
-    clumpi_u32 numbers = with_numbers ? 1 : 0, items = 0, neighbours = many,
+    clumpi_u32 how = heap->list_turn | (with_numbers ? CLUMPI_LIST_NUMBERED : 0u) |
+                     (heap->list_valid ? 0u : CLUMPI_LIST_ANEW),
+               items = 0, neighbours = many,
                window = (w->asked ? w->asked : 1) << 8 |
                         (crowd && crowd->only_makes ? 1u << 7 : 0u) | ahead;
     if (crowd) {
@@ -45,8 +47,7 @@ static clump_status make_list(clump_heap *heap, int with_numbers, const clumpi_c
         items = crowd->global < many ? (clumpi_u32)crowd->global : many;
         neighbours = groups < many ? (clumpi_u32)groups : many;
     }
-    clumpi_arg args[] = {{sizeof numbers, &numbers},
-                         {sizeof heap->list_turn, &heap->list_turn},
+    clumpi_arg args[] = {{sizeof how, &how},
                          {sizeof items, &items},
                          {sizeof neighbours, &neighbours},
                          {sizeof window, &window}};
@@ -54,11 +55,11 @@ static clump_status make_list(clump_heap *heap, int with_numbers, const clumpi_c
     size_t global = sizes->scan_groups * sizes->scan_local;
     clump_sync waits = clumpi_waits_of(sync);
     clump_status status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(list_count), global,
-                                             sizes->scan_local, args, 2, &waits);
+                                             sizes->scan_local, args, 1, &waits);
     if (!status) heap->list_counted = heap->reserved;
     if (!status)
         status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(list_write), global, sizes->scan_local,
-                                    args, 5, clumpi_still(heap, &waits));
+                                    args, 4, clumpi_still(heap, &waits));
     if (!status) {
         heap->list_valid = !waits.wait_count; /* it is not made if what it waits for fails */
         heap->list_stale = (clumpi_classes){0};

@@ -101,9 +101,12 @@ static uint work_of(const uint *hints, uint begin, uint end, uint opened) {
     return work;
 }
 
-static uint check_work(uint words, uint first_block, uint block_end, uint opened) {
+/* is_known: the list before tells how far blocks are in use; otherwise it tells anything. */
+static uint check_work(uint words, uint first_block, uint block_end, uint opened, uint is_known) {
     clumpi_view v = clumpi_view_of(image, 0);
-    uint *hints = (uint *)(image + HINTS_AT), at = first_block, failures = 0;
+    uint *hints = (uint *)(image + HINTS_AT), at = first_block, failures = 0, used = 0;
+    for (uint w = 0; w < words; w++)
+        if (hints[w] != ~0u) used = w * 32 + 1; /* one of the tile at least */
     v.header->at_hints = HINTS_AT / CLUMPI_UNIT;
     v.header->at_scan = SCAN_AT / CLUMPI_UNIT;
     v.header->hint_count[0] = words;
@@ -114,13 +117,15 @@ static uint check_work(uint words, uint first_block, uint block_end, uint opened
     v.header->list_opened[1] = opened & 1u ? opened : opened / 2;
     for (uint i = 2; i < CLUMPI_LISTS_KEPT; i++) v.header->list_opened[i] = 0;
     if (!(opened & 1u)) v.header->list_opened[2 + opened / 2 % (CLUMPI_LISTS_KEPT - 2)] = opened;
+    v.header->list_used[0] = 7;
+    v.header->list_used[1] = is_known ? used : 1;
     the_first_block = first_block;
     /* Boundaries are between words, so a group has at most a word more than its share. */
     uint most = work_of(hints, first_block, words * 32, opened) / group_count + 1 + CHUNK_FULL;
     int is_by_work = words - first_block / 32 > group_count;
     for (this_group = 0; this_group < group_count && !failures; this_group++) {
         chunk_scratch scratch;
-        clumpi_range r = list_chunk(&v, &scratch, 0);
+        clumpi_range r = list_chunk(&v, &scratch, is_known ? 0 : CLUMPI_LIST_ANEW);
         const clumpi_list_chunk *kept = &list_chunks(&v)[this_group];
         uint work = work_of(hints, r.begin, r.end, opened);
         if (r.begin != at || r.end < r.begin || (is_by_work && work > most) ||
@@ -134,8 +139,8 @@ static uint check_work(uint words, uint first_block, uint block_end, uint opened
         }
         at = r.end;
     }
-    if (v.header->list_opened[0] != 0) {
-        printf("FAILED: the count of opened blocks does not begin with 0\n");
+    if (v.header->list_opened[0] != 0 || v.header->list_used[0] != 0) {
+        printf("FAILED: what the second launch counts does not begin with 0\n");
         failures++;
     }
     if (!failures && at != block_end) {
@@ -164,7 +169,7 @@ static uint check_patterns(void) {
                 uint first =
                     random >> 8 & 7u; /* or in a later word: the heap's tables are before it */
                 if (random >> 12 & 1u && words > 2) first += (random >> 13) % (words / 2) * 32;
-                failures += check_work(words, first, words * 32 - spare, opened);
+                failures += check_work(words, first, words * 32 - spare, opened, random >> 9 & 1u);
             }
     return failures;
 }
