@@ -23,6 +23,7 @@ clump_status clumpi_pages_ask(clump_context *c, cl_mem buffer, uint64_t bytes) {
     cl_int code = CL_SUCCESS;
     char *memory = c->cl.EnqueueMapBuffer(c->current->queue, buffer, CL_TRUE, CL_MAP_READ, 0, bytes,
                                           0, NULL, NULL, &code);
+    if (code == CL_MAP_FAILURE) return CLUMP_OK; /* no memory of the host: small pages will do */
     if (code) return clumpi_fail_cl(&c->error, "clEnqueueMapBuffer", code, "a new heap");
     const uint64_t skipped = (LARGE_PAGE - (uintptr_t)memory % LARGE_PAGE) % LARGE_PAGE;
     /* A request that is refused changes nothing. */
