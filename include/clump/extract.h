@@ -54,7 +54,8 @@ typedef struct clump_extract_desc {
     uint32_t class_count;
     const char *where_class; /* objects of this class and its subclasses with */
     /* another value than 0 in this field, a scalar of an integer type or bool. Kernels set it as
-     * the program's predicate */
+     * the program's predicate. Or a field that is a reference: objects in which it leads to an
+     * object that refs, ref_buffer or classes name */
     const char *where_field;
     int follow; /* 1: also all objects that these lead to, by fields that are not weak */
 
