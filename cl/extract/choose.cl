@@ -4,6 +4,7 @@
  * Read first: cl/collect/mark.clh.
  */
 #include "cl/collect/mark.clh"
+#include "cl/core/poison.clh"
 
 /* References from refs[at] on. wrong[0]: how many name no live object; wrong[1]: the first of
  * these. Null is disregarded. */
@@ -39,6 +40,7 @@ __kernel void clumpi_choose_classes(__global uchar *heap, uint header_at, __glob
 
 /* Is this a reference to an object of the classes first .. last that `named` has? */
 static inline uint choose_leads(const clumpi_mark *named, uint ref, uint first, uint last) {
+    if (named->v.header->at_checked) ref = clumpi_bare(clumpi_home_of(&named->v), ref);
     if (!clumpi_is_white(named, ref)) return 0;
     const uint class_id = clumpi_mark_class(named, ref);
     return class_id >= first && class_id <= last;

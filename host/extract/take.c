@@ -9,9 +9,10 @@
 #include "extract/extract.h"
 
 static const char *const kernel_files[] = {
-    "cl/core/layout.h",     "cl/core/prelude.clh", "cl/core/bitmap.clh",  "cl/core/segments.clh",
-    "cl/core/block.clh",    "cl/core/scan.clh",    "cl/compact/layout.h", "cl/compact/plan.clh",
-    "cl/compact/reach.clh", "cl/collect/layout.h", "cl/collect/mark.clh", "cl/extract/choose.cl"};
+    "cl/core/layout.h",    "cl/core/prelude.clh",  "cl/core/bitmap.clh",  "cl/core/segments.clh",
+    "cl/core/block.clh",   "cl/core/poison.clh",   "cl/core/scan.clh",    "cl/compact/layout.h",
+    "cl/compact/plan.clh", "cl/compact/reach.clh", "cl/collect/layout.h", "cl/collect/mark.clh",
+    "cl/extract/choose.cl"};
 static const char *const kernel_names[] = {CLUMPI_EXTRACT_KERNELS(CLUMPI_KERNEL_NAME)};
 const clumpi_library clumpi_extract_library = CLUMPI_LIBRARY(NULL, NULL);
 
@@ -191,20 +192,16 @@ static clump_status run_choose_where(taking *t, cl_mem named) {
                               sizes->do_all_local, args, 9, NULL);
 }
 
-/* Objects that refer to those that are chosen by now. Of a checked heap references are plain
- * meanwhile. */
+/* Objects that refer to those that are chosen by now. */
 static clump_status choose_referring(taking *t) {
     clump_context *c = clumpi_heap_context(t->heap);
     const uint64_t bytes = clumpi_marks_grey_at(clumpi_mark_granules(t->heap));
     cl_mem named = NULL;
-    int is_plain = 0;
     clump_status status = clumpi_buffer_create(c, bytes, "chosen objects", &named);
     if (!status) status = clumpi_copy(c, t->chosen, 0, named, 0, bytes);
-    if (!status) status = clumpi_checking_plain_begin(t->heap, &is_plain);
     if (!status) status = run_choose_where(t, named);
-    clump_status plain = clumpi_checking_plain_end(t->heap, is_plain);
     clumpi_buffer_release(c, &named);
-    return status ? status : plain;
+    return status;
 }
 
 static clump_status choose_where(taking *t) {

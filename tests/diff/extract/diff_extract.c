@@ -473,6 +473,17 @@ static void checked_heaps(void **state) {
         clump_ref *refs = list(&p, chosen, &random, &count), one = 0;
         for (uint32_t i = 0; i < count; i++)
             if (refs[i]) one = refs[i];
+        uint8_t *referring = malloc(p.count + 1);
+        for (uint32_t n = 0; n < p.count; n++)
+            referring[n] = chosen[n] || leads(&p, n, "Thing", "next", chosen);
+        round_trip(heap,
+                   &(clump_extract_desc){.size = sizeof(clump_extract_desc),
+                                         .refs = refs,
+                                         .ref_count = count,
+                                         .where_class = "Thing",
+                                         .where_field = "next"},
+                   referring, NULL, 0);
+        free(referring);
         const clump_extract_desc desc = {.size = sizeof desc,
                                          .refs = refs,
                                          .ref_count = count,
