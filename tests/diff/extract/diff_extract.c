@@ -386,6 +386,7 @@ static void dangling(void **state) {
     picture_release(&p);
     p = picture_of(&on, heap);
     chosen = draw(&p, &random, 128);
+    chosen[boxes->first] = 1;
     refs = list(&p, chosen, &random, &count);
     packed k = picture_pack(&p, chosen);
     assert_true(k.dangling > things / 6 && k.left_out > 10);
@@ -393,6 +394,17 @@ static void dangling(void **state) {
         heap,
         &(clump_extract_desc){.size = sizeof(clump_extract_desc), .refs = refs, .ref_count = count},
         chosen, &into, 1);
+    uint8_t *referring = malloc(p.count);
+    for (uint32_t n = 0; n < p.count; n++)
+        referring[n] = chosen[n] || leads(&p, n, "Thing", "next", chosen);
+    round_trip(heap,
+               &(clump_extract_desc){.size = sizeof(clump_extract_desc),
+                                     .refs = refs,
+                                     .ref_count = count,
+                                     .where_class = "Thing",
+                                     .where_field = "next"},
+               referring, NULL, 0);
+    free(referring);
     packed_release(&k);
     free(wrong);
     free(refs);
