@@ -89,8 +89,8 @@ typedef struct clump_extract_report {
  * watch_handles become null. In a checked heap (checked.h), this is not an event, but generations
  * detect old references. Device memory: the buffer. During the call, 28 bytes for each granule of
  * the heap, and 4 for each reference in the desc. The 28 bytes are in two buffers, 8 and 20, and
- * the heap keeps each that is at most 1/32 of its size. With `follow`, the memory of a collection
- * (collect.h), which the heap keeps.
+ * the heap keeps each that is at most 1/32 of its size. With a reference in where_field, 8 more for
+ * each granule. With `follow`, the memory of a collection (collect.h), which the heap keeps.
  * Blocks: yes.
  * Returns CLUMP_OK, also if no objects match, or:
  *   CLUMP_ERR_USAGE      a value that is missing or out of range, a desc that chooses nothing,
