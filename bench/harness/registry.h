@@ -18,6 +18,7 @@
     X(field_bandwidth)     /* micro/field.c */ \
     X(dispatch)            /* micro/dispatch.c */ \
     X(fuse)                /* micro/fuse.c */ \
+    X(ensemble)            /* micro/ensemble.c */ \
     X(queues)              /* micro/queues.c */ \
     X(host_access)         /* micro/host_access.c */ \
     X(save_load)           /* micro/save_load.c */ \

@@ -4,6 +4,7 @@
  * Read first: cl/collect/mark.clh.
  */
 #include "cl/collect/mark.clh"
+#include "cl/core/poison.clh"
 
 /* References from refs[at] on. wrong[0]: how many name no live object; wrong[1]: the first of
  * these. Null is disregarded. */
@@ -37,6 +38,14 @@ __kernel void clumpi_choose_classes(__global uchar *heap, uint header_at, __glob
     }
 }
 
+/* Is this a reference to an object of the classes first .. last that `named` has? */
+static inline uint choose_leads(const clumpi_mark *named, uint ref, uint first, uint last) {
+    if (named->v.header->at_checked) ref = clumpi_bare(clumpi_home_of(&named->v), ref);
+    if (!clumpi_is_white(named, ref)) return 0;
+    const uint class_id = clumpi_mark_class(named, ref);
+    return class_id >= first && class_id <= last;
+}
+
 /* Is the element of `bytes` not 0? */
 static inline uint choose_is_set(__global const uchar *value, uint bytes) {
     if (bytes == 1u) return *value != 0;
@@ -56,7 +65,9 @@ static inline ulong choose_row(const clumpi_mark *m, uint g, uint first, uint la
 
 /* This work-item's slot of each row. All values are read before the first is looked at, so that
  * their loads are under way together. */
-#define CHOOSE_LOOK(type)                                                                          \
+#define CHOOSE_IS_SET(value) ((value) != 0)
+#define CHOOSE_LEADS(value) choose_leads(&n, (value), to_first, to_last)
+#define CHOOSE_LOOK(type, is_chosen)                                                               \
     {                                                                                              \
         type value[CHOOSE_ROWS];                                                                   \
         for (uint k = 0; k < CHOOSE_ROWS; k++) {                                                   \
@@ -67,15 +78,20 @@ static inline ulong choose_row(const clumpi_mark *m, uint g, uint first, uint la
                                                     base + slot * stride);                         \
         }                                                                                          \
         for (uint k = 0; k < CHOOSE_ROWS; k++)                                                     \
-            ((__local uchar *)seen)[k * teams * 64u + me] = value[k] != 0;                         \
+            ((__local uchar *)seen)[k * teams * 64u + me] = is_chosen(value[k]);                   \
     }
 
-/* Those of them in which the element of `bytes` at base + slot * stride of the row is not 0. On a
- * GPU 64 work-items look at a row, and one for each half of it writes what they saw: an atomic
- * operation for each object would cost more than to read it. */
+/* Objects of the classes first .. last in which the element of `bytes` at base + slot * stride of
+ * the row is not 0. If to_last is not 0, it is a reference, and must lead to an object of the
+ * classes to_first .. to_last that `named` has. That is a copy of `chosen`, since the result must
+ * not depend on what other work-items have chosen so far. On a GPU 64 work-items look at a row, and
+ * one for each half of it writes what they saw: an atomic operation for each object would cost more
+ * than to read it. */
 __kernel void clumpi_choose_where(__global uchar *heap, uint header_at, __global uchar *chosen,
-                                  uint first, uint last, uint base, uint stride, uint bytes) {
+                                  uint first, uint last, uint base, uint stride, uint bytes,
+                                  __global uchar *named, uint to_first, uint to_last) {
     const clumpi_mark m = clumpi_mark_of(heap, header_at, chosen, 0);
+    const clumpi_mark n = clumpi_mark_of(heap, header_at, named, 0);
 #if CLUMPI_ROW_PER_ITEM
     const clumpi_part part = clumpi_part_of(m.r.end);
     for (ulong at = part.begin; at < part.end; at += part.step) {
@@ -86,7 +102,10 @@ __kernel void clumpi_choose_where(__global uchar *heap, uint header_at, __global
         ulong set = 0;
         for (uint slot = 0; slot < 64u; slot++)
             if (row >> slot & 1ul)
-                set |= (ulong)choose_is_set(values + slot * stride, bytes) << slot;
+                set |=
+                    (ulong)(to_last ? CHOOSE_LEADS(*(__global const uint *)(values + slot * stride))
+                                    : choose_is_set(values + slot * stride, bytes))
+                    << slot;
         if (set) clumpi_mark_row_set(&m, m.white, g, clumpi_mark_row(&m, m.white, g) | set);
     }
 #else
@@ -103,14 +122,16 @@ __kernel void clumpi_choose_where(__global uchar *heap, uint header_at, __global
             const uint g = at + k * teams + me / 64u;
             row[k] = choose_row(&m, min(g, m.r.end - 1u), first, last) & (g < m.r.end ? ~0ul : 0ul);
         }
-        if (bytes == 1u)
-            CHOOSE_LOOK(uchar)
+        if (to_last)
+            CHOOSE_LOOK(uint, CHOOSE_LEADS)
+        else if (bytes == 1u)
+            CHOOSE_LOOK(uchar, CHOOSE_IS_SET)
         else if (bytes == 2u)
-            CHOOSE_LOOK(ushort)
+            CHOOSE_LOOK(ushort, CHOOSE_IS_SET)
         else if (bytes == 4u)
-            CHOOSE_LOOK(uint)
+            CHOOSE_LOOK(uint, CHOOSE_IS_SET)
         else
-            CHOOSE_LOOK(ulong)
+            CHOOSE_LOOK(ulong, CHOOSE_IS_SET)
         barrier(CLK_LOCAL_MEM_FENCE);
         uint set = 0; /* of half a row: four bytes, each 0 or 1, become four bits at a time */
         for (uint k = 0; me < 2u * rows && k < 8u; k++)

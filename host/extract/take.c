@@ -9,9 +9,10 @@
 #include "extract/extract.h"
 
 static const char *const kernel_files[] = {
-    "cl/core/layout.h",     "cl/core/prelude.clh", "cl/core/bitmap.clh",  "cl/core/segments.clh",
-    "cl/core/block.clh",    "cl/core/scan.clh",    "cl/compact/layout.h", "cl/compact/plan.clh",
-    "cl/compact/reach.clh", "cl/collect/layout.h", "cl/collect/mark.clh", "cl/extract/choose.cl"};
+    "cl/core/layout.h",    "cl/core/prelude.clh",  "cl/core/bitmap.clh",  "cl/core/segments.clh",
+    "cl/core/block.clh",   "cl/core/poison.clh",   "cl/core/scan.clh",    "cl/compact/layout.h",
+    "cl/compact/plan.clh", "cl/compact/reach.clh", "cl/collect/layout.h", "cl/collect/mark.clh",
+    "cl/extract/choose.cl"};
 static const char *const kernel_names[] = {CLUMPI_EXTRACT_KERNELS(CLUMPI_KERNEL_NAME)};
 const clumpi_library clumpi_extract_library = CLUMPI_LIBRARY(NULL, NULL);
 
@@ -41,13 +42,19 @@ static clump_status check_where(taking *t) {
     clump_field_info *f = &t->where_field;
     if (!status) status = clumpi_find_field(t->heap, &t->where, d->where_field, call, f);
     if (status) return status;
-    if (f->count || f->width != 1 || f->type > CLUMP_TYPE_ULONG) {
+    const int is_ref = f->type == CLUMP_TYPE_REF;
+    if (f->count || f->width != 1 || (f->type > CLUMP_TYPE_ULONG && !is_ref)) {
         char type[CLUMPI_TYPE_BYTES];
         return clumpi_fail(error, CLUMP_ERR_USAGE,
                            "%s: where_field %s of class %s is %s, but must be a scalar of an "
-                           "integer type, or bool",
+                           "integer type, a bool or a reference",
                            call, f->name, t->where.name, clumpi_type_words(f, type));
     }
+    if (is_ref && !d->refs && !d->ref_buffer && !d->classes)
+        return clumpi_fail(error, CLUMP_ERR_USAGE,
+                           "%s: where_field %s of class %s is a reference. Name the objects that "
+                           "it must lead to in refs, ref_buffer or classes",
+                           call, f->name, t->where.name);
     return CLUMP_OK;
 }
 
@@ -164,18 +171,42 @@ static clump_status choose_classes(taking *t) {
     return status;
 }
 
-static clump_status choose_where(taking *t) {
+/* named: where_field is a reference to one of these, or `chosen`. */
+static clump_status run_choose_where(taking *t, cl_mem named) {
     const clumpi_launch_sizes *sizes = &clumpi_heap_context(t->heap)->sizes;
     const clump_field_info *f = &t->where_field;
+    const uint32_t to_last =
+        f->ref_class
+            ? clump_schema_get_info(clumpi_heap_schema(t->heap))->classes[f->ref_class]->last
+            : 0;
     clumpi_arg args[] = {{sizeof t->chosen, &t->chosen},
                          {sizeof t->where.id, &t->where.id},
                          {sizeof t->where.last, &t->where.last},
                          {sizeof f->base_bytes, &f->base_bytes},
                          {sizeof f->stride_bytes, &f->stride_bytes},
-                         {sizeof f->element_bytes, &f->element_bytes}};
-    if (!t->desc->where_class) return CLUMP_OK;
+                         {sizeof f->element_bytes, &f->element_bytes},
+                         {sizeof named, &named},
+                         {sizeof f->ref_class, &f->ref_class},
+                         {sizeof to_last, &to_last}};
     return clumpi_run_on_heap(t->heap, CLUMPI_EXTRACT_KERNEL(choose_where), sizes->do_all_global,
-                              sizes->do_all_local, args, 6, NULL);
+                              sizes->do_all_local, args, 9, NULL);
+}
+
+/* Objects that refer to those that are chosen by now. */
+static clump_status choose_referring(taking *t) {
+    clump_context *c = clumpi_heap_context(t->heap);
+    const uint64_t bytes = clumpi_marks_grey_at(clumpi_mark_granules(t->heap));
+    cl_mem named = NULL;
+    clump_status status = clumpi_buffer_create(c, bytes, "chosen objects", &named);
+    if (!status) status = clumpi_copy(c, t->chosen, 0, named, 0, bytes);
+    if (!status) status = run_choose_where(t, named);
+    clumpi_buffer_release(c, &named);
+    return status;
+}
+
+static clump_status choose_where(taking *t) {
+    if (!t->desc->where_class) return CLUMP_OK;
+    return t->where_field.ref_class ? choose_referring(t) : run_choose_where(t, t->chosen);
 }
 
 static clump_status choose(taking *t) {

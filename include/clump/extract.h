@@ -54,7 +54,8 @@ typedef struct clump_extract_desc {
     uint32_t class_count;
     const char *where_class; /* objects of this class and its subclasses with */
     /* another value than 0 in this field, a scalar of an integer type or bool. Kernels set it as
-     * the program's predicate */
+     * the program's predicate. Or a field that is a reference: objects in which it leads to an
+     * object that refs, ref_buffer or classes name */
     const char *where_field;
     int follow; /* 1: also all objects that these lead to, by fields that are not weak */
 
@@ -88,8 +89,8 @@ typedef struct clump_extract_report {
  * watch_handles become null. In a checked heap (checked.h), this is not an event, but generations
  * detect old references. Device memory: the buffer. During the call, 28 bytes for each granule of
  * the heap, and 4 for each reference in the desc. The 28 bytes are in two buffers, 8 and 20, and
- * the heap keeps each that is at most 1/32 of its size. With `follow`, the memory of a collection
- * (collect.h), which the heap keeps.
+ * the heap keeps each that is at most 1/32 of its size. With a reference in where_field, 8 more for
+ * each granule. With `follow`, the memory of a collection (collect.h), which the heap keeps.
  * Blocks: yes.
  * Returns CLUMP_OK, also if no objects match, or:
  *   CLUMP_ERR_USAGE      a value that is missing or out of range, a desc that chooses nothing,

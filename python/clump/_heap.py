@@ -476,8 +476,9 @@ __kernel void gather(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global {f.device_type
 
     def extract(self, refs=None, **options):
         """Packs chosen objects as a clump.Extract, which has a `report`. It chooses the objects that `refs` name, or all objects of the
-        classes in the list `classes`, or the objects of `where_class` whose field `where_field` is not 0. follow: also all objects to
-        which these lead. free_objects: the objects leave the heap. keep_refs: the extract keeps the references that the objects had."""
+        classes in the list `classes`, or the objects of `where_class` whose field `where_field` is not 0. If that field is a
+        reference, it must lead to one of the objects that `refs` or `classes` name. follow: also all objects to which these lead.
+        free_objects: the objects leave the heap. keep_refs: the extract keeps the references that the objects had."""
         desc, kept = extract_desc(refs, **options)
         return Extract._of([self], lib.clump_heap_extract, desc)
 

@@ -194,8 +194,26 @@ static int is_set(picture *p, uint32_t n, const char *class_name, const char *fi
     return 0;
 }
 
-/* Classes with subclasses, abstract ones too; predicates of each width; both together, with
- * references. */
+static int is_ref(clump_heap *heap, const char *class_name, const char *field) {
+    const clump_schema *s = clump_heap_get_info(heap)->schema;
+    return clump_schema_find_field(s, clump_schema_find_class(s, class_name)->id, field)->type ==
+           CLUMP_TYPE_REF;
+}
+
+/* Does this field refer to an object that is chosen, if the class has it? */
+static int leads(picture *p, uint32_t n, const char *class_name, const char *field,
+                 const uint8_t *chosen) {
+    const picture_class *k = picture_class_of(p, n);
+    const int i = is_below(p, k, class_name) ? picture_field(k, field) : -1;
+    if (i < 0 || k->infos[i].type != CLUMP_TYPE_REF) return 0;
+    clump_ref ref;
+    memcpy(&ref, picture_struct(p, n) + k->fields[i].offset, sizeof ref);
+    const uint32_t to = picture_find_in_field(p, &k->infos[i], ref);
+    return to != UINT32_MAX && chosen[to];
+}
+
+/* Classes with subclasses, abstract ones too; predicates of each width; references to objects that
+ * are chosen otherwise, also of the same class; all together, with references. */
 static void by_class_and_predicate(void **state) {
     static const struct {
         const char *classes[2], *where_class, *where_field;
@@ -203,7 +221,9 @@ static void by_class_and_predicate(void **state) {
                  {{"Box", "Lone"}, NULL, NULL},      {{"Never", NULL}, NULL, NULL},
                  {{NULL, NULL}, "Leaf", "big"},      {{NULL, NULL}, "Box", "kind"},
                  {{NULL, NULL}, "Crate", "last"},    {{NULL, NULL}, "Lone", "one"},
-                 {{"Node", "Crate"}, "Lone", "one"}, {{NULL, NULL}, "Thing", "tag"}};
+                 {{"Node", "Crate"}, "Lone", "one"}, {{NULL, NULL}, "Thing", "tag"},
+                 {{"Leaf", NULL}, "Box", "owner"},   {{NULL, NULL}, "Thing", "next"},
+                 {{"Leaf", NULL}, "Thing", "next"},  {{"Lone", NULL}, "Node", "seen"}};
     uint64_t random = 9;
     clump_heap *heap = filled(
         &on, &(clump_heap_desc){.size = sizeof(clump_heap_desc), .bytes = BYTES, .block_rows = 3},
@@ -236,9 +256,15 @@ static void by_class_and_predicate(void **state) {
         for (uint32_t n = 0; n < p.count; n++) {
             for (uint32_t c = 0; c < classes; c++)
                 chosen[n] |= (uint8_t)is_below(&p, picture_class_of(&p, n), cases[i].classes[c]);
-            if (cases[i].where_class)
-                chosen[n] |= (uint8_t)is_set(&p, n, cases[i].where_class, cases[i].where_field);
         }
+        uint8_t *named = malloc(p.count + 1);
+        memcpy(named, chosen, p.count);
+        for (uint32_t n = 0; cases[i].where_class && n < p.count; n++)
+            chosen[n] |=
+                is_ref(heap, cases[i].where_class, cases[i].where_field)
+                    ? (uint8_t)leads(&p, n, cases[i].where_class, cases[i].where_field, named)
+                    : (uint8_t)is_set(&p, n, cases[i].where_class, cases[i].where_field);
+        free(named);
         const clump_extract_desc desc = {.size = sizeof desc,
                                          .refs = refs,
                                          .ref_count = count,
@@ -360,6 +386,7 @@ static void dangling(void **state) {
     picture_release(&p);
     p = picture_of(&on, heap);
     chosen = draw(&p, &random, 128);
+    chosen[boxes->first] = 1;
     refs = list(&p, chosen, &random, &count);
     packed k = picture_pack(&p, chosen);
     assert_true(k.dangling > things / 6 && k.left_out > 10);
@@ -367,6 +394,17 @@ static void dangling(void **state) {
         heap,
         &(clump_extract_desc){.size = sizeof(clump_extract_desc), .refs = refs, .ref_count = count},
         chosen, &into, 1);
+    uint8_t *referring = malloc(p.count);
+    for (uint32_t n = 0; n < p.count; n++)
+        referring[n] = chosen[n] || leads(&p, n, "Thing", "next", chosen);
+    round_trip(heap,
+               &(clump_extract_desc){.size = sizeof(clump_extract_desc),
+                                     .refs = refs,
+                                     .ref_count = count,
+                                     .where_class = "Thing",
+                                     .where_field = "next"},
+               referring, NULL, 0);
+    free(referring);
     packed_release(&k);
     free(wrong);
     free(refs);
@@ -447,6 +485,17 @@ static void checked_heaps(void **state) {
         clump_ref *refs = list(&p, chosen, &random, &count), one = 0;
         for (uint32_t i = 0; i < count; i++)
             if (refs[i]) one = refs[i];
+        uint8_t *referring = malloc(p.count + 1);
+        for (uint32_t n = 0; n < p.count; n++)
+            referring[n] = chosen[n] || leads(&p, n, "Thing", "next", chosen);
+        round_trip(heap,
+                   &(clump_extract_desc){.size = sizeof(clump_extract_desc),
+                                         .refs = refs,
+                                         .ref_count = count,
+                                         .where_class = "Thing",
+                                         .where_field = "next"},
+                   referring, NULL, 0);
+        free(referring);
         const clump_extract_desc desc = {.size = sizeof desc,
                                          .refs = refs,
                                          .ref_count = count,

@@ -174,7 +174,7 @@ static void wrong_choices(void **state) {
     refused(heap,
             (clump_extract_desc){
                 .size = sizeof(clump_extract_desc), .where_class = "A", .where_field = "next"},
-            CLUMP_ERR_USAGE, "next of class A is ref");
+            CLUMP_ERR_USAGE, "next of class A is a reference. Name the objects");
     CHECK_STATUS(&on, clump_heap_extract(heap, NULL, &e, NULL), CLUMP_ERR_USAGE);
     CHECK_STATUS(&on, clump_heap_extract(heap, &good, NULL, NULL), CLUMP_ERR_USAGE);
     assert_int_equal(clump_heap_extract(NULL, &good, &e, NULL), CLUMP_ERR_USAGE);

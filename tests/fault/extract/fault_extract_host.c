@@ -87,11 +87,14 @@ static clump_status put_unnamed(run *r) {
 /* All back, through the calls of both. */
 static clump_status move(run *r) {
     const char *const classes[] = {"A", "B"};
-    clump_status status = clump_heap_migrate(
-        r->into,
-        &(clump_extract_desc){
-            .size = sizeof(clump_extract_desc), .classes = classes, .class_count = 2},
-        r->heap, NULL, &r->moved, NULL);
+    clump_status status =
+        clump_heap_migrate(r->into,
+                           &(clump_extract_desc){.size = sizeof(clump_extract_desc),
+                                                 .classes = classes,
+                                                 .class_count = 2,
+                                                 .where_class = "B",
+                                                 .where_field = "a"},
+                           r->heap, NULL, &r->moved, NULL);
     return status;
 }
 

@@ -16,6 +16,7 @@ small() {
         field-bandwidth) echo objects=20000 layout=aos type=uint2 ;;
         dispatch) echo objects=20000 work=3 ;;
         fuse) echo objects=20000 ;;
+        ensemble) echo worlds=20 animals=1000 ;;
         queues) echo objects=500 work=10 launches=3 ;;
         save-load) echo objects=20000 density=0.5 file="$folder/heap.clump" ;;
         extract) echo objects=20000 density=0.5 share=0.3 ;;
