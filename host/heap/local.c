@@ -62,6 +62,7 @@ clump_status clumpi_local_fits(clump_kernel *k, uint32_t index, size_t bytes) {
     clump_context *c = k->program->context;
     const uint64_t has = c->capabilities.local_bytes;
     uint64_t others = k->local_bytes;
+    if (others > has) return CLUMP_OK; /* NVIDIA: then there is more also for parameters */
     for (uint32_t i = 0; i < k->arg_count; i++)
         if (i != index && !k->args[i].value) others += k->args[i].bytes;
     if (others <= has && bytes <= has - others) return CLUMP_OK;

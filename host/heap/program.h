@@ -110,11 +110,11 @@ struct clump_kernel {
     clump_kernel *next;
     cl_kernel kernel;
     char *name;
-    size_t group_limit; /* most work-items in a group */
-    size_t required[3]; /* its reqd_work_group_size, or 0 */
+    size_t group_limit;   /* most work-items in a group */
+    size_t required[3];   /* its reqd_work_group_size, or 0 */
     uint64_t local_bytes; /* of local memory, without those of its parameters */
-    int fixed;          /* neither makes nor frees objects */
-    int numbered;       /* has the parameter CLUMP_NUMBERS */
+    int fixed;            /* neither makes nor frees objects */
+    int numbered;         /* has the parameter CLUMP_NUMBERS */
     clumpi_uses uses;
     /* if it asked for slots: the heap that it did last, only to be compared; after which of the
      * heap's lists it did first on as many work-items as it ever did, and how many these were */

@@ -247,10 +247,11 @@ static void races(void **state) {
 static void local_memory(void **state) {
     static const char text[] = "class Body { uint id; }";
     static const char fits[] =
-        "__kernel void fits(CLUMP_HEAP_NO_ALLOC, __local int *a, __local int *b) {\n"
-        "    __local int own[256];\n"
-        "    const uint i = (uint)get_local_id(0) & 63u;\n"
-        "    own[i] = a[i] = b[i] = 0;\n"
+        "__kernel void fits(CLUMP_HEAP_NO_ALLOC, __local int *a, __local int *b,\n"
+        "                   __global int *out) {\n"
+        "    __local int own[256];\n" /* used, or a compiler leaves it out */
+        "    for (int k = 0; k < 64; k++) own[k] = a[k] = b[k] = k;\n"
+        "    *out = own[*out & 63] + a[*out & 63] + b[*out & 63];\n"
         "}\n";
     static const char declares[] =
         "__kernel void declares(CLUMP_HEAP_NO_ALLOC) {\n"
@@ -287,8 +288,12 @@ static void local_memory(void **state) {
                             "clump_kernel_set_arg", __LINE__);
     assert_int_equal(clump_kernel_set_arg(kernel, 1, 1008, NULL), CLUMP_OK);
     if (c->is_cpu) {
+        int out = 5;
+        cl_mem buffer = cl_fixture_buffer(f, &out, sizeof out);
         assert_int_equal(clump_kernel_set_arg(kernel, 1, 1024, NULL), CLUMP_OK);
+        assert_int_equal(clump_kernel_set_arg(kernel, 2, sizeof buffer, &buffer), CLUMP_OK);
         assert_int_equal(clump_heap_do_all(heap, kernel, NULL), CLUMP_OK);
+        clReleaseMemObject(buffer);
     }
     clump_kernel_destroy(kernel);
     clump_program_destroy(program);
