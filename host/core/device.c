@@ -178,7 +178,7 @@ static void choose_language(probe *p, clump_capabilities *c) {
 }
 
 /* Sub-buffers of a buffer: on NVIDIA each costs more, the more of them there are
- * (docs/measurements/pool.md). */
+ * (docs/measurements/devices.md). */
 #define SUB_BUFFERS_MOST 64u
 
 static void describe_paths(clump_capabilities *c) {
