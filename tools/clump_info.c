@@ -1,23 +1,25 @@
 /* clump-info: what the library finds out about each OpenCL device, and which code paths it picks.
  *
- *   clump-info [--json] [--device SUBSTRING]
+ *   clump-info [--json] [--measure] [--device SUBSTRING]
  *   clump-info --version
  *
  * SUBSTRING, in any case, is looked for in "platform / device". Exit status 0; 1 if there is no
  * such device; 2 for an argument that is none. A device that the library cannot use is listed with
- * the reason.
+ * the reason. --measure also measures each of them, in at most half a minute.
  */
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "clump/all.h"
+#include "measure.h"
 
 #define PLATFORMS_MAX 32
 #define DEVICES_MAX 64
 
 typedef struct options {
-    int json;
+    int json, measure;
     const char *device; /* NULL: all */
 } options;
 
@@ -95,7 +97,7 @@ static void print_text(const entry *e) {
     const clump_capabilities *c = &e->capabilities;
     printf("%s / %s\n", e->platform, e->device);
     if (e->status) {
-        printf("  cannot be used: %s\n\n", e->error.message);
+        printf("  cannot be used: %s\n", e->error.message);
         return;
     }
     printf("  %-20s %s\n", "version", c->device_version);
@@ -112,7 +114,24 @@ static void print_text(const entry *e) {
     printf("  code paths\n");
     printf("    %-18s %u bits\n", "bitmap words", c->word_bits);
     printf("    %-18s %s\n", "coalescing", c->coalescing);
-    printf("    %-18s %s\n\n", "mapping", c->mapping);
+    printf("    %-18s %s\n", "mapping", c->mapping);
+    if (c->sub_buffers_most)
+        printf("    %-18s %u, then another chunk\n", "sub-buffers", c->sub_buffers_most);
+    else
+        printf("    %-18s any number of a chunk\n", "sub-buffers");
+}
+
+/* After the point, so that there are about four in all. */
+static int digits_of(double value) {
+    return value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : value >= 1 ? 3 : 5;
+}
+
+static void print_measured(void *user, const char *name, double value) {
+    (void)user;
+    if (!isfinite(value))
+        printf("    %-39s -\n", name);
+    else
+        printf("    %-39s %.*f\n", name, digits_of(value), value);
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
@@ -171,7 +190,6 @@ static void print_json(const entry *e) {
     json_text("status", clump_status_name(e->status));
     if (e->status) {
         json_text("error", e->error.message);
-        printf("\n  }");
         return;
     }
     json_text("version", c->device_version);
@@ -189,10 +207,31 @@ static void print_json(const entry *e) {
     json_number("word_bits", c->word_bits);
     json_text("coalescing", c->coalescing);
     json_text("mapping", c->mapping);
-    printf("\n  }");
+    json_number("sub_buffers_most", c->sub_buffers_most);
+}
+
+/* `user`: what comes before it. */
+static void json_measured(void *user, const char *name, double value) {
+    const char **separator = user;
+    printf("%s\n      \"%s\": ", *separator, name);
+    *separator = ",";
+    if (!isfinite(value))
+        printf("null");
+    else
+        printf("%.*f", digits_of(value), value);
 }
 
 /* ---- Devices ------------------------------------------------------------------------------- */
+
+static void measure(const options *o, cl_device_id device) {
+    const char *separator = "";
+    printf(o->json ? ",\n    \"measured\": {" : "  measured\n");
+    fflush(stdout); /* before a device that ends the process */
+    const char *failed =
+        measure_device(device, o->json ? json_measured : print_measured, &separator);
+    if (o->json) printf("}");
+    if (failed) fprintf(stderr, "clump-info: %s failed, so nothing was measured\n", failed);
+}
 
 /* List the devices of one platform; returns how many. */
 static unsigned list_platform(cl_platform_id platform, const options *o, unsigned listed) {
@@ -218,6 +257,8 @@ static unsigned list_platform(cl_platform_id platform, const options *o, unsigne
             printf(listed ? ", " : "\n  ");
             print_json(&e);
         }
+        if (o->measure && !e.status) measure(o, devices[i]);
+        printf(o->json ? "\n  }" : "\n");
         listed++;
     }
     return listed - before;
@@ -243,9 +284,11 @@ static unsigned list_all(const options *o) {
 
 static int usage(FILE *out) {
     fprintf(out,
-            "usage: clump-info [--json] [--device SUBSTRING]\n"
+            "usage: clump-info [--json] [--measure] [--device SUBSTRING]\n"
             "Lists OpenCL devices as the library sees them, and the code paths it picks.\n"
             "  --json              the same as JSON\n"
+            "  --measure           also what launches, transfers and so on cost: half a minute\n"
+            "                      for each device\n"
             "  --version           the version of the library, and nothing else\n"
             "  --device SUBSTRING  only devices with this in \"platform / device\"\n"
             "Exit status: 0 for success, 1 if there is no such device, 2 for a wrong argument.\n");
@@ -257,6 +300,8 @@ int main(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--json") == 0)
             o.json = 1;
+        else if (strcmp(argv[i], "--measure") == 0)
+            o.measure = 1;
         else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc)
             o.device = argv[++i];
         else if (strcmp(argv[i], "--version") == 0)

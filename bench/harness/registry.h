@@ -59,6 +59,7 @@
     X(mark_vp_arrays)      /* mark/mark.c */ \
     X(mark_synthetic)      /* mark/mark.c */ \
     X(pool_alloc)          /* pool/alloc.c */ \
+    X(pool_buffers)        /* pool/buffers.c */ \
     X(pool_fit)            /* pool/fit.c */ \
     X(pool_trace)          /* pool/replay.c */ \
     X(pool_defrag)         /* pool/defrag.c */

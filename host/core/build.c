@@ -158,6 +158,8 @@ static const char *explain_log(const char *log) {
         return ": a kernel or function that uses objects must have CLUMP_HEAP or "
                "CLUMP_HEAP_NO_ALLOC as its first parameter, and pass clump_heap to functions that "
                "use objects";
+    if (strstr(log, "uses too much shared data")) /* NVIDIA's ptxas */
+        return ": a kernel declares more local memory than the device has";
     if (strstr(log, "lacks_CLUMP_NUMBERS_as"))
         return ": a kernel or function that uses numbers must have CLUMP_NUMBERS as its second "
                "parameter, and pass clump_heap, clump_numbers to functions that use numbers";

@@ -177,6 +177,10 @@ static void choose_language(probe *p, clump_capabilities *c) {
     c->language = has_scope && has_order ? "CL3.0" : has_2 ? "CL2.0" : "CL1.2";
 }
 
+/* Sub-buffers of a buffer: on NVIDIA each costs more, the more of them there are
+ * (docs/measurements/devices.md). */
+#define SUB_BUFFERS_MOST 64u
+
 static void describe_paths(clump_capabilities *c) {
     c->word_bits = c->features & CLUMP_FEATURE_INT64_ATOMICS ? 64 : 32;
     c->coalescing = c->features & CLUMP_FEATURE_PTX         ? "ptx"
@@ -184,6 +188,7 @@ static void describe_paths(clump_capabilities *c) {
                                                             : "scalar";
     c->mapping =
         c->personality == CLUMP_PERSONALITY_CPU ? "rows per work-item" : "row per 64 work-items";
+    c->sub_buffers_most = c->personality == CLUMP_PERSONALITY_CPU ? 0 : SUB_BUFFERS_MOST;
 }
 
 static clump_status check_device(probe *p, clumpi_needs needs, clump_error *error) {

@@ -194,6 +194,7 @@ static clump_status create(const clump_program_desc *desc, clump_program *p) {
             status = clumpi_build(c, p->source, options.data, &user, &p->program, &p->texts);
         if (!status) p->info.warnings = count_lines(log_of(p), "warning: ");
         if (!status && desc->strict) status = refuse_warnings(p, name, &user);
+        if (!status) status = clumpi_local_check(p);
     }
     if (!p->options) clumpi_free(&c->allocator, options.data);
     return status;
@@ -266,6 +267,7 @@ clump_status clumpi_program_extend(const clump_program *from, clumpi_text *sourc
                              "no host memory for the program of a fused kernel");
     const clumpi_user_part user = {p->name, p->user_line};
     if (!status) status = clumpi_build(c, p->source, p->options, &user, &p->program, &p->texts);
+    if (!status) status = clumpi_local_check(p);
     if (status)
         clump_program_destroy(p);
     else
@@ -389,6 +391,7 @@ static clump_status create_kernel(clump_kernel *k, const char *name) {
     clump_status status = check_parameters(k, name, count);
     if (!status) status = clumpi_group_limit(c, k->kernel, name, &k->group_limit);
     if (!status) status = find_required(k);
+    if (!status) status = clumpi_local_of_kernel(c, k->kernel, name, &k->local_bytes);
     if (!status) status = clumpi_uses_of(k->program, name, &k->uses);
     if (status) return status;
     k->arg_count = count - 1 - (k->numbered ? 1 : 0);
@@ -509,6 +512,8 @@ clump_status clump_kernel_set_arg(clump_kernel *k, uint32_t index, size_t bytes,
     if (!bytes) /* not every implementation notices */
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "parameter %u of kernel %s has a size of 0 bytes", index, k->name);
+    clump_status status = value ? CLUMP_OK : clumpi_local_fits(k, index, bytes);
+    if (status) return status;
     /* A copy stays here, for kernels that are made of this one. */
     clumpi_kept_arg *arg = &k->args[index];
     int is_small = value && bytes <= sizeof arg->small;

@@ -110,10 +110,11 @@ struct clump_kernel {
     clump_kernel *next;
     cl_kernel kernel;
     char *name;
-    size_t group_limit; /* most work-items in a group */
-    size_t required[3]; /* its reqd_work_group_size, or 0 */
-    int fixed;          /* neither makes nor frees objects */
-    int numbered;       /* has the parameter CLUMP_NUMBERS */
+    size_t group_limit;   /* most work-items in a group */
+    size_t required[3];   /* its reqd_work_group_size, or 0 */
+    uint64_t local_bytes; /* of local memory, without those of its parameters */
+    int fixed;            /* neither makes nor frees objects */
+    int numbered;         /* has the parameter CLUMP_NUMBERS */
     clumpi_uses uses;
     /* if it asked for slots: the heap that it did last, only to be compared; after which of the
      * heap's lists it did first on as many work-items as it ever did, and how many these were */
@@ -151,6 +152,16 @@ const clumpi_scalar *clumpi_scalar_find(const char *type, unsigned *width);
 clumpi_parameter clumpi_kernel_parameter(const clump_kernel *k, uint32_t index);
 /* One user less; NULL is allowed. */
 void clumpi_kernel_release(clump_kernel *k);
+
+/* ---- local.c ---- */
+
+/* CLUMP_ERR_BUILD if a kernel of the program declares more local memory than there is. */
+clump_status clumpi_local_check(clump_program *p);
+/* What a kernel has, by its declarations and the parameters that are set. */
+clump_status clumpi_local_of_kernel(clump_context *c, cl_kernel kernel, const char *name,
+                                    uint64_t *bytes);
+/* CLUMP_ERR_USAGE if there is not so much for this parameter beside the others. */
+clump_status clumpi_local_fits(clump_kernel *k, uint32_t index, size_t bytes);
 
 /* Was each parameter set? */
 clump_status clumpi_args_check(const clump_kernel *k, const char *call);

@@ -8,6 +8,7 @@
 typedef struct request {
     const clump_allocation_desc *desc;
     uint64_t units, align; /* margin included */
+    clumpi_manner manner;
 } request;
 
 /* Can there ever be room? */
@@ -29,7 +30,30 @@ static clump_status check_size(clump_pool *p, const clump_allocation_desc *d) {
                        (unsigned long long)d->bytes, at, (unsigned long long)memory);
 }
 
-static clump_status check_request(clump_pool *p, const clump_allocation_desc *d, request *r) {
+/* Will it be a sub-buffer, on a device where many of one buffer cost much? Of users' allocations
+ * the others tell. */
+static int is_with_few(const clump_pool *p, int holder) {
+    if (!p->context->capabilities.sub_buffers_most || holder == CLUMPI_OF_HEAP) return 0;
+    return holder == CLUMPI_OF_BUFFER ||
+           (p->views && 2ull * p->views >= p->stats.allocations - p->lent - p->heaps);
+}
+
+/* The average of about as many as a chunk has. */
+static void count_usual(clump_pool *p, uint64_t units) {
+    const double few = p->context->capabilities.sub_buffers_most;
+    p->usual += ((double)units - p->usual) / (p->usual > 0 ? few : 1);
+}
+
+static clumpi_manner manner_of(clump_pool *p, const request *r, int holder) {
+    const double share = (double)(r->units << p->unit_shift) / (double)clumpi_chunk_bytes_most(p);
+    if (r->desc->unique || share > p->desc.unique_share) return CLUMPI_UNIQUE;
+    if (!is_with_few(p, holder)) return CLUMPI_IN_CHUNK;
+    count_usual(p, r->units);
+    return CLUMPI_WITH_FEW;
+}
+
+static clump_status check_request(clump_pool *p, const clump_allocation_desc *d, int holder,
+                                  request *r) {
     clump_status status;
     if (!d->bytes)
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
@@ -45,6 +69,7 @@ static clump_status check_request(clump_pool *p, const clump_allocation_desc *d,
     r->desc = d;
     r->units = (d->bytes + unit - 1) / unit + p->margin_units;
     r->align = d->alignment > unit ? d->alignment / unit : 1;
+    r->manner = manner_of(p, r, holder);
     return CLUMP_OK;
 }
 
@@ -52,26 +77,28 @@ static clump_status check_request(clump_pool *p, const clump_allocation_desc *d,
 static clump_status place(clump_pool *p, const request *r, uint32_t record) {
     clump_memory memory = r->desc->memory;
     clumpi_record *rec = clumpi_record_at(p, record);
-    double share = (double)(r->units << p->unit_shift) / (double)clumpi_chunk_bytes_most(p);
     clumpi_chunk *chunk = NULL;
     clump_status status;
-    if (r->desc->unique || share > p->desc.unique_share) {
-        status = clumpi_chunk_new(p, memory, r->units, 1, &chunk);
+    if (r->manner == CLUMPI_UNIQUE) {
+        status = clumpi_chunk_new(p, memory, r->units, r->manner, &chunk);
         if (status) return status;
         rec->chunk = chunk;
         rec->node = 0;
         chunk->cursor = record;
         return CLUMP_OK;
     }
-    uint32_t free_node = clumpi_chunks_find(p, memory, r->units, r->align, &chunk);
+    uint32_t free_node = clumpi_chunks_find(p, memory, r->units, r->align, r->manner, &chunk);
     if (!free_node && p->waiting_count) { /* before more memory is taken */
         clumpi_waiting_poll(p);
-        free_node = clumpi_chunks_find(p, memory, r->units, r->align, &chunk);
+        free_node = clumpi_chunks_find(p, memory, r->units, r->align, r->manner, &chunk);
     }
     if (!free_node) {
-        status = clumpi_chunk_new(p, memory, r->units, 0, &chunk);
-        if (status) return status;
-        free_node = clumpi_suballoc_find(&chunk->ranges, r->units, r->align);
+        status = clumpi_chunk_new(p, memory, r->units, r->manner, &chunk);
+        if (!status)
+            free_node = clumpi_suballoc_find(&chunk->ranges, r->units, r->align);
+        else if (status == CLUMP_ERR_DEVICE_MEMORY && r->manner == CLUMPI_WITH_FEW)
+            free_node = clumpi_chunks_find(p, memory, r->units, r->align, CLUMPI_IN_CHUNK, &chunk);
+        if (!free_node) return status;
     }
     uint64_t at = clumpi_node_place(clumpi_node_at(&chunk->ranges, free_node), r->align);
     rec->node = clumpi_chunk_take(p, chunk, free_node, at, r->units, record);
@@ -122,7 +149,7 @@ clump_status clumpi_allocate(clump_pool *p, const clump_allocation_desc *desc, i
                              uint32_t *record) {
     const double began = clumpi_pool_time(p);
     request r;
-    clump_status status = check_request(p, desc, &r);
+    clump_status status = check_request(p, desc, holder, &r);
     if (status) return status;
     uint32_t i = clumpi_record_new(p);
     if (!i)

@@ -96,6 +96,8 @@ static clump_status take_back(clump_pool *p, uint32_t record, markers *m) {
     /* A region that is still mapped is the user's to free then. */
     r->holder = CLUMPI_OF_USER;
     r->pins = 0;
+    p->lent--;
+    clumpi_chunk_reopen(p, r->chunk);
     clumpi_record_free(p, record);
     return CLUMP_OK;
 }
@@ -240,6 +242,8 @@ static clump_status lend(clump_pool *p, uint32_t record, cl_mem *buffer) {
         atomic_fetch_add(&p->returned->holders, 1);
         code = p->cl.SetMemObjectDestructorCallback(made, gone, n);
         if (!code) {
+            p->lent++;
+            clumpi_record_at(p, record)->chunk->sub_buffers++;
             *buffer = made;
             return CLUMP_OK;
         }

@@ -104,11 +104,20 @@ static clump_status make_chunk(clump_pool *p, clumpi_chunk *chunk) {
     return status;
 }
 
-clump_status clumpi_chunk_new(clump_pool *p, clump_memory memory, uint64_t units, int is_unique,
-                              clumpi_chunk **chunk) {
+/* A chunk with few sub-buffers has no room that they would leave unused. */
+static uint64_t room_for_few(const clump_pool *p, uint64_t bytes) {
+    const double units = p->usual * p->context->capabilities.sub_buffers_most + 0.5;
+    return units < (double)(bytes >> p->unit_shift) ? (uint64_t)units << p->unit_shift : bytes;
+}
+
+clump_status clumpi_chunk_new(clump_pool *p, clump_memory memory, uint64_t units,
+                              clumpi_manner manner, clumpi_chunk **chunk) {
+    const int is_unique = manner == CLUMPI_UNIQUE;
     uint64_t needed = units << p->unit_shift, bytes = needed;
     if (!is_unique) {
         bytes = clumpi_chunk_bytes_wanted(p, memory);
+        if (manner == CLUMPI_WITH_FEW) bytes = room_for_few(p, bytes);
+        if (manner == CLUMPI_WITH_FEW && bytes < needed) bytes = needed;
         while (bytes < needed) bytes *= 2; /* of an automatic size: a large one early */
         const uint64_t room = room_left(p);
         if (bytes > room) bytes = room > needed ? room : needed;
@@ -193,20 +202,47 @@ void clumpi_chunks_trim(clump_pool *p) {
 
 /* ---- Room ------------------------------------------------------------------------------------ */
 
+int clumpi_chunk_is_closed(const clump_pool *p, const clumpi_chunk *c) {
+    const uint32_t most = p->context->capabilities.sub_buffers_most;
+    return c->sub_buffers >= most &&
+           (2 * c->ranges.used_units >= c->ranges.units || c->sub_buffers >= 8 * most);
+}
+
+/* Also of each chunk that becomes empty: so none that is released was passed. */
+static void reopen(clump_pool *p, const clumpi_chunk *c) {
+    clumpi_kind *k = &p->kinds[c->memory];
+    if (!c->is_unique && c->index < k->passed) k->passed = c->index;
+}
+
+void clumpi_chunk_reopen(clump_pool *p, clumpi_chunk *c) {
+    c->sub_buffers--;
+    reopen(p, c);
+}
+
+/* Thousands of chunks may be full; they are not looked at each time. */
+static size_t first_open(const clump_pool *p, clumpi_kind *k) {
+    while (k->passed < k->count &&
+           (!k->tops[k->passed] || clumpi_chunk_is_closed(p, k->chunks[k->passed])))
+        k->passed++;
+    return k->passed;
+}
+
 uint32_t clumpi_chunks_find(clump_pool *p, clump_memory memory, uint64_t units, uint64_t align,
-                            clumpi_chunk **chunk) {
+                            clumpi_manner manner, clumpi_chunk **chunk) {
     clumpi_kind *k = &p->kinds[memory];
     clump_fit fit = p->desc.fit;
+    const int few = manner == CLUMPI_WITH_FEW;
+    const size_t begin = few ? first_open(p, k) : 0;
     uint32_t sure = clumpi_bin_above(units + align - 1), maybe = clumpi_bin_of(units), found = 0;
     if (fit == CLUMP_FIT_GOOD) /* the first chunk that has room for certain */
-        for (size_t i = 0; i < k->count; i++) {
-            if (k->tops[i] < sure) continue;
+        for (size_t i = begin; i < k->count; i++) {
+            if (k->tops[i] < sure || (few && clumpi_chunk_is_closed(p, k->chunks[i]))) continue;
             *chunk = k->chunks[i];
             return clumpi_suballoc_find(&k->chunks[i]->ranges, units, align);
         }
     uint64_t best = 0;
-    for (size_t i = 0; i < k->count; i++) {
-        if (k->tops[i] < maybe) continue;
+    for (size_t i = begin; i < k->count; i++) {
+        if (k->tops[i] < maybe || (few && clumpi_chunk_is_closed(p, k->chunks[i]))) continue;
         const clump_suballoc *ranges = &k->chunks[i]->ranges;
         uint32_t node = clumpi_suballoc_find(ranges, units, align);
         if (!node) continue;
@@ -245,6 +281,7 @@ void clumpi_chunk_give(clump_pool *p, clumpi_chunk *c, uint32_t node) {
     count_unused(p, c, (uint64_t)clumpi_node_at(&c->ranges, node)->size << p->unit_shift);
     clumpi_suballoc_release(&c->ranges, node);
     k->tops[c->index] = clumpi_suballoc_top_bin(&c->ranges);
+    reopen(p, c);
     if (c->ranges.used_count) return;
     c->cursor = 0;
     k->empty++;

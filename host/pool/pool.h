@@ -54,6 +54,7 @@ typedef struct clumpi_chunk {
     uint64_t leaving_units; /* used units that ops leave: the sources of moves under way */
     uint32_t rank;          /* in the order of the last plan: 0 is to be filled first */
     uint32_t cursor;        /* node at which the search for moves goes on; 0: the last */
+    uint32_t sub_buffers;   /* live ones of its buffer */
     clump_suballoc ranges;  /* not of unique ones */
 } clumpi_chunk;
 
@@ -114,6 +115,7 @@ typedef struct clumpi_kind {
     size_t count, chunks_capacity, tops_capacity, order_capacity;
     size_t unique_count, uniques_capacity;
     uint32_t empty;
+    size_t passed; /* chunks at the begin without room, or without room for more sub-buffers */
     uint64_t changes,
         settled;           /* of what plans depend on; changes + 1 when nothing was left to move */
     size_t scan_at;        /* where in `order` the search goes on, counted from its end */
@@ -141,6 +143,8 @@ struct clump_pool {
     int in_order, has_profiling; /* of the queue */
     int is_destroyed;            /* by the caller: it ends with the last of its heaps */
     uint32_t heaps;              /* that have their memory from it */
+    uint32_t views, lent;        /* sub-buffers: of clump_pool_get_buffer(), and callers' own */
+    double usual;                /* units of the last requests for sub-buffers, on average */
     uint32_t unit_shift, margin_units;
     uint16_t mark;
     uint32_t serial;
@@ -284,6 +288,10 @@ static inline int clumpi_record_is_free_to_move(const clumpi_record *r) {
 
 /* ---- chunk.c ---- */
 
+/* How an allocation has its memory: CLUMPI_WITH_FEW in a chunk with few sub-buffers, since it will
+ * be one itself (clump_capabilities.sub_buffers_most). */
+typedef enum clumpi_manner { CLUMPI_IN_CHUNK, CLUMPI_WITH_FEW, CLUMPI_UNIQUE } clumpi_manner;
+
 /* Count device memory that is about to be taken: CLUMP_ERR_DEVICE_MEMORY if a limit does not allow
  * it. Then: a chunk with room for `units`, or a unique one of exactly `units`.
  * CLUMP_ERR_DEVICE_MEMORY: no memory. */
@@ -293,13 +301,19 @@ clump_status clumpi_bytes_reserve(clump_pool *p, uint64_t bytes);
  * stops at three quarters of what the device tells. */
 uint64_t clumpi_limit_of_all(const clump_pool *p);
 void clumpi_bytes_return(clump_pool *p, uint64_t bytes);
-clump_status clumpi_chunk_new(clump_pool *p, clump_memory memory, uint64_t units, int is_unique,
-                              clumpi_chunk **chunk);
+clump_status clumpi_chunk_new(clump_pool *p, clump_memory memory, uint64_t units,
+                              clumpi_manner manner, clumpi_chunk **chunk);
 void clumpi_chunk_destroy(clump_pool *p, clumpi_chunk *chunk);
 
 /* Find room by the pool's strategy in the chunks there are; 0 if there is none. */
 uint32_t clumpi_chunks_find(clump_pool *p, clump_memory memory, uint64_t units, uint64_t align,
-                            clumpi_chunk **chunk);
+                            clumpi_manner manner, clumpi_chunk **chunk);
+
+/* Has it its sub-buffers? If they leave most of it unused, it takes more, and not without end. */
+int clumpi_chunk_is_closed(const clump_pool *p, const clumpi_chunk *c);
+
+/* A sub-buffer of the chunk's buffer is gone. */
+void clumpi_chunk_reopen(clump_pool *p, clumpi_chunk *chunk);
 
 /* Take units out of the free node that was found; 0 without host memory. `record`: whose they are,
  * 0 for a move's target. */

@@ -75,6 +75,8 @@ void clumpi_record_forget_place(clump_pool *p, clumpi_record *r) {
     if (!r->extra || !r->extra->sub_buffer) return;
     p->cl.ReleaseMemObject(r->extra->sub_buffer);
     r->extra->sub_buffer = NULL;
+    p->views--;
+    clumpi_chunk_reopen(p, r->chunk);
 }
 
 clump_region clumpi_record_region(const clump_pool *p, const clumpi_record *r) {
@@ -271,6 +273,8 @@ static clump_status sub_buffer(clump_pool *p, clumpi_record *r, cl_mem *buffer) 
                                   (unsigned long long)region.bytes,
                                   (unsigned long long)region.offset);
         extra->sub_buffer = made;
+        p->views++;
+        r->chunk->sub_buffers++;
     }
     *buffer = extra->sub_buffer;
     return CLUMP_OK;

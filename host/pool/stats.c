@@ -77,7 +77,7 @@ static clump_status check_chunk(clump_pool *p, clumpi_chunk *c, sums *s) {
     if (k->tops[c->index] != clumpi_suballoc_top_bin(&c->ranges))
         return corrupt(p, "the largest bin of a chunk", k->tops[c->index],
                        clumpi_suballoc_top_bin(&c->ranges));
-    uint64_t movable = 0;
+    uint64_t movable = 0, sub_buffers = 0;
     for (uint32_t i = clumpi_suballoc_first(&c->ranges); i;
          i = clumpi_node_at(&c->ranges, i)->next) {
         const clumpi_node *n = clumpi_node_at(&c->ranges, i);
@@ -89,10 +89,14 @@ static clump_status check_chunk(clump_pool *p, clumpi_chunk *c, sums *s) {
         if (r->bytes + ((uint64_t)p->margin_units << p->unit_shift) > n->size << p->unit_shift)
             return corrupt(p, "bytes of a range", n->size << p->unit_shift, r->bytes);
         movable += r->is_movable;
+        sub_buffers += r->holder == CLUMPI_OF_BUFFER;
+        sub_buffers += r->extra && r->extra->sub_buffer;
         s->owned++;
     }
     if (movable != c->movable)
         return corrupt(p, "movable allocations of a chunk", c->movable, movable);
+    if (sub_buffers != c->sub_buffers)
+        return corrupt(p, "sub-buffers of a chunk", c->sub_buffers, sub_buffers);
     s->leaving += c->leaving_units;
     s->ranges += c->ranges.used_count;
     s->bytes += c->bytes;
@@ -106,6 +110,8 @@ static clump_status check_kind(clump_pool *p, clumpi_kind *k, sums *s) {
     for (size_t i = 0; i < k->count; i++) {
         if (k->chunks[i]->index != i) return corrupt(p, "index of a chunk", k->chunks[i]->index, i);
         empty += !k->chunks[i]->ranges.used_count;
+        if (i < k->passed && k->tops[i] && !clumpi_chunk_is_closed(p, k->chunks[i]))
+            return corrupt(p, "chunks that are passed", k->passed, i);
         clump_status status = check_chunk(p, k->chunks[i], s);
         if (status) return status;
     }

@@ -165,8 +165,10 @@ typedef struct clump_capabilities {
     uint32_t pointers;         /* clump_pointers bits that the device has */
     const char *language; /* "CL1.2", "CL2.0" or "CL3.0": the standard that programs are built with.
                              Above 1.2 the device has fences that reach the whole device */
-    const char *coalescing; /* "ptx", "subgroup" or "scalar": how requests are combined */
-    const char *mapping;    /* "row per 64 work-items" or "rows per work-item" */
+    const char *coalescing;    /* "ptx", "subgroup" or "scalar": how requests are combined */
+    const char *mapping;       /* "row per 64 work-items" or "rows per work-item" */
+    uint32_t sub_buffers_most; /* a pool makes more and smaller chunks, rather than more sub-buffers
+                                  of one chunk. 0: any number. See docs/guide/pool.md */
 } clump_capabilities;
 
 /* CONSTRUCTOR. Probe the device, and retain the context and the queue.

@@ -124,7 +124,8 @@ typedef struct clump_pool_desc {
                                context was created with */
     const char *name;       /* copied, default "pool" */
     /* 0: automatic, doubling from 8 MiB to 64, less on small devices and with small limits. A chunk
-     * is smaller if a limit leaves less */
+     * is smaller if a limit leaves less, and for sub-buffers if clump_capabilities.sub_buffers_most
+     * is not 0 */
     uint64_t chunk_bytes;
     /* upper limit of device memory. 0: only clump_context_desc.pool_limit_bytes applies. If that is
      * also 0, all pools on a CPU together are limited to 3/4 of memory_bytes */

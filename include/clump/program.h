@@ -62,7 +62,8 @@ typedef struct clump_program_desc {
  * Returns CLUMP_OK, or:
  *   CLUMP_ERR_BUILD  the program does not build. The error has the first lines of the build log,
  *                    and the line and column in the user's source if the log names them.
- *                    desc->failed gets the whole log
+ *                    desc->failed gets the whole log. Also if a kernel declares more local memory
+ *                    than the device has
  *   CLUMP_ERR_USAGE  also for a reproducible program that is refused, with its line
  *   CLUMP_ERR_UNSUPPORTED  the device cannot run a reproducible program
  *   CLUMP_ERR_CL, CLUMP_ERR_HOST_MEMORY */
@@ -89,8 +90,8 @@ CLUMP_API clump_kernel *clump_program_get_kernel(clump_program *program, const c
 /* METHOD. Set one parameter. `index` counts from 0 after the heap parameter and CLUMP_NUMBERS. The
  * value is copied, as by clSetKernelArg. A NULL `value` reserves `bytes` of local memory.
  * Returns CLUMP_OK. Fails with CLUMP_ERR_USAGE if the kernel has fewer parameters or is fused, or
- * `bytes` is 0, CLUMP_ERR_HOST_MEMORY, or CLUMP_ERR_CL. In the last case, the error has the
- * parameter's type and name if the device keeps them. */
+ * `bytes` is 0, or more local memory than the device has, CLUMP_ERR_HOST_MEMORY, or CLUMP_ERR_CL.
+ * In the last case, the error has the parameter's type and name if the device keeps them. */
 CLUMP_API clump_status clump_kernel_set_arg(clump_kernel *kernel, uint32_t index, size_t bytes,
                                             const void *value);
 

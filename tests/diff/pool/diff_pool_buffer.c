@@ -220,6 +220,137 @@ static void stays_where_it_is(void **state) {
     cl_fixture_close(&f);
 }
 
+/* ---- Few of each chunk ----------------------------------------------------------------------- */
+
+#define MANY 1200u
+#define SMALL 4096u
+
+/* A pool as GPUs have it, where many sub-buffers of one buffer cost much. */
+static clump_pool *pool_of_gpus(const cl_fixture *f, uint64_t limit, uint32_t *most) {
+    clump_context_desc desc = {.size = sizeof desc,
+                               .context = f->context,
+                               .device = f->device,
+                               .queue = f->queue,
+                               .personality = CLUMP_PERSONALITY_GPU};
+    clump_context *context;
+    clump_pool *pool;
+    clump_error error;
+    if (clump_context_create(&desc, &context, &error)) fail_msg("%s", error.message);
+    *most = clump_context_get_info(context)->capabilities->sub_buffers_most;
+    assert_in_range(*most, 2, MANY / 16);
+    clump_pool_desc of = {.size = sizeof of,
+                          .context = context,
+                          .limit_bytes = limit,
+                          .chunk_bytes = limit,
+                          .unique_share = 1};
+    if (clump_pool_create(&of, &pool, &error)) fail_msg("%s", error.message);
+    clump_context_destroy(context);
+    return pool;
+}
+
+/* The most sub-buffers that a parent has. */
+static uint32_t most_of_a_parent(const cl_mem *buffers, uint32_t count) {
+    static cl_mem parents[MANY];
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < count; i++)
+        CHECK_CL(clGetMemObjectInfo(buffers[i], CL_MEM_ASSOCIATED_MEMOBJECT, sizeof *parents,
+                                    &parents[i], NULL));
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t same = 0;
+        for (uint32_t k = 0; k < count; k++) same += parents[k] == parents[i];
+        if (same > most) most = same;
+    }
+    return most;
+}
+
+static void few_of_a_chunk(void **state) {
+    (void)state;
+    cl_fixture f = open_fixture(NULL);
+    uint32_t most;
+    clump_pool *pool = pool_of_gpus(&f, 0, &most);
+    static cl_mem buffers[MANY];
+    const clump_allocation_desc desc = {.size = sizeof desc, .bytes = SMALL};
+    for (uint32_t i = 0; i < MANY; i++)
+        POOL_OK(pool, clump_pool_create_buffer(pool, &desc, 0, NULL, &buffers[i]));
+    assert_int_equal(most_of_a_parent(buffers, MANY), most);
+    const uint64_t bytes = stats_of(pool).bytes;
+    assert_in_range(bytes, MANY * SMALL, (MANY + most) * SMALL);
+    for (uint32_t round = 0; round < 3; round++) { /* what comes back is used again */
+        for (uint32_t i = round; i < MANY; i += 3) CHECK_CL(clReleaseMemObject(buffers[i]));
+        settle(pool, f.queue, MANY - (MANY - round + 2) / 3);
+        POOL_OK(pool, clump_pool_check(pool));
+        for (uint32_t i = round; i < MANY; i += 3)
+            POOL_OK(pool, clump_pool_create_buffer(pool, &desc, 0, NULL, &buffers[i]));
+        assert_int_equal(stats_of(pool).bytes, bytes);
+        assert_int_equal(most_of_a_parent(buffers, MANY), most);
+    }
+    for (uint32_t i = 0; i < MANY; i++) CHECK_CL(clReleaseMemObject(buffers[i]));
+    settle(pool, f.queue, 0);
+    clump_pool_destroy(pool);
+    cl_fixture_close(&f);
+}
+
+/* Allocations: regions share a chunk; those that become sub-buffers do not. */
+static void few_when_asked_for(void **state) {
+    (void)state;
+    cl_fixture f = open_fixture(NULL);
+    uint32_t most;
+    clump_pool *pool = pool_of_gpus(&f, 0, &most);
+    static cl_mem buffers[MANY];
+    static clump_allocation parts[MANY];
+    const clump_allocation_desc desc = {.size = sizeof desc, .bytes = SMALL};
+    for (uint32_t i = 0; i < MANY; i++)
+        POOL_OK(pool, clump_pool_alloc(pool, &desc, &parts[i], NULL));
+    assert_int_equal(stats_of(pool).chunks, 1);
+    for (uint32_t i = 0; i < MANY; i++) POOL_OK(pool, clump_pool_free(pool, parts[i]));
+    POOL_OK(pool, clump_pool_trim(pool));
+    for (uint32_t i = 0; i < MANY; i++) {
+        POOL_OK(pool, clump_pool_alloc(pool, &desc, &parts[i], NULL));
+        POOL_OK(pool, clump_pool_get_buffer(pool, parts[i], &buffers[i]));
+    }
+    assert_int_equal(most_of_a_parent(buffers, MANY), 8 * most); /* the first chunk is large */
+    assert_int_equal(most_of_a_parent(buffers + 8 * most, MANY - 8 * most), most);
+    POOL_OK(pool, clump_pool_check(pool));
+    for (uint32_t i = 0; i < MANY; i++) POOL_OK(pool, clump_pool_free(pool, parts[i]));
+    POOL_OK(pool, clump_pool_check(pool));
+    clump_pool_destroy(pool);
+    cl_fixture_close(&f);
+}
+
+/* A limit that leaves no other chunk: then many of one. Large and small ones: no large chunk for
+ * few small ones. */
+static void many_where_there_is_no_more(void **state) {
+    (void)state;
+    cl_fixture f = open_fixture(NULL);
+    uint32_t most;
+    clump_pool *pool = pool_of_gpus(&f, WHOLE, &most);
+    static cl_mem buffers[MANY];
+    clump_allocation half;
+    clump_allocation_desc desc = {.size = sizeof desc, .bytes = WHOLE / 2};
+    POOL_OK(pool, clump_pool_alloc(pool, &desc, &half, NULL));
+    desc.bytes = SMALL;
+    for (uint32_t i = 0; i < 2 * most; i++)
+        POOL_OK(pool, clump_pool_create_buffer(pool, &desc, 0, NULL, &buffers[i]));
+    assert_int_equal(most_of_a_parent(buffers, 2 * most), 2 * most);
+    for (uint32_t i = 0; i < 2 * most; i++) CHECK_CL(clReleaseMemObject(buffers[i]));
+    settle(pool, f.queue, 1);
+    POOL_OK(pool, clump_pool_check(pool));
+    clump_pool_destroy(pool);
+    pool = pool_of_gpus(&f, 0, &most);
+    uint64_t asked = 0;
+    for (uint32_t i = 0; i < MANY; i++) {
+        desc.bytes = i % 8 ? SMALL : 32 * SMALL;
+        asked += desc.bytes;
+        POOL_OK(pool, clump_pool_create_buffer(pool, &desc, 0, NULL, &buffers[i]));
+    }
+    assert_true(most_of_a_parent(buffers, MANY) <= 4 * most);
+    assert_in_range(stats_of(pool).bytes, asked, 2 * asked);
+    for (uint32_t i = 0; i < MANY; i++) CHECK_CL(clReleaseMemObject(buffers[i]));
+    settle(pool, f.queue, 0);
+    clump_pool_destroy(pool);
+    cl_fixture_close(&f);
+}
+
 static void refused(void **state) {
     cl_fixture f = open_fixture(NULL), other = open_fixture(NULL);
     clump_pool *pool = small_pool(&f);
@@ -389,10 +520,16 @@ static void buffers_outlive_the_library(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(given_out_when_done),         cmocka_unit_test(several_queues),
-        cmocka_unit_test(stays_where_it_is),           cmocka_unit_test(refused),
-        cmocka_unit_test(buffers_outlive_their_pool),  cmocka_unit_test(compiles_nothing),
+        cmocka_unit_test(given_out_when_done),
+        cmocka_unit_test(several_queues),
+        cmocka_unit_test(stays_where_it_is),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(buffers_outlive_their_pool),
+        cmocka_unit_test(compiles_nothing),
         cmocka_unit_test(buffers_outlive_the_library),
+        cmocka_unit_test(few_of_a_chunk),
+        cmocka_unit_test(few_when_asked_for),
+        cmocka_unit_test(many_where_there_is_no_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,6 +30,9 @@ static struct {
     size_t widest;             /* work-group enqueued since this was set to 0 */
     cl_uint units, align_bits; /* align_bits UINT32_MAX: 0 */
     cl_ulong memory;           /* 1: 0 */
+    cl_ulong local;            /* memory */
+    cl_ulong kernel_local;     /* of a kernel, if the device says 0 */
+    const char *log;           /* of a build that fails */
     size_t more_extensions;    /* bytes of a list that has the true one at its end */
 } says;
 
@@ -67,6 +70,8 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
     const cl_ulong memory = says.memory == 1 ? 0 : says.memory;
     if (name == CL_DEVICE_GLOBAL_MEM_SIZE && says.memory)
         return answer(&memory, sizeof memory, capacity, to, needed);
+    if (name == CL_DEVICE_LOCAL_MEM_SIZE && says.local)
+        return answer(&says.local, sizeof says.local, capacity, to, needed);
     if (name == CL_DEVICE_EXTENSIONS && says.more_extensions) {
         size_t true_bytes = 0;
         clGetDeviceInfo(device, name, 0, NULL, &true_bytes);
@@ -90,7 +95,10 @@ static cl_int CL_API_CALL get_group_info(cl_kernel kernel, cl_device_id device,
                                          size_t *needed) {
     if (name == CL_KERNEL_WORK_GROUP_SIZE && says.kernel_group_max)
         return answer(&says.kernel_group_max, sizeof says.kernel_group_max, capacity, to, needed);
-    return clGetKernelWorkGroupInfo(kernel, device, name, capacity, to, needed);
+    cl_int code = clGetKernelWorkGroupInfo(kernel, device, name, capacity, to, needed);
+    if (name == CL_KERNEL_LOCAL_MEM_SIZE && !code && !*(cl_ulong *)to) /* PoCL 5.0 */
+        *(cl_ulong *)to = says.kernel_local;
+    return code;
 }
 
 static cl_int CL_API_CALL build_program(cl_program program, cl_uint count,
@@ -98,6 +106,7 @@ static cl_int CL_API_CALL build_program(cl_program program, cl_uint count,
                                         void(CL_CALLBACK *done)(cl_program, void *), void *user) {
     snprintf(says.options, sizeof says.options, "%s", options);
     if (says.builds_nothing) return CL_OUT_OF_RESOURCES;
+    if (says.log) return CL_BUILD_PROGRAM_FAILURE;
     says.has_lost = says.races > 0;
     if (says.has_lost) {
         says.races--;
@@ -112,6 +121,8 @@ static cl_int CL_API_CALL get_build_info(cl_program program, cl_device_id device
     static const char log[] = "Device x failed to build the program\n";
     if (name == CL_PROGRAM_BUILD_LOG && says.has_lost)
         return answer(log, sizeof log, capacity, to, needed);
+    if (name == CL_PROGRAM_BUILD_LOG && says.log)
+        return answer(says.log, strlen(says.log) + 1, capacity, to, needed);
     return clGetProgramBuildInfo(program, device, name, capacity, to, needed);
 }
 
@@ -229,6 +240,81 @@ static void races(void **state) {
         clump_heap_destroy(heap);
         clump_context_destroy(context);
     }
+    clump_schema_destroy(schema);
+}
+
+/* Kernels get as much local memory as there is, and what is too much is refused before a launch. */
+static void local_memory(void **state) {
+    static const char text[] = "class Body { uint id; }";
+    static const char fits[] =
+        "__kernel void fits(CLUMP_HEAP_NO_ALLOC, __local int *a, __local int *b,\n"
+        "                   __global int *out) {\n"
+        "    __local int own[256];\n" /* used, or a compiler leaves it out */
+        "    for (int k = 0; k < 64; k++) own[k] = a[k] = b[k] = k;\n"
+        "    *out = own[*out & 63] + a[*out & 63] + b[*out & 63];\n"
+        "}\n";
+    static const char declares[] =
+        "__kernel void declares(CLUMP_HEAP_NO_ALLOC) {\n"
+        "    __local int own[1280];\n"
+        "    own[get_local_id(0) & 1023u] = 0;\n"
+        "}\n";
+    static const char log[] =
+        "ptxas error   : Entry function 'k' uses too much shared data "
+        "(0x38c04 bytes, 0x38c00 max)\n";
+    clump_schema *schema;
+    clump_heap *heap;
+    clump_program *program;
+    clump_kernel *kernel;
+    clump_error error;
+    (void)state;
+    assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &schema, NULL), CLUMP_OK);
+    says.local = 4096;
+    says.kernel_local = 1024;
+    clump_context *context = accepted(CLUMP_PERSONALITY_DEVICE);
+    const clump_capabilities *c = clump_context_get_info(context)->capabilities;
+    clump_heap_desc desc = {.size = sizeof desc,
+                            .context = context,
+                            .schema = schema,
+                            .bytes = cl_fixture_small_heap_bytes(context)};
+    assert_int_equal(clump_heap_create(&desc, &heap, &error), CLUMP_OK);
+    clump_program_desc d = {.size = sizeof d, .heap = heap, .source = fits};
+    assert_int_equal(clump_program_create(&d, &program, &error), CLUMP_OK);
+    assert_int_equal(clump_kernel_create(program, "fits", &kernel, &error), CLUMP_OK);
+    assert_int_equal(clump_kernel_set_arg(kernel, 0, 1024, NULL), CLUMP_OK);
+    assert_int_equal(clump_kernel_set_arg(kernel, 0, 2048, NULL), CLUMP_OK); /* instead */
+    clump_status status = clump_kernel_set_arg(kernel, 1, 1040, NULL);
+    cl_fixture_expect_words(clump_context_get_error(context), status, CLUMP_ERR_USAGE,
+                            "parameter 1 of kernel fits: 1040 bytes of local memory are too many",
+                            "clump_kernel_set_arg", __LINE__);
+    assert_int_equal(clump_kernel_set_arg(kernel, 1, 1008, NULL), CLUMP_OK);
+    if (c->is_cpu) {
+        int out = 5;
+        cl_mem buffer = cl_fixture_buffer(f, &out, sizeof out);
+        assert_int_equal(clump_kernel_set_arg(kernel, 1, 1024, NULL), CLUMP_OK);
+        assert_int_equal(clump_kernel_set_arg(kernel, 2, sizeof buffer, &buffer), CLUMP_OK);
+        assert_int_equal(clump_heap_do_all(heap, kernel, NULL), CLUMP_OK);
+        clReleaseMemObject(buffer);
+    }
+    clump_kernel_destroy(kernel);
+    clump_program_destroy(program);
+    d.source = declares;
+    says.kernel_local = 5120;
+    d.name = "large.cl";
+    if (!(c->features_found & CLUMP_FEATURE_PTX)) {
+        status = clump_program_create(&d, &program, &error);
+        cl_fixture_expect_words(&error, status, CLUMP_ERR_BUILD,
+                                "kernel declares of large.cl declares 5120 bytes of local memory, "
+                                "but the device has 4096",
+                                "clump_program_create", __LINE__);
+    }
+    says.log = log;
+    status = clump_program_create(&d, &program, &error);
+    cl_fixture_expect_words(&error, status, CLUMP_ERR_BUILD,
+                            "large.cl does not compile: a kernel declares more local memory than "
+                            "the device has:\nptxas error",
+                            "clump_program_create", __LINE__);
+    clump_heap_destroy(heap);
+    clump_context_destroy(context);
     clump_schema_destroy(schema);
 }
 
@@ -494,6 +580,7 @@ int main(void) {
         cmocka_unit_test_setup(personalities, as_it_is),
         cmocka_unit_test_setup(smaller_groups, as_it_is),
         cmocka_unit_test_setup(odd_limits, as_it_is),
+        cmocka_unit_test_setup(local_memory, as_it_is),
     };
     int result = cl_fixture_open(f, NULL);
     if (result) return result;
