@@ -177,11 +177,19 @@ static cl_kernel CL_API_CALL CreateKernel(cl_program program, const char *name, 
     return OBJECT(cl_kernel);
 }
 
+/* Nobody looks at the kernels of a program that is not built. */
+static cl_int CL_API_CALL GetProgramInfo(cl_program program, cl_program_info name, size_t room,
+                                         void *to, size_t *size) {
+    (void)program;
+    return name == CL_PROGRAM_KERNEL_NAMES ? give_text("", room, to, size) : CL_INVALID_VALUE;
+}
+
 static cl_int CL_API_CALL GetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device,
                                                  cl_kernel_work_group_info name, size_t room,
                                                  void *to, size_t *size) {
     (void)kernel;
     (void)device;
+    if (name == CL_KERNEL_LOCAL_MEM_SIZE) return give_number(0, sizeof(cl_ulong), room, to, size);
     return name == CL_KERNEL_WORK_GROUP_SIZE ? give_number(256, sizeof(size_t), room, to, size)
                                              : CL_INVALID_VALUE;
 }
@@ -301,6 +309,7 @@ clump_status compile_device_open(const compile_target *target, compile_file *fil
         .ReleaseMemObject = ReleaseMemObject,
         .CreateProgramWithSource = CreateProgramWithSource,
         .BuildProgram = BuildProgram,
+        .GetProgramInfo = GetProgramInfo,
         .GetProgramBuildInfo = GetProgramBuildInfo,
         .ReleaseProgram = ReleaseProgram,
         .CreateKernel = CreateKernel,
