@@ -58,6 +58,7 @@ static int create_rig(alloc_state *s, bench_env *env, const bench_values *values
 static int create_buffers(alloc_state *s) {
     bench_rig *rig = &s->rig;
     if (bench_rig_buffer(rig, s->count * sizeof(cl_uint), &s->ids) ||
+        bench_rig_write(rig, s->ids, s->count * sizeof(cl_uint), NULL) ||
         bench_rig_buffer(rig, 2 * sizeof(cl_uint), &s->faults) ||
         bench_rig_buffer(rig, (s->count / 64 + 1) * sizeof(cl_uint), &s->counts)) {
         return -1;

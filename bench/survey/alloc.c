@@ -32,7 +32,9 @@ static int begin(void *self, bench_env *env, const bench_values *values, bench_r
     if (a->launches > 1 && s->low != s->high)
         return bench_error_set(&results->error,
                                "requests of several launches are all alike: low=0");
-    return survey_set_room(s, a->launches);
+    size_t bytes = (size_t)a->items * a->launches * sizeof(cl_uint);
+    return survey_set_room(s, a->launches) || bench_rig_write(&s->rig, s->handles, bytes, NULL) ? -1
+                                                                                                : 0;
 }
 
 /* The requests of one launch, or of all. */
