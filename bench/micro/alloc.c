@@ -73,7 +73,7 @@ static int create_buffers(alloc_state *s) {
     return bench_rig_arg(rig, VERIFY, 3, sizeof s->faults, &s->faults);
 }
 
-/* Launch `number` makes or frees rows of its own. */
+/* Launch `number` makes or frees its rows. */
 static int set_rows(void *self, uint32_t number) {
     alloc_state *s = self;
     cl_uint first = number * s->per_item, end = first + s->per_item;

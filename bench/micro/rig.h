@@ -59,7 +59,7 @@ int bench_rig_arg(bench_rig *rig, size_t kernel, uint32_t index, size_t bytes, c
 /* A do-new with that kernel; too little room is an error. */
 int bench_rig_do_new(bench_rig *rig, size_t kernel, const char *class_name, uint64_t count);
 
-/* At least `items` work-items; and a do-all. `us` is the time from the end of the command before to
+/* At least `items` work-items, and a do-all. `us` is the time from the end of the command before to
  * the end of the kernel. */
 int bench_rig_launch(bench_rig *rig, size_t kernel, uint64_t items, double *us);
 
