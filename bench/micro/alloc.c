@@ -1,5 +1,6 @@
 /* The benchmark alloc-scalability: all work-items make objects at once, then all free them, each
- * its own or, with order=random, those that a shuffle gives it.
+ * its own or, with order=random, those that a shuffle gives it. With launches=N, N launches in a
+ * row make objects, and then N launches free them.
  *
  *     alloc_rate        objects made
  *     first_alloc_rate  by the first launch, which nobody announced: nothing is known of what it
@@ -21,9 +22,11 @@ enum { MAKE, VERIFY, RELEASE, FLOOR, KERNEL_COUNT };
 
 typedef struct alloc_state {
     bench_rig rig;
-    uint32_t items, per_item, bytes;
+    uint32_t items, per_item, bytes, launches;
+    cl_uint rows; /* per_item * launches */
+    size_t row_kernel;
     int is_random;
-    uint64_t count; /* items * per_item */
+    uint64_t count; /* items * rows */
     cl_mem ids, faults, counts;
     cl_uint block_objects; /* that a block has room for */
 } alloc_state;
@@ -54,20 +57,39 @@ static int create_rig(alloc_state *s, bench_env *env, const bench_values *values
 
 static int create_buffers(alloc_state *s) {
     bench_rig *rig = &s->rig;
-    cl_uint sizes[] = {s->items, s->per_item};
     if (bench_rig_buffer(rig, s->count * sizeof(cl_uint), &s->ids) ||
+        bench_rig_write(rig, s->ids, s->count * sizeof(cl_uint), NULL) ||
         bench_rig_buffer(rig, 2 * sizeof(cl_uint), &s->faults) ||
         bench_rig_buffer(rig, (s->count / 64 + 1) * sizeof(cl_uint), &s->counts)) {
         return -1;
     }
     for (size_t kernel = 0; kernel < KERNEL_COUNT; kernel++) {
         if (bench_rig_arg(rig, kernel, 0, sizeof s->ids, &s->ids) ||
-            bench_rig_arg(rig, kernel, 1, sizeof *sizes, &sizes[0]) ||
-            bench_rig_arg(rig, kernel, 2, sizeof *sizes, &sizes[1])) {
+            bench_rig_arg(rig, kernel, 1, sizeof s->items, &s->items) ||
+            bench_rig_arg(rig, kernel, 2, sizeof s->rows, &s->rows)) {
             return -1;
         }
     }
     return bench_rig_arg(rig, VERIFY, 3, sizeof s->faults, &s->faults);
+}
+
+/* Launch `number` makes or frees its rows. */
+static int set_rows(void *self, uint32_t number) {
+    alloc_state *s = self;
+    cl_uint first = number * s->per_item, end = first + s->per_item;
+    return bench_rig_arg(&s->rig, s->row_kernel, 2, sizeof first, &first) ||
+                   bench_rig_arg(&s->rig, s->row_kernel, 3, sizeof end, &end)
+               ? -1
+               : 0;
+}
+
+static int launch_row(alloc_state *s, size_t kernel, double *us) {
+    bench_rig_row row = {.kernel = s->row_kernel = kernel,
+                         .items = s->items,
+                         .launches = s->launches,
+                         .prepare = set_rows,
+                         .self = s};
+    return bench_rig_launch_row(&s->rig, &row, us);
 }
 
 static int verify_tags(alloc_state *s) {
@@ -122,9 +144,9 @@ static int run_round(void *self, uint32_t number, int is_measured) {
     clump_class_stats full = {.size = sizeof full}, empty = {.size = sizeof empty};
     double make_us = 0, free_us = 0;
     bench_results *results = s->rig.results;
-    if (bench_rig_launch(&s->rig, MAKE, s->items, &make_us) || verify_tags(s) ||
-        verify_heap(s, s->count, &full) || shuffle_ids(s, number + 1) ||
-        bench_rig_launch(&s->rig, RELEASE, s->items, &free_us) || verify_heap(s, 0, &empty)) {
+    if (launch_row(s, MAKE, &make_us) || verify_tags(s) || verify_heap(s, s->count, &full) ||
+        shuffle_ids(s, number + 1) || launch_row(s, RELEASE, &free_us) ||
+        verify_heap(s, 0, &empty)) {
         return -1;
     }
     s->block_objects = (cl_uint)(full.slots / full.blocks);
@@ -154,11 +176,14 @@ static int begin(void *self, bench_env *env, const bench_values *values, bench_r
     *s = (alloc_state){.items = (uint32_t)bench_int(values, "items"),
                        .per_item = (uint32_t)bench_int(values, "per_item"),
                        .bytes = (uint32_t)atoi(bench_text(values, "bytes")),
+                       .launches = (uint32_t)bench_int(values, "launches"),
                        .is_random = strcmp(bench_text(values, "order"), "random") == 0};
-    s->count = (uint64_t)s->items * s->per_item;
-    if (s->count >= UINT32_MAX) {
-        return bench_error_set(&results->error, "items * per_item must be below 2^32");
+    uint64_t rows = (uint64_t)s->per_item * s->launches;
+    s->count = s->items * rows;
+    if (rows >= UINT32_MAX || s->count >= UINT32_MAX) {
+        return bench_error_set(&results->error, "items * per_item * launches must be below 2^32");
     }
+    s->rows = (cl_uint)rows;
     return create_rig(s, env, values, results) || create_buffers(s) ? -1 : 0;
 }
 
@@ -190,7 +215,8 @@ static int find_floor(alloc_state *s) {
         if (bench_rig_launch(&s->rig, FLOOR, s->items, &us)) return -1;
         if (i == 0 || us < best_us) best_us = us;
     }
-    uint64_t operations = 0, expected = is_random ? s->count : (s->items + 31u) / 32u * s->per_item;
+    uint64_t operations = 0,
+             expected = is_random ? s->count : (s->items + 31u) / 32u * (uint64_t)s->rows;
     if (count_operations(s, &operations)) return -1;
     if (operations != TRIES * expected)
         bench_check(s->rig.results, 0, "the floor made %" PRIu64 " operations, expected %" PRIu64,
@@ -210,7 +236,10 @@ static int finish(void *self) {
 static const bench_param params[] = {
     {"items", BENCH_INT, "1048576", "work-items that allocate", 1, 1u << 30, NULL},
     {"per_item", BENCH_INT, "1", "objects that each of them makes", 1, 1u << 20, NULL},
-    {"bytes", BENCH_ENUM, "16", "size of an object", 0, 0, "16|32|64|128|256|512"},
+    {"launches", BENCH_INT, "1", "in a row, timed together, each with objects of its own", 1, 1024,
+     NULL},
+    {"bytes", BENCH_ENUM, "16", "size of an object", 0, 0,
+     "16|32|64|128|256|512|1024|2048|4096|8192"},
     {"order", BENCH_ENUM, "same", "who frees what: the work-item that made it, or any", 0, 0,
      "same|random"},
     BENCH_RIG_HEAP_PARAMS,

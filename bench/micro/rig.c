@@ -75,16 +75,29 @@ static int take(bench_rig *rig, cl_event before, cl_event event, double *us) {
     return result;
 }
 
-int bench_rig_launch(bench_rig *rig, size_t kernel, uint64_t items, double *us) {
+static int launch_all(bench_rig *rig, const bench_rig_row *row, cl_event *event) {
+    size_t global = (size_t)((row->items + rig->local - 1) / rig->local * rig->local);
+    clump_sync last = {.event = event};
+    for (uint32_t i = 0; i < row->launches; i++) {
+        if (row->prepare && row->prepare(row->self, i)) return -1;
+        clump_status status = clump_heap_launch(rig->heap, rig->kernels[row->kernel], global,
+                                                rig->local, i + 1 == row->launches ? &last : NULL);
+        if (status != CLUMP_OK) return bench_rig_fail(rig, "a launch", status);
+    }
+    return 0;
+}
+
+int bench_rig_launch_row(bench_rig *rig, const bench_rig_row *row, double *us) {
     cl_event before = NULL, event = NULL;
-    clump_sync sync = {.event = &event};
     if (mark(rig, &before)) return -1;
-    size_t global = (size_t)((items + rig->local - 1) / rig->local * rig->local);
-    clump_status status =
-        clump_heap_launch(rig->heap, rig->kernels[kernel], global, rig->local, &sync);
-    if (status == CLUMP_OK) return take(rig, before, event, us);
+    if (!launch_all(rig, row, &event)) return take(rig, before, event, us);
     clReleaseEvent(before);
-    return bench_rig_fail(rig, "a launch", status);
+    return -1;
+}
+
+int bench_rig_launch(bench_rig *rig, size_t kernel, uint64_t items, double *us) {
+    bench_rig_row one = {.kernel = kernel, .items = items, .launches = 1};
+    return bench_rig_launch_row(rig, &one, us);
 }
 
 int bench_rig_do_alls(bench_rig *rig, clump_kernel *const *kernels, size_t count, double *us) {

@@ -59,8 +59,20 @@ int bench_rig_arg(bench_rig *rig, size_t kernel, uint32_t index, size_t bytes, c
 /* A do-new with that kernel; too little room is an error. */
 int bench_rig_do_new(bench_rig *rig, size_t kernel, const char *class_name, uint64_t count);
 
-/* At least `items` work-items; and a do-all. `us` is what the kernel alone took. */
+/* At least `items` work-items, and a do-all. `us` is the time from the end of the command before to
+ * the end of the kernel. */
 int bench_rig_launch(bench_rig *rig, size_t kernel, uint64_t items, double *us);
+
+/* Launches in a row, timed together. `prepare` sets the arguments of launch `number`. */
+typedef struct bench_rig_row {
+    size_t kernel;
+    uint64_t items; /* of each launch */
+    uint32_t launches;
+    int (*prepare)(void *self, uint32_t number);
+    void *self;
+} bench_rig_row;
+int bench_rig_launch_row(bench_rig *rig, const bench_rig_row *row, double *us);
+
 int bench_rig_do_all(bench_rig *rig, size_t kernel, double *us);
 /* Do-alls one after the other, with what lies between them. */
 int bench_rig_do_alls(bench_rig *rig, clump_kernel *const *kernels, size_t count, double *us);

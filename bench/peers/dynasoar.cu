@@ -33,7 +33,7 @@ struct dynasoar_heap {
         CUDA_CALL(cudaMemcpyToSymbol(device_allocator, &pointer, sizeof pointer));
         return object_bytes == BYTES;
     }
-    __device__ void *make(uint32_t tag) { return new (device_allocator) Thing(tag); }
+    __device__ void *make(uint32_t tag, uint64_t) { return new (device_allocator) Thing(tag); }
     __device__ uint32_t tag(void *object) { return static_cast<Thing *>(object)->tag_; }
     __device__ void release(void *object) { destroy(device_allocator, static_cast<Thing *>(object)); }
 };

@@ -88,6 +88,35 @@ int survey_read(survey *s, cl_uint *handles) {
                              s->items * sizeof *handles, handles, s->rig.error);
 }
 
+static int set_first(survey *s, size_t kernel, uint32_t number) {
+    cl_uint first = number * s->items;
+    return bench_rig_arg(&s->rig, kernel, 2, sizeof first, &first);
+}
+
+static int prepare_make(void *self, uint32_t number) {
+    return set_first(self, SURVEY_MAKE, number);
+}
+
+static int prepare_free(void *self, uint32_t number) {
+    return set_first(self, SURVEY_FREE, number);
+}
+
+static int launch_row(survey *s, bench_rig_row row, double *us) {
+    row.items = (uint64_t)s->items * s->stride;
+    row.self = s;
+    return bench_rig_launch_row(&s->rig, &row, us);
+}
+
+int survey_make_row(survey *s, uint32_t launches, double *us) {
+    bench_rig_row row = {.kernel = SURVEY_MAKE, .launches = launches, .prepare = prepare_make};
+    return launch_row(s, row, us);
+}
+
+int survey_free_row(survey *s, uint32_t launches, double *us) {
+    bench_rig_row row = {.kernel = SURVEY_FREE, .launches = launches, .prepare = prepare_free};
+    return launch_row(s, row, us);
+}
+
 int survey_make(survey *s, double *us) {
     return bench_rig_launch(&s->rig, SURVEY_MAKE, (uint64_t)s->items * s->stride, us);
 }

@@ -69,6 +69,9 @@ uint32_t survey_bytes_of(const survey *s, uint32_t item);
 uint64_t survey_bytes_all(const survey *s);
 
 int survey_make(survey *s, double *us);
+/* So many launches in a row, timed together, whose handles follow each other. */
+int survey_make_row(survey *s, uint32_t launches, double *us);
+int survey_free_row(survey *s, uint32_t launches, double *us);
 int survey_write(survey *s, double *us);
 int survey_work(survey *s, double *us); /* make and write in one launch */
 int survey_free(survey *s, double *us);

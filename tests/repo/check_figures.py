@@ -40,7 +40,8 @@ import pathlib
 import re
 import sys
 
-DOCUMENTS = ["README.md", "docs/comparison.md", "docs/guide/choosing.md", "docs/benchmarks.md", "docs/measurements/graphs.md"]
+DOCUMENTS = ["README.md", "docs/comparison.md", "docs/guide/choosing.md", "docs/benchmarks.md", "docs/measurements/graphs.md",
+             "docs/measurements/peers.md"]
 APART = {"README.md": "tests/repo/readme_figures.txt"} # their comments are in that file, so that readers do not meet them
 NUMBER = re.compile(r"(?<![\w.^])(\d+\^\d+|\d+(?:,\d{3})*(?:\.\d+)?)(%?)")
 WITH_UNIT = re.compile(r"(?<![\w.^])\d[\d,.]*(?:%| (?:us|ms|ns|s|[GM]/s|[GT]B/s|times|x)\b)")

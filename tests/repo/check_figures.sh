@@ -57,6 +57,7 @@ d/a.json time//d/suite.json=g/one:time
 END
 cp "$folder/docs/measurements/graphs.md" "$folder/docs/comparison.md"
 cp "$folder/docs/measurements/graphs.md" "$folder/docs/guide/choosing.md"
+cp "$folder/docs/measurements/graphs.md" "$folder/docs/measurements/peers.md"
 "$here/check_figures.py" "$folder" >"$folder/out" || fail "right figures are refused: $(cat "$folder/out")"
 
 # fault WORDS FILE EXPRESSION: with that change of a file there is one fault, which has these words.
@@ -84,3 +85,54 @@ fault "line 3: numbers without a comment" README.md 's/2 cores/2 us/'
 fault "0 rows, 2 lines" README.md 's/^A run of.*//'
 
 "$here/check_figures.py"
+
+# In these documents every figure with an origin is refused if its last digit is another one.
+python3 - "$here" README.md docs/comparison.md docs/measurements/peers.md <<'END'
+import pathlib, sys
+sys.path.insert(0, sys.argv[1])
+import check_figures as c
+
+root = pathlib.Path(sys.argv[1] + "/../..").resolve()
+results = c.Results(root)
+
+
+def other(text, value):
+    """The number with its last digit one away from the value."""
+    digits = len(text.partition(".")[2])
+    number = float(text.replace(",", ""))
+    return f"{number + (10 ** -digits if number >= value else -(10 ** -digits)):,.{digits}f}"
+
+
+def faults(file, numbers, words):
+    """(figures, those that may have another digit)"""
+    seen, missed = 0, []
+    for (text, percent), word in zip(numbers, words):
+        if word in ("-", "other"):
+            continue
+        seen += 1
+        value = results.value(file, word) * (100 if percent else 1)
+        if not list(c.compare(results, file, [(other(text, value), percent)], [word])):
+            missed.append(text)
+    return seen, missed
+
+
+for name in sys.argv[2:]:
+    seen, missed = 0, []
+    for _, kind, lines, comment, _ in c.commented(root, name):
+        if not c.is_named(kind, comment):
+            continue
+        if kind == "text":
+            words = " ".join(comment).split()[1:]
+            rows = [(words[0], c.NUMBER.findall(c.plain(" ".join(lines))), words[1:])]
+        else:
+            columns = [int(n) - 1 for n in c.re.findall(r"\d+", comment[0])]
+            rows = [(line.split()[0], [n for k in columns if k < len(c.cells(row))
+                                       for n in c.NUMBER.findall(c.plain(c.cells(row)[k]))], line.split()[1:])
+                    for row, line in zip(lines[2:], comment[1:])]
+        for row in rows:
+            count, bad = faults(*row)
+            seen, missed = seen + count, missed + bad
+    if missed or seen < 10:
+        sys.exit(f"FAILED: {name}: {seen} figures, and with another digit these are not refused: {missed}")
+    print(f"{name}: {seen} figures, each refused with another digit")
+END

@@ -57,6 +57,7 @@ refused 1 "wrong-lines, line 2: expected two numbers of vertices" run graph --se
 refused 1 "wrong-matrix, line 3: 0 is no vertex; they are counted from 1 to 3" run graph --set "file=$folder/wrong-matrix"
 refused 1 "/dev/null is empty" run graph --set "file=/dev/null"
 refused 1 "3 batches of 2 edges are more than the 4 edges" run graph --set "file=$folder/lines" --set batch=2 --set batches=3
+refused 1 "requests of several launches are all alike" run survey-alloc --set launches=2 --set low=4
 refused 1 "layout=max: an array has 20001 elements.*layout=inline" run arrays --set layout=max --set objects=1 --set longest=20001
 refused 1 "shortest=65 is more than longest=64" run arrays --set shortest=65
 

@@ -7,7 +7,7 @@
 # NAME KEY=VALUE...: small enough for seconds.
 small() {
     case $1 in
-        alloc-scalability) echo items=4096 ;;
+        alloc-scalability) echo items=4096 launches=3 ;;
         alloc-mixed) echo heap_mb=1 sizes=16,64 warm=3 ;;
         alloc-churn) echo heap_mb=1 sizes=16,64 steps=40 pattern=waves period=20 csv="$folder/churn.csv" ;;
         alloc-exhaust) echo heap_mb=1 sizes=16,64 ;;
