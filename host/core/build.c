@@ -148,6 +148,33 @@ static const char *explain_types(const char *log) {
     return "";
 }
 
+/* A line of the log says that a name is not declared which begins with the text. */
+static int is_undeclared(const char *log, const char *name) {
+    for (const char *at = strstr(log, name); at; at = strstr(at + 1, name)) {
+        const char *said = strstr(line_of(log, at), "declar");
+        if (said && said < at) return 1;
+    }
+    return 0;
+}
+
+/* Calls of cl/api/map.clh, vector.clh and grid.clh, where these are not in the program, or define
+ * nothing for the class. */
+static const char *explain_containers(const char *log) {
+    static const char *const calls[] = {"'CLUMP_MAP_", "'CLUMP_VECTOR_", "'CLUMP_GRID_",
+                                        "'CLUMP_FOR_NEAR'"};
+    static const char *const defined[] = {"'clumpi_map_", "'clumpi_vector_", "'clumpi_grid_",
+                                          "'clumpi_near_"};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        if (is_undeclared(log, calls[i]))
+            return ": a map, a vector or a grid needs an array of run-time length in the schema, "
+                   "such as \"ref Word heads[*];\" of a map";
+        if (is_undeclared(log, defined[i]))
+            return ": a map, a vector or a grid needs CLUMP_MAP_DEFINE, CLUMP_VECTOR_DEFINE or "
+                   "CLUMP_GRID_DEFINE for its classes, at file scope before its calls";
+    }
+    return "";
+}
+
 /* What to do about an error that the library can explain, after a text. */
 static const char *explain_log(const char *log) {
     int is_lacking = strstr(log, "lacks_CLUMP_HEAP_as") != NULL;
@@ -163,7 +190,8 @@ static const char *explain_log(const char *log) {
     if (strstr(log, "lacks_CLUMP_NUMBERS_as"))
         return ": a kernel or function that uses numbers must have CLUMP_NUMBERS as its second "
                "parameter, and pass clump_heap, clump_numbers to functions that use numbers";
-    return explain_types(log);
+    const char *types = explain_types(log);
+    return *types ? types : explain_containers(log);
 }
 
 /* code: CL_SUCCESS if the compiler took what the library refuses. */

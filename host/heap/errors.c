@@ -11,11 +11,19 @@
 _Static_assert(CLUMPI_ERRORS == CLUMP_DEVICE_ERROR_COUNT,
                "heap.h and layout.h list the same errors");
 
-/* A kernel whose loop or reduction is not for the call that ran it. */
+/* A kernel whose loop or reduction is not for the call that ran it, or whose objects are not in
+ * order. */
 static clump_status report_wrong_launch(clump_heap *heap, const clumpi_error *e) {
     clump_error *error = &heap->context->error;
     const char *name = clumpi_class_name(heap, e->class_id);
     uint32_t list_of = e->ref & ~CLUMPI_LOOP_KEYED;
+    if (e->ref == CLUMPI_LOOP_NOTED)
+        return clumpi_fail(
+            error, CLUMP_ERR_DEVICE,
+            "CLUMP_GRID_NOTE() could not note %u objects of class %s, so loops over the grid do "
+            "not find them. First compact the class with CLUMP_ORDER_KEY and CLUMP_GRID_KEY(), and "
+            "resize `sorted` to the number of objects",
+            e->count, name);
     if (!e->class_id && e->ref)
         return clumpi_fail(
             error, CLUMP_ERR_DEVICE,

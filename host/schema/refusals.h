@@ -74,7 +74,7 @@
     X(INSERT, GROWING, USAGE, "objects are only put into heaps without such arrays",               \
       "leave it out of the schema")                                                                \
     X(CONVERT, GROWING, USAGE, "its raw memory is not moved",                                      \
-      "make another heap, and let kernels fill it")                                                \
+      "call clump_heap_save(), and clump_heap_load() into another schema")                         \
     X(CONVERT, RAW, USAGE, "raw memory is not moved",                                              \
       "make another heap, and let kernels fill it")                                                \
     X(CONVERT, SEVERAL, UNSUPPORTED, "only heaps in one buffer are converted",                     \

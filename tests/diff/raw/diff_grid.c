@@ -190,7 +190,18 @@ static uint32_t note(world *w) {
     SET_ARG(f, w->kernels[NOTE], 0, w->grid);
     SET_ARG(f, w->kernels[NOTE], 1, w->out);
     CHECK_OK(f, clump_heap_do_all(w->heap, w->kernels[NOTE], NULL));
-    return out_of(w);
+    clump_device_report r = {.size = sizeof r};
+    clump_status status = clump_heap_take_errors(w->heap, &r);
+    const clump_error error = *clump_context_get_error(f->clump);
+    const uint32_t failed = out_of(w);
+    assert_int_equal(r.errors[CLUMP_DEVICE_WRONG_LAUNCH].count, failed);
+    if (failed) {
+        char words[64];
+        snprintf(words, sizeof words, "could not note %u objects of class Body", failed);
+        cl_fixture_expect_words(&error, status, CLUMP_ERR_DEVICE, words, "clump_heap_take_errors",
+                                __LINE__);
+    }
+    return failed;
 }
 
 static void fetch(world *w) {

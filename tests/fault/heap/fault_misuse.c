@@ -70,6 +70,38 @@ static void no_heap_parameter(void **state) {
     clump_heap_destroy(heap);
 }
 
+/* Containers without what defines them. */
+static void containers_undefined(void **state) {
+    static const char with[] =
+        "class Words { ref Word heads[*]; }"
+        "class Word { uint key; uint value; ref Word next; uint erased; }"
+        "class Trail { uint first; uint filling; uint growing; ref Page pages[28]; }"
+        "class Page { uint items[*]; }"
+        "class Cells { float origin[3]; float scale; uint count[3]; uint starts[*];"
+        "              ref Word sorted[*]; }";
+    static const char *const texts[] = {
+        "\n__kernel void a(CLUMP_HEAP) { CLUMP_FOR_EACH(Words, w) CLUMP_MAP_FIND(Words, w, 1); }\n",
+        "\n__kernel void a(CLUMP_HEAP) { CLUMP_FOR_EACH(Trail, t) CLUMP_VECTOR_APPEND(Trail, t, "
+        "1); "
+        "}\n",
+        "\n__kernel void a(CLUMP_HEAP) { CLUMP_FOR_EACH(Cells, c) CLUMP_GRID_KEY(Cells, c, "
+        "Word_null); }\n",
+        "\n__kernel void a(CLUMP_HEAP) { CLUMP_FOR_EACH(Cells, c) CLUMP_FOR_NEAR(Word, o, c, "
+        "(float3)(0.0f), 1.0f) Word_key(o) = 1; }\n",
+    };
+    clump_heap *heap = cl_fixture_heap(&on, with, 4u << 20, 0);
+    clump_heap *without = cl_fixture_heap(&on, two_classes, 4u << 20, 0);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        refuse_build(heap, texts[i], 2, "CLUMP_GRID_DEFINE for its classes, at file scope");
+    refuse_build(
+        without,
+        "\n__kernel void a(CLUMP_HEAP) { CLUMP_FOR_EACH(Big, b) CLUMP_MAP_FIND(Big, b, 1); "
+        "}\n",
+        2, "needs an array of run-time length in the schema");
+    clump_heap_destroy(without);
+    clump_heap_destroy(heap);
+}
+
 /* A driver that keeps what it compiled, and tells warnings only when it compiles: here, of no
  * program. */
 static cl_int CL_API_CALL tell_no_warnings(cl_program program, cl_device_id device,
@@ -515,6 +547,7 @@ static void checked_references(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_heap_parameter),
+        cmocka_unit_test(containers_undefined),
         cmocka_unit_test(changes_under_fixed),
         cmocka_unit_test(changes_under_fixed_unheard),
         cmocka_unit_test(references_written_under_fixed),

@@ -199,6 +199,7 @@ typedef struct expectation {
     uint64_t raw_nulls;               /* of requests for raw memory, */
     uint64_t raw_slot_nulls;          /* of which for sizes that slots have */
     uint64_t bad_sizes;               /* arrays longer than one can be */
+    uint64_t not_noted;               /* bodies, in a grid */
     uint64_t page_nulls_least,
         page_nulls_most; /* reports, of both kinds, beside these: vectors.c */
 } expectation;

@@ -272,6 +272,8 @@ static void note_bodies(client *c, heap_model *h, clump_ref ref, uint32_t room) 
     CHECK_OK(&c->on, clump_heap_do_all(h->heap, c->kernels[KERNEL_grid_note], NULL));
     read_out(c, 1);
     same_number(c, "bodies that could not be noted", c->out[0], n.bad);
+    c->expect.not_noted += n.bad;
+    if (n.bad) settle(c, h); /* the next read would fail with the report */
     if (!n.bad) {
         take_note(c, grid, &n);
     } else { /* of no use: it is made anew */

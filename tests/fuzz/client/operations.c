@@ -22,8 +22,8 @@ static void open_heap(client *c, heap_model *h, int watches) {
                             .bytes = h->bytes,
                             .block_rows = c->block_rows,
                             .raw = c->raw,
-                            /* vectors are read after a kernel has reported what they lack */
-                            .errors_on_request = c->parts.vector >= 0,
+                            /* these are read after a kernel has reported what they lack */
+                            .errors_on_request = c->parts.vector >= 0 || c->parts.map >= 0,
                             .watch_handles = watches,
                             .checked = c->checked.without == CLUMP_CHECK_ALL ? NULL : &checked,
                             .pool = chance(c, 70) && !c->evicts ? c->pool : NULL,

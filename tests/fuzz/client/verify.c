@@ -69,16 +69,16 @@ static void compare_reports(client *c, heap_model *h) {
     if (pages < x->page_nulls_least || pages > x->page_nulls_most)
         complain(c, "%llu reports of pages of vectors, expected %llu to %llu", (ull)pages,
                  (ull)x->page_nulls_least, (ull)x->page_nulls_most);
-    CHECK_STATUS(
-        &c->on, status,
-        nulls || x->refused || x->accesses || x->bad_sizes || pages ? CLUMP_ERR_DEVICE : CLUMP_OK);
+    const int is_told = nulls || x->refused || x->accesses || x->bad_sizes || x->not_noted || pages;
+    CHECK_STATUS(&c->on, status, is_told ? CLUMP_ERR_DEVICE : CLUMP_OK);
     if (!x->page_nulls_most) {
         same_number(c, "reports of OUT_OF_MEMORY", r.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count,
                     nulls);
         same_number(c, "reports of BAD_SIZE", r.errors[CLUMP_DEVICE_BAD_SIZE].count, x->bad_sizes);
     }
     same_number(c, "reports of RETRY_BOUND", r.errors[CLUMP_DEVICE_RETRY_BOUND].count, 0);
-    same_number(c, "reports of WRONG_LAUNCH", r.errors[CLUMP_DEVICE_WRONG_LAUNCH].count, 0);
+    same_number(c, "reports of WRONG_LAUNCH", r.errors[CLUMP_DEVICE_WRONG_LAUNCH].count,
+                x->not_noted);
     same_number(c, "reports of BAD_ACCESS", r.errors[CLUMP_DEVICE_BAD_ACCESS].count, x->accesses);
     same_number(c, "reports of DOUBLE_FREE and BAD_REFERENCE", doubles + bad, x->refused);
     if (doubles < x->double_least || bad < x->bad_least)
