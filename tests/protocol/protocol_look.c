@@ -30,13 +30,13 @@ static ulong random_word(void) {
 
 /* As the comment of clumpi_look() has it. */
 static uint expected_word(const clumpi_word *bits, uint words, uint row_granules, uint from) {
-    for (uint k = 0; k < CLUMPI_LOOK; k++)
+    for (uint k = 0; k < CLUMPI_CLAIM_LOOK; k++)
         if (~bits[(from + k) % words * row_granules]) return (from + k) % words;
     return from;
 }
 
 int main(void) {
-    uint failures = 0, seen[CLUMPI_LOOK] = {0};
+    uint failures = 0, seen[CLUMPI_CLAIM_LOOK] = {0};
     for (uint i = 0; i < 100000 && failures < 10; i++) {
         clumpi_word bits[WORDS * 3], taken = 0;
         uint words = 1 + (uint)(random_word() >> 33) % WORDS;
@@ -56,7 +56,7 @@ int main(void) {
         printf("FAILED: %u words from %u on: word %u, expected %u\n", words, from, word, right);
         failures++;
     }
-    for (uint k = 0; k < CLUMPI_LOOK; k++)
+    for (uint k = 0; k < CLUMPI_CLAIM_LOOK; k++)
         if (!seen[k]) printf("FAILED: the word at %u was never the right one\n", k), failures++;
     return failures != 0;
 }

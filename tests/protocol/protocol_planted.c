@@ -19,7 +19,8 @@ static const fault faults[] = {
     {"upper hint not told that its word became zero or not",
      {{"core/bitmap.clh",
        "if (!clumpi_hint_agree_level(h, set, l, index) &&\n"
-       "            (l + 1u == clumpi_header_of(h)->hint_levels || clumpi_hint_follows(h, set, l, "
+       "            (l + 1u == clumpi_header_of(h)->hint_levels || clumpi_hint_agrees(h, set, l + "
+       "1u, "
        "index >> 5)))",
        "if (clumpi_hint_agree_level(h, set, l, index) || 1)"}}},
     {"bit set before the credit is held",
@@ -33,7 +34,8 @@ static const fault faults[] = {
        "if (bit) CLUMPI_BITS_RELEASE(early, bit);\n"}}},
     {"credit granted by what was read before",
      {{"core/block.clh", "uint old = CLUMPI_ADD(clumpi_state_of(h, block), 1);",
-       "uint old = seen; CLUMPI_ADD(clumpi_state_of(h, block), 1);"}}},
+       "uint old = CLUMPI_LOAD(clumpi_state_of(h, block)); CLUMPI_ADD(clumpi_state_of(h, block), "
+       "1);"}}},
     {"a credit too many not returned",
      {{"core/block.clh", "if (!kept) clumpi_block_return(h, block, 1);", ""}}},
     {"retirement without compare and swap",
@@ -85,6 +87,16 @@ static const fault faults[] = {
        "        if (0) clumpi_free_undo(h, granule, freed,"}}},
     {"a free by an old class refused, though the class that the block has is allowed",
      {{"core/alloc.clh", "    if (kind < first || kind > last)\n", "    if (kind != class_id)\n"}}},
+    {"a hint drawn from beyond the lowest words",
+     {{"core/bitmap.clh", "* words >> 32);", "* (words + 1u) >> 32);"}}},
+    {"the bit that a number chooses counted from another word",
+     {{"core/bitmap.clh", "if (seen[k]) return at[k] << 5 |", "if (seen[k]) return at[0] << 5 |"}}},
+    {"null because a sweep found nothing before room appeared",
+     {{"core/alloc.clh", "if (ref || exhausted == epoch) return ref;",
+       "if (ref || exhausted <= epoch) return ref;"}}},
+    {"a block taken for one of the class without a look at what it became",
+     {{"core/block.clh", "uint kept = clumpi_class_of_state(old) == class_id && had < capacity;",
+       "uint kept = had < capacity;"}}},
     {"null without a sweep",
      {{"core/alloc.clh", "    return clumpi_sweep(h, class_id, seed);", "    return 0;"}}},
     {"sweep gives up at a block that it lost",
