@@ -12,13 +12,13 @@
  *            a multiple of 128 bytes, and unused bytes of the last 128 are 0
  *
  * A class without objects is left out. An element uses element_bytes (schema.h): a vector of 3 has
- * 4 elements. A reference is the number of its object plus 1, and null is 0. In place of a_memory of
- * an array `a` that grows, the buffer has its elements in raw memory, of all objects one after the
- * other: an object has as many as a_length is larger than the array's elements in the object.
- * Therefore the schema, the numbers of objects and the lengths determine every place. Equal objects in an equal order produce equal
- * bytes, which do not depend on the objects' places in the heap. The bytes can go to another
- * context, device or machine of the same byte order: use clump_extract_read() here and
- * clump_extract_create() there.
+ * 4 elements. A reference is the number of its object plus 1, and null is 0. In place of a_memory
+ * of an array `a` that grows, the buffer has its elements in raw memory, of all objects one after
+ * the other: an object has as many as a_length is larger than the array's elements in the object.
+ * Therefore the schema, the numbers of objects and the lengths determine every place. Equal objects
+ * in an equal order produce equal bytes, which do not depend on the objects' places in the heap.
+ * The bytes can go to another context, device or machine of the same byte order: use
+ * clump_extract_read() here and clump_extract_create() there.
  *
  * Both calls work on the device. The number of launches depends on the inserted classes. With
  * `follow` it also depends on the length of the chains, as for a collection.
@@ -90,9 +90,9 @@ typedef struct clump_extract_report {
  * watch_handles become null. In a checked heap (checked.h), this is not an event, but generations
  * detect old references. Device memory: the buffer. During the call, 28 bytes for each granule of
  * the heap, and 4 for each reference in the desc. The 28 bytes are in two buffers, 8 and 20, and
- * the heap keeps each that is at most 1/32 of its size. For arrays that grow, also 12 bytes for each
- * array of an object, and up to 2 MiB, and on the host 4 for each. With `follow`, the memory of a collection
- * (collect.h), which the heap keeps.
+ * the heap keeps each that is at most 1/32 of its size. For arrays that grow, also 12 bytes for
+ * each array of an object, and up to 2 MiB, and on the host 4 for each. With `follow`, the memory
+ * of a collection (collect.h), which the heap keeps.
  * Blocks: yes.
  * Returns CLUMP_OK, also if no objects match, or:
  *   CLUMP_ERR_USAGE      a value that is missing or out of range, a desc that chooses nothing,
@@ -130,9 +130,10 @@ typedef struct clump_insert_desc {
  * The call makes all objects or none: if they do not fit, it makes none, and no kernel reports a
  * lack of memory. It uses free blocks while enough exist, else free slots of blocks in use. With
  * arrays that grow it uses free blocks only for what the free slots do not hold, and allocates raw
- * memory for the capacities in the extract. At most 2^31 objects of a class are possible. Device memory during the call: 4 bytes for each 64 objects
- * of a class, and 4 for each object. If `desc` asks for no references, the latter are at most 8
- * bytes for each granule of the heap. For arrays that grow, as for clump_heap_extract(), and 4 MiB.
+ * memory for the capacities in the extract. At most 2^31 objects of a class are possible. Device
+ * memory during the call: 4 bytes for each 64 objects of a class, and 4 for each object. If `desc`
+ * asks for no references, the latter are at most 8 bytes for each granule of the heap. For arrays
+ * that grow, as for clump_heap_extract(), and 4 MiB.
  * Blocks: yes.
  * Returns CLUMP_OK, or:
  *   CLUMP_ERR_USAGE          an extract of another context, a buffer that is too small
@@ -230,14 +231,14 @@ CLUMP_API clump_status clump_extract_read(clump_extract *extract, void *data, ui
 
 /* The place of the values of one field in the buffer of an extract. */
 typedef struct clump_extract_column {
-    uint64_t at;                   /* byte offset of the first value in the buffer */
-    uint64_t bytes;                /* of all values */
-    uint64_t first;                /* number of the object that has the first value */
-    uint64_t count;                /* objects */
-    uint32_t object_bytes;         /* from one object to the next. 0: see `field` */
-    const clump_class_info *of;    /* the class of these objects, exactly */
-    /* of that class, or of one of its bases. a_memory of an array that grows: the elements of `a` in
-     * raw memory */
+    uint64_t at;                /* byte offset of the first value in the buffer */
+    uint64_t bytes;             /* of all values */
+    uint64_t first;             /* number of the object that has the first value */
+    uint64_t count;             /* objects */
+    uint32_t object_bytes;      /* from one object to the next. 0: see `field` */
+    const clump_class_info *of; /* the class of these objects, exactly */
+    /* of that class, or of one of its bases. a_memory of an array that grows: the elements of `a`
+     * in raw memory */
     const clump_field_info *field;
 } clump_extract_column;
 

@@ -1,6 +1,7 @@
 /* Containers are saved and loaded, or extracted and inserted, as the objects and arrays that they
- * are: a hash map with plain keys, a vector and a grid. In the other heap they have the same contents, and their calls work
- * on: the map takes and erases keys, the vector appends, the grid is walked and recorded again.
+ * are: a hash map with plain keys, a vector and a grid. In the other heap they have the same
+ * contents, and their calls work on: the map takes and erases keys, the vector appends, the grid is
+ * walked and recorded again.
  *
  * Read first: diff_growing.c, docs/guide/containers.md.
  */
