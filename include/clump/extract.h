@@ -182,7 +182,7 @@ CLUMP_API clump_status clump_heap_migrate(clump_heap *heap, const clump_extract_
  *                            clump_extract_info.objects from [1] on
  *   data     [in, optional]  bytes of the columns, clump_extract_info.bytes in all. NULL: the
  *                            buffer has zeros
- *   bytes    [in]            of data, must be right: the lengths in the data tell how many elements
+ *   bytes    [in]            of data, must be right: the lengths in the data say how many elements
  *                            arrays that grow have. 0 without data
  *   extract  [out]           NULL on failure
  *   error    [out, optional]

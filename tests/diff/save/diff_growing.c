@@ -152,7 +152,7 @@ static uint64_t raw_bytes(clump_heap *heap) {
     return stats.raw_bytes;
 }
 
-/* So many bags and sacks are there, as they were. */
+/* `bags` bags and sacks are there, as they were. */
 static void expect_some(clump_heap *heap, const char *options, int grows, uint32_t bags) {
     clump_program *p = cl_fixture_program(&on, heap, check_source, options, NULL);
     cl_uint right = 0;
@@ -320,7 +320,7 @@ static void many(void **state) {
     clump_heap_destroy(heap);
 }
 
-/* By number, without Items. */
+/* Bags and sacks by number. */
 static uint32_t id_of(uint64_t number) {
     return (uint32_t)(number / 2 * 3 + number % 2 * 2);
 }
@@ -372,8 +372,8 @@ static void expect_refs(clump_heap *heap) {
     free(refs);
 }
 
-/* All objects, out of a heap and out of its file, into others, also through the host; what is freed
- * has no raw memory. */
+/* All objects, out of a heap and out of its file, into others, also through the host. Freed objects
+ * leave no raw memory. */
 static void extracted(void **state) {
     (void)state;
     clump_heap *heap = filled(), *into = open_heap(moved_schema, 5, BYTES);
@@ -419,8 +419,8 @@ static void extracted(void **state) {
     clump_heap_destroy(heap);
 }
 
-/* Some bags, and the items that they lead to, move in one call. Then the others are taken without
- * items. */
+/* Some bags, and the items that they lead to, move in one call. Then the others are extracted
+ * without items. */
 static void migrated(void **state) {
     (void)state;
     clump_heap *heap = filled(), *into = open_heap(schema, 1, BYTES);
@@ -501,7 +501,7 @@ static void no_room_for_extract(void **state) {
     clump_heap_destroy(heap);
 }
 
-/* Lengths, capacities and references that somebody altered in the buffer, or in data. */
+/* Altered lengths, capacities and references, in the buffer or in data. */
 static void altered_extract(void **state) {
     (void)state;
     clump_heap *heap = filled(), *into = open_heap(schema, 2, BYTES);
@@ -511,7 +511,7 @@ static void altered_extract(void **state) {
     static const struct {
         const char *field;
         uint32_t index, value;
-        const char *words, *in_data; /* of insert; of create, NULL: it takes the data */
+        const char *words, *in_data; /* of insert, and of create. NULL: create accepts the data */
     } cases[] = {
         {"items_length", 3, 500000, "was overwritten: its length is 500000", "has a length"},
         {"items_length", 0, LONG - 100, "", "clump_extract_create: "},
