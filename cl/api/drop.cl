@@ -1,7 +1,7 @@
 /* Frees the arrays of run-time length of the objects that a collection is about to free, or of
- * objects that somebody has chosen, and these as well. It is a program of its heap, like a user's,
- * because the code that frees an array is generated from the schema (host/heap/emit.c). Of a
- * collection it runs after marking, before the sweep.
+ * chosen objects (host/collect/chosen.c), and the chosen objects as well. It is a program of its
+ * heap, like a user's, because the code that frees an array is generated from the schema
+ * (host/heap/emit.c). A collection runs it after marking, before the sweep.
  *
  * Read first: cl/api/arrays.clh, mark.clh.
  */
