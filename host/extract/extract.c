@@ -39,7 +39,7 @@ static int take_field(const clump_extract *e, clumpi_column_walk *w,
     w->column.field = field;
     w->column.object_bytes = field->element_bytes * clumpi_elements(field);
     w->column.bytes = w->column.count * w->column.object_bytes;
-    if (field->part != CLUMP_PART_MEMORY) return 1;
+    if (!array || field->part != CLUMP_PART_MEMORY) return 1;
     w->arrays++;
     if (e->has_words) return 1;
     w->field = *array;

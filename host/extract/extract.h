@@ -5,8 +5,8 @@
  * May use: core, schema, heap, of collect what follows references and frees chosen objects, and of
  * save what reads without a device.
  *
- * Invariant: schema, numbers of objects and of elements tell where each column is. Between two calls nothing is
- * enqueued that uses an extract, so it needs no order of queues (core/queue.c).
+ * Invariant: schema, numbers of objects and of elements tell where each column is. Between two
+ * calls nothing is enqueued that uses an extract, so it needs no order of queues (core/queue.c).
  *
  * Read first: include/clump/extract.h, collect/collect.h.
  */
