@@ -239,6 +239,25 @@ typedef struct pack_heap {
     uint left_out, dangling; /* seen by this work-item */
 } pack_heap;
 
+static inline pack_heap pack_heap_of(__global uchar *heap, uint header_at, clumpi_pack_counts n,
+                                     __global uchar *work) {
+    pack_heap h;
+    const clumpi_view v = clumpi_view_of(heap, header_at);
+    h.heap = heap;
+    h.header_at = header_at;
+    h.words = pack_words(work);
+    h.records = pack_records(work, n);
+    h.end = v.header->block_end * v.header->block_granules;
+    h.is_checked = v.header->at_checked != 0;
+    h.left_out = h.dangling = 0;
+    return h;
+}
+
+static inline void pack_heap_tell(const pack_heap *h, __global uchar *work) {
+    if (h->left_out) atomic_add(&pack_head(work)->left_out, h->left_out);
+    if (h->dangling) atomic_add(&pack_head(work)->dangling, h->dangling);
+}
+
 /* A reference to an object without a number. */
 static inline void pack_count(pack_heap *h, uint is_live) {
     h->left_out += is_live;
@@ -322,15 +341,8 @@ static inline void pack_take(const clumpi_memory memory, __global const uint *ro
 __kernel void clumpi_pack_objects(__global uchar *heap, uint header_at, __global const uint *chosen,
                                   ulong at, clumpi_pack_counts n, __global uchar *work,
                                   __global uchar *columns, __global uint *refs) {
-    pack_heap h;
+    pack_heap h = pack_heap_of(heap, header_at, n, work);
     const clumpi_view v = clumpi_view_of(heap, header_at);
-    h.heap = heap;
-    h.header_at = header_at;
-    h.words = pack_words(work);
-    h.records = pack_records(work, n);
-    h.end = v.header->block_end * v.header->block_granules;
-    h.is_checked = v.header->at_checked != 0;
-    h.left_out = h.dangling = 0;
     const clumpi_memory memory = clumpi_memory_of(heap, v.header);
     __global const uint *rows = clumpi_words_at(&v, v.header->at_list_rows);
     __global const uint *index = clumpi_words_at(&v, v.header->at_list_index);
@@ -361,8 +373,20 @@ __kernel void clumpi_pack_objects(__global uchar *heap, uint header_at, __global
                              : lot.ref[j];
         }
     }
-    if (h.left_out) atomic_add(&pack_head(work)->left_out, h.left_out);
-    if (h.dangling) atomic_add(&pack_head(work)->dangling, h.dangling);
+    pack_heap_tell(&h, work);
+}
+
+/* References of `count` elements of arrays, from word `at` of the extract on. */
+__kernel void clumpi_pack_elements(__global uchar *heap, uint header_at, clumpi_pack_counts n,
+                                   __global uchar *work, __global uint *columns, ulong at,
+                                   uint count, clumpi_pack_field field) {
+    pack_heap h = pack_heap_of(heap, header_at, n, work);
+    for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
+        uint ref = columns[at + i];
+        if (h.is_checked) ref = clumpi_bare(clumpi_home_in(heap, header_at), ref);
+        columns[at + i] = pack_number(&h, ref, h.words[ref >> 6 < h.end ? ref >> 6 : 0u], field);
+    }
+    pack_heap_tell(&h, work);
 }
 
 /* ---- Unpacking ---- */
@@ -417,6 +441,26 @@ typedef struct unpack_extract {
     uint is_checked;
     uint no_object, no_member; /* seen by this work-item */
 } unpack_extract;
+
+static inline unpack_extract unpack_extract_of(__global uchar *heap, uint header_at,
+                                               clumpi_pack_counts n, __global uchar *work) {
+    unpack_extract x;
+    const clumpi_view v = clumpi_view_of(heap, header_at);
+    x.home = clumpi_home_of(&v);
+    x.memory = clumpi_memory_of(heap, v.header);
+    x.refs = pack_loose(work, n);
+    x.places = pack_places(work);
+    x.classes = pack_classes(work, n);
+    x.n = n;
+    x.is_checked = v.header->at_checked != 0;
+    x.no_object = x.no_member = 0;
+    return x;
+}
+
+static inline void unpack_tell(const unpack_extract *x, __global uchar *work) {
+    if (x->no_object) atomic_add(&pack_head(work)->no_object, x->no_object);
+    if (x->no_member) atomic_add(&pack_head(work)->no_member, x->no_member);
+}
 
 /* The class that has a number: the last that does not begin above it. */
 static inline uint unpack_class_of(const unpack_extract *x, uint number) {
@@ -507,16 +551,7 @@ static inline void unpack_take(const unpack_extract *x, const pack_team team,
  * others. */
 __kernel void clumpi_unpack_objects(__global uchar *heap, uint header_at, clumpi_pack_counts n,
                                     __global uchar *work, __global uchar *columns) {
-    unpack_extract x;
-    const clumpi_view v = clumpi_view_of(heap, header_at);
-    x.home = clumpi_home_of(&v);
-    x.memory = clumpi_memory_of(heap, v.header);
-    x.refs = pack_loose(work, n);
-    x.places = pack_places(work);
-    x.classes = pack_classes(work, n);
-    x.n = n;
-    x.is_checked = v.header->at_checked != 0;
-    x.no_object = x.no_member = 0;
+    unpack_extract x = unpack_extract_of(heap, header_at, n, work);
     if (pack_head(work)->unmade) return;
     const pack_team team = pack_team_of();
     uint dealt = 0;
@@ -530,6 +565,19 @@ __kernel void clumpi_unpack_objects(__global uchar *heap, uint header_at, clumpi
                 unpack_field(&x, &lot, columns, pack_fields(work, n)[f]);
         }
     }
-    if (x.no_object) atomic_add(&pack_head(work)->no_object, x.no_object);
-    if (x.no_member) atomic_add(&pack_head(work)->no_member, x.no_member);
+    unpack_tell(&x, work);
+}
+
+/* References of `count` elements of arrays, from word `at` of the extract on. */
+__kernel void clumpi_unpack_elements(__global uchar *heap, uint header_at, clumpi_pack_counts n,
+                                     __global uchar *work, __global const uint *columns, ulong at,
+                                     uint count, clumpi_pack_field field, __global uint *refs) {
+    unpack_extract x = unpack_extract_of(heap, header_at, n, work);
+    const unpack_target target =
+        unpack_target_of(x.classes[field.target == CLUMPI_PACK_SEVERAL ? 0u : field.target]);
+    for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
+        const uint ref = unpack_ref(&x, columns[at + i], field, target);
+        refs[i] = x.is_checked ? clumpi_named(x.home, ref) : ref;
+    }
+    unpack_tell(&x, work);
 }

@@ -56,7 +56,9 @@ clump_status clumpi_chosen_free(clump_heap *heap, cl_mem chosen, int *is_freed) 
     static const clump_collect_desc desc = {0};
     clumpi_marks marks = {.buffer = chosen};
     clumpi_collection r = {.heap = heap, .marks = &marks, .desc = &desc};
-    clump_status status = clumpi_collect_sweep(&r);
+    /* One launch, so that objects have their arrays or are gone. */
+    clump_status status =
+        clumpi_collect_has_arrays(heap) ? clumpi_collect_drop(&r, 1) : clumpi_collect_sweep(&r);
     *is_freed = !status;
     return status ? status : clumpi_checking_settle(heap);
 }

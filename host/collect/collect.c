@@ -102,7 +102,8 @@ static clump_status collect(clumpi_collection *r, clump_collect_report *report) 
     clump_status status = clumpi_handles_settle(r->heap);
     if (!status) status = clumpi_collect_mark(r);
     if (!status) status = list_dead(r); /* can still be refused, so nothing has changed yet */
-    if (!status && !r->desc->only_mark) status = clumpi_collect_drop(r);
+    if (!status && !r->desc->only_mark && clumpi_collect_has_arrays(r->heap))
+        status = clumpi_collect_drop(r, 0);
     if (!status && !r->desc->only_mark) status = null_weak(r);
     if (!status) status = clumpi_collect_sweep(r);
     r->is_swept = !status;

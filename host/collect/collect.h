@@ -126,14 +126,16 @@ clump_status clumpi_chosen_create(clump_heap *heap, cl_mem *chosen);
 void clumpi_chosen_release(clump_heap *heap, cl_mem *chosen);
 /* What they lead to is chosen, too: by fields that are not weak. Blocks. */
 clump_status clumpi_chosen_follow(clump_heap *heap, cl_mem chosen);
-/* They are freed, all of them live. What they have in raw memory is not. *is_freed: they are, also
- * if the call fails. Does not block. */
+/* They are freed with their arrays, all of them live. *is_freed: they are, also if the call fails.
+ * Blocks at the first call of a heap with arrays. */
 clump_status clumpi_chosen_free(clump_heap *heap, cl_mem chosen, int *is_freed);
 
 /* ---- drop.c ---- */
 
-/* Arrays of objects that are not reached give their raw memory back. Blocks at the first call. */
-clump_status clumpi_collect_drop(clumpi_collection *r);
+/* Can objects of the heap have raw memory? If so, arrays of white objects give it back.
+ * with_objects: 0, or these are freed as well, by the same launch. Blocks at the first call. */
+int clumpi_collect_has_arrays(const clump_heap *heap);
+clump_status clumpi_collect_drop(clumpi_collection *r, int with_objects);
 
 /* ---- log.c: of tuning->log; nothing is done without one ---- */
 

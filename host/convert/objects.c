@@ -151,7 +151,7 @@ static clump_status make_objects(clump_heap *next, uint32_t class_id, uint64_t c
         const uint64_t n = count < most ? count : most;
         uint64_t made = 0;
         status = clumpi_new_claim(next, class_id, n, UINT32_MAX, NULL);
-        if (!status) status = clumpi_checking_new(next, class_id);
+        if (!status) status = clumpi_new_begin(next, class_id, NULL);
         if (!status) status = clumpi_new_made(next, &made);
         if (!status && made != n)
             status = clumpi_fail(&clumpi_heap_context(next)->error, CLUMP_ERR_CORRUPT,

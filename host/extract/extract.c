@@ -1,6 +1,8 @@
 /* The buffer of an extract, and what is known of it (extract.h). Read first: extract.h. */
 #include "extract/extract.h"
 
+#include <string.h>
+
 /* ---- Columns --------------------------------------------------------------------------------- */
 
 /* The next class with objects. */
@@ -23,21 +25,39 @@ static uint64_t aligned(uint64_t bytes) {
     return (bytes + CLUMPI_COLUMN_ALIGN - 1) / CLUMPI_COLUMN_ALIGN * CLUMPI_COLUMN_ALIGN;
 }
 
+/* A field of the class that is walked. 0: it has no column. */
+static int take_field(const clump_extract *e, clumpi_column_walk *w,
+                      const clump_field_info *field) {
+    const clump_field_info *array = NULL;
+    if (field->part) array = clumpi_schema_array_of(e->schema, field->class_id, field);
+    if (array && array->array != CLUMP_ARRAY_GROWING) array = NULL;
+    if (e->has_words && !array) return 0;
+    w->field = *field;
+    w->array = array;
+    w->array_number = w->arrays;
+    w->column.of = clump_schema_get_info(e->schema)->classes[w->class_info.id];
+    w->column.field = field;
+    w->column.object_bytes = field->element_bytes * clumpi_elements(field);
+    w->column.bytes = w->column.count * w->column.object_bytes;
+    if (!array || field->part != CLUMP_PART_MEMORY) return 1;
+    w->arrays++;
+    if (e->has_words) return 1;
+    w->field = *array;
+    w->column.object_bytes = 0;
+    w->column.bytes = e->elements ? e->elements[w->array_number] * array->element_bytes : 0;
+    return 1;
+}
+
 int clumpi_next_column(const clump_extract *e, clumpi_column_walk *w) {
-    clump_extract_column *column = &w->column;
-    column->at += aligned(column->bytes);
-    column->bytes = 0;
+    w->column.at += aligned(w->column.bytes);
+    w->column.bytes = 0;
     for (;;) {
         clump_class_info owner;
         if (!w->owner && !next_class(e, w)) return 0;
         owner = *clump_schema_get_info(e->schema)->classes[w->owner];
         if (w->next < owner.field_count) {
-            column->of = clump_schema_get_info(e->schema)->classes[w->class_info.id];
-            column->field = clump_schema_get_info(e->schema)->classes[owner.id]->fields[w->next++];
-            w->field = *column->field;
-            column->object_bytes = w->field.element_bytes * clumpi_elements(&w->field);
-            column->bytes = column->count * column->object_bytes;
-            return 1;
+            if (take_field(e, w, owner.fields[w->next++])) return 1;
+            continue;
         }
         w->owner = owner.base;
         w->next = 0;
@@ -53,8 +73,7 @@ static uint64_t count_columns(const clump_extract *e, uint64_t *bytes) {
     return count;
 }
 
-/* The columns of the info: as many pointers, and what they point to. */
-static clump_status list_columns(clump_extract *e) {
+clump_status clumpi_extract_set_columns(clump_extract *e) {
     const uint64_t count = count_columns(e, &e->info.bytes);
     const clump_allocator *a = &e->context->allocator;
     const clump_extract_column **list = clumpi_alloc(a, count * sizeof *list);
@@ -121,7 +140,16 @@ clump_status clumpi_extract_set_objects(clump_extract *e, const uint64_t *object
         e->objects[id] = objects[id - 1];
         e->objects[0] += objects[id - 1];
     }
-    return list_columns(e);
+    clumpi_column_walk w = {.owner = 0};
+    while (clumpi_next_column(e, &w)) {
+    }
+    e->array_count = w.arrays;
+    if (!e->array_count) return CLUMP_OK;
+    e->elements = clumpi_alloc(&e->context->allocator, e->array_count * sizeof *e->elements);
+    if (!e->elements)
+        return clumpi_fail(&e->context->error, CLUMP_ERR_HOST_MEMORY,
+                           "no host memory for %u arrays of an extract", e->array_count);
+    return CLUMP_OK;
 }
 
 void clump_extract_destroy(clump_extract *extract) {
@@ -132,6 +160,7 @@ void clump_extract_destroy(clump_extract *extract) {
     clump_schema_destroy(extract->schema);
     clumpi_free(&c->allocator, extract->column_list);
     clumpi_free(&c->allocator, extract->columns);
+    clumpi_free(&c->allocator, extract->elements);
     clumpi_free(&c->allocator, extract);
     clumpi_context_unuse(c);
 }
@@ -166,20 +195,50 @@ static clump_status check_bytes(const clump_extract *e, const char *call, uint64
                        (unsigned long long)e->info.bytes);
 }
 
-/* Lengths that the device would believe. */
-static clump_status check_lengths(const clump_extract *e, const uint8_t *data) {
-    for (clumpi_column_walk w = {0}; clumpi_next_column(e, &w);) {
+static clump_status too_long(const clump_extract *e, const clumpi_column_walk *w,
+                             const clump_field_info *array, uint32_t length, uint64_t room) {
+    return clumpi_fail(&e->context->error, CLUMP_ERR_USAGE,
+                       "clump_extract_create: array %s of class %s has a length of %u in the data, "
+                       "and room for %llu elements",
+                       array->name, w->class_info.name, length, (unsigned long long)room);
+}
+
+/* Elements in raw memory of an array that grows, whose capacities come now. lengths: the column
+ * before. */
+static clump_status add_elements(clump_extract *e, const clumpi_column_walk *w,
+                                 const uint8_t *lengths, const uint8_t *capacities) {
+    for (uint64_t i = 0; i < w->column.count; i++) {
+        uint32_t length, capacity;
+        memcpy(&length, lengths + i * sizeof length, sizeof length);
+        memcpy(&capacity, capacities + i * sizeof capacity, sizeof capacity);
+        const uint64_t room = (uint64_t)w->array->count + capacity;
+        if (length > room) return too_long(e, w, w->array, length, room);
+        if (length > w->array->count) e->elements[w->array_number] += length - w->array->count;
+    }
+    if (e->elements[w->array_number] <= CLUMPI_EXTRACT_ELEMENTS_MOST) return CLUMP_OK;
+    return clumpi_fail(&e->context->error, CLUMP_ERR_USAGE,
+                       "clump_extract_create: the arrays %s of class %s have more elements than a "
+                       "heap has room for",
+                       w->array->name, w->class_info.name);
+}
+
+/* Lengths that the device would believe, and how many elements there are. Of data that are cut off
+ * only what is there is looked at. */
+static clump_status take_lengths(clump_extract *e, const uint8_t *data, uint64_t bytes) {
+    clump_status status = CLUMP_OK;
+    uint64_t before = 0; /* the column of lengths */
+    for (clumpi_column_walk w = {0}; !status && clumpi_next_column(e, &w);) {
         uint32_t wrong;
+        if (w.column.at + w.column.bytes > bytes) return CLUMP_OK;
         const clump_field_info *array =
             clumpi_schema_find_too_long(e->info.schema, w.class_info.id, &w.field,
                                         data + w.column.at, sizeof wrong, w.column.count, &wrong);
-        if (array)
-            return clumpi_fail(&e->context->error, CLUMP_ERR_USAGE,
-                               "clump_extract_create: array %s of class %s has a length of %u in "
-                               "the data, and room for %u elements",
-                               array->name, w.class_info.name, wrong, array->count);
+        if (array) status = too_long(e, &w, array, wrong, array->count);
+        if (!status && w.array && w.field.part == CLUMP_PART_CAPACITY)
+            status = add_elements(e, &w, data + before, data + w.column.at);
+        before = w.column.at;
     }
-    return CLUMP_OK;
+    return status;
 }
 
 static clump_status make_extract(clump_context *context, const clump_schema *schema,
@@ -192,20 +251,17 @@ static clump_status make_extract(clump_context *context, const clump_schema *sch
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_extract_create needs a schema, the numbers of objects, and a "
                            "pointer for the result");
-    clump_status status =
-        clumpi_schema_refuses(schema, clumpi_schema_traits(schema), CLUMPI_OP_EXTRACT_OF, 0,
-                              "clump_extract_create", &c->error);
-    if (status) return status;
     if (!data && bytes)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_extract_create: %llu bytes were passed, but `data` is NULL",
                            (unsigned long long)bytes);
     clump_extract *e = NULL;
-    status = check_objects(c, schema, objects);
+    clump_status status = check_objects(c, schema, objects);
     if (!status) status = clumpi_extract_create(c, schema, &e);
     if (!status) status = clumpi_extract_set_objects(e, objects);
+    if (!status && data) status = take_lengths(e, data, bytes);
+    if (!status) status = clumpi_extract_set_columns(e);
     if (!status && data) status = check_bytes(e, "clump_extract_create", bytes);
-    if (!status && data) status = check_lengths(e, data);
     if (!status) status = clumpi_extract_open(e, NULL);
     if (!status && data) status = clumpi_write(c, e->info.buffer, 0, bytes, data);
     if (!status && !data && e->info.bytes)

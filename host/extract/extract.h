@@ -1,12 +1,12 @@
 /* Extracts: extract.c is the buffer and what tells what is in it, take.c takes objects out of a
  * heap, insert.c makes them in one, migrate.c does both, load.c makes one of a saved heap, pack.c
- * launches what copies objects.
+ * launches what copies objects, arrays.c brings arrays that grow along.
  *
  * May use: core, schema, heap, of collect what follows references and frees chosen objects, and of
  * save what reads without a device.
  *
- * Invariant: schema and numbers of objects tell where each column is. Between two calls nothing is
- * enqueued that uses an extract, so it needs no order of queues (core/queue.c).
+ * Invariant: schema, numbers of objects and of elements tell where each column is. Between two
+ * calls nothing is enqueued that uses an extract, so it needs no order of queues (core/queue.c).
  *
  * Read first: include/clump/extract.h, collect/collect.h.
  */
@@ -16,6 +16,7 @@
 #include "cl/extract/layout.h"
 #include "clump/extract.h"
 #include "collect/collect.h"
+#include "heap/elements.h"
 
 /* A program of its own: only those who take objects out, or put back what they began to insert,
  * need it. */
@@ -32,8 +33,10 @@ extern const clumpi_library clumpi_extract_library;
 #define CLUMPI_PACK_KERNELS(X)                                                                     \
     X(pack_rows)                                                                                   \
     X(pack_objects)                                                                                \
+    X(pack_elements)                                                                               \
     X(pack_made)                                                                                   \
-    X(unpack_objects)
+    X(unpack_objects)                                                                              \
+    X(unpack_elements)
 enum { CLUMPI_PACK_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_pack_library;
 #define CLUMPI_PACK_KERNEL(name)                                                                   \
@@ -42,11 +45,15 @@ extern const clumpi_library clumpi_pack_library;
 #define CLUMPI_COLUMN_ALIGN                                                                        \
     CLUMPI_PACK_ALIGN /* bytes; the largest element is as large: a double16 */
 #define CLUMPI_EXTRACT_OBJECTS_MOST (UINT64_C(0xffffffff) - 64) /* numbers plus 1 have 32 bits */
+#define CLUMPI_EXTRACT_ELEMENTS_MOST (UINT64_C(1) << 36)        /* of an array: bytes of a heap */
 
 struct clump_extract {
     clump_context *context;
     clump_schema *schema;                    /* own copy */
     uint64_t objects[CLUMP_CLASSES_MAX + 1]; /* by class id; 0: of all */
+    uint64_t *elements; /* of each array that grows, in the order of the columns; NULL: none */
+    uint32_t array_count;
+    int has_words; /* 1: its columns are only length, capacity and handle of these (arrays.c) */
     clump_extract_info info; /* of the members above; its buffer and refs are its own */
     const clump_extract_column **column_list; /* of the info */
     clump_extract_column *columns;
@@ -57,6 +64,11 @@ typedef struct clumpi_column_walk {
     clump_class_info class_info; /* of the objects */
     clump_field_info field;      /* of that class or of a base */
     clump_extract_column column;
+    /* NULL, or the field is the length or the capacity of this array, which grows, or in place of
+     * its handle there are elements of it */
+    const clump_field_info *array;
+    uint32_t array_number; /* of that: in clump_extract.elements */
+    uint32_t arrays;       /* private: whose handles have come */
     uint32_t owner,
         next; /* class that declares the next field; its number there. owner 0: the next class */
 } clumpi_column_walk;
@@ -65,8 +77,10 @@ int clumpi_next_column(const clump_extract *e, clumpi_column_walk *walk);
 /* CONSTRUCTOR. Copy the schema. It has neither objects nor a buffer yet. */
 clump_status clumpi_extract_create(clump_context *c, const clump_schema *schema,
                                    clump_extract **extract);
-/* Numbers of objects, by class id less 1; the columns that they take. CLUMP_ERR_HOST_MEMORY. */
+/* Numbers of objects, by class id less 1. `elements` are all 0. CLUMP_ERR_HOST_MEMORY. */
 clump_status clumpi_extract_set_objects(clump_extract *e, const uint64_t *objects);
+/* Then, with the right `elements`: the columns. CLUMP_ERR_HOST_MEMORY. */
+clump_status clumpi_extract_set_columns(clump_extract *e);
 /* Its buffer: a new one, or `given`, which is retained. Its contents are undefined. Does not block.
  * CLUMP_ERR_TOO_SMALL: `given` is too small. */
 clump_status clumpi_extract_open(clump_extract *e, cl_mem given);
@@ -84,6 +98,7 @@ typedef struct clumpi_pack {
     cl_mem work; /* cl/extract/layout.h; its references, from counts.refs_at on, are plain */
     uint64_t work_bytes;
     clumpi_pack_class made[CLUMP_CLASSES_MAX + 1]; /* likewise, by class id of the extract */
+    clumpi_pack_field *element_refs; /* of each array: references that it has; NULL: no arrays */
 } clumpi_pack;
 /* DESTRUCTOR. Of one that is all zero, too. */
 void clumpi_pack_close(clumpi_pack *p);
@@ -94,11 +109,16 @@ clump_status clumpi_pack_fetch(clumpi_pack *p, clumpi_pack_head *head);
 clump_status clumpi_pack_rank(clumpi_pack *p, cl_mem chosen);
 /* The numbers: head->numbers. Blocks. */
 clump_status clumpi_pack_ranked(clumpi_pack *p, clumpi_pack_head *head);
-/* Write the tables: `extract` is there. Blocks. */
+/* Write the tables: `extract` is there. May be done again with one that has fewer columns of the
+ * same objects. Blocks. */
 clump_status clumpi_pack_open(clumpi_pack *p);
 /* Fill the buffer of the extract, and its references if it is to have them, of the objects that are
  * ranked, and chosen. Does not block. */
 clump_status clumpi_pack_objects(clumpi_pack *p, cl_mem chosen);
+
+/* `count` references in the extract, from its word `at` on, which are elements of array `number`,
+ * become numbers. Does not block. */
+clump_status clumpi_pack_elements(clumpi_pack *p, uint32_t number, uint64_t at, uint32_t count);
 
 /* Tables and memory for objects that are to be made of an extract. Blocks. */
 clump_status clumpi_unpack_open(clumpi_pack *p);
@@ -107,6 +127,23 @@ clump_status clumpi_unpack_open(clumpi_pack *p);
 clump_status clumpi_unpack_made(clumpi_pack *p, uint32_t id, cl_mem chosen);
 /* All values of all objects, unless some were not made. Does not block. */
 clump_status clumpi_unpack_objects(clumpi_pack *p);
+/* The other way, into `refs`. Does not block. */
+clump_status clumpi_unpack_elements(clumpi_pack *p, uint32_t number, uint64_t at, uint32_t count,
+                                    cl_mem refs);
+
+/* ---- arrays.c: nothing of it is needed without arrays that grow (array_count) ---- */
+
+/* Of the chosen objects, which are ranked: `elements` of the extract, which has no columns yet.
+ * *words, which the caller destroys, is what the next call needs, also after a failure. Blocks. */
+clump_status clumpi_arrays_pack_words(clumpi_pack *p, cl_mem chosen, clump_extract *e,
+                                      clump_extract **words);
+/* Into the extract, whose objects are packed. Blocks. */
+clump_status clumpi_arrays_pack(clumpi_pack *p, const clump_extract *words);
+/* Are lengths and capacities of the extract right? *words: as above. Blocks. */
+clump_status clumpi_arrays_check(clumpi_pack *p, clump_extract **words);
+/* Raw memory and elements of objects that are made, whose arrays have none. After a failure they
+ * may have some. Blocks. */
+clump_status clumpi_arrays_unpack(clumpi_pack *p, const clump_extract *words);
 
 /* ---- For take.c and insert.c ---- */
 

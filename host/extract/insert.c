@@ -26,7 +26,9 @@ typedef struct inserting {
     cl_mem chosen;    /* bits of the new objects; NULL: pack.work has references of all of them */
     uint64_t made;    /* objects that were made, null for those that could not be */
     uint32_t pending; /* class id of the extract that a do-new has made more of; 0: none */
+    int has_begun;    /* clumpi_new_begin() was called for these */
     clumpi_pack pack;
+    clump_extract *words; /* of its arrays that grow; NULL: it has none */
 } inserting;
 
 /* ---- Before the heap changes ----------------------------------------------------------------- */
@@ -117,7 +119,7 @@ static clump_status check(inserting *in) {
             "%s: the extract belongs to another context. Read it with clump_extract_read(), and "
             "create one from the bytes with clump_extract_create() in the heap's context",
             call);
-    clump_status status = clumpi_heap_refuses(in->heap, CLUMPI_OP_INSERT, call);
+    clump_status status = CLUMP_OK;
     for (uint32_t id = 1; id <= clump_schema_get_info(e->schema)->class_count && !status; id++)
         status = match_class(in, id);
     if (!status && in->desc->ref_buffer)
@@ -161,6 +163,7 @@ static clump_status plan_room(inserting *in) {
     }
     if (status) return status;
     if (needed > stats.free_blocks) return no_room(in, needed, stats.free_blocks);
+    if (in->extract->array_count) return CLUMP_OK; /* their elements need blocks */
     uint32_t spare = stats.free_blocks - (uint32_t)needed;
     for (uint32_t id = 1; id <= count; id++) {
         if (!in->extract->objects[id]) continue;
@@ -195,7 +198,9 @@ static clump_status open_memory(inserting *in) {
     in->pack = (clumpi_pack){
         .heap = in->heap, .extract = in->extract, .class_of = in->class_of, .sure = in->sure};
     clump_status status = choose_way(in);
-    return status ? status : clumpi_unpack_open(&in->pack);
+    if (!status) status = clumpi_unpack_open(&in->pack);
+    if (status || !in->extract->array_count) return status;
+    return clumpi_arrays_check(&in->pack, &in->words);
 }
 
 /* ---- Objects --------------------------------------------------------------------------------- */
@@ -215,7 +220,9 @@ static clump_status make_objects(inserting *in, uint32_t id) {
         clumpi_new_claim(in->heap, ours, in->extract->objects[id], in->fresh[id], NULL);
     if (status) return status;
     in->pending = id;
-    status = clumpi_checking_new(in->heap, ours);
+    in->has_begun = 0;
+    status = clumpi_new_begin(in->heap, ours, NULL);
+    in->has_begun = !status;
     return status ? status : list_new(in, id);
 }
 
@@ -233,7 +240,10 @@ static void undo(inserting *in) {
     clump_context *c = clumpi_heap_context(heap);
     const clump_error error = c->error; /* keep the cause */
     int is_freed;
-    clump_status status = in->pending ? list_new(in, in->pending) : CLUMP_OK;
+    clump_status status = CLUMP_OK;
+    if (in->pending && !in->has_begun) /* their arrays may be anything */
+        status = clumpi_new_begin(heap, in->class_of[in->pending], NULL);
+    if (!status && in->pending) status = list_new(in, in->pending);
     if (!status && in->chosen) (void)clumpi_chosen_free(heap, in->chosen, &is_freed);
     if (!status && !in->chosen)
         (void)clumpi_free_refs(heap, in->pack.work, in->pack.counts.refs_at / sizeof(clump_ref),
@@ -243,11 +253,11 @@ static void undo(inserting *in) {
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-static clump_status write_all(inserting *in) {
+/* Are the objects, and what was written to them, right? */
+static clump_status look(inserting *in) {
     clump_error *error = &clumpi_heap_context(in->heap)->error;
     clumpi_pack_head head = {0};
-    clump_status status = clumpi_unpack_objects(&in->pack);
-    if (!status) status = clumpi_pack_fetch(&in->pack, &head);
+    clump_status status = clumpi_pack_fetch(&in->pack, &head);
     if (!status && head.unmade)
         status = clumpi_fail(error, CLUMP_ERR_CORRUPT,
                              "%s: %u of %llu objects could not be made, although the heap has room "
@@ -259,6 +269,14 @@ static clump_status write_all(inserting *in) {
                         "%s: the extract is not valid: %u references lead to objects that it does "
                         "not have, and %u to objects of a class that the field cannot refer to",
                         call, head.no_object, head.no_member);
+    return status;
+}
+
+static clump_status write_all(inserting *in) {
+    clump_status status = clumpi_unpack_objects(&in->pack);
+    if (!status) status = look(in);
+    if (!status && in->words) status = clumpi_arrays_unpack(&in->pack, in->words);
+    if (!status && in->words) status = look(in);
     return status;
 }
 
@@ -304,6 +322,7 @@ clump_status clump_heap_insert(clump_heap *heap, const clump_extract *extract,
     inserting in = {.heap = heap, .extract = extract, .desc = &own};
     status = insert(&in);
     clumpi_pack_close(&in.pack);
+    clump_extract_destroy(in.words);
     clumpi_chosen_release(heap, &in.chosen);
     return status;
 }

@@ -22,11 +22,11 @@ typedef struct loading {
 
 static int make(void *user, const clump_saved *saved) {
     loading *l = user;
-    l->status =
-        clumpi_schema_refuses(saved->schema, clumpi_schema_traits(saved->schema),
-                              CLUMPI_OP_EXTRACT_OF, 0, "clump_extract_load", &l->context->error);
-    if (!l->status) l->status = clumpi_extract_create(l->context, saved->schema, &l->extract);
+    l->status = clumpi_extract_create(l->context, saved->schema, &l->extract);
     if (!l->status) l->status = clumpi_extract_set_objects(l->extract, &saved->counts[1]);
+    for (uint32_t i = 0; !l->status && i < l->extract->array_count; i++)
+        l->extract->elements[i] = saved->arrays[i].elements;
+    if (!l->status) l->status = clumpi_extract_set_columns(l->extract);
     if (!l->status) l->status = clumpi_extract_open(l->extract, NULL);
     return l->status != CLUMP_OK;
 }
@@ -44,11 +44,13 @@ static int fill(void *user, const clump_saved *saved, const clump_saved_part *pa
     loading *l = user;
     (void)saved;
     if (!part->field) return 0; /* references outside of objects */
-    if (part->from == 0) clumpi_next_column(l->extract, &l->walk);
+    while (part->from == 0 && clumpi_next_column(l->extract, &l->walk) && !l->walk.column.bytes) {
+    } /* a column without bytes has no parts */
     l->status = clumpi_write(l->context, l->extract->info.buffer,
                              l->walk.column.at + part->from * part->bytes,
                              (uint64_t)part->count * part->bytes, part->data);
-    if (!l->status && part->from + part->count == l->walk.column.count) l->status = end_column(l);
+    if (!l->status && (part->from + part->count) * part->bytes == l->walk.column.bytes)
+        l->status = end_column(l);
     return l->status != CLUMP_OK;
 }
 
@@ -64,11 +66,13 @@ static clump_status load_extract(clump_context *context, const clump_load_desc *
         status = clumpi_fail(&context->error, CLUMP_ERR_USAGE,
                              "clump_extract_load needs a pointer for the result");
     if (status) return status;
-    status = clumpi_saved_read(
-        desc,
-        &(clumpi_saved_reader){
-            .call = "clump_extract_load", .begin = make, .take = fill, .user = &l},
-        &context->allocator, &error);
+    status = clumpi_saved_read(desc,
+                               &(clumpi_saved_reader){.call = "clump_extract_load",
+                                                      .begin = make,
+                                                      .take = fill,
+                                                      .elements_together = 1,
+                                                      .user = &l},
+                               &context->allocator, &error);
     if (l.status) status = l.status;
     if (status && !l.status) context->error = error;
     if (status) {

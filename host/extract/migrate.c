@@ -30,6 +30,9 @@ static clump_status share(migrating *m) {
     clump_context *here = clumpi_heap_context(m->from), *there = clumpi_heap_context(m->into);
     clump_status status = tell(m, clumpi_extract_create(there, m->taken->schema, &m->arrived));
     if (!status) status = tell(m, clumpi_extract_set_objects(m->arrived, m->taken->objects + 1));
+    for (uint32_t i = 0; !status && i < m->arrived->array_count; i++)
+        m->arrived->elements[i] = m->taken->elements[i];
+    if (!status) status = tell(m, clumpi_extract_set_columns(m->arrived));
     if (status) return status;
     if (!m->taken->info.buffer) return CLUMP_OK;
     cl_int code = there->cl.RetainMemObject(m->taken->info.buffer);

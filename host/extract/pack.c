@@ -26,6 +26,7 @@ static uint64_t align(uint64_t bytes) {
 void clumpi_pack_close(clumpi_pack *p) {
     if (!p->heap) return;
     clumpi_scratch_give(p->heap, &key, p->work_bytes, &p->work);
+    clumpi_free(&clumpi_heap_context(p->heap)->allocator, p->element_refs);
     p->heap = NULL;
 }
 
@@ -125,13 +126,14 @@ typedef struct tables {
 /* What the tables have, and the memory for objects that are to be made. */
 static void count(clumpi_pack *p) {
     const clump_extract *e = p->extract;
+    p->counts.classes = p->counts.fields = p->counts.ends = p->places = p->loose = 0;
     for (uint32_t id = 1; id <= clump_schema_get_info(e->schema)->class_count; id++) {
         p->counts.classes += e->objects[id] != 0;
         p->places += (uint32_t)((e->objects[id] + CLUMPI_ROW_SLOTS - 1) / CLUMPI_ROW_SLOTS);
         p->loose += (uint32_t)e->objects[id] - (p->sure ? p->sure[id] : 0);
     }
     for (clumpi_column_walk w = {.owner = 0}; clumpi_next_column(e, &w); p->counts.ends++)
-        p->counts.fields += parts_of(&w.field);
+        p->counts.fields += w.array ? 1 : parts_of(&w.field);
     p->counts.objects = (clumpi_u32)e->objects[0];
 }
 
@@ -185,27 +187,35 @@ static void find_target(const tables *t, clumpi_pack_field *f) {
     }
 }
 
-static void append_field(tables *t, clumpi_pack_class *k, const clumpi_column_walk *w) {
-    clump_heap *heap = t->p->heap;
+static void append_values(tables *t, clumpi_pack_class *k, const clumpi_column_walk *w,
+                          const clump_field_info *ours) {
     clump_class_info to = {0};
-    clump_field_info ours; /* as it lies in the heap */
-    ours = *clump_schema_find_field(clumpi_heap_schema(heap), k->class_id, w->field.name);
-    if (ours.type == CLUMP_TYPE_REF)
-        to = *clump_schema_get_info(clumpi_heap_schema(heap))->classes[ours.ref_class];
-    for (uint32_t part = 0; part < parts_of(&ours); part++) {
+    if (ours->type == CLUMP_TYPE_REF)
+        to = *clump_schema_get_info(clumpi_heap_schema(t->p->heap))->classes[ours->ref_class];
+    for (uint32_t part = 0; part < parts_of(ours); part++) {
         clumpi_pack_field f = {.at = w->column.at + (uint64_t)part * WIDTH_MAX,
-                               .next = ours.element_bytes,
-                               .base = ours.base_bytes + part * WIDTH_MAX,
-                               .stride = ours.stride_bytes,
-                               .step = ours.step_bytes,
+                               .next = ours->element_bytes,
+                               .base = ours->base_bytes + part * WIDTH_MAX,
+                               .stride = ours->stride_bytes,
+                               .step = ours->step_bytes,
                                .object_bytes = w->column.object_bytes,
-                               .count = clumpi_elements(&ours),
-                               .width = ours.element_bytes / parts_of(&ours),
+                               .count = clumpi_elements(ours),
+                               .width = ours->element_bytes / parts_of(ours),
                                .first = to.id,
                                .last = to.last};
         if (to.id) find_target(t, &f);
-        append(t, k, &f);
+        if (!w->array || t->p->extract->has_words)
+            append(t, k, &f);
+        else if (to.id)
+            t->p->element_refs[w->array_number] = f;
     }
+}
+
+static void append_field(tables *t, clumpi_pack_class *k, const clumpi_column_walk *w) {
+    const clump_schema *schema = clumpi_heap_schema(t->p->heap);
+    const clump_field_info *ours = /* as it lies in the heap */
+        clump_schema_find_field(schema, k->class_id, w->field.name);
+    append_values(t, k, w, ours);
     const uint32_t over = (uint32_t)(w->column.bytes % CLUMPI_COLUMN_ALIGN);
     if (over)
         t->ends[t->end_count++] = (clumpi_pack_end){.at = w->column.at + w->column.bytes,
@@ -251,9 +261,21 @@ static clump_status write_tables(clumpi_pack *p) {
     return status;
 }
 
+/* For the tables to fill in. */
+static clump_status open_element_refs(clumpi_pack *p) {
+    clump_context *c = clumpi_heap_context(p->heap);
+    if (!p->extract->array_count || p->element_refs) return CLUMP_OK;
+    p->element_refs =
+        clumpi_alloc(&c->allocator, p->extract->array_count * sizeof *p->element_refs);
+    return p->element_refs ? CLUMP_OK
+                           : clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY,
+                                         "no host memory for the arrays of an extract");
+}
+
 clump_status clumpi_pack_open(clumpi_pack *p) {
     count(p);
-    return write_tables(p);
+    clump_status status = open_element_refs(p);
+    return status ? status : write_tables(p);
 }
 
 /* ---- Objects --------------------------------------------------------------------------------- */
@@ -271,10 +293,22 @@ clump_status clumpi_pack_objects(clumpi_pack *p, cl_mem chosen) {
     return run_copy(p, CLUMPI_PACK_KERNEL(pack_objects), args, 6);
 }
 
+clump_status clumpi_pack_elements(clumpi_pack *p, uint32_t number, uint64_t at, uint32_t n) {
+    const clump_extract *e = p->extract;
+    const clumpi_arg args[] = {{sizeof p->counts, &p->counts},
+                               {sizeof p->work, &p->work},
+                               {sizeof e->info.buffer, &e->info.buffer},
+                               {sizeof at, &at},
+                               {sizeof n, &n},
+                               {sizeof *p->element_refs, &p->element_refs[number]}};
+    return run(p, CLUMPI_PACK_KERNEL(pack_elements), args, 6);
+}
+
 clump_status clumpi_unpack_open(clumpi_pack *p) {
     count(p);
     clump_status status =
         open_work(p, p->places, table_bytes(p), (uint64_t)p->loose * sizeof(clump_ref));
+    if (!status) status = open_element_refs(p);
     return status ? status : write_tables(p);
 }
 
@@ -294,4 +328,17 @@ clump_status clumpi_unpack_objects(clumpi_pack *p) {
                                {sizeof p->work, &p->work},
                                {sizeof e->info.buffer, &e->info.buffer}};
     return run_copy(p, CLUMPI_PACK_KERNEL(unpack_objects), args, 3);
+}
+
+clump_status clumpi_unpack_elements(clumpi_pack *p, uint32_t number, uint64_t at, uint32_t n,
+                                    cl_mem refs) {
+    const clump_extract *e = p->extract;
+    const clumpi_arg args[] = {{sizeof p->counts, &p->counts},
+                               {sizeof p->work, &p->work},
+                               {sizeof e->info.buffer, &e->info.buffer},
+                               {sizeof at, &at},
+                               {sizeof n, &n},
+                               {sizeof *p->element_refs, &p->element_refs[number]},
+                               {sizeof refs, &refs}};
+    return run(p, CLUMPI_PACK_KERNEL(unpack_elements), args, 7);
 }

@@ -26,6 +26,7 @@ typedef struct taking {
     cl_mem chosen;
     clumpi_pack pack;
     clump_extract *extract;
+    clump_extract *words; /* of its arrays that grow; NULL: it has none */
     clump_extract_report report;
 } taking;
 
@@ -235,6 +236,9 @@ static clump_status make_extract(taking *t) {
     for (uint32_t id = 1; id <= clumpi_object_classes(t->heap); id++)
         objects[id - 1] = head.numbers[id + 1] - head.numbers[id];
     status = clumpi_extract_set_objects(t->extract, objects);
+    if (!status && t->extract->array_count)
+        status = clumpi_arrays_pack_words(&t->pack, t->chosen, t->extract, &t->words);
+    if (!status) status = clumpi_extract_set_columns(t->extract);
     if (!status) status = clumpi_extract_open(t->extract, t->desc->buffer);
     if (!status && t->desc->keep_refs && t->extract->objects[0])
         status = clumpi_buffer_create(c, t->extract->objects[0] * sizeof(clump_ref), "references",
@@ -247,6 +251,7 @@ static clump_status copy_values(taking *t, clumpi_pack_head *head) {
     t->pack.extract = t->extract;
     clump_status status = clumpi_pack_open(&t->pack);
     if (!status) status = clumpi_pack_objects(&t->pack, t->chosen);
+    if (!status && t->words) status = clumpi_arrays_pack(&t->pack, t->words);
     return status ? status : clumpi_pack_fetch(&t->pack, head);
 }
 
@@ -275,6 +280,7 @@ clump_status clumpi_take(clump_heap *heap, const clump_extract_desc *desc, clump
     if (!status) status = check(&t);
     if (!status) status = take(&t, desc->free_objects && !chosen);
     clumpi_pack_close(&t.pack);
+    clump_extract_destroy(t.words);
     if (chosen)
         *chosen = t.chosen;
     else

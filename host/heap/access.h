@@ -197,6 +197,8 @@ void clumpi_list_forget(clump_heap *heap);
  * are, at most; UINT32_MAX: as many as are there. */
 clump_status clumpi_new_claim(clump_heap *heap, clumpi_u32 class_id, uint64_t count,
                               clumpi_u32 fresh_most, const clump_sync *sync);
+/* Then, once: their arrays of run-time length become empty, and a checked heap knows them. */
+clump_status clumpi_new_begin(clump_heap *heap, clumpi_u32 class_id, const clump_sync *sync);
 /* How many clumpi_new_claim() made room for the last time. Blocks. */
 clump_status clumpi_new_made(clump_heap *heap, uint64_t *made);
 

@@ -219,12 +219,18 @@ clump_status clumpi_new_claim(clump_heap *heap, clumpi_u32 class_id, uint64_t co
     if (!status)
         status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_claim), global, sizes->scan_local,
                                     args, 3, clumpi_still(heap, &waits));
-    const clumpi_class *k = &heap->geometry.classes[class_id];
-    /* Of a checked heap, clumpi_checking_new() does that, after it looked at the slots. */
-    if (!status && k->cleared < k->columns_end && !heap->checks)
-        status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_clear), sizes->do_all_global,
-                                    sizes->do_all_local, args, 1, clumpi_still(heap, &waits));
     return status;
+}
+
+clump_status clumpi_new_begin(clump_heap *heap, clumpi_u32 class_id, const clump_sync *sync) {
+    const clumpi_launch_sizes *sizes = &heap->context->sizes;
+    const clumpi_class *k = &heap->geometry.classes[class_id];
+    const clumpi_arg arg = {sizeof class_id, &class_id};
+    const clump_sync waits = clumpi_waits_of(sync);
+    if (heap->checks) return clumpi_checking_new(heap, class_id);
+    if (k->cleared == k->columns_end) return CLUMP_OK;
+    return clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_clear), sizes->do_all_global,
+                              sizes->do_all_local, &arg, 1, clumpi_still(heap, &waits));
 }
 
 clump_status clumpi_new_made(clump_heap *heap, uint64_t *made) {
@@ -256,7 +262,7 @@ clump_status clump_heap_do_new(clump_heap *heap, clump_kernel *k, const char *cl
     status = check_required(k, local, "clump_heap_do_new", own_sizes);
     if (!status) status = clumpi_new_claim(heap, info.id, count, UINT32_MAX, sync);
     if (!status) status = clumpi_checking_begin(heap, k);
-    if (!status) status = clumpi_checking_new(heap, info.id);
+    if (!status) status = clumpi_new_begin(heap, info.id, sync);
     if (!status) status = clumpi_enqueue(c, k->kernel, "of a do-new", global, local, sync);
     if (!status) status = clumpi_checking_end(heap);
     if (status || !made) return status;

@@ -575,7 +575,7 @@ clump_status clump_heap_new_structs(clump_heap *heap, const clump_struct_desc *d
     if (!status && refs)
         status = clumpi_buffer_create(c, count * sizeof *refs, "references", &t.refs);
     if (!status) status = clumpi_new_claim(heap, t.info.id, count, UINT32_MAX, NULL);
-    if (!status) status = clumpi_checking_new(heap, t.info.id);
+    if (!status) status = clumpi_new_begin(heap, t.info.id, NULL);
     if (!status) status = copy_fields(&t, 0);
     if (!status) status = clear_others(&t);
     if (!status) status = clumpi_new_made(heap, &objects);

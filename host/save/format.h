@@ -209,6 +209,8 @@ typedef struct clumpi_saved_reader {
      * clump_saved_fn. */
     int (*begin)(void *user, const clump_saved *saved);
     clump_saved_fn take; /* NULL, or gets the parts */
+    /* 1: a part has elements of several objects; `from` and `count` are of elements */
+    int elements_together;
     void *user;
 } clumpi_saved_reader;
 /* What clump_saved_read() does. */

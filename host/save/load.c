@@ -13,9 +13,8 @@
 #include <string.h>
 
 #include "heap/checked.h"
-#include "heap/dense.h"
+#include "heap/elements.h"
 #include "heap/match.h"
-#include "save/arrays.h"
 #include "save/format.h"
 #include "save/registered.h"
 #include "save/staging.h"
@@ -133,7 +132,7 @@ static clump_status make_objects(loading *l, uint32_t class_id, uint64_t count) 
         const uint64_t n = count < NEW_MOST ? count : NEW_MOST;
         uint64_t made = 0;
         status = clumpi_new_claim(l->heap, class_id, n, UINT32_MAX, NULL);
-        if (!status) status = clumpi_checking_new(l->heap, class_id);
+        if (!status) status = clumpi_new_begin(l->heap, class_id, NULL);
         if (!status) status = clumpi_new_made(l->heap, &made);
         if (!status && made != n)
             status = clumpi_fail(&clumpi_heap_context(l->heap)->error, CLUMP_ERR_CORRUPT,
@@ -194,7 +193,7 @@ static clump_status use_values(loading *l, const coming *n, cl_mem values) {
     }
     if (status) return status;
     return n->is_elements
-               ? clumpi_arrays_copy(&l->arrays, values, n->n, 0)
+               ? clumpi_arrays_copy(&l->arrays, values, 0, n->n, 0)
                : clumpi_dense_write(&l->dense, n->class_id, &n->f, n->from, n->n, values);
 }
 

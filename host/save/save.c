@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "clump/compact.h"
-#include "heap/dense.h"
-#include "save/arrays.h"
+#include "heap/elements.h"
 #include "save/format.h"
 #include "save/registered.h"
 #include "save/staging.h"
@@ -95,10 +94,14 @@ static clump_status describe_registered(saving *s) {
 }
 
 static clump_status describe_array(saving *s, const clumpi_saved_column *column) {
+    clump_saved_array *array = &s->saved.arrays[column->array];
+    clumpi_array_sums sums = {0};
     clumpi_arrays arrays;
     clump_status status =
         clumpi_arrays_open(&s->dense, column->class_info.id, &column->field, NULL, &arrays);
-    if (!status) status = clumpi_arrays_measure(&arrays, &s->saved.arrays[column->array]);
+    if (!status) status = clumpi_arrays_measure(&arrays, &sums);
+    array->elements = sums.elements;
+    array->capacity = sums.capacity;
     clumpi_arrays_close(&arrays);
     return status;
 }
@@ -152,7 +155,7 @@ static clump_status write_values(saving *s, const clumpi_saved_column *column,
         const uint64_t left = column->count - from;
         uint32_t n = left < column->piece_count ? (uint32_t)left : column->piece_count;
         uint32_t bytes = n * column->bytes;
-        status = arrays ? clumpi_arrays_copy(arrays, values_of(s), n, 1)
+        status = arrays ? clumpi_arrays_copy(arrays, values_of(s), 0, n, 1)
                         : clumpi_dense_read(&s->dense, column->class_info.id, f, from, n,
                                             values_of(s), 0);
         if (!status && to.id)

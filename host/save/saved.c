@@ -314,8 +314,9 @@ static clump_status read_parts(reading *r, uint32_t kind, clump_saved_part part,
             if (words[i] == CLUMPI_HANDLE_NONE) words[i] = 0;
         if (!status) status = check_part(r, &part);
         if (!status)
-            status = kind == CLUMPI_KIND_ELEMENTS ? hand_over_elements(r, part, &object, &taken)
-                                                  : hand_over(r, &part);
+            status = kind == CLUMPI_KIND_ELEMENTS && !r->reader->elements_together
+                         ? hand_over_elements(r, part, &object, &taken)
+                         : hand_over(r, &part);
         if (!status && part.field) status = clumpi_stream_progress(&r->stream, bytes);
     }
     return status;

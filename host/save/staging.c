@@ -5,8 +5,7 @@
 #define GROUP 64u
 #define KEPT_SHARE 256u /* of the device's memory */
 
-static const char *const kernel_files[] = {"cl/core/layout.h", "cl/save/hash.h", "cl/save/sums.cl",
-                                           "cl/save/elements.cl"};
+static const char *const kernel_files[] = {"cl/core/layout.h", "cl/save/hash.h", "cl/save/sums.cl"};
 static const char *const kernel_names[] = {CLUMPI_SAVE_KERNELS(CLUMPI_KERNEL_NAME)};
 const clumpi_library clumpi_save_library = CLUMPI_LIBRARY(NULL, NULL);
 

@@ -21,9 +21,7 @@
 #include "cl/save/hash.h"
 #include "core/core.h"
 
-#define CLUMPI_SAVE_KERNELS(X)                                                                     \
-    X(save_sums)                                                                                   \
-    X(save_elements)
+#define CLUMPI_SAVE_KERNELS(X) X(save_sums)
 enum { CLUMPI_SAVE_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_save_library;
 #define CLUMPI_SAVE_KERNEL(name)                                                                   \

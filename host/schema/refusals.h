@@ -40,8 +40,6 @@
     X(SAVE, "`clump_heap_save()`")                                                                 \
     X(LOAD, "`clump_heap_load()`")                                                                 \
     X(EXTRACT, "`clump_heap_extract()`, `clump_heap_migrate()` out of it")                         \
-    X(EXTRACT_OF, "`clump_extract_create()`, `clump_extract_load()`")                              \
-    X(INSERT, "`clump_heap_insert()`, `clump_heap_migrate()` into it")                             \
     X(CONVERT, "`clump_heap_convert()`")                                                           \
     X(COMPACT, "`clump_heap_compact()`")                                                           \
     X(COLLECT, "`clump_heap_collect()`")                                                           \
@@ -64,15 +62,9 @@
     X(SAVE, RAW, USAGE, "only the program knows the contents of raw memory",                       \
       "keep saved values in fields, in a heap without `raw`")                                      \
     X(SAVE, EVICTED, USAGE, "they may refer to others", "call clump_heap_bring_back() first")      \
-    X(EXTRACT, GROWING, USAGE, "only objects of heaps without such arrays are extracted",          \
-      "keep the values in plain fields")                                                           \
     X(EXTRACT, RAW, USAGE, "only the program knows the contents of raw memory",                    \
       "extract objects from heaps without `raw`")                                                  \
     X(EXTRACT, EVICTED, USAGE, "they may refer to others", "call clump_heap_bring_back() first")   \
-    X(EXTRACT_OF, GROWING, USAGE, "extracts cannot have such arrays",                              \
-      "leave it out of the schema")                                                                \
-    X(INSERT, GROWING, USAGE, "objects are only put into heaps without such arrays",               \
-      "leave it out of the schema")                                                                \
     X(CONVERT, GROWING, USAGE, "its raw memory is not moved",                                      \
       "call clump_heap_save(), and clump_heap_load() into another schema")                         \
     X(CONVERT, RAW, USAGE, "raw memory is not moved",                                              \

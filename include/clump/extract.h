@@ -12,11 +12,13 @@
  *            a multiple of 128 bytes, and unused bytes of the last 128 are 0
  *
  * A class without objects is left out. An element uses element_bytes (schema.h): a vector of 3 has
- * 4 elements. A reference is the number of its object plus 1, and null is 0. Therefore the schema
- * and the numbers of objects determine every place. Equal objects in an equal order produce equal
- * bytes, which do not depend on the objects' places in the heap. The bytes can go to another
- * context, device or machine of the same byte order: use clump_extract_read() here and
- * clump_extract_create() there.
+ * 4 elements. A reference is the number of its object plus 1, and null is 0. In place of a_memory
+ * of an array `a` that grows, the buffer has its elements in raw memory, of all objects one after
+ * the other: an object has as many as a_length is larger than the array's elements in the object.
+ * Therefore the schema, the numbers of objects and the lengths determine every place. Equal objects
+ * in an equal order produce equal bytes, which do not depend on the objects' places in the heap.
+ * The bytes can go to another context, device or machine of the same byte order: use
+ * clump_extract_read() here and clump_extract_create() there.
  *
  * Both calls work on the device. The number of launches depends on the inserted classes. With
  * `follow` it also depends on the length of the chains, as for a collection.
@@ -90,17 +92,20 @@ typedef struct clump_extract_report {
  * detect old references. Device memory: the buffer. During the call, 28 bytes for each granule of
  * the heap, and 4 for each reference in the desc. The 28 bytes are in two buffers, 8 and 20, and
  * the heap keeps each that is at most 1/32 of its size. With a reference in where_field, 8 more for
- * each granule. With `follow`, the memory of a collection (collect.h), which the heap keeps.
+ * each granule. For arrays that grow, also 12 bytes for each array of an object, and up to 2 MiB, and
+ * on the host 4 for each. With `follow`, the memory of a collection (collect.h), which the heap
+ * keeps.
  * Blocks: yes.
  * Returns CLUMP_OK, also if no objects match, or:
  *   CLUMP_ERR_USAGE      a value that is missing or out of range, a desc that chooses nothing,
- *                        objects that are evicted (evict.h), or a heap with arrays that grow or
- *                        with `raw`: only the program knows the contents of raw memory
+ *                        objects that are evicted (evict.h), or a heap with `raw`: only the program
+ *                        knows the contents of raw memory
  *   CLUMP_ERR_NOT_FOUND  no such class or field
  *   CLUMP_ERR_REFERENCE  references name no live objects: the error has their number and the first
  *                        one
  *   CLUMP_ERR_TOO_SMALL  desc->buffer is too small
- *   CLUMP_ERR_CORRUPT, CLUMP_ERR_HOST_MEMORY, CLUMP_ERR_BUILD, CLUMP_ERR_CL
+ *   CLUMP_ERR_CORRUPT    the heap's metadata or an array is damaged
+ *   CLUMP_ERR_HOST_MEMORY, CLUMP_ERR_BUILD, CLUMP_ERR_CL
  * After a failure no object was freed, except if the device of a checked heap stops working at the
  * very end. */
 CLUMP_API clump_status clump_heap_extract(clump_heap *heap, const clump_extract_desc *desc,
@@ -125,20 +130,22 @@ typedef struct clump_insert_desc {
  *   desc     [in, optional]
  *   extract  [in]  does not change, and can be inserted again
  * The call makes all objects or none: if they do not fit, it makes none, and no kernel reports a
- * lack of memory. It uses free blocks while enough exist, else free slots of blocks in use. At most
- * 2^31 objects of a class are possible. Device memory during the call: 4 bytes for each 64 objects
- * of a class, and 4 for each object. If `desc` asks for no references, the latter are at most 8
- * bytes for each granule of the heap.
+ * lack of memory. It uses free blocks while enough exist, else free slots of blocks in use. With
+ * arrays that grow it uses free blocks only for what the free slots do not hold, and allocates raw
+ * memory for the capacities in the extract. At most 2^31 objects of a class are possible. Device
+ * memory during the call: 4 bytes for each 64 objects of a class, and 4 for each object. If `desc`
+ * asks for no references, the latter are at most 8 bytes for each granule of the heap. For arrays
+ * that grow, as for clump_heap_extract(), and 4 MiB.
  * Blocks: yes.
  * Returns CLUMP_OK, or:
- *   CLUMP_ERR_USAGE          an extract of another context, a buffer that is too small, a heap with
- *                            arrays that grow
+ *   CLUMP_ERR_USAGE          an extract of another context, a buffer that is too small
  *   CLUMP_ERR_SCHEMA         the schemas differ: the error names class and field
  *   CLUMP_ERR_DEVICE_MEMORY  the objects do not fit: the error has the numbers of blocks needed and
- *                            free
+ *                            free. Or there is no raw memory for an array
  *   CLUMP_ERR_CORRUPT        the heap's metadata is damaged
  *   CLUMP_ERR_FORMAT         the buffer was altered: references to objects that are not in the
- *                            extract, or of a class that the field cannot refer to
+ *                            extract, or of a class that the field cannot refer to, or a length
+ *                            that does not fit the capacity or the number of elements
  *   CLUMP_ERR_HOST_MEMORY, CLUMP_ERR_BUILD, CLUMP_ERR_CL
  * After a failure the heap has the same objects as before. If the device stops working during the
  * call, it may also have some of the new ones, with undefined contents. */
@@ -177,14 +184,15 @@ CLUMP_API clump_status clump_heap_migrate(clump_heap *heap, const clump_extract_
  *                            clump_extract_info.objects from [1] on
  *   data     [in, optional]  bytes of the columns, clump_extract_info.bytes in all. NULL: the
  *                            buffer has zeros
- *   bytes    [in]            of data, must be right. 0 without data
+ *   bytes    [in]            of data, must be right: the lengths in the data say how many elements
+ *                            arrays that grow have. 0 without data
  *   extract  [out]           NULL on failure
  *   error    [out, optional]
  * Blocks: yes.
  * Returns CLUMP_OK, or:
- *   CLUMP_ERR_USAGE  no schema, or one with arrays that grow, objects of an abstract class, more
- *                    objects than a heap can have, a wrong number of bytes, or a length in the data
- *                    that is more than its array has room for
+ *   CLUMP_ERR_USAGE  no schema, objects of an abstract class, more objects or elements than a heap
+ *                    can have, a wrong number of bytes, or a length in the data that is more than
+ *                    its array has room for
  *   CLUMP_ERR_HOST_MEMORY, CLUMP_ERR_CL */
 CLUMP_API clump_status clump_extract_create(clump_context *context, const clump_schema *schema,
                                             const uint64_t *objects, const void *data,
@@ -207,7 +215,7 @@ CLUMP_API clump_status clump_extract_create(clump_context *context, const clump_
  *   CLUMP_ERR_FORMAT       the file is not a saved heap, or is cut off, altered or of a newer
  *                          version
  *   CLUMP_ERR_UNSUPPORTED  it is compressed, and the library was built without zstd
- *   CLUMP_ERR_USAGE        both or neither of path and read, or a file with arrays that grow
+ *   CLUMP_ERR_USAGE        both or neither of path and read
  *   CLUMP_ERR_IO, CLUMP_ERR_HOST_MEMORY, CLUMP_ERR_CL */
 CLUMP_API clump_status clump_extract_load(clump_context *context, const clump_load_desc *desc,
                                           clump_extract **extract, clump_extract_report *report,
@@ -225,13 +233,15 @@ CLUMP_API clump_status clump_extract_read(clump_extract *extract, void *data, ui
 
 /* The place of the values of one field in the buffer of an extract. */
 typedef struct clump_extract_column {
-    uint64_t at;                   /* byte offset of the first value in the buffer */
-    uint64_t bytes;                /* of all values */
-    uint64_t first;                /* number of the object that has the first value */
-    uint64_t count;                /* objects */
-    uint32_t object_bytes;         /* from one object to the next */
-    const clump_class_info *of;    /* the class of these objects, exactly */
-    const clump_field_info *field; /* of that class, or of one of its bases */
+    uint64_t at;                /* byte offset of the first value in the buffer */
+    uint64_t bytes;             /* of all values */
+    uint64_t first;             /* number of the object that has the first value */
+    uint64_t count;             /* objects */
+    uint32_t object_bytes;      /* from one object to the next. 0: see `field` */
+    const clump_class_info *of; /* the class of these objects, exactly */
+    /* of that class, or of one of its bases. a_memory of an array that grows: the elements of `a`
+     * in raw memory */
+    const clump_field_info *field;
 } clump_extract_column;
 
 /* Facts about an extract. They live as long as it. */

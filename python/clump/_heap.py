@@ -403,11 +403,11 @@ class Heap:
         the device makes a copy. copy=False: never a copy. The array has an offset within the heap's buffer and strides, if the values are
         at equal distances. Otherwise the call raises an Error. PyOpenCL's scans ignore offset and strides, so they also raise an Error.
         copy=True: always a copy. An array of the heap's memory is valid until objects of the class are made, freed or moved. A heap of
-        several buffers, with `evictable_bytes` or `checked`, returns only copies."""
+        several buffers, with `evictable_bytes` or `checked`, returns only copies. An array with `max` has `max` elements: in objects in
+        which `index` is at or beyond the length, a copy has 0, and the heap's memory any value."""
         f = Field(self, class_name, field)
-        if f.info.array != lib.CLUMP_ARRAY_FIXED:
-            raise Error("CLUMP_ERR_USAGE", f"{class_name}.{field} is an array of run-time length. Read it with read_object_array() for "
-                        "each object")
+        if f.info.array == lib.CLUMP_ARRAY_GROWING:
+            raise Error("CLUMP_ERR_USAGE", f"{class_name}.{field} is an array that grows. Read it with read_object_array() for each object")
         index = f.check_index(index)
         copy = None if copy is None else bool(copy)
         if not copy:
@@ -429,9 +429,13 @@ class Heap:
         if key not in self._gathers:
             c, name = f.class_name.decode(), f.name.decode()
             at = ", element" if f.count else ""
+            there = f"element < {c}_{name}_length(self)" if f.info.array != lib.CLUMP_ARRAY_FIXED else "1"
             self._gathers[key] = Program(self, f"""
 __kernel void gather(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global {f.device_type} *values, uint element) {{
-    CLUMP_FOR_EACH_NUMBERED({c}, self, i) values[i] = {c}_{name}(self{at}){f.device_value};
+    CLUMP_FOR_EACH_NUMBERED({c}, self, i) {{
+        values[i] = 0;
+        if ({there}) values[i] = {c}_{name}(self{at}){f.device_value};
+    }}
 }}""", name="gather.cl").kernel("gather")
         result = cl.array.empty(self.queue, self.read_count(f.class_name.decode()), f.array_dtype)
         if result.size:

@@ -634,7 +634,8 @@ class OneObject(Case):
 
 
     def test_arrays_with_max(self):
-        heap = clump.Heap(CONTEXT, "class Bag { uint id; float3 at[*] max 3; ref Bag friends[*] max 2; }", bytes=4 << 20)
+        schema = "class Bag { uint id; float3 at[*] max 3; ref Bag friends[*] max 2; }"
+        heap = clump.Heap(CONTEXT, schema, bytes=4 << 20)
         refs = heap.new_structs("Bag", np.array([(i,) for i in range(70)], [("id", "u4")]))
         lengths = np.arange(70) % 4
         offsets, at = np.concatenate([[0], np.cumsum(lengths)]), np.arange(3 * lengths.sum(), dtype=np.float32).reshape(-1, 3)
@@ -653,6 +654,21 @@ class OneObject(Case):
         structs = heap.read_structs("Bag", refs=refs)
         np.testing.assert_array_equal(structs["at_length"], lengths)
         np.testing.assert_array_equal(structs["at"][3, :, :3], at[3:6])
+        heap.write_arrays("Bag", "friends", np.arange(71), np.full(70, refs[7]), refs)
+        for in_heap in (heap, clump.Heap(CONTEXT, schema, bytes=8 << 20, checked=True)):
+            if in_heap is not heap:                                     # which reports an index beyond the length
+                own = in_heap.new_structs("Bag", np.array([(i,) for i in range(70)], [("id", "u4")]))
+                in_heap.write_arrays("Bag", "at", offsets, at, own)
+                in_heap.write_arrays("Bag", "friends", np.arange(71), np.full(70, own[7]), own)
+            order, friend = in_heap.read_field("Bag", "id"), in_heap.read_refs("Bag")[list(in_heap.read_field("Bag", "id")).index(7)]
+            for element in range(3):
+                expected = [at[offsets[i] + element] if element < lengths[i] else [0, 0, 0] for i in order]
+                values = in_heap.array("Bag", "at", element, copy=True).get().view(np.float32).reshape(70, 4)
+                np.testing.assert_array_equal(values[:, :3], np.array(expected, np.float32))
+            self.assertEqual(in_heap.array("Bag", "friends", 0, copy=True).get().tolist(), [friend] * 70)
+            self.assertFalse(in_heap.array("Bag", "friends", 1, copy=True).get().any())
+            self.raises("CLUMP_ERR_USAGE", "element 3", in_heap.array, "Bag", "at", 3)
+            in_heap.take_errors()
         structs["at_length"] = 1
         heap.write_structs("Bag", structs, refs)
         np.testing.assert_array_equal(heap.read_arrays("Bag", "at", refs)[1], structs["at"][:, 0, :3])

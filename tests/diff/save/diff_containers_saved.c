@@ -1,12 +1,14 @@
-/* Containers are saved and loaded as the objects and arrays that they are: a hash map with plain
- * keys, a vector and a grid. In the loaded heap they have the same contents, and their calls work
- * on: the map takes and erases keys, the vector appends, the grid is walked and recorded again.
+/* Containers are saved and loaded, or extracted and inserted, as the objects and arrays that they
+ * are: a hash map with plain keys, a vector and a grid. In the other heap they have the same
+ * contents, and their calls work on: the map takes and erases keys, the vector appends, the grid is
+ * walked and recorded again.
  *
  * Read first: diff_growing.c, docs/guide/containers.md.
  */
 #include <string.h>
 
 #include "clump/compact.h"
+#include "clump/extract.h"
 #include "saved_heap.h"
 
 enum { KEYS = 3000, BODIES = 2000 };
@@ -183,9 +185,8 @@ static void expect(clump_heap *heap, clump_program *p, cl_uint count) {
     clReleaseMemObject(seen);
 }
 
-static void containers(void **state) {
-    (void)state;
-    clump_heap *heap = open_heap(2), *loaded = open_heap(5);
+static clump_heap *filled(void) {
+    clump_heap *heap = open_heap(2);
     clump_program *p = cl_fixture_program(&on, heap, source, NULL, NULL);
     make(heap, p, "make_map", "Words", 1);
     make(heap, p, "make_trail", "Trail", 1);
@@ -196,7 +197,24 @@ static void containers(void **state) {
     do_all(heap, clump_program_get_kernel(p, "near"));
     expect(heap, p, KEYS);
     clump_program_destroy(p);
+    return heap;
+}
 
+static void expect_to_work(clump_heap *heap) {
+    clump_program *p = cl_fixture_program(&on, heap, source, NULL, NULL);
+    expect(heap, p, KEYS);
+    add(heap, p, KEYS, KEYS, KEYS);
+    expect(heap, p, 2 * KEYS);
+    do_all(heap, clump_program_get_kernel(p, "tidy"));
+    record(heap, p);
+    expect(heap, p, 2 * KEYS);
+    clump_program_destroy(p);
+    clump_heap_destroy(heap);
+}
+
+static void are_saved(void **state) {
+    (void)state;
+    clump_heap *heap = filled(), *loaded = open_heap(5);
     memory_file file = saved_bytes(&on, heap, 4096);
     CHECK_OK(&on, load_bytes(loaded, &file, NULL));
     clump_heap_destroy(heap);
@@ -205,22 +223,28 @@ static void containers(void **state) {
     assert_memory_equal(again.data, file.data, file.bytes);
     memory_release(&again);
     memory_release(&file);
+    expect_to_work(loaded);
+}
 
-    p = cl_fixture_program(&on, loaded, source, NULL, NULL);
-    expect(loaded, p, KEYS);
-    add(loaded, p, KEYS, KEYS, KEYS);
-    expect(loaded, p, 2 * KEYS);
-    do_all(loaded, clump_program_get_kernel(p, "tidy"));
-    record(loaded, p);
-    expect(loaded, p, 2 * KEYS);
-    clump_program_destroy(p);
-    clump_heap_destroy(loaded);
+static void migrate(void **state) {
+    (void)state;
+    static const char *const roots[] = {"Words", "Trail", "Cells"};
+    const clump_extract_desc desc = {
+        .size = sizeof desc, .classes = roots, .class_count = 3, .follow = 1};
+    clump_heap *heap = filled(), *into = open_heap(5);
+    clump_heap_stats stats = {.size = sizeof stats};
+    CHECK_OK(&on, clump_heap_migrate(heap, &desc, into, NULL, NULL, NULL));
+    CHECK_OK(&on, clump_heap_read_stats(heap, &stats, NULL, 0));
+    assert_int_equal(stats.objects, 0);
+    assert_int_equal(stats.raw_bytes, 0);
+    clump_heap_destroy(heap);
+    expect_to_work(into);
 }
 
 int main(void) {
     const int code = cl_fixture_open(&on, NULL);
     if (code) return code;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(containers)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(are_saved), cmocka_unit_test(migrate)};
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     cl_fixture_close(&on);
     return failed;

@@ -13,6 +13,7 @@
 #include "clump/checked.h"
 #include "clump/collect.h"
 #include "clump/compact.h"
+#include "clump/extract.h"
 #include "reseal.h"
 #include "saved_heap.h"
 
@@ -23,6 +24,12 @@ static const char schema[] =
     "class Item { uint id; }\n"
     "class Bag { uint id; ref Item items[*]; float3 at[*] inline 2 packed; }\n"
     "aos class Sack : Bag { uchar marks[*] inline 3; ulong last[*]; uint two[*] max 2; }\n";
+/* The same fields in another order and other layouts. */
+static const char moved_schema[] =
+    "class Other { uchar one; }\n"
+    "aos class Item { uint id; }\n"
+    "aos class Bag { float3 at[*] inline 2; ref Item items[*]; uint id; }\n"
+    "class Sack : Bag { uint two[*] max 2 packed; ulong last[*]; uchar marks[*] inline 3; }\n";
 /* Another order, other layouts, a base more, an array more and one less. */
 static const char other_schema[] =
     "class Item { ulong fresh; uint id; }\n"
@@ -60,6 +67,9 @@ static const char source[] = FUNCTIONS
     "}\n"
     "__kernel void thin(CLUMP_HEAP) {\n"
     "    CLUMP_FOR_EACH(Bag, s) if (Bag_id(s) % 3u == 1u) Bag_free(s);\n"
+    "}\n"
+    "__kernel void swell(CLUMP_HEAP) {\n"
+    "    CLUMP_FOR_EACH(Bag, s) Bag_at_resize(s, 8500u);\n"
     "}\n"
     "__kernel void all_go(CLUMP_HEAP) { CLUMP_FOR_EACH(Bag, s) Bag_free(s); }\n";
 /* Objects that are as they were. MARKS: the schema has the marks of Sack. */
@@ -142,8 +152,8 @@ static uint64_t raw_bytes(clump_heap *heap) {
     return stats.raw_bytes;
 }
 
-/* All bags and sacks are there as they were. */
-static void expect(clump_heap *heap, const char *options, int grows) {
+/* `bags` bags and sacks are there, as they were. */
+static void expect_some(clump_heap *heap, const char *options, int grows, uint32_t bags) {
     clump_program *p = cl_fixture_program(&on, heap, check_source, options, NULL);
     cl_uint right = 0;
     uint64_t there;
@@ -151,11 +161,15 @@ static void expect(clump_heap *heap, const char *options, int grows) {
     CHECK_OK(&on, clump_heap_reduce(heap, clump_program_get_kernel(p, "right"), sizeof right,
                                     &right, NULL));
     CHECK_OK(&on, clump_heap_read_count(heap, "Bag", &there));
-    assert_int_equal(there, LEFT);
-    assert_int_equal(right, LEFT);
+    assert_int_equal(there, bags);
+    assert_int_equal(right, bags);
     CHECK_OK(&on, clump_heap_take_errors(heap, NULL));
     CHECK_HEAP(&on, heap);
     clump_program_destroy(p);
+}
+
+static void expect(clump_heap *heap, const char *options, int grows) {
+    expect_some(heap, options, grows, LEFT);
 }
 
 static void same_bytes(clump_heap *heap, const memory_file *file, uint32_t piece_bytes) {
@@ -306,6 +320,238 @@ static void many(void **state) {
     clump_heap_destroy(heap);
 }
 
+/* Bags and sacks by number. */
+static uint32_t id_of(uint64_t number) {
+    return (uint32_t)(number / 2 * 3 + number % 2 * 2);
+}
+
+static uint32_t count_of(uint32_t id) {
+    return id == 0 ? LONG : id % 7 ? id % 23 : 0;
+}
+
+static uint32_t item_of(uint32_t id, uint32_t i) {
+    return (id * 7 + i * 13) % ITEMS;
+}
+
+/* ---- Extracts -------------------------------------------------------------------------------- */
+
+static const char *const classes[] = {"Item", "Bag"};
+static const clump_extract_desc take_all = {
+    .size = sizeof take_all, .classes = classes, .class_count = 2};
+
+static uint8_t *bytes_of(clump_extract *e) {
+    const uint64_t bytes = clump_extract_get_info(e)->bytes;
+    uint8_t *data = malloc(bytes + 1);
+    CHECK_OK(&on, clump_extract_read(e, data, bytes));
+    return data;
+}
+
+static void same_extract(clump_extract *e, clump_extract *other) {
+    uint8_t *data = bytes_of(e), *others = bytes_of(other);
+    assert_int_equal(clump_extract_get_info(e)->bytes, clump_extract_get_info(other)->bytes);
+    assert_memory_equal(data, others, clump_extract_get_info(e)->bytes);
+    free(data);
+    free(others);
+}
+
+/* References of an array are those that objects have: in a checked heap with their generation. */
+static void expect_refs(clump_heap *heap) {
+    clump_ref *refs, items[32];
+    uint32_t count = saved_refs(&on, heap, &refs), seen = 0;
+    for (uint32_t i = ITEMS; i < ITEMS + 30; i++) {
+        uint32_t id;
+        uint64_t length = 0;
+        CHECK_OK(&on, clump_heap_read_object_field(heap, "Bag", "id", 0, refs[i], sizeof id, &id));
+        if (id == 0) continue;
+        CHECK_OK(&on, clump_heap_read_object_array(heap, "Bag", "items", refs[i], sizeof *items,
+                                                   items, 32, &length));
+        for (uint64_t k = 0; k < length; k++, seen++)
+            assert_in_range(saved_number(refs, count, items[k]), 0, ITEMS - 1);
+    }
+    assert_in_range(seen, 30, 1000);
+    free(refs);
+}
+
+/* All objects, out of a heap and out of its file, into others, also through the host. Freed objects
+ * leave no raw memory. */
+static void extracted(void **state) {
+    (void)state;
+    clump_heap *heap = filled(), *into = open_heap(moved_schema, 5, BYTES);
+    memory_file file = saved_bytes(&on, heap, 4096);
+    const clump_load_desc desc = {.size = sizeof desc, .read = memory_read, .user = &file};
+    clump_extract_desc take = take_all;
+    clump_extract *taken, *loaded, *again, *copy;
+    clump_extract_report report = {.size = sizeof report};
+    take.free_objects = 1;
+    file.at = 0;
+    CHECK_OK(&on, clump_extract_load(on.clump, &desc, &loaded, NULL, NULL));
+    CHECK_OK(&on, clump_heap_extract(heap, &take, &taken, &report));
+    assert_int_equal(report.objects, ITEMS + LEFT);
+    assert_int_equal(report.left_out + report.dangling, 0);
+    assert_int_equal(raw_bytes(heap), 0);
+    CHECK_HEAP(&on, heap);
+    same_extract(taken, loaded);
+
+    CHECK_OK(&on, clump_heap_insert(into, taken, NULL));
+    CHECK_OK(&on, clump_heap_take_errors(into, NULL));
+    expect(into, "-DMARKS", 0);
+    CHECK_OK(&on, clump_heap_insert(heap, loaded, NULL)); /* where they were */
+    expect_refs(heap);
+    expect(heap, "-DMARKS", 1);
+    CHECK_OK(&on, clump_heap_extract(into, &take, &again, NULL));
+    assert_int_equal(raw_bytes(into), 0);
+
+    /* Another order of classes and fields: through the host, and back. */
+    uint8_t *data = bytes_of(again);
+    const clump_extract_info *info = clump_extract_get_info(again);
+    CHECK_OK(&on, clump_extract_create(on.clump, info->schema, info->objects + 1, data, info->bytes,
+                                       &copy, NULL));
+    CHECK_OK(&on, clump_heap_insert(into, copy, NULL));
+    expect(into, "-DMARKS", 1);
+    CHECK_HEAP(&on, into);
+    free(data);
+    clump_extract_destroy(copy);
+    clump_extract_destroy(again);
+    clump_extract_destroy(loaded);
+    clump_extract_destroy(taken);
+    memory_release(&file);
+    clump_heap_destroy(into);
+    clump_heap_destroy(heap);
+}
+
+/* Some bags, and the items that they lead to, move in one call. Then the others are extracted
+ * without items. */
+static void migrated(void **state) {
+    (void)state;
+    clump_heap *heap = filled(), *into = open_heap(schema, 1, BYTES);
+    clump_ref *refs, some[LEFT];
+    uint32_t count = 0, items = 0, left_out = 0, dangling = 0;
+    uint8_t moves[ITEMS] = {0};
+    assert_int_equal(saved_refs(&on, heap, &refs), ITEMS + LEFT);
+    for (uint32_t i = 0; i < LEFT; i++) {
+        if (id_of(i) % 30) continue;
+        some[count++] = refs[ITEMS + i];
+        for (uint32_t k = 0; k < count_of(id_of(i)); k++)
+            moves[item_of(id_of(i), k)] = id_of(i) > 0;
+    }
+    free(refs);
+    for (uint32_t i = 0; i < ITEMS; i++) items += moves[i];
+    for (uint32_t i = 0; i < LEFT; i++)
+        for (uint32_t k = 0; id_of(i) % 30 && k < count_of(id_of(i)); k++)
+            if (moves[item_of(id_of(i), k)])
+                dangling++;
+            else
+                left_out++;
+    const clump_extract_desc desc = {
+        .size = sizeof desc, .refs = some + 1, .ref_count = count - 1, .follow = 1};
+    clump_extract_report report = {.size = sizeof report};
+    CHECK_OK(&on, clump_heap_migrate(heap, &desc, into, NULL, NULL, &report));
+    assert_int_equal(report.objects, count - 1 + items);
+    assert_in_range(items, 1, ITEMS - 1);
+    expect_some(into, "-DMARKS", 1, count - 1);
+    CHECK_HEAP(&on, heap);
+
+    const clump_extract_desc rest = {
+        .size = sizeof rest, .classes = classes + 1, .class_count = 1, .free_objects = 1};
+    clump_extract *taken;
+    CHECK_OK(&on, clump_heap_extract(heap, &rest, &taken, &report));
+    assert_int_equal(report.objects, LEFT - (count - 1));
+    for (uint32_t k = 0; k < LONG; k++)
+        if (moves[item_of(0, k)])
+            dangling++;
+        else
+            left_out++;
+    assert_int_equal(report.left_out, left_out);
+    assert_int_equal(report.dangling, dangling);
+    assert_int_equal(raw_bytes(heap), 0);
+    clump_extract_destroy(taken);
+    clump_heap_destroy(into);
+    clump_heap_destroy(heap);
+}
+
+/* A heap without raw memory for all arrays stays as it was. */
+static void no_room_for_extract(void **state) {
+    (void)state;
+    clump_heap *heap = filled(), *into = open_heap(schema, 2, BYTES);
+    clump_program *p = cl_fixture_program(&on, into, source, NULL, NULL);
+    clump_kernel *fresh = clump_program_get_kernel(p, "fresh");
+    clump_extract *taken;
+    uint64_t made, before, after;
+    CHECK_OK(&on, clump_heap_extract(heap, &take_all, &taken, NULL));
+    CHECK_OK(&on, clump_heap_do_new(into, fresh, "Bag", 50, &made, NULL));
+    all(into, p, "swell"); /* until there is little memory */
+    assert_int_equal(clump_heap_take_errors(into, NULL), CLUMP_ERR_DEVICE);
+    memory_file file = saved_bytes(&on, into, 0);
+    before = raw_bytes(into);
+    cl_fixture_expect_words(clump_context_get_error(on.clump), clump_heap_insert(into, taken, NULL),
+                            CLUMP_ERR_DEVICE_MEMORY, "the heap has no raw memory for", "insert",
+                            __LINE__);
+    CHECK_OK(&on, clump_heap_take_errors(into, NULL));
+    CHECK_HEAP(&on, into);
+    after = raw_bytes(into);
+    assert_int_equal(after, before);
+    same_bytes(into, &file, 0);
+    all(into, p, "all_go");
+    CHECK_OK(&on, clump_heap_insert(into, taken, NULL));
+    expect(into, "-DMARKS", 0);
+    memory_release(&file);
+    clump_program_destroy(p);
+    clump_extract_destroy(taken);
+    clump_heap_destroy(into);
+    clump_heap_destroy(heap);
+}
+
+/* Altered lengths, capacities and references, in the buffer or in data. */
+static void altered_extract(void **state) {
+    (void)state;
+    clump_heap *heap = filled(), *into = open_heap(schema, 2, BYTES);
+    clump_extract *taken, *made;
+    CHECK_OK(&on, clump_heap_extract(heap, &take_all, &taken, NULL));
+    const clump_extract_info *info = clump_extract_get_info(taken);
+    static const struct {
+        const char *field;
+        uint32_t index, value;
+        const char *words, *in_data; /* of insert, and of create. NULL: create accepts the data */
+    } cases[] = {
+        {"items_length", 3, 500000, "was overwritten: its length is 500000", "has a length"},
+        {"items_length", 0, LONG - 100, "", "clump_extract_create: "},
+        {"items_capacity", 1, 0, "was overwritten", "has a length of"},
+        {"items_memory", 2, ITEMS + 1, "1 to objects of a class", NULL},
+        {"items_memory", 5, 1 << 30, "1 references lead to objects that it does", NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const clump_extract_column *c = NULL;
+        uint32_t had;
+        for (uint64_t k = 0; !c && k < info->column_count; k++)
+            if (strcmp(info->columns[k]->field->name, cases[i].field) == 0) c = info->columns[k];
+        const size_t at = c->at + cases[i].index * sizeof had;
+        CHECK_CL(clEnqueueReadBuffer(on.queue, info->buffer, CL_TRUE, at, 4, &had, 0, NULL, NULL));
+        CHECK_CL(clEnqueueWriteBuffer(on.queue, info->buffer, CL_TRUE, at, 4, &cases[i].value, 0,
+                                      NULL, NULL));
+        uint8_t *data = bytes_of(taken);
+        const clump_error *e = clump_context_get_error(on.clump);
+        cl_fixture_expect_words(e, clump_heap_insert(into, taken, NULL), CLUMP_ERR_FORMAT,
+                                i == 1 ? "elements in raw memory, but it has" : cases[i].words,
+                                "insert", __LINE__);
+        assert_int_equal(raw_bytes(into), 0);
+        CHECK_HEAP(&on, into);
+        const clump_status status = clump_extract_create(on.clump, info->schema, info->objects + 1,
+                                                         data, info->bytes, &made, NULL);
+        if (cases[i].in_data)
+            cl_fixture_expect_words(e, status, CLUMP_ERR_USAGE, cases[i].in_data, "create",
+                                    __LINE__);
+        else
+            CHECK_OK(&on, status);
+        clump_extract_destroy(made);
+        free(data);
+        CHECK_CL(clEnqueueWriteBuffer(on.queue, info->buffer, CL_TRUE, at, 4, &had, 0, NULL, NULL));
+    }
+    CHECK_OK(&on, clump_heap_insert(into, taken, NULL));
+    expect(into, "-DMARKS", 1);
+    clump_extract_destroy(taken);
+    clump_heap_destroy(into);
+    clump_heap_destroy(heap);
+}
+
 /* ---- The file, without a device -------------------------------------------------------------- */
 
 /* By number, without Items: the id, which is known, and how many elements came. */
@@ -313,10 +559,6 @@ typedef struct reading {
     uint32_t ids, items[LEFT], marks[LEFT];
     uint64_t bags; /* without subclasses */
 } reading;
-
-static uint32_t id_of(uint64_t number) {
-    return (uint32_t)(number / 2 * 3 + number % 2 * 2);
-}
 
 static int take_part(void *user, const clump_saved *file, const clump_saved_part *part) {
     reading *r = user;
@@ -331,7 +573,7 @@ static int take_part(void *user, const clump_saved *file, const clump_saved_part
         assert_int_equal(part->count, 1);
         assert_int_equal(part->element, r->items[first]);
         for (uint32_t i = 0; i < part->bytes / 4; i++)
-            assert_int_equal(words[i], (id_of(first) * 7 + r->items[first]++ * 13) % ITEMS + 1);
+            assert_int_equal(words[i], item_of(id_of(first), r->items[first]++) + 1);
     }
     for (uint32_t o = 0; o < part->count && strcmp(name, "marks") == 0; o++) {
         const uint8_t *marks = (const uint8_t *)part->data + (size_t)o * part->bytes;
@@ -363,7 +605,7 @@ static void looked_into(void **state) {
     uint64_t elements = 0;
     assert_int_equal(read_file(&file, take_part, &r, &error), CLUMP_OK);
     for (uint32_t i = 0; i < LEFT; i++) {
-        const uint32_t id = id_of(i), n = id == 0 ? LONG : id % 7 ? id % 23 : 0;
+        const uint32_t id = id_of(i), n = count_of(id);
         assert_int_equal(r.items[i], n);
         assert_int_equal(r.marks[i], i < r.bags ? 0 : id % 300);
         if (i < r.bags) elements += n;
@@ -490,12 +732,20 @@ int main(void) {
     const int code = cl_fixture_open(&on, NULL);
     if (code) return code;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(saved),        cmocka_unit_test(other_schemas),
-        cmocka_unit_test(without_room), cmocka_unit_test(looked_into),
-        cmocka_unit_test(not_valid),    cmocka_unit_test(many),
+        cmocka_unit_test(saved),
+        cmocka_unit_test(other_schemas),
+        cmocka_unit_test(without_room),
+        cmocka_unit_test(looked_into),
+        cmocka_unit_test(not_valid),
+        cmocka_unit_test(many),
+        cmocka_unit_test(extracted),
+        cmocka_unit_test(migrated),
+        cmocka_unit_test(no_room_for_extract),
+        cmocka_unit_test(altered_extract),
     };
     const struct CMUnitTest of_checked[] = {
-        cmocka_unit_test(saved), cmocka_unit_test(other_schemas), cmocka_unit_test(without_room)};
+        cmocka_unit_test(saved), cmocka_unit_test(other_schemas), cmocka_unit_test(without_room),
+        cmocka_unit_test(extracted), cmocka_unit_test(migrated)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     is_checked = 1;
     failed += cmocka_run_group_tests_name("checked heaps", of_checked, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Elements of arrays of run-time length in raw memory, one after the other as a saved heap has
- * them.
+/* Elements of arrays of run-time length in raw memory, one after the other as saved heaps and
+ * extracts have them.
  *
  * Read first: cl/api/arrays.clh.
  */
@@ -37,9 +37,9 @@ static inline uint array_of(__global const uint *ends, uint count, uint array, u
 
 /* Array i has the elements ends[i - 1] .. ends[i] - 1 of `values`, counted from element `at` of
  * `values` on. Array 0 begins with element `skip` of the array. each: bytes of an element. */
-__kernel void clumpi_save_elements(__global uchar *heap, uint header_at,
+__kernel void clumpi_elements_copy(__global uchar *heap, uint header_at,
                                    __global const uint *handles, __global const uint *ends,
-                                   uint count, ulong skip, __global uchar *values, uint at,
+                                   uint count, ulong skip, __global uchar *values, ulong at,
                                    uint each, uint is_read) {
     const uint all = ends[count - 1u], run = RUN_BYTES / each;
     (void)header_at;
@@ -53,7 +53,7 @@ __kernel void clumpi_save_elements(__global uchar *heap, uint header_at,
             next = min(ends[array], to);
             __global uchar *elements =
                 heap + (ulong)handles[array] * CLUMPI_RAW_UNIT + first * each;
-            __global uchar *piece = values + ((ulong)at + from) * each;
+            __global uchar *piece = values + (at + from) * each;
             if (is_read)
                 copy_elements(piece, elements, (next - from) * each, each);
             else

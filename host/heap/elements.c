@@ -1,4 +1,4 @@
-/* Arrays that grow, on their way (arrays.h).
+/* Arrays that grow, on their way (elements.h).
  *
  * Of up to `at_once` objects, `handles` says where their elements are, and `ends` how many elements
  * of the launch there are up to and with each object:
@@ -7,32 +7,30 @@
  *   ends        3 │ 3 │ 7            a launch of 7 elements
  *   values      0 0 0 2 2 2 2        of which object each is; the next launch skips 4 of object 2
  *
- * Read first: arrays.h.
+ * Read first: elements.h.
  */
+#include "heap/elements.h"
+
 #include <stddef.h>
 
 #include "heap/program.h"
-#include "save/arrays.h"
-#include "save/staging.h"
+
+static const char *const kernel_files[] = {"cl/core/layout.h", "cl/heap/elements.cl"};
+static const char *const kernel_names[] = {CLUMPI_ELEMENTS_KERNELS(CLUMPI_KERNEL_NAME)};
+const clumpi_library clumpi_elements_library = CLUMPI_LIBRARY(NULL, NULL);
 
 #define AT_ONCE (UINT32_C(1) << 18) /* objects: two buffers of 1 MiB */
 
 static clump_context *context_of(const clumpi_arrays *a) {
-    return clumpi_heap_context(a->dense->heap);
+    return clumpi_heap_context(a->heap);
 }
 
 static const clump_field_info *part_of(const clumpi_arrays *a, clump_array_part part) {
-    return clumpi_schema_part(clumpi_heap_schema(a->dense->heap), &a->array, part);
+    return clumpi_schema_part(clumpi_heap_schema(a->heap), &a->array, part);
 }
 
-clump_status clumpi_arrays_open(clumpi_dense *d, uint32_t class_id, const clump_field_info *array,
-                                const uint32_t *outside, clumpi_arrays *a) {
+static clump_status open_memory(clumpi_arrays *a) {
     static const char what[] = "arrays of run-time length";
-    *a = (clumpi_arrays){.dense = d,
-                         .array = *array,
-                         .class_id = class_id,
-                         .objects = clumpi_dense_count(d, class_id),
-                         .outside = outside};
     clump_context *c = context_of(a);
     a->at_once = a->objects < AT_ONCE ? (uint32_t)a->objects : AT_ONCE;
     const uint64_t bytes = (uint64_t)a->at_once * sizeof(clumpi_u32);
@@ -46,14 +44,33 @@ clump_status clumpi_arrays_open(clumpi_dense *d, uint32_t class_id, const clump_
     return status;
 }
 
+clump_status clumpi_arrays_open(clumpi_dense *d, uint32_t class_id, const clump_field_info *array,
+                                const uint32_t *outside, clumpi_arrays *a) {
+    *a = (clumpi_arrays){.heap = d->heap,
+                         .dense = d,
+                         .array = *array,
+                         .class_id = class_id,
+                         .objects = clumpi_dense_count(d, class_id),
+                         .outside = outside};
+    return open_memory(a);
+}
+
+clump_status clumpi_arrays_open_words(clump_heap *heap, uint32_t class_id,
+                                      const clump_field_info *array, uint64_t objects,
+                                      const clumpi_array_words *words, clumpi_arrays *a) {
+    *a = (clumpi_arrays){
+        .heap = heap, .words = *words, .array = *array, .class_id = class_id, .objects = objects};
+    return open_memory(a);
+}
+
 void clumpi_arrays_close(clumpi_arrays *a) {
-    if (!a->dense) return;
+    if (!a->heap) return;
     clump_context *c = context_of(a);
     clumpi_buffer_release(c, &a->handles);
     clumpi_buffer_release(c, &a->ends);
     clumpi_free(&c->allocator, a->host_ends);
     clumpi_free(&c->allocator, a->own);
-    a->dense = NULL;
+    a->heap = NULL;
 }
 
 /* How many of the objects from number `from` on are dealt with at once. */
@@ -62,12 +79,29 @@ static uint32_t next_count(const clumpi_arrays *a, uint64_t from) {
     return left < a->at_once ? (uint32_t)left : a->at_once;
 }
 
+/* Of n objects from number `from` on, into `handles`; and out of it. */
+static clump_status fetch_words(clumpi_arrays *a, clump_array_part part, uint64_t from,
+                                uint32_t n) {
+    const uint64_t word = sizeof(clumpi_u32);
+    return a->dense
+               ? clumpi_dense_read(a->dense, a->class_id, part_of(a, part), from, n, a->handles, 0)
+               : clumpi_copy(context_of(a), a->words.buffer, a->words.at[part] + from * word,
+                             a->handles, 0, n * word);
+}
+
+static clump_status store_handles(clumpi_arrays *a, uint64_t from, uint32_t n) {
+    const uint64_t word = sizeof(clumpi_u32);
+    return a->dense ? clumpi_dense_write(a->dense, a->class_id, part_of(a, CLUMP_PART_MEMORY), from,
+                                         n, a->handles)
+                    : clumpi_copy(context_of(a), a->handles, 0, a->words.buffer,
+                                  a->words.at[CLUMP_PART_MEMORY] + from * word, n * word);
+}
+
 /* ---- Out of the heap ------------------------------------------------------------------------- */
 
 static clump_status read_words(clumpi_arrays *a, clump_array_part part, uint64_t from, uint32_t n,
                                uint32_t *words) {
-    clump_status status =
-        clumpi_dense_read(a->dense, a->class_id, part_of(a, part), from, n, a->handles, 0);
+    clump_status status = fetch_words(a, part, from, n);
     return status ? status
                   : clumpi_read(context_of(a), a->handles, 0, (uint64_t)n * sizeof *words, words);
 }
@@ -75,18 +109,19 @@ static clump_status read_words(clumpi_arrays *a, clump_array_part part, uint64_t
 /* The words of n arrays, of which lengths[] has the lengths. */
 static clump_status check(clumpi_arrays *a, const uint32_t *lengths, const uint32_t *capacities,
                           const uint32_t *handles, uint32_t n, uint64_t *capacity) {
-    const clump_heap_info *info = clump_heap_get_info(a->dense->heap);
+    const clump_heap_info *info = clump_heap_get_info(a->heap);
     for (uint32_t i = 0; i < n; i++) {
         const uint64_t room = (uint64_t)a->array.count + capacities[i],
                        end = (uint64_t)handles[i] * CLUMPI_RAW_UNIT +
                              (uint64_t)capacities[i] * a->array.element_bytes;
-        if (lengths[i] > room || end > info->bytes || (capacities[i] && !handles[i]))
-            return clumpi_fail(&context_of(a)->error, CLUMP_ERR_CORRUPT,
-                               "an array %s of class %s was overwritten: its length is %u, with "
-                               "room for %llu elements",
-                               a->array.name,
-                               clump_schema_get_info(info->schema)->classes[a->class_id]->name,
-                               lengths[i], (unsigned long long)room);
+        if (lengths[i] > room ||
+            (!a->words.are_new && (end > info->bytes || (capacities[i] && !handles[i]))))
+            return clumpi_fail(
+                &context_of(a)->error, a->words.are_new ? CLUMP_ERR_FORMAT : CLUMP_ERR_CORRUPT,
+                "an array %s of class %s was overwritten: its length is %u, with "
+                "room for %llu elements",
+                a->array.name, clump_schema_get_info(info->schema)->classes[a->class_id]->name,
+                lengths[i], (unsigned long long)room);
         *capacity += capacities[i];
     }
     return CLUMP_OK;
@@ -97,7 +132,7 @@ static void keep_outside(const clumpi_arrays *a, uint32_t *lengths, uint32_t n) 
         lengths[i] = lengths[i] > a->array.count ? lengths[i] - a->array.count : 0;
 }
 
-clump_status clumpi_arrays_measure(clumpi_arrays *a, clump_saved_array *sums) {
+clump_status clumpi_arrays_measure(clumpi_arrays *a, clumpi_array_sums *sums) {
     clump_context *c = context_of(a);
     uint32_t *handles = clumpi_alloc(&c->allocator, a->at_once * sizeof *handles);
     clump_status status = CLUMP_OK;
@@ -109,7 +144,8 @@ clump_status clumpi_arrays_measure(clumpi_arrays *a, clump_saved_array *sums) {
         const uint32_t n = next_count(a, from);
         status = read_words(a, CLUMP_PART_LENGTH, from, n, a->own + from);
         if (!status && sums) status = read_words(a, CLUMP_PART_CAPACITY, from, n, a->host_ends);
-        if (!status && sums) status = read_words(a, CLUMP_PART_MEMORY, from, n, handles);
+        if (!status && sums && !a->words.are_new)
+            status = read_words(a, CLUMP_PART_MEMORY, from, n, handles);
         if (!status && sums)
             status = check(a, a->own + from, a->host_ends, handles, n, &sums->capacity);
         keep_outside(a, a->own + from, n);
@@ -125,13 +161,10 @@ clump_status clumpi_arrays_measure(clumpi_arrays *a, clump_saved_array *sums) {
 static clump_status make_some(clumpi_arrays *a, clump_kernel *k, uint64_t from, uint32_t n) {
     size_t global = context_of(a)->sizes.do_all_global, local = context_of(a)->sizes.do_all_local;
     clumpi_group_fit(k->group_limit, &global, &local);
-    clump_status status = clumpi_dense_read(a->dense, a->class_id, part_of(a, CLUMP_PART_CAPACITY),
-                                            from, n, a->handles, 0);
+    clump_status status = fetch_words(a, CLUMP_PART_CAPACITY, from, n);
     if (!status) status = clump_kernel_set_arg(k, 1, sizeof n, &n);
-    if (!status) status = clump_heap_launch(a->dense->heap, k, global, local, NULL);
-    return status ? status
-                  : clumpi_dense_write(a->dense, a->class_id, part_of(a, CLUMP_PART_MEMORY), from,
-                                       n, a->handles);
+    if (!status) status = clump_heap_launch(a->heap, k, global, local, NULL);
+    return status ? status : store_handles(a, from, n);
 }
 
 static clump_status make_all(clumpi_arrays *a, clumpi_u32 *failed) {
@@ -140,7 +173,7 @@ static clump_status make_all(clumpi_arrays *a, clumpi_u32 *failed) {
     clump_kernel *k;
     const uint32_t each = a->array.element_bytes;
     clump_status status =
-        clumpi_own_kernel(a->dense->heap, &key, "cl/api/make_arrays.cl", "make_arrays", &k);
+        clumpi_own_kernel(a->heap, &key, "cl/api/make_arrays.cl", "make_arrays", &k);
     if (!status) status = clumpi_clear(c, a->ends, 0, sizeof *failed);
     if (!status) status = clump_kernel_set_arg(k, 0, sizeof a->handles, &a->handles);
     if (!status) status = clump_kernel_set_arg(k, 2, sizeof each, &each);
@@ -154,7 +187,7 @@ static clump_status make_all(clumpi_arrays *a, clumpi_u32 *failed) {
 
 /* The heap's reports are the user's, so what this launch reports is taken back. */
 clump_status clumpi_arrays_make(clumpi_arrays *a, const char *where) {
-    clump_heap *heap = a->dense->heap;
+    clump_heap *heap = a->heap;
     clump_context *c = context_of(a);
     const uint64_t at = clumpi_header_offset(heap, offsetof(clumpi_header, errors));
     clumpi_error errors[CLUMPI_ERRORS];
@@ -195,15 +228,17 @@ static uint32_t end_some(clumpi_arrays *a, uint32_t count, uint32_t *objects) {
     return end;
 }
 
-clump_status clumpi_arrays_copy(clumpi_arrays *a, cl_mem values, uint32_t count, int is_read) {
+clump_status clumpi_arrays_copy(clumpi_arrays *a, cl_mem values, uint64_t at, uint32_t count,
+                                int is_read) {
     const clumpi_launch_sizes *sizes = &context_of(a)->sizes;
     const clumpi_u32 each = a->array.element_bytes, read = is_read ? 1 : 0;
     clump_status status = CLUMP_OK;
-    for (clumpi_u32 at = 0; at < count && !status;) {
+    const clumpi_u64 end = at + count;
+    while (at < end && !status) {
         const uint64_t from = a->object;
         const clumpi_u64 skip = a->taken;
         clumpi_u32 objects;
-        const uint32_t n = end_some(a, count - at, &objects);
+        const uint32_t n = end_some(a, (uint32_t)(end - at), &objects);
         const clumpi_arg args[] = {{sizeof a->handles, &a->handles},
                                    {sizeof a->ends, &a->ends},
                                    {sizeof objects, &objects},
@@ -212,13 +247,12 @@ clump_status clumpi_arrays_copy(clumpi_arrays *a, cl_mem values, uint32_t count,
                                    {sizeof at, &at},
                                    {sizeof each, &each},
                                    {sizeof read, &read}};
-        status = clumpi_dense_read(a->dense, a->class_id, part_of(a, CLUMP_PART_MEMORY), from,
-                                   objects, a->handles, 0);
+        status = fetch_words(a, CLUMP_PART_MEMORY, from, objects);
         if (!status)
             status = clumpi_write(context_of(a), a->ends, 0, objects * sizeof *a->host_ends,
                                   a->host_ends);
         if (!status && n)
-            status = clumpi_run_on_heap(a->dense->heap, CLUMPI_SAVE_KERNEL(save_elements),
+            status = clumpi_run_on_heap(a->heap, CLUMPI_ELEMENTS_KERNEL(elements_copy),
                                         sizes->do_all_global, sizes->do_all_local, args,
                                         sizeof args / sizeof *args, NULL);
         at += n;

@@ -1,0 +1,69 @@
+/* Elements that the arrays of objects have in raw memory: of one array that grows, of all objects
+ * of a class in some order, one after the other. For what writes objects elsewhere and reads them
+ * again.
+ *
+ * Read first: dense.h, cl/heap/elements.cl.
+ */
+#ifndef CLUMPI_ELEMENTS_H
+#define CLUMPI_ELEMENTS_H
+
+#include "heap/dense.h"
+
+/* A program of its own: only heaps with such arrays need it. */
+#define CLUMPI_ELEMENTS_KERNELS(X) X(elements_copy)
+enum { CLUMPI_ELEMENTS_KERNELS(CLUMPI_KERNEL_INDEX) };
+extern const clumpi_library clumpi_elements_library;
+#define CLUMPI_ELEMENTS_KERNEL(name)                                                               \
+    ((clumpi_kernel_id){&clumpi_elements_library, CLUMPI_KERNEL_##name, NULL})
+
+/* Length, capacity and handle of each array are in a buffer, a word for each object. */
+typedef struct clumpi_array_words {
+    cl_mem buffer;
+    uint64_t at[CLUMP_PART_MEMORY + 1]; /* by part: byte of the first object's */
+    int are_new; /* they have no memory yet, and somebody may have altered them */
+} clumpi_array_words;
+
+typedef struct clumpi_arrays {
+    clump_heap *heap;
+    clumpi_dense *dense; /* of all objects of the heap, which have the words of their arrays; */
+    clumpi_array_words words; /* or NULL, and they are here */
+    clump_field_info array;   /* of the heap's schema */
+    uint32_t class_id;        /* of exactly this class */
+    uint64_t objects;
+    const uint32_t *outside; /* by object: elements in raw memory */
+    uint32_t *own;           /* the same, if they were read here; NULL: they are the caller's */
+    uint64_t object;         /* the next element is of this one, */
+    uint64_t taken;          /* which has so many elements before it */
+    cl_mem handles, ends;    /* of some objects; see elements.c */
+    uint32_t at_once;        /* which are so many at most */
+    uint32_t *host_ends;
+} clumpi_arrays;
+
+/* CONSTRUCTORS. After a failure it is closed. outside: NULL, or stays the caller's. The words are
+ * in all objects of the class, or in a buffer, for `objects` of them. */
+clump_status clumpi_arrays_open(clumpi_dense *d, uint32_t class_id, const clump_field_info *array,
+                                const uint32_t *outside, clumpi_arrays *a);
+clump_status clumpi_arrays_open_words(clump_heap *heap, uint32_t class_id,
+                                      const clump_field_info *array, uint64_t objects,
+                                      const clumpi_array_words *words, clumpi_arrays *a);
+/* DESTRUCTOR. Of one that is all zero, too. */
+void clumpi_arrays_close(clumpi_arrays *a);
+
+/* Of all objects. */
+typedef struct clumpi_array_sums {
+    uint64_t elements, capacity; /* in raw memory; for which there is room there */
+} clumpi_array_sums;
+/* How many elements each object has. sums: NULL, or the words are checked, and lengths and
+ * capacities added. Blocks. CLUMP_ERR_CORRUPT, of new ones CLUMP_ERR_FORMAT. */
+clump_status clumpi_arrays_measure(clumpi_arrays *a, clumpi_array_sums *sums);
+
+/* Raw memory for as many elements as the objects' capacities say. where: what has them, for
+ * messages. CLUMP_ERR_DEVICE_MEMORY without room: some of them have it. Blocks. */
+clump_status clumpi_arrays_make(clumpi_arrays *a, const char *where);
+
+/* The next `count` elements, which are there, of `values` from its element `at` on: read from the
+ * arrays, or written to them. */
+clump_status clumpi_arrays_copy(clumpi_arrays *a, cl_mem values, uint64_t at, uint32_t count,
+                                int is_read);
+
+#endif
