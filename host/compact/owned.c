@@ -66,7 +66,9 @@ clump_status clumpi_owned_show(clumpi_compaction *r, clump_status status) {
     if (!r->moves_raw) return status;
     const clump_error first = c->error;
     const clump_status shown = run_aside(r, 1);
-    if (status) c->error = first;
+    const clump_error second = c->error;
+    if (shown) (void)run_aside(r, 1); /* a heap must not stay like this unless the device is lost */
+    if (status || shown) c->error = status ? first : second;
     return status ? status : shown;
 }
 
