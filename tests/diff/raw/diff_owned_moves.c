@@ -97,7 +97,7 @@ static const char source[] = EXPANDED(SHARED) "\n"
     "    CLUMP_FOR_EACH(Owner, self) {\n"
     "        uint n = Owner_number(self);\n"
     "        if (n % 90u) continue;\n"
-    "        __global uchar *p = (__global uchar *)clump_aligned_alloc(256u, 200u);\n"
+    "        __global uchar *p = (__global uchar *)clump_aligned_alloc(512u, 200u);\n"
     "        for (uint i = 0; p && i < 200u; i++) p[i] = (uchar)mix(n, 4u, i);\n"
     "        if (Owner_blob_adopt(self, p, 200u) != CLUMP_DONE) return;\n"
     "    }\n"
@@ -292,7 +292,10 @@ static void all(const char *name, cl_mem argument) {
     CHECK_HEAP(f, t.heap);
 }
 
-static void open_heap(int is_checked, int has_pins) {
+/* Few rows make small slots, beyond which memory is in runs. */
+enum { FEW_ROWS = 2, MANY_ROWS = 40 };
+
+static void open_heap(int is_checked, int has_pins, uint32_t block_rows) {
     static const clump_checked_desc checked = {.size = sizeof checked};
     char options[60];
     const uint32_t count = PINS, zero = 0;
@@ -301,7 +304,7 @@ static void open_heap(int is_checked, int has_pins) {
     t.heap = cl_fixture_heap_as(f, schema_text,
                                 &(clump_heap_desc){.size = sizeof(clump_heap_desc),
                                                    .bytes = 24 << 20,
-                                                   .block_rows = 2,
+                                                   .block_rows = block_rows,
                                                    .checked = is_checked ? &checked : NULL});
     t.program = cl_fixture_program(f, t.heap, source, options, NULL);
     const uint32_t blocks = clumpi_heap_geometry(t.heap)->header.block_end;
@@ -425,7 +428,7 @@ static void test_all(void **state) {
     (void)state;
     for (int is_checked = 0; is_checked < 2; is_checked++)
         for (int has_pins = 0; has_pins < 2; has_pins++) {
-            open_heap(is_checked, has_pins);
+            open_heap(is_checked, has_pins, is_checked == has_pins ? MANY_ROWS : FEW_ROWS);
             clump_compact_report r = compact((clump_compact_desc){.null_dangling = has_pins});
             tell(is_checked ? "checked" : "all", &r);
             expect_report(&r);
@@ -447,7 +450,7 @@ static void test_steps(void **state) {
     enum { MOVES = 400 };
     uint32_t steps = 0;
     clump_compact_report r;
-    open_heap(0, 1);
+    open_heap(0, 1, FEW_ROWS);
     do {
         r = compact((clump_compact_desc){.max_moves = MOVES});
         expect_report(&r);
@@ -462,7 +465,7 @@ static void test_steps(void **state) {
 static void test_stays(void **state) {
     (void)state;
     static const char *const owners[] = {"Owner"};
-    open_heap(0, 0);
+    open_heap(0, 0, FEW_ROWS);
     clump_kernel *keys = cl_fixture_kernel(f, t.program, "keys");
     const clump_compact_desc descs[] = {{.classes = owners, .class_count = 1},
                                         {.order = CLUMP_ORDER_ADDRESS},
