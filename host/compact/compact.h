@@ -1,6 +1,7 @@
 /* Compaction: compact.c is the call, arguments.c what it refuses, run.c what all strategies launch,
- * planner.c the strategy, owned.c the raw memory of arrays, order.c orders, compactor.c the triggers. A program that has the
- * internal functions can bring a strategy of its own, as bench/papers/merge does.
+ * planner.c the strategy, owned.c the raw memory of arrays, order.c orders, compactor.c the
+ * triggers. A program that has the internal functions can bring a strategy of its own, as
+ * bench/papers/merge does.
  *
  * May use: core, schema, heap, sort.
  *

@@ -1,8 +1,8 @@
 /* Columns: what lies where in the rows of a class, for kernels that know no schema. Moving an
  * object copies all columns of its class, rewriting references visits the reference columns,
  * marking those of them that are not weak, which come first. Columns of arrays of run-time length
- * that a new object has cleared follow. The words of arrays that own raw memory stand last, by which
- * compaction finds the owners. A slot of raw memory is one column.
+ * that a new object has cleared follow. Last come the words of arrays that own raw memory, by
+ * which compaction finds the owners. A slot of raw memory is one column.
  *
  * A column is a sequence of elements in equal steps. Neighbouring fields of one width, elements of
  * arrays, and parts of wide vectors fall into one column where their steps allow it, so that most

@@ -15,11 +15,11 @@
  * block that objects moved out of, and leaves it unchanged. It may name another object later, as
  * after an allocation. With `null_dangling`, the call nulls every dangling reference that it reads.
  *
- * Raw memory. If all classes are compacted, without an order, the memory that arrays own (arrays.clh)
- * moves like objects: the allocations of a size into the fewest blocks, and each array gets its new
- * handle. A handle to such memory in another place is stale afterwards. Other raw memory is
- * *pinned*: a block is not changed if one of its allocations has no owner, is larger than a slot, or
- * needs an alignment above 16 bytes that its slot does not have.
+ * Raw memory. If all classes are compacted, without an order, the memory that arrays own
+ * (arrays.clh) moves like objects: the allocations of a size move into the fewest blocks, and each
+ * array gets its new handle. A handle to such memory in another place is stale afterwards. Other
+ * raw memory is *pinned*: a block does not change if one of its allocations has no owner, is larger
+ * than a slot, or needs an alignment above 16 bytes that its slot does not have.
  *
  * Compaction is a command of the context's queue as any other: it works on the results of earlier
  * commands, and later commands see its result. The next do-all makes the list of objects again.
