@@ -37,7 +37,9 @@ typedef struct clumpi_class_plan {
     clumpi_u32 source_begin, target_begin; /* where they begin in the list of blocks */
     clumpi_u32 batch_begin, batches;       /* of the move kernel */
     clumpi_u32 freed;                      /* sources that give: all of the planner's */
-    clumpi_u32 pad[3];
+    /* of entry 0: blocks of raw memory that stay as they are, and what is in use of them */
+    clumpi_u32 pinned_blocks, pinned_units;
+    clumpi_u32 pad;
 } clumpi_class_plan;
 
 /* Blocks that a work-group of the planner saw, or (in the kernels) that were seen so far. */
@@ -49,7 +51,8 @@ typedef struct clumpi_block_counts {
 } clumpi_block_counts;
 
 /* Of a block. Objects of a class that leave are numbered, and so are the holes that they go to:
- * object i goes to hole i. */
+ * object i goes to hole i. `raw` holds before that (owned.cl), and for pinned blocks until the plan
+ * is made. */
 typedef union clumpi_block_plan {
     struct {
         clumpi_u32 first_object; /* number of its first object */
@@ -59,6 +62,10 @@ typedef union clumpi_block_plan {
         clumpi_u32 first_hole; /* number of its first hole */
         clumpi_u32 coming;     /* objects that come in all */
     } target;
+    struct {
+        clumpi_u32 owned; /* slots that an owner has */
+        clumpi_u32 state; /* of a block that is set aside */
+    } raw;
 } clumpi_block_plan;
 
 /* What a work-group of a rewriting kernel saw. */

@@ -144,7 +144,9 @@ typedef struct clumpi_class {
     /* 1: of blocks without memory (cl/heap/evict.cl): a full block has one row; nothing is
      * reserved */
     clumpi_u32 is_away;
-    clumpi_u32 fixed_pad[19];
+    /* columns columns_end .. owners_end-1 are the words of all arrays that have raw memory */
+    clumpi_u32 owners_end;
+    clumpi_u32 fixed_pad[18];
     /* Changed by kernels. */
     clumpi_u32 exhausted; /* value of header.epoch at which a sweep found no room */
     clumpi_u32 swept;     /* of runs: the same when the last sweep began (runs.clh) */
@@ -155,10 +157,11 @@ typedef struct clumpi_class {
 /* Elements of fields of one class, inherited ones included, that lie `step` bytes apart in a row:
  * element e of slot s is at base + e * step + s * stride. Of an array of run-time length whose
  * elements are references: its words 0 .. 2 (cl/api/arrays.clh) are at base + k * step + s *
- * stride, and `count` elements lie in the object. 32 bytes. */
+ * stride, and `count` elements lie in the object. Of an owner (clumpi_class.owners_end): the same,
+ * for elements of `width` bytes. Of a slot of raw memory: all of it. 32 bytes. */
 typedef struct clumpi_column {
     clumpi_u32 base, stride, step, count;
-    clumpi_u32 width;       /* bytes of an element: 1, 2, 4, 8 or 16 */
+    clumpi_u32 width;       /* bytes of an element: 1, 2, 4, 8 or 16, of an owner up to 128 */
     clumpi_u32 first, last; /* of a reference: the classes that it can point to */
     clumpi_u32 hit; /* changed by each compaction: it can point to a class that takes part */
 } clumpi_column;

@@ -60,7 +60,7 @@ static clump_status fetch_all(host_mark *m) {
     const clump_heap *heap = m->heap;
     const clumpi_header *h = &m->geometry->header;
     uint64_t granules = m->granules, words = granules * sizeof *m->white;
-    uint32_t columns = m->geometry->classes[h->class_count].columns_end;
+    uint32_t columns = m->geometry->classes[h->class_count].owners_end;
     clump_status status = CLUMP_OK;
     m->states = fetch(m, clumpi_heap_buffer(heap), (uint64_t)h->at_states * CLUMPI_UNIT,
                       h->block_end * sizeof *m->states, &status);

@@ -106,6 +106,7 @@ static clump_status check_planner(const clumpi_compaction *r) {
 clump_status clumpi_compact_begin(clumpi_compaction *r) {
     clump_status status = select_classes(r);
     if (status) return status;
+    clumpi_owned_select(r);
     return r->strategy ? r->strategy->check(r) : check_planner(r);
 }
 

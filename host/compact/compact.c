@@ -12,6 +12,7 @@
  * that can point to one of them. */
 typedef struct census {
     uint64_t objects, slots, blocks, reference_bytes;
+    uint64_t raw_blocks, raw_bytes; /* of the heap */
 } census;
 
 /* Bytes of such fields in one object of exactly the class. */
@@ -30,8 +31,9 @@ static uint64_t reference_bytes_of(const clumpi_compaction *r, uint32_t class_id
 
 static clump_status count(clumpi_compaction *r, census *sum) {
     clump_class_stats classes[CLUMP_CLASSES_MAX];
-    clump_status status = clumpi_read_stats(r->heap, NULL, classes);
-    *sum = (census){0};
+    clump_heap_stats all = {0};
+    clump_status status = clumpi_read_stats(r->heap, &all, classes);
+    *sum = (census){.raw_blocks = all.raw_blocks, .raw_bytes = all.raw_bytes};
     for (uint32_t id = 1; id <= clumpi_object_classes(r->heap) && !status; id++) {
         const clump_class_stats *s = &classes[id - 1];
         sum->reference_bytes += s->objects * reference_bytes_of(r, id);
@@ -59,7 +61,9 @@ clump_status clumpi_compact_build(clump_heap *heap, const clump_compact_desc *de
             c, clumpi_kernel_of(heap, (clumpi_kernel_id){strategy->library, 0, NULL}));
     if (!status && desc->order >= CLUMP_ORDER_FIELD)
         status = clumpi_build_library(c, CLUMPI_SORT_KERNEL(sort_count));
-    return status;
+    clumpi_compaction r = {.heap = heap, .desc = desc, .strategy = strategy};
+    clumpi_owned_select(&r);
+    return status ? status : clumpi_owned_build(&r);
 }
 
 /* What past compactions of a heap cost, in microseconds; 0: not known. */
@@ -134,6 +138,10 @@ static clump_status run_reported(clumpi_compaction *r, clump_compact_report *rep
     p->blocks_before = (uint32_t)before.blocks;
     p->fragmentation_before = fragmentation(&before);
     p->fragmentation_after = fragmentation(&after);
+    if (!r->moves_raw) {
+        p->raw_blocks_pinned = (uint32_t)after.raw_blocks;
+        p->raw_bytes_pinned = after.raw_bytes;
+    }
     for (int i = 0; i < CLUMP_COMPACT_PHASE_COUNT; i++) p->total_us += p->us[i];
     p->launches = r->timed.launches;
     p->floor_bytes =

@@ -1,6 +1,7 @@
 /* Compaction: compact.c is the call, arguments.c what it refuses, run.c what all strategies launch,
- * planner.c the strategy, order.c its orders, compactor.c the triggers. A program that has the
- * internal functions can bring a strategy of its own, as bench/papers/merge does.
+ * planner.c the strategy, owned.c the raw memory of arrays, order.c orders, compactor.c the
+ * triggers. A program that has the internal functions can bring a strategy of its own, as
+ * bench/papers/merge does.
  *
  * May use: core, schema, heap, sort.
  *
@@ -57,6 +58,7 @@ struct clumpi_compaction {
     const clump_compact_desc *desc;
     const clumpi_strategy *strategy; /* NULL: the planner */
     uint64_t selected[4];            /* bit per class id: takes part. As the kernels' ulong4 */
+    int moves_raw;                   /* raw memory that arrays own takes part, too */
     clump_compact_report report;
     int wants_report;
     clumpi_tally *tallies; /* room for those of all work-groups, if a report is wanted */
@@ -130,6 +132,20 @@ clump_status clumpi_compact_read_plans(clump_heap *heap, clumpi_class_plan *plan
  * report is wanted, add to it what the plans say. *moves (optional, blocks) is what moved. */
 clump_status clumpi_compact_apply(clumpi_compaction *r, const clumpi_moving *moving,
                                   uint64_t *moves);
+
+/* ---- owned.c: nothing, unless raw memory takes part ---- */
+
+/* Slots of raw memory take part if all classes do and the heap has arrays that own some. */
+void clumpi_owned_select(clumpi_compaction *r);
+clump_status clumpi_owned_build(const clumpi_compaction *r);
+/* Before a plan: pinned blocks are out of sight. Afterwards, also if the plan failed, which is
+ * `status`: they are back. Returns `status` unless it is CLUMP_OK. */
+clump_status clumpi_owned_hide(clumpi_compaction *r);
+clump_status clumpi_owned_show(clumpi_compaction *r, clump_status status);
+/* After a move: the handles of the owners. */
+clump_status clumpi_owned_rewrite(clumpi_compaction *r);
+/* Add what the plans say to the report, and return how many slots were moved. */
+uint64_t clumpi_owned_report(clumpi_compaction *r, const clumpi_class_plan *plans);
 
 /* ---- planner.c, order.c: plan, and apply ---- */
 

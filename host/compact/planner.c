@@ -27,6 +27,7 @@ static clump_status plan(clumpi_compaction *r, uint64_t max_moves, clumpi_u32 fr
     if (!status)
         status =
             clumpi_compact_run(r, phase, CLUMPI_COMPACT_KERNEL(plan_clear), groups, local, NULL, 0);
+    if (!status) status = clumpi_owned_hide(r);
     if (!status)
         status = clumpi_compact_run(r, phase, CLUMPI_COMPACT_KERNEL(plan_histogram), groups, local,
                                     NULL, 0);
@@ -43,7 +44,7 @@ static clump_status plan(clumpi_compaction *r, uint64_t max_moves, clumpi_u32 fr
     if (!status)
         status =
             clumpi_compact_run(r, phase, CLUMPI_COMPACT_KERNEL(plan_pair), groups, local, NULL, 0);
-    return status;
+    return clumpi_owned_show(r, status);
 }
 
 clump_status clumpi_planner_run(clumpi_compaction *r, uint64_t max_moves, uint64_t *moves) {

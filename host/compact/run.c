@@ -139,9 +139,10 @@ static clump_status add_plans(clumpi_compaction *r, const clumpi_moving *moving,
         p->blocks_freed += plan->freed;
         if (moving->fresh) p->blocks_freed -= plan->targets;
     }
+    const uint64_t raw = clumpi_owned_report(r, plans);
     p->moves += sum;
-    p->passes += sum > 0;
-    if (moves) *moves = sum;
+    p->passes += sum + raw > 0;
+    if (moves) *moves = sum + raw;
     return CLUMP_OK;
 }
 
@@ -199,6 +200,7 @@ clump_status clumpi_compact_apply(clumpi_compaction *r, const clumpi_moving *mov
     if (!status)
         status = clumpi_compact_run(r, CLUMP_COMPACT_FINISH, CLUMPI_COMPACT_KERNEL(fill), wide,
                                     sizes->scan_local < 64 ? sizes->scan_local : 64, fill, 1);
+    if (!status) status = clumpi_owned_rewrite(r);
     if (!status) status = run_rewrite(r, moving);
     if (!status) status = add_tallies(r, &p->refs_examined, &p->refs_rewritten, &dangling);
     if (!status) status = run_outside(r, CLUMP_COMPACT_REWRITE, 0);

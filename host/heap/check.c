@@ -102,9 +102,9 @@ static clump_status check_class(clump_heap *heap, uint32_t id, const clumpi_clas
 static clump_status check_columns(clump_heap *heap, const clumpi_column *now,
                                   clumpi_column *fixed) {
     const clumpi_geometry *g = &heap->geometry;
-    clumpi_columns_build(heap->schema, heap->geometry.classes, fixed);
+    clumpi_columns_build(heap->schema, &heap->geometry, fixed);
     for (uint32_t id = 1; id <= g->header.class_count; id++)
-        for (uint32_t c = g->classes[id].copies; c < g->classes[id].columns_end; c++) {
+        for (uint32_t c = g->classes[id].copies; c < g->classes[id].owners_end; c++) {
             uint32_t word = FIRST_DIFFERENCE(&now[c], &fixed[c], sizeof *now, column_changes);
             if (word != UINT32_MAX)
                 return overwritten(heap, "a column of class ", clumpi_class_name(heap, id), word,
@@ -118,7 +118,7 @@ static clump_status check_fixed(clump_heap *heap) {
     clump_context *c = heap->context;
     const clumpi_geometry *g = &heap->geometry;
     size_t table = (g->header.class_count + 1) * sizeof(clumpi_class);
-    size_t columns = g->classes[g->header.class_count].columns_end * sizeof(clumpi_column);
+    size_t columns = g->classes[g->header.class_count].owners_end * sizeof(clumpi_column);
     char *now = clumpi_alloc(&c->allocator, sizeof g->header + table + 2 * columns);
     if (!now)
         return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY,

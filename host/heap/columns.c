@@ -1,7 +1,8 @@
 /* Columns: what lies where in the rows of a class, for kernels that know no schema. Moving an
  * object copies all columns of its class, rewriting references visits the reference columns,
  * marking those of them that are not weak, which come first. Columns of arrays of run-time length
- * that a new object has cleared stand last.
+ * that a new object has cleared follow. Last come the words of arrays that own raw memory, by
+ * which compaction finds the owners. A slot of raw memory is one column.
  *
  * A column is a sequence of elements in equal steps. Neighbouring fields of one width, elements of
  * arrays, and parts of wide vectors fall into one column where their steps allow it, so that most
@@ -103,24 +104,24 @@ static void append_class(const clump_schema *schema, uint32_t id, wanted what, c
         append_paddings(schema, &info, c);
 }
 
-/* The words of arrays of references that grow, of the class and, before these, of its bases: one
- * column each. */
-static void append_arrays(const clump_schema *schema, uint32_t id, column_list *c) {
-    clump_class_info to;
+/* The words of arrays that grow, or only of those of references, of the class and, before these, of
+ * its bases: one column each. */
+static void append_arrays(const clump_schema *schema, uint32_t id, int refs_only, column_list *c) {
     const clump_class_info *info = clump_schema_get_info(schema)->classes[id];
-    if (info->base) append_arrays(schema, info->base, c);
+    if (info->base) append_arrays(schema, info->base, refs_only, c);
     for (uint32_t i = 0; i < info->field_count; i++) {
         clump_field_info length, next;
         const clump_field_info *f = clump_schema_get_info(schema)->classes[id]->fields[i];
-        if (f->array != CLUMP_ARRAY_GROWING || f->type != CLUMP_TYPE_REF) continue;
+        clump_class_info to = {0};
+        if (f->array != CLUMP_ARRAY_GROWING || (refs_only && f->type != CLUMP_TYPE_REF)) continue;
         length = *clump_schema_get_info(schema)->classes[id]->fields[i + 1];
         next = *clump_schema_get_info(schema)->classes[id]->fields[i + 2];
-        to = *clump_schema_get_info(schema)->classes[f->ref_class];
+        if (refs_only) to = *clump_schema_get_info(schema)->classes[f->ref_class];
         c->last = (clumpi_column){.base = length.base_bytes,
                                   .stride = length.stride_bytes,
                                   .step = next.base_bytes - length.base_bytes,
                                   .count = f->count,
-                                  .width = (uint32_t)sizeof(clumpi_u32),
+                                  .width = f->element_bytes,
                                   .first = to.id,
                                   .last = to.last};
         c->count++;
@@ -128,23 +129,37 @@ static void append_arrays(const clump_schema *schema, uint32_t id, column_list *
     }
 }
 
-uint32_t clumpi_columns_build(const clump_schema *schema, clumpi_class *classes,
+/* Of a class that has no objects. */
+static void append_raw(clumpi_class *class, column_list *c) {
+    class->copies = c->begin = c->count;
+    for (uint32_t at = 0; !class->is_runs && at < class->slot_bytes; at += CLUMPI_RAW_UNIT)
+        append(c, at, class->slot_bytes, CLUMPI_RAW_UNIT, 0, 0);
+    class->refs = class->weak = class->arrays = class->cleared = class->columns_end =
+        class->owners_end = c->count;
+}
+
+uint32_t clumpi_columns_build(const clump_schema *schema, clumpi_geometry *g,
                               clumpi_column *columns) {
     column_list c = {.list = columns};
-    for (uint32_t id = 1; id <= clump_schema_get_info(schema)->class_count; id++) {
-        const clump_class_info *info = clump_schema_get_info(schema)->classes[id];
-        classes[id].copies = c.begin = c.count;
-        if (!info->is_abstract) append_class(schema, id, ALL_FIELDS, &c);
-        classes[id].refs = c.begin = c.count;
-        if (!info->is_abstract) append_class(schema, id, STRONG_REFS, &c);
-        classes[id].weak = c.begin = c.count;
-        if (!info->is_abstract) append_class(schema, id, WEAK_REFS, &c);
-        classes[id].arrays = c.begin = c.count;
-        if (!info->is_abstract) append_arrays(schema, id, &c);
-        classes[id].cleared = c.begin = c.count;
-        if (!info->is_abstract) append_class(schema, id, CLEARED, &c);
-        classes[id].columns_end = c.count;
+    for (uint32_t id = 1; id < g->header.first_raw; id++) {
+        clumpi_class *class = &g->classes[id];
+        const int has_objects = !clump_schema_get_info(schema)->classes[id]->is_abstract;
+        class->copies = c.begin = c.count;
+        if (has_objects) append_class(schema, id, ALL_FIELDS, &c);
+        class->refs = c.begin = c.count;
+        if (has_objects) append_class(schema, id, STRONG_REFS, &c);
+        class->weak = c.begin = c.count;
+        if (has_objects) append_class(schema, id, WEAK_REFS, &c);
+        class->arrays = c.begin = c.count;
+        if (has_objects) append_arrays(schema, id, 1, &c);
+        class->cleared = c.begin = c.count;
+        if (has_objects) append_class(schema, id, CLEARED, &c);
+        class->columns_end = c.begin = c.count;
+        if (has_objects) append_arrays(schema, id, 0, &c);
+        class->owners_end = c.count;
     }
+    for (uint32_t id = g->header.first_raw; id <= g->header.class_count; id++)
+        append_raw(&g->classes[id], &c);
     return c.count;
 }
 
@@ -193,13 +208,13 @@ void clumpi_gaps_build(const clump_schema *schema, clumpi_geometry *g, clumpi_ga
 clump_status clumpi_columns_write(clump_heap *heap) {
     clump_context *c = heap->context;
     clumpi_geometry *g = &heap->geometry;
-    uint32_t count = g->classes[g->header.class_count].columns_end; /* of the last class */
+    uint32_t count = g->classes[g->header.class_count].owners_end; /* of the last class */
     if (!count) return CLUMP_OK;
     clumpi_column *columns = clumpi_alloc(&c->allocator, count * sizeof *columns);
     if (!columns)
         return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for %u columns",
                            count);
-    clumpi_columns_build(heap->schema, g->classes, columns);
+    clumpi_columns_build(heap->schema, g, columns);
     clump_status status =
         clumpi_write(c, heap->info.buffer, (uint64_t)g->header.at_columns * CLUMPI_UNIT,
                      count * sizeof *columns, columns);

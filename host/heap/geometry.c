@@ -448,11 +448,7 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
                            "are more than %u, the most that a heap can have",
                            clumpi_raw_class_count(h->raw_units) + RAW_RUN_CLASSES, h->class_count,
                            CLUMPI_RESERVED - 1);
-    uint32_t columns = clumpi_columns_build(schema, g->classes, NULL);
-    for (uint32_t id = h->first_raw; id <= h->class_count; id++) {
-        clumpi_class *c = &g->classes[id]; /* it has none */
-        c->copies = c->refs = c->weak = c->arrays = c->cleared = c->columns_end = columns;
-    }
+    uint32_t columns = clumpi_columns_build(schema, g, NULL);
     g->checked.events = extras.events;
     g->has_generations = extras.generations;
     if (extras.events) clumpi_gaps_build(schema, g, NULL);

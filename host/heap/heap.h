@@ -236,9 +236,10 @@ const char *clumpi_class_name(const clump_heap *heap, uint32_t id);
 
 /* ---- columns.c ---- */
 
-/* The columns of all classes (cl/core/layout.h): sets copies, refs, weak, arrays, cleared and
- * columns_end of classes[id], fills columns[] unless it is NULL, and returns how many there are. */
-uint32_t clumpi_columns_build(const clump_schema *schema, clumpi_class *classes,
+/* The columns of all classes (cl/core/layout.h): sets copies, refs, weak, arrays, cleared,
+ * columns_end and owners_end of each class, fills columns[] unless it is NULL, and returns how many
+ * there are. */
+uint32_t clumpi_columns_build(const clump_schema *schema, clumpi_geometry *g,
                               clumpi_column *columns);
 
 /* Of a checked heap: the bytes of each class's row that are in no column. Sets g->checked.gaps,

@@ -15,6 +15,12 @@
  * block that objects moved out of, and leaves it unchanged. It may name another object later, as
  * after an allocation. With `null_dangling`, the call nulls every dangling reference that it reads.
  *
+ * Raw memory. If all classes are compacted, without an order, the memory that arrays own
+ * (arrays.clh) moves like objects: the allocations of a size move into the fewest blocks, and each
+ * array gets its new handle. A handle to such memory in another place is stale afterwards. Other
+ * raw memory is *pinned*: a block does not change if one of its allocations has no owner, is larger
+ * than a slot, or needs an alignment above 16 bytes that its slot does not have.
+ *
  * Compaction is a command of the context's queue as any other: it works on the results of earlier
  * commands, and later commands see its result. The next do-all makes the list of objects again.
  *
@@ -91,10 +97,11 @@ typedef enum clump_compact_phase {
 
 /* Results of a compaction: sums over the compacted classes, unless said otherwise. */
 typedef struct clump_compact_report {
-    size_t size;         /* sizeof(clump_compact_report) */
-    uint64_t objects;    /* live */
-    uint64_t moves;      /* of objects */
-    uint64_t moves_left; /* that a full run would still need. 0 except after a step */
+    size_t size;      /* sizeof(clump_compact_report) */
+    uint64_t objects; /* live */
+    uint64_t moves;   /* of objects */
+    /* of objects and raw memory, that a full run would still need. 0 except after a step */
+    uint64_t moves_left;
     uint64_t bytes_moved;
     uint32_t blocks_before, blocks_freed;
     uint32_t passes; /* 1, or 0 if nothing had to move. With an order: classes that moved */
@@ -114,6 +121,12 @@ typedef struct clump_compact_report {
     uint64_t floor_bytes; /* lower bound of bytes read and written: moved objects twice, a
                              forwarding reference for each, every reference field that can point to
                              a moved class once, rewritten ones twice */
+    /* Raw memory that arrays own, see above: allocations that moved, the bytes of their slots, and
+     * blocks that became free */
+    uint64_t raw_moves, raw_bytes_moved;
+    uint32_t raw_blocks_freed;
+    uint32_t raw_blocks_pinned; /* blocks of raw memory that this call does not move */
+    uint64_t raw_bytes_pinned;  /* bytes in use in these */
 } clump_compact_report;
 
 /* METHOD. Compact the heap.

@@ -258,7 +258,7 @@ static int area_of(uint64_t bit) {
         return A_SLOTS;
     if (within(at, units(h->at_striped), blocks * sizeof(clumpi_striped))) return A_RECORD;
     if (within(at, units(h->at_columns),
-               g->classes[h->class_count].columns_end * sizeof(clumpi_column)))
+               g->classes[h->class_count].owners_end * sizeof(clumpi_column)))
         return (at - units(h->at_columns)) % sizeof(clumpi_column) / 4 ==
                        offsetof(clumpi_column, hit) / 4
                    ? A_HIT

@@ -288,7 +288,7 @@ typedef enum operation_name {
 
 typedef struct totals {
     ull rounds, operations;
-    ull requests, nulls, frees, refused, moves, dead, weak_nulled, pool_moves, compared;
+    ull requests, nulls, frees, refused, moves, raw_moves, dead, weak_nulled, pool_moves, compared;
     ull times[OPERATIONS];
     double took[OPERATIONS]; /* seconds, comparisons included */
     account_sums most; /* that the library had, without what heaps and pools are asked to have */

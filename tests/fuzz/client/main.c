@@ -137,10 +137,12 @@ static void print_sums(void) {
     printf(
         "%llu rounds, %llu operations in %.0f s on %u threads: %llu requests, %llu nulls, %llu "
         "frees, "
-        "%llu refused, %llu moves, %llu died, %llu weak nulled, %llu moves in pools, %llu objects "
+        "%llu refused, %llu moves, %llu of raw memory, %llu died, %llu weak nulled, %llu moves in "
+        "pools, %llu objects "
         "compared\n",
         sum.rounds, sum.operations, seconds() - all.begin, all.threads, sum.requests, sum.nulls,
-        sum.frees, sum.refused, sum.moves, sum.dead, sum.weak_nulled, sum.pool_moves, sum.compared);
+        sum.frees, sum.refused, sum.moves, sum.raw_moves, sum.dead, sum.weak_nulled, sum.pool_moves,
+        sum.compared);
 }
 
 int main(int argc, char **argv) {

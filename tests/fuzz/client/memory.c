@@ -12,7 +12,7 @@ enum {
     HOST_BLOCKS_MAX = 300 + 3 * REGIONS_MAX, /* names, uses and sub-buffers of regions */
     BUFFERS_MAX = 40 + 3 * REGIONS_MAX,
     LANES = 2,         /* the context keeps those of the last save or load */
-    PROGRAMS_MAX = 15, /* of 16 that the library has */
+    PROGRAMS_MAX = 16, /* of 17 that the library has */
     KERNELS_MAX = 130,
     EVENTS_MAX = 60 + REGIONS_MAX + TIMELINE_MAX
 };

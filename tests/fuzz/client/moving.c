@@ -200,6 +200,18 @@ static void compare_course(const course *r, const clump_compact_report *p, uint6
     if (d->null_dangling) same_number(c, "references dangling", p->refs_dangling, r->dangling);
 }
 
+/* What raw memory is in use stays in use. Only the planner frees blocks of it. */
+static void compare_raw_moves(client *c, const clump_heap_stats *was, const clump_heap_stats *is,
+                              const clump_compact_report *p) {
+    same_number(c, "bytes of raw memory after a compaction", is->raw_bytes, was->raw_bytes);
+    same_number(c, "blocks of raw memory freed", p->raw_blocks_freed,
+                was->raw_blocks - is->raw_blocks);
+    if (p->raw_blocks_pinned > is->raw_blocks || p->raw_bytes_pinned > is->raw_bytes)
+        complain(c, "more raw memory is pinned than there is");
+    if (p->raw_moves == 0) same_number(c, "bytes of raw memory moved", p->raw_bytes_moved, 0);
+    c->sum.raw_moves += p->raw_moves;
+}
+
 /* A full run of the planner leaves the fewest blocks that can hold the objects. */
 static void compare_blocks(client *c, const heap_model *h, const compaction *x) {
     const clump_compact_desc *d = &x->desc;
@@ -249,6 +261,7 @@ void follow_compaction(client *c, heap_model *h, const compaction *x,
     int ordered = x->desc.order != CLUMP_ORDER_ANY;
     r.looked = !ordered || x->desc.null_dangling || r.objects;
     r.loose = x->merge.factor || (ordered && classes > 1);
+    const clump_heap_stats was = h->stats;
     find_again(c, h, r.to);
     follow_all(&r);
     move_all(&r);
@@ -256,6 +269,7 @@ void follow_compaction(client *c, heap_model *h, const compaction *x,
     for (int k = 0; k < c->class_count; k++)
         after += x->selected[k] ? h->classes[c->classes[k].id - 1].blocks : 0;
     if (report) compare_course(&r, report, before, after);
+    if (report) compare_raw_moves(c, &was, &h->stats, report);
     compare_blocks(c, h, x);
     compare_order(c, h, x);
     compare_all(c, h);

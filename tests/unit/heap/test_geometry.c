@@ -230,7 +230,7 @@ static uint64_t expect_areas(const heap_case *c, phase now) {
     uint64_t blocks = h->block_end, sets = h->class_count + 1, rows = blocks * h->block_rows_max;
     uint64_t columns = 0;
     for (uint32_t id = 1; id <= h->class_count; id++)
-        if (c->g.classes[id].columns_end > columns) columns = c->g.classes[id].columns_end;
+        if (c->g.classes[id].owners_end > columns) columns = c->g.classes[id].owners_end;
     EXPECT(c, h->self_at == clumpi_header_at(c->schema) && h->self_at * 64ull >= r.largest_of_all);
     EXPECT(c, h->at_classes * 64ull == h->self_at * 64ull + sizeof *h); /* nobody looks it up */
     /* Each row of the heap is partial, empty or neither; a quarter of all can be rows of holes. */

@@ -53,7 +53,9 @@ static void expect_sound(const clumpi_geometry *g, uint32_t classes) {
         assert_true((uint64_t)c->rows * c->row_granules <= h->block_granules);
         assert_true(c->slot_bytes * 64ull <= (uint64_t)c->row_granules * h->granule_bytes);
         assert_int_equal(c->is_runs, id + 2 > h->class_count);
-        assert_int_equal(c->copies, c->columns_end); /* nothing to move */
+        /* A slot moves as one column, and a run not at all. */
+        assert_int_equal(c->owners_end - c->copies, !c->is_runs);
+        assert_int_equal(c->refs, c->owners_end);
     }
     const clumpi_class *rows = &g->classes[h->class_count - 1], *blocks = rows + 1;
     /* What is larger than any slot takes five slots or more, what is larger than a row four. */
