@@ -167,7 +167,7 @@ static const char *explain_containers(const char *log) {
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         if (is_undeclared(log, calls[i]))
             return ": a map, a vector or a grid needs an array of run-time length in the schema, "
-                   "such as \"ref Word heads[*];\" of a map";
+                   "such as \"ref Word heads[*]\" of a map";
         if (is_undeclared(log, defined[i]))
             return ": a map, a vector or a grid needs CLUMP_MAP_DEFINE, CLUMP_VECTOR_DEFINE or "
                    "CLUMP_GRID_DEFINE for its classes, at file scope before its calls";

@@ -92,8 +92,8 @@ typedef struct clump_extract_report {
  * detect old references. Device memory: the buffer. During the call, 28 bytes for each granule of
  * the heap, and 4 for each reference in the desc. The 28 bytes are in two buffers, 8 and 20, and
  * the heap keeps each that is at most 1/32 of its size. With a reference in where_field, 8 more for
- * each granule. For arrays that grow, also 12 bytes for each array of an object, and up to 2 MiB, and
- * on the host 4 for each. With `follow`, the memory of a collection (collect.h), which the heap
+ * each granule. For arrays that grow, also 12 bytes for each array of an object, and up to 2 MiB,
+ * and on the host 4 for each. With `follow`, the memory of a collection (collect.h), which the heap
  * keeps.
  * Blocks: yes.
  * Returns CLUMP_OK, also if no objects match, or:

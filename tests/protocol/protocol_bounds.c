@@ -173,10 +173,11 @@ static void open_block(void) {
 /* ---- CLUMPI_SWEEPS: room that is seen, and gone when it is asked for ------------------------- */
 
 static void show_room(enum hosted_kind kind, void *cell, hosted_site site) {
-    if (kind != HOSTED_LOAD) return;
+    const int is_asked = kind == HOSTED_ADD && is_in(site, "clumpi_block_reserve");
+    if (kind != HOSTED_LOAD && !is_asked) return;
     if (is_in(site, "clumpi_sweep") && cell == &tiny_view(&heap).header->epoch) turns++;
     if (cell != state_of(1)) return;
-    *state_of(1) = 1u << CLUMPI_CLASS_SHIFT | (is_in(site, "clumpi_block_reserve") ? 2u : 1u);
+    *state_of(1) = 1u << CLUMPI_CLASS_SHIFT | (is_asked ? 2u : 1u);
 }
 
 static void sweep(void) {
