@@ -71,6 +71,7 @@ static clump_status open_next(clumpi_conversion *v, const clump_convert_desc *de
                            "%s: one buffer has no room for the new memory, and a heap is not "
                            "converted into several. Ask for fewer `bytes`",
                            call);
+    if (!status) status = clumpi_checking_follow(v->next, heap);
     return status ? status : clumpi_match_room(&v->match, v->next);
 }
 

@@ -29,6 +29,11 @@ clump_status clumpi_checking_bare(clump_heap *heap, cl_mem refs, uint64_t at, ui
 /* Compaction, collection or repair moved or freed objects. */
 clump_status clumpi_checking_settle(clump_heap *heap);
 
+/* `next`, which is new and has no objects, will take the place of `heap`. Its objects get later
+ * generations than those of `heap`, so an old reference names none of them. If references of the
+ * two have their generations in other bits, nothing changes. */
+clump_status clumpi_checking_follow(clump_heap *next, const clump_heap *heap);
+
 /* Take over the findings that are on the device, and clear them there. */
 clump_status clumpi_checking_collect(clump_heap *heap);
 #endif

@@ -90,6 +90,9 @@ static void follow_all(course *r, heap_model *h) {
                 *word = f->number + 1 == c->left_out ? 0 : follow(r, *word, f->target);
             }
         }
+        for (uint32_t i = 0; i < c->array_count; i++)
+            for (uint32_t e = 0; is_ref_array(c, i) && o->elements[i] && e < o->lengths[i]; e++)
+                o->elements[i][e] = follow(r, o->elements[i][e], c->arrays[i].element.target);
     }
     change_outside(h, follow_one_outside, r);
     for (uint32_t n = 0; n < h->count; n++) {
@@ -123,6 +126,7 @@ static int convert_to(client *c, heap_model *h, const clump_convert_desc *d) {
     same_number(c, "objects that were converted", report.objects, h->count);
     const heap_model old = *h;
     measure_heap(h);
+    if (h->plain != old.plain) h->grave_count = 0; /* their generations are in other bits */
     h->number_at = must_alloc(h->references * sizeof *h->number_at);
     clump_ref *to = must_alloc((h->count + 1) * sizeof *to);
     find_again(c, h, to);
@@ -162,12 +166,22 @@ static void refuse_without_class(client *c, heap_model *h) {
 void convert_and_back(client *c, heap_model *h) {
     const clump_convert_desc back = {
         .size = sizeof back, .schema = c->schema, .bytes = h->bytes, .block_rows = c->block_rows};
-    if (c->raw || c->array_count || c->evicts) { /* nobody knows what it holds, or where it is */
+    int grows = 0;
+    for (uint32_t i = 0; i < c->array_count; i++) grows |= c->arrays[i].kind != CLUMP_ARRAY_BOUNDED;
+    if (c->raw || grows || c->evicts) { /* nobody knows what it holds, or where it is */
         CHECK_STATUS(&c->on, clump_heap_convert(h->heap, &back, NULL),
                      c->evicts ? CLUMP_ERR_UNSUPPORTED : CLUMP_ERR_USAGE);
         return;
     }
-    compare_all(c, h); /* nothing is loose */
+    compare_all(c, h);    /* nothing is loose */
+    if (c->array_count) { /* draw_other() knows no arrays */
+        CHECK_STATUS(&c->on, convert_to(c, h, &back) ? CLUMP_OK : CLUMP_ERR_DEVICE_MEMORY,
+                     CLUMP_OK);
+        adopt_events(c, h);
+        settle(c, h);
+        compare_all(c, h);
+        return;
+    }
     if (chance(c, 30)) refuse_without_class(c, h);
     clump_schema *other = draw_other(c);
     const clump_convert_desc there = {.size = sizeof there,

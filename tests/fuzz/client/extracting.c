@@ -67,6 +67,13 @@ static void take_over(client *c, const heap_model *h, leaving *l, const clump_ex
             }
         }
     }
+    for (uint32_t i = 0; i < l->count; i++) {
+        const object_model *o = object_at(h, l->old[i]);
+        for (uint32_t a = 0; a < c->array_count; a++)
+            for (uint32_t e = 0; is_ref_array(c, a) && o->elements[a] && e < o->lengths[a]; e++)
+                left_out += names(c, h, o->elements[a][e], c->arrays[a].element.target) &&
+                            !number_of[object_at(h, o->elements[a][e]) - h->objects];
+    }
     same_number(c, "references to objects that are not in the extract", r->left_out, left_out);
     free(number_of);
 }
@@ -201,10 +208,12 @@ static void by_turns(client *c, heap_model *h, heap_model *into, leaving *l) {
 }
 
 void move_objects(client *c, heap_model *h) {
-    const int is_moved = chance(c, 70);
+    /* Raw memory for arrays may not be there again, even where it came from. */
+    const int is_moved = !c->array_count && chance(c, 70);
     heap_model *into = chance(c, 40) ? h : &c->heaps[below(c, c->heap_count)];
     leaving l = {.ref_count = 0};
-    if (c->raw || c->array_count) { /* nobody knows what it holds */
+    if (c->class_count > c->drawn_classes) return; /* containers' own arrays are not in the model */
+    if (c->raw) {                                  /* nobody knows what it holds */
         const char *name = c->classes[0].name;
         const clump_extract_desc all = {.size = sizeof all, .classes = &name, .class_count = 1};
         CHECK_STATUS(&c->on, clump_heap_extract(h->heap, &all, &l.extract, NULL), CLUMP_ERR_USAGE);

@@ -6,13 +6,13 @@
 /* Two to three times what was measured, and what every region of a pool may have at a time;
  * `client` prints the most that there was. */
 enum {
-    HOST_BYTES_MAX = 2 << 20,
+    HOST_BYTES_MAX = 3 << 20, /* mostly the texts of programs */
     HOST_BYTES_OF_CONTAINERS =
         5 << 20, /* of the code that their classes add to the programs of each heap */
     HOST_BLOCKS_MAX = 300 + 3 * REGIONS_MAX, /* names, uses and sub-buffers of regions */
     BUFFERS_MAX = 40 + 3 * REGIONS_MAX,
     LANES = 2,         /* the context keeps those of the last save or load */
-    PROGRAMS_MAX = 16, /* of 17 that the library has */
+    PROGRAMS_MAX = 24, /* 19 of the library, and those of each heap with arrays */
     KERNELS_MAX = 130,
     EVENTS_MAX = 60 + REGIONS_MAX + TIMELINE_MAX
 };
