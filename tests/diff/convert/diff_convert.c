@@ -633,7 +633,7 @@ static void checked(void **state) {
     clump_schema *schema = parse(after_text);
     clump_program *program = cl_fixture_program(&on, heap, source, NULL, NULL);
     clump_kernel *halve = cl_fixture_kernel(&on, program, "halve");
-    clump_ref refs[500], more[40];
+    clump_ref refs[500], more[40], was[540], is[540];
     clump_live before[8], after[8];
     clump_finding findings[8];
     uint64_t before_count, after_count, found, lost;
@@ -658,6 +658,14 @@ static void checked(void **state) {
                  heap, &(clump_convert_desc){.size = sizeof(clump_convert_desc), .schema = schema},
                  &report));
     CHECK_HEAP(&on, heap);
+    /* No reference from before a conversion names an object after it. */
+    CHECK_OK(&on, clump_heap_read_refs(heap, "A", was, 540, &found));
+    CHECK_OK(&on,
+             clump_heap_convert(
+                 heap, &(clump_convert_desc){.size = sizeof(clump_convert_desc), .schema = schema},
+                 NULL));
+    CHECK_OK(&on, clump_heap_read_refs(heap, "A", is, 540, &found));
+    for (int i = 0; i < 540 * 540; i++) assert_int_not_equal(was[i / 540], is[i % 540]);
     CHECK_OK(&on, clump_heap_check_memory(heap, NULL));
     CHECK_HEAP(&on, heap);
     assert_int_equal(report.objects, 540);
