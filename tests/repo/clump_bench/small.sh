@@ -57,6 +57,7 @@ small() {
         mark-synthetic) echo objects=3000 ;;
         mark-*) echo engine=auto ;;
         pool-alloc) echo most_kb=512 chunk_kb=1024 count=4 ;;
+        pool-buffers) echo live=200 chunk_kb=1024 ;;
         pool-fit) echo sequences=2 chunk_kb=16384 ;;
         pool-trace) echo frames=40 mb=8 chunk_kb=1024 defrag=budget ;;
         pool-defrag) echo tests=2 rounds=10 scale=256 grid=0 ;;
