@@ -114,10 +114,10 @@ clump_status clumpi_checking_follow(clump_heap *next, const clump_heap *heap) {
     const clumpi_header *h = &next->geometry.header, *was = &heap->geometry.header;
     const uint64_t room = (uint64_t)h->block_end * h->block_granules,
                    granules = (uint64_t)was->block_end * was->block_granules;
-    clump_status status = clumpi_copy(
-        next->context, heap->info.buffer, (uint64_t)from->at_generations * CLUMPI_UNIT,
-        next->info.buffer, (uint64_t)to->at_generations * CLUMPI_UNIT,
-        (room < granules ? room : granules) * CLUMP_ROW_SLOTS * sizeof(uint16_t));
+    clump_status status =
+        clumpi_copy(next->context, heap->info.buffer, (uint64_t)from->at_generations * CLUMPI_UNIT,
+                    next->info.buffer, (uint64_t)to->at_generations * CLUMPI_UNIT,
+                    (room < granules ? room : granules) * CLUMP_ROW_SLOTS * sizeof(uint16_t));
     return status ? status : clumpi_checking_settle(next); /* which raises all of them */
 }
 
