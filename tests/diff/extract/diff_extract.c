@@ -212,6 +212,22 @@ static int leads(picture *p, uint32_t n, const char *class_name, const char *fie
     return to != UINT32_MAX && chosen[to];
 }
 
+/* The chosen objects, which `refs` names, with the things whose `next` leads to one of them. */
+static void look_at_referring(clump_heap *heap, picture *p, const uint8_t *chosen,
+                              const clump_ref *refs, uint32_t count) {
+    uint8_t *referring = malloc(p->count + 1);
+    for (uint32_t n = 0; n < p->count; n++)
+        referring[n] = chosen[n] || leads(p, n, "Thing", "next", chosen);
+    round_trip(heap,
+               &(clump_extract_desc){.size = sizeof(clump_extract_desc),
+                                     .refs = refs,
+                                     .ref_count = count,
+                                     .where_class = "Thing",
+                                     .where_field = "next"},
+               referring, NULL, 0);
+    free(referring);
+}
+
 /* Classes with subclasses, abstract ones too; predicates of each width; references to objects that
  * are chosen otherwise, also of the same class; all together, with references. */
 static void by_class_and_predicate(void **state) {
@@ -394,17 +410,7 @@ static void dangling(void **state) {
         heap,
         &(clump_extract_desc){.size = sizeof(clump_extract_desc), .refs = refs, .ref_count = count},
         chosen, &into, 1);
-    uint8_t *referring = malloc(p.count);
-    for (uint32_t n = 0; n < p.count; n++)
-        referring[n] = chosen[n] || leads(&p, n, "Thing", "next", chosen);
-    round_trip(heap,
-               &(clump_extract_desc){.size = sizeof(clump_extract_desc),
-                                     .refs = refs,
-                                     .ref_count = count,
-                                     .where_class = "Thing",
-                                     .where_field = "next"},
-               referring, NULL, 0);
-    free(referring);
+    look_at_referring(heap, &p, chosen, refs, count);
     packed_release(&k);
     free(wrong);
     free(refs);
@@ -485,17 +491,7 @@ static void checked_heaps(void **state) {
         clump_ref *refs = list(&p, chosen, &random, &count), one = 0;
         for (uint32_t i = 0; i < count; i++)
             if (refs[i]) one = refs[i];
-        uint8_t *referring = malloc(p.count + 1);
-        for (uint32_t n = 0; n < p.count; n++)
-            referring[n] = chosen[n] || leads(&p, n, "Thing", "next", chosen);
-        round_trip(heap,
-                   &(clump_extract_desc){.size = sizeof(clump_extract_desc),
-                                         .refs = refs,
-                                         .ref_count = count,
-                                         .where_class = "Thing",
-                                         .where_field = "next"},
-                   referring, NULL, 0);
-        free(referring);
+        look_at_referring(heap, &p, chosen, refs, count);
         const clump_extract_desc desc = {.size = sizeof desc,
                                          .refs = refs,
                                          .ref_count = count,
