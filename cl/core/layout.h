@@ -236,7 +236,10 @@ typedef struct clumpi_header {
     clumpi_u32 list_covers;
     /* after the last block that was in use when the list was made; by number modulo 2 */
     clumpi_u32 list_used[2];
-    clumpi_u32 new_pad[15];
+    /* bits of class ids: no other class has a count in the list; by number modulo 2. The list
+     * before clears them */
+    clumpi_u32 list_present[2][CLUMPI_CLASS_IDS / 32u];
+    clumpi_u32 new_pad[31];
     /* groups that stored their partial result; not 0 after a reduction: some groups did not */
     clumpi_u32 reduce_done;
     clumpi_u32 reduced_mark; /* 0, or of the last reduction: its number << 8 | bytes of its type */

@@ -147,6 +147,11 @@ __kernel void clumpi_list_count(__global uchar *heap, uint header_at, uint how) 
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     CLUMPI_ROLLED for (uint i = me; i < words; i += items)
         list_counts(&v, (uint)get_group_id(0))[i] = count_words[i];
+    CLUMPI_ROLLED for (uint c = me; c <= v.header->class_count; c += items) {
+        const clumpi_list_tally n = counts[c];
+        if (n.rows | n.partial | n.objects | n.empty)
+            atomic_or(&v.header->list_present[how & CLUMPI_LIST_TURN][c / 32u], 1u << c % 32u);
+    }
     if (me == 0 && gave[0]) clumpi_room_appeared(clumpi_home_of(&v));
     if (get_global_id(0) == 0)
         v.header->list_covers = CLUMPI_NONE; /* the second launch lowers it */
@@ -155,15 +160,71 @@ __kernel void clumpi_list_count(__global uchar *heap, uint header_at, uint how) 
         clumpi_words_at(&v, v.header->at_list_full)[c] = CLUMPI_NONE;
 }
 
+/* Of words of header.list_present: the class of bit number `number`, or CLUMPI_NONE. */
+static inline uint list_present_class(const uint *present, uint number) {
+    uint class_id = CLUMPI_NONE;
+    for (uint w = 0; w < CLUMPI_CLASS_IDS / 32u; w++) {
+        uint bits = (uint)popcount(present[w]);
+        if (number < bits) class_id = w * 32u + clumpi_nth_bit(present[w], number);
+        number = number < bits ? CLUMPI_NONE : number - bits;
+    }
+    return class_id;
+}
+
+static inline void list_add(__local clumpi_list_tally *to, uint4 n) {
+    if (n.x) atomic_add(&to->rows, n.x);
+    if (n.y) atomic_add(&to->partial, n.y);
+    if (n.z) atomic_add(&to->objects, n.z);
+    if (n.w) atomic_add(&to->empty, n.w);
+}
+
+/* The counts of the groups before this one in `before`, those of all in `all`. Only those of
+ * classes that some group has: a heap with raw memory has dozens of classes, and each group would
+ * read the counts of each of them by each group. Several work-items share a class, and each of them
+ * loads as many counts as it waits for together. All call together. */
+#define LIST_COUNTS 8u
+CLUMPI_LOCAL_INLINED void list_sum(const clumpi_view *v, uint turn,
+                                   __local clumpi_list_tally *before,
+                                   __local clumpi_list_tally *all) {
+    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), classes = 0;
+    uint groups = (uint)get_num_groups(0), sets = v->header->class_count + 1u;
+    __global const uint4 *counts = (__global const uint4 *)list_counts(v, 0);
+    uint present[CLUMPI_CLASS_IDS / 32u];
+    for (uint w = 0; w < CLUMPI_CLASS_IDS / 32u; w++) {
+        present[w] = v->header->list_present[turn][w];
+        classes += (uint)popcount(present[w]);
+    }
+    CLUMPI_ROLLED for (uint i = me; i < sets * COUNT_WORDS; i += items)((__local uint *)before)[i] =
+        ((__local uint *)all)[i] = 0;
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    uint parts = max(min(items / max(classes, 1u), groups / LIST_COUNTS), 1u);
+    CLUMPI_ROLLED for (uint i = me; i < classes * parts; i += items) {
+        uint c = list_present_class(present, i % classes), part = i / classes;
+        uint4 sum = (uint4)(0u), sum_before = (uint4)(0u);
+        CLUMPI_ROLLED for (uint g = part; g < groups; g += LIST_COUNTS * parts) {
+            uint4 n[LIST_COUNTS]; /* none of these loads waits for another */
+            for (uint k = 0; k < LIST_COUNTS; k++)
+                n[k] = g + k * parts < groups ? counts[(g + k * parts) * sets + c] : (uint4)(0u);
+            for (uint k = 0; k < LIST_COUNTS; k++) {
+                sum += n[k];
+                if (g + k * parts < (uint)get_group_id(0)) sum_before += n[k];
+            }
+        }
+        list_add(&all[c], sum);
+        list_add(&before[c], sum_before);
+    }
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+}
+
 /* The counts of the groups before this one in `place`, those of all in `totals`. Then rows, partial
  * rows and objects get numbers across classes: where those of each class begin is added, for rows
  * also in begin[]; where its rows end is in `full`. */
-CLUMPI_LOCAL_INLINED void list_places(const clumpi_view *v, __local clumpi_list_tally *place,
+CLUMPI_LOCAL_INLINED void list_places(const clumpi_view *v, uint turn,
+                                      __local clumpi_list_tally *place,
                                       __local clumpi_list_tally *totals, __local uint *full) {
     uint me = (uint)get_local_id(0), classes = v->header->class_count;
     __global uint *begin = clumpi_words_at(v, v->header->at_list_begin);
-    clumpi_groups_sum(list_counts(v, 0), (classes + 1) * COUNT_WORDS, (__local uint *)place,
-                      (__local uint *)totals);
+    list_sum(v, turn, place, totals);
     if (me == 0) {
         clumpi_list_tally sum = {0, 0, 0, 0};
         CLUMPI_ROLLED for (uint c = 1; c <= classes; c++) {
@@ -402,7 +463,7 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint how, 
     clumpi_team team = clumpi_team_of(h.rows_max);
     /* Loaded now, along with the counts: nothing waits for it later. */
     const reserve_known known = reserve_known_of(&v, min(1u + me, classes), turn);
-    list_places(&v, place, totals, full);
+    list_places(&v, turn, place, totals, full);
     uint rows = 0, objects = 0;
     CLUMPI_ROLLED for (uint c = 1; c <= classes; c++) {
         if (me == 0) hole_place[c] = (place[c].rows - rows) * 64u - (place[c].objects - objects);
@@ -505,6 +566,7 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint how, 
     if (get_global_id(0) == 0) {
         v.header->list_of = 0;
         list_remember(&v, turn);
+        for (uint w = 0; w < CLUMPI_CLASS_IDS / 32u; w++) v.header->list_present[turn ^ 1u][w] = 0;
     }
     if (me == 0 && counted->opened) atomic_add(&v.header->list_opened[turn], counted->opened);
     if (me == 0 && counted->used) atomic_max(&v.header->list_used[turn], counted->used);

@@ -97,6 +97,7 @@ typedef struct clumpi_window {
     uint32_t left;   /* that may still go without another one */
     uint32_t covers; /* how many such a list was enough for, when that was told last */
     uint64_t opened; /* the last list that was for several */
+    int knows;       /* it was made for a kernel that had run before */
     cl_event told;   /* of the read of `word`, which is to tell it; NULL: none is under way */
     uint32_t word;   /* of list number `told_list` */
     uint64_t told_list;

@@ -117,7 +117,8 @@ void clumpi_window_forget(clump_heap *heap) {
 /* covers: what the device told of list number `list`. */
 static void heard(clump_heap *heap, uint32_t covers, uint64_t list) {
     clumpi_window *w = &heap->window;
-    if (list != w->opened || covers == UINT32_MAX) return; /* nothing was ever asked for */
+    if (list != w->opened) return;
+    if (covers == UINT32_MAX && !w->knows) return; /* nothing was ever asked for */
     w->covers = covers < WINDOW_MOST ? covers : WINDOW_MOST;
     w->patience = w->covers > 1                     ? PATIENCE_LEAST
                   : w->patience < PATIENCE_MOST / 2 ? w->patience * 2
@@ -149,6 +150,7 @@ static clump_status open_window(clump_heap *heap, int knows, const clump_sync *s
     clumpi_window *w = &heap->window;
     if (sync && sync->wait_count) return CLUMP_OK;
     w->opened = w->lists;
+    w->knows = knows;
     w->left = w->covers;
     if (!knows) w->patience = PATIENCE_LEAST;
     if (!knows) w->ask_at = w->lists + 1;
@@ -160,7 +162,7 @@ static clump_status open_window(clump_heap *heap, int knows, const clump_sync *s
                              sizeof w->word, &w->word, NULL, &w->told);
 }
 
-/* Did it run before, on as many work-items? Then the next list knows what it asks for. */
+/* Did it run before, on as many work-items? Then the list after that knows what it asks for. */
 static int has_asked(const clump_heap *heap, const clump_kernel *k, size_t global) {
     return k->asked_of == heap && global <= k->asked_items;
 }
@@ -170,6 +172,7 @@ static void note_asked(clump_heap *heap, clump_kernel *k, size_t global) {
     clumpi_window *w = &heap->window;
     if (w->asked < UINT32_C(1) << 20) w->asked++;
     if (w->left) w->left--;
+    k->asked_last = w->lists;
     if (has_asked(heap, k, global)) return;
     k->asked_of = heap;
     k->asked_list = w->lists;
@@ -186,9 +189,11 @@ clump_status clumpi_list_prepare(clump_heap *heap, clump_kernel *k, clumpi_crowd
     clumpi_window_hear(heap);
     crowd.only_makes = !k->uses.frees;
     const int knows = has_asked(heap, k, crowd.global);
+    /* Is the last list for what it asks for? */
+    const int is_known =
+        knows && k->asked_list < heap->window.lists && k->asked_last + 1 >= heap->window.lists;
     if (asks && is_current)
-        is_current = heap->reserved &&
-                     (ahead == 1 || (knows && k->asked_list < heap->window.lists)) &&
+        is_current = heap->reserved && (ahead == 1 || is_known) &&
                      (clumpi_list_is_current(heap) || (ahead > 1 && heap->window.left));
     clump_status status = update(heap, is_current, k->numbered, asks ? &crowd : NULL, ahead, sync);
     if (!status && ahead > 1 && !is_current) status = open_window(heap, knows, sync);

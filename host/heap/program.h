@@ -117,9 +117,10 @@ struct clump_kernel {
     int numbered;         /* has the parameter CLUMP_NUMBERS */
     clumpi_uses uses;
     /* if it asked for slots: the heap that it did last, only to be compared; after which of the
-     * heap's lists it did first on as many work-items as it ever did, and how many these were */
+     * heap's lists it did first on as many work-items as it ever did, and how many these were;
+     * after which list it did last */
     const clump_heap *asked_of;
-    uint64_t asked_list;
+    uint64_t asked_list, asked_last;
     size_t asked_items;
     uint32_t reduces;   /* bytes of the type of its CLUMP_REDUCE; 0: not known yet */
     uint32_t arg_count; /* after these */

@@ -147,7 +147,7 @@ static area areas[A_AREAS] = {
     [A_MARK] = {"header.reduced_mark", "a number that goes on with each reduction: any is legal",
                 AT_REST, 1, 0},
     [A_FORECAST] =
-        {"reservation.learnt, header.list_opened, list_covers, list_used",
+        {"reservation.learnt, header.list_opened, list_covers, list_used, list_present",
          "a forecast: it decides how much is reserved and who does it, not what is right", ALWAYS,
          1, 0},
     [A_LEFT] = {"reservation.left", "0 says that nothing is left; other numbers only say: look",
@@ -231,6 +231,7 @@ static int area_of(uint64_t bit) {
         if (IN_MEMBER(at, header, clumpi_header, list_opened)) return A_FORECAST;
         if (IN_MEMBER(at, header, clumpi_header, list_covers)) return A_FORECAST;
         if (IN_MEMBER(at, header, clumpi_header, list_used)) return A_FORECAST;
+        if (IN_MEMBER(at, header, clumpi_header, list_present)) return A_FORECAST;
         if (IN_MEMBER(at, header, clumpi_header, list_of))
             return t.list_valid ? A_AREAS : A_LIST_OF;
         if (IN_MEMBER(at, header, clumpi_header, reduced_mark)) return A_MARK;
