@@ -216,28 +216,31 @@ CLUMPI_LOCAL_INLINED void list_sum(const clumpi_view *v, uint turn,
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
 }
 
-/* The counts of the groups before this one in `place`, those of all in `totals`. Then rows, partial
- * rows and objects get numbers across classes: where those of each class begin is added, for rows
- * also in begin[]; where its rows end is in `full`. */
+/* The counts of the groups before this one in `place`, those of all in `totals`, holes before it in
+ * `hole_place`. Then rows, partial rows and objects get numbers across classes: where those of each
+ * class begin is added, for rows also in begin[]; where its rows end is in `full`. */
 CLUMPI_LOCAL_INLINED void list_places(const clumpi_view *v, uint turn,
                                       __local clumpi_list_tally *place,
-                                      __local clumpi_list_tally *totals, __local uint *full) {
-    uint me = (uint)get_local_id(0), classes = v->header->class_count;
+                                      __local clumpi_list_tally *totals, __local uint *hole_place,
+                                      __local uint *full) {
+    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
+    uint classes = v->header->class_count, added = 1;
+    clumpi_list_tally sum = {0, 0, 0, 0}; /* of the classes before `added` */
     __global uint *begin = clumpi_words_at(v, v->header->at_list_begin);
     list_sum(v, turn, place, totals);
-    if (me == 0) {
-        clumpi_list_tally sum = {0, 0, 0, 0};
-        CLUMPI_ROLLED for (uint c = 1; c <= classes; c++) {
-            if (get_group_id(0) == 0) begin[c] = sum.rows;
-            place[c].rows += sum.rows;
-            place[c].partial += sum.partial;
-            place[c].objects += sum.objects;
-            sum.rows += totals[c].rows;
-            sum.partial += totals[c].partial;
-            sum.objects += totals[c].objects;
-            full[c] = sum.rows;
+    CLUMPI_ROLLED for (uint c = 1 + me; c <= classes + 1u; c += items) {
+        CLUMPI_ROLLED for (; added < c; added++) {
+            sum.rows += totals[added].rows;
+            sum.partial += totals[added].partial;
+            sum.objects += totals[added].objects;
         }
-        if (get_group_id(0) == 0) begin[classes + 1] = sum.rows;
+        if (get_group_id(0) == 0) begin[c] = sum.rows;
+        if (c > classes) continue;
+        hole_place[c] = place[c].rows * 64u - place[c].objects;
+        place[c].rows += sum.rows;
+        place[c].partial += sum.partial;
+        place[c].objects += sum.objects;
+        full[c] = sum.rows + totals[c].rows;
     }
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
 }
@@ -447,6 +450,7 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint how, 
     /* by class: its first row with a hole in this group, or its end */
     __local uint full[CLUMPI_CLASS_IDS];
     __local reserve_plan plans[CLUMPI_CLASS_IDS];
+    __local reserve_classes sums[1];
     __local reserve_hints hints[1];
     __local list_block tile[CLUMPI_TILE];
     __local uchar holes[CLUMPI_TILE * CLUMPI_ROWS_MAX]; /* of a row that is not empty */
@@ -463,15 +467,11 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint how, 
     clumpi_team team = clumpi_team_of(h.rows_max);
     /* Loaded now, along with the counts: nothing waits for it later. */
     const reserve_known known = reserve_known_of(&v, min(1u + me, classes), turn);
-    list_places(&v, turn, place, totals, full);
-    uint rows = 0, objects = 0;
-    CLUMPI_ROLLED for (uint c = 1; c <= classes; c++) {
-        if (me == 0) hole_place[c] = (place[c].rows - rows) * 64u - (place[c].objects - objects);
-        rows += totals[c].rows;
-        objects += totals[c].objects;
-    }
+    list_places(&v, turn, place, totals, hole_place, full);
+    uint objects = 0;
+    CLUMPI_ROLLED for (uint c = 1; c <= classes; c++) objects += totals[c].objects;
     const reserve_window launches = {window >> 8, window & 0x7fu, window >> 7 & 1u};
-    reserve_share(&v, totals, &known, turn, launches, work_items, objects, plans);
+    reserve_share(&v, totals, &known, turn, launches, work_items, objects, plans, sums);
     reserve_open(&v, turn, launches, neighbours, totals, plans);
     uint fresh = 0; /* the first free blocks are reserved */
     CLUMPI_ROLLED for (uint c = 1; c <= classes; c++) fresh += plans[c].blocks;
