@@ -30,9 +30,6 @@ static inline uint list_is_free(uint state) {
 static inline uint list_is_full(uint state, uint rows) {
     return !list_is_free(state) && clumpi_credits_of_state(state) == rows * 64u;
 }
-static inline uint list_is_known_full(uint state, uint rows) {
-    return !(state & CLUMPI_STRIPED) && list_is_full(state, rows);
-}
 
 /* Rows of a block that work-items look at, of the most rows that a block has. Where a team has one
  * for each row, it looks at CLUMPI_LOOK blocks together: none of these loads waits for another. So
@@ -83,7 +80,7 @@ CLUMPI_LOCAL_INLINED void list_count_tile(const clumpi_view *v, list_heap h,
             for (uint k = 0; k < CLUMPI_LOOK; k++) {
                 uint at = b + k * team->count, state = at < blocks ? tile->state[at] : 0u;
                 uint kind = kinds[clumpi_class_of_state(state)], has = chunk_rows(kind);
-                bits[k] = row < has && !list_is_free(state) && !list_is_known_full(state, has)
+                bits[k] = row < has && !list_is_free(state) && !chunk_is_full(state, has)
                               ? clumpi_row_bits(v, list_granule(h, first + at, kind, row))
                               : 0ul;
             }
@@ -103,12 +100,18 @@ CLUMPI_LOCAL_INLINED void list_count_tile(const clumpi_view *v, list_heap h,
             atomic_inc(&counts[0].empty);
             continue;
         }
-        uint rows = list_is_known_full(state, all) ? all : tile->sums[b] >> 8 & 0xffu;
+        uint rows = chunk_is_full(state, all) ? all : tile->sums[b] >> 8 & 0xffu;
         atomic_add(&counts[class_id].rows, rows);
         if (tile->sums[b] & 0xffu) atomic_add(&counts[class_id].partial, tile->sums[b] & 0xffu);
         atomic_add(&counts[class_id].objects, credits);
         if (rows < all) atomic_add(&counts[class_id].empty, all - rows);
     }
+}
+
+/* Count a tile of blocks that are full. */
+CLUMPI_LOCAL_INLINED void list_count_full(uint rows, __local clumpi_list_tally *count) {
+    atomic_add(&count->rows, CLUMPI_TILE * rows);
+    atomic_add(&count->objects, CLUMPI_TILE * rows * 64u);
 }
 
 /* Count. Blocks with slots in stripes get their true credits; the second launch takes
@@ -134,13 +137,15 @@ __kernel void clumpi_list_count(__global uchar *heap, uint header_at, uint how) 
     CLUMPI_ROLLED for (uint look = chunk.begin; look < chunk.end; look += CHUNK_LOOK) {
         uint look_end = min(look + CHUNK_LOOK, chunk.end), free_blocks = look_end - look;
         /* bound: CHUNK_LOOK / CLUMPI_TILE */
-        CLUMPI_ROLLED for (uint left = chunk_look(&v, look, look_end, states); left;
+        CLUMPI_ROLLED for (uint left = chunk_look(&v, look, look_end, kinds, states); left;
                            left &= left - 1u) {
-            uint first = look + clumpi_lowest32(left) * CLUMPI_TILE,
-                 blocks = min(CLUMPI_TILE, look_end - first);
+            uint number = clumpi_lowest32(left), first = look + number * CLUMPI_TILE,
+                 blocks = min(CLUMPI_TILE, look_end - first), full = chunk_full_of(states, number);
             free_blocks -= blocks;
-            list_count_tile(&v, h, kinds, &states->state[first - look], tile, first, blocks, &team,
-                            counts, gave);
+            /* No barrier is behind a branch (docs/portability.md, "PoCL: branches with barriers"). */
+            list_count_tile(&v, h, kinds, &states->state[first - look], tile, first,
+                            full ? 0u : blocks, &team, counts, gave);
+            if (full && me == 0) list_count_full(chunk_rows(kinds[full]), &counts[full]);
         }
         if (me == 0) atomic_add(&counts[0].empty, free_blocks);
     }
@@ -439,6 +444,21 @@ CLUMPI_LOCAL_INLINED void list_give_row(list_heap h, uint numbered, __local cons
     }
 }
 
+/* The rows of a tile of blocks that are full: nothing is reserved in it, and its states stay.
+ * before: what is in the list before it, of its class. */
+CLUMPI_LOCAL_INLINED void list_write_full(list_heap h, uint numbered, uint kind, uint first,
+                                          const clumpi_team *team, clumpi_list_tally before) {
+    uint rows = chunk_rows(kind);
+    CLUMPI_ROLLED for (uint b = team->index; b < CLUMPI_TILE; b += team->count) {
+        CLUMPI_ROLLED for (uint row = team->member; row < rows; row += team->size) {
+            uint number = b * rows + row;
+            h.rows[before.rows + number] = list_granule(h, first + b, kind, row);
+            h.masks[before.rows + number] = ~0ul;
+            if (numbered) h.index[before.rows + number] = before.objects + number * 64u;
+        }
+    }
+}
+
 /* work_items: those of the kernel that the list is made for, if that may make objects. neighbours:
  * how many warps or, where work-items are alone, work-groups these are, or more. window: launches
  * that asked since the last list << 8 | the kernel frees nothing << 7 | launches that this one is
@@ -481,13 +501,16 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint how, 
     CLUMPI_ROLLED for (uint look = chunk.begin; look < chunk.end; look += CHUNK_LOOK) {
         uint look_end = min(look + CHUNK_LOOK, chunk.end), next = look;
         uint tiles = (1u << (look_end - look + CLUMPI_TILE - 1u) / CLUMPI_TILE) - 1u;
-        uint busy_tiles = chunk_look(&v, look, look_end, states);
+        uint busy_tiles = chunk_look(&v, look, look_end, kinds, states);
         uint left = place[0].empty + skipped < fresh ? tiles : busy_tiles;
         CLUMPI_ROLLED for (; left; left &= left - 1u) { /* bound: CHUNK_LOOK / CLUMPI_TILE */
-            uint first = look + clumpi_lowest32(left) * CLUMPI_TILE,
-                 blocks = min(CLUMPI_TILE, look_end - first);
+            uint number = clumpi_lowest32(left), first = look + number * CLUMPI_TILE,
+                 blocks = min(CLUMPI_TILE, look_end - first),
+                 full_of = chunk_full_of(states, number);
             skipped += first - next;
             next = first + blocks;
+            const clumpi_list_tally before = place[full_of];
+            if (full_of) blocks = 0; /* of those that need a look */
             reserve_hints_clear(&v, hints);
             CLUMPI_ROLLED for (uint b = me; b < blocks; b += items) {
                 tile[b].state = states->state[first + b - look];
@@ -531,6 +554,10 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint how, 
             CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
             reserve_hints_write(&v, hints, first);
             if (me == 0) atomic_add(&place[0].empty, skipped);
+            if (full_of && me == 0) {
+                list_count_full(chunk_rows(kinds[full_of]), &place[full_of]);
+                atomic_max(&counted->used, first + CLUMPI_TILE);
+            }
             CLUMPI_ROLLED for (uint b = me; b < blocks; b += items) {
                 uint kind = tile[b].kind;
                 const clumpi_list_tally n = tile[b].adds;
@@ -541,6 +568,7 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint how, 
                 atomic_add(&place[kind].objects, n.objects);
                 atomic_add(&hole_place[kind], list_holes(&tile[b]));
             }
+            if (full_of) list_write_full(h, numbered, kinds[full_of], first, &team, before);
             CLUMPI_ROLLED for (uint b = team.index; b < blocks; b += CLUMPI_LOOK * team.count) {
                 uint most = list_rows(chunk_rows(kinds[tile[b].kind | tile[b].owner]), h.rows_max);
                 CLUMPI_ROLLED for (uint row = team.member; row < most; row += team.size) {
