@@ -183,20 +183,22 @@ static inline void list_add(__local clumpi_list_tally *to, uint4 n) {
     if (n.w) atomic_add(&to->empty, n.w);
 }
 
-/* The counts of the groups before this one in `before`, those of all in `all`. Only those of
- * classes that some group has: a heap with raw memory has dozens of classes, and each group would
- * read the counts of each of them by each group. Several work-items share a class, and each of them
- * loads as many counts as it waits for together. All call together. */
+/* The counts of the groups before this one in `before`, those of all in `all`. Of more than
+ * LIST_FEW classes only those that some group has: a heap with raw memory has dozens of classes,
+ * and each group would read the counts of each of them by each group. Several work-items share a
+ * class, and each of them loads as many counts as it waits for together. All call together. */
+#define LIST_FEW 12u /* with class 0 */
 #define LIST_COUNTS 8u
 CLUMPI_LOCAL_INLINED void list_sum(const clumpi_view *v, uint turn,
                                    __local clumpi_list_tally *before,
                                    __local clumpi_list_tally *all) {
-    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), classes = 0;
+    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     uint groups = (uint)get_num_groups(0), sets = v->header->class_count + 1u;
+    uint few = sets <= LIST_FEW, classes = few ? sets : 0u;
     __global const uint4 *counts = (__global const uint4 *)list_counts(v, 0);
     uint present[CLUMPI_CLASS_IDS / 32u];
     for (uint w = 0; w < CLUMPI_CLASS_IDS / 32u; w++) {
-        present[w] = v->header->list_present[turn][w];
+        present[w] = few ? 0u : v->header->list_present[turn][w];
         classes += (uint)popcount(present[w]);
     }
     CLUMPI_ROLLED for (uint i = me; i < sets * COUNT_WORDS; i += items)((__local uint *)before)[i] =
@@ -204,7 +206,8 @@ CLUMPI_LOCAL_INLINED void list_sum(const clumpi_view *v, uint turn,
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     uint parts = max(min(items / max(classes, 1u), groups / LIST_COUNTS), 1u);
     CLUMPI_ROLLED for (uint i = me; i < classes * parts; i += items) {
-        uint c = list_present_class(present, i % classes), part = i / classes;
+        uint number = i % classes, part = i / classes;
+        uint c = few ? number : list_present_class(present, number);
         uint4 sum = (uint4)(0u), sum_before = (uint4)(0u);
         CLUMPI_ROLLED for (uint g = part; g < groups; g += LIST_COUNTS * parts) {
             uint4 n[LIST_COUNTS]; /* none of these loads waits for another */
