@@ -135,6 +135,11 @@ static const char source[] =
     "        clump_free(clump_raw_at(at.handle));\n"
     "        places[k].handle = 0;\n"
     "    }\n"
+    "}\n"
+    "__kernel void pass(CLUMP_HEAP, __global uint *events, uint bytes) {\n"
+    "    void __global *p = clump_malloc(bytes);\n"
+    "    if (!p) atomic_inc(&events[NULLS]);\n"
+    "    clump_free(p);\n"
     "}\n";
 
 /* Classes beside raw memory: links that objects follow, and objects that come and go. */
@@ -161,7 +166,7 @@ static const char objects_source[] =
 typedef struct world {
     clump_heap *heap;
     clump_program *program;
-    clump_kernel *step, *make_zero, *free_all, *churn, *thin;
+    clump_kernel *step, *make_zero, *free_all, *pass, *churn, *thin;
     cl_mem places, events;
     uint32_t most;  /* largest size that is asked for */
     uint64_t extra; /* bytes that objects of the schema hold */
@@ -189,6 +194,7 @@ static void open_world(world *w, const char *schema, uint64_t bytes, uint32_t bl
     w->step = cl_fixture_kernel(f, w->program, "step_all");
     w->make_zero = cl_fixture_kernel(f, w->program, "make_zero");
     w->free_all = cl_fixture_kernel(f, w->program, "free_all");
+    w->pass = cl_fixture_kernel(f, w->program, "pass");
     if (schema) w->churn = cl_fixture_kernel(f, w->program, "churn");
     if (schema) w->thin = cl_fixture_kernel(f, w->program, "thin");
     w->places = cl_fixture_buffer(f, NULL, sizeof w->table);
@@ -201,6 +207,7 @@ static void close_world(world *w) {
     clump_kernel_destroy(w->step);
     clump_kernel_destroy(w->make_zero);
     clump_kernel_destroy(w->free_all);
+    clump_kernel_destroy(w->pass);
     clump_kernel_destroy(w->churn);
     clump_kernel_destroy(w->thin);
     clump_program_destroy(w->program);
@@ -343,6 +350,35 @@ static void test_odd_blocks(void **state) {
     close_world(&w);
 }
 
+static uint32_t launches;
+
+static cl_int CL_API_CALL count_launch(cl_command_queue q, cl_kernel k, cl_uint dim,
+                                       const size_t *offset, const size_t *global,
+                                       const size_t *local, cl_uint n, const cl_event *list,
+                                       cl_event *event) {
+    launches++;
+    return clEnqueueNDRangeKernel(q, k, dim, offset, global, local, n, list, event);
+}
+
+/* Launches that take only runs, for which nothing is reserved: no list is made for each of them. */
+static void few_lists(world *w) {
+    enum { LAUNCHES = 80 };
+    const uint32_t bytes = clumpi_heap_geometry(w->heap)->header.raw_units * CLUMPI_RAW_UNIT + 1;
+    clump_cl_functions *cl = &f->clump->cl;
+    SET_ARG(f, w->pass, 0, w->events);
+    SET_ARG(f, w->pass, 1, bytes);
+    launches = 0;
+    cl->EnqueueNDRangeKernel = count_launch;
+    for (uint32_t i = 0; i < LAUNCHES; i++) {
+        CHECK_OK(f, clump_heap_launch(w->heap, w->pass, 4, 1, NULL));
+        CHECK_CL(clFinish(f->queue)); /* so that the host is told how many launches a list covers */
+    }
+    cl->EnqueueNDRangeKernel = clEnqueueNDRangeKernel;
+    const uint32_t lists = (launches - LAUNCHES) / 2;
+    if (lists > LAUNCHES / 8)
+        fail_msg("%u lists for %d launches that take runs only", lists, LAUNCHES);
+}
+
 /* Without a schema, with room and without. */
 static void test_raw_only(void **state) {
     static world w;
@@ -357,6 +393,7 @@ static void test_raw_only(void **state) {
     const size_t count = cl_fixture_is_whole() ? sizeof heaps / sizeof *heaps : 4;
     for (size_t i = is_short ? 2 : 0; i < (is_short ? 3 : count); i++) {
         open_world(&w, NULL, heaps[i].bytes, heaps[i].block_rows, heaps[i].most);
+        if (i == 2) few_lists(&w);
         for (uint32_t n = 0; n < 8 * rounds; n++)
             step(&w, n + 100000 * (uint32_t)i + first_seed, 60, n % 8 < 4 ? 4 : 2);
         zeroed(&w);
