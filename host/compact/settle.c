@@ -36,9 +36,14 @@ clump_status clumpi_settle(clump_heap *heap) {
     for (uint32_t id = 1; id <= clumpi_object_classes(heap); id++)
         if (clumpi_schema_can_become(schema, id)) r.selected[id / 64] |= UINT64_C(1) << (id % 64);
     clumpi_arg mark[] = {{sizeof r.selected, &r.selected}}, inside[1] = {{0, NULL}};
-    clump_status status =
-        clumpi_clear(clumpi_heap_context(heap), clumpi_heap_buffer(heap),
-                     (uint64_t)h->at_moved * CLUMPI_UNIT, (h->block_end + 31) / 32 * 4);
+    clump_status status = CLUMP_OK;
+    if (clumpi_heap_has_ref_arrays(heap)) { /* chunks of long arrays stand where the list is */
+        clumpi_list_forget(heap);
+        status = clumpi_unreserve(heap, NULL);
+    }
+    if (!status)
+        status = clumpi_clear(clumpi_heap_context(heap), clumpi_heap_buffer(heap),
+                              (uint64_t)h->at_moved * CLUMPI_UNIT, (h->block_end + 31) / 32 * 4);
     if (!status)
         status = clumpi_compact_run(&r, CLUMP_COMPACT_REWRITE, KERNEL(settle_mark), wide, local,
                                     mark, 1);
