@@ -17,9 +17,12 @@
 #include <string.h>
 
 #include "cl_fixture.h"
+#include "heap/program.h"
+#include "saved_heap.h"
 
 static cl_fixture fixture, *const f = &fixture;
 static uint32_t rounds = 8, first_seed;
+static int launches; /* kernels that were enqueued */
 
 /* MANY: references of a holder. The first has HUGE, which is more than a chunk of rewriting. */
 enum { PEOPLE = 2500, HOLDERS = 70, MANY = 41, HUGE = 5003, HANDLES = 40, MORE = 60000 };
@@ -162,6 +165,14 @@ static const char source[] =
     "atomic_inc(wrong + 9);\n"
     "    }\n"
     "}\n"
+    /* Without a loop, so that it can be launched without the library. */
+    "__kernel void by_reference(CLUMP_HEAP, __global const uint *table, __global const uint *ids, "
+    "uint count) {\n"
+    "    for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {\n"
+    "        Person p = {table[ids[i]]};\n"
+    "        I_weight(S_become_I(Person_as_S(p))) = 79u;\n"
+    "    }\n"
+    "}\n"
     "__kernel void none(CLUMP_HEAP, __global uint *wrong) {\n"
     "    if (get_global_id(0)) return;\n"
     "    if (!I_is_null(S_become_I(S_null)) || !Person_is_null(Person_follow(Person_null)) || "
@@ -196,8 +207,8 @@ typedef struct holder {
 static struct {
     clump_heap *heap;
     clump_program *program;
-    clump_kernel *make_s, *make_i, *make_r, *make_holders, *link, *step, *fight, *without_room,
-        *none, *drop_more;
+    clump_kernel *make_s, *make_i, *make_r, *make_holders, *link, *live, *fight, *without_room,
+        *none, *drop_more, *by_reference;
     cl_mem table, ids, wrong, wins;
     clump_refs *registered;
     person people[PEOPLE];
@@ -550,11 +561,14 @@ static int open_world(void **state) {
     w.make_r = cl_fixture_kernel(f, w.program, "make_r");
     w.make_holders = cl_fixture_kernel(f, w.program, "make_holders");
     w.link = cl_fixture_kernel(f, w.program, "link");
-    w.step = cl_fixture_kernel(f, w.program, "live");
+    w.live = cl_fixture_kernel(f, w.program, "live");
     w.fight = cl_fixture_kernel(f, w.program, "fight");
     w.without_room = cl_fixture_kernel(f, w.program, "without_room");
     w.none = cl_fixture_kernel(f, w.program, "none");
     w.drop_more = cl_fixture_kernel(f, w.program, "drop_more");
+    w.by_reference = cl_fixture_kernel(f, w.program, "by_reference");
+    SET_ARG(f, w.by_reference, 0, w.table);
+    SET_ARG(f, w.by_reference, 1, w.ids);
     clump_kernel *const makes[] = {w.make_s, w.make_i, w.make_r};
     for (int i = 0; i < 3; i++) {
         SET_ARG(f, makes[i], 0, w.table);
@@ -562,8 +576,8 @@ static int open_world(void **state) {
     }
     SET_ARG(f, w.make_holders, 0, w.wrong);
     SET_ARG(f, w.link, 0, w.table);
-    SET_ARG(f, w.step, 0, w.table);
-    SET_ARG(f, w.step, 2, w.wrong);
+    SET_ARG(f, w.live, 0, w.table);
+    SET_ARG(f, w.live, 2, w.wrong);
     SET_ARG(f, w.fight, 0, w.table);
     SET_ARG(f, w.fight, 1, w.wins);
     SET_ARG(f, w.without_room, 0, w.wins);
@@ -578,9 +592,9 @@ static int open_world(void **state) {
 }
 
 static int close_world(void **state) {
-    clump_kernel *const kernels[] = {w.make_s, w.make_i,   w.make_r, w.make_holders,
-                                     w.link,   w.step,     w.fight,  w.without_room,
-                                     w.none,   w.drop_more};
+    clump_kernel *const kernels[] = {w.make_s, w.make_i,    w.make_r,      w.make_holders,
+                                     w.link,   w.live,      w.fight,       w.without_room,
+                                     w.none,   w.drop_more, w.by_reference};
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) clump_kernel_destroy(kernels[i]);
     cl_mem buffers[] = {w.table, w.ids, w.wins, w.wrong};
     clump_program_destroy(w.program);
@@ -621,8 +635,8 @@ static void random_rounds(void **state) {
         const uint32_t seed = first_seed + round * 7919;
         if (round % 2 == 0) link_all(seed + 5);
         make_handles();
-        SET_ARG(f, w.step, 1, seed);
-        CHECK_OK(f, clump_heap_do_all(w.heap, w.step, NULL));
+        SET_ARG(f, w.live, 1, seed);
+        CHECK_OK(f, clump_heap_do_all(w.heap, w.live, NULL));
         step_model(seed);
         check_all();
         tidy(round);
@@ -664,8 +678,8 @@ static void expect_wins(uint32_t frees) {
 static void one_wins(void **state) {
     make(S, 300);
     expect_wins(0);
-    SET_ARG(f, w.step, 1, first_seed);
-    CHECK_OK(f, clump_heap_do_all(w.heap, w.step, NULL));
+    SET_ARG(f, w.live, 1, first_seed);
+    CHECK_OK(f, clump_heap_do_all(w.heap, w.live, NULL));
     step_model(first_seed);
     make(S, 300);
     expect_wins(1);
@@ -720,12 +734,190 @@ static void no_object(void **state) {
     check_all();
 }
 
+/* ---- Other heaps ---- */
+
+/* All people of the heap that are S become I: none of its objects is taken for one that changed. */
+static void turn_all(clump_heap *heap) {
+    uint64_t all_s, all_i, count;
+    CHECK_OK(f, clump_heap_read_count(heap, "S", &all_s));
+    CHECK_OK(f, clump_heap_read_count(heap, "I", &all_i));
+    assert_true(all_s > 0);
+    CHECK_OK(f, clump_heap_do_all(heap, w.without_room, NULL));
+    CHECK_OK(f, clump_heap_read_count(heap, "S", &count));
+    assert_int_equal(count, 0);
+    CHECK_OK(f, clump_heap_read_count(heap, "I", &count));
+    assert_int_equal(count, all_s + all_i);
+    CHECK_HEAP(f, heap);
+}
+
+static clump_heap *another(void) {
+    return cl_fixture_heap(f, schema_text, UINT64_C(4) << 20, 2);
+}
+
+static void saved_and_loaded(void **state) {
+    make(S, 300);
+    expect_wins(0); /* nobody dies, so that no reference dangles */
+    make(BIG, 50);
+    memory_file file = saved_bytes(f, w.heap, 0);
+    clump_heap *heap = another();
+    const clump_load_desc desc = {
+        .size = sizeof desc, .read = memory_read, .user = &file, .without_registered = 1};
+    CHECK_OK(f, clump_heap_load(heap, &desc, NULL));
+    saved_compare(f, w.heap, f, heap);
+    turn_all(heap);
+    memory_release(&file);
+    clump_heap_destroy(heap);
+    check_all();
+}
+
+static void extracted(void **state) {
+    static const char *const people[] = {"Person", "Holder"};
+    clump_extract *taken;
+    make(S, 300);
+    clump_heap *heap = another();
+    const clump_extract_desc desc = {.size = sizeof desc, .classes = people, .class_count = 2};
+    CHECK_OK(f, clump_heap_extract(w.heap, &desc, &taken, NULL));
+    CHECK_OK(f, clump_heap_insert(heap, taken, NULL));
+    clump_extract_destroy(taken);
+    turn_all(heap);
+    clump_heap_destroy(heap);
+    check_all();
+}
+
+/* Structs of the host, and a schema in which other classes become others. */
+static void converted(void **state) {
+    static const char plain[] = "class A { uint id; } class B { uint id; ulong b; ref A a; }",
+                      next[] =
+                          "class A becomes B { uint id; uint more; } "
+                          "class B becomes A { uint id; ulong b; ref A a; }",
+                      text[] =
+                          "__kernel void turn(CLUMP_HEAP) {\n"
+                          "    CLUMP_FOR_EACH(A, a) A_become_B(a);\n"
+                          "    CLUMP_FOR_EACH(B, b) B_become_A(b);\n"
+                          "}\n";
+    uint32_t ids[100] = {0};
+    clump_schema *schema;
+    clump_heap *heap = cl_fixture_heap(f, plain, UINT64_C(4) << 20, 2);
+    clump_struct_field id = {"id", 0};
+    clump_struct_desc of = {sizeof of, "A", 4, 1, &id};
+    CHECK_OK(f, clump_heap_new_structs(heap, &of, ids, 100, NULL, NULL));
+    CHECK_OK(f, clump_schema_parse(next, strlen(next), NULL, &schema, NULL));
+    CHECK_OK(f,
+             clump_heap_convert(
+                 heap, &(clump_convert_desc){.size = sizeof(clump_convert_desc), .schema = schema},
+                 NULL));
+    clump_schema_destroy(schema);
+    of.class_name = "B";
+    CHECK_OK(f, clump_heap_new_structs(heap, &of, ids, 70, NULL, NULL));
+    clump_program *program = cl_fixture_program(f, heap, text, NULL, NULL);
+    clump_kernel *turn = cl_fixture_kernel(f, program, "turn");
+    for (int i = 0; i < 5; i++) {
+        uint64_t a, b;
+        CHECK_OK(f, clump_heap_do_all(heap, turn, NULL));
+        CHECK_OK(f, clump_heap_read_count(heap, "A", &a));
+        CHECK_OK(f, clump_heap_read_count(heap, "B", &b));
+        assert_int_equal(a, i % 2 ? 100 : 70);
+        assert_int_equal(b, i % 2 ? 70 : 100);
+        CHECK_HEAP(f, heap);
+    }
+    clump_kernel_destroy(turn);
+    clump_program_destroy(program);
+    clump_heap_destroy(heap);
+}
+
+/* ---- Commands ---- */
+
+/* The event of a launch is that of the last command behind it. */
+static void events(void **state) {
+    cl_int code;
+    cl_event gate = clCreateUserEvent(f->context, &code), done;
+    cl_command_type type;
+    static clump_ref table[PEOPLE];
+    CHECK_CL(code);
+    make(S, 300);
+    SET_ARG(f, w.live, 1, first_seed);
+    CHECK_OK(f,
+             clump_heap_do_all(w.heap, w.live,
+                               &(clump_sync){.wait_count = 1, .wait_list = &gate, .event = &done}));
+    CHECK_CL(clGetEventInfo(done, CL_EVENT_COMMAND_TYPE, sizeof type, &type, NULL));
+    assert_int_equal(type, CL_COMMAND_MARKER);
+    CHECK_CL(clSetUserEventStatus(gate, CL_COMPLETE));
+    CHECK_CL(clWaitForEvents(1, &done));
+    step_model(first_seed);
+    cl_fixture_read(f, w.table, table, sizeof table);
+    check_all();
+    CHECK_CL(clReleaseEvent(gate));
+    CHECK_CL(clReleaseEvent(done));
+}
+
+/* A kernel that the program launches: the next call on the heap settles. */
+static void by_hand(void **state) {
+    static uint32_t ids[PEOPLE];
+    const size_t global = 64;
+    uint32_t count = 0;
+    make(S, 300);
+    for (uint32_t id = 0; id < PEOPLE; id++)
+        if (is_in(S, w.people[id].is) && id % 3) ids[count++] = id;
+    cl_fixture_write(f, w.ids, ids, sizeof ids);
+    SET_ARG(f, w.by_reference, 2, count);
+    CHECK_OK(f, clump_heap_set_kernel(w.heap, w.by_reference->kernel));
+    CHECK_CL(clEnqueueNDRangeKernel(f->queue, w.by_reference->kernel, 1, NULL, &global, &global, 0,
+                                    NULL, NULL));
+    clump_heap_touch(w.heap);
+    for (uint32_t i = 0; i < count; i++) {
+        change(ids[i], I);
+        w.people[ids[i]].weight = 79;
+    }
+    settle();
+    check_all();
+}
+
+static cl_int CL_API_CALL enqueue(cl_command_queue q, cl_kernel kernel, cl_uint n, const size_t *o,
+                                  const size_t *global, const size_t *local, cl_uint waits,
+                                  const cl_event *list, cl_event *event) {
+    launches++;
+    return clEnqueueNDRangeKernel(q, kernel, n, o, global, local, waits, list, event);
+}
+
+static int launches_of(clump_kernel *k) {
+    CHECK_OK(f, clump_heap_do_all(w.heap, k, NULL));
+    const int before = launches;
+    CHECK_OK(f, clump_heap_do_all(w.heap, k, NULL));
+    return launches - before;
+}
+
+/* Only launches of kernels that change classes have more commands, and only programs of such heaps
+ * more code. */
+static void costs(void **state) {
+    uint64_t count;
+    static const char plain[] = "class A { uint id; }";
+    make(S, 10);
+    assert_int_equal(launches_of(w.link), 1);
+    link_model(first_seed);
+    link_all(first_seed);
+    assert_true(launches_of(w.drop_more) <= 3);
+    CHECK_OK(f, clump_heap_read_count(w.heap, "Person", &count));
+    assert_true(launches_of(w.without_room) >= 3 + 4);
+    clump_heap *heap = cl_fixture_heap(f, plain, UINT64_C(4) << 20, 2);
+    clump_program *program =
+        cl_fixture_program(f, heap, "__kernel void k(CLUMP_HEAP) {}", NULL, NULL);
+    assert_null(strstr(clump_program_get_info(program)->source, "clumpi_unchanged_class"));
+    assert_non_null(strstr(clump_program_get_info(w.program)->source, "clumpi_unchanged_class"));
+    clump_program_destroy(program);
+    clump_heap_destroy(heap);
+}
+
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_rounds), cmocka_unit_test(one_wins),
-                                       cmocka_unit_test(no_room), cmocka_unit_test(no_object)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_rounds),    cmocka_unit_test(one_wins),
+        cmocka_unit_test(no_room),          cmocka_unit_test(no_object),
+        cmocka_unit_test(events),           cmocka_unit_test(by_hand),
+        cmocka_unit_test(saved_and_loaded), cmocka_unit_test(extracted),
+        cmocka_unit_test(converted),        cmocka_unit_test(costs)};
+    const clump_cl_functions cl = {.size = sizeof cl, .EnqueueNDRangeKernel = enqueue};
     if (argc > 1) rounds = (uint32_t)strtoul(argv[1], NULL, 0);
     if (argc > 2) first_seed = (uint32_t)strtoul(argv[2], NULL, 0);
-    int status = cl_fixture_open(f, NULL);
+    int status = cl_fixture_open(f, &(cl_fixture_desc){.cl = &cl});
     if (status) return status;
     status = cmocka_run_group_tests(tests, open_world, close_world);
     cl_fixture_close(f);
