@@ -675,12 +675,16 @@ static void expect_wins(uint32_t frees) {
     check_all();
 }
 
-static void one_wins(void **state) {
-    make(S, 300);
-    expect_wins(0);
+static void live_once(void) {
     SET_ARG(f, w.live, 1, first_seed);
     CHECK_OK(f, clump_heap_do_all(w.heap, w.live, NULL));
     step_model(first_seed);
+}
+
+static void one_wins(void **state) {
+    make(S, 300);
+    expect_wins(0);
+    live_once();
     make(S, 300);
     expect_wins(1);
 }
@@ -755,7 +759,8 @@ static clump_heap *another(void) {
 }
 
 static void saved_and_loaded(void **state) {
-    make(S, 300);
+    live_once();
+    make(S, 100);
     expect_wins(0); /* nobody dies, so that no reference dangles */
     make(BIG, 50);
     memory_file file = saved_bytes(f, w.heap, 0);
@@ -763,7 +768,21 @@ static void saved_and_loaded(void **state) {
     const clump_load_desc desc = {
         .size = sizeof desc, .read = memory_read, .user = &file, .without_registered = 1};
     CHECK_OK(f, clump_heap_load(heap, &desc, NULL));
-    saved_compare(f, w.heap, f, heap);
+    static const char *const fields[][2] = {
+        {"Person", "id"}, {"Big", "extra"}, {"I", "weight"}, {"R", "list_length"}};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        uint64_t count, loaded;
+        const size_t bytes = i == 1 || i == 2 ? 8 : 4;
+        CHECK_OK(f, clump_heap_read_count(w.heap, fields[i][0], &count));
+        CHECK_OK(f, clump_heap_read_count(heap, fields[i][0], &loaded));
+        assert_int_equal(count, loaded);
+        const void *here = read_field(fields[i][0], fields[i][1], 0, bytes, count);
+        void *there = malloc(count * bytes + 1);
+        CHECK_OK(f, clump_heap_read_field(heap, fields[i][0], fields[i][1], 0, bytes, there, count,
+                                          NULL));
+        assert_memory_equal(here, there, count * bytes);
+        free(there);
+    }
     turn_all(heap);
     memory_release(&file);
     clump_heap_destroy(heap);
@@ -773,7 +792,8 @@ static void saved_and_loaded(void **state) {
 static void extracted(void **state) {
     static const char *const people[] = {"Person", "Holder"};
     clump_extract *taken;
-    make(S, 300);
+    live_once();
+    make(S, 100);
     clump_heap *heap = another();
     const clump_extract_desc desc = {.size = sizeof desc, .classes = people, .class_count = 2};
     CHECK_OK(f, clump_heap_extract(w.heap, &desc, &taken, NULL));
@@ -798,6 +818,10 @@ static void converted(void **state) {
     uint32_t ids[100] = {0};
     clump_schema *schema;
     clump_heap *heap = cl_fixture_heap(f, plain, UINT64_C(4) << 20, 2);
+    if (clump_heap_get_info(heap)->buffer_blocks) {
+        clump_heap_destroy(heap);
+        skip(); /* only heaps in one buffer are converted */
+    }
     clump_struct_field id = {"id", 0};
     clump_struct_desc of = {sizeof of, "A", 4, 1, &id};
     CHECK_OK(f, clump_heap_new_structs(heap, &of, ids, 100, NULL, NULL));
