@@ -1,6 +1,6 @@
 /* The end of a launch that changed the class of objects: references lead to the new places, and the
- * old ones are freed. Nothing moves. If header.became is 0, nothing changed, and these kernels end at
- * once.
+ * old ones are freed. Nothing moves. If header.became is 0, nothing changed, and these kernels end
+ * at once.
  *
  *   clumpi_settle_mark        blocks that have old places; columns that can lead there
  *   clumpi_settle_rewrite     references inside the heap
