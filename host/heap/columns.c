@@ -58,8 +58,8 @@ static void append_field(const clump_schema *schema, const clump_field_info *f, 
 
 typedef enum wanted { ALL_FIELDS, STRONG_REFS, WEAK_REFS, CLEARED } wanted;
 
-/* What a new object has cleared, beside the word for what it became: the words of arrays of run-time
- * length, and the references in these, of which all that are not in use are null. */
+/* What a new object has cleared, beside the word for what it became: the words of arrays of
+ * run-time length, and the references in these, of which all that are not in use are null. */
 static int is_wanted(const clump_field_info *f, wanted what) {
     if (what == CLEARED) return f->part || (f->array && f->type == CLUMP_TYPE_REF);
     return what == ALL_FIELDS || (f->type == CLUMP_TYPE_REF && f->weak == (what == WEAK_REFS));

@@ -2,8 +2,8 @@
  *
  * Invariant: the text depends on the schema alone, and clump_schema_parse() makes an equal schema
  * of it: classes stand in the order of their ids, which is that in which they get them. It is
- * shorter than CLUMP_SCHEMA_TEXT_BYTES_MAX: 4096 fields with two names of 64 bytes each, and as many
- * "becomes" with one.
+ * shorter than CLUMP_SCHEMA_TEXT_BYTES_MAX: 4096 fields with two names of 64 bytes each, and as
+ * many "becomes" with one.
  * Read first: schema.h.
  */
 #include "schema/schema.h"

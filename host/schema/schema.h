@@ -227,9 +227,9 @@ const clumpi_field_entry *clumpi_schema_find_field(const clump_schema *schema, u
 clump_status clumpi_schema_create(const clump_allocator *allocator, clump_schema **schema,
                                   clump_error *error);
 
-/* Add a class, another that it becomes, and a field of a class that was declared; places are for errors found now or at
- * sealing. An array of run-time length counts as two or four fields. After a failure the schema is
- * as before, and schema->error has the words. */
+/* Add a class, another that it becomes, and a field of a class that was declared; places are for
+ * errors found now or at sealing. An array of run-time length counts as two or four fields. After a
+ * failure the schema is as before, and schema->error has the words. */
 clump_status clumpi_schema_declare_class(clump_schema *schema, const clumpi_class_desc *desc,
                                          const clumpi_class_places *places);
 clump_status clumpi_schema_declare_become(clump_schema *schema, uint32_t class_index,
