@@ -1,6 +1,6 @@
 /* Objects that change their class in kernels, compared with a model in C.
  *
- * People are S, I, R, or Big, which is an S. Each has a number, and what it does in a round follows
+ * People are S, I, R, or Big, which is an S, or Long, which is an I. Each has a number, and what it does in a round follows
  * from number and seed, so that the model does the same: it becomes another, once or several times
  * in a launch, is freed by the reference to its old place or its new one, or stays. References to
  * people are in fields of each class, weak ones, in arrays of run-time length, in a registered
@@ -26,13 +26,14 @@ static int launches; /* kernels that were enqueued */
 
 /* MANY: references of a holder. The first has HUGE, which is more than a chunk of rewriting. */
 enum { PEOPLE = 2500, HOLDERS = 70, MANY = 41, HUGE = 5003, HANDLES = 40, MORE = 60000 };
-enum { DEAD, S, BIG, I, R };
+enum { DEAD, S, BIG, I, LONG, R };
 
 static const char schema_text[] =
     "abstract class Person { uint id; ref Person friend; ushort tag[3]; float3 place; }\n"
     "class S : Person becomes I { uint age; }\n"
-    "class Big : S { ulong extra; }\n"
-    "aos class I : Person becomes R, S { uchar few; ulong weight; ref Person source; }\n"
+    "class Big : S becomes S { ulong extra; }\n"
+    "aos class I : Person becomes R, S, Long { uchar few; ulong weight; ref Person source; }\n"
+    "class Long : I { uint length; }\n"
     "class R : Person becomes S { float4 wide[2]; bool flags[5] packed; uint list[*] max 3; }\n"
     "class Holder { uint number; ref Person p; ref S s; weak ref I i; ref Person many[*]; }\n";
 
@@ -127,6 +128,10 @@ static const char source[] =
     "            if (S_follow(self).id != s.id) atomic_inc(wrong + 8);\n"
     "        }\n"
     "        if (act == 1u || act == 3u || act == 4u) table[id] = 0u;\n"
+    "        Big big = S_as_Big(self);\n"
+    "        if (act == 6u && !Big_is_null(big) && S_is_null(Big_become_S(big))) atomic_inc(wrong "
+    "+ "
+    "13);\n"
     "    }\n"
     "    CLUMP_FOR_EACH(I, self) {\n"
     "        uint id = I_id(self), h = mix(seed + id), act = h % 12u;\n"
@@ -134,6 +139,12 @@ static const char source[] =
     "        if (act == 2u) S_age(I_become_S(self)) = h;\n"
     "        if (act == 3u) I_become_R(S_become_I(I_become_S(self)));\n"
     "        if (act == 4u) { I_free(self); table[id] = 0u; }\n"
+    "        if (act == 5u) {\n"
+    "            uint was = I_is_Long(self);\n"
+    "            Long n = I_become_Long(self);\n"
+    "            if (was != (n.id == self.id)) atomic_inc(wrong + 14);\n"
+    "            if (!was) Long_length(n) = h;\n"
+    "        }\n"
     "    }\n"
     "    CLUMP_FOR_EACH(R, self) {\n"
     "        uint id = R_id(self), h = mix(seed + id), act = h % 12u;\n"
@@ -193,7 +204,7 @@ static const char source[] =
 typedef struct person {
     int is;                  /* DEAD, S, ... */
     uint32_t friend, source; /* number + 1; 0: null; UNKNOWN */
-    uint32_t age;
+    uint32_t age, length;
     uint64_t extra, weight;
     uint32_t few, flags, list, listed; /* flags: bits */
     float wide;
@@ -220,13 +231,13 @@ static struct {
 /* ---- The model ---- */
 
 static int is_in(int class_of, int is) {
-    return is == class_of || (class_of == S && is == BIG);
+    return is == class_of || (class_of == S && is == BIG) || (class_of == I && is == LONG);
 }
 
 /* The own fields of what an object became. */
 static void become(person *p, int to) {
     p->is = to;
-    p->age = p->few = p->flags = p->list = p->listed = 0;
+    p->age = p->length = p->few = p->flags = p->list = p->listed = 0;
     p->extra = p->weight = 0;
     p->source = 0;
     p->wide = 0;
@@ -290,8 +301,14 @@ static void step_model(uint32_t seed) {
             }
             if (act == 5) change(id, S);
             if (act == 1 || act == 3 || act == 4) end(id);
+            if (act == 6 && p->is == BIG) {
+                p->is = S;
+                p->extra = 0;
+                moved[id] = 1;
+            }
             break;
         case I:
+        case LONG:
             if (act == 0 || act == 1) {
                 change(id, R);
                 p->list = 1;
@@ -303,6 +320,11 @@ static void step_model(uint32_t seed) {
             }
             if (act == 3) change(id, R);
             if (act == 4) end(id);
+            if (act == 5 && p->is == I) {
+                p->is = LONG;
+                p->length = h;
+                moved[id] = 1;
+            }
             break;
         case R:
             if (act < 3) change(id, S);
@@ -322,7 +344,7 @@ static uint32_t pick(uint32_t x, int class_of) {
 static void link_model(uint32_t seed) {
     for (uint32_t id = 0; id < PEOPLE; id++) {
         w.people[id].friend = pick(seed + id, 0);
-        if (w.people[id].is == I) w.people[id].source = w.people[id].friend;
+        if (is_in(I, w.people[id].is)) w.people[id].source = w.people[id].friend;
     }
     for (uint32_t h = 0; h < HOLDERS; h++) {
         const uint32_t at = seed + 100000 * (h + 1);
@@ -439,6 +461,11 @@ static void check_classes(void) {
         EXPECT("few", ids[i], few[i], w.people[ids[i]].few);
         check_ref(sources[i], w.people[ids[i]].source, "source", ids[i]);
     }
+    count = read_class("Long", ids);
+    assert_int_equal(count, count_model(LONG));
+    const uint32_t *long_length = read_field("Long", "length", 0, 4, count);
+    for (uint64_t i = 0; i < count; i++)
+        EXPECT("length", ids[i], long_length[i], w.people[ids[i]].length);
     count = read_class("R", ids);
     assert_int_equal(count, count_model(R));
     for (uint32_t e = 0; e < 5; e++) {
@@ -501,7 +528,7 @@ static void check_all(void) {
 /* ---- The world ---- */
 
 static void make(int class_of, uint32_t most) {
-    static const char *const names[] = {"", "S", "Big", "I", "R"};
+    static const char *const names[] = {"", "S", "Big", "I", "Long", "R"};
     static uint32_t ids[PEOPLE];
     clump_kernel *const k = class_of == I ? w.make_i : class_of == R ? w.make_r : w.make_s;
     uint32_t count = 0;
