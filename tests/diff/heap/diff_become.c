@@ -29,12 +29,14 @@ enum { PEOPLE = 2500, HOLDERS = 70, MANY = 41, HUGE = 5003, HANDLES = 40, MORE =
 enum { DEAD, S, BIG, I, LONG, R };
 
 static const char schema_text[] =
-    "abstract class Person { uint id; ref Person friend; ushort tag[3]; float3 place; }\n"
+    "abstract class Person { uint id; ref Person friend; ushort tag[3]; float3 place; float8 row; "
+    "}\n"
     "class S : Person becomes I { uint age; }\n"
     "class Big : S becomes S { ulong extra; }\n"
     "aos class I : Person becomes R, S, Long { uchar few; ulong weight; ref Person source; }\n"
     "class Long : I { uint length; }\n"
-    "class R : Person becomes S { float4 wide[2]; bool flags[5] packed; uint list[*] max 3; }\n"
+    "class R : Person becomes S { float4 wide[2]; ulong4 wider; bool flags[5] packed; uint list[*] "
+    "max 3; }\n"
     "class Holder { uint number; ref Person p; ref S s; weak ref I i; ref Person many[*]; }\n";
 
 static const char source[] =
@@ -46,6 +48,7 @@ static const char source[] =
     "    Person_friend(p) = Person_null;\n"
     "    for (uint i = 0; i < 3u; i++) Person_tag(p, i) = (ushort)(id * 3u + i);\n"
     "    Person_place(p) = (float3)((float)id, 1.0f, -(float)id);\n"
+    "    Person_row(p) = (float8)((float)id) + (float8)(0, 1, 2, 3, 4, 5, 6, 7);\n"
     "    table[id] = p.id;\n"
     "}\n"
     "__kernel void make_s(CLUMP_HEAP, __global uint *table, __global const uint *ids) {\n"
@@ -65,6 +68,7 @@ static const char source[] =
     "    CLUMP_FOR_EACH_NEW(R, self, n) {\n"
     "        begin(clump_heap, R_as_Person(self), ids[n], table);\n"
     "        R_wide(self, 0) = R_wide(self, 1) = (float4)(2.0f);\n"
+    "        R_wider(self) = (ulong4)(2ul);\n"
     "        for (uint i = 0; i < 5u; i++) R_flags(self, i) = 1;\n"
     "        R_list_append(self, ids[n]);\n"
     "    }\n"
@@ -382,7 +386,7 @@ static void check_ref(clump_ref ref, uint32_t expected, const char *what, uint32
 
 static void *read_field(const char *class_name, const char *field, uint32_t index, size_t bytes,
                         uint64_t count) {
-    static _Alignas(16) uint8_t values[4][PEOPLE * 16];
+    static _Alignas(16) uint8_t values[4][PEOPLE * 32];
     static int turn;
     void *to = values[turn++ % 4];
     CHECK_OK(f, clump_heap_read_field(w.heap, class_name, field, index, bytes, to, count, NULL));
@@ -433,6 +437,9 @@ static void check_people(void) {
             assert_true(places[i][e] == (e == 1 ? 1.0f : parts[e] * (float)ids[i]));
         }
     }
+    const float(*rows)[8] = read_field("Person", "row", 0, 32, count);
+    for (uint64_t i = 0; i < count; i++)
+        for (uint32_t e = 0; e < 8; e++) assert_true(rows[i][e] == (float)(ids[i] + e));
     cl_fixture_read(f, w.table, refs, sizeof refs);
     for (uint32_t id = 0; id < PEOPLE; id++)
         check_ref(refs[id], w.people[id].is == DEAD ? 0 : id + 1, "the table", id);
@@ -476,6 +483,10 @@ static void check_classes(void) {
             assert_true(wide[i][e % 4] == w.people[ids[i]].wide);
         }
     }
+    const uint64_t(*wider)[4] = read_field("R", "wider", 0, 32, count);
+    for (uint64_t i = 0; i < count; i++)
+        for (uint32_t e = 0; e < 4; e++)
+            EXPECT("wider", ids[i], wider[i][e], (uint64_t)w.people[ids[i]].wide);
     const uint32_t *length = read_field("R", "list_length", 0, 4, count);
     const uint32_t *list = read_field("R", "list", 0, 4, count);
     for (uint64_t i = 0; i < count; i++) {
