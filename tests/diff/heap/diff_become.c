@@ -22,7 +22,10 @@
 
 static cl_fixture fixture, *const f = &fixture;
 static uint32_t rounds = 8, first_seed;
-static int launches; /* kernels that were enqueued */
+static int launches;         /* kernels that were enqueued */
+static int fails_in;         /* the number of the launch from here on that fails; 0: none */
+static cl_kernel looked_for; /* whether it was enqueued: */
+static int was_enqueued;
 
 /* MANY: references of a holder. The first has HUGE, which is more than a chunk of rewriting. */
 enum { PEOPLE = 2500, HOLDERS = 70, MANY = 41, HUGE = 5003, HANDLES = 40, MORE = 60000 };
@@ -938,7 +941,30 @@ static cl_int CL_API_CALL enqueue(cl_command_queue q, cl_kernel kernel, cl_uint 
                                   const size_t *global, const size_t *local, cl_uint waits,
                                   const cl_event *list, cl_event *event) {
     launches++;
+    if (fails_in && --fails_in == 0) return CL_OUT_OF_RESOURCES;
+    was_enqueued |= kernel == looked_for;
     return clEnqueueNDRangeKernel(q, kernel, n, o, global, local, waits, list, event);
+}
+
+/* One command of a launch fails, each in turn. If it is behind the kernel, the next call on the heap
+ * settles. */
+static void commands_fail(void **state) {
+    clump_status status = CLUMP_ERR_CL;
+    int after = 0;
+    looked_for = w.live->kernel;
+    for (int n = 1; status; n++) {
+        make(S, 100);
+        SET_ARG(f, w.live, 1, first_seed);
+        was_enqueued = 0;
+        fails_in = n;
+        status = clump_heap_do_all(w.heap, w.live, NULL);
+        fails_in = 0;
+        if (status) assert_int_equal(status, CLUMP_ERR_CL);
+        after += status && was_enqueued;
+        if (was_enqueued) step_model(first_seed);
+        check_all();
+    }
+    assert_true(after >= 5);
 }
 
 static int launches_of(clump_kernel *k) {
@@ -978,13 +1004,18 @@ static void refused(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_rounds),    cmocka_unit_test(one_wins),
-        cmocka_unit_test(no_room),          cmocka_unit_test(no_object),
-        cmocka_unit_test(events),           cmocka_unit_test(by_hand),
-        cmocka_unit_test(saved_and_loaded), cmocka_unit_test(extracted),
-        cmocka_unit_test(converted),        cmocka_unit_test(costs),
-        cmocka_unit_test(refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_rounds),
+                                       cmocka_unit_test(one_wins),
+                                       cmocka_unit_test(no_room),
+                                       cmocka_unit_test(no_object),
+                                       cmocka_unit_test(events),
+                                       cmocka_unit_test(by_hand),
+                                       cmocka_unit_test(saved_and_loaded),
+                                       cmocka_unit_test(extracted),
+                                       cmocka_unit_test(converted),
+                                       cmocka_unit_test(commands_fail),
+                                       cmocka_unit_test(costs),
+                                       cmocka_unit_test(refused)};
     const clump_cl_functions cl = {.size = sizeof cl, .EnqueueNDRangeKernel = enqueue};
     if (argc > 1) rounds = (uint32_t)strtoul(argv[1], NULL, 0);
     if (argc > 2) first_seed = (uint32_t)strtoul(argv[2], NULL, 0);
