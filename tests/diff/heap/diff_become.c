@@ -926,8 +926,10 @@ static void by_hand(void **state) {
     cl_fixture_write(f, w.ids, ids, sizeof ids);
     SET_ARG(f, w.by_reference, 2, count);
     CHECK_OK(f, clump_heap_set_kernel(w.heap, w.by_reference->kernel));
+    CHECK_CL(clFinish(f->queue)); /* it may be out of order */
     CHECK_CL(clEnqueueNDRangeKernel(f->queue, w.by_reference->kernel, 1, NULL, &global, &global, 0,
                                     NULL, NULL));
+    CHECK_CL(clFinish(f->queue));
     clump_heap_touch(w.heap);
     for (uint32_t i = 0; i < count; i++) {
         change(ids[i], I);
