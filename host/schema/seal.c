@@ -300,6 +300,13 @@ static clump_status lay_out(const sealing *w) {
         if (c->became_at == CLUMPI_NONE && is_declared_to_become(w, id)) {
             c->became_at = inherited;
             inherited += (uint32_t)sizeof(uint32_t) + w->schema->gap;
+            if (inherited > CLUMP_OBJECT_BYTES_MAX)
+                return clumpi_fail_at(
+                    &w->schema->error, CLUMP_ERR_SCHEMA, c->place.line, c->place.column,
+                    "class \"%s\" is too large: with the %u bytes for \"becomes\" an object needs "
+                    "%u bytes, but at most %d are allowed",
+                    c->info.name, (unsigned)sizeof(uint32_t), (unsigned)inherited,
+                    CLUMP_OBJECT_BYTES_MAX);
         }
         for (uint32_t i = 0; i < c->info.field_count; ++i)
             if (field_bytes(&w->fields[c->first_field + i].info) &&

@@ -57,6 +57,8 @@ static const bad_text grammar[] = {
      "class \"B\" cannot become class \"A\", which is abstract"},
     {"class B { int x; } class A becomes B, B { int x; }", 1, 39,
      "class \"A\" becomes class \"B\" twice"},
+    {"class A { char x[65536]; } class B : A becomes A { }", 1, 34,
+     "class \"B\" is too large: with the 4 bytes for \"becomes\" an object needs 65540 bytes"},
     {"class B { int x; } class A becomes B { int become_B; }", 1, 44,
      "the generated name \"A_become_B\" has two origins"},
     {"class B { int x; } class A becomes B { int y; } class C : A { int follow; }", 1, 67,
