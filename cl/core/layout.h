@@ -146,7 +146,10 @@ typedef struct clumpi_class {
     clumpi_u32 is_away;
     /* columns columns_end .. owners_end-1 are the words of all arrays that have raw memory */
     clumpi_u32 owners_end;
-    clumpi_u32 fixed_pad[18];
+    /* of a class whose objects can become others: the references to these are at became_base + slot
+     * * became_stride of a row, 0 for an object that is what it was; became_stride 0: none */
+    clumpi_u32 became_base, became_stride;
+    clumpi_u32 fixed_pad[16];
     /* Changed by kernels. */
     clumpi_u32 exhausted; /* value of header.epoch at which a sweep found no room */
     clumpi_u32 swept;     /* of runs: the same when the last sweep began (runs.clh) */
@@ -239,7 +242,8 @@ typedef struct clumpi_header {
     /* bits of class ids: no other class has a count in the list; by number modulo 2. The list
      * before clears them */
     clumpi_u32 list_present[2][CLUMPI_CLASS_IDS / 32u];
-    clumpi_u32 new_pad[31];
+    clumpi_u32 became; /* 1: objects became others since references were settled (become.clh) */
+    clumpi_u32 new_pad[30];
     /* groups that stored their partial result; not 0 after a reduction: some groups did not */
     clumpi_u32 reduce_done;
     clumpi_u32 reduced_mark; /* 0, or of the last reduction: its number << 8 | bytes of its type */

@@ -118,6 +118,11 @@ clump_status clumpi_compact_run(clumpi_compaction *r, clump_compact_phase phase,
 clump_status clumpi_compact_run_inside(clumpi_compaction *r, clump_compact_phase phase,
                                        clumpi_kernel_id id, clumpi_arg *args, uint32_t arg_count);
 
+/* A kernel with the parameters of clumpi_rewrite_registered() for each registered buffer. check 1:
+ * it looks for references to no object, 0: it rewrites. */
+clump_status clumpi_compact_run_outside(clumpi_compaction *r, clump_compact_phase phase,
+                                        clumpi_kernel_id id, clumpi_u32 check);
+
 /* Work-groups for kernels that take blocks in chunks, and for those that stride over the heap. */
 size_t clumpi_compact_plan_groups(const clump_heap *heap);
 size_t clumpi_compact_wide_groups(const clump_heap *heap);

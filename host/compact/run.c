@@ -73,8 +73,8 @@ clump_status clumpi_compact_run_inside(clumpi_compaction *r, clump_compact_phase
     return status;
 }
 
-/* All registered buffers: look for dangling references (check 1), or rewrite (check 0). */
-static clump_status run_outside(clumpi_compaction *r, clump_compact_phase phase, clumpi_u32 check) {
+clump_status clumpi_compact_run_outside(clumpi_compaction *r, clump_compact_phase phase,
+                                        clumpi_kernel_id id, clumpi_u32 check) {
     clump_heap *heap = r->heap;
     clump_status status = CLUMP_OK;
     for (clump_refs *s = clumpi_refs_first(heap); s && !status; s = s->next) {
@@ -85,8 +85,7 @@ static clump_status run_outside(clumpi_compaction *r, clump_compact_phase phase,
             {sizeof stride, &stride},         {sizeof count, &count},
             {sizeof s->counted, &s->counted}, {sizeof counted_at, &counted_at},
             {sizeof check, &check},           {sizeof null_dangling, &null_dangling}};
-        status = clumpi_compact_run(r, phase, CLUMPI_COMPACT_KERNEL(rewrite_registered),
-                                    clumpi_compact_wide_groups(heap),
+        status = clumpi_compact_run(r, phase, id, clumpi_compact_wide_groups(heap),
                                     clumpi_heap_context(heap)->sizes.do_all_local, args, 8);
         uint64_t ignored = 0;
         clump_compact_report *p = &r->report;
@@ -111,7 +110,9 @@ static clump_status run_check(clumpi_compaction *r) {
         r->report.refs_examined += nulled;
         r->report.refs_dangling += nulled;
     }
-    return status ? status : run_outside(r, CLUMP_COMPACT_CHECK, 1);
+    return status ? status
+                  : clumpi_compact_run_outside(r, CLUMP_COMPACT_CHECK,
+                                               CLUMPI_COMPACT_KERNEL(rewrite_registered), 1);
 }
 
 clump_status clumpi_compact_read_plans(clump_heap *heap, clumpi_class_plan *plans) {
@@ -203,7 +204,9 @@ clump_status clumpi_compact_apply(clumpi_compaction *r, const clumpi_moving *mov
     if (!status) status = clumpi_owned_rewrite(r);
     if (!status) status = run_rewrite(r, moving);
     if (!status) status = add_tallies(r, &p->refs_examined, &p->refs_rewritten, &dangling);
-    if (!status) status = run_outside(r, CLUMP_COMPACT_REWRITE, 0);
+    if (!status)
+        status = clumpi_compact_run_outside(r, CLUMP_COMPACT_REWRITE,
+                                            CLUMPI_COMPACT_KERNEL(rewrite_registered), 0);
     if (!status) status = finish(r);
     p->refs_dangling += dangling;
     if (!status && (r->wants_report || moves)) status = add_plans(r, moving, moves);

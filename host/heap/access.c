@@ -125,7 +125,15 @@ void clumpi_heap_use(clump_heap *heap) {
 }
 
 clump_status clumpi_heap_enter(clump_heap *heap) {
-    return clumpi_order_enter(heap->context, &heap->order);
+    clump_status status = clumpi_order_enter(heap->context, &heap->order);
+    return status ? status : clumpi_heap_settle(heap);
+}
+
+clump_status clumpi_heap_settle(clump_heap *heap) {
+    if (!heap->unsettled) return CLUMP_OK;
+    clump_status status = clumpi_settle(heap);
+    heap->unsettled = status != CLUMP_OK;
+    return status;
 }
 
 clump_status clumpi_heap_pass(clump_heap *heap, const clump_sync *sync) {
@@ -174,4 +182,5 @@ void clump_heap_touch(clump_heap *heap) {
     if (!heap) return;
     heap->list_valid = heap->reduced_known = 0;
     heap->may_have_errors = 1;
+    heap->unsettled = heap->schema->become_count != 0;
 }

@@ -192,6 +192,14 @@ void clumpi_list_forget(clump_heap *heap);
 
 /* ---- Its objects and its memory ---- */
 
+/* After a kernel that changed the class of objects: all references lead to their new places, and
+ * the old ones are free. Enqueues a few launches, which find out on the device whether there is
+ * anything to do. It is of the part compact, which has what rewrites references: the one function
+ * that heap calls in a part above it. */
+clump_status clumpi_settle(clump_heap *heap);
+/* The same, unless no such kernel was enqueued since. */
+clump_status clumpi_heap_settle(clump_heap *heap);
+
 /* Make room for so many objects of a class: new.cl, two launches. The list has the rows of the
  * new objects then. fresh_most: free blocks that are filled before free slots of blocks in use
  * are, at most; UINT32_MAX: as many as are there. */

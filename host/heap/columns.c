@@ -58,8 +58,8 @@ static void append_field(const clump_schema *schema, const clump_field_info *f, 
 
 typedef enum wanted { ALL_FIELDS, STRONG_REFS, WEAK_REFS, CLEARED } wanted;
 
-/* What a new object has cleared: the words of arrays of run-time length, and the references in
- * these, of which all that are not in use are null. */
+/* What a new object has cleared, beside the word for what it became: the words of arrays of
+ * run-time length, and the references in these, of which all that are not in use are null. */
 static int is_wanted(const clump_field_info *f, wanted what) {
     if (what == CLEARED) return f->part || (f->array && f->type == CLUMP_TYPE_REF);
     return what == ALL_FIELDS || (f->type == CLUMP_TYPE_REF && f->weak == (what == WEAK_REFS));
@@ -95,6 +95,10 @@ static void append_class(const clump_schema *schema, uint32_t id, wanted what, c
     if (info.base) append_class(schema, info.base, what, c);
     if (!info.base && schema->prefix && what == ALL_FIELDS)
         append(c, 0, schema->prefix, schema->prefix, 0, 0);
+    if ((what == ALL_FIELDS || what == CLEARED) && clumpi_schema_can_become(schema, id) &&
+        !(info.base && clumpi_schema_can_become(schema, info.base)))
+        append(c, CLUMP_ROW_SLOTS * clumpi_schema_class(schema, id)->became_at, sizeof(clump_ref),
+               sizeof(clump_ref), 0, 0);
     for (uint32_t i = 0; i < info.field_count; i++) {
         clump_field_info f = *clump_schema_get_info(schema)->classes[id]->fields[i];
         if (is_wanted(&f, what))

@@ -367,12 +367,85 @@ static void emit_casts(clumpi_text *t, const clump_schema *schema, const clump_c
     }
 }
 
+/* ---- Objects that change their class: cl/api/become.clh ---- */
+
+/* One field of a new object: `what` is CLUMPI_CARRY or CLUMPI_ZERO. */
+static void emit_carry(clumpi_text *t, const char *what, const clump_field_info *f) {
+    static const struct {
+        uint32_t bytes;
+        const char *type;
+    } units[] = {{16, "uint4"}, {8, "uint2"}, {4, "uint"}, {2, "ushort"}, {1, "uchar"}};
+    size_t u = 0;
+    while (f->element_bytes % units[u].bytes) u++;
+    clumpi_text_append(t, "    %s(%s, %uu, %uu, %uu, %uu, %uu);\n", what, units[u].type,
+                       f->base_bytes, f->stride_bytes, f->step_bytes, clumpi_elements(f),
+                       f->element_bytes / units[u].bytes);
+}
+
+/* The nearest class that both are or are derived from; 0: there is none. */
+static uint32_t common_class(const clump_schema *schema, uint32_t a, uint32_t b) {
+    while (a && !(b >= a && b <= clumpi_class_info(schema, a)->last))
+        a = clumpi_class_info(schema, a)->base;
+    return a;
+}
+
+static void emit_become(clumpi_text *t, const clump_schema *schema, const clump_class_info *from,
+                        const clump_class_info *to) {
+    const uint32_t common = common_class(schema, from->id, to->id);
+    clump_field_info f;
+    clumpi_text_append(t,
+                       "static inline %s clumpi_become_%u_%u(CLUMP_HEAP, %s clumpi_r) {\n"
+                       "    %s clumpi_d = {0u};\n"
+                       "    uint clumpi_is = clumpi_unchanged_class(clump_heap, clumpi_r.id);\n"
+                       "    if (clumpi_is - %uu > %uu) return clumpi_d;\n",
+                       to->name, from->id, to->id, from->name, to->name, from->id,
+                       from->last - from->id);
+    if (common == from->id)
+        clumpi_text_append(t,
+                           "    if (clumpi_is - %uu <= %uu) {\n"
+                           "        clumpi_d.id = clumpi_r.id;\n        return clumpi_d;\n    }\n",
+                           to->id, to->last - to->id);
+    clumpi_text_append(t,
+                       "    clumpi_d = clumpi_new_%u(clump_heap);\n"
+                       "    if (clumpi_d.id == 0u) return clumpi_d;\n",
+                       to->id);
+    for (clumpi_field_walk w = {.schema = schema, .class_id = to->id}; clumpi_next_field(&w, &f);)
+        if (clumpi_elements(&f))
+            emit_carry(t,
+                       common >= f.class_id && common <= clumpi_class_info(schema, f.class_id)->last
+                           ? "CLUMPI_CARRY"
+                           : "CLUMPI_ZERO",
+                       &f);
+    clumpi_text_append(
+        t,
+        "    clumpi_d.id = clumpi_become(clump_heap, clumpi_r.id, %uu, clumpi_d.id, %uu);\n"
+        "    return clumpi_d;\n}\n"
+        "#define %s_become_%s(clumpi_r) clumpi_become_%u_%u(CLUMPI_CHANGING_HEAP, clumpi_r)\n",
+        from->id, to->id, from->name, to->name, from->id, to->id);
+}
+
+static void emit_becomes(clumpi_text *t, const clump_schema *schema) {
+    for (uint32_t i = 0; i < schema->become_count; i++)
+        emit_become(t, schema, clumpi_class_info(schema, schema->becomes[i].from),
+                    clumpi_class_info(schema, schema->becomes[i].to));
+}
+
+static void emit_follow(clumpi_text *t, const clump_class_info *c) {
+    clumpi_text_append(t,
+                       "static inline %s clumpi_follow_%u(CLUMPI_HEAP_ANY, %s clumpi_r) {\n"
+                       "    %s clumpi_d = {clumpi_follow(clump_heap, clumpi_r.id, %uu, %uu)};\n"
+                       "    return clumpi_d;\n}\n"
+                       "#define %s_follow(clumpi_r) clumpi_follow_%u(clump_heap, clumpi_r)\n",
+                       c->name, c->id, c->name, c->name, c->id, c->last, c->name, c->id);
+}
+
 /* What every class has: null, tests, free. */
 static void emit_tests(clumpi_text *t, const clump_schema *schema, const clump_class_info *c,
                        int checked) {
     const line_texts line = lines_of(checked);
     const char *n = c->name;
     uint32_t id = c->id, span = c->last - c->id;
+    const int can_become = clumpi_schema_can_become_below(schema, c);
     clumpi_text_append(t,
                        "#define %s_null ((%s){0u})\n"
                        "static inline uint %s_is_null(%s clumpi_r) { return clumpi_r.id == 0u; }\n",
@@ -394,7 +467,11 @@ static void emit_tests(clumpi_text *t, const clump_schema *schema, const clump_c
                        "    return %s(clump_heap, clumpi_r.id) - %uu <= %uu;\n}\n"
                        "#define %s_is_live(clumpi_r) clumpi_live_%u(clump_heap, clumpi_r)\n",
                        id, n, line.parameter, id, c->last, line.handed_on, n, id, line.here, id, n,
-                       checked ? "clumpi_checked_is_live" : "clumpi_live_class", id, span, n, id);
+                       checked      ? "clumpi_checked_is_live"
+                       : can_become ? "clumpi_unchanged_class"
+                                    : "clumpi_live_class",
+                       id, span, n, id);
+    if (can_become) emit_follow(t, c);
     const char *object = checked ? "clumpi_id" : "clumpi_r.id";
     char arrays[160] = "";
     if (has_array_below(schema, c, 1))
@@ -403,6 +480,11 @@ static void emit_tests(clumpi_text *t, const clump_schema *schema, const clump_c
                  "    if (clumpi_class - %uu <= %uu) clumpi_arrays_end(clump_heap, clumpi_class, "
                  "%s);\n",
                  object, id, span, object);
+    char place[96] = "";
+    if (can_become)
+        snprintf(place, sizeof place,
+                 "    clumpi_r.id = clumpi_free_place(clump_heap, clumpi_r.id, %uu, %uu);\n", id,
+                 c->last);
     if (checked)
         clumpi_text_append(
             t,
@@ -419,11 +501,12 @@ static void emit_tests(clumpi_text *t, const clump_schema *schema, const clump_c
         clumpi_text_append(
             t,
             "static inline void clumpi_free_%u(CLUMP_HEAP, %s clumpi_r) {\n"
+            "%s"
             "    clumpi_unwatch(clump_heap, clumpi_r.id, %uu, %uu);\n"
             "%s"
             "    clumpi_free(clump_heap, %uu, %uu, clumpi_r.id);\n}\n"
             "#define %s_free(clumpi_r) clumpi_free_%u(CLUMPI_CHANGING_HEAP, clumpi_r)\n",
-            id, n, id, c->last, arrays, id, c->last, n, id);
+            id, n, place, id, c->last, arrays, id, c->last, n, id);
 }
 
 /* What concrete classes have besides: two ways to make an object. */
@@ -436,14 +519,21 @@ static void emit_new(clumpi_text *t, const clump_schema *schema, const clump_cla
     if (!checked && has_array(schema, id, 0))
         snprintf(arrays, sizeof arrays, "    clumpi_arrays_begin(clump_heap, %uu, clumpi_r.id);\n",
                  id);
+    char word[128] = "";
+    if (clumpi_schema_can_become(schema, id))
+        snprintf(
+            word, sizeof word,
+            "    if (clumpi_r.id)\n"
+            "        *(__global uint *)clumpi_address(clump_heap, clumpi_r.id, %uu, 4u) = 0u;\n",
+            CLUMP_ROW_SLOTS * clumpi_schema_class(schema, id)->became_at);
     clumpi_text_append(t,
                        "static inline %s clumpi_new_%u(CLUMP_HEAP%s) {\n"
                        "    %s clumpi_r = {clumpi_%snew(clump_heap, %uu%s)};\n"
-                       "%s"
+                       "%s%s"
                        "    return clumpi_r;\n}\n"
                        "#define %s_new() clumpi_new_%u(CLUMPI_CHANGING_HEAP%s)\n",
                        n, id, line.parameter, n, checked ? "checked_" : "", id, line.handed_on,
-                       arrays, n, id, line.here);
+                       arrays, word, n, id, line.here);
     clumpi_text_append(t,
                        "static inline %s clumpi_group_new_%u(CLUMP_HEAP, uint clumpi_want%s) {\n"
                        "    %s clumpi_none = {0};\n"
@@ -461,17 +551,20 @@ static void emit_new_of(clumpi_text *t, const clump_schema *schema, const clump_
         !checked && has_array_below(schema, c, 0)
             ? "    clumpi_arrays_begin(clump_heap, clumpi_class_id, clumpi_r.id);\n"
             : "";
+    const char *word = clumpi_schema_can_become_below(schema, c)
+                           ? "    clumpi_unbecome(clump_heap, clumpi_class_id, clumpi_r.id);\n"
+                           : "";
     clumpi_text_append(t,
                        "static inline %s clumpi_new_of_%u(CLUMP_HEAP, uint clumpi_class_id%s) {\n"
                        "    %s clumpi_r = {0};\n"
                        "    if (clumpi_can_make(clump_heap, clumpi_class_id, %uu, %uu))\n"
                        "        clumpi_r.id = clumpi_%snew(clump_heap, clumpi_class_id%s);\n"
-                       "%s"
+                       "%s%s"
                        "    return clumpi_r;\n}\n"
                        "#define %s_new_of(clumpi_class_id) "
                        "clumpi_new_of_%u(CLUMPI_CHANGING_HEAP, clumpi_class_id%s)\n",
                        c->name, c->id, line.parameter, c->name, c->id, c->last,
-                       checked ? "checked_" : "", line.handed_on, arrays, c->name, c->id,
+                       checked ? "checked_" : "", line.handed_on, arrays, word, c->name, c->id,
                        line.here);
 }
 
@@ -525,4 +618,5 @@ void clumpi_schema_emit(clumpi_text *t, const clump_schema *schema, const clumpi
         emit_loops(t, schema, &c);
         emit_fields(t, schema, &c, checked);
     }
+    emit_becomes(t, schema);
 }

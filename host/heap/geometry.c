@@ -202,6 +202,11 @@ static int fill_classes(const clump_schema *schema, int has_raw, clumpi_geometry
     for (uint32_t id = 1; id <= h->class_count; id++) {
         clump_class_info info = *clump_schema_get_info(schema)->classes[id];
         g->classes[id].last = info.last;
+        if (clumpi_schema_can_become(schema, id)) {
+            g->classes[id].became_base =
+                CLUMP_ROW_SLOTS * clumpi_schema_class(schema, id)->became_at;
+            g->classes[id].became_stride = sizeof(clump_ref);
+        }
         if (!info.is_abstract) fill_rows(g, &g->classes[id], slot_bytes(&info));
     }
     h->first_raw = h->class_count + 1;

@@ -129,14 +129,15 @@ struct clump_heap {
     /* a list was begun, and its second launch failed: blocks still say that they have reserved
      * slots */
     int list_counted;
-    int list_numbered;              /* and its objects are numbered (cl/heap/enumerate.cl) */
-    int numbers_wanted;             /* a kernel asked for the numbers of this list */
-    int reserved;                   /* slots may be reserved (cl/core/reserve.clh) */
-    clumpi_window window;           /* of the last list (lists.c) */
-    clumpi_u32 list_turn;           /* number of the next list, modulo 2 */
-    clumpi_u32 reduced_mark;        /* header.reduced_mark, */
-    int reduced_known;              /* if no kernel ran since the last clump_heap_reduce() */
-    clump_refs *refs;               /* registered buffers of references */
+    int list_numbered;       /* and its objects are numbered (cl/heap/enumerate.cl) */
+    int numbers_wanted;      /* a kernel asked for the numbers of this list */
+    int reserved;            /* slots may be reserved (cl/core/reserve.clh) */
+    clumpi_window window;    /* of the last list (lists.c) */
+    clumpi_u32 list_turn;    /* number of the next list, modulo 2 */
+    clumpi_u32 reduced_mark; /* header.reduced_mark, */
+    int reduced_known;       /* if no kernel ran since the last clump_heap_reduce() */
+    int unsettled;    /* objects may have changed their class since references were settled */
+    clump_refs *refs; /* registered buffers of references */
     clumpi_handles *handles;        /* NULL until the first one is made */
     uint32_t checks;                /* CLUMP_CHECK_...; 0: the heap is not checked */
     clumpi_checking *checking;      /* NULL then */

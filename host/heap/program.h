@@ -28,10 +28,11 @@ typedef enum clumpi_member {
     CLUMPI_MEMBER_LENGTH, /* of an array of run-time length; also its capacity */
     CLUMPI_MEMBER_APPEND,
     CLUMPI_MEMBER_CAST,
-    CLUMPI_MEMBER_TEST,  /* class or liveness of an object, which no fused kernel changes */
-    CLUMPI_MEMBER_MAKE,  /* makes an object; this and what follows changes the heap */
-    CLUMPI_MEMBER_FREE,  /* frees one */
-    CLUMPI_MEMBER_CHANGE /* makes or frees the memory of an array */
+    CLUMPI_MEMBER_TEST,   /* class or liveness of an object, which no fused kernel changes */
+    CLUMPI_MEMBER_MAKE,   /* makes an object; this and what follows changes the heap */
+    CLUMPI_MEMBER_FREE,   /* frees one */
+    CLUMPI_MEMBER_BECOME, /* changes the class of one: makes one and frees one */
+    CLUMPI_MEMBER_CHANGE  /* makes or frees the memory of an array */
 } clumpi_member;
 
 /* `name` is a zero-terminated word, of the class *c; *f is the field, of the kinds that have
@@ -51,6 +52,7 @@ extern const clumpi_classes clumpi_classes_all;
 typedef struct clumpi_uses {
     int asks;               /* for slots */
     int frees;              /* objects or memory */
+    int becomes;            /* it changes the class of objects */
     clumpi_classes loops;   /* it goes over their objects */
     clumpi_classes changes; /* it makes or frees some */
 } clumpi_uses;

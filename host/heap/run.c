@@ -120,6 +120,20 @@ clump_status clumpi_run_prepare(clump_heap *heap, clump_kernel *k, const clump_s
     return status;
 }
 
+/* The kernel. If it changed the class of objects, their old places end behind it, and only then the
+ * launch is complete. */
+static clump_status enqueue(clump_heap *heap, const clump_kernel *k, size_t global, size_t local,
+                            const clump_sync *sync, const char *call) {
+    clump_context *c = heap->context;
+    if (!heap->schema->become_count || k->fixed || !k->uses.becomes)
+        return clumpi_enqueue(c, k->kernel, call, global, local, sync);
+    const clump_sync waits = clumpi_waits_of(sync);
+    heap->unsettled = 1;
+    clump_status status = clumpi_enqueue(c, k->kernel, call, global, local, &waits);
+    if (!status) status = clumpi_heap_settle(heap);
+    return status ? status : clumpi_sync_end(c, sync);
+}
+
 /* List, then the kernel. */
 static clump_status launch(clump_heap *heap, clump_kernel *k, size_t global, size_t local,
                            const clump_sync *sync, const char *call) {
@@ -130,7 +144,7 @@ static clump_status launch(clump_heap *heap, clump_kernel *k, size_t global, siz
     heap->reduced_known = 0;
     status = clumpi_checking_begin(heap, k);
     heap->may_have_errors = 1;
-    if (!status) status = clumpi_enqueue(heap->context, k->kernel, call, global, local, sync);
+    if (!status) status = enqueue(heap, k, global, local, sync, call);
     return status ? status : clumpi_checking_end(heap);
 }
 
@@ -263,7 +277,7 @@ clump_status clump_heap_do_new(clump_heap *heap, clump_kernel *k, const char *cl
     if (!status) status = clumpi_new_claim(heap, info.id, count, UINT32_MAX, sync);
     if (!status) status = clumpi_checking_begin(heap, k);
     if (!status) status = clumpi_new_begin(heap, info.id, sync);
-    if (!status) status = clumpi_enqueue(c, k->kernel, "of a do-new", global, local, sync);
+    if (!status) status = enqueue(heap, k, global, local, sync, "of a do-new");
     if (!status) status = clumpi_checking_end(heap);
     if (status || !made) return status;
     status = clumpi_new_made(heap, made);

@@ -45,12 +45,18 @@ static int is_one_of(const char *word, const char *const *words, size_t count) {
 }
 #define IS_ONE_OF(word, words) is_one_of((word), (words), sizeof(words) / sizeof *(words))
 
+#define BECOME "become_"
+
 static clumpi_member member_of_rest(const clump_schema *schema, const char *rest) {
     static const char *const tests[] = {"null", "is_null", "is_live", "class_of", "CLASS"};
     static const char *const makes[] = {"new", "group_new", "new_of"};
     if (IS_ONE_OF(rest, tests)) return CLUMPI_MEMBER_TEST;
     if (IS_ONE_OF(rest, makes)) return CLUMPI_MEMBER_MAKE;
     if (strcmp(rest, "free") == 0) return CLUMPI_MEMBER_FREE;
+    if (schema->become_count && strcmp(rest, "follow") == 0) return CLUMPI_MEMBER_TEST;
+    if (strncmp(rest, BECOME, strlen(BECOME)) == 0 &&
+        clump_schema_find_class(schema, rest + strlen(BECOME)))
+        return CLUMPI_MEMBER_BECOME;
     const int is_test = strncmp(rest, "is_", 3) == 0, is_cast = strncmp(rest, "as_", 3) == 0;
     /* Else it is a member of a class whose own name goes on so. */
     if (!(is_test || is_cast) || !clump_schema_find_class(schema, rest + 3))
@@ -279,11 +285,18 @@ static void take_of_schema(source *s, const char *word, int is_piece, int is_cal
     if (member >= CLUMPI_MEMBER_MAKE || member == CLUMPI_MEMBER_APPEND) {
         s->uses.asks |= member != CLUMPI_MEMBER_FREE;
         s->uses.frees |= member != CLUMPI_MEMBER_MAKE;
+        s->uses.becomes |= member == CLUMPI_MEMBER_BECOME;
         if (member == CLUMPI_MEMBER_MAKE)
             add_class(&s->uses.changes, c, strcmp(rest_after(word, c), "new_of") == 0);
+        else if (member == CLUMPI_MEMBER_BECOME)
+            add_class(
+                &s->uses.changes,
+                clump_schema_find_class(s->program->schema, rest_after(word, c) + strlen(BECOME)),
+                0);
         else
             change_raw(s); /* the memory of arrays */
-        if (member == CLUMPI_MEMBER_FREE) add_class(&s->uses.changes, c, 1);
+        if (member == CLUMPI_MEMBER_FREE || member == CLUMPI_MEMBER_BECOME)
+            add_class(&s->uses.changes, c, 1);
     }
     if (member || is_piece || clump_schema_find_class(s->program->schema, word)) return;
     /* A macro made the function, or a parameter of one stands for it. */
@@ -350,7 +363,7 @@ clump_status clumpi_uses_of(const clump_program *p, const char *kernel, clumpi_u
     if (!s.is_odd) take_options(&s);
     if (!s.is_odd) take_word(&s, kernel, kernel + strlen(kernel));
     clumpi_free(&p->context->allocator, s.all);
-    *uses = s.is_odd ? (clumpi_uses){1, 1, clumpi_classes_all, clumpi_classes_all} : s.uses;
+    *uses = s.is_odd ? (clumpi_uses){1, 1, 1, clumpi_classes_all, clumpi_classes_all} : s.uses;
     return s.is_full ? clumpi_fail(&p->context->error, CLUMP_ERR_HOST_MEMORY,
                                    "no host memory to read the text of kernel %s", kernel)
                      : CLUMP_OK;

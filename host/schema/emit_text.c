@@ -2,7 +2,8 @@
  *
  * Invariant: the text depends on the schema alone, and clump_schema_parse() makes an equal schema
  * of it: classes stand in the order of their ids, which is that in which they get them. It is
- * shorter than CLUMP_SCHEMA_TEXT_BYTES_MAX: 4096 fields with two names of 64 bytes each.
+ * shorter than CLUMP_SCHEMA_TEXT_BYTES_MAX: 4096 fields with two names of 64 bytes each, and as
+ * many "becomes" with one.
  * Read first: schema.h.
  */
 #include "schema/schema.h"
@@ -33,6 +34,13 @@ void clumpi_schema_emit_text(clumpi_text *text, const clump_schema *schema) {
         if (c->base) {
             base = *clump_schema_get_info(schema)->classes[c->base];
             clumpi_text_append(text, " : %s", base.name);
+        }
+        const char *mark = " becomes ";
+        for (uint32_t i = 0; i < schema->become_count; i++) {
+            const clumpi_become *b = &schema->becomes[i];
+            if (b->from != id) continue;
+            clumpi_text_append(text, "%s%s", mark, schema->classes[b->to - 1].info.name);
+            mark = ", ";
         }
         clumpi_text_append(text, " {\n");
         for (uint32_t i = 0; i < c->field_count; i++) {

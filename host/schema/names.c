@@ -3,7 +3,8 @@
  *
  * A class C generates for kernels the identifiers C, C_new, C_free, C_null, C_CLASS, C_is_null,
  * C_is_live, C_class_of, C_group_new, C_new_of; C_is_D and C_as_D for every D that is C, a base or
- * a subclass of it; C_f for every field f that it declares or inherits; and for an array a of
+ * a subclass of it; C_become_D for every D that it "becomes", and C_follow if a class on its line
+ * of inheritance does; C_f for every field f that it declares or inherits; and for an array a of
  * run-time length C_a_length, C_a_capacity, C_a_resize, C_a_reserve, C_a_append, C_a_trim,
  * C_a_adopt and C_a_release. Underscores do not separate unambiguously: field b_c of class A and
  * field c of class A_b are the same A_b_c.
@@ -204,7 +205,15 @@ clump_status clumpi_name_check(clump_error *error, int is_class, const char *nam
 /* ---- Generated names ------------------------------------------------------------------------- */
 
 /* Origins below FIXED_COUNT are indices into fixed_suffixes. */
-enum { ORIGIN_CLASS = 0, ORIGIN_FIELD = FIXED_COUNT, ORIGIN_IS, ORIGIN_AS, ORIGIN_ARRAY };
+enum {
+    ORIGIN_CLASS = 0,
+    ORIGIN_FIELD = FIXED_COUNT,
+    ORIGIN_IS,
+    ORIGIN_AS,
+    ORIGIN_BECOME,
+    ORIGIN_FOLLOW,
+    ORIGIN_ARRAY
+};
 
 /* Origins from ORIGIN_ARRAY on are indices into this: what an array of run-time length generates.
  * Most have a field for the first. */
@@ -215,12 +224,12 @@ static const char *const array_suffixes[] = {"_capacity", "_resize", "_reserve",
 typedef struct generated {
     uint16_t class_id; /* whose name it begins with */
     uint16_t origin;
-    /* ORIGIN_FIELD, _ARRAY: index of the field; ORIGIN_IS, _AS: id of the other class */
+    /* ORIGIN_FIELD, _ARRAY: index of the field; ORIGIN_IS, _AS, _BECOME: id of the other class */
     uint32_t other;
 } generated;
 
-/* Longest: class, "_is_", class. */
-#define GENERATED_BYTES (2 * CLUMP_NAME_BYTES_MAX + 8)
+/* Longest: class, "_become_", class. */
+#define GENERATED_BYTES (2 * CLUMP_NAME_BYTES_MAX + 9)
 
 typedef struct naming {
     const clump_allocator *allocator;
@@ -228,6 +237,8 @@ typedef struct naming {
     const clumpi_class_entry *classes;
     uint32_t class_count;
     const clumpi_field_entry *fields;
+    const clumpi_become *becomes;
+    uint32_t become_count;
     generated *names; /* of the group at hand */
     size_t name_count, name_capacity;
     clumpi_index set;                  /* of `names` */
@@ -240,9 +251,13 @@ static int is_of_field(const generated *g) {
 
 static const char *suffix_of(const naming *n, const generated *g, const char **middle,
                              const char **last) {
-    *middle = g->origin == ORIGIN_IS ? "_is_" : g->origin == ORIGIN_AS ? "_as_" : "_";
+    *middle = g->origin == ORIGIN_IS       ? "_is_"
+              : g->origin == ORIGIN_AS     ? "_as_"
+              : g->origin == ORIGIN_BECOME ? "_become_"
+                                           : "_";
     *last = g->origin >= ORIGIN_ARRAY ? array_suffixes[g->origin - ORIGIN_ARRAY] : "";
     if (is_of_field(g)) return n->fields[g->other].info.name;
+    if (g->origin == ORIGIN_FOLLOW) return "follow";
     if (g->origin > ORIGIN_FIELD) return n->classes[g->other - 1].info.name;
     *middle = "";
     return fixed_suffixes[g->origin];
@@ -264,6 +279,8 @@ static const char *describe(const naming *n, const generated *g, char *out, size
         snprintf(out, bytes, "field \"%s\" of class \"%s\"%s%s%s", field->name,
                  n->classes[field->class_id - 1].info.name, inherited ? " (inherited by \"" : "",
                  inherited ? class_name : "", inherited ? "\")" : "");
+    } else if (g->origin == ORIGIN_FOLLOW || g->origin == ORIGIN_BECOME) {
+        snprintf(out, bytes, "\"becomes\" at class \"%s\"", class_name);
     } else if (g->origin > ORIGIN_FIELD) {
         snprintf(out, bytes, "the %s of class \"%s\" to the related class \"%s\"",
                  g->origin == ORIGIN_IS ? "test" : "cast", class_name,
@@ -347,6 +364,23 @@ static clump_status add_field_names(naming *n, uint32_t id, uint32_t field, uint
     return status;
 }
 
+/* Is the other class this one, a base or a subclass of it? */
+static int is_in_line(const naming *n, uint32_t id, uint32_t other) {
+    return (other >= id && other <= n->classes[id - 1].info.last) ||
+           (id >= other && id <= n->classes[other - 1].info.last);
+}
+
+static clump_status add_become_names(naming *n, uint32_t id, uint32_t hash) {
+    int is_followed = 0;
+    clump_status status = CLUMP_OK;
+    for (uint32_t i = 0; i < n->become_count && !status; ++i) {
+        is_followed |= is_in_line(n, id, n->becomes[i].from);
+        if (n->becomes[i].from == id)
+            status = add_name(n, id, ORIGIN_BECOME, n->becomes[i].to, hash);
+    }
+    return is_followed && !status ? add_name(n, id, ORIGIN_FOLLOW, 0, hash) : status;
+}
+
 static clump_status add_class_names(naming *n, uint32_t id) {
     const clump_class_info *class_info = &n->classes[id - 1].info;
     uint32_t hash =
@@ -366,6 +400,7 @@ static clump_status add_class_names(naming *n, uint32_t id) {
         for (uint32_t i = 0; i < c->info.field_count && !status; ++i)
             status = add_field_names(n, id, c->first_field + i, hash);
     }
+    if (!status) status = add_become_names(n, id, hash);
     if (status || !clumpi_reserved_builtin_below(class_info->name)) return status;
     for (size_t i = first; i < n->name_count && !status; ++i)
         status = check_builtin(n, &n->names[i]);
@@ -375,6 +410,8 @@ static clump_status add_class_names(naming *n, uint32_t id) {
 static size_t count_class_names(const naming *n, uint32_t id) {
     const clumpi_class_entry *c = &n->classes[id - 1];
     size_t count = FIXED_COUNT + 2 * ((size_t)c->depth + 1 + c->info.last - id);
+    if (n->become_count) count++;
+    for (uint32_t i = 0; i < n->become_count; ++i) count += n->becomes[i].from == id;
     for (uint32_t owner = id; owner; owner = n->classes[owner - 1].info.base) {
         const clumpi_class_entry *o = &n->classes[owner - 1];
         count += o->info.field_count;
@@ -434,12 +471,15 @@ static clump_status check_group(naming *n, uint32_t group) {
 
 clump_status clumpi_names_check_generated(const clump_allocator *a, clump_error *error,
                                           const clumpi_class_entry *classes, uint32_t class_count,
-                                          const clumpi_field_entry *fields) {
+                                          const clumpi_field_entry *fields,
+                                          const clumpi_become *becomes, uint32_t become_count) {
     naming n = {.allocator = a,
                 .error = error,
                 .classes = classes,
                 .class_count = class_count,
-                .fields = fields};
+                .fields = fields,
+                .becomes = becomes,
+                .become_count = become_count};
     clump_status status = CLUMP_OK;
     if (!find_groups(&n))
         status = clumpi_fail(error, CLUMP_ERR_HOST_MEMORY, "no memory to compare generated names");

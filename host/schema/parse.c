@@ -134,7 +134,7 @@ static void advance(parser *p) {
     if (is_name_byte(c)) {
         p->token.kind = is_digit(c) ? TOKEN_NUMBER : TOKEN_NAME;
         while (is_name_byte(peek(p, 0))) step(p);
-    } else if (c && strchr("{}[]:;*", c)) {
+    } else if (c && strchr("{}[]:;*,", c)) {
         p->token.kind = TOKEN_MARK;
         step(p);
     } else {
@@ -343,6 +343,21 @@ static clump_status parse_modifiers(parser *p, clumpi_class_desc *desc) {
     return CLUMP_OK;
 }
 
+/* "becomes" and the names of other classes, up to the opening brace. */
+static clump_status parse_becomes(parser *p, uint32_t index) {
+    name_buffer name;
+    do {
+        advance(p);
+        if (p->token.kind != TOKEN_NAME)
+            return fail_expected(p, "the name of the class that objects become", "");
+        clump_status status =
+            clumpi_schema_declare_become(p->schema, index, name_of(p, &name), p->token.place);
+        if (status) return status;
+        advance(p);
+    } while (is_mark(p, ','));
+    return is_mark(p, '{') ? CLUMP_OK : fail_expected(p, "\",\" or \"{\"", "");
+}
+
 /* One class, up to and with its closing brace. */
 static clump_status parse_class(parser *p) {
     clumpi_class_desc desc = {0};
@@ -360,12 +375,16 @@ static clump_status parse_class(parser *p) {
         places.base = p->token.place;
         desc.base = name_of(p, &base);
         advance(p);
-        if (!is_mark(p, '{')) return fail_expected(p, "\"{\"", "");
+        if (!is_mark(p, '{') && !is_word(p, "becomes"))
+            return fail_expected(p, "\"becomes\" or \"{\"", "");
     }
-    if (!is_mark(p, '{')) return fail_expected(p, "\":\" or \"{\"", "");
+    if (!is_mark(p, '{') && !is_word(p, "becomes"))
+        return fail_expected(p, "\":\", \"becomes\" or \"{\"", "");
     status = clumpi_schema_declare_class(p->schema, &desc, &places);
     if (status) return status;
     uint32_t index = (uint32_t)p->schema->class_decl_count - 1;
+    if (is_word(p, "becomes")) status = parse_becomes(p, index);
+    if (status) return status;
     advance(p);
     while (!is_mark(p, '}')) {
         status = parse_field(p, index, desc.name);

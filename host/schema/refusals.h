@@ -33,7 +33,8 @@
     X(CHECKED, "`checked`", "the heap is checked")                                                 \
     X(UNCHECKED, "no `checked`", "the heap is not checked")                                        \
     X(WATCHED, "`watch_handles`", "the heap watches its handles")                                  \
-    X(POOLED, "`pool`", "the heap's memory comes from a pool")
+    X(POOLED, "`pool`", "the heap's memory comes from a pool")                                     \
+    X(BECOMING, "classes with `becomes`", "a class of it becomes another")
 
 /* X(operation, its calls in documents). clump_heap_migrate() is an EXTRACT and an INSERT. */
 #define CLUMPI_OPERATIONS(X)                                                                       \
@@ -54,7 +55,8 @@
     X(TABLE, "`clump_heap_write_table()` of its class")                                            \
     X(MIGRATION, "`clump_migration_create()` of its class")                                        \
     X(EMIT_C, "`clump_schema_emit_c()`")                                                           \
-    X(FUSE, "`clump_kernel_create_fused()`, `clump_heap_reduce()`")
+    X(FUSE, "`clump_kernel_create_fused()`, `clump_heap_reduce()`")                                \
+    X(BECOME, "`becomes` of its class, or to it")
 
 /* X(operation, trait, status, why, instead). A message is "CALL: WORDS OF THE TRAIT, and WHY:
  * INSTEAD". */
@@ -92,7 +94,9 @@
     X(MIGRATION, GROWING, USAGE, "such objects do not migrate",                                    \
       "leave it out of the class that migrates")                                                   \
     X(EMIT_C, GROWING, SCHEMA, "cannot be in a struct of C",                                       \
-      "write a struct for the other fields by hand")
+      "write a struct for the other fields by hand")                                               \
+    X(BECOME, GROWING, SCHEMA, "its raw memory would have two owners",                             \
+      "leave it in a class whose objects stay what they are")
 
 /* X(trait, trait, instead): clump_heap_create() refuses both together. */
 #define CLUMPI_EXCLUSIONS(X)                                                                       \
@@ -104,7 +108,10 @@
     X(EVICTABLE, GROWING, "leave out one of the two")                                              \
     X(SEVERAL, POOLED, "leave out one of the two")                                                 \
     X(SEVERAL, RAW, "leave out one of the two")                                                    \
-    X(SEVERAL, GROWING, "leave out one of the two: arrays that grow are in raw memory")
+    X(SEVERAL, GROWING, "leave out one of the two: arrays that grow are in raw memory")            \
+    X(BECOMING, CHECKED, "leave out one of the two")                                               \
+    X(BECOMING, WATCHED, "leave out one of the two")                                               \
+    X(BECOMING, EVICTABLE, "leave out one of the two")
 
 #define CLUMPI_TRAIT_NUMBER(trait, name, words) CLUMPI_NUMBER_##trait,
 enum { CLUMPI_TRAITS(CLUMPI_TRAIT_NUMBER) CLUMPI_TRAIT_COUNT };
@@ -143,7 +150,8 @@ unsigned clumpi_field_traits(const clump_schema *schema, const clump_field_info 
 
 /* ---- refuse.c -------------------------------------------------------------------------------- */
 
-/* Those of the arrays of run-time length that it has. NULL: none. */
+/* Those of the arrays of run-time length that it has, and whether a class of it becomes another.
+ * NULL: none. */
 unsigned clumpi_schema_traits(const clump_schema *schema);
 
 /* CLUMP_OK, or fails in words. `schema`: that of the field, or of the heap, of which so many

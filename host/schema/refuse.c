@@ -27,6 +27,7 @@ unsigned clumpi_schema_traits(const clump_schema *schema) {
     unsigned traits = 0;
     for (uint32_t i = 0; schema && i < schema->field_count; i++)
         traits |= clumpi_field_traits(schema, &schema->fields[i].info);
+    if (schema && schema->become_count) traits |= CLUMPI_TRAIT_BECOMING;
     return traits & ~(unsigned)(CLUMPI_TRAIT_PART | CLUMPI_TRAIT_LENGTH);
 }
 

@@ -107,10 +107,13 @@ clump_status clumpi_schema_create(const clump_allocator *allocator, clump_schema
 void clumpi_schema_drop_decls(clump_schema *schema) {
     clumpi_free(&schema->allocator, schema->class_decls);
     clumpi_free(&schema->allocator, schema->field_decls);
+    clumpi_free(&schema->allocator, schema->become_decls);
     clumpi_index_free(&schema->allocator, &schema->class_names);
     clumpi_index_free(&schema->allocator, &schema->field_names);
     schema->class_decls = NULL;
     schema->field_decls = NULL;
+    schema->become_decls = NULL;
+    schema->become_decl_count = schema->become_decl_capacity = 0;
     schema->class_decl_count = schema->class_decl_capacity = 0;
     schema->field_decl_count = schema->field_decl_capacity = 0;
 }
@@ -121,6 +124,7 @@ void clump_schema_destroy(clump_schema *schema) {
     clumpi_schema_drop_decls(schema);
     clumpi_free(&allocator, schema->classes);
     clumpi_free(&allocator, schema->fields);
+    clumpi_free(&allocator, schema->becomes);
     clumpi_free(&allocator, schema->class_list);
     clumpi_free(&allocator, schema->field_list);
     clumpi_free(&allocator, schema->names);
@@ -213,6 +217,30 @@ clump_status clumpi_schema_declare_class(clump_schema *s, const clumpi_class_des
                                                 .layout = desc->layout,
                                                 .places = at};
     clumpi_index_put(&s->class_names, hash_name(desc->name), index);
+    return CLUMP_OK;
+}
+
+clump_status clumpi_schema_declare_become(clump_schema *s, uint32_t class_index, const char *name,
+                                          clumpi_text_place place) {
+    clump_status status = clumpi_name_check_shape(&s->error, "class", name, place);
+    if (status) return status;
+    for (size_t i = 0; i < s->become_decl_count; i++)
+        if (s->become_decls[i].class_index == class_index &&
+            strcmp(s->names + s->become_decls[i].name_at, name) == 0)
+            return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, place.line, place.column,
+                                  "class \"%s\" becomes class \"%s\" twice",
+                                  s->names + s->class_decls[class_index].name_at, name);
+    if (s->become_decl_count == CLUMP_FIELDS_MAX)
+        return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, place.line, place.column,
+                              "class \"%s\" is one too many after \"becomes\": a schema has at "
+                              "most %d in all",
+                              name, CLUMP_FIELDS_MAX);
+    if (!clumpi_grow(&s->allocator, &s->become_decls, &s->become_decl_capacity,
+                     s->become_decl_count + 1, sizeof *s->become_decls) ||
+        !reserve_names(s, 1))
+        return clumpi_fail(&s->error, CLUMP_ERR_HOST_MEMORY, "no memory for class \"%s\"", name);
+    s->become_decls[s->become_decl_count++] =
+        (clumpi_become_decl){class_index, put_name(s, name), place};
     return CLUMP_OK;
 }
 
@@ -425,6 +453,16 @@ const clump_field_info *clumpi_schema_find_array(const clump_schema *schema, int
     return NULL;
 }
 
+int clumpi_schema_can_become(const clump_schema *schema, uint32_t id) {
+    return clumpi_schema_class(schema, id)->became_at != CLUMPI_NONE;
+}
+
+int clumpi_schema_can_become_below(const clump_schema *schema, const clump_class_info *c) {
+    for (uint32_t id = c->id; id <= c->last; id++)
+        if (clumpi_schema_can_become(schema, id)) return 1;
+    return 0;
+}
+
 const char *clumpi_schema_field_class(const clump_schema *schema, const clump_field_info *field) {
     return schema->classes[field->class_id - 1].info.name;
 }
@@ -497,13 +535,15 @@ clump_status clumpi_schema_copy(const clump_schema *schema, const clump_allocato
     made->names = copy_memory(a, schema->names, schema->names_bytes);
     made->classes = copy_memory(a, schema->classes, schema->class_count * sizeof *made->classes);
     made->fields = copy_memory(a, schema->fields, schema->field_count * sizeof *made->fields);
-    if (!made->names || !made->classes || !made->fields) {
+    made->becomes = copy_memory(a, schema->becomes, schema->become_count * sizeof *made->becomes);
+    if (!made->names || !made->classes || !made->fields || !made->becomes) {
         clump_schema_destroy(made);
         return CLUMP_ERR_HOST_MEMORY;
     }
     made->names_bytes = made->names_capacity = schema->names_bytes;
     made->class_count = schema->class_count;
     made->field_count = schema->field_count;
+    made->become_count = schema->become_count;
     made->prefix = schema->prefix;
     made->gap = schema->gap;
     for (uint32_t i = 0; i < made->class_count; ++i) {

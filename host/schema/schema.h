@@ -63,6 +63,13 @@ typedef struct clumpi_class_desc {
     clump_class_layout layout; /* of the fields that this class declares; default soa */
 } clumpi_class_desc;
 
+/* What is declared with "becomes": objects of one class can become objects of another. */
+typedef struct clumpi_become_decl {
+    uint32_t class_index;    /* in class_decls */
+    uint32_t name_at;        /* of the other class, in clump_schema.names */
+    clumpi_text_place place; /* of that name */
+} clumpi_become_decl;
+
 /* A field, as it is declared. */
 typedef struct clumpi_field_desc {
     const char *name; /* required; copied */
@@ -105,12 +112,21 @@ typedef struct clumpi_field_decl {
 
 /* ---- Sealed ---------------------------------------------------------------------------------- */
 
+/* Objects of class `from`, and of its subclasses, can become objects of class `to`. */
+typedef struct clumpi_become {
+    uint32_t from, to; /* ids */
+} clumpi_become;
+
 typedef struct clumpi_class_entry {
     clump_class_info info;
-    const char *base_name;   /* NULL if none */
-    uint32_t first_field;    /* its own fields begin there in clump_schema.fields */
-    uint32_t depth;          /* number of base classes above it */
-    uint32_t own_bytes;      /* object_bytes less those of the base; padding included */
+    const char *base_name; /* NULL if none */
+    uint32_t first_field;  /* its own fields begin there in clump_schema.fields */
+    uint32_t depth;        /* number of base classes above it */
+    uint32_t own_bytes;    /* object_bytes less those of the base; padding included */
+    /* byte of an object where the reference to what it became is, a word of no field, which the
+     * first class that becomes another has and its subclasses inherit; 0 there is one as well.
+     * CLUMPI_NONE: there is none */
+    uint32_t became_at;
     uint32_t align;          /* of the most demanding field, inherited ones included; 1 .. 128 */
     clumpi_text_place place; /* of its name */
 } clumpi_class_entry;
@@ -131,6 +147,8 @@ struct clump_schema {
     size_t class_decl_count, class_decl_capacity;
     clumpi_field_decl *field_decls;
     size_t field_decl_count, field_decl_capacity;
+    clumpi_become_decl *become_decls;
+    size_t become_decl_count, become_decl_capacity;
     clumpi_index class_names; /* of class_decls, by name */
     clumpi_index field_names; /* of field_decls, by class_index and name */
 
@@ -138,6 +156,8 @@ struct clump_schema {
     uint32_t class_count;
     clumpi_field_entry *fields; /* NULL if there are none */
     uint32_t field_count;
+    clumpi_become *becomes; /* in the order of their declaration; NULL if there are none */
+    uint32_t become_count;
     clump_schema_info info; /* its list, and those of the classes, are these */
     const clump_class_info **class_list;
     const clump_field_info **field_list;
@@ -173,6 +193,11 @@ static inline uint32_t clumpi_elements(const clump_field_info *field) {
  * take raw memory. NULL: there is none. */
 const clump_field_info *clumpi_schema_find_array(const clump_schema *schema, int growing);
 
+/* Can an object of exactly class `id` become another: has it the word for that? And can one of the
+ * class or of a subclass? */
+int clumpi_schema_can_become(const clump_schema *schema, uint32_t id);
+int clumpi_schema_can_become_below(const clump_schema *schema, const clump_class_info *c);
+
 /* The name of the class that declares a field: messages name both. */
 const char *clumpi_schema_field_class(const clump_schema *schema, const clump_field_info *field);
 
@@ -202,11 +227,13 @@ const clumpi_field_entry *clumpi_schema_find_field(const clump_schema *schema, u
 clump_status clumpi_schema_create(const clump_allocator *allocator, clump_schema **schema,
                                   clump_error *error);
 
-/* Add a class, and a field of a class that was declared; places are for errors found now or at
- * sealing. An array of run-time length counts as two or four fields. After a failure the schema is
- * as before, and schema->error has the words. */
+/* Add a class, another that it becomes, and a field of a class that was declared; places are for
+ * errors found now or at sealing. An array of run-time length counts as two or four fields. After a
+ * failure the schema is as before, and schema->error has the words. */
 clump_status clumpi_schema_declare_class(clump_schema *schema, const clumpi_class_desc *desc,
                                          const clumpi_class_places *places);
+clump_status clumpi_schema_declare_become(clump_schema *schema, uint32_t class_index,
+                                          const char *name, clumpi_text_place place);
 clump_status clumpi_schema_declare_field(clump_schema *schema, uint32_t class_index,
                                          const clumpi_field_desc *desc,
                                          const clumpi_field_places *places);
@@ -286,7 +313,8 @@ clump_status clumpi_name_check(clump_error *error, int is_class, const char *nam
  * classes and fields are those of a schema about to be sealed. */
 clump_status clumpi_names_check_generated(const clump_allocator *a, clump_error *error,
                                           const clumpi_class_entry *classes, uint32_t class_count,
-                                          const clumpi_field_entry *fields);
+                                          const clumpi_field_entry *fields,
+                                          const clumpi_become *becomes, uint32_t become_count);
 
 /* Names reserved for all uses: the reason as words for a message, or NULL. */
 const char *clumpi_reserved_word(const char *name);

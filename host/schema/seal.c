@@ -3,7 +3,9 @@
  * A row of class T holds 64 objects in 64 * object_bytes(T) bytes, the base's part first:
  *
  *     byte 0                64 * object_bytes(base)                    64 * object_bytes(T)
- *     | fields of the base  | [pad] own fields                         |
+ *     | fields of the base  | [word] [pad] own fields                  |
+ *       word: of a class that "becomes" others and has no base that does: 64 references to the
+ *       objects that its objects became (cl/api/become.clh)
  *                             soa:  64 x f0 | 64 x f1[0] | 64 x f1[1] | [pad] 64 x f2 | ...
  *                             aos:  64 x struct { f0; f1[2]; f2; }
  *
@@ -17,14 +19,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "schema/refusals.h"
 #include "schema/schema.h"
 
 /* What is being made. Decl indices count in declaration order, ids depth-first from 1. */
 typedef struct sealing {
     clump_schema *schema;
-    uint32_t class_count, field_count;
+    uint32_t class_count, field_count, become_count;
     clumpi_class_entry *classes; /* by id - 1 */
     clumpi_field_entry *fields;
+    clumpi_become *becomes;
     uint32_t base_decl[CLUMP_CLASSES_MAX]; /* by decl: decl of its base, or CLUMPI_NONE */
     uint32_t id_of[CLUMP_CLASSES_MAX];     /* by decl; 0: not numbered */
     uint32_t decl_of[CLUMP_CLASSES_MAX];   /* by id - 1 */
@@ -166,6 +170,65 @@ static clump_status fill_fields(sealing *w) {
     return CLUMP_OK;
 }
 
+/* By id: an array that grows of the class or of a base, or NULL. Once, as there can be thousands of
+ * "becomes". */
+static void find_growing(const sealing *w, const clump_field_info *growing[]) {
+    growing[0] = NULL;
+    for (uint32_t id = 1; id <= w->class_count; ++id) {
+        const clumpi_class_entry *c = &w->classes[id - 1];
+        growing[id] = growing[c->info.base];
+        for (uint32_t i = 0; i < c->info.field_count && !growing[id]; ++i)
+            if (w->fields[c->first_field + i].info.array == CLUMP_ARRAY_GROWING)
+                growing[id] = &w->fields[c->first_field + i].info;
+    }
+}
+
+/* No object that changes has an array whose raw memory is its own. */
+static clump_status check_growing(const sealing *w, const clump_field_info *f,
+                                  clumpi_text_place place) {
+    const clumpi_refusal *r = clumpi_refusal_find(CLUMPI_OP_BECOME, f ? CLUMPI_TRAIT_GROWING : 0);
+    if (!r) return CLUMP_OK;
+    return clumpi_fail_at(&w->schema->error, r->status, place.line, place.column,
+                          "\"becomes\": field %s of class %s%s, and %s: %s", f->name,
+                          w->classes[f->class_id - 1].info.name, clumpi_traits[r->trait].words,
+                          r->why, r->instead);
+}
+
+/* Which classes become which, and the first of each line of inheritance that does. */
+static clump_status fill_becomes(const sealing *w) {
+    const clump_schema *s = w->schema;
+    const clump_field_info *growing[CLUMP_CLASSES_MAX + 1];
+    find_growing(w, growing);
+    for (uint32_t i = 0; i < w->become_count; ++i) {
+        const clumpi_become_decl *decl = &s->become_decls[i];
+        const uint32_t line = decl->place.line, column = decl->place.column;
+        const char *name = s->names + decl->name_at;
+        clumpi_class_entry *from = &w->classes[w->id_of[decl->class_index] - 1];
+        uint32_t target = clumpi_schema_find_decl(s, name);
+        if (target == CLUMPI_NONE)
+            return fail_unknown(w, decl->place, "\"becomes\" of class", from->info.name, name);
+        const clumpi_class_entry *to = &w->classes[w->id_of[target] - 1];
+        if (to == from || to->info.is_abstract)
+            return clumpi_fail_at(
+                &w->schema->error, CLUMP_ERR_SCHEMA, line, column,
+                to == from ? "class \"%s\" cannot become class \"%s\", which is itself"
+                           : "class \"%s\" cannot become class \"%s\", which is abstract",
+                from->info.name, name);
+        w->becomes[i] = (clumpi_become){from->info.id, to->info.id};
+        clump_status status = check_growing(w, growing[to->info.id], decl->place);
+        for (uint32_t id = from->info.id; id <= from->info.last && !status; ++id)
+            status = check_growing(w, growing[id], decl->place);
+        if (status) return status;
+    }
+    return CLUMP_OK;
+}
+
+static int is_declared_to_become(const sealing *w, uint32_t id) {
+    for (uint32_t i = 0; i < w->become_count; ++i)
+        if (w->becomes[i].from == id) return 1;
+    return 0;
+}
+
 /* ---- Layout ---------------------------------------------------------------------------------- */
 
 static uint32_t round_up(uint32_t bytes, uint32_t align) { /* a power of two */
@@ -238,9 +301,22 @@ static clump_status lay_out(const sealing *w) {
         clumpi_class_entry *c = &w->classes[id - 1];
         uint32_t inherited = w->schema->prefix + (w->schema->prefix ? w->schema->gap : 0);
         c->align = 1;
+        c->became_at = CLUMPI_NONE;
         if (c->info.base) {
             inherited = w->classes[c->info.base - 1].info.object_bytes;
             c->align = w->classes[c->info.base - 1].align;
+            c->became_at = w->classes[c->info.base - 1].became_at;
+        }
+        if (c->became_at == CLUMPI_NONE && is_declared_to_become(w, id)) {
+            c->became_at = inherited;
+            inherited += (uint32_t)sizeof(uint32_t) + w->schema->gap;
+            if (inherited > CLUMP_OBJECT_BYTES_MAX)
+                return clumpi_fail_at(
+                    &w->schema->error, CLUMP_ERR_SCHEMA, c->place.line, c->place.column,
+                    "class \"%s\" is too large: with the %u bytes for \"becomes\" an object needs "
+                    "%u bytes, but at most %d are allowed",
+                    c->info.name, (unsigned)sizeof(uint32_t), (unsigned)inherited,
+                    CLUMP_OBJECT_BYTES_MAX);
         }
         for (uint32_t i = 0; i < c->info.field_count; ++i)
             if (field_bytes(&w->fields[c->first_field + i].info) &&
@@ -262,8 +338,10 @@ clump_status clumpi_schema_spread(clump_schema *schema, uint32_t prefix, uint32_
     const sealing w = {.schema = schema,
                        .class_count = schema->class_count,
                        .field_count = schema->field_count,
+                       .become_count = schema->become_count,
                        .classes = schema->classes,
-                       .fields = schema->fields};
+                       .fields = schema->fields,
+                       .becomes = schema->becomes};
     schema->prefix = prefix;
     schema->gap = gap;
     return lay_out(&w);
@@ -289,14 +367,16 @@ static clump_status seal(sealing *w) {
     const clump_allocator *a = &w->schema->allocator;
     w->classes = clumpi_alloc(a, w->class_count * sizeof *w->classes);
     w->fields = clumpi_alloc(a, w->field_count * sizeof *w->fields);
-    if (!w->classes || !w->fields)
+    w->becomes = clumpi_alloc(a, w->become_count * sizeof *w->becomes);
+    if (!w->classes || !w->fields || !w->becomes)
         return clumpi_fail(&w->schema->error, CLUMP_ERR_HOST_MEMORY,
                            "no memory to seal the schema");
     fill_classes(w);
     status = fill_fields(w);
+    if (!status) status = fill_becomes(w);
     if (!status)
         status = clumpi_names_check_generated(a, &w->schema->error, w->classes, w->class_count,
-                                              w->fields);
+                                              w->fields, w->becomes, w->become_count);
     if (!status) status = lay_out(w);
     return status;
 }
@@ -306,23 +386,29 @@ clump_status clumpi_schema_seal(clump_schema *schema) {
     if (schema->classes) return CLUMP_OK;
     sealing w = {.schema = schema,
                  .class_count = (uint32_t)schema->class_decl_count,
-                 .field_count = (uint32_t)schema->field_decl_count};
+                 .field_count = (uint32_t)schema->field_decl_count,
+                 .become_count = (uint32_t)schema->become_decl_count};
     clump_status status = seal(&w);
     if (status) {
         clumpi_free(&schema->allocator, w.classes);
         clumpi_free(&schema->allocator, w.fields);
+        clumpi_free(&schema->allocator, w.becomes);
         return status;
     }
     schema->classes = w.classes;
     schema->class_count = w.class_count;
     schema->fields = w.fields;
     schema->field_count = w.field_count;
+    schema->becomes = w.becomes;
+    schema->become_count = w.become_count;
     if (!clumpi_schema_list(schema)) {
         clumpi_free(&schema->allocator, w.classes);
         clumpi_free(&schema->allocator, w.fields);
+        clumpi_free(&schema->allocator, w.becomes);
         schema->classes = NULL;
         schema->fields = NULL;
-        schema->class_count = schema->field_count = 0;
+        schema->becomes = NULL;
+        schema->class_count = schema->field_count = schema->become_count = 0;
         return clumpi_fail(&schema->error, CLUMP_ERR_HOST_MEMORY, "no memory to seal the schema");
     }
     clumpi_schema_drop_decls(schema);

@@ -25,8 +25,9 @@ extern "C" {
  * Threads: as for the heap. The kernel is changed. */
 CLUMP_API clump_status clump_heap_set_kernel(clump_heap *heap, cl_kernel kernel);
 
-/* State that the heap's objects may have changed: the next do-all makes the list of objects
- * again. */
+/* State that the heap's objects may have changed: the next do-all makes the list of objects again.
+ * If the schema has `becomes`, the next call on the heap settles references to objects whose class
+ * the kernel changed. */
 CLUMP_API void clump_heap_touch(clump_heap *heap);
 
 /* The direction of clump_heap_copy_field(). */

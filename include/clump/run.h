@@ -19,8 +19,9 @@ extern "C" {
 #endif
 
 /* METHOD. Do-all: launch `kernel` such that its loops visit all live objects of the classes that
- * they name. At most 3 launches, in a checked heap at most 6. The call waits for no readback. The
- * idea is from Springer's thesis, 5.2.2.
+ * they name. At most 3 launches, in a checked heap at most 6. After a kernel that changes the class
+ * of objects (docs/guide/becoming.md), up to 6 more, and one for each registered buffer. The call
+ * waits for no readback. The idea is from Springer's thesis, 5.2.2.
  *   sync  [in, optional]
  * Blocks: no.
  * Returns CLUMP_OK. Fails with CLUMP_ERR_USAGE if program and heap have different layouts, if a

@@ -24,12 +24,14 @@
  *         raw picture;                  // memory that the object owns: short for uchar picture[*]
  *         float4 colour;
  *     }
+ *     class Egg becomes Fish { }        // kernels can change it: Egg_become_Fish(r)
  *     aos class Parcel {                // the fields that Parcel itself declares are adjacent,
  *         double weight; char tag;      // object by object, as in a C struct
  *     }
  *
  *     schema = { class } ;
- *     class  = { "abstract" | "aos" | "soa" } "class" NAME [ ":" NAME ] "{" { field } "}" ;
+ *     class  = { "abstract" | "aos" | "soa" } "class" NAME [ ":" NAME ]
+ *              [ "becomes" NAME { "," NAME } ] "{" { field } "}" ;
  *     field  = ( ( TYPE | [ "weak" ] "ref" NAME ) NAME [ array ] | "raw" NAME ) ";" ;
  *     array  = "[" NUMBER "]" [ "packed" ] | "[" "*" "]" [ ( "inline" | "max" ) NUMBER [ "packed" ] ] ;
  *
@@ -51,6 +53,10 @@
  * them by name. The calls of kernels change them (cl/api/arrays.clh, docs/guide/arrays.md). The
  * host can also write the elements and the length of an array with `max` (heap.h). Elements are not
  * weak references.
+ *
+ * An object of a class that `becomes` others, or of a subclass, has 4 more bytes, which belong to
+ * no field: before the fields of the first class on its line of inheritance that does
+ * (cl/api/become.clh, docs/guide/becoming.md).
  *
  * Needs no OpenCL header. Read first: status.h, allocator.h. Read next: heap.h.
  */

@@ -17,7 +17,8 @@
 static const char plain_text[] = CLASSES "}", growing_text[] = CLASSES "uint w[*]; }",
                   bounded_text[] = CLASSES "uint w[*] max 4; }",
                   both_text[] = CLASSES "uint w[*]; uint v[*] max 4; }",
-                  other_text[] = CLASSES "uint more; }";
+                  other_text[] = CLASSES "uint more; }",
+                  becoming_text[] = "class B becomes C { uint id; } class C { uint id; }";
 enum { COUNT = 100, HEAP_BYTES = 8 << 20 };
 enum { BUFFER_BYTES = 7 << 20 }; /* the first has all metadata, also those of a checked heap */
 
@@ -68,7 +69,7 @@ typedef struct kind {
 enum {
     ASKED = CLUMPI_TRAIT_GROWING | CLUMPI_TRAIT_BOUNDED | CLUMPI_TRAIT_RAW | CLUMPI_TRAIT_SEVERAL |
             CLUMPI_TRAIT_EVICTABLE | CLUMPI_TRAIT_CHECKED | CLUMPI_TRAIT_WATCHED |
-            CLUMPI_TRAIT_POOLED
+            CLUMPI_TRAIT_POOLED | CLUMPI_TRAIT_BECOMING
 };
 
 static clump_status create(unsigned traits, clump_heap **heap) {
@@ -77,8 +78,11 @@ static clump_status create(unsigned traits, clump_heap **heap) {
                            ? traits & CLUMPI_TRAIT_BOUNDED ? both_text : growing_text
                        : traits & CLUMPI_TRAIT_BOUNDED ? bounded_text
                                                        : plain_text;
+    char all_classes[256];
     clump_schema *schema;
-    CHECK_OK(&on, clump_schema_parse(text, strlen(text), NULL, &schema, NULL));
+    snprintf(all_classes, sizeof all_classes, "%s%s", text,
+             traits & CLUMPI_TRAIT_BECOMING ? becoming_text : "");
+    CHECK_OK(&on, clump_schema_parse(all_classes, strlen(all_classes), NULL, &schema, NULL));
     clump_heap_desc d = {.size = sizeof d,
                          .context = on.clump,
                          .schema = schema,
@@ -442,6 +446,8 @@ static void each_kind(void **state) {
         {PLAIN | CLUMPI_TRAIT_RAW, 0, "id"},
         {PLAIN | CLUMPI_TRAIT_WATCHED, 0, "id"},
         {PLAIN | CLUMPI_TRAIT_POOLED, 0, "id"},
+        {PLAIN | CLUMPI_TRAIT_BECOMING, 0, "id"},
+        {PLAIN | CLUMPI_TRAIT_BECOMING | CLUMPI_TRAIT_GROWING, CLUMPI_TRAIT_GROWING, "w"},
         {CLUMPI_TRAIT_RESIDENT | CLUMPI_TRAIT_CHECKED, 0, "id"},
         {CLUMPI_TRAIT_RESIDENT | CLUMPI_TRAIT_CHECKED | CLUMPI_TRAIT_BOUNDED, CLUMPI_TRAIT_BOUNDED,
          "w"},
@@ -463,9 +469,28 @@ static void each_kind(void **state) {
             try_operation(&kinds[i], o);
         }
     for (const cell *c = cells; c->operation >= 0; c++)
-        if (!c->is_met && c->operation != CLUMPI_OP_MIGRATION &&
+        if (!c->is_met && c->operation != CLUMPI_OP_MIGRATION && c->operation != CLUMPI_OP_BECOME &&
             !(c->trait == CLUMPI_NUMBER_SEVERAL && !has_pointers()))
             fail_msg("operation %d with trait %d was not tried", c->operation, c->trait);
+}
+
+/* Classes with arrays that grow, as they stand in a schema. */
+static void become_with_arrays(void **state) {
+    static const char *const texts[] = {
+        CLASSES "uint w[*]; } class B : A becomes C { } class C { uint c; }",
+        CLASSES "uint w[*]; } class B becomes A { uint b; }",
+        "class B becomes C { uint b; } class C { uint c; } class A : B { uint w[*]; }"};
+    const cell *c = find_cell(CLUMPI_OP_BECOME, CLUMPI_TRAIT_GROWING);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        clump_schema *schema;
+        clump_error e;
+        const clump_status status =
+            clump_schema_parse(texts[i], strlen(texts[i]), NULL, &schema, &e);
+        cl_fixture_expect_words(&e, status, c->status, "\"becomes\": field w of class A", "parse",
+                                __LINE__);
+        assert_non_null(strstr(e.message, c->why));
+        assert_non_null(strstr(e.message, c->instead));
+    }
 }
 
 /* Two arrays that a conversion would make. */
@@ -551,9 +576,9 @@ static int close_all(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_kind),
-                                       cmocka_unit_test(convert_to_arrays),
-                                       cmocka_unit_test(each_pair)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_kind), cmocka_unit_test(convert_to_arrays),
+        cmocka_unit_test(become_with_arrays), cmocka_unit_test(each_pair)};
     int status = cl_fixture_open(&on, NULL);
     if (status) return status;
     status = cmocka_run_group_tests(tests, open_all, close_all);

@@ -17,6 +17,7 @@ static const char schema_text[] =
     "class Fish { uint age; uint bites[*]; } class Shark : Fish { ref Fish last; } "
     "class Weed { uint size; }";
 static clump_schema *schema;
+static int becomes; /* kernels that may change the class of objects, so far */
 
 /* Of the ids: Fish is 1, Shark 2, Weed 3, raw memory comes after them. */
 enum { NOTHING, ASKS = 1, ALL = 1 | 14 << 4 | 30 << 8 };
@@ -36,6 +37,7 @@ static uint32_t uses_with(const char *text, const char *options) {
     p.user_at = 2;
     clumpi_uses uses;
     assert_int_equal(clumpi_uses_of(&p, "k", &uses), CLUMP_OK);
+    becomes += uses.becomes;
     free(p.source);
     free(p.options);
     /* Those of raw memory change together. */
@@ -111,6 +113,24 @@ static void test_names(void **state) {
     schema = kept;
 }
 
+/* Classes of objects change. */
+static void test_becomes(void **state) {
+    static const char text[] =
+        "class Fish becomes Weed { uint a; } class Shark : Fish { uint b; } class Weed { uint c; }";
+    clump_schema *const kept = schema;
+    assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &schema, NULL), CLUMP_OK);
+    becomes = 0;
+    expect(KERNEL("Fish f = {x[0]}; x[0] = Fish_follow(f).id;"), NOTHING);
+    expect(KERNEL("Fish_free(Fish_new());"), ASKS | CHANGES(FISH | SHARK | RAW));
+    assert_int_equal(becomes, 0);
+    expect(KERNEL("Fish f = {x[0]}; Fish_become_Weed(f);"), ASKS | CHANGES(FISH | SHARK | WEED));
+    expect(KERNEL("Fish f = {x[0]}; Fish_become_other(f);"), ALL);
+    assert_int_equal(becomes, 2);
+    clump_schema_destroy(schema);
+    schema = kept;
+    expect(KERNEL("Fish f = {x[0]}; x[0] = Fish_follow(f).id;"), ALL);
+}
+
 /* What is not understood is taken for the worst. */
 static void test_doubts(void **state) {
     expect("#include \"my.clh\"\n" KERNEL(""), ALL);
@@ -136,9 +156,9 @@ static void test_doubts(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_plain),
-                                       cmocka_unit_test(test_followed),
-                                       cmocka_unit_test(test_names), cmocka_unit_test(test_doubts)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plain), cmocka_unit_test(test_followed), cmocka_unit_test(test_names),
+        cmocka_unit_test(test_becomes), cmocka_unit_test(test_doubts)};
     if (clump_schema_parse(schema_text, strlen(schema_text), NULL, &schema, NULL) != CLUMP_OK)
         return 1;
     int result = cmocka_run_group_tests(tests, NULL, NULL);

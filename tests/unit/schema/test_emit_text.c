@@ -36,12 +36,15 @@ static void the_text(void **state) {
         "class Late:Mid{ref Late all [ 3 ] packed;weak ref Base w;} // classes in any order\n"
         "abstract class Base { float4 at; } aos class Other { bool b; uchar16 c[2]; }"
         "abstract aos class Mid : Base { double d; ref Other o[1]; }"
+        "class One becomes Other ,Two{} class Two becomes One { int x; }"
         "class Long { float w[*]; char c[*] inline 3 packed; ref Base r [ * ] max 2; }";
     static const char expected[] =
         "abstract class Base {\n  float4 at;\n}\n"
         "abstract aos class Mid : Base {\n  double d;\n  ref Other o[1];\n}\n"
         "class Late : Mid {\n  ref Late all[3] packed;\n  weak ref Base w;\n}\n"
         "aos class Other {\n  bool b;\n  uchar16 c[2];\n}\n"
+        "class One becomes Other, Two {\n}\n"
+        "class Two becomes One {\n  int x;\n}\n"
         "class Long {\n  float w[*];\n  char c[*] inline 3 packed;\n  ref Base r[*] max 2;\n}\n";
     clump_schema *a = parse(given, sizeof given - 1);
     clumpi_text text = text_of(a);

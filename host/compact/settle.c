@@ -1,0 +1,60 @@
+/* The end of a launch that changed the class of objects (cl/compact/settle.cl): called by heap, for
+ * schemas with "becomes".
+ *
+ * Invariant: the host waits for nothing, and does not know whether anything changed.
+ *
+ * Read first: compact.h, cl/api/become.clh.
+ */
+#include <stddef.h>
+
+#include "compact/compact.h"
+
+#define KERNELS(X)                                                                                 \
+    X(settle_mark)                                                                                 \
+    X(settle_rewrite)                                                                              \
+    X(settle_registered)                                                                           \
+    X(settle_free)
+enum { KERNELS(CLUMPI_KERNEL_INDEX) };
+#define KERNEL(name) ((clumpi_kernel_id){&library, CLUMPI_KERNEL_##name, NULL})
+
+static const char *const kernel_files[] = {
+    "cl/core/layout.h",       "cl/core/prelude.clh",  "cl/core/bitmap.clh",
+    "cl/core/segments.clh",   "cl/core/block.clh",    "cl/core/reserve.clh",
+    "cl/core/alloc.clh",      "cl/core/scan.clh",     "cl/compact/layout.h",
+    "cl/compact/plan.clh",    "cl/compact/reach.clh", "cl/compact/became.clh",
+    "cl/compact/rewrite.clh", "cl/compact/settle.cl"};
+static const char *const kernel_names[] = {KERNELS(CLUMPI_KERNEL_NAME)};
+static const clumpi_library with_arrays = CLUMPI_LIBRARY("-DCLUMPI_REF_ARRAYS=1", NULL);
+static const clumpi_library library = CLUMPI_LIBRARY(NULL, &with_arrays);
+
+clump_status clumpi_settle(clump_heap *heap) {
+    static const clump_compact_desc desc = {.size = sizeof desc};
+    const clump_schema *schema = clumpi_heap_schema(heap);
+    const clumpi_header *h = &clumpi_heap_geometry(heap)->header;
+    clumpi_compaction r = {.heap = heap, .desc = &desc};
+    const size_t wide = clumpi_compact_wide_groups(heap), local = clumpi_compact_block_local(heap);
+    for (uint32_t id = 1; id <= clumpi_object_classes(heap); id++)
+        if (clumpi_schema_can_become(schema, id)) r.selected[id / 64] |= UINT64_C(1) << (id % 64);
+    clumpi_arg mark[] = {{sizeof r.selected, &r.selected}}, inside[1] = {{0, NULL}};
+    clump_status status = CLUMP_OK;
+    if (clumpi_heap_has_ref_arrays(heap)) { /* chunks of long arrays stand where the list is */
+        clumpi_list_forget(heap);
+        status = clumpi_unreserve(heap, NULL);
+    }
+    if (!status)
+        status = clumpi_clear(clumpi_heap_context(heap), clumpi_heap_buffer(heap),
+                              (uint64_t)h->at_moved * CLUMPI_UNIT, (h->block_end + 31) / 32 * 4);
+    if (!status)
+        status = clumpi_compact_run(&r, CLUMP_COMPACT_REWRITE, KERNEL(settle_mark), wide, local,
+                                    mark, 1);
+    if (!status)
+        status =
+            clumpi_compact_run_inside(&r, CLUMP_COMPACT_REWRITE, KERNEL(settle_rewrite), inside, 1);
+    if (!status)
+        status =
+            clumpi_compact_run_outside(&r, CLUMP_COMPACT_REWRITE, KERNEL(settle_registered), 0);
+    if (!status)
+        status =
+            clumpi_compact_run(&r, CLUMP_COMPACT_FINISH, KERNEL(settle_free), wide, local, NULL, 0);
+    return status;
+}
