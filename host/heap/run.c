@@ -120,6 +120,22 @@ clump_status clumpi_run_prepare(clump_heap *heap, clump_kernel *k, const clump_s
     return status;
 }
 
+/* A kernel that may erase keys of maps has a number of its own, by which inserts tell the Words that
+ * were erased before it (cl/api/map.clh). It is written after what the caller waits for, since that
+ * may be a kernel on the heap. */
+static clump_status begin_turn(clump_heap *heap, const clump_kernel *k, const clump_sync *sync) {
+    if (!k->program->erases_in_maps) return CLUMP_OK;
+    clump_status status = clumpi_sync_begin(heap->context, sync);
+    if (status) return status;
+    /* The first is 2: 1 is in Words that were erased before. */
+    clumpi_u32 *last = &heap->geometry.header.map_turn,
+               turn = *last < 2 || *last == INT32_MAX ? 2 : *last + 1;
+    status = clumpi_set_word(heap->context, heap->info.buffer,
+                             clumpi_header_offset(heap, offsetof(clumpi_header, map_turn)), turn);
+    if (!status) *last = turn;
+    return status;
+}
+
 /* List, then the kernel. */
 static clump_status launch(clump_heap *heap, clump_kernel *k, size_t global, size_t local,
                            const clump_sync *sync, const char *call) {
@@ -130,6 +146,7 @@ static clump_status launch(clump_heap *heap, clump_kernel *k, size_t global, siz
     heap->reduced_known = 0;
     status = clumpi_checking_begin(heap, k);
     heap->may_have_errors = 1;
+    if (!status) status = begin_turn(heap, k, sync);
     if (!status) status = clumpi_enqueue(heap->context, k->kernel, call, global, local, sync);
     return status ? status : clumpi_checking_end(heap);
 }
@@ -263,6 +280,7 @@ clump_status clump_heap_do_new(clump_heap *heap, clump_kernel *k, const char *cl
     if (!status) status = clumpi_new_claim(heap, info.id, count, UINT32_MAX, sync);
     if (!status) status = clumpi_checking_begin(heap, k);
     if (!status) status = clumpi_new_begin(heap, info.id, sync);
+    if (!status) status = begin_turn(heap, k, sync);
     if (!status) status = clumpi_enqueue(c, k->kernel, "of a do-new", global, local, sync);
     if (!status) status = clumpi_checking_end(heap);
     if (status || !made) return status;
