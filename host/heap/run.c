@@ -120,9 +120,9 @@ clump_status clumpi_run_prepare(clump_heap *heap, clump_kernel *k, const clump_s
     return status;
 }
 
-/* A kernel that may erase keys of maps has a number of its own, by which inserts tell the Words that
- * were erased before it (cl/api/map.clh). It is written after what the caller waits for, since that
- * may be a kernel on the heap. */
+/* Each launch that may erase keys of maps has a number, by which inserts know the Words that were
+ * erased before it (cl/api/map.clh). It is written after what the caller waits for, since that may
+ * be a kernel on the heap. */
 static clump_status begin_turn(clump_heap *heap, const clump_kernel *k, const clump_sync *sync) {
     if (!k->program->erases_in_maps) return CLUMP_OK;
     clump_status status = clumpi_sync_begin(heap->context, sync);
