@@ -4,6 +4,7 @@
  *                         them
  *     find_rate           keys that are there; find_absent_rate: keys that are not
  *     erase_rate          every other key, in no order of memory
+ *     again_rate          the erased keys are put in again, in a map that was not tidied
  *     tidy_rate           keys in the map when it is tidied, half of which it frees
  *     plain_insert_rate, plain_find_rate, plain_find_absent_rate
  *                         a table of fixed size on the same device: open addressing, half full, no
@@ -13,7 +14,7 @@
  *                         one thread of C: open addressing, half full; what is erased leaves a mark
  *
  * The check: kernels find each key with its value as long as it is in, and no other; there are as
- * many objects as keys; at the end none. The table and the C program find the same.
+ * many objects as keys, also after keys were put in again; at the end none. The table and the C program find the same.
  *
  * Read first: bench.h, rig.h, map.cl, cl/api/map.clh.
  */
@@ -48,8 +49,8 @@ static void sample(mapping *m, int is_measured, const char *metric, uint32_t key
     if (is_measured) bench_sample(m->rig.results, metric, "M/s", keys / us);
 }
 
-static int insert(mapping *m, uint32_t count, cl_uint step, double *us) {
-    return arg(m, INSERT, 1, count) || arg(m, INSERT, 2, step) ||
+static int insert(mapping *m, uint32_t count, cl_uint from, cl_uint step, double *us) {
+    return arg(m, INSERT, 1, count) || arg(m, INSERT, 2, from) || arg(m, INSERT, 3, step) ||
            bench_rig_launch(&m->rig, INSERT, count, us);
 }
 
@@ -76,7 +77,7 @@ static int expect_entries(mapping *m, uint32_t expected) {
 static int run_map(mapping *m, int is_measured) {
     uint32_t n = m->keys, odd = n / 2, even = n - odd;
     double us;
-    if (insert(m, n, 1, &us)) return -1;
+    if (insert(m, n, 0, 1, &us)) return -1;
     sample(m, is_measured, "insert_rate", n, us);
     if (expect_entries(m, n) || find(m, 0, n, 1, &us)) return -1;
     sample(m, is_measured, "find_rate", n, us);
@@ -84,7 +85,11 @@ static int run_map(mapping *m, int is_measured) {
     sample(m, is_measured, "find_absent_rate", n, us);
     if (erase(m, odd, 1, 2, &us)) return -1;
     sample(m, is_measured, "erase_rate", odd, us);
-    if (find(m, 0, n, 2, &us) || bench_rig_launch(&m->rig, TIDY, m->lists, &us)) return -1;
+    if (find(m, 0, n, 2, &us) || insert(m, odd, 1, 2, &us)) return -1;
+    sample(m, is_measured, "again_rate", odd, us);
+    if (expect_entries(m, n) || find(m, 0, n, 1, &us) || erase(m, odd, 1, 2, &us) ||
+        bench_rig_launch(&m->rig, TIDY, m->lists, &us))
+        return -1;
     sample(m, is_measured, "tidy_rate", n, us);
     return expect_entries(m, even) || find(m, 0, n, 2, &us) || erase(m, even, 0, 2, &us) ||
            bench_rig_launch(&m->rig, TIDY, m->lists, &us) || expect_entries(m, 0);
@@ -172,7 +177,7 @@ static int set_up(mapping *m) {
     static const struct {
         int kernel;
         uint32_t index;
-    } faults[] = {{MAKE, 2}, {INSERT, 3},       {FIND, 5},      {ERASE, 4},
+    } faults[] = {{MAKE, 2}, {INSERT, 4},       {FIND, 5},      {ERASE, 4},
                   {TIDY, 2}, {PLAIN_INSERT, 4}, {PLAIN_FIND, 6}};
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
         if (bench_rig_arg(rig, (size_t)faults[i].kernel, faults[i].index, sizeof m->faults,

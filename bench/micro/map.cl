@@ -17,13 +17,13 @@ __kernel void map_make(CLUMP_HEAP, __global Table *map, uint lists, __global uin
     }
 }
 
-/* Numbers 0, step, 2 * step and so on. */
-__kernel void map_insert(CLUMP_HEAP, __global const Table *map, uint count, uint step,
+/* Numbers from, from + step, from + 2 * step and so on. */
+__kernel void map_insert(CLUMP_HEAP, __global const Table *map, uint count, uint from, uint step,
                          __global uint *faults) {
     uint item = (uint)get_global_id(0);
     if (item >= count) return;
     Entry entry;
-    uint number = item * step;
+    uint number = item * step + from;
     if (CLUMP_MAP_INSERT(Table, map[0], key_of(number), number, &entry) != CLUMP_DONE ||
         Entry_is_null(entry))
         atomic_inc(faults);

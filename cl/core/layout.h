@@ -220,7 +220,10 @@ typedef struct clumpi_header {
     clumpi_u32 at_segments;
     clumpi_u32 segment_reciprocal,
         segment_shift; /* granule / granules of a segment, as block_reciprocal and block_shift */
-    clumpi_u32 constant_pad[2];
+    /* the number of the last launch that may erase keys of maps, which the host writes before it
+     * (cl/api/map.clh); 0: there was none */
+    clumpi_u32 map_turn;
+    clumpi_u32 constant_pad;
     /* Changed by kernels; each group on a 128-byte line of its own. */
     clumpi_u32 epoch; /* grows when room appears: a full block gets a free slot, a block is freed */
     clumpi_u32 taken; /* how often reserved slots were taken back for other classes */

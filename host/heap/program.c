@@ -180,6 +180,8 @@ static clump_status create(const clump_program_desc *desc, clump_program *p) {
     }
     clumpi_user_part user = append_program(&source, desc, &p->made_for, name, &p->user_at);
     p->user_line = user.first_line;
+    p->erases_in_maps = strstr(desc->source, "CLUMP_MAP_ERASE") ||
+                        (desc->options && strstr(desc->options, "CLUMP_MAP_ERASE"));
     append_tuning(&options, desc, &p->made_for);
     p->name = clumpi_copy_text(&c->allocator, name, strlen(name));
     if (source.failed || options.failed || !p->name) {
@@ -258,7 +260,8 @@ clump_status clumpi_program_extend(const clump_program *from, clumpi_text *sourc
                          .made_for = from->made_for,
                          .source = source->data,
                          .user_at = from->user_at,
-                         .user_line = from->user_line};
+                         .user_line = from->user_line,
+                         .erases_in_maps = from->erases_in_maps};
     clumpi_context_use(c);
     p->name = clumpi_copy_text(a, from->name, strlen(from->name));
     p->options = clumpi_copy_text(a, from->options, strlen(from->options));

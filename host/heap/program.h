@@ -82,6 +82,7 @@ struct clump_program {
     char *source, *options;
     size_t user_at;     /* where the user's source begins in it, */
     uint32_t user_line; /* on this line, counted from 1 */
+    int erases_in_maps; /* its text has CLUMP_MAP_ERASE */
     clumpi_user_texts texts;
     clump_kernel *kept;      /* those of clump_program_get_kernel(), by `next` */
     clump_program_info info; /* what the caller sees of it */

@@ -120,6 +120,22 @@ clump_status clumpi_run_prepare(clump_heap *heap, clump_kernel *k, const clump_s
     return status;
 }
 
+/* Each launch that may erase keys of maps has a number, by which inserts know the Words that were
+ * erased before it (cl/api/map.clh). It is written after what the caller waits for, since that may
+ * be a kernel on the heap. */
+static clump_status begin_turn(clump_heap *heap, const clump_kernel *k, const clump_sync *sync) {
+    if (!k->program->erases_in_maps) return CLUMP_OK;
+    clump_status status = clumpi_sync_begin(heap->context, sync);
+    if (status) return status;
+    /* The first is 2: 1 is in Words that were erased before. */
+    clumpi_u32 *last = &heap->geometry.header.map_turn,
+               turn = *last < 2 || *last == INT32_MAX ? 2 : *last + 1;
+    status = clumpi_set_word(heap->context, heap->info.buffer,
+                             clumpi_header_offset(heap, offsetof(clumpi_header, map_turn)), turn);
+    if (!status) *last = turn;
+    return status;
+}
+
 /* The kernel. If it changed the class of objects, their old places end behind it, and only then the
  * launch is complete. */
 static clump_status enqueue(clump_heap *heap, const clump_kernel *k, size_t global, size_t local,
@@ -144,6 +160,7 @@ static clump_status launch(clump_heap *heap, clump_kernel *k, size_t global, siz
     heap->reduced_known = 0;
     status = clumpi_checking_begin(heap, k);
     heap->may_have_errors = 1;
+    if (!status) status = begin_turn(heap, k, sync);
     if (!status) status = enqueue(heap, k, global, local, sync, call);
     return status ? status : clumpi_checking_end(heap);
 }
@@ -277,6 +294,7 @@ clump_status clump_heap_do_new(clump_heap *heap, clump_kernel *k, const char *cl
     if (!status) status = clumpi_new_claim(heap, info.id, count, UINT32_MAX, sync);
     if (!status) status = clumpi_checking_begin(heap, k);
     if (!status) status = clumpi_new_begin(heap, info.id, sync);
+    if (!status) status = begin_turn(heap, k, sync);
     if (!status) status = enqueue(heap, k, global, local, sync, "of a do-new");
     if (!status) status = clumpi_checking_end(heap);
     if (status || !made) return status;

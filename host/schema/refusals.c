@@ -13,7 +13,8 @@ const clumpi_trait clumpi_traits[CLUMPI_TRAIT_COUNT] = {CLUMPI_TRAITS(TRAIT)};
 #define REFUSAL(operation, trait, status, why, instead)                                            \
     {CLUMPI_OP_##operation, CLUMPI_NUMBER_##trait, CLUMP_ERR_##status, why, instead},
 static const clumpi_refusal refusals[] = {CLUMPI_REFUSALS(REFUSAL){.trait = 0}};
-#define EXCLUSION(one, other, instead) {{CLUMPI_NUMBER_##one, CLUMPI_NUMBER_##other}, instead},
+#define EXCLUSION(one, other, why, instead)                                                        \
+    {{CLUMPI_NUMBER_##one, CLUMPI_NUMBER_##other}, why, instead},
 static const clumpi_exclusion exclusions[] = {CLUMPI_EXCLUSIONS(EXCLUSION){.traits = {0}}};
 #define COUNT(all) (sizeof(all) / sizeof *(all)-1)
 

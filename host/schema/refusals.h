@@ -71,9 +71,9 @@
       "call clump_heap_save(), and clump_heap_load() into another schema")                         \
     X(CONVERT, RAW, USAGE, "raw memory is not moved",                                              \
       "make another heap, and let kernels fill it")                                                \
-    X(CONVERT, SEVERAL, UNSUPPORTED, "only heaps in one buffer are converted",                     \
+    X(CONVERT, SEVERAL, UNSUPPORTED, "conversions work within one buffer",                         \
       "call clump_heap_save(), and clump_heap_load() into another schema")                         \
-    X(CONVERT, EVICTABLE, UNSUPPORTED, "only heaps in one buffer are converted",                   \
+    X(CONVERT, EVICTABLE, UNSUPPORTED, "conversions work within one buffer",                       \
       "call clump_heap_save(), and clump_heap_load() into another schema")                         \
     X(COMPACT, EVICTED, USAGE, "they may refer to others", "call clump_heap_bring_back() first")   \
     X(COLLECT, EVICTED, USAGE, "they may refer to others", "call clump_heap_bring_back() first")   \
@@ -82,9 +82,11 @@
     X(READ_FIELD, GROWING, USAGE, "it has another length in each object",                          \
       "call clump_heap_read_object_array()")                                                       \
     X(WRITE_FIELD, GROWING, USAGE, "is changed by kernels only", "let a kernel change it")         \
-    X(WRITE_FIELD, PART, USAGE, "is changed by kernels only", "let a kernel change the array")     \
+    X(WRITE_FIELD, PART, USAGE, "must fit memory that only kernels allocate",                      \
+      "let a kernel change the array")                                                             \
     X(FROM_BUFFER, GROWING, USAGE, "is changed by kernels only", "let a kernel change it")         \
-    X(FROM_BUFFER, PART, USAGE, "is changed by kernels only", "let a kernel change the array")     \
+    X(FROM_BUFFER, PART, USAGE, "must fit memory that only kernels allocate",                      \
+      "let a kernel change the array")                                                             \
     X(FROM_BUFFER, LENGTH, USAGE, "only the host checks lengths",                                  \
       "call clump_heap_write_arrays()")                                                            \
     X(READ_ARRAYS, GROWING, USAGE, "only arrays with `max` are read together",                     \
@@ -98,20 +100,26 @@
     X(BECOME, GROWING, SCHEMA, "its raw memory would have two owners",                             \
       "leave it in a class whose objects stay what they are")
 
-/* X(trait, trait, instead): clump_heap_create() refuses both together. */
+/* X(trait, trait, why, instead): clump_heap_create() refuses both together. */
 #define CLUMPI_EXCLUSIONS(X)                                                                       \
-    X(EVICTABLE, POOLED, "leave out one of the two")                                               \
-    X(EVICTABLE, SEVERAL, "leave out one of the two")                                              \
-    X(EVICTABLE, CHECKED, "leave out one of the two")                                              \
-    X(EVICTABLE, WATCHED, "leave out one of the two")                                              \
-    X(EVICTABLE, RAW, "leave out one of the two")                                                  \
-    X(EVICTABLE, GROWING, "leave out one of the two")                                              \
-    X(SEVERAL, POOLED, "leave out one of the two")                                                 \
-    X(SEVERAL, RAW, "leave out one of the two")                                                    \
-    X(SEVERAL, GROWING, "leave out one of the two: arrays that grow are in raw memory")            \
-    X(BECOMING, CHECKED, "leave out one of the two")                                               \
-    X(BECOMING, WATCHED, "leave out one of the two")                                               \
-    X(BECOMING, EVICTABLE, "leave out one of the two")
+    X(EVICTABLE, POOLED, "both decide where the heap's blocks are", "leave out one of the two")    \
+    X(EVICTABLE, SEVERAL, "only the blocks of one buffer are evicted", "leave out one of the two") \
+    X(EVICTABLE, CHECKED, "the checks look at blocks that are evicted",                            \
+      "leave out one of the two")                                                                  \
+    X(EVICTABLE, WATCHED, "a handle does not notice what happens to evicted objects",              \
+      "leave out one of the two")                                                                  \
+    X(EVICTABLE, RAW, "other blocks get the places that its handles name",                         \
+      "leave out one of the two")                                                                  \
+    X(EVICTABLE, GROWING, "arrays that grow are in raw memory", "leave out one of the two")        \
+    X(SEVERAL, POOLED, "a heap in a pool is one range of memory", "leave out one of the two")      \
+    X(SEVERAL, RAW, "handles of raw memory count from the begin of one buffer",                    \
+      "leave out one of the two")                                                                  \
+    X(SEVERAL, GROWING, "arrays that grow are in raw memory", "leave out one of the two")          \
+    X(BECOMING, CHECKED, "references would need the generation of the new place",                  \
+      "leave out one of the two")                                                                  \
+    X(BECOMING, WATCHED, "two old places can lead to one slot", "leave out one of the two")        \
+    X(BECOMING, EVICTABLE, "references in evicted objects cannot be rewritten",                    \
+      "leave out one of the two")
 
 #define CLUMPI_TRAIT_NUMBER(trait, name, words) CLUMPI_NUMBER_##trait,
 enum { CLUMPI_TRAITS(CLUMPI_TRAIT_NUMBER) CLUMPI_TRAIT_COUNT };
@@ -136,7 +144,7 @@ typedef struct clumpi_refusal {
 
 typedef struct clumpi_exclusion {
     int traits[2]; /* their numbers */
-    const char *instead;
+    const char *why, *instead;
 } clumpi_exclusion;
 
 /* ---- refusals.c, which needs only public calls: clump-mpi has it, too ------------------------ */

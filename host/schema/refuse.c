@@ -66,8 +66,8 @@ clump_status clumpi_schema_excludes(const clump_schema *schema, unsigned traits,
     const clumpi_exclusion *e = clumpi_exclusion_find(traits);
     if (!e) return CLUMP_OK;
     const clump_field_info *f = schema ? find_field(schema, 1u << e->traits[1]) : NULL;
-    return clumpi_fail(error, CLUMP_ERR_USAGE, "a heap cannot have both %s and %s%s%s%s: %s",
-                       clumpi_traits[e->traits[0]].name, clumpi_traits[e->traits[1]].name,
-                       f ? " (" : "", f ? field_words(schema, f, text) : "", f ? ")" : "",
-                       e->instead);
+    return clumpi_fail(
+        error, CLUMP_ERR_USAGE, "a heap cannot have both %s and %s%s%s%s, since %s: %s",
+        clumpi_traits[e->traits[0]].name, clumpi_traits[e->traits[1]].name, f ? " (" : "",
+        f ? field_words(schema, f, text) : "", f ? ")" : "", e->why, e->instead);
 }

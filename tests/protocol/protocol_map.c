@@ -11,6 +11,11 @@
  *   before a fence and an atomic
  *     operation, and the reader took the word of that by an atomic operation, followed by a fence
  *   - no object is lost, and no thread touches one that is free
+ *   - no claim of an object that is taken again is left
+ *
+ * Objects that an earlier launch erased are in the list at the begin of some programs, to be taken
+ * again. A thread that does not know their new fields yet reads the key that was there before, or,
+ * in a second search, the one that is there now.
  *
  * A schedule is run from the start. One that comes to a state that was seen is left; a state is the
  * memory, what is known of the order of writes, and all that each thread has read.
@@ -26,7 +31,7 @@
 typedef unsigned int uint;
 typedef unsigned long ulong;
 
-enum { THREADS = 3, OPS = 3, WORDS = 10, STEPS = 400, SEEN = 1 << 22 };
+enum { THREADS = 3, OPS = 3, WORDS = 10, STEPS = 400, SEEN = 1 << 25 };
 typedef enum op_kind { FIND, ERASE, INSERT } op_kind;
 typedef struct op {
     op_kind kind;
@@ -53,9 +58,12 @@ typedef struct call {
 
 static struct {
     uint head, key[WORDS], value[WORDS], next[WORDS], erased[WORDS], in_use; /* in_use: bits */
+    uint old_key[WORDS]; /* before it was taken again */
 } memory;
 /* Sets of objects, a bit each: whose fields a thread knows; told by its last fence; heard by an
- * atomic operation, not yet fenced. Those of words: what an atomic operation told with it. */
+ * atomic operation, not yet fenced. Those of words: what an atomic operation told with it. Bit TAKEN
+ * + n: of object n the key and the value that it has since it was taken again. */
+enum { TAKEN = 16 };
 static struct {
     uint knows[THREADS + 1], tells[THREADS + 1], hears[THREADS + 1], head, erased[WORDS];
 } order;
@@ -68,6 +76,8 @@ static uint thread_count, running = THREADS; /* THREADS: nobody else runs */
 static program programs[THREADS];
 static char failure[200];
 static ulong states, runs;
+static int reads_old; /* the keys of objects whose new ones a thread does not know */
+static struct { uint map_turn; } header;
 
 static void fail(const char *words) {
     if (!failure[0]) snprintf(failure, sizeof failure, "%s", words);
@@ -106,6 +116,17 @@ static uint *told(const uint *cell) {
                 .erased[cell >= memory.erased && cell < memory.erased + WORDS ? cell - memory.erased
                                                                               : 0];
 }
+/* From now on only this thread knows these bits. */
+static void take_for_itself(uint bits) {
+    for (uint t = 0; t <= THREADS; t++) {
+        order.knows[t] &= ~bits;
+        order.tells[t] &= ~bits;
+        order.hears[t] &= ~bits;
+    }
+    order.head &= ~bits;
+    for (uint w = 0; w < WORDS; w++) order.erased[w] &= ~bits;
+    order.knows[running] |= bits;
+}
 static uint atomic(volatile uint *cell, int swaps, uint expected, uint value) {
     step();
     const uint old = *cell;
@@ -116,6 +137,11 @@ static uint atomic(volatile uint *cell, int swaps, uint expected, uint value) {
         *cell |= value;
     else if (old == expected)
         *cell = value;
+    if (swaps && old == expected && value >> 31) { /* a claim */
+        const uint id = (uint)((const uint *)cell - memory.erased);
+        memory.old_key[id] = memory.key[id];
+        take_for_itself(1u << (TAKEN + id));
+    }
     return has_read(old);
 }
 static uint load(const volatile uint *cell) {
@@ -129,6 +155,15 @@ static uint *field(uint *column, Word w) {
     if (!(order.knows[running] >> w.id & 1)) fail("fields are read that may not be there yet");
     return &column[w.id];
 }
+static uint *key_field(Word w) {
+    const int knows = order.knows[running] >> (TAKEN + w.id) & 1;
+    return field(knows || !reads_old ? memory.key : memory.old_key, w);
+}
+static uint *value_field(Word w) {
+    if (!(order.knows[running] >> (TAKEN + w.id) & 1))
+        fail("a value is read that may not be there yet");
+    return field(memory.value, w);
+}
 
 static Word new_word(void) {
     step();
@@ -137,15 +172,8 @@ static Word new_word(void) {
     if (id >= WORDS) abort();
     memory.in_use |= 1u << id;
     memory.key[id] = memory.value[id] = memory.next[id] = memory.erased[id] = 1; /* undefined */
-    for (uint t = 0; t <= THREADS; t++) { /* other threads knew the object that was there before */
-        order.knows[t] &= ~(1u << id);
-        order.tells[t] &= ~(1u << id);
-        order.hears[t] &= ~(1u << id);
-    }
-    order.head &= ~(1u << id);
-    for (uint w = 0; w < WORDS; w++) order.erased[w] &= ~(1u << id);
+    take_for_itself(1u << id | 1u << (TAKEN + id)); /* others knew the object that was there */
     order.erased[id] = 0;
-    order.knows[running] |= 1u << id;
     return (Word){has_read(id)};
 }
 static void free_word(Word w) {
@@ -161,6 +189,12 @@ static void free_word(Word w) {
 #define CLUMP_HEAP_NO_ALLOC const void *clump_heap
 #define CLUMPI_CHANGING_HEAP clump_heap
 #define CLUMPI_FENCE_ACQ_REL() fence()
+#define CLUMPI_HEADER_AT 0
+#define CLUMPI_MAP_LOOKS 1u /* fewer states */
+typedef unsigned char uchar;
+typedef const void *clumpi_home;
+#define clumpi_home_in(heap, at) ((void)(heap), (const void *)NULL)
+#define clumpi_header_of(h) ((void)(h), &header)
 #define CLUMPI_OR(p, v) atomic((volatile uint *)(p), 0, 0, (v))
 #define CLUMPI_CAS(p, expected, desired) atomic((volatile uint *)(p), 1, (expected), (desired))
 #define CLUMPI_LOAD(p) load((const volatile uint *)(p))
@@ -173,8 +207,8 @@ enum { CLUMP_DONE, CLUMP_THERE, CLUMP_NO_MEMORY, CLUMP_FULL, CLUMP_MISUSED };
 #define Words_heads_length(map) 1u
 #define Words_heads(map, i) (*((void)(i), (Word *)&memory.head))
 #define Word_null ((Word){0})
-#define Word_key(w) (*field(memory.key, (w)))
-#define Word_value(w) (*field(memory.value, (w)))
+#define Word_key(w) (*key_field(w))
+#define Word_value(w) (*value_field(w))
 #define Word_next(w) (*(Word *)field(memory.next, (w)))
 #define Word_erased(w) (*field(memory.erased, (w)))
 #define Word_new() new_word()
@@ -260,6 +294,8 @@ static void check_end(void) {
     for (uint id = memory.head, n = 0; id && n < WORDS; id = memory.next[id], n++)
         listed |= 1u << id;
     if (listed != memory.in_use) fail("an object is lost");
+    for (uint id = 1; id < WORDS; id++)
+        if ((memory.in_use >> id & 1) && memory.erased[id] >> 31) fail("a claim is left");
     if (!is_ordered(at_begin, left)) fail("no order of the calls gives these results");
 }
 
@@ -300,14 +336,24 @@ static uint find_ready(void) {
     return ready;
 }
 
-/* As at the begin, with some keys in the list. */
-static void begin(uint keys) {
+/* As at the begin, with some keys in the list, and behind them some objects that an earlier launch
+ * erased. */
+static void begin(uint keys, uint places) {
     memset(&memory, 0, sizeof memory);
     memset(&order, 0, sizeof order);
     memset(reads, 0, sizeof reads);
     memset(calls, 0, sizeof calls);
     running = THREADS;
     at_begin = (contents){{0}, {0}};
+    header.map_turn = 0;
+    for (uint k = 0; k < places; k++) {
+        Word w = Word_null;
+        CLUMP_MAP_INSERT(Words, (Words){0}, 10 + k, 70 + k, &w);
+    }
+    for (uint k = 0; k < places; k++) {
+        Word w = CLUMP_MAP_ERASE(Words, (Words){0}, 10 + k);
+        memory.key[w.id] = k; /* the key may be one that comes again */
+    }
     for (uint k = 0; k < 2; k++) {
         Word w = Word_null;
         if (!(keys >> k & 1)) continue;
@@ -315,6 +361,7 @@ static void begin(uint keys) {
         at_begin.word[k] = w.id;
         at_begin.value[k] = 50 + k;
     }
+    if (places) header.map_turn = 2;
     fence(); /* an earlier launch: all know of it */
     for (uint t = 0; t < THREADS; t++) order.knows[t] = order.tells[t] = order.knows[THREADS];
     for (uint t = 0; t < thread_count; t++) {
@@ -329,12 +376,12 @@ static void take(uint thread) {
 }
 
 /* All schedules. Returns 0 with words in `failure` if one is wrong. */
-static int explore(uint keys) {
+static int explore(uint keys, uint places) {
     while (seen_count) seen[seen_at[--seen_count]] = 0;
     depth = 0;
     routine_body = body;
     for (int more = 1; more && !failure[0]; runs++) {
-        begin(keys);
+        begin(keys, places);
         for (uint i = 0; i < depth; i++) take(schedule[i].thread);
         int goes_on = depth == 0 || is_new();
         while (goes_on && !failure[0]) {
@@ -365,9 +412,10 @@ static int explore(uint keys) {
     return !failure[0];
 }
 
-static void print_failure(uint keys) {
+static void print_failure(uint keys, uint places) {
     static const char *const kinds[] = {"find", "erase", "insert"};
-    printf("FAILED: %s\n  keys at the begin: %u\n", failure, keys);
+    printf("FAILED: %s\n  keys at the begin: %u, erased ones: %u%s\n", failure, keys, places,
+           reads_old ? ", old keys are read" : "");
     for (uint t = 0; t < thread_count; t++)
         for (uint i = 0; i < programs[t].count; i++) {
             const call *c = &calls[t * OPS + i];
@@ -382,7 +430,8 @@ static void print_failure(uint keys) {
 
 /* All programs of these lengths, whose calls are of a kind and a key below `keys`, from each
  * content at the begin. */
-static int explore_all(const uint *lengths, uint threads, uint keys, const char *what) {
+static int explore_all(const uint *lengths, uint threads, uint keys, uint places,
+                       const char *what) {
     uint calls_count = 0, kinds = 3 * keys;
     ulong choices = 1, since = states;
     thread_count = threads;
@@ -395,24 +444,45 @@ static int explore_all(const uint *lengths, uint threads, uint keys, const char 
             for (uint i = 0; i < lengths[t]; i++, rest /= kinds)
                 programs[t].ops[i] = (op){(op_kind)(rest % kinds % 3), (uint)(rest % kinds / 3)};
         }
-        if (explore((uint)choice & ((1u << keys) - 1))) continue;
-        print_failure((uint)choice & ((1u << keys) - 1));
+        int good = 1;
+        for (reads_old = 0; good && reads_old <= (places != 0); reads_old++)
+            good = explore((uint)choice & ((1u << keys) - 1), places);
+        reads_old--;
+        if (good) continue;
+        print_failure((uint)choice & ((1u << keys) - 1), places);
         return 0;
     }
-    printf("%-40s %8lu programs %10lu states\n", what, choices << keys, states - since);
+    printf("%-40s %8lu programs %10lu states, %u erased\n", what, choices << keys, states - since,
+           places);
     return 1;
 }
 
 /* With an argument: more, which takes minutes. */
 int main(int argc, char **argv) {
     if (!routine_supported()) return 77;
-    int good = explore_all((const uint[]){2, 2}, 2, 1, "two threads, two calls each, a key") &&
-               explore_all((const uint[]){2, 2}, 2, 2, "two threads, two calls each, two keys") &&
-               explore_all((const uint[]){3, 3}, 2, 1, "two threads, three calls each, a key") &&
-               explore_all((const uint[]){1, 1, 1}, 3, 2, "three threads, a call each, two keys") &&
-               explore_all((const uint[]){2, 1, 1}, 3, 1, "three threads, two calls and one each");
-    if (argc > 1 && good)
-        good = explore_all((const uint[]){2, 2, 2}, 3, 1, "three threads, two calls each, a key");
+    static const struct {
+        uint lengths[THREADS], threads, keys, places;
+        int is_slow;
+        const char *what;
+    } cases[] = {
+        {{2, 2}, 2, 1, 0, 0, "two threads, two calls each, a key"},
+        {{2, 2}, 2, 2, 0, 0, "two threads, two calls each, two keys"},
+        {{3, 3}, 2, 1, 0, 0, "two threads, three calls each, a key"},
+        {{1, 1, 1}, 3, 2, 0, 0, "three threads, a call each, two keys"},
+        {{2, 1, 1}, 3, 1, 0, 0, "three threads, two calls and one each"},
+        {{2, 2}, 2, 1, 1, 0, "two threads, two calls each, a key"},
+        {{2, 2}, 2, 1, 2, 0, "two threads, two calls each, a key"},
+        {{1, 1}, 2, 2, 2, 0, "two threads, a call each, two keys"},
+        {{1, 1, 1}, 3, 1, 1, 0, "three threads, a call each, a key"},
+        {{2, 2, 2}, 3, 1, 0, 1, "three threads, two calls each, a key"},
+        {{2, 2}, 2, 2, 2, 1, "two threads, two calls each, two keys"},
+        {{1, 1, 1}, 3, 2, 1, 1, "three threads, a call each, two keys"},
+    };
+    int good = 1;
+    for (size_t i = 0; good && i < sizeof cases / sizeof *cases; i++)
+        if (!cases[i].is_slow || argc > 1)
+            good = explore_all(cases[i].lengths, cases[i].threads, cases[i].keys, cases[i].places,
+                               cases[i].what);
     printf("%lu states, %lu runs\n", states, runs);
     return !good;
 }

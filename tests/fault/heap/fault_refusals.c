@@ -455,7 +455,10 @@ static void each_kind(void **state) {
          "w"},
         {CLUMPI_TRAIT_RESIDENT | CLUMPI_TRAIT_CHECKED | CLUMPI_TRAIT_RAW, 0, "id"},
         {PLAIN | CLUMPI_TRAIT_SEVERAL, 0, "id"},
+        {PLAIN | CLUMPI_TRAIT_SEVERAL | CLUMPI_TRAIT_BOUNDED, CLUMPI_TRAIT_BOUNDED, "w"},
         {CLUMPI_TRAIT_UNCHECKED | CLUMPI_TRAIT_EVICTABLE, 0, "id"},
+        {CLUMPI_TRAIT_UNCHECKED | CLUMPI_TRAIT_EVICTABLE | CLUMPI_TRAIT_BOUNDED,
+         CLUMPI_TRAIT_BOUNDED, "w"},
         {CLUMPI_TRAIT_UNCHECKED | CLUMPI_TRAIT_EVICTABLE | CLUMPI_TRAIT_EVICTED, 0, "id"},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -513,9 +516,9 @@ static void convert_to_arrays(void **state) {
 static void each_pair(void **state) {
     typedef struct pair {
         int one, other;
-        const char *instead;
+        const char *why, *instead;
     } pair;
-#define PAIR(one, other, instead) {CLUMPI_NUMBER_##one, CLUMPI_NUMBER_##other, instead},
+#define PAIR(one, other, why, instead) {CLUMPI_NUMBER_##one, CLUMPI_NUMBER_##other, why, instead},
     static const pair pairs[] = {CLUMPI_EXCLUSIONS(PAIR){.one = -1}};
     unsigned met = 0;
     for (int a = 0; a < CLUMPI_TRAIT_COUNT; a++)
@@ -536,6 +539,7 @@ static void each_pair(void **state) {
             cl_fixture_expect_words(e, create(traits, &heap), CLUMP_ERR_USAGE, p->instead, "create",
                                     __LINE__);
             assert_null(heap);
+            assert_non_null(strstr(e->message, p->why));
             assert_non_null(strstr(e->message, clumpi_traits[p->one].name));
             assert_non_null(strstr(e->message, clumpi_traits[p->other].name));
             if (traits & (CLUMPI_TRAIT_GROWING | CLUMPI_TRAIT_BOUNDED))

@@ -167,6 +167,7 @@ typedef struct worked {
     heap_model *h;
     call calls[WORKED_MAX];
     uint32_t count;
+    uint32_t taken_again; /* Words that were there, of keys that an earlier launch erased */
     map_words before;
 } worked;
 
@@ -266,6 +267,34 @@ static void check_key(worked *w, uint32_t first) {
         check_alone(w->c, of_key, n, has);
 }
 
+/* An insert that gave a Word up has left its key and value there. Words that are not erased have what
+ * the model says. */
+static void adopt_erased(client *c, heap_model *h, const map_words *all) {
+    const container_parts *p = &c->parts;
+    const uint32_t fields[] = {p->key, p->value};
+    uint32_t *expected = must_alloc((all->count + 1) * 4 * sizeof *expected), *at = expected;
+    memset(expected, 0, (all->count + 1) * 4 * sizeof *expected);
+    for (uint32_t i = 0; i < all->count; i++, at += 4) {
+        object_model *word = object_at(h, all->refs[i]);
+        memcpy(at, words_of(c, word, p->key), c->fields[p->key].bytes);
+        at[2] = *words_of(c, word, p->value);
+        at[3] = *words_of(c, word, p->erased) != 0;
+    }
+    for (int i = 0; i < 2; i++) adopt_field(c, h, fields[i]);
+    adopt_field(c, h, p->erased);
+    at = expected;
+    for (uint32_t i = 0; i < all->count; i++, at += 4) {
+        object_model *word = object_at(h, all->refs[i]);
+        if ((*words_of(c, word, p->erased) != 0) != at[3])
+            complain(c, "the Word %08x has %08x in `erased`", word->ref,
+                     *words_of(c, word, p->erased));
+        if (!at[3] && (memcmp(at, words_of(c, word, p->key), c->fields[p->key].bytes) != 0 ||
+                       at[2] != *words_of(c, word, p->value)))
+            complain(c, "the Word %08x has another key or value", word->ref);
+    }
+    free(expected);
+}
+
 /* The model follows. A value is what was put in, when others see it, too. */
 static void take_calls(worked *w, uint32_t tag) {
     client *c = w->c;
@@ -276,8 +305,14 @@ static void take_calls(worked *w, uint32_t tag) {
         c->expect.nulls[p->word] += k->what == INSERT && k->result == NO_MEMORY;
         if (!is_insert(k)) continue;
         const uint64_t key = key_of(c, k->number);
-        add_object(c, w->h, p->word, k->word, tag + i, 0);
         object_model *word = object_at(w->h, k->word);
+        if (word && word->class == p->word && *words_of(c, word, p->erased)) {
+            word->tag = tag + i;
+            w->taken_again++;
+        } else {
+            add_object(c, w->h, p->word, k->word, tag + i, 0);
+            word = object_at(w->h, k->word);
+        }
         memcpy(words_of(c, word, p->key), &key, c->fields[p->key].bytes);
         *words_of(c, word, p->value) = k->value;
         *words_of(c, word, p->erased) = 0;
@@ -343,7 +378,8 @@ static void check_lists(worked *w, clump_ref ref) {
         inserts += is_insert(&w->calls[i]);
         full += w->calls[i].what == INSERT && w->calls[i].result == FULL;
     }
-    map_words all = adopt_lists(c, w->h, ref, w->before.count + inserts);
+    map_words all = adopt_lists(c, w->h, ref, w->before.count + inserts - w->taken_again);
+    adopt_erased(c, w->h, &all);
     for (uint32_t i = 0; i < w->before.count; i++)
         if (old[i] != *words_of(c, object_at(w->h, w->before.refs[i]), c->parts.next))
             complain(c, "the Word %08x has another one after it", w->before.refs[i]);
