@@ -13,7 +13,7 @@ if(NOT MPI_C_FOUND)
 endif()
 
 file(GLOB mpi_sources CONFIGURE_DEPENDS host/mpi/*.c)
-add_library(clump-mpi ${mpi_sources} host/core/files.c host/core/sized.c host/schema/refusals.c) # which have no need of the rest of the library
+add_library(clump-mpi ${mpi_sources} host/core/files.c host/core/sized.c) # which have no need of the rest of the library
 add_library(clump::clump-mpi ALIAS clump-mpi)
 set_target_properties(clump-mpi PROPERTIES C_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})

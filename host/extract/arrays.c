@@ -144,13 +144,37 @@ clump_status clumpi_arrays_check(clumpi_pack *p, clump_extract **words) {
     return status;
 }
 
+/* There is no room for all in the order of the objects. */
+static clump_status fit_memory(clumpi_pack *p, const clump_extract *words) {
+    const clump_extract *e = p->extract;
+    clumpi_fit fit;
+    array_walk taking = {.at = {0}}, giving = {.at = {0}};
+    clump_status status = clumpi_fit_open(p->heap, &fit), given = CLUMP_OK;
+    while (!status && next_array(p, e, words, 1, &taking, &status))
+        status = clumpi_fit_take(&fit, &taking.arrays);
+    clumpi_arrays_close(&taking.arrays);
+    if (!status) {
+        status = clumpi_fit_make(&fit, "the extract");
+        const clump_error error = e->context->error; /* keep the cause */
+        while (!given && next_array(p, e, words, 1, &giving, &given))
+            given = clumpi_fit_give(&fit, &giving.arrays);
+        clumpi_arrays_close(&giving.arrays);
+        if (status) e->context->error = error;
+    }
+    clumpi_fit_close(&fit);
+    return status ? status : given;
+}
+
 /* Also after a failure, since the objects give back what memory there is. */
 static clump_status make_memory(clumpi_pack *p, const clump_extract *words) {
     const clump_extract *e = p->extract;
     clump_status status = CLUMP_OK;
     array_walk w = {.at = {0}};
-    while (next_array(p, e, words, 1, &w, &status))
-        status = clumpi_arrays_make(&w.arrays, "the extract");
+    clumpi_u32 failed = 0;
+    while (!failed && next_array(p, e, words, 1, &w, &status))
+        status = clumpi_arrays_make(&w.arrays, &failed);
+    clumpi_arrays_close(&w.arrays);
+    if (!status && failed) status = fit_memory(p, words);
     const clump_error error = e->context->error; /* keep the cause */
     p->extract = words;
     clump_status written = clumpi_pack_open(p);

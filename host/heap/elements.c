@@ -74,7 +74,7 @@ void clumpi_arrays_close(clumpi_arrays *a) {
 }
 
 /* How many of the objects from number `from` on are dealt with at once. */
-static uint32_t next_count(const clumpi_arrays *a, uint64_t from) {
+uint32_t clumpi_arrays_next(const clumpi_arrays *a, uint64_t from) {
     const uint64_t left = a->objects - from;
     return left < a->at_once ? (uint32_t)left : a->at_once;
 }
@@ -99,8 +99,8 @@ static clump_status store_handles(clumpi_arrays *a, uint64_t from, uint32_t n) {
 
 /* ---- Out of the heap ------------------------------------------------------------------------- */
 
-static clump_status read_words(clumpi_arrays *a, clump_array_part part, uint64_t from, uint32_t n,
-                               uint32_t *words) {
+clump_status clumpi_arrays_read_words(clumpi_arrays *a, clump_array_part part, uint64_t from,
+                                      uint32_t n, uint32_t *words) {
     clump_status status = fetch_words(a, part, from, n);
     return status ? status
                   : clumpi_read(context_of(a), a->handles, 0, (uint64_t)n * sizeof *words, words);
@@ -141,11 +141,12 @@ clump_status clumpi_arrays_measure(clumpi_arrays *a, clumpi_array_sums *sums) {
         status = clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for %llu lengths",
                              (unsigned long long)a->objects);
     for (uint64_t from = 0; from < a->objects && !status; from += a->at_once) {
-        const uint32_t n = next_count(a, from);
-        status = read_words(a, CLUMP_PART_LENGTH, from, n, a->own + from);
-        if (!status && sums) status = read_words(a, CLUMP_PART_CAPACITY, from, n, a->host_ends);
+        const uint32_t n = clumpi_arrays_next(a, from);
+        status = clumpi_arrays_read_words(a, CLUMP_PART_LENGTH, from, n, a->own + from);
+        if (!status && sums)
+            status = clumpi_arrays_read_words(a, CLUMP_PART_CAPACITY, from, n, a->host_ends);
         if (!status && sums && !a->words.are_new)
-            status = read_words(a, CLUMP_PART_MEMORY, from, n, handles);
+            status = clumpi_arrays_read_words(a, CLUMP_PART_MEMORY, from, n, handles);
         if (!status && sums)
             status = check(a, a->own + from, a->host_ends, handles, n, &sums->capacity);
         keep_outside(a, a->own + from, n);
@@ -179,32 +180,33 @@ static clump_status make_all(clumpi_arrays *a, clumpi_u32 *failed) {
     if (!status) status = clump_kernel_set_arg(k, 2, sizeof each, &each);
     if (!status) status = clump_kernel_set_arg(k, 3, sizeof a->ends, &a->ends);
     for (uint64_t from = 0, n; from < a->objects && !status; from += n) {
-        n = next_count(a, from);
+        n = clumpi_arrays_next(a, from);
         status = make_some(a, k, from, (uint32_t)n);
     }
     return status ? status : clumpi_read(c, a->ends, 0, sizeof *failed, failed);
 }
 
-/* The heap's reports are the user's, so what this launch reports is taken back. */
-clump_status clumpi_arrays_make(clumpi_arrays *a, const char *where) {
-    clump_heap *heap = a->heap;
-    clump_context *c = context_of(a);
-    const uint64_t at = clumpi_header_offset(heap, offsetof(clumpi_header, errors));
+clump_status clumpi_arrays_reports(clump_heap *heap, clumpi_error *errors, int is_set) {
+    clump_context *c = clumpi_heap_context(heap);
+    const uint64_t at = clumpi_header_offset(heap, offsetof(clumpi_header, errors)),
+                   bytes = CLUMPI_ERRORS * sizeof *errors;
+    return is_set ? clumpi_write(c, clumpi_heap_buffer(heap), at, bytes, errors)
+                  : clumpi_read(c, clumpi_heap_buffer(heap), at, bytes, errors);
+}
+
+clump_status clumpi_arrays_make(clumpi_arrays *a, clumpi_u32 *failed) {
     clumpi_error errors[CLUMPI_ERRORS];
-    clumpi_u32 failed = 0;
-    clump_status status = clumpi_read(c, clumpi_heap_buffer(heap), at, sizeof errors, errors);
-    if (!status) status = make_all(a, &failed);
-    if (status || !failed) return status;
-    status = clumpi_write(c, clumpi_heap_buffer(heap), at, sizeof errors, errors);
-    return status
-               ? status
-               : clumpi_fail(
-                     &c->error, CLUMP_ERR_DEVICE_MEMORY,
-                     "the heap has no raw memory for %u of the %llu arrays %s of class %s in %s. "
-                     "Make it larger",
-                     failed, (unsigned long long)a->objects, a->array.name,
-                     clump_schema_get_info(clumpi_heap_schema(heap))->classes[a->class_id]->name,
-                     where);
+    *failed = 0;
+    clump_status status = clumpi_arrays_reports(a->heap, errors, 0);
+    if (!status) status = make_all(a, failed);
+    return status || !*failed ? status : clumpi_arrays_reports(a->heap, errors, 1);
+}
+
+clump_status clumpi_arrays_store_handles(clumpi_arrays *a, uint64_t from, uint32_t n,
+                                         const uint32_t *handles) {
+    const clump_status status =
+        clumpi_write(context_of(a), a->handles, 0, n * sizeof *handles, handles);
+    return status ? status : store_handles(a, from, n);
 }
 
 /* ---- Elements -------------------------------------------------------------------------------- */
@@ -212,7 +214,7 @@ clump_status clumpi_arrays_make(clumpi_arrays *a, const char *where) {
 /* Of `count` elements, as many as the next objects have. */
 static uint32_t end_some(clumpi_arrays *a, uint32_t count, uint32_t *objects) {
     uint32_t end = 0, n = 0;
-    const uint32_t most = next_count(a, a->object);
+    const uint32_t most = clumpi_arrays_next(a, a->object);
     while (end < count && n < most) {
         const uint64_t left = a->outside[a->object] - a->taken, need = count - end;
         end += (uint32_t)(left < need ? left : need);

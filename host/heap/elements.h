@@ -57,13 +57,50 @@ typedef struct clumpi_array_sums {
  * capacities added. Blocks. CLUMP_ERR_CORRUPT, of new ones CLUMP_ERR_FORMAT. */
 clump_status clumpi_arrays_measure(clumpi_arrays *a, clumpi_array_sums *sums);
 
-/* Raw memory for as many elements as the objects' capacities say. where: what has them, for
- * messages. CLUMP_ERR_DEVICE_MEMORY without room: some of them have it. Blocks. */
-clump_status clumpi_arrays_make(clumpi_arrays *a, const char *where);
+/* Raw memory for as many elements as the objects' capacities say. *failed: arrays for which there
+ * was no room; then all of them need clumpi_fit. Blocks. */
+clump_status clumpi_arrays_make(clumpi_arrays *a, clumpi_u32 *failed);
 
 /* The next `count` elements, which are there, of `values` from its element `at` on: read from the
  * arrays, or written to them. */
 clump_status clumpi_arrays_copy(clumpi_arrays *a, cl_mem values, uint64_t at, uint32_t count,
                                 int is_read);
+
+/* For fit.c: of n objects from number `from` on, as many as are dealt with at once. */
+uint32_t clumpi_arrays_next(const clumpi_arrays *a, uint64_t from);
+clump_status clumpi_arrays_read_words(clumpi_arrays *a, clump_array_part part, uint64_t from,
+                                      uint32_t n, uint32_t *words);
+clump_status clumpi_arrays_store_handles(clumpi_arrays *a, uint64_t from, uint32_t n,
+                                         const uint32_t *handles);
+/* What the heap's kernels reported, which is the user's: kept, and set again. Blocks. */
+clump_status clumpi_arrays_reports(clump_heap *heap, clumpi_error *errors, int is_set);
+
+/* ---- fit.c: all arrays of a load or an insertion, where clumpi_arrays_make() found no room --- */
+
+typedef struct clumpi_fit_words {
+    uint32_t word; /* elements for which it needs memory; then the handle of the memory, or 0 */
+    uint32_t element_bytes;
+} clumpi_fit_words;
+
+typedef struct clumpi_fit {
+    clump_heap *heap;
+    clumpi_fit_words *words; /* by object, array after array */
+    size_t room;
+    uint64_t count, given;
+    clumpi_fit_words *piece; /* what `buffer` has */
+    cl_mem buffer;
+    cl_mem gaps; /* cl/api/fit_arrays.cl */
+} clumpi_fit;
+
+/* CONSTRUCTOR and DESTRUCTOR, which is also for one that is all zero. */
+clump_status clumpi_fit_open(clump_heap *heap, clumpi_fit *fit);
+void clumpi_fit_close(clumpi_fit *fit);
+/* Arrays give their raw memory back. Blocks. */
+clump_status clumpi_fit_take(clumpi_fit *fit, clumpi_arrays *a);
+/* Then memory is found for all of them. where: what has them, for messages.
+ * CLUMP_ERR_DEVICE_MEMORY: some have none. Blocks. */
+clump_status clumpi_fit_make(clumpi_fit *fit, const char *where);
+/* Then all get it, in the same order; also after a failure. Blocks. */
+clump_status clumpi_fit_give(clumpi_fit *fit, clumpi_arrays *a);
 
 #endif

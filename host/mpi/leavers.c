@@ -4,7 +4,6 @@
  * a field all objects of the class are looked at.
  */
 #include "mpi/leavers.h"
-#include "schema/refusals.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,15 +32,9 @@ static uint32_t count_fields(const clump_schema *schema, uint32_t id, uint32_t *
     return count;
 }
 
-static clump_status add_field(clump_migration *m, clumpi_mover *mover, const clump_field_info *f,
-                              const char *mark) {
+static void add_field(clump_migration *m, clumpi_mover *mover, const clump_field_info *f,
+                      const char *mark) {
     const uint32_t elements = f->count ? f->count : 1;
-    const clumpi_refusal *r = clumpi_refusal_find(
-        CLUMPI_OP_MIGRATION, clumpi_field_traits(clump_heap_get_info(m->heap)->schema, f));
-    if (r)
-        return clumpi_world_fail(
-            m->world, r->status, "clump_migration_create: field %s of class %s%s, and %s: %s",
-            f->name, mover->desc.class_name, clumpi_traits[r->trait].words, r->why, r->instead);
     mover->fields[mover->desc.field_count++] = (clump_struct_field){f->name, mover->desc.bytes};
     if (f->type == CLUMP_TYPE_REF)
         for (uint32_t i = 0; i < elements; i++)
@@ -54,7 +47,25 @@ static clump_status add_field(clump_migration *m, clumpi_mover *mover, const clu
     mover->desc.bytes += elements * f->element_bytes;
     m->kind = mix(m->kind, f->name, strlen(f->name) + 1);
     m->kind = mix(m->kind, &mover->desc.bytes, sizeof mover->desc.bytes);
-    return CLUMP_OK;
+}
+
+/* Fields that a class declares. Length, capacity and memory of an array follow it. */
+static clump_status add_fields(clump_migration *m, clumpi_mover *mover,
+                               const clump_class_info *owner, const char *mark) {
+    clump_status status = CLUMP_OK;
+    int is_growing = 0;
+    for (uint32_t i = 0; i < owner->field_count && !status; i++) {
+        const clump_field_info *f = owner->fields[i];
+        if (!f->part) is_growing = f->array == CLUMP_ARRAY_GROWING;
+        if (!is_growing)
+            add_field(m, mover, f, mark);
+        else if (!f->part) {
+            m->kind = mix(m->kind, f->name, strlen(f->name) + 1);
+            m->kind = mix(m->kind, &f->element_bytes, sizeof f->element_bytes);
+            status = clumpi_growing_add(m, mover, f);
+        }
+    }
+    return status;
 }
 
 static clump_status add_class(clump_migration *m, const clump_class_info *info, const char *mark) {
@@ -75,12 +86,9 @@ static clump_status add_class(clump_migration *m, const clump_class_info *info, 
     clump_status status = CLUMP_OK;
     for (uint32_t id = info->id; id && !status; id = owner->base) {
         owner = clump_schema_get_info(schema)->classes[id];
-        for (uint32_t i = 0; i < owner->field_count && !status; i++)
-            status = add_field(m, mover, owner->fields[i], mark);
+        status = add_fields(m, mover, owner, mark);
     }
-    if (!status && !mover->desc.bytes)
-        status = clumpi_world_fail(m->world, CLUMP_ERR_USAGE,
-                                   "clump_migration_create: class %s has no fields", info->name);
+    if (!mover->desc.bytes) mover->desc.bytes = 1; /* it has only arrays that grow */
     return status;
 }
 
@@ -114,7 +122,7 @@ static clump_status add_classes(clump_migration *m, const char *class_name, cons
         const clump_class_info *info = clump_schema_get_info(schema)->classes[id];
         if (!info->is_abstract) status = add_class(m, info, mark);
     }
-    return status;
+    return status ? status : clumpi_growing_open(m);
 }
 
 /* ---- Program --------------------------------------------------------------------------------- */
@@ -160,14 +168,18 @@ static clump_status make_kernel(clump_migration *m, const char *name, clump_kern
 
 static clump_status build(clump_migration *m, const char *mark) {
     const char *c = m->class_name;
-    const size_t room =
-        sizeof find_format + sizeof others_format + 6 * strlen(c) + (mark ? strlen(mark) : 0) + 1;
-    char *source = malloc(room);
+    char *arrays = clumpi_growing_text(m);
+    const size_t room = sizeof find_format + sizeof others_format + 6 * strlen(c) +
+                        (mark ? strlen(mark) : 0) + (arrays ? strlen(arrays) : 0) + 1;
+    char *source = arrays ? malloc(room) : NULL;
     int length = 0;
+    if (source && mark) length = snprintf(source, room, find_format, c, c, mark);
+    if (source)
+        length += snprintf(source + length, room - (size_t)length, others_format, c, c, c, c, c);
+    if (source) memcpy(source + length, arrays, strlen(arrays) + 1);
+    free(arrays);
     if (!source)
         return clumpi_world_fail(m->world, CLUMP_ERR_HOST_MEMORY, "no host memory for a program");
-    if (mark) length = snprintf(source, room, find_format, c, c, mark);
-    snprintf(source + length, room - (size_t)length, others_format, c, c, c, c, c);
     clump_status status =
         clump_program_create(&(clump_program_desc){.size = sizeof(clump_program_desc),
                                                    .heap = m->heap,
@@ -178,10 +190,11 @@ static clump_status build(clump_migration *m, const char *mark) {
     if (!status && mark) status = make_kernel(m, "migration_find", &m->find, m->most);
     if (!status) status = make_kernel(m, "migration_tell", &m->tell, m->most);
     if (!status) status = make_kernel(m, "migration_release", &m->release, 0);
+    if (!status) status = clumpi_growing_kernels(m);
     return status ? clumpi_world_fail_context(m->world, status) : CLUMP_OK;
 }
 
-static clump_status create_buffer(clump_world *world, uint64_t bytes, cl_mem *buffer) {
+clump_status clumpi_migration_buffer(clump_world *world, uint64_t bytes, cl_mem *buffer) {
     cl_int code;
     *buffer = clCreateBuffer(world->cl, CL_MEM_READ_WRITE, bytes, NULL, &code);
     return code ? clumpi_world_fail_cl(world, "clCreateBuffer", code) : CLUMP_OK;
@@ -196,7 +209,8 @@ clump_status clumpi_leavers_open(clump_migration *m, const char *class_name, con
     if (!m->words || !m->leavers)
         return clumpi_world_fail(m->world, CLUMP_ERR_HOST_MEMORY, "no host memory for %u objects",
                                  m->most);
-    status = create_buffer(m->world, (1 + 2 * (uint64_t)m->most) * sizeof(uint32_t), &m->list);
+    status =
+        clumpi_migration_buffer(m->world, (1 + 2 * (uint64_t)m->most) * sizeof(uint32_t), &m->list);
     if (!status) status = build(m, field);
     return status ? status : clumpi_leavers_clear(m);
 }
@@ -213,6 +227,7 @@ void clumpi_leavers_close(clump_migration *m) {
     clump_kernel_destroy(m->find);
     clump_kernel_destroy(m->tell);
     clump_kernel_destroy(m->release);
+    clumpi_growing_close(m);
     clump_program_destroy(m->program);
     if (m->list) clReleaseMemObject(m->list);
     if (m->arrivals) clReleaseMemObject(m->arrivals);
@@ -221,6 +236,7 @@ void clumpi_leavers_close(clump_migration *m) {
     for (uint32_t i = 0; i < m->mover_count; i++) {
         free(m->movers[i].fields);
         free(m->movers[i].ref_offsets);
+        free(m->movers[i].arrays);
     }
     free(m->movers);
     free(m->words);
@@ -244,42 +260,50 @@ static clump_status enter_queue(clump_migration *m, cl_command_queue *queue) {
 
 /* Not by a blocking write: Intel's CPU runtime 2026.22 comes back too early
  * (docs/portability.md). */
-static clump_status write_words(clump_migration *m, cl_mem buffer, uint64_t from, uint64_t count,
-                                const uint32_t *words) {
+clump_status clumpi_migration_write(clump_migration *m, cl_mem buffer, uint64_t at, uint64_t bytes,
+                                    const void *data) {
     cl_command_queue queue;
     cl_event event = NULL;
     const clump_status status = enter_queue(m, &queue);
     if (status) return status;
-    cl_int code = clEnqueueWriteBuffer(queue, buffer, CL_FALSE, from * sizeof *words,
-                                       count * sizeof *words, words, 0, NULL, &event);
+    cl_int code = clEnqueueWriteBuffer(queue, buffer, CL_FALSE, at, bytes, data, 0, NULL, &event);
     if (code) return clumpi_world_fail_cl(m->world, "clEnqueueWriteBuffer", code);
     code = clWaitForEvents(1, &event);
     clReleaseEvent(event);
     return code ? clumpi_world_fail_cl(m->world, "clWaitForEvents", code) : CLUMP_OK;
 }
 
-static clump_status read_words(clump_migration *m, uint64_t from, uint64_t count) {
+clump_status clumpi_migration_read(clump_migration *m, cl_mem buffer, uint64_t at, uint64_t bytes,
+                                   void *data) {
     cl_command_queue queue;
     const clump_status status = enter_queue(m, &queue);
     if (status) return status;
-    const cl_int code =
-        clEnqueueReadBuffer(queue, m->list, CL_TRUE, from * sizeof *m->words,
-                            count * sizeof *m->words, m->words + from, 0, NULL, NULL);
+    const cl_int code = clEnqueueReadBuffer(queue, buffer, CL_TRUE, at, bytes, data, 0, NULL, NULL);
     return code ? clumpi_world_fail_cl(m->world, "clEnqueueReadBuffer", code) : CLUMP_OK;
 }
 
-clump_status clumpi_leavers_clear(clump_migration *m) {
-    static const uint32_t none = 0;
-    return write_words(m, m->list, 0, 1, &none);
-}
-
-/* ---- Who leaves ------------------------------------------------------------------------------ */
-
-static clump_status run(clump_migration *m, clump_kernel *kernel, uint64_t items) {
+clump_status clumpi_migration_launch(clump_migration *m, clump_kernel *kernel, uint64_t items) {
     const size_t global = (size_t)((items + LOCAL - 1) / LOCAL * LOCAL);
     const clump_status status = clump_heap_launch(m->heap, kernel, global, LOCAL, NULL);
     return status ? clumpi_world_fail_context(m->world, status) : CLUMP_OK;
 }
+
+/* Words of the list, which the host has in m->words. */
+static clump_status read_list(clump_migration *m, uint64_t from, uint64_t count) {
+    return clumpi_migration_read(m, m->list, from * sizeof *m->words, count * sizeof *m->words,
+                                 m->words + from);
+}
+static clump_status write_list(clump_migration *m, uint64_t from, uint64_t count,
+                               const uint32_t *words) {
+    return clumpi_migration_write(m, m->list, from * sizeof *words, count * sizeof *words, words);
+}
+
+clump_status clumpi_leavers_clear(clump_migration *m) {
+    static const uint32_t none = 0;
+    return write_list(m, 0, 1, &none);
+}
+
+/* ---- Who leaves ------------------------------------------------------------------------------ */
 
 static int compare_leavers(const void *a, const void *b) {
     const clumpi_leaver *x = a, *y = b;
@@ -313,8 +337,8 @@ static clump_status list_leavers(clump_migration *m, uint32_t *count) {
         status = clump_heap_do_all(m->heap, m->find, NULL);
         if (status) return clumpi_world_fail_context(m->world, status);
     }
-    status = run(m, m->tell, first);
-    if (!status) status = read_words(m, 0, 1 + 2 * (uint64_t)first);
+    status = clumpi_migration_launch(m, m->tell, first);
+    if (!status) status = read_list(m, 0, 1 + 2 * (uint64_t)first);
     if (status) return status;
     const uint32_t n = m->words[0];
     if (n > m->most)
@@ -322,7 +346,7 @@ static clump_status list_leavers(clump_migration *m, uint32_t *count) {
                                  "clump_migration_run: %u objects of class %s leave, but the list "
                                  "has room for only %u. Raise `most`",
                                  n, m->class_name, m->most);
-    if (n > first) status = read_words(m, 1 + 2 * (uint64_t)first, 2 * (uint64_t)(n - first));
+    if (n > first) status = read_list(m, 1 + 2 * (uint64_t)first, 2 * (uint64_t)(n - first));
     for (uint32_t i = 0; i < n && !status; i++) {
         const uint32_t word = m->words[2 + 2 * i];
         m->leavers[i] = (clumpi_leaver){word >> 8, word & 255, m->words[1 + 2 * i]};
@@ -380,8 +404,7 @@ static clump_status take_class(clump_migration *m, uint32_t k, uint32_t count, u
     return CLUMP_OK;
 }
 
-/* The number plus 1 of an object among those that go in the direction; 0: it does not. */
-static uint32_t number_of(const clump_migration *m, clump_ref ref, uint32_t direction) {
+uint32_t clumpi_leaver_number(const clump_migration *m, clump_ref ref, uint32_t direction) {
     uint64_t before = 0;
     for (uint32_t k = 0; k < m->mover_count; k++) {
         const clumpi_moving *out = &m->out[k];
@@ -410,7 +433,7 @@ static void number_refs(clump_migration *m, uint32_t k) {
                 char *at = out->values + o * mover->desc.bytes + mover->ref_offsets[r];
                 clump_ref ref;
                 memcpy(&ref, at, sizeof ref);
-                const uint32_t number = ref ? number_of(m, ref, d) : 0;
+                const uint32_t number = ref ? clumpi_leaver_number(m, ref, d) : 0;
                 m->left_out += ref && !number;
                 memcpy(at, &number, sizeof number);
             }
@@ -425,7 +448,11 @@ clump_status clumpi_leavers_take(clump_migration *m) {
     }
     clump_status status = list_leavers(m, &count);
     for (uint32_t k = 0; k < m->mover_count && !status; k++) status = take_class(m, k, count, &at);
-    for (uint32_t k = 0; k < m->mover_count && !status; k++) number_refs(m, k);
+    for (uint32_t k = 0; k < m->mover_count && !status; k++) status = clumpi_growing_take(m, k);
+    for (uint32_t k = 0; k < m->mover_count && !status; k++) {
+        number_refs(m, k);
+        clumpi_growing_number(m, k);
+    }
     return status;
 }
 
@@ -436,10 +463,11 @@ clump_status clumpi_leavers_free(clump_migration *m, const int *has_left) {
             for (uint64_t o = m->out[k].from[d]; has_left[d] && o < m->out[k].from[d + 1]; o++)
                 m->words[1 + n++] = m->out[k].refs[o];
     if (!n || m->copies) return CLUMP_OK;
-    clump_status status = write_words(m, m->list, 1, n, m->words + 1);
+    clump_status status = write_list(m, 1, n, m->words + 1);
     if (status) return status;
     status = clump_kernel_set_arg(m->release, 1, sizeof n, &n);
-    return status ? clumpi_world_fail_context(m->world, status) : run(m, m->release, n);
+    return status ? clumpi_world_fail_context(m->world, status)
+                  : clumpi_migration_launch(m, m->release, n);
 }
 
 /* ---- Who arrives ----------------------------------------------------------------------------- */
@@ -449,6 +477,7 @@ clump_status clumpi_arrivals_open(clump_migration *m) {
     clump_status status = CLUMP_OK;
     for (uint32_t k = 0; k < m->mover_count && !status; k++) {
         status = open_moving(m, &m->in[k], m->movers[k].desc.bytes);
+        if (!status) status = clumpi_growing_expect(m, k);
         all += m->in[k].count;
     }
     if (status || all <= m->arrivals_room) return status;
@@ -456,13 +485,12 @@ clump_status clumpi_arrivals_open(clump_migration *m) {
     m->arrivals = NULL;
     m->arrivals_room = 0;
     all += all / 4 + 64;
-    status = create_buffer(m->world, all * sizeof(clump_ref), &m->arrivals);
+    status = clumpi_migration_buffer(m->world, all * sizeof(clump_ref), &m->arrivals);
     if (!status) m->arrivals_room = all;
     return status;
 }
 
-/* The reference of the object with the number minus 1 among those from a direction. */
-static clump_ref ref_of(const clump_migration *m, uint32_t number, uint32_t direction) {
+clump_ref clumpi_arrival_ref(const clump_migration *m, uint32_t number, uint32_t direction) {
     uint64_t rest = number - 1;
     for (uint32_t k = 0; k < m->mover_count; k++) {
         const clumpi_moving *in = &m->in[k];
@@ -485,7 +513,7 @@ static int set_refs(clump_migration *m, uint32_t k, int is_made, uint32_t *kept)
             for (uint32_t r = 0; r < mover->ref_count; r++, at++) {
                 char *value = in->values + o * mover->desc.bytes + mover->ref_offsets[r];
                 clump_ref ref = 0;
-                if (is_made && kept[at]) ref = ref_of(m, kept[at], d);
+                if (is_made && kept[at]) ref = clumpi_arrival_ref(m, kept[at], d);
                 if (!is_made) memcpy(&kept[at], value, sizeof ref);
                 are_there |= kept[at] != 0;
                 memcpy(value, &ref, sizeof ref);
@@ -520,8 +548,8 @@ static void undo(clump_migration *m, uint32_t classes, uint64_t last_made) {
         const clump_ref *refs = m->in[k].refs;
         while (count) {
             uint32_t n = count < m->most ? (uint32_t)count : m->most;
-            if (write_words(m, m->list, 1, n, refs) ||
-                clump_kernel_set_arg(m->release, 1, sizeof n, &n) || run(m, m->release, n))
+            if (write_list(m, 1, n, refs) || clump_kernel_set_arg(m->release, 1, sizeof n, &n) ||
+                clumpi_migration_launch(m, m->release, n))
                 break;
             refs += n;
             count -= n;
@@ -536,7 +564,8 @@ static clump_status write_arrivals(clump_migration *m) {
     for (uint32_t k = 0; k < m->mover_count && !status; k++) {
         const clumpi_moving *in = &m->in[k];
         if (!in->count) continue;
-        status = write_words(m, m->arrivals, m->arrived, in->count, in->refs);
+        status = clumpi_migration_write(m, m->arrivals, m->arrived * sizeof *in->refs,
+                                        in->count * sizeof *in->refs, in->refs);
         m->arrived += in->count;
     }
     return status;
@@ -564,12 +593,14 @@ static clump_status make_all(clump_migration *m, uint32_t **kept) {
         status = make_class(m, k, &made);
     }
     const uint32_t classes = k;
+    for (k = 0; k < m->mover_count && !status; k++) status = clumpi_growing_make(m, k);
     for (k = 0; k < m->mover_count && !status; k++)
         if (set_refs(m, k, 1, kept[k])) {
             status = clump_heap_write_structs(m->heap, &m->movers[k].desc, m->in[k].refs,
                                               m->in[k].values, m->in[k].count);
             if (status) clumpi_world_fail_context(m->world, status);
         }
+    for (k = 0; k < m->mover_count && !status; k++) status = clumpi_growing_fill(m, k);
     if (!status) status = write_arrivals(m);
     if (status) undo(m, classes, made);
     if (status) m->arrived = 0;

@@ -18,7 +18,8 @@ enum { HEAD_STATUS, HEAD_KIND, HEAD_COUNTS };
 
 /* Of a run, in memory that is kept if the world breaks. */
 typedef struct exchange {
-    int64_t *heads_out, *heads_in; /* of each direction: HEAD_COUNTS + number of classes */
+    /* of each direction: HEAD_COUNTS, objects of each class, elements of each array that grows */
+    int64_t *heads_out, *heads_in;
     int32_t answers_out[CLUMP_WORLD_DIRECTIONS_MAX], answers_in[CLUMP_WORLD_DIRECTIONS_MAX];
     uint32_t head_words;
     int has_left[CLUMP_WORLD_DIRECTIONS_MAX];
@@ -113,9 +114,14 @@ static clump_status exchange_heads(clump_migration *m, exchange *x) {
         int64_t *head = head_out(x, d);
         head[HEAD_STATUS] = x->status;
         head[HEAD_KIND] = (int64_t)(m->kind & INT64_MAX);
-        for (uint32_t k = 0; k < m->mover_count; k++)
-            head[HEAD_COUNTS + k] =
-                x->status ? 0 : (int64_t)(m->out[k].from[d + 1] - m->out[k].from[d]);
+        for (uint32_t k = 0, at = HEAD_COUNTS + m->mover_count; k < m->mover_count; k++) {
+            const clumpi_moving *out = &m->out[k];
+            head[HEAD_COUNTS + k] = x->status ? 0 : (int64_t)(out->from[d + 1] - out->from[d]);
+            for (uint32_t a = 0; a < m->movers[k].array_count; a++) {
+                const uint64_t *from = out->arrays[a].from;
+                head[at++] = x->status ? 0 : (int64_t)(from[d + 1] - from[d]);
+            }
+        }
         status = clumpi_post_receive(world, &m->messages, head_in(x, d), bytes, neighbour(m, d),
                                      tag_of(m, CLUMPI_TAG_HEAD, clumpi_opposite(world, d)));
         if (!status)
@@ -153,16 +159,52 @@ static void judge_heads(clump_migration *m, exchange *x) {
     }
 }
 
+/* Where the part of each direction begins, and the end. `word` of a head has how many there are. */
+static void place_parts(clump_migration *m, const exchange *x, uint32_t word, uint64_t *from) {
+    from[0] = 0;
+    for (uint32_t d = 0; d < m->world->place.directions; d++)
+        from[d + 1] = from[d] + (is_open(x, m, d) ? (uint64_t)head_in(x, d)[word] : 0);
+}
+
 static void count_arrivals(clump_migration *m, const exchange *x) {
-    for (uint32_t k = 0; k < m->mover_count; k++) {
+    for (uint32_t k = 0, at = HEAD_COUNTS + m->mover_count; k < m->mover_count; k++) {
         clumpi_moving *in = &m->in[k];
-        in->count = 0;
-        for (uint32_t d = 0; d < m->world->place.directions; d++) {
-            in->from[d] = in->count;
-            if (is_open(x, m, d)) in->count += (uint64_t)head_in(x, d)[HEAD_COUNTS + k];
-        }
-        in->from[m->world->place.directions] = in->count;
+        place_parts(m, x, HEAD_COUNTS + k, in->from);
+        in->count = in->from[m->world->place.directions];
+        for (uint32_t a = 0; a < m->movers[k].array_count; a++)
+            place_parts(m, x, at++, in->arrays[a].from);
     }
+}
+
+/* The part of one array of `each` bytes an element: to the neighbour, or from there. */
+static clump_status post_part(clump_migration *m, exchange *x, uint32_t d, int is_send, void *data,
+                              const uint64_t *from, uint64_t each) {
+    clump_world *world = m->world;
+    char *part = (char *)data + from[d] * each;
+    const uint64_t bytes = (from[d + 1] - from[d]) * each;
+    if (!bytes) return CLUMP_OK;
+    if (!is_send)
+        return clumpi_post_receive(world, &m->messages, part, bytes, neighbour(m, d),
+                                   tag_of(m, CLUMPI_TAG_DATA, clumpi_opposite(world, d)));
+    x->report.bytes += bytes;
+    return clumpi_post_send(world, &m->messages, part, bytes, neighbour(m, d),
+                            tag_of(m, CLUMPI_TAG_DATA, d));
+}
+
+static clump_status post_class(clump_migration *m, exchange *x, uint32_t d, int is_send,
+                               uint32_t k) {
+    const clumpi_mover *mover = &m->movers[k];
+    const clumpi_moving *moving = is_send ? &m->out[k] : &m->in[k];
+    clump_status status =
+        post_part(m, x, d, is_send, moving->values, moving->from, mover->desc.bytes);
+    for (uint32_t a = 0; a < mover->array_count && !status; a++) {
+        const clumpi_moving_array *array = &moving->arrays[a];
+        status = post_part(m, x, d, is_send, array->words, moving->from, 2 * sizeof(uint32_t));
+        if (!status)
+            status = post_part(m, x, d, is_send, array->elements, array->from,
+                               m->growing[mover->arrays[a]].field.element_bytes);
+    }
+    return status;
 }
 
 static clump_status exchange_values(clump_migration *m, exchange *x) {
@@ -170,19 +212,8 @@ static clump_status exchange_values(clump_migration *m, exchange *x) {
     clump_status status = CLUMP_OK;
     for (int sends = 0; sends < 2; sends++)
         for (uint32_t d = 0; d < world->place.directions; d++)
-            for (uint32_t k = 0; k < m->mover_count && is_open(x, m, d) && !status; k++) {
-                const clumpi_moving *moving = sends ? &m->out[k] : &m->in[k];
-                const uint64_t bytes = m->movers[k].desc.bytes, from = moving->from[d] * bytes,
-                               all = (moving->from[d + 1] - moving->from[d]) * bytes;
-                if (sends) {
-                    x->report.bytes += all;
-                    status = clumpi_post_send(world, &m->messages, moving->values + from, all,
-                                              neighbour(m, d), tag_of(m, CLUMPI_TAG_DATA, d));
-                } else
-                    status = clumpi_post_receive(
-                        world, &m->messages, moving->values + from, all, neighbour(m, d),
-                        tag_of(m, CLUMPI_TAG_DATA, clumpi_opposite(world, d)));
-            }
+            for (uint32_t k = 0; k < m->mover_count && is_open(x, m, d) && !status; k++)
+                status = post_class(m, x, d, sends, k);
     if (!status) status = clumpi_messages_wait(world, &m->messages, "clump_migration_run");
     return status;
 }
@@ -263,7 +294,7 @@ clump_status clump_migration_run(clump_migration *migration, clump_migration_rep
     if (!status) status = clumpi_world_use(world);
     if (status) return status;
     exchange *x = calloc(1, sizeof *x);
-    const uint32_t words = HEAD_COUNTS + m->mover_count;
+    const uint32_t words = HEAD_COUNTS + m->mover_count + m->array_count;
     const size_t heads = (size_t)world->place.directions * words;
     if (x) x->heads_out = calloc(heads, sizeof *x->heads_out);
     if (x) x->heads_in = calloc(heads, sizeof *x->heads_in);

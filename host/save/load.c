@@ -8,6 +8,10 @@
  * they go again, and nobody has seen them. Registered buffers, handles and reserved slots change at
  * the end.
  *
+ * Raw memory for an array is made when its elements come, before the capacities of the next array
+ * are known. If it is short, elements wait on the host until all capacities are there, and then all
+ * arrays get theirs by size (heap/fit.c).
+ *
  * Read first: format.h, staging.h, heap/dense.h. save.c has the other direction.
  */
 #include <string.h>
@@ -28,6 +32,7 @@ typedef struct coming {
     clump_field_info f; /* in the heap's schema; of values */
     uint32_t class_id;  /* of the heap; 0: references of a registered buffer */
     int is_elements;    /* of the array f in raw memory, not values */
+    uint32_t array;     /* then: its number in the file */
     cl_mem outside;     /* which go there */
     uint64_t from;      /* objects, elements or references before it */
     uint32_t n;         /* that it has */
@@ -44,6 +49,8 @@ typedef struct loading {
     cl_mem *outside;           /* of each: its references, until the end */
     clumpi_saved_lengths lengths;
     clumpi_arrays arrays; /* whose elements come */
+    int is_short;         /* raw memory is, and elements wait */
+    uint8_t **waiting;    /* by number of the array in the file; NULL before */
     clump_ref *handles;   /* NULL if there is none */
     uint8_t *live;        /* of each handle: is it in use? */
     clumpi_staging *staging;
@@ -192,6 +199,9 @@ static clump_status use_values(loading *l, const coming *n, cl_mem values) {
         status = clumpi_dense_to_refs(&l->dense, to.id, to.last, values, words);
     }
     if (status) return status;
+    if (n->is_elements && l->is_short)
+        return clumpi_read(clumpi_heap_context(l->heap), values, 0, n->bytes,
+                           l->waiting[n->array] + n->from * n->f.element_bytes);
     return n->is_elements
                ? clumpi_arrays_copy(&l->arrays, values, 0, n->n, 0)
                : clumpi_dense_write(&l->dense, n->class_id, &n->f, n->from, n->n, values);
@@ -255,6 +265,27 @@ static clump_status skip_piece(loading *l, uint32_t kind, uint32_t bytes) {
     return clumpi_piece_read(&l->stream, kind, next_place(l)->memory, bytes);
 }
 
+/* From now on elements wait. */
+static clump_status begin_waiting(loading *l) {
+    clump_context *c = clumpi_heap_context(l->heap);
+    l->waiting = clumpi_alloc(&c->allocator, l->saved.array_count * sizeof *l->waiting);
+    l->is_short = l->waiting != NULL;
+    return l->is_short ? CLUMP_OK
+                       : clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for arrays");
+}
+
+static clump_status open_waiting(loading *l, const clumpi_saved_column *column) {
+    clump_context *c = clumpi_heap_context(l->heap);
+    const uint64_t bytes = column->count * column->bytes;
+    l->waiting[column->array] = clumpi_alloc(&c->allocator, bytes);
+    return l->waiting[column->array]
+               ? CLUMP_OK
+               : clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY,
+                             "no host memory for %llu bytes of elements of arrays, which wait "
+                             "until raw memory is allocated for all of them",
+                             (unsigned long long)bytes);
+}
+
 /* Room for the elements that come, once all lengths have come. */
 static clump_status open_arrays(loading *l, const clumpi_saved_column *column, const coming *next) {
     clump_status status = use_all(l);
@@ -262,14 +293,19 @@ static clump_status open_arrays(loading *l, const clumpi_saved_column *column, c
     if (!status)
         status =
             clumpi_arrays_open(&l->dense, next->class_id, &next->f, l->lengths.outside, &l->arrays);
-    if (!status && l->lengths.capacity)
-        status = clumpi_arrays_make(&l->arrays, clumpi_stream_name(&l->stream));
+    if (!status && l->lengths.capacity && !l->is_short) {
+        clumpi_u32 failed;
+        status = clumpi_arrays_make(&l->arrays, &failed);
+        if (!status && failed) status = begin_waiting(l);
+    }
+    if (!status && l->is_short) status = open_waiting(l, column);
     return status;
 }
 
 static clump_status load_column(loading *l, const clumpi_saved_column *column) {
     coming next = {.class_id = l->match.class_of[column->class_info.id],
-                   .is_elements = column->kind == CLUMPI_KIND_ELEMENTS};
+                   .is_elements = column->kind == CLUMPI_KIND_ELEMENTS,
+                   .array = column->array};
     int is_there;
     clump_status status =
         clumpi_match_field(&l->match, column->class_info.id, &column->field, &next.f, &is_there);
@@ -301,6 +337,70 @@ static clump_status clear_gained(loading *l, uint32_t id) {
     return status;
 }
 
+/* ---- Arrays where raw memory is short -------------------------------------------------------- */
+
+typedef clump_status (*array_fn)(loading *l, clumpi_fit *fit, const clumpi_saved_column *column);
+
+/* For each array that the heap has, with l->arrays. */
+static clump_status each_array(loading *l, clumpi_fit *fit, array_fn fn) {
+    clump_status status = CLUMP_OK;
+    for (clumpi_saved_column c = {.owner = 0}; !status && clumpi_saved_next(&l->saved, &c);) {
+        const uint32_t class_id = l->match.class_of[c.class_info.id];
+        clump_field_info f;
+        int is_there = 0;
+        if (c.kind != CLUMPI_KIND_ELEMENTS) continue;
+        status = clumpi_match_field(&l->match, c.class_info.id, &c.field, &f, &is_there);
+        if (!status && is_there)
+            status = clumpi_arrays_open(&l->dense, class_id, &f, NULL, &l->arrays);
+        if (!status && is_there) status = fn(l, fit, &c);
+        clumpi_arrays_close(&l->arrays);
+    }
+    return status;
+}
+
+/* Elements of an array, in pieces: to the host, or back. */
+static clump_status move_elements(loading *l, const clumpi_saved_column *column, int is_read) {
+    clump_context *c = clumpi_heap_context(l->heap);
+    clumpi_staged *place = next_place(l);
+    uint8_t *at = l->waiting[column->array];
+    clump_status status = column->count ? clumpi_arrays_measure(&l->arrays, NULL) : CLUMP_OK;
+    for (uint64_t from = 0, n; from < column->count && !status; from += n) {
+        n = column->count - from < column->piece_count ? column->count - from : column->piece_count;
+        const uint64_t bytes = n * column->bytes;
+        if (!is_read) status = clumpi_write(c, place->values, 0, bytes, at);
+        if (!status)
+            status = clumpi_arrays_copy(&l->arrays, place->values, 0, (uint32_t)n, is_read);
+        if (!status && is_read) status = clumpi_read(c, place->values, 0, bytes, at);
+        at += bytes;
+    }
+    return status ? status : clumpi_staged_used(l->staging, place);
+}
+
+/* Elements that came before memory was short wait, too. */
+static clump_status take_back(loading *l, clumpi_fit *fit, const clumpi_saved_column *column) {
+    clump_status status = CLUMP_OK;
+    if (!l->waiting[column->array]) {
+        status = open_waiting(l, column);
+        if (!status) status = move_elements(l, column, 1);
+    }
+    return status ? status : clumpi_fit_take(fit, &l->arrays);
+}
+
+static clump_status give(loading *l, clumpi_fit *fit, const clumpi_saved_column *column) {
+    const clump_status status = clumpi_fit_give(fit, &l->arrays);
+    return status ? status : move_elements(l, column, 0);
+}
+
+static clump_status fit_arrays(loading *l) {
+    clumpi_fit fit;
+    clump_status status = clumpi_fit_open(l->heap, &fit);
+    if (!status) status = each_array(l, &fit, take_back);
+    if (!status) status = clumpi_fit_make(&fit, clumpi_stream_name(&l->stream));
+    if (!status) status = each_array(l, &fit, give);
+    clumpi_fit_close(&fit);
+    return status;
+}
+
 static clump_status load_values(loading *l) {
     clump_status status =
         clumpi_clear(clumpi_heap_context(l->heap), next_place(l)->values, 0, CLUMPI_ZERO_BYTES);
@@ -310,7 +410,8 @@ static clump_status load_values(loading *l) {
     if (!status) status = clumpi_staged_used(l->staging, next_place(l));
     for (clumpi_saved_column c = {.owner = 0}; !status && clumpi_saved_next(&l->saved, &c);)
         status = load_column(l, &c);
-    return status ? status : use_all(l);
+    if (!status) status = use_all(l);
+    return status || !l->is_short ? status : fit_arrays(l);
 }
 
 /* ---- References outside ---------------------------------------------------------------------- */
@@ -467,6 +568,8 @@ static void close_loading(loading *l, int is_good) {
     clumpi_arrays_close(&l->arrays);
     clumpi_dense_close(&l->dense);
     clumpi_free(a, l->lengths.outside);
+    for (uint32_t i = 0; l->waiting && i < l->saved.array_count; i++) clumpi_free(a, l->waiting[i]);
+    clumpi_free(a, l->waiting);
     clumpi_saved_clear(&l->saved);
     clumpi_stream_close(&l->stream);
     clumpi_free(a, l->outside);

@@ -1,4 +1,4 @@
-/* Looks into the table. Needs only public calls of the library, so that clump-mpi has it, too.
+/* Looks into the table.
  *
  * Read first: refusals.h.
  */

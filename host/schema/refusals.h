@@ -53,7 +53,6 @@
     X(READ_ARRAYS, "`clump_heap_read_arrays()`")                                                   \
     X(WRITE_ARRAYS, "`clump_heap_write_arrays()`")                                                 \
     X(TABLE, "`clump_heap_write_table()` of its class")                                            \
-    X(MIGRATION, "`clump_migration_create()` of its class")                                        \
     X(EMIT_C, "`clump_schema_emit_c()`")                                                           \
     X(FUSE, "`clump_kernel_create_fused()`, `clump_heap_reduce()`")                                \
     X(BECOME, "`becomes` of its class, or to it")
@@ -93,8 +92,6 @@
       "call clump_heap_read_object_array()")                                                       \
     X(WRITE_ARRAYS, GROWING, USAGE, "is changed by kernels only", "let a kernel change it")        \
     X(TABLE, GROWING, USAGE, "cannot be in a table", "call clump_heap_read_object_array()")        \
-    X(MIGRATION, GROWING, USAGE, "such objects do not migrate",                                    \
-      "leave it out of the class that migrates")                                                   \
     X(EMIT_C, GROWING, SCHEMA, "cannot be in a struct of C",                                       \
       "write a struct for the other fields by hand")                                               \
     X(BECOME, GROWING, SCHEMA, "its raw memory would have two owners",                             \
@@ -147,7 +144,7 @@ typedef struct clumpi_exclusion {
     const char *why, *instead;
 } clumpi_exclusion;
 
-/* ---- refusals.c, which needs only public calls: clump-mpi has it, too ------------------------ */
+/* ---- refusals.c ------------------------------------------------------------------------------ */
 
 /* The first that holds for a heap, field or schema with these traits; NULL: there is none. */
 const clumpi_refusal *clumpi_refusal_find(clumpi_operation operation, unsigned traits);

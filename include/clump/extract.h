@@ -132,16 +132,17 @@ typedef struct clump_insert_desc {
  * The call makes all objects or none: if they do not fit, it makes none, and no kernel reports a
  * lack of memory. It uses free blocks while enough exist, else free slots of blocks in use. With
  * arrays that grow it uses free blocks only for what the free slots do not hold, and allocates raw
- * memory for the capacities in the extract. At most 2^31 objects of a class are possible. Device
- * memory during the call: 4 bytes for each 64 objects of a class, and 4 for each object. If `desc`
- * asks for no references, the latter are at most 8 bytes for each granule of the heap. For arrays
- * that grow, as for clump_heap_extract(), and 4 MiB.
+ * memory for the capacities in the extract: if it is short, for the largest arrays first. At most
+ * 2^31 objects of a class are possible. Device memory during the call: 4 bytes for each 64 objects
+ * of a class, and 4 for each object. If `desc` asks for no references, the latter are at most 8
+ * bytes for each granule of the heap. For arrays that grow, as for clump_heap_extract(), and 6 MiB.
  * Blocks: yes.
  * Returns CLUMP_OK, or:
  *   CLUMP_ERR_USAGE          an extract of another context, a buffer that is too small
  *   CLUMP_ERR_SCHEMA         the schemas differ: the error names class and field
  *   CLUMP_ERR_DEVICE_MEMORY  the objects do not fit: the error has the numbers of blocks needed and
- *                            free. Or there is no raw memory for an array
+ *                            free. Or there is no raw memory for an array: the error has the bytes
+ *                            of a heap that is large enough
  *   CLUMP_ERR_CORRUPT        the heap's metadata is damaged
  *   CLUMP_ERR_FORMAT         the buffer was altered: references to objects that are not in the
  *                            extract, or of a class that the field cannot refer to, or a length

@@ -204,8 +204,7 @@ typedef struct clump_migration_report {
 /* CONSTRUCTOR. Make a migration. All ranks make the same migrations in the same order.
  * Blocks: yes, while a program is compiled.
  * Returns CLUMP_OK, or:
- *   CLUMP_ERR_USAGE        a value is missing, a class with arrays that grow, or a field of
- *                          another type
+ *   CLUMP_ERR_USAGE        a value is missing, or a field of another type
  *   CLUMP_ERR_NOT_FOUND    no such class or field
  *   CLUMP_ERR_UNSUPPORTED  more halos and migrations than MPI's tags allow
  *   CLUMP_ERR_RANK         the world is broken
@@ -236,21 +235,23 @@ CLUMP_API const clump_migration_info *clump_migration_get_info(const clump_migra
 
 /* METHOD. Move objects that leave: send them, make them at the other side, and then free them here.
  * Each neighbour answers. Therefore no object is lost, and none is in two heaps, except if the
- * world breaks. All fields move with the objects. A reference to an object that leaves in the same
- * direction stays valid, other references become null there. References here to objects that left
- * dangle. If the heap of a neighbour is full, or the neighbour fails, its objects stay here with
- * their fields, and the next run sends them. This does not break the world. A full heap also
- * reports OUT_OF_MEMORY (clump_heap_take_errors()).
+ * world breaks. All fields move with the objects, and so do the elements and capacities of arrays
+ * that grow. A reference in a field or an element to an object that leaves in the same direction
+ * stays valid, other references become null there. References here to objects that left dangle. If
+ * the heap of a neighbour is full, or the neighbour fails, its objects stay here with their fields
+ * and arrays, and the next run sends them. This does not break the world. A full heap also reports
+ * OUT_OF_MEMORY (clump_heap_take_errors()).
  *   report  [out, optional]
  * An earlier error of a kernel that no call has returned yet is also an error here, and objects
  * stay as if the heap were full. To avoid this, call clump_heap_take_errors() before the run, or
  * set errors_on_request (heap.h). Costs on the device: launches and memory for the objects that
- * leave and arrive, not for the heap.
+ * leave and arrive, not for the heap. Each array that grows costs two launches at each side, some
+ * transfers, and up to 80 MiB for its elements.
  * Blocks: yes.
  * Returns CLUMP_OK, or:
  *   CLUMP_ERR_TOO_SMALL      more than `most` objects would leave. None left
- *   CLUMP_ERR_DEVICE_MEMORY  arriving objects do not fit into this heap. They stay at the other
- *                            side
+ *   CLUMP_ERR_DEVICE_MEMORY  arriving objects, or their arrays, do not fit into this heap. They
+ *                            stay at the other side
  *   CLUMP_ERR_USAGE          a direction at the edge of the world, or an object twice in the list
  *   CLUMP_ERR_REFERENCE      the list has a reference that names no live object of the class
  *   CLUMP_ERR_RANK           a neighbour failed, or did not answer

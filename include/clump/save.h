@@ -32,7 +32,8 @@
  * pinning it costs more time than to save a small heap. Device memory: four pieces. In addition,
  * saving needs 4 bytes for each granule of the heap, and loading needs 4 bytes for each object and
  * for each reference of registered buffers. With arrays that grow, both need up to 2 MiB of the
- * device, and 4 bytes on the host for each object of a class.
+ * device, and 4 bytes on the host for each object of a class. If a heap's raw memory is short
+ * during a load, the host also keeps the elements of all arrays, and 32 bytes for each array.
  *
  * Threads: as for the heap. The library calls the program's functions on the thread of the call.
  * They must not use the heap, nor anything else of its context.
@@ -149,7 +150,10 @@ typedef struct clump_load_report {
  *               the heap's field cannot refer to. The error names class and field. A class may have
  *               gained or lost bases and subclasses.
  *   room        The heap must have enough blocks. Otherwise the error has their number and the
- *               number needed. Raw memory for arrays that grow is allocated during the load.
+ *               number needed. Raw memory for arrays that grow is allocated during the load, and
+ *               if it is short, for the largest arrays first. An equal heap nearly always has room
+ *               for what a full heap had. Otherwise the error has the bytes of a heap that is large
+ *               enough.
  *   registered  The number of registered buffers must be the same as in the saved heap. Each gets
  *               the references of the buffer registered in the same position, and must have room
  *               for them. Further places of the buffer become null, and its word of the count, if
@@ -169,7 +173,7 @@ typedef struct clump_load_report {
  *   CLUMP_ERR_SCHEMA         the schemas do not fit
  *   CLUMP_ERR_DEVICE_MEMORY  too many objects for the heap, or no raw memory for an array
  *   CLUMP_ERR_CORRUPT        the heap's metadata is damaged
- *   CLUMP_ERR_HOST_MEMORY, CLUMP_ERR_CL
+ *   CLUMP_ERR_HOST_MEMORY, CLUMP_ERR_BUILD, CLUMP_ERR_CL
  * After a failure the heap is empty, as before. If the device stops working while the heap is
  * emptied, call clump_heap_repair(). */
 CLUMP_API clump_status clump_heap_load(clump_heap *heap, const clump_load_desc *desc,

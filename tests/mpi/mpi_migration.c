@@ -5,8 +5,8 @@
  * Commands that use one buffer come one after the other, also on a queue out of order, and where
  * the context changes its queue (ordered.h).
  *
- * Objects of a chain refer to the next one. Those that leave together stay together. Arrays with
- * `max` go with their objects.
+ * Objects of a chain refer to the next one. Those that leave together stay together. Arrays of
+ * run-time length go with their objects, and so does a hash map.
  */
 #include "ordered.h"
 #include "sized.h"
@@ -16,11 +16,84 @@
 enum { COUNT = 600, STEPS = 12 };
 
 static const char schema[] =
-    "abstract class Thing { uint number; uint leaves; float4 at; ref Thing next; }"
-    "class Ball : Thing { ushort colour[3]; ushort dots[*] max 5; }"
-    "class Box : Thing { ulong weight; ref Ball ball; ref Ball balls[*] max 2 packed; }"
+    "abstract class Thing { uint number; uint leaves; float4 at; ref Thing next; "
+    "ref Thing friends[*] inline 1; }"
+    "class Ball : Thing { ushort colour[3]; ushort dots[*] max 5; float3 way[*] inline 2 packed; }"
+    "class Box : Thing { ulong weight; ref Ball ball; ref Ball balls[*] max 2 packed; "
+    "uchar crumbs[*]; ulong stamps[*]; }"
     "class Stone { uint x; }";
-static const char source[] =
+/* Friends of object n are those of its triple in turn: friend i has number n - n % 3 + (n + i) % 3. */
+#define FUNCTIONS                                                                                  \
+    "uint mixed(uint n) { n *= 2654435761u; return n >> 16 ^ n >> 3; }\n"                          \
+    "uint friends_of(uint n) { return mixed(n) % 5u; }\n"                                          \
+    "uint crumbs_of(uint n) { return n % 4u ? mixed(n) % 300u : 0u; }\n"                           \
+    "uint stamps_of(uint n) { return mixed(n + 1u) % 4u; }\n"
+static const char source[] = FUNCTIONS
+    "__kernel void grow(CLUMP_HEAP) {\n"
+    "    CLUMP_FOR_EACH(Box, box) {\n"
+    "        Ball ball = Box_ball(box);\n"
+    "        Thing all[3];\n"
+    "        all[0] = Ball_as_Thing(ball); all[1] = Ball_next(ball); all[2] = Box_as_Thing(box);\n"
+    "        for (uint k = 0; k < 3u; k++) {\n"
+    "            Thing self = all[k];\n"
+    "            uint n = Thing_number(self), count = friends_of(n);\n"
+    "            Thing_friends_reserve(self, count + n % 4u);\n"
+    "            Thing_friends_resize(self, count);\n"
+    "            for (uint i = 0; i < count; i++) Thing_friends(self, i) = all[(n + i) % 3u];\n"
+    "            if (!Thing_is_Ball(self)) continue;\n"
+    "            Ball b = Thing_as_Ball(self);\n"
+    "            Ball_way_resize(b, n % 6u);\n"
+    "            for (uint i = 0; i < n % 6u; i++) Ball_way(b, i) = (float3)(n, i, 0.5f);\n"
+    "        }\n"
+    "        uint n = Box_number(box);\n"
+    "        Box_crumbs_resize(box, crumbs_of(n));\n"
+    "        for (uint i = 0; i < crumbs_of(n); i++) Box_crumbs(box, i) = (uchar)(n + i);\n"
+    "        Box_stamps_resize(box, stamps_of(n));\n"
+    "        for (uint i = 0; i < stamps_of(n); i++) Box_stamps(box, i) = (ulong)n << 40 | i;\n"
+    "    }\n"
+    "}\n"
+    /* Objects whose arrays are as they were. */
+    "__kernel void right(CLUMP_HEAP_NO_ALLOC) {\n"
+    "    uint right = 0;\n"
+    "    CLUMP_FOR_EACH(Thing, self) {\n"
+    "        uint n = Thing_number(self), count = friends_of(n), ok;\n"
+    "        ok = Thing_friends_length(self) == count &&\n"
+    "             Thing_friends_capacity(self) >= count + n % 4u;\n"
+    "        for (uint i = 0; ok && i < count; i++) {\n"
+    "            Thing friend = Thing_friends(self, i);\n"
+    "            ok = !Thing_is_null(friend) &&\n"
+    "                 Thing_number(friend) == n - n % 3u + (n + i) % 3u;\n"
+    "        }\n"
+    "        if (ok && Thing_is_Ball(self)) {\n"
+    "            Ball b = Thing_as_Ball(self);\n"
+    "            ok = Ball_way_length(b) == n % 6u;\n"
+    "            for (uint i = 0; ok && i < n % 6u; i++)\n"
+    "                ok = all(Ball_way(b, i) == (float3)(n, i, 0.5f));\n"
+    "        } else if (ok) {\n"
+    "            Box b = Thing_as_Box(self);\n"
+    "            ok = Box_crumbs_length(b) == crumbs_of(n) && Box_stamps_length(b) == "
+    "stamps_of(n);\n"
+    "            for (uint i = 0; ok && i < crumbs_of(n); i++)\n"
+    "                ok = Box_crumbs(b, i) == (uchar)(n + i);\n"
+    "            for (uint i = 0; ok && i < stamps_of(n); i++)\n"
+    "                ok = Box_stamps(b, i) == ((ulong)n << 40 | i);\n"
+    "        }\n"
+    "        right += ok;\n"
+    "    }\n"
+    "    CLUMP_REDUCE(uint, right, CLUMP_SUM);\n"
+    "}\n"
+    /* Objects that left without the others of their triple: they are their only friends. */
+    "__kernel void without_others(CLUMP_HEAP_NO_ALLOC) {\n"
+    "    uint right = 0;\n"
+    "    CLUMP_FOR_EACH(Thing, self) {\n"
+    "        uint n = Thing_number(self), ok = Thing_friends_length(self) == friends_of(n);\n"
+    "        if (n % 3u) continue;\n"
+    "        for (uint i = 0; ok && i < friends_of(n); i++)\n"
+    "            ok = Thing_friends(self, i).id == (i % 3u ? 0u : self.id);\n"
+    "        right += ok;\n"
+    "    }\n"
+    "    CLUMP_REDUCE(uint, right, CLUMP_SUM);\n"
+    "}\n"
     "__kernel void mark(CLUMP_HEAP_NO_ALLOC, uint step, uint directions, ulong open) {\n"
     "    CLUMP_FOR_EACH(Thing, self) {\n"
     "        uint h = (Thing_number(self) / 3u * 2654435761u) ^ step * 40503u; h ^= h >> 13; h *= "
@@ -70,6 +143,12 @@ static const clump_struct_desc box_desc = {sizeof box_desc, "Box", sizeof(thing)
  * triple. */
 static int owner[COUNT], has_next[COUNT];
 
+/* What `source` has, too. */
+static uint32_t friends_of(uint32_t n) {
+    n *= 2654435761u;
+    return (n >> 16 ^ n >> 3) % 5;
+}
+
 static int is_box(uint32_t number) {
     return number % 3 == 2;
 }
@@ -94,6 +173,20 @@ static void check_order(void) {
     CHECK(!complaint);
 }
 
+static clump_kernel *kernel_of(const char *name) {
+    clump_kernel *kernel;
+    CLUMP_CHECK(&ranks_q, clump_kernel_create(ranks_q.program, name, &kernel, NULL));
+    return kernel;
+}
+
+static uint32_t reduced(const char *name) {
+    clump_kernel *kernel = kernel_of(name);
+    cl_uint result = 0;
+    CLUMP_CHECK(&ranks_q, clump_heap_reduce(ranks_q.heap, kernel, sizeof result, &result, NULL));
+    clump_kernel_destroy(kernel);
+    return result;
+}
+
 /* Triples ball, ball, box: 0 -> 1 -> 2, and the box refers to ball 0. */
 static void make_things(void) {
     for (int t = 0; t < COUNT / 3; t++) {
@@ -102,8 +195,8 @@ static void make_things(void) {
             owner[3 * t + i] = at;
             has_next[3 * t + i] = 1;
         }
-        if (at != ranks_rank) continue;
         if (t % 32 == 0) check_order();
+        if (at != ranks_rank) continue;
         thing things[3];
         clump_ref refs[3];
         for (int i = 0; i < 3; i++) things[i] = thing_of((uint32_t)(3 * t + i));
@@ -118,6 +211,10 @@ static void make_things(void) {
         CLUMP_CHECK(&ranks_q,
                     clump_heap_write_structs(ranks_q.heap, &box_desc, refs + 2, things + 2, 1));
     }
+    check_order();
+    clump_kernel *grow = kernel_of("grow");
+    CLUMP_CHECK(&ranks_q, clump_heap_do_all(ranks_q.heap, grow, NULL));
+    clump_kernel_destroy(grow);
 }
 
 static uint32_t direction_of(uint32_t n, uint32_t step, uint32_t directions) {
@@ -166,15 +263,10 @@ static void check_things(void) {
                                            : !is.next));
         }
     }
-    CHECK(boxes == expected[1]);
+    check_order();
+    CHECK(boxes == expected[1] && reduced("right") == balls + boxes);
     CLUMP_CHECK(&ranks_q, clump_heap_check(ranks_q.heap));
     check_order();
-}
-
-static clump_kernel *kernel_of(const char *name) {
-    clump_kernel *kernel;
-    CLUMP_CHECK(&ranks_q, clump_kernel_create(ranks_q.program, name, &kernel, NULL));
-    return kernel;
 }
 
 /* The context's queue, or a second one. */
@@ -238,30 +330,6 @@ static void walk(uint32_t dimensions, int is_periodic) {
     clump_world_destroy(world);
 }
 
-/* Objects with arrays that grow do not migrate: the cell of host/schema/refusals.h that
- * fault_refusals leaves out. */
-static void refuse_arrays(clump_world *world) {
-    static const char text[] = "class Thing { uint number; uint w[*]; }";
-    clump_schema *s;
-    clump_heap *heap;
-    clump_migration *refused;
-    CHECK(!clump_schema_parse(text, strlen(text), NULL, &s, NULL));
-    const clump_heap_desc d = {
-        .size = sizeof d, .context = ranks_q.context, .schema = s, .bytes = 4 << 20};
-    CLUMP_CHECK(&ranks_q, clump_heap_create(&d, &heap, NULL));
-    CHECK(clump_migration_create(
-              world,
-              &(clump_migration_desc){
-                  .size = sizeof(clump_migration_desc), .heap = heap, .class_name = "Thing"},
-              &refused, NULL) == CLUMP_ERR_USAGE &&
-          !refused);
-    CHECK(strstr(clump_world_get_error(world)->message,
-                 "clump_migration_create: field w of class Thing is an array of run-time "
-                 "length, and such objects do not migrate: leave it out"));
-    clump_heap_destroy(heap);
-    clump_schema_destroy(s);
-}
-
 /* Only every third object leaves: its references become null, and so do those to it from those that
  * left before. */
 static void part(void) {
@@ -276,7 +344,7 @@ static void part(void) {
         .size = sizeof desc, .heap = ranks_q.heap, .class_name = "Thing", .most = most};
     CHECK_WORLD(world, clump_migration_create(world, &desc, &migration, NULL));
     cl_mem words = clump_migration_get_info(migration)->list;
-    uint64_t here = 0, out = 0;
+    uint64_t here = 0, out = 0, lost = 0;
 
     /* Refused: a direction that there is not, on one rank. The others learn it; nothing has
      * moved. */
@@ -321,14 +389,22 @@ static void part(void) {
     CLUMP_CHECK(&ranks_q, CLUMP_SET_ARGS(list, words, most, direction, every));
     CLUMP_CHECK(&ranks_q, clump_heap_do_all(ranks_q.heap, list, NULL));
     CHECK_WORLD(world, clump_migration_run(migration, &report));
-    for (uint32_t n = 0; n < COUNT; n += 3) out += owner[n] == ranks_rank;
-    CHECK(report.left == out && report.left_out == out); /* each lost its `next` */
+    for (uint32_t n = 0; n < COUNT; n += 3) {
+        if (owner[n] != ranks_rank) continue;
+        out++;
+        lost++; /* its `next` */
+        for (uint32_t i = 0; i < friends_of(n); i++) lost += i % 3 != 0;
+    }
+    CHECK(report.left == out && report.left_out == lost && lost > out);
     uint64_t balls = 0;
     CLUMP_CHECK(&ranks_q, clump_heap_read_count(ranks_q.heap, "Ball", &balls));
     for (uint32_t n = 0; n < COUNT; n += 3) owner[n] = (owner[n] + 1) % ranks_size;
     uint64_t expected = 0;
     for (uint32_t n = 0; n < COUNT; n++) expected += !is_box(n) && owner[n] == ranks_rank;
     CHECK(balls == expected);
+    expected = 0;
+    for (uint32_t n = 0; n < COUNT; n += 3) expected += owner[n] == ranks_rank;
+    CHECK(reduced("without_others") == expected);
 
     /* Copies: those that were sent stay, and are there, too. */
     desc.most = most;
@@ -357,7 +433,6 @@ static void part(void) {
                                                          .class_name = "Thing",
                                                          .field = "at"},
                                  &refused, NULL) == CLUMP_ERR_USAGE);
-    refuse_arrays(world);
     clump_kernel_destroy(list);
     clump_kernel_destroy(spoil);
     clump_migration_destroy(migration);
@@ -448,6 +523,162 @@ static void no_room(void) {
     clump_world_destroy(world);
 }
 
+/* ---- A map, and arrays without room ---------------------------------------------------------- */
+
+enum { KEYS = 500, BLOBS = 40, BLOB_BYTES = 8000 };
+
+static uint32_t reduced_of(clump_heap *heap, clump_program *program, const char *name) {
+    cl_uint result = 0;
+    CLUMP_CHECK(&ranks_q, clump_heap_reduce(heap, clump_program_get_kernel(program, name),
+                                            sizeof result, &result, NULL));
+    return result;
+}
+
+/* Returns how much raw memory is in use. */
+static uint64_t expect_blobs(clump_heap *heap, clump_program *program, uint64_t expected) {
+    clump_heap_stats stats = {.size = sizeof stats};
+    uint64_t there = 0;
+    CLUMP_CHECK(&ranks_q, clump_heap_read_count(heap, "Blob", &there));
+    CHECK(there == expected && reduced_of(heap, program, "right") == expected);
+    CLUMP_CHECK(&ranks_q, clump_heap_read_stats(heap, &stats, NULL, 0));
+    CLUMP_CHECK(&ranks_q, clump_heap_check(heap));
+    return stats.raw_bytes;
+}
+
+/* Checked heaps. That of rank 1 has room for the map of rank 0, but not for its blobs. */
+static void map_and_blobs(void) {
+    static const char text[] =
+        "abstract class Part { }"
+        "class Words : Part { ref Word heads[*]; }"
+        "class Word : Part { uint key; uint value; ref Word next; uint "
+        "erased; }"
+        "class Blob : Part { uint number; uint w[*]; }";
+    static const char kernels[] =
+        "CLUMP_MAP_DEFINE(Words, Word, uint, uint);\n"
+        "__kernel void list(CLUMP_HEAP_NO_ALLOC, __global uint *list) {\n"
+        "    CLUMP_FOR_EACH(Part, self) {\n"
+        "        uint i = atomic_inc(list); list[1 + 2 * i] = self.id; list[2 + 2 * i] = 1u;\n"
+        "    }\n"
+        "}\n"
+        "__kernel void make_map(CLUMP_HEAP, uint keys) {\n"
+        "    CLUMP_FOR_EACH_NEW(Words, s, i) {\n"
+        "        Word entry;\n"
+        "        if (Words_heads_resize(s, 64) != CLUMP_DONE) return;\n"
+        "        for (uint k = 0; k < keys; k++) CLUMP_MAP_INSERT(Words, s, k * 77u, k, "
+        "&entry);\n"
+        "    }\n"
+        "}\n"
+        "__kernel void found(CLUMP_HEAP_NO_ALLOC) {\n"
+        "    uint found = 0;\n"
+        "    CLUMP_FOR_EACH(Words, s)\n"
+        "        for (uint k = 0; k < 500u; k++) {\n"
+        "            Word w = CLUMP_MAP_FIND(Words, s, k * 77u);\n"
+        "            found += !Word_is_null(w) && Word_value(w) == k;\n"
+        "        }\n"
+        "    CLUMP_REDUCE(uint, found, CLUMP_SUM);\n"
+        "}\n"
+        "__kernel void make_blobs(CLUMP_HEAP, uint elements) {\n"
+        "    CLUMP_FOR_EACH_NEW(Blob, s, i) {\n"
+        "        Blob_number(s) = i;\n"
+        "        uint n = i ? elements : 0u;\n"
+        "        if (Blob_w_resize(s, n) != CLUMP_DONE) return;\n"
+        "        for (uint k = 0; k < n; k++) Blob_w(s, k) = k * 3u + i;\n"
+        "    }\n"
+        "}\n"
+        "__kernel void shrink(CLUMP_HEAP) {\n"
+        "    CLUMP_FOR_EACH(Blob, s) {\n"
+        "        Blob_w_resize(s, min(Blob_w_length(s), 9u));\n"
+        "        Blob_w_trim(s);\n"
+        "    }\n"
+        "}\n"
+        "__kernel void right(CLUMP_HEAP_NO_ALLOC) {\n"
+        "    uint right = 0;\n"
+        "    CLUMP_FOR_EACH(Blob, s) {\n"
+        "        uint ok = !Blob_number(s) == !Blob_w_length(s);\n"
+        "        for (uint k = 0; k < Blob_w_length(s); k++)\n"
+        "            ok = ok && Blob_w(s, k) == k * 3u + Blob_number(s);\n"
+        "        right += ok;\n"
+        "    }\n"
+        "    CLUMP_REDUCE(uint, right, CLUMP_SUM);\n"
+        "}\n";
+    static const clump_checked_desc checked = {.size = sizeof checked};
+    clump_schema *s;
+    clump_heap *heap;
+    clump_program *program;
+    clump_migration *migration;
+    clump_migration_report report = {.size = sizeof report};
+    clump_world *world = ranks_world(
+        (clump_world_desc){.size = sizeof(clump_world_desc), .periodic = {1}, .timeout_s = 60});
+    CLUMP_CHECK(&ranks_q, clump_schema_parse(text, strlen(text), NULL, &s, &ranks_q.error));
+    CLUMP_CHECK(&ranks_q, clump_heap_create(
+                              &(clump_heap_desc){.size = sizeof(clump_heap_desc),
+                                                 .context = ranks_q.context,
+                                                 .schema = s,
+                                                 .errors_on_request = 1,
+                                                 .checked = &checked,
+                                                 .bytes = ranks_rank == 1 ? 512 << 10 : 2 << 20},
+                              &heap, NULL));
+    CLUMP_CHECK(&ranks_q,
+                clump_program_create(
+                    &(clump_program_desc){
+                        .size = sizeof(clump_program_desc), .heap = heap, .source = kernels},
+                    &program, NULL));
+    CHECK_WORLD(world,
+                clump_migration_create(world,
+                                       &(clump_migration_desc){.size = sizeof(clump_migration_desc),
+                                                               .heap = heap,
+                                                               .class_name = "Part",
+                                                               .most = 1000},
+                                       &migration, NULL));
+    cl_mem words = clump_migration_get_info(migration)->list;
+    clump_kernel *list = clump_program_get_kernel(program, "list"),
+                 *make_map = clump_program_get_kernel(program, "make_map"),
+                 *make_blobs = clump_program_get_kernel(program, "make_blobs");
+    const cl_uint keys = KEYS, elements = BLOB_BYTES / 4;
+    CLUMP_CHECK(&ranks_q, CLUMP_SET_ARGS(list, words));
+    CLUMP_CHECK(&ranks_q, CLUMP_SET_ARGS(make_map, keys));
+    CLUMP_CHECK(&ranks_q, CLUMP_SET_ARGS(make_blobs, elements));
+
+    if (!ranks_rank) {
+        CLUMP_CHECK(&ranks_q, clump_heap_do_new(heap, make_map, "Words", 1, NULL, NULL));
+        CHECK(reduced_of(heap, program, "found") == KEYS);
+        CLUMP_CHECK(&ranks_q, clump_heap_do_all(heap, list, NULL));
+    }
+    CHECK_WORLD(world, clump_migration_run(migration, &report));
+    CHECK(report.left == (ranks_rank ? 0 : KEYS + 1) && !report.left_out);
+    CHECK(reduced_of(heap, program, "found") == (ranks_rank == 1 ? KEYS : 0));
+    expect_blobs(heap, program, 0);
+
+    if (!ranks_rank) {
+        CLUMP_CHECK(&ranks_q, clump_heap_do_new(heap, make_blobs, "Blob", BLOBS, NULL, NULL));
+        CLUMP_CHECK(&ranks_q, clump_heap_do_all(heap, list, NULL));
+    }
+    const uint64_t raw = expect_blobs(heap, program, ranks_rank ? 0 : BLOBS);
+    clump_status status = clump_migration_run(migration, &report);
+    CHECK(status == (ranks_rank == 0   ? CLUMP_ERR_RANK
+                     : ranks_rank == 1 ? CLUMP_ERR_DEVICE_MEMORY
+                                       : CLUMP_OK));
+    CHECK(!report.left && !report.arrived);
+    CHECK(ranks_rank != 1 || strstr(clump_world_get_error(world)->message,
+                                    "the heap of rank 1 has no raw memory for"));
+    CHECK(!clump_heap_take_errors(heap, NULL) == (ranks_rank != 1));
+    CHECK(expect_blobs(heap, program, ranks_rank ? 0 : BLOBS) == raw);
+    CHECK(reduced_of(heap, program, "found") == (ranks_rank == 1 ? KEYS : 0));
+
+    /* They are smaller, and go. */
+    CLUMP_CHECK(&ranks_q,
+                clump_heap_do_all(heap, clump_program_get_kernel(program, "shrink"), NULL));
+    if (!ranks_rank) CLUMP_CHECK(&ranks_q, clump_heap_do_all(heap, list, NULL));
+    CHECK_WORLD(world, clump_migration_run(migration, &report));
+    expect_blobs(heap, program, ranks_rank == 1 ? BLOBS : 0);
+    CLUMP_CHECK(&ranks_q, clump_heap_take_errors(heap, NULL));
+    clump_migration_destroy(migration);
+    clump_program_destroy(program);
+    clump_heap_destroy(heap);
+    clump_schema_destroy(s);
+    clump_world_destroy(world);
+}
+
 /* Wrong sizes; all ranks make these calls. Nothing is on the list, so nothing leaves. */
 static clump_world *sized_world;
 static clump_migration *sized_migration;
@@ -490,6 +721,7 @@ int main(void) {
     if (ranks_size > 1) {
         part();
         no_room();
+        map_and_blobs();
         check_order();
     }
     CHECK(!second || !clReleaseCommandQueue(second));

@@ -12,7 +12,7 @@ enum {
     HOST_BLOCKS_MAX = 300 + 3 * REGIONS_MAX, /* names, uses and sub-buffers of regions */
     BUFFERS_MAX = 40 + 3 * REGIONS_MAX,
     LANES = 2,         /* the context keeps those of the last save or load */
-    PROGRAMS_MAX = 24, /* 19 of the library, and those of each heap with arrays */
+    PROGRAMS_MAX = 27, /* 19 of the library, and those of each heap with arrays */
     KERNELS_MAX = 130,
     EVENTS_MAX = 60 + REGIONS_MAX + TIMELINE_MAX
 };

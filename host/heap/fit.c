@@ -1,0 +1,209 @@
+/* Raw memory for arrays that grow, where it is short (elements.h). All arrays give theirs back, and
+ * then get some in the order of their sizes: what needs several blocks first, while free blocks
+ * still follow each other, and slots last, which fit anywhere. That is the heuristic "best fit
+ * decreasing" for the packing of bins. It needs some more blocks than the best packing in rare
+ * cases, so a full heap's arrays may still not fit into an equal heap.
+ *
+ * Read first: elements.h, cl/api/fit_arrays.cl.
+ */
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "heap/elements.h"
+#include "heap/heap.h"
+
+#define AT_ONCE (UINT32_C(1) << 18) /* arrays on the device: 2 MiB */
+#define LANES 64u
+#define TURNS 1024u /* of a work-item in a launch, which must not last long */
+
+/* An array that needs memory. */
+typedef struct request {
+    uint64_t bytes;
+    uint64_t number; /* in clumpi_fit.words */
+    clumpi_fit_words words;
+} request;
+
+static clump_status no_memory(clump_context *c, uint64_t arrays) {
+    return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for %llu arrays",
+                       (unsigned long long)arrays);
+}
+
+void clumpi_fit_close(clumpi_fit *fit) {
+    if (!fit->heap) return;
+    clump_context *c = clumpi_heap_context(fit->heap);
+    clumpi_buffer_release(c, &fit->buffer);
+    clumpi_buffer_release(c, &fit->gaps);
+    clumpi_free(&c->allocator, fit->words);
+    clumpi_free(&c->allocator, fit->piece);
+    fit->heap = NULL;
+}
+
+clump_status clumpi_fit_open(clump_heap *heap, clumpi_fit *fit) {
+    clump_context *c = clumpi_heap_context(heap);
+    const uint64_t bytes = AT_ONCE * sizeof *fit->piece;
+    const clumpi_geometry *g = clumpi_heap_geometry(heap);
+    const clumpi_header *h = &g->header;
+    const uint64_t rows =
+        (uint64_t)(h->block_end - h->first_block) * g->classes[h->class_count - 1].rows;
+    *fit = (clumpi_fit){.heap = heap, .piece = clumpi_alloc(&c->allocator, bytes)};
+    clump_status status =
+        fit->piece ? clumpi_buffer_create(c, bytes, "arrays of run-time length", &fit->buffer)
+                   : no_memory(c, AT_ONCE);
+    if (!status)
+        status = clumpi_buffer_create(c, (CLUMPI_ROW_SLOTS + 1 + rows) * sizeof(clumpi_u32),
+                                      "gaps of raw memory", &fit->gaps);
+    if (!status) status = clumpi_clear(c, fit->gaps, 0, sizeof(clumpi_u32)); /* nothing is listed */
+    if (status) clumpi_fit_close(fit);
+    return status;
+}
+
+/* ---- Launches -------------------------------------------------------------------------------- */
+
+/* n arrays of fit->piece. */
+static clump_status run_piece(clumpi_fit *fit, uint32_t n, uint32_t lanes, uint32_t is_free) {
+    static const char key;
+    clump_context *c = clumpi_heap_context(fit->heap);
+    clump_kernel *k;
+    clump_status status =
+        clumpi_own_kernel(fit->heap, &key, "cl/api/fit_arrays.cl", "fit_arrays", &k);
+    if (!status) status = clumpi_write(c, fit->buffer, 0, n * sizeof *fit->piece, fit->piece);
+    if (!status) status = clump_kernel_set_arg(k, 0, sizeof fit->buffer, &fit->buffer);
+    if (!status) status = clump_kernel_set_arg(k, 3, sizeof lanes, &lanes);
+    if (!status) status = clump_kernel_set_arg(k, 4, sizeof is_free, &is_free);
+    if (!status) status = clump_kernel_set_arg(k, 5, sizeof fit->gaps, &fit->gaps);
+    for (uint32_t from = 0, to; from < n && !status; from = to) {
+        to = n - from < TURNS * lanes ? n : from + TURNS * lanes;
+        status = clump_kernel_set_arg(k, 1, sizeof from, &from);
+        if (!status) status = clump_kernel_set_arg(k, 2, sizeof to, &to);
+        if (!status) status = clump_heap_launch(fit->heap, k, LANES, LANES, NULL);
+    }
+    return status || is_free ? status
+                             : clumpi_read(c, fit->buffer, 0, n * sizeof *fit->piece, fit->piece);
+}
+
+/* ---- Arrays give their memory back ----------------------------------------------------------- */
+
+clump_status clumpi_fit_take(clumpi_fit *fit, clumpi_arrays *a) {
+    clump_context *c = clumpi_heap_context(fit->heap);
+    clump_status status = CLUMP_OK;
+    if (!clumpi_grow(&c->allocator, &fit->words, &fit->room, fit->count + a->objects,
+                     sizeof *fit->words))
+        return no_memory(c, fit->count + a->objects);
+    for (uint64_t from = 0; from < a->objects && !status;) {
+        const uint32_t n = clumpi_arrays_next(a, from);
+        status = clumpi_arrays_read_words(a, CLUMP_PART_CAPACITY, from, n, a->host_ends);
+        for (uint32_t i = 0; i < n; i++)
+            fit->words[fit->count + i] =
+                (clumpi_fit_words){a->host_ends[i], a->array.element_bytes};
+        fit->count += n;
+        if (!status) status = clumpi_arrays_read_words(a, CLUMP_PART_MEMORY, from, n, a->host_ends);
+        for (uint32_t i = 0; i < n; i++) {
+            fit->piece[i] = (clumpi_fit_words){a->host_ends[i], a->array.element_bytes};
+            a->host_ends[i] = 0;
+        }
+        /* Before it is freed: a handle would be freed twice if a call failed in between. */
+        if (!status) status = clumpi_arrays_store_handles(a, from, n, a->host_ends);
+        if (!status) status = run_piece(fit, n, LANES, 1);
+        from += n;
+    }
+    return status;
+}
+
+/* ---- And get some ---------------------------------------------------------------------------- */
+
+static int compare(const void *a, const void *b) {
+    const request *x = a, *y = b;
+    if (x->bytes != y->bytes) return x->bytes > y->bytes ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* With what alignment takes, and guards in a checked heap. */
+static uint64_t bytes_of(const clumpi_fit *fit, const clumpi_fit_words *w) {
+    const uint64_t align = w->element_bytes > CLUMPI_RAW_UNIT ? w->element_bytes : CLUMPI_RAW_UNIT,
+                   around = fit->heap->checks ? CLUMPI_PIECE_BEFORE + CLUMPI_PIECE_BEHIND : 0;
+    return (uint64_t)w->word * w->element_bytes + align - CLUMPI_RAW_UNIT + around;
+}
+
+/* Of `count` requests, the first that are dealt with alike: one at a time, or a few slots at a
+ * time. */
+static uint32_t next_piece(const clumpi_fit *fit, const request *r, uint64_t count,
+                           uint32_t *lanes) {
+    const uint64_t slot = (uint64_t)clumpi_heap_geometry(fit->heap)->header.raw_units *
+                          CLUMPI_RAW_UNIT; /* the largest */
+    uint32_t n = 1;
+    while (n < count && n < AT_ONCE && (r[n].bytes > slot) == (r->bytes > slot)) n++;
+    *lanes = r->bytes > slot ? 1 : LANES;
+    return n;
+}
+
+static clump_status make_all(clumpi_fit *fit, const request *r, uint64_t count) {
+    clump_status status = CLUMP_OK;
+    for (uint64_t from = 0; from < count && !status;) {
+        uint32_t lanes;
+        const uint32_t n = next_piece(fit, r + from, count - from, &lanes);
+        for (uint32_t i = 0; i < n; i++) fit->piece[i] = r[from + i].words;
+        status = run_piece(fit, n, lanes, 0);
+        for (uint32_t i = 0; i < n; i++)
+            fit->words[r[from + i].number].word = status ? 0 : fit->piece[i].word;
+        from += n;
+    }
+    return status;
+}
+
+/* What is missing, in words. */
+static clump_status judge(const clumpi_fit *fit, const request *r, uint64_t count,
+                          const char *where) {
+    const clump_heap_info *info = clump_heap_get_info(fit->heap);
+    const uint64_t block = clumpi_block_bytes(fit->heap);
+    uint64_t failed = 0, missing = 0, all = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        all += r[i].bytes;
+        if (fit->words[r[i].number].word) continue;
+        failed++;
+        missing += r[i].bytes + (r[i].bytes > block ? block : 0);
+    }
+    if (!failed) return CLUMP_OK;
+    /* An array is a quarter of the heap at most. Slots and metadata are larger than what they
+     * have. */
+    uint64_t enough = info->bytes + missing + missing / 2 + 4 * block;
+    if (enough < 5 * r[0].bytes) enough = 5 * r[0].bytes;
+    return clumpi_fail(
+        &clumpi_heap_context(fit->heap)->error, CLUMP_ERR_DEVICE_MEMORY,
+        "the heap has no raw memory for %llu of the %llu arrays that grow in %s. They need %llu "
+        "bytes together, and the largest one %llu bytes in one piece. Make a heap of about %llu "
+        "bytes instead of %llu, with the same block_rows",
+        (unsigned long long)failed, (unsigned long long)count, where, (unsigned long long)all,
+        (unsigned long long)r[0].bytes, (unsigned long long)enough,
+        (unsigned long long)info->bytes);
+}
+
+clump_status clumpi_fit_make(clumpi_fit *fit, const char *where) {
+    clump_context *c = clumpi_heap_context(fit->heap);
+    request *requests = clumpi_alloc(&c->allocator, fit->count * sizeof *requests);
+    uint64_t count = 0;
+    clumpi_error errors[CLUMPI_ERRORS];
+    for (uint64_t i = 0; i < fit->count; i++) {
+        clumpi_fit_words *w = &fit->words[i];
+        if (requests && w->word) requests[count++] = (request){bytes_of(fit, w), i, *w};
+        w->word = 0; /* no handle yet */
+    }
+    if (!requests) return no_memory(c, fit->count);
+    qsort(requests, count, sizeof *requests, compare);
+    clump_status status = clumpi_arrays_reports(fit->heap, errors, 0);
+    if (!status) status = make_all(fit, requests, count);
+    if (!status) status = clumpi_arrays_reports(fit->heap, errors, 1);
+    if (!status) status = judge(fit, requests, count, where);
+    clumpi_free(&c->allocator, requests);
+    return status;
+}
+
+clump_status clumpi_fit_give(clumpi_fit *fit, clumpi_arrays *a) {
+    clump_status status = CLUMP_OK;
+    for (uint64_t from = 0; from < a->objects && !status;) {
+        const uint32_t n = clumpi_arrays_next(a, from);
+        for (uint32_t i = 0; i < n; i++) a->host_ends[i] = fit->words[fit->given++].word;
+        status = clumpi_arrays_store_handles(a, from, n, a->host_ends);
+        from += n;
+    }
+    return status;
+}
