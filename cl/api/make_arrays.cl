@@ -1,5 +1,6 @@
-/* Raw memory for the arrays of run-time length of objects that a load made. It is a program of its
- * heap, like a user's, because code that allocates is compiled for a heap's geometry.
+/* Raw memory for the arrays of run-time length of objects whose elements the host or a load writes.
+ * It is a program of its heap, like a user's, because code that allocates is compiled for a heap's
+ * geometry.
  *
  * Read first: cl/api/arrays.clh.
  */
@@ -8,12 +9,17 @@
 #endif
 
 /* Each of `count` arrays needs memory for as many elements as its number says. The number becomes
- * the handle of the memory. bytes: of an element. failed: arrays for which there was no room. */
+ * the handle of the memory. bytes: of an element. failed: arrays for which there was no room.
+ * bytes is 0: the numbers are handles of memory, which is freed. */
 __kernel void make_arrays(CLUMP_HEAP, __global uint *words, uint count, uint bytes,
                           __global uint *failed) {
     for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
         uint capacity = words[i];
         if (!capacity) continue;
+        if (!bytes) {
+            clumpi_raw_free(clump_heap, clump_heap + (ulong)capacity * CLUMPI_RAW_UNIT);
+            continue;
+        }
         __global void *p =
             clumpi_aligned_alloc(clump_heap, max(bytes, CLUMPI_RAW_UNIT), (ulong)capacity * bytes);
         if (!p) atomic_inc(failed);
