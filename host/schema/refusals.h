@@ -49,9 +49,7 @@
     X(READ_FIELD, "reading it as a field or in a struct")                                          \
     X(WRITE_FIELD, "writing it as a field or in a struct")                                         \
     X(FROM_BUFFER, "`clump_heap_copy_field()` from a buffer")                                      \
-    X(TABLE, "`clump_heap_write_table()` of its class")                                            \
     X(MIGRATION, "`clump_migration_create()` of its class")                                        \
-    X(EMIT_C, "`clump_schema_emit_c()`")                                                           \
     X(FUSE, "`clump_kernel_create_fused()`, `clump_heap_reduce()`")
 
 /* X(operation, trait, status, why, instead). A message is "CALL: WORDS OF THE TRAIT, and WHY:
@@ -87,11 +85,8 @@
       "call clump_heap_write_arrays()")                                                            \
     X(FROM_BUFFER, LENGTH, USAGE, "only the host checks lengths",                                  \
       "call clump_heap_write_arrays()")                                                            \
-    X(TABLE, GROWING, USAGE, "cannot be in a table", "call clump_heap_read_arrays()")              \
     X(MIGRATION, GROWING, USAGE, "such objects do not migrate",                                    \
-      "leave it out of the class that migrates")                                                   \
-    X(EMIT_C, GROWING, SCHEMA, "cannot be in a struct of C",                                       \
-      "write a struct for the other fields by hand")
+      "leave it out of the class that migrates")
 
 /* X(trait, trait, instead): clump_heap_create() refuses both together. */
 #define CLUMPI_EXCLUSIONS(X)                                                                       \

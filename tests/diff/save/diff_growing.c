@@ -482,6 +482,30 @@ static void expect_elements(clump_heap *heap, int kind) {
     }
 }
 
+static int keep_begin(void *user, const void *data, size_t bytes) {
+    memset(user, 0, 512);
+    memcpy(user, data, bytes < 511 ? bytes : 511);
+    return 0;
+}
+
+/* The lengths of arrays that grow, without the arrays. */
+static void expect_table(clump_heap *heap) {
+    static const char names[] =
+        "id,items_length,at_length,marks_length,last_length,two[0],two[1],two_length\n";
+    char text[512];
+    uint32_t id, items, at, marks, last;
+    CHECK_OK(&on, clump_heap_write_table(heap, "Sack", CLUMP_TABLE_CSV, keep_begin, text));
+    assert_memory_equal(text, names, strlen(names));
+    assert_int_equal(
+        sscanf(text + strlen(names), "%u,%u,%u,%u,%u,", &id, &items, &at, &marks, &last), 5);
+    assert_int_equal(items, count_of(id));
+    assert_int_equal(at, id % 4);
+    assert_int_equal(marks, id % 300);
+    assert_int_equal(last, id % 5);
+    CHECK_OK(&on, clump_heap_write_table(heap, "Sack", CLUMP_TABLE_NPY, keep_begin, text));
+    assert_non_null(strstr(text + 10, "('last_length', '<u4'), ('two', '<u4', (2,))"));
+}
+
 /* Emptied, made longer than there is room, and written again, of all objects or by references. */
 static void in_bulk(void **state) {
     (void)state;
@@ -517,6 +541,7 @@ static void in_bulk(void **state) {
         expect_elements(heap, kind);
     }
     expect(heap, "-DMARKS", 1);
+    expect_table(heap);
 
     /* What was replaced was freed. */
     clump_program *p = cl_fixture_program(&on, heap, source, NULL, NULL);
