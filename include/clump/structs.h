@@ -159,8 +159,8 @@ typedef enum clump_table_format {
 } clump_table_format;
 
 /* METHOD. Write all objects of the class and its subclasses as a table, with all fields of the
- * class, in the order of clump_heap_read_refs(). Of an array `a` that grows, the table has a_length
- * only: clump_heap_read_arrays() reads the elements in the same order.
+ * class, in the order of clump_heap_read_refs(). An array `a` that grows is only a_length there:
+ * clump_heap_read_arrays() reads the elements in the same order.
  *   write  [in]  gets the whole text, in one part, with `user`. Not called if the call fails before
  * Blocks: yes. The host has all objects twice for a while.
  * Returns CLUMP_OK, or:
