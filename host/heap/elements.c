@@ -158,14 +158,18 @@ clump_status clumpi_arrays_measure(clumpi_arrays *a, clumpi_array_sums *sums) {
 
 /* ---- Into the heap --------------------------------------------------------------------------- */
 
-/* The kernel that makes raw memory for elements of so many bytes; 0: that frees it. */
-static clump_status get_kernel(clumpi_arrays *a, uint32_t each, clump_kernel **k) {
+/* As make_arrays.cl has them. */
+typedef enum memory_way { MAKE, GET_CAPACITY, FREE } memory_way;
+
+static clump_status get_kernel(clumpi_arrays *a, memory_way way, clump_kernel **k) {
     static const char key;
+    const clumpi_u32 each = a->array.element_bytes, is = way;
     clump_status status =
         clumpi_own_kernel(a->heap, &key, "cl/api/make_arrays.cl", "make_arrays", k);
     if (!status) status = clump_kernel_set_arg(*k, 0, sizeof a->handles, &a->handles);
     if (!status) status = clump_kernel_set_arg(*k, 2, sizeof each, &each);
-    return status ? status : clump_kernel_set_arg(*k, 3, sizeof a->ends, &a->ends);
+    if (!status) status = clump_kernel_set_arg(*k, 3, sizeof a->ends, &a->ends);
+    return status ? status : clump_kernel_set_arg(*k, 4, sizeof is, &is);
 }
 
 /* With the words of n objects in `handles`. */
@@ -180,7 +184,7 @@ static clump_status run_some(clumpi_arrays *a, clump_kernel *k, uint32_t n) {
 static clump_status make_all(clumpi_arrays *a, clumpi_u32 *failed) {
     clump_context *c = context_of(a);
     clump_kernel *k;
-    clump_status status = get_kernel(a, a->array.element_bytes, &k);
+    clump_status status = get_kernel(a, MAKE, &k);
     if (!status) status = clumpi_clear(c, a->ends, 0, sizeof *failed);
     for (uint64_t from = 0, n; from < a->objects && !status; from += n) {
         n = next_count(a, from);
@@ -236,6 +240,22 @@ static clump_status make_missing(clumpi_arrays *a, const char *where, uint32_t *
     return status ? status : is_read;
 }
 
+/* Of memory by its handles: the capacities, or none, since it is freed. */
+static clump_status run_all(clumpi_arrays *a, memory_way way, const uint32_t *handles,
+                            uint32_t *capacities) {
+    clump_context *c = context_of(a);
+    clump_kernel *k;
+    clump_status status = get_kernel(a, way, &k);
+    for (uint64_t from = 0, n; from < a->objects && !status; from += n) {
+        n = next_count(a, from);
+        status = clumpi_write(c, a->handles, 0, n * sizeof *handles, handles + from);
+        if (!status) status = run_some(a, k, (uint32_t)n);
+        if (!status && capacities)
+            status = clumpi_read(c, a->handles, 0, n * sizeof *capacities, capacities + from);
+    }
+    return status;
+}
+
 clump_status clumpi_arrays_renew(clumpi_arrays *a, const uint32_t *lengths, const char *where) {
     clump_context *c = context_of(a);
     const uint64_t n = a->objects;
@@ -259,6 +279,7 @@ clump_status clumpi_arrays_renew(clumpi_arrays *a, const uint32_t *lengths, cons
         const clump_error error = c->error;
         if (status) clumpi_arrays_free_replaced(a); /* what was made */
         if (status) c->error = error;
+        if (!status) status = run_all(a, GET_CAPACITY, made, missing);
     }
     for (uint64_t i = 0; i < n && !status; i++) {
         if (!missing[i]) continue;
@@ -274,16 +295,7 @@ clump_status clumpi_arrays_renew(clumpi_arrays *a, const uint32_t *lengths, cons
 }
 
 clump_status clumpi_arrays_free_replaced(clumpi_arrays *a) {
-    clump_kernel *k;
-    if (!a->replaces) return CLUMP_OK;
-    clump_status status = get_kernel(a, 0, &k);
-    for (uint64_t from = 0, n; from < a->objects && !status; from += n) {
-        n = next_count(a, from);
-        status =
-            clumpi_write(context_of(a), a->handles, 0, n * sizeof *a->replaced, a->replaced + from);
-        if (!status) status = run_some(a, k, (uint32_t)n);
-    }
-    return status;
+    return a->replaces ? run_all(a, FREE, a->replaced, NULL) : CLUMP_OK;
 }
 
 /* ---- Elements -------------------------------------------------------------------------------- */

@@ -357,5 +357,6 @@ void compare_arrays(client *c, heap_model *h) {
         compare_by_kernel(c, h, i);
         compare_by_host(c, h, i);
     }
+    CHECK_OK(&c->on, clump_heap_read_stats(h->heap, &h->stats, h->classes, CLASSES_MAX));
     compare_room(c, h);
 }
