@@ -1,5 +1,6 @@
-/* Raw memory for the arrays of run-time length of objects that a load made. It is a program of its
- * heap, like a user's, because code that allocates is compiled for a heap's geometry.
+/* Raw memory for the arrays of run-time length of objects whose elements the host or a load writes.
+ * It is a program of its heap, like a user's, because code that allocates is compiled for a heap's
+ * geometry.
  *
  * Read first: cl/api/arrays.clh.
  */
@@ -8,12 +9,22 @@
 #endif
 
 /* Each of `count` arrays needs memory for as many elements as its number says. The number becomes
- * the handle of the memory. bytes: of an element. failed: arrays for which there was no room. */
+ * the handle of the memory. bytes: of an element. failed: arrays for which there was no room.
+ * way 1: the numbers are handles, and become the capacities that their memory has. 2: the memory of
+ * the handles is freed. */
 __kernel void make_arrays(CLUMP_HEAP, __global uint *words, uint count, uint bytes,
-                          __global uint *failed) {
+                          __global uint *failed, uint way) {
     for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
         uint capacity = words[i];
         if (!capacity) continue;
+        if (way) {
+            __global uchar *memory = clump_heap + (ulong)capacity * CLUMPI_RAW_UNIT;
+            if (way == 1)
+                words[i] = (uint)(clumpi_usable_size(clump_heap, memory) / bytes);
+            else
+                clumpi_raw_free(clump_heap, memory);
+            continue;
+        }
         __global void *p =
             clumpi_aligned_alloc(clump_heap, max(bytes, CLUMPI_RAW_UNIT), (ulong)capacity * bytes);
         if (!p) atomic_inc(failed);

@@ -7,7 +7,8 @@
  *
  * Arrays of run-time length have kernels of their own, since their elements follow each other. The
  * buffer begins with ulongs: the elements of object number n are elements word[n] .. word[n + 1]-1
- * from byte f.at on. Elements of the object beyond these become 0.
+ * from byte f.at on. Elements of the object beyond these become 0. Elements in raw memory are left
+ * out (elements.cl).
  *
  * Read first: fields.cl, cl/heap/layout.h.
  */
@@ -50,7 +51,7 @@ static inline void struct_field(clumpi_struct_field f, __global uchar *row, uint
     if (is_array) { /* a constant in each kernel */
         __global const ulong *offsets = (__global const ulong *)structs;
         place += offsets[number] * f.bytes;
-        count = (uint)(offsets[number + 1ul] - offsets[number]);
+        count = (uint)min(offsets[number + 1ul] - offsets[number], (ulong)f.count);
         if (!f.is_read) struct_clear(f, field, count);
     }
     for (uint e = 0; e < count; e++) {

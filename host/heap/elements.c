@@ -70,6 +70,7 @@ void clumpi_arrays_close(clumpi_arrays *a) {
     clumpi_buffer_release(c, &a->ends);
     clumpi_free(&c->allocator, a->host_ends);
     clumpi_free(&c->allocator, a->own);
+    clumpi_free(&c->allocator, a->replaced);
     a->heap = NULL;
 }
 
@@ -158,30 +159,39 @@ clump_status clumpi_arrays_measure(clumpi_arrays *a, clumpi_array_sums *sums) {
 
 /* ---- Into the heap --------------------------------------------------------------------------- */
 
-/* The capacities of n objects become handles of raw memory. */
-static clump_status make_some(clumpi_arrays *a, clump_kernel *k, uint64_t from, uint32_t n) {
-    size_t global = context_of(a)->sizes.do_all_global, local = context_of(a)->sizes.do_all_local;
-    clumpi_group_fit(k->group_limit, &global, &local);
-    clump_status status = fetch_words(a, CLUMP_PART_CAPACITY, from, n);
-    if (!status) status = clump_kernel_set_arg(k, 1, sizeof n, &n);
-    if (!status) status = clump_heap_launch(a->heap, k, global, local, NULL);
-    return status ? status : store_handles(a, from, n);
+/* As make_arrays.cl has them. */
+typedef enum memory_way { MAKE, GET_CAPACITY, FREE } memory_way;
+
+static clump_status get_kernel(clumpi_arrays *a, memory_way way, clump_kernel **k) {
+    static const char key;
+    const clumpi_u32 each = a->array.element_bytes, is = way;
+    clump_status status =
+        clumpi_own_kernel(a->heap, &key, "cl/api/make_arrays.cl", "make_arrays", k);
+    if (!status) status = clump_kernel_set_arg(*k, 0, sizeof a->handles, &a->handles);
+    if (!status) status = clump_kernel_set_arg(*k, 2, sizeof each, &each);
+    if (!status) status = clump_kernel_set_arg(*k, 3, sizeof a->ends, &a->ends);
+    return status ? status : clump_kernel_set_arg(*k, 4, sizeof is, &is);
 }
 
+/* With the words of n objects in `handles`. */
+static clump_status run_some(clumpi_arrays *a, clump_kernel *k, uint32_t n) {
+    size_t global = context_of(a)->sizes.do_all_global, local = context_of(a)->sizes.do_all_local;
+    clumpi_group_fit(k->group_limit, &global, &local);
+    clump_status status = clump_kernel_set_arg(k, 1, sizeof n, &n);
+    return status ? status : clump_heap_launch(a->heap, k, global, local, NULL);
+}
+
+/* The capacities of the objects become handles of raw memory. */
 static clump_status make_all(clumpi_arrays *a, clumpi_u32 *failed) {
-    static const char key;
     clump_context *c = context_of(a);
     clump_kernel *k;
-    const uint32_t each = a->array.element_bytes;
-    clump_status status =
-        clumpi_own_kernel(a->heap, &key, "cl/api/make_arrays.cl", "make_arrays", &k);
+    clump_status status = get_kernel(a, MAKE, &k);
     if (!status) status = clumpi_clear(c, a->ends, 0, sizeof *failed);
-    if (!status) status = clump_kernel_set_arg(k, 0, sizeof a->handles, &a->handles);
-    if (!status) status = clump_kernel_set_arg(k, 2, sizeof each, &each);
-    if (!status) status = clump_kernel_set_arg(k, 3, sizeof a->ends, &a->ends);
     for (uint64_t from = 0, n; from < a->objects && !status; from += n) {
         n = clumpi_arrays_next(a, from);
-        status = make_some(a, k, from, (uint32_t)n);
+        status = fetch_words(a, CLUMP_PART_CAPACITY, from, (uint32_t)n);
+        if (!status) status = run_some(a, k, (uint32_t)n);
+        if (!status) status = store_handles(a, from, (uint32_t)n);
     }
     return status ? status : clumpi_read(c, a->ends, 0, sizeof *failed, failed);
 }
@@ -207,6 +217,95 @@ clump_status clumpi_arrays_store_handles(clumpi_arrays *a, uint64_t from, uint32
     const clump_status status =
         clumpi_write(context_of(a), a->handles, 0, n * sizeof *handles, handles);
     return status ? status : store_handles(a, from, n);
+}
+
+static clump_status copy_words(clumpi_arrays *a, clump_array_part part, uint32_t *words,
+                               int is_read) {
+    const uint64_t bytes = a->objects * sizeof *words;
+    return is_read ? clumpi_read(context_of(a), a->words.buffer, a->words.at[part], bytes, words)
+                   : clumpi_write(context_of(a), a->words.buffer, a->words.at[part], bytes, words);
+}
+
+/* Capacities that are not 0 are made. handles: what was made, also after a failure. */
+static clump_status make_missing(clumpi_arrays *a, const char *where, uint32_t *missing,
+                                 uint32_t *handles) {
+    clump_context *c = context_of(a);
+    clump_status status = copy_words(a, CLUMP_PART_CAPACITY, missing, 0);
+    if (!status)
+        status = clumpi_clear(c, a->words.buffer, a->words.at[CLUMP_PART_MEMORY],
+                              a->objects * sizeof *handles);
+    if (status) return status;
+    clumpi_u32 failed;
+    status = clumpi_arrays_make(a, &failed);
+    if (!status && failed)
+        status = clumpi_fail(
+            &c->error, CLUMP_ERR_DEVICE_MEMORY,
+            "the heap has no raw memory for %u of the %llu arrays %s of class %s in %s. "
+            "Make it larger",
+            failed, (unsigned long long)a->objects, a->array.name,
+            clump_schema_get_info(clumpi_heap_schema(a->heap))->classes[a->class_id]->name, where);
+    const clump_error error = c->error; /* keep the cause */
+    const clump_status is_read = copy_words(a, CLUMP_PART_MEMORY, handles, 1);
+    if (status) c->error = error;
+    return status ? status : is_read;
+}
+
+/* Of memory by its handles: the capacities, or none, since it is freed. */
+static clump_status run_all(clumpi_arrays *a, memory_way way, const uint32_t *handles,
+                            uint32_t *capacities) {
+    clump_context *c = context_of(a);
+    clump_kernel *k;
+    clump_status status = get_kernel(a, way, &k);
+    for (uint64_t from = 0, n; from < a->objects && !status; from += n) {
+        n = clumpi_arrays_next(a, from);
+        status = clumpi_write(c, a->handles, 0, n * sizeof *handles, handles + from);
+        if (!status) status = run_some(a, k, (uint32_t)n);
+        if (!status && capacities)
+            status = clumpi_read(c, a->handles, 0, n * sizeof *capacities, capacities + from);
+    }
+    return status;
+}
+
+clump_status clumpi_arrays_renew(clumpi_arrays *a, const uint32_t *lengths, const char *where) {
+    clump_context *c = context_of(a);
+    const uint64_t n = a->objects;
+    uint32_t *had = clumpi_alloc(&c->allocator, 3 * n * sizeof *had);
+    uint32_t *missing = had ? had + n : NULL, *capacities = had ? missing + n : NULL;
+    uint32_t *made = a->replaced = clumpi_alloc(&c->allocator, n * sizeof *made);
+    clump_status status = CLUMP_OK;
+    if (!had || !made)
+        status = clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for %llu arrays",
+                             (unsigned long long)n);
+    if (!status) status = copy_words(a, CLUMP_PART_MEMORY, had, 1);
+    if (!status) status = copy_words(a, CLUMP_PART_CAPACITY, capacities, 1);
+    for (uint64_t i = 0; i < n && !status; i++) {
+        const uint32_t need = lengths[i] > a->array.count ? lengths[i] - a->array.count : 0;
+        missing[i] = need > capacities[i] ? need : 0;
+        made[i] = 0;
+        a->replaces |= missing[i] != 0;
+    }
+    if (!status && a->replaces) {
+        status = make_missing(a, where, missing, made);
+        const clump_error error = c->error;
+        if (status) clumpi_arrays_free_replaced(a); /* what was made */
+        if (status) c->error = error;
+        if (!status) status = run_all(a, GET_CAPACITY, made, missing);
+    }
+    for (uint64_t i = 0; i < n && !status; i++) {
+        if (!missing[i]) continue;
+        const uint32_t old = had[i];
+        had[i] = made[i];
+        made[i] = old; /* is replaced */
+        capacities[i] = missing[i];
+    }
+    if (!status && a->replaces) status = copy_words(a, CLUMP_PART_MEMORY, had, 0);
+    if (!status && a->replaces) status = copy_words(a, CLUMP_PART_CAPACITY, capacities, 0);
+    clumpi_free(&c->allocator, had);
+    return status;
+}
+
+clump_status clumpi_arrays_free_replaced(clumpi_arrays *a) {
+    return a->replaces ? run_all(a, FREE, a->replaced, NULL) : CLUMP_OK;
 }
 
 /* ---- Elements -------------------------------------------------------------------------------- */
@@ -260,4 +359,22 @@ clump_status clumpi_arrays_copy(clumpi_arrays *a, cl_mem values, uint64_t at, ui
         at += n;
     }
     return status;
+}
+
+clump_status clumpi_arrays_spread(const clumpi_arrays *a, cl_mem values, uint64_t at, int is_read) {
+    const clumpi_launch_sizes *sizes = &context_of(a)->sizes;
+    const clumpi_u64 from_word = a->words.at[CLUMP_PART_MEMORY] / sizeof(clumpi_u32), begin = at;
+    const clumpi_u32 count = (clumpi_u32)a->objects, each = a->array.element_bytes,
+                     inside = a->array.count, read = is_read ? 1 : 0;
+    const clumpi_arg args[] = {{sizeof a->words.buffer, &a->words.buffer},
+                               {sizeof from_word, &from_word},
+                               {sizeof count, &count},
+                               {sizeof values, &values},
+                               {sizeof begin, &begin},
+                               {sizeof each, &each},
+                               {sizeof inside, &inside},
+                               {sizeof read, &read}};
+    return clumpi_run_on_heap(a->heap, CLUMPI_ELEMENTS_KERNEL(elements_spread),
+                              sizes->do_all_global, sizes->do_all_local, args,
+                              sizeof args / sizeof *args, NULL);
 }

@@ -1,6 +1,6 @@
 /* Elements that the arrays of objects have in raw memory: of one array that grows, of all objects
  * of a class in some order, one after the other. For what writes objects elsewhere and reads them
- * again.
+ * again, and for the host.
  *
  * Read first: dense.h, cl/heap/elements.cl.
  */
@@ -10,7 +10,7 @@
 #include "heap/dense.h"
 
 /* A program of its own: only heaps with such arrays need it. */
-#define CLUMPI_ELEMENTS_KERNELS(X) X(elements_copy)
+#define CLUMPI_ELEMENTS_KERNELS(X) X(elements_copy) X(elements_spread)
 enum { CLUMPI_ELEMENTS_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_elements_library;
 #define CLUMPI_ELEMENTS_KERNEL(name)                                                               \
@@ -35,6 +35,8 @@ typedef struct clumpi_arrays {
     uint64_t object;         /* the next element is of this one, */
     uint64_t taken;          /* which has so many elements before it */
     cl_mem handles, ends;    /* of some objects; see elements.c */
+    uint32_t *replaced;      /* by object: the handle of memory that is no longer needed, or 0 */
+    int replaces;            /* there was an array without room */
     uint32_t at_once;        /* which are so many at most */
     uint32_t *host_ends;
 } clumpi_arrays;
@@ -65,6 +67,20 @@ clump_status clumpi_arrays_make(clumpi_arrays *a, clumpi_u32 *failed);
  * arrays, or written to them. */
 clump_status clumpi_arrays_copy(clumpi_arrays *a, cl_mem values, uint64_t at, uint32_t count,
                                 int is_read);
+
+/* ---- Words in a buffer, for all objects ------------------------------------------------------ */
+
+/* Room for so many elements by object, those in the object included. An array without it gets new
+ * memory, which its words then name. The heap has the old words, until the caller has written the
+ * new ones and calls clumpi_arrays_free_replaced(). Without room nothing is left of it:
+ * CLUMP_ERR_DEVICE_MEMORY. where: as above. Blocks. */
+clump_status clumpi_arrays_renew(clumpi_arrays *a, const uint32_t *lengths, const char *where);
+clump_status clumpi_arrays_free_replaced(clumpi_arrays *a);
+
+/* All elements in raw memory, read from the arrays, or written to them. values: begins with 64-bit
+ * offsets of the elements of each array, which lie there from byte `at` on, with those in the
+ * object. */
+clump_status clumpi_arrays_spread(const clumpi_arrays *a, cl_mem values, uint64_t at, int is_read);
 
 /* For fit.c: of n objects from number `from` on, as many as are dealt with at once. */
 uint32_t clumpi_arrays_next(const clumpi_arrays *a, uint64_t from);

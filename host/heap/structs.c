@@ -4,14 +4,16 @@
  * between it and the heap. A field that new objects get no value for is copied from an element of
  * zeros at the end of the buffer. Of arrays, the lengths are copied in a launch of their own, the
  * host adds them up, and the elements follow each other in a buffer that begins with the offsets.
+ * Of arrays that grow, capacities and handles of raw memory are copied, too, and the elements there
+ * have a launch of their own.
  *
  * Invariant: all that can be wrong with the arguments is known before the heap changes.
  * Read first: clump/structs.h, cl/heap/structs.cl.
  */
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "heap/dense.h"
+#include "heap/elements.h"
 #include "heap/heap.h"
 
 static const char *const kernel_files[] = {
@@ -307,22 +309,24 @@ clump_status clump_heap_write_structs(clump_heap *heap, const clump_struct_desc 
 /* One call: t.structs has offsets and elements. */
 typedef struct arrays {
     transfer t;
-    clump_field_info field, length;
-    uint32_t *lengths; /* of each object */
-    cl_mem words;      /* the same on the device */
+    clump_field_info field;
+    uint32_t *lengths;        /* of each object */
+    cl_mem words;             /* the same on the device. Capacities and handles follow, by part, */
+    clump_array_part part_to; /* if this is CLUMP_PART_MEMORY */
+    clumpi_arrays outside;    /* of these, in raw memory; closed: there are none */
 } arrays;
+
+/* Most elements of one array. */
+static uint32_t room_of(const arrays *a) {
+    return a->field.array == CLUMP_ARRAY_BOUNDED ? a->field.count : UINT32_MAX - 1;
+}
 
 /* bytes: of one element of the caller's; NULL where the caller has none. */
 static clump_status find_array(arrays *a, const char *name, const size_t *bytes) {
     const transfer *t = &a->t;
     clump_heap *heap = t->heap;
     clump_error *error = &heap->context->error;
-    char length[CLUMP_NAME_BYTES_MAX + 1];
     clump_status status = clumpi_find_field(heap, &t->info, name, t->call, &a->field);
-    if (!status)
-        status = clumpi_field_refuses(heap->schema, &a->field,
-                                      t->is_read ? CLUMPI_OP_READ_ARRAYS : CLUMPI_OP_WRITE_ARRAYS,
-                                      t->call, error);
     if (status) return status;
     if (!a->field.array)
         return clumpi_fail(error, CLUMP_ERR_USAGE,
@@ -330,8 +334,35 @@ static clump_status find_array(arrays *a, const char *name, const size_t *bytes)
                            name, t->info.name);
     if (bytes && *bytes != a->field.element_bytes)
         return clumpi_fail_size(heap, t->call, &a->field, *bytes);
-    snprintf(length, sizeof length, "%s_length", name);
-    return clumpi_find_field(heap, &t->info, length, t->call, &a->length);
+    a->part_to = a->field.array == CLUMP_ARRAY_BOUNDED ? CLUMP_PART_LENGTH : CLUMP_PART_MEMORY;
+    return CLUMP_OK;
+}
+
+static int in_order(const void *a, const void *b) {
+    const clump_ref left = *(const clump_ref *)a, right = *(const clump_ref *)b;
+    return (left > right) - (left < right);
+}
+
+/* An array that grows cannot get two lengths: it would have the memory for one of them. */
+static clump_status check_different(const arrays *a, const clump_ref *refs) {
+    const transfer *t = &a->t;
+    clump_context *c = t->heap->context;
+    clump_ref *sorted, twice = 0;
+    if (!refs || t->is_read || a->part_to != CLUMP_PART_MEMORY) return CLUMP_OK;
+    sorted = clumpi_alloc(&c->allocator, t->count * sizeof *sorted + 1);
+    if (!sorted)
+        return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for %llu references",
+                           (unsigned long long)t->count);
+    memcpy(sorted, refs, t->count * sizeof *sorted);
+    qsort(sorted, t->count, sizeof *sorted, in_order);
+    for (uint64_t i = 1; i < t->count && !twice; i++)
+        if (sorted[i] == sorted[i - 1]) twice = sorted[i];
+    clumpi_free(&c->allocator, sorted);
+    return twice ? clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                               "%s: several references name the object 0x%08x, but its array %s "
+                               "can have only one length. Name each object once",
+                               t->call, twice, a->field.name)
+                 : CLUMP_OK;
 }
 
 /* Are there as many objects as the caller says? Chosen ones are put where kernels find them. */
@@ -365,28 +396,58 @@ static clump_status open_arrays(arrays *a, const char *class_name, const char *f
     if (!status) status = find_array(a, field, values || bytes ? &bytes : NULL);
     if (!status) status = clumpi_heap_enter_to_wait(t->heap);
     if (!status) status = find_objects(t, refs);
+    if (!status) status = check_different(a, refs);
     if (status) return status;
     a->lengths = clumpi_alloc(&c->allocator, t->count * sizeof *a->lengths + 1);
-    return a->lengths
-               ? clumpi_buffer_create(c, t->count * sizeof *a->lengths + 1, "lengths", &a->words)
-               : clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY,
-                             "no host memory for the lengths of %llu arrays",
-                             (unsigned long long)t->count);
+    return a->lengths ? clumpi_buffer_create(c, t->count * a->part_to * sizeof *a->lengths + 1,
+                                             "lengths", &a->words)
+                      : clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY,
+                                    "no host memory for the lengths of %llu arrays",
+                                    (unsigned long long)t->count);
 }
 
 static void close_arrays(arrays *a) {
     clump_context *c = a->t.heap->context;
+    clumpi_arrays_close(&a->outside);
     close_transfer(&a->t);
     clumpi_buffer_release(c, &a->words);
     clumpi_free(&c->allocator, a->lengths);
 }
 
+static uint64_t words_at(const arrays *a, clump_array_part part) {
+    return (part - CLUMP_PART_LENGTH) * a->t.count * sizeof *a->lengths;
+}
+
 /* Between the heap and a->words. */
-static clump_status copy_lengths(arrays *a) {
-    clumpi_struct_field f = clumpi_struct_field_of(&a->length);
-    f.next = f.bytes;
-    f.struct_bytes = f.bytes;
-    return copy_field(&a->t, a->t.info.id, f, a->words);
+static clump_status copy_words(arrays *a) {
+    transfer *t = &a->t;
+    clump_status status = CLUMP_OK;
+    for (int part = CLUMP_PART_LENGTH; part <= (int)a->part_to && !status; part++) {
+        clumpi_struct_field f =
+            clumpi_struct_field_of(clumpi_schema_part(t->heap->schema, &a->field, part));
+        f.next = f.bytes;
+        f.at = words_at(a, part);
+        f.struct_bytes = f.bytes;
+        status = copy_field(t, t->info.id, f, a->words);
+    }
+    return status;
+}
+
+/* The words that the heap has, with lengths and capacities that are possible. */
+static clump_status read_words(arrays *a) {
+    transfer *t = &a->t;
+    const int was_read = t->is_read;
+    clumpi_array_words words = {.buffer = a->words};
+    clumpi_array_sums sums = {0};
+    t->is_read = 1;
+    clump_status status = copy_words(a);
+    t->is_read = was_read;
+    if (status || a->part_to != CLUMP_PART_MEMORY) return status;
+    for (int part = CLUMP_PART_LENGTH; part <= CLUMP_PART_MEMORY; part++)
+        words.at[part] = words_at(a, part);
+    status =
+        clumpi_arrays_open_words(t->heap, t->info.id, &a->field, t->count, &words, &a->outside);
+    return status ? status : clumpi_arrays_measure(&a->outside, &sums);
 }
 
 /* Where the elements are in t.structs, after the offsets. */
@@ -407,9 +468,13 @@ static clump_status open_elements(arrays *a, const uint64_t *offsets, uint64_t e
 static clump_status copy_elements(arrays *a) {
     transfer *t = &a->t;
     clumpi_struct_field f = clumpi_struct_field_of(&a->field);
+    clump_status status = CLUMP_OK;
     f.next = f.bytes;
     f.at = elements_at(a);
     f.is_read = (clumpi_u32)t->is_read;
+    if (a->outside.heap)
+        status = clumpi_arrays_spread(&a->outside, t->structs, elements_at(a), t->is_read);
+    if (status || !f.count) return status; /* no elements are in the objects */
     return t->is_chosen ? copy_named(t, CLUMPI_STRUCT_KERNEL(struct_chosen_arrays), f, t->structs)
                         : copy_all(t->heap, CLUMPI_STRUCT_KERNEL(struct_arrays), t->info.id,
                                    t->info.last, f, t->structs);
@@ -419,7 +484,7 @@ static clump_status copy_elements(arrays *a) {
 static clump_status add_lengths(const arrays *a, uint64_t *offsets) {
     offsets[0] = 0;
     for (uint64_t i = 0; i < a->t.count; i++) {
-        if (a->lengths[i] > a->field.count)
+        if (a->lengths[i] > room_of(a))
             return clumpi_fail(&a->t.heap->context->error, CLUMP_ERR_CORRUPT,
                                "%s: array %s of object number %llu was overwritten: its length is "
                                "%u, but it has room for only %u elements",
@@ -433,7 +498,7 @@ static clump_status add_lengths(const arrays *a, uint64_t *offsets) {
 static clump_status read_arrays(arrays *a, uint64_t *offsets, void *values, uint64_t capacity) {
     transfer *t = &a->t;
     clump_context *c = t->heap->context;
-    clump_status status = t->count ? copy_lengths(a) : CLUMP_OK;
+    clump_status status = t->count ? read_words(a) : CLUMP_OK;
     if (!status) status = clumpi_read(c, a->words, 0, t->count * sizeof *a->lengths, a->lengths);
     if (!status) status = add_lengths(a, offsets);
     if (status) return status;
@@ -473,12 +538,12 @@ static clump_status subtract_offsets(const arrays *a, const uint64_t *offsets, u
                                "must not descend, and there are %llu elements",
                                t->call, (unsigned long long)i, (unsigned long long)offsets[i],
                                (unsigned long long)offsets[i + 1], (unsigned long long)elements);
-        if (length > a->field.count)
+        if (length > room_of(a))
             return clumpi_fail(error, CLUMP_ERR_USAGE,
                                "%s: array %s of class %s cannot have a length of %llu: it has room "
                                "for %u elements. The offsets of array number %llu have this length",
                                t->call, a->field.name, t->info.name, (unsigned long long)length,
-                               a->field.count, (unsigned long long)i);
+                               room_of(a), (unsigned long long)i);
         a->lengths[i] = (uint32_t)length;
     }
     return CLUMP_OK;
@@ -502,13 +567,17 @@ static clump_status write_arrays(arrays *a, const uint64_t *offsets, const uint8
     transfer *t = &a->t;
     clump_context *c = t->heap->context;
     const uint64_t elements = offsets[t->count] - offsets[0], each = a->field.element_bytes;
+    const int is_outside = a->part_to == CLUMP_PART_MEMORY;
     clump_status status = open_written(a, offsets, elements);
     if (!status && elements)
         status = clumpi_write(c, t->structs, elements_at(a), elements * each,
                               values + offsets[0] * each);
+    if (!status && is_outside) status = read_words(a);
+    if (!status && is_outside) status = clumpi_arrays_renew(&a->outside, a->lengths, t->call);
     if (!status) status = clumpi_write(c, a->words, 0, t->count * sizeof *a->lengths, a->lengths);
-    if (!status) status = copy_lengths(a);
     if (!status) status = copy_elements(a);
+    if (!status) status = copy_words(a);
+    if (!status && is_outside) status = clumpi_arrays_free_replaced(&a->outside);
     return status ? status : clumpi_finish(c);
 }
 

@@ -2,7 +2,7 @@
  *
  * Both begin with the objects as structs without gaps (structs.c), the fields one after the other,
  * inherited ones first. An array with `max` is followed by its length. Its elements that are not in
- * use are zeros, and empty in CSV.
+ * use are zeros, and empty in CSV. Of an array that grows there is the length only.
  *
  * Invariant: the text does not depend on the locale. Format of .npy: NumPy enhancement proposal 1,
  * version 1.0.
@@ -35,6 +35,16 @@ static void close_table(table *t) {
     clumpi_free(a, t->structs);
 }
 
+/* Those of the first `count` fields that a table has; returns how many. */
+static uint32_t keep_columns(table *t, uint32_t count) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (t->infos[i].array != CLUMP_ARRAY_GROWING && t->infos[i].part < CLUMP_PART_CAPACITY)
+            t->infos[kept++] = t->infos[i];
+    t->desc.field_count = kept;
+    return kept;
+}
+
 /* The fields of the class, those of its first base first. */
 static clump_status find_fields(table *t, const clump_class_info *c) {
     const clump_schema *schema = t->heap->schema;
@@ -59,6 +69,7 @@ static clump_status find_fields(table *t, const clump_class_info *c) {
         for (uint32_t i = 0; i < k.field_count; i++)
             t->infos[end + i] = *clump_schema_get_info(schema)->classes[id]->fields[i];
     }
+    all = keep_columns(t, all);
     for (uint32_t i = 0; i < all; i++) {
         t->fields[i] = (clump_struct_field){t->infos[i].name, t->desc.bytes};
         t->desc.bytes += t->infos[i].element_bytes * clumpi_elements(&t->infos[i]);
@@ -96,9 +107,6 @@ static clump_status open_table(table *t, const char *class_name, clump_write_fn 
                            call);
     clump_status status = clumpi_find_class(t->heap, class_name, call, &k);
     if (!status) status = find_fields(t, &k);
-    for (uint32_t i = 0; i < t->desc.field_count && !status; i++)
-        status =
-            clumpi_field_refuses(t->heap->schema, &t->infos[i], CLUMPI_OP_TABLE, call, &c->error);
     if (!status && !t->desc.bytes)
         status =
             clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s: class %s has no fields", call, k.name);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "clump/schema_c.h"
-#include "schema/refusals.h"
 #include "schema/schema.h"
 
 /* What follows a class's name in the names that are declared. */
@@ -28,6 +27,12 @@ static void emit_member(clumpi_text *t, const clump_schema *schema, const clump_
     clumpi_text_append(t, "\n");
 }
 
+/* Arrays that grow, and the words that belong to them, are in no struct. */
+static int is_member(const clump_schema *schema, uint32_t class_id, const clump_field_info *f) {
+    const clump_field_info *array = f->part ? clumpi_schema_array_of(schema, class_id, f) : f;
+    return array->array != CLUMP_ARRAY_GROWING;
+}
+
 /* The class and its bases, the first of them last; returns how many. */
 static uint32_t chain_of(const clump_schema *schema, const clump_class_info *c,
                          clump_class_info *chain) {
@@ -46,11 +51,17 @@ static void emit_class(clumpi_text *t, const clump_schema *schema, const clump_c
                        c->is_abstract ? "abstract " : "", c->name, depth > 1 ? " : " : "",
                        depth > 1 ? chain[1].name : "", prefix, c->name);
     for (uint32_t d = depth; d-- > 0;)
-        for (uint32_t i = 0; i < chain[d].field_count; i++, count++) {
+        for (uint32_t i = 0; i < chain[d].field_count; i++) {
             f = *clump_schema_get_info(schema)->classes[chain[d].id]->fields[i];
-            emit_member(t, schema, &f);
+            if (is_member(schema, chain[d].id, &f)) {
+                emit_member(t, schema, &f);
+                count++;
+            } else if (!f.part) {
+                clumpi_text_append(t, "    /* %s: use clump_heap_read_arrays() */\n", f.name);
+            }
         }
-    if (!count) clumpi_text_append(t, "    char nothing; /* the class has no fields */\n");
+    if (!count)
+        clumpi_text_append(t, "    char nothing; /* no field of the class is in a struct */\n");
     clumpi_text_append(t, "} %s%s;\n", prefix, c->name);
     if (count)
         clumpi_text_append(t, "static const clump_struct_field %s%s_struct_fields[] = {\n", prefix,
@@ -58,6 +69,7 @@ static void emit_class(clumpi_text *t, const clump_schema *schema, const clump_c
     for (uint32_t d = depth; d-- > 0;)
         for (uint32_t i = 0; i < chain[d].field_count; i++) {
             f = *clump_schema_get_info(schema)->classes[chain[d].id]->fields[i];
+            if (!is_member(schema, chain[d].id, &f)) continue;
             clumpi_text_append(t, "    {\"%s\", (uint32_t)offsetof(%s%s, %s)},\n", f.name, prefix,
                                c->name, f.name);
         }
@@ -113,9 +125,7 @@ clump_status clump_schema_emit_c(const clump_schema *schema, const char *prefix,
     if (!is_identifier(prefix))
         return clumpi_fail(error, CLUMP_ERR_USAGE, "the prefix \"%s\" is not an identifier of C",
                            prefix);
-    clump_status status = clumpi_schema_refuses(schema, clumpi_schema_traits(schema),
-                                                CLUMPI_OP_EMIT_C, 0, "clump_schema_emit_c", error);
-    if (!status) status = check_names(schema, count, error);
+    const clump_status status = check_names(schema, count, error);
     if (status) return status;
     clumpi_text t = {.allocator = &schema->allocator};
     clump_class_info *chain = clumpi_alloc(&schema->allocator, CLUMP_CLASSES_MAX * sizeof *chain);

@@ -50,10 +50,6 @@
     X(READ_FIELD, "reading it as a field or in a struct")                                          \
     X(WRITE_FIELD, "writing it as a field or in a struct")                                         \
     X(FROM_BUFFER, "`clump_heap_copy_field()` from a buffer")                                      \
-    X(READ_ARRAYS, "`clump_heap_read_arrays()`")                                                   \
-    X(WRITE_ARRAYS, "`clump_heap_write_arrays()`")                                                 \
-    X(TABLE, "`clump_heap_write_table()` of its class")                                            \
-    X(EMIT_C, "`clump_schema_emit_c()`")                                                           \
     X(FUSE, "`clump_kernel_create_fused()`, `clump_heap_reduce()`")                                \
     X(BECOME, "`becomes` of its class, or to it")
 
@@ -79,21 +75,17 @@
     X(EVICT, RESIDENT, USAGE, "all its objects stay", "set clump_heap_desc.evictable_bytes")       \
     X(FINDINGS, UNCHECKED, USAGE, "it does not record its objects", "set clump_heap_desc.checked") \
     X(READ_FIELD, GROWING, USAGE, "it has another length in each object",                          \
-      "call clump_heap_read_object_array()")                                                       \
-    X(WRITE_FIELD, GROWING, USAGE, "is changed by kernels only", "let a kernel change it")         \
-    X(WRITE_FIELD, PART, USAGE, "must fit memory that only kernels allocate",                      \
-      "let a kernel change the array")                                                             \
-    X(FROM_BUFFER, GROWING, USAGE, "is changed by kernels only", "let a kernel change it")         \
-    X(FROM_BUFFER, PART, USAGE, "must fit memory that only kernels allocate",                      \
-      "let a kernel change the array")                                                             \
+      "call clump_heap_read_arrays()")                                                             \
+    X(WRITE_FIELD, GROWING, USAGE, "it has another length in each object",                         \
+      "call clump_heap_write_arrays()")                                                            \
+    X(WRITE_FIELD, PART, USAGE, "it changes only with the elements",                               \
+      "call clump_heap_write_arrays()")                                                            \
+    X(FROM_BUFFER, GROWING, USAGE, "it has another length in each object",                         \
+      "call clump_heap_write_arrays()")                                                            \
+    X(FROM_BUFFER, PART, USAGE, "it changes only with the elements",                               \
+      "call clump_heap_write_arrays()")                                                            \
     X(FROM_BUFFER, LENGTH, USAGE, "only the host checks lengths",                                  \
       "call clump_heap_write_arrays()")                                                            \
-    X(READ_ARRAYS, GROWING, USAGE, "only arrays with `max` are read together",                     \
-      "call clump_heap_read_object_array()")                                                       \
-    X(WRITE_ARRAYS, GROWING, USAGE, "is changed by kernels only", "let a kernel change it")        \
-    X(TABLE, GROWING, USAGE, "cannot be in a table", "call clump_heap_read_object_array()")        \
-    X(EMIT_C, GROWING, SCHEMA, "cannot be in a struct of C",                                       \
-      "write a struct for the other fields by hand")                                               \
     X(BECOME, GROWING, SCHEMA, "its raw memory would have two owners",                             \
       "leave it in a class whose objects stay what they are")
 

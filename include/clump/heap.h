@@ -287,8 +287,8 @@ CLUMP_API clump_status clump_heap_read_refs(clump_heap *heap, const char *class_
  * clump_heap_read_refs().
  *   field   its name. `index` is the array element, 0 for a plain field. An array with `max` has
  *           that many elements in each object. Elements at and beyond its length, a_length, are
- *           undefined, but references there are null. For an array that grows, use a_length and its
- *           other plain fields
+ *           undefined, but references there are null. For an array that grows, use
+ *           clump_heap_read_arrays() (structs.h), or a_length and its other plain fields
  *   bytes   of one value, `sizeof *values`. This must be the field's element_bytes: a float cannot
  *           be read into a double. A vector of 3 has 4 elements, as cl_float3 has
  *   values  [out, optional]  room for `capacity` values. NULL: the call only counts
@@ -304,7 +304,8 @@ CLUMP_API clump_status clump_heap_read_field(clump_heap *heap, const char *class
                                              void *values, uint64_t capacity, uint64_t *count);
 
 /* METHOD. Write one field of all live objects: see clump_heap_read_field(). `count` must be the
- * number of live objects. Arrays that grow, and the fields that belong to them, cannot be written.
+ * number of live objects. Arrays that grow, and the fields that belong to them, are written
+ * by clump_heap_write_arrays() only (structs.h).
  * The elements and a_length of an array with `max` are written separately. New elements of a larger
  * length are what they were. A reference at or beyond the length keeps its object alive: write
  * null there.

@@ -25,8 +25,7 @@ extern "C" {
  * Returns CLUMP_OK, or:
  *   CLUMP_ERR_USAGE   `write` is NULL, the schema is without classes, or the prefix is not an
  *                     identifier
- *   CLUMP_ERR_SCHEMA  two names would be the same, as for classes A and A_struct, or the schema has
- *                     an array that grows
+ *   CLUMP_ERR_SCHEMA  two names would be the same, as for classes A and A_struct
  *   CLUMP_ERR_IO      `write` returned an error
  *   CLUMP_ERR_HOST_MEMORY */
 CLUMP_API clump_status clump_schema_emit_c(const clump_schema *schema, const char *prefix,

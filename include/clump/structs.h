@@ -109,15 +109,15 @@ CLUMP_API clump_status clump_heap_new_structs(clump_heap *heap, const clump_stru
  *   bytes     of one element, `sizeof *values`: the field's element_bytes
  *   values    [out, optional]  room for `capacity` elements. NULL, with a capacity of 0: the call
  *                              only reads the offsets
- * Blocks: yes. Costs 2 launches, a few more to find or verify the objects, transfers of 4 and 8
- * bytes an object, and one of the elements in use.
+ * Blocks: yes. Costs 2 launches, of an array that grows 4 or 5, a few more to find or verify the
+ * objects, transfers of 4 and 8 bytes an object (16 and 8), and one of the elements in use.
  * Returns CLUMP_OK, or:
  *   CLUMP_ERR_TOO_SMALL  the elements do not fit. The call writes the offsets, and nothing to
  *                        `values`
  *   CLUMP_ERR_NOT_FOUND  no such class or field
  *   CLUMP_ERR_REFERENCE  a reference does not name such an object: the error says which
- *   CLUMP_ERR_USAGE      a field of another kind or an array that grows, `bytes` wrong, or
- *                        `objects` is not the number of all objects
+ *   CLUMP_ERR_USAGE      a field of another kind, `bytes` wrong, or `objects` is not the
+ *                        number of all objects
  *   CLUMP_ERR_CORRUPT    an array was overwritten
  *   CLUMP_ERR_CL, CLUMP_ERR_HOST_MEMORY */
 CLUMP_API clump_status clump_heap_read_arrays(clump_heap *heap, const char *class_name,
@@ -126,15 +126,20 @@ CLUMP_API clump_status clump_heap_read_arrays(clump_heap *heap, const char *clas
                                               void *values, uint64_t capacity);
 
 /* METHOD. Write such arrays, with their lengths. The parameters are the same as for
- * clump_heap_read_arrays(). If several references name one object, it may get the length of one
- * array, and the elements of another.
+ * clump_heap_read_arrays(). If several references name one object, its array with `max` may get the
+ * length of one array, and the elements of another. An array that grows and has too little room
+ * gets new memory. The heap needs room for it beside the old memory, which is freed at the end.
  *   offsets  [in]  `objects` + 1, which do not descend. The first one need not be 0. Elements
  *                  before it, and from the last one on, are not read
  *   values   [in]  `count` elements. May be NULL if `count` is 0
- * Blocks: yes. Costs the same.
- * Returns the same statuses, except CLUMP_ERR_TOO_SMALL and CLUMP_ERR_CORRUPT. Fails with
- * CLUMP_ERR_USAGE also for offsets that descend or are more than `count`, or if an array would be
- * longer than its `max`. A call that fails because of its arguments writes nothing. */
+ * Blocks: yes. Costs the same, and of arrays that grow 2 launches more for new memory. The first
+ * such call for a heap compiles a kernel.
+ * Returns the same statuses, except CLUMP_ERR_TOO_SMALL, or:
+ *   CLUMP_ERR_DEVICE_MEMORY  the heap has no raw memory for arrays that grow
+ *   CLUMP_ERR_USAGE          also: offsets descend or are more than `count`, an array would be
+ *                            longer than its `max`, or several references name one object with an
+ *                            array that grows
+ * A call that fails because of its arguments, or for want of room, writes nothing. */
 CLUMP_API clump_status clump_heap_write_arrays(clump_heap *heap, const char *class_name,
                                                const char *field, const clump_ref *refs,
                                                uint64_t objects, const uint64_t *offsets,
@@ -154,13 +159,13 @@ typedef enum clump_table_format {
 } clump_table_format;
 
 /* METHOD. Write all objects of the class and its subclasses as a table, with all fields of the
- * class, in the order of clump_heap_read_refs().
+ * class, in the order of clump_heap_read_refs(). An array `a` that grows is only a_length there:
+ * clump_heap_read_arrays() reads the elements in the same order.
  *   write  [in]  gets the whole text, in one part, with `user`. Not called if the call fails before
  * Blocks: yes. The host has all objects twice for a while.
  * Returns CLUMP_OK, or:
  *   CLUMP_ERR_NOT_FOUND    no such class
- *   CLUMP_ERR_USAGE        no `write`, an unknown format, or a class without fields or with an
- *                          array that grows
+ *   CLUMP_ERR_USAGE        no `write`, an unknown format, or a class without fields
  *   CLUMP_ERR_UNSUPPORTED  too many fields for a header of .npy
  *   CLUMP_ERR_IO           `write` returned an error
  *   CLUMP_ERR_CL, CLUMP_ERR_HOST_MEMORY */

@@ -301,7 +301,7 @@ class Heap:
         return values[..., :3] if f.width == 3 else values
 
     def read_arrays(self, class_name, field, refs=None):
-        """An array with `max` of all objects of a class and its subclasses, in the order of read_refs(), or of the objects that `refs` name,
+        """An array of run-time length of all objects of a class and its subclasses, in the order of read_refs(), or of the objects that `refs` name,
         as two NumPy arrays (offsets, values). The elements of object i are values[offsets[i]:offsets[i + 1]]. The offsets are int64, as in
         Arrow's LargeList."""
         f, refs = Field(self, class_name, field), None if refs is None else refs_array("refs", refs)
@@ -407,7 +407,7 @@ class Heap:
         which `index` is at or beyond the length, a copy has 0, and the heap's memory any value."""
         f = Field(self, class_name, field)
         if f.info.array == lib.CLUMP_ARRAY_GROWING:
-            raise Error("CLUMP_ERR_USAGE", f"{class_name}.{field} is an array that grows. Read it with read_object_array() for each object")
+            raise Error("CLUMP_ERR_USAGE", f"{class_name}.{field} is an array that grows. Read it with read_arrays()")
         index = f.check_index(index)
         copy = None if copy is None else bool(copy)
         if not copy:

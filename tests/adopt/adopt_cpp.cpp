@@ -195,6 +195,11 @@ __kernel void fill(CLUMP_HEAP) {
     const std::vector<cl_uint> n =
         lists.read_object_array<cl_uint>("List", "n", lists.read_refs("List").at(0));
     EXPECT(n.size() == 3 && n[2] == 7);
+    clump::arrays<cl_uint> longer;
+    longer.offsets = {0, 5};
+    longer.values = {1, 2, 3, 4, 5};
+    lists.write_arrays("List", "n", longer);
+    EXPECT(lists.read_arrays<cl_uint>("List", "n").values == longer.values);
     clump::heap bags(context, clump::schema("class Bag { uint id; ushort n[*] max 4; }"), 4 << 20);
     const clump_struct_field id = {"id", 0};
     const clump_struct_desc id_desc = {sizeof id_desc, "Bag", sizeof(cl_uint), 1, &id};

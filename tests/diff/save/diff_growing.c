@@ -2,8 +2,8 @@
  * references among them, and containers, which are made of such arrays. A kernel recomputes all of
  * them from the number of the object, and so does the host for a file. A loaded heap saves the same
  * bytes, and its arrays grow, end with their objects and are collected. Files whose lengths are not
- * valid are refused, and so is a heap without room. Full heaps go into equal ones. Some of that is
- * done with checked heaps, too.
+ * valid are refused, and so is a heap without room. Full heaps go into equal ones. The host reads
+ * and writes the same arrays in bulk. Some of that is done with checked heaps, too.
  *
  * Read first: tests/support/saved_heap.h, include/clump/save.h, cl/api/arrays.clh.
  */
@@ -15,6 +15,7 @@
 #include "clump/collect.h"
 #include "clump/compact.h"
 #include "clump/extract.h"
+#include "clump/structs.h"
 #include "reseal.h"
 #include "saved_heap.h"
 
@@ -624,6 +625,226 @@ static void extracted(void **state) {
     clump_heap_destroy(heap);
 }
 
+/* ---- All arrays of a class on the host ------------------------------------------------------- */
+
+enum { KINDS = 5, ROOM = 200000 };
+static const struct {
+    const char *class_name, *field;
+    size_t bytes;
+} kinds[KINDS] = {{"Bag", "items", sizeof(clump_ref)},
+                  {"Bag", "at", sizeof(cl_float3)},
+                  {"Sack", "marks", sizeof(uint8_t)},
+                  {"Sack", "last", sizeof(uint64_t)},
+                  {"Sack", "two", sizeof(uint32_t)}};
+static cl_float3 values[ROOM], doubled[ROOM]; /* for each type */
+static uint64_t offsets[LEFT + 1], others[LEFT + 1];
+
+static uint64_t read_kind(clump_heap *heap, int kind, const clump_ref *refs, uint64_t n) {
+    CHECK_OK(&on, clump_heap_read_arrays(heap, kinds[kind].class_name, kinds[kind].field, refs, n,
+                                         offsets, kinds[kind].bytes, values, ROOM));
+    return offsets[n];
+}
+
+static clump_status write_kind(clump_heap *heap, int kind, const clump_ref *refs, uint64_t n,
+                               const uint64_t *from, const void *from_host, uint64_t count) {
+    return clump_heap_write_arrays(heap, kinds[kind].class_name, kinds[kind].field, refs, n, from,
+                                   kinds[kind].bytes, from_host, count);
+}
+
+/* Each element is what filled() wrote, of all objects or of a third of them, the last one first. */
+static void expect_elements(clump_heap *heap, int kind) {
+    clump_ref refs[LEFT], items[ITEMS], by_id[ITEMS];
+    uint32_t ids[LEFT], item_ids[ITEMS];
+    const char *name = kinds[kind].class_name;
+    uint64_t n;
+    CHECK_OK(&on, clump_heap_read_refs(heap, "Item", items, ITEMS, &n));
+    CHECK_OK(&on, clump_heap_read_field(heap, "Item", "id", 0, 4, item_ids, ITEMS, &n));
+    for (uint32_t i = 0; i < ITEMS; i++) by_id[item_ids[i]] = items[i];
+    CHECK_OK(&on, clump_heap_read_refs(heap, name, refs, LEFT, &n));
+    CHECK_OK(&on, clump_heap_read_field(heap, name, "id", 0, 4, ids, LEFT, &n));
+    for (int is_chosen = 0; is_chosen < 2; is_chosen++) {
+        const uint64_t some = is_chosen ? n / 3 : n;
+        for (uint64_t i = 0; is_chosen && i < some; i++) {
+            refs[i] = refs[n - 1 - i];
+            ids[i] = ids[n - 1 - i];
+        }
+        read_kind(heap, kind, is_chosen ? refs : NULL, some);
+        for (uint64_t i = 0; i < some; i++) {
+            const uint32_t id = ids[i];
+            const uint64_t lengths[KINDS] = {count_of(id), id % 4, id % 300, id % 5, 1};
+            assert_int_equal(offsets[i + 1] - offsets[i], lengths[kind]);
+            for (uint32_t k = 0; k < lengths[kind]; k++) {
+                const uint64_t e = offsets[i] + k;
+                if (kind == 0) assert_int_equal(((clump_ref *)values)[e], by_id[item_of(id, k)]);
+                if (kind == 1)
+                    assert_true(values[e].s[0] == (float)id && values[e].s[1] == (float)k);
+                if (kind == 2) assert_int_equal(((uint8_t *)values)[e], (uint8_t)(id + k));
+                if (kind == 3) assert_int_equal(((uint64_t *)values)[e], (uint64_t)id << 40 | k);
+                if (kind == 4) assert_int_equal(((uint32_t *)values)[e], id);
+            }
+        }
+    }
+}
+
+static int keep_begin(void *user, const void *data, size_t bytes) {
+    memset(user, 0, 512);
+    memcpy(user, data, bytes < 511 ? bytes : 511);
+    return 0;
+}
+
+/* The lengths of arrays that grow, without the arrays. */
+static void expect_table(clump_heap *heap) {
+    static const char names[] =
+        "id,items_length,at_length,marks_length,last_length,two[0],two[1],two_length\n";
+    char text[512];
+    uint32_t id, items, at, marks, last;
+    CHECK_OK(&on, clump_heap_write_table(heap, "Sack", CLUMP_TABLE_CSV, keep_begin, text));
+    assert_memory_equal(text, names, strlen(names));
+    assert_int_equal(
+        sscanf(text + strlen(names), "%u,%u,%u,%u,%u,", &id, &items, &at, &marks, &last), 5);
+    assert_int_equal(items, count_of(id));
+    assert_int_equal(at, id % 4);
+    assert_int_equal(marks, id % 300);
+    assert_int_equal(last, id % 5);
+    CHECK_OK(&on, clump_heap_write_table(heap, "Sack", CLUMP_TABLE_NPY, keep_begin, text));
+    assert_non_null(strstr(text + 10, "('last_length', '<u4'), ('two', '<u4', (2,))"));
+}
+
+/* Emptied, made longer than there is room, and written again, of all objects or by references. */
+static void in_bulk(void **state) {
+    (void)state;
+    static const uint64_t none[LEFT + 1];
+    clump_heap *heap = filled();
+    for (int kind = 0; kind < KINDS; kind++) {
+        const size_t bytes = kinds[kind].bytes;
+        clump_ref refs[LEFT];
+        uint64_t n;
+        expect_elements(heap, kind);
+        CHECK_OK(&on, clump_heap_read_refs(heap, kinds[kind].class_name, refs, LEFT, &n));
+        const uint64_t count = read_kind(heap, kind, NULL, n);
+        for (uint64_t i = 0; i < n; i++) { /* twice as long */
+            const uint64_t length = offsets[i + 1] - offsets[i];
+            others[i + 1] = others[i] + 2 * length;
+            for (int half = 0; half < 2; half++)
+                memcpy((uint8_t *)doubled + (others[i] + half * length) * bytes,
+                       (uint8_t *)values + offsets[i] * bytes, length * bytes);
+        }
+        CHECK_OK(&on, write_kind(heap, kind, refs, n, others, doubled, 2 * count));
+        read_kind(heap, kind, refs, n);
+        assert_memory_equal(offsets, others, (n + 1) * sizeof *offsets);
+        assert_memory_equal(values, doubled, 2 * count * bytes);
+        CHECK_OK(&on, write_kind(heap, kind, NULL, n, none, NULL, 0));
+        assert_int_equal(read_kind(heap, kind, NULL, n), 0);
+        for (uint64_t i = 0; i <= n; i++) offsets[i] = others[i] / 2;
+        for (uint64_t i = 0; i < n; i++)
+            memcpy((uint8_t *)values + offsets[i] * bytes, (uint8_t *)doubled + others[i] * bytes,
+                   (offsets[i + 1] - offsets[i]) * bytes);
+        CHECK_OK(&on, write_kind(heap, kind, refs, n / 2, offsets, values, count));
+        CHECK_OK(&on,
+                 write_kind(heap, kind, refs + n / 2, n - n / 2, offsets + n / 2, values, count));
+        expect_elements(heap, kind);
+    }
+    expect(heap, "-DMARKS", 1);
+    expect_table(heap);
+
+    /* What was replaced was freed. */
+    clump_program *p = cl_fixture_program(&on, heap, source, NULL, NULL);
+    CHECK_OK(&on, clump_heap_take_errors(heap, NULL));
+    all(heap, p, "all_go");
+    CHECK_OK(&on, clump_heap_take_errors(heap, NULL));
+    assert_int_equal(raw_bytes(heap), 0);
+    CHECK_HEAP(&on, heap);
+    clump_program_destroy(p);
+    clump_heap_destroy(heap);
+}
+
+/* Nothing is written then, and no memory is lost. */
+static void bulk_refused(void **state) {
+    (void)state;
+    clump_heap *heap = filled();
+    const clump_error *e = clump_context_get_error(on.clump);
+    clump_ref refs[LEFT];
+    uint64_t n;
+    CHECK_OK(&on, clump_heap_read_refs(heap, "Sack", refs, LEFT, &n));
+    const uint64_t before = raw_bytes(heap), large = (uint64_t)sizeof values;
+    for (uint64_t i = 0; i < n; i++) others[i + 1] = i + 1 < n ? 1000 * (i + 1) : large;
+    cl_fixture_expect_words(
+        e, write_kind(heap, 2, NULL, n, others, values, large), CLUMP_ERR_DEVICE_MEMORY,
+        "arrays marks of class Sack in clump_heap_write_arrays", "write", __LINE__);
+    const clump_ref twice[] = {refs[3], refs[0], refs[3]};
+    cl_fixture_expect_words(e, write_kind(heap, 2, twice, 3, others, values, large),
+                            CLUMP_ERR_USAGE, "several references name the object", "write",
+                            __LINE__);
+    others[1] = UINT32_MAX;
+    cl_fixture_expect_words(e, write_kind(heap, 2, refs, 1, others, values, UINT64_C(1) << 40),
+                            CLUMP_ERR_USAGE, "cannot have a length of 4294967295", "write",
+                            __LINE__);
+    cl_fixture_expect_words(
+        e, clump_heap_read_arrays(heap, "Sack", "marks", NULL, n, offsets, 1, values, 3),
+        CLUMP_ERR_TOO_SMALL, "", "read", __LINE__);
+    CHECK_OK(&on, clump_heap_take_errors(heap, NULL));
+    assert_int_equal(raw_bytes(heap), before);
+    expect(heap, "-DMARKS", 0);
+
+    /* A length beyond the capacity. The place of the word is found from a plain reference. */
+    const clump_heap_info *info = clump_heap_get_info(heap);
+    const clump_field_info *f = clump_schema_find_field(info->schema, 3, "marks_length");
+    const uint32_t long_one = 0x7fffffff;
+    if (!is_checked) {
+        CHECK_CL(clEnqueueWriteBuffer(on.queue, info->buffer, CL_TRUE,
+                                      (uint64_t)(refs[0] >> 6) * info->granule_bytes +
+                                          f->base_bytes + (refs[0] & 63) * f->stride_bytes,
+                                      sizeof long_one, &long_one, 0, NULL, NULL));
+        others[1] = 1;
+        cl_fixture_expect_words(e, write_kind(heap, 2, refs, 1, others, values, 1000),
+                                CLUMP_ERR_CORRUPT, "an array marks of class Sack was overwritten",
+                                "write", __LINE__);
+        cl_fixture_expect_words(
+            e, clump_heap_read_arrays(heap, "Sack", "marks", NULL, n, offsets, 1, values, ROOM),
+            CLUMP_ERR_CORRUPT, "an array marks of class Sack was overwritten", "read", __LINE__);
+    }
+    clump_heap_destroy(heap);
+}
+
+/* Objects of the host and their arrays, in two calls for a class. */
+static void made_in_bulk(void **state) {
+    (void)state;
+    static const clump_struct_field id = {"id", 0};
+    clump_heap *heap = filled(), *into = open_heap(moved_schema, 5, BYTES);
+    clump_ref items[ITEMS], made_items[ITEMS], refs[LEFT], made[LEFT];
+    uint32_t ids[LEFT];
+    uint64_t n, all_of_class;
+    const char *const names[] = {"Item", "Bag", "Sack"};
+    for (int k = 0; k < 3; k++) {
+        const clump_struct_desc desc = {sizeof desc, names[k], 4, 1, &id};
+        CHECK_OK(&on, clump_heap_read_field(heap, names[k], "id", 0, 4, ids, LEFT, &n));
+        if (k == 0) CHECK_OK(&on, clump_heap_read_refs(heap, "Item", items, ITEMS, &n));
+        if (k == 1) { /* without the sacks */
+            uint64_t sacks;
+            CHECK_OK(&on, clump_heap_read_count(heap, "Sack", &sacks));
+            n -= sacks;
+        }
+        CHECK_OK(&on, clump_heap_new_structs(into, &desc, ids, n, k ? made : made_items, NULL));
+        if (k == 0) continue;
+        CHECK_OK(&on, clump_heap_read_refs(heap, names[k], refs, LEFT, &all_of_class));
+        for (int kind = 0; kind < (k == 1 ? 2 : KINDS); kind++) {
+            const uint64_t count = read_kind(heap, kind, refs, n);
+            for (uint64_t e = 0; kind == 0 && e < count; e++) {
+                clump_ref *is = (clump_ref *)values + e;
+                for (uint32_t i = 0; i < ITEMS; i++)
+                    if (items[i] == *is) {
+                        *is = made_items[i];
+                        break;
+                    }
+            }
+            CHECK_OK(&on, write_kind(into, kind, made, n, offsets, values, count));
+        }
+    }
+    expect(into, "-DMARKS", 1);
+    clump_heap_destroy(into);
+    clump_heap_destroy(heap);
+}
+
 /* Some bags, and the items that they lead to, move in one call. Then the others are extracted
  * without items. */
 static void migrated(void **state) {
@@ -948,12 +1169,17 @@ int main(void) {
         cmocka_unit_test(extracted),
         cmocka_unit_test(migrated),
         cmocka_unit_test(no_room_for_extract),
+        cmocka_unit_test(in_bulk),
+        cmocka_unit_test(bulk_refused),
+        cmocka_unit_test(made_in_bulk),
         cmocka_unit_test(altered_extract),
     };
     const struct CMUnitTest of_checked[] = {
         cmocka_unit_test(saved),        cmocka_unit_test(other_schemas),
         cmocka_unit_test(without_room), cmocka_unit_test(extracted),
-        cmocka_unit_test(migrated),     cmocka_unit_test(full)};
+        cmocka_unit_test(migrated),     cmocka_unit_test(in_bulk),
+        cmocka_unit_test(bulk_refused), cmocka_unit_test(made_in_bulk),
+        cmocka_unit_test(full)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     is_checked = 1;
     failed += cmocka_run_group_tests_name("checked heaps", of_checked, NULL, NULL);

@@ -364,10 +364,10 @@ static void from_the_host(void **state) {
         static const char *const parts[] = {"a_length", "b_capacity", "a_memory"};
         REFUSED(
             clump_heap_write_object_field(h, "Node", parts[i], 0, t.node, sizeof *values, values),
-            usage, "is changed by kernels only");
+            usage, "call clump_heap_write_arrays()");
         REFUSED(clump_heap_write_object_field(h, "Node", names[i % 2], 0, t.node, sizeof *values,
                                               values),
-                usage, "is changed by kernels only");
+                usage, "call clump_heap_write_arrays()");
     }
     const clump_struct_field field = {"a_length", 0};
     const clump_struct_desc of_array = {sizeof of_array, "Node", 8, 1, &field};

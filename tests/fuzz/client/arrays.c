@@ -280,21 +280,31 @@ static void compare_found(client *c, const object_model *o, uint32_t array, cons
     }
 }
 
-/* Those with `max` are read in one call, and written back as they are. */
+/* They are read in one call, and written back as they are. One that grows had all of their elements
+ * before, if there was room. */
 static void compare_together(client *c, heap_model *h, uint32_t array, const uint32_t *numbers,
                              uint32_t n) {
     const field_model *f = &c->arrays[array].element;
     const char *name = c->classes[f->owner].name;
-    const uint64_t room = n * c->arrays[array].inside;
-    uint8_t *found = must_alloc((size_t)room * f->bytes + 1);
+    uint64_t room = 0;
     clump_ref refs[READ_BY_HOST];
     uint64_t offsets[READ_BY_HOST + 1];
-    for (uint32_t i = 0; i < n; i++) refs[i] = h->objects[numbers[i]].ref;
+    for (uint32_t i = 0; i < n; i++) {
+        refs[i] = h->objects[numbers[i]].ref;
+        room += h->objects[numbers[i]].lengths[array];
+    }
+    uint8_t *found = must_alloc((size_t)room * f->bytes + 1);
     CHECK_OK(&c->on, clump_heap_read_arrays(h->heap, name, f->name, refs, n, offsets, f->bytes,
                                             found, room));
     for (uint32_t i = 0; i < n; i++)
         compare_found(c, &h->objects[numbers[i]], array, found + offsets[i] * f->bytes,
                       offsets[i + 1] - offsets[i]);
+    if (n && c->arrays[array].kind == CLUMP_ARRAY_GROWING) {
+        const uint64_t all[] = {0, offsets[n]};
+        const clump_status status = clump_heap_write_arrays(h->heap, name, f->name, refs, 1, all,
+                                                            f->bytes, found, offsets[n]);
+        if (status != CLUMP_ERR_DEVICE_MEMORY) CHECK_OK(&c->on, status);
+    }
     CHECK_OK(&c->on, clump_heap_write_arrays(h->heap, name, f->name, refs, n, offsets, f->bytes,
                                              found, offsets[n]));
     free(found);
@@ -304,10 +314,8 @@ static void compare_by_host(client *c, heap_model *h, uint32_t array) {
     const field_model *f = &c->arrays[array].element;
     uint32_t numbers[READ_BY_HOST];
     const uint32_t n = choose(c, h, array, READ_BY_HOST, numbers);
-    if (c->arrays[array].kind == CLUMP_ARRAY_BOUNDED) {
-        compare_together(c, h, array, numbers, n);
-        return;
-    }
+    compare_together(c, h, array, numbers, n);
+    if (c->arrays[array].kind == CLUMP_ARRAY_BOUNDED) return;
     for (uint32_t i = 0; i < n; i++) {
         const object_model *o = &h->objects[numbers[i]];
         const uint32_t length = o->lengths[array];
@@ -349,5 +357,6 @@ void compare_arrays(client *c, heap_model *h) {
         compare_by_kernel(c, h, i);
         compare_by_host(c, h, i);
     }
+    CHECK_OK(&c->on, clump_heap_read_stats(h->heap, &h->stats, h->classes, CLASSES_MAX));
     compare_room(c, h);
 }

@@ -68,7 +68,7 @@ static void test_text(void **state) {
         "/* Made from a schema by clump-schema --emit-c. */\n"
         "#include <stddef.h>\n#include <stdint.h>\n\n#include <clump/structs.h>\n"
         "\n/* abstract class A */\ntypedef struct s_A {\n"
-        "    char nothing; /* the class has no fields */\n} s_A;\n"
+        "    char nothing; /* no field of the class is in a struct */\n} s_A;\n"
         "static const clump_struct_desc s_A_struct = {sizeof(clump_struct_desc), \"A\", "
         "(uint32_t)sizeof(s_A), 0, 0};\n"
         "\n/* class B : A */\ntypedef struct s_B {\n"
@@ -101,6 +101,26 @@ static void test_text(void **state) {
     assert_int_equal(clump_schema_emit_c(s, "s_", keep, &parts, NULL), CLUMP_OK);
     assert_int_equal(parts, 1);
     assert_string_equal(text, expected);
+    clump_schema_destroy(s);
+}
+
+/* They have another length in each object. */
+static void test_growing(void **state) {
+    (void)state;
+    static const char *const in_text[] = {
+        "typedef struct A {\n    /* w: use clump_heap_read_arrays() */\n    uint32_t x;\n} A;\n",
+        "A_struct_fields[] = {\n    {\"x\", (uint32_t)offsetof(A, x)},\n};\n",
+        "(uint32_t)sizeof(A), 1, ", "    uint32_t x;\n    uint8_t y[2];\n    uint32_t y_length;\n",
+        "    char nothing; /* no field of the class is in a struct */\n} Only;\n"};
+    clump_schema *s = parse(
+        "class A { uint w[*] inline 2; uint x; }\n"
+        "class B : A { uchar y[*] max 2; }\nclass Only { raw w; }\n");
+    parts = 0;
+    assert_int_equal(clump_schema_emit_c(s, NULL, keep, &parts, NULL), CLUMP_OK);
+    for (size_t i = 0; i < sizeof in_text / sizeof *in_text; i++)
+        if (!strstr(text, in_text[i])) fail_msg("\"%s\" is not in: %s", in_text[i], text);
+    assert_null(strstr(text, "w_length"));
+    assert_null(strstr(text, "w_memory"));
     clump_schema_destroy(s);
 }
 
@@ -145,7 +165,8 @@ static void test_memory(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_text), cmocka_unit_test(test_refused),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_text), cmocka_unit_test(test_growing),
+                                       cmocka_unit_test(test_refused),
                                        cmocka_unit_test(test_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
