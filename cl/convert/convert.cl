@@ -78,9 +78,8 @@ static inline uint convert_ref(const convert_heaps *h, uint ref, uint from_first
         bits = clumpi_row_bits(&h->from, granule);
         is_live = (uint)(bits >> (ref & 63u)) & 1u;
     }
-    /* those to the null row are none: what a field had that was never written, in a checked heap */
     if (!is_live) {
-        *dangling += granule || ref == CLUMPI_STALE_REF;
+        *dangling += ref != CLUMPI_FRESH_REF;
         return 0;
     }
     uint to = h->classes[place.class_id].to;

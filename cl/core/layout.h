@@ -278,7 +278,9 @@ typedef struct clumpi_numbers {
 #define CLUMPI_FREED_WORD 0xddddddddu
 #define CLUMPI_FRESH_WORD                                                                          \
     0xfffafffau /* in fields that were never written; no number in all floating types */
-#define CLUMPI_FRESH_REF 61u /* the same in references: a slot of the null row */
+/* The same in references: a slot of the null row. It leads nowhere, and is not counted with those
+ * that do. */
+#define CLUMPI_FRESH_REF 61u
 #define CLUMPI_STALE_REF 62u /* what references to freed objects become where objects move */
 #define CLUMPI_MADE_BYTES 4u /* of an object: where it was made */
 #define CLUMPI_GAP_BYTES 1u  /* for each object, behind each column */

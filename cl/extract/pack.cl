@@ -264,10 +264,9 @@ static inline void pack_count(pack_heap *h, uint is_live) {
     h->dangling += !is_live;
 }
 
-/* A reference to what has no row, or a row of a class that is not the field's. One to the null row
- * is none: what a field had that was never written, in a checked heap. */
+/* A reference to what has no row, or a row of a class that is not the field's. */
 static inline void pack_count_strange(pack_heap *h, uint ref, const clumpi_pack_field field) {
-    if (ref >> 6 == 0 && ref != CLUMPI_STALE_REF) return;
+    if (ref == 0 || ref == CLUMPI_FRESH_REF) return;
     /* Looked up again, since it is seldom needed and would take registers. */
     const clumpi_view v = clumpi_view_of(h->heap, h->header_at);
     const uint is_row =

@@ -41,7 +41,7 @@ __kernel void clumpi_dense_numbers(__global uchar *heap, uint header_at, uint fi
             if (bits >> (ref & 63u) & 1ul)
                 number = first[granule] + clumpi_rank_in_row(bits, ref & 63u) + 1u;
         }
-        nulled += number == 0 && (granule || ref == CLUMPI_STALE_REF);
+        nulled += number == 0 && ref != CLUMPI_FRESH_REF;
         words[at + i] = number;
     }
     if (nulled) atomic_add(&wrong->nulled, nulled);

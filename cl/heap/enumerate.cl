@@ -142,7 +142,8 @@ __kernel void clumpi_list_count(__global uchar *heap, uint header_at, uint how) 
             uint number = clumpi_lowest32(left), first = look + number * CLUMPI_TILE,
                  blocks = min(CLUMPI_TILE, look_end - first), full = chunk_full_of(states, number);
             free_blocks -= blocks;
-            /* No barrier is behind a branch (docs/portability.md, "PoCL: branches with barriers"). */
+            /* No barrier is behind a branch (docs/portability.md, "PoCL: branches with
+             * barriers"). */
             list_count_tile(&v, h, kinds, &states->state[first - look], tile, first,
                             full ? 0u : blocks, &team, counts, gave);
             if (full && me == 0) list_count_full(chunk_rows(kinds[full]), &counts[full]);
@@ -176,7 +177,7 @@ static inline uint list_present_class(const uint *present, uint number) {
     return class_id;
 }
 
-static inline void list_add(__local clumpi_list_tally *to, uint4 n) {
+CLUMPI_LOCAL_INLINED void list_add(__local clumpi_list_tally *to, uint4 n) {
     if (n.x) atomic_add(&to->rows, n.x);
     if (n.y) atomic_add(&to->partial, n.y);
     if (n.z) atomic_add(&to->objects, n.z);

@@ -10,7 +10,7 @@
 #include "support/cl_fixture.h"
 
 #define ROOM 10000u /* objects of a class with its subclasses, at most */
-#define CLASSES 5u /* that are looked at, each in its own part of the output */
+#define CLASSES 5u  /* that are looked at, each in its own part of the output */
 
 static const char schema[] =
     "abstract class Base { uint tag; }\n"
