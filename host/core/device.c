@@ -361,6 +361,6 @@ uint32_t clumpi_do_all_groups(const clumpi_launch_sizes *sizes, uint64_t bytes) 
     const uint64_t room = bytes / 32 / CLUMPI_REDUCE_BYTES, least = 64;
     uint64_t groups = room > sizes->pass_groups ? room : sizes->pass_groups;
     if (groups < least) groups = least;
-    const uint64_t all = sizes->do_all_global / sizes->do_all_local;
+    const uint64_t all = sizes->do_all_global / sizes->changing_local;
     return (uint32_t)(groups < all ? groups : all);
 }

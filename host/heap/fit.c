@@ -163,9 +163,10 @@ static clump_status judge(const clumpi_fit *fit, const request *r, uint64_t coun
         missing += r[i].bytes + (r[i].bytes > block ? block : 0);
     }
     if (!failed) return CLUMP_OK;
-    /* An array is a quarter of the heap at most. Slots and metadata are larger than what they
-     * have. */
-    uint64_t enough = info->bytes + missing + missing / 2 + 4 * block;
+    /* An array is a quarter of the heap at most. Slots are larger than what they have, and metadata
+     * grows with the heap. */
+    const double share = (double)(info->bytes - info->metadata_bytes) / (double)info->bytes;
+    uint64_t enough = info->bytes + (uint64_t)((double)(missing + missing / 2 + 4 * block) / share);
     if (enough < 5 * r[0].bytes) enough = 5 * r[0].bytes;
     return clumpi_fail(
         &clumpi_heap_context(fit->heap)->error, CLUMP_ERR_DEVICE_MEMORY,

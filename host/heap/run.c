@@ -179,10 +179,10 @@ static clump_status check_required(const clump_kernel *k, size_t local, const ch
 static const char own_sizes[] =
     ". Remove the attribute, or choose the sizes with clump_heap_launch()";
 
-/* In groups of sizes.do_all_local. */
-static size_t do_all_global(const clump_heap *heap) {
+/* In groups of so many work-items: not more groups than a reduction has room for. */
+static size_t do_all_global(const clump_heap *heap, size_t local) {
     const clumpi_launch_sizes *sizes = &heap->context->sizes;
-    const size_t most = heap->geometry.header.reduce_groups * sizes->do_all_local;
+    const size_t most = heap->geometry.header.reduce_groups * local;
     return sizes->do_all_global < most ? sizes->do_all_global : most;
 }
 
@@ -190,8 +190,8 @@ clump_status clump_heap_do_all(clump_heap *heap, clump_kernel *k, const clump_sy
     clump_status status = clumpi_run_prepare(heap, k, sync, "clump_heap_do_all");
     if (status) return status;
     const clumpi_launch_sizes *sizes = &heap->context->sizes;
-    size_t global = do_all_global(heap);
     size_t local = k->fixed ? sizes->do_all_local : sizes->changing_local;
+    size_t global = do_all_global(heap, local);
     clumpi_group_fit(k->group_limit, &global, &local);
     status = check_required(k, local, "clump_heap_do_all", own_sizes);
     return status ? status : launch(heap, k, global, local, sync, "of a do-all");
@@ -288,7 +288,7 @@ clump_status clump_heap_do_new(clump_heap *heap, clump_kernel *k, const char *cl
             &c->error, CLUMP_ERR_USAGE,
             "clump_heap_do_new: the kernel has CLUMP_NUMBERS, but new objects are not numbered");
     const clumpi_launch_sizes *sizes = &c->sizes;
-    size_t global = do_all_global(heap), local = sizes->do_all_local;
+    size_t local = sizes->do_all_local, global = do_all_global(heap, local);
     clumpi_group_fit(k->group_limit, &global, &local);
     status = check_required(k, local, "clump_heap_do_new", own_sizes);
     if (!status) status = clumpi_new_claim(heap, info.id, count, UINT32_MAX, sync);
@@ -349,7 +349,7 @@ clump_status clump_heap_reduce(clump_heap *heap, clump_kernel *k, size_t bytes, 
     if (k->reduces && bytes != k->reduces) return wrong_result(c, bytes, k->reduces);
     const uint64_t at = clumpi_header_offset(heap, offsetof(clumpi_header, reduce_done));
     const clumpi_launch_sizes *sizes = &c->sizes;
-    size_t global = do_all_global(heap), local = sizes->do_all_local;
+    size_t local = sizes->do_all_local, global = do_all_global(heap, local);
     clumpi_group_fit(k->group_limit, &global, &local);
     status = check_required(k, local, "clump_heap_reduce", own_sizes);
     if (status) return status;

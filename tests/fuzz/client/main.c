@@ -15,8 +15,9 @@ enum {
     THREADS_MAX = 8,
     WARM_UP = 4,       /* rounds of each thread, the first of which compiles (round.c) */
     GROWTH = 64 << 20, /* bytes that the process may grow by after that */
-    GROWTH_OF_ROUND =
-        8 << 20 /* and with each round: what the OpenCL implementation keeps of programs */
+    /* and with each round: what the OpenCL implementation keeps of programs; NVIDIA's 16 MiB */
+    GROWTH_OF_ROUND = 8 << 20,
+    GROWTH_OF_ROUND_ON_GPU = 24 << 20
 };
 
 static struct {
@@ -43,7 +44,10 @@ static void end_of_round(const client *c, double opened, double closed) {
     if (is_warm_up) all.warm_rounds = all.done;
     if (is_warm_up && now > all.warm) all.warm = now;
     all.at_last = now;
-    uint64_t limit = all.warm + GROWTH + (all.done - all.warm_rounds) * GROWTH_OF_ROUND;
+    uint64_t limit =
+        all.warm + GROWTH +
+        (all.done - all.warm_rounds) *
+            (all.shared.capabilities->is_cpu ? GROWTH_OF_ROUND : GROWTH_OF_ROUND_ON_GPU);
     all.above = now > limit ? all.above + 1 : 0;
     int grows = all.above > (all.threads == 1 ? 0 : 2 * all.threads);
     printf(

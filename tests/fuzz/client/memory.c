@@ -6,9 +6,9 @@
 /* Two to three times what was measured, and what every region of a pool may have at a time;
  * `client` prints the most that there was. */
 enum {
-    HOST_BYTES_MAX = 3 << 20, /* mostly the texts of programs */
+    HOST_BYTES_MAX = 5 << 20, /* mostly the texts of programs */
     HOST_BYTES_OF_CONTAINERS =
-        5 << 20, /* of the code that their classes add to the programs of each heap */
+        7 << 20, /* of the code that their classes add to the programs of each heap */
     HOST_BLOCKS_MAX = 300 + 3 * REGIONS_MAX, /* names, uses and sub-buffers of regions */
     BUFFERS_MAX = 40 + 3 * REGIONS_MAX,
     LANES = 2,         /* the context keeps those of the last save or load */
