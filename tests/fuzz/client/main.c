@@ -35,7 +35,7 @@ static struct {
 
 /* A line for each round. Memory is looked at between rounds, when other threads are in the middle
  * of theirs: what they compile is gone some rounds later, and a leak is not. */
-static void end_of_round(const client *c, double opened, double closed) {
+static void end_of_round(const client *c, int is_on_cpu, double opened, double closed) {
     uint64_t now = account_of_process();
     pthread_mutex_lock(&all.lock);
     all.done++;
@@ -46,8 +46,7 @@ static void end_of_round(const client *c, double opened, double closed) {
     all.at_last = now;
     uint64_t limit =
         all.warm + GROWTH +
-        (all.done - all.warm_rounds) *
-            (all.shared.capabilities->is_cpu ? GROWTH_OF_ROUND : GROWTH_OF_ROUND_ON_GPU);
+        (all.done - all.warm_rounds) * (is_on_cpu ? GROWTH_OF_ROUND : GROWTH_OF_ROUND_ON_GPU);
     all.above = now > limit ? all.above + 1 : 0;
     int grows = all.above > (all.threads == 1 ? 0 : 2 * all.threads);
     printf(
@@ -71,6 +70,7 @@ static int one_round(client *c, uint64_t seed) {
     watch_step(c);
     int result = open_round(c, seed, all.operations);
     if (result) return result;
+    const int is_on_cpu = c->on.capabilities->is_cpu;
     double opened = seconds();
     while (c->step < all.operations && (all.end == 0 || seconds() < all.end)) {
         watch_step(c);
@@ -84,7 +84,7 @@ static int one_round(client *c, uint64_t seed) {
     watch_pause(c);
     c->sum.rounds++;
     c->sum.operations += c->step;
-    end_of_round(c, opened - start, seconds() - opened);
+    end_of_round(c, is_on_cpu, opened - start, seconds() - opened);
     return 0;
 }
 
