@@ -587,7 +587,7 @@ static void load_into_more(memory_file *file, uint32_t block_rows) {
     clump_heap_destroy(heap);
 }
 
-/* Returns how many of the two ways were refused. */
+/* Returns how many of the three ways were refused: a load, a conversion, an insertion. */
 static uint32_t into_an_equal_one(uint64_t bytes, uint32_t block_rows, const full_step *steps,
                                   size_t count, uint32_t seed) {
     static const char *const all_bins[] = {"Bin"};
@@ -607,6 +607,16 @@ static uint32_t into_an_equal_one(uint64_t bytes, uint32_t block_rows, const ful
     }
     CHECK_HEAP(&on, equal);
     clump_heap_destroy(equal);
+
+    clump_convert_report report;
+    if (convert(heap, full_schema, (clump_convert_desc){.bytes = bytes, .block_rows = block_rows},
+                &report)) {
+        assert_in_range(bytes_enough(), bytes, UINT64_MAX);
+        refused++;
+    }
+    same_bytes(heap, &file, 0);
+    CHECK_OK(&on, clump_heap_take_errors(heap, NULL));
+    CHECK_HEAP(&on, heap);
 
     CHECK_OK(&on, clump_heap_extract(heap, &take, &taken, NULL));
     is_empty(heap);
