@@ -50,7 +50,7 @@ __kernel void clumpi_convert_places(__global uchar *from, uint from_at, __global
                                     uint to_at, __global const clumpi_convert_class *classes,
                                     __global uint *places) {
     const convert_heaps h = convert_heaps_of(from, from_at, to, to_at, classes, places);
-    clumpi_range list = clumpi_list_range(&h.from, 1u, h.from.header->class_count);
+    clumpi_range list = clumpi_list_range(&h.from, 1u, h.from.header->first_raw - 1u);
     __global const uint *rows = clumpi_words_at(&h.from, h.from.header->at_list_rows);
     __global const uint *index = clumpi_words_at(&h.from, h.from.header->at_list_index);
     __global const uint *begin = clumpi_words_at(&h.to, h.to.header->at_list_begin);
@@ -169,7 +169,7 @@ __kernel void clumpi_convert_objects(__global uchar *from, uint from_at, __globa
     __global const uint *rows = clumpi_words_at(&h.from, h.from.header->at_list_rows);
     __global const ulong *masks =
         (__global const ulong *)clumpi_words_at(&h.from, h.from.header->at_list_masks);
-    clumpi_range list = clumpi_list_range(&h.from, 1u, h.from.header->class_count);
+    clumpi_range list = clumpi_list_range(&h.from, 1u, h.from.header->first_raw - 1u);
     clumpi_range chunk = clumpi_chunk(list.begin, list.end);
     uint items = min((uint)get_local_size(0), 64u), me = (uint)get_local_id(0);
     for (uint r = chunk.begin + me / items; r < chunk.end; r += (uint)get_local_size(0) / items) {
@@ -185,6 +185,23 @@ __kernel void clumpi_convert_objects(__global uchar *from, uint from_at, __globa
     }
 }
 
+/* Of arrays that grow: `count` elements of field f, which are references, in words[]. */
+__kernel void clumpi_convert_elements(__global uchar *from, uint from_at, __global uchar *to,
+                                      uint to_at, __global const clumpi_convert_class *classes,
+                                      __global const uint *places,
+                                      __global const clumpi_convert_field *fields, uint f,
+                                      __global uint *words, uint count,
+                                      __global clumpi_convert_wrong *wrong) {
+    const convert_heaps h = convert_heaps_of(from, from_at, to, to_at, classes, places);
+    const clumpi_convert_field field = fields[f];
+    uint dangling = 0, strange = 0;
+    for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0))
+        words[i] = convert_ref(&h, words[i], field.from_first, field.from_last, field.to_first,
+                               field.to_last, &dangling, &strange);
+    if (dangling) atomic_add(&wrong[f].dangling, dangling);
+    if (strange) atomic_add(&wrong[f].strange, strange);
+}
+
 /* Of `count` references at outside[at], `stride` words apart: what they are, and what they
  * become. */
 __kernel void clumpi_convert_outside(__global uchar *from, uint from_at, __global uchar *to,
@@ -196,8 +213,8 @@ __kernel void clumpi_convert_outside(__global uchar *from, uint from_at, __globa
     uint dangling = 0, strange = 0;
     for (ulong i = get_global_id(0); i < count; i += get_global_size(0)) {
         were[i] = outside[at + i * stride];
-        become[i] = convert_ref(&h, were[i], 1u, h.from.header->class_count, 1u,
-                                h.to.header->class_count, &dangling, &strange);
+        become[i] = convert_ref(&h, were[i], 1u, h.from.header->first_raw - 1u, 1u,
+                                h.to.header->first_raw - 1u, &dangling, &strange);
     }
     if (dangling) atomic_add(&wrong->dangling, dangling);
 }

@@ -20,10 +20,6 @@ static clump_status check(clump_heap *heap, const clump_convert_desc *desc) {
     if (!desc || !desc->schema || !clump_schema_get_info(desc->schema)->class_count)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s needs a schema", call);
     clump_status status = clumpi_heap_refuses(heap, CLUMPI_OP_CONVERT, call);
-    if (!status)
-        status = clumpi_schema_refuses(desc->schema, clumpi_schema_traits(desc->schema),
-                                       CLUMPI_OP_CONVERT, 0, "clump_heap_convert, the new schema",
-                                       &c->error);
     if (!status) status = clumpi_heap_enter(heap);
     if (!status)
         status = clumpi_read(c, clumpi_heap_buffer(heap),

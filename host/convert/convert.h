@@ -1,12 +1,12 @@
 /* A heap gets another schema (clump/convert.h): convert.c is the call, objects.c makes the objects
- * in the new memory, outside.c changes what refers to them from outside.
+ * in the new memory, elements.c the arrays that grow, outside.c changes what refers to them from outside.
  *
  * May use: core, schema, heap.
  *
  * Invariant: until clumpi_converted_swap() the old heap is as it was, but for registered references
  * while outside.c changes them, which it can take back.
  *
- * Read first: heap/dense.h, heap/match.h, cl/convert/convert.cl.
+ * Read first: heap/elements.h, heap/match.h, cl/convert/convert.cl.
  */
 #ifndef CLUMPI_CONVERT_H
 #define CLUMPI_CONVERT_H
@@ -14,13 +14,14 @@
 #include "cl/convert/layout.h"
 #include "clump/convert.h"
 #include "heap/checked.h"
-#include "heap/dense.h"
+#include "heap/elements.h"
 #include "heap/match.h"
 #include "heap/refs.h"
 
 #define CLUMPI_CONVERT_KERNELS(X)                                                                  \
     X(convert_places)                                                                              \
     X(convert_objects)                                                                             \
+    X(convert_elements)                                                                            \
     X(convert_outside)                                                                             \
     X(convert_commit)
 enum { CLUMPI_CONVERT_KERNELS(CLUMPI_KERNEL_INDEX) };
@@ -59,6 +60,12 @@ clump_status clumpi_convert_fill(clumpi_conversion *v);
 #define CLUMPI_CONVERT_ARGS 7u
 clump_status clumpi_convert_run(clumpi_conversion *v, clumpi_kernel_id id, const clumpi_arg *args,
                                 uint32_t arg_count);
+
+/* ---- elements.c ---- */
+
+/* The arrays of all objects of `next`, which have the lengths and capacities of those that they
+ * were, get raw memory and elements. Nothing for a heap without arrays that grow. Blocks. */
+clump_status clumpi_convert_elements(clumpi_conversion *v);
 
 /* ---- outside.c ---- */
 

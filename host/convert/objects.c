@@ -87,6 +87,11 @@ static clump_status append_made(clumpi_conversion *v, uint32_t id) {
     return bytes ? append(v, id, &none, &f) : CLUMP_OK;
 }
 
+/* Of the old memory: elements.c makes the new one. */
+static int is_handle(const clump_field_info *f) {
+    return f->part == CLUMP_PART_MEMORY;
+}
+
 static clump_status append_class(clumpi_conversion *v, uint32_t id) {
     clump_field_info theirs, ours;
     clump_status status = append_made(v, id);
@@ -94,7 +99,8 @@ static clump_status append_class(clumpi_conversion *v, uint32_t id) {
     for (clumpi_field_walk w = {.schema = clumpi_heap_schema(v->heap), .class_id = id};
          !status && clumpi_next_field(&w, &theirs);) {
         status = clumpi_match_field(&v->match, id, &theirs, &ours, &is_there);
-        if (!status && is_there) status = append_field(v, id, &theirs, &ours);
+        if (!status && is_there)
+            status = append_field(v, id, is_handle(&theirs) ? NULL : &theirs, &ours);
     }
     for (clumpi_field_walk w = {.schema = clumpi_heap_schema(v->next),
                                .class_id = v->match.class_of[id]};
@@ -192,5 +198,6 @@ clump_status clumpi_convert_fill(clumpi_conversion *v) {
     if (!status) status = clumpi_convert_run(v, CLUMPI_CONVERT_KERNEL(convert_places), NULL, 0);
     if (!status && v->field_count)
         status = clumpi_convert_run(v, CLUMPI_CONVERT_KERNEL(convert_objects), args, 2);
+    if (!status) status = clumpi_convert_elements(v);
     return status ? status : look_for_wrong(v);
 }

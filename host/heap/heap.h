@@ -282,9 +282,6 @@ clump_ref clumpi_ref_plain(const clump_heap *heap, clump_ref ref);
 /* *is_old: the slot has had other objects since. `ref` is in the heap. Blocks. */
 clump_status clumpi_ref_age(clump_heap *heap, clump_ref ref, int *is_old);
 
-/* `next` is the same heap in other memory: it goes on with what was found in it, and with the names
- * of its kernels. Who made an object that was copied, its copy tells, too. */
-void clumpi_checking_hand_over(clump_heap *heap, clump_heap *next);
 /* What it was made with; NULL: it is not checked. */
 const clump_checked_desc *clumpi_checking_desc(const clump_heap *heap);
 

@@ -62,8 +62,6 @@
     X(EXTRACT, RAW, USAGE, "only the program knows the contents of raw memory",                    \
       "extract objects from heaps without `raw`")                                                  \
     X(EXTRACT, EVICTED, USAGE, "they may refer to others", "call clump_heap_bring_back() first")   \
-    X(CONVERT, GROWING, USAGE, "its raw memory is not moved",                                      \
-      "call clump_heap_save(), and clump_heap_load() into another schema")                         \
     X(CONVERT, RAW, USAGE, "raw memory is not moved",                                              \
       "make another heap, and let kernels fill it")                                                \
     X(CONVERT, SEVERAL, UNSUPPORTED, "conversions work within one buffer",                         \

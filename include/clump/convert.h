@@ -19,10 +19,9 @@
  * clump_program_create() and clump_program_get_kernel(). An added field is 0 or null in all
  * objects. A kernel of the new program can set other values.
  *
- * These heaps cannot be converted: heaps with raw memory, with arrays that grow in the old or new
- * schema, with evictable_bytes, and of several buffers. docs/guide/limits.md lists the calls
- * that each kind of heap refuses. For a heap of several buffers, use clump_heap_save() and
- * clump_heap_load().
+ * These heaps cannot be converted: heaps with `raw`, with evictable_bytes, and of several buffers.
+ * docs/guide/limits.md lists the calls that each kind of heap refuses. For a heap of several
+ * buffers, use clump_heap_save() and clump_heap_load().
  *
  * Threads: as for the heap.
  *
@@ -69,7 +68,10 @@ typedef struct clump_convert_report {
  *   refused     A field of another type, width or number of elements. Objects of a class that the
  *               new schema lacks or has as an abstract one. A reference to an object that the new
  *               field cannot refer to. The error names class and field.
- *   references  In registered buffers, the call reads the same references as compaction does. It
+ *   arrays      An array that grows keeps its length, capacity and elements. If the new class lacks
+ *               it, its raw memory is freed. A new one is empty. Containers are made of such
+ *               arrays, so they keep working. A map whose keys are references has to be made anew.
+ *   references  In elements of arrays as in fields. In registered buffers, the call reads the same references as compaction does. It
  *               nulls references that name no live object, whatever null_dangling is, because they
  *               would name another object afterwards.
  *
@@ -78,14 +80,14 @@ typedef struct clump_convert_report {
  *   desc    [in]
  *   report  [out, optional]
  * Device memory during the call: both heaps, 4 bytes for each granule of the old one, and 8 for
- * each registered reference. The number of launches does not depend on the number of objects.
+ * each registered reference. With arrays that grow, up to 8 MiB more. Without them the number of launches
+ * does not depend on the number of objects.
  * Blocks: yes.
  * Returns CLUMP_OK, or:
- *   CLUMP_ERR_USAGE          no schema, a heap with `raw`, an old or new schema with arrays that
- *                            grow, errors of kernels that were not taken, or a reason of
- *                            clump_heap_create() for the new heap
+ *   CLUMP_ERR_USAGE          no schema, a heap with `raw`, errors of kernels that were not fetched, or
+ *                            a reason of clump_heap_create() for the new heap
  *   CLUMP_ERR_SCHEMA         the schemas do not fit
- *   CLUMP_ERR_DEVICE_MEMORY  too many objects for `bytes`, or the device lacks memory for both
+ *   CLUMP_ERR_DEVICE_MEMORY  too many objects or arrays for `bytes`, or the device lacks memory for both
  *                            heaps, or the new one would need several buffers
  *   CLUMP_ERR_UNSUPPORTED    a heap of several buffers or with evictable_bytes, or a field type
  *                            that the device lacks

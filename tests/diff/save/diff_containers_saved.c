@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "clump/compact.h"
+#include "clump/convert.h"
 #include "clump/extract.h"
 #include "saved_heap.h"
 
@@ -241,10 +242,35 @@ static void migrate(void **state) {
     expect_to_work(into);
 }
 
+/* Other layouts, fields in another order, two more. */
+static void are_converted(void **state) {
+    static const char other[] =
+        "aos class Body { uint near; float y; float x; }\n"
+        "aos class Words { uint more[*]; ref Word heads[*]; }\n"
+        "class Page { ulong fresh; uint items[*]; }\n"
+        "class Word { uint erased; uint key; ref Word next; uint value; }\n"
+        "class Trail { uint first; uint filling; uint growing; ref Page pages[28] packed; }\n"
+        "aos class Cells { ref Body sorted[*]; float origin[3]; float scale; uint count[3]; "
+        "uint starts[*]; }\n";
+    clump_heap *heap = filled();
+    clump_schema *to;
+    (void)state;
+    assert_int_equal(clump_schema_parse(other, strlen(other), NULL, &to, NULL), CLUMP_OK);
+    CHECK_OK(&on, clump_heap_convert(
+                      heap,
+                      &(clump_convert_desc){
+                          .size = sizeof(clump_convert_desc), .schema = to, .block_rows = 3},
+                      NULL));
+    CHECK_HEAP(&on, heap);
+    clump_schema_destroy(to);
+    expect_to_work(heap);
+}
+
 int main(void) {
     const int code = cl_fixture_open(&on, NULL);
     if (code) return code;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(are_saved), cmocka_unit_test(migrate)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(are_saved), cmocka_unit_test(migrate),
+                                       cmocka_unit_test(are_converted)};
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     cl_fixture_close(&on);
     return failed;

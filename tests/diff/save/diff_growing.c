@@ -11,9 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cl/core/layout.h"
 #include "clump/checked.h"
 #include "clump/collect.h"
 #include "clump/compact.h"
+#include "clump/convert.h"
 #include "clump/extract.h"
 #include "clump/structs.h"
 #include "reseal.h"
@@ -72,6 +74,9 @@ static const char source[] = FUNCTIONS
     "}\n"
     "__kernel void swell(CLUMP_HEAP) {\n"
     "    CLUMP_FOR_EACH(Bag, s) Bag_at_resize(s, 8500u);\n"
+    "}\n"
+    "__kernel void few(CLUMP_HEAP) {\n"
+    "    CLUMP_FOR_EACH(Item, s) if (Item_id(s) % 5u == 2u) Item_free(s);\n"
     "}\n"
     "__kernel void all_go(CLUMP_HEAP) { CLUMP_FOR_EACH(Bag, s) Bag_free(s); }\n";
 /* Objects that are as they were. MARKS: the schema has the marks of Sack. */
@@ -239,6 +244,139 @@ static void other_schemas(void **state) {
         load_bytes_refused(&on, loaded, &file, cases[i].words);
         clump_heap_destroy(loaded);
     }
+    memory_release(&file);
+    clump_heap_destroy(heap);
+}
+
+static clump_status convert(clump_heap *heap, const char *text, clump_convert_desc desc,
+                            clump_convert_report *report) {
+    clump_schema *to;
+    *report = (clump_convert_report){.size = sizeof *report};
+    assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &to, NULL), CLUMP_OK);
+    desc.size = sizeof desc;
+    desc.schema = to;
+    const clump_status status = clump_heap_convert(heap, &desc, report);
+    clump_schema_destroy(to);
+    return status;
+}
+
+/* There and back: the same bytes. Then to a schema that has arrays less and more. */
+static void converted(void **state) {
+    (void)state;
+    clump_heap *heap = filled();
+    const uint64_t raw = raw_bytes(heap);
+    memory_file file = saved_bytes(&on, heap, 0);
+    const clump_convert_desc wide = {.block_rows = 7};
+    clump_convert_report report;
+    CHECK_OK(&on, convert(heap, moved_schema, wide, &report));
+    assert_int_equal(report.fields_lost + report.fields_gained + report.dangling, 0);
+    expect(heap, "-DMARKS", 0);
+    CHECK_OK(&on, convert(heap, schema, (clump_convert_desc){.block_rows = 2}, &report));
+    same_bytes(heap, &file, 0);
+    expect(heap, "-DMARKS", 1);
+    assert_in_range(raw_bytes(heap), raw / 2, raw * 2);
+    CHECK_OK(&on, clump_heap_compact(heap, NULL, NULL, NULL));
+    expect(heap, "-DMARKS", 0);
+    const uint64_t had = raw_bytes(heap);
+    CHECK_OK(&on, convert(heap, other_schema, wide, &report));
+    assert_int_equal(report.fields_lost, 4);
+    assert_int_equal(report.fields_gained, 5);
+    assert_true(raw_bytes(heap) < had); /* without the marks */
+    expect(heap, NULL, 1);
+    CHECK_OK(&on, convert(heap, schema, (clump_convert_desc){.block_rows = 2}, &report));
+    clump_program *p = cl_fixture_program(&on, heap, source, NULL, NULL);
+    all(heap, p, "all_go");
+    CHECK_OK(&on, clump_heap_take_errors(heap, NULL));
+    assert_int_equal(raw_bytes(heap), 0);
+    clump_program_destroy(p);
+    memory_release(&file);
+    clump_heap_destroy(heap);
+}
+
+/* Elements that name nobody are counted, and null afterwards. */
+static void converted_dangling(void **state) {
+    (void)state;
+    clump_heap *heap = filled();
+    clump_program *p = cl_fixture_program(&on, heap, source, NULL, NULL);
+    clump_convert_report report;
+    uint64_t dangling = 0;
+    for (uint32_t id = 0; id < BAGS + SACKS; id++) /* as the kernels have it */
+        for (uint32_t i = 0, n = id == 0 ? LONG : id % 7 ? id % 23 : 0; i < n && id % 3 != 1; i++)
+            dangling += (id * 7 + i * 13) % ITEMS % 5 == 2;
+    all(heap, p, "few");
+    CHECK_OK(&on, convert(heap, moved_schema, (clump_convert_desc){.block_rows = 7}, &report));
+    assert_int_equal(report.dangling, dangling);
+    CHECK_OK(&on, convert(heap, schema, (clump_convert_desc){.block_rows = 2}, &report));
+    assert_int_equal(report.dangling, 0);
+    CHECK_HEAP(&on, heap);
+    clump_program_destroy(p);
+    clump_heap_destroy(heap);
+}
+
+/* What is written behind an array of a converted heap is found, with the kernel that made it. */
+static void converted_pieces(void **state) {
+    (void)state;
+    clump_heap *heap = filled();
+    uint32_t memory[LEFT], capacity[LEFT], wrong = 7, i = 0;
+    clump_convert_report report;
+    clump_finding f = {.kind = 0};
+    uint64_t count;
+    CHECK_OK(&on, convert(heap, moved_schema, (clump_convert_desc){.block_rows = 7}, &report));
+    CHECK_OK(&on, clump_heap_read_field(heap, "Bag", "items_memory", 0, sizeof *memory, memory,
+                                        LEFT, NULL));
+    CHECK_OK(&on, clump_heap_read_field(heap, "Bag", "items_capacity", 0, sizeof *capacity,
+                                        capacity, LEFT, NULL));
+    while (!memory[i]) i++;
+    assert_int_equal(clEnqueueWriteBuffer(on.queue, clump_heap_get_info(heap)->buffer, CL_TRUE,
+                                          (size_t)memory[i] * CLUMPI_RAW_UNIT + 4 * capacity[i],
+                                          sizeof wrong, &wrong, 0, NULL, NULL),
+                     CL_SUCCESS);
+    CHECK_OK(&on, clump_heap_check_memory(heap, NULL));
+    CHECK_OK(&on, clump_heap_take_findings(heap, &f, 1, &count, NULL));
+    assert_int_equal(count, 1);
+    assert_int_equal(f.kind, CLUMP_FINDING_GAP);
+    assert_string_equal(f.by.kernel, "make_arrays");
+    CHECK_STATUS(&on, clump_heap_take_errors(heap, NULL), CLUMP_ERR_DEVICE);
+    clump_heap_destroy(heap);
+}
+
+/* A schema with another array, memory that is too small: the heap is as it was. */
+static void not_converted(void **state) {
+    (void)state;
+    static const struct {
+        const char *items, *words[2];
+    } cases[] = {{"ref Item items[*] inline 4;", {"ref[*]", "ref[*] inline 4"}},
+                 {"uint items[*];", {"ref[*]", "uint[*]"}},
+                 {"ref Item items[*] max 9;", {"ref[*]", "ref[*] max 9"}},
+                 {"ref Other items[*];", {"field items of class Bag has ", "not of class Other"}}};
+    clump_heap *heap = filled();
+    const clump_error *e = clump_context_get_error(on.clump);
+    const uint64_t raw = raw_bytes(heap);
+    memory_file file = saved_bytes(&on, heap, 0);
+    clump_convert_report report;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "class Item { uint id; } class Other { uint x; } class Bag { uint id; %s } "
+                 "class Sack : Bag { uint x; }",
+                 cases[i].items);
+        cl_fixture_expect_words(e, convert(heap, text, (clump_convert_desc){0}, &report),
+                                CLUMP_ERR_SCHEMA, cases[i].words[0], text, __LINE__);
+        assert_non_null(strstr(e->message, cases[i].words[1]));
+        same_bytes(heap, &file, 0);
+    }
+    /* The least memory that has room for the objects themselves. */
+    clump_convert_desc less = {.bytes = 512 << 10, .block_rows = 2};
+    for (;; less.bytes += 64 << 10) {
+        cl_fixture_expect_words(e, convert(heap, schema, less, &report), CLUMP_ERR_DEVICE_MEMORY,
+                                "", "convert", __LINE__);
+        same_bytes(heap, &file, 0);
+        if (!strstr(e->message, " blocks of ")) break;
+    }
+    assert_non_null(strstr(e->message, "no raw memory for"));
+    assert_int_equal(raw_bytes(heap), raw);
+    CHECK_OK(&on, clump_heap_take_errors(heap, NULL));
+    expect(heap, "-DMARKS", 1);
     memory_release(&file);
     clump_heap_destroy(heap);
 }
@@ -449,7 +587,7 @@ static void load_into_more(memory_file *file, uint32_t block_rows) {
     clump_heap_destroy(heap);
 }
 
-/* Returns how many of the two ways were refused. */
+/* Returns how many of the three ways were refused: a load, a conversion, an insertion. */
 static uint32_t into_an_equal_one(uint64_t bytes, uint32_t block_rows, const full_step *steps,
                                   size_t count, uint32_t seed) {
     static const char *const all_bins[] = {"Bin"};
@@ -469,6 +607,16 @@ static uint32_t into_an_equal_one(uint64_t bytes, uint32_t block_rows, const ful
     }
     CHECK_HEAP(&on, equal);
     clump_heap_destroy(equal);
+
+    clump_convert_report report;
+    if (convert(heap, full_schema, (clump_convert_desc){.bytes = bytes, .block_rows = block_rows},
+                &report)) {
+        assert_in_range(bytes_enough(), bytes, UINT64_MAX);
+        refused++;
+    }
+    same_bytes(heap, &file, 0);
+    CHECK_OK(&on, clump_heap_take_errors(heap, NULL));
+    CHECK_HEAP(&on, heap);
 
     CHECK_OK(&on, clump_heap_extract(heap, &take, &taken, NULL));
     is_empty(heap);
@@ -1161,6 +1309,9 @@ int main(void) {
         cmocka_unit_test(saved),
         cmocka_unit_test(other_schemas),
         cmocka_unit_test(without_room),
+        cmocka_unit_test(converted),
+        cmocka_unit_test(converted_dangling),
+        cmocka_unit_test(not_converted),
         cmocka_unit_test(looked_into),
         cmocka_unit_test(not_valid),
         cmocka_unit_test(many),
@@ -1174,12 +1325,18 @@ int main(void) {
         cmocka_unit_test(made_in_bulk),
         cmocka_unit_test(altered_extract),
     };
-    const struct CMUnitTest of_checked[] = {
-        cmocka_unit_test(saved),        cmocka_unit_test(other_schemas),
-        cmocka_unit_test(without_room), cmocka_unit_test(extracted),
-        cmocka_unit_test(migrated),     cmocka_unit_test(in_bulk),
-        cmocka_unit_test(bulk_refused), cmocka_unit_test(made_in_bulk),
-        cmocka_unit_test(full)};
+    const struct CMUnitTest of_checked[] = {cmocka_unit_test(saved),
+                                            cmocka_unit_test(other_schemas),
+                                            cmocka_unit_test(without_room),
+                                            cmocka_unit_test(extracted),
+                                            cmocka_unit_test(migrated),
+                                            cmocka_unit_test(in_bulk),
+                                            cmocka_unit_test(bulk_refused),
+                                            cmocka_unit_test(made_in_bulk),
+                                            cmocka_unit_test(full),
+                                            cmocka_unit_test(converted),
+                                            cmocka_unit_test(converted_dangling),
+                                            cmocka_unit_test(converted_pieces)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     is_checked = 1;
     failed += cmocka_run_group_tests_name("checked heaps", of_checked, NULL, NULL);

@@ -494,23 +494,6 @@ static void become_with_arrays(void **state) {
     }
 }
 
-/* Two arrays that a conversion would make. */
-static void convert_to_arrays(void **state) {
-    clump_heap *heap = make(0);
-    const cell *c = find_cell(CLUMPI_OP_CONVERT, CLUMPI_TRAIT_GROWING);
-    clump_schema *schema;
-    CHECK_OK(&on, clump_schema_parse(growing_text, strlen(growing_text), NULL, &schema, NULL));
-    cl_fixture_expect_words(
-        clump_context_get_error(on.clump),
-        clump_heap_convert(
-            heap, &(clump_convert_desc){.size = sizeof(clump_convert_desc), .schema = schema},
-            NULL),
-        c->status, "the new schema: field w of class A", "convert", __LINE__);
-    clump_schema_destroy(schema);
-    CHECK_HEAP(&on, heap);
-    clump_heap_destroy(heap);
-}
-
 static void each_pair(void **state) {
     typedef struct pair {
         int one, other;
@@ -578,9 +561,9 @@ static int close_all(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_kind), cmocka_unit_test(convert_to_arrays),
-        cmocka_unit_test(become_with_arrays), cmocka_unit_test(each_pair)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_kind),
+                                       cmocka_unit_test(become_with_arrays),
+                                       cmocka_unit_test(each_pair)};
     int status = cl_fixture_open(&on, NULL);
     if (status) return status;
     status = cmocka_run_group_tests(tests, open_all, close_all);

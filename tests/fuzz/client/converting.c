@@ -109,7 +109,14 @@ static uint32_t *read_tags(client *c, heap_model *h, int class) {
     return tags;
 }
 
-/* Returns 0 where the device or the pool has no room for both; then nothing has changed. */
+static int has_growing(const client *c) {
+    for (uint32_t i = 0; i < c->array_count; i++)
+        if (c->arrays[i].kind != CLUMP_ARRAY_BOUNDED) return 1;
+    return 0;
+}
+
+/* Returns 0 where the device or the pool has no room for both, or the new memory none for all
+ * arrays that grow; then nothing has changed. */
 static int convert_to(client *c, heap_model *h, const clump_convert_desc *d) {
     const int class = draw_class(c), is_whole = c->left_out == 0;
     uint32_t *before = read_tags(c, h, class), *after;
@@ -117,8 +124,8 @@ static int convert_to(client *c, heap_model *h, const clump_convert_desc *d) {
     memset(&report, 0xee, sizeof report);
     report.size = sizeof report;
     const clump_status status = clump_heap_convert(h->heap, d, &report);
-    if (status == CLUMP_ERR_DEVICE_MEMORY && h->pooled) {
-        note(c, " (the pool has no room)");
+    if (status == CLUMP_ERR_DEVICE_MEMORY && (h->pooled || has_growing(c))) {
+        note(c, " (there is no room)");
         free(before);
         return 0;
     }
@@ -166,18 +173,14 @@ static void refuse_without_class(client *c, heap_model *h) {
 void convert_and_back(client *c, heap_model *h) {
     const clump_convert_desc back = {
         .size = sizeof back, .schema = c->schema, .bytes = h->bytes, .block_rows = c->block_rows};
-    int grows = 0;
-    for (uint32_t i = 0; i < c->array_count; i++) grows |= c->arrays[i].kind != CLUMP_ARRAY_BOUNDED;
-    if (c->raw || grows || c->evicts) { /* nobody knows what it holds, or where it is */
+    if (c->raw || c->evicts) { /* nobody knows what it holds, or where it is */
         CHECK_STATUS(&c->on, clump_heap_convert(h->heap, &back, NULL),
                      c->evicts ? CLUMP_ERR_UNSUPPORTED : CLUMP_ERR_USAGE);
         return;
     }
     compare_all(c, h);    /* nothing is loose */
     if (c->array_count) { /* draw_other() knows no arrays */
-        CHECK_STATUS(&c->on, convert_to(c, h, &back) ? CLUMP_OK : CLUMP_ERR_DEVICE_MEMORY,
-                     CLUMP_OK);
-        adopt_events(c, h);
+        if (convert_to(c, h, &back)) adopt_events(c, h);
         settle(c, h);
         compare_all(c, h);
         return;
