@@ -1,5 +1,6 @@
 /* A heap gets another schema (clump/convert.h): convert.c is the call, objects.c makes the objects
- * in the new memory, elements.c the arrays that grow, outside.c changes what refers to them from outside.
+ * in the new memory, elements.c the arrays that grow, outside.c changes what refers to them from
+ * outside.
  *
  * May use: core, schema, heap.
  *

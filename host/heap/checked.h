@@ -35,8 +35,8 @@ clump_status clumpi_checking_settle(clump_heap *heap);
 clump_status clumpi_checking_follow(clump_heap *next, const clump_heap *heap);
 
 /* `next` is the same heap in other memory: it goes on with what was found in it, and with the names
- * of its kernels. Who made an object that was copied, its copy tells, too. The other way about it is
- * taken back. */
+ * of its kernels. Who made an object that was copied, its copy tells, too. The other way about it
+ * is taken back. */
 void clumpi_checking_hand_over(clump_heap *heap, clump_heap *next);
 
 /* Take over the findings that are on the device, and clear them there. */

@@ -71,24 +71,24 @@ typedef struct clump_convert_report {
  *   arrays      An array that grows keeps its length, capacity and elements. If the new class lacks
  *               it, its raw memory is freed. A new one is empty. Containers are made of such
  *               arrays, so they keep working. A map whose keys are references has to be made anew.
- *   references  In elements of arrays as in fields. In registered buffers, the call reads the same references as compaction does. It
- *               nulls references that name no live object, whatever null_dangling is, because they
- *               would name another object afterwards.
+ *   references  In elements of arrays as in fields. In registered buffers, the call reads the same
+ *               references as compaction does. It nulls references that name no live object,
+ *               whatever null_dangling is, because they would name another object afterwards.
  *
  * These are not kept: data learnt about the demand, and the events of a checked heap (checked.h).
  * Call clump_heap_take_errors() before to get the errors of kernels.
  *   desc    [in]
  *   report  [out, optional]
  * Device memory during the call: both heaps, 4 bytes for each granule of the old one, and 8 for
- * each registered reference. With arrays that grow, up to 8 MiB more. Without them the number of launches
- * does not depend on the number of objects.
+ * each registered reference. With arrays that grow, up to 8 MiB more. Without them the number of
+ * launches does not depend on the number of objects.
  * Blocks: yes.
  * Returns CLUMP_OK, or:
- *   CLUMP_ERR_USAGE          no schema, a heap with `raw`, errors of kernels that were not fetched, or
- *                            a reason of clump_heap_create() for the new heap
+ *   CLUMP_ERR_USAGE          no schema, a heap with `raw`, errors of kernels that were not fetched,
+ *                            or a reason of clump_heap_create() for the new heap
  *   CLUMP_ERR_SCHEMA         the schemas do not fit
- *   CLUMP_ERR_DEVICE_MEMORY  too many objects or arrays for `bytes`, or the device lacks memory for both
- *                            heaps, or the new one would need several buffers
+ *   CLUMP_ERR_DEVICE_MEMORY  too many objects or arrays for `bytes`, or the device lacks memory for
+ *                            both heaps, or the new one would need several buffers
  *   CLUMP_ERR_UNSUPPORTED    a heap of several buffers or with evictable_bytes, or a field type
  *                            that the device lacks
  *   CLUMP_ERR_CORRUPT, CLUMP_ERR_HOST_MEMORY, CLUMP_ERR_BUILD, CLUMP_ERR_CL
