@@ -43,7 +43,8 @@ clump_status clumpi_settle(clump_heap *heap) {
     }
     if (!status)
         status = clumpi_clear(clumpi_heap_context(heap), clumpi_heap_buffer(heap),
-                              (uint64_t)h->at_moved * CLUMPI_UNIT, (h->block_end + 31) / 32 * 4);
+                              (uint64_t)h->at_moved * CLUMPI_UNIT,
+                              ((uint64_t)h->block_end + 31) / 32 * 4);
     if (!status)
         status = clumpi_compact_run(&r, CLUMP_COMPACT_REWRITE, KERNEL(settle_mark), wide, local,
                                     mark, 1);

@@ -166,7 +166,8 @@ static clump_status judge(const clumpi_fit *fit, const request *r, uint64_t coun
     /* An array is a quarter of the heap at most. Slots are larger than what they have, and metadata
      * grows with the heap. */
     const double share = (double)(info->bytes - info->metadata_bytes) / (double)info->bytes;
-    uint64_t enough = info->bytes + (uint64_t)((double)(missing + missing / 2 + 4 * block) / share);
+    const uint64_t more = missing + missing / 2 + 4 * block;
+    uint64_t enough = info->bytes + (uint64_t)((double)more / share);
     if (enough < 5 * r[0].bytes) enough = 5 * r[0].bytes;
     return clumpi_fail(
         &clumpi_heap_context(fit->heap)->error, CLUMP_ERR_DEVICE_MEMORY,

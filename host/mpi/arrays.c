@@ -125,8 +125,9 @@ static size_t put_kernels(const clump_migration *m, uint32_t number, char *to) {
                    : bytes == 2 ? "ushort"
                                 : "uchar";
         }
-        if (to) memcpy(to + length, text, strlen(text));
-        length += strlen(text);
+        const size_t added = strlen(text);
+        if (to) memcpy(to + length, text, added);
+        length += added;
     }
     return length;
 }

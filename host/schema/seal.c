@@ -187,7 +187,7 @@ static void find_growing(const sealing *w, const clump_field_info *growing[]) {
 static clump_status check_growing(const sealing *w, const clump_field_info *f,
                                   clumpi_text_place place) {
     const clumpi_refusal *r = clumpi_refusal_find(CLUMPI_OP_BECOME, f ? CLUMPI_TRAIT_GROWING : 0);
-    if (!r) return CLUMP_OK;
+    if (!r || !f) return CLUMP_OK;
     return clumpi_fail_at(&w->schema->error, r->status, place.line, place.column,
                           "\"becomes\": field %s of class %s%s, and %s: %s", f->name,
                           w->classes[f->class_id - 1].info.name, clumpi_traits[r->trait].words,
