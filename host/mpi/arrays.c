@@ -126,7 +126,7 @@ static size_t put_kernels(const clump_migration *m, uint32_t number, char *to) {
                                 : "uchar";
         }
         const size_t added = strlen(text);
-        if (to) memcpy(to + length, text, added);
+        for (size_t i = 0; i < added && to; i++) to[length + i] = text[i];
         length += added;
     }
     return length;
