@@ -186,8 +186,9 @@ static void find_growing(const sealing *w, const clump_field_info *growing[]) {
 /* No object that changes has an array whose raw memory is its own. */
 static clump_status check_growing(const sealing *w, const clump_field_info *f,
                                   clumpi_text_place place) {
-    const clumpi_refusal *r = clumpi_refusal_find(CLUMPI_OP_BECOME, f ? CLUMPI_TRAIT_GROWING : 0);
-    if (!r || !f) return CLUMP_OK;
+    if (!f) return CLUMP_OK;
+    const clumpi_refusal *r = clumpi_refusal_find(CLUMPI_OP_BECOME, CLUMPI_TRAIT_GROWING);
+    if (!r) return CLUMP_OK;
     return clumpi_fail_at(&w->schema->error, r->status, place.line, place.column,
                           "\"becomes\": field %s of class %s%s, and %s: %s", f->name,
                           w->classes[f->class_id - 1].info.name, clumpi_traits[r->trait].words,

@@ -439,6 +439,33 @@ static void part(void) {
     clump_world_destroy(world);
 }
 
+/* Another heap than that of all tests, as `desc` says, with a program and a migration of a class. */
+static clump_migration *open_other(clump_world *world, const char *text, const char *kernels,
+                                   const clump_heap_desc *desc, const char *class_name,
+                                   uint32_t most, clump_heap **heap, clump_program **program) {
+    clump_schema *s;
+    clump_migration *migration;
+    clump_heap_desc of = *desc;
+    CLUMP_CHECK(&ranks_q, clump_schema_parse(text, strlen(text), NULL, &s, &ranks_q.error));
+    of.context = ranks_q.context;
+    of.schema = s;
+    CLUMP_CHECK(&ranks_q, clump_heap_create(&of, heap, NULL));
+    clump_schema_destroy(s);
+    CLUMP_CHECK(&ranks_q,
+                clump_program_create(
+                    &(clump_program_desc){
+                        .size = sizeof(clump_program_desc), .heap = *heap, .source = kernels},
+                    program, NULL));
+    CHECK_WORLD(world,
+                clump_migration_create(world,
+                                       &(clump_migration_desc){.size = sizeof(clump_migration_desc),
+                                                               .heap = *heap,
+                                                               .class_name = class_name,
+                                                               .most = most},
+                                       &migration, NULL));
+    return migration;
+}
+
 /* A heap whose memory is stones: what is sent to it stays, and goes when there is room. */
 static void no_room(void) {
     static const char text[] = "class Thing { uint number; } class Stone { uint x[64]; }";
@@ -451,7 +478,6 @@ static void no_room(void) {
         "__kernel void crumble(CLUMP_HEAP) { CLUMP_FOR_EACH(Stone, self) { Stone_free(self); } }\n"
         "__kernel void fill(CLUMP_HEAP) { for (uint i = 0; i < 1000000u; i++) { Stone s = "
         "Stone_new(); if (Stone_is_null(s)) return; } }\n";
-    clump_schema *s;
     clump_heap *heap;
     clump_program *program;
     clump_kernel *list, *crumble, *fill;
@@ -459,28 +485,14 @@ static void no_room(void) {
     clump_migration_report report = {.size = sizeof report};
     clump_world *world = ranks_world(
         (clump_world_desc){.size = sizeof(clump_world_desc), .periodic = {1}, .timeout_s = 30});
-    CLUMP_CHECK(&ranks_q, clump_schema_parse(text, strlen(text), NULL, &s, &ranks_q.error));
-    CLUMP_CHECK(&ranks_q, clump_heap_create(&(clump_heap_desc){.size = sizeof(clump_heap_desc),
-                                                               .context = ranks_q.context,
-                                                               .schema = s,
-                                                               .errors_on_request = 1,
-                                                               .bytes = 1 << 20},
-                                            &heap, NULL));
-    CLUMP_CHECK(&ranks_q,
-                clump_program_create(
-                    &(clump_program_desc){
-                        .size = sizeof(clump_program_desc), .heap = heap, .source = kernels},
-                    &program, NULL));
+    migration =
+        open_other(world, text, kernels,
+                   &(clump_heap_desc){
+                       .size = sizeof(clump_heap_desc), .errors_on_request = 1, .bytes = 1 << 20},
+                   "Thing", 100, &heap, &program);
     CLUMP_CHECK(&ranks_q, clump_kernel_create(program, "list", &list, NULL));
     CLUMP_CHECK(&ranks_q, clump_kernel_create(program, "crumble", &crumble, NULL));
     CLUMP_CHECK(&ranks_q, clump_kernel_create(program, "fill", &fill, NULL));
-    CHECK_WORLD(world,
-                clump_migration_create(world,
-                                       &(clump_migration_desc){.size = sizeof(clump_migration_desc),
-                                                               .heap = heap,
-                                                               .class_name = "Thing",
-                                                               .most = 100},
-                                       &migration, NULL));
     cl_mem words = clump_migration_get_info(migration)->list;
     CLUMP_CHECK(&ranks_q, CLUMP_SET_ARGS(list, words));
     enum { SENT = 50 };
@@ -519,7 +531,6 @@ static void no_room(void) {
     clump_kernel_destroy(fill);
     clump_program_destroy(program);
     clump_heap_destroy(heap);
-    clump_schema_destroy(s);
     clump_world_destroy(world);
 }
 
@@ -602,34 +613,18 @@ static void map_and_blobs(void) {
         "    CLUMP_REDUCE(uint, right, CLUMP_SUM);\n"
         "}\n";
     static const clump_checked_desc checked = {.size = sizeof checked};
-    clump_schema *s;
     clump_heap *heap;
     clump_program *program;
     clump_migration *migration;
     clump_migration_report report = {.size = sizeof report};
     clump_world *world = ranks_world(
         (clump_world_desc){.size = sizeof(clump_world_desc), .periodic = {1}, .timeout_s = 60});
-    CLUMP_CHECK(&ranks_q, clump_schema_parse(text, strlen(text), NULL, &s, &ranks_q.error));
-    CLUMP_CHECK(&ranks_q, clump_heap_create(
-                              &(clump_heap_desc){.size = sizeof(clump_heap_desc),
-                                                 .context = ranks_q.context,
-                                                 .schema = s,
-                                                 .errors_on_request = 1,
-                                                 .checked = &checked,
-                                                 .bytes = ranks_rank == 1 ? 512 << 10 : 2 << 20},
-                              &heap, NULL));
-    CLUMP_CHECK(&ranks_q,
-                clump_program_create(
-                    &(clump_program_desc){
-                        .size = sizeof(clump_program_desc), .heap = heap, .source = kernels},
-                    &program, NULL));
-    CHECK_WORLD(world,
-                clump_migration_create(world,
-                                       &(clump_migration_desc){.size = sizeof(clump_migration_desc),
-                                                               .heap = heap,
-                                                               .class_name = "Part",
-                                                               .most = 1000},
-                                       &migration, NULL));
+    migration = open_other(world, text, kernels,
+                           &(clump_heap_desc){.size = sizeof(clump_heap_desc),
+                                              .errors_on_request = 1,
+                                              .checked = &checked,
+                                              .bytes = ranks_rank == 1 ? 512 << 10 : 2 << 20},
+                           "Part", 1000, &heap, &program);
     cl_mem words = clump_migration_get_info(migration)->list;
     clump_kernel *list = clump_program_get_kernel(program, "list"),
                  *make_map = clump_program_get_kernel(program, "make_map"),
@@ -675,7 +670,6 @@ static void map_and_blobs(void) {
     clump_migration_destroy(migration);
     clump_program_destroy(program);
     clump_heap_destroy(heap);
-    clump_schema_destroy(s);
     clump_world_destroy(world);
 }
 

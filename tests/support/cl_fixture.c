@@ -167,6 +167,17 @@ void cl_fixture_expect_cl(cl_int code, const char *call, const char *file, int l
     _fail(file, line);
 }
 
+uint32_t cl_fixture_launches;
+
+cl_int CL_API_CALL cl_fixture_count_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
+                                           const size_t *offset, const size_t *global,
+                                           const size_t *local, cl_uint wait_count,
+                                           const cl_event *waits, cl_event *event) {
+    cl_fixture_launches++;
+    return clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local, wait_count, waits,
+                                  event);
+}
+
 static uint32_t line_at(const char *source, const char *end) {
     uint32_t line = 1;
     assert_non_null(end);

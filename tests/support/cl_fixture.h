@@ -72,6 +72,13 @@ void cl_fixture_expect(const cl_fixture *f, clump_status found, clump_status exp
                        const char *call, const char *file, int line);
 void cl_fixture_expect_cl(cl_int code, const char *call, const char *file, int line);
 
+/* A device's clEnqueueNDRangeKernel() that counts its calls. */
+extern uint32_t cl_fixture_launches;
+cl_int CL_API_CALL cl_fixture_count_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
+                                           const size_t *offset, const size_t *global,
+                                           const size_t *local, cl_uint wait_count,
+                                           const cl_event *waits, cl_event *event);
+
 /* The line of a source, counted from 1, on which the first `text` of it begins. */
 uint32_t cl_fixture_line_of(const char *source, const char *text);
 /* The line of the first `mark` after the head of a kernel. */

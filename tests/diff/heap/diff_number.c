@@ -89,19 +89,6 @@ static const char source[] =
     "    CLUMP_FOR_EACH_NEW(Alone, self, i) Alone_tag(self) = i;\n"
     "}\n";
 
-/* ---- A device that counts launches ----------------------------------------------------------- */
-
-static uint32_t launches;
-
-static cl_int CL_API_CALL count_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
-                                       const size_t *offset, const size_t *global,
-                                       const size_t *local, cl_uint wait_count,
-                                       const cl_event *waits, cl_event *event) {
-    launches++;
-    return clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, wait_count,
-                                  waits, event);
-}
-
 /* ---- A heap and its kernels ------------------------------------------------------------------ */
 
 static cl_fixture fixture, *const f = &fixture;
@@ -308,9 +295,9 @@ static void test_leaving(void **state) {
 }
 
 static uint32_t launches_of(world *w, int kernel) {
-    launches = 0;
+    cl_fixture_launches = 0;
     run(w, kernel);
-    return launches;
+    return cl_fixture_launches;
 }
 
 /* Numbers come with the list: no launch of their own, except where the list was made without,
@@ -363,8 +350,8 @@ static void test_refused(void **state) {
         clump_heap_do_new(w.heap, w.kernels[NEW_NUMBERED], "Alone", 10, NULL, NULL),
         CLUMP_ERR_USAGE, "CLUMP_NUMBERS", "do-new", __LINE__);
     cl_fixture_expect_words(clump_context_get_error(f->clump),
-                            clump_kernel_set_arg(w.kernels[SEE], 2, 4, &launches), CLUMP_ERR_USAGE,
-                            "kernel see has 2", "set an argument", __LINE__);
+                            clump_kernel_set_arg(w.kernels[SEE], 2, 4, &cl_fixture_launches),
+                            CLUMP_ERR_USAGE, "kernel see has 2", "set an argument", __LINE__);
     expect_unbuilt(&w,
                    "__kernel void f(CLUMP_HEAP_NO_ALLOC) {\n"
                    "    CLUMP_FOR_EACH_NUMBERED(Alone, self, i) Alone_tag(self) = i;\n}\n");
@@ -380,7 +367,7 @@ int main(void) {
                              CLUMP_CL_FUNCTION_LIST(MEMBER)
 #undef MEMBER
     };
-    cl.EnqueueNDRangeKernel = count_launch;
+    cl.EnqueueNDRangeKernel = cl_fixture_count_launch;
     int result = cl_fixture_open(f, &(cl_fixture_desc){.cl = &cl});
     if (result) return result;
     const struct CMUnitTest tests[] = {

@@ -350,16 +350,6 @@ static void test_odd_blocks(void **state) {
     close_world(&w);
 }
 
-static uint32_t launches;
-
-static cl_int CL_API_CALL count_launch(cl_command_queue q, cl_kernel k, cl_uint dim,
-                                       const size_t *offset, const size_t *global,
-                                       const size_t *local, cl_uint n, const cl_event *list,
-                                       cl_event *event) {
-    launches++;
-    return clEnqueueNDRangeKernel(q, k, dim, offset, global, local, n, list, event);
-}
-
 /* Launches that take only runs, for which nothing is reserved: no list is made for each of them. */
 static void few_lists(world *w) {
     enum { LAUNCHES = 80 };
@@ -367,14 +357,14 @@ static void few_lists(world *w) {
     clump_cl_functions *cl = &f->clump->cl;
     SET_ARG(f, w->pass, 0, w->events);
     SET_ARG(f, w->pass, 1, bytes);
-    launches = 0;
-    cl->EnqueueNDRangeKernel = count_launch;
+    cl_fixture_launches = 0;
+    cl->EnqueueNDRangeKernel = cl_fixture_count_launch;
     for (uint32_t i = 0; i < LAUNCHES; i++) {
         CHECK_OK(f, clump_heap_launch(w->heap, w->pass, 4, 1, NULL));
         CHECK_CL(clFinish(f->queue)); /* so that the host is told how many launches a list covers */
     }
     cl->EnqueueNDRangeKernel = clEnqueueNDRangeKernel;
-    const uint32_t lists = (launches - LAUNCHES) / 2;
+    const uint32_t lists = (cl_fixture_launches - LAUNCHES) / 2;
     if (lists > LAUNCHES / 8)
         fail_msg("%u lists for %d launches that take runs only", lists, LAUNCHES);
 }
