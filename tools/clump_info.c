@@ -113,7 +113,7 @@ static void print_text(const entry *e) {
     print_pointers(c);
     printf("  code paths\n");
     printf("    %-18s %u bits\n", "bitmap words", c->word_bits);
-    printf("    %-18s %s\n", "coalescing", c->coalescing);
+    printf("    %-18s %s: %s\n", "coalescing", c->coalescing, c->coalescing_reason);
     printf("    %-18s %s\n", "mapping", c->mapping);
     if (c->sub_buffers_most)
         printf("    %-18s %u, then another chunk\n", "sub-buffers", c->sub_buffers_most);
@@ -206,6 +206,7 @@ static void print_json(const entry *e) {
     json_pointers(c->pointers);
     json_number("word_bits", c->word_bits);
     json_text("coalescing", c->coalescing);
+    json_text("coalescing_reason", c->coalescing_reason);
     json_text("mapping", c->mapping);
     json_number("sub_buffers_most", c->sub_buffers_most);
 }

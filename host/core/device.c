@@ -181,13 +181,32 @@ static void choose_language(probe *p, clump_capabilities *c) {
  * (docs/measurements/devices.md). */
 #define SUB_BUFFERS_MOST 64u
 
-static void describe_paths(clump_capabilities *c) {
+/* Why requests are combined as they are. Shuffles, which OpenCL 3.1 guarantees, do not replace
+ * ballots: a value read from a work-item that is not there is undefined, so it does not show who is
+ * there (docs/internals/core.md). */
+static const char *coalescing_reason(const clump_capabilities *c, const char *extensions) {
+    const uint32_t paths = CLUMP_FEATURE_PTX | CLUMP_FEATURE_SUBGROUPS;
+    if (c->features & CLUMP_FEATURE_PTX) return "the device has activemask, match and redux";
+    if (c->features & CLUMP_FEATURE_SUBGROUPS) return "the device has cl_khr_subgroup_ballot";
+    if (c->features_found & paths) return "switched off";
+    if (c->is_cpu) return "the device is a CPU";
+    if (clumpi_has_word(extensions, "cl_nv_device_attribute_query"))
+        return "the compute capability is below 8.0";
+    if (clumpi_has_word(extensions, "cl_khr_subgroup_ballot"))
+        return "cl_khr_subgroup_ballot without sub-groups";
+    if (clumpi_has_word(extensions, "cl_khr_subgroup_shuffle"))
+        return "no cl_khr_subgroup_ballot, and shuffles do not show which work-items are together";
+    return "no cl_khr_subgroup_ballot";
+}
+
+static void describe_paths(clump_capabilities *c, const char *extensions) {
     c->word_bits = c->features & CLUMP_FEATURE_INT64_ATOMICS ? 64 : 32;
     c->coalescing = c->features & CLUMP_FEATURE_PTX         ? "ptx"
                     : c->features & CLUMP_FEATURE_SUBGROUPS ? "subgroup"
                                                             : "scalar";
     c->mapping =
         c->personality == CLUMP_PERSONALITY_CPU ? "rows per work-item" : "row per 64 work-items";
+    c->coalescing_reason = coalescing_reason(c, extensions);
     c->sub_buffers_most = c->personality == CLUMP_PERSONALITY_CPU ? 0 : SUB_BUFFERS_MOST;
 }
 
@@ -299,17 +318,17 @@ clump_status clumpi_device_probe(clump_cl_functions *cl, cl_device_id device, cl
                            "no host memory for the properties of a device");
     c->features_found = find_features(&p, extensions, c->is_cpu);
     c->pointers = find_pointers(&p, cl, platform, c->device_version, extensions);
+    c->features = c->features_found & ~disable;
+    describe_paths(c, extensions);
     clumpi_free(allocator, extensions);
     if (p.code) return clumpi_fail_cl(error, p.call, p.code, "while probing the device");
     c->language = "";
     if (needs == CLUMPI_KERNELS) choose_language(&p, c);
     if (p.code) return clumpi_fail_cl(error, p.call, p.code, "while probing the device");
-    c->features = c->features_found & ~disable;
     c->compute_units = units ? units : 1;
     c->base_align_bytes = power_of_two(align_bits);
     take_memory(c, memory, allocation);
     c->local_bytes = local;
-    describe_paths(c);
     return CLUMP_OK;
 }
 

@@ -169,6 +169,8 @@ typedef struct clump_capabilities {
     const char *mapping;       /* "row per 64 work-items" or "rows per work-item" */
     uint32_t sub_buffers_most; /* a pool makes more and smaller chunks, rather than more sub-buffers
                                   of one chunk. 0: any number. See docs/guide/pool.md */
+    const char *coalescing_reason; /* the reason for `coalescing`: a feature that the device has or
+                                      lacks, or "switched off". Never NULL */
 } clump_capabilities;
 
 /* CONSTRUCTOR. Probe the device, and retain the context and the queue.

@@ -9,7 +9,9 @@
 #include "cl_fixture.h"
 #include "heap/access.h"
 
-/* Of OpenCL 3.0, which the headers leave out for a target of 1.2. */
+/* Of OpenCL 2.1, 3.0 and an extension, which the headers leave out for a target of 1.2. */
+#define MAX_NUM_SUB_GROUPS 0x105C
+#define COMPUTE_CAPABILITY_MAJOR_NV 0x4000
 #define C_ALL_VERSIONS 0x1066
 #define C_FEATURES 0x106F
 typedef struct name_version { /* cl_name_version */
@@ -34,6 +36,8 @@ static struct {
     cl_ulong kernel_local;     /* of a kernel, if the device says 0 */
     const char *log;           /* of a build that fails */
     size_t more_extensions;    /* bytes of a list that has the true one at its end */
+    const char *extensions;    /* the whole list */
+    cl_uint sub_groups, major; /* only with a list */
 } says;
 
 static cl_fixture fixture;
@@ -72,6 +76,12 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
         return answer(&memory, sizeof memory, capacity, to, needed);
     if (name == CL_DEVICE_LOCAL_MEM_SIZE && says.local)
         return answer(&says.local, sizeof says.local, capacity, to, needed);
+    if (name == CL_DEVICE_EXTENSIONS && says.extensions)
+        return answer(says.extensions, strlen(says.extensions) + 1, capacity, to, needed);
+    if (name == MAX_NUM_SUB_GROUPS && says.extensions)
+        return answer(&says.sub_groups, sizeof says.sub_groups, capacity, to, needed);
+    if (name == COMPUTE_CAPABILITY_MAJOR_NV && says.extensions)
+        return answer(&says.major, sizeof says.major, capacity, to, needed);
     if (name == CL_DEVICE_EXTENSIONS && says.more_extensions) {
         size_t true_bytes = 0;
         clGetDeviceInfo(device, name, 0, NULL, &true_bytes);
@@ -425,6 +435,54 @@ static void personalities(void **state) {
     }
 }
 
+/* How requests are combined, and why. */
+static void coalescing(void **state) {
+#define NV "cl_nv_device_attribute_query"
+#define SHUFFLES "cl_khr_subgroups cl_khr_subgroup_shuffle cl_khr_subgroup_rotate"
+    static const struct {
+        cl_device_type type;
+        const char *extensions;
+        cl_uint sub_groups, major;
+        uint32_t disable;
+        const char *path, *reason;
+    } cases[] = {
+        {CL_DEVICE_TYPE_GPU, NV, 0, 8, 0, "ptx", "has activemask"},
+        {CL_DEVICE_TYPE_GPU, NV, 0, 8, CLUMP_FEATURE_PTX, "scalar", "switched off"},
+        {CL_DEVICE_TYPE_GPU, NV, 0, 7, 0, "scalar", "capability is below 8.0"},
+        {CL_DEVICE_TYPE_GPU, "cl_khr_subgroups cl_khr_subgroup_ballot", 0, 0, 0, "subgroup",
+         "has cl_khr_subgroup_ballot"},
+        {CL_DEVICE_TYPE_GPU, "cl_khr_subgroup_ballot", 4, 0, 0, "subgroup",
+         "has cl_khr_subgroup_ballot"},
+        {CL_DEVICE_TYPE_GPU, "cl_khr_subgroup_ballot", 4, 0, CLUMP_FEATURE_SUBGROUPS, "scalar",
+         "switched off"},
+        {CL_DEVICE_TYPE_GPU, "cl_khr_subgroup_ballot", 0, 0, 0, "scalar", "without sub-groups"},
+        {CL_DEVICE_TYPE_GPU, SHUFFLES, 4, 0, 0, "scalar", "shuffles do not show"},
+        {CL_DEVICE_TYPE_GPU, "cl_khr_fp16", 4, 0, 0, "scalar", "no cl_khr_subgroup_ballot"},
+        {CL_DEVICE_TYPE_CPU, SHUFFLES " cl_khr_subgroup_ballot", 4, 0, 0, "scalar",
+         "the device is a CPU"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        says.type = cases[i].type;
+        says.extensions = cases[i].extensions;
+        says.sub_groups = cases[i].sub_groups;
+        says.major = cases[i].major;
+        clump_context_desc desc = {.size = sizeof desc,
+                                   .context = f->context,
+                                   .device = f->device,
+                                   .queue = f->queue,
+                                   .disable = cases[i].disable,
+                                   .cl = &functions};
+        clump_context *context;
+        assert_int_equal(clump_context_create(&desc, &context, NULL), CLUMP_OK);
+        const clump_capabilities *c = clump_context_get_info(context)->capabilities;
+        assert_string_equal(c->coalescing, cases[i].path);
+        if (!strstr(c->coalescing_reason, cases[i].reason))
+            fail_msg("case %zu: %s", i, c->coalescing_reason);
+        clump_context_destroy(context);
+    }
+}
+
 #define SUMMED 1000u
 
 /* The sum of the numbers of SUMMED objects, by kernels of the heap. One less than UINT32_MAX: the
@@ -578,6 +636,7 @@ int main(void) {
         cmocka_unit_test_setup(language_of_the_user, as_it_is),
         cmocka_unit_test_setup(races, as_it_is),
         cmocka_unit_test_setup(personalities, as_it_is),
+        cmocka_unit_test_setup(coalescing, as_it_is),
         cmocka_unit_test_setup(smaller_groups, as_it_is),
         cmocka_unit_test_setup(odd_limits, as_it_is),
         cmocka_unit_test_setup(local_memory, as_it_is),
