@@ -77,17 +77,20 @@ static void find_place(const char *log, const char *name, clump_error *error) {
     }
 }
 
-/* NVIDIA's compiler disregards #line and counts from the start of the whole text:
- * "<kernel>:1634:35". The same log with such places told as those of the user's source. Takes
- * `log`. */
+/* NVIDIA's compiler and Mesa's disregard #line and count from the start of the whole text:
+ * "<kernel>:1634:35", "input.cl:1634:35". The same log with such places told as those of the user's
+ * source, unless that has this name. Takes `log`. */
 static char *translate_log(clump_context *c, char *log, const clumpi_user_part *user) {
-    static const char whole[] = "<kernel>:";
-    if (!log || !user || !strstr(log, whole)) return log;
+    if (!log || !user) return log;
+    const char *whole = strstr(log, "<kernel>:") ? "<kernel>:" : "input.cl:";
+    const size_t length = strlen(whole), named = strlen(user->name) + 1;
+    if (!strstr(log, whole)) return log;
+    if (named >= length && !memcmp(user->name + named - length, whole, length - 1)) return log;
     clumpi_text t = {.allocator = &c->allocator};
     const char *from = log;
     for (const char *at; (at = strstr(from, whole)) != NULL;) {
         char *end;
-        unsigned long line = strtoul(at + sizeof whole - 1, &end, 10);
+        unsigned long line = strtoul(at + length, &end, 10);
         clumpi_text_append_bytes(&t, from, (size_t)(at - from));
         if (line >= user->first_line)
             clumpi_text_append(&t, "%s:%lu", user->name, line - user->first_line + 1);

@@ -483,6 +483,45 @@ static void coalescing(void **state) {
     }
 }
 
+/* The places of compilers that count from the start of the whole text. */
+static void places_in_logs(void **state) {
+    static const struct {
+        const char *name, *log;
+        int is_translated;
+    } cases[] = {{"my.cl", "<kernel>:10000000:7: error: unknown", 1},
+                 {"my.cl", "input.cl:10000000:7: error: unknown", 1},
+                 {"my.cl", "my.cl:10000000:7: error: unknown", 0},
+                 {"an input.cl", "an input.cl:10000000:7: error: unknown", 0}};
+    static const char text[] = "class Body { uint id; }";
+    clump_schema *schema;
+    clump_heap *heap;
+    clump_context *context = accepted(CLUMP_PERSONALITY_DEVICE);
+    (void)state;
+    assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &schema, NULL), CLUMP_OK);
+    clump_heap_desc desc = {.size = sizeof desc,
+                            .context = context,
+                            .schema = schema,
+                            .bytes = cl_fixture_small_heap_bytes(context)};
+    assert_int_equal(clump_heap_create(&desc, &heap, NULL), CLUMP_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        clump_program *program = NULL;
+        clump_program_desc d = {.size = sizeof d,
+                                .heap = heap,
+                                .source = "__kernel void none(CLUMP_HEAP_NO_ALLOC) {}\n",
+                                .name = cases[i].name};
+        clump_error error;
+        says.log = cases[i].log;
+        assert_int_equal(clump_program_create(&d, &program, &error), CLUMP_ERR_BUILD);
+        assert_true((error.line < 10000000) == cases[i].is_translated);
+        assert_true(error.line > 9000000);
+        assert_int_equal(error.column, 7);
+    }
+    says.log = NULL;
+    clump_heap_destroy(heap);
+    clump_schema_destroy(schema);
+    clump_context_destroy(context);
+}
+
 #define SUMMED 1000u
 
 /* The sum of the numbers of SUMMED objects, by kernels of the heap. One less than UINT32_MAX: the
@@ -637,6 +676,7 @@ int main(void) {
         cmocka_unit_test_setup(races, as_it_is),
         cmocka_unit_test_setup(personalities, as_it_is),
         cmocka_unit_test_setup(coalescing, as_it_is),
+        cmocka_unit_test_setup(places_in_logs, as_it_is),
         cmocka_unit_test_setup(smaller_groups, as_it_is),
         cmocka_unit_test_setup(odd_limits, as_it_is),
         cmocka_unit_test_setup(local_memory, as_it_is),
