@@ -459,6 +459,10 @@ static void test_text(void **state) {
 int main(int argc, char **argv) {
     is_reproducible = argc < 2 || strcmp(argv[1], "without") != 0;
     int result = cl_fixture_open(f, NULL);
+    if (!result && !(f->capabilities->features & CLUMP_FEATURE_FP64)) {
+        cl_fixture_close(f);
+        result = CL_FIXTURE_SKIP;
+    }
     if (result) return result;
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_bits), cmocka_unit_test(test_devices),
                                        cmocka_unit_test(test_text)};

@@ -494,6 +494,10 @@ int main(void) {
     int failed = 0;
     for (int checked = 0; checked <= 1; checked++) {
         int status = cl_fixture_open(f, NULL);
+        if (!status && !(f->capabilities->features & CLUMP_FEATURE_FP64)) {
+            cl_fixture_close(f);
+            status = CL_FIXTURE_SKIP;
+        }
         if (status) return status;
         open_heap(checked ? &all_checks : NULL);
         failed +=

@@ -475,7 +475,8 @@ static void reserved_slots(void **state) {
     uint64_t count;
     CHECK_OK(&on, clump_heap_read_refs(loaded, "Node", NULL, 0, &count));
     CHECK_OK(&on, clump_heap_read_stats(loaded, &stats, classes, 16));
-    assert_true(classes[cl_fixture_class_id(loaded, "Leaf") - 1].reserved >= 500);
+    if (on.capabilities->word_bits == 64)
+        assert_true(classes[cl_fixture_class_id(loaded, "Leaf") - 1].reserved >= 500);
     memory_release(&file);
     memory_release(&again);
     clump_heap_destroy(loaded);

@@ -555,6 +555,7 @@ static void arguments_of_wrong_size(void **state) {
 /* A kernel by name, and its parameters by value. What lacks is told by the launch. */
 #define RUN_WITH(...) clump_heap_do_all(t.heap, clump_kernel_with(k, CLUMP_ARGS(__VA_ARGS__)), NULL)
 static void kernels_by_name(void **state) {
+    if (!(t.on.capabilities->features & CLUMP_FEATURE_FP64)) skip();
     clump_program *p = cl_fixture_program(
         &t.on, t.heap,
         "__kernel void keep(CLUMP_HEAP_NO_ALLOC, float f, uint u, char c, ulong n, double2 v,\n"
