@@ -122,7 +122,7 @@ uint64_t cl_fixture_raw_bytes(cl_fixture *f, clump_heap *heap); /* in use */
 
 /* ---- Making things; all fail the test if they cannot ---------------------------------------- */
 
-/* A heap of a schema given as text. */
+/* A heap of a schema given as text. A device without doubles skips the test of a schema with them. */
 clump_heap *cl_fixture_heap(const cl_fixture *f, const char *schema, uint64_t bytes,
                             uint32_t block_rows);
 /* The same as `like` says, whose context and schema count for nothing. */
