@@ -46,10 +46,9 @@ static const struct {
     uint32_t bit;
     const char *name;
 } pointers[] = {
-    {CLUMP_POINTERS_SVM, "svm"},
-    {CLUMP_POINTERS_USM_DEVICE, "usm_device"},
-    {CLUMP_POINTERS_USM_HOST, "usm_host"},
-    {CLUMP_POINTERS_USM_SHARED, "usm_shared"},
+    {CLUMP_POINTERS_SVM, "svm"},           {CLUMP_POINTERS_USM_DEVICE, "usm_device"},
+    {CLUMP_POINTERS_USM_HOST, "usm_host"}, {CLUMP_POINTERS_USM_SHARED, "usm_shared"},
+    {CLUMP_POINTERS_ADDRESS, "address"},
 };
 #define POINTERS (sizeof pointers / sizeof *pointers)
 

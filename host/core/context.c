@@ -96,7 +96,10 @@ void clump_context_destroy(clump_context *c) {
 void clumpi_context_unuse(clump_context *c) {
     if (atomic_fetch_sub(&c->users, 1) > 1) return;
     clumpi_attachments_release(&c->attachments, c);
-    if (c->no_heap) c->cl.SVMFree(c->context, c->no_heap);
+    if (c->no_heap_buffer)
+        c->cl.ReleaseMemObject(c->no_heap_buffer);
+    else if (c->no_heap)
+        c->cl.SVMFree(c->context, c->no_heap);
     clumpi_timeline_release(c);
     clumpi_queues_close(c);
     c->cl.ReleaseContext(c->context);

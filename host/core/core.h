@@ -87,7 +87,8 @@ struct clump_context {
     clump_cache cache; /* `load` is NULL if programs are not kept; `folder` is the context's own */
     clump_compiled compiled;   /* whole entries */
     uint64_t pool_limit_bytes; /* of all pools together; 0: none */
-    void *no_heap;             /* SVM that no kernel reads: clumpi_point() */
+    void *no_heap;             /* memory that no kernel reads: clumpi_point() */
+    cl_mem no_heap_buffer;     /* with that address; NULL: it is SVM */
     int divides; /* 1: it was tried, and rounds quotients of float correctly: reproducible.c */
 };
 

@@ -17,6 +17,7 @@
 #ifndef CL_DEVICE_OPENCL_C_ALL_VERSIONS
 #define CL_DEVICE_OPENCL_C_ALL_VERSIONS 0x1066
 #define CL_DEVICE_OPENCL_C_FEATURES 0x106F
+#define CL_DEVICE_EXTENSIONS_WITH_VERSION 0x1060
 #endif
 typedef struct name_version { /* cl_name_version */
     cl_uint version;          /* 10 bits of a major, 10 of a minor, 12 of a patch number */
@@ -126,6 +127,19 @@ static uint32_t find_features(probe *p, const char *list, int is_cpu) {
     return features;
 }
 
+/* Versions before 1.0, such as that of PoCL 6.0, have other constants. */
+static uint32_t find_addresses(probe *p, clump_cl_functions *cl, const char *extensions) {
+    static const char name[] = "cl_ext_buffer_device_address";
+    name_version list[192];
+    if (sizeof(void *) < sizeof(cl_ulong) || !clumpi_has_word(extensions, name)) return 0;
+    size_t bytes = optional_info(p, CL_DEVICE_EXTENSIONS_WITH_VERSION, sizeof list, list);
+    for (size_t i = 0; i < bytes / sizeof *list; i++)
+        if (strncmp(list[i].name, name, sizeof list[i].name) == 0 && list[i].version >> 22 >= 1 &&
+            clumpi_address_functions_find(cl))
+            return CLUMP_POINTERS_ADDRESS;
+    return 0;
+}
+
 /* Memory with pointers that the device has, and the functions for it. */
 static uint32_t find_pointers(probe *p, clump_cl_functions *cl, cl_platform_id platform,
                               const char *version, const char *extensions) {
@@ -137,8 +151,8 @@ static uint32_t find_pointers(probe *p, clump_cl_functions *cl, cl_platform_id p
                  {CLUMPI_DEVICE_SHARED_MEM_CAPABILITIES, CLUMP_POINTERS_USM_SHARED}};
     unsigned major = 0;
     cl_bitfield has = 0;
-    uint32_t found = 0;
-    const int has_functions = clumpi_svm_functions_find(cl); /* kernels of USM need some, too */
+    const int has_functions = clumpi_svm_functions_find(cl); /* kernels of others need some, too */
+    uint32_t found = find_addresses(p, cl, extensions);
     if (sscanf(version, "OpenCL %u.", &major) == 1 && major >= 2 &&
         optional_info(p, CLUMPI_DEVICE_SVM_CAPABILITIES, sizeof has, &has) &&
         has & CLUMPI_SVM_COARSE_GRAIN_BUFFER && has_functions)

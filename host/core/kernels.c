@@ -74,9 +74,11 @@ clump_status clumpi_point(clump_context *c, cl_kernel kernel, const clumpi_point
     const int has_pointers = pointed->count > 0;
     if (!has_pointers && !c->no_heap) return CLUMP_OK; /* no kernel was told of anything */
     const size_t count = has_pointers ? pointed->count : 1;
-    cl_int code =
-        c->cl.SetKernelExecInfo(kernel, CLUMPI_KERNEL_EXEC_INFO_SVM_PTRS, count * sizeof(void *),
-                                has_pointers ? pointed->pointers : &c->no_heap);
+    const cl_uint kind = clumpi_pointers_kind(c) == CLUMP_POINTERS_SVM
+                             ? CLUMPI_KERNEL_EXEC_INFO_SVM_PTRS
+                             : CLUMPI_KERNEL_EXEC_INFO_DEVICE_PTRS;
+    cl_int code = c->cl.SetKernelExecInfo(kernel, kind, count * sizeof(void *),
+                                          has_pointers ? pointed->pointers : &c->no_heap);
     return code ? clumpi_fail_cl(&c->error, "clSetKernelExecInfo", code, "the memory of a heap")
                 : CLUMP_OK;
 }

@@ -1,4 +1,4 @@
-/* SVM and USM: finding their functions, taking memory, seeing it as a buffer. Read first:
+/* Memory with pointers: finding its functions, taking it, seeing it as a buffer. Read first:
  * pointers.h. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dladdr(). NOLINT(bugprone-reserved-identifier) */
@@ -41,18 +41,24 @@ static void *find_in_loader(const char *name) {
     return found;
 }
 
-int clumpi_svm_functions_find(clump_cl_functions *cl) {
-    int all = 1;
 #define FIND(name, result, parameters)                                                             \
     if (!cl->name) {                                                                               \
         void *address = find_in_loader("cl" #name);                                                \
         memcpy(&cl->name, &address, sizeof address);                                               \
     }                                                                                              \
     all &= cl->name != NULL;
+int clumpi_svm_functions_find(clump_cl_functions *cl) {
+    int all = 1;
     CLUMP_CL_SVM_LIST(FIND)
-#undef FIND
     return all;
 }
+
+int clumpi_address_functions_find(clump_cl_functions *cl) {
+    int all = cl->SetKernelExecInfo != NULL; /* clumpi_svm_functions_find() looked for it */
+    CLUMP_CL_ADDRESS_LIST(FIND)
+    return all;
+}
+#undef FIND
 
 int clumpi_usm_functions_find(clump_cl_functions *cl, cl_platform_id platform) {
     int all = 1;
@@ -75,6 +81,7 @@ const char *clumpi_pointers_name(clump_pointers kind) {
     case CLUMP_POINTERS_USM_DEVICE: return "USM of the device";
     case CLUMP_POINTERS_USM_HOST: return "USM of the host";
     case CLUMP_POINTERS_USM_SHARED: return "shared USM";
+    case CLUMP_POINTERS_ADDRESS: return "buffers with addresses";
     default: return "no memory with pointers";
     }
 }
@@ -87,7 +94,45 @@ static clump_status fail(clump_error *error, const char *call, cl_int code, uint
     return CLUMP_ERR_DEVICE_MEMORY;
 }
 
+/* The address is one of a list: one for each device of the context. */
+#define DEVICES_MOST 64u
+static clump_status take_address(clump_context *c, uint64_t bytes, clumpi_pointers *p,
+                                 clump_error *error) {
+    static const cl_bitfield properties[] = {CLUMPI_MEM_DEVICE_PRIVATE_ADDRESS, CL_TRUE, 0};
+    cl_device_id devices[DEVICES_MOST];
+    cl_ulong addresses[DEVICES_MOST] = {0};
+    size_t found = 0, i = 0;
+    cl_int code = CL_SUCCESS;
+    const char *call = "clCreateBufferWithProperties";
+    p->buffer = c->cl.CreateBufferWithProperties(c->context, properties, CL_MEM_READ_WRITE,
+                                                 (size_t)bytes, NULL, &code);
+    if (code) {
+        p->buffer = NULL;
+        return fail(error, call, code, bytes);
+    }
+    call = "clGetContextInfo";
+    code = c->cl.GetContextInfo(c->context, CL_CONTEXT_DEVICES, sizeof devices, devices, &found);
+    if (!code) {
+        call = "clGetMemObjectInfo";
+        code = c->cl.GetMemObjectInfo(p->buffer, CLUMPI_MEM_DEVICE_ADDRESS, sizeof addresses,
+                                      addresses, NULL);
+    }
+    while (!code && i < found / sizeof *devices && devices[i] != c->device) i++;
+    const cl_ulong address = !code && i < DEVICES_MOST ? addresses[i] : 0;
+    if (!code && address && address % CLUMPI_POINTER_ALIGN == 0) {
+        p->pointer = (void *)(uintptr_t)address;
+        return CLUMP_OK;
+    }
+    clump_status status =
+        code ? fail(error, call, code, bytes)
+             : clumpi_fail(error, CLUMP_ERR_UNSUPPORTED, "a buffer has the address %llx",
+                           (unsigned long long)address);
+    if (!c->cl.ReleaseMemObject(p->buffer)) p->buffer = NULL;
+    return status;
+}
+
 static clump_status take(clump_context *c, uint64_t bytes, clumpi_pointers *p, clump_error *error) {
+    if (p->kind == CLUMP_POINTERS_ADDRESS) return take_address(c, bytes, p, error);
     const clump_cl_functions *cl = &c->cl;
     const size_t size = (size_t)bytes;
     cl_int code = CL_SUCCESS;
@@ -184,7 +229,7 @@ clump_status clumpi_pointers_create(clump_context *c, clump_pointers kind, uint6
         return clumpi_fail(error, CLUMP_ERR_UNSUPPORTED, "the device %s has no %s",
                            c->capabilities.device_name, clumpi_pointers_name(kind));
     clump_status status = take(c, bytes, &p, error);
-    if (!status) status = view(c, bytes, queue, &p, error);
+    if (!status && !p.buffer) status = view(c, bytes, queue, &p, error);
     if (status) {
         clumpi_pointers_release(c, queue, &p);
         return status;
@@ -201,6 +246,7 @@ void clumpi_pointers_release(clump_context *c, cl_command_queue queue, clumpi_po
     if (code) code = c->cl.Finish(queue); /* it may be the one call that fails */
     if (p->buffer && c->cl.ReleaseMemObject(p->buffer)) code = CL_INVALID_MEM_OBJECT;
     if (!code && p->kind == CLUMP_POINTERS_SVM) c->cl.SVMFree(c->context, p->pointer);
-    if (!code && p->kind != CLUMP_POINTERS_SVM) c->cl.MemFreeINTEL(c->context, p->pointer);
+    const uint32_t buffers = CLUMP_POINTERS_SVM | CLUMP_POINTERS_ADDRESS;
+    if (!code && !(p->kind & buffers)) c->cl.MemFreeINTEL(c->context, p->pointer);
     memset(p, 0, sizeof *p);
 }

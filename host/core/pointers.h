@@ -1,10 +1,11 @@
-/* Memory that is known by a pointer: coarse-grained shared virtual memory (SVM) of OpenCL 2.0, and
- * unified shared memory (USM) of cl_intel_unified_shared_memory. clump_capabilities.pointers says
- * which of it a device has.
+/* Memory that is known by a pointer: coarse-grained shared virtual memory (SVM) of OpenCL 2.0,
+ * unified shared memory (USM) of cl_intel_unified_shared_memory, and buffers of
+ * cl_ext_buffer_device_address. clump_capabilities.pointers says which of it a device has.
  *
  * Such memory is seen in two ways: by its pointer, and as a cl_mem made over it by
  * CL_MEM_USE_HOST_PTR. OpenCL 2.0 promises that both are the same memory for SVM. For USM nothing
- * is promised, so it is tried each time: `buffer` is NULL where it is not so.
+ * is promised, so it is tried each time: `buffer` is NULL where it is not so. A buffer with an
+ * address is a buffer first, and the host cannot use its pointer.
  *
  * Read first: core.h.
  */
@@ -21,6 +22,9 @@
 #define CLUMPI_DEVICE_SHARED_MEM_CAPABILITIES 0x4192u /* of a single device */
 #define CLUMPI_USM_ACCESS 1u
 #define CLUMPI_KERNEL_EXEC_INFO_SVM_PTRS 0x11B6u
+#define CLUMPI_KERNEL_EXEC_INFO_DEVICE_PTRS 0x5002u
+#define CLUMPI_MEM_DEVICE_PRIVATE_ADDRESS 0x5000u
+#define CLUMPI_MEM_DEVICE_ADDRESS 0x5001u
 
 /* Bytes of which all pointers are multiples: the size of the largest type (long16), beyond which an
  * implementation need not go. */
@@ -29,6 +33,7 @@
 /* Fill in the entries that are NULL; returns whether all are there then. Any thread. */
 int clumpi_svm_functions_find(clump_cl_functions *cl);
 int clumpi_usm_functions_find(clump_cl_functions *cl, cl_platform_id platform);
+int clumpi_address_functions_find(clump_cl_functions *cl);
 
 typedef struct clumpi_pointers {
     clump_pointers kind; /* one bit */
@@ -38,7 +43,7 @@ typedef struct clumpi_pointers {
 
 /* CONSTRUCTOR. Memory of one kind, with undefined contents. Of SVM there is always a buffer: an
  * implementation that makes none over it fails.
- *   queue  of the context, for trying USM
+ *   queue  of the context, for trying USM; NULL for other kinds
  *   made   [out]  all zero on failure
  * Blocks: for USM, until all commands of the queue are done.
  * Returns CLUMP_OK; CLUMP_ERR_UNSUPPORTED the device has no such memory; CLUMP_ERR_DEVICE_MEMORY;
@@ -52,6 +57,13 @@ clump_status clumpi_pointers_create(clump_context *c, clump_pointers kind, uint6
  * Blocks: until all commands of the queue are done. If OpenCL fails to wait or to release the
  * buffer, the memory is not given back. */
 void clumpi_pointers_release(clump_context *c, cl_command_queue queue, clumpi_pointers *p);
+
+/* The kind that kernels find by pointers in memory (clumpi_point() in core.h); 0: none. */
+static inline clump_pointers clumpi_pointers_kind(const clump_context *c) {
+    const uint32_t has = c->capabilities.pointers;
+    return has & CLUMP_POINTERS_SVM ? CLUMP_POINTERS_SVM
+                                    : (clump_pointers)(has & CLUMP_POINTERS_ADDRESS);
+}
 
 /* What a person calls a kind: "SVM", "USM of the host". */
 const char *clumpi_pointers_name(clump_pointers kind);

@@ -151,10 +151,10 @@ static clump_status explain_size(const clump_heap *heap, uint64_t bytes, int is_
                    (unsigned long long)device->allocation_bytes,
                    is_split ? ", so several buffers were tried"
                    : is_one ? ", and this heap must be in one buffer"
-                   : device->pointers & CLUMP_POINTERS_SVM
+                   : clumpi_pointers_kind(c)
                        ? ""
-                       : ", and several buffers need shared virtual memory (OpenCL 2.0), which the "
-                         "device does not have");
+                       : ", and several buffers need shared virtual memory (OpenCL 2.0) or "
+                         "cl_ext_buffer_device_address, and the device has neither");
     return e->status = CLUMP_ERR_DEVICE_MEMORY;
 }
 
@@ -261,7 +261,7 @@ static clump_status create(const clump_heap_desc *desc, uint64_t bytes, clump_he
     status = make_buffers(heap);
     const int is_one = clumpi_exclusion_find(traits_of(desc) | CLUMPI_TRAIT_SEVERAL) != NULL;
     if (is_no_room(c, status) && !is_one && !extras.segment_bytes && is_size_refused(c, bytes) &&
-        c->capabilities.pointers & CLUMP_POINTERS_SVM)
+        clumpi_pointers_kind(c))
         status = make_several(heap, bytes, desc->block_rows, extras);
     return explain_size(heap, bytes, is_one, status);
 }

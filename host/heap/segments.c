@@ -1,9 +1,9 @@
 /* Heaps in segments: the blocks of a heap that is larger than one buffer can be.
  *
  * A segment is a run of blocks, the same number in each, that is a buffer of its own. Segment 0 is
- * the heap's buffer and has the metadata; the others are coarse-grained shared virtual memory,
- * because OpenCL promises pointers to that, and to no other memory, that kernels may find in
- * memory. A table in the metadata has for each segment what is to be added to an address that was
+ * the heap's buffer and has the metadata; the others are coarse-grained shared virtual memory or,
+ * without that, buffers with addresses (cl_ext_buffer_device_address), because OpenCL promises
+ * pointers to these, and to no other memory, that kernels may find in memory. A table in the metadata has for each segment what is to be added to an address that was
  * computed as if the heap were one buffer (cl/core/segments.clh). References and everything else
  * are as in one buffer.
  *
@@ -44,6 +44,23 @@ static clump_status set_move(clump_heap *heap, uint32_t segment) {
     return clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(segment_set), 1, 1, args, 3, NULL);
 }
 
+/* The memory that kernels are told of for heaps without pointers. */
+static clump_status take_no_heap(clump_context *c, clump_pointers kind) {
+    if (kind != CLUMP_POINTERS_SVM) {
+        clumpi_pointers none;
+        clump_status status =
+            clumpi_pointers_create(c, kind, CLUMPI_POINTER_ALIGN, NULL, &none, &c->error);
+        c->no_heap = none.pointer;
+        c->no_heap_buffer = none.buffer;
+        return status;
+    }
+    c->no_heap =
+        c->cl.SVMAlloc(c->context, CL_MEM_READ_WRITE, CLUMPI_POINTER_ALIGN, CLUMPI_POINTER_ALIGN);
+    if (c->no_heap) return CLUMP_OK;
+    return clumpi_fail(&c->error, CLUMP_ERR_DEVICE_MEMORY, "clSVMAlloc returned NULL for %u bytes",
+                       CLUMPI_POINTER_ALIGN);
+}
+
 clump_status clumpi_segments_open(clump_heap *heap) {
     clump_context *c = heap->context;
     const uint64_t step = clumpi_segment_bytes(heap), bytes = heap->geometry.bytes;
@@ -52,23 +69,17 @@ clump_status clumpi_segments_open(clump_heap *heap) {
     heap->pointed.pointers = clumpi_alloc(&c->allocator, count * sizeof *heap->pointed.pointers);
     if (!heap->segments || !heap->pointed.pointers)
         return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a heap");
-    if (count > 1 && !c->no_heap) {
-        c->no_heap = c->cl.SVMAlloc(c->context, CL_MEM_READ_WRITE, CLUMPI_POINTER_ALIGN,
-                                    CLUMPI_POINTER_ALIGN);
-        if (!c->no_heap)
-            return clumpi_fail(&c->error, CLUMP_ERR_DEVICE_MEMORY,
-                               "clSVMAlloc returned NULL for %u bytes", CLUMPI_POINTER_ALIGN);
-    }
-    for (uint32_t k = 1; k < count; k++) {
+    const clump_pointers kind = clumpi_pointers_kind(c);
+    clump_status status = count > 1 && !c->no_heap ? take_no_heap(c, kind) : CLUMP_OK;
+    for (uint32_t k = 1; k < count && !status; k++) {
         uint64_t rest = bytes - k * step;
-        clump_status status =
-            clumpi_pointers_create(c, CLUMP_POINTERS_SVM, rest < step ? rest : step,
-                                   c->current->queue, &heap->segments[k], &c->error);
-        if (status) return status;
+        status = clumpi_pointers_create(c, kind, rest < step ? rest : step, c->current->queue,
+                                        &heap->segments[k], &c->error);
+        if (status) break;
         heap->segment_count = k + 1;
         heap->pointed.pointers[heap->pointed.count++] = heap->segments[k].pointer;
     }
-    return CLUMP_OK;
+    return status;
 }
 
 clump_status clumpi_segments_write(clump_heap *heap) {

@@ -119,10 +119,17 @@
       (cl_command_queue, void *, const void *, size_t, size_t, cl_uint, const cl_event *,          \
        cl_event *))
 
+/* A function of OpenCL 3.0 that cl_ext_buffer_device_address needs. cl_mem_properties is a
+ * cl_bitfield. */
+#define CLUMP_CL_ADDRESS_LIST(X)                                                                   \
+    X(CreateBufferWithProperties, cl_mem,                                                          \
+      (cl_context, const cl_bitfield *, cl_mem_flags, size_t, void *, cl_int *))
+
 /* All functions that a device may lack. */
 #define CLUMP_CL_OPTIONAL_LIST(X)                                                                  \
     CLUMP_CL_SVM_LIST(X)                                                                           \
-    CLUMP_CL_USM_LIST(X)
+    CLUMP_CL_USM_LIST(X)                                                                           \
+    CLUMP_CL_ADDRESS_LIST(X)
 
 /* The table. Later versions add functions at its end. */
 typedef struct clump_cl_functions {

@@ -65,14 +65,17 @@ typedef enum clump_feature {
     CLUMP_FEATURE_ALL = (1 << 4) - 1
 } clump_feature;
 
-/* Kinds of memory with a pointer that is the same on the host and in kernels, and that kernels may
- * store in memory. Each bit means that the device has the memory and the functions for it. A pool
- * allocates it: clump_memory in pool.h has the same order. */
+/* Kinds of memory with a pointer that kernels may store in memory. Each bit means that the device
+ * has the memory and the functions for it. The pointer of the first four kinds is the same on the
+ * host and in kernels. A pool allocates them: clump_memory in pool.h has the same order. A heap of
+ * several buffers needs SVM or ADDRESS. */
 typedef enum clump_pointers {
     CLUMP_POINTERS_SVM = 1 << 0, /* coarse-grained buffers of shared virtual memory: OpenCL 2.0 */
     CLUMP_POINTERS_USM_DEVICE = 1 << 1, /* cl_intel_unified_shared_memory: memory of the device */
     CLUMP_POINTERS_USM_HOST = 1 << 2,   /* the same, memory of the host */
-    CLUMP_POINTERS_USM_SHARED = 1 << 3  /* the same, on the side that uses it */
+    CLUMP_POINTERS_USM_SHARED = 1 << 3, /* the same, on the side that uses it */
+    CLUMP_POINTERS_ADDRESS = 1 << 4     /* cl_ext_buffer_device_address from 1.0 on: buffers with an
+                                           address on the device. Only heaps use it */
 } clump_pointers;
 
 /* Which kernels a device runs. Results are equal, speed is not. Use this in tests, and to run the

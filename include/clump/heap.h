@@ -50,9 +50,10 @@ typedef struct clump_heap_desc {
     uint64_t bytes;             /* all device memory of the heap, metadata included */
     double device_share;        /* instead of bytes: share of the device's memory, 0 < s <= 1 */
     /* The largest buffer: a larger heap has several. 0: one buffer. If the device cannot allocate
-     * one of that size, and has shared virtual memory: buffers of its allocation_bytes (context.h),
-     * or smaller ones if it cannot allocate these either. The first buffer has the metadata of all.
-     * They are a large part of a checked heap and a small part of other heaps. */
+     * one of that size, and has CLUMP_POINTERS_SVM or CLUMP_POINTERS_ADDRESS: buffers of its
+     * allocation_bytes (context.h), or smaller ones if it cannot allocate these either. The first
+     * buffer has the metadata of all. They are a large part of a checked heap and a small part of
+     * other heaps. */
     uint64_t buffer_bytes;
     /* How many bytes of blocks the heap can have beyond `bytes`, while as many are evicted
      * (evict.h). 0: nothing can be evicted. Not with raw memory, arrays that grow, checked,

@@ -97,7 +97,8 @@ const usm_functions *usm_of(cl_device_id device) {
     found.cl.size = sizeof found.cl;
     found_for = device;
     if (clump_device_probe(device, 0, &capabilities, NULL)) return &found;
-    const uint32_t usm = capabilities.pointers & ~(uint32_t)CLUMP_POINTERS_SVM;
+    const uint32_t usm =
+        capabilities.pointers & ~(uint32_t)(CLUMP_POINTERS_SVM | CLUMP_POINTERS_ADDRESS);
     cl_platform_id platform = NULL;
     CHECK_CL(clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL));
     found.is_stand_in = capabilities.is_cpu && capabilities.pointers && !usm;

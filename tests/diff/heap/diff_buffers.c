@@ -3,7 +3,9 @@
  * from the host. Then what chooses the buffers, what is refused, and what is left when memory runs
  * out.
  *
- * Devices without shared virtual memory only refuse such heaps, which is tested there.
+ * All of it with shared virtual memory, and once more with buffers that have addresses
+ * (cl_ext_buffer_device_address): the device's own, or stand-ins made of shared virtual memory.
+ * Devices that have neither only refuse such heaps, which is tested there.
  *
  * Read first: include/clump/heap.h, cl/core/segments.clh.
  */
@@ -99,7 +101,7 @@ static const char *text_of_device(void) {
 }
 
 static int has_pointers(void) {
-    return (on.capabilities->pointers & CLUMP_POINTERS_SVM) != 0;
+    return clumpi_pointers_kind(on.clump) != 0;
 }
 
 /* ---- Objects --------------------------------------------------------------------------------- */
@@ -359,6 +361,8 @@ static struct {
     size_t freed_count;
 } device;
 
+static clump_cl_functions real = {.size = sizeof real};
+
 static cl_mem CL_API_CALL create_buffer(cl_context c, cl_mem_flags flags, size_t bytes, void *host,
                                         cl_int *code) {
     if (device.largest && bytes > device.largest) {
@@ -370,34 +374,67 @@ static cl_mem CL_API_CALL create_buffer(cl_context c, cl_mem_flags flags, size_t
 
 static cl_int CL_API_CALL device_info(cl_device_id d, cl_device_info name, size_t bytes, void *to,
                                       size_t *needed) {
-    cl_int code = clGetDeviceInfo(d, name, bytes, to, needed);
+    cl_int code = real.GetDeviceInfo(d, name, bytes, to, needed);
     cl_ulong largest = device.largest;
     if (!code && to && device.largest && !device.boasts && name == CL_DEVICE_MAX_MEM_ALLOC_SIZE)
         memcpy(to, &largest, sizeof largest);
     return code;
 }
 
-static clump_cl_functions real = {.size = sizeof real};
-
-static void *CL_API_CALL svm_alloc(cl_context c, cl_bitfield flags, size_t bytes, cl_uint align) {
-    if (++device.svm >= device.svm_end && device.svm_end) return NULL;
-    void *memory = real.SVMAlloc(c, flags, bytes, align);
-    for (size_t i = 0; i < device.freed_count; i++) /* the same place once more */
-        if (device.freed[i] == memory) device.freed[i] = NULL;
-    if (bytes <= CLUMPI_POINTER_ALIGN) return memory; /* the context's: clumpi_point() */
-    if (memory && device.live < 16) device.memory[device.live] = memory;
-    device.live += memory != NULL;
-    return memory;
+static int is_out_of_memory(void) {
+    return ++device.svm >= device.svm_end && device.svm_end;
 }
 
-static void CL_API_CALL svm_free(cl_context c, void *memory) {
+static void note_made(void *memory, size_t bytes) {
+    for (size_t i = 0; i < device.freed_count; i++) /* the same place once more */
+        if (device.freed[i] == memory) device.freed[i] = NULL;
+    if (bytes <= CLUMPI_POINTER_ALIGN) return; /* the context's: clumpi_point() */
+    if (memory && device.live < 16) device.memory[device.live] = memory;
+    device.live += memory != NULL;
+}
+
+static void note_freed(void *memory) {
     for (int i = 0; i < 16; i++)
         if (memory && device.memory[i] == memory) {
             device.memory[i] = NULL; /* the place may be given out again, and not to a heap */
             device.live--;
         }
     if (device.freed_count < 64) device.freed[device.freed_count++] = memory;
+}
+
+static void *CL_API_CALL svm_alloc(cl_context c, cl_bitfield flags, size_t bytes, cl_uint align) {
+    if (is_out_of_memory()) return NULL;
+    void *memory = real.SVMAlloc(c, flags, bytes, align);
+    note_made(memory, bytes);
+    return memory;
+}
+
+static void CL_API_CALL svm_free(cl_context c, void *memory) {
+    note_freed(memory);
     real.SVMFree(c, memory);
+}
+
+/* Where a buffer is; NULL: it has no address. */
+static void *address_of(const clump_cl_functions *cl, cl_mem buffer) {
+    cl_ulong address = 0;
+    cl_int code =
+        cl->GetMemObjectInfo(buffer, CLUMPI_MEM_DEVICE_ADDRESS, sizeof address, &address, NULL);
+    return code ? NULL : (void *)(uintptr_t)address;
+}
+
+static cl_mem CL_API_CALL create_with(cl_context c, const cl_bitfield *properties,
+                                      cl_mem_flags flags, size_t bytes, void *host, cl_int *code) {
+    *code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    if (is_out_of_memory()) return NULL;
+    cl_mem buffer = real.CreateBufferWithProperties(c, properties, flags, bytes, host, code);
+    if (buffer) note_made(address_of(&real, buffer), bytes);
+    return buffer;
+}
+
+static cl_int CL_API_CALL release(cl_mem buffer) {
+    void *address = address_of(&real, buffer);
+    if (address) note_freed(address);
+    return real.ReleaseMemObject(buffer);
 }
 
 static void remember(cl_kernel kernel, size_t count, const void *pointers) {
@@ -438,7 +475,9 @@ static cl_int CL_API_CALL release_kernel(cl_kernel kernel) {
  * what they are not told of. */
 static cl_int CL_API_CALL exec_info(cl_kernel kernel, cl_uint name, size_t bytes,
                                     const void *value) {
-    if (name == CLUMPI_KERNEL_EXEC_INFO_SVM_PTRS) {
+    if (name == (clumpi_pointers_kind(on.clump) == CLUMP_POINTERS_SVM
+                     ? CLUMPI_KERNEL_EXEC_INFO_SVM_PTRS
+                     : CLUMPI_KERNEL_EXEC_INFO_DEVICE_PTRS)) {
         device.told_count = bytes / sizeof(void *);
         memcpy(device.told, value, bytes < sizeof device.told ? bytes : sizeof device.told);
         remember(kernel, device.told_count, value);
@@ -479,17 +518,23 @@ static void check_told(clump_context *context, clump_heap *heap) {
     clump_program_destroy(program);
 }
 
-static clump_context *limited(int has_svm) {
+static clump_context *limited(int has_memory) {
     clump_context *context;
     clump_error error;
     real = on.clump->cl;
-    clump_cl_functions cl = {
-        .size = sizeof cl, .CreateBuffer = create_buffer, .GetDeviceInfo = device_info};
-    if (has_svm) cl.SVMAlloc = svm_alloc;
-    if (has_svm) cl.SVMFree = svm_free;
-    if (has_svm) cl.SetKernelExecInfo = exec_info;
-    if (has_svm) cl.EnqueueNDRangeKernel = enqueue;
-    if (has_svm) cl.ReleaseKernel = release_kernel;
+    clump_cl_functions cl = real;
+    cl.CreateBuffer = create_buffer;
+    cl.GetDeviceInfo = device_info;
+    if (has_memory && clumpi_pointers_kind(on.clump) == CLUMP_POINTERS_SVM) {
+        cl.SVMAlloc = svm_alloc;
+        cl.SVMFree = svm_free;
+    } else if (has_memory) {
+        cl.CreateBufferWithProperties = create_with;
+        cl.ReleaseMemObject = release;
+    }
+    if (has_memory) cl.SetKernelExecInfo = exec_info;
+    if (has_memory) cl.EnqueueNDRangeKernel = enqueue;
+    if (has_memory) cl.ReleaseKernel = release_kernel;
     clump_context_desc desc = {.size = sizeof desc,
                                .context = on.context,
                                .device = on.device,
@@ -497,7 +542,7 @@ static clump_context *limited(int has_svm) {
                                .personality = on.capabilities->personality,
                                .cl = &cl};
     if (clump_context_create(&desc, &context, &error)) fail_msg("%s", error.message);
-    if (!has_svm) context->capabilities.pointers = 0;
+    if (!has_memory) context->capabilities.pointers = 0;
     return context;
 }
 
@@ -670,6 +715,149 @@ static void refused(void **state) {
     clump_heap_destroy(heap);
 }
 
+/* ---- Buffers with addresses ------------------------------------------------------------------ */
+
+#define EXTENSION "cl_ext_buffer_device_address"
+#define EXTENSIONS_WITH_VERSION 0x1060
+typedef struct name_version { /* cl_name_version */
+    cl_uint version;
+    char name[64];
+} name_version;
+
+static struct {
+    int is_stand_in; /* made of shared virtual memory, by the functions of `found` */
+    clump_cl_functions found;
+    cl_uint version;
+    cl_ulong skew; /* added to each address */
+    struct {
+        cl_mem buffer;
+        void *memory;
+    } made[64];
+} with;
+
+static cl_int answer(const void *value, size_t size, size_t capacity, void *to, size_t *needed) {
+    if (needed) *needed = size;
+    if (to && capacity < size) return CL_INVALID_VALUE;
+    if (to) memcpy(to, value, size);
+    return CL_SUCCESS;
+}
+
+/* A device without shared virtual memory, which has the extension. */
+static cl_int CL_API_CALL say(cl_device_id d, cl_device_info name, size_t capacity, void *to,
+                              size_t *needed) {
+    static const cl_bitfield none = 0;
+    static char list[16384];
+    const name_version version = {with.version, EXTENSION};
+    if (name == CLUMPI_DEVICE_SVM_CAPABILITIES)
+        return answer(&none, sizeof none, capacity, to, needed);
+    if (with.is_stand_in && name == EXTENSIONS_WITH_VERSION)
+        return answer(&version, sizeof version, capacity, to, needed);
+    if (!with.is_stand_in || name != CL_DEVICE_EXTENSIONS)
+        return clGetDeviceInfo(d, name, capacity, to, needed);
+    cl_int code = clGetDeviceInfo(d, name, sizeof list - sizeof EXTENSION, list, NULL);
+    if (code) return code;
+    strcat(list, " " EXTENSION);
+    return answer(list, strlen(list) + 1, capacity, to, needed);
+}
+
+static cl_mem CL_API_CALL make_with(cl_context c, const cl_bitfield *properties, cl_mem_flags flags,
+                                    size_t bytes, void *host, cl_int *code) {
+    size_t i = 0;
+    while (i < 64 && with.made[i].buffer) i++;
+    *code = CL_INVALID_PROPERTY;
+    if (i == 64 || properties[0] != CLUMPI_MEM_DEVICE_PRIVATE_ADDRESS || !properties[1] ||
+        properties[2] || host)
+        return NULL;
+    *code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    void *memory = with.found.SVMAlloc(c, flags, bytes, CLUMPI_POINTER_ALIGN);
+    if (!memory) return NULL;
+    with.made[i].memory = memory;
+    with.made[i].buffer = clCreateBuffer(c, flags | CL_MEM_USE_HOST_PTR, bytes, memory, code);
+    return with.made[i].buffer;
+}
+
+static size_t index_of(cl_mem buffer) {
+    size_t i = 0;
+    while (i < 64 && with.made[i].buffer != buffer) i++;
+    return i;
+}
+
+static cl_int CL_API_CALL tell_address(cl_mem buffer, cl_mem_info name, size_t capacity, void *to,
+                                       size_t *needed) {
+    const size_t i = index_of(buffer);
+    if (name != CLUMPI_MEM_DEVICE_ADDRESS)
+        return clGetMemObjectInfo(buffer, name, capacity, to, needed);
+    if (i == 64) return CL_INVALID_OPERATION;
+    const cl_ulong address = (uintptr_t)with.made[i].memory + with.skew;
+    return answer(&address, sizeof address, capacity, to, needed);
+}
+
+static cl_int CL_API_CALL release_with(cl_mem buffer) {
+    const size_t i = index_of(buffer);
+    cl_context c;
+    if (i == 64) return clReleaseMemObject(buffer);
+    CHECK_CL(clGetMemObjectInfo(buffer, CL_MEM_CONTEXT, sizeof(cl_context), (void *)&c, NULL));
+    CHECK_CL(clReleaseMemObject(buffer));
+    with.found.SVMFree(c, with.made[i].memory);
+    with.made[i].buffer = NULL;
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL tell_kernel(cl_kernel kernel, cl_uint name, size_t bytes,
+                                      const void *value) {
+    if (name != CLUMPI_KERNEL_EXEC_INFO_DEVICE_PTRS) return CL_INVALID_VALUE;
+    return with.found.SetKernelExecInfo(kernel, CLUMPI_KERNEL_EXEC_INFO_SVM_PTRS, bytes, value);
+}
+
+/* The functions of a device that has such buffers, after the fixture was open with its own. */
+static clump_cl_functions with_addresses(void) {
+    with.found = on.clump->cl;
+    with.is_stand_in = !(on.capabilities->pointers & CLUMP_POINTERS_ADDRESS);
+    clump_cl_functions cl = {.size = sizeof cl, .GetDeviceInfo = say};
+    if (with.is_stand_in) {
+        cl.CreateBufferWithProperties = make_with;
+        cl.GetMemObjectInfo = tell_address;
+        cl.ReleaseMemObject = release_with;
+        cl.SetKernelExecInfo = tell_kernel;
+    }
+    return cl;
+}
+
+/* Of an older version, whose constants are others, nothing is used. */
+static void older_version(void **state) {
+    clump_context_desc desc = {.size = sizeof desc,
+                               .context = on.context,
+                               .device = on.device,
+                               .queue = on.queue,
+                               .cl = &on.clump->cl};
+    clump_context *context;
+    (void)state;
+    assert_int_equal(on.capabilities->pointers & (CLUMP_POINTERS_SVM | CLUMP_POINTERS_ADDRESS),
+                     CLUMP_POINTERS_ADDRESS);
+    if (!with.is_stand_in) skip();
+    const cl_uint version = with.version;
+    with.version = (9u << 12) + 1; /* 0.9.1 */
+    assert_int_equal(clump_context_create(&desc, &context, NULL), CLUMP_OK);
+    with.version = version;
+    assert_int_equal(
+        clump_context_get_info(context)->capabilities->pointers & CLUMP_POINTERS_ADDRESS, 0);
+    clump_context_destroy(context);
+}
+
+/* An address that no type could be at: refused, and the buffer is not kept. */
+static void odd_address(void **state) {
+    (void)state;
+    if (!with.is_stand_in) skip();
+    clump_heap *heap;
+    clump_heap_desc desc = {.size = sizeof desc, .bytes = HEAP_BYTES, .buffer_bytes = BUFFER_BYTES};
+    with.skew = CLUMPI_POINTER_ALIGN / 2;
+    cl_fixture_expect_words(clump_context_get_error(on.clump),
+                            create(text_of_device(), desc, &heap), CLUMP_ERR_UNSUPPORTED,
+                            "a buffer has the address", "clump_heap_create", __LINE__);
+    with.skew = 0;
+    for (size_t i = 0; i < 64; i++) assert_null(with.made[i].buffer);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(objects),      cmocka_unit_test(own_kernel),
@@ -679,7 +867,21 @@ int main(void) {
     };
     int result = cl_fixture_open(&on, NULL);
     if (result) return result;
-    result = cmocka_run_group_tests(tests, NULL, NULL);
+    result = cmocka_run_group_tests_name("as the device is", tests, NULL, NULL);
+    const int has_any = has_pointers();
+    const clump_cl_functions functions = with_addresses();
+    cl_fixture_close(&on);
+    if (!has_any) return result;
+    const struct CMUnitTest others[] = {
+        cmocka_unit_test(odd_address), /* first, since the context keeps a buffer of later ones */
+        cmocka_unit_test(objects),       cmocka_unit_test(own_kernel), cmocka_unit_test(chosen),
+        cmocka_unit_test(no_memory),     cmocka_unit_test(in_turn),    cmocka_unit_test(refused),
+        cmocka_unit_test(older_version),
+    };
+    with.version = 1u << 22; /* 1.0.0 */
+    const cl_fixture_desc desc = {.cl = &functions};
+    if (cl_fixture_open(&on, &desc)) return 1;
+    result |= cmocka_run_group_tests_name("buffers with addresses", others, NULL, NULL);
     cl_fixture_close(&on);
     return result;
 }
