@@ -3,9 +3,9 @@
  * A segment is a run of blocks, the same number in each, that is a buffer of its own. Segment 0 is
  * the heap's buffer and has the metadata; the others are coarse-grained shared virtual memory or,
  * without that, buffers with addresses (cl_ext_buffer_device_address), because OpenCL promises
- * pointers to these, and to no other memory, that kernels may find in memory. A table in the metadata has for each segment what is to be added to an address that was
- * computed as if the heap were one buffer (cl/core/segments.clh). References and everything else
- * are as in one buffer.
+ * pointers to these, and to no other memory, that kernels may find in memory. A table in the
+ * metadata has for each segment what is to be added to an address that was computed as if the heap
+ * were one buffer (cl/core/segments.clh). References and everything else are as in one buffer.
  *
  * A heap with blocks that can be evicted (evict.c) uses the same table, in one buffer: each block
  * is a segment.
