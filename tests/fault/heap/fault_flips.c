@@ -443,6 +443,7 @@ static void at_rest(void **state) {
 
 /* Slots are reserved, some were handed out, and the list of objects is valid, with numbers. */
 static void in_use(void **state) {
+    if (t.on.capabilities->word_bits != 64) skip(); /* nothing is reserved */
     CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.churn, NULL));
     clump_heap_touch(t.heap);
     CHECK_OK(&t.on, clump_heap_do_all(t.heap, t.look, NULL));
