@@ -181,7 +181,10 @@ static const char *explain_containers(const char *log) {
 /* What to do about an error that the library can explain, after a text. */
 static const char *explain_log(const char *log) {
     int is_lacking = strstr(log, "lacks_CLUMP_HEAP_as") != NULL;
-    if (find_broken_promise(log) || (!is_lacking && strstr(log, "CLUMPI_CHANGING_HEAP")))
+    const char *containers =
+        explain_containers(log); /* first, since logs quote their macros, too */
+    if (find_broken_promise(log) ||
+        (!is_lacking && !*containers && strstr(log, "CLUMPI_CHANGING_HEAP")))
         return ": a kernel or function with CLUMP_HEAP_NO_ALLOC makes or frees objects, or calls a "
                "function that takes CLUMP_HEAP. Make CLUMP_HEAP its first parameter";
     if (is_lacking)
@@ -194,7 +197,7 @@ static const char *explain_log(const char *log) {
         return ": a kernel or function that uses numbers must have CLUMP_NUMBERS as its second "
                "parameter, and pass clump_heap, clump_numbers to functions that use numbers";
     const char *types = explain_types(log);
-    return *types ? types : explain_containers(log);
+    return *types ? types : containers;
 }
 
 /* code: CL_SUCCESS if the compiler took what the library refuses. */

@@ -483,15 +483,20 @@ static void coalescing(void **state) {
     }
 }
 
-/* The places of compilers that count from the start of the whole text. */
-static void places_in_logs(void **state) {
+/* Logs of compilers that count from the start of the whole text, and that quote macros. */
+static void logs(void **state) {
     static const struct {
         const char *name, *log;
         int is_translated;
-    } cases[] = {{"my.cl", "<kernel>:10000000:7: error: unknown", 1},
-                 {"my.cl", "input.cl:10000000:7: error: unknown", 1},
-                 {"my.cl", "my.cl:10000000:7: error: unknown", 0},
-                 {"an input.cl", "an input.cl:10000000:7: error: unknown", 0}};
+        const char *words;
+    } cases[] = {{"my.cl", "<kernel>:10000000:7: error: unknown", 1, "unknown"},
+                 {"my.cl", "input.cl:10000000:7: error: unknown", 1, "unknown"},
+                 {"my.cl", "my.cl:10000000:7: error: unknown", 0, "unknown"},
+                 {"an input.cl", "an input.cl:10000000:7: error: unknown", 0, "unknown"},
+                 {"my.cl",
+                  "my.cl:10000000:7: error: use of undeclared identifier 'clumpi_map_find_Table'\n"
+                  "    clumpi_map_find_##Map(CLUMPI_CHANGING_HEAP, (m))",
+                  0, "CLUMP_MAP_DEFINE"}};
     static const char text[] = "class Body { uint id; }";
     clump_schema *schema;
     clump_heap *heap;
@@ -515,6 +520,7 @@ static void places_in_logs(void **state) {
         assert_true((error.line < 10000000) == cases[i].is_translated);
         assert_true(error.line > 9000000);
         assert_int_equal(error.column, 7);
+        assert_non_null(strstr(error.message, cases[i].words));
     }
     says.log = NULL;
     clump_heap_destroy(heap);
@@ -676,7 +682,7 @@ int main(void) {
         cmocka_unit_test_setup(races, as_it_is),
         cmocka_unit_test_setup(personalities, as_it_is),
         cmocka_unit_test_setup(coalescing, as_it_is),
-        cmocka_unit_test_setup(places_in_logs, as_it_is),
+        cmocka_unit_test_setup(logs, as_it_is),
         cmocka_unit_test_setup(smaller_groups, as_it_is),
         cmocka_unit_test_setup(odd_limits, as_it_is),
         cmocka_unit_test_setup(local_memory, as_it_is),
