@@ -126,9 +126,10 @@ static clump_status make_kernel(clump_context *c, built *b, clumpi_kernel_id id)
     return status;
 }
 
-/* Words are kept, and nothing else: a buffer may have the handle of one that is gone. */
+/* Words are kept, and nothing else: a buffer may have the handle of one that is gone, and local
+ * memory has no value. */
 static int is_word(const clumpi_arg *arg) {
-    return arg->bytes == sizeof(clumpi_u32) && sizeof(cl_mem) != sizeof(clumpi_u32);
+    return arg->value && arg->bytes == sizeof(clumpi_u32) && sizeof(cl_mem) != sizeof(clumpi_u32);
 }
 
 static clump_status set_arg(clump_context *c, struct kept *k, const char *name, cl_uint i,
