@@ -9,6 +9,8 @@
  *     launches, arguments   calls of these two for a step
  *     do_all_library_us     the library's part of a do-all with two numbers by value, on a heap of
  *                           `classes` classes with `fields` fields each
+ *     ten_launches_us       of plain OpenCL, one by one,
+ *     command_buffer_us     and as one command buffer; only on devices that have those
  *
  * The check: the world after all steps.
  *
@@ -19,12 +21,12 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "bench/apps/wa-tor/world.h"
 #include "bench/harness/bench.h"
 #include "bench/harness/heap.h"
 #include "bench/harness/registry.h"
+#include "command_buffer.h"
 
 enum { WARM_STEPS = 5, STEPS = 100, IDLE_STEPS = 1000, DO_ALLS = 1000 };
 
@@ -61,12 +63,6 @@ static cl_int CL_API_CALL enqueue(cl_command_queue queue, cl_kernel kernel, cl_u
                                                   list, event);
 }
 
-static double thread_us(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
-}
-
 /* ---- Beginning and end ----------------------------------------------------------------------- */
 
 static int create_context(launch *l, clump_context **context) {
@@ -87,10 +83,10 @@ static int create_context(launch *l, clump_context **context) {
 
 /* A step, and its share of *us. */
 static int make_steps(launch *l, const bench_world *world, uint32_t count, double *us) {
-    const double begin = thread_us();
+    const double begin = bench_thread_us();
     for (uint32_t i = 0; i < count; i++)
         if (bench_world_step(world, l->error)) return -1;
-    *us = (thread_us() - begin) / count;
+    *us = (bench_thread_us() - begin) / count;
     return 0;
 }
 
@@ -178,13 +174,13 @@ static void end(void *self) {
 /* ---- Rounds ---------------------------------------------------------------------------------- */
 
 static int make_do_alls(launch *l, double *us) {
-    const double start = thread_us();
+    const double start = bench_thread_us();
     for (uint32_t i = 0; i < DO_ALLS; i++) {
         clump_status status =
             clump_heap_do_all(l->heap, clump_kernel_with(l->kernel, CLUMP_ARGS(i, 2.0f)), NULL);
         if (status) return bench_error_clump(l->error, "a do-all", l->idle, status);
     }
-    *us = (thread_us() - start) / DO_ALLS;
+    *us = (bench_thread_us() - start) / DO_ALLS;
     return 0;
 }
 
@@ -235,6 +231,7 @@ static int finish(void *self) {
     if (result) return -1;
     bench_error fault = {""};
     result = wa_tor_compare(&l->desc.rules, l->found, l->expected, l->steps, &fault);
+    if (bench_command_buffer(l->env, l->results)) return -1;
     bench_check(l->results, result == 0, "after %u steps: %.400s", l->steps,
                 result ? fault.text : "all cells are right");
     return 0;
