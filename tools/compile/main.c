@@ -2,7 +2,7 @@
  * SPIR-V, for clump_compiled (clump/context.h).
  *
  *   clump-compile --schema FILE --heap BYTES [OPTION...] -o FILE KERNELS
- *   clump-compile --malloc --heap BYTES [OPTION...] -o FILE
+ *   clump-compile --malloc [OPTION...] -o FILE
  *   clump-compile --help
  *
  * The second form makes the functions of cl/api/malloc.h: a module of SPIR-V to link, or OpenCL C.
@@ -158,6 +158,7 @@ static FILE *take_arguments(int argc, char **argv, arguments *a) {
     }
     if (!a->name) a->name = a->kernels ? a->kernels : "malloc";
     if ((a->kernels == NULL) != a->has_malloc) return stderr;
+    if (a->has_malloc && !a->heap_bytes) a->heap_bytes = 64u << 20; /* and more: geometry.c */
     if (!a->output || !a->heap_bytes || !(a->schema || a->raw)) return stderr;
     a->target.only_source = a->only_source || a->has_malloc;
     return (a->array && a->only_source) || (a->has_malloc && a->compact) ? stderr : NULL;
