@@ -149,6 +149,8 @@ static FILE *take_arguments(int argc, char **argv, arguments *a) {
             a->strict = 1;
         else if (strcmp(word, "--source") == 0)
             a->only_source = 1;
+        else if (strcmp(word, "--bitcode") == 0)
+            a->target.only_bitcode = 1;
         else if (*word == '-' && i + 1 < argc && take_valued(a, word, argv[i + 1]))
             i++;
         else if (*word == '-' || a->kernels)
@@ -160,6 +162,7 @@ static FILE *take_arguments(int argc, char **argv, arguments *a) {
     if ((a->kernels == NULL) != a->has_malloc) return stderr;
     if (a->has_malloc && !a->heap_bytes) a->heap_bytes = 64u << 20; /* and more: geometry.c */
     if (!a->output || !a->heap_bytes || !(a->schema || a->raw)) return stderr;
+    if (a->target.only_bitcode && (a->only_source || !a->has_malloc)) return stderr;
     a->target.only_source = a->only_source || a->has_malloc;
     return (a->array && a->only_source) || (a->has_malloc && a->compact) ? stderr : NULL;
 }
@@ -207,6 +210,16 @@ static int write_output(const arguments *a, const compile_file *file) {
     return failed != 0;
 }
 
+/* Build options, to be freed; NULL without memory. */
+static char *options_of(const arguments *a) {
+    static const char functions[] = "-DCLUMP_MALLOC_FUNCTIONS ";
+    const char *given = a->options ? a->options : "";
+    const size_t room = sizeof functions + strlen(given);
+    char *options = malloc(room);
+    if (options) snprintf(options, room, "%s%s", a->has_malloc ? functions : "", given);
+    return options;
+}
+
 /* The text of a program, or a module of its functions. */
 static void take_text(const arguments *a, const clump_program_info *info, compile_file *file) {
     compile_result result = {0};
@@ -231,14 +244,8 @@ static int compile(const arguments *a, clump_context *c, const clump_schema *sch
     clump_heap *heap = NULL;
     clump_program *program = NULL;
     clump_compactor *compactor = NULL;
-    char options[1024];
-    int bytes =
-        snprintf(options, sizeof options, "%s%s", a->has_malloc ? "-DCLUMP_MALLOC_FUNCTIONS " : "",
-                 a->options ? a->options : "");
-    if (bytes >= (int)sizeof options) {
-        fprintf(stderr, "clump-compile: --options is too long\n");
-        return 1;
-    }
+    char *options = options_of(a);
+    if (!options) return complain(a->name, &(clump_error){.message = "no host memory"});
     clump_status status = clump_heap_create(&(clump_heap_desc){.size = sizeof(clump_heap_desc),
                                                                .context = c,
                                                                .schema = schema,
@@ -267,6 +274,7 @@ static int compile(const arguments *a, clump_context *c, const clump_schema *sch
     clump_compactor_destroy(compactor);
     clump_program_destroy(program);
     clump_heap_destroy(heap);
+    free(options);
     return result || file->failed;
 }
 
