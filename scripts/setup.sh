@@ -31,8 +31,8 @@
 #
 #   setup.sh --sycl
 #
-# unpacks what the test other_languages compiles and runs SYCL with, DPC++ 2025.3 from PyPI, 190 MiB, into the folder CLUMP_SYCL (default
-# ~/.cache/clump/sycl). It needs Intel's runtime beside it (--implementations intel). The wheels of 2026 have no adapter for OpenCL.
+# unpacks what the test other_languages compiles and runs SYCL with, DPC++ 2026.2 from PyPI, 200 MiB, into the folder CLUMP_SYCL (default
+# ~/.cache/clump/sycl). It needs Intel's runtime (--implementations intel), which has some of its libraries.
 #
 #   setup.sh --mpi
 #
@@ -280,7 +280,7 @@ get_sycl() {
     rm -rf "${folder:?}" "$folder.part"
     get_optional pip python3-pip
     if ! quiet timeout "${CLUMP_DOWNLOAD_SECONDS:-300}" python3 -m pip download --disable-pip-version-check --no-deps \
-        --dest "$folder.part/wheels" "intel-sycl-rt==2025.3.3" "intel-cmplr-lib-ur==2025.3.3" "intel-cmplr-lib-rt==2025.3.3" "umf==1.0.*" "tcmlib==1.4.*"; then
+        --dest "$folder.part/wheels" "intel-sycl-rt==2026.2.*" "intel-cmplr-lib-ur==2026.2.*"; then
         echo "setup: going on without DPC++: pip could not get it" >&2
         rm -rf "$folder.part"
         return 0
@@ -288,7 +288,7 @@ get_sycl() {
     for wheel in "$folder.part"/wheels/*.whl; do quiet python3 -m zipfile -e "$wheel" "$folder.part/unpacked" || return 0; done
     mkdir "$folder.part/sycl"
     for data in "$folder.part"/unpacked/*.data/data; do cp -r "$data/." "$folder.part/sycl"; done
-    rm -f "$folder.part"/sycl/lib/*.{o,spv,bc}
+    rm -rf "$folder.part"/sycl/lib/{*.{o,spv,bc},dpcpp-*}
     for library in "$folder.part"/sycl/lib/lib*.so.*; do # wheels have copies instead of links
         if cmp -s "$library" "${library%%.so.*}.so"; then ln -f "${library%%.so.*}.so" "$library"; fi
     done

@@ -24,7 +24,7 @@ static int run(int argc, char **argv) {
     sycl::queue queue{sycl::cpu_selector_v, sycl::property::queue::in_order{}};
     std::ifstream file(FOLDER "/lists.sycl");
     const std::string text{std::istreambuf_iterator<char>(file), {}};
-    std::vector<std::string> options{"-fno-sycl-device-lib=all", "-w", "-Xclang", "-mlink-bitcode-file", "-Xclang",
+    std::vector<std::string> options{"-w", "-Xclang", "-mlink-bitcode-file", "-Xclang",
                                      argv[argc - 1]};
     for (int i = 1; i + 1 < argc; i++) options.push_back(std::string("-I") + argv[i]);
     auto source = oneapi::create_kernel_bundle_from_source(queue.get_context(), oneapi::source_language::sycl, text);
