@@ -5,7 +5,7 @@
  *
  * The functions are compiled for a size of blocks. Called with a heap that has other blocks, they
  * return null or 0, change nothing, and the heap reports WRONG_LAUNCH (clump_heap_take_errors).
- * With memory that is no heap, they return null or 0.
+ * With memory that is not a heap, they return null or 0.
  *
  * In a file of device code that has the heap as a parameter or a variable of some name:
  *
@@ -61,8 +61,7 @@ CLUMPI_LINKED CLUMPI_IN_HEAP void *clump_heap_raw_at(CLUMPI_IN_HEAP void *heap,
 #ifdef CLUMP_MALLOC_HEAP
 #define CLUMPI_TO_HEAP(p) ((CLUMPI_IN_HEAP void *)(p))
 #define malloc(bytes) clump_heap_malloc(CLUMPI_TO_HEAP(CLUMP_MALLOC_HEAP), (bytes))
-#define calloc(count, bytes)                                                                       \
-    clump_heap_calloc(CLUMPI_TO_HEAP(CLUMP_MALLOC_HEAP), (count), (bytes))
+#define calloc(count, bytes) clump_heap_calloc(CLUMPI_TO_HEAP(CLUMP_MALLOC_HEAP), (count), (bytes))
 #define aligned_alloc(align, bytes)                                                                \
     clump_heap_aligned_alloc(CLUMPI_TO_HEAP(CLUMP_MALLOC_HEAP), (align), (bytes))
 #define realloc(p, bytes)                                                                          \

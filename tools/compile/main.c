@@ -36,7 +36,7 @@ static int usage(FILE *out) {
         "       clump-compile --malloc --heap BYTES [OPTION...] -o FILE\n"
         "Compiles kernels ahead of time, with the library's own, for clump_compiled.\n"
         "  --malloc            instead of kernels, the functions of cl/api/malloc.h, to link\n"
-        "  --schema FILE       the schema of the heap; with --raw or --malloc it can have none\n"
+        "  --schema FILE       the schema of the heap (not needed with --raw or --malloc)\n"
         "  --heap BYTES        its size, with or without K, M or G\n"
         "  --block-rows N      rows of a block, as in clump_heap_desc\n"
         "  --raw               the heap has raw memory\n"
