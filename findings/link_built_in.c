@@ -39,7 +39,9 @@ int main(int argc, char **argv) {
     cl_program program = load(context, argv[1]);
     if (argc > 2) {
         cl_program parts[2] = {program, load(context, argv[2])};
-        for (int i = 0; i < 2; i++) check(clCompileProgram(parts[i], 1, &device, "", 0, NULL, NULL, NULL, NULL), "clCompileProgram");
+        for (int i = 0; i < 2; i++)
+            check(clCompileProgram(parts[i], 1, &device, "", 0, NULL, NULL, NULL, NULL),
+                  "clCompileProgram");
         program = clLinkProgram(context, 1, &device, "", 2, parts, NULL, NULL, &code);
         check(code, "clLinkProgram");
     } else if (clBuildProgram(program, 1, &device, "", NULL, NULL)) {
@@ -58,7 +60,8 @@ int main(int argc, char **argv) {
     check(code, "a buffer");
     check(clSetKernelArg(kernel, 0, sizeof buffer, &buffer), "its argument");
     check(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &items, NULL, 0, NULL, NULL), "a launch");
-    check(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof out, out, 0, NULL, NULL), "reading");
+    check(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof out, out, 0, NULL, NULL),
+          "reading");
     printf("%u %u %u %u\n", out[0], out[1], out[2], out[3]);
     return 0;
 }

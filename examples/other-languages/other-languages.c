@@ -90,8 +90,8 @@ int main(int argc, char **argv) {
         .size = sizeof of_heap, .context = clump, .bytes = 64 << 20, .raw = 1};
     CLUMP_CHECK(clump, clump_heap_create(&of_heap, &heap, NULL));
 
-    cl_program program = argc == 3 ? from_spirv(argv + 1, cl, device)
-                                   : from_source(heap, cl, device);
+    cl_program program =
+        argc == 3 ? from_spirv(argv + 1, cl, device) : from_source(heap, cl, device);
     cl_kernel divisors = clCreateKernel(program, "divisors", &code);
     CLUMP_CHECK(program, code);
     cl_kernel sums = clCreateKernel(program, "sums", &code);
@@ -105,14 +105,17 @@ int main(int argc, char **argv) {
     for (cl_uint i = 0; i < 3; i++) {
         buffers[i] = clCreateBuffer(cl, CL_MEM_READ_WRITE, sizeof results, NULL, &code);
         CLUMP_CHECK(cl, code);
-        if (i < 2) CLUMP_CHECK(divisors, clSetKernelArg(divisors, i + 1, sizeof *buffers, &buffers[i]));
+        if (i < 2)
+            CLUMP_CHECK(divisors, clSetKernelArg(divisors, i + 1, sizeof *buffers, &buffers[i]));
         CLUMP_CHECK(sums, clSetKernelArg(sums, i + 1, sizeof *buffers, &buffers[i]));
     }
     clump_heap_stats used = {.size = sizeof used}, left = {.size = sizeof left};
-    CLUMP_CHECK(queue, clEnqueueNDRangeKernel(queue, divisors, 1, NULL, &items, NULL, 0, NULL, NULL));
+    CLUMP_CHECK(queue,
+                clEnqueueNDRangeKernel(queue, divisors, 1, NULL, &items, NULL, 0, NULL, NULL));
     CLUMP_CHECK(clump, clump_heap_read_stats(heap, &used, NULL, 0));
     CLUMP_CHECK(queue, clEnqueueNDRangeKernel(queue, sums, 1, NULL, &items, NULL, 0, NULL, NULL));
-    CLUMP_CHECK(queue, clEnqueueReadBuffer(queue, buffers[2], CL_TRUE, 0, sizeof results, results, 0, NULL, NULL));
+    CLUMP_CHECK(queue, clEnqueueReadBuffer(queue, buffers[2], CL_TRUE, 0, sizeof results, results,
+                                           0, NULL, NULL));
     CLUMP_CHECK(clump, clump_heap_take_errors(heap, NULL)); /* a null, a wrong free */
     CLUMP_CHECK(clump, clump_heap_read_stats(heap, &left, NULL, 0));
 

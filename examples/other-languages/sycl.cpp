@@ -17,7 +17,8 @@ constexpr unsigned NUMBERS = 8192;
 
 // What a failed call of Clump says.
 static void check(clump_context *clump, const clump_error &error, clump_status status) {
-    if (status) throw std::runtime_error(clump ? clump_context_get_error(clump)->message : error.message);
+    if (status)
+        throw std::runtime_error(clump ? clump_context_get_error(clump)->message : error.message);
 }
 
 static int run(int argc, char **argv) {
@@ -27,7 +28,8 @@ static int run(int argc, char **argv) {
     std::vector<std::string> options{"-w", "-Xclang", "-mlink-bitcode-file", "-Xclang",
                                      argv[argc - 1]};
     for (int i = 1; i + 1 < argc; i++) options.push_back(std::string("-I") + argv[i]);
-    auto source = oneapi::create_kernel_bundle_from_source(queue.get_context(), oneapi::source_language::sycl, text);
+    auto source = oneapi::create_kernel_bundle_from_source(queue.get_context(),
+                                                           oneapi::source_language::sycl, text);
     auto kernels = oneapi::build(source, oneapi::properties{oneapi::build_options{options}});
 
     // The heap, in SYCL's own context of OpenCL.
@@ -46,10 +48,11 @@ static int run(int argc, char **argv) {
     of_heap.bytes = 64u << 20;
     of_heap.raw = 1;
     check(clump, error, clump_heap_create(&of_heap, &heap, nullptr));
-    auto memory = sycl::make_buffer<sycl::backend::opencl, unsigned char>(clump_heap_get_info(heap)->buffer,
-                                                                          queue.get_context());
+    auto memory = sycl::make_buffer<sycl::backend::opencl, unsigned char>(
+        clump_heap_get_info(heap)->buffer, queue.get_context());
 
-    auto *lists = sycl::malloc_shared<unsigned>(NUMBERS, queue), *counts = sycl::malloc_shared<unsigned>(NUMBERS, queue),
+    auto *lists = sycl::malloc_shared<unsigned>(NUMBERS, queue),
+         *counts = sycl::malloc_shared<unsigned>(NUMBERS, queue),
          *sums = sycl::malloc_shared<unsigned>(NUMBERS, queue);
     clump_heap_stats used{}, left{};
     used.size = left.size = sizeof used;

@@ -169,9 +169,9 @@ typedef struct clump_device_report {
         /* Class and reference of the first error. In general, class_id is the class, or 0 if
          * unknown.
          *   OUT_OF_MEMORY:  ref is 0.
-         *   WRONG_LAUNCH:   class_id is the class of the loop, or 0 for a reduction and for functions
-         *                   that were compiled for another heap (cl/api/malloc.h). ref is not a
-         *                   reference. A grid counts the objects that it could not note.
+         *   WRONG_LAUNCH:   class_id is the class of the loop. It is 0 for a reduction, and for
+         *                   functions that were compiled for another heap (cl/api/malloc.h). ref is
+         *                   not a reference. A grid counts the objects that it could not note.
          *   BAD_CLASS:      class_id is C. ref is the wrong number.
          *   BAD_SIZE:       of an array: class_id is the class that declares it, ref the number of
          *                   elements. Of raw memory: ref is the size, or the alignment if that was

@@ -30,30 +30,31 @@ typedef struct arguments {
 } arguments;
 
 static int usage(FILE *out) {
-    fprintf(
-        out,
-        "usage: clump-compile --schema FILE --heap BYTES [OPTION...] -o FILE KERNELS\n"
-        "       clump-compile --malloc --heap BYTES [OPTION...] -o FILE\n"
-        "Compiles kernels ahead of time, with the library's own, for clump_compiled.\n"
-        "  --malloc            instead of kernels, the functions of cl/api/malloc.h, to link\n"
-        "  --schema FILE       the schema of the heap (not needed with --raw or --malloc)\n"
-        "  --heap BYTES        its size, with or without K, M or G\n"
-        "  --block-rows N      rows of a block, as in clump_heap_desc\n"
-        "  --raw               the heap has raw memory\n"
-        "  --compact           also compiles the library's kernels of compaction\n"
-        "  --language NAME     CL1.2, CL2.0 or CL3.0 (default), as clump-info shows it\n"
-        "  --features LIST     int64, fp64, subgroups or none (default int64,fp64)\n"
-        "  --personality NAME  cpu (default) or gpu\n"
-        "  --options TEXT      build options, as in clump_program_desc\n"
-        "  --name NAME         the name of the kernels in messages (default KERNELS)\n"
-        "  --strict            warnings are errors\n"
-        "  --source            OpenCL C instead of SPIR-V, and the options to standard output\n"
-        "  --array NAME        a C header with an array NAME, and NAME_bytes\n"
-        "  -o FILE             the file to write\n"
-        "  --clang PROGRAM     the compiler (default clang-15)\n"
-        "  --llvm-spirv PROGRAM  the translator (default llvm-spirv-15)\n"
-        "Exit status: 0 for success, 1 if the schema or the kernels are not valid, or a file "
-        "or tool fails, 2 for a wrong argument.\n");
+    fprintf(out,
+            "usage: clump-compile --schema FILE --heap BYTES [OPTION...] -o FILE KERNELS\n"
+            "       clump-compile --malloc [OPTION...] -o FILE\n"
+            "Compiles kernels ahead of time, with the library's own, for clump_compiled.\n"
+            "  --malloc            instead of kernels, the functions of cl/api/malloc.h, to link\n"
+            "  --schema FILE       the schema of the heap (not needed with --raw or --malloc)\n"
+            "  --heap BYTES        its size, with or without K, M or G (with --malloc 64M if left "
+            "out)\n"
+            "  --block-rows N      rows of a block, as in clump_heap_desc\n"
+            "  --raw               the heap has raw memory\n"
+            "  --compact           also compiles the library's kernels of compaction\n"
+            "  --language NAME     CL1.2, CL2.0 or CL3.0 (default), as clump-info shows it\n"
+            "  --features LIST     int64, fp64, subgroups or none (default int64,fp64)\n"
+            "  --personality NAME  cpu (default) or gpu\n"
+            "  --options TEXT      build options, as in clump_program_desc\n"
+            "  --name NAME         the name of the kernels in messages (default KERNELS)\n"
+            "  --strict            warnings are errors\n"
+            "  --source            OpenCL C instead of SPIR-V, and the options to standard output\n"
+            "  --bitcode           with --malloc, LLVM's bitcode instead of SPIR-V\n"
+            "  --array NAME        a C header with an array NAME, and NAME_bytes\n"
+            "  -o FILE             the file to write\n"
+            "  --clang PROGRAM     the compiler (default clang-15)\n"
+            "  --llvm-spirv PROGRAM  the translator (default llvm-spirv-15)\n"
+            "Exit status: 0 for success, 1 if the schema or the kernels are not valid, or a file "
+            "or tool fails, 2 for a wrong argument.\n");
     return out == stderr ? 2 : 0;
 }
 
