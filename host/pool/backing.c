@@ -114,8 +114,37 @@ clump_status clumpi_backing_make(clump_pool *p, clumpi_chunk *chunk) {
     if (status) return status;
     status = take(p, chunk);
     if (!status) status = touch(p, chunk);
+    chunk->was_used = !(p->desc.flags & CLUMP_POOL_UNTOUCHED);
     if (status) clumpi_backing_release(p, chunk);
     return status;
+}
+
+/* The first command that uses a buffer itself must come before kernels use a sub-buffer of it: it
+ * makes NVIDIA's driver (580.159) lose what such a kernel writes at that time
+ * (docs/portability.md). A read changes nothing. */
+static cl_int use_first(clump_pool *p, clumpi_chunk *chunk) {
+    uint32_t word;
+    if (chunk->was_used) return CL_SUCCESS;
+    cl_int code = p->cl.EnqueueReadBuffer(p->desc.queue, chunk->buffer, CL_TRUE, 0, sizeof word,
+                                          &word, 0, NULL, NULL);
+    chunk->was_used = !code;
+    return code;
+}
+
+clump_status clumpi_backing_sub_buffer(clump_pool *p, const clumpi_record *r, cl_mem *made) {
+    const clump_region region = clumpi_record_region(p, r);
+    const cl_buffer_region place = {region.offset, region.bytes};
+    const char *call = "clEnqueueReadBuffer";
+    cl_int code = use_first(p, r->chunk);
+    if (!code) {
+        call = "clCreateSubBuffer";
+        *made = p->cl.CreateSubBuffer(region.buffer, CL_MEM_READ_WRITE,
+                                      CL_BUFFER_CREATE_TYPE_REGION, &place, &code);
+    }
+    if (!code) return CLUMP_OK;
+    *made = NULL;
+    return clumpi_fail_cl(&p->error, call, code, "%llu bytes at %llu",
+                          (unsigned long long)region.bytes, (unsigned long long)region.offset);
 }
 
 /* ---- Margins --------------------------------------------------------------------------------- */

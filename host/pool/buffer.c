@@ -231,28 +231,25 @@ static note *new_note(clump_pool *p, uint32_t record) {
 static clump_status lend(clump_pool *p, uint32_t record, cl_mem *buffer) {
     note *n = new_note(p, record);
     if (!n) return clumpi_fail(&p->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a buffer");
-    clump_region region = clumpi_record_region(p, clumpi_record_at(p, record));
-    cl_buffer_region part = {region.offset, region.bytes};
-    cl_int code = CL_SUCCESS;
-    cl_mem made = p->cl.CreateSubBuffer(region.buffer, CL_MEM_READ_WRITE,
-                                        CL_BUFFER_CREATE_TYPE_REGION, &part, &code);
-    const char *call = "clCreateSubBuffer";
-    if (!code) {
-        call = "clSetMemObjectDestructorCallback";
+    clumpi_record *r = clumpi_record_at(p, record);
+    cl_mem made;
+    clump_status status = clumpi_backing_sub_buffer(p, r, &made);
+    if (!status) {
         atomic_fetch_add(&p->returned->holders, 1);
-        code = p->cl.SetMemObjectDestructorCallback(made, gone, n);
+        cl_int code = p->cl.SetMemObjectDestructorCallback(made, gone, n);
         if (!code) {
             p->lent++;
-            clumpi_record_at(p, record)->chunk->sub_buffers++;
+            r->chunk->sub_buffers++;
             *buffer = made;
             return CLUMP_OK;
         }
+        status = clumpi_fail_cl(&p->error, "clSetMemObjectDestructorCallback", code,
+                                "%llu bytes of a pool", (unsigned long long)r->bytes);
         atomic_fetch_sub(&p->returned->holders, 1);
         p->cl.ReleaseMemObject(made);
     }
     clumpi_free(&p->allocator, n);
-    return clumpi_fail_cl(&p->error, call, code, "%llu bytes at %llu",
-                          (unsigned long long)region.bytes, (unsigned long long)region.offset);
+    return status;
 }
 
 static clump_status create(clump_pool *p, const clump_allocation_desc *given, cl_uint queue_count,

@@ -50,6 +50,7 @@ typedef struct clumpi_chunk {
     uint32_t serial; /* as the dump names it */
     clump_memory memory;
     int is_unique;
+    int was_used;           /* a command that used the buffer itself has ended */
     uint32_t movable;       /* records that may be moved */
     uint64_t leaving_units; /* used units that ops leave: the sources of moves under way */
     uint32_t rank;          /* in the order of the last plan: 0 is to be filled first */
@@ -354,6 +355,9 @@ clump_status clumpi_memory_check(clump_pool *p, const clump_allocation_desc *des
 clump_status clumpi_backing_make(clump_pool *p, clumpi_chunk *chunk);
 /* Waits for the pool's queue if the memory has pointers. */
 void clumpi_backing_release(clump_pool *p, clumpi_chunk *chunk);
+
+/* A sub-buffer, which is the caller's. */
+clump_status clumpi_backing_sub_buffer(clump_pool *p, const clumpi_record *r, cl_mem *made);
 
 /* Both wait. */
 clump_status clumpi_backing_fill(clump_pool *p, const clumpi_chunk *chunk, uint64_t at,

@@ -263,16 +263,8 @@ static clump_status sub_buffer(clump_pool *p, clumpi_record *r, cl_mem *buffer) 
     clumpi_extra *extra = clumpi_record_extra(p, r);
     if (!extra) return CLUMP_ERR_HOST_MEMORY;
     if (!extra->sub_buffer) {
-        clump_region region = clumpi_record_region(p, r);
-        cl_buffer_region place = {region.offset, region.bytes};
-        cl_int code = CL_SUCCESS;
-        cl_mem made = p->cl.CreateSubBuffer(region.buffer, CL_MEM_READ_WRITE,
-                                            CL_BUFFER_CREATE_TYPE_REGION, &place, &code);
-        if (code)
-            return clumpi_fail_cl(&p->error, "clCreateSubBuffer", code, "%llu bytes at %llu",
-                                  (unsigned long long)region.bytes,
-                                  (unsigned long long)region.offset);
-        extra->sub_buffer = made;
+        status = clumpi_backing_sub_buffer(p, r, &extra->sub_buffer);
+        if (status) return status;
         p->views++;
         r->chunk->sub_buffers++;
     }

@@ -108,7 +108,8 @@ typedef struct clump_allocation_info {
 /* Options of a pool. */
 typedef enum clump_pool_flag {
     CLUMP_POOL_SINGLE_THREADED = 1 << 0, /* no lock */
-    CLUMP_POOL_UNTOUCHED = 1 << 1,       /* do not write to new chunks */
+    /* Do not write to new chunks. Before the first sub-buffer of a chunk, 4 bytes are read. */
+    CLUMP_POOL_UNTOUCHED = 1 << 1,
     CLUMP_POOL_KEEP_NONE = 1 << 2, /* release each chunk when it becomes empty. Without this, one
                                       empty chunk of each kind of memory is kept */
     /* A request that finds no memory defragments and tries again. Needs `moved`. */

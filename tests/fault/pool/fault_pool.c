@@ -605,6 +605,52 @@ static void margins_are_waited_for(void **state) {
     cl_fixture_close(&f);
 }
 
+static cl_mem used_first, parent_of_last;
+
+static cl_int CL_API_CALL read_noted(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                                     size_t offset, size_t bytes, void *data, cl_uint count,
+                                     const cl_event *list, cl_event *event) {
+    if (blocking) used_first = buffer;
+    return clEnqueueReadBuffer(queue, buffer, blocking, offset, bytes, data, count, list, event);
+}
+
+static cl_mem CL_API_CALL sub_noted(cl_mem parent, cl_mem_flags flags, cl_buffer_create_type type,
+                                    const void *place, cl_int *code) {
+    assert_ptr_equal(used_first, parent);
+    parent_of_last = parent;
+    return clCreateSubBuffer(parent, flags, type, place, code);
+}
+
+/* NVIDIA's driver loses what a kernel writes to a sub-buffer while the first command runs that uses
+ * the buffer itself. */
+static void buffers_are_used_before_their_parts(void **state) {
+    cl_fixture f = open_fixture(&(clump_cl_functions){.size = sizeof(clump_cl_functions),
+                                                      .EnqueueReadBuffer = read_noted,
+                                                      .CreateSubBuffer = sub_noted});
+    for (int is_lent = 0; is_lent < 2; is_lent++) {
+        clump_pool *pool;
+        clump_error error;
+        clump_pool_desc desc = {
+            .size = sizeof desc, .context = f.clump, .flags = CLUMP_POOL_UNTOUCHED};
+        assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
+        const clump_allocation_desc small = {.size = sizeof small, .bytes = 1000};
+        clump_allocation made;
+        cl_mem buffer;
+        used_first = parent_of_last = NULL;
+        if (is_lent) {
+            assert_int_equal(clump_pool_create_buffer(pool, &small, 1, &f.queue, &buffer),
+                             CLUMP_OK);
+            CHECK_CL(clReleaseMemObject(buffer));
+        } else {
+            assert_int_equal(clump_pool_alloc(pool, &small, &made, NULL), CLUMP_OK);
+            assert_int_equal(clump_pool_get_buffer(pool, made, &buffer), CLUMP_OK);
+        }
+        assert_non_null(parent_of_last);
+        clump_pool_destroy(pool);
+    }
+    cl_fixture_close(&f);
+}
+
 /* What a heap has from a pool is the heap's: nobody frees or moves it under its objects. Messages
  * tell whose limit was in the way. */
 static void memory_of_heaps(void **state) {
@@ -1193,6 +1239,7 @@ int main(void) {
         cmocka_unit_test(debugging),
         cmocka_unit_test(margins_to_the_byte),
         cmocka_unit_test(margins_are_waited_for),
+        cmocka_unit_test(buffers_are_used_before_their_parts),
         cmocka_unit_test(memory_of_heaps),
         cmocka_unit_test(memories),
         cmocka_unit_test(traces),
