@@ -38,7 +38,7 @@ __kernel void live(CLUMP_HEAP) {
         uint4 drawn = clump_random(World_seed(w), Animal_id(self), World_step(w));
         uint left =
             live_here(clump_heap, self, drawn, World_deaths(w), World_births(w), World_food(w));
-        if (left) CLUMP_ATOMIC_ADD(World_counted(w), left);
+        if (left) CLUMP_ATOMIC_ADD_TOGETHER(World_counted(w), left);
     }
 }
 __kernel void tick(CLUMP_HEAP_NO_ALLOC) {
@@ -72,7 +72,7 @@ __kernel void move_one(CLUMP_HEAP_NO_ALLOC, uint food) {
 
 __kernel void sum_all(CLUMP_HEAP_NO_ALLOC) {
     CLUMP_FOR_EACH(Animal, self)
-    CLUMP_ATOMIC_ADD(World_energy(Animal_world(self)), Animal_energy(self));
+    CLUMP_ATOMIC_ADD_TOGETHER(World_energy(Animal_world(self)), Animal_energy(self));
 }
 __kernel void sum_one(CLUMP_HEAP_NO_ALLOC) {
     uint sum = 0u;

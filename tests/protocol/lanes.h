@@ -53,6 +53,7 @@ static inline uint hosted_thread(void) {
 #define clumpi_lanes_with(mask, value) ((uint)LANES_OP(LANES_WITH, mask, value, 0))
 #define clumpi_lanes_with64(mask, value) ((uint)LANES_OP(LANES_WITH, mask, value, 0))
 #define clumpi_lanes_or(mask, value) ((uint)LANES_OP(LANES_OR, mask, value, 0))
+#define clumpi_lanes_add(mask, value) ((uint)LANES_OP(LANES_ADD, mask, value, 0))
 #define clumpi_lanes_sync(mask) ((void)LANES_OP(LANES_SYNC, mask, 0, 0))
 
 /* Sub-groups: the files have functions of the names above, made of these. */

@@ -318,8 +318,8 @@ static void go_on(item *t, uint64_t result) {
 }
 
 static void print_trace(void) {
-    static const char *const names[] = {"memory", "here", "read",   "with",
-                                        "or",     "sync", "ballot", "first"};
+    static const char *const names[] = {"memory", "here", "read",   "with", "or",
+                                        "add",    "sync", "ballot", "first"};
     for (uint32_t i = m.traced > TRACE ? m.traced - TRACE : 0; i < m.traced; i++)
         printf("    %3u %-9s mask %8lx gave %16lx  %s, line %d\n", m.trace[i % TRACE].item,
                names[m.trace[i % TRACE].kind], (ulong)m.trace[i % TRACE].mask,
@@ -406,6 +406,7 @@ static uint64_t result_of(const item *t, uint64_t who) {
         uint32_t lane = clumpi_lowest64(rest);
         uint64_t value = lane_of(t, lane)->value;
         if (t->kind == LANES_OR) result |= value;
+        if (t->kind == LANES_ADD) result += value;
         if (t->kind == LANES_WITH) result |= (uint64_t)(value == t->value) << lane;
         if (t->kind == LANES_BALLOT) result |= (uint64_t)(value != 0) << lane;
     }

@@ -33,6 +33,7 @@ enum {
     LANES_READ,
     LANES_WITH,
     LANES_OR,
+    LANES_ADD,
     LANES_SYNC,
     /* Sub-groups: who is there, with structured control flow. */
     LANES_BALLOT,

@@ -18,6 +18,7 @@ typedef struct test_case {
 
 typedef struct outcome {
     uint32_t made[CLASSES_MAX], nulls[CLASSES_MAX], freed[CLASSES_MAX], refused, null_count;
+    uint32_t fields; /* of all objects, added up */
 } outcome;
 
 static uint32_t input[ITEMS_MAX * 8u], objects[OWNED_GRANULES * 64u], object_count;
@@ -216,6 +217,7 @@ static void make_input(const test_case *c) {
     if (strcmp(c->kernel, "frees") == 0) choose_objects(pattern, 1, 2);
     if (strcmp(c->kernel, "frees_by_base") == 0) choose_objects(pattern, 2, 2);
     if (strcmp(c->kernel, "frees_by_class") == 0) choose_objects(pattern, 1, all);
+    if (strcmp(c->kernel, "sums") == 0) choose_objects(TWICE, 2, 2);
     if (strcmp(c->kernel, "free_then_new") == 0) choose_objects(random_below(2), 1, 2);
 }
 
@@ -235,6 +237,9 @@ static void check_end(outcome *o) {
         if (*tiny_bits(h, g) != m.owned[g])
             fail("granule %u: %lx are live, the work-items own %lx", g, *tiny_bits(h, g),
                  (ulong)m.owned[g]);
+    for (uint32_t at = h->first_block * h->block_granules * tiny_view(h).header->granule_bytes;
+         at < h->bytes; at += 4)
+        o->fields += (at + 1u) * *(const uint32_t *)(const void *)(h->image + at);
     uint32_t freed = 0;
     for (uint32_t c = 1; c <= h->class_count; c++) {
         o->null_count += m.nulls[c];
@@ -273,6 +278,9 @@ static void compare(const test_case *c, const outcome *scalar, const outcome *o)
             fail("%u objects of class %u freed, by the scalar path %u", o->freed[k], k,
                  scalar->freed[k]);
     }
+    if (strcmp(c->kernel, "sums") == 0 && scalar->fields != o->fields)
+        fail("the fields of the objects have the sum %u, by the scalar path %u", o->fields,
+             scalar->fields);
     if (!scalar->null_count && !o->null_count && scalar->refused != o->refused)
         fail("%u frees refused, by the scalar path %u", o->refused, scalar->refused);
 }

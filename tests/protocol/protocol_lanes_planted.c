@@ -48,6 +48,8 @@ static const fault of_warps[] = {
     {"a warp of several classes taken for one",
      {{"core/lanes.clh", "(clumpi_lanes_or(here, both) == both)",
        "(clumpi_lanes_or(here, both) != 0)"}}},
+    {"warps: every lane adds the sum of all",
+     {{"core/lanes.clh", "    if (is_first)\n", "    if (is_first | 1u)\n"}}},
     {"lanes that are not all taken for a warp",
      {{"core/lanes.clh", "return (here == ~0u) &", "return (clumpi_lanes_count(here) >= 16u) &"}}},
     {"a whole warp: claims the slots of the next row as if they were in the same",

@@ -29,6 +29,7 @@ __kernel void churn(CLUMP_HEAP, __global uint *out, uint steps) {
         uint ref = tag >> 9 & 1u ? clumpi_new(clump_heap, 1) : clumpi_new(clump_heap, 2);
         if (tag >> 10 & 1u) clumpi_free(clump_heap, 1, 2, ref);
         made += ref != 0;
+        if (tag >> 11 & 1u) clumpi_add_together(out + (tag & 3u), 1u);
     }
     out[get_global_id(0)] = made;
 }
@@ -45,11 +46,13 @@ __kernel void swap(CLUMP_HEAP, __global uint *out) {
     clumpi_free(clump_heap, 1, 1, out[me]);
     clumpi_free(clump_heap, 2, 3, out[me] + 1);
     out[me] = clumpi_new(clump_heap, 2);
+    if (out[me] & 1u) clumpi_add_together(out, out[me]);
+    clumpi_add_together(out + 1, me);
 }
 EOF_KERNEL
 
 # As cl/core/lanes.clh has them.
-expected="activemask=3 match.any.sync.b32=1 match.any.sync.b64=1 shfl.sync=5 redux.sync=3 bar.warp.sync=1"
+expected="activemask=4 match.any.sync.b32=1 match.any.sync.b64=2 shfl.sync=5 redux.sync=4 bar.warp.sync=1"
 failed=0
 for program in one many; do
     "$clang" -x cl -cl-std=CL1.2 -target nvptx64-nvidia-nvcl -Xclang -finclude-default-header \

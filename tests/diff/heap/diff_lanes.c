@@ -31,7 +31,9 @@ static const char *const kernels[] = {
     "__kernel void loop(ARGUMENTS) {\n    CLUMP_FOR_EACH(B, self) {\n"
     "        uint n = (self.id ^ salt) & 3u;\n"
     "        for (uint i = 0; i < n; i++) { A a = A_new(); if (a.id & 1u) A_free(a); }\n"
-    "        if (n == 2u) B_free(self);\n    }\n    (void)out;\n}\n",
+    "        if (n == 2u) B_free(self);\n"
+    "        if (n & 1u) CLUMP_ATOMIC_ADD_TOGETHER(out[n], 1u);\n"
+    "        CLUMP_ATOMIC_ADD_TOGETHER(out[0], n);\n    }\n}\n",
 };
 #define KERNELS (sizeof kernels / sizeof *kernels)
 
@@ -39,8 +41,8 @@ static const struct {
     const char *name;
     unsigned count;
 } operations[] = {
-    {"activemask.b32", 3}, {"match.any.sync.b32", 1}, {"match.any.sync.b64", 1},
-    {"shfl.sync", 5},      {"redux.sync", 3},         {"bar.warp.sync", 1},
+    {"activemask.b32", 4}, {"match.any.sync.b32", 1}, {"match.any.sync.b64", 2},
+    {"shfl.sync", 5},      {"redux.sync", 4},         {"bar.warp.sync", 1},
 };
 
 static char *binary_of(const clump_program *program) {
