@@ -20,6 +20,7 @@
     X(fuse)                /* micro/fuse.c */ \
     X(ensemble)            /* micro/ensemble.c */ \
     X(queues)              /* micro/queues.c */ \
+    X(launch)              /* micro/launch.c */ \
     X(host_access)         /* micro/host_access.c */ \
     X(save_load)           /* micro/save_load.c */ \
     X(extract)             /* micro/extract.c */ \

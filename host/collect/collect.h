@@ -34,7 +34,7 @@
 enum { CLUMPI_COLLECT_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_collect_library;
 #define CLUMPI_COLLECT_KERNEL(name)                                                                \
-    ((clumpi_kernel_id){&clumpi_collect_library, CLUMPI_KERNEL_##name, NULL})
+    ((clumpi_kernel_id){.library = &clumpi_collect_library, .index = CLUMPI_KERNEL_##name})
 
 /* What a heap's collections mark in (cl/collect/layout.h): NULL until the first, and after one that
  * failed, since an empty buffer is what the next one expects. */

@@ -58,7 +58,8 @@ clump_status clumpi_compact_build(clump_heap *heap, const clump_compact_desc *de
         status = clumpi_build_library(c, clumpi_kernel_of(heap, CLUMPI_ASK_KERNEL(unreserve)));
     if (!status && strategy)
         status = clumpi_build_library(
-            c, clumpi_kernel_of(heap, (clumpi_kernel_id){strategy->library, 0, NULL}));
+            c,
+            clumpi_kernel_of(heap, (clumpi_kernel_id){.library = strategy->library, .index = 0}));
     if (!status && desc->order >= CLUMP_ORDER_FIELD)
         status = clumpi_build_library(c, CLUMPI_SORT_KERNEL(sort_count));
     clumpi_compaction r = {.heap = heap, .desc = desc, .strategy = strategy};

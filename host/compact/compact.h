@@ -39,7 +39,7 @@
 enum { CLUMPI_COMPACT_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_compact_library;
 #define CLUMPI_COMPACT_KERNEL(name)                                                                \
-    ((clumpi_kernel_id){&clumpi_compact_library, CLUMPI_KERNEL_##name, NULL})
+    ((clumpi_kernel_id){.library = &clumpi_compact_library, .index = CLUMPI_KERNEL_##name})
 
 typedef struct clumpi_compaction clumpi_compaction;
 

@@ -20,7 +20,7 @@ static const char *const kernel_names[] = {KERNELS(CLUMPI_KERNEL_NAME)};
 static const clumpi_library library = CLUMPI_LIBRARY(NULL, NULL);
 
 static clumpi_kernel_id kernel(uint32_t index) {
-    return (clumpi_kernel_id){&library, index, NULL};
+    return (clumpi_kernel_id){.library = &library, .index = index};
 }
 
 void clumpi_owned_select(clumpi_compaction *r) {

@@ -15,7 +15,7 @@
     X(settle_registered)                                                                           \
     X(settle_free)
 enum { KERNELS(CLUMPI_KERNEL_INDEX) };
-#define KERNEL(name) ((clumpi_kernel_id){&library, CLUMPI_KERNEL_##name, NULL})
+#define KERNEL(name) ((clumpi_kernel_id){.library = &library, .index = CLUMPI_KERNEL_##name})
 
 static const char *const kernel_files[] = {
     "cl/core/layout.h",       "cl/core/prelude.clh",  "cl/core/bitmap.clh",

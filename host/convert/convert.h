@@ -28,7 +28,7 @@
 enum { CLUMPI_CONVERT_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_convert_library;
 #define CLUMPI_CONVERT_KERNEL(name)                                                                \
-    ((clumpi_kernel_id){&clumpi_convert_library, CLUMPI_KERNEL_##name, NULL})
+    ((clumpi_kernel_id){.library = &clumpi_convert_library, .index = CLUMPI_KERNEL_##name})
 
 /* What refers to objects from outside: a registered buffer, or that of the handles. */
 typedef struct clumpi_outside {

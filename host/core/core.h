@@ -87,6 +87,7 @@ struct clump_context {
     clump_cache cache; /* `load` is NULL if programs are not kept; `folder` is the context's own */
     clump_compiled compiled;   /* whole entries */
     uint64_t pool_limit_bytes; /* of all pools together; 0: none */
+    uint64_t heap_count;       /* how many were made: each has a number */
     void *no_heap;             /* SVM that no kernel reads: clumpi_point() */
     int divides; /* 1: it was tried, and rounds quotients of float correctly: reproducible.c */
 };
@@ -361,6 +362,9 @@ typedef struct clumpi_kernel_id {
     uint32_t index;
     /* not NULL: the kernel of the part's program for heaps in segments */
     const clumpi_pointed *pointed;
+    /* not 0: the first argument is the buffer of the heap of this number, which a kernel that has
+     * it is not given again, nor what `pointed` has */
+    uint64_t heap;
 } clumpi_kernel_id;
 
 /* Tell OpenCL what a kernel finds by pointers. OpenCL keeps that until it is told otherwise, and

@@ -1,20 +1,30 @@
 /* The library's own kernels: each part has a program of them, built when the first is asked for.
  *
- * Invariant: a program that a context has is built, and has a place for each of its kernels.
+ * Invariant: a program that a context has is built, and has a place for each of its kernels. What
+ * is kept of a kernel's arguments is what OpenCL was told last.
  *
  * Read first: core.h, build.c.
  */
+#include <string.h>
+
 #include "core/core.h"
 #include "core/pointers.h"
+
+#define KEPT_ARGS 16u /* of a kernel, after which arguments are set for each launch */
 
 /* The program of a part, as a context keeps it. */
 typedef struct built {
     clumpi_attachment base;
     const clumpi_library *library;
     cl_program program;
-    struct {
+    struct kept {
         cl_kernel kernel;   /* NULL until it is asked for */
         size_t group_limit; /* most work-items in a group */
+        /* what it was given last: the buffer of the heap of this number (0: of none that is known),
+         * and Words, where a bit of known_words says so */
+        uint64_t heap;
+        uint32_t known_words;
+        clumpi_u32 words[KEPT_ARGS];
     } kernels[];
 } built;
 
@@ -116,22 +126,48 @@ static clump_status make_kernel(clump_context *c, built *b, clumpi_kernel_id id)
     return status;
 }
 
+/* Words are kept, and nothing else: a buffer may have the handle of one that is gone, and local
+ * memory has no value. */
+static int is_word(const clumpi_arg *arg) {
+    return arg->value && arg->bytes == sizeof(clumpi_u32) && sizeof(cl_mem) != sizeof(clumpi_u32);
+}
+
+static clump_status set_arg(clump_context *c, struct kept *k, const char *name, cl_uint i,
+                            const clumpi_arg *arg) {
+    const uint32_t bit = i < KEPT_ARGS && is_word(arg) ? UINT32_C(1) << i : 0;
+    if (k->known_words & bit && memcmp(&k->words[i], arg->value, arg->bytes) == 0) return CLUMP_OK;
+    k->known_words &= ~bit;
+    cl_int code = c->cl.SetKernelArg(k->kernel, i, arg->bytes, arg->value);
+    if (code)
+        return clumpi_fail_cl(&c->error, "clSetKernelArg", code, "kernel %s, parameter %u", name,
+                              i);
+    if (bit) memcpy(&k->words[i], arg->value, arg->bytes);
+    k->known_words |= bit;
+    return CLUMP_OK;
+}
+
+/* Each call costs a driver 10 to 40 ns, so arguments that the kernel has are not set again. */
+static clump_status set_args(clump_context *c, struct kept *k, const char *name,
+                             clumpi_kernel_id id, const clumpi_arg *args, uint32_t arg_count) {
+    const cl_uint first = id.heap && k->heap == id.heap;
+    clump_status status = CLUMP_OK;
+    if (!first) k->heap = 0;
+    for (cl_uint i = first; i < arg_count && !status; i++)
+        status = set_arg(c, k, name, i, &args[i]);
+    if (!status && !first) status = clumpi_point(c, k->kernel, id.pointed);
+    if (!status) k->heap = id.heap;
+    return status;
+}
+
 clump_status clumpi_run_kernel(clump_context *c, clumpi_kernel_id id, size_t global, size_t local,
                                const clumpi_arg *args, uint32_t arg_count, const clump_sync *sync) {
     const char *name = id.library->kernels[id.index];
     built *b = find_or_build(c, id);
     if (!b) return c->error.status;
-    clump_status status = b->kernels[id.index].kernel ? CLUMP_OK : make_kernel(c, b, id);
+    struct kept *k = &b->kernels[id.index];
+    clump_status status = k->kernel ? CLUMP_OK : make_kernel(c, b, id);
+    if (!status) status = set_args(c, k, name, id, args, arg_count);
     if (status) return status;
-    cl_kernel kernel = b->kernels[id.index].kernel;
-    for (cl_uint i = 0; i < arg_count; i++) {
-        cl_int code = c->cl.SetKernelArg(kernel, i, args[i].bytes, args[i].value);
-        if (code)
-            return clumpi_fail_cl(&c->error, "clSetKernelArg", code, "kernel %s, parameter %u",
-                                  name, i);
-    }
-    status = clumpi_point(c, kernel, id.pointed);
-    if (status) return status;
-    clumpi_group_fit(b->kernels[id.index].group_limit, &global, &local);
-    return clumpi_enqueue(c, kernel, name, global, local, sync);
+    clumpi_group_fit(k->group_limit, &global, &local);
+    return clumpi_enqueue(c, k->kernel, name, global, local, sync);
 }

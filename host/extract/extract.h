@@ -27,7 +27,7 @@
 enum { CLUMPI_EXTRACT_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_extract_library;
 #define CLUMPI_EXTRACT_KERNEL(name)                                                                \
-    ((clumpi_kernel_id){&clumpi_extract_library, CLUMPI_KERNEL_##name, NULL})
+    ((clumpi_kernel_id){.library = &clumpi_extract_library, .index = CLUMPI_KERNEL_##name})
 
 /* Another one: what copies objects, whichever were chosen. */
 #define CLUMPI_PACK_KERNELS(X)                                                                     \
@@ -40,7 +40,7 @@ extern const clumpi_library clumpi_extract_library;
 enum { CLUMPI_PACK_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_pack_library;
 #define CLUMPI_PACK_KERNEL(name)                                                                   \
-    ((clumpi_kernel_id){&clumpi_pack_library, CLUMPI_KERNEL_##name, NULL})
+    ((clumpi_kernel_id){.library = &clumpi_pack_library, .index = CLUMPI_KERNEL_##name})
 
 #define CLUMPI_COLUMN_ALIGN                                                                        \
     CLUMPI_PACK_ALIGN /* bytes; the largest element is as large: a double16 */

@@ -30,8 +30,9 @@ clump_status clumpi_run_on_heap(clump_heap *heap, clumpi_kernel_id id, size_t gl
         {sizeof(clumpi_u32), &heap->geometry.header.self_at}};
     assert(arg_count <= CLUMPI_HEAP_ARGS_MAX);
     for (uint32_t i = 0; i < arg_count; i++) all[2 + i] = args[i];
-    return clumpi_run_kernel(heap->context, clumpi_kernel_of(heap, id), global, local, all,
-                             2 + arg_count, sync);
+    id = clumpi_kernel_of(heap, id);
+    id.heap = heap->number;
+    return clumpi_run_kernel(heap->context, id, global, local, all, 2 + arg_count, sync);
 }
 
 void *clumpi_heap_keep(clump_heap *heap, const void *key, size_t bytes,

@@ -31,7 +31,7 @@
 enum { CLUMPI_ASK_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_ask_library;
 #define CLUMPI_ASK_KERNEL(name)                                                                    \
-    ((clumpi_kernel_id){&clumpi_ask_library, CLUMPI_KERNEL_##name, NULL})
+    ((clumpi_kernel_id){.library = &clumpi_ask_library, .index = CLUMPI_KERNEL_##name})
 
 /* Geometry of a heap: sizes of rows and blocks, places of the metadata. Computed from schema, bytes
  * and desc alone (geometry.c), so that it can be tested without a device. */

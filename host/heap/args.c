@@ -80,11 +80,22 @@ static const char *convert(const clump_arg *a, const clumpi_scalar *to, void *va
     return NULL;
 }
 
-static clump_status refuse(clump_kernel *k, uint32_t index, const clumpi_parameter *p,
-                           const char *why) {
+static clump_status refuse(clump_kernel *k, uint32_t index, const char *why) {
+    const clumpi_parameter p = clumpi_kernel_parameter(k, index);
     return clumpi_fail(&k->program->context->error, CLUMP_ERR_USAGE,
-                       "kernel %s, parameter %u%s%s %s%s: %s", k->name, index, *p->type ? " (" : "",
-                       p->type, p->name, *p->type ? ")" : "", why);
+                       "kernel %s, parameter %u%s%s %s%s: %s", k->name, index, *p.type ? " (" : "",
+                       p.type, p.name, *p.type ? ")" : "", why);
+}
+
+/* What the parameter is, of which the device is asked once. */
+static const clumpi_kept_arg *find_type(clump_kernel *k, uint32_t index) {
+    clumpi_kept_arg *arg = &k->args[index];
+    if (arg->has_type) return arg;
+    const clumpi_parameter p = clumpi_kernel_parameter(k, index);
+    arg->has_type = *p.type != 0;
+    arg->is_pointer = strchr(p.type, '*') != NULL;
+    arg->number = find_number(p.type);
+    return arg;
 }
 
 /* A number as C has it, where the device does not tell the parameter's type. */
@@ -97,22 +108,22 @@ static clump_status set_as_it_is(clump_kernel *k, uint32_t index, const clump_ar
 
 static clump_status set(clump_kernel *k, uint32_t index, const clump_arg *a) {
     if (a->kind == CLUMP_ARG_BYTES) return clump_kernel_set_arg(k, index, a->bytes, a->as.value);
-    const clumpi_parameter p = clumpi_kernel_parameter(k, index);
-    const int is_pointer = strchr(p.type, '*') != NULL;
+    const clumpi_kept_arg *was = find_type(k, index);
+    const clumpi_scalar *to = was->number;
     if (a->kind == CLUMP_ARG_MEMORY) {
-        if (find_number(p.type))
-            return refuse(k, index, &p, "a buffer cannot be passed for a number");
+        if (to) return refuse(k, index, "a buffer cannot be passed for a number");
         return clump_kernel_set_arg(k, index, sizeof(cl_mem), &a->as.memory);
     }
-    if (is_pointer) return refuse(k, index, &p, "a number cannot be passed for a buffer");
-    const clumpi_scalar *to = find_number(p.type);
-    if (!to && *p.type)
-        return refuse(k, index, &p,
-                      "a number cannot be passed for this type. Use clump_arg_bytes()");
+    if (was->is_pointer) return refuse(k, index, "a number cannot be passed for a buffer");
+    if (!to && was->has_type)
+        return refuse(k, index, "a number cannot be passed for this type. Use clump_arg_bytes()");
     if (!to) return set_as_it_is(k, index, a);
     uint64_t value = 0;
     const char *why = convert(a, to, &value);
-    return why ? refuse(k, index, &p, why) : clump_kernel_set_arg(k, index, to->bytes, &value);
+    if (why) return refuse(k, index, why);
+    if (was->bytes == to->bytes && was->value && memcmp(was->value, &value, to->bytes) == 0)
+        return CLUMP_OK; /* the kernel has it */
+    return clump_kernel_set_arg(k, index, to->bytes, &value);
 }
 
 clump_kernel *clump_kernel_with(clump_kernel *k, const clump_arg *args, uint32_t count) {

@@ -173,6 +173,7 @@ clump_status clumpi_heap_lay_out(clump_heap *heap, uint64_t bytes, uint32_t bloc
         clumpi_geometry_compute(heap->schema, bytes, block_rows, (uint32_t)c->sizes.scan_groups,
                                 clumpi_do_all_groups(&c->sizes, bytes), extras, g, &c->error);
     if (status) return status;
+    heap->number = ++c->heap_count;
     heap->has_ref_arrays = find_ref_arrays(heap);
     heap->segment_blocks = g->segment_blocks;
     uint32_t block_bytes = g->header.granule_bytes * g->header.block_granules;

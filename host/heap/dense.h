@@ -22,7 +22,7 @@
 enum { CLUMPI_DENSE_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_dense_library;
 #define CLUMPI_DENSE_KERNEL(name)                                                                  \
-    ((clumpi_kernel_id){&clumpi_dense_library, CLUMPI_KERNEL_##name, NULL})
+    ((clumpi_kernel_id){.library = &clumpi_dense_library, .index = CLUMPI_KERNEL_##name})
 
 typedef struct clumpi_dense {
     clump_heap *heap;

@@ -14,7 +14,7 @@
 enum { CLUMPI_ELEMENTS_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_elements_library;
 #define CLUMPI_ELEMENTS_KERNEL(name)                                                               \
-    ((clumpi_kernel_id){&clumpi_elements_library, CLUMPI_KERNEL_##name, NULL})
+    ((clumpi_kernel_id){.library = &clumpi_elements_library, .index = CLUMPI_KERNEL_##name})
 
 /* Length, capacity and handle of each array are in a buffer, a word for each object. */
 typedef struct clumpi_array_words {

@@ -36,7 +36,7 @@
 enum { CLUMPI_HEAP_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_heap_library;
 #define CLUMPI_HEAP_KERNEL(name)                                                                   \
-    ((clumpi_kernel_id){&clumpi_heap_library, CLUMPI_KERNEL_##name, NULL})
+    ((clumpi_kernel_id){.library = &clumpi_heap_library, .index = CLUMPI_KERNEL_##name})
 
 /* A program of their own: most who use a heap never check it. */
 #define CLUMPI_CHECK_KERNELS(X)                                                                    \
@@ -49,7 +49,7 @@ extern const clumpi_library clumpi_heap_library;
 enum { CLUMPI_CHECK_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_check_library;
 #define CLUMPI_CHECK_KERNEL(name)                                                                  \
-    ((clumpi_kernel_id){&clumpi_check_library, CLUMPI_KERNEL_##name, NULL})
+    ((clumpi_kernel_id){.library = &clumpi_check_library, .index = CLUMPI_KERNEL_##name})
 
 /* Likewise: only those who read or write objects as structs need it. */
 #define CLUMPI_STRUCT_KERNELS(X)                                                                   \
@@ -61,7 +61,7 @@ extern const clumpi_library clumpi_check_library;
 enum { CLUMPI_STRUCT_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_struct_library;
 #define CLUMPI_STRUCT_KERNEL(name)                                                                 \
-    ((clumpi_kernel_id){&clumpi_struct_library, CLUMPI_KERNEL_##name, NULL})
+    ((clumpi_kernel_id){.library = &clumpi_struct_library, .index = CLUMPI_KERNEL_##name})
 
 /* Likewise: only heaps whose blocks can be evicted need it. */
 #define CLUMPI_EVICT_KERNELS(X)                                                                    \
@@ -71,7 +71,7 @@ extern const clumpi_library clumpi_struct_library;
 enum { CLUMPI_EVICT_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_evict_library;
 #define CLUMPI_EVICT_KERNEL(name)                                                                  \
-    ((clumpi_kernel_id){&clumpi_evict_library, CLUMPI_KERNEL_##name, NULL})
+    ((clumpi_kernel_id){.library = &clumpi_evict_library, .index = CLUMPI_KERNEL_##name})
 
 /* Likewise: only checked heaps need it. */
 #define CLUMPI_CHECKED_KERNELS(X)                                                                  \
@@ -84,7 +84,7 @@ extern const clumpi_library clumpi_evict_library;
 enum { CLUMPI_CHECKED_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_checked_library;
 #define CLUMPI_CHECKED_KERNEL(name)                                                                \
-    ((clumpi_kernel_id){&clumpi_checked_library, CLUMPI_KERNEL_##name, NULL})
+    ((clumpi_kernel_id){.library = &clumpi_checked_library, .index = CLUMPI_KERNEL_##name})
 
 typedef struct clumpi_handles clumpi_handles;
 typedef struct clumpi_checking clumpi_checking;
@@ -107,7 +107,10 @@ typedef struct clumpi_window {
 
 struct clump_heap {
     clump_context *context;
-    uint32_t users;       /* the caller, until it destroys it; compactors; collectors */
+    uint32_t users; /* the caller, until it destroys it; compactors; collectors */
+    /* of its memory and layout, which stay as they are as long as this does: no other memory of the
+     * context ever had it */
+    uint64_t number;
     clumpi_order order;   /* of all that is enqueued for it, on one queue or several */
     clump_schema *schema; /* own copy */
     uint64_t wanted;      /* bytes that were asked for; the buffer has whole blocks */

@@ -72,6 +72,8 @@ clump_status clumpi_reproducible_options(clump_context *c, clumpi_text *options)
 
 /* ---- program.c ---- */
 
+#define CLUMPI_FITS 16u
+
 struct clump_program {
     clump_context *context;
     uint32_t users;       /* the caller, until it destroys it; kernels */
@@ -84,7 +86,9 @@ struct clump_program {
     uint32_t user_line; /* on this line, counted from 1 */
     int erases_in_maps; /* its text has CLUMP_MAP_ERASE */
     clumpi_user_texts texts;
-    clump_kernel *kept;      /* those of clump_program_get_kernel(), by `next` */
+    clump_kernel *kept; /* those of clump_program_get_kernel(), by `next` */
+    /* numbers of heaps that it can run on, each at its place modulo how many there is room for */
+    uint64_t fits[CLUMPI_FITS];
     clump_program_info info; /* what the caller sees of it */
 };
 
@@ -95,10 +99,21 @@ typedef struct clumpi_kernel_hooks {
     void (*release)(clump_kernel *k);
 } clumpi_kernel_hooks;
 
+/* A scalar type of OpenCL C: kind 'i' signed, 'u' unsigned, 'f' floating, 'h' half. */
+typedef struct clumpi_scalar {
+    const char *name;
+    unsigned bytes;
+    char kind;
+} clumpi_scalar;
+
 /* A parameter as it was set. */
 typedef struct clumpi_kept_arg {
     size_t bytes; /* 0: never set */
     void *value;  /* NULL: local memory. `small`, or memory of its own if it is larger */
+    /* of the parameter, once clump_kernel_with() asked and the device told it: NULL if it is no
+     * number */
+    const clumpi_scalar *number;
+    int has_type, is_pointer;
     uint64_t small
         /* buffers, numbers and short vectors: setting these needs no memory, and cannot fail for
          * lack of it */
@@ -118,6 +133,8 @@ struct clump_kernel {
     uint64_t local_bytes; /* of local memory, without those of its parameters */
     int fixed;            /* neither makes nor frees objects */
     int numbered;         /* has the parameter CLUMP_NUMBERS */
+    /* number of the heap that it was last given, with all that it needs of it; 0: not known */
+    uint64_t given;
     clumpi_uses uses;
     /* if it asked for slots: the heap that it did last, only to be compared; after which of the
      * heap's lists it did first on as many work-items as it ever did, and how many these were;
@@ -143,12 +160,6 @@ clump_status clumpi_program_extend(const clump_program *from, clumpi_text *sourc
 
 /* A kernel of a program that is built. */
 clump_status clumpi_kernel_make(clump_program *program, const char *name, clump_kernel **kernel);
-/* A scalar type of OpenCL C: kind 'i' signed, 'u' unsigned, 'f' floating, 'h' half. */
-typedef struct clumpi_scalar {
-    const char *name;
-    unsigned bytes;
-    char kind;
-} clumpi_scalar;
 /* That of a type or vector as OpenCL names it, "uint4", with its width; NULL: a pointer, or another
  * type. */
 const clumpi_scalar *clumpi_scalar_find(const char *type, unsigned *width);

@@ -47,11 +47,13 @@ _Static_assert(sizeof made_for_members / sizeof *made_for_members ==
                "each member of clumpi_made_for is compared");
 
 /* Can the program run on the heap: same context, same classes, same geometry, same checks? Else the
- * words say what differs. */
+ * words say what differs. Classes are compared once, since a launch takes less time than that. */
 static clump_status check_made_for(const clump_heap *heap, const clump_kernel *k,
                                    const char *call) {
     clump_error *e = &heap->context->error;
-    const clump_program *p = k->program;
+    clump_program *p = k->program;
+    uint64_t *fits = &p->fits[heap->number % CLUMPI_FITS];
+    if (heap->context == p->context && *fits == heap->number) return CLUMP_OK;
     const clumpi_made_for is = clumpi_made_for_heap(heap);
     if (is.checks != p->made_for.checks)
         return clumpi_fail(e, CLUMP_ERR_USAGE,
@@ -78,7 +80,27 @@ static clump_status check_made_for(const clump_heap *heap, const clump_kernel *k
                                "is %u there, but %u here",
                                call, made_for_members[i].name, wanted, found);
     }
+    *fits = heap->number;
     return CLUMP_OK;
+}
+
+/* What a kernel needs of a heap for as long as it runs on no other one: its buffers, and where its
+ * numbers are. */
+static clump_status give(clump_heap *heap, clump_kernel *k) {
+    clump_context *c = heap->context;
+    if (k->given == heap->number) return CLUMP_OK;
+    k->given = 0;
+    clump_status status = clump_heap_set_kernel(heap, k->kernel);
+    if (!status && k->numbered) {
+        const clumpi_header *h = &heap->geometry.header;
+        clumpi_numbers numbers = {h->at_list_rows, h->at_list_masks, h->at_list_index,
+                                  h->at_list_begin, h->at_list_full};
+        cl_int code = c->cl.SetKernelArg(k->kernel, 1, sizeof numbers, &numbers);
+        if (code)
+            status = clumpi_fail_cl(&c->error, "clSetKernelArg", code, "the numbers' parameter");
+    }
+    if (!status) k->given = heap->number;
+    return status;
 }
 
 clump_status clumpi_args_check(const clump_kernel *k, const char *call) {
@@ -107,17 +129,7 @@ clump_status clumpi_run_prepare(clump_heap *heap, clump_kernel *k, const clump_s
     status = check_made_for(heap, k, call);
     if (status) return status;
     status = k->hooks ? k->hooks->prepare(heap, k, call) : clumpi_args_check(k, call);
-    if (status) return status;
-    status = clump_heap_set_kernel(heap, k->kernel);
-    if (!status && k->numbered) {
-        const clumpi_header *h = &heap->geometry.header;
-        clumpi_numbers numbers = {h->at_list_rows, h->at_list_masks, h->at_list_index,
-                                  h->at_list_begin, h->at_list_full};
-        cl_int code = c->cl.SetKernelArg(k->kernel, 1, sizeof numbers, &numbers);
-        if (code)
-            status = clumpi_fail_cl(&c->error, "clSetKernelArg", code, "the numbers' parameter");
-    }
-    return status;
+    return status ? status : give(heap, k);
 }
 
 /* Each launch that may erase keys of maps has a number, by which inserts know the Words that were

@@ -25,7 +25,7 @@
 enum { CLUMPI_SAVE_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_save_library;
 #define CLUMPI_SAVE_KERNEL(name)                                                                   \
-    ((clumpi_kernel_id){&clumpi_save_library, CLUMPI_KERNEL_##name, NULL})
+    ((clumpi_kernel_id){.library = &clumpi_save_library, .index = CLUMPI_KERNEL_##name})
 
 /* One for the host, one on the bus, one on the device; and one that is ready, since none of them is
  * always as quick. */

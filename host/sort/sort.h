@@ -19,7 +19,7 @@
 enum { CLUMPI_SORT_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_sort_library;
 #define CLUMPI_SORT_KERNEL(name)                                                                   \
-    ((clumpi_kernel_id){&clumpi_sort_library, CLUMPI_KERNEL_##name, NULL})
+    ((clumpi_kernel_id){.library = &clumpi_sort_library, .index = CLUMPI_KERNEL_##name})
 
 /* Sort `count` pairs by key, stable. Both buffers have `count` uints; the result is in them. Takes
  * two buffers of the same size while it runs. Blocks: no. On failure the order of the pairs is

@@ -125,7 +125,8 @@ typedef struct clump_arg {
  * The call compares each value with the type of the kernel's parameter. An integer must fit, and be
  * exact in a floating type. A floating-point number is rounded to float as in C, must be in its
  * range, and cannot set an integer. A buffer cannot set a number. If the device does not report
- * types (programs that were not built from source), the values keep their C types.
+ * types (programs that were not built from source), the values keep their C types. A number that
+ * the kernel already has is not set again.
  * Returns NULL on failure, as clump_program_get_kernel() does, and NULL for a NULL kernel.
  * CLUMP_ERR_USAGE means that the number of parameters is wrong or that a value does not fit: the
  * error names the parameter. Other statuses are CLUMP_ERR_CL and CLUMP_ERR_HOST_MEMORY. */

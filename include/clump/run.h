@@ -5,7 +5,8 @@
  * CLUMP_FOR_WHOLE_CLASS of a kernel visit the objects that existed when the kernel was enqueued.
  * For this purpose at most two small launches before the kernel make a list of non-empty rows with
  * their bitmaps. A kernel whose heap parameter is CLUMP_HEAP_NO_ALLOC neither makes nor frees
- * objects: the list stays valid after it and is used again.
+ * objects: the list stays valid after it and is used again. The first launch of a program on a heap
+ * compares their classes, and later ones do not.
  *
  * Read first: program.h. Read next: docs/internals/heap.md.
  */

@@ -16,7 +16,7 @@
     X(merge_record)                                                                                \
     X(merge_rewrite)
 enum { KERNELS(CLUMPI_KERNEL_INDEX) };
-#define KERNEL(name) ((clumpi_kernel_id){&library, CLUMPI_KERNEL_##name, NULL})
+#define KERNEL(name) ((clumpi_kernel_id){.library = &library, .index = CLUMPI_KERNEL_##name})
 
 static const char *const kernel_files[] = {
     "cl/core/layout.h",       "cl/core/prelude.clh",

@@ -177,7 +177,13 @@ static const char source[] =
 
 /* ---- A table that counts --------------------------------------------------------------------- */
 
-static struct { uint32_t kernels, transfers, waits; } calls;
+static struct { uint32_t kernels, transfers, waits, arguments, questions; } calls;
+/* The argument that is made to fail, counted from 1 since `calls` was cleared; 0: none. Then which
+ * it was, and whether it was set since. */
+static struct {
+    uint32_t at, index, is_set;
+    cl_kernel kernel;
+} refused;
 
 static cl_int count_kernel(cl_command_queue q, cl_kernel k, cl_uint dim, const size_t *offset,
                            const size_t *global, const size_t *local, cl_uint n,
@@ -203,6 +209,20 @@ static cl_int count_fill(cl_command_queue q, cl_mem m, const void *pattern, size
     calls.transfers++;
     return clEnqueueFillBuffer(q, m, pattern, pattern_bytes, offset, bytes, n, list, event);
 }
+static cl_int count_argument(cl_kernel k, cl_uint index, size_t bytes, const void *value) {
+    calls.arguments++;
+    refused.is_set |= k == refused.kernel && index == refused.index;
+    if (calls.arguments != refused.at) return clSetKernelArg(k, index, bytes, value);
+    refused.kernel = k;
+    refused.index = index;
+    refused.is_set = 0;
+    return CL_OUT_OF_RESOURCES;
+}
+static cl_int count_question(cl_kernel k, cl_uint index, cl_kernel_arg_info what, size_t bytes,
+                             void *value, size_t *needed) {
+    calls.questions++;
+    return clGetKernelArgInfo(k, index, what, bytes, value, needed);
+}
 static cl_int count_finish(cl_command_queue q) {
     calls.waits++;
     return clFinish(q);
@@ -212,6 +232,8 @@ static const clump_cl_functions counting = {.size = sizeof counting,
                                             .EnqueueReadBuffer = count_read,
                                             .EnqueueWriteBuffer = count_write,
                                             .EnqueueFillBuffer = count_fill,
+                                            .SetKernelArg = count_argument,
+                                            .GetKernelArgInfo = count_question,
                                             .Finish = count_finish};
 
 /* ---- The world of the tests: made once, brought back to its start by each -------------------- */
@@ -1004,6 +1026,122 @@ static void test_two_heaps(void **state) {
     }
 }
 
+/* ---- Arguments that a kernel has are not set again ------------------------------------------- */
+
+static void expect_arguments(uint32_t found, uint32_t least, uint32_t most, int line) {
+    if (found < least || found > most)
+        fail_msg("line %d: %u arguments set, expected %u to %u", line, found, least, most);
+}
+
+/* A do-all that visits all shapes of a heap: how many arguments were set for it. */
+static uint32_t visit_all(clump_heap *where) {
+    clear_seen();
+    memset(&calls, 0, sizeof calls);
+    CHECK_OK(f, clump_heap_do_all(where, kernels[VISIT], NULL));
+    const uint32_t set = calls.arguments;
+    fetch_seen();
+    return set;
+}
+
+/* Heaps take turns, are destroyed, and others get their place: each launch is of its own heap. */
+static void test_arguments_of_heaps(void **state) {
+    (void)state;
+    enum { HEAPS = 18 }; /* a program knows fewer */
+    clump_heap *many[HEAPS];
+    populate(heap);
+    visit(0);
+    visit_all(heap);
+    expect_arguments(visit_all(heap), 0, 0, __LINE__);
+    clump_heap_touch(heap);
+    expect_arguments(visit_all(heap), 1, 2, __LINE__); /* of the list: its turn */
+    clump_heap_touch(heap);
+    expect_arguments(visit_all(heap), 1, 2, __LINE__);
+    expect_seen(0, SHAPES, 1, 1);
+    for (uint32_t i = 0; i < HEAPS; i++) {
+        many[i] = cl_fixture_heap(f, schema, HEAP_BYTES, 3);
+        make(many[i], "Dot", i, 1);
+    }
+    for (uint32_t i = 0; i < 2 * HEAPS; i++) {
+        const uint32_t which = i * 5 % HEAPS;
+        expect_arguments(visit_all(many[which]), 1, 6, __LINE__);
+        expect_seen(which, which + 1, 1, 1);
+    }
+    for (uint32_t i = 0; i < HEAPS; i++) clump_heap_destroy(many[i]);
+    for (uint32_t i = 0; i < HEAPS; i++) { /* each may have the memory of the one before */
+        clump_heap *next = cl_fixture_heap(f, schema, HEAP_BYTES, 3);
+        expect_arguments(visit_all(next), 1, 20, __LINE__);
+        expect_seen(0, 0, 1, 0);
+        make(next, "Dot", i, 1);
+        visit_all(next);
+        expect_seen(i, i + 1, 1, 1);
+        clump_heap_destroy(next);
+        next = cl_fixture_heap(f, "class Other { uint tag; }", HEAP_BYTES, 3);
+        CHECK_STATUS(f, clump_heap_do_all(next, kernels[VISIT], NULL), CLUMP_ERR_USAGE);
+        clump_heap_destroy(next);
+    }
+    visit_all(heap);
+    expect_seen(0, SHAPES, 1, 1);
+}
+
+/* If OpenCL refuses an argument, it is set again by the next launch. */
+static void test_arguments_refused(void **state) {
+    (void)state;
+    clump_heap *second = cl_fixture_heap(f, schema, HEAP_BYTES, 3);
+    populate(heap);
+    visit(0);
+    uint32_t failures = 0, failed = 1;
+    while (failed) {
+        make(second, "Dot", failures, 1); /* so that a list has to be made */
+        visit_all(heap);
+        memset(&calls, 0, sizeof calls);
+        refused.at = failures + 1;
+        failed = clump_heap_do_all(second, kernels[VISIT], NULL) == CLUMP_ERR_CL;
+        refused.at = 0;
+        visit_all(second);
+        expect_seen(0, failures + 1, 1, 1);
+        assert_true(!failed || refused.is_set);
+        clump_heap_touch(heap);
+        visit_all(heap);
+        expect_seen(0, SHAPES, 1, 1);
+        failures += failed;
+    }
+    assert_in_range(failures, 4, 12);
+    CHECK_HEAP(f, heap);
+    CHECK_HEAP(f, second);
+    clump_heap_destroy(second);
+}
+
+/* Numbers by value. */
+static void test_arguments_by_value(void **state) {
+    (void)state;
+    static const uint32_t modes[] = {0, 0, 3, 3, 0};
+    populate(heap);
+    for (int i = 0; i < 5; i++) {
+        clear_seen();
+        memset(&calls, 0, sizeof calls);
+        CHECK_OK(
+            f, clump_heap_do_all(heap,
+                                 clump_kernel_with(kernels[VISIT],
+                                                   CLUMP_ARGS(modes[i], seen_buffer, after_buffer)),
+                                 NULL));
+        const int is_new = i > 0 && modes[i] != modes[i - 1];
+        if (i > 0) expect_arguments(calls.arguments, 2 + is_new, 2 + is_new, __LINE__);
+        if (i > 0) assert_int_equal(calls.questions, 0);
+        fetch_seen();
+        expect_seen(modes[i] ? DOTS + DISKS : 0, SHAPES, 1, 1);
+    }
+    /* One that was set otherwise in between. */
+    visit(1);
+    expect_seen(0, DOTS + DISKS, 1, 1);
+    clear_seen();
+    CHECK_OK(f,
+             clump_heap_do_all(
+                 heap, clump_kernel_with(kernels[VISIT], CLUMP_ARGS(0, seen_buffer, after_buffer)),
+                 NULL));
+    fetch_seen();
+    expect_seen(0, SHAPES, 1, 1);
+}
+
 static void test_refusals(void **state) {
     (void)state;
     populate(heap);
@@ -1201,17 +1339,30 @@ int main(void) {
     if (result) return result;
     cl_fixture_close(f);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_loops),           cmocka_unit_test(test_new_objects_wait),
-        cmocka_unit_test(test_casts),           cmocka_unit_test(test_launches),
-        cmocka_unit_test(test_windows),         cmocka_unit_test(test_new_of),
-        cmocka_unit_test(test_one_work_item),   cmocka_unit_test(test_few_teams),
-        cmocka_unit_test(test_reductions),      cmocka_unit_test(test_extremes_float),
-        cmocka_unit_test(test_extremes_double), cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_reserve),         cmocka_unit_test(test_copied_fields),
-        cmocka_unit_test(test_bad_fields),      cmocka_unit_test(test_two_heaps),
-        cmocka_unit_test(test_refusals),        cmocka_unit_test(test_build_errors),
-        cmocka_unit_test(test_checked),         cmocka_unit_test(test_events),
+        cmocka_unit_test(test_loops),
+        cmocka_unit_test(test_new_objects_wait),
+        cmocka_unit_test(test_casts),
+        cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_new_of),
+        cmocka_unit_test(test_one_work_item),
+        cmocka_unit_test(test_few_teams),
+        cmocka_unit_test(test_reductions),
+        cmocka_unit_test(test_extremes_float),
+        cmocka_unit_test(test_extremes_double),
+        cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_reserve),
+        cmocka_unit_test(test_copied_fields),
+        cmocka_unit_test(test_bad_fields),
+        cmocka_unit_test(test_two_heaps),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_build_errors),
+        cmocka_unit_test(test_checked),
+        cmocka_unit_test(test_events),
         cmocka_unit_test(test_loops_in_do_new),
+        cmocka_unit_test(test_arguments_of_heaps),
+        cmocka_unit_test(test_arguments_refused),
+        cmocka_unit_test(test_arguments_by_value),
     };
     const struct CMUnitTest again[] = {
         cmocka_unit_test(test_loops),          cmocka_unit_test(test_new_objects_wait),

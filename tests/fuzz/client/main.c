@@ -36,8 +36,8 @@ static struct {
 
 /* A line for each round. Memory is looked at between rounds, when other threads are in the middle
  * of theirs: what they compile is gone some rounds later, and a leak is not. */
-static void end_of_round(const client *c, uint64_t built, double opened, double closed) {
-    const int is_on_cpu = c->on.capabilities->is_cpu;
+static void end_of_round(const client *c, int is_on_cpu, uint64_t built, double opened,
+                         double closed) {
     uint64_t now = account_of_process();
     pthread_mutex_lock(&all.lock);
     /* NVIDIA's compiler keeps most of what its largest program took, up to 900 MiB. */
@@ -75,6 +75,7 @@ static int one_round(client *c, uint64_t seed) {
     watch_step(c);
     int result = open_round(c, seed, all.operations);
     if (result) return result;
+    const int is_on_cpu = c->on.capabilities->is_cpu; /* they go with the round */
     double opened = seconds();
     const uint64_t after = account_of_process();
     while (c->step < all.operations && (all.end == 0 || seconds() < all.end)) {
@@ -89,7 +90,8 @@ static int one_round(client *c, uint64_t seed) {
     watch_pause(c);
     c->sum.rounds++;
     c->sum.operations += c->step;
-    end_of_round(c, after > before ? after - before : 0, opened - start, seconds() - opened);
+    end_of_round(c, is_on_cpu, after > before ? after - before : 0, opened - start,
+                 seconds() - opened);
     return 0;
 }
 

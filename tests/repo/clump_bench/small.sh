@@ -18,6 +18,7 @@ small() {
         fuse) echo objects=20000 ;;
         ensemble) echo worlds=20 animals=1000 ;;
         queues) echo objects=500 work=10 launches=3 ;;
+        launch) echo width=16 classes=3 fields=3 ;;
         save-load) echo objects=20000 density=0.5 file="$folder/heap.clump" ;;
         extract) echo objects=20000 density=0.5 share=0.3 ;;
         evict) echo objects=20000 ;;
