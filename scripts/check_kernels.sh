@@ -30,7 +30,7 @@ fi
 # Functions of a .clh are for others to call, hence -Wno-unused-function. __OPENCL_VERSION__ is for
 # an OpenCL implementation to define, so clang alone does not.
 common=(-x cl -cl-std=CL1.2 -Xclang -finclude-default-header -Wall -Wextra -Werror
-    -Wno-unused-function -D__OPENCL_VERSION__=120 -I . -I cl)
+    -Wno-unused-function -D__OPENCL_VERSION__=120 -DCLUMP_MALLOC_FUNCTIONS -I . -I cl)
 # Built-in functions stay unresolved symbols: that the code generator gets through is the test. Clang
 # does not know that NVIDIA's implementation has 64-bit atomics.
 check="-target spir64-unknown-unknown -fsyntax-only"

@@ -29,6 +29,11 @@
 #
 # installs what clump-compile runs, from apt: clang, llvm-spirv of the same version, and spirv-tools.
 #
+#   setup.sh --sycl
+#
+# unpacks what the test other_languages compiles and runs SYCL with, DPC++ 2026.2 from PyPI, 200 MiB, into the folder CLUMP_SYCL (default
+# ~/.cache/clump/sycl). It needs Intel's runtime (--implementations intel), which has some of its libraries.
+#
 #   setup.sh --mpi
 #
 # installs what clump-mpi is built with, MPICH from apt, 60 MiB. It runs in containers as root as it is; Open MPI wants to be told so.
@@ -269,6 +274,28 @@ get_python() {
     fi
 }
 
+get_sycl() {
+    local folder=${CLUMP_SYCL:-$HOME/.cache/clump/sycl} wheel library data
+    [ ! -f "$folder/lib/libsycl-jit.so" ] || return 0
+    rm -rf "${folder:?}" "$folder.part"
+    get_optional pip python3-pip
+    if ! quiet timeout "${CLUMP_DOWNLOAD_SECONDS:-300}" python3 -m pip download --disable-pip-version-check --no-deps \
+        --dest "$folder.part/wheels" "intel-sycl-rt==2026.2.*" "intel-cmplr-lib-ur==2026.2.*"; then
+        echo "setup: going on without DPC++: pip could not get it" >&2
+        rm -rf "$folder.part"
+        return 0
+    fi
+    for wheel in "$folder.part"/wheels/*.whl; do quiet python3 -m zipfile -e "$wheel" "$folder.part/unpacked" || return 0; done
+    mkdir "$folder.part/sycl"
+    for data in "$folder.part"/unpacked/*.data/data; do cp -r "$data/." "$folder.part/sycl"; done
+    rm -rf "$folder.part"/sycl/lib/{*.{o,spv,bc},dpcpp-*}
+    for library in "$folder.part"/sycl/lib/lib*.so.*; do # wheels have copies instead of links
+        if cmp -s "$library" "${library%%.so.*}.so"; then ln -f "${library%%.so.*}.so" "$library"; fi
+    done
+    mv "$folder.part/sycl" "$folder"
+    rm -rf "$folder.part"
+}
+
 if [ "${1:-}" = --browser ]; then
     get_browser
     exit 0
@@ -276,6 +303,10 @@ fi
 if [ "${1:-}" = --adapters ]; then
     get_optional "CLBlast, Boost and OpenCV" libclblast-dev libboost-dev libopencv-core-dev libopencv-imgproc-dev
     get_optional "programs for the layer" clinfo clpeak clblast-utils python3-opencv
+    exit 0
+fi
+if [ "${1:-}" = --sycl ]; then
+    get_sycl
     exit 0
 fi
 if [ "${1:-}" = --mpi ]; then

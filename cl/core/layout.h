@@ -67,7 +67,8 @@ typedef uint64_t clumpi_u64;
 #define CLUMPI_LIST_KEYED 256u /* header.list_of, for a key kernel: no class has this id */
 #define CLUMPI_LOOP_KEYED                                                                          \
     512u /* in a report, with header.list_of: the loop is CLUMP_FOR_EACH_KEYED */
-#define CLUMPI_LOOP_NOTED 1024u /* in a report: objects that CLUMP_GRID_NOTE() could not note */
+#define CLUMPI_MALLOC_OTHER 2048u /* in a report: a function of malloc.h that is for other blocks */
+#define CLUMPI_LOOP_NOTED 1024u   /* in a report: objects that CLUMP_GRID_NOTE() could not note */
 
 /* What is known of the demand for a class's slots: 32 bytes. */
 typedef struct clumpi_learnt {

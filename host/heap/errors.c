@@ -24,6 +24,17 @@ static clump_status report_wrong_launch(clump_heap *heap, const clumpi_error *e)
             "not find them. First compact the class with CLUMP_ORDER_KEY and CLUMP_GRID_KEY(), and "
             "resize `sorted` to the number of objects",
             e->count, name);
+    if (e->ref == CLUMPI_MALLOC_OTHER) {
+        const clumpi_header *h = &heap->geometry.header;
+        return clumpi_fail(
+            error, CLUMP_ERR_DEVICE,
+            "functions of cl/api/malloc.h were called (%u times, first in work-item %u) that were "
+            "compiled for another heap: they returned null and changed nothing. This heap has "
+            "%u granules of %u bytes in a block%s. Compile them for its bytes, block_rows and "
+            "schema",
+            e->count, e->work_item, h->block_granules, h->granule_bytes,
+            heap->checks ? ", and is checked" : "");
+    }
     if (!e->class_id && e->ref)
         return clumpi_fail(
             error, CLUMP_ERR_DEVICE,

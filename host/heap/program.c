@@ -52,6 +52,7 @@ static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc 
     static const char *const of_arrays[] = {"cl/api/arrays.clh", "cl/api/map.clh",
                                             "cl/api/vector.clh", "cl/api/grid.clh"};
     static const char *const of_becomes[] = {"cl/api/become.clh"};
+    static const char *const of_others[] = {"cl/api/malloc.h", "cl/api/malloc.clh"};
     static const char *const last[] = {"cl/api/guard.clh"};
     static const char *const of_checked[] = {"cl/core/poison.clh", "cl/api/checked.clh"};
     static const char *const of_checked_raw[] = {"cl/core/pieces.clh", "cl/api/checked_raw.clh"};
@@ -81,6 +82,7 @@ static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc 
     if (has_arrays) APPEND(t, of_arrays);
     if (m->checks && has_arrays) APPEND(t, of_checked_arrays);
     if (desc->heap->schema->become_count) APPEND(t, of_becomes);
+    if (m->has_raw) APPEND(t, of_others);
     APPEND(t, last);
     clumpi_text_append(t, "#line 1 \"(generated from the schema)\"\n");
     clumpi_schema_emit(t, desc->heap->schema, g, m->checks != 0);

@@ -62,8 +62,9 @@ typedef struct clump_heap_desc {
     uint32_t block_rows; /* rows of 64 objects of the smallest class in a block, 1 .. 64. 0: chosen
                             from `bytes`. Wide blocks allocate faster, narrow blocks fragment
                             less */
-    /* 1: kernels can also use raw memory (clump_malloc() of cl/api/raw.clh). At most 64 GiB. A
-     * schema with arrays that grow (schema.h) implies it */
+    /* 1: kernels can also use raw memory (clump_malloc() of cl/api/raw.clh, and in other languages
+     * the functions of cl/api/malloc.h). At most 64 GiB. A schema with arrays that grow (schema.h)
+     * implies it */
     int raw;
     /* 1: only clump_heap_take_errors() returns the errors that kernels report. 0: the calls that
      * status.h lists (CLUMP_ERR_DEVICE) also return them. The next of these calls returns
@@ -169,8 +170,9 @@ typedef struct clump_device_report {
         /* Class and reference of the first error. In general, class_id is the class, or 0 if
          * unknown.
          *   OUT_OF_MEMORY:  ref is 0.
-         *   WRONG_LAUNCH:   class_id is the class of the loop. ref is not a reference. A grid
-         *                   counts the objects that it could not note.
+         *   WRONG_LAUNCH:   class_id is the class of the loop. It is 0 for a reduction, and for
+         *                   functions that were compiled for another heap (cl/api/malloc.h). ref is
+         *                   not a reference. A grid counts the objects that it could not note.
          *   BAD_CLASS:      class_id is C. ref is the wrong number.
          *   BAD_SIZE:       of an array: class_id is the class that declares it, ref the number of
          *                   elements. Of raw memory: ref is the size, or the alignment if that was

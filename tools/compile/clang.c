@@ -276,7 +276,10 @@ static int validate(const paths *p) {
 
 static int run_spirv(const compile_target *target, const paths *p) {
     char bitcode[112];
-    snprintf(bitcode, sizeof bitcode, "%s.bc", p->text);
+    if (target->only_bitcode)
+        snprintf(bitcode, sizeof bitcode, "%s", p->il);
+    else
+        snprintf(bitcode, sizeof bitcode, "%s.bc", p->text);
     const char *const pack[] = {target->clang,
                                 "-x",
                                 "ir",
@@ -300,6 +303,7 @@ static int run_spirv(const compile_target *target, const paths *p) {
                                      NULL};
     int status = run(pack, p->said);
     if (status) return complain(target->clang, status, p->said);
+    if (target->only_bitcode) return 0;
     status = run(translate, p->said);
     unlink(bitcode);
     if (status) return complain(target->llvm_spirv, status, p->said);

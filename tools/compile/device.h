@@ -18,6 +18,7 @@ typedef struct compile_target {
     uint32_t features;             /* clump_feature bits */
     clump_personality personality; /* CPU or GPU */
     int only_source;               /* nothing is compiled, and all programs count as good */
+    int only_bitcode;              /* compile_run() makes LLVM's bitcode, and no SPIR-V of it */
     const char *clang, *llvm_spirv;
 } compile_target;
 

@@ -2,7 +2,10 @@
  * SPIR-V, for clump_compiled (clump/context.h).
  *
  *   clump-compile --schema FILE --heap BYTES [OPTION...] -o FILE KERNELS
+ *   clump-compile --malloc [OPTION...] -o FILE
  *   clump-compile --help
+ *
+ * The second form makes the functions of cl/api/malloc.h: a module of SPIR-V to link, or OpenCL C.
  *
  * Exit status 0; 1 if the schema or the kernels are not valid, or a file or a tool fails, with
  * words that begin with
@@ -23,15 +26,18 @@ typedef struct arguments {
     const char *schema, *kernels, *name, *output, *options, *array;
     uint64_t heap_bytes;
     uint32_t block_rows;
-    int raw, compact, strict;
+    int raw, compact, strict, only_source, has_malloc;
 } arguments;
 
 static int usage(FILE *out) {
     fprintf(out,
             "usage: clump-compile --schema FILE --heap BYTES [OPTION...] -o FILE KERNELS\n"
+            "       clump-compile --malloc [OPTION...] -o FILE\n"
             "Compiles kernels ahead of time, with the library's own, for clump_compiled.\n"
-            "  --schema FILE       the schema of the heap\n"
-            "  --heap BYTES        its size, with or without K, M or G\n"
+            "  --malloc            instead of kernels, the functions of cl/api/malloc.h, to link\n"
+            "  --schema FILE       the schema of the heap (not needed with --raw or --malloc)\n"
+            "  --heap BYTES        its size, with or without K, M or G (with --malloc 64M if left "
+            "out)\n"
             "  --block-rows N      rows of a block, as in clump_heap_desc\n"
             "  --raw               the heap has raw memory\n"
             "  --compact           also compiles the library's kernels of compaction\n"
@@ -42,6 +48,7 @@ static int usage(FILE *out) {
             "  --name NAME         the name of the kernels in messages (default KERNELS)\n"
             "  --strict            warnings are errors\n"
             "  --source            OpenCL C instead of SPIR-V, and the options to standard output\n"
+            "  --bitcode           with --malloc, LLVM's bitcode instead of SPIR-V\n"
             "  --array NAME        a C header with an array NAME, and NAME_bytes\n"
             "  -o FILE             the file to write\n"
             "  --clang PROGRAM     the compiler (default clang-15)\n"
@@ -135,12 +142,16 @@ static FILE *take_arguments(int argc, char **argv, arguments *a) {
         if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) return stdout;
         if (strcmp(word, "--raw") == 0)
             a->raw = 1;
+        else if (strcmp(word, "--malloc") == 0)
+            a->raw = a->has_malloc = 1;
         else if (strcmp(word, "--compact") == 0)
             a->compact = 1;
         else if (strcmp(word, "--strict") == 0)
             a->strict = 1;
         else if (strcmp(word, "--source") == 0)
-            a->target.only_source = 1;
+            a->only_source = 1;
+        else if (strcmp(word, "--bitcode") == 0)
+            a->target.only_bitcode = 1;
         else if (*word == '-' && i + 1 < argc && take_valued(a, word, argv[i + 1]))
             i++;
         else if (*word == '-' || a->kernels)
@@ -148,9 +159,13 @@ static FILE *take_arguments(int argc, char **argv, arguments *a) {
         else
             a->kernels = word;
     }
-    if (!a->name) a->name = a->kernels;
-    int is_whole = a->schema && a->kernels && a->output && a->heap_bytes;
-    return is_whole && !(a->array && a->target.only_source) ? NULL : stderr;
+    if (!a->name) a->name = a->kernels ? a->kernels : "malloc";
+    if ((a->kernels == NULL) != a->has_malloc) return stderr;
+    if (a->has_malloc && !a->heap_bytes) a->heap_bytes = 64u << 20; /* and more: geometry.c */
+    if (!a->output || !a->heap_bytes || !(a->schema || a->raw)) return stderr;
+    if (a->target.only_bitcode && (a->only_source || !a->has_malloc)) return stderr;
+    a->target.only_source = a->only_source || a->has_malloc;
+    return (a->array && a->only_source) || (a->has_malloc && a->compact) ? stderr : NULL;
 }
 
 static char *read_kernels(const char *path) {
@@ -196,12 +211,42 @@ static int write_output(const arguments *a, const compile_file *file) {
     return failed != 0;
 }
 
+/* Build options, to be freed; NULL without memory. */
+static char *options_of(const arguments *a) {
+    static const char functions[] = "-DCLUMP_MALLOC_FUNCTIONS ";
+    const char *given = a->options ? a->options : "";
+    const size_t room = sizeof functions + strlen(given);
+    char *options = malloc(room);
+    if (options) snprintf(options, room, "%s%s", a->has_malloc ? functions : "", given);
+    return options;
+}
+
+/* The text of a program, or a module of its functions. */
+static void take_text(const arguments *a, const clump_program_info *info, compile_file *file) {
+    compile_result result = {0};
+    if (a->only_source) {
+        file->bytes = strlen(info->source);
+        file->data = malloc(file->bytes + 1);
+        if (file->data) memcpy(file->data, info->source, file->bytes + 1);
+        printf("%s\n", info->options);
+    } else if (!compile_run(&a->target, info->source, info->options, &result)) {
+        if (result.log) fputs(result.log, stderr);
+        file->data = result.il;
+        file->bytes = result.il_bytes;
+        result.il = NULL;
+    }
+    compile_result_clear(&result);
+    file->failed |= !file->data;
+}
+
 /* Has the library build all there is. */
 static int compile(const arguments *a, clump_context *c, const clump_schema *schema,
                    const char *source, compile_file *file) {
     clump_heap *heap = NULL;
     clump_program *program = NULL;
     clump_compactor *compactor = NULL;
+    char *options = options_of(a);
+    if (!options) return complain(a->name, &(clump_error){.message = "no host memory"});
     clump_status status = clump_heap_create(&(clump_heap_desc){.size = sizeof(clump_heap_desc),
                                                                .context = c,
                                                                .schema = schema,
@@ -218,25 +263,19 @@ static int compile(const arguments *a, clump_context *c, const clump_schema *sch
                                                             .heap = heap,
                                                             .source = source,
                                                             .name = a->name,
-                                                            .options = a->options,
+                                                            .options = options,
                                                             .strict = a->strict},
                                       &program, NULL);
     int result = 0;
     if (status && !file->failed) result = complain(a->name, clump_context_get_error(c));
     if (!status) {
         fputs(clump_program_get_info(program)->log, stderr);
-        if (a->target.only_source) {
-            const char *text = clump_program_get_info(program)->source;
-            file->bytes = strlen(text);
-            file->data = malloc(file->bytes + 1);
-            if (file->data) memcpy(file->data, text, file->bytes + 1);
-            file->failed |= !file->data;
-            printf("%s\n", clump_program_get_info(program)->options);
-        }
+        if (a->target.only_source) take_text(a, clump_program_get_info(program), file);
     }
     clump_compactor_destroy(compactor);
     clump_program_destroy(program);
     clump_heap_destroy(heap);
+    free(options);
     return result || file->failed;
 }
 
@@ -252,11 +291,12 @@ int main(int argc, char **argv) {
     clump_context *context = NULL;
     clump_error error;
     compile_file file = {0};
-    if (clump_schema_parse_file(a.schema, NULL, &schema, &error)) return complain(a.schema, &error);
-    char *source = read_kernels(a.kernels);
+    if (a.schema && clump_schema_parse_file(a.schema, NULL, &schema, &error))
+        return complain(a.schema, &error);
+    char *source = a.has_malloc ? calloc(1, 1) : read_kernels(a.kernels);
     int result = !source;
     if (!result && compile_device_open(&a.target, &file, &context, &error))
-        result = complain(a.kernels, &error);
+        result = complain(a.name, &error);
     if (!result) result = compile(&a, context, schema, source, &file);
     if (!result) result = write_output(&a, &file);
     clump_context_destroy(context);

@@ -38,17 +38,17 @@ static const char source[] = CASE("make", "v[0] = clump_raw_of(clump_malloc(v[1]
                             CASE("outside", "clump_free((__global uchar *)clump_heap + 64);")
     /* To v[3] bytes. */
     CASE("change", MEMORY "v[0] = clump_raw_of(clump_realloc(p, v[3])); v[1] = v[3];")
-    /* Many pieces at once, of all sizes: nothing is wrong. */
+    /* Many pieces at once, of all sizes, by the functions of cl/api/malloc.h: nothing is wrong. */
     "__kernel void many(CLUMP_HEAP, __global uint *v) {\n"
     "    uint me = (uint)get_global_id(0), lost = 0;\n"
     "    for (uint turn = 0; turn < 4; turn++) {\n"
     "        uint n = (me * 77u + turn * 1009u) % 3000u + 1u;\n"
-    "        __global uchar *p = (__global uchar *)clump_malloc(n);\n"
+    "        __global uchar *p = (__global uchar *)clump_heap_malloc(clump_heap, n);\n"
     "        if (!p) { lost = 1; continue; }\n"
     "        for (uint i = 0; i < n; i++) p[i] = (uchar)me;\n"
-    "        p = (__global uchar *)clump_realloc(p, n / 2u + 20u);\n"
+    "        p = (__global uchar *)clump_heap_realloc(clump_heap, p, n / 2u + 20u);\n"
     "        for (uint i = 0; p && i < min(n, n / 2u + 20u); i++) lost |= p[i] != (uchar)me;\n"
-    "        clump_free(p);\n"
+    "        clump_heap_free(clump_heap, p);\n"
     "    }\n"
     "    if (lost) v[2] = 0;\n"
     "}\n";
@@ -70,7 +70,7 @@ static void open_heap(uint32_t without) {
         &t.on, "class Node { uint id; }",
         &(clump_heap_desc){
             .size = sizeof(clump_heap_desc), .bytes = 8u << 20, .raw = 1, .checked = &checked});
-    t.program = cl_fixture_program(&t.on, t.heap, source, NULL, NULL);
+    t.program = cl_fixture_program(&t.on, t.heap, source, "-DCLUMP_MALLOC_FUNCTIONS", NULL);
     const uint32_t none[VALUES] = {0, 0, 1, 0};
     t.v = cl_fixture_buffer(&t.on, none, sizeof none);
 }

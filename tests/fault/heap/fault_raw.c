@@ -1,9 +1,11 @@
 /* Raw memory that is asked for wrongly, given back wrongly, or not there: what cl/api/raw.clh and
  * clump/heap.h promise. What is refused is reported and changes nothing. Then heaps that cannot be
- * made, programs that cannot be built, and marks of runs that were overwritten.
+ * made, programs that cannot be built, and marks of runs that were overwritten. All calls are
+ * those of cl/api/malloc.h, which call those of raw.clh, also on heaps that they are not for.
  *
- * Read first: cl/api/raw.clh, cl/core/runs.clh.
+ * Read first: cl/api/raw.clh, cl/api/malloc.h, cl/core/runs.clh.
  */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,41 +21,56 @@ static const char schema_text[] = "class Node { uint a; ulong b; }";
  * is none of the heap. */
 static const char source[] =
     "enum { MALLOC, CALLOC, ALIGNED, REALLOC, FREE, USABLE, AT, OBJECT, "
-    "FILL, FREE_LIST, OF };\n"
-    "ulong handle_of(CLUMP_HEAP, __global void *p) { return p ? clump_raw_of(p) : 0ul; "
+    "FILL, FREE_LIST, OF, ELSEWHERE = 16 };\n"
+    "ulong handle_of(__global void *heap, __global void *p) {\n"
+    "    return p ? clump_heap_raw_of(heap, p) : 0ul;\n"
     "}\n"
-    "__kernel void call(CLUMP_HEAP, __global ulong *out, uint what, ulong a, ulong b) {\n"
+    "__kernel void call(CLUMP_HEAP, __global ulong *out, uint what, ulong a, ulong b,\n"
+    "                   __global uchar *other) {\n"
     "    if (get_global_id(0)) return;\n"
-    "    __global uchar *p = clump_heap + a * 16u;\n"
+    "    __global uchar *heap = what & ELSEWHERE ? other : clump_heap, *p = heap + a * 16u;\n"
     "    if (a == 0) p = 0;\n"
+    "    what &= ELSEWHERE - 1u;\n"
     "    switch (what) {\n" /* each call stands once: PoCL inlines them all */
     "    case MALLOC:\n"
     "    case FILL: {\n" /* as many as there is room for; the handles follow */
     "        uint n = 0, most = what == FILL ? (uint)b : 1u;\n"
     "        for (out[1] = 0; n < most; n++) {\n"
-    "            out[1 + n] = handle_of(clump_heap, clump_malloc(a));\n"
+    "            out[1 + n] = handle_of(heap, clump_heap_malloc(heap, a));\n"
     "            if (!out[1 + n]) break;\n"
     "        }\n"
     "        out[0] = what == FILL ? n : out[1];\n"
     "    } break;\n"
-    "    case CALLOC: out[0] = handle_of(clump_heap, clump_calloc(a, b)); break;\n"
-    "    case ALIGNED: out[0] = handle_of(clump_heap, clump_aligned_alloc(a, b)); "
-    "break;\n"
-    "    case REALLOC: out[0] = handle_of(clump_heap, clump_realloc(p, b)); break;\n"
+    "    case CALLOC: out[0] = handle_of(heap, clump_heap_calloc(heap, a, b)); break;\n"
+    "    case ALIGNED: out[0] = handle_of(heap, clump_heap_aligned_alloc(heap, a, b)); break;\n"
+    "    case REALLOC: out[0] = handle_of(heap, clump_heap_realloc(heap, p, b)); break;\n"
     "    case FREE:\n"
     "    case FREE_LIST:\n" /* FREE_LIST: those that FILL gave */
     "        for (uint n = 0; n < (what == FREE ? 1u : (uint)out[0]); n++) {\n"
-    "            if (what == FREE_LIST) p = clump_raw_at((uint)out[1 + n]);\n"
-    "            clump_free(b == 99u ? (__global uchar *)out : p + b);\n"
+    "            if (what == FREE_LIST) p = clump_heap_raw_at(heap, (uint)out[1 + n]);\n"
+    "            clump_heap_free(heap, b == 99u ? (__global uchar *)out : p + b);\n"
     "        }\n"
     "        break;\n"
-    "    case USABLE: out[0] = clump_usable_size(p); break;\n"
-    "    case AT: out[0] = clump_raw_at((uint)a) != 0; break;\n"
-    "    case OF: out[0] = clump_raw_of(b == 99u ? (__global uchar *)out : p); break;\n"
+    "    case USABLE: out[0] = clump_heap_usable_size(heap, p); break;\n"
+    "    case AT: out[0] = clump_heap_raw_at(heap, (uint)a) != 0; break;\n"
+    "    case OF: out[0] = clump_heap_raw_of(heap, b == 99u ? (__global uchar *)out : p); break;\n"
     "    case OBJECT: { Node n = Node_new(); out[0] = n.id; } break;\n"
     "    }\n"
     "}\n";
-enum { MALLOC, CALLOC, ALIGNED, REALLOC, FREE, USABLE, AT, OBJECT, FILL, FREE_LIST, OF };
+enum {
+    MALLOC,
+    CALLOC,
+    ALIGNED,
+    REALLOC,
+    FREE,
+    USABLE,
+    AT,
+    OBJECT,
+    FILL,
+    FREE_LIST,
+    OF,
+    ELSEWHERE = 16
+};
 
 enum { ROOM = 200000 };
 
@@ -62,7 +79,7 @@ static struct {
     clump_heap *heap;
     clump_program *program;
     clump_kernel *kernel;
-    cl_mem out;
+    cl_mem out, other;
     uint64_t most, block_bytes, small; /* sizes: the largest; of a block; of the largest slot */
     uint64_t results[ROOM];
 } t;
@@ -80,7 +97,7 @@ static clump_status make_heap(uint64_t bytes, int raw, const char *schema, clump
 
 static int open_all(void **state) {
     CHECK_OK(&t.on, make_heap(8 << 20, 1, schema_text, &t.heap));
-    t.program = cl_fixture_program(&t.on, t.heap, source, NULL, NULL);
+    t.program = cl_fixture_program(&t.on, t.heap, source, "-DCLUMP_MALLOC_FUNCTIONS", NULL);
     t.kernel = cl_fixture_kernel(&t.on, t.program, "call");
     t.out = cl_fixture_buffer(&t.on, NULL, sizeof t.results);
     const clumpi_header *h = &t.heap->geometry.header;
@@ -103,6 +120,7 @@ static uint64_t call(uint32_t what, uint64_t a, uint64_t b) {
     SET_ARG(&t.on, t.kernel, 1, what);
     SET_ARG(&t.on, t.kernel, 2, a);
     SET_ARG(&t.on, t.kernel, 3, b);
+    SET_ARG(&t.on, t.kernel, 4, *(t.other ? &t.other : &t.out));
     CHECK_OK(&t.on, clump_heap_launch(t.heap, t.kernel, 64, 64, NULL));
     cl_fixture_read(&t.on, t.out, t.results, what == FILL ? sizeof t.results : sizeof *t.results);
     CHECK_OK(&t.on, clump_heap_check(t.heap));
@@ -173,6 +191,9 @@ static void nulls(void **state) {
     cl_fixture_expect_error(&t.on, t.heap, -1, 0, NULL);
     uint64_t p = call(REALLOC, 0, 100);
     assert_true(p);
+    release(p);
+    p = call(CALLOC, 3, 32);
+    assert_int_equal(call(USABLE, p, 0), 96);
     release(p);
 }
 
@@ -322,6 +343,72 @@ static void own_words(void) {
     const char *message = clump_context_get_error(t.on.clump)->message;
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         if (strstr(message, foreign[i])) fail_msg("\"%s\" speaks of \"%s\"", message, foreign[i]);
+}
+
+/* ---- Functions that are not for a heap -------------------------------------------------------- */
+
+/* Each call of cl/api/malloc.h with the memory t.other, which is that of a heap or of none: null,
+ * and a report. */
+static void calls_elsewhere(clump_heap *heap) {
+    static const uint32_t calls[] = {MALLOC, CALLOC, ALIGNED, REALLOC, FREE, USABLE, AT, OF};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        assert_int_equal(call(calls[i] | ELSEWHERE, 64, 64), 0);
+        if (heap)
+            cl_fixture_expect_error(&t.on, heap, CLUMP_DEVICE_WRONG_LAUNCH, CLUMPI_MALLOC_OTHER,
+                                    "that were compiled for another heap");
+    }
+}
+
+/* The word of the header at `at`, on the device. */
+static void write_header(const clump_heap *heap, size_t at, clumpi_u32 word) {
+    CHECK_CL(clEnqueueWriteBuffer(t.on.queue, heap->info.buffer, CL_TRUE,
+                                  (size_t)heap->geometry.header.self_at * CLUMPI_UNIT + at,
+                                  sizeof word, &word, 0, NULL, NULL));
+}
+
+/* Heaps that differ from t.heap in what the functions were compiled for. */
+static void other_heaps(void **state) {
+    static const size_t words[] = {
+        offsetof(clumpi_header, granule_bytes), offsetof(clumpi_header, block_granules),
+        offsetof(clumpi_header, raw_units), offsetof(clumpi_header, at_checked)};
+    clump_heap *heap;
+    CHECK_OK(&t.on, make_heap(8 << 20, 1, schema_text, &heap));
+    t.other = heap->info.buffer;
+    assert_true(call(MALLOC | ELSEWHERE, 64, 0)); /* it is the same so far */
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        clumpi_u32 was;
+        memcpy(&was, (const char *)&heap->geometry.header + words[i], sizeof was);
+        write_header(heap, words[i], words[i] == offsetof(clumpi_header, raw_units) ? 0 : was + 4);
+        calls_elsewhere(heap);
+        write_header(heap, words[i], was);
+    }
+    CHECK_OK(&t.on, clump_heap_check(heap));
+    cl_fixture_expect_error(&t.on, t.heap, -1, 0, NULL);
+    t.other = NULL;
+    clump_heap_destroy(heap);
+}
+
+/* A heap whose header is elsewhere, and memory that is no heap: it stays as it is. */
+static void no_heaps(void **state) {
+    for (int i = 0; i < 2; i++) {
+        clump_heap *heap = NULL;
+        if (i) CHECK_OK(&t.on, make_heap(8 << 20, 1, "class Wide { double a[40]; }", &heap));
+        cl_mem none = cl_fixture_buffer(&t.on, NULL, 1 << 16);
+        t.other = heap ? heap->info.buffer : none;
+        const size_t bytes = heap ? (size_t)heap->info.bytes : 1 << 16;
+        uint8_t *before = malloc(bytes), *after = malloc(bytes);
+        assert_true(before && after);
+        cl_fixture_read(&t.on, t.other, before, bytes);
+        calls_elsewhere(NULL);
+        cl_fixture_read(&t.on, t.other, after, bytes);
+        assert_memory_equal(before, after, bytes);
+        free(before);
+        free(after);
+        clump_heap_destroy(heap);
+        clReleaseMemObject(none);
+    }
+    cl_fixture_expect_error(&t.on, t.heap, -1, 0, NULL);
+    t.other = NULL;
 }
 
 /* ---- No room --------------------------------------------------------------------------------- */
@@ -536,9 +623,10 @@ int main(void) {
     int status = cl_fixture_open(&t.on, NULL);
     if (status) return status;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes),  cmocka_unit_test(nulls),      cmocka_unit_test(pointers),
-        cmocka_unit_test(places), cmocka_unit_test(exhaustion), cmocka_unit_test(heaps),
-        cmocka_unit_test(marks),  cmocka_unit_test(words),      cmocka_unit_test(notes)};
+        cmocka_unit_test(sizes),       cmocka_unit_test(nulls),      cmocka_unit_test(pointers),
+        cmocka_unit_test(places),      cmocka_unit_test(exhaustion), cmocka_unit_test(heaps),
+        cmocka_unit_test(marks),       cmocka_unit_test(words),      cmocka_unit_test(notes),
+        cmocka_unit_test(other_heaps), cmocka_unit_test(no_heaps)};
     status = cmocka_run_group_tests(tests, open_all, close_all);
     cl_fixture_close(&t.on);
     return status;
