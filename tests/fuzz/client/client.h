@@ -270,7 +270,7 @@ typedef struct pool_thread pool_thread;
     X(look_near, 10)                                                                               \
     X(reserve_slots, 4)                                                                            \
     X(repair_heap, 2)                                                                              \
-    X(become_others, 12)                                                                           \
+    X(become_others, 30)                                                                           \
     X(look_inside, 2)                                                                              \
     X(save_and_load, 4)                                                                            \
     X(move_objects, 4)                                                                             \
