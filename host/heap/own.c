@@ -1,5 +1,5 @@
 /* Programs of the library that are compiled like a user's, for one heap: their code is generated
- * from its schema, or is compiled for its geometry.
+ * from its schema, or is compiled for its geometry. None of them changes the class of an object.
  *
  * Read first: heap.h, program.h.
  */
@@ -34,6 +34,9 @@ static clump_status make(clump_heap *heap, own *o, const char *file, const char 
                                                             .name = file},
                                       &o->program, NULL);
     if (!status) status = clump_kernel_create(o->program, name, &o->kernel, NULL);
+    /* It names what only the library calls, so it was taken for one that uses everything. A launch
+     * would settle references, and forget the list that its caller may be at work with. */
+    if (!status) o->kernel->uses.becomes = 0;
     clumpi_free(&c->allocator, source.data);
     return status;
 }

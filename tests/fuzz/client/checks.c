@@ -17,9 +17,9 @@ static void on_leak(void *user, const char *words) {
 void draw_checks(client *c) {
     c->checked = (clump_checked_desc){
         .size = sizeof(clump_checked_desc), .without = CLUMP_CHECK_ALL, .on_leak = on_leak};
-    c->watching = 40;
-    if (!chance(c, 15) || c->array_count)
-        return; /* no checked heap has arrays of run-time length */
+    c->watching = c->become_count ? 0 : 40;
+    if (!chance(c, 15) || c->array_count || c->become_count)
+        return; /* no checked heap has arrays of run-time length, or classes that become others */
     c->watching = chance(c, 30) ? 100 : 0;
     c->checked.without = chance(c, 50) ? 0 : below(c, CLUMP_CHECK_ALL);
     c->checked.events = 1 + below(c, EVENTS_MAX);

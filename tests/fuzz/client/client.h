@@ -17,6 +17,7 @@
  *   copying.c     fields to and from buffers       room.c       how many objects fit, and in what
  *   saving.c      a heap saved, and loaded into another
  *   extracting.c  objects that leave a heap and come into another
+ *   becoming.c    objects that change their class
  *   evicting.c    blocks that leave the device, and come back
  *   converting.c  a heap with another schema, and back
  *   checks.c      checked heaps                raw.c        raw memory beside the objects
@@ -129,6 +130,11 @@ typedef struct roles {
     int child_link; /* field of the child that can hold the parent, or -1 */
 } roles;
 
+/* Objects of one class can become objects of another. */
+typedef struct become_model {
+    int from, to;
+} become_model;
+
 /* ---- Model ----------------------------------------------------------------------------------- */
 
 typedef struct object_model {
@@ -201,7 +207,7 @@ typedef struct expectation {
     uint64_t bad_sizes;               /* arrays longer than one can be */
     uint64_t not_noted;               /* bodies, in a grid */
     uint64_t page_nulls_least,
-        page_nulls_most; /* reports, of both kinds, beside these: vectors.c */
+        page_nulls_most; /* reports, of both kinds, beside these: vectors.c, becoming.c */
 } expectation;
 
 typedef struct region_model {
@@ -264,6 +270,7 @@ typedef struct pool_thread pool_thread;
     X(look_near, 10)                                                                               \
     X(reserve_slots, 4)                                                                            \
     X(repair_heap, 2)                                                                              \
+    X(become_others, 30)                                                                           \
     X(look_inside, 2)                                                                              \
     X(save_and_load, 4)                                                                            \
     X(move_objects, 4)                                                                             \
@@ -288,7 +295,8 @@ typedef enum operation_name {
 
 typedef struct totals {
     ull rounds, operations;
-    ull requests, nulls, frees, refused, moves, raw_moves, dead, weak_nulled, pool_moves, compared;
+    ull requests, nulls, frees, refused, moves, raw_moves, dead, weak_nulled, pool_moves, became,
+        compared;
     ull times[OPERATIONS];
     double took[OPERATIONS]; /* seconds, comparisons included */
     account_sums most; /* that the library had, without what heaps and pools are asked to have */
@@ -310,6 +318,7 @@ typedef struct totals {
     X(keys)                                                                                        \
     X(bury)                                                                                        \
     X(number)                                                                                      \
+    X(become)                                                                                      \
     X(raw_make)                                                                                    \
     X(raw_free)                                                                                    \
     X(raw_resize)                                                                                  \
@@ -370,6 +379,8 @@ typedef struct client {
     uint32_t drawn_fields, drawn_arrays; /* those of containers, which their calls alone change */
     container_parts parts;
     roles roles;
+    become_model becomes[2]; /* the second one, if there is one, leads back */
+    uint32_t become_count;
     uint32_t block_rows;
     int evicts; /* all heaps have room for more objects than memory */
     int raw;    /* all heaps have raw memory beside the classes, and kernels ask for it */
@@ -531,6 +542,12 @@ int is_ref_array(const client *c, uint32_t array);
 void set_length(const client *c, object_model *o, uint32_t array, uint32_t length);
 void end_arrays(object_model *o);
 void compare_arrays(client *c, heap_model *h); /* all elements, and that no memory is lost */
+
+/* ---- becoming.c ------------------------------------------------------------------------------ */
+
+void draw_becomes(client *c); /* once there are classes and arrays */
+void write_becomes(const client *c, text *t, int class);
+void write_become(client *c);
 
 /* ---- containers.c ---------------------------------------------------------------------------- */
 

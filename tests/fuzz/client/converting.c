@@ -26,6 +26,7 @@ static void write_one(client *c, text *t, const class_model *k) {
     text_append(t, "%s%sclass %s", k->is_abstract ? "abstract " : "", chance(c, 50) ? "aos " : "",
                 k->name);
     if (k->base >= 0) text_append(t, " : %s", c->classes[k->base].name);
+    if (chance(c, 50)) write_becomes(c, t, (int)(k - c->classes));
     text_append(t, " {\n");
     if (chance(c, 20)) text_append(t, "    uchar gained_%s[3];\n", k->name);
     for (uint32_t i = 0; i < count; i++) {

@@ -149,11 +149,11 @@ static void print_sums(void) {
         "%llu rounds, %llu operations in %.0f s on %u threads: %llu requests, %llu nulls, %llu "
         "frees, "
         "%llu refused, %llu moves, %llu of raw memory, %llu died, %llu weak nulled, %llu moves in "
-        "pools, %llu objects "
+        "pools, %llu became others, %llu objects "
         "compared\n",
         sum.rounds, sum.operations, seconds() - all.begin, all.threads, sum.requests, sum.nulls,
         sum.frees, sum.refused, sum.moves, sum.raw_moves, sum.dead, sum.weak_nulled, sum.pool_moves,
-        sum.compared);
+        sum.became, sum.compared);
 }
 
 int main(int argc, char **argv) {

@@ -77,6 +77,7 @@ static uint32_t weight_of(const client *c, const entry *e) {
     for (int i = 0; i < 3; i++)
         if ((e->run == of_raw[i] && !c->raw) || (e->run == of_arrays[i] && !c->drawn_arrays))
             return 0;
+    if (!c->become_count && e->run == become_others) return 0;
     if (!c->evicts && (e->run == evict_blocks || e->run == fetch_blocks)) return 0;
     if (!has_container(c, (operation_name)(e - entries))) return 0;
     return e->weight;

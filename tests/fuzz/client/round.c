@@ -96,6 +96,7 @@ static void draw_makers(client *c, int *wanted) {
     uint32_t first = below(c, 4), second = (first + 1 + below(c, 3)) % 4;
     for (int k = 0; k < KERNELS; k++) {
         wanted[k] = k < KERNEL_raw_make || c->raw;
+        if (k == KERNEL_become) wanted[k] = c->become_count != 0;
         if (k >= KERNEL_array_change) wanted[k] = c->drawn_arrays != 0;
         if (k == KERNEL_array_look) wanted[k] = c->array_count != 0;
     }
@@ -135,13 +136,14 @@ void make_program(client *c) {
     c->program = cl_fixture_program(&c->on, c->heaps[0].heap, c->source.at, NULL, &c->build);
     memset(c->given, 0, sizeof c->given);
     for (int k = 0; k < KERNELS; k++) make_kernel(c, k, kernel_names[k]);
-    const kernel_name with_out[] = {KERNEL_make,         KERNEL_each,      KERNEL_two,
-                                    KERNEL_group,        KERNEL_loop,      KERNEL_look,
-                                    KERNEL_crowd,        KERNEL_number,    KERNEL_raw_make,
-                                    KERNEL_raw_resize,   KERNEL_raw_look,  KERNEL_array_change,
-                                    KERNEL_array_append, KERNEL_array_look};
-    const kernel_name with_both[] = {KERNEL_look,         KERNEL_raw_resize,   KERNEL_raw_look,
-                                     KERNEL_array_change, KERNEL_array_append, KERNEL_array_look};
+    const kernel_name with_out[] = {KERNEL_make,         KERNEL_each,         KERNEL_two,
+                                    KERNEL_group,        KERNEL_loop,         KERNEL_look,
+                                    KERNEL_crowd,        KERNEL_number,       KERNEL_become,
+                                    KERNEL_raw_make,     KERNEL_raw_resize,   KERNEL_raw_look,
+                                    KERNEL_array_change, KERNEL_array_append, KERNEL_array_look};
+    const kernel_name with_both[] = {KERNEL_become,    KERNEL_look,         KERNEL_raw_resize,
+                                     KERNEL_raw_look,  KERNEL_array_change, KERNEL_array_append,
+                                     KERNEL_array_look};
     const kernel_name with_list[] = {KERNEL_free_list, KERNEL_link, KERNEL_raw_free,
                                      KERNEL_array_link};
     for (size_t i = 0; i < sizeof with_out / sizeof *with_out; i++)
@@ -208,15 +210,16 @@ static void make_more_heaps(client *c) {
 static void describe(client *c) {
     const clump_heap_info *l = clump_heap_get_info(c->heaps[0].heap);
     const clump_alloc_tuning *t = &c->build.tuning;
-    text_append(&c->facts,
-                "\nblock_rows %u, blocks of %u x %u bytes, groups of %zu, %s, %s"
-                "\nraw %d, evicting %d, arrays %u, checks %02x, checked %d, no_coalescing %d, "
-                "no_rotation %d, "
-                "retries %u\nheaps of",
-                c->block_rows, l->block_granules, l->granule_bytes, c->local,
-                c->own_sizes ? "sizes of our own" : "do-alls", c->pool ? "a pool" : "no pool",
-                c->raw, c->evicts, c->array_count, CLUMP_CHECK_ALL & ~c->checked.without,
-                c->build.checked, t->no_coalescing, t->no_rotation, t->retries);
+    text_append(
+        &c->facts,
+        "\nblock_rows %u, blocks of %u x %u bytes, groups of %zu, %s, %s"
+        "\nraw %d, evicting %d, arrays %u, becomes %u, checks %02x, checked %d, no_coalescing %d, "
+        "no_rotation %d, "
+        "retries %u\nheaps of",
+        c->block_rows, l->block_granules, l->granule_bytes, c->local,
+        c->own_sizes ? "sizes of our own" : "do-alls", c->pool ? "a pool" : "no pool", c->raw,
+        c->evicts, c->array_count, c->become_count, CLUMP_CHECK_ALL & ~c->checked.without,
+        c->build.checked, t->no_coalescing, t->no_rotation, t->retries);
     for (uint32_t i = 0; i < c->heap_count; i++)
         text_append(&c->facts, " %llu", (ull)c->heaps[i].bytes);
     text_append(&c->facts, " bytes\n");

@@ -94,7 +94,7 @@ static void load_elsewhere(client *c, heap_model *h, kept *k) {
                             .schema = c->schema,
                             .bytes = 3 * h->bytes + (1 << 20),
                             .block_rows = 1 + below(c, 9),
-                            .watch_handles = chance(c, 50)};
+                            .watch_handles = chance(c, 50) && !c->become_count};
     clump_heap *heap;
     clump_load_report report = {.size = sizeof report};
     CHECK_OK(&c->on, clump_heap_create(&desc, &heap, NULL));

@@ -111,6 +111,7 @@ static void write_class(client *c, const class_model *k) {
     text_append(t, "%s%sclass %s", k->is_abstract ? "abstract " : "", k->is_aos ? "aos " : "",
                 k->name);
     if (k->base >= 0) text_append(t, " : %s", c->classes[k->base].name);
+    write_becomes(c, t, (int)(k - c->classes));
     text_append(t, " {\n");
     if (k->base < 0) text_append(t, "    uint tag;\n");
     for (uint32_t i = k->first_own; i < k->field_count; i++)
@@ -179,6 +180,7 @@ void draw_schema(client *c) {
     c->drawn_fields = c->field_count;
     if (c->seed % ARRAYS_EVERY == 0) draw_arrays(c);
     c->drawn_arrays = c->array_count;
+    draw_becomes(c);
     draw_containers(c);
     for (int k = 0; k < c->class_count; k++) write_class(c, &c->classes[k]);
     draw_roles(c);

@@ -641,6 +641,7 @@ void write_source(client *c) {
     for (int k = 0; k < c->class_count; k++) write_functions(c, &c->classes[k]);
     text_append(&c->source, "%s", of_roles);
     write_general(c);
+    write_become(c);
     if (c->raw) text_append(&c->source, "%s", of_raw);
     if (c->array_count) write_arrays(c);
     write_containers(c);
