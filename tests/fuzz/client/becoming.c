@@ -1,7 +1,7 @@
 /* Objects that change their class, in the rounds that have classes that become others: work-items
- * change objects by references of all kinds, some of them at once, free those that have changed, and
- * change them back. The model follows the rules of cl/api/become.clh, and every reference leads to
- * the new place after the launch.
+ * change objects by references of all kinds, some of them at once, free those that have changed,
+ * and change them back. The model follows the rules of cl/api/become.clh, and every reference leads
+ * to the new place after the launch.
  *
  * Read first: client.h, docs/guide/becoming.md.
  */
