@@ -157,6 +157,7 @@ static void print_sums(void) {
 }
 
 int main(int argc, char **argv) {
+    setvbuf(stdout, NULL, _IOLBF, 0); /* what a handler of signals printed is not lost */
     double time_given = argc > 2 ? strtod(argv[2], NULL) : 60;
     all.seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
     all.operations = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 0) : 1500;
