@@ -26,7 +26,7 @@ import doxygen_filter  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PICTURES = (".svg", ".png")
-LANGUAGES = {".c": "c", ".h": "c", ".cpp": "cpp", ".hpp": "cpp", ".cl": "opencl", ".clh": "opencl", ".cu": "cuda", ".py": "python",
+LANGUAGES = {".c": "c", ".h": "c", ".cpp": "cpp", ".hpp": "cpp", ".cl": "opencl", ".clh": "opencl", ".clcpp": "cpp", ".sycl": "cpp", ".cu": "cuda", ".py": "python",
              ".txt": "text"}
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 # Paths of the reference in backticks, which are links on the site. In a link already: with a bracket behind.
