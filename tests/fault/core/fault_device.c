@@ -372,21 +372,26 @@ static void languages(void **state) {
     }
 }
 
+static clump_heap *heap_of_bodies(clump_context *context, clump_schema **schema) {
+    static const char classes[] = "class Body { uint id; }";
+    clump_heap *heap;
+    assert_int_equal(clump_schema_parse(classes, strlen(classes), NULL, schema, NULL), CLUMP_OK);
+    clump_heap_desc desc = {.size = sizeof desc,
+                            .context = context,
+                            .schema = *schema,
+                            .bytes = cl_fixture_small_heap_bytes(context)};
+    assert_int_equal(clump_heap_create(&desc, &heap, NULL), CLUMP_OK);
+    return heap;
+}
+
 /* A user's option stands alone. */
 static void language_of_the_user(void **state) {
     static const char text[] = "__kernel void none(CLUMP_HEAP_NO_ALLOC) {}\n";
     static const char *const options[] = {"-cl-std=CL1.2", "-DA=1 -cl-std=CL1.2", "-DA=1", NULL};
     clump_schema *schema;
-    clump_heap *heap;
     clump_context *context = accepted(CLUMP_PERSONALITY_DEVICE);
-    static const char classes[] = "class Body { uint id; }";
+    clump_heap *heap = heap_of_bodies(context, &schema);
     (void)state;
-    assert_int_equal(clump_schema_parse(classes, strlen(classes), NULL, &schema, NULL), CLUMP_OK);
-    clump_heap_desc desc = {.size = sizeof desc,
-                            .context = context,
-                            .schema = schema,
-                            .bytes = cl_fixture_small_heap_bytes(context)};
-    assert_int_equal(clump_heap_create(&desc, &heap, NULL), CLUMP_OK);
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         clump_program *program = NULL;
         clump_program_desc d = {
@@ -497,17 +502,10 @@ static void logs(void **state) {
                   "my.cl:10000000:7: error: use of undeclared identifier 'clumpi_map_find_Table'\n"
                   "    clumpi_map_find_##Map(CLUMPI_CHANGING_HEAP, (m))",
                   0, "CLUMP_MAP_DEFINE"}};
-    static const char text[] = "class Body { uint id; }";
     clump_schema *schema;
-    clump_heap *heap;
     clump_context *context = accepted(CLUMP_PERSONALITY_DEVICE);
+    clump_heap *heap = heap_of_bodies(context, &schema);
     (void)state;
-    assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &schema, NULL), CLUMP_OK);
-    clump_heap_desc desc = {.size = sizeof desc,
-                            .context = context,
-                            .schema = schema,
-                            .bytes = cl_fixture_small_heap_bytes(context)};
-    assert_int_equal(clump_heap_create(&desc, &heap, NULL), CLUMP_OK);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         clump_program *program = NULL;
         clump_program_desc d = {.size = sizeof d,
