@@ -21,7 +21,7 @@ typedef struct built {
         cl_kernel kernel;   /* NULL until it is asked for */
         size_t group_limit; /* most work-items in a group */
         /* what it was given last: the buffer of the heap of this number (0: of none that is known),
-         * and Words, where a bit of known_words says so */
+         * and words, where a bit of known_words says so */
         uint64_t heap;
         uint32_t known_words;
         clumpi_u32 words[KEPT_ARGS];

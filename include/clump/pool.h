@@ -233,7 +233,8 @@ CLUMP_API clump_status clump_pool_get_info(clump_pool *pool, clump_allocation al
 /* METHOD. Get a cl_mem of the allocation: a sub-buffer, made at the first call, or the buffer of a
  * unique allocation. The pool owns it. It is valid until the allocation is moved or freed. To make
  * an image of it, pin the allocation (clump_pool_pin()) until the image is released.
- * Blocks: no.
+ * Blocks: no, except for the first sub-buffer of a chunk in a pool with CLUMP_POOL_UNTOUCHED, which
+ * waits for the pool's queue.
  * Returns CLUMP_OK. Fails with CLUMP_ERR_UNSUPPORTED if it is USM and the device makes no cl_mem of
  * that, CLUMP_ERR_REFERENCE, CLUMP_ERR_USAGE, CLUMP_ERR_HOST_MEMORY or CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_get_buffer(clump_pool *pool, clump_allocation allocation,
@@ -256,7 +257,7 @@ CLUMP_API clump_status clump_pool_get_buffer(clump_pool *pool, clump_allocation 
  * destruction, `leaked` is called for the existing buffers. The context's clump_allocator must be
  * usable until the last of them is released. The library may be unloaded earlier: after the first
  * such buffer its code stays in the process, since the driver calls it.
- * Blocks: as clump_pool_alloc().
+ * Blocks: as clump_pool_alloc() and clump_pool_get_buffer().
  * Returns CLUMP_OK. Fails with CLUMP_ERR_DEVICE_MEMORY also while regions still wait for their
  * markers (finish the queues and try again), CLUMP_ERR_USAGE, CLUMP_ERR_HOST_MEMORY or
  * CLUMP_ERR_CL. */
