@@ -164,8 +164,9 @@ clump_status clumpi_times_of(clump_context *c, cl_event event, const char *what,
 /* ---- commands.c ---- */
 
 /* Enqueue a kernel. `sync` may be NULL; its event, if asked for, is that of this command. */
-clump_status clumpi_enqueue(clump_context *c, cl_kernel kernel, const char *name, size_t global,
-                            size_t local, const clump_sync *sync);
+clump_status clumpi_enqueue(clump_context *c, cl_kernel kernel, const char *name,
+                            cl_uint dimensions, size_t global, size_t local,
+                            const clump_sync *sync);
 
 /* Blocking transfers, after everything that was enqueued. */
 clump_status clumpi_read(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,

@@ -135,6 +135,10 @@ struct clump_heap {
     int list_numbered;       /* and its objects are numbered (cl/heap/enumerate.cl) */
     int numbers_wanted;      /* a kernel asked for the numbers of this list */
     int reserved;            /* slots may be reserved (cl/core/reserve.clh) */
+    /* the launch at hand goes over rows as they are now, and so did so many since something
+     * changed */
+    int is_live;
+    uint32_t live_launches;
     clumpi_window window;    /* of the last list (lists.c) */
     clumpi_u32 list_turn;    /* number of the next list, modulo 2 */
     clumpi_u32 reduced_mark; /* header.reduced_mark, */

@@ -179,6 +179,20 @@ static void note_asked(clump_heap *heap, clump_kernel *k, size_t global) {
     k->asked_items = global;
 }
 
+#define LIVE_MOST 4u /* then a list costs less than what they cost more */
+
+/* Can it go over rows as they are now (cl/api/device_api.clh), so that no list is made? One that
+ * changes what it goes over would meet what it makes. In the order of the rows, floats have another
+ * sum. Objects in rows that nobody reserved cost a look at all blocks: so only while the launches
+ * since the list are those that it reserved for. */
+static int is_live_enough(const clump_heap *heap, const clump_kernel *k) {
+    const clump_capabilities *c = &heap->context->capabilities;
+    const clumpi_window *w = &heap->window;
+    return k->fixed && !k->numbered && !k->uses.is_ordered && heap->list_valid && heap->reserved &&
+           c->personality == CLUMP_PERSONALITY_GPU && c->word_bits == 64 && (w->left || w->asked <= 1) &&
+           heap->live_launches < LIVE_MOST;
+}
+
 clump_status clumpi_list_prepare(clump_heap *heap, clump_kernel *k, clumpi_crowd crowd,
                                  const clump_sync *sync) {
     const int asks = !k->fixed && k->uses.asks;
@@ -187,6 +201,9 @@ clump_status clumpi_list_prepare(clump_heap *heap, clump_kernel *k, clumpi_crowd
         asks && !clumpi_classes_meet(&k->uses.loops, &k->uses.changes) ? WINDOW_MOST : 1;
     int is_current = is_list_of(heap, &k->uses.loops, k->numbered);
     clumpi_window_hear(heap);
+    heap->is_live = !is_current && is_live_enough(heap, k);
+    heap->live_launches = !k->fixed ? 0 : heap->live_launches + (uint32_t)heap->is_live;
+    if (heap->is_live) return CLUMP_OK;
     crowd.only_makes = !k->uses.frees;
     const int knows = has_asked(heap, k, crowd.global);
     /* Is the last list for what it asks for? */

@@ -53,6 +53,7 @@ typedef struct clumpi_uses {
     int asks;               /* for slots */
     int frees;              /* objects or memory */
     int becomes;            /* it changes the class of objects */
+    int is_ordered;         /* it needs rows in the order of the list, or their numbers */
     clumpi_classes loops;   /* it goes over their objects */
     clumpi_classes changes; /* it makes or frees some */
 } clumpi_uses;

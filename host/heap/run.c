@@ -154,10 +154,10 @@ static clump_status enqueue(clump_heap *heap, const clump_kernel *k, size_t glob
                             const clump_sync *sync, const char *call) {
     clump_context *c = heap->context;
     if (!heap->schema->become_count || k->fixed || !k->uses.becomes)
-        return clumpi_enqueue(c, k->kernel, call, global, local, sync);
+        return clumpi_enqueue(c, k->kernel, call, heap->is_live ? 2 : 1, global, local, sync);
     const clump_sync waits = clumpi_waits_of(sync);
     heap->unsettled = 1;
-    clump_status status = clumpi_enqueue(c, k->kernel, call, global, local, &waits);
+    clump_status status = clumpi_enqueue(c, k->kernel, call, 1, global, local, &waits);
     if (!status) status = clumpi_heap_settle(heap);
     return status ? status : clumpi_sync_end(c, sync);
 }
