@@ -224,8 +224,8 @@ typedef struct clumpi_header {
     /* the number of the last launch that may erase keys of maps, which the host writes before it
      * (cl/api/map.clh); 0: there was none */
     clumpi_u32 map_turn;
-    /* By class id: where its rows of reserved slots begin that had no objects when the list was made,
-     * behind all rows of the list (enumerate.cl) */
+    /* by class id: behind the rows of the list, where its rows begin that had reserved slots only
+     * (enumerate.cl) */
     clumpi_u32 at_list_reserved;
     /* Changed by kernels; each group on a 128-byte line of its own. */
     clumpi_u32 epoch; /* grows when room appears: a full block gets a free slot, a block is freed */
@@ -248,7 +248,7 @@ typedef struct clumpi_header {
     /* bits of class ids: no other class has a count in the list; by number modulo 2. The list
      * before clears them */
     clumpi_u32 list_present[2][CLUMPI_CLASS_IDS / 32u];
-    /* 1: since then an object was made in a row that is neither in the list nor behind it */
+    /* 1: since the list was made an object got another slot than a reserved one (block.clh) */
     clumpi_u32 list_beyond;
     clumpi_u32 became; /* 1: objects became others since references were settled (become.clh) */
     clumpi_u32 new_pad[29];

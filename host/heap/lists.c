@@ -13,6 +13,8 @@
  * until then the window is as long as it was told last. If it is wrong, nothing is: what is not
  * reserved is looked for.
  *
+ * On GPUs a few do-alls after a small change go without a list: over rows as they are now.
+ *
  * Read first: core/core.h, uses.c, cl/heap/enumerate.cl, cl/heap/reserve.clh.
  */
 #include <stddef.h>
@@ -70,6 +72,7 @@ static clump_status make_list(clump_heap *heap, int with_numbers, const clumpi_c
     heap->list_numbered = !status && with_numbers;
     w->lists++;
     w->asked = w->left = 0;
+    heap->live_all = 0;
     return status;
 }
 
@@ -179,31 +182,42 @@ static void note_asked(clump_heap *heap, clump_kernel *k, size_t global) {
     k->asked_items = global;
 }
 
-#define LIVE_MOST 4u /* then a list costs less than what they cost more */
+/* ---- Launches without a list ----------------------------------------------------------------- */
 
-/* Can it go over rows as they are now (cl/api/device_api.clh), so that no list is made? One that
- * changes what it goes over would meet what it makes. In the order of the rows, floats have another
- * sum. Objects in rows that nobody reserved cost a look at all blocks: so only while the launches
- * since the list are those that it reserved for. */
-static int is_live_enough(const clump_heap *heap, const clump_kernel *k) {
+/* Such a launch costs more than one with a list, so not many are in turn; and rows of which all
+ * objects were freed stay in the list until the next. */
+#define LIVE_RUN_MOST 4u
+#define LIVE_ALL_MOST 64u
+
+/* Can the launch go over rows as they are now (cl/api/device_api.clh)? One that changes what it goes
+ * over would meet what it makes. Numbers come with the list, and in another order of the rows a sum
+ * of floats has other bits. All blocks are looked at if there are objects where nothing was
+ * reserved, so the launches since the list must be those that it reserved for. */
+static int can_be_live(const clump_heap *heap, const clump_kernel *k) {
     const clump_capabilities *c = &heap->context->capabilities;
     const clumpi_window *w = &heap->window;
     return k->fixed && !k->numbered && !k->uses.is_ordered && heap->list_valid && heap->reserved &&
-           c->personality == CLUMP_PERSONALITY_GPU && c->word_bits == 64 && (w->left || w->asked <= 1) &&
-           heap->live_launches < LIVE_MOST;
+           c->personality == CLUMP_PERSONALITY_GPU && c->word_bits == 64 &&
+           (w->left || w->asked <= 1) && heap->live_run < LIVE_RUN_MOST &&
+           heap->live_all < LIVE_ALL_MOST;
+}
+
+static void note_live(clump_heap *heap, const clump_kernel *k, int is_live) {
+    heap->live_run = !k->fixed ? 0 : heap->live_run + (uint32_t)is_live;
+    heap->live_all += (uint32_t)is_live;
 }
 
 clump_status clumpi_list_prepare(clump_heap *heap, clump_kernel *k, clumpi_crowd crowd,
-                                 const clump_sync *sync) {
+                                 const clump_sync *sync, int *is_live) {
     const int asks = !k->fixed && k->uses.asks;
     /* One that goes over what it changes needs a list each time. */
     const uint32_t ahead =
         asks && !clumpi_classes_meet(&k->uses.loops, &k->uses.changes) ? WINDOW_MOST : 1;
     int is_current = is_list_of(heap, &k->uses.loops, k->numbered);
     clumpi_window_hear(heap);
-    heap->is_live = !is_current && is_live_enough(heap, k);
-    heap->live_launches = !k->fixed ? 0 : heap->live_launches + (uint32_t)heap->is_live;
-    if (heap->is_live) return CLUMP_OK;
+    *is_live = !is_current && can_be_live(heap, k);
+    note_live(heap, k, *is_live);
+    if (*is_live) return CLUMP_OK;
     crowd.only_makes = !k->uses.frees;
     const int knows = has_asked(heap, k, crowd.global);
     /* Is the last list for what it asks for? */
