@@ -443,9 +443,9 @@ CLUMPI_LOCAL_INLINED void list_give_row(list_heap h, uint numbered, __local cons
         uint before = list_is_full(b->state, rows) ? 0u : list_holes_before(b, holes, row);
         list_filled(h, numbered, b, granule, row, bits, before, p, &full[class_id]);
     } else {
-        uint empty = b->owner ? b->row + row
-                              : b->row + clumpi_popcount64(~list_mask(b->filled) &
-                                                           ((1ul << row) - 1ul));
+        uint empty = b->owner
+                         ? b->row + row
+                         : b->row + clumpi_popcount64(~list_mask(b->filled) & ((1ul << row) - 1ul));
         if (!b->owner && empty >= p->empty_rows) return;
         h.slots[p->rows_at + empty] = granule << 6;
         h.rows[h.tail + p->rows_at + empty] = granule;
