@@ -189,9 +189,9 @@ static void note_asked(clump_heap *heap, clump_kernel *k, size_t global) {
 #define LIVE_RUN_MOST 4u
 #define LIVE_ALL_MOST 64u
 
-/* Can the launch go over rows as they are now (cl/api/device_api.clh)? One that changes what it goes
- * over would meet what it makes. Numbers come with the list, and in another order of the rows a sum
- * of floats has other bits. All blocks are looked at if there are objects where nothing was
+/* Can the launch go over rows as they are now (cl/api/device_api.clh)? One that changes objects
+ * would meet those that it makes. Numbers come with the list, and in another order of the rows a
+ * sum of floats has other bits. All blocks are looked at if there are objects where nothing was
  * reserved, so the launches since the list must be those that it reserved for. */
 static int can_be_live(const clump_heap *heap, const clump_kernel *k) {
     const clump_capabilities *c = &heap->context->capabilities;
