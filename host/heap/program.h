@@ -143,6 +143,10 @@ struct clump_kernel {
     const clump_heap *asked_of;
     uint64_t asked_list, asked_last;
     size_t asked_items;
+    /* after which change of the heap's objects it last did without a list; how often in a row in
+     * vain; for how many launches it will not (lists.c) */
+    uint64_t live_change;
+    uint32_t live_vain, live_pause;
     uint32_t reduces;   /* bytes of the type of its CLUMP_REDUCE; 0: not known yet */
     uint32_t arg_count; /* after these */
     clumpi_kept_arg *args;
