@@ -5,6 +5,8 @@
 /* After the above. */
 #include "ranks.h"
 
+#define SLOW_BYTES ((size_t)4 << 20)
+
 /* Offsets of a direction, from the definition in mpi.h and in other words than world.c. */
 static void offsets_of(uint32_t dimensions, uint32_t direction, int offsets[3]) {
     uint32_t seen = 0;
@@ -63,6 +65,15 @@ static void end_later(clump_world *world, clump_halo *halo) {
     clReleaseEvent(gate);
 }
 
+/* Commands that take a while: what comes next on the world's queue is late. */
+static void enqueue_slow(cl_mem slow) {
+    static const cl_uint words = 1;
+    for (int i = 0; i < 4; i++)
+        CHECK(!clEnqueueFillBuffer(ranks_q.queue, slow, &words, sizeof words, 0, SLOW_BYTES, 0,
+                                   NULL, NULL));
+    if (ranks_out_of_order) CHECK(!clEnqueueBarrierWithWaitList(ranks_q.queue, 0, NULL, NULL));
+}
+
 /* The end of an exchange whose writes are done before what was enqueued on the world's queue
  * meanwhile. */
 static void end_meanwhile(clump_world *world, clump_halo *halo) {
@@ -85,6 +96,7 @@ static void try_halo(clump_world *world, int rounds) {
     cl_int code;
     cl_mem send = clCreateBuffer(ranks_q.cl, CL_MEM_READ_WRITE, sizeof words, NULL, &code);
     cl_mem receive = clCreateBuffer(ranks_q.cl, CL_MEM_READ_WRITE, sizeof words, NULL, &code);
+    cl_mem slow = clCreateBuffer(ranks_q.cl, CL_MEM_READ_WRITE, SLOW_BYTES, NULL, &code);
     clump_halo_desc desc = {.size = sizeof desc, .send = send, .receive = receive};
     clump_halo *halo;
     int has_received = 0;
@@ -100,8 +112,9 @@ static void try_halo(clump_world *world, int rounds) {
         for (uint32_t i = 0; i < CLUMP_WORLD_DIRECTIONS_MAX * EACH; i++)
             words[i] = (uint32_t)(round * 1000000 + ranks_rank * 10000) + i;
         memset(got, 0xee, sizeof got);
-        clEnqueueWriteBuffer(ranks_q.queue, send, CL_TRUE, 0, sizeof words, words, 0, NULL, NULL);
         clEnqueueWriteBuffer(ranks_q.queue, receive, CL_TRUE, 0, sizeof got, got, 0, NULL, NULL);
+        enqueue_slow(slow);
+        clEnqueueWriteBuffer(ranks_q.queue, send, CL_FALSE, 0, sizeof words, words, 0, NULL, NULL);
         CHECK_WORLD(world, clump_halo_begin(halo));
         CHECK(clump_halo_begin(halo) == CLUMP_ERR_USAGE);
         if (round % 3 == 1)
@@ -127,7 +140,9 @@ static void try_halo(clump_world *world, int rounds) {
         CHECK(clump_halo_create(world, &desc, &refused, NULL) == CLUMP_ERR_USAGE && !refused);
         CHECK(strstr(clump_world_get_error(world)->message, "direction 0"));
     }
+    clFinish(ranks_q.queue); /* where there is nothing to send, it has not waited */
     clump_halo_destroy(halo);
+    clReleaseMemObject(slow);
     clReleaseMemObject(send);
     clReleaseMemObject(receive);
 }
