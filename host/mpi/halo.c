@@ -214,9 +214,10 @@ void clump_halo_destroy(clump_halo *halo) {
     if (!halo) return;
     clump_world *world = halo->world;
     clumpi_messages *lists[] = {&halo->greetings, &halo->incoming, &halo->outgoing};
+    const double end = MPI_Wtime() + world->timeout_s;
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         if (halo->is_begun && !world->is_broken)
-            (void)clumpi_messages_wait(world, lists[i], "clump_halo_destroy");
+            (void)clumpi_messages_wait_until(world, lists[i], end, "clump_halo_destroy");
         clumpi_messages_free(world, lists[i]);
     }
     wait_for_writes(halo);
@@ -255,9 +256,10 @@ static clump_status greet(clump_halo *halo) {
     return status;
 }
 
-static clump_status compare(clump_halo *halo) {
+static clump_status compare(clump_halo *halo, double end) {
     clump_world *world = halo->world;
-    clump_status status = clumpi_messages_wait(world, &halo->greetings, "clump_halo_end");
+    clump_status status =
+        clumpi_messages_wait_until(world, &halo->greetings, end, "clump_halo_end");
     for (uint32_t i = 0; i < world->place.directions && !status; i++) {
         const hello *theirs = &halo->hellos->in[i];
         const uint64_t expected = halo->desc.receive_bytes[i];
@@ -479,20 +481,11 @@ static void write(clump_halo *halo, ending *e, uint32_t i, uint64_t at, cl_mem t
     note_write(halo, e, code, "clEnqueueWriteBuffer", event);
 }
 
-/* Whether all pieces of a message are as long as its head says. */
-static int is_complete(const clump_halo *halo, const lane *l, const head *h) {
-    if (l->arrived < sizeof *h || l->arrived != sizeof *h + h->bytes) return 0;
-    for (int k = 0; k < l->pieces; k++) {
-        uint64_t at;
-        if ((uint64_t)halo->incoming.bytes[l->first + k] != piece_of(halo, k, l->arrived, &at))
-            return 0;
-    }
-    return 1;
-}
-
+/* A message that is too short has a part of an older head. */
 static int is_right(const clump_halo *halo, uint32_t i, const head *h) {
     const int p = halo->delta.received.part_of[i];
     if (h->magic != MAGIC || h->number != halo->info.exchanges) return 0;
+    if (halo->in[i].arrived != sizeof *h + h->bytes) return 0;
     if (h->changed == CLUMPI_HALO_WHOLE) return h->bytes == halo->desc.receive_bytes[i];
     if (p < 0 || !h->number) return 0;
     const clumpi_halo_part *part = &halo->delta.received.table[p];
@@ -507,7 +500,7 @@ static clump_status take_message(clump_halo *halo, ending *e, uint32_t i) {
     const int p = halo->delta.received.part_of[i];
     head h;
     memcpy(&h, halo->received.memory + l->at, sizeof h);
-    if (!is_complete(halo, l, &h) || !is_right(halo, i, &h)) {
+    if (!is_right(halo, i, &h)) {
         world->is_broken = 1;
         return clumpi_world_fail(
             world, CLUMP_ERR_RANK,
@@ -567,17 +560,16 @@ static void unpack(clump_halo *halo, ending *e) {
 
 static clump_status receive(clump_halo *halo, ending *e) {
     clump_world *world = halo->world;
-    const double begin = MPI_Wtime();
-    clump_status status = halo->info.exchanges ? CLUMP_OK : compare(halo);
+    const double begin = MPI_Wtime(), end = begin + world->timeout_s;
+    clump_status status = halo->info.exchanges ? CLUMP_OK : compare(halo, end);
     int count = 1;
     while (count && !status) {
-        status = clumpi_messages_next(world, &halo->incoming, begin + world->timeout_s,
-                                      "clump_halo_end", &count);
+        status = clumpi_messages_next(world, &halo->incoming, end, "clump_halo_end", &count);
         for (int j = 0; j < count && !status; j++)
             status = take_piece(halo, e, halo->incoming.done[j]);
         if (halo->write_count) (void)clFlush(halo->queue);
     }
-    if (!status) status = clumpi_messages_wait(world, &halo->outgoing, "clump_halo_end");
+    if (!status) status = clumpi_messages_wait_until(world, &halo->outgoing, end, "clump_halo_end");
     halo->info.wait_s += MPI_Wtime() - begin;
     return status;
 }

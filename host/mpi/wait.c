@@ -150,13 +150,17 @@ clump_status clumpi_messages_next(clump_world *world, clumpi_messages *m, double
     return CLUMP_OK;
 }
 
-clump_status clumpi_messages_wait(clump_world *world, clumpi_messages *m, const char *what) {
-    const double end = MPI_Wtime() + world->timeout_s;
+clump_status clumpi_messages_wait_until(clump_world *world, clumpi_messages *m, double end,
+                                        const char *what) {
     clump_status status;
     int count;
     do status = clumpi_messages_next(world, m, end, what, &count);
     while (count && !status);
     return status;
+}
+
+clump_status clumpi_messages_wait(clump_world *world, clumpi_messages *m, const char *what) {
+    return clumpi_messages_wait_until(world, m, MPI_Wtime() + world->timeout_s, what);
 }
 
 void clumpi_messages_free(clump_world *world, clumpi_messages *m) {

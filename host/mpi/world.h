@@ -96,7 +96,9 @@ clump_status clumpi_post_one(clump_world *world, clumpi_messages *m, void *data,
  * and there are none now. `end`: when to give up, of MPI_Wtime(). `what` is for the words. */
 clump_status clumpi_messages_next(clump_world *world, clumpi_messages *m, double end,
                                   const char *what, int *count);
-/* Wait for all of them, with the deadline. After success there are none. */
+/* Wait for all of them. After success there are none. */
+clump_status clumpi_messages_wait_until(clump_world *world, clumpi_messages *m, double end,
+                                        const char *what);
 clump_status clumpi_messages_wait(clump_world *world, clumpi_messages *m, const char *what);
 /* The list itself. */
 void clumpi_messages_free(clump_world *world, clumpi_messages *m);
