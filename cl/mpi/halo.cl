@@ -19,9 +19,11 @@
 #define HALO_WORDS 1u
 #endif
 
+#define HALO_KERNEL __kernel __attribute__((reqd_work_group_size(CLUMPI_HALO_LANES, 1, 1)))
+
 /* The part that a group's chunk is of. */
-static inline __global const clumpi_halo_part *
-clumpi_halo_part_of(__global const clumpi_halo_part *parts, uint count) {
+static inline __global const clumpi_halo_part *clumpi_halo_part_of(
+    __global const clumpi_halo_part *parts, uint count) {
     uint p = 0;
     for (uint i = 1; i < min(count, CLUMPI_HALO_PARTS); i++)
         if (parts[i].first_chunk <= (uint)get_group_id(0)) p = i;
@@ -48,11 +50,10 @@ static inline __global HALO_TYPE *clumpi_halo_changed(__global uint *stream, uin
 }
 
 /* `counts`, by part: changed elements, 0 before. Elements that do not fit are not packed. */
-__kernel __attribute__((reqd_work_group_size(64, 1, 1))) void
-clumpi_halo_encode(__global const HALO_TYPE *edges, __global HALO_TYPE *copy,
-                   __global uint *streams, __global const clumpi_halo_part *parts, uint part_count,
-                   __global uint *counts) {
-    __local uint sums[CLUMPI_HALO_LANES], begin;
+HALO_KERNEL void clumpi_halo_encode(__global const HALO_TYPE *edges, __global HALO_TYPE *copy,
+                                    __global uint *streams, __global const clumpi_halo_part *parts,
+                                    uint part_count, __global uint *counts) {
+    __local uint sums[CLUMPI_HALO_LANES + 1u]; /* the last: the chunk's place */
     __global const clumpi_halo_part *part = clumpi_halo_part_of(parts, part_count);
     const uint lane = (uint)get_local_id(0), chunk = (uint)get_group_id(0) - part->first_chunk;
     const uint first = chunk * CLUMPI_HALO_CHUNK + lane;
@@ -68,9 +69,12 @@ clumpi_halo_encode(__global const HALO_TYPE *edges, __global HALO_TYPE *copy,
         mask |= differs << k;
     }
     uint at = clumpi_halo_before(sums, popcount(mask), &all);
-    if (lane == 0) begin = all ? atomic_add(&counts[part - parts], all) : 0u;
+    if (lane == 0) {
+        const uint place = all ? atomic_add(&counts[part - parts], all) : 0u;
+        sums[CLUMPI_HALO_LANES] = stream[chunk] = place;
+    }
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (lane == 0) stream[chunk] = begin;
+    const uint begin = sums[CLUMPI_HALO_LANES];
     stream[part->chunks + chunk * CLUMPI_HALO_LANES + lane] = mask;
     const uint fits = begin <= part->most && all <= part->most - begin;
     __global HALO_TYPE *changed = clumpi_halo_changed(stream, part->chunks);
@@ -88,10 +92,9 @@ clumpi_halo_encode(__global const HALO_TYPE *edges, __global HALO_TYPE *copy,
 }
 
 /* `counts`, by part: changed elements of its stream, or CLUMPI_HALO_WHOLE. */
-__kernel __attribute__((reqd_work_group_size(64, 1, 1))) void
-clumpi_halo_decode(__global HALO_TYPE *copy, __global uint *streams,
-                   __global const clumpi_halo_part *parts, uint part_count,
-                   __global const uint *counts) {
+HALO_KERNEL void clumpi_halo_decode(__global HALO_TYPE *copy, __global uint *streams,
+                                    __global const clumpi_halo_part *parts, uint part_count,
+                                    __global const uint *counts) {
     __local uint sums[CLUMPI_HALO_LANES];
     __global const clumpi_halo_part *part = clumpi_halo_part_of(parts, part_count);
     const uint count = counts[part - parts];

@@ -26,9 +26,9 @@
 
 /* The part of a direction. 40 bytes. */
 typedef struct clumpi_halo_part {
-    clumpi_u64 at;      /* first element in the program's buffer */
-    clumpi_u64 copy_at; /* in the copy of what was sent or received last */
-    clumpi_u64 stream_at;   /* first word of its stream */
+    clumpi_u64 at;        /* first element in the program's buffer */
+    clumpi_u64 copy_at;   /* in the copy of what was sent or received last */
+    clumpi_u64 stream_at; /* first word of its stream */
     clumpi_u32 elements;
     clumpi_u32 first_chunk; /* the work-group that has it */
     clumpi_u32 chunks;
