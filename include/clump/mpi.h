@@ -140,9 +140,10 @@ typedef struct clump_halo_desc {
     uint64_t send_bytes[CLUMP_WORLD_DIRECTIONS_MAX];    /* likewise */
     uint64_t receive_at[CLUMP_WORLD_DIRECTIONS_MAX];    /* likewise */
     uint64_t receive_bytes[CLUMP_WORLD_DIRECTIONS_MAX]; /* likewise */
-    /* 0: parts are sent whole. Otherwise the bytes of an element, a power of two up to 64, of which
-     * all begins and sizes are multiples: elements that differ from the last exchange are sent,
-     * where that is less. Equal on all ranks. Costs device memory: three to four times the parts */
+    /* 0: parts are sent whole. Otherwise the bytes of an element, a power of two up to 64. All
+     * begins and sizes are multiples of it. A message then has only the elements that changed since
+     * the last exchange, or the part if this is shorter. Equal on all ranks. Costs device memory:
+     * twice the parts */
     uint32_t delta;
 } clump_halo_desc;
 
@@ -193,8 +194,7 @@ CLUMP_API clump_status clump_halo_begin(clump_halo *halo);
  * enqueued between begin and end.
  *   sync  [in, optional]  of the writes
  * Blocks: for other ranks, not for the writes.
- * With `delta` the library has copies of what it sent and received last. So the program may change
- * the received parts.
+ * With `delta` the library has a copy of the received parts, and the program may change them.
  * Returns CLUMP_OK. Fails with CLUMP_ERR_USAGE if it was not begun, CLUMP_ERR_RANK if a neighbour
  * did not answer, sent another number of bytes, has another `delta`, or sent a difference to another
  * exchange than the last one, or CLUMP_ERR_CL. With `delta`, a failure to keep what was received
@@ -229,8 +229,8 @@ typedef struct clump_migration_report {
     /* references of objects that left to objects that did not leave in the same direction. They are
      * null at the other side */
     uint64_t left_out;
-    /* Seconds on the host: finding and reading the objects that leave (after the commands enqueued
-     * before), waits for messages, making the objects that arrive, freeing the ones that left */
+    /* Seconds on the host: until the leaving objects are read (with the commands enqueued before),
+     * waits for messages, making the arriving objects, and freeing the objects that left */
     double take_s, wait_s, make_s, free_s;
 } clump_migration_report;
 
