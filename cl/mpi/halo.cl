@@ -30,21 +30,6 @@ static inline __global const clumpi_halo_part *clumpi_halo_part_of(
     return parts + p;
 }
 
-/* What the lanes before this one have, and all of them. For all lanes of a group. */
-static inline uint clumpi_halo_before(__local uint *sums, uint own, uint *all) {
-    const uint lane = (uint)get_local_id(0);
-    sums[lane] = own;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint step = 1; step < CLUMPI_HALO_LANES; step += step) { /* bound: 6 */
-        const uint below = lane >= step ? sums[lane - step] : 0u;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        sums[lane] += below;
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    *all = sums[CLUMPI_HALO_LANES - 1u];
-    return sums[lane] - own;
-}
-
 static inline __global HALO_TYPE *clumpi_halo_changed(__global uint *stream, uint chunks) {
     return (__global HALO_TYPE *)(stream + (ulong)chunks * CLUMPI_HALO_CHUNK_WORDS);
 }
@@ -60,7 +45,7 @@ HALO_KERNEL void clumpi_halo_encode(__global const HALO_TYPE *edges, __global HA
     __global const HALO_TYPE *from = edges + part->at * HALO_WORDS;
     __global HALO_TYPE *to = copy + part->copy_at * HALO_WORDS;
     __global uint *stream = streams + part->stream_at;
-    uint mask = 0, all;
+    uint mask = 0, at = 0, all = 0;
     for (uint k = 0; k < 32u; k++) {
         const ulong e = first + (ulong)k * CLUMPI_HALO_LANES;
         uint differs = 0;
@@ -68,7 +53,12 @@ HALO_KERNEL void clumpi_halo_encode(__global const HALO_TYPE *edges, __global HA
             differs |= from[e * HALO_WORDS + w] != to[e * HALO_WORDS + w];
         mask |= differs << k;
     }
-    uint at = clumpi_halo_before(sums, popcount(mask), &all);
+    sums[lane] = popcount(mask);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = 0; i < CLUMPI_HALO_LANES; i++) {
+        all += sums[i];
+        at += i < lane ? sums[i] : 0u;
+    }
     if (lane == 0) {
         const uint place = all ? atomic_add(&counts[part - parts], all) : 0u;
         sums[CLUMPI_HALO_LANES] = stream[chunk] = place;
@@ -105,9 +95,10 @@ HALO_KERNEL void clumpi_halo_decode(__global HALO_TYPE *copy, __global uint *str
     __global HALO_TYPE *to = copy + part->copy_at * HALO_WORDS;
     __global const HALO_TYPE *changed = clumpi_halo_changed(stream, part->chunks);
     const uint mask = stream[part->chunks + chunk * CLUMPI_HALO_LANES + lane];
-    uint all;
-    ulong at = clumpi_halo_before(sums, popcount(mask), &all);
-    at += stream[chunk];
+    ulong at = stream[chunk];
+    sums[lane] = popcount(mask);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = 0; i < lane; i++) at += sums[i];
     for (uint k = 0; k < 32u; k++) {
         if (!(mask >> k & 1u)) continue;
         const ulong e = first + (ulong)k * CLUMPI_HALO_LANES;

@@ -391,7 +391,7 @@ static clump_status send_pieces(clump_halo *halo, const uint64_t *lengths) {
         for (int k = 0; k < l->pieces && !status; k++) {
             uint64_t at;
             const uint64_t bytes = piece_of(halo, k, lengths[i], &at);
-            const cl_event read = halo->reads[l->first + k];
+            cl_event read = halo->reads[l->first + k];
             const cl_int code = read ? clWaitForEvents(1, &read) : CL_SUCCESS;
             if (code) return clumpi_world_fail_cl(world, "clWaitForEvents", code);
             if (read) halo->info.read_s += seconds(read);
@@ -594,7 +594,7 @@ static void give_event(clump_halo *halo, ending *e) {
              "clEnqueueMarkerWithWaitList");
         return;
     }
-    const cl_event last = halo->writes[halo->write_count - 1];
+    cl_event last = halo->writes[halo->write_count - 1];
     const cl_int code = clRetainEvent(last);
     note(e, code, "clRetainEvent");
     if (!code) *sync->event = last;

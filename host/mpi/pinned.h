@@ -1,6 +1,6 @@
 /* Memory of the host that OpenCL transfers to and from without a copy of its own: a buffer of
- * CL_MEM_ALLOC_HOST_PTR that is mapped as long as it lives (docs/guide/host-access.md). Messages are
- * sent from it, and received in it.
+ * CL_MEM_ALLOC_HOST_PTR that is mapped as long as it lives (docs/guide/host-access.md). Messages
+ * are sent from it, and received in it.
  *
  * Invariant: a broken world keeps it, because a message may still use it.
  *

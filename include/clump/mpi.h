@@ -196,8 +196,8 @@ CLUMP_API clump_status clump_halo_begin(clump_halo *halo);
  * Blocks: for other ranks, not for the writes.
  * With `delta` the library has a copy of the received parts, and the program may change them.
  * Returns CLUMP_OK. Fails with CLUMP_ERR_USAGE if it was not begun, CLUMP_ERR_RANK if a neighbour
- * did not answer, sent another number of bytes, has another `delta`, or sent a difference to another
- * exchange than the last one, or CLUMP_ERR_CL. With `delta`, a failure to keep what was received
+ * did not answer, sent another number of bytes, has another `delta`, or sent a difference that does
+ * not follow the last exchange, or CLUMP_ERR_CL. With `delta`, a failure to keep received data
  * breaks the world. */
 CLUMP_API clump_status clump_halo_end(clump_halo *halo, const clump_sync *sync);
 

@@ -173,7 +173,7 @@ static void try_delta(clump_world *world, uint32_t element) {
     const clump_world_place *p = clump_world_get_place(world);
     const size_t each = (size_t)(elements_of(p->directions) + 3) * element;
     const size_t bytes = each * p->directions;
-    uint8_t *own = calloc(1, bytes), *theirs = calloc(1, bytes), *got = malloc(bytes);
+    uint8_t *own = calloc(1, bytes + 1), *theirs = calloc(1, bytes + 1), *got = malloc(bytes + 1);
     cl_int code;
     cl_mem buffer = clCreateBuffer(ranks_q.cl, CL_MEM_READ_WRITE, 2 * bytes, NULL, &code);
     clump_halo_desc desc = {
