@@ -1,6 +1,9 @@
 /* Domains and neighbours in 1 to 3 dimensions, halos in all directions, whole and as differences,
  * reductions, and refusals that all ranks learn of. Messages that are not as they should be are
- * made by an MPI_Isend() of this program, which stands before that of MPI. */
+ * made by an MPI_Isend() of this program, which stands before that of MPI, and likewise a write that
+ * fails. */
+#define _GNU_SOURCE /* RTLD_NEXT. NOLINT(bugprone-reserved-identifier) */
+#include <dlfcn.h>
 #include "sized.h"
 /* After the above. */
 #include "ranks.h"
@@ -72,6 +75,14 @@ static void enqueue_slow(cl_mem slow) {
         CHECK(!clEnqueueFillBuffer(ranks_q.queue, slow, &words, sizeof words, 0, SLOW_BYTES, 0,
                                    NULL, NULL));
     if (ranks_out_of_order) CHECK(!clEnqueueBarrierWithWaitList(ranks_q.queue, 0, NULL, NULL));
+}
+
+/* The end of an exchange whose writes wait for an event that is none. The world goes on. */
+static void end_unwritten(clump_world *world, clump_halo *halo, int has_received) {
+    const cl_event none = NULL;
+    const clump_status status = clump_halo_end(halo, &(clump_sync){1, &none, NULL});
+    CHECK(status == (has_received ? CLUMP_ERR_CL : CLUMP_OK));
+    CHECK(!status || clump_world_get_error(world)->cl_code);
 }
 
 /* The end of an exchange whose writes are done before what was enqueued on the world's queue
@@ -208,13 +219,17 @@ static void try_delta(clump_world *world, uint32_t element) {
         clEnqueueWriteBuffer(ranks_q.queue, buffer, CL_TRUE, 0, bytes, got, 0, NULL, NULL);
         if (round == 1)
             end_later(world, halo);
+        else if (round == 4)
+            end_unwritten(world, halo, whole != 0);
         else
             CHECK_WORLD(world, clump_halo_end(halo, NULL));
         clEnqueueReadBuffer(ranks_q.queue, buffer, CL_TRUE, bytes, bytes, got, 0, NULL, NULL);
+        for (size_t i = 0; i < bytes && round == 4; i++) CHECK(got[i] == 0xee);
         for (uint32_t d = 0; d < p->directions; d++) {
             const size_t at = each * d, size = desc.receive_bytes[d];
             const int is_there = p->neighbours[d] >= 0;
             CHECK(got[at] == 0xee && got[at + element + size] == 0xee);
+            if (round == 4) continue;
             CHECK(is_there ? !memcmp(got + at + element, theirs + at + element, size)
                            : got[at + element] == 0xee);
         }
@@ -248,6 +263,19 @@ int MPI_Isend(const void *data, int count, MPI_Datatype type, int to, int tag, M
         if (spoil == NO_HEAD) words[0] = 0;
     }
     return PMPI_Isend(data, count, type, to, tag, comm, request);
+}
+
+static int fails_write; /* the next one */
+
+cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t at,
+                            size_t bytes, const void *data, cl_uint wait_count,
+                            const cl_event *wait_list, cl_event *event) {
+    static cl_int (*real)(cl_command_queue, cl_mem, cl_bool, size_t, size_t, const void *, cl_uint,
+                          const cl_event *, cl_event *);
+    void *found = real ? NULL : dlsym(RTLD_NEXT, "clEnqueueWriteBuffer");
+    if (found) memcpy(&real, &found, sizeof real);
+    if (fails_write) return fails_write = 0, CL_OUT_OF_RESOURCES;
+    return real(queue, buffer, blocking, at, bytes, data, wait_count, wait_list, event);
 }
 
 /* A halo with as many bytes in each direction, in a ring. */
@@ -291,6 +319,20 @@ static void try_strangers(void) {
                      "cannot apply to the 16384 bytes of "
                      "exchange 1 from direction"));
         CHECK(clump_halo_begin(halo) == CLUMP_ERR_RANK);
+        clump_halo_destroy(halo);
+        clReleaseMemObject(buffer);
+        clump_world_destroy(world);
+    }
+    for (uint32_t delta = 0; delta <= 4; delta += 4) {
+        clump_world *world = ranks_world(desc);
+        CHECK_WORLD(world, open_ring(world, delta, 1 << 14, &buffer, &halo));
+        CHECK_WORLD(world, exchange(halo));
+        CHECK(clump_halo_begin(halo) == CLUMP_OK);
+        fails_write = 1;
+        CHECK(clump_halo_end(halo, NULL) == CLUMP_ERR_CL && !fails_write);
+        CHECK(strstr(clump_world_get_error(world)->message, "clEnqueueWriteBuffer"));
+        /* What changes next cannot be told from what was lost. */
+        CHECK(exchange(halo) == (delta ? CLUMP_ERR_RANK : CLUMP_OK));
         clump_halo_destroy(halo);
         clReleaseMemObject(buffer);
         clump_world_destroy(world);
