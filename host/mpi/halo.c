@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clump/timeline.h"
 #include "mpi/delta.h"
 #include "mpi/pinned.h"
 
@@ -196,6 +197,11 @@ static double seconds(cl_event event) {
     return end > start ? (double)(end - start) * 1e-9 : 0;
 }
 
+/* For the timeline, if the context records one. */
+static void show(const clump_halo *halo, const char *name, uint64_t bytes, cl_event event) {
+    if (event) (void)clump_context_add_to_timeline(halo->world->context, name, bytes, event);
+}
+
 static void release_event(cl_event *event) {
     if (*event) clReleaseEvent(*event);
     *event = NULL;
@@ -320,6 +326,7 @@ static cl_int find_differences(clump_halo *halo, const char **call) {
     cl_event packed = NULL;
     const cl_int code = clumpi_delta_encode(&halo->delta, &packed, call);
     if (packed && !code) halo->info.pack_s += seconds(packed);
+    show(halo, "halo: compare", 0, packed);
     release_event(&packed);
     return code;
 }
@@ -395,6 +402,7 @@ static clump_status send_pieces(clump_halo *halo, const uint64_t *lengths) {
             const cl_int code = read ? clWaitForEvents(1, &read) : CL_SUCCESS;
             if (code) return clumpi_world_fail_cl(world, "clWaitForEvents", code);
             if (read) halo->info.read_s += seconds(read);
+            show(halo, "halo: read", bytes, read);
             status = clumpi_post_one(world, &halo->outgoing, halo->sent.memory + l->at + at, bytes,
                                      world->place.neighbours[i], tag_of(halo, CLUMPI_TAG_DATA, i),
                                      CLUMPI_SENT);
@@ -452,9 +460,11 @@ static void note(ending *e, cl_int code, const char *call) {
     e->call = call;
 }
 
-static void note_write(clump_halo *halo, ending *e, cl_int code, const char *call, cl_event event) {
+static void note_write(clump_halo *halo, ending *e, cl_int code, const char *call, cl_event event,
+                       const char *name, uint64_t bytes) {
     note(e, code, call);
     if (event) halo->writes[halo->write_count++] = event;
+    show(halo, name, bytes, event);
 }
 
 /* Before the program's buffer is written. Returns whether it may be. */
@@ -478,7 +488,7 @@ static void write(clump_halo *halo, ending *e, uint32_t i, uint64_t at, cl_mem t
         clEnqueueWriteBuffer(halo->queue, to, CL_FALSE, to_at, bytes,
                              halo->received.memory + halo->in[i].at + at, 0, NULL, &event);
     e->is_lost |= is_copy && code;
-    note_write(halo, e, code, "clEnqueueWriteBuffer", event);
+    note_write(halo, e, code, "clEnqueueWriteBuffer", event, "halo: write", bytes);
 }
 
 /* A message that is too short has a part of an older head. */
@@ -547,14 +557,15 @@ static void unpack(clump_halo *halo, ending *e) {
     cl_event unpacked = NULL;
     const cl_int code = clumpi_delta_decode(&halo->delta, &unpacked, &call);
     e->is_lost |= code != CL_SUCCESS;
-    note_write(halo, e, code, call, unpacked);
+    note_write(halo, e, code, call, unpacked, "halo: apply", 0);
     for (uint32_t p = 0; p < side->part_count && gate(halo, e); p++) {
         const uint32_t i = side->directions[p];
         cl_event event = NULL;
         const cl_int copied = clEnqueueCopyBuffer(
             halo->queue, side->copy, halo->desc.receive, side->table[p].copy_at * halo->desc.delta,
             halo->desc.receive_at[i], halo->desc.receive_bytes[i], 0, NULL, &event);
-        note_write(halo, e, copied, "clEnqueueCopyBuffer", event);
+        note_write(halo, e, copied, "clEnqueueCopyBuffer", event, "halo: copy",
+                   halo->desc.receive_bytes[i]);
     }
 }
 

@@ -355,6 +355,38 @@ static void try_strangers(void) {
     }
 }
 
+static int find_commands(void *found, const void *data, size_t bytes) {
+    static const char *const names[] = {"halo: compare", "halo: read", "halo: write", "halo: apply",
+                                        "halo: copy"};
+    char *text = calloc(1, bytes + 1);
+    CHECK(text);
+    memcpy(text, data, bytes);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        *(int *)found += strstr(text, names[i]) != NULL;
+    free(text);
+    return 0;
+}
+
+/* The timeline of the context has the halo's commands. */
+static void try_timeline(void) {
+    const clump_world_desc desc = {
+        .size = sizeof desc, .dimensions = 1, .periodic = {1}, .timeout_s = 30};
+    cl_mem buffer;
+    clump_halo *halo;
+    int found = 0;
+    clump_world *world = ranks_world(desc);
+    CHECK_WORLD(world, open_ring(world, 4, 1 << 14, &buffer, &halo));
+    CHECK_WORLD(world, exchange(halo));
+    CLUMP_CHECK(&ranks_q, clump_context_record_timeline(ranks_q.context, 100));
+    CHECK_WORLD(world, exchange(halo));
+    CLUMP_CHECK(&ranks_q, clump_context_write_timeline(ranks_q.context, find_commands, &found));
+    CLUMP_CHECK(&ranks_q, clump_context_record_timeline(ranks_q.context, 0));
+    CHECK(found == 5);
+    clump_halo_destroy(halo);
+    clReleaseMemObject(buffer);
+    clump_world_destroy(world);
+}
+
 static void try_delta_refusals(clump_world *world) {
     cl_mem buffer;
     clump_halo *halo;
@@ -479,6 +511,7 @@ int main(void) {
     try_delta_refusals(world);
     clump_world_destroy(world);
     try_strangers();
+    if (!ranks_out_of_order) try_timeline();
     try_refusals();
     try_sizes();
     ranks_close();
