@@ -79,7 +79,7 @@ static void enqueue_slow(cl_mem slow) {
 
 /* The end of an exchange whose writes wait for an event that is none. The world goes on. */
 static void end_unwritten(clump_world *world, clump_halo *halo, int has_received) {
-    const cl_event none = NULL;
+    cl_event none = NULL;
     const clump_status status = clump_halo_end(halo, &(clump_sync){1, &none, NULL});
     CHECK(status == (has_received ? CLUMP_ERR_CL : CLUMP_OK));
     CHECK(!status || clump_world_get_error(world)->cl_code);
@@ -274,7 +274,7 @@ cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool block
                           const cl_event *, cl_event *);
     void *found = real ? NULL : dlsym(RTLD_NEXT, "clEnqueueWriteBuffer");
     if (found) memcpy(&real, &found, sizeof real);
-    if (fails_write) return fails_write = 0, CL_OUT_OF_RESOURCES;
+    if (fails_write || !real) return fails_write = 0, CL_OUT_OF_RESOURCES;
     return real(queue, buffer, blocking, at, bytes, data, wait_count, wait_list, event);
 }
 
