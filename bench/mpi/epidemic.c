@@ -16,10 +16,11 @@
 #include "bench/harness/source.h"
 #include "cl/core/layout.h"
 
-#define TALLIES 1024u                  /* as in epidemic.cl */
-#define PIECE (UINT64_C(1) << 30)      /* agents of a do-new */
-#define FILL_BYTES (UINT64_C(1) << 30) /* NVIDIA's fill goes wrong from 2 GiB on */
-#define CELLS_MOST (UINT32_MAX - (1u << 20))
+#define TALLIES 1024u                        /* as in epidemic.cl */
+#define PIECE (UINT64_C(1) << 30)            /* agents of a do-new */
+#define FILL_BYTES (UINT64_C(256) << 20)     /* larger fills hang on NVIDIA (docs/portability.md) */
+#define CELLS_MOST (UINT32_MAX - (1u << 20)) /* as the rules say */
+#define ROW_MOST (1u << 28)                  /* agents: twice as many may leave in a step */
 
 enum {
     AGENT_INIT,
@@ -63,7 +64,7 @@ typedef struct epidemic {
 static mpi_option options[] = {
     {"width", 256, 2, 1 << 20, "cells of a row, a power of two"},
     {"height", 256, 1, 1 << 30, "rows of cells, of all ranks"},
-    {"density", 8, 1, 256, "agents of a cell at the start"},
+    {"density", 8, 1, 4096, "agents of a cell at the start"},
     {"seed", 42, 0, 4294967295.0, ""},
     {"infected", 655, 0, 65536, "infected agents at the start, in 65536"},
     {"contagion", 200, 0, 65536,
@@ -93,6 +94,10 @@ static int read_rules(mpi_run *run, epidemic_rules *rules) {
     if (cells > CELLS_MOST)
         return bench_error_set(&run->error, "%llu cells are too many: at most %u are possible",
                                (unsigned long long)cells, CELLS_MOST);
+    if (width * rules->density > ROW_MOST)
+        return bench_error_set(&run->error,
+                               "%llu agents of a row are too many: at most %u are possible",
+                               (unsigned long long)(width * rules->density), ROW_MOST);
     if (mpi_u32(run, "height") < (uint32_t)run->size)
         return bench_error_set(&run->error, "%u rows for %d ranks", mpi_u32(run, "height"),
                                run->size);
@@ -409,6 +414,7 @@ typedef struct device_totals {
     uint64_t kinds[3], hashes;
 } device_totals;
 
+/* A work-group adds to one of TALLIES numbers: 32 bits are enough for 10^12 births of a rank. */
 static int read_tallies(mpi_run *run, const epidemic *e, uint64_t sums[3]) {
     cl_uint tallies[2 * TALLIES + 1];
     const cl_int code = clEnqueueReadBuffer(run->queue, e->tallies, CL_TRUE, 0, sizeof tallies,
