@@ -94,7 +94,7 @@ __kernel void spread(WORLD, __global const uint *table, __global uint *pressure)
 }
 
 __kernel void advance(WORLD, uint number, __global const uint *pressure, __global uint *free_list,
-                   __global plain_newborn *born_list) {
+                      __global plain_newborn *born_list) {
     uint s = range_here(shape), used = ranges[s].used, births = 0, deaths = 0;
     ulong at = (ulong)s * shape.slots;
     for (uint i = first_here(shape); i < used; i += stride_here(shape)) {
@@ -117,8 +117,7 @@ __kernel void advance(WORLD, uint number, __global const uint *pressure, __globa
         }
         uint danger = was == SUSCEPTIBLE ? pressure[cell >> 1] >> (cell & 1u) * 16u & 0xffffu : 0u;
         uint state = epidemic_next_state(was, draw, danger, number, rules.duration);
-        uint to =
-            epidemic_go(cell, epidemic_way(draw), 1u << rules.width_bits, rules.cells);
+        uint to = epidemic_go(cell, epidemic_way(draw), 1u << rules.width_bits, rules.cells);
         if (state != was) states[at + i] = state;
         cells[at + i] = to;
         if ((state & 3u) == INFECTED) add_infected(counts, to);
@@ -137,8 +136,8 @@ __kernel void place(WORLD, __global const uint *free_list,
                     (born > free && born - free > shape.slots - used);
     UNUSED;
     for (uint i = me; i < born && !is_wrong; i += items) {
-        uint slot = i < free ? free_list[(ulong)s * shape.free_room + free - 1u - i]
-                             : used + (i - free);
+        uint slot =
+            i < free ? free_list[(ulong)s * shape.free_room + free - 1u - i] : used + (i - free);
         const plain_newborn child = born_list[(ulong)s * shape.born_room + i];
         cells[at + slot] = child.cell;
         identities[at + slot] = child.identity;

@@ -9,8 +9,8 @@
  * Read first: epidemic.schema; epidemic.clh, which is compiled before this.
  */
 
-#define TALLIES 1024u     /* of births; then as many of deaths; then whether a cell was too full */
-#define TOO_MANY 0x8000u  /* infected agents of a cell: the next step might not fit 16 bits */
+#define TALLIES 1024u    /* of births; then as many of deaths; then whether a cell was too full */
+#define TOO_MANY 0x8000u /* infected agents of a cell: the next step might not fit 16 bits */
 
 static void add_infected(__global uint *counts, uint n) {
     atomic_add(&counts[n >> 1], 1u << (n & 1u) * 16u);
@@ -144,9 +144,9 @@ typedef struct epidemic_totals {
 } epidemic_totals;
 
 static epidemic_totals add_totals(epidemic_totals a, epidemic_totals b) {
-    epidemic_totals sum = {{a.kinds[0] + b.kinds[0], a.kinds[1] + b.kinds[1],
-                            a.kinds[2] + b.kinds[2]},
-                           a.hashes + b.hashes};
+    epidemic_totals sum = {
+        {a.kinds[0] + b.kinds[0], a.kinds[1] + b.kinds[1], a.kinds[2] + b.kinds[2]},
+        a.hashes + b.hashes};
     return sum;
 }
 
