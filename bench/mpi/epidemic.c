@@ -16,7 +16,7 @@
 #include "bench/harness/source.h"
 #include "cl/core/layout.h"
 
-#define TALLIES 1024u                        /* as in epidemic.cl */
+#define TALLIES ((size_t)1024)               /* as in epidemic.cl */
 #define PIECE (UINT64_C(1) << 30)            /* agents of a do-new */
 #define FILL_BYTES (UINT64_C(256) << 20)     /* larger fills hang on NVIDIA (docs/portability.md) */
 #define CELLS_MOST (UINT32_MAX - (1u << 20)) /* as the rules say */
@@ -210,7 +210,7 @@ static int create_buffers(mpi_run *run, epidemic *e) {
     epidemic_make_pressures(e->rules.contagion, table);
     if (mpi_buffer(run, bytes_of_cells(e), &e->counts) ||
         mpi_buffer(run, bytes_of_cells(e), &e->pressure) ||
-        mpi_buffer(run, 2 * e->width * sizeof(uint16_t), &e->ghosts) ||
+        mpi_buffer(run, UINT64_C(2) * e->width * sizeof(uint16_t), &e->ghosts) ||
         mpi_buffer(run, sizeof table, &e->table) || mpi_buffer(run, TALLY_BYTES, &e->tallies) ||
         clear(run, e->counts, bytes_of_cells(e)) || clear(run, e->tallies, TALLY_BYTES))
         return -1;
@@ -373,7 +373,7 @@ static int make_pressures(mpi_run *run, epidemic *e, mpi_times *times) {
     status = clump_halo_end(e->halo, NULL);
     if (status) return mpi_fail_world(run, "the halo", status);
     times->halo += MPI_Wtime() - before;
-    if (run->size > 1) times->bytes += 2 * e->width * sizeof(uint16_t);
+    if (run->size > 1) times->bytes += UINT64_C(2) * e->width * sizeof(uint16_t);
     return spread(run, e, 0, e->height - 1, edges);
 }
 
@@ -420,7 +420,7 @@ static int read_tallies(mpi_run *run, const epidemic *e, uint64_t sums[3]) {
     const cl_int code = clEnqueueReadBuffer(run->queue, e->tallies, CL_TRUE, 0, sizeof tallies,
                                             tallies, 0, NULL, NULL);
     if (code) return mpi_fail_cl(run, "clEnqueueReadBuffer", code);
-    for (uint32_t i = 0; i < TALLIES; i++) {
+    for (size_t i = 0; i < TALLIES; i++) {
         sums[0] += tallies[i];
         sums[1] += tallies[TALLIES + i];
     }

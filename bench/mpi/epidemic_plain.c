@@ -63,7 +63,7 @@ static int make_buffers(world *w, const epidemic_rules *rules, bench_error *erro
         {w->cell_bytes, &w->pressure},
         {(uint64_t)s->stripes * s->free_room * sizeof(uint32_t), &w->free_list},
         {(uint64_t)s->stripes * s->born_room * sizeof(plain_newborn), &w->born_list},
-        {s->stripes * GROUP * 4 * sizeof(uint64_t), &w->totals},
+        {(uint64_t)s->stripes * GROUP * 4 * sizeof(uint64_t), &w->totals},
     };
     uint32_t table[EPIDEMIC_PRESSURES];
     epidemic_make_pressures(rules->contagion, table);
