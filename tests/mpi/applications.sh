@@ -60,8 +60,9 @@ same 1 2 3 4 -- nbody bodies=403 steps=8 warmup=0 | tee "$work/nbody"
 # Births, deaths and agents that cross, on bands of different heights down to one row; and a row that is one word.
 same 1 2 3 8 -- epidemic width=16 height=12 steps=20 | tee "$work/epidemic"
 same 1 3 -- epidemic width=2 height=3 density=64 steps=20 birth=3000 death=3000 contagion=2000 room=100
-checksum 1 epidemic width=16 height=12 steps=20 plain=1 >"$work/plain"
+"${0%/*}/../../bench/mpi/epidemic.sh" "$mpiexec" "$mpi" 2 12 width=16 steps=20 >"$work/said"
 grep -q '^equal to the program in plain OpenCL$' "$work/said"
+[ "$(grep -c "^checksum $(sed 's/.*: //' "$work/epidemic")" "$work/said")" = 2 ]
 "$mpiexec" -n 4 "$mpi" epidemic width=16 height=12 steps=7 file="$work/sick" save=1 >/dev/null </dev/null
 same 1 4 5 -- epidemic width=16 height=12 steps=13 warmup=0 file="$work/sick" load=1 | sed 's/.*: /: /' >"$work/resumed"
 if ! grep -qF "$(cat "$work/resumed")" "$work/epidemic"; then
