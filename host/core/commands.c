@@ -227,8 +227,8 @@ clump_status clumpi_transfer_wait(clump_context *c, cl_event *event) {
     return code ? clumpi_fail_cl(&c->error, "clWaitForEvents", code, "a transfer") : CLUMP_OK;
 }
 
-/* NVIDIA's fill has been seen to fail or hang from 2 GiB on (inducer/pyopencl issue 395): of so many
- * bytes, and, in pieces, from there on in a buffer. */
+/* NVIDIA's fill has been seen to fail or hang from 2 GiB on (inducer/pyopencl issue 395): of so
+ * many bytes, and, in pieces, from there on in a buffer. */
 #define CLEAR_BYTES_MOST (UINT64_C(256) << 20)
 #define FILL_END (UINT64_C(2) << 30)
 
