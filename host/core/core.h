@@ -194,7 +194,8 @@ clump_status clumpi_transfer_wait(clump_context *c, cl_event *event);
 clump_status clumpi_transfer_memory(clump_context *c, uint64_t bytes, const char *what,
                                     cl_mem *buffer, void **memory);
 void clumpi_transfer_memory_release(clump_context *c, cl_mem *buffer, void *memory);
-/* Fill with zeros; does not block. offset and bytes are multiples of 4. */
+/* Fill with zeros; does not block, except behind the first 2 GiB of a buffer. offset and bytes are
+ * multiples of 4. */
 clump_status clumpi_clear(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes);
 /* One word, likewise. */
 clump_status clumpi_set_word(clump_context *c, cl_mem buffer, uint64_t offset, uint32_t word);

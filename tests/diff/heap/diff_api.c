@@ -1015,6 +1015,25 @@ static void test_copied_fields(void **state) {
         assert_int_equal(made, objects[id - 1]);
     }
     clump_heap_destroy(exact);
+    /* The largest heaps that references can name, for what no test has the memory. */
+    static const struct {
+        const char *text;
+        uint64_t objects, least;
+    } huge[] = {{"class A { uint x[4]; }", 4150000000, UINT64_C(63) << 30},
+                {"class A { uint x[5]; }", 4170000000, UINT64_C(79) << 30},
+                {"class A { uint x[9]; }", 4200000000, UINT64_C(142) << 30}};
+    for (size_t i = 0; i < sizeof huge / sizeof *huge; i++) {
+        clump_schema *one = NULL;
+        clump_heap_desc big = {.size = sizeof big, .context = f->clump};
+        const uint64_t more = huge[i].objects + huge[i].objects / 50;
+        CHECK_OK(f, clump_schema_parse(huge[i].text, strlen(huge[i].text), NULL, &one, NULL));
+        big.schema = one;
+        CHECK_OK(f, clump_heap_get_bytes_needed(&big, &huge[i].objects, &bytes, NULL));
+        assert_true(bytes > huge[i].least && bytes < huge[i].least / 100 * 102);
+        CHECK_STATUS(f, clump_heap_get_bytes_needed(&big, &more, &bytes, NULL),
+                     CLUMP_ERR_DEVICE_MEMORY);
+        clump_schema_destroy(one);
+    }
 }
 
 static void test_bad_fields(void **state) {
