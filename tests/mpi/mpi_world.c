@@ -1,5 +1,5 @@
-/* Domains and neighbours in 1 to 3 dimensions, halos in all directions, reductions, and refusals
- * that all ranks learn of. */
+/* Domains and neighbours in 1 to 3 dimensions, halos in all directions, reductions, borders that
+ * move, and refusals that all ranks learn of. */
 #include "sized.h"
 /* After the above. */
 #include "ranks.h"
@@ -130,6 +130,126 @@ static void try_reductions(clump_world *world) {
     CHECK_WORLD(world, clump_world_agree(world, CLUMP_OK));
 }
 
+/* ---- Borders --------------------------------------------------------------------------------- */
+
+enum { ROWS_EACH = 40 };
+static uint64_t weights[8 * ROWS_EACH];
+
+/* Rows of all ranks: one after the other, none missing, and none farther than a neighbour's. */
+static void check_borders(uint64_t (*rows)[2], const uint64_t old[][2], const clump_borders_desc *d,
+                          uint64_t all) {
+    uint64_t at = 0;
+    for (int r = 0; r < ranks_size; r++) {
+        const uint64_t end = rows[r][0] + rows[r][1], old_end = old[r][0] + old[r][1];
+        const uint64_t stay = rows[r][0] > old[r][0] ? rows[r][0] : old[r][0];
+        const uint64_t stay_end = end < old_end ? end : old_end;
+        CHECK(rows[r][0] == at);
+        at += rows[r][1];
+        /* Some of its own rows stay. */
+        CHECK(stay_end > stay && stay_end - stay >= (d->least < old[r][1] ? d->least : old[r][1]));
+        CHECK(!d->most || rows[r][1] <= d->most || rows[r][1] <= old[r][1]);
+        const uint64_t moved =
+            rows[r][0] > old[r][0] ? rows[r][0] - old[r][0] : old[r][0] - rows[r][0];
+        CHECK(!d->farthest || moved <= d->farthest);
+    }
+    CHECK(at == all);
+}
+
+static uint64_t work_of(const uint64_t rows[2]) {
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < rows[1]; i++) sum += weights[rows[0] + i];
+    return sum;
+}
+
+/* Until nothing moves; returns the most work of a domain. */
+static uint64_t settle_borders(clump_world *world, clump_borders_desc d) {
+    uint64_t old[8][2], rows[8][2], most = 0;
+    const uint64_t all = (uint64_t)ranks_size * ROWS_EACH;
+    for (int r = 0; r < ranks_size; r++) {
+        rows[r][0] = (uint64_t)r * ROWS_EACH;
+        rows[r][1] = ROWS_EACH;
+    }
+    int calls = 0;
+    do {
+        memcpy(old, rows, sizeof old);
+        uint64_t *own = rows[ranks_rank];
+        d.begin = own[0];
+        d.count = own[1];
+        d.weights = weights + own[0];
+        CHECK_WORLD(world, clump_world_move_borders(world, &d, &own[0], &own[1]));
+        CHECK(!MPI_Allgather(MPI_IN_PLACE, 0, MPI_UINT64_T, rows, 2, MPI_UINT64_T, MPI_COMM_WORLD));
+        check_borders(rows, (const uint64_t(*)[2])old, &d, all);
+        CHECK(++calls < 500);
+    } while (memcmp(old, rows, (size_t)ranks_size * sizeof *rows));
+    for (int r = 0; r < ranks_size; r++)
+        if (work_of(rows[r]) > most) most = work_of(rows[r]);
+    return most;
+}
+
+static void try_borders(void) {
+    clump_world *world =
+        ranks_world((clump_world_desc){.size = sizeof(clump_world_desc), .timeout_s = 30});
+    const int rows = ranks_size * ROWS_EACH;
+    clump_borders_desc d = {.size = sizeof d};
+    for (int shape = 0; shape < 5; shape++) {
+        uint64_t all = 0, heaviest = 0;
+        for (int i = 0; i < rows; i++) {
+            weights[i] = shape == 0 ? 7 /* all the same */
+                         : shape == 1
+                             ? 1 + (i < rows / 8) * UINT64_C(100) /* a crowd in the first */
+                         : shape == 2 ? (uint64_t)(i % 11) * i
+                         : shape == 3 ? (i >= rows - 5) * UINT64_C(1000) /* nothing but the last */
+                                      : 0;
+            all += weights[i];
+            if (weights[i] > heaviest) heaviest = weights[i];
+        }
+        d = (clump_borders_desc){.size = sizeof d};
+        uint64_t most = settle_borders(world, d);
+        /* Each border is at the nearest place, unless too few rows are between two. */
+        if (shape < 3) CHECK(most <= all / (uint64_t)ranks_size + heaviest);
+        if (!shape) CHECK(most == 7 * ROWS_EACH);
+        d.least = 3;
+        d.farthest = 4;
+        most = settle_borders(world, d);
+        if (shape < 3) CHECK(most <= all / (uint64_t)ranks_size + heaviest * 3);
+        d.most = ROWS_EACH + 10;
+        settle_borders(world, d);
+    }
+    /* Refused on all ranks, and the world goes on. */
+    uint64_t begin = (uint64_t)ranks_rank * ROWS_EACH, count = 99;
+    const clump_borders_desc good = {
+        .size = sizeof good, .begin = begin, .count = ROWS_EACH, .weights = weights};
+    const int is_last = ranks_rank == ranks_size - 1;
+    begin = 77;
+    d = good;
+    if (is_last) d.weights = NULL;
+    CHECK(clump_world_move_borders(world, &d, &begin, &count) ==
+          (is_last ? CLUMP_ERR_USAGE : CLUMP_ERR_RANK));
+    d = good;
+    d.count = 0;
+    CHECK(clump_world_move_borders(world, &d, &begin, &count) == CLUMP_ERR_USAGE);
+    CHECK(clump_world_move_borders(world, &good, NULL, &count) == CLUMP_ERR_USAGE);
+    d = good;
+    d.begin += is_last && ranks_rank; /* a gap before the last domain */
+    if (ranks_size > 1) {
+        const int sees = ranks_rank >= ranks_size - 2;
+        char words[160];
+        CHECK(clump_world_move_borders(world, &d, &begin, &count) ==
+              (sees ? CLUMP_ERR_USAGE : CLUMP_ERR_RANK));
+        snprintf(words, sizeof words,
+                 "the rows of rank %d end at row %d, but those of rank %d begin at %d",
+                 ranks_size - 2, (ranks_size - 1) * ROWS_EACH, ranks_size - 1,
+                 (ranks_size - 1) * ROWS_EACH + 1);
+        CHECK(!sees || strstr(clump_world_get_error(world)->message, words));
+    }
+    CHECK(begin == 77 && count == 99);
+    CHECK_WORLD(world, clump_world_move_borders(world, &good, &begin, &count));
+    clump_world_destroy(world);
+    world = ranks_world((clump_world_desc){.size = sizeof(clump_world_desc), .dimensions = 2});
+    CHECK(clump_world_move_borders(world, &good, &begin, &count) == CLUMP_ERR_UNSUPPORTED);
+    clump_world_destroy(world);
+}
+
 /* Wrong sizes. A world is made by all ranks, and all of them are refused. */
 static clump_world_desc world_desc = {.size = sizeof world_desc};
 static const clump_halo_desc halo_desc = {.size = sizeof halo_desc};
@@ -151,14 +271,27 @@ static clump_status create_halo(void *desc, clump_error *error) {
     return status;
 }
 
+static clump_borders_desc borders_desc = {.size = sizeof borders_desc};
+
+static clump_status move_borders(void *desc, clump_error *error) {
+    uint64_t begin, count;
+    clump_status status = clump_world_move_borders(sized_world, desc, &begin, &count);
+    *error = *clump_world_get_error(sized_world);
+    return status;
+}
+
 static void try_sizes(void) {
-    const sized_case cases[] = {SIZED_TAKEN(clump_world_desc, &world_desc, create_world),
+    const sized_case cases[] = {SIZED_TAKEN(clump_borders_desc, &borders_desc, move_borders),
+                                SIZED_TAKEN(clump_world_desc, &world_desc, create_world),
                                 SIZED_TAKEN(clump_halo_desc, &halo_desc, create_halo)};
     world_desc = (clump_world_desc){.size = sizeof world_desc,
                                     .comm = MPI_COMM_WORLD,
                                     .context = ranks_q.context,
                                     .queue = ranks_q.queue};
     sized_world = ranks_world(world_desc);
+    borders_desc.begin = (uint64_t)ranks_rank * ROWS_EACH;
+    borders_desc.count = ROWS_EACH;
+    borders_desc.weights = weights;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) ranks_check_sized(&cases[i]);
     clump_world_destroy(sized_world);
 }
@@ -205,6 +338,7 @@ int main(void) {
         ranks_world((clump_world_desc){.size = sizeof(clump_world_desc), .timeout_s = 30});
     try_reductions(world);
     clump_world_destroy(world);
+    try_borders();
     try_refusals();
     try_sizes();
     ranks_close();
