@@ -73,7 +73,7 @@ static mpi_option options[] = {
     {"shark_gain", 2, 0, 65535, "steps that a fish adds to a shark's life"},
     {"wave", 1000, 1, 1000, "of 1000 rows, the first ones that have fish and sharks at the start"},
     {"balance", 0, 0, 1e9, "steps after which borders of bands move; 0: never"},
-    {"agent", 4, 0, 1e6, "for that, the work of an agent, if that of a cell is 1"},
+    {"agent", 20, 0, 1e6, "for that, the work of an agent, if that of a cell is 1"},
     {"stretch", 300, 100, 10000, "for that, most rows of a band, in percent of an equal share"},
     {"idle", 0, 0, 1, "1: times in which ranks wait for others are measured, which adds waits"},
     {"writer", 1, 0, 1, "1: a thread writes checkpoints; 0: the next step waits for them"},
