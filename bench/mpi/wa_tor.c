@@ -43,6 +43,7 @@ static const char *const kernel_names[KERNEL_COUNT] = {
 /* Seconds of this rank, outside of halos and migrations. */
 typedef struct busy {
     double wall, processor, from_wall, from_processor;
+    double saving; /* of all steps: copying, and waiting for the checkpoint before */
 } busy;
 
 typedef struct band {
@@ -549,8 +550,12 @@ static int is_due(const mpi_run *run, const band *b, const char *option) {
 
 static int write_checkpoint(mpi_run *run, band *b) {
     uint32_t words[MPI_CHECKPOINT_WORDS];
+    const double before = MPI_Wtime();
     clock_words(b, words);
-    return mpi_checkpoint_begin(run, b->checkpoint, b->heap, words);
+    if (mpi_checkpoint_begin(run, b->checkpoint, b->heap, words)) return -1;
+    const cl_int code = mpi_u32(run, "idle") ? clFinish(run->queue) : CL_SUCCESS;
+    b->busy.saving += MPI_Wtime() - before;
+    return code ? mpi_fail_cl(run, "clFinish", code) : 0;
 }
 
 static int step(mpi_run *run, void *self, mpi_times *times) {
@@ -616,21 +621,25 @@ static int reference(mpi_run *run, uint32_t steps, uint64_t *expected) {
 /* A rank is idle while the one that has most to do is busy. */
 static int report_idle(mpi_run *run, band *b) {
     const double ms = 1e3 / mpi_real(run, "steps");
-    double most[2] = {b->busy.wall * ms, b->busy.processor * ms}, sums[2] = {most[0], most[1]};
+    double most[3] = {b->busy.wall * ms, b->busy.processor * ms, b->busy.saving * ms},
+           sums[2] = {most[0], most[1]};
     uint64_t rows[2] = {b->height, UINT64_MAX - b->height};
-    clump_status status = clump_world_reduce(run->world, most, 2, MPI_DOUBLE, MPI_MAX);
+    clump_status status = clump_world_reduce(run->world, most, 3, MPI_DOUBLE, MPI_MAX);
     if (!status) status = clump_world_reduce(run->world, sums, 2, MPI_DOUBLE, MPI_SUM);
     if (!status) status = clump_world_reduce(run->world, rows, 2, MPI_UINT64_T, MPI_MAX);
     if (!status) status = clump_world_reduce(run->world, &b->borders, 1, MPI_UINT64_T, MPI_SUM);
     if (status) return mpi_fail_world(run, "times", status);
     if (!run->rank)
         printf(
-            "idle: %.1f%% of the busiest rank's %.3f ms a step (processor time: %.1f%% of "
-            "%.3f); bands of %llu to %llu rows, which changed %llu times\n",
+            "idle: %.1f%% of the busiest rank's %.3f ms a step (processor time: %.1f%% of %.3f); "
+            "bands of %llu to %llu rows, which changed %llu times\n",
             100 * (1 - sums[0] / run->size / most[0]), most[0],
             100 * (1 - sums[1] / run->size / most[1]), most[1],
             (unsigned long long)(UINT64_MAX - rows[1]), (unsigned long long)rows[0],
             (unsigned long long)b->borders);
+    if (!run->rank && b->checkpoint)
+        printf("checkpoints: %.3f ms a step, for copies and for waits until the file is complete\n",
+               most[2]);
     return 0;
 }
 
