@@ -13,6 +13,7 @@
 #include "checkpoint.h"
 
 #define EDGE_ROWS 3u
+#define EVEN_PERCENT 5u /* borders stay while no rank has so much more work than the average */
 
 enum {
     CELL_INIT,
@@ -44,6 +45,7 @@ static const char *const kernel_names[KERNEL_COUNT] = {
 typedef struct busy {
     double wall, processor, from_wall, from_processor;
     double saving; /* of all steps: copying, and waiting for the checkpoint before */
+    double moving; /* likewise: borders */
 } busy;
 
 typedef struct band {
@@ -411,10 +413,23 @@ static int count_rows(mpi_run *run, band *b, uint32_t *counts) {
     return code ? mpi_fail_cl(run, "clEnqueueReadBuffer", code) : 0;
 }
 
-static int choose_rows(mpi_run *run, const band *b, const uint32_t *counts, uint64_t *weights,
-                       uint64_t now[2]) {
-    const uint64_t agent = mpi_u32(run, "agent");
-    for (uint32_t i = 0; i < b->height; i++) weights[i] = b->rules.width + agent * counts[i];
+/* Work of each row; and whether that of all ranks is about the same. */
+static int weigh_rows(mpi_run *run, const band *b, const uint32_t *counts, uint64_t *weights,
+                      int *is_even) {
+    const uint64_t agent = mpi_u32(run, "agent"), ranks = (uint64_t)run->size;
+    uint64_t sum = 0, most;
+    for (uint32_t i = 0; i < b->height; i++) {
+        weights[i] = b->rules.width + agent * counts[i];
+        sum += weights[i];
+    }
+    most = sum;
+    clump_status status = clump_world_reduce(run->world, &sum, 1, MPI_UINT64_T, MPI_SUM);
+    if (!status) status = clump_world_reduce(run->world, &most, 1, MPI_UINT64_T, MPI_MAX);
+    *is_even = most * ranks <= sum + sum / 100 * EVEN_PERCENT;
+    return status ? mpi_fail_world(run, "the borders", status) : 0;
+}
+
+static int choose_rows(mpi_run *run, const band *b, const uint64_t *weights, uint64_t now[2]) {
     const clump_borders_desc desc = {.size = sizeof desc,
                                      .begin = b->first_row,
                                      .count = b->height,
@@ -450,14 +465,19 @@ static int change_rows(mpi_run *run, band *b, const uint64_t now[2], mpi_times *
 }
 
 static int balance(mpi_run *run, band *b, mpi_times *times) {
+    const double before = MPI_Wtime();
     uint32_t *counts = malloc(b->height * sizeof *counts);
     uint64_t *weights = malloc(b->height * sizeof *weights), now[2];
+    int is_even = 0;
     int failed = counts && weights ? count_rows(run, b, counts)
                                    : bench_error_set(&run->error, "host memory ran out");
-    if (!failed) failed = choose_rows(run, b, counts, weights, now);
+    if (!failed) failed = weigh_rows(run, b, counts, weights, &is_even);
+    if (!failed && !is_even) failed = choose_rows(run, b, weights, now);
     free(counts);
     free(weights);
-    return failed ? -1 : change_rows(run, b, now, times);
+    if (!failed && !is_even) failed = change_rows(run, b, now, times);
+    b->busy.moving += MPI_Wtime() - before;
+    return failed;
 }
 
 /* ---- A step ---------------------------------------------------------------------------------- */
@@ -621,10 +641,11 @@ static int reference(mpi_run *run, uint32_t steps, uint64_t *expected) {
 /* A rank is idle while the one that has most to do is busy. */
 static int report_idle(mpi_run *run, band *b) {
     const double ms = 1e3 / mpi_real(run, "steps");
-    double most[3] = {b->busy.wall * ms, b->busy.processor * ms, b->busy.saving * ms},
+    double most[4] = {b->busy.wall * ms, b->busy.processor * ms, b->busy.saving * ms,
+                      b->busy.moving * ms},
            sums[2] = {most[0], most[1]};
     uint64_t rows[2] = {b->height, UINT64_MAX - b->height};
-    clump_status status = clump_world_reduce(run->world, most, 3, MPI_DOUBLE, MPI_MAX);
+    clump_status status = clump_world_reduce(run->world, most, 4, MPI_DOUBLE, MPI_MAX);
     if (!status) status = clump_world_reduce(run->world, sums, 2, MPI_DOUBLE, MPI_SUM);
     if (!status) status = clump_world_reduce(run->world, rows, 2, MPI_UINT64_T, MPI_MAX);
     if (!status) status = clump_world_reduce(run->world, &b->borders, 1, MPI_UINT64_T, MPI_SUM);
@@ -632,11 +653,11 @@ static int report_idle(mpi_run *run, band *b) {
     if (!run->rank)
         printf(
             "idle: %.1f%% of the busiest rank's %.3f ms a step (processor time: %.1f%% of %.3f); "
-            "bands of %llu to %llu rows, which changed %llu times\n",
+            "bands of %llu to %llu rows, which changed %llu times, in %.3f ms a step\n",
             100 * (1 - sums[0] / run->size / most[0]), most[0],
             100 * (1 - sums[1] / run->size / most[1]), most[1],
             (unsigned long long)(UINT64_MAX - rows[1]), (unsigned long long)rows[0],
-            (unsigned long long)b->borders);
+            (unsigned long long)b->borders, most[3]);
     if (!run->rank && b->checkpoint)
         printf("checkpoints: %.3f ms a step, for copies and for waits until the file is complete\n",
                most[2]);

@@ -1,4 +1,4 @@
-/* A saved heap is loaded into one that is made for it. */
+/* A saved heap is loaded into one that is made for it. A copy of a heap is saved. */
 #include "caller.h"
 
 int main(void) {
@@ -20,5 +20,18 @@ int main(void) {
     remove("bodies.clump");
     fragment_1(q.context, &q.error); /* nothing to load: told in the error, and no heap is made */
     EXPECT(strstr(q.error.message, "bodies.clump"));
+
+    clump_context *saver;
+    clump_heap *copy;
+    uint64_t count = 0;
+    fragment_3(&q, &saver, &copy);
+    fragment_4(&q, copy);
+    clump_heap_destroy(copy);
+    clump_context_destroy(saver);
+    q.error.status = CLUMP_ERR_IO;
+    fragment_1(q.context, &q.error); /* what was saved can be loaded */
+    expect_no_error(&q);
+    EXPECT(clump_heap_read_count(q.heap, "Body", &count) == CLUMP_OK && count == 1000);
+    remove("bodies.clump");
     return 0;
 }
