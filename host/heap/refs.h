@@ -41,8 +41,8 @@ clump_status clumpi_handles_restore(clump_heap *heap, uint32_t used, const clump
 /* Give all of them up. */
 void clumpi_handles_clear(clump_heap *heap);
 
-/* For a copy of the heap on the device: room for as many handles, which may block; then the handles,
- * by a command on the queue of the heap, which does not. */
+/* For a copy of the heap on the device: room for as many handles, which may block. Then the
+ * handles, by a command on the queue of the heap, which does not. */
 clump_status clumpi_handles_make_room(const clump_heap *heap, clump_heap *copy);
 clump_status clumpi_handles_copy(const clump_heap *heap, clump_heap *copy);
 

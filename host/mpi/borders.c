@@ -124,7 +124,7 @@ static clump_status check_edges(const course *c) {
         if (c->is_there[side] && own->edge != theirs->edge)
             return clumpi_world_fail(
                 c->world, CLUMP_ERR_USAGE,
-                CALL ": the rows of rank %d end at row %llu, but those of rank %d begin at %llu",
+                CALL ": the rows of rank %d end at row %llu, but rank %d begins at row %llu",
                 c->world->place.rank - !side, (unsigned long long)(side ? own : theirs)->edge,
                 c->world->place.rank + side, (unsigned long long)(side ? theirs : own)->edge);
     }

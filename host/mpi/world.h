@@ -1,6 +1,7 @@
 /* Worlds of several ranks (include/clump/mpi.h): world.c is the grid of domains, wait.c what ranks
- * wait for and agree on, borders.c where domains end, halo.c edges, migration.c objects that leave, leavers.c which ones and
- * their values, world_file.c the file of all heaps, which save.c and load.c write and read.
+ * wait for and agree on, borders.c where domains end, halo.c edges, migration.c objects that leave,
+ * leavers.c which ones and their values, world_file.c the file of all heaps, which save.c and
+ * load.c write and read.
  *
  * A library of its own: it uses the other library by its public functions alone.
  *

@@ -65,7 +65,7 @@
     X(EXTRACT, EVICTED, USAGE, "they may refer to others", "call clump_heap_bring_back() first")   \
     X(COPY, EVICTABLE, UNSUPPORTED, "only the heap itself knows where its blocks are",             \
       "call clump_heap_save()")                                                                    \
-    X(COPY, CHECKED, UNSUPPORTED, "its records name kernels of its own programs",                  \
+    X(COPY, CHECKED, UNSUPPORTED, "it records kernels of programs for one heap",                   \
       "call clump_heap_save()")                                                                    \
     X(CONVERT, RAW, USAGE, "raw memory is not moved",                                              \
       "make another heap, and let kernels fill it")                                                \

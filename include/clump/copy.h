@@ -2,7 +2,7 @@
  * the program goes on.
  *
  * The copy is a heap of the same schema and size that the program makes once, usually in another
- * clump_context with a queue of its own, in the same cl_context. Then each clump_heap_copy() brings
+ * clump_context with a separate queue, in the same cl_context. Then each clump_heap_copy() brings
  * it up to date. A second thread of the program, which has that context, can save it by
  * clump_heap_save() or clump_world_save() while kernels change the original: the file has the bytes
  * that a save of the original would have had at the moment of the copy. The library starts no

@@ -259,11 +259,11 @@ CLUMP_API const clump_migration_info *clump_migration_get_info(const clump_migra
 CLUMP_API clump_status clump_migration_run(clump_migration *migration,
                                            clump_migration_report *report);
 
-/* ---- Borders that move: domains of about equal work -------------------------------------------- */
+/* ---- Borders that move ----------------------------------------------------------------------- */
 
 /* Arguments of clump_world_move_borders(): the rows of this rank's domain, in a world of one
  * dimension. Rows are what the program divides the dimension into: rows of cells, layers of space.
- * The rows of rank r end where those of rank r + 1 begin. */
+ * The rows of rank r end where rank r + 1 begins. */
 typedef struct clump_borders_desc {
     size_t size;             /* sizeof(clump_borders_desc) */
     uint64_t begin, count;   /* begin .. begin + count - 1 are of this domain. At least one */
@@ -279,8 +279,8 @@ typedef struct clump_borders_desc {
  * it passes only through rows of the two domains beside it, and of these each keeps `least`.
  * Therefore all objects whose domain changes go to a neighbour, and one migration moves them.
  * Borders that have to go farther need more calls. The first and the last row of the world stay.
- * Equal weights give equal borders, on any machine. The call changes no objects: the program makes
- * and frees what belongs to rows, and runs the migration. All ranks call this together.
+ * Equal weights result in equal borders, on any machine. The call changes no objects: the program
+ * makes and frees what belongs to rows, and runs the migration. All ranks call this together.
  *   desc          [in]   `least`, `most` and `farthest` are equal on all ranks
  *   begin, count  [out]  rows of this domain from now on. Unchanged on failure
  * Costs two sums and two agreements of log2(ranks) messages, and two messages to each neighbour.

@@ -155,16 +155,9 @@ static void check_borders(uint64_t (*rows)[2], const uint64_t old[][2], const cl
     CHECK(at == all);
 }
 
-static uint64_t work_of(const uint64_t rows[2]) {
-    uint64_t sum = 0;
-    for (uint64_t i = 0; i < rows[1]; i++) sum += weights[rows[0] + i];
-    return sum;
-}
-
-/* Until nothing moves; returns the most work of a domain. */
-static uint64_t settle_borders(clump_world *world, clump_borders_desc d) {
-    uint64_t old[8][2], rows[8][2], most = 0;
-    const uint64_t all = (uint64_t)ranks_size * ROWS_EACH;
+/* Until nothing moves. */
+static void settle_borders(clump_world *world, clump_borders_desc d, uint64_t rows[8][2]) {
+    uint64_t old[8][2];
     for (int r = 0; r < ranks_size; r++) {
         rows[r][0] = (uint64_t)r * ROWS_EACH;
         rows[r][1] = ROWS_EACH;
@@ -178,42 +171,59 @@ static uint64_t settle_borders(clump_world *world, clump_borders_desc d) {
         d.weights = weights + own[0];
         CHECK_WORLD(world, clump_world_move_borders(world, &d, &own[0], &own[1]));
         CHECK(!MPI_Allgather(MPI_IN_PLACE, 0, MPI_UINT64_T, rows, 2, MPI_UINT64_T, MPI_COMM_WORLD));
-        check_borders(rows, (const uint64_t(*)[2])old, &d, all);
+        check_borders(rows, (const uint64_t(*)[2])old, &d, (uint64_t)ranks_size * ROWS_EACH);
         CHECK(++calls < 500);
-    } while (memcmp(old, rows, (size_t)ranks_size * sizeof *rows));
-    for (int r = 0; r < ranks_size; r++)
-        if (work_of(rows[r]) > most) most = work_of(rows[r]);
-    return most;
+    } while (memcmp(old, rows, (size_t)ranks_size * sizeof *rows) != 0);
+}
+
+/* Each border is at the nearest place: half a row's work away from the right one, at most. */
+static void check_places(uint64_t rows[8][2], uint64_t all, uint64_t heaviest) {
+    uint64_t below = 0;
+    for (int r = 0; r < ranks_size; r++) {
+        const uint64_t wanted = all * (uint64_t)r / (uint64_t)ranks_size;
+        const uint64_t away = below > wanted ? below - wanted : wanted - below;
+        CHECK(2 * away <= heaviest + 2);
+        for (uint64_t i = 0; i < rows[r][1]; i++) below += weights[rows[r][0] + i];
+    }
+}
+
+/* Work of a row: the same in all; a crowd in the first ones; several hills; none but in the last
+ * ones; none; much in every second domain, so that the others grow at both sides. */
+static uint64_t weight_of(int shape, int row, int rows) {
+    const uint64_t weights_of[] = {7,
+                                   1 + (row < rows / 8) * UINT64_C(100),
+                                   (uint64_t)(row % 11 * row),
+                                   (row >= rows - 5) * UINT64_C(1000),
+                                   0,
+                                   row / ROWS_EACH % 2 ? 1 : 100};
+    return weights_of[shape];
 }
 
 static void try_borders(void) {
     clump_world *world =
         ranks_world((clump_world_desc){.size = sizeof(clump_world_desc), .timeout_s = 30});
     const int rows = ranks_size * ROWS_EACH;
-    clump_borders_desc d = {.size = sizeof d};
-    for (int shape = 0; shape < 5; shape++) {
+    clump_borders_desc d;
+    uint64_t now[8][2];
+    for (int shape = 0; shape < 6; shape++) {
+        const int is_everywhere = shape != 3 && shape != 4;
         uint64_t all = 0, heaviest = 0;
         for (int i = 0; i < rows; i++) {
-            weights[i] = shape == 0 ? 7 /* all the same */
-                         : shape == 1
-                             ? 1 + (i < rows / 8) * UINT64_C(100) /* a crowd in the first */
-                         : shape == 2 ? (uint64_t)(i % 11) * i
-                         : shape == 3 ? (i >= rows - 5) * UINT64_C(1000) /* nothing but the last */
-                                      : 0;
+            weights[i] = weight_of(shape, i, rows);
             all += weights[i];
             if (weights[i] > heaviest) heaviest = weights[i];
         }
         d = (clump_borders_desc){.size = sizeof d};
-        uint64_t most = settle_borders(world, d);
-        /* Each border is at the nearest place, unless too few rows are between two. */
-        if (shape < 3) CHECK(most <= all / (uint64_t)ranks_size + heaviest);
-        if (!shape) CHECK(most == 7 * ROWS_EACH);
+        settle_borders(world, d, now);
+        if (is_everywhere) check_places(now, all, heaviest);
+        if (!shape || shape == 4) CHECK(now[ranks_rank][1] == ROWS_EACH);
         d.least = 3;
         d.farthest = 4;
-        most = settle_borders(world, d);
-        if (shape < 3) CHECK(most <= all / (uint64_t)ranks_size + heaviest * 3);
+        settle_borders(world, d, now);
+        if (is_everywhere && ranks_size < 8) check_places(now, all, heaviest);
+        d.farthest = 0;
         d.most = ROWS_EACH + 10;
-        settle_borders(world, d);
+        settle_borders(world, d, now);
     }
     /* Refused on all ranks, and the world goes on. */
     uint64_t begin = (uint64_t)ranks_rank * ROWS_EACH, count = 99;
@@ -237,9 +247,8 @@ static void try_borders(void) {
         CHECK(clump_world_move_borders(world, &d, &begin, &count) ==
               (sees ? CLUMP_ERR_USAGE : CLUMP_ERR_RANK));
         snprintf(words, sizeof words,
-                 "the rows of rank %d end at row %d, but those of rank %d begin at %d",
-                 ranks_size - 2, (ranks_size - 1) * ROWS_EACH, ranks_size - 1,
-                 (ranks_size - 1) * ROWS_EACH + 1);
+                 "the rows of rank %d end at row %d, but rank %d begins at row %d", ranks_size - 2,
+                 (ranks_size - 1) * ROWS_EACH, ranks_size - 1, (ranks_size - 1) * ROWS_EACH + 1);
         CHECK(!sees || strstr(clump_world_get_error(world)->message, words));
     }
     CHECK(begin == 77 && count == 99);
