@@ -105,8 +105,9 @@ clump_status clumpi_sync_end(clump_context *c, const clump_sync *sync) {
     return CLUMP_OK;
 }
 
-clump_status clumpi_enqueue(clump_context *c, cl_kernel kernel, const char *name, size_t global,
-                            size_t local, const clump_sync *sync) {
+clump_status clumpi_enqueue(clump_context *c, cl_kernel kernel, const char *name,
+                            clumpi_items items, const clump_sync *sync) {
+    const size_t global[2] = {items.global, 1}, local[2] = {items.local, 1};
     clump_status status = wait_for_user(c, sync);
     if (status) return status;
     cl_event event = NULL;
@@ -115,11 +116,13 @@ clump_status clumpi_enqueue(clump_context *c, cl_kernel kernel, const char *name
         c->current->in_order ? (sync ? sync->wait_count : 0) : (c->current->last ? 1 : 0);
     const cl_event *list =
         c->current->in_order ? (sync ? sync->wait_list : NULL) : &c->current->last;
-    cl_int code = c->cl.EnqueueNDRangeKernel(c->current->queue, kernel, 1, NULL, &global, &local,
-                                             waits, waits ? list : NULL, want ? &event : NULL);
+    cl_int code =
+        c->cl.EnqueueNDRangeKernel(c->current->queue, kernel, items.dimensions, NULL, global, local,
+                                   waits, waits ? list : NULL, want ? &event : NULL);
     if (code)
         return clumpi_fail_cl(&c->error, "clEnqueueNDRangeKernel", code,
-                              "kernel %s, %zu work-items in groups of %zu", name, global, local);
+                              "kernel %s, %zu work-items in groups of %zu", name, items.global,
+                              items.local);
     status = clumpi_timeline_add(c, kernel, name, 0, event);
     int is_users = !status && sync && sync->event;
     if (!c->current->in_order) {
