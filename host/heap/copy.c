@@ -169,6 +169,8 @@ static void take_over(const clump_heap *heap, clump_heap *copy) {
     copy->reserved = heap->reserved;
     copy->reduced_mark = heap->reduced_mark;
     copy->reduced_known = 0;
+    copy->live_run = copy->live_all = 0;
+    copy->live_change++;
     copy->unsettled = 0;
 }
 
