@@ -1,12 +1,15 @@
 /* A saved heap is loaded into one that is made for it. A copy of a heap is saved. */
 #include "caller.h"
 
+#define BYTES (16 << 20)
+
 int main(void) {
     clump_quick q;
     CLUMP_CHECK(&q,
                 clump_quick_open(
                     &q, &(clump_quick_desc){
                             .schema = "class Body { float x; }",
+                            .heap.bytes = BYTES,
                             .source = "__kernel void init(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Body, "
                                       "self, i) Body_x(self) = i; }"}));
     make(&q, "Body", 1000, "init");
@@ -24,7 +27,9 @@ int main(void) {
     clump_context *saver;
     clump_heap *copy;
     uint64_t count = 0;
-    fragment_3(&q, &saver, &copy);
+    const clump_heap_desc desc = {
+        .size = sizeof desc, .schema = clump_heap_get_info(q.heap)->schema, .bytes = BYTES};
+    fragment_3(&q, &desc, &saver, &copy);
     fragment_4(&q, copy);
     clump_heap_destroy(copy);
     clump_context_destroy(saver);
