@@ -59,6 +59,7 @@ typedef struct epidemic {
     cl_mem counts, pressure, ghosts, table, tallies, list;
     clump_halo *halo;
     clump_migration *migration;
+    double parts_s[4]; /* of migrations: reading, waits, making, freeing; from the beginning */
 } epidemic;
 
 static mpi_option options[] = {
@@ -73,6 +74,7 @@ static mpi_option options[] = {
     {"birth", 256, 0, 32768, "probability of a child in a step, in 65536"},
     {"death", 256, 0, 32768, "probability of death in a step, in 65536"},
     {"room", 6, 0, 1000, "more objects than there are at the start have room, in percent"},
+    {"scatter", 1, 0, 1, "1: agents that are neighbours in memory begin in distant cells"},
     {NULL, 0, 0, 0, NULL}};
 
 static int read_rules(mpi_run *run, epidemic_rules *rules) {
@@ -177,7 +179,7 @@ static int create_exchange(mpi_run *run, epidemic *e) {
 
 static int set_arguments(mpi_run *run, epidemic *e) {
     const uint32_t word_bits = e->rules.width_bits - 1;
-    return SET(AGENT_INIT, 1, MPI_ARG(e->rules)) ||
+    return SET(AGENT_INIT, 3, MPI_ARG(e->rules)) ||
                    SET(AGENT_SETTLE, 0, MPI_ARG(e->band), MPI_ARG(e->counts)) ||
                    SET(SPREAD, 3, MPI_ARG(word_bits), MPI_ARG(e->height), MPI_ARG(e->counts),
                        MPI_ARG(e->ghosts), MPI_ARG(e->table), MPI_ARG(e->pressure),
@@ -219,12 +221,28 @@ static int create_buffers(mpi_run *run, epidemic *e) {
     return code ? mpi_fail_cl(run, "clEnqueueWriteBuffer", code) : 0;
 }
 
+/* Without a common divisor with the rows, near the golden section of them. */
+static uint32_t stride_of(uint32_t rows) {
+    for (uint32_t stride = (uint32_t)(rows * 0.618); stride > 1; stride--) {
+        uint32_t a = rows, b = stride;
+        while (b) {
+            const uint32_t rest = a % b;
+            a = b;
+            b = rest;
+        }
+        if (a == 1) return stride;
+    }
+    return 1;
+}
+
 /* A do-new has a limit. */
 static int make_agents(mpi_run *run, epidemic *e) {
     const uint64_t count = count_first(e), first = (uint64_t)e->band.first * e->rules.density;
     for (uint64_t at = 0, made = 0; at < count; at += made) {
         const uint64_t from = first + at, wanted = count - at < PIECE ? count - at : PIECE;
-        if (SET(AGENT_INIT, 0, MPI_ARG(from))) return -1;
+        const uint32_t rows = (uint32_t)(wanted / 64),
+                       stride = mpi_u32(run, "scatter") ? stride_of(rows) : 1;
+        if (SET(AGENT_INIT, 0, MPI_ARG(from), MPI_ARG(rows), MPI_ARG(stride))) return -1;
         const clump_status status =
             clump_heap_do_new(e->heap, e->kernels[AGENT_INIT], "Agent", wanted, &made, NULL);
         if (status) return mpi_fail(run, "the agents", status);
@@ -387,6 +405,10 @@ static int migrate(mpi_run *run, epidemic *e, mpi_times *times) {
     times->migration += MPI_Wtime() - before;
     times->objects += report.left;
     times->bytes += report.bytes;
+    e->parts_s[0] += report.take_s;
+    e->parts_s[1] += report.wait_s;
+    e->parts_s[2] += report.make_s;
+    e->parts_s[3] += report.free_s;
     cl_mem arrivals = clump_migration_get_info(e->migration)->arrivals;
     const uint32_t count = (uint32_t)report.arrived;
     if (!count) return 0;
@@ -496,6 +518,10 @@ static int report(mpi_run *run, void *self) {
            (unsigned long long)t->deaths);
     printf("%.4g agents, %.4g updates a second, %.4g of each rank\n", agents, rate,
            rate / run->size);
+    const double ms = 1e3 / (mpi_real(run, "steps") + mpi_real(run, "warmup"));
+    printf(
+        "migration of rank 0: %.3f ms to read objects, %.3f waiting, %.3f making, %.3f freeing\n",
+        e->parts_s[0] * ms, e->parts_s[1] * ms, e->parts_s[2] * ms, e->parts_s[3] * ms);
     return print_memory(run, e);
 }
 

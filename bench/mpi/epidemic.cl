@@ -21,10 +21,17 @@ static uint half_of(__global const uint *words, uint n) {
 
 /* ---- Making the band ------------------------------------------------------------------------- */
 
-/* Do-new over Agent, from number `from` of the world on. */
-__kernel void agent_init(CLUMP_HEAP, ulong from, const epidemic_rules rules) {
+/* Do-new over Agent, from number `from` of the world on. Work-items that run together visit rows one
+ * after the other. If the agents of these were in the same cells, their atomic additions would wait
+ * for each other. Therefore the first `rows` rows of 64 are `stride` rows of numbers apart, modulo
+ * `rows`. */
+__kernel void agent_init(CLUMP_HEAP, ulong from, uint rows, uint stride,
+                         const epidemic_rules rules) {
     CLUMP_FOR_EACH_NEW(Agent, self, i) {
-        ulong number = from + i, identity = epidemic_identity(number, rules.seed);
+        uint row = i >> 6;
+        if (row < rows) row = (uint)((ulong)row * stride % rows);
+        ulong number = from + (row << 6 | (i & 63u)),
+              identity = epidemic_identity(number, rules.seed);
         Agent_cell(self) = (uint)(number / rules.density);
         Agent_identity(self) = identity;
         Agent_state(self) = epidemic_first_state(identity, rules.infected, rules.duration);
