@@ -14,19 +14,8 @@ enum { BECOME, AND_FREE, AND_BACK, AND_FREE_NEW, WAYS };
 
 /* ---- Schema ---------------------------------------------------------------------------------- */
 
-static int has_growing(const client *c, int class) {
-    for (uint32_t i = 0; i < c->array_count; i++)
-        if (c->arrays[i].kind == CLUMP_ARRAY_GROWING && is_a(c, class, c->arrays[i].element.owner))
-            return 1;
-    return 0;
-}
-
-/* Classes whose arrays grow do not become others, and none becomes them. */
 static int may_become(const client *c, int from, int to) {
-    if (from == to || c->classes[to].is_abstract || has_growing(c, to)) return 0;
-    for (int k = 0; k < c->class_count; k++)
-        if (is_a(c, k, from) && has_growing(c, k)) return 0;
-    return 1;
+    return from != to && !c->classes[to].is_abstract;
 }
 
 void draw_becomes(client *c) {
