@@ -177,9 +177,9 @@ static void emit_arrays_begin(clumpi_text *t, const clump_schema *schema) {
     clumpi_text_append(t, "    default: break;\n    }\n}\n");
 }
 
-/* For an object of exactly the class, which is about to be freed, or was changed: then clumpi_old is
- * 1 + the class whose arrays the object has in its new place, too. Those of subclasses end. A class
- * has a larger id than its bases, and the loop begins with the arrays of subclasses. */
+/* For an object of exactly the class, which is about to be freed, or was changed: then clumpi_old
+ * is 1 + the class whose arrays the object has in its new place, too. Those of subclasses end. A
+ * class has a larger id than its bases, and the loop begins with the arrays of subclasses. */
 static void emit_arrays_end(clumpi_text *t, const clump_schema *schema) {
     if (!clumpi_schema_find_array(schema, 1)) return;
     /* An array at a time, so that the code that frees one stands once. */

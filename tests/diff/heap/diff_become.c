@@ -1,7 +1,7 @@
 /* Objects that change their class in kernels, compared with a model in C.
  *
  * People are S, I, R, or Big, which is an S, or Long, which is an I. Each has a number, and what it
- * does in a round follows from number and seed, so that the model does the same: it becomes another,
+ * does in a round follows from number and seed, so that the model does the same: it becomes another
  * once or several times in a launch, is freed by the reference to its old place or its new one, or
  * stays. References to people are in fields of each class, weak ones, in arrays of run-time length,
  * in a registered buffer and in handles. All people have a log, an array that grows: it stays with
@@ -160,7 +160,7 @@ static const char source[] =
     "        uint id = S_id(self), h = mix(seed + id), act = h % 12u;\n"
     "        Person old = S_as_Person(self);\n"
     "        I n = I_null;\n"
-    /* Memory of an array of references is that of an array of numbers, which look like references. */
+    /* Memory of an array of references becomes that of an array of numbers. */
     "        for (uint i = 0; i < S_kept_length(self); i++)\n"
     "            if (S_kept(self, i) != S_was(self)) atomic_inc(wrong + 19);\n"
     "        if (act < 6u && act != 3u) {\n"
