@@ -1,7 +1,7 @@
 /* Objects that change their class in kernels, compared with a model in C.
  *
  * People are S, I, R, or Big, which is an S, or Long, which is an I. Each has a number, and what it
- * does in a round follows from number and seed, so that the model does the same: it becomes another
+ * does in a round follows from number and seed, so that the model does the same: it becomes another,
  * once or several times in a launch, is freed by the reference to its old place or its new one, or
  * stays. References to people are in fields of each class, weak ones, in arrays of run-time length,
  * in a registered buffer and in handles. All people have a log, an array that grows: it stays with

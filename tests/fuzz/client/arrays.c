@@ -341,7 +341,9 @@ static void compare_room(client *c, heap_model *h) {
                                                sizeof *rooms, rooms, h->count + 1u, NULL));
         for (uint32_t n = 0; n < count_of(c, h, f->owner); n++) {
             least += (uint64_t)rooms[n] * f->bytes;
-            most += rooms[n] ? (rooms[n] + 1ull) * f->bytes : 0;
+            /* A conversion keeps the room, and aligns wide elements anew in a larger slot. */
+            const uint64_t room = (rooms[n] + 1ull) * f->bytes;
+            most += rooms[n] ? room + (f->bytes > 16 ? room / 4 : 0) : 0;
         }
     }
     if (h->stats.raw_bytes + h->stats.raw_blocks * h->block_rest < least ||

@@ -162,6 +162,9 @@ static int can_change_below(const client *c, int target) {
 static clump_ref follow(const course *r, clump_ref ref, int target) {
     const object_model *o = object_at(r->h, ref);
     const struct outcome *x = o ? &r->outcomes[o - r->h->objects] : NULL;
+    /* Another may have come there in the launch, and left again. */
+    if (!o && ref && r->c->become_count > 1) return LOOSE;
+    if (x && x->dies && !x->to) return LOOSE;
     if (!x || !x->to || (target != NO_CLASS && !can_change_below(r->c, target))) return ref;
     if (x->dies) return LOOSE;
     return target == NO_CLASS || is_a(r->c, x->class, target) ? x->to : 0;
@@ -255,6 +258,12 @@ static void justify(course *r, const struct outcome *out) {
 static void take_places(course *r) {
     client *c = r->c;
     heap_model *h = r->h;
+    for (uint32_t n = h->count; n-- > 0;) { /* others may have their slots already */
+        if (!r->outcomes[n].dies || r->outcomes[n].to) continue;
+        remove_object(c, h, h->objects[n].ref);
+        r->outcomes[n] = r->outcomes[h->count];
+        c->sum.frees++;
+    }
     for (uint32_t n = 0; n < h->count; n++) {
         const clump_ref to = r->outcomes[n].to;
         if (!to || r->outcomes[n].dies) continue;
