@@ -13,11 +13,15 @@ if(NOT MPI_C_FOUND)
 endif()
 
 file(GLOB mpi_sources CONFIGURE_DEPENDS host/mpi/*.c)
-add_library(clump-mpi ${mpi_sources} host/core/files.c host/core/sized.c) # which have no need of the rest of the library
+clump_embed("${PROJECT_BINARY_DIR}/generated/clumpi_mpi_cl_files.c"
+    TABLE clumpi_mpi_cl_files HEADER host/mpi/cl_files.h FILES cl/core/layout.h cl/mpi/layout.h cl/mpi/halo.cl)
+add_library(clump-mpi ${mpi_sources} "${PROJECT_BINARY_DIR}/generated/clumpi_mpi_cl_files.c"
+    host/core/files.c host/core/sized.c) # which have no need of the rest of the library
 add_library(clump::clump-mpi ALIAS clump-mpi)
 set_target_properties(clump-mpi PROPERTIES C_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
-target_compile_options(clump-mpi PRIVATE "SHELL:-iquote ${PROJECT_SOURCE_DIR}/host")
+target_compile_options(clump-mpi PRIVATE "SHELL:-iquote ${PROJECT_SOURCE_DIR}"
+    "SHELL:-iquote ${PROJECT_SOURCE_DIR}/host")
 target_link_libraries(clump-mpi PUBLIC clump MPI::MPI_C)
 clump_set_warnings(clump-mpi)
 clump_set_sanitizers(clump-mpi)

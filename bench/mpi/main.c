@@ -12,7 +12,7 @@
 #include "clump/quick.h"
 #include "run.h"
 
-static const mpi_app *const apps[] = {&mpi_wa_tor, &mpi_nbody};
+static const mpi_app *const apps[] = {&mpi_wa_tor, &mpi_nbody, &mpi_epidemic};
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
@@ -21,6 +21,7 @@ static mpi_option common[] = {
     {"warmup", 2, 0, 1e9, "steps before them"},
     {"reference", 0, 0, 1,
      "1: rank 0 also runs the sequential program, and the checksums are compared"},
+    {"plain", 0, 0, 1, "1: one rank also runs a program in plain OpenCL, and compares with it"},
     {"save", 0, 0, 1, "1: the world is saved in file=PATH at the end"},
     {"load", 0, 0, 1, "1: it goes on from file=PATH, which any number of ranks has saved"},
     {"timeout", 60, 0.1, 1e6, "seconds that a rank waits for another one"},
@@ -225,6 +226,7 @@ static int print_times(mpi_run *run, const mpi_app *app, const mpi_times *times)
     clump_status status = clump_world_reduce(run->world, parts, 3, MPI_DOUBLE, MPI_MAX);
     if (!status) status = clump_world_reduce(run->world, sums, 2, MPI_UINT64_T, MPI_SUM);
     if (status) return mpi_fail_world(run, "times", status);
+    run->seconds = parts[0] / 1e3 * mpi_real(run, "steps");
     if (!run->rank)
         printf(
             "%s: %d ranks, %.3f ms a step (halo %.3f, migration %.3f), %.1f objects migrated and "
@@ -234,22 +236,40 @@ static int print_times(mpi_run *run, const mpi_app *app, const mpi_times *times)
     return 0;
 }
 
-static int check(mpi_run *run, const mpi_app *app, void *self) {
-    uint64_t found = 0, expected = 0;
-    if (app->report(run, self) || app->checksum(run, self, &found)) return -1;
-    if (!run->rank) printf("checksum %016llx\n", (unsigned long long)found);
+static int check(mpi_run *run, const mpi_app *app, void *self, uint64_t *checksum) {
+    uint64_t expected = 0;
+    if (app->report(run, self) || app->checksum(run, self, checksum)) return -1;
+    if (!run->rank) printf("checksum %016llx\n", (unsigned long long)*checksum);
     if (run->rank || !mpi_u32(run, "reference")) return 0;
     const uint32_t steps = run->begun + mpi_u32(run, "warmup") + mpi_u32(run, "steps");
     if (app->reference(run, steps, &expected)) return -1;
-    if (found != expected)
+    if (*checksum != expected)
         return bench_error_set(&run->error, "the sequential program comes to %016llx",
                                (unsigned long long)expected);
     printf("equal to the sequential program\n");
     return 0;
 }
 
+static int check_plain(mpi_run *run, const mpi_app *app, uint64_t checksum) {
+    uint64_t expected = 0;
+    double seconds = 0;
+    if (app->plain(run, &expected, &seconds)) return -1;
+    const double steps = mpi_real(run, "steps");
+    printf("plain OpenCL: %.3f ms a step, %s needs %.3f times as long\n", seconds / steps * 1e3,
+           app->name, run->seconds / seconds);
+    if (checksum != expected)
+        return bench_error_set(&run->error, "the program in plain OpenCL comes to %016llx",
+                               (unsigned long long)expected);
+    printf("equal to the program in plain OpenCL\n");
+    return 0;
+}
+
 static int run_app(mpi_run *run, const mpi_app *app, void **self) {
     mpi_times times = {0};
+    uint64_t checksum = 0;
+    if (mpi_u32(run, "plain") && (!app->plain || run->size > 1 || mpi_u32(run, "load")))
+        return bench_error_set(&run->error,
+                               "plain=1 is for the epidemic, one rank, without load=1");
     if (!app->save && mpi_u32(run, "save") + mpi_u32(run, "load"))
         return bench_error_set(&run->error, "%s is neither saved nor loaded", app->name);
     if (open_device(run) || open_world(run, app)) return -1;
@@ -261,11 +281,14 @@ static int run_app(mpi_run *run, const mpi_app *app, void **self) {
         if (clump_world_agree(run->world, CLUMP_OK))
             return mpi_fail_world(run, "start", CLUMP_ERR_RANK);
     }
-    return app->create(run, self) || measure(run, app, *self, &times) ||
-                   print_times(run, app, &times) || check(run, app, *self) ||
-                   (mpi_u32(run, "save") && app->save(run, *self))
-               ? -1
-               : 0;
+    if (app->create(run, self) || measure(run, app, *self, &times) ||
+        print_times(run, app, &times) || check(run, app, *self, &checksum) ||
+        (mpi_u32(run, "save") && app->save(run, *self)))
+        return -1;
+    if (!mpi_u32(run, "plain")) return 0;
+    app->destroy(*self); /* both might not fit the device */
+    *self = NULL;
+    return check_plain(run, app, checksum);
 }
 
 int main(int argc, char **argv) {
@@ -280,7 +303,8 @@ int main(int argc, char **argv) {
         if (!strcmp(argv[1], apps[i]->name)) app = apps[i];
     if (app) run.options = app->options;
     if (app ? parse(&run, argv + 2)
-            : bench_error_set(&run.error, "the applications are wa-tor and nbody; see --help")) {
+            : bench_error_set(&run.error,
+                              "the applications are wa-tor, nbody and epidemic; see --help")) {
         fprintf(stderr, "clump-bench-mpi: %s\n", run.error.text);
         return 1;
     }

@@ -23,6 +23,7 @@ typedef struct mpi_run {
     mpi_option *options;
     const char *file; /* of a world, which save=1 writes and load=1 goes on from; NULL: none */
     uint32_t begun;   /* steps that a loaded world has made before */
+    double seconds;   /* of the measured steps, of the slowest rank; set before `report` */
     int rank, size;
     int all_failed; /* all ranks know it, and each ends by itself */
     char device_name[512];
@@ -54,12 +55,15 @@ typedef struct mpi_app {
      * 0. */
     int (*checksum)(mpi_run *run, void *self, uint64_t *found);
     int (*reference)(mpi_run *run, uint32_t steps, uint64_t *expected);
+    /* Of one rank: the same steps from the beginning in plain OpenCL, and how long those that are
+     * measured took. Called when `self` is gone. NULL: there is none. */
+    int (*plain)(mpi_run *run, uint64_t *expected, double *seconds);
     int (*report)(mpi_run *run, void *self); /* on all ranks; rank 0 prints */
     /* To run->file; `create` goes on from that if load=1. NULL: it is neither saved nor loaded. */
     int (*save)(mpi_run *run, void *self);
     void (*destroy)(void *self);
 } mpi_app;
-extern const mpi_app mpi_wa_tor, mpi_nbody;
+extern const mpi_app mpi_wa_tor, mpi_nbody, mpi_epidemic;
 
 /* Words of the world's error, of the context's, or of an OpenCL call. Each returns -1. */
 int mpi_fail_world(mpi_run *run, const char *what, clump_status status);

@@ -224,7 +224,9 @@ typedef struct clumpi_header {
     /* the number of the last launch that may erase keys of maps, which the host writes before it
      * (cl/api/map.clh); 0: there was none */
     clumpi_u32 map_turn;
-    clumpi_u32 constant_pad;
+    /* by class id: behind the rows of the list, where its rows begin that had reserved slots only
+     * (enumerate.cl) */
+    clumpi_u32 at_list_reserved;
     /* Changed by kernels; each group on a 128-byte line of its own. */
     clumpi_u32 epoch; /* grows when room appears: a full block gets a free slot, a block is freed */
     clumpi_u32 taken; /* how often reserved slots were taken back for other classes */
@@ -246,8 +248,10 @@ typedef struct clumpi_header {
     /* bits of class ids: no other class has a count in the list; by number modulo 2. The list
      * before clears them */
     clumpi_u32 list_present[2][CLUMPI_CLASS_IDS / 32u];
+    /* 1: since the list was made an object got another slot than a reserved one (block.clh) */
+    clumpi_u32 list_beyond;
     clumpi_u32 became; /* 1: objects became others since references were settled (become.clh) */
-    clumpi_u32 new_pad[30];
+    clumpi_u32 new_pad[29];
     /* groups that stored their partial result; not 0 after a reduction: some groups did not */
     clumpi_u32 reduce_done;
     clumpi_u32 reduced_mark; /* 0, or of the last reduction: its number << 8 | bytes of its type */

@@ -137,17 +137,17 @@ static inline uint check_stripes(const clumpi_view *v, uint told, uint class_id,
     __global const clumpi_stripe *stripes =
         (__global const clumpi_stripe *)clumpi_words_at(v, r->at_stripes);
     uint concrete = v->classes[class_id].rows != 0, rows = 0;
-    /* rows of a stripe */
+    /* rows of a stripe; as slots they may be more than 32 bits can count */
     uint most = (v->header->slots_rows + v->header->slots_holes) / r->stripes + 1u;
     if (!concrete || !(told & CLUMPI_CHECK_RESERVED)) most = 0;
     for (uint s = 0; s < v->header->stripes; s++) {
         uint next = stripes[s].next, limit = stripes[s].limit;
-        if (limit > (s < r->stripes ? most * 64u : 0u)) {
+        if (limit > (s < r->stripes ? (ulong)most * 64ul : 0ul)) {
             if (me == 0) violation_reserved(v, told, CLUMPI_VIOLATION_STRIPE, class_id, s, limit);
             continue;
         }
         if (next >= limit) continue;
-        rows = max(rows, (limit + 63u) / 64u * r->stripes);
+        rows = max(rows, (limit / 64u + (limit % 64u != 0)) * r->stripes);
         if (me == 0 && r->left == 0)
             violation_reserved(v, told, CLUMPI_VIOLATION_LEFT, class_id, s, 0);
     }

@@ -41,6 +41,7 @@ static inline uint list_rows(uint rows, uint most) {
 /* What the kernels need of the header for each row. */
 typedef struct list_heap {
     uint block_granules, rows_max;
+    uint tail; /* behind the rows of the list, less where empty rows begin in the list of slots */
     __global uint *rows, *index, *slots;
     __global ulong *masks;
     __global clumpi_striped *striped;
@@ -48,6 +49,7 @@ typedef struct list_heap {
 static inline list_heap list_heap_of(const clumpi_view *v) {
     list_heap h = {v->header->block_granules,
                    v->header->block_rows_max,
+                   0u,
                    clumpi_words_at(v, v->header->at_list_rows),
                    clumpi_words_at(v, v->header->at_list_index),
                    clumpi_words_at(v, v->header->at_slots),
@@ -440,11 +442,13 @@ CLUMPI_LOCAL_INLINED void list_give_row(list_heap h, uint numbered, __local cons
     if (bits) {
         uint before = list_is_full(b->state, rows) ? 0u : list_holes_before(b, holes, row);
         list_filled(h, numbered, b, granule, row, bits, before, p, &full[class_id]);
-    } else if (b->owner) {
-        h.slots[p->rows_at + b->row + row] = granule << 6;
     } else {
-        uint empty = b->row + clumpi_popcount64(~list_mask(b->filled) & ((1ul << row) - 1ul));
-        if (empty < p->empty_rows) h.slots[p->rows_at + empty] = granule << 6;
+        uint empty = b->owner
+                         ? b->row + row
+                         : b->row + clumpi_popcount64(~list_mask(b->filled) & ((1ul << row) - 1ul));
+        if (!b->owner && empty >= p->empty_rows) return;
+        h.slots[p->rows_at + empty] = granule << 6;
+        h.rows[h.tail + p->rows_at + empty] = granule;
     }
 }
 
@@ -460,6 +464,18 @@ CLUMPI_LOCAL_INLINED void list_write_full(list_heap h, uint numbered, uint kind,
             h.masks[before.rows + number] = ~0ul;
             if (numbered) h.index[before.rows + number] = before.objects + number * 64u;
         }
+    }
+}
+
+/* Where the reserved rows of each class begin that have no objects. */
+CLUMPI_LOCAL_INLINED void list_reserved(const clumpi_view *v, __local const uint *kinds,
+                                        __local const reserve_plan *plans, uint rows) {
+    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), added = 1;
+    __global uint *begin = clumpi_words_at(v, v->header->at_list_reserved);
+    CLUMPI_ROLLED for (uint c = 1 + me; c <= v->header->class_count + 1u; c += items) {
+        CLUMPI_ROLLED for (; added < c; added++) rows +=
+            plans[added].empty_rows + plans[added].blocks * chunk_rows(kinds[added]);
+        begin[c] = rows;
     }
 }
 
@@ -482,7 +498,7 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint how, 
     __local uint kinds[CLUMPI_CLASS_IDS];
     __local list_blocks counted[1];
     clumpi_view v = clumpi_view_of(heap, header_at);
-    const list_heap h = list_heap_of(&v);
+    list_heap h = list_heap_of(&v);
     const uint turn = how & CLUMPI_LIST_TURN, numbered = how & CLUMPI_LIST_NUMBERED;
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0),
          classes = v.header->class_count;
@@ -492,11 +508,16 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint how, 
     /* Loaded now, along with the counts: nothing waits for it later. */
     const reserve_known known = reserve_known_of(&v, min(1u + me, classes), turn);
     list_places(&v, turn, place, totals, hole_place, full);
-    uint objects = 0;
-    CLUMPI_ROLLED for (uint c = 1; c <= classes; c++) objects += totals[c].objects;
+    uint objects = 0, rows = 0;
+    CLUMPI_ROLLED for (uint c = 1; c <= classes; c++) {
+        objects += totals[c].objects;
+        rows += totals[c].rows;
+    }
     const reserve_window launches = {window >> 8, window & 0x7fu, window >> 7 & 1u};
     reserve_share(&v, totals, &known, turn, launches, work_items, objects, plans, sums);
     reserve_open(&v, turn, launches, neighbours, totals, plans);
+    h.tail = rows - sums->partial;
+    if (get_group_id(0) == 0) list_reserved(&v, kinds, plans, rows);
     uint fresh = 0; /* the first free blocks are reserved */
     CLUMPI_ROLLED for (uint c = 1; c <= classes; c++) fresh += plans[c].blocks;
     const clumpi_range chunk = {list_chunks(&v)[get_group_id(0)].begin,
@@ -596,7 +617,7 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint how, 
         skipped += look_end - next;
     }
     if (get_global_id(0) == 0) {
-        v.header->list_of = 0;
+        v.header->list_of = v.header->list_beyond = 0;
         list_remember(&v, turn);
         for (uint w = 0; w < CLUMPI_CLASS_IDS / 32u; w++) v.header->list_present[turn ^ 1u][w] = 0;
     }

@@ -105,8 +105,9 @@ clump_status clumpi_sync_end(clump_context *c, const clump_sync *sync) {
     return CLUMP_OK;
 }
 
-clump_status clumpi_enqueue(clump_context *c, cl_kernel kernel, const char *name, size_t global,
-                            size_t local, const clump_sync *sync) {
+clump_status clumpi_enqueue(clump_context *c, cl_kernel kernel, const char *name,
+                            clumpi_items items, const clump_sync *sync) {
+    const size_t global[2] = {items.global, 1}, local[2] = {items.local, 1};
     clump_status status = wait_for_user(c, sync);
     if (status) return status;
     cl_event event = NULL;
@@ -115,11 +116,13 @@ clump_status clumpi_enqueue(clump_context *c, cl_kernel kernel, const char *name
         c->current->in_order ? (sync ? sync->wait_count : 0) : (c->current->last ? 1 : 0);
     const cl_event *list =
         c->current->in_order ? (sync ? sync->wait_list : NULL) : &c->current->last;
-    cl_int code = c->cl.EnqueueNDRangeKernel(c->current->queue, kernel, 1, NULL, &global, &local,
-                                             waits, waits ? list : NULL, want ? &event : NULL);
+    cl_int code =
+        c->cl.EnqueueNDRangeKernel(c->current->queue, kernel, items.dimensions, NULL, global, local,
+                                   waits, waits ? list : NULL, want ? &event : NULL);
     if (code)
         return clumpi_fail_cl(&c->error, "clEnqueueNDRangeKernel", code,
-                              "kernel %s, %zu work-items in groups of %zu", name, global, local);
+                              "kernel %s, %zu work-items in groups of %zu", name, items.global,
+                              items.local);
     status = clumpi_timeline_add(c, kernel, name, 0, event);
     int is_users = !status && sync && sync->event;
     if (!c->current->in_order) {
@@ -224,8 +227,10 @@ clump_status clumpi_transfer_wait(clump_context *c, cl_event *event) {
     return code ? clumpi_fail_cl(&c->error, "clWaitForEvents", code, "a transfer") : CLUMP_OK;
 }
 
-/* NVIDIA's fill has been seen to fail or hang from 2 GiB on (inducer/pyopencl issue 395). */
+/* NVIDIA's fill has been seen to fail or hang from 2 GiB on (inducer/pyopencl issue 395): of so
+ * many bytes, and, in pieces, from there on in a buffer. */
 #define CLEAR_BYTES_MOST (UINT64_C(256) << 20)
+#define FILL_END (UINT64_C(2) << 30)
 
 static clump_status fill_piece(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
                                uint32_t word) {
@@ -242,13 +247,27 @@ static clump_status fill_piece(clump_context *c, cl_mem buffer, uint64_t offset,
     return transferred(c, "fill", bytes, event);
 }
 
+static uint64_t least(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+/* What is beyond the place where fills end is copied from what is zero by then. */
 clump_status clumpi_clear(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes) {
+    static const uint32_t zeros[1024];
+    const uint64_t filled = offset < FILL_END ? least(bytes, FILL_END - offset) : 0;
     clump_status status = CLUMP_OK;
-    while (bytes && !status) {
-        uint64_t piece = bytes < CLEAR_BYTES_MOST ? bytes : CLEAR_BYTES_MOST;
-        status = fill_piece(c, buffer, offset, piece, 0);
-        offset += piece;
-        bytes -= piece;
+    uint64_t done = 0, piece;
+    for (; done < filled && !status; done += piece) {
+        piece = least(filled - done, CLEAR_BYTES_MOST);
+        status = fill_piece(c, buffer, offset + done, piece, 0);
+    }
+    if (!done && bytes && !status) {
+        done = least(bytes, sizeof zeros);
+        status = clumpi_write(c, buffer, offset, done, zeros);
+    }
+    for (; done < bytes && !status; done += piece) {
+        piece = least(least(bytes - done, done), CLEAR_BYTES_MOST);
+        status = clumpi_copy(c, buffer, offset, buffer, offset + done, piece);
     }
     return status;
 }

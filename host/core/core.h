@@ -163,9 +163,16 @@ clump_status clumpi_times_of(clump_context *c, cl_event event, const char *what,
 
 /* ---- commands.c ---- */
 
+/* Work-items of a launch, and of each of its groups. A second dimension has one item: it only tells
+ * the kernel something. */
+typedef struct clumpi_items {
+    cl_uint dimensions;
+    size_t global, local;
+} clumpi_items;
+
 /* Enqueue a kernel. `sync` may be NULL; its event, if asked for, is that of this command. */
-clump_status clumpi_enqueue(clump_context *c, cl_kernel kernel, const char *name, size_t global,
-                            size_t local, const clump_sync *sync);
+clump_status clumpi_enqueue(clump_context *c, cl_kernel kernel, const char *name,
+                            clumpi_items items, const clump_sync *sync);
 
 /* Blocking transfers, after everything that was enqueued. */
 clump_status clumpi_read(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
@@ -187,7 +194,8 @@ clump_status clumpi_transfer_wait(clump_context *c, cl_event *event);
 clump_status clumpi_transfer_memory(clump_context *c, uint64_t bytes, const char *what,
                                     cl_mem *buffer, void **memory);
 void clumpi_transfer_memory_release(clump_context *c, cl_mem *buffer, void *memory);
-/* Fill with zeros; does not block. offset and bytes are multiples of 4. */
+/* Fill with zeros; does not block, except behind the first 2 GiB of a buffer. offset and bytes are
+ * multiples of 4. */
 clump_status clumpi_clear(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes);
 /* One word, likewise. */
 clump_status clumpi_set_word(clump_context *c, cl_mem buffer, uint64_t offset, uint32_t word);

@@ -171,5 +171,5 @@ clump_status clumpi_run_kernel(clump_context *c, clumpi_kernel_id id, size_t glo
     if (!status) status = set_args(c, k, name, id, args, arg_count);
     if (status) return status;
     clumpi_group_fit(k->group_limit, &global, &local);
-    return clumpi_enqueue(c, k->kernel, name, global, local, sync);
+    return clumpi_enqueue(c, k->kernel, name, (clumpi_items){1, global, local}, sync);
 }

@@ -18,6 +18,7 @@ static void replace(clump_context *c, clumpi_timeline *t) {
     if (!old) return;
     for (uint32_t i = 0; i < old->count; i++)
         if (old->entries[i].event) c->cl.ReleaseEvent(old->entries[i].event);
+    clumpi_free(&c->allocator, old->queues);
     clumpi_free(&c->allocator, old->pools);
     clumpi_free(&c->allocator, old);
 }
@@ -95,6 +96,72 @@ clump_status clumpi_timeline_add(clump_context *c, cl_kernel kernel, const char 
     clumpi_lock_give(&c->timeline_lock);
     return CLUMP_OK;
 }
+
+/* ---- Commands of others ---------------------------------------------------------------------- */
+
+/* The number of a queue: one that the context knows, or a further one. */
+static clump_status number_of(clump_context *c, cl_command_queue queue, uint32_t *number) {
+    clumpi_timeline *t = c->timeline;
+    for (const clumpi_queue *q = c->queues; q; q = q->next)
+        if (q->queue == queue) {
+            *number = q->number;
+            return CLUMP_OK;
+        }
+    for (uint32_t i = 0; i < t->queue_count; i++)
+        if (t->queues[i].queue == queue) {
+            *number = t->queues[i].number;
+            return CLUMP_OK;
+        }
+    clumpi_timeline_queue *more = clumpi_alloc(&c->allocator, (t->queue_count + 1) * sizeof *more);
+    if (!more) return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a queue");
+    if (t->queue_count) memcpy(more, t->queues, t->queue_count * sizeof *more);
+    clumpi_free(&c->allocator, t->queues);
+    t->queues = more;
+    *number = c->queue_count++;
+    t->queues[t->queue_count++] = (clumpi_timeline_queue){queue, *number};
+    return CLUMP_OK;
+}
+
+clump_status clump_context_add_to_timeline(clump_context *c, const char *name, uint64_t bytes,
+                                           cl_event event) {
+    cl_command_queue queue = NULL;
+    cl_command_queue_properties properties = 0;
+    if (!c) return CLUMP_ERR_USAGE;
+    if (!name || !event)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_context_add_to_timeline needs a name and an event");
+    if (!c->timeline) return CLUMP_OK;
+    cl_int code = c->cl.GetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL);
+    if (!code && !queue)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_context_add_to_timeline: the event is a user event. Pass the "
+                           "event of a command");
+    if (!code)
+        code = c->cl.GetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties,
+                                         NULL);
+    if (code)
+        return clumpi_fail_cl(&c->error, "clGetEventInfo", code, "%s, for the timeline", name);
+    clumpi_timeline_entry entry = {.kind = CLUMPI_TIMELINE_TRANSFER,
+                                   .event = event,
+                                   .to = clumpi_now_ns(),
+                                   .args = {{"bytes", bytes}}};
+    snprintf(entry.name, sizeof entry.name, "%s", name);
+    const int is_timed = (properties & CL_QUEUE_PROFILING_ENABLE) != 0 &&
+                         (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0;
+    const clump_status status = is_timed ? number_of(c, queue, &entry.queue) : CLUMP_OK;
+    if (status) return status;
+    if (is_timed) code = c->cl.RetainEvent(event);
+    if (code) return clumpi_fail_cl(&c->error, "clRetainEvent", code, "%s, for the timeline", name);
+    clumpi_lock_take(&c->timeline_lock);
+    if (is_timed)
+        append(c, c->timeline, &entry);
+    else
+        c->timeline->dropped++;
+    clumpi_lock_give(&c->timeline_lock);
+    return CLUMP_OK;
+}
+
+/* ---- Spans ----------------------------------------------------------------------------------- */
 
 uint32_t clumpi_timeline_begin(clump_context *c) {
     return c->timeline ? atomic_load(&c->timeline->count) : 0;

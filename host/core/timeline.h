@@ -44,6 +44,12 @@ typedef struct clumpi_timeline_entry {
     char name[CLUMPI_TIMELINE_NAME];
 } clumpi_timeline_entry;
 
+/* A queue that the context does not know, of commands that were added. */
+typedef struct clumpi_timeline_queue {
+    cl_command_queue queue; /* only compared */
+    uint32_t number;
+} clumpi_timeline_queue;
+
 /* A pool that took part. */
 typedef struct clumpi_timeline_pool_name {
     uint32_t number;
@@ -60,6 +66,8 @@ struct clumpi_timeline {
     int64_t to_device; /* added to the host's clock gives the device's; INT64_MIN: not known yet */
     double known_at;   /* clumpi_now_ns() for which to_device was found */
     uint64_t moves;    /* that were written: each has a number of its own */
+    clumpi_timeline_queue *queues;
+    uint32_t queue_count;
     clumpi_timeline_pool_name *pools;
     size_t pool_count, pool_capacity;
     clumpi_timeline_entry entries[];

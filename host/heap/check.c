@@ -36,6 +36,7 @@ static const span header_changes[] = {
     MEMBER(clumpi_header, taken),       MEMBER(clumpi_header, list_opened),
     MEMBER(clumpi_header, reduce_done), MEMBER(clumpi_header, list_covers),
     MEMBER(clumpi_header, list_used),   MEMBER(clumpi_header, list_present),
+    MEMBER(clumpi_header, list_beyond),
 };
 static const span class_changes[] = {
     MEMBER(clumpi_class, exhausted),           MEMBER(clumpi_class, swept),

@@ -280,6 +280,7 @@ static clump_status make_heap(const clump_heap_desc *desc, clump_heap **heap) {
     if (!h) return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for a heap");
     h->context = c;
     h->users = 1;
+    h->live_change = 1;
     clumpi_context_use(c);
     status = clumpi_heap_enter(h);
     if (!status) status = create(desc, bytes, h);

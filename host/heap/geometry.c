@@ -375,6 +375,7 @@ static uint64_t place_metadata(clumpi_geometry *g, uint32_t blocks, uint32_t col
     h->at_hints = place(&end, sets * h->hint_words * 4);
     h->at_list_begin = place(&end, (sets + 2) * 4);
     h->at_list_full = place(&end, sets * 4);
+    h->at_list_reserved = place(&end, (sets + 2) * 4);
     h->at_list_rows = place(&end, rows * 4);
     h->at_list_masks = place(&end, rows * 8);
     h->at_list_index = place(&end, rows * 4);

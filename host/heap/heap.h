@@ -132,9 +132,13 @@ struct clump_heap {
     /* a list was begun, and its second launch failed: blocks still say that they have reserved
      * slots */
     int list_counted;
-    int list_numbered;       /* and its objects are numbered (cl/heap/enumerate.cl) */
-    int numbers_wanted;      /* a kernel asked for the numbers of this list */
-    int reserved;            /* slots may be reserved (cl/core/reserve.clh) */
+    int list_numbered;  /* and its objects are numbered (cl/heap/enumerate.cl) */
+    int numbers_wanted; /* a kernel asked for the numbers of this list */
+    int reserved;       /* slots may be reserved (cl/core/reserve.clh) */
+    /* launches without a list: since something changed, and since the last list; then which change
+     * that was, counted from 1, and the last one after which a list was made all the same */
+    uint32_t live_run, live_all;
+    uint64_t live_change, vain_change;
     clumpi_window window;    /* of the last list (lists.c) */
     clumpi_u32 list_turn;    /* number of the next list, modulo 2 */
     clumpi_u32 reduced_mark; /* header.reduced_mark, */
@@ -348,9 +352,9 @@ typedef struct clumpi_crowd {
     int only_makes; /* 1: it frees nothing */
 } clumpi_crowd;
 /* What a launch of the kernel needs: the list that it goes over, slots that are reserved. Two
- * launches, or none. */
+ * launches, or none. live: it shall go over rows as they are now instead (device_api.clh). */
 clump_status clumpi_list_prepare(clump_heap *heap, clump_kernel *k, clumpi_crowd crowd,
-                                 const clump_sync *sync);
+                                 const clump_sync *sync, int *live);
 /* Is the list that of all objects? */
 int clumpi_list_is_current(const clump_heap *heap);
 /* What the device told by now; and what a call read that waited, header.list_covers. */

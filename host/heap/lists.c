@@ -13,6 +13,8 @@
  * until then the window is as long as it was told last. If it is wrong, nothing is: what is not
  * reserved is looked for.
  *
+ * On GPUs a few do-alls after a small change go without a list: over rows as they are now.
+ *
  * Read first: core/core.h, uses.c, cl/heap/enumerate.cl, cl/heap/reserve.clh.
  */
 #include <stddef.h>
@@ -70,6 +72,8 @@ static clump_status make_list(clump_heap *heap, int with_numbers, const clumpi_c
     heap->list_numbered = !status && with_numbers;
     w->lists++;
     w->asked = w->left = 0;
+    if (heap->live_run) heap->vain_change = heap->live_change;
+    heap->live_all = 0;
     return status;
 }
 
@@ -179,14 +183,61 @@ static void note_asked(clump_heap *heap, clump_kernel *k, size_t global) {
     k->asked_items = global;
 }
 
+/* ---- Launches without a list ----------------------------------------------------------------- */
+
+/* Such a launch costs more than one with a list, so not many are in turn; and rows of which all
+ * objects were freed stay in the list until the next. If a list had to be made all the same before
+ * the next change, the launches before it were dearer for nothing. A kernel pauses if that happens
+ * to it twice in a row. */
+#define LIVE_RUN_MOST 4u
+#define LIVE_ALL_MOST 64u
+#define LIVE_VAIN_MOST 2u
+#define LIVE_PAUSE 128u
+
+/* Can the launch go over rows as they are now (cl/api/device_api.clh)? One that changes objects
+ * would meet those that it makes. Numbers come with the list, and in another order of the rows a
+ * sum of floats has other bits. All blocks are looked at if there are objects where nothing was
+ * reserved, so the launches since the list must be those that it reserved for. */
+static int can_be_live(const clump_heap *heap, const clump_kernel *k) {
+    const clump_capabilities *c = &heap->context->capabilities;
+    const clumpi_window *w = &heap->window;
+    return k->fixed && !k->numbered && !k->uses.is_ordered && heap->list_valid && heap->reserved &&
+           c->personality == CLUMP_PERSONALITY_GPU && c->word_bits == 64 &&
+           (w->left || w->asked <= 1) && heap->live_run < LIVE_RUN_MOST &&
+           heap->live_all < LIVE_ALL_MOST;
+}
+
+static int is_live(clump_heap *heap, clump_kernel *k) {
+    if (!can_be_live(heap, k)) return 0;
+    if (k->live_pause) {
+        k->live_pause--;
+        return 0;
+    }
+    if (k->live_change && k->live_change != heap->live_change) {
+        k->live_vain = k->live_change == heap->vain_change ? k->live_vain + 1 : 0;
+        k->live_change = 0;
+    }
+    if (k->live_vain >= LIVE_VAIN_MOST) {
+        k->live_vain = LIVE_VAIN_MOST - 1; /* it tries once after the pause */
+        k->live_pause = LIVE_PAUSE;
+        return 0;
+    }
+    k->live_change = heap->live_change;
+    heap->live_run++;
+    heap->live_all++;
+    return 1;
+}
+
 clump_status clumpi_list_prepare(clump_heap *heap, clump_kernel *k, clumpi_crowd crowd,
-                                 const clump_sync *sync) {
+                                 const clump_sync *sync, int *live) {
     const int asks = !k->fixed && k->uses.asks;
     /* One that goes over what it changes needs a list each time. */
     const uint32_t ahead =
         asks && !clumpi_classes_meet(&k->uses.loops, &k->uses.changes) ? WINDOW_MOST : 1;
     int is_current = is_list_of(heap, &k->uses.loops, k->numbered);
     clumpi_window_hear(heap);
+    *live = !is_current && is_live(heap, k);
+    if (*live) return CLUMP_OK;
     crowd.only_makes = !k->uses.frees;
     const int knows = has_asked(heap, k, crowd.global);
     /* Is the last list for what it asks for? */
@@ -198,6 +249,9 @@ clump_status clumpi_list_prepare(clump_heap *heap, clump_kernel *k, clumpi_crowd
     clump_status status = update(heap, is_current, k->numbered, asks ? &crowd : NULL, ahead, sync);
     if (!status && ahead > 1 && !is_current) status = open_window(heap, knows, sync);
     if (!status && asks) note_asked(heap, k, crowd.global);
+    if (k->fixed) return status;
+    heap->live_run = 0;
+    heap->live_change++;
     return status;
 }
 

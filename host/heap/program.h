@@ -53,6 +53,7 @@ typedef struct clumpi_uses {
     int asks;               /* for slots */
     int frees;              /* objects or memory */
     int becomes;            /* it changes the class of objects */
+    int is_ordered;         /* it needs rows in the order of the list, or their numbers */
     clumpi_classes loops;   /* it goes over their objects */
     clumpi_classes changes; /* it makes or frees some */
 } clumpi_uses;
@@ -142,6 +143,10 @@ struct clump_kernel {
     const clump_heap *asked_of;
     uint64_t asked_list, asked_last;
     size_t asked_items;
+    /* after which change of the heap's objects it last did without a list; how often in a row in
+     * vain; for how many launches it will not (lists.c) */
+    uint64_t live_change;
+    uint32_t live_vain, live_pause;
     uint32_t reduces;   /* bytes of the type of its CLUMP_REDUCE; 0: not known yet */
     uint32_t arg_count; /* after these */
     clumpi_kept_arg *args;

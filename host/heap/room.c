@@ -41,6 +41,18 @@ static clump_status check_numbers(clump_heap *heap, const uint64_t *objects) {
     return CLUMP_OK;
 }
 
+/* With a granule for each row of the largest class; twice as many bytes are too many for
+ * references. */
+static uint64_t largest_bytes(const clump_heap *heap) {
+    const clump_schema_info *classes = clump_schema_get_info(heap->schema);
+    uint64_t largest = sizeof(clump_ref);
+    for (uint32_t id = 1; id <= classes->class_count; id++) {
+        const clump_class_info *c = classes->classes[id];
+        if (!c->is_abstract && c->object_bytes > largest) largest = c->object_bytes;
+    }
+    return (largest * CLUMP_ROW_SLOTS) << 26;
+}
+
 static clump_status find_bytes(clump_heap *heap, const clump_heap_desc *desc, clumpi_extras extras,
                                const uint64_t *objects, uint64_t *bytes) {
     /* The last step is less than 1%; so many turns of 2% halve it twice. */
@@ -48,7 +60,10 @@ static clump_status find_bytes(clump_heap *heap, const clump_heap_desc *desc, cl
     const uint64_t most = UINT64_C(1) << MOST_SHIFT;
     uint64_t high = UINT64_C(1) << LEAST_SHIFT;
     while (high < most && !fits(heap, desc, extras, high, objects)) high *= 2;
-    if (high >= most) return too_many(heap);
+    if (high >= most) {
+        high = largest_bytes(heap);
+        if (!fits(heap, desc, extras, high, objects)) return too_many(heap);
+    }
     uint64_t step = high / 4;
     for (int i = 0; i < STEPS; i++, step /= 2)
         if (fits(heap, desc, extras, high - step, objects)) high -= step;

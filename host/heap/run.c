@@ -150,14 +150,14 @@ static clump_status begin_turn(clump_heap *heap, const clump_kernel *k, const cl
 
 /* The kernel. If it changed the class of objects, their old places end behind it, and only then the
  * launch is complete. */
-static clump_status enqueue(clump_heap *heap, const clump_kernel *k, size_t global, size_t local,
+static clump_status enqueue(clump_heap *heap, const clump_kernel *k, clumpi_items items,
                             const clump_sync *sync, const char *call) {
     clump_context *c = heap->context;
     if (!heap->schema->become_count || k->fixed || !k->uses.becomes)
-        return clumpi_enqueue(c, k->kernel, call, global, local, sync);
+        return clumpi_enqueue(c, k->kernel, call, items, sync);
     const clump_sync waits = clumpi_waits_of(sync);
     heap->unsettled = 1;
-    clump_status status = clumpi_enqueue(c, k->kernel, call, global, local, &waits);
+    clump_status status = clumpi_enqueue(c, k->kernel, call, items, &waits);
     if (!status) status = clumpi_heap_settle(heap);
     return status ? status : clumpi_sync_end(c, sync);
 }
@@ -165,15 +165,17 @@ static clump_status enqueue(clump_heap *heap, const clump_kernel *k, size_t glob
 /* List, then the kernel. */
 static clump_status launch(clump_heap *heap, clump_kernel *k, size_t global, size_t local,
                            const clump_sync *sync, const char *call) {
-    clump_status status =
-        clumpi_list_prepare(heap, k, (clumpi_crowd){.global = global, .local = local}, sync);
+    int is_live;
+    clump_status status = clumpi_list_prepare(
+        heap, k, (clumpi_crowd){.global = global, .local = local}, sync, &is_live);
     if (status) return status;
     if (!k->fixed) clumpi_classes_add(&heap->list_stale, &k->uses.changes);
     heap->reduced_known = 0;
     status = clumpi_checking_begin(heap, k);
     heap->may_have_errors = 1;
     if (!status) status = begin_turn(heap, k, sync);
-    if (!status) status = enqueue(heap, k, global, local, sync, call);
+    if (!status)
+        status = enqueue(heap, k, (clumpi_items){is_live ? 2 : 1, global, local}, sync, call);
     return status ? status : clumpi_checking_end(heap);
 }
 
@@ -307,7 +309,7 @@ clump_status clump_heap_do_new(clump_heap *heap, clump_kernel *k, const char *cl
     if (!status) status = clumpi_checking_begin(heap, k);
     if (!status) status = clumpi_new_begin(heap, info.id, sync);
     if (!status) status = begin_turn(heap, k, sync);
-    if (!status) status = enqueue(heap, k, global, local, sync, "of a do-new");
+    if (!status) status = enqueue(heap, k, (clumpi_items){1, global, local}, sync, "of a do-new");
     if (!status) status = clumpi_checking_end(heap);
     if (status || !made) return status;
     status = clumpi_new_made(heap, made);

@@ -265,8 +265,11 @@ static void take_of_library(source *s, const char *word, const char *at, const c
                                        "clump_aligned_alloc"};
     static const char *const loops[] = {"CLUMP_FOR_EACH", "CLUMP_FOR_EACH_NUMBERED",
                                         "CLUMP_FOR_WHOLE_CLASS", "CLUMP_AT"};
+    if (strcmp(word, "CLUMP_REDUCE") == 0 || strcmp(word, "CLUMP_NUMBERS") == 0)
+        s->uses.is_ordered = 1;
     if (IS_ONE_OF(word, nothing) || strncmp(word, "CLUMP_ATOMIC_", 13) == 0) return;
     if (IS_ONE_OF(word, loops)) {
+        s->uses.is_ordered |= strcmp(word, "CLUMP_FOR_EACH") != 0;
         take_loop(s, at, end);
     } else if (IS_ONE_OF(word, asks) || strcmp(word, "clump_free") == 0) {
         s->uses.asks |= strcmp(word, "clump_free") != 0;
@@ -362,7 +365,7 @@ clump_status clumpi_uses_of(const clump_program *p, const char *kernel, clumpi_u
     if (!s.is_odd) take_options(&s);
     if (!s.is_odd) take_word(&s, kernel, kernel + strlen(kernel));
     clumpi_free(&p->context->allocator, s.all);
-    *uses = s.is_odd ? (clumpi_uses){1, 1, 1, clumpi_classes_all, clumpi_classes_all} : s.uses;
+    *uses = s.is_odd ? (clumpi_uses){1, 1, 1, 1, clumpi_classes_all, clumpi_classes_all} : s.uses;
     return s.is_full ? clumpi_fail(&p->context->error, CLUMP_ERR_HOST_MEMORY,
                                    "no host memory to read the text of kernel %s", kernel)
                      : CLUMP_OK;

@@ -165,7 +165,7 @@ static void close_moving(const clump_migration *m, clumpi_moving *all) {
     for (uint32_t k = 0; all && k < m->mover_count; k++) {
         for (uint32_t a = 0; all[k].arrays && a < m->movers[k].array_count; a++) {
             clumpi_world_free(m->world, all[k].arrays[a].words);
-            clumpi_world_free(m->world, all[k].arrays[a].elements);
+            clumpi_pinned_close(m->world, &all[k].arrays[a].elements);
         }
         free(all[k].arrays);
     }
@@ -203,32 +203,24 @@ static clump_status stage(clump_migration *m, clumpi_staging *s, uint64_t bytes,
 }
 
 /* What it had is not kept. */
-static clump_status open_host(clump_migration *m, void **memory, uint64_t *room, uint64_t bytes) {
-    if (bytes <= *room) return CLUMP_OK;
-    free(*memory);
-    *memory = malloc(bytes + bytes / 4);
-    *room = *memory ? bytes + bytes / 4 : 0;
-    return *memory ? CLUMP_OK
-                   : clumpi_world_fail(m->world, CLUMP_ERR_HOST_MEMORY,
-                                       "no host memory for %llu bytes of arrays",
-                                       (unsigned long long)bytes);
-}
-
 static clump_status open_words(clump_migration *m, clumpi_moving_array *array, uint64_t objects) {
-    void *memory = array->words;
     /* A word more, for arrays that could not be made. */
-    const clump_status status =
-        open_host(m, &memory, &array->words_room, (WORDS * objects + 1) * sizeof *array->words);
-    array->words = memory;
-    return status;
+    const uint64_t bytes = (WORDS * objects + 1) * sizeof *array->words;
+    if (bytes <= array->words_room) return CLUMP_OK;
+    free(array->words);
+    array->words = malloc(bytes + bytes / 4);
+    array->words_room = array->words ? bytes + bytes / 4 : 0;
+    return array->words ? CLUMP_OK
+                        : clumpi_world_fail(m->world, CLUMP_ERR_HOST_MEMORY,
+                                            "no host memory for %llu bytes of arrays",
+                                            (unsigned long long)bytes);
 }
 
 static clump_status open_elements(clump_migration *m, clumpi_moving_array *array, uint64_t count,
                                   uint32_t each) {
-    void *memory = array->elements;
-    const clump_status status = open_host(m, &memory, &array->elements_room, count * each);
-    array->elements = memory;
-    return status;
+    const uint64_t bytes = count * each;
+    if (bytes <= array->elements.bytes) return CLUMP_OK;
+    return clumpi_pinned_open(m->world, &array->elements, bytes + bytes / 4);
 }
 
 /* ---- Between arrays and the host ------------------------------------------------------------- */
@@ -299,7 +291,7 @@ static clump_status copy_elements(clump_migration *m, const clumpi_growing *g,
     if (!status) status = open_staging(m, &m->staged.elements, (end < most ? end : most) * each);
     for (uint64_t from = 0, n; from < end && !status; from += n) {
         n = end - from < most ? end - from : most;
-        char *at = array->elements + from * each;
+        char *at = array->elements.memory + from * each;
         if (!is_read)
             status = clumpi_migration_write(m, m->staged.elements.buffer, 0, n * each, at);
         if (!status) status = copy_piece(m, g, moving->count, from, (cl_uint)n, is_read != 0);
@@ -350,7 +342,7 @@ void clumpi_growing_number(clump_migration *m, uint32_t k) {
     for (uint32_t a = 0; a < m->movers[k].array_count; a++) {
         const clumpi_moving_array *array = &m->out[k].arrays[a];
         if (m->growing[m->movers[k].arrays[a]].field.type != CLUMP_TYPE_REF) continue;
-        clump_ref *refs = (clump_ref *)(void *)array->elements;
+        clump_ref *refs = (clump_ref *)(void *)array->elements.memory;
         for (uint32_t d = 0; d < m->world->place.directions; d++)
             for (uint64_t e = array->from[d]; e < array->from[d + 1]; e++) {
                 const uint32_t number = refs[e] ? clumpi_leaver_number(m, refs[e], d) : 0;
@@ -406,7 +398,7 @@ clump_status clumpi_growing_make(clump_migration *m, uint32_t k) {
 
 /* Numbers become references. */
 static void set_refs(clump_migration *m, clumpi_moving_array *array) {
-    clump_ref *refs = (clump_ref *)(void *)array->elements;
+    clump_ref *refs = (clump_ref *)(void *)array->elements.memory;
     for (uint32_t d = 0; d < m->world->place.directions; d++)
         for (uint64_t e = array->from[d]; e < array->from[d + 1]; e++)
             if (refs[e]) refs[e] = clumpi_arrival_ref(m, refs[e], d);

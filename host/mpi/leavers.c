@@ -218,7 +218,7 @@ clump_status clumpi_leavers_open(clump_migration *m, const char *class_name, con
 static void close_moving(const clump_migration *m, clumpi_moving *all) {
     for (uint32_t i = 0; all && i < m->mover_count; i++) {
         clumpi_world_free(m->world, all[i].refs);
-        clumpi_world_free(m->world, all[i].values);
+        clumpi_pinned_close(m->world, &all[i].values);
     }
     free(all);
 }
@@ -359,17 +359,17 @@ static clump_status list_leavers(clump_migration *m, uint32_t *count) {
 }
 
 static clump_status open_moving(clump_migration *m, clumpi_moving *moving, uint32_t bytes) {
-    if (moving->count <= moving->room && moving->values) return CLUMP_OK;
+    if (moving->count <= moving->room && moving->room) return CLUMP_OK;
     const uint64_t room = moving->count + moving->count / 4 + 16;
-    free(moving->refs);
-    free(moving->values);
-    moving->refs = malloc(room * sizeof *moving->refs);
-    moving->values = malloc(room * bytes);
-    moving->room = room;
-    if (moving->refs && moving->values) return CLUMP_OK;
     moving->room = 0;
-    return clumpi_world_fail(m->world, CLUMP_ERR_HOST_MEMORY, "no host memory for %llu objects",
-                             (unsigned long long)moving->count);
+    free(moving->refs);
+    moving->refs = malloc(room * sizeof *moving->refs);
+    if (!moving->refs)
+        return clumpi_world_fail(m->world, CLUMP_ERR_HOST_MEMORY, "no host memory for %llu objects",
+                                 (unsigned long long)moving->count);
+    const clump_status status = clumpi_pinned_open(m->world, &moving->values, room * bytes);
+    if (!status) moving->room = room;
+    return status;
 }
 
 /* Those of one class: their places by direction, and their values. Returns how many there are. */
@@ -396,11 +396,11 @@ static clump_status take_class(clump_migration *m, uint32_t k, uint32_t count, u
                 m->leavers[i].ref, m->class_name);
     }
     if (!out->count) return CLUMP_OK;
-    status =
-        clump_heap_read_structs(m->heap, &mover->desc, out->refs, out->values, out->count, NULL);
+    status = clump_heap_read_structs(m->heap, &mover->desc, out->refs, out->values.memory,
+                                     out->count, NULL);
     if (status) return clumpi_world_fail_context(m->world, status);
     for (uint64_t o = 0; mover->mark_at >= 0 && o < out->count; o++)
-        memset(out->values + o * mover->desc.bytes + mover->mark_at, 0, mover->mark_bytes);
+        memset(out->values.memory + o * mover->desc.bytes + mover->mark_at, 0, mover->mark_bytes);
     return CLUMP_OK;
 }
 
@@ -430,7 +430,7 @@ static void number_refs(clump_migration *m, uint32_t k) {
     for (uint32_t d = 0; d < m->world->place.directions; d++)
         for (uint64_t o = out->from[d]; o < out->from[d + 1]; o++)
             for (uint32_t r = 0; r < mover->ref_count; r++) {
-                char *at = out->values + o * mover->desc.bytes + mover->ref_offsets[r];
+                char *at = out->values.memory + o * mover->desc.bytes + mover->ref_offsets[r];
                 clump_ref ref;
                 memcpy(&ref, at, sizeof ref);
                 const uint32_t number = ref ? clumpi_leaver_number(m, ref, d) : 0;
@@ -511,7 +511,7 @@ static int set_refs(clump_migration *m, uint32_t k, int is_made, uint32_t *kept)
     for (uint32_t d = 0; d < m->world->place.directions; d++)
         for (uint64_t o = in->from[d]; o < in->from[d + 1]; o++)
             for (uint32_t r = 0; r < mover->ref_count; r++, at++) {
-                char *value = in->values + o * mover->desc.bytes + mover->ref_offsets[r];
+                char *value = in->values.memory + o * mover->desc.bytes + mover->ref_offsets[r];
                 clump_ref ref = 0;
                 if (is_made && kept[at]) ref = clumpi_arrival_ref(m, kept[at], d);
                 if (!is_made) memcpy(&kept[at], value, sizeof ref);
@@ -525,8 +525,8 @@ static clump_status make_class(clump_migration *m, uint32_t k, uint64_t *made_al
     clumpi_moving *in = &m->in[k];
     uint64_t made = 0;
     if (!in->count) return CLUMP_OK;
-    clump_status status =
-        clump_heap_new_structs(m->heap, &m->movers[k].desc, in->values, in->count, in->refs, &made);
+    clump_status status = clump_heap_new_structs(m->heap, &m->movers[k].desc, in->values.memory,
+                                                 in->count, in->refs, &made);
     *made_all = made;
     if (status) return clumpi_world_fail_context(m->world, status);
     if (made < in->count)
@@ -597,7 +597,7 @@ static clump_status make_all(clump_migration *m, uint32_t **kept) {
     for (k = 0; k < m->mover_count && !status; k++)
         if (set_refs(m, k, 1, kept[k])) {
             status = clump_heap_write_structs(m->heap, &m->movers[k].desc, m->in[k].refs,
-                                              m->in[k].values, m->in[k].count);
+                                              m->in[k].values.memory, m->in[k].count);
             if (status) clumpi_world_fail_context(m->world, status);
         }
     for (k = 0; k < m->mover_count && !status; k++) status = clumpi_growing_fill(m, k);

@@ -20,7 +20,7 @@
 #include "clump/program.h"
 #include "clump/run.h"
 #include "clump/structs.h"
-#include "mpi/world.h"
+#include "mpi/pinned.h"
 
 /* An array that grows, of the class that declares it. */
 typedef struct clumpi_growing {
@@ -47,8 +47,8 @@ typedef struct clumpi_moving_array {
     uint64_t
         from[CLUMP_WORLD_DIRECTIONS_MAX + 1]; /* first element of each direction, and the end */
     uint32_t *words;                          /* length and capacity of each object */
-    char *elements;
-    uint64_t words_room, elements_room; /* bytes */
+    uint64_t words_room;                      /* bytes */
+    clumpi_pinned elements;
 } clumpi_moving_array;
 
 /* Objects of one class that leave or arrive in a run. */
@@ -56,7 +56,7 @@ typedef struct clumpi_moving {
     uint64_t count, room;
     uint64_t from[CLUMP_WORLD_DIRECTIONS_MAX + 1]; /* first object of each direction, and the end */
     clump_ref *refs;
-    char *values;
+    clumpi_pinned values;
     clumpi_moving_array *arrays; /* in the order of clumpi_mover.arrays */
 } clumpi_moving;
 

@@ -98,6 +98,13 @@ static int neighbour(const clump_migration *m, uint32_t d) {
     return m->world->place.neighbours[d];
 }
 
+static clump_status wait_for_messages(clump_migration *m, exchange *x) {
+    const double begin = MPI_Wtime();
+    const clump_status status = clumpi_messages_wait(m->world, &m->messages, "clump_migration_run");
+    x->report.wait_s += MPI_Wtime() - begin;
+    return status;
+}
+
 static int64_t *head_out(const exchange *x, uint32_t d) {
     return x->heads_out + (uint64_t)d * x->head_words;
 }
@@ -128,7 +135,7 @@ static clump_status exchange_heads(clump_migration *m, exchange *x) {
             status = clumpi_post_send(world, &m->messages, head, bytes, neighbour(m, d),
                                       tag_of(m, CLUMPI_TAG_HEAD, d));
     }
-    if (!status) status = clumpi_messages_wait(world, &m->messages, "clump_migration_run");
+    if (!status) status = wait_for_messages(m, x);
     return status;
 }
 
@@ -196,12 +203,12 @@ static clump_status post_class(clump_migration *m, exchange *x, uint32_t d, int 
     const clumpi_mover *mover = &m->movers[k];
     const clumpi_moving *moving = is_send ? &m->out[k] : &m->in[k];
     clump_status status =
-        post_part(m, x, d, is_send, moving->values, moving->from, mover->desc.bytes);
+        post_part(m, x, d, is_send, moving->values.memory, moving->from, mover->desc.bytes);
     for (uint32_t a = 0; a < mover->array_count && !status; a++) {
         const clumpi_moving_array *array = &moving->arrays[a];
         status = post_part(m, x, d, is_send, array->words, moving->from, 2 * sizeof(uint32_t));
         if (!status)
-            status = post_part(m, x, d, is_send, array->elements, array->from,
+            status = post_part(m, x, d, is_send, array->elements.memory, array->from,
                                m->growing[mover->arrays[a]].field.element_bytes);
     }
     return status;
@@ -214,7 +221,7 @@ static clump_status exchange_values(clump_migration *m, exchange *x) {
         for (uint32_t d = 0; d < world->place.directions; d++)
             for (uint32_t k = 0; k < m->mover_count && is_open(x, m, d) && !status; k++)
                 status = post_class(m, x, d, sends, k);
-    if (!status) status = clumpi_messages_wait(world, &m->messages, "clump_migration_run");
+    if (!status) status = wait_for_messages(m, x);
     return status;
 }
 
@@ -244,7 +251,7 @@ static clump_status exchange_answers(clump_migration *m, exchange *x, clump_stat
             status = clumpi_post_send(world, &m->messages, &x->answers_out[d], sizeof(int32_t),
                                       neighbour(m, d), tag_of(m, CLUMPI_TAG_ANSWER, d));
     }
-    if (!status) status = clumpi_messages_wait(world, &m->messages, "clump_migration_run");
+    if (!status) status = wait_for_messages(m, x);
     for (uint32_t d = 0; d < world->place.directions && !status; d++) {
         const uint64_t count = is_open(x, m, d) ? count_out(m, d) : 0;
         x->has_left[d] = count && !x->answers_in[d];
@@ -262,7 +269,9 @@ static clump_status exchange_answers(clump_migration *m, exchange *x, clump_stat
 
 static clump_status exchange_all(clump_migration *m, exchange *x) {
     clump_world *world = m->world;
+    const double begin = MPI_Wtime();
     note(x, world, clumpi_leavers_take(m));
+    x->report.take_s = MPI_Wtime() - begin;
     clump_status status = exchange_heads(m, x);
     if (status) return status;
     judge_heads(m, x);
@@ -275,13 +284,17 @@ static clump_status exchange_all(clump_migration *m, exchange *x) {
     }
     status = exchange_values(m, x);
     if (status) return status;
+    const double received = MPI_Wtime();
     const clump_status made = clumpi_arrivals_make(m);
+    x->report.make_s = MPI_Wtime() - received;
     note(x, world, made);
     x->report.arrived = m->arrived;
     status = exchange_answers(m, x, made);
     if (status) return status;
+    const double answered = MPI_Wtime();
     note(x, world, clumpi_leavers_free(m, x->has_left));
     note(x, world, clumpi_leavers_clear(m));
+    x->report.free_s = MPI_Wtime() - answered;
     x->report.left_out = m->left_out;
     return CLUMP_OK;
 }

@@ -29,43 +29,55 @@ void clumpi_world_free(const clump_world *world, void *memory) {
 
 /* ---- Messages between two ranks -------------------------------------------------------------- */
 
+static int grow(void *array, int room, size_t each) {
+    void **memory = array;
+    void *larger = realloc(*memory, (size_t)room * each);
+    if (larger) *memory = larger;
+    return larger != NULL;
+}
+
 static clump_status make_room(clump_world *world, clumpi_messages *m) {
     if (m->count < m->room) return CLUMP_OK;
     const int room = m->room ? 2 * m->room : 64;
-    MPI_Request *requests = realloc(m->requests, (size_t)room * sizeof *requests);
-    if (requests) m->requests = requests;
-    MPI_Status *statuses = realloc(m->statuses, (size_t)room * sizeof *statuses);
-    if (statuses) m->statuses = statuses;
-    int *peers = realloc(m->peers, (size_t)room * sizeof *peers);
-    if (peers) m->peers = peers;
-    int *expected = realloc(m->expected, (size_t)room * sizeof *expected);
-    if (expected) m->expected = expected;
-    if (!requests || !statuses || !peers || !expected)
+    if (!grow(&m->requests, room, sizeof *m->requests) ||
+        !grow(&m->statuses, room, sizeof *m->statuses) ||
+        !grow(&m->peers, room, sizeof *m->peers) || !grow(&m->done, room, sizeof *m->done) ||
+        !grow(&m->bytes, room, sizeof *m->bytes) || !grow(&m->kinds, room, sizeof *m->kinds))
         return clumpi_world_fail(world, CLUMP_ERR_HOST_MEMORY, "no host memory for %d messages",
                                  room);
     m->room = room;
     return CLUMP_OK;
 }
 
-static clump_status post(clump_world *world, clumpi_messages *m, void *data, uint64_t bytes,
-                         int peer, int tag, int is_send) {
-    for (uint64_t at = 0; at < bytes; at += world->message_bytes) {
-        const uint64_t left = bytes - at;
-        const int now = (int)(left < world->message_bytes ? left : world->message_bytes);
-        clump_status status = make_room(world, m);
-        if (status) {
-            world->is_broken = 1; /* the neighbour waits for what is not posted */
-            return status;
-        }
-        char *part = (char *)data + at;
-        MPI_Request *request = &m->requests[m->count];
-        const int code = is_send ? MPI_Isend(part, now, MPI_BYTE, peer, tag, world->comm, request)
-                                 : MPI_Irecv(part, now, MPI_BYTE, peer, tag, world->comm, request);
-        if (code) return clumpi_world_fail_mpi(world, is_send ? "MPI_Isend" : "MPI_Irecv", code);
-        m->expected[m->count] = is_send ? -1 : now;
-        m->peers[m->count++] = peer;
+clump_status clumpi_post_one(clump_world *world, clumpi_messages *m, void *data, uint64_t bytes,
+                             int peer, int tag, clumpi_message_kind kind) {
+    clump_status status = make_room(world, m);
+    if (status) {
+        world->is_broken = 1; /* the neighbour waits for what is not posted */
+        return status;
     }
+    MPI_Request *request = &m->requests[m->count];
+    const int now = (int)bytes,
+              code = kind == CLUMPI_SENT
+                         ? MPI_Isend(data, now, MPI_BYTE, peer, tag, world->comm, request)
+                         : MPI_Irecv(data, now, MPI_BYTE, peer, tag, world->comm, request);
+    if (code)
+        return clumpi_world_fail_mpi(world, kind == CLUMPI_SENT ? "MPI_Isend" : "MPI_Irecv", code);
+    m->bytes[m->count] = now;
+    m->kinds[m->count] = kind;
+    m->peers[m->count++] = peer;
     return CLUMP_OK;
+}
+
+static clump_status post(clump_world *world, clumpi_messages *m, void *data, uint64_t bytes,
+                         int peer, int tag, clumpi_message_kind kind) {
+    clump_status status = CLUMP_OK;
+    for (uint64_t at = 0; at < bytes && !status; at += world->message_bytes) {
+        const uint64_t left = bytes - at,
+                       now = left < world->message_bytes ? left : world->message_bytes;
+        status = clumpi_post_one(world, m, (char *)data + at, now, peer, tag, kind);
+    }
+    return status;
 }
 
 clump_status clumpi_post_send(clump_world *world, clumpi_messages *m, const void *data,
@@ -74,12 +86,12 @@ clump_status clumpi_post_send(clump_world *world, clumpi_messages *m, const void
         const void *from;
         void *data;
     } const_of_mpi = {data}; /* only read */
-    return post(world, m, const_of_mpi.data, bytes, to, tag, 1);
+    return post(world, m, const_of_mpi.data, bytes, to, tag, CLUMPI_SENT);
 }
 
 clump_status clumpi_post_receive(clump_world *world, clumpi_messages *m, void *data, uint64_t bytes,
                                  int from, int tag) {
-    return post(world, m, data, bytes, from, tag, 0);
+    return post(world, m, data, bytes, from, tag, CLUMPI_RECEIVED);
 }
 
 /* The first rank that did not answer. */
@@ -99,30 +111,36 @@ static clump_status late(clump_world *world, clumpi_messages *m, const char *wha
         what, peer, world->place.rank, world->timeout_s, missing);
 }
 
-/* All are done: what was received is as long as was expected. */
-static clump_status take(clump_world *world, clumpi_messages *m, const char *what) {
-    const int count = m->count;
-    m->count = 0;
-    for (int i = 0; i < count; i++) {
+/* Some are done: what was received is as long as was expected. */
+static clump_status take(clump_world *world, clumpi_messages *m, int count, const char *what) {
+    for (int j = 0; j < count; j++) {
+        const int i = m->done[j];
         int bytes = 0;
-        if (m->expected[i] < 0) continue;
-        if (MPI_Get_count(&m->statuses[i], MPI_BYTE, &bytes) || bytes == m->expected[i]) continue;
-        world->is_broken = 1;
-        return clumpi_world_fail(world, CLUMP_ERR_RANK,
-                                 "%s: rank %d sent %d bytes, but rank %d expects %d. Check that "
-                                 "both ranks make the same calls",
-                                 what, m->peers[i], bytes, world->place.rank, m->expected[i]);
+        if (m->kinds[i] == CLUMPI_SENT || MPI_Get_count(&m->statuses[j], MPI_BYTE, &bytes))
+            continue;
+        if (m->kinds[i] == CLUMPI_RECEIVED && bytes != m->bytes[i]) {
+            world->is_broken = 1;
+            return clumpi_world_fail(world, CLUMP_ERR_RANK,
+                                     "%s: rank %d sent %d bytes, but rank %d expects %d. Check "
+                                     "that both ranks make the same calls",
+                                     what, m->peers[i], bytes, world->place.rank, m->bytes[i]);
+        }
+        m->bytes[i] = bytes;
     }
     return CLUMP_OK;
 }
 
-clump_status clumpi_messages_wait(clump_world *world, clumpi_messages *m, const char *what) {
-    const double end = MPI_Wtime() + world->timeout_s;
+clump_status clumpi_messages_next(clump_world *world, clumpi_messages *m, double end,
+                                  const char *what, int *count) {
+    *count = 0;
     for (uint32_t tests = 0; m->count; tests++) {
-        int is_done = 0;
-        const int code = MPI_Testall(m->count, m->requests, &is_done, m->statuses);
+        const int code = MPI_Testsome(m->count, m->requests, count, m->done, m->statuses);
         if (code) return clumpi_world_fail_mpi(world, what, code);
-        if (is_done) return take(world, m, what);
+        if (*count > 0) return take(world, m, *count, what);
+        if (*count == MPI_UNDEFINED) {
+            *count = m->count = 0;
+            return CLUMP_OK;
+        }
         if (MPI_Wtime() > end)
             return late(world, m, what);
         else
@@ -132,11 +150,26 @@ clump_status clumpi_messages_wait(clump_world *world, clumpi_messages *m, const 
     return CLUMP_OK;
 }
 
+clump_status clumpi_messages_wait_until(clump_world *world, clumpi_messages *m, double end,
+                                        const char *what) {
+    clump_status status;
+    int count;
+    do status = clumpi_messages_next(world, m, end, what, &count);
+    while (count && !status);
+    return status;
+}
+
+clump_status clumpi_messages_wait(clump_world *world, clumpi_messages *m, const char *what) {
+    return clumpi_messages_wait_until(world, m, MPI_Wtime() + world->timeout_s, what);
+}
+
 void clumpi_messages_free(clump_world *world, clumpi_messages *m) {
     clumpi_world_free(world, m->requests);
     clumpi_world_free(world, m->statuses);
     clumpi_world_free(world, m->peers);
-    clumpi_world_free(world, m->expected);
+    clumpi_world_free(world, m->done);
+    clumpi_world_free(world, m->bytes);
+    clumpi_world_free(world, m->kinds);
     memset(m, 0, sizeof *m);
 }
 

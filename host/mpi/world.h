@@ -1,6 +1,7 @@
 /* Worlds of several ranks (include/clump/mpi.h): world.c is the grid of domains, wait.c what ranks
- * wait for and agree on, halo.c edges, migration.c objects that leave, leavers.c which ones and
- * their values, world_file.c the file of all heaps, which save.c and load.c write and read.
+ * wait for and agree on, halo.c edges, delta.c what changed in them, pinned.c memory for transfers,
+ * migration.c objects that leave, leavers.c which ones and their values, world_file.c the file of
+ * all heaps, which save.c and load.c write and read.
  *
  * A library of its own: it uses the other library by its public functions alone.
  *
@@ -40,12 +41,20 @@ enum {
     CLUMPI_TAGS_EACH = CLUMPI_TAG_KINDS * 32
 };
 
+typedef enum clumpi_message_kind {
+    CLUMPI_SENT,
+    CLUMPI_RECEIVED, /* of the length that was posted */
+    CLUMPI_UP_TO     /* received, and may be shorter */
+} clumpi_message_kind;
+
 /* Requests under way, and the rank that each waits for. */
 typedef struct clumpi_messages {
     MPI_Request *requests;
-    MPI_Status *statuses;
+    MPI_Status *statuses; /* of clumpi_messages_next(): of done[] */
     int *peers;
-    int *expected; /* bytes; -1: it is sent */
+    int *bytes; /* posted, and for what was received those that came */
+    clumpi_message_kind *kinds;
+    int *done; /* of clumpi_messages_next(): which are done */
     int count, room;
 } clumpi_messages;
 
@@ -80,8 +89,16 @@ clump_status clumpi_post_send(clump_world *world, clumpi_messages *m, const void
                               uint64_t bytes, int to, int tag);
 clump_status clumpi_post_receive(clump_world *world, clumpi_messages *m, void *data, uint64_t bytes,
                                  int from, int tag);
-/* Wait for all of them, with the deadline; `what` is for the words. After success there are
- * none. */
+/* Post one message, which may have 0 bytes. At most message_bytes. */
+clump_status clumpi_post_one(clump_world *world, clumpi_messages *m, void *data, uint64_t bytes,
+                             int peer, int tag, clumpi_message_kind kind);
+/* Wait until some of them are done that were not before: m->done[0 .. count-1]. 0: all were done,
+ * and there are none now. `end`: when to give up, of MPI_Wtime(). `what` is for the words. */
+clump_status clumpi_messages_next(clump_world *world, clumpi_messages *m, double end,
+                                  const char *what, int *count);
+/* Wait for all of them. After success there are none. */
+clump_status clumpi_messages_wait_until(clump_world *world, clumpi_messages *m, double end,
+                                        const char *what);
 clump_status clumpi_messages_wait(clump_world *world, clumpi_messages *m, const char *what);
 /* The list itself. */
 void clumpi_messages_free(clump_world *world, clumpi_messages *m);

@@ -140,35 +140,65 @@ typedef struct clump_halo_desc {
     uint64_t send_bytes[CLUMP_WORLD_DIRECTIONS_MAX];    /* likewise */
     uint64_t receive_at[CLUMP_WORLD_DIRECTIONS_MAX];    /* likewise */
     uint64_t receive_bytes[CLUMP_WORLD_DIRECTIONS_MAX]; /* likewise */
+    /* 0: parts are sent whole. Otherwise the bytes of an element, a power of two up to 64. All
+     * begins and sizes are multiples of it. A message then has only the elements that changed since
+     * the last exchange, or the part if this is shorter. Equal on all ranks. Costs device memory:
+     * twice the parts */
+    uint32_t delta;
 } clump_halo_desc;
+
+/* Totals of a halo on this rank, from its creation on. The struct lives as long as the halo. */
+typedef struct clump_halo_info {
+    uint64_t exchanges;   /* ended */
+    uint64_t parts;       /* sent, in all directions */
+    uint64_t deltas;      /* of these, the parts that were sent as differences */
+    uint64_t bytes_whole; /* of the parts, as they are in the buffer */
+    uint64_t bytes_sent;  /* passed to MPI */
+    /* Seconds. On the device, by profiling of the halo's queue: finding and packing differences,
+     * transfers to the host, and transfers to the device with unpacking. The next begin counts the
+     * writes of the last exchange */
+    double pack_s, read_s, write_s;
+    double wait_s; /* on the host: the waits of clump_halo_end() for messages */
+} clump_halo_info;
 
 /* CONSTRUCTOR. Make a halo. All ranks make the same halos in the same order, each with a separate
  * desc. The call sends nothing to other ranks. It ignores bytes in directions without a neighbour.
- * Blocks: no.
+ * Blocks: yes, while memory is mapped, and with `delta` while a program is compiled.
  * Returns CLUMP_OK, or:
- *   CLUMP_ERR_USAGE        parts that are not within the buffers
+ *   CLUMP_ERR_USAGE        parts that are not within the buffers, or a `delta` that is not valid
  *   CLUMP_ERR_UNSUPPORTED  more halos and migrations than MPI's tags allow
  *   CLUMP_ERR_RANK         the world is broken
- *   CLUMP_ERR_HOST_MEMORY, CLUMP_ERR_CL */
+ *   CLUMP_ERR_HOST_MEMORY, CLUMP_ERR_BUILD, CLUMP_ERR_CL */
 CLUMP_API clump_status clump_halo_create(clump_world *world, const clump_halo_desc *desc,
                                          clump_halo **halo, clump_error *error);
 
 /* DESTRUCTOR. NULL is allowed. Waits for a halo that was begun and not ended. */
 CLUMP_API void clump_halo_destroy(clump_halo *halo);
 
+/* Return the totals of a halo. The result is never NULL. For a NULL halo, its members are 0. */
+CLUMP_API const clump_halo_info *clump_halo_get_info(const clump_halo *halo);
+
 /* METHOD. Begin an exchange: read the parts to send, after all commands enqueued before, and pass
  * them to MPI. Commands enqueued between begin and end run while messages are in flight. They must
- * not use the received parts.
- * Blocks: until the commands enqueued before are done.
+ * not use the received parts. They may write the sent parts.
+ * Transfers are on a queue of the halo, through pinned memory, in pieces of 1 MiB at most. A piece
+ * is sent while the next one is read.
+ * Blocks: until the commands enqueued before are done, and the parts are read. Therefore enqueue
+ * commands that need no ghosts after it.
  * Returns CLUMP_OK. Fails with CLUMP_ERR_USAGE if it was begun before and not ended, CLUMP_ERR_RANK
  * or CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_halo_begin(clump_halo *halo);
 
-/* METHOD. End an exchange: wait for the messages, and enqueue writes of the received data.
+/* METHOD. End an exchange: wait for the messages, and enqueue writes of the received data. Commands
+ * enqueued later on the world's queue run after the writes. The writes do not wait for commands
+ * enqueued between begin and end.
  *   sync  [in, optional]  of the writes
  * Blocks: for other ranks, not for the writes.
+ * With `delta` the library has a copy of the received parts, and the program may change them.
  * Returns CLUMP_OK. Fails with CLUMP_ERR_USAGE if it was not begun, CLUMP_ERR_RANK if a neighbour
- * did not answer or sent another number of bytes, or CLUMP_ERR_CL. */
+ * did not answer, sent another number of bytes, has another `delta`, or sent a difference that does
+ * not follow the last exchange, or CLUMP_ERR_CL. With `delta`, a failure to keep received data
+ * breaks the world. */
 CLUMP_API clump_status clump_halo_end(clump_halo *halo, const clump_sync *sync);
 
 /* ---- Migration: objects that leave their domain ---------------------------------------------- */
@@ -199,6 +229,9 @@ typedef struct clump_migration_report {
     /* references of objects that left to objects that did not leave in the same direction. They are
      * null at the other side */
     uint64_t left_out;
+    /* Seconds on the host: until the leaving objects are read (with the commands enqueued before),
+     * waits for messages, making the arriving objects, and freeing the objects that left */
+    double take_s, wait_s, make_s, free_s;
 } clump_migration_report;
 
 /* CONSTRUCTOR. Make a migration. All ranks make the same migrations in the same order.

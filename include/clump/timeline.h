@@ -4,11 +4,11 @@
  * It has every kernel of the program and of the library, and every transfer, fill and copy, in the
  * order in which they were enqueued. It has each compaction and each collection, from its first
  * command to its last. For the pools of the context (pool.h), it has allocations, frees, steps of
- * defragmentation and the copies of these. It does not have commands that a program enqueues
- * itself, nor pools without a context. For each command, recording costs an event and a query of
- * the kernel's name. For each call on a pool, it costs two reads of the clock. Without recording,
- * these costs do not arise. A pool's own trace (clump_pool_desc.trace) has another purpose: to
- * repeat its calls.
+ * defragmentation and the copies of these. It has commands that a program enqueues itself if the
+ * program adds them. It does not have pools without a context. For each command, recording costs an
+ * event and a query of the kernel's name. For each call on a pool, it costs two reads of the clock.
+ * Without recording, these costs do not arise. A pool's own trace (clump_pool_desc.trace) has
+ * another purpose: to repeat its calls.
  *
  * The format is the JSON of "Trace Event Format" (Google, 2016), with "ts" and "dur" in
  * microseconds from the first entry of the recording. Complete events ("ph": "X"), by threads:
@@ -55,6 +55,19 @@ extern "C" {
  * Returns CLUMP_OK. Fails with CLUMP_ERR_USAGE if the queue in use does no profiling or the
  * capacity is larger, and everything is then as before, or CLUMP_ERR_HOST_MEMORY. */
 CLUMP_API clump_status clump_context_record_timeline(clump_context *context, uint32_t capacity);
+
+/* METHOD. Add a command of the program, such as a transfer, to the transfers of its queue. A halo
+ * (mpi.h) adds its own commands. Without a recording, the call does nothing. A command on a queue
+ * that does no profiling, or is out of order, is only counted ("otherData": dropped).
+ *   name   [in]  copied, its first 63 bytes
+ *   bytes  [in]  for "args"
+ *   event  [in]  of the command, whose queue belongs to the context's cl_context. Retained until it
+ *                is written
+ * Blocks: no. It enqueues nothing.
+ * Returns CLUMP_OK. Fails with CLUMP_ERR_USAGE without a name or with an event that is not of a
+ * command, CLUMP_ERR_HOST_MEMORY or CLUMP_ERR_CL. */
+CLUMP_API clump_status clump_context_add_to_timeline(clump_context *context, const char *name,
+                                                     uint64_t bytes, cl_event event);
 
 /* METHOD. Write the recording and drop it. Recording continues with the same capacity, and times
  * continue from the same first command. The text has one part.

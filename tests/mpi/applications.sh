@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Applications in domains: applications.sh MPIEXEC CLUMP_BENCH_MPI CLUMP_BENCH. Worlds are those of the sequential programs and of the single heap, bit for bit, for any number
-# of ranks; also where bands are as low as they may be, where a row is a cell, and where ranks have different numbers of bodies.
+# of ranks; also where bands are as low as they may be, where a row is a cell, and where ranks have different numbers of bodies. The epidemic is compared with plain OpenCL instead
+# of the single heap.
 set -euo pipefail
 mpiexec=$1 mpi=$2 bench=$3
 work=$(mktemp -d)
@@ -55,6 +56,27 @@ if "$mpiexec" -n 1 "$mpi" wa-tor width=70.5 >"$work/said" 2>&1 </dev/null || ! g
     exit 1
 fi
 same 1 2 3 4 -- nbody bodies=403 steps=8 warmup=0 | tee "$work/nbody"
+
+# Births, deaths and agents that cross, on bands of different heights down to one row; and a row that is one word.
+same 1 2 3 8 -- epidemic width=16 height=12 steps=20 | tee "$work/epidemic"
+same 1 3 -- epidemic width=2 height=3 density=64 steps=20 birth=3000 death=3000 contagion=2000 room=100
+"${0%/*}/../../bench/mpi/epidemic.sh" "$mpiexec" "$mpi" 2 12 width=16 steps=20 >"$work/said"
+grep -q '^equal to the program in plain OpenCL$' "$work/said"
+[ "$(grep -c "^checksum $(sed 's/.*: //' "$work/epidemic")" "$work/said")" = 2 ]
+"$mpiexec" -n 4 "$mpi" epidemic width=16 height=12 steps=7 file="$work/sick" save=1 >/dev/null </dev/null
+same 1 4 5 -- epidemic width=16 height=12 steps=13 warmup=0 file="$work/sick" load=1 | sed 's/.*: /: /' >"$work/resumed"
+if ! grep -qF "$(cat "$work/resumed")" "$work/epidemic"; then
+    cat "$work/epidemic" "$work/resumed"
+    echo "FAILED: an epidemic that goes on comes to something else"
+    exit 1
+fi
+for wrong in 'width=24: it must be a power of two' 'density=9: is not of a world with these options' 'plain=1: is for the epidemic, one rank'; do
+    if "$mpiexec" -n 2 "$mpi" epidemic width=16 height=12 file="$work/sick" load=1 "${wrong%%: *}" >"$work/said" 2>&1 </dev/null || ! grep -q "${wrong#*: }" "$work/said"; then
+        cat "$work/said"
+        echo "FAILED: $wrong"
+        exit 1
+    fi
+done
 
 # The single heap. Its results are JSON.
 for app in wa-tor nbody; do

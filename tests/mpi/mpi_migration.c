@@ -311,7 +311,11 @@ static void walk(uint32_t dimensions, int is_periodic) {
         use_queue(step / 2 % 2);
         CLUMP_CHECK(&ranks_q, CLUMP_SET_ARGS(mark, seed, p->directions, open));
         CLUMP_CHECK(&ranks_q, clump_heap_do_all(ranks_q.heap, mark, NULL));
+        const double begin = MPI_Wtime();
         CHECK_WORLD(world, clump_migration_run(migration, &report));
+        const double took = MPI_Wtime() - begin;
+        CHECK(report.take_s > 0 && report.wait_s > 0 && report.make_s > 0 && report.free_s > 0);
+        CHECK(report.take_s + report.wait_s + report.make_s + report.free_s <= took);
         for (uint32_t n = 0; n < COUNT; n++) {
             const uint32_t d = direction_of(n, seed, p->directions);
             const int to = d < p->directions ? neighbours[owner[n]][d] : -1;

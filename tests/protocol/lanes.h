@@ -84,6 +84,9 @@ static inline ulong get_global_id(uint dimension) {
 static inline ulong get_global_size(uint dimension) {
     return dimension ? 1 : lanes_me->items;
 }
+static inline uint get_work_dim(void) {
+    return 1;
+}
 static inline ulong get_local_id(uint dimension) {
     return dimension ? 0 : lanes_me->local;
 }

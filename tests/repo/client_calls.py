@@ -26,6 +26,7 @@ ELSEWHERE = {
     'clump_kernel_create_fused': 'compiles a program: diff_fused makes random ones, fault_fused and fault_host the others',
     'clump_extract_load': 'what clump_heap_save() wrote and clump_heap_insert() takes, which the client calls: diff_extract, fault_extract, fault_extract_host',
     'clump_pool_set_queues': 'which queues are waited for is seen with user events: diff_pool_buffer; layer',
+    'clump_context_add_to_timeline': 'commands of the program itself, of which the client has none: diff_timeline, mpi_world',
     'clump_version': 'a static text: fault_input',
 }
 

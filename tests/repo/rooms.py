@@ -51,7 +51,7 @@ HEADERS_ONLY = {'quick': ['heap', 'pool']}
 CL_PARTS = {
     'core': [], 'heap': ['core'], 'sort': ['core'], 'compact': ['core'],
     'collect': ['compact'], 'extract': ['collect'], 'convert': ['core'],
-    'save': ['core'], 'api': ['core'],
+    'save': ['core'], 'api': ['core'], 'mpi': ['core'],
 }
 # Of the kernels' side the host knows what both share: the layout of each part that it may use, and checksums.
 SHARED = re.compile(r'^cl/(\w+)/(?:layout|hash)\.h$')

@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Of these a call can have commands for the device, if it may change them.
 OBJECTS = r'(?<!const )clump_(?:heap|context|pool|program|compactor|collector|refs|extract|world|halo|migration)(?:_desc)? \*'
 # Tried by tests/mpi/mpi_world.c, with several ranks.
-RANKS = {'clump_halo_create', 'clump_halo_end'}
+RANKS = {'clump_halo_end'}
 
 
 class Call:

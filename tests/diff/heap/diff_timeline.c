@@ -292,6 +292,58 @@ static cl_command_queue make_queue(cl_command_queue_properties properties) {
     return queue;
 }
 
+/* A fill that the program enqueues on a queue, and adds. */
+static void add_fill(cl_command_queue queue, cl_mem buffer, const char *name) {
+    static const cl_uint one = 1;
+    cl_event event;
+    CHECK_CL(clEnqueueFillBuffer(queue, buffer, &one, sizeof one, 0, 1000, 0, NULL, &event));
+    CHECK_OK(&t.on, clump_context_add_to_timeline(t.on.clump, name, 1000, event));
+    CHECK_CL(clReleaseEvent(event));
+}
+
+/* Commands that the program adds: with those of their queue, if it is the context's, or with each
+ * other. */
+static void added(void **state) {
+    (void)state;
+    open_heap();
+    cl_int code = CL_SUCCESS;
+    cl_mem buffer = clCreateBuffer(t.on.context, CL_MEM_READ_WRITE, 1000, NULL, &code);
+    CHECK_CL(code);
+    cl_event user = clCreateUserEvent(t.on.context, &code);
+    CHECK_CL(code);
+    cl_command_queue other = make_queue(CL_QUEUE_PROFILING_ENABLE), silent = make_queue(0);
+    cl_command_queue loose =
+        make_queue(CL_QUEUE_PROFILING_ENABLE | CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    add_fill(other, buffer, "unseen"); /* nothing is being recorded */
+    CHECK_OK(&t.on, clump_context_record_timeline(t.on.clump, COMMANDS));
+    CHECK_OK(&t.on, clump_heap_do_new(t.heap, t.body, "Body", OBJECTS, NULL, NULL));
+    add_fill(t.on.queue, buffer, "mine");
+    add_fill(other, buffer, "other");
+    add_fill(other, buffer, "again");
+    add_fill(silent, buffer, "silent");
+    add_fill(loose, buffer, "loose");
+    assert_int_equal(clump_context_add_to_timeline(t.on.clump, "user", 0, user), CLUMP_ERR_USAGE);
+    assert_non_null(strstr(clump_context_get_error(t.on.clump)->message, "a user event"));
+    CHECK_CL(clFinish(other));
+    take();
+    assert_true(dropped() == (t.is_out_of_order ? 3 : 2));
+    assert_true(!next(NULL, "X", "unseen") && !next(NULL, "X", "silent"));
+    assert_null(next(NULL, "X", "loose"));
+    const cJSON *of_other = next(NULL, "X", "other"), *again = next(NULL, "X", "again");
+    assert_true(number_of(cJSON_GetObjectItem(of_other, "args"), "bytes") == 1000);
+    assert_true(number_of(of_other, "tid") > 1000000);
+    assert_true(number_of(again, "tid") == number_of(of_other, "tid"));
+    assert_true(ns(end_of(of_other)) <= ns(number_of(again, "ts")));
+    const cJSON *mine = next(NULL, "X", "mine");
+    assert_true(t.is_out_of_order ? !mine : number_of(mine, "tid") == 3);
+    close_heap();
+    CHECK_CL(clReleaseEvent(user));
+    CHECK_CL(clReleaseMemObject(buffer));
+    CHECK_CL(clReleaseCommandQueue(other));
+    CHECK_CL(clReleaseCommandQueue(silent));
+    CHECK_CL(clReleaseCommandQueue(loose));
+}
+
 /* Threads of another queue are its own, and named; what is on a queue without profiling is
  * counted. */
 static void queues(void **state) {
@@ -652,6 +704,7 @@ int main(int argc, char **argv) {
         if (code == CL_FIXTURE_SKIP && out_of_order) break; /* the device has no such queue */
         if (code) return code;
         const struct CMUnitTest tests[] = {cmocka_unit_test(commands),
+                                           cmocka_unit_test(added),
                                            cmocka_unit_test(bounds),
                                            cmocka_unit_test(wrong_times),
                                            cmocka_unit_test(spans),

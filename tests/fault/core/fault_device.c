@@ -672,6 +672,52 @@ static void smaller_groups(void **state) {
     }
 }
 
+/* ---- Fills ----------------------------------------------------------------------------------- */
+
+#define FILL_END (UINT64_C(2) << 30)
+static int fills_far; /* beyond what NVIDIA's driver can fill */
+
+static cl_int CL_API_CALL fill(cl_command_queue queue, cl_mem buffer, const void *pattern,
+                               size_t size, size_t at, size_t bytes, cl_uint waits,
+                               const cl_event *list, cl_event *event) {
+    fills_far += at + bytes > FILL_END;
+    return clEnqueueFillBuffer(queue, buffer, pattern, size, at, bytes, waits, list, event);
+}
+
+/* A CPU takes memory page by page, and so few of them are used. */
+static void fills(void **state) {
+    (void)state;
+    static const uint64_t from[] = {0, FILL_END - 6000, FILL_END - 4, FILL_END, FILL_END + 1000},
+                          counts[] = {4, 4096, 20000};
+    static unsigned char bytes[30000], right[sizeof bytes];
+    const clump_cl_functions own = {.size = sizeof own, .EnqueueFillBuffer = fill};
+    const clump_context_desc desc = {.size = sizeof desc,
+                                     .context = f->context,
+                                     .device = f->device,
+                                     .queue = f->queue,
+                                     .cl = &own};
+    clump_context *context;
+    cl_int code;
+    cl_mem buffer = clCreateBuffer(f->context, CL_MEM_READ_WRITE, FILL_END + 65536, NULL, &code);
+    if (!f->capabilities->is_cpu || code) skip();
+    assert_int_equal(clump_context_create(&desc, &context, NULL), CLUMP_OK);
+    for (size_t i = 0; i < sizeof from / sizeof *from; i++)
+        for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+            const uint64_t begin = from[i] < 4096 ? 0 : from[i] - 4096, at = from[i] - begin;
+            memset(right, 0xa5, sizeof right);
+            CHECK_CL(clEnqueueWriteBuffer(f->queue, buffer, CL_TRUE, begin, sizeof right, right, 0,
+                                          NULL, NULL));
+            memset(right + at, 0, counts[k]);
+            assert_int_equal(clumpi_clear(context, buffer, from[i], counts[k]), CLUMP_OK);
+            CHECK_CL(clEnqueueReadBuffer(f->queue, buffer, CL_TRUE, begin, sizeof bytes, bytes, 0,
+                                         NULL, NULL));
+            assert_memory_equal(bytes, right, sizeof bytes);
+        }
+    assert_int_equal(fills_far, 0);
+    clump_context_destroy(context);
+    clReleaseMemObject(buffer);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(versions, as_it_is),
@@ -684,6 +730,7 @@ int main(void) {
         cmocka_unit_test_setup(smaller_groups, as_it_is),
         cmocka_unit_test_setup(odd_limits, as_it_is),
         cmocka_unit_test_setup(local_memory, as_it_is),
+        cmocka_unit_test_setup(fills, as_it_is),
     };
     int result = cl_fixture_open(f, NULL);
     if (result) return result;

@@ -117,6 +117,7 @@ enum {
     A_ERRORS,
     A_RESULTS,
     A_LIST_OF,
+    A_BEYOND,
     A_MARK,
     A_FORECAST,
     A_LEFT,
@@ -138,12 +139,15 @@ static area areas[A_AREAS] = {
                  AT_REST, 1, 0},
     [A_EXHAUSTED] = {"class.exhausted, swept", "any number but the epoch means: look for room",
                      ALWAYS, 1, 0},
-    [A_ERRORS] = {"header.errors", "a report: whatever kernels count is legal", AT_REST, 0, 0},
-    [A_RESULTS] = {"header.new_rows, new_objects, ranked, reduced, reduce_done",
+    [A_ERRORS] = {"header.errors, reduce_done", "a report: whatever kernels count is legal",
+                  AT_REST, 0, 0},
+    [A_RESULTS] = {"header.new_rows, new_objects, ranked, reduced",
                    "the result of a call, read at its end and written before it is read again",
                    AT_REST, 1, 0},
     [A_LIST_OF] = {"header.list_of", "written with each list, and not read without one", AT_REST, 1,
                    0},
+    [A_BEYOND] = {"header.list_beyond", "more rows are looked at than need be; the list clears it",
+                  AT_REST, 1, 0},
     [A_MARK] = {"header.reduced_mark", "a number that goes on with each reduction: any is legal",
                 AT_REST, 1, 0},
     [A_FORECAST] =
@@ -221,12 +225,13 @@ static int area_of(uint64_t bit) {
     if (within(at, header, sizeof *h)) {
         if (IN_MEMBER(at, header, clumpi_header, epoch)) return A_EPOCH;
         if (IN_MEMBER(at, header, clumpi_header, taken)) return A_TAKEN;
-        if (IN_MEMBER(at, header, clumpi_header, errors)) return A_ERRORS;
+        if (IN_MEMBER(at, header, clumpi_header, errors) ||
+            IN_MEMBER(at, header, clumpi_header, reduce_done))
+            return A_ERRORS;
         if (IN_MEMBER(at, header, clumpi_header, new_rows) ||
             IN_MEMBER(at, header, clumpi_header, new_objects) ||
             IN_MEMBER(at, header, clumpi_header, ranked) ||
-            IN_MEMBER(at, header, clumpi_header, reduced) ||
-            IN_MEMBER(at, header, clumpi_header, reduce_done))
+            IN_MEMBER(at, header, clumpi_header, reduced))
             return A_RESULTS;
         if (IN_MEMBER(at, header, clumpi_header, list_opened)) return A_FORECAST;
         if (IN_MEMBER(at, header, clumpi_header, list_covers)) return A_FORECAST;
@@ -234,6 +239,7 @@ static int area_of(uint64_t bit) {
         if (IN_MEMBER(at, header, clumpi_header, list_present)) return A_FORECAST;
         if (IN_MEMBER(at, header, clumpi_header, list_of))
             return t.list_valid ? A_AREAS : A_LIST_OF;
+        if (IN_MEMBER(at, header, clumpi_header, list_beyond)) return A_BEYOND;
         if (IN_MEMBER(at, header, clumpi_header, reduced_mark)) return A_MARK;
         return A_AREAS;
     }
@@ -249,6 +255,7 @@ static int area_of(uint64_t bit) {
     if (within(at, units(h->at_hints), sets * h->hint_words * 4)) return A_AREAS;
     if (within(at, units(h->at_list_begin), (sets + 2) * 4) ||
         within(at, units(h->at_list_full), sets * 4) ||
+        within(at, units(h->at_list_reserved), (sets + 2) * 4) ||
         within(at, units(h->at_list_rows), rows * 4) ||
         within(at, units(h->at_list_masks), rows * 8) ||
         within(at, units(h->at_list_index), rows * 4))

@@ -893,6 +893,9 @@ static void counts(void **state) {
     assert_null(clump_context_get_info(NULL)->queue);
     REFUSED_SILENTLY(clump_context_record_timeline(NULL, 10));
     REFUSED_SILENTLY(clump_context_write_timeline(NULL, no_text, NULL));
+    REFUSED_SILENTLY(clump_context_add_to_timeline(NULL, "", 0, NULL));
+    REFUSED(USAGE, "needs a name and an event",
+            clump_context_add_to_timeline(t.on.clump, "name", 0, NULL));
     REFUSED(USAGE, "nothing is being recorded",
             clump_context_write_timeline(t.on.clump, no_text, NULL));
     REFUSED(USAGE, "a function that receives the text",

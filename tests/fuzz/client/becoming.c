@@ -255,15 +255,22 @@ static void justify(course *r, const struct outcome *out) {
         c->expect.nulls[to] += out->attempts;
 }
 
+/* Objects that died where they were, whose slots others may have by now, or (moved) that changed
+ * before. The last object comes into the place of the one that goes. */
+static void bury(course *r, int moved) {
+    heap_model *h = r->h;
+    for (uint32_t n = h->count; n-- > 0;) {
+        if (!r->outcomes[n].dies || (r->outcomes[n].to != 0) != moved) continue;
+        remove_object(r->c, h, h->objects[n].ref);
+        r->outcomes[n] = r->outcomes[h->count];
+        r->c->sum.frees++;
+    }
+}
+
 static void take_places(course *r) {
     client *c = r->c;
     heap_model *h = r->h;
-    for (uint32_t n = h->count; n-- > 0;) { /* others may have their slots already */
-        if (!r->outcomes[n].dies || r->outcomes[n].to) continue;
-        remove_object(c, h, h->objects[n].ref);
-        r->outcomes[n] = r->outcomes[h->count];
-        c->sum.frees++;
-    }
+    bury(r, 0);
     for (uint32_t n = 0; n < h->count; n++) {
         const clump_ref to = r->outcomes[n].to;
         if (!to || r->outcomes[n].dies) continue;
@@ -282,11 +289,7 @@ static void take_places(course *r) {
         change_one(r, o, out->class);
         c->sum.became++;
     }
-    for (uint32_t n = h->count; n-- > 0;) { /* the last one comes into the place of what goes */
-        if (!r->outcomes[n].dies) continue;
-        remove_object(c, h, h->objects[n].ref);
-        c->sum.frees++;
-    }
+    bury(r, 1);
 }
 
 /* ---- The operation --------------------------------------------------------------------------- */

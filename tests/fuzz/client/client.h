@@ -544,7 +544,7 @@ void set_length(const client *c, object_model *o, uint32_t array, uint32_t lengt
 void end_arrays(object_model *o);
 void compare_arrays(client *c, heap_model *h);
 void compare_arrays_by_host(client *c, heap_model *h);
-    /* also in another schema */ /* all elements, and that no memory is lost */
+/* also in another schema */ /* all elements, and that no memory is lost */
 
 /* ---- becoming.c ------------------------------------------------------------------------------ */
 

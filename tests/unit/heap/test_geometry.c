@@ -323,6 +323,10 @@ static void expect_sound(const heap_case *c) {
     EXPECT(c, (uint64_t)h->block_end * h->block_granules <= GRANULES);
     EXPECT(c, c->g.bytes == h->block_end * block_bytes(&c->g) && c->g.bytes <= c->bytes);
     EXPECT(c, c->bytes - c->g.bytes < block_bytes(&c->g));
+    /* Kernels count objects with 32 bits, and loops over them go beyond the last by the work-items
+     * of a launch. */
+    const uint64_t slots = (uint64_t)(h->block_end - h->first_block) * h->capacity_max;
+    EXPECT(c, slots + (c->bytes >> 40 ? 0 : UINT64_C(1) << 22) <= UINT32_MAX);
     expect_classes(c);
     expect_best(c);
     expect_hints(c);
@@ -568,6 +572,23 @@ static void largest_heap(void **state) {
     }
 }
 
+/* What docs/guide/limits.md says of a class of 16 bytes. */
+static void billions_of_objects(void **state) {
+    (void)state;
+    clump_schema *schema = parse("class Agent { uint cell; ulong identity; uint state; }");
+    for (uint64_t gib = 1; gib <= 64; gib *= 2) {
+        clump_error error;
+        heap_case c = {0};
+        if (compute(&c, schema, gib << 30, 0, &error)) fail_msg("%s", error.message);
+        expect_sound(&c);
+        const clumpi_header *h = &c.g.header;
+        const uint64_t slots = (uint64_t)(h->block_end - h->first_block) * h->capacity_max;
+        EXPECT(&c, h->granule_bytes == 1024 && (double)(gib << 30) < 16.6 * (double)slots);
+        EXPECT(&c, gib < 64 || slots > UINT64_C(4150000000));
+    }
+    clump_schema_destroy(schema);
+}
+
 /* A checked heap has 648 bytes beside each granule, which may be more than a row of small
  * objects. */
 static void checked_heaps(void **state) {
@@ -628,7 +649,7 @@ int main(void) {
         cmocka_unit_test(many_classes),  cmocka_unit_test(all_block_sizes),
         cmocka_unit_test(hint_levels),   cmocka_unit_test(smallest_heap),
         cmocka_unit_test(largest_heap),  cmocka_unit_test(checked_heaps),
-        cmocka_unit_test(small_buffers),
+        cmocka_unit_test(small_buffers), cmocka_unit_test(billions_of_objects),
     };
     return cmocka_run_group_tests_name("geometry", tests, NULL, NULL);
 }
