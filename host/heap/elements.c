@@ -161,9 +161,9 @@ clump_status clumpi_arrays_measure(clumpi_arrays *a, clumpi_array_sums *sums) {
 
 /* ---- Into the heap --------------------------------------------------------------------------- */
 
-/* A command that fails loses no raw memory, if the next one succeeds. Whatever gives memory an owner
- * or back is tried again, and does nothing the second time to what it has done. The call fails
- * nevertheless. */
+/* A command that fails loses no raw memory, if the next one succeeds. Whatever gives memory an
+ * owner or back is tried again, and does nothing the second time to what it has done. The call
+ * fails nevertheless. */
 
 /* As make_arrays.cl has them. */
 typedef enum memory_way { MAKE, GET_CAPACITY, FREE } memory_way;

@@ -8,7 +8,6 @@
  */
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "heap/elements.h"
 #include "heap/heap.h"
@@ -105,7 +104,7 @@ static void free_rest(clumpi_fit *fit) {
     const clump_error error = c->error; /* keep the cause */
     for (uint64_t n; fit->given < fit->count; fit->given += n) {
         n = fit->count - fit->given < AT_ONCE ? fit->count - fit->given : AT_ONCE;
-        memcpy(fit->piece, fit->words + fit->given, n * sizeof *fit->piece);
+        for (uint64_t i = 0; i < n; i++) fit->piece[i] = fit->words[fit->given + i];
         (void)free_piece(fit, (uint32_t)n);
     }
     c->error = error;
