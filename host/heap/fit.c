@@ -113,7 +113,7 @@ static void free_rest(clumpi_fit *fit) {
 void clumpi_fit_close(clumpi_fit *fit) {
     if (!fit->heap) return;
     clump_context *c = clumpi_heap_context(fit->heap);
-    if (fit->has_handles) free_rest(fit);
+    if (fit->piece && fit->has_handles) free_rest(fit);
     clumpi_buffer_release(c, &fit->buffer);
     clumpi_buffer_release(c, &fit->gaps);
     clumpi_free(&c->allocator, fit->words);
