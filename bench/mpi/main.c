@@ -24,6 +24,10 @@ static mpi_option common[] = {
     {"plain", 0, 0, 1, "1: one rank also runs a program in plain OpenCL, and compares with it"},
     {"save", 0, 0, 1, "1: the world is saved in file=PATH at the end"},
     {"load", 0, 0, 1, "1: it goes on from file=PATH, which any number of ranks has saved"},
+    {"checkpoint", 0, 0, 1e9,
+     "steps after which it is saved in file=PATH again, for load=1; 0: never"},
+    {"until", 0, 0, 1e9,
+     "steps in all, with those of a loaded world, in place of steps and warmup"},
     {"timeout", 60, 0.1, 1e6, "seconds that a rank waits for another one"},
     {NULL, 0, 0, 0, NULL}};
 
@@ -42,6 +46,10 @@ double mpi_real(const mpi_run *run, const char *name) {
 
 uint32_t mpi_u32(const mpi_run *run, const char *name) {
     return (uint32_t)mpi_real(run, name);
+}
+
+static int uses_file(const mpi_run *run) {
+    return mpi_u32(run, "save") || mpi_u32(run, "load") || mpi_u32(run, "checkpoint");
 }
 
 static int parse(mpi_run *run, char *const *arguments) {
@@ -66,8 +74,8 @@ static int parse(mpi_run *run, char *const *arguments) {
         if (option->value != floor(option->value) && strcmp(option->name, "timeout") != 0)
             return bench_error_set(&run->error, "%s: it must be a whole number", *arguments);
     }
-    if (mpi_u32(run, "save") + mpi_u32(run, "load") && !(run->file && *run->file))
-        return bench_error_set(&run->error, "save=1 and load=1 need file=PATH");
+    if (uses_file(run) && !(run->file && *run->file))
+        return bench_error_set(&run->error, "save=1, load=1 and checkpoint need file=PATH");
     return 0;
 }
 
@@ -203,6 +211,18 @@ static int open_world(mpi_run *run, const mpi_app *app) {
 
 /* ---- A run ----------------------------------------------------------------------------------- */
 
+/* until=N: the steps that are left. */
+static int choose_steps(mpi_run *run) {
+    const uint32_t until = mpi_u32(run, "until");
+    if (!until) return 0;
+    if (until <= run->begun)
+        return bench_error_set(&run->error, "the world has made %u steps, and until is %u",
+                               run->begun, until);
+    find(common, "steps", 5)->value = until - run->begun;
+    find(common, "warmup", 6)->value = 0;
+    return 0;
+}
+
 static int measure(mpi_run *run, const mpi_app *app, void *self, mpi_times *times) {
     const uint32_t steps = mpi_u32(run, "steps"), warmup = mpi_u32(run, "warmup");
     for (uint32_t i = 0; i < warmup + steps; i++) {
@@ -270,7 +290,7 @@ static int run_app(mpi_run *run, const mpi_app *app, void **self) {
     if (mpi_u32(run, "plain") && (!app->plain || run->size > 1 || mpi_u32(run, "load")))
         return bench_error_set(&run->error,
                                "plain=1 is for the epidemic, one rank, without load=1");
-    if (!app->save && mpi_u32(run, "save") + mpi_u32(run, "load"))
+    if (!app->save && uses_file(run))
         return bench_error_set(&run->error, "%s is neither saved nor loaded", app->name);
     if (open_device(run) || open_world(run, app)) return -1;
     for (int i = 0; i < run->size; i++) { /* in order, as far as mpiexec keeps it */
@@ -281,7 +301,7 @@ static int run_app(mpi_run *run, const mpi_app *app, void **self) {
         if (clump_world_agree(run->world, CLUMP_OK))
             return mpi_fail_world(run, "start", CLUMP_ERR_RANK);
     }
-    if (app->create(run, self) || measure(run, app, *self, &times) ||
+    if (app->create(run, self) || choose_steps(run) || measure(run, app, *self, &times) ||
         print_times(run, app, &times) || check(run, app, *self, &checksum) ||
         (mpi_u32(run, "save") && app->save(run, *self)))
         return -1;
@@ -308,7 +328,9 @@ int main(int argc, char **argv) {
         fprintf(stderr, "clump-bench-mpi: %s\n", run.error.text);
         return 1;
     }
-    MPI_Init(&argc, &argv);
+    int level; /* of threads: bench/mpi/checkpoint.c asks MPI */
+    MPI_Init_thread(&argc, &argv,
+                    mpi_u32(&run, "checkpoint") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &run.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &run.size);
     const int result = run_app(&run, app, &self);

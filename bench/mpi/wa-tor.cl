@@ -58,20 +58,24 @@ static void cell_fill(CLUMP_HEAP_NO_ALLOC, Cell cell, Agent agent, uint kind) {
     Cell_kind(cell) = (uchar)(Agent_is_null(agent) ? EMPTY : kind);
 }
 
-__kernel void cell_populate(CLUMP_HEAP, uint first, uint seed, uint fish_permille,
+/* Cells from number `end` of the world on are empty. */
+__kernel void cell_populate(CLUMP_HEAP, uint first, uint end, uint seed, uint fish_permille,
                             uint shark_permille, uint fish_spawn, uint shark_spawn,
                             uint shark_energy) {
     CLUMP_FOR_EACH(Cell, self) {
-        uint kind;
-        Agent agent = first_agent(clump_heap, first + Cell_number(self), seed, fish_permille,
-                                  shark_permille, fish_spawn, shark_spawn, shark_energy, 0u, &kind);
-        cell_fill(clump_heap, self, begin(clump_heap, agent), kind);
+        if (first + Cell_number(self) < end) {
+            uint kind;
+            Agent agent =
+                first_agent(clump_heap, first + Cell_number(self), seed, fish_permille,
+                            shark_permille, fish_spawn, shark_spawn, shark_energy, 0u, &kind);
+            cell_fill(clump_heap, self, begin(clump_heap, agent), kind);
+        }
     }
 }
 
-/* ---- Going on with what other bands have saved ----------------------------------------------- */
+/* ---- Other rows: those of a saved world, and where borders moved --------------------------------- */
 
-/* Cells and clocks of those bands: agents get cells of this one. */
+/* Cells belong to a band, and clocks to a file: agents get cells of their new band. */
 __kernel void cell_drop(CLUMP_HEAP) {
     CLUMP_FOR_EACH(Cell, self) Cell_free(self);
 }
@@ -80,16 +84,38 @@ __kernel void clock_drop(CLUMP_HEAP) {
     CLUMP_FOR_EACH(Clock, self) Clock_free(self);
 }
 
-/* Agents of this band take their cells; those of others, who came in the same parts, go. */
-__kernel void settle(CLUMP_HEAP, __global const uint *rows, uint width, uint height, uint first) {
+/* Agents of other bands, who came in the same parts. */
+__kernel void stranger_drop(CLUMP_HEAP, uint width, uint height, uint first) {
     CLUMP_FOR_EACH(Agent, self) {
-        uint n = Agent_position(self) - first;
-        if (n < width * height) {
-            cell_fill(clump_heap, cell_at(rows, n), begin(clump_heap, self),
-                      Agent_is_Shark(self) ? SHARK : FISH);
-        } else {
-            Agent_free(self);
+        if (Agent_position(self) - first >= width * height) Agent_free(self);
+    }
+}
+
+/* Agents of each row. */
+__kernel void count_rows(CLUMP_HEAP_NO_ALLOC, __global uint *counts, uint width, uint first) {
+    CLUMP_FOR_EACH(Agent, self) atomic_inc(&counts[(Agent_position(self) - first) / width]);
+}
+
+/* Agents outside the band as it is now leave: upwards is direction 0. */
+__kernel void list_strangers(CLUMP_HEAP_NO_ALLOC, __global uint *list, uint most, uint width,
+                             uint height, uint first) {
+    CLUMP_FOR_EACH(Agent, self) {
+        uint position = Agent_position(self);
+        if (position - first >= width * height) {
+            uint i = atomic_inc(list);
+            if (i < most) {
+                list[1u + 2u * i] = self.id;
+                list[2u + 2u * i] = position < first ? 0u : 1u;
+            }
         }
+    }
+}
+
+/* All agents take their cells. */
+__kernel void settle(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, uint first) {
+    CLUMP_FOR_EACH(Agent, self) {
+        cell_fill(clump_heap, cell_at(rows, Agent_position(self) - first), begin(clump_heap, self),
+                  Agent_is_Shark(self) ? SHARK : FISH);
     }
 }
 

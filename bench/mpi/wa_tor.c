@@ -1,22 +1,28 @@
 /* Wa-Tor in bands of rows: host side of wa-tor.cl. A step has for each kind of agent a halo, which
- * is under way while agents of inner rows choose, and a migration.
+ * is under way while agents of inner rows choose, and a migration. Borders between bands move if
+ * balance is set: then a band has other rows, its cells are made anew, and agents migrate.
  *
- * Read first: run.h, wa-tor.cl, bench/apps/wa-tor/world.h.
+ * Read first: run.h, wa-tor.cl, bench/apps/wa-tor/world.h. Read next: checkpoint.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "bench/apps/wa-tor/world.h"
-#include "run.h"
+#include "checkpoint.h"
 
 #define EDGE_ROWS 3u
+#define EVEN_PERCENT 5u /* borders stay while no rank has so much more work than the average */
 
 enum {
     CELL_INIT,
     CELL_POPULATE,
     CELL_DROP,
     CLOCK_DROP,
+    STRANGER_DROP,
+    COUNT_ROWS,
+    LIST_STRANGERS,
     SETTLE,
     PACK_EDGES,
     FISH_SELECT,
@@ -31,21 +37,31 @@ enum {
     KERNEL_COUNT
 };
 static const char *const kernel_names[KERNEL_COUNT] = {
-    "cell_init",    "cell_populate", "cell_drop",    "clock_drop",   "settle",
-    "pack_edges",   "fish_select",   "shark_select", "select_edges", "cell_decide",
-    "decide_edges", "fish_move",     "shark_move",   "arrive",       "write_world"};
+    "cell_init",      "cell_populate", "cell_drop",  "clock_drop",  "stranger_drop", "count_rows",
+    "list_strangers", "settle",        "pack_edges", "fish_select", "shark_select",  "select_edges",
+    "cell_decide",    "decide_edges",  "fish_move",  "shark_move",  "arrive",        "write_world"};
+
+/* Seconds of this rank, outside of halos and migrations. */
+typedef struct busy {
+    double wall, processor, from_wall, from_processor;
+    double saving; /* of all steps: copying, and waiting for the checkpoint before */
+    double moving; /* likewise: borders */
+} busy;
 
 typedef struct band {
     wa_tor_rules rules;
     uint32_t first_row, height, first, cells, row_count, iteration, most;
-    uint32_t *parts, part_count; /* of a file: those that have rows of this band */
-    uint64_t part_cells;         /* all that they have */
+    uint32_t most_rows, farthest; /* that it may have; by which a border moves at a time */
+    uint64_t part_cells;          /* that a part of a file has at most; 0: there is no file */
+    busy busy;
+    uint64_t borders; /* times that rows changed */
     clump_heap *heap;
     clump_program *program;
     clump_kernel *kernels[KERNEL_COUNT];
-    cl_mem rows, edges, ghosts, codes, list;
+    cl_mem rows, edges, ghosts, codes, list, counts, strangers;
     clump_halo *halo;
-    clump_migration *migration;
+    clump_migration *migration, *moving; /* of agents that move, and of those whose border does */
+    mpi_checkpoint *checkpoint;
 } band;
 
 static mpi_option options[] = {
@@ -58,6 +74,12 @@ static mpi_option options[] = {
     {"shark_spawn", 5, 0, 4094, "steps after which a moving shark spawns"},
     {"shark_energy", 3, 1, 65535, "steps that a new shark lives unfed"},
     {"shark_gain", 2, 0, 65535, "steps that a fish adds to a shark's life"},
+    {"wave", 1000, 1, 1000, "of 1000 rows, the first ones that have fish and sharks at the start"},
+    {"balance", 0, 0, 1e9, "steps after which borders of bands move; 0: never"},
+    {"agent", 20, 0, 1e6, "for that, the work of an agent, if that of a cell is 1"},
+    {"stretch", 300, 100, 10000, "for that, most rows of a band, in percent of an equal share"},
+    {"idle", 0, 0, 1, "1: times in which ranks wait for others are measured, which adds waits"},
+    {"writer", 1, 0, 1, "1: a thread writes checkpoints; 0: the next step waits for them"},
     {NULL, 0, 0, 0, NULL}};
 
 static int read_rules(mpi_run *run, wa_tor_rules *rules) {
@@ -70,6 +92,9 @@ static int read_rules(mpi_run *run, wa_tor_rules *rules) {
                             .shark_spawn = mpi_u32(run, "shark_spawn"),
                             .shark_energy = mpi_u32(run, "shark_energy"),
                             .shark_gain = mpi_u32(run, "shark_gain")};
+    rules->empty_from =
+        (uint32_t)((uint64_t)rules->height * mpi_u32(run, "wave") / 1000) * rules->width;
+    if (!rules->empty_from) rules->empty_from = rules->width; /* a row at least */
     const char *fault = wa_tor_rules_check(rules);
     if (fault) return bench_error_set(&run->error, "%s", fault);
     if (rules->height / (uint32_t)run->size < EDGE_ROWS)
@@ -80,15 +105,26 @@ static int read_rules(mpi_run *run, wa_tor_rules *rules) {
 
 /* ---- Making the band ------------------------------------------------------------------------- */
 
+static clump_status make_clock(clump_heap *heap, const uint32_t *words) {
+    static const clump_struct_field fields[] = {
+        {"step", 0}, {"first", 4}, {"rows", 8}, {"height", 12}};
+    const clump_struct_desc clock = {sizeof clock, "Clock", 16, 4, fields};
+    return clump_heap_new_structs(heap, &clock, words, 1, NULL, NULL);
+}
+
 static int create_heap(mpi_run *run, band *b) {
     static const char *const before[] = {
         "bench/apps/wa-tor/rules.clh", "bench/apps/wa-tor/agents.clh", "bench/apps/wa-tor/show.clh",
         "bench/apps/cells.clh", NULL};
+    const uint64_t cells = (uint64_t)b->most_rows * b->rules.width + b->part_cells;
     const bench_heap_desc heap = {.clump = run->context,
                                   .file = "bench/mpi/wa-tor.schema",
                                   /* As in bench/apps/wa-tor/heap.c; objects are a little larger. */
-                                  .bytes = (b->cells + b->part_cells) * 60 + (8u << 20)};
+                                  .bytes = cells * 60 + (8u << 20)};
     if (bench_heap_create(&heap, &b->heap, &run->error)) return -1;
+    if (mpi_u32(run, "checkpoint") &&
+        mpi_checkpoint_create(run, &heap, mpi_u32(run, "writer") != 0, make_clock, &b->checkpoint))
+        return -1;
     const bench_program_desc program = {.clump = run->context,
                                         .heap = b->heap,
                                         .file = "bench/mpi/wa-tor.cl",
@@ -112,11 +148,16 @@ static int create_exchange(mpi_run *run, band *b) {
                                             .heap = b->heap,
                                             .class_name = "Agent",
                                             .most = 2 * b->rules.width};
+    clump_migration_desc moving = migration;
     b->most = migration.most;
+    moving.most *= b->farthest;
     clump_status status = clump_halo_create(run->world, &halo, &b->halo, NULL);
     if (!status) status = clump_migration_create(run->world, &migration, &b->migration, NULL);
+    if (!status && b->farthest)
+        status = clump_migration_create(run->world, &moving, &b->moving, NULL);
     if (status) return mpi_fail_world(run, "the exchange", status);
     b->list = clump_migration_get_info(b->migration)->list;
+    b->strangers = clump_migration_get_info(b->moving)->list;
     return 0;
 }
 
@@ -132,10 +173,12 @@ static int set_arguments(mpi_run *run, band *b) {
         MPI_ARG(b->first), MPI_ARG(all)
 #define OWN MPI_ARG(b->rows), MPI_ARG(r->width), MPI_ARG(b->height), MPI_ARG(b->first)
     return SET(CELL_INIT, 0, MPI_ARG(b->rows), MPI_ARG(b->row_count)) ||
-                   SET(CELL_POPULATE, 0, MPI_ARG(b->first), MPI_ARG(r->seed),
-                       MPI_ARG(r->fish_permille), MPI_ARG(r->shark_permille),
+                   SET(CELL_POPULATE, 0, MPI_ARG(b->first), MPI_ARG(r->empty_from),
+                       MPI_ARG(r->seed), MPI_ARG(r->fish_permille), MPI_ARG(r->shark_permille),
                        MPI_ARG(r->fish_spawn), MPI_ARG(r->shark_spawn), MPI_ARG(r->shark_energy)) ||
-                   SET(SETTLE, 0, OWN) ||
+                   SET(STRANGER_DROP, 0, MPI_ARG(r->width), MPI_ARG(b->height),
+                       MPI_ARG(b->first)) ||
+                   SET(SETTLE, 0, MPI_ARG(b->rows), MPI_ARG(b->first)) ||
                    SET(PACK_EDGES, 0, MPI_ARG(b->rows), MPI_ARG(b->edges), MPI_ARG(r->width),
                        MPI_ARG(b->height)) ||
                    SET(FISH_SELECT, 1, MPI_ARG(r->seed), BAND) ||
@@ -179,49 +222,98 @@ static uint32_t row_of(const band *b, uint64_t rank, uint64_t size) {
     return (uint32_t)(b->rules.height * rank / size);
 }
 
-static int choose_parts(mpi_run *run, band *b) {
-    clump_world_saved saved = {.size = sizeof saved};
-    const clump_status status = clump_world_read_saved(run->world, run->file, &saved);
-    if (status) return mpi_fail_world(run, "the file", status);
-    b->parts = calloc(saved.ranks, sizeof *b->parts);
-    if (!b->parts) return bench_error_set(&run->error, "host memory ran out");
-    for (uint32_t part = 0; part < saved.ranks; part++) {
-        const uint32_t begin = row_of(b, part, saved.ranks), end = row_of(b, part + 1, saved.ranks);
-        if (begin >= b->first_row + b->height || end <= b->first_row) continue;
-        b->parts[b->part_count++] = part;
-        b->part_cells += (uint64_t)(end - begin) * b->rules.width;
+/* Rows that a band can have of `size` ones. */
+static uint32_t most_rows_of(const mpi_run *run, const band *b, uint64_t size) {
+    const uint64_t share = (b->rules.height + size - 1) / size;
+    const uint64_t most = share * mpi_u32(run, "stretch") / 100;
+    return (uint32_t)(most < b->rules.height ? most : b->rules.height);
+}
+
+/* Parts of a file that were loaded, and the rows that they have: no part between them is missing. */
+typedef struct loaded {
+    uint32_t parts, first_part, end_part, first_row, end_row;
+} loaded;
+
+/* Which one to load next; 0: this band has all its rows. */
+static int find_next(const band *b, const loaded *l, uint32_t *part) {
+    *part = (uint32_t)((uint64_t)b->first_row * l->parts / b->rules.height); /* a guess */
+    if (l->first_part == l->end_part) return 1;
+    const int is_above = b->first_row < l->first_row;
+    *part = is_above ? l->first_part - 1 : l->end_part;
+    return is_above || b->first_row + b->height > l->end_row;
+}
+
+static int fail_other_world(mpi_run *run, const band *b) {
+    return bench_error_set(&run->error, "file %s is not of a world of %u x %u cells", run->file,
+                           b->rules.width, b->rules.height);
+}
+
+/* The clock of the part that was loaded last. All parts show the same step. */
+static int read_clock(mpi_run *run, band *b, loaded *l, uint32_t part) {
+    static const char *const fields[] = {"step", "first", "rows", "height"};
+    uint32_t shown[4] = {0};
+    uint64_t cells = 0, clocks = 0;
+    const int is_first = l->first_part == l->end_part;
+    clump_status status = clump_heap_read_count(b->heap, "Cell", &cells);
+    for (int i = 0; i < 4 && !status; i++)
+        status = clump_heap_read_field(b->heap, "Clock", fields[i], 0, sizeof *shown, &shown[i], 1,
+                                       &clocks);
+    if (status) return mpi_fail(run, "the file", status);
+    if (clocks != 1 || shown[3] != b->rules.height ||
+        cells != (uint64_t)shown[2] * b->rules.width || (!is_first && shown[0] != run->begun))
+        return fail_other_world(run, b);
+    b->iteration = run->begun = shown[0];
+    if (is_first || part < l->first_part) {
+        l->first_part = part;
+        l->first_row = shown[1];
+    }
+    if (is_first || part >= l->end_part) {
+        l->end_part = part + 1;
+        l->end_row = shown[1] + shown[2];
     }
     return 0;
 }
 
-/* The clocks of all parts show the same. */
-static int read_clocks(mpi_run *run, band *b) {
-    uint64_t cells = 0, clocks = 0;
-    uint32_t *shown = calloc(b->part_count, sizeof *shown);
-    if (!shown) return bench_error_set(&run->error, "host memory ran out");
-    clump_status status = clump_heap_read_count(b->heap, "Cell", &cells);
-    if (!status)
-        status = clump_heap_read_field(b->heap, "Clock", "step", 0, sizeof *shown, shown,
-                                       b->part_count, &clocks);
-    b->iteration = run->begun = shown[0];
-    int is_right = cells == b->part_cells && clocks == b->part_count;
-    for (uint32_t i = 0; i < b->part_count; i++) is_right &= shown[i] == shown[0];
-    free(shown);
-    if (status) return mpi_fail(run, "the file", status);
-    return is_right ? 0
-                    : bench_error_set(&run->error, "file %s is not of a world of %u x %u cells",
-                                      run->file, b->rules.width, b->rules.height);
-}
-
-/* Agents of the parts, without cells. A file may be another world's for some ranks only. */
-static int load_parts(mpi_run *run, band *b) {
-    const clump_status status =
-        clump_world_load_parts(run->world, b->heap, run->file, b->parts, b->part_count, NULL, NULL);
-    const int failed = status ? mpi_fail_world(run, "the file", status) : read_clocks(run, b);
-    return mpi_agree(run, failed) || mpi_do_all(run, b->heap, b->kernels[CELL_DROP]) ||
-                   mpi_do_all(run, b->heap, b->kernels[CLOCK_DROP])
+/* One part more, if one is missing: agents of this band, without cells. */
+static int load_part(mpi_run *run, band *b, loaded *l, int *is_missing) {
+    uint32_t part;
+    *is_missing = find_next(b, l, &part);
+    int failed = *is_missing && part >= l->parts ? fail_other_world(run, b) : 0;
+    if (mpi_agree(run, failed)) return -1;
+    const clump_status status = clump_world_load_parts(run->world, b->heap, run->file, &part,
+                                                       *is_missing ? 1 : 0, NULL, NULL);
+    failed = status ? mpi_fail_world(run, "the file", status) : 0;
+    if (!failed && *is_missing) failed = read_clock(run, b, l, part);
+    if (mpi_agree(run, failed)) return -1;
+    return *is_missing && (mpi_do_all(run, b->heap, b->kernels[CELL_DROP]) ||
+                           mpi_do_all(run, b->heap, b->kernels[CLOCK_DROP]) ||
+                           mpi_do_all(run, b->heap, b->kernels[STRANGER_DROP]))
                ? -1
                : 0;
+}
+
+/* Borders of the file may be elsewhere than an equal division has them, so a band finds its parts
+ * one after the other. */
+static int load_parts(mpi_run *run, band *b) {
+    clump_world_saved saved = {.size = sizeof saved};
+    clump_status status = clump_world_read_saved(run->world, run->file, &saved);
+    if (mpi_agree(run, status ? mpi_fail_world(run, "the file", status) : 0)) return -1;
+    loaded l = {.parts = saved.ranks};
+    for (int missing = 1; missing;) {
+        if (load_part(run, b, &l, &missing)) return -1;
+        status = clump_world_reduce(run->world, &missing, 1, MPI_INT, MPI_SUM);
+        if (status) return mpi_fail_world(run, "the file", status);
+    }
+    return 0;
+}
+
+/* Room for one part at a time. */
+static int look_into_file(mpi_run *run, band *b) {
+    clump_world_saved saved = {.size = sizeof saved};
+    const clump_status status = clump_world_read_saved(run->world, run->file, &saved);
+    if (status) return mpi_fail_world(run, "the file", status);
+    b->part_cells = (uint64_t)most_rows_of(run, b, saved.ranks) * b->rules.width;
+    return 0;
 }
 
 static int populate(mpi_run *run, band *b) {
@@ -232,13 +324,18 @@ static int populate(mpi_run *run, band *b) {
                : 0;
 }
 
+static void clock_words(const band *b, uint32_t words[MPI_CHECKPOINT_WORDS]) {
+    words[0] = b->iteration;
+    words[1] = b->first_row;
+    words[2] = b->height;
+    words[3] = b->rules.height;
+}
+
 static int save(mpi_run *run, void *self) {
     band *b = self;
-    const clump_struct_field step = {"step", 0};
-    clump_status status = clump_heap_new_structs(
-        b->heap,
-        &(clump_struct_desc){sizeof(clump_struct_desc), "Clock", sizeof b->iteration, 1, &step},
-        &b->iteration, 1, NULL, NULL);
+    uint32_t words[MPI_CHECKPOINT_WORDS];
+    clock_words(b, words);
+    clump_status status = make_clock(b->heap, words);
     if (status) return mpi_fail(run, "the clock", status);
     status = clump_world_save(run->world, b->heap, run->file, NULL, NULL);
     return status ? mpi_fail_world(run, "saving", status) : 0;
@@ -246,31 +343,44 @@ static int save(mpi_run *run, void *self) {
 
 static void destroy(void *self) {
     band *b = self;
-    const cl_mem buffers[] = {b->rows, b->edges, b->ghosts, b->codes};
+    const cl_mem buffers[] = {b->rows, b->edges, b->ghosts, b->codes, b->counts};
+    mpi_checkpoint_destroy(b->checkpoint);
     clump_halo_destroy(b->halo);
     clump_migration_destroy(b->migration);
+    clump_migration_destroy(b->moving);
     for (int i = 0; i < KERNEL_COUNT; i++) clump_kernel_destroy(b->kernels[i]);
     clump_program_destroy(b->program);
     clump_heap_destroy(b->heap);
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         if (buffers[i]) clReleaseMemObject(buffers[i]);
-    free(b->parts);
     free(b);
+}
+
+static void set_rows(band *b, uint32_t first_row, uint32_t height) {
+    b->first_row = first_row;
+    b->height = height;
+    b->first = first_row * b->rules.width;
+    b->cells = height * b->rules.width;
+    b->row_count = (b->cells + 63) / 64;
 }
 
 static int fill(mpi_run *run, band *b) {
     const uint64_t rank = (uint64_t)run->rank, size = (uint64_t)run->size;
     if (read_rules(run, &b->rules)) return -1;
-    b->first_row = row_of(b, rank, size);
-    b->height = row_of(b, rank + 1, size) - b->first_row;
-    b->first = b->first_row * b->rules.width;
-    b->cells = b->height * b->rules.width;
-    b->row_count = (b->cells + 63) / 64;
-    const uint64_t edge = (uint64_t)2 * EDGE_ROWS * b->rules.width;
-    if (mpi_u32(run, "load") && mpi_agree(run, choose_parts(run, b))) return -1;
-    return create_heap(run, b) || mpi_buffer(run, (b->row_count + 1) * sizeof(cl_uint), &b->rows) ||
+    set_rows(b, row_of(b, rank, size), row_of(b, rank + 1, size) - row_of(b, rank, size));
+    b->most_rows = b->height;
+    if (mpi_u32(run, "balance")) {
+        b->most_rows = most_rows_of(run, b, size);
+        b->farthest = (b->rules.height / (uint32_t)run->size + 3) / 4;
+    }
+    const uint64_t edge = (uint64_t)2 * EDGE_ROWS * b->rules.width,
+                   cells = (uint64_t)b->most_rows * b->rules.width;
+    if (mpi_u32(run, "load") && mpi_agree(run, look_into_file(run, b))) return -1;
+    return create_heap(run, b) ||
+                   mpi_buffer(run, ((cells + 63) / 64 + 1) * sizeof(cl_uint), &b->rows) ||
                    mpi_buffer(run, edge, &b->edges) || mpi_buffer(run, edge, &b->ghosts) ||
-                   mpi_buffer(run, b->cells * sizeof(cl_uint), &b->codes) ||
+                   mpi_buffer(run, cells * sizeof(cl_uint), &b->codes) ||
+                   mpi_buffer(run, b->most_rows * sizeof(cl_uint), &b->counts) ||
                    create_exchange(run, b) || set_arguments(run, b) || populate(run, b)
                ? -1
                : 0;
@@ -287,21 +397,128 @@ static int create(mpi_run *run, void **self) {
     return 0;
 }
 
+/* ---- Borders --------------------------------------------------------------------------------- */
+
+/* How many agents each row has. */
+static int count_rows(mpi_run *run, band *b, uint32_t *counts) {
+    const cl_uint zero = 0;
+    const size_t bytes = b->height * sizeof *counts;
+    cl_int code =
+        clEnqueueFillBuffer(run->queue, b->counts, &zero, sizeof zero, 0, bytes, 0, NULL, NULL);
+    if (code) return mpi_fail_cl(run, "clEnqueueFillBuffer", code);
+    if (SET(COUNT_ROWS, 0, MPI_ARG(b->counts), MPI_ARG(b->rules.width), MPI_ARG(b->first)) ||
+        mpi_do_all(run, b->heap, b->kernels[COUNT_ROWS]))
+        return -1;
+    code = clEnqueueReadBuffer(run->queue, b->counts, CL_TRUE, 0, bytes, counts, 0, NULL, NULL);
+    return code ? mpi_fail_cl(run, "clEnqueueReadBuffer", code) : 0;
+}
+
+/* Work of each row; and whether that of all ranks is about the same. */
+static int weigh_rows(mpi_run *run, const band *b, const uint32_t *counts, uint64_t *weights,
+                      int *is_even) {
+    const uint64_t agent = mpi_u32(run, "agent"), ranks = (uint64_t)run->size;
+    uint64_t sum = 0, most;
+    for (uint32_t i = 0; i < b->height; i++) {
+        weights[i] = b->rules.width + agent * counts[i];
+        sum += weights[i];
+    }
+    most = sum;
+    clump_status status = clump_world_reduce(run->world, &sum, 1, MPI_UINT64_T, MPI_SUM);
+    if (!status) status = clump_world_reduce(run->world, &most, 1, MPI_UINT64_T, MPI_MAX);
+    *is_even = most * ranks <= sum + sum / 100 * EVEN_PERCENT;
+    return status ? mpi_fail_world(run, "the borders", status) : 0;
+}
+
+static int choose_rows(mpi_run *run, const band *b, const uint64_t *weights, uint64_t now[2]) {
+    const clump_borders_desc desc = {.size = sizeof desc,
+                                     .begin = b->first_row,
+                                     .count = b->height,
+                                     .weights = weights,
+                                     .least = EDGE_ROWS,
+                                     .most = b->most_rows,
+                                     .farthest = b->farthest};
+    const clump_status status = clump_world_move_borders(run->world, &desc, &now[0], &now[1]);
+    return status ? mpi_fail_world(run, "the borders", status) : 0;
+}
+
+/* Agents whose row is of a neighbour now go there; cells are made anew. */
+static int change_rows(mpi_run *run, band *b, const uint64_t now[2], mpi_times *times) {
+    clump_migration_report report = {.size = sizeof report};
+    const int is_same = now[0] == b->first_row && now[1] == b->height;
+    const uint32_t most = b->most * b->farthest;
+    set_rows(b, (uint32_t)now[0], (uint32_t)now[1]);
+    if (!is_same && (mpi_do_all(run, b->heap, b->kernels[CELL_DROP]) ||
+                     SET(LIST_STRANGERS, 0, MPI_ARG(b->strangers), MPI_ARG(most),
+                         MPI_ARG(b->rules.width), MPI_ARG(b->height), MPI_ARG(b->first)) ||
+                     mpi_do_all(run, b->heap, b->kernels[LIST_STRANGERS])))
+        return -1;
+    const clump_status status = clump_migration_run(b->moving, &report);
+    if (status) return mpi_fail_world(run, "the migration to other borders", status);
+    times->objects += report.left;
+    times->bytes += report.bytes;
+    if (is_same) return 0;
+    b->borders++;
+    return set_arguments(run, b) || make_cells(run, b) ||
+                   mpi_do_all(run, b->heap, b->kernels[SETTLE])
+               ? -1
+               : 0;
+}
+
+static int balance(mpi_run *run, band *b, mpi_times *times) {
+    const double before = MPI_Wtime();
+    uint32_t *counts = malloc(b->height * sizeof *counts);
+    uint64_t *weights = malloc(b->height * sizeof *weights), now[2];
+    int is_even = 0;
+    int failed = counts && weights ? count_rows(run, b, counts)
+                                   : bench_error_set(&run->error, "host memory ran out");
+    if (!failed) failed = weigh_rows(run, b, counts, weights, &is_even);
+    if (!failed && !is_even) failed = choose_rows(run, b, weights, now);
+    free(counts);
+    free(weights);
+    if (!failed && !is_even) failed = change_rows(run, b, now, times);
+    b->busy.moving += MPI_Wtime() - before;
+    return failed;
+}
+
 /* ---- A step ---------------------------------------------------------------------------------- */
+
+/* Time of this rank begins to count, and ends: what it waits for others is between. `processor` is
+ * that of all its threads, for ranks that share cores. */
+static double processor_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void busy_begin(band *b) {
+    b->busy.from_wall = MPI_Wtime();
+    b->busy.from_processor = processor_s();
+}
+
+static void busy_end(band *b) {
+    b->busy.wall += MPI_Wtime() - b->busy.from_wall;
+    b->busy.processor += processor_s() - b->busy.from_processor;
+}
 
 static int exchange_edges(mpi_run *run, band *b, unsigned select, mpi_times *times) {
     if (mpi_launch(run, b->heap, b->kernels[PACK_EDGES], 6 * (uint64_t)b->rules.width)) return -1;
     cl_int code = clFinish(run->queue); /* so that the halo's time is its own */
     if (code) return mpi_fail_cl(run, "clFinish", code);
+    busy_end(b);
     double before = MPI_Wtime();
     clump_status status = clump_halo_begin(b->halo);
     if (status) return mpi_fail_world(run, "the halo", status);
     times->halo += MPI_Wtime() - before;
+    busy_begin(b);
     if (mpi_do_all(run, b->heap, b->kernels[select])) return -1;
+    code = mpi_u32(run, "idle") ? clFinish(run->queue) : CL_SUCCESS;
+    if (code) return mpi_fail_cl(run, "clFinish", code);
+    busy_end(b);
     before = MPI_Wtime();
     status = clump_halo_end(b->halo, NULL);
     if (status) return mpi_fail_world(run, "the halo", status);
     times->halo += MPI_Wtime() - before;
+    busy_begin(b);
     if (run->size > 1) times->bytes += (uint64_t)2 * EDGE_ROWS * b->rules.width;
     return 0;
 }
@@ -310,10 +527,12 @@ static int migrate(mpi_run *run, band *b, mpi_times *times) {
     clump_migration_report report = {.size = sizeof report};
     cl_int code = clFinish(run->queue);
     if (code) return mpi_fail_cl(run, "clFinish", code);
+    busy_end(b);
     const double before = MPI_Wtime();
     const clump_status status = clump_migration_run(b->migration, &report);
     if (status) return mpi_fail_world(run, "the migration", status);
     times->migration += MPI_Wtime() - before;
+    busy_begin(b);
     times->objects += report.left;
     times->bytes += report.bytes;
     cl_mem arrivals = clump_migration_get_info(b->migration)->arrivals;
@@ -344,12 +563,33 @@ static int phase(mpi_run *run, band *b, uint32_t who, mpi_times *times) {
                : 0;
 }
 
+static int is_due(const mpi_run *run, const band *b, const char *option) {
+    const uint32_t every = mpi_u32(run, option);
+    return every && b->iteration % every == 0;
+}
+
+static int write_checkpoint(mpi_run *run, band *b) {
+    uint32_t words[MPI_CHECKPOINT_WORDS];
+    const double before = MPI_Wtime();
+    clock_words(b, words);
+    if (mpi_checkpoint_begin(run, b->checkpoint, b->heap, words)) return -1;
+    const cl_int code = mpi_u32(run, "idle") ? clFinish(run->queue) : CL_SUCCESS;
+    b->busy.saving += MPI_Wtime() - before;
+    return code ? mpi_fail_cl(run, "clFinish", code) : 0;
+}
+
 static int step(mpi_run *run, void *self, mpi_times *times) {
     band *b = self;
+    if (times->step == 0) b->busy = (busy){0}; /* the first that counts */
+    busy_begin(b);
     if (phase(run, b, WA_TOR_KIND_FISH, times) || phase(run, b, WA_TOR_KIND_SHARK, times))
         return -1;
+    const cl_int code = mpi_u32(run, "idle") ? clFinish(run->queue) : CL_SUCCESS;
+    if (code) return mpi_fail_cl(run, "clFinish", code);
+    busy_end(b);
     b->iteration++;
-    return 0;
+    if (is_due(run, b, "balance") && balance(run, b, times)) return -1;
+    return is_due(run, b, "checkpoint") ? write_checkpoint(run, b) : 0;
 }
 
 /* ---- What came of it ------------------------------------------------------------------------- */
@@ -398,9 +638,37 @@ static int reference(mpi_run *run, uint32_t steps, uint64_t *expected) {
     return result;
 }
 
+/* A rank is idle while the one that has most to do is busy. */
+static int report_idle(mpi_run *run, band *b) {
+    const double ms = 1e3 / mpi_real(run, "steps");
+    double most[4] = {b->busy.wall * ms, b->busy.processor * ms, b->busy.saving * ms,
+                      b->busy.moving * ms},
+           sums[2] = {most[0], most[1]};
+    uint64_t rows[2] = {b->height, UINT64_MAX - b->height};
+    clump_status status = clump_world_reduce(run->world, most, 4, MPI_DOUBLE, MPI_MAX);
+    if (!status) status = clump_world_reduce(run->world, sums, 2, MPI_DOUBLE, MPI_SUM);
+    if (!status) status = clump_world_reduce(run->world, rows, 2, MPI_UINT64_T, MPI_MAX);
+    if (!status) status = clump_world_reduce(run->world, &b->borders, 1, MPI_UINT64_T, MPI_SUM);
+    if (status) return mpi_fail_world(run, "times", status);
+    if (!run->rank)
+        printf(
+            "idle: %.1f%% of the busiest rank's %.3f ms a step (processor time: %.1f%% of %.3f); "
+            "bands of %llu to %llu rows, which changed %llu times, in %.3f ms a step\n",
+            100 * (1 - sums[0] / run->size / most[0]), most[0],
+            100 * (1 - sums[1] / run->size / most[1]), most[1],
+            (unsigned long long)(UINT64_MAX - rows[1]), (unsigned long long)rows[0],
+            (unsigned long long)b->borders, most[3]);
+    if (!run->rank && b->checkpoint)
+        printf("checkpoints: %.3f ms a step, for copies and for waits until the file is complete\n",
+               most[2]);
+    return 0;
+}
+
 static int report(mpi_run *run, void *self) {
     band *b = self;
     uint64_t counts[2] = {0, 0};
+    if (b->checkpoint && mpi_checkpoint_end(run, b->checkpoint)) return -1;
+    if (mpi_u32(run, "idle") && report_idle(run, b)) return -1;
     clump_status status = clump_heap_take_errors(b->heap, NULL);
     if (!status) status = clump_heap_read_count(b->heap, "Fish", &counts[0]);
     if (!status) status = clump_heap_read_count(b->heap, "Shark", &counts[1]);

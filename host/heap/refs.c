@@ -268,6 +268,30 @@ clump_status clumpi_handles_restore(clump_heap *heap, uint32_t used, const clump
     return CLUMP_OK;
 }
 
+clump_status clumpi_handles_make_room(const clump_heap *heap, clump_heap *copy) {
+    const clumpi_handles *h = heap->handles;
+    clumpi_handles *made;
+    if (!h || (copy->handles && copy->handles->room >= h->room)) return CLUMP_OK;
+    clump_status status = make_handles(copy, h->room, 0, NULL, &made);
+    if (status) return status;
+    free_handles(copy, copy->handles);
+    copy->handles = made;
+    return CLUMP_OK;
+}
+
+clump_status clumpi_handles_copy(const clump_heap *heap, clump_heap *copy) {
+    const clumpi_handles *from = heap->handles;
+    clumpi_handles *to = copy->handles;
+    if (!from) clumpi_handles_clear(copy);
+    if (!from) return CLUMP_OK;
+    to->used = from->used;
+    to->free_count = from->free_count;
+    memcpy(to->free, from->free, from->free_count * sizeof *to->free);
+    memcpy(to->live, from->live, from->used);
+    return clumpi_copy(heap->context, from->refs->buffer, 0, to->refs->buffer, 0,
+                       from->room * sizeof(clump_ref));
+}
+
 /* ---- Watching the objects of handles ----
  * A bit per slot is set when a handle is made of its object, and cleared when the object is freed.
  * A new object in the slot has none, so a handle without a bit names nobody. Where a bit is to be

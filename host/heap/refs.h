@@ -41,6 +41,11 @@ clump_status clumpi_handles_restore(clump_heap *heap, uint32_t used, const clump
 /* Give all of them up. */
 void clumpi_handles_clear(clump_heap *heap);
 
+/* For a copy of the heap on the device: room for as many handles, which may block. Then the
+ * handles, by a command on the queue of the heap, which does not. */
+clump_status clumpi_handles_make_room(const clump_heap *heap, clump_heap *copy);
+clump_status clumpi_handles_copy(const clump_heap *heap, clump_heap *copy);
+
 /* Of a heap that watches its handles, nothing for others: null the handles of freed objects,
  * before objects move or are marked; and watch the objects where they are now, after they moved. */
 clump_status clumpi_handles_settle(clump_heap *heap);

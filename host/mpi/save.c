@@ -29,23 +29,10 @@ static int write_bytes(void *user, const void *data, size_t bytes) {
 
 /* Where the part begins: after those of lower ranks. */
 static clump_status place_part(clumpi_world_file *file) {
-    clump_world *world = file->world;
-    uint64_t *both = malloc(2 * sizeof *both);
-    if (!both) {
-        world->is_broken = 1;
-        return clumpi_world_fail(world, CLUMP_ERR_HOST_MEMORY, "no host memory for a message");
-    }
-    MPI_Request request;
-    both[0] = file->bytes;
-    both[1] = 0; /* that of rank 0 stays */
-    const int code =
-        MPI_Iexscan(&both[0], &both[1], 1, MPI_UINT64_T, MPI_SUM, world->comm, &request);
-    clump_status status = code ? clumpi_world_fail_mpi(world, "MPI_Iexscan", code)
-                               : clumpi_wait_all_ranks(world, &request, "clump_world_save");
-    if (!status)
-        file->begin = clumpi_world_file_begin((uint32_t)world->place.size) +
-                      (world->place.rank ? both[1] : 0);
-    clumpi_world_free(world, both);
+    uint64_t below = 0;
+    const clump_status status =
+        clumpi_sum_below(file->world, file->bytes, &below, "clump_world_save");
+    file->begin = clumpi_world_file_begin((uint32_t)file->world->place.size) + below;
     return status;
 }
 

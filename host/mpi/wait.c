@@ -250,3 +250,22 @@ clump_status clump_world_reduce(clump_world *world, void *values, int count, MPI
     clumpi_world_free(world, copies);
     return status;
 }
+
+clump_status clumpi_sum_below(clump_world *world, uint64_t number, uint64_t *below,
+                              const char *what) {
+    uint64_t *both = malloc(2 * sizeof *both);
+    if (!both) {
+        world->is_broken = 1; /* others wait */
+        return clumpi_world_fail(world, CLUMP_ERR_HOST_MEMORY, "no host memory for a message");
+    }
+    MPI_Request request;
+    both[0] = number;
+    both[1] = 0; /* that of rank 0 stays */
+    const int code =
+        MPI_Iexscan(&both[0], &both[1], 1, MPI_UINT64_T, MPI_SUM, world->comm, &request);
+    const clump_status status = code ? clumpi_world_fail_mpi(world, "MPI_Iexscan", code)
+                                     : clumpi_wait_all_ranks(world, &request, what);
+    *below = !status && world->place.rank ? both[1] : 0;
+    clumpi_world_free(world, both);
+    return status;
+}

@@ -1,7 +1,7 @@
 /* Worlds of several ranks (include/clump/mpi.h): world.c is the grid of domains, wait.c what ranks
- * wait for and agree on, halo.c edges, delta.c what changed in them, pinned.c memory for transfers,
- * migration.c objects that leave, leavers.c which ones and their values, world_file.c the file of
- * all heaps, which save.c and load.c write and read.
+ * wait for and agree on, borders.c where domains end, halo.c edges, delta.c what changed in them,
+ * pinned.c memory for transfers, migration.c objects that leave, leavers.c which ones and their
+ * values, world_file.c the file of all heaps, which save.c and load.c write and read.
  *
  * A library of its own: it uses the other library by its public functions alone.
  *
@@ -26,7 +26,8 @@ struct clump_world {
     int is_out_of_order;
     double timeout_s;
     uint64_t message_bytes;
-    uint32_t users; /* halos and migrations made so far: each has tags of its own */
+    uint32_t users; /* halos and migrations made so far, and borders: each has tags of its own */
+    int border_tags, has_border_tags;
     int tag_most;
     int is_broken;
     clump_error error;
@@ -102,6 +103,10 @@ clump_status clumpi_messages_wait_until(clump_world *world, clumpi_messages *m, 
 clump_status clumpi_messages_wait(clump_world *world, clumpi_messages *m, const char *what);
 /* The list itself. */
 void clumpi_messages_free(clump_world *world, clumpi_messages *m);
+
+/* The sum of the numbers of all lower ranks: 0 for the first. All ranks call it. */
+clump_status clumpi_sum_below(clump_world *world, uint64_t number, uint64_t *below,
+                              const char *what);
 
 /* Wait for one request of all ranks. */
 clump_status clumpi_wait_all_ranks(clump_world *world, MPI_Request *request, const char *what);

@@ -41,6 +41,7 @@
     X(SAVE, "`clump_heap_save()`")                                                                 \
     X(LOAD, "`clump_heap_load()`")                                                                 \
     X(EXTRACT, "`clump_heap_extract()`, `clump_heap_migrate()` out of it")                         \
+    X(COPY, "`clump_heap_copy()`")                                                                 \
     X(CONVERT, "`clump_heap_convert()`")                                                           \
     X(COMPACT, "`clump_heap_compact()`")                                                           \
     X(COLLECT, "`clump_heap_collect()`")                                                           \
@@ -61,6 +62,10 @@
     X(EXTRACT, RAW, USAGE, "only the program knows the contents of raw memory",                    \
       "extract objects from heaps without `raw`")                                                  \
     X(EXTRACT, EVICTED, USAGE, "they may refer to others", "call clump_heap_bring_back() first")   \
+    X(COPY, EVICTABLE, UNSUPPORTED, "only the heap itself knows where its blocks are",             \
+      "call clump_heap_save()")                                                                    \
+    X(COPY, CHECKED, UNSUPPORTED, "it records kernels of programs for one heap",                   \
+      "call clump_heap_save()")                                                                    \
     X(CONVERT, RAW, USAGE, "raw memory is not moved",                                              \
       "make another heap, and let kernels fill it")                                                \
     X(CONVERT, SEVERAL, UNSUPPORTED, "conversions work within one buffer",                         \

@@ -15,6 +15,7 @@
 #include "clump/compactor.h"
 #include "clump/context.h"
 #include "clump/convert.h"
+#include "clump/copy.h"
 #include "clump/defrag.h"
 #include "clump/devices.h"
 #include "clump/evict.h"

@@ -25,7 +25,7 @@
  *   data                    structs.h, refs.h, interop.h, schema_c.h
  *   looking                 inspect.h, checked.h, timeline.h, devices.h, write.h
  *   memory                  compact.h, compactor.h, collect.h, collector.h, evict.h, convert.h
- *   files and other heaps   save.h, extract.h, mpi.h
+ *   files and other heaps   save.h, copy.h, extract.h, mpi.h
  *   kernels                 kernels.h, fuse.h, experimental.h
  *   buffers without a heap  suballoc.h, pool.h, defrag.h
  * These headers are the reference. Behaviour that they do not describe is unspecified.

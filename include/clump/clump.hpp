@@ -699,6 +699,10 @@ class heap {
         if (status != CLUMP_ERR_CORRUPT) check(status);
         return report;
     }
+    /* `copy`, a heap of the same schema and size, becomes equal to this one (copy.h). */
+    void copy_to(heap &copy, const clump_sync *sync = nullptr) {
+        check(clump_heap_copy(get(), copy.get(), sync));
+    }
     clump_save_report save(const std::string &path) {
         auto desc = sized<clump_save_desc>();
         auto report = sized<clump_save_report>();

@@ -12,8 +12,8 @@
  *
  * Calls on halos and migrations communicate with neighbours only, in nonblocking messages of at
  * most message_bytes. No call is all-to-all. All ranks make only these calls together:
- * clump_world_agree(), clump_world_reduce(), save, load, and creation and destruction of a world.
- * All ranks make the calls on a world in the same order.
+ * clump_world_agree(), clump_world_reduce(), clump_world_move_borders(), save, load, and creation
+ * and destruction of a world. All ranks make the calls on a world in the same order.
  *
  * Failures. No call waits longer than timeout_s for another rank. A rank that fails notifies the
  * ranks that wait for it. They fail with CLUMP_ERR_RANK, and the error has the rank's number and
@@ -291,6 +291,40 @@ CLUMP_API const clump_migration_info *clump_migration_get_info(const clump_migra
  *   CLUMP_ERR_HOST_MEMORY, CLUMP_ERR_CL */
 CLUMP_API clump_status clump_migration_run(clump_migration *migration,
                                            clump_migration_report *report);
+
+/* ---- Borders that move ----------------------------------------------------------------------- */
+
+/* Arguments of clump_world_move_borders(): the rows of this rank's domain, in a world of one
+ * dimension. Rows are what the program divides the dimension into: rows of cells, layers of space.
+ * The rows of rank r end where rank r + 1 begins. */
+typedef struct clump_borders_desc {
+    size_t size;             /* sizeof(clump_borders_desc) */
+    uint64_t begin, count;   /* begin .. begin + count - 1 are of this domain. At least one */
+    const uint64_t *weights; /* required: work of each of them in a step, for instance the number of
+                                its objects. The sum of all ranks must be less than 2^63 */
+    uint64_t least;          /* rows that stay with a domain. 0: 1 */
+    uint64_t most;           /* rows that a domain can have. A larger one does not grow. 0: any */
+    uint64_t farthest;       /* rows by which a border moves at most. 0: as far as `least` allows */
+} clump_borders_desc;
+
+/* METHOD. Choose new borders, so that all domains have about the same work. Border r, below the
+ * domain of rank r, moves to the row that has r / ranks of all work below it, or as near as it may:
+ * it passes only through rows of the two domains beside it, and of these each keeps `least`.
+ * Therefore all objects whose domain changes go to a neighbour, and one migration moves them.
+ * Borders that have to go farther need more calls. The first and the last row of the world stay.
+ * Equal weights result in equal borders, on any machine. The call changes no objects: the program
+ * makes and frees what belongs to rows, and runs the migration. All ranks call this together.
+ *   desc          [in]   `least`, `most` and `farthest` are equal on all ranks
+ *   begin, count  [out]  rows of this domain from now on. Unchanged on failure
+ * Costs two sums and two agreements of log2(ranks) messages, and two messages to each neighbour.
+ * Blocks: yes.
+ * Returns CLUMP_OK, or:
+ *   CLUMP_ERR_USAGE        a value is missing, or rows of two neighbours do not meet
+ *   CLUMP_ERR_UNSUPPORTED  a world of more than one dimension
+ *   CLUMP_ERR_RANK         another rank failed, or did not answer
+ *   CLUMP_ERR_HOST_MEMORY */
+CLUMP_API clump_status clump_world_move_borders(clump_world *world, const clump_borders_desc *desc,
+                                                uint64_t *begin, uint64_t *count);
 
 /* ---- One file -------------------------------------------------------------------------------- */
 

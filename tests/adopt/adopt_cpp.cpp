@@ -266,6 +266,11 @@ static void objects(const clump::context &context, cl_mem more) {
     EXPECT(loaded.load(path).objects == 1);
     EXPECT(loaded.read_field<float>("Body", "x").at(0) == 10000.0f);
     std::remove(path);
+    clump::heap same(context, clump::schema(text), 4 << 20),
+        larger(context, clump::schema(text), 8 << 20);
+    heap.copy_to(same);
+    EXPECT(same.read_field<float>("Body", "x").at(0) == 10000.0f);
+    THROWS(CLUMP_ERR_USAGE, "clump_heap_desc of the heap", heap.copy_to(larger));
     heap.check(clump_heap_check(heap.get()));
     heap.throw_errors();
 }

@@ -44,6 +44,21 @@ same 1 3 -- wa-tor width=2 height=9 steps=30 fish=400 sharks=100
 # A world that 4 ranks save goes on with fewer and with more of them, from parts that end elsewhere.
 "$mpiexec" -n 4 "$mpi" wa-tor width=70 height=50 steps=17 file="$work/world" save=1 >/dev/null </dev/null
 same 1 2 3 4 5 -- wa-tor width=70 height=50 steps=21 warmup=0 file="$work/world" load=1
+# Fish and sharks in some rows only: borders move, and the world is the same. A file has the rows of each band.
+same 1 2 3 4 -- wa-tor width=70 height=50 steps=40 warmup=0 wave=300 balance=3 idle=1
+grep -q 'which changed [1-9]' "$work/said" || {
+    cat "$work/said"
+    echo "FAILED: no border moved"
+    exit 1
+}
+"$mpiexec" -n 4 "$mpi" wa-tor width=70 height=50 until=17 wave=300 balance=3 file="$work/moved" save=1 >/dev/null </dev/null
+same 1 3 8 -- wa-tor width=70 height=50 until=40 wave=300 balance=5 file="$work/moved" load=1
+if "$mpiexec" -n 2 "$mpi" wa-tor width=70 height=50 until=17 file="$work/moved" load=1 >"$work/said" 2>&1 </dev/null ||
+    ! grep -q 'the world has made 17 steps, and until is 17' "$work/said"; then
+    cat "$work/said"
+    echo "FAILED: no step is left"
+    exit 1
+fi
 if "$mpiexec" -n 2 "$mpi" wa-tor width=70 height=48 file="$work/world" load=1 >"$work/said" 2>&1 </dev/null ||
     ! grep -q 'is not of a world of 70 x 48 cells' "$work/said"; then
     cat "$work/said"

@@ -1,7 +1,7 @@
 /* Domains and neighbours in 1 to 3 dimensions, halos in all directions, whole and as differences,
- * reductions, and refusals that all ranks learn of. Messages that are not as they should be are
- * made by an MPI_Isend() of this program, which stands before that of MPI, and likewise a write that
- * fails. */
+ * reductions, borders that move, and refusals that all ranks learn of. Messages that are not as they
+ * should be are made by an MPI_Isend() of this program, which stands before that of MPI, and
+ * likewise a write that fails. */
 #define _GNU_SOURCE /* RTLD_NEXT. NOLINT(bugprone-reserved-identifier) */
 #include <dlfcn.h>
 #include "sized.h"
@@ -429,6 +429,135 @@ static void try_reductions(clump_world *world) {
     CHECK_WORLD(world, clump_world_agree(world, CLUMP_OK));
 }
 
+/* ---- Borders --------------------------------------------------------------------------------- */
+
+enum { ROWS_EACH = 40 };
+static uint64_t weights[8 * ROWS_EACH];
+
+/* Rows of all ranks: one after the other, none missing, and none farther than a neighbour's. */
+static void check_borders(uint64_t (*rows)[2], const uint64_t old[][2], const clump_borders_desc *d,
+                          uint64_t all) {
+    uint64_t at = 0;
+    for (int r = 0; r < ranks_size; r++) {
+        const uint64_t end = rows[r][0] + rows[r][1], old_end = old[r][0] + old[r][1];
+        const uint64_t stay = rows[r][0] > old[r][0] ? rows[r][0] : old[r][0];
+        const uint64_t stay_end = end < old_end ? end : old_end;
+        CHECK(rows[r][0] == at);
+        at += rows[r][1];
+        /* Some of its own rows stay. */
+        CHECK(stay_end > stay && stay_end - stay >= (d->least < old[r][1] ? d->least : old[r][1]));
+        CHECK(!d->most || rows[r][1] <= d->most || rows[r][1] <= old[r][1]);
+        const uint64_t moved =
+            rows[r][0] > old[r][0] ? rows[r][0] - old[r][0] : old[r][0] - rows[r][0];
+        CHECK(!d->farthest || moved <= d->farthest);
+    }
+    CHECK(at == all);
+}
+
+/* Until nothing moves. */
+static void settle_borders(clump_world *world, clump_borders_desc d, uint64_t rows[8][2]) {
+    uint64_t old[8][2];
+    for (int r = 0; r < ranks_size; r++) {
+        rows[r][0] = (uint64_t)r * ROWS_EACH;
+        rows[r][1] = ROWS_EACH;
+    }
+    int calls = 0;
+    do {
+        memcpy(old, rows, sizeof old);
+        uint64_t *own = rows[ranks_rank];
+        d.begin = own[0];
+        d.count = own[1];
+        d.weights = weights + own[0];
+        CHECK_WORLD(world, clump_world_move_borders(world, &d, &own[0], &own[1]));
+        CHECK(!MPI_Allgather(MPI_IN_PLACE, 0, MPI_UINT64_T, rows, 2, MPI_UINT64_T, MPI_COMM_WORLD));
+        check_borders(rows, (const uint64_t(*)[2])old, &d, (uint64_t)ranks_size * ROWS_EACH);
+        CHECK(++calls < 500);
+    } while (memcmp(old, rows, (size_t)ranks_size * sizeof *rows) != 0);
+}
+
+/* Each border is at the nearest place: half a row's work away from the right one, at most. */
+static void check_places(uint64_t rows[8][2], uint64_t all, uint64_t heaviest) {
+    uint64_t below = 0;
+    for (int r = 0; r < ranks_size; r++) {
+        const uint64_t wanted = all * (uint64_t)r / (uint64_t)ranks_size;
+        const uint64_t away = below > wanted ? below - wanted : wanted - below;
+        CHECK(2 * away <= heaviest + 2);
+        for (uint64_t i = 0; i < rows[r][1]; i++) below += weights[rows[r][0] + i];
+    }
+}
+
+/* Work of a row: the same in all; a crowd in the first ones; several hills; none but in the last
+ * ones; none; much in every second domain, so that the others grow at both sides. */
+static uint64_t weight_of(int shape, int row, int rows) {
+    const uint64_t weights_of[] = {7,
+                                   1 + (row < rows / 8) * UINT64_C(100),
+                                   (uint64_t)(row % 11 * row),
+                                   (row >= rows - 5) * UINT64_C(1000),
+                                   0,
+                                   row / ROWS_EACH % 2 ? 1 : 100};
+    return weights_of[shape];
+}
+
+static void try_borders(void) {
+    clump_world *world =
+        ranks_world((clump_world_desc){.size = sizeof(clump_world_desc), .timeout_s = 30});
+    const int rows = ranks_size * ROWS_EACH;
+    clump_borders_desc d;
+    uint64_t now[8][2];
+    for (int shape = 0; shape < 6; shape++) {
+        const int is_everywhere = shape != 3 && shape != 4;
+        uint64_t all = 0, heaviest = 0;
+        for (int i = 0; i < rows; i++) {
+            weights[i] = weight_of(shape, i, rows);
+            all += weights[i];
+            if (weights[i] > heaviest) heaviest = weights[i];
+        }
+        d = (clump_borders_desc){.size = sizeof d};
+        settle_borders(world, d, now);
+        if (is_everywhere) check_places(now, all, heaviest);
+        if (!shape || shape == 4) CHECK(now[ranks_rank][1] == ROWS_EACH);
+        d.least = 3;
+        d.farthest = 4;
+        settle_borders(world, d, now);
+        if (is_everywhere && ranks_size < 8) check_places(now, all, heaviest);
+        d.farthest = 0;
+        d.most = ROWS_EACH + 10;
+        settle_borders(world, d, now);
+    }
+    /* Refused on all ranks, and the world goes on. */
+    uint64_t begin = (uint64_t)ranks_rank * ROWS_EACH, count = 99;
+    const clump_borders_desc good = {
+        .size = sizeof good, .begin = begin, .count = ROWS_EACH, .weights = weights};
+    const int is_last = ranks_rank == ranks_size - 1;
+    begin = 77;
+    d = good;
+    if (is_last) d.weights = NULL;
+    CHECK(clump_world_move_borders(world, &d, &begin, &count) ==
+          (is_last ? CLUMP_ERR_USAGE : CLUMP_ERR_RANK));
+    d = good;
+    d.count = 0;
+    CHECK(clump_world_move_borders(world, &d, &begin, &count) == CLUMP_ERR_USAGE);
+    CHECK(clump_world_move_borders(world, &good, NULL, &count) == CLUMP_ERR_USAGE);
+    d = good;
+    d.begin += is_last && ranks_rank; /* a gap before the last domain */
+    if (ranks_size > 1) {
+        const int sees = ranks_rank >= ranks_size - 2;
+        char words[160];
+        CHECK(clump_world_move_borders(world, &d, &begin, &count) ==
+              (sees ? CLUMP_ERR_USAGE : CLUMP_ERR_RANK));
+        snprintf(words, sizeof words,
+                 "the rows of rank %d end at row %d, but rank %d begins at row %d", ranks_size - 2,
+                 (ranks_size - 1) * ROWS_EACH, ranks_size - 1, (ranks_size - 1) * ROWS_EACH + 1);
+        CHECK(!sees || strstr(clump_world_get_error(world)->message, words));
+    }
+    CHECK(begin == 77 && count == 99);
+    CHECK_WORLD(world, clump_world_move_borders(world, &good, &begin, &count));
+    clump_world_destroy(world);
+    world = ranks_world((clump_world_desc){.size = sizeof(clump_world_desc), .dimensions = 2});
+    CHECK(clump_world_move_borders(world, &good, &begin, &count) == CLUMP_ERR_UNSUPPORTED);
+    clump_world_destroy(world);
+}
+
 /* Wrong sizes. A world is made by all ranks, and all of them are refused. */
 static clump_world_desc world_desc = {.size = sizeof world_desc};
 static const clump_halo_desc halo_desc = {.size = sizeof halo_desc};
@@ -450,14 +579,27 @@ static clump_status create_halo(void *desc, clump_error *error) {
     return status;
 }
 
+static clump_borders_desc borders_desc = {.size = sizeof borders_desc};
+
+static clump_status move_borders(void *desc, clump_error *error) {
+    uint64_t begin, count;
+    clump_status status = clump_world_move_borders(sized_world, desc, &begin, &count);
+    *error = *clump_world_get_error(sized_world);
+    return status;
+}
+
 static void try_sizes(void) {
-    const sized_case cases[] = {SIZED_TAKEN(clump_world_desc, &world_desc, create_world),
+    const sized_case cases[] = {SIZED_TAKEN(clump_borders_desc, &borders_desc, move_borders),
+                                SIZED_TAKEN(clump_world_desc, &world_desc, create_world),
                                 SIZED_TAKEN(clump_halo_desc, &halo_desc, create_halo)};
     world_desc = (clump_world_desc){.size = sizeof world_desc,
                                     .comm = MPI_COMM_WORLD,
                                     .context = ranks_q.context,
                                     .queue = ranks_q.queue};
     sized_world = ranks_world(world_desc);
+    borders_desc.begin = (uint64_t)ranks_rank * ROWS_EACH;
+    borders_desc.count = ROWS_EACH;
+    borders_desc.weights = weights;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) ranks_check_sized(&cases[i]);
     clump_world_destroy(sized_world);
 }
@@ -512,6 +654,7 @@ int main(void) {
     clump_world_destroy(world);
     try_strangers();
     if (!ranks_out_of_order) try_timeline();
+    try_borders();
     try_refusals();
     try_sizes();
     ranks_close();

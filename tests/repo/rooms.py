@@ -33,7 +33,7 @@ PARTS = {
 PUBLIC = {
     'core': 'allocator cl_functions context devices experimental export status timeline write',
     'schema': 'schema schema_c',
-    'heap': 'checked evict heap inspect interop kernels program refs run structs',
+    'heap': 'checked copy evict heap inspect interop kernels program refs run structs',
     'fuse': 'fuse',
     'compact': 'compact compactor',
     'collect': 'collect collector',

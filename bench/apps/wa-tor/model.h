@@ -64,6 +64,7 @@ typedef struct wa_tor_rules {
     uint32_t shark_gain;   /* energy from one fish */
     /* 0: a newborn's spawn timer is 0. 1: it is drawn, as README.md says */
     uint32_t has_drawn_timers;
+    uint32_t empty_from; /* cells from this one on are empty at the start. 0: as the others */
 } wa_tor_rules;
 
 /* The defaults: both species live on, in waves. */

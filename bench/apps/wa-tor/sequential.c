@@ -285,7 +285,8 @@ static uint32_t first_timer(const wa_tor_rules *rules, uint32_t random, uint32_t
 
 static void populate(struct world *world) {
     const wa_tor_rules *rules = &world->rules;
-    for (uint32_t cell = 0; cell < world->cells; cell++) {
+    const uint32_t end = rules->empty_from ? rules->empty_from : world->cells;
+    for (uint32_t cell = 0; cell < end; cell++) {
         philox4x32_ctr_t random = draw(world, cell, WA_TOR_DRAW_POPULATE);
         uint32_t lot = random.v[0] % 1000;
         if (lot < rules->fish_permille) {

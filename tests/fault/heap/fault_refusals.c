@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cl_fixture.h"
+#include "clump/copy.h"
 #include "clump/evict.h"
 #include "saved_heap.h"
 #include "schema/refusals.h"
@@ -205,6 +206,25 @@ static clump_status insert(const trial *t) {
     return clump_heap_insert(t->heap, extracts[array_kind(t->kind->traits)], NULL);
 }
 
+static clump_status copy_heap(const trial *t) {
+    clump_heap *copy;
+    clump_heap_stats stats = {.size = sizeof stats};
+    uint32_t has[COUNT];
+    CHECK_OK(&on, create(t->kind->traits & ASKED, &copy));
+    const clump_status status = clump_heap_copy(t->heap, copy, NULL);
+    const clump_error kept = *clump_context_get_error(on.clump);
+    CHECK_HEAP(&on, copy);
+    CHECK_OK(&on, clump_heap_read_stats(copy, &stats, NULL, 0));
+    assert_int_equal(stats.objects, status ? 0 : COUNT);
+    if (!status) {
+        CHECK_OK(&on, clump_heap_read_field(copy, "A", "id", 0, sizeof *has, has, COUNT, NULL));
+        assert_memory_equal(has, ids, sizeof has);
+    }
+    clump_heap_destroy(copy);
+    assert_string_equal(clump_context_get_error(on.clump)->message, kept.message);
+    return status;
+}
+
 static clump_status convert(const trial *t) {
     return clump_heap_convert(
         t->heap, &(clump_convert_desc){.size = sizeof(clump_convert_desc), .schema = other}, NULL);
@@ -360,6 +380,7 @@ static const operation operations[] = {
     {NEVER_REFUSED, "clump_extract_load", load_extract, 0},
     {NEVER_REFUSED, "clump_heap_insert", insert, 0},
     {NEVER_REFUSED, "clump_heap_insert", migrate_into, 0},
+    {CLUMPI_OP_COPY, "clump_heap_copy", copy_heap, 0},
     {CLUMPI_OP_CONVERT, "clump_heap_convert", convert, 0},
     {CLUMPI_OP_COMPACT, "clump_heap_compact", compact, 0},
     {CLUMPI_OP_COMPACT, "clump_heap_compact", put_in_order, 0},

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "clump/copy.h"
 #include "saved_heap.h"
 
 /* ---- Saving ---------------------------------------------------------------------------------- */
@@ -110,6 +111,35 @@ static void load_elsewhere(client *c, heap_model *h, kept *k) {
     clump_heap_destroy(heap);
 }
 
+/* A copy on the device has the same bytes when it is saved. What is registered with the heap is not
+ * with the copy. */
+static void copy_elsewhere(client *c, const heap_model *h) {
+    const clump_heap_desc desc = {.size = sizeof desc,
+                                  .context = c->on.clump,
+                                  .schema = c->schema,
+                                  .bytes = h->bytes,
+                                  .block_rows = c->block_rows,
+                                  .watch_handles = h->watches,
+                                  .pool = chance(c, 50) && !c->evicts ? c->pool : NULL};
+    clump_heap *copy;
+    clump_status expected = CLUMP_OK;
+    if (clump_heap_create(&desc, &copy, NULL)) return; /* the pool is full */
+    for (int i = 0; i < OUTSIDES_MAX; i++)
+        if (h->outsides[i].refs) expected = CLUMP_ERR_USAGE;
+    if (c->evicts || c->checked.without != CLUMP_CHECK_ALL) expected = CLUMP_ERR_UNSUPPORTED;
+    for (int turn = 0; turn < 2; turn++)
+        CHECK_STATUS(&c->on, clump_heap_copy(h->heap, copy, NULL), expected);
+    if (!expected) {
+        memory_file a = saved_bytes(&c->on, copy, 0), b = saved_bytes(&c->on, h->heap, 0);
+        same_number(c, "bytes of a saved copy", a.bytes, b.bytes);
+        if (memcmp(a.data, b.data, a.bytes) != 0) complain(c, "a saved copy differs");
+        memory_release(&a);
+        memory_release(&b);
+    }
+    CHECK_HEAP(&c->on, copy);
+    clump_heap_destroy(copy);
+}
+
 /* Cut off, or with a bit that is another one. */
 static void load_damaged(client *c, heap_model *h, kept *k) {
     if (k->path[0]) return;
@@ -190,6 +220,7 @@ void save_and_load(client *c, heap_model *h) {
     save_heap(c, h, &k);
     look_into(c, h, &k);
     if (c->array_count || chance(c, 30)) load_elsewhere(c, h, &k);
+    if (chance(c, 50)) copy_elsewhere(c, h);
     /* Raw memory of a full heap may not fit in another of its size, so this heap stays, and its
      * objects where they are. */
     if (c->array_count) {
