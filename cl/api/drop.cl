@@ -8,8 +8,8 @@
 /* a program has it before, with the generated code. This default lets the file compile by itself */
 #ifndef CLUMPI_ARRAYS_CLH
 #include "cl/api/arrays.clh"
-static inline void clumpi_arrays_end(__global uchar *heap, uint class_id, uint ref) {
-    (void)heap, (void)class_id, (void)ref;
+static inline void clumpi_arrays_end(__global uchar *heap, uint class_id, uint ref, uint old) {
+    (void)heap, (void)class_id, (void)ref, (void)old;
 }
 #endif
 
@@ -25,7 +25,7 @@ __kernel void drop_arrays(CLUMP_HEAP, __global const ulong *white, ulong at, uin
             CLUMPI_LOAD(clumpi_state_of(h, g / CLUMPI_LAYOUT_BLOCK_GRANULES)));
         for (ulong left = bits; left; left &= left - 1ul) {
             const uint ref = g << 6 | clumpi_lowest64(left);
-            clumpi_arrays_end(clump_heap, class_id, ref);
+            clumpi_arrays_end(clump_heap, class_id, ref, 0u);
             if (!with_objects) continue;
 #ifdef CLUMPI_CHECKS /* as after a sweep */
             clumpi_generation_raise(h, ref);

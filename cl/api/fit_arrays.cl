@@ -87,8 +87,9 @@ static inline __global void *clumpi_fit_alloc(__global uchar *heap, ulong align,
 }
 
 /* Two numbers of each array, from array `from` on: for how many elements it needs memory, which
- * becomes the handle of the memory or 0, and the bytes of an element. lanes: work-items that do
- * something, 1 for more than a slot. is_free: they free the memory of the handles. */
+ * becomes the handle of the memory or 0, and the bytes of an element, which become 0. lanes:
+ * work-items that do something, 1 for more than a slot. is_free: they free the memory of the
+ * handles, which become 0. */
 __kernel void fit_arrays(CLUMP_HEAP, __global uint *words, uint from, uint to, uint lanes,
                          uint is_free, __global uint *gaps) {
     uint me = (uint)get_global_id(0);
@@ -99,9 +100,11 @@ __kernel void fit_arrays(CLUMP_HEAP, __global uint *words, uint from, uint to, u
         if (is_free) {
             p = had ? clump_heap + (ulong)had * CLUMPI_RAW_UNIT : (__global uchar *)0;
             clumpi_raw_free(clump_heap, p);
+            words[2u * i] = 0;
             continue;
         }
         p = clumpi_fit_alloc(clump_heap, max(bytes, CLUMPI_RAW_UNIT), (ulong)had * bytes, gaps);
         words[2u * i] = p ? clumpi_raw_unit(clump_heap, p) : 0u;
+        words[2u * i + 1u] = 0;
     }
 }

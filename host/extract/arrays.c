@@ -165,6 +165,15 @@ static clump_status fit_memory(clumpi_pack *p, const clump_extract *words) {
     return status ? status : given;
 }
 
+static clump_status write_words(clumpi_pack *p, const clump_extract *words) {
+    const clump_extract *e = p->extract;
+    p->extract = words;
+    clump_status status = clumpi_pack_open(p);
+    if (!status) status = clumpi_unpack_objects(p);
+    p->extract = e;
+    return status;
+}
+
 /* Also after a failure, since the objects give back what memory there is. */
 static clump_status make_memory(clumpi_pack *p, const clump_extract *words) {
     const clump_extract *e = p->extract;
@@ -176,10 +185,8 @@ static clump_status make_memory(clumpi_pack *p, const clump_extract *words) {
     clumpi_arrays_close(&w.arrays);
     if (!status && failed) status = fit_memory(p, words);
     const clump_error error = e->context->error; /* keep the cause */
-    p->extract = words;
-    clump_status written = clumpi_pack_open(p);
-    if (!written) written = clumpi_unpack_objects(p);
-    p->extract = e;
+    clump_status written = write_words(p, words);
+    if (written) (void)write_words(p, words); /* or else the memory has no owner */
     if (status) e->context->error = error;
     return status ? status : written;
 }

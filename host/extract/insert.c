@@ -234,20 +234,26 @@ static clump_status make_all(inserting *in) {
     return status;
 }
 
+static clump_status free_new(inserting *in) {
+    int is_freed;
+    if (in->chosen) {
+        const clump_status status = clumpi_chosen_free(in->heap, in->chosen, &is_freed);
+        return is_freed ? CLUMP_OK : status;
+    }
+    return clumpi_free_refs(in->heap, in->pack.work, in->pack.counts.refs_at / sizeof(clump_ref),
+                            in->made);
+}
+
 /* The new objects go again: those that are known, and those of a do-new that was not finished. */
 static void undo(inserting *in) {
     clump_heap *heap = in->heap;
     clump_context *c = clumpi_heap_context(heap);
     const clump_error error = c->error; /* keep the cause */
-    int is_freed;
     clump_status status = CLUMP_OK;
     if (in->pending && !in->has_begun) /* their arrays may be anything */
         status = clumpi_new_begin(heap, in->class_of[in->pending], NULL);
     if (!status && in->pending) status = list_new(in, in->pending);
-    if (!status && in->chosen) (void)clumpi_chosen_free(heap, in->chosen, &is_freed);
-    if (!status && !in->chosen)
-        (void)clumpi_free_refs(heap, in->pack.work, in->pack.counts.refs_at / sizeof(clump_ref),
-                               in->made);
+    if (!status && free_new(in)) (void)free_new(in); /* after a want of room, this may fail first */
     c->error = error;
 }
 

@@ -40,6 +40,7 @@ static clump_status open_memory(clumpi_arrays *a) {
                      : clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for %s", what);
     if (!status) status = clumpi_buffer_create(c, bytes, what, &a->handles);
     if (!status) status = clumpi_buffer_create(c, bytes, what, &a->ends);
+    if (!status) status = clumpi_buffer_create(c, bytes, what, &a->made);
     if (status) clumpi_arrays_close(a);
     return status;
 }
@@ -68,6 +69,7 @@ void clumpi_arrays_close(clumpi_arrays *a) {
     clump_context *c = context_of(a);
     clumpi_buffer_release(c, &a->handles);
     clumpi_buffer_release(c, &a->ends);
+    clumpi_buffer_release(c, &a->made);
     clumpi_free(&c->allocator, a->host_ends);
     clumpi_free(&c->allocator, a->own);
     clumpi_free(&c->allocator, a->replaced);
@@ -80,7 +82,7 @@ uint32_t clumpi_arrays_next(const clumpi_arrays *a, uint64_t from) {
     return left < a->at_once ? (uint32_t)left : a->at_once;
 }
 
-/* Of n objects from number `from` on, into `handles`; and out of it. */
+/* Of n objects from number `from` on, into `handles`; and out of `handles` or `made`. */
 static clump_status fetch_words(clumpi_arrays *a, clump_array_part part, uint64_t from,
                                 uint32_t n) {
     const uint64_t word = sizeof(clumpi_u32);
@@ -90,11 +92,11 @@ static clump_status fetch_words(clumpi_arrays *a, clump_array_part part, uint64_
                              a->handles, 0, n * word);
 }
 
-static clump_status store_handles(clumpi_arrays *a, uint64_t from, uint32_t n) {
+static clump_status store_handles(clumpi_arrays *a, uint64_t from, uint32_t n, cl_mem handles) {
     const uint64_t word = sizeof(clumpi_u32);
     return a->dense ? clumpi_dense_write(a->dense, a->class_id, part_of(a, CLUMP_PART_MEMORY), from,
-                                         n, a->handles)
-                    : clumpi_copy(context_of(a), a->handles, 0, a->words.buffer,
+                                         n, handles)
+                    : clumpi_copy(context_of(a), handles, 0, a->words.buffer,
                                   a->words.at[CLUMP_PART_MEMORY] + from * word, n * word);
 }
 
@@ -159,6 +161,10 @@ clump_status clumpi_arrays_measure(clumpi_arrays *a, clumpi_array_sums *sums) {
 
 /* ---- Into the heap --------------------------------------------------------------------------- */
 
+/* A command that fails loses no raw memory, if the next one succeeds. Whatever gives memory an
+ * owner or back is tried again, and does nothing the second time to what it has done. The call
+ * fails nevertheless. */
+
 /* As make_arrays.cl has them. */
 typedef enum memory_way { MAKE, GET_CAPACITY, FREE } memory_way;
 
@@ -170,7 +176,8 @@ static clump_status get_kernel(clumpi_arrays *a, memory_way way, clump_kernel **
     if (!status) status = clump_kernel_set_arg(*k, 0, sizeof a->handles, &a->handles);
     if (!status) status = clump_kernel_set_arg(*k, 2, sizeof each, &each);
     if (!status) status = clump_kernel_set_arg(*k, 3, sizeof a->ends, &a->ends);
-    return status ? status : clump_kernel_set_arg(*k, 4, sizeof is, &is);
+    if (!status) status = clump_kernel_set_arg(*k, 4, sizeof is, &is);
+    return status ? status : clump_kernel_set_arg(*k, 5, sizeof a->made, &a->made);
 }
 
 /* With the words of n objects in `handles`. */
@@ -181,7 +188,17 @@ static clump_status run_some(clumpi_arrays *a, clump_kernel *k, uint32_t n) {
     return status ? status : clump_heap_launch(a->heap, k, global, local, NULL);
 }
 
-/* The capacities of the objects become handles of raw memory. */
+/* The capacities of n objects become handles of raw memory, which the objects then have. */
+static clump_status make_some(clumpi_arrays *a, clump_kernel *k, uint64_t from, uint32_t n) {
+    clump_status status = fetch_words(a, CLUMP_PART_CAPACITY, from, n);
+    if (!status) status = clumpi_clear(context_of(a), a->made, 0, n * sizeof(clumpi_u32));
+    if (status) return status;
+    status = run_some(a, k, n);
+    const clump_status stored = store_handles(a, from, n, a->made);
+    if (stored) (void)store_handles(a, from, n, a->made);
+    return status ? status : stored;
+}
+
 static clump_status make_all(clumpi_arrays *a, clumpi_u32 *failed) {
     clump_context *c = context_of(a);
     clump_kernel *k;
@@ -189,34 +206,47 @@ static clump_status make_all(clumpi_arrays *a, clumpi_u32 *failed) {
     if (!status) status = clumpi_clear(c, a->ends, 0, sizeof *failed);
     for (uint64_t from = 0, n; from < a->objects && !status; from += n) {
         n = clumpi_arrays_next(a, from);
-        status = fetch_words(a, CLUMP_PART_CAPACITY, from, (uint32_t)n);
-        if (!status) status = run_some(a, k, (uint32_t)n);
-        if (!status) status = store_handles(a, from, (uint32_t)n);
+        status = make_some(a, k, from, (uint32_t)n);
     }
     return status ? status : clumpi_read(c, a->ends, 0, sizeof *failed, failed);
 }
 
-clump_status clumpi_arrays_reports(clump_heap *heap, clumpi_error *errors, int is_set) {
+static uint64_t reports_at(const clump_heap *heap) {
+    return clumpi_header_offset(heap, offsetof(clumpi_header, errors));
+}
+
+clump_status clumpi_arrays_read_reports(clump_heap *heap, clumpi_error *errors) {
+    return clumpi_read(clumpi_heap_context(heap), clumpi_heap_buffer(heap), reports_at(heap),
+                       CLUMPI_ERRORS * sizeof *errors, errors);
+}
+
+clump_status clumpi_arrays_set_reports(clump_heap *heap, clumpi_error *errors,
+                                       clump_status status) {
     clump_context *c = clumpi_heap_context(heap);
-    const uint64_t at = clumpi_header_offset(heap, offsetof(clumpi_header, errors)),
-                   bytes = CLUMPI_ERRORS * sizeof *errors;
-    return is_set ? clumpi_write(c, clumpi_heap_buffer(heap), at, bytes, errors)
-                  : clumpi_read(c, clumpi_heap_buffer(heap), at, bytes, errors);
+    const clump_error cause = c->error;
+    const uint64_t bytes = CLUMPI_ERRORS * sizeof *errors;
+    const clump_status set =
+        clumpi_write(c, clumpi_heap_buffer(heap), reports_at(heap), bytes, errors);
+    if (set) (void)clumpi_write(c, clumpi_heap_buffer(heap), reports_at(heap), bytes, errors);
+    if (!status) return set;
+    c->error = cause;
+    return status;
 }
 
 clump_status clumpi_arrays_make(clumpi_arrays *a, clumpi_u32 *failed) {
     clumpi_error errors[CLUMPI_ERRORS];
     *failed = 0;
-    clump_status status = clumpi_arrays_reports(a->heap, errors, 0);
-    if (!status) status = make_all(a, failed);
-    return status || !*failed ? status : clumpi_arrays_reports(a->heap, errors, 1);
+    clump_status status = clumpi_arrays_read_reports(a->heap, errors);
+    if (status) return status;
+    status = make_all(a, failed);
+    return status || *failed ? clumpi_arrays_set_reports(a->heap, errors, status) : CLUMP_OK;
 }
 
 clump_status clumpi_arrays_store_handles(clumpi_arrays *a, uint64_t from, uint32_t n,
                                          const uint32_t *handles) {
     const clump_status status =
         clumpi_write(context_of(a), a->handles, 0, n * sizeof *handles, handles);
-    return status ? status : store_handles(a, from, n);
+    return status ? status : store_handles(a, from, n, a->handles);
 }
 
 static clump_status copy_words(clumpi_arrays *a, clump_array_part part, uint32_t *words,
@@ -226,10 +256,41 @@ static clump_status copy_words(clumpi_arrays *a, clump_array_part part, uint32_t
                    : clumpi_write(context_of(a), a->words.buffer, a->words.at[part], bytes, words);
 }
 
-/* Capacities that are not 0 are made. handles: what was made, also after a failure. */
+/* The memory of the handles, or NULL: of those that the words have. */
+static clump_status free_all(clumpi_arrays *a, const uint32_t *handles) {
+    clump_context *c = context_of(a);
+    clump_kernel *k;
+    clump_status first = get_kernel(a, FREE, &k), again = first ? get_kernel(a, FREE, &k) : first;
+    for (uint64_t from = 0, n; from < a->objects && !again; from += n) {
+        n = clumpi_arrays_next(a, from);
+        for (int turn = 0; turn < 2; turn++) {
+            again = handles ? clumpi_write(c, a->handles, 0, n * sizeof *handles, handles + from)
+                            : fetch_words(a, CLUMP_PART_MEMORY, from, (uint32_t)n);
+            if (!first) first = again;
+            if (!again) break;
+        }
+        for (int turn = 0; turn < 2 && !again; turn++) { /* what was freed is 0 then */
+            const clump_status status = run_some(a, k, (uint32_t)n);
+            if (!first) first = status;
+            if (!status) break;
+        }
+    }
+    return first;
+}
+
+/* After a failure, of which the cause is kept. */
+static void give_back(clumpi_arrays *a, const uint32_t *handles) {
+    const clump_error error = context_of(a)->error;
+    (void)free_all(a, handles);
+    context_of(a)->error = error;
+}
+
+/* Capacities that are not 0 are made, and become those that the memory has. handles: what was made.
+ * After a failure nothing is left of it. */
 static clump_status make_missing(clumpi_arrays *a, const char *where, uint32_t *missing,
                                  uint32_t *handles) {
     clump_context *c = context_of(a);
+    clump_kernel *k;
     clump_status status = copy_words(a, CLUMP_PART_CAPACITY, missing, 0);
     if (!status)
         status = clumpi_clear(c, a->words.buffer, a->words.at[CLUMP_PART_MEMORY],
@@ -244,68 +305,60 @@ static clump_status make_missing(clumpi_arrays *a, const char *where, uint32_t *
             "Make it larger",
             failed, (unsigned long long)a->objects, a->array.name,
             clump_schema_get_info(clumpi_heap_schema(a->heap))->classes[a->class_id]->name, where);
-    const clump_error error = c->error; /* keep the cause */
-    const clump_status is_read = copy_words(a, CLUMP_PART_MEMORY, handles, 1);
-    if (status) c->error = error;
-    return status ? status : is_read;
-}
-
-/* Of memory by its handles: the capacities, or none, since it is freed. */
-static clump_status run_all(clumpi_arrays *a, memory_way way, const uint32_t *handles,
-                            uint32_t *capacities) {
-    clump_context *c = context_of(a);
-    clump_kernel *k;
-    clump_status status = get_kernel(a, way, &k);
+    if (!status) status = copy_words(a, CLUMP_PART_MEMORY, handles, 1);
+    if (!status) status = get_kernel(a, GET_CAPACITY, &k);
     for (uint64_t from = 0, n; from < a->objects && !status; from += n) {
         n = clumpi_arrays_next(a, from);
-        status = clumpi_write(c, a->handles, 0, n * sizeof *handles, handles + from);
+        status = fetch_words(a, CLUMP_PART_MEMORY, from, (uint32_t)n);
         if (!status) status = run_some(a, k, (uint32_t)n);
-        if (!status && capacities)
-            status = clumpi_read(c, a->handles, 0, n * sizeof *capacities, capacities + from);
+        if (!status) status = clumpi_read(c, a->handles, 0, n * sizeof *missing, missing + from);
     }
+    if (status) give_back(a, NULL);
     return status;
 }
 
 clump_status clumpi_arrays_renew(clumpi_arrays *a, const uint32_t *lengths, const char *where) {
     clump_context *c = context_of(a);
     const uint64_t n = a->objects;
-    uint32_t *had = clumpi_alloc(&c->allocator, 3 * n * sizeof *had);
-    uint32_t *missing = had ? had + n : NULL, *capacities = had ? missing + n : NULL;
-    uint32_t *made = a->replaced = clumpi_alloc(&c->allocator, n * sizeof *made);
+    uint32_t *had = a->replaced = clumpi_alloc(&c->allocator, 2 * n * sizeof *had);
+    uint32_t *words = clumpi_alloc(&c->allocator, 2 * n * sizeof *words);
+    uint32_t *made = had ? had + n : NULL, *missing = words ? words + n : NULL;
     clump_status status = CLUMP_OK;
-    if (!had || !made)
+    if (!had || !words)
         status = clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for %llu arrays",
                              (unsigned long long)n);
     if (!status) status = copy_words(a, CLUMP_PART_MEMORY, had, 1);
-    if (!status) status = copy_words(a, CLUMP_PART_CAPACITY, capacities, 1);
+    if (!status) status = copy_words(a, CLUMP_PART_CAPACITY, words, 1);
     for (uint64_t i = 0; i < n && !status; i++) {
         const uint32_t need = lengths[i] > a->array.count ? lengths[i] - a->array.count : 0;
-        missing[i] = need > capacities[i] ? need : 0;
-        made[i] = 0;
+        missing[i] = need > words[i] ? need : 0;
         a->replaces |= missing[i] != 0;
     }
     if (!status && a->replaces) {
         status = make_missing(a, where, missing, made);
-        const clump_error error = c->error;
-        if (status) clumpi_arrays_free_replaced(a); /* what was made */
-        if (status) c->error = error;
-        if (!status) status = run_all(a, GET_CAPACITY, made, missing);
+        a->replaces = !status;
     }
-    for (uint64_t i = 0; i < n && !status; i++) {
-        if (!missing[i]) continue;
-        const uint32_t old = had[i];
-        had[i] = made[i];
-        made[i] = old; /* is replaced */
-        capacities[i] = missing[i];
+    if (!status && a->replaces) {
+        for (uint64_t i = 0; i < n; i++)
+            if (missing[i]) words[i] = missing[i];
+        status = copy_words(a, CLUMP_PART_CAPACITY, words, 0);
+        for (uint64_t i = 0; i < n; i++) {
+            words[i] = missing[i] ? made[i] : had[i];
+            if (!missing[i]) had[i] = 0; /* it stays */
+        }
+        if (!status) status = copy_words(a, CLUMP_PART_MEMORY, words, 0);
+        if (status) (void)clumpi_arrays_renewed(a, 0);
     }
-    if (!status && a->replaces) status = copy_words(a, CLUMP_PART_MEMORY, had, 0);
-    if (!status && a->replaces) status = copy_words(a, CLUMP_PART_CAPACITY, capacities, 0);
-    clumpi_free(&c->allocator, had);
+    clumpi_free(&c->allocator, words);
     return status;
 }
 
-clump_status clumpi_arrays_free_replaced(clumpi_arrays *a) {
-    return a->replaces ? run_all(a, FREE, a->replaced, NULL) : CLUMP_OK;
+clump_status clumpi_arrays_renewed(clumpi_arrays *a, int is_written) {
+    if (!a->replaces) return CLUMP_OK;
+    a->replaces = 0;
+    if (is_written) return free_all(a, a->replaced);
+    give_back(a, a->replaced + a->objects);
+    return CLUMP_OK;
 }
 
 /* ---- Elements -------------------------------------------------------------------------------- */

@@ -30,14 +30,15 @@ typedef struct clumpi_arrays {
     clump_field_info array;   /* of the heap's schema */
     uint32_t class_id;        /* of exactly this class */
     uint64_t objects;
-    const uint32_t *outside; /* by object: elements in raw memory */
-    uint32_t *own;           /* the same, if they were read here; NULL: they are the caller's */
-    uint64_t object;         /* the next element is of this one, */
-    uint64_t taken;          /* which has so many elements before it */
-    cl_mem handles, ends;    /* of some objects; see elements.c */
-    uint32_t *replaced;      /* by object: the handle of memory that is no longer needed, or 0 */
-    int replaces;            /* there was an array without room */
-    uint32_t at_once;        /* which are so many at most */
+    const uint32_t *outside;    /* by object: elements in raw memory */
+    uint32_t *own;              /* the same, if they were read here; NULL: they are the caller's */
+    uint64_t object;            /* the next element is of this one, */
+    uint64_t taken;             /* which has so many elements before it */
+    cl_mem handles, ends, made; /* of some objects; see elements.c */
+    uint32_t *replaced; /* by object: the handle of its old memory if it gets new, or 0. Then those
+                         * of the new memory */
+    int replaces;       /* there was an array without room */
+    uint32_t at_once;   /* which are so many at most */
     uint32_t *host_ends;
 } clumpi_arrays;
 
@@ -71,11 +72,12 @@ clump_status clumpi_arrays_copy(clumpi_arrays *a, cl_mem values, uint64_t at, ui
 /* ---- Words in a buffer, for all objects ------------------------------------------------------ */
 
 /* Room for so many elements by object, those in the object included. An array without it gets new
- * memory, which its words then name. The heap has the old words, until the caller has written the
- * new ones and calls clumpi_arrays_free_replaced(). Without room nothing is left of it:
- * CLUMP_ERR_DEVICE_MEMORY. where: as above. Blocks. */
+ * memory, which its words then name. The heap has the old words. After a failure nothing is left of
+ * it. Without room: CLUMP_ERR_DEVICE_MEMORY. where: as above. Blocks. */
 clump_status clumpi_arrays_renew(clumpi_arrays *a, const uint32_t *lengths, const char *where);
-clump_status clumpi_arrays_free_replaced(clumpi_arrays *a);
+/* Then, once: the caller has written the new words to the heap, and the old memory is freed; or it
+ * has not, and the new one is. Blocks. */
+clump_status clumpi_arrays_renewed(clumpi_arrays *a, int is_written);
 
 /* All elements in raw memory, read from the arrays, or written to them. values: begins with 64-bit
  * offsets of the elements of each array, which lie there from byte `at` on, with those in the
@@ -88,8 +90,10 @@ clump_status clumpi_arrays_read_words(clumpi_arrays *a, clump_array_part part, u
                                       uint32_t n, uint32_t *words);
 clump_status clumpi_arrays_store_handles(clumpi_arrays *a, uint64_t from, uint32_t n,
                                          const uint32_t *handles);
-/* What the heap's kernels reported, which is the user's: kept, and set again. Blocks. */
-clump_status clumpi_arrays_reports(clump_heap *heap, clumpi_error *errors, int is_set);
+/* What the heap's kernels reported, which is the user's: it is read before memory is made, and set
+ * again, once more if that fails. Returns `status`, with its message, or that it failed. Blocks. */
+clump_status clumpi_arrays_read_reports(clump_heap *heap, clumpi_error *errors);
+clump_status clumpi_arrays_set_reports(clump_heap *heap, clumpi_error *errors, clump_status status);
 
 /* ---- fit.c: all arrays of a load or an insertion, where clumpi_arrays_make() found no room --- */
 
@@ -103,6 +107,7 @@ typedef struct clumpi_fit {
     clumpi_fit_words *words; /* by object, array after array */
     size_t room;
     uint64_t count, given;
+    int has_handles;         /* the words are handles: memory that is not given is freed */
     clumpi_fit_words *piece; /* what `buffer` has */
     cl_mem buffer;
     cl_mem gaps; /* cl/api/fit_arrays.cl */

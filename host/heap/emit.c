@@ -177,14 +177,16 @@ static void emit_arrays_begin(clumpi_text *t, const clump_schema *schema) {
     clumpi_text_append(t, "    default: break;\n    }\n}\n");
 }
 
-/* For an object of exactly the class, which is about to be freed. */
+/* For an object of exactly the class, which is about to be freed, or was changed: then clumpi_old
+ * is 1 + the class whose arrays the object has in its new place, too. Those of subclasses end. A
+ * class has a larger id than its bases, and the loop begins with the arrays of subclasses. */
 static void emit_arrays_end(clumpi_text *t, const clump_schema *schema) {
     if (!clumpi_schema_find_array(schema, 1)) return;
     /* An array at a time, so that the code that frees one stands once. */
     clumpi_text_append(
         t,
         "CLUMPI_CALLED void clumpi_arrays_end(__global uchar *clump_heap, uint clumpi_class, "
-        "uint clumpi_id) {\n"
+        "uint clumpi_id, uint clumpi_old) {\n"
         "    for (uint clumpi_n = 0; clumpi_n < %uu; clumpi_n++) {\n"
         "        clumpi_array clumpi_a;\n"
         "        switch (clumpi_class * %uu + clumpi_n) {\n",
@@ -193,6 +195,9 @@ static void emit_arrays_end(clumpi_text *t, const clump_schema *schema) {
         emit_end_cases(t, schema, id);
     clumpi_text_append(t,
                        "        default: return;\n        }\n"
+                       "        if (clumpi_a.class_id < clumpi_old) return;\n"
+                       "        if (clumpi_old) *clumpi_array_word(clump_heap, clumpi_id, 1, "
+                       "clumpi_a) = 0;\n"
                        "        clumpi_array_end(clump_heap, clumpi_id, clumpi_a);\n    }\n}\n");
 }
 
@@ -209,34 +214,43 @@ static void emit_arrays(clumpi_text *t, const clump_schema *schema, int checked)
 
 /* The object that an accessor of an array was called for. */
 #define OBJECT_BYTES 160
-static const char *array_object(const clump_class_info *c, const clump_field_info *f, int checked,
-                                char text[OBJECT_BYTES]) {
+typedef struct array_object {
+    char read[OBJECT_BYTES];                                 /* to look at the array */
+    char changed[OBJECT_BYTES + sizeof "clumpi_in_place()"]; /* to change it */
+} array_object;
+
+static array_object object_of(const clump_schema *schema, const clump_class_info *c,
+                              const clump_field_info *f, int checked) {
+    array_object o;
     if (checked)
-        snprintf(text, OBJECT_BYTES,
+        snprintf(o.read, sizeof o.read,
                  "clumpi_checked_array(clump_heap, clumpi_bare_%u(clumpi_r), %uu, (uint)__LINE__, "
                  "%uu)",
                  c->id, c->id << 8 | c->last, f->base_bytes);
     else
-        snprintf(text, OBJECT_BYTES, "clumpi_id_%u(clump_heap, clumpi_r)", c->id);
-    return text;
+        snprintf(o.read, sizeof o.read, "clumpi_id_%u(clump_heap, clumpi_r)", c->id);
+    const int can_become = clumpi_schema_can_become_below(schema, c);
+    snprintf(o.changed, sizeof o.changed, can_become ? "clumpi_in_place(clump_heap, %s)" : "%s",
+             o.read);
+    return o;
 }
 
 /* The memory of an array as a pointer, taken over and given up. */
 static void emit_owned_memory(clumpi_text *t, const clump_schema *schema, const clump_class_info *c,
-                              const clump_field_info *f, uint32_t index, const char *object) {
+                              const clump_field_info *f, uint32_t index, const array_object *o) {
     static const char *const calls[][2] = {{"memory", "outside"}, {"release", "release"}};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         clumpi_text_append(t, "#define %s_%s_%s(clumpi_r) ((__global ", c->name, f->name,
                            calls[i][0]);
         append_type(t, schema, f);
         clumpi_text_append(t, " *)clumpi_array_%s(clump_heap, %s, clumpi_array_%u_%u))\n",
-                           calls[i][1], object, f->class_id, index);
+                           calls[i][1], i ? o->changed : o->read, f->class_id, index);
     }
     clumpi_text_append(t,
                        "#define %s_%s_adopt(clumpi_r, clumpi_p, clumpi_n) "
                        "clumpi_array_adopt(CLUMPI_CHANGING_HEAP, %s, (clumpi_p), "
                        "(ulong)(clumpi_n), clumpi_array_%u_%u)\n",
-                       c->name, f->name, object, f->class_id, index);
+                       c->name, f->name, o->changed, f->class_id, index);
 }
 
 /* The accessor of an element; `prefix` and `read`: as of emit_checked_field(). */
@@ -261,16 +275,16 @@ static void emit_array_element(clumpi_text *t, const clump_schema *schema,
 /* Accessors of array `index` of class `owner` for references to class `c`. */
 static void emit_array_field(clumpi_text *t, const clump_schema *schema, const clump_class_info *c,
                              const clump_field_info *f, uint32_t index, int checked) {
-    static const struct {
-        const char *name, *parameter, *of_checked, *heap, *argument;
-    } calls[] = {
-        {"length", "", "array_", "clump_heap", ""},
-        {"capacity", "", "array_", "clump_heap", ""},
-        {"resize", ", clumpi_n", "checked_array_", "CLUMPI_CHANGING_HEAP", ", (ulong)(clumpi_n)"},
-        {"reserve", ", clumpi_n", "array_", "CLUMPI_CHANGING_HEAP", ", (ulong)(clumpi_n)"},
-        {"trim", "", "array_", "CLUMPI_CHANGING_HEAP", ""}};
-    char text[OBJECT_BYTES];
-    const char *object = array_object(c, f, checked, text);
+    const array_object o = object_of(schema, c, f, checked);
+    const struct {
+        const char *name, *parameter, *of_checked, *heap, *object, *argument;
+    } calls[] = {{"length", "", "array_", "clump_heap", o.read, ""},
+                 {"capacity", "", "array_", "clump_heap", o.read, ""},
+                 {"resize", ", clumpi_n", "checked_array_", "CLUMPI_CHANGING_HEAP", o.changed,
+                  ", (ulong)(clumpi_n)"},
+                 {"reserve", ", clumpi_n", "array_", "CLUMPI_CHANGING_HEAP", o.changed,
+                  ", (ulong)(clumpi_n)"},
+                 {"trim", "", "array_", "CLUMPI_CHANGING_HEAP", o.changed, ""}};
     emit_array_element(t, schema, c, f, index, "", 0, checked);
     if (checked)
         emit_array_element(t, schema, c, f, index, CLUMPI_READ_PREFIX,
@@ -279,14 +293,14 @@ static void emit_array_field(clumpi_text *t, const clump_schema *schema, const c
                        "#define %s_%s_append(clumpi_r, clumpi_x) clumpi_append_%u_%u(clump_heap, "
                        "%s, (clumpi_x))\n"
                        "#define clumpi_array_of_%s_%s clumpi_array_%u_%u\n",
-                       c->name, f->name, f->class_id, index, object, c->name, f->name, f->class_id,
-                       index);
-    if (f->array == CLUMP_ARRAY_GROWING) emit_owned_memory(t, schema, c, f, index, object);
+                       c->name, f->name, f->class_id, index, o.changed, c->name, f->name,
+                       f->class_id, index);
+    if (f->array == CLUMP_ARRAY_GROWING) emit_owned_memory(t, schema, c, f, index, &o);
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         clumpi_text_append(
             t, "#define %s_%s_%s(clumpi_r%s) clumpi_%s%s(%s, %s%s, clumpi_array_%u_%u)\n", c->name,
             f->name, calls[i].name, calls[i].parameter, checked ? calls[i].of_checked : "array_",
-            calls[i].name, calls[i].heap, object, calls[i].argument, f->class_id, index);
+            calls[i].name, calls[i].heap, calls[i].object, calls[i].argument, f->class_id, index);
 }
 
 static void emit_field(clumpi_text *t, const clump_schema *schema, const clump_class_info *c,
@@ -417,11 +431,18 @@ static void emit_become(clumpi_text *t, const clump_schema *schema, const clump_
                            : "CLUMPI_ZERO",
                        &f);
     clumpi_text_append(
+        t, "    clumpi_d.id = clumpi_become(clump_heap, clumpi_r.id, %uu, clumpi_d.id, %uu);\n",
+        from->id, to->id);
+    if (has_array_below(schema, from, 1))
+        clumpi_text_append(t,
+                           "    if (clumpi_d.id)\n"
+                           "        clumpi_arrays_end(clump_heap, clumpi_is, clumpi_r.id, %uu);\n",
+                           common + 1);
+    clumpi_text_append(
         t,
-        "    clumpi_d.id = clumpi_become(clump_heap, clumpi_r.id, %uu, clumpi_d.id, %uu);\n"
         "    return clumpi_d;\n}\n"
         "#define %s_become_%s(clumpi_r) clumpi_become_%u_%u(CLUMPI_CHANGING_HEAP, clumpi_r)\n",
-        from->id, to->id, from->name, to->name, from->id, to->id);
+        from->name, to->name, from->id, to->id);
 }
 
 static void emit_becomes(clumpi_text *t, const clump_schema *schema) {
@@ -473,12 +494,12 @@ static void emit_tests(clumpi_text *t, const clump_schema *schema, const clump_c
                        id, span, n, id);
     if (can_become) emit_follow(t, c);
     const char *object = checked ? "clumpi_id" : "clumpi_r.id";
-    char arrays[160] = "";
+    char arrays[192] = "";
     if (has_array_below(schema, c, 1))
         snprintf(arrays, sizeof arrays,
                  "    uint clumpi_class = clumpi_live_class(clump_heap, %s);\n"
                  "    if (clumpi_class - %uu <= %uu) clumpi_arrays_end(clump_heap, clumpi_class, "
-                 "%s);\n",
+                 "%s, 0u);\n",
                  object, id, span, object);
     char place[96] = "";
     if (can_become)

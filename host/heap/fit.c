@@ -28,16 +28,6 @@ static clump_status no_memory(clump_context *c, uint64_t arrays) {
                        (unsigned long long)arrays);
 }
 
-void clumpi_fit_close(clumpi_fit *fit) {
-    if (!fit->heap) return;
-    clump_context *c = clumpi_heap_context(fit->heap);
-    clumpi_buffer_release(c, &fit->buffer);
-    clumpi_buffer_release(c, &fit->gaps);
-    clumpi_free(&c->allocator, fit->words);
-    clumpi_free(&c->allocator, fit->piece);
-    fit->heap = NULL;
-}
-
 clump_status clumpi_fit_open(clump_heap *heap, clumpi_fit *fit) {
     clump_context *c = clumpi_heap_context(heap);
     const uint64_t bytes = AT_ONCE * sizeof *fit->piece;
@@ -59,14 +49,12 @@ clump_status clumpi_fit_open(clump_heap *heap, clumpi_fit *fit) {
 
 /* ---- Launches -------------------------------------------------------------------------------- */
 
-/* n arrays of fit->piece. */
-static clump_status run_piece(clumpi_fit *fit, uint32_t n, uint32_t lanes, uint32_t is_free) {
+/* n arrays that the buffer has. */
+static clump_status run_written(clumpi_fit *fit, uint32_t n, uint32_t lanes, uint32_t is_free) {
     static const char key;
-    clump_context *c = clumpi_heap_context(fit->heap);
     clump_kernel *k;
     clump_status status =
         clumpi_own_kernel(fit->heap, &key, "cl/api/fit_arrays.cl", "fit_arrays", &k);
-    if (!status) status = clumpi_write(c, fit->buffer, 0, n * sizeof *fit->piece, fit->piece);
     if (!status) status = clump_kernel_set_arg(k, 0, sizeof fit->buffer, &fit->buffer);
     if (!status) status = clump_kernel_set_arg(k, 3, sizeof lanes, &lanes);
     if (!status) status = clump_kernel_set_arg(k, 4, sizeof is_free, &is_free);
@@ -77,8 +65,60 @@ static clump_status run_piece(clumpi_fit *fit, uint32_t n, uint32_t lanes, uint3
         if (!status) status = clump_kernel_set_arg(k, 2, sizeof to, &to);
         if (!status) status = clump_heap_launch(fit->heap, k, LANES, LANES, NULL);
     }
-    return status || is_free ? status
-                             : clumpi_read(c, fit->buffer, 0, n * sizeof *fit->piece, fit->piece);
+    return status;
+}
+
+static clump_status write_piece(clumpi_fit *fit, uint32_t n) {
+    return clumpi_write(clumpi_heap_context(fit->heap), fit->buffer, 0, n * sizeof *fit->piece,
+                        fit->piece);
+}
+
+/* Memory for n arrays of fit->piece: then their handles or 0, also after a failure. */
+static clump_status make_piece(clumpi_fit *fit, uint32_t n, uint32_t lanes) {
+    clump_context *c = clumpi_heap_context(fit->heap);
+    const uint64_t bytes = n * sizeof *fit->piece;
+    clump_status status = write_piece(fit, n), is_read = status;
+    if (!status) {
+        status = run_written(fit, n, lanes, 0);
+        is_read = clumpi_read(c, fit->buffer, 0, bytes, fit->piece);
+        if (!status) status = is_read;
+        if (is_read) is_read = clumpi_read(c, fit->buffer, 0, bytes, fit->piece);
+    }
+    for (uint32_t i = 0; i < n; i++) /* it has its element_bytes: the kernel did not come to it */
+        if (is_read || fit->piece[i].element_bytes) fit->piece[i].word = 0;
+    return status;
+}
+
+/* The memory of the handles of fit->piece. What fails is tried again, as in elements.c. */
+static clump_status free_piece(clumpi_fit *fit, uint32_t n) {
+    clump_status status = write_piece(fit, n);
+    if (status && write_piece(fit, n)) return status;
+    const clump_status freed = run_written(fit, n, LANES, 1);
+    if (freed) (void)run_written(fit, n, LANES, 1); /* what was freed is 0 then */
+    return status ? status : freed;
+}
+
+/* Memory that no array got. */
+static void free_rest(clumpi_fit *fit) {
+    clump_context *c = clumpi_heap_context(fit->heap);
+    const clump_error error = c->error; /* keep the cause */
+    for (uint64_t n; fit->given < fit->count; fit->given += n) {
+        n = fit->count - fit->given < AT_ONCE ? fit->count - fit->given : AT_ONCE;
+        for (uint64_t i = 0; i < n; i++) fit->piece[i] = fit->words[fit->given + i];
+        (void)free_piece(fit, (uint32_t)n);
+    }
+    c->error = error;
+}
+
+void clumpi_fit_close(clumpi_fit *fit) {
+    if (!fit->heap) return;
+    clump_context *c = clumpi_heap_context(fit->heap);
+    if (fit->piece && fit->has_handles) free_rest(fit);
+    clumpi_buffer_release(c, &fit->buffer);
+    clumpi_buffer_release(c, &fit->gaps);
+    clumpi_free(&c->allocator, fit->words);
+    clumpi_free(&c->allocator, fit->piece);
+    fit->heap = NULL;
 }
 
 /* ---- Arrays give their memory back ----------------------------------------------------------- */
@@ -103,7 +143,7 @@ clump_status clumpi_fit_take(clumpi_fit *fit, clumpi_arrays *a) {
         }
         /* Before it is freed: a handle would be freed twice if a call failed in between. */
         if (!status) status = clumpi_arrays_store_handles(a, from, n, a->host_ends);
-        if (!status) status = run_piece(fit, n, LANES, 1);
+        if (!status) status = free_piece(fit, n);
         from += n;
     }
     return status;
@@ -142,9 +182,8 @@ static clump_status make_all(clumpi_fit *fit, const request *r, uint64_t count) 
         uint32_t lanes;
         const uint32_t n = next_piece(fit, r + from, count - from, &lanes);
         for (uint32_t i = 0; i < n; i++) fit->piece[i] = r[from + i].words;
-        status = run_piece(fit, n, lanes, 0);
-        for (uint32_t i = 0; i < n; i++)
-            fit->words[r[from + i].number].word = status ? 0 : fit->piece[i].word;
+        status = make_piece(fit, n, lanes);
+        for (uint32_t i = 0; i < n; i++) fit->words[r[from + i].number].word = fit->piece[i].word;
         from += n;
     }
     return status;
@@ -189,11 +228,12 @@ clump_status clumpi_fit_make(clumpi_fit *fit, const char *where) {
         if (requests && w->word) requests[count++] = (request){bytes_of(fit, w), i, *w};
         w->word = 0; /* no handle yet */
     }
+    fit->has_handles = 1;
     if (!requests) return no_memory(c, fit->count);
     qsort(requests, count, sizeof *requests, compare);
-    clump_status status = clumpi_arrays_reports(fit->heap, errors, 0);
-    if (!status) status = make_all(fit, requests, count);
-    if (!status) status = clumpi_arrays_reports(fit->heap, errors, 1);
+    clump_status status = clumpi_arrays_read_reports(fit->heap, errors);
+    if (!status)
+        status = clumpi_arrays_set_reports(fit->heap, errors, make_all(fit, requests, count));
     if (!status) status = judge(fit, requests, count, where);
     clumpi_free(&c->allocator, requests);
     return status;
@@ -203,8 +243,10 @@ clump_status clumpi_fit_give(clumpi_fit *fit, clumpi_arrays *a) {
     clump_status status = CLUMP_OK;
     for (uint64_t from = 0; from < a->objects && !status;) {
         const uint32_t n = clumpi_arrays_next(a, from);
-        for (uint32_t i = 0; i < n; i++) a->host_ends[i] = fit->words[fit->given++].word;
+        for (uint32_t i = 0; i < n; i++) a->host_ends[i] = fit->words[fit->given + i].word;
         status = clumpi_arrays_store_handles(a, from, n, a->host_ends);
+        if (status && clumpi_arrays_store_handles(a, from, n, a->host_ends)) return status;
+        fit->given += n;
         from += n;
     }
     return status;

@@ -576,8 +576,12 @@ static clump_status write_arrays(arrays *a, const uint64_t *offsets, const uint8
     if (!status && is_outside) status = clumpi_arrays_renew(&a->outside, a->lengths, t->call);
     if (!status) status = clumpi_write(c, a->words, 0, t->count * sizeof *a->lengths, a->lengths);
     if (!status) status = copy_elements(a);
+    const int is_written = !status;
     if (!status) status = copy_words(a);
-    if (!status && is_outside) status = clumpi_arrays_free_replaced(&a->outside);
+    if (is_written && status) (void)copy_words(a); /* elements.c: the heap may have some of them */
+    if (!is_outside) return status ? status : clumpi_finish(c);
+    const clump_status freed = clumpi_arrays_renewed(&a->outside, is_written);
+    if (!status) status = freed;
     return status ? status : clumpi_finish(c);
 }
 

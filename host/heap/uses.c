@@ -296,8 +296,7 @@ static void take_of_schema(source *s, const char *word, int is_piece, int is_cal
                 &s->uses.changes,
                 clump_schema_find_class(s->program->schema, rest_after(word, c) + strlen(BECOME)),
                 0);
-        else
-            change_raw(s); /* the memory of arrays */
+        if (member != CLUMPI_MEMBER_MAKE) change_raw(s); /* the memory of arrays */
         if (member == CLUMPI_MEMBER_FREE || member == CLUMPI_MEMBER_BECOME)
             add_class(&s->uses.changes, c, 1);
     }

@@ -51,8 +51,7 @@
     X(READ_FIELD, "reading it as a field or in a struct")                                          \
     X(WRITE_FIELD, "writing it as a field or in a struct")                                         \
     X(FROM_BUFFER, "`clump_heap_copy_field()` from a buffer")                                      \
-    X(FUSE, "`clump_kernel_create_fused()`, `clump_heap_reduce()`")                                \
-    X(BECOME, "`becomes` of its class, or to it")
+    X(FUSE, "`clump_kernel_create_fused()`, `clump_heap_reduce()`")
 
 /* X(operation, trait, status, why, instead). A message is "CALL: WORDS OF THE TRAIT, and WHY:
  * INSTEAD". */
@@ -87,10 +86,7 @@
       "call clump_heap_write_arrays()")                                                            \
     X(FROM_BUFFER, PART, USAGE, "it changes only with the elements",                               \
       "call clump_heap_write_arrays()")                                                            \
-    X(FROM_BUFFER, LENGTH, USAGE, "only the host checks lengths",                                  \
-      "call clump_heap_write_arrays()")                                                            \
-    X(BECOME, GROWING, SCHEMA, "its raw memory would have two owners",                             \
-      "leave it in a class whose objects stay what they are")
+    X(FROM_BUFFER, LENGTH, USAGE, "only the host checks lengths", "call clump_heap_write_arrays()")
 
 /* X(trait, trait, why, instead): clump_heap_create() refuses both together. */
 #define CLUMPI_EXCLUSIONS(X)                                                                       \

@@ -170,36 +170,9 @@ static clump_status fill_fields(sealing *w) {
     return CLUMP_OK;
 }
 
-/* By id: an array that grows of the class or of a base, or NULL. Once, as there can be thousands of
- * "becomes". */
-static void find_growing(const sealing *w, const clump_field_info *growing[]) {
-    growing[0] = NULL;
-    for (uint32_t id = 1; id <= w->class_count; ++id) {
-        const clumpi_class_entry *c = &w->classes[id - 1];
-        growing[id] = growing[c->info.base];
-        for (uint32_t i = 0; i < c->info.field_count && !growing[id]; ++i)
-            if (w->fields[c->first_field + i].info.array == CLUMP_ARRAY_GROWING)
-                growing[id] = &w->fields[c->first_field + i].info;
-    }
-}
-
-/* No object that changes has an array whose raw memory is its own. */
-static clump_status check_growing(const sealing *w, const clump_field_info *f,
-                                  clumpi_text_place place) {
-    if (!f) return CLUMP_OK;
-    const clumpi_refusal *r = clumpi_refusal_find(CLUMPI_OP_BECOME, CLUMPI_TRAIT_GROWING);
-    if (!r) return CLUMP_OK;
-    return clumpi_fail_at(&w->schema->error, r->status, place.line, place.column,
-                          "\"becomes\": field %s of class %s%s, and %s: %s", f->name,
-                          w->classes[f->class_id - 1].info.name, clumpi_traits[r->trait].words,
-                          r->why, r->instead);
-}
-
 /* Which classes become which, and the first of each line of inheritance that does. */
 static clump_status fill_becomes(const sealing *w) {
     const clump_schema *s = w->schema;
-    const clump_field_info *growing[CLUMP_CLASSES_MAX + 1];
-    find_growing(w, growing);
     for (uint32_t i = 0; i < w->become_count; ++i) {
         const clumpi_become_decl *decl = &s->become_decls[i];
         const uint32_t line = decl->place.line, column = decl->place.column;
@@ -216,10 +189,6 @@ static clump_status fill_becomes(const sealing *w) {
                            : "class \"%s\" cannot become class \"%s\", which is abstract",
                 from->info.name, name);
         w->becomes[i] = (clumpi_become){from->info.id, to->info.id};
-        clump_status status = check_growing(w, growing[to->info.id], decl->place);
-        for (uint32_t id = from->info.id; id <= from->info.last && !status; ++id)
-            status = check_growing(w, growing[id], decl->place);
-        if (status) return status;
     }
     return CLUMP_OK;
 }

@@ -1,11 +1,13 @@
 /* Objects that change their class in kernels, compared with a model in C.
  *
- * People are S, I, R, or Big, which is an S, or Long, which is an I. Each has a number, and what it does in a round follows
- * from number and seed, so that the model does the same: it becomes another, once or several times
- * in a launch, is freed by the reference to its old place or its new one, or stays. References to
- * people are in fields of each class, weak ones, in arrays of run-time length, in a registered
- * buffer and in handles. After each round every field of every object, and each of these references,
- * is what the model says. Between rounds objects are made, freed, compacted, collected.
+ * People are S, I, R, or Big, which is an S, or Long, which is an I. Each has a number, and what it
+ * does in a round follows from number and seed, so that the model does the same: it becomes another,
+ * once or several times in a launch, is freed by the reference to its old place or its new one, or
+ * stays. References to people are in fields of each class, weak ones, in arrays of run-time length,
+ * in a registered buffer and in handles. All people have a log, an array that grows: it stays with
+ * them. Those of S and Long have one that ends when they become another class. After each round
+ * every field of every object, and each of these references, is what the model says. Between rounds
+ * objects are made, freed, compacted, collected. No raw memory is left in the end.
  *
  *   diff_become                what CTest runs
  *   diff_become ROUNDS [SEED]  longer, and other people
@@ -28,16 +30,25 @@ static cl_kernel looked_for; /* whether it was enqueued: */
 static int was_enqueued;
 
 /* MANY: references of a holder. The first has HUGE, which is more than a chunk of rewriting. */
-enum { PEOPLE = 2500, HOLDERS = 70, MANY = 41, HUGE = 5003, HANDLES = 40, MORE = 60000 };
+enum {
+    PEOPLE = 2500,
+    HOLDERS = 70,
+    MANY = 41,
+    HUGE = 5003,
+    HANDLES = 40,
+    MORE = 60000,
+    LOG = 12,
+    FAULTS = 20
+};
 enum { DEAD, S, BIG, I, LONG, R };
 
 static const char schema_text[] =
     "abstract class Person { uint id; ref Person friend; ushort tag[3]; float3 place; float8 row; "
-    "}\n"
-    "class S : Person becomes I { uint age; }\n"
+    "uint log[*] inline 2; }\n"
+    "class S : Person becomes I { uint age; ref Person seen[*]; uint was; uint kept[*]; }\n"
     "class Big : S becomes S { ulong extra; }\n"
     "aos class I : Person becomes R, S, Long { uchar few; ulong weight; ref Person source; }\n"
-    "class Long : I { uint length; }\n"
+    "class Long : I { uint length; ulong more[*] inline 1; }\n"
     "class R : Person becomes S { float4 wide[2]; ulong4 wider; bool flags[5] packed; uint list[*] "
     "max 3; }\n"
     "class Holder { uint number; ref Person p; ref S s; weak ref I i; ref Person many[*]; }\n";
@@ -54,26 +65,45 @@ static const char source[] =
     "    Person_row(p) = (float8)((float)id) + (float8)(0, 1, 2, 3, 4, 5, 6, 7);\n"
     "    table[id] = p.id;\n"
     "}\n"
-    "__kernel void make_s(CLUMP_HEAP, __global uint *table, __global const uint *ids) {\n"
+    "void begin_log(CLUMP_HEAP, Person p, uint id, __global uint *wrong) {\n"
+    "    if (Person_log_resize(p, id % 7u) != CLUMP_DONE) atomic_inc(wrong);\n"
+    "    for (uint i = 0; i < Person_log_length(p); i++) Person_log(p, i) = id * 10u + i;\n"
+    "}\n"
+    "void add_log(CLUMP_HEAP, Person p, uint x, __global uint *wrong) {\n"
+    "    uint n = Person_log_length(p);\n"
+    "    if (n == LOG) return;\n"
+    "    if (Person_log_resize(p, n + 1u) != CLUMP_DONE) atomic_inc(wrong);\n"
+    "    else Person_log(p, n) = x;\n"
+    "}\n"
+    "__kernel void make_s(CLUMP_HEAP, __global uint *table, __global const uint *ids,\n"
+    "                     __global uint *wrong) {\n"
     "    CLUMP_FOR_EACH_NEW(S, self, n) {\n"
     "        begin(clump_heap, S_as_Person(self), ids[n], table);\n"
     "        S_age(self) = ids[n] + 1u;\n"
+    "        if (ids[n] < PEOPLE) {\n"
+    "            begin_log(clump_heap, S_as_Person(self), ids[n], wrong);\n"
+    "            if (S_seen_resize(self, ids[n] % 5u) != CLUMP_DONE) atomic_inc(wrong);\n"
+    "        }\n"
     "        if (!Big_is_null(S_as_Big(self))) Big_extra(S_as_Big(self)) = (ulong)ids[n] << 33;\n"
     "    }\n"
     "}\n"
-    "__kernel void make_i(CLUMP_HEAP, __global uint *table, __global const uint *ids) {\n"
+    "__kernel void make_i(CLUMP_HEAP, __global uint *table, __global const uint *ids,\n"
+    "                     __global uint *wrong) {\n"
     "    CLUMP_FOR_EACH_NEW(I, self, n) {\n"
     "        begin(clump_heap, I_as_Person(self), ids[n], table);\n"
+    "        if (ids[n] < PEOPLE) begin_log(clump_heap, I_as_Person(self), ids[n], wrong);\n"
     "        I_few(self) = 5; I_weight(self) = ids[n]; I_source(self) = Person_null;\n"
     "    }\n"
     "}\n"
-    "__kernel void make_r(CLUMP_HEAP, __global uint *table, __global const uint *ids) {\n"
+    "__kernel void make_r(CLUMP_HEAP, __global uint *table, __global const uint *ids,\n"
+    "                     __global uint *wrong) {\n"
     "    CLUMP_FOR_EACH_NEW(R, self, n) {\n"
     "        begin(clump_heap, R_as_Person(self), ids[n], table);\n"
     "        R_wide(self, 0) = R_wide(self, 1) = (float4)(2.0f);\n"
     "        R_wider(self) = (ulong4)(2ul);\n"
     "        for (uint i = 0; i < 5u; i++) R_flags(self, i) = 1;\n"
     "        R_list_append(self, ids[n]);\n"
+    "        if (ids[n] < PEOPLE) begin_log(clump_heap, R_as_Person(self), ids[n], wrong);\n"
     "    }\n"
     "}\n"
     "__kernel void make_holders(CLUMP_HEAP, __global uint *wrong) {\n"
@@ -90,6 +120,9 @@ static const char source[] =
     "    CLUMP_FOR_EACH(Person, p) {\n"
     "        Person_friend(p) = pick(table, seed + Person_id(p));\n"
     "        if (Person_is_I(p)) I_source(Person_as_I(p)) = Person_friend(p);\n"
+    "        S s = Person_as_S(p);\n"
+    "        for (uint j = 0; j < S_seen_length(s); j++)\n"
+    "            S_seen(s, j) = pick(table, seed + 7u * S_id(s) + j);\n"
     "    }\n"
     "    CLUMP_FOR_EACH(Holder, h) {\n"
     "        uint at = seed + 100000u * (Holder_number(h) + 1u), n = Holder_many_length(h);\n"
@@ -100,25 +133,45 @@ static const char source[] =
     "    }\n"
     "}\n"
     /* What the calls tell of an object that became another. */
-    "void look(CLUMP_HEAP_NO_ALLOC, Person old, Person new, uint is_s, __global uint *wrong) {\n"
+    "void look(CLUMP_HEAP, Person old, Person new, uint is_s, __global uint *wrong) {\n"
     "    if (Person_is_live(old) || !Person_is_live(new) || old.id == new.id) atomic_inc(wrong);\n"
     "    if (Person_follow(old).id != new.id || Person_follow(new).id != new.id) "
     "atomic_inc(wrong + 1);\n"
     "    S s = {old.id};\n"
     "    if (is_s && (S_is_live(s) || !S_is_null(S_follow(s)))) atomic_inc(wrong + 2);\n"
     "    if (Person_id(old) != Person_id(new)) atomic_inc(wrong + 3);\n"
+    "    uint n = Person_log_length(old);\n"
+    "    if (n != Person_log_length(new) || Person_log_memory(old) != Person_log_memory(new)) "
+    "atomic_inc(wrong + 15);\n"
+    "    for (uint i = 0; i < n; i++)\n"
+    "        if (Person_log(old, i) != Person_log(new, i)) atomic_inc(wrong + 15);\n"
+    "    if (is_s && (S_seen_length(s) || S_seen_memory(s))) atomic_inc(wrong + 16);\n"
+    /* No call changes the array of an old place. */
+    "    if (Person_log_append(old, 1u) != CLUMP_NO_ROOM || Person_log_release(old) ||\n"
+    "        Person_log_resize(old, 40u) != CLUMP_MISUSED || Person_log_adopt(old, "
+    "Person_log_memory(old), 2u) != CLUMP_MISUSED ||\n"
+    "        Person_log_reserve(old, 40u) != CLUMP_MISUSED || Person_log_length(old) != n) "
+    "atomic_inc(wrong + 17);\n"
+    "    Person_log_trim(old);\n"
+    "    if (Person_log_memory(old) != Person_log_memory(new)) atomic_inc(wrong + 18);\n"
     "}\n"
     "__kernel void live(CLUMP_HEAP, __global uint *table, uint seed, __global uint *wrong) {\n"
     "    CLUMP_FOR_EACH(S, self) {\n"
     "        uint id = S_id(self), h = mix(seed + id), act = h % 12u;\n"
     "        Person old = S_as_Person(self);\n"
     "        I n = I_null;\n"
+    /* Memory of an array of references becomes that of an array of numbers. */
+    "        for (uint i = 0; i < S_kept_length(self); i++)\n"
+    "            if (S_kept(self, i) != S_was(self)) atomic_inc(wrong + 19);\n"
     "        if (act < 6u && act != 3u) {\n"
     "            n = S_become_I(self);\n"
     "            if (I_is_null(n)) atomic_inc(wrong + 4);\n"
     "            else look(clump_heap, old, I_as_Person(n), 1u, wrong);\n"
     "        }\n"
-    "        if (act == 0u) I_weight(n) = h;\n"
+    "        if (act == 0u) {\n"
+    "            I_weight(n) = h;\n"
+    "            add_log(clump_heap, I_as_Person(n), h, wrong);\n"
+    "        }\n"
     "        if (act == 1u || act == 3u) Person_free(old);\n"
     "        if (act == 2u) {\n"
     "            R r = I_become_R(n);\n"
@@ -133,12 +186,22 @@ static const char source[] =
     "            if (!I_is_null(S_become_I(self))) atomic_inc(wrong + 7);\n"
     "            S s = I_become_S(n);\n"
     "            if (S_follow(self).id != s.id) atomic_inc(wrong + 8);\n"
+    "            if (S_seen_length(s)) atomic_inc(wrong + 16);\n"
+    "            if (S_seen_resize(s, 2u) != CLUMP_DONE) atomic_inc(wrong);\n"
+    "            S_seen(s, 1u) = old;\n"
     "        }\n"
     "        if (act == 1u || act == 3u || act == 4u) table[id] = 0u;\n"
     "        Big big = S_as_Big(self);\n"
-    "        if (act == 6u && !Big_is_null(big) && S_is_null(Big_become_S(big))) atomic_inc(wrong "
-    "+ "
-    "13);\n"
+    "        if (act == 6u && !Big_is_null(big)) {\n"
+    "            S s = Big_become_S(big);\n"
+    "            if (S_is_null(s)) atomic_inc(wrong + 13);\n"
+    "            __global uint *p = (__global uint *)S_seen_release(s);\n"
+    "            if ((p ? S_kept_adopt(s, p, 4u) : S_kept_resize(s, 4u)) != CLUMP_DONE) "
+    "atomic_inc(wrong);\n"
+    "            if (S_seen_resize(s, 5u) != CLUMP_DONE) atomic_inc(wrong);\n"
+    "            S_was(s) = self.id;\n"
+    "            for (uint i = 0; i < 4u; i++) S_kept(s, i) = self.id;\n"
+    "        }\n"
     "    }\n"
     "    CLUMP_FOR_EACH(I, self) {\n"
     "        uint id = I_id(self), h = mix(seed + id), act = h % 12u;\n"
@@ -150,11 +213,17 @@ static const char source[] =
     "            uint was = I_is_Long(self);\n"
     "            Long n = I_become_Long(self);\n"
     "            if (was != (n.id == self.id)) atomic_inc(wrong + 14);\n"
-    "            if (!was) Long_length(n) = h;\n"
+    "            if (!was) {\n"
+    "                Long_length(n) = h;\n"
+    "                if (Long_more_resize(n, 3u) != CLUMP_DONE) atomic_inc(wrong);\n"
+    "                Long_more(n, 2u) = h;\n"
+    "            }\n"
+    "            else if (Long_more_length(n) != 3u) atomic_inc(wrong + 16);\n"
     "        }\n"
     "    }\n"
     "    CLUMP_FOR_EACH(R, self) {\n"
     "        uint id = R_id(self), h = mix(seed + id), act = h % 12u;\n"
+    "        if (act == 3u) add_log(clump_heap, R_as_Person(self), h, wrong);\n"
     "        if (act < 3u) R_become_S(self);\n"
     "    }\n"
     "}\n"
@@ -203,6 +272,9 @@ static const char source[] =
     "    if (!I_is_null(S_become_I(one)) || !S_is_null(S_follow(one))) atomic_inc(wrong + 12);\n"
     "    Person_free(q);\n"
     "}\n"
+    "__kernel void drop_people(CLUMP_HEAP) {\n"
+    "    CLUMP_FOR_EACH(Person, self) Person_free(self);\n"
+    "}\n"
     "__kernel void drop_more(CLUMP_HEAP) {\n"
     "    CLUMP_FOR_EACH(R, self) if (R_id(self) >= PEOPLE) R_free(self);\n"
     "    CLUMP_FOR_EACH(I, self) if (I_id(self) >= PEOPLE) I_free(self);\n"
@@ -215,6 +287,7 @@ typedef struct person {
     uint64_t extra, weight;
     uint32_t few, flags, list, listed; /* flags: bits */
     float wide;
+    uint32_t log[LOG], logged, seen[5], seen_count; /* seen: as friend */
 } person;
 #define UNKNOWN 0xffffffffu
 
@@ -226,9 +299,10 @@ static struct {
     clump_heap *heap;
     clump_program *program;
     clump_kernel *make_s, *make_i, *make_r, *make_holders, *link, *live, *fight, *without_room,
-        *none, *drop_more, *by_reference;
+        *none, *drop_more, *drop_people, *by_reference;
     cl_mem table, ids, wrong, wins;
     clump_refs *registered;
+    uint64_t raw_bytes; /* of the holders */
     person people[PEOPLE];
     holder holders[HOLDERS];
     clump_handle handles[HANDLES];
@@ -248,6 +322,11 @@ static void become(person *p, int to) {
     p->extra = p->weight = 0;
     p->source = 0;
     p->wide = 0;
+    p->seen_count = 0;
+}
+
+static void log_one(person *p, uint32_t x) {
+    if (p->logged < LOG) p->log[p->logged++] = x;
 }
 
 /* How often each has moved, and whether it died, in the launch at hand. */
@@ -266,6 +345,7 @@ static void settle(void) {
     for (uint32_t i = 0; i < PEOPLE; i++) {
         settle_one(&w.people[i].friend, 0);
         settle_one(&w.people[i].source, 0);
+        for (uint32_t j = 0; j < w.people[i].seen_count; j++) settle_one(&w.people[i].seen[j], 0);
     }
     for (uint32_t h = 0; h < HOLDERS; h++) {
         settle_one(&w.holders[h].p, 0);
@@ -301,16 +381,24 @@ static void step_model(uint32_t seed) {
             if (act == 0) {
                 change(id, I);
                 p->weight = h;
+                log_one(p, h);
             }
             if (act == 2) {
                 change(id, R);
                 p->flags = 1 << 3;
             }
-            if (act == 5) change(id, S);
+            if (act == 5) {
+                change(id, S);
+                p->seen_count = 2;
+                p->seen[0] = 0;
+                p->seen[1] = id + 1;
+            }
             if (act == 1 || act == 3 || act == 4) end(id);
             if (act == 6 && p->is == BIG) {
                 p->is = S;
                 p->extra = 0;
+                p->seen_count = 5;
+                memset(p->seen, 0, sizeof p->seen);
                 moved[id] = 1;
             }
             break;
@@ -335,6 +423,7 @@ static void step_model(uint32_t seed) {
             break;
         case R:
             if (act < 3) change(id, S);
+            if (act == 3) log_one(p, h);
             break;
         default: break;
         }
@@ -352,6 +441,8 @@ static void link_model(uint32_t seed) {
     for (uint32_t id = 0; id < PEOPLE; id++) {
         w.people[id].friend = pick(seed + id, 0);
         if (is_in(I, w.people[id].is)) w.people[id].source = w.people[id].friend;
+        for (uint32_t j = 0; j < w.people[id].seen_count && w.people[id].is != DEAD; j++)
+            w.people[id].seen[j] = pick(seed + 7 * id + j, 0);
     }
     for (uint32_t h = 0; h < HOLDERS; h++) {
         const uint32_t at = seed + 100000 * (h + 1);
@@ -498,6 +589,27 @@ static void check_classes(void) {
     }
 }
 
+/* The log of each, and who was seen. */
+static void check_arrays(void) {
+    static uint32_t ids[PEOPLE], values[PEOPLE * LOG];
+    static uint64_t offsets[PEOPLE + 1];
+    for (int is_seen = 0; is_seen < 2; is_seen++) {
+        const char *class_name = is_seen ? "S" : "Person", *field = is_seen ? "seen" : "log";
+        const uint64_t count = read_class(class_name, ids);
+        CHECK_OK(f, clump_heap_read_arrays(w.heap, class_name, field, NULL, count, offsets,
+                                           sizeof *values, values, PEOPLE * LOG));
+        for (uint64_t i = 0; i < count; i++) {
+            const person *p = &w.people[ids[i]];
+            EXPECT(field, ids[i], offsets[i + 1] - offsets[i], is_seen ? p->seen_count : p->logged);
+            for (uint64_t at = offsets[i]; at < offsets[i + 1]; at++)
+                if (is_seen)
+                    check_ref(values[at], p->seen[at - offsets[i]], field, ids[i]);
+                else
+                    EXPECT(field, ids[i], values[at], p->log[at - offsets[i]]);
+        }
+    }
+}
+
 static void check_outside(void) {
     static clump_ref refs[HUGE];
     uint64_t count = 0;
@@ -529,13 +641,14 @@ static void check_outside(void) {
 }
 
 static void check_all(void) {
-    uint32_t wrong[16];
+    uint32_t wrong[FAULTS];
     CHECK_HEAP(f, w.heap);
     cl_fixture_read(f, w.wrong, wrong, sizeof wrong);
-    for (uint32_t i = 0; i < 16; i++)
+    for (uint32_t i = 0; i < FAULTS; i++)
         if (wrong[i]) fail_msg("a kernel found fault %u, %u times", i, wrong[i]);
     check_people();
     check_classes();
+    check_arrays();
     check_outside();
 }
 
@@ -553,7 +666,13 @@ static void make(int class_of, uint32_t most) {
         ids[count++] = id;
         become(p, class_of);
         p->friend = 0;
-        if (is_in(S, class_of)) p->age = id + 1;
+        p->logged = id % 7;
+        for (uint32_t i = 0; i < p->logged; i++) p->log[i] = id * 10 + i;
+        if (is_in(S, class_of)) {
+            p->age = id + 1;
+            p->seen_count = id % 5;
+            memset(p->seen, 0, sizeof p->seen);
+        }
         if (class_of == BIG) p->extra = (uint64_t)id << 33;
         if (class_of == I) {
             p->few = 5;
@@ -590,13 +709,13 @@ static int open_world(void **state) {
     memset(&w, 0, sizeof w);
     w.heap = cl_fixture_heap(f, schema_text, UINT64_C(4) << 20, 2);
     char options[160];
-    snprintf(options, sizeof options, "-DPEOPLE=%uu -DHOLDERS=%uu -DMANY=%uu -DHUGE=%uu", PEOPLE,
-             HOLDERS, MANY, HUGE);
+    snprintf(options, sizeof options, "-DPEOPLE=%uu -DHOLDERS=%uu -DMANY=%uu -DHUGE=%uu -DLOG=%uu",
+             PEOPLE, HOLDERS, MANY, HUGE, LOG);
     w.program = cl_fixture_program(f, w.heap, source, options, NULL);
     w.table = cl_fixture_buffer(f, NULL, PEOPLE * 4);
     w.ids = cl_fixture_buffer(f, NULL, PEOPLE * 4);
     w.wins = cl_fixture_buffer(f, NULL, PEOPLE * 4);
-    w.wrong = cl_fixture_buffer(f, NULL, 64);
+    w.wrong = cl_fixture_buffer(f, NULL, FAULTS * 4);
     w.make_s = cl_fixture_kernel(f, w.program, "make_s");
     w.make_i = cl_fixture_kernel(f, w.program, "make_i");
     w.make_r = cl_fixture_kernel(f, w.program, "make_r");
@@ -607,6 +726,7 @@ static int open_world(void **state) {
     w.without_room = cl_fixture_kernel(f, w.program, "without_room");
     w.none = cl_fixture_kernel(f, w.program, "none");
     w.drop_more = cl_fixture_kernel(f, w.program, "drop_more");
+    w.drop_people = cl_fixture_kernel(f, w.program, "drop_people");
     w.by_reference = cl_fixture_kernel(f, w.program, "by_reference");
     SET_ARG(f, w.by_reference, 0, w.table);
     SET_ARG(f, w.by_reference, 1, w.ids);
@@ -614,6 +734,7 @@ static int open_world(void **state) {
     for (int i = 0; i < 3; i++) {
         SET_ARG(f, makes[i], 0, w.table);
         SET_ARG(f, makes[i], 1, w.ids);
+        SET_ARG(f, makes[i], 2, w.wrong);
     }
     SET_ARG(f, w.make_holders, 0, w.wrong);
     SET_ARG(f, w.link, 0, w.table);
@@ -629,13 +750,14 @@ static int open_world(void **state) {
     uint64_t made;
     CHECK_OK(f, clump_heap_do_new(w.heap, w.make_holders, "Holder", HOLDERS, &made, NULL));
     assert_int_equal(made, HOLDERS);
+    w.raw_bytes = cl_fixture_raw_bytes(f, w.heap);
     return 0;
 }
 
 static int close_world(void **state) {
     clump_kernel *const kernels[] = {w.make_s, w.make_i,    w.make_r,      w.make_holders,
                                      w.link,   w.live,      w.fight,       w.without_room,
-                                     w.none,   w.drop_more, w.by_reference};
+                                     w.none,   w.drop_more, w.drop_people, w.by_reference};
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) clump_kernel_destroy(kernels[i]);
     cl_mem buffers[] = {w.table, w.ids, w.wins, w.wrong};
     clump_program_destroy(w.program);
@@ -688,6 +810,33 @@ static void random_rounds(void **state) {
     }
 }
 
+static void live_once(void) {
+    SET_ARG(f, w.live, 1, first_seed);
+    CHECK_OK(f, clump_heap_do_all(w.heap, w.live, NULL));
+    step_model(first_seed);
+}
+
+/* Only the holders have raw memory. */
+static void nothing_left(void **state) {
+    uint64_t count;
+    for (int i = 0; i < 3; i++) {
+        make(BIG, 200);
+        make(I, 200);
+        live_once();
+    }
+    const uint64_t all_bytes = cl_fixture_raw_bytes(f, w.heap);
+    CHECK_OK(f, clump_heap_do_all(w.heap, w.drop_people, NULL));
+    CHECK_OK(f, clump_heap_read_count(w.heap, "Person", &count));
+    assert_int_equal(count, 0);
+    assert_true(all_bytes > w.raw_bytes);
+    assert_int_equal(cl_fixture_raw_bytes(f, w.heap), w.raw_bytes);
+    CHECK_HEAP(f, w.heap);
+    for (uint32_t id = 0; id < PEOPLE; id++) end(id);
+    settle();
+    static const clump_ref table[PEOPLE];
+    cl_fixture_write(f, w.table, table, sizeof table);
+}
+
 static void expect_wins(uint32_t frees) {
     static uint32_t wins[PEOPLE];
     static const uint32_t zeros[PEOPLE];
@@ -714,12 +863,6 @@ static void expect_wins(uint32_t frees) {
     cl_fixture_write(f, w.table, table, sizeof table);
     settle();
     check_all();
-}
-
-static void live_once(void) {
-    SET_ARG(f, w.live, 1, first_seed);
-    CHECK_OK(f, clump_heap_do_all(w.heap, w.live, NULL));
-    step_model(first_seed);
 }
 
 static void one_wins(void **state) {
@@ -1032,7 +1175,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(saved_and_loaded), cmocka_unit_test(extracted),
         cmocka_unit_test(converted),        cmocka_unit_test(converted_with_arrays),
         cmocka_unit_test(commands_fail),    cmocka_unit_test(costs),
-        cmocka_unit_test(refused)};
+        cmocka_unit_test(nothing_left),     cmocka_unit_test(refused)};
     const clump_cl_functions cl = {.size = sizeof cl, .EnqueueNDRangeKernel = enqueue};
     if (argc > 1) rounds = (uint32_t)strtoul(argv[1], NULL, 0);
     if (argc > 2) first_seed = (uint32_t)strtoul(argv[2], NULL, 0);

@@ -1,7 +1,8 @@
 /* Taking objects out and putting them in while each OpenCL call and each request for host memory
  * fails, one run for each: the call fails with words that name what failed, both heaps have the
- * objects that they had and pass their check, and the call works when it is tried again. Nothing is
- * left at the end of a run.
+ * objects and the raw memory that they had and pass their check, and the call works when it is tried
+ * again. So does writing arrays, which then may have new elements. Nothing is left at the end of a
+ * run.
  *
  * Read first: tests/support/failing.h, tests/fault/save/fault_save_host.c.
  */
@@ -31,12 +32,39 @@ typedef struct run {
     clump_context *context;
     clump_schema *schema;
     clump_heap *heap, *into;
-    clump_extract *extract, *copy, *moved, *loaded;
+    clump_extract *extract, *copy, *large, *moved, *loaded;
     memory_file file; /* a saved heap with COUNT objects */
     cl_mem refs;
     uint8_t *data;
     clump_error error;
+    uint64_t raw[2]; /* bytes of raw memory in both heaps before the step */
 } run;
+
+/* By calls that do not fail and do not count. */
+static void read_raw(const run *r, uint64_t raw[2]) {
+    clump_heap *const heaps[] = {r->heap, r->into};
+    const failing_state kept = failing;
+    failing.fail_at = failing.refuse_at = 0;
+    for (int i = 0; i < 2; i++) {
+        clump_heap_stats stats = {.size = sizeof stats};
+        assert_int_equal(clump_heap_read_stats(heaps[i], &stats, NULL, 0), CLUMP_OK);
+        raw[i] = stats.raw_bytes;
+    }
+    failing.calls = kept.calls;
+    failing.requests = kept.requests;
+    failing.fail_at = kept.fail_at;
+    failing.refuse_at = kept.refuse_at;
+}
+
+static void expect_raw(const run *r, const char *step) {
+    uint64_t raw[2];
+    read_raw(r, raw);
+    for (int i = 0; i < 2; i++)
+        if (raw[i] != r->raw[i])
+            fail_msg("after %s and %s: heap %d has %llu bytes of raw memory, not %llu", step,
+                     failing.struck ? failing.struck : "a request", i, (unsigned long long)raw[i],
+                     (unsigned long long)r->raw[i]);
+}
 
 static void expect_count(const run *r, clump_heap *heap, uint64_t objects, const char *step) {
     clump_heap_stats stats = {.size = sizeof stats};
@@ -119,6 +147,51 @@ static clump_status load(run *r) {
         &r->loaded, NULL, NULL);
 }
 
+/* Every 500th array is longer than before, `large` of them much longer, and the others are empty. */
+static clump_status write(run *r, uint32_t large) {
+    enum { MOST = 40, LARGE = 50000, LARGE_ARRAYS = 2 };
+    static uint64_t offsets[2 * COUNT + OTHERS + 1];
+    static clump_ref elements[MOST * (2 * COUNT + OTHERS) + LARGE_ARRAYS * LARGE];
+    uint64_t count = 0;
+    clump_status status = clump_heap_read_count(r->into, "B", &count);
+    for (uint64_t i = 0; i < count; i++) {
+        const uint64_t length = i % 500 != 3 ? 0 : i / 500 < large ? LARGE : MOST - i % 7;
+        offsets[i + 1] = offsets[i] + length;
+    }
+    return status ? status
+                  : clump_heap_write_arrays(r->into, "B", "list", NULL, count, offsets,
+                                            sizeof *elements, elements, offsets[count]);
+}
+
+static clump_status write_large(run *r) {
+    return write(r, 2);
+}
+
+static clump_status write_small(run *r) {
+    return write(r, 0);
+}
+
+static clump_status take_large(run *r) {
+    const char *const classes[] = {"B"};
+    return clump_heap_extract(
+        r->into,
+        &(clump_extract_desc){
+            .size = sizeof(clump_extract_desc), .classes = classes, .class_count = 1},
+        &r->large, NULL);
+}
+
+/* There is room for the objects, and not for all of their arrays, in whatever order. That is also
+ * what it says if a call fails later. */
+static clump_status put_large(run *r) {
+    const clump_status status = clump_heap_insert(r->into, r->large, NULL);
+    assert_int_not_equal(status, CLUMP_OK);
+    if (status != CLUMP_ERR_DEVICE_MEMORY ||
+        !strstr(clump_context_get_error(r->context)->message, "no raw memory for"))
+        return status;
+    if (!(failing_hit() && failing.persistent)) expect_raw(r, "no room");
+    return CLUMP_OK;
+}
+
 /* By a context whose calls do not fail. */
 static memory_file saved(const cl_fixture *on) {
     const clump_struct_desc a = {sizeof a, "A", 4, 0, NULL};
@@ -174,9 +247,11 @@ static int is_log(void) {
 static int step(run *r, const char *name, clump_status (*call)(run *), uint64_t there,
                 uint64_t here) {
     const int was_hit = failing_hit();
+    read_raw(r, r->raw);
     clump_status status = call(r);
     if (!status) {
-        if (failing_hit() && !was_hit && !failing_may_be_ignored() && !is_log())
+        if (failing_hit() && !was_hit && !failing_may_be_ignored() && !is_log() &&
+            call != put_large)
             fail_msg("%s succeeds though %s failed", name,
                      failing.struck ? failing.struck : "a request for memory");
         return !(failing_hit() && failing.persistent);
@@ -185,11 +260,34 @@ static int step(run *r, const char *name, clump_status (*call)(run *), uint64_t 
     if (failing.persistent) return 0;
     expect_count(r, r->heap, there, name);
     expect_count(r, r->into, here, name);
+    if (call != write_large && call != write_small)
+        expect_raw(r, name); /* those may have written all before they fail */
     status = call(r);
     if (status)
         fail_msg("%s, second try after %s: %s", name, failing.struck ? failing.struck : "a request",
                  clump_context_get_error(r->context)->message);
     return 1;
+}
+
+/* What the arrays need, whatever failed when they were written. */
+static int is_written(run *r, int are_large) {
+    static uint64_t sizes[2];
+    uint64_t *bytes = &sizes[are_large];
+    read_raw(r, r->raw);
+    if (!*bytes) *bytes = r->raw[1];
+    if (r->raw[1] != *bytes)
+        fail_msg("written arrays have %llu bytes, and %llu after %s", (unsigned long long)*bytes,
+                 (unsigned long long)r->raw[1], failing.struck ? failing.struck : "a request");
+    return 1;
+}
+
+/* Arrays that get other memory, and some that find none. */
+static int change_arrays(run *r, uint64_t there, uint64_t here) {
+    return text != arrays_text ||
+           (step(r, "write", write_large, there, here) && is_written(r, 1) &&
+            step(r, "extract large ones", take_large, there, here) &&
+            step(r, "insert without room", put_large, there, here) &&
+            step(r, "write again", write_small, there, here) && is_written(r, 0));
 }
 
 /* What is before the first extract may fail as it likes: fault_host has that. */
@@ -207,6 +305,7 @@ static int run_once(const cl_fixture *on, const char *schema) {
                         step(&r, "copy", copy, left, OTHERS) &&
                         step(&r, "insert", put, left, OTHERS) &&
                         step(&r, "insert again", put_unnamed, left, OTHERS + taken) &&
+                        change_arrays(&r, left, OTHERS + 2 * taken) &&
                         step(&r, "migrate", move, left, OTHERS + 2 * taken) &&
                         step(&r, "load", load, OTHERS + left + 2 * taken, 0);
     const int came = failing_hit();
@@ -218,6 +317,7 @@ static int run_once(const cl_fixture *on, const char *schema) {
     }
     clump_extract_destroy(r.extract);
     clump_extract_destroy(r.copy);
+    clump_extract_destroy(r.large);
     clump_extract_destroy(r.moved);
     clump_extract_destroy(r.loaded);
     memory_release(&r.file);

@@ -491,28 +491,8 @@ static void each_kind(void **state) {
             try_operation(&kinds[i], o);
         }
     for (const cell *c = cells; c->operation >= 0; c++)
-        if (!c->is_met && c->operation != CLUMPI_OP_BECOME &&
-            !(c->trait == CLUMPI_NUMBER_SEVERAL && !has_pointers()))
+        if (!c->is_met && !(c->trait == CLUMPI_NUMBER_SEVERAL && !has_pointers()))
             fail_msg("operation %d with trait %d was not tried", c->operation, c->trait);
-}
-
-/* Classes with arrays that grow, as they stand in a schema. */
-static void become_with_arrays(void **state) {
-    static const char *const texts[] = {
-        CLASSES "uint w[*]; } class B : A becomes C { } class C { uint c; }",
-        CLASSES "uint w[*]; } class B becomes A { uint b; }",
-        "class B becomes C { uint b; } class C { uint c; } class A : B { uint w[*]; }"};
-    const cell *c = find_cell(CLUMPI_OP_BECOME, CLUMPI_TRAIT_GROWING);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        clump_schema *schema;
-        clump_error e;
-        const clump_status status =
-            clump_schema_parse(texts[i], strlen(texts[i]), NULL, &schema, &e);
-        cl_fixture_expect_words(&e, status, c->status, "\"becomes\": field w of class A", "parse",
-                                __LINE__);
-        assert_non_null(strstr(e.message, c->why));
-        assert_non_null(strstr(e.message, c->instead));
-    }
 }
 
 static void each_pair(void **state) {
@@ -582,9 +562,7 @@ static int close_all(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_kind),
-                                       cmocka_unit_test(become_with_arrays),
-                                       cmocka_unit_test(each_pair)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_kind), cmocka_unit_test(each_pair)};
     int status = cl_fixture_open(&on, NULL);
     if (status) return status;
     status = cmocka_run_group_tests(tests, open_all, close_all);

@@ -43,16 +43,15 @@ void draw_arrays(client *c) {
     }
 }
 
-void write_array(client *c, const array_model *a) {
+void write_array(const client *c, text *t, const array_model *a, int packed) {
     const field_model *f = &a->element;
-    text *t = &c->schema_text;
     if (f->type == CLUMP_TYPE_REF)
         text_append(t, "    ref %s %s[*]", c->classes[f->target].name, f->name);
     else
         text_append(t, "    %s %s[*]", model_type_name(f->type, f->width), f->name);
     if (a->inside)
         text_append(t, " %s %u", a->kind == CLUMP_ARRAY_BOUNDED ? "max" : "inline", a->inside);
-    text_append(t, "%s;\n", f->packed ? " packed" : "");
+    text_append(t, "%s;\n", packed ? " packed" : "");
 }
 
 int is_ref_array(const client *c, uint32_t array) {
@@ -341,7 +340,9 @@ static void compare_room(client *c, heap_model *h) {
                                                sizeof *rooms, rooms, h->count + 1u, NULL));
         for (uint32_t n = 0; n < count_of(c, h, f->owner); n++) {
             least += (uint64_t)rooms[n] * f->bytes;
-            most += rooms[n] ? (rooms[n] + 1ull) * f->bytes : 0;
+            /* A conversion keeps the room, and aligns wide elements anew in a larger slot. */
+            const uint64_t room = (rooms[n] + 1ull) * f->bytes;
+            most += rooms[n] ? room + (f->bytes > 16 ? room / 4 : 0) : 0;
         }
     }
     if (h->stats.raw_bytes + h->stats.raw_blocks * h->block_rest < least ||
@@ -349,6 +350,11 @@ static void compare_room(client *c, heap_model *h) {
         complain(c, "%llu bytes of raw memory, and arrays have room in %llu to %llu",
                  (ull)h->stats.raw_bytes, (ull)least, (ull)most);
     free(rooms);
+}
+
+void compare_arrays_by_host(client *c, heap_model *h) {
+    for (uint32_t i = 0; i < c->array_count && h->count; i++)
+        if (i + 1 != c->array_left_out) compare_by_host(c, h, i);
 }
 
 void compare_arrays(client *c, heap_model *h) {

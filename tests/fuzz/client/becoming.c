@@ -14,19 +14,8 @@ enum { BECOME, AND_FREE, AND_BACK, AND_FREE_NEW, WAYS };
 
 /* ---- Schema ---------------------------------------------------------------------------------- */
 
-static int has_growing(const client *c, int class) {
-    for (uint32_t i = 0; i < c->array_count; i++)
-        if (c->arrays[i].kind == CLUMP_ARRAY_GROWING && is_a(c, class, c->arrays[i].element.owner))
-            return 1;
-    return 0;
-}
-
-/* Classes whose arrays grow do not become others, and none becomes them. */
 static int may_become(const client *c, int from, int to) {
-    if (from == to || c->classes[to].is_abstract || has_growing(c, to)) return 0;
-    for (int k = 0; k < c->class_count; k++)
-        if (is_a(c, k, from) && has_growing(c, k)) return 0;
-    return 1;
+    return from != to && !c->classes[to].is_abstract;
 }
 
 void draw_becomes(client *c) {
@@ -173,6 +162,9 @@ static int can_change_below(const client *c, int target) {
 static clump_ref follow(const course *r, clump_ref ref, int target) {
     const object_model *o = object_at(r->h, ref);
     const struct outcome *x = o ? &r->outcomes[o - r->h->objects] : NULL;
+    /* Another may have come there in the launch, and left again. */
+    if (!o && ref && r->c->become_count > 1) return LOOSE;
+    if (x && x->dies && !x->to) return LOOSE;
     if (!x || !x->to || (target != NO_CLASS && !can_change_below(r->c, target))) return ref;
     if (x->dies) return LOOSE;
     return target == NO_CLASS || is_a(r->c, x->class, target) ? x->to : 0;

@@ -407,7 +407,8 @@ typedef struct client {
     pool_thread *beside;         /* NULL: none */
     region_model regions[REGIONS_MAX];
     expectation expect;
-    uint32_t left_out; /* 1 + number of a field that the heap does not have now; 0: none */
+    uint32_t left_out;       /* 1 + number of a field that the heap does not have now; 0: none */
+    uint32_t array_left_out; /* the same of an array */
     totals sum;
 } client;
 
@@ -535,13 +536,15 @@ void compare_raw(client *c, heap_model *h); /* all bytes of all raw memory */
 /* ---- arrays.c -------------------------------------------------------------------------------- */
 
 void draw_arrays(client *c); /* once there are classes */
-void write_array(client *c, const array_model *a);
+void write_array(const client *c, text *t, const array_model *a, int packed);
 int has_array(const client *c, const object_model *o, uint32_t array);
 int is_ref_array(const client *c, uint32_t array);
 /* New elements of an array of references are null. */
 void set_length(const client *c, object_model *o, uint32_t array, uint32_t length);
 void end_arrays(object_model *o);
-void compare_arrays(client *c, heap_model *h); /* all elements, and that no memory is lost */
+void compare_arrays(client *c, heap_model *h);
+void compare_arrays_by_host(client *c, heap_model *h);
+/* also in another schema */ /* all elements, and that no memory is lost */
 
 /* ---- becoming.c ------------------------------------------------------------------------------ */
 

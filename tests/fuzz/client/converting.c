@@ -2,8 +2,9 @@
  * the host compares all that the heap has. Objects are found again by their tags; every reference
  * must have followed, and those to nobody are null.
  *
- * The other schema has the same classes and fields, in another order, with other layouts, a class
- * and a field more, and perhaps without one of the references, which is null afterwards.
+ * The other schema has the same classes, fields and arrays, in another order, with other layouts, a
+ * class, fields and arrays more, and perhaps without one of the references, which is null afterwards,
+ * and without one of the arrays, which is empty afterwards. Containers stay in their own schema.
  */
 #include "client.h"
 #include "model.h"
@@ -39,6 +40,13 @@ static void write_one(client *c, text *t, const class_model *k) {
         if (f->count) text_append(t, "[%u]%s", f->count, chance(c, 40) ? " packed" : "");
         text_append(t, ";\n");
     }
+    for (uint32_t i = 0; i < c->array_count; i++) {
+        const array_model *a = &c->arrays[i];
+        if (&c->classes[a->element.owner] == k && i + 1 != c->array_left_out)
+            write_array(c, t, a, a->inside && chance(c, 40));
+    }
+    if (c->array_count && chance(c, 20))
+        text_append(t, "    ushort more_%s[*] inline 3;\n", k->name);
     if (k->base < 0) text_append(t, "    uint tag;\n");
     text_append(t, "}\n");
 }
@@ -50,6 +58,7 @@ static clump_schema *draw_other(client *c) {
     clump_schema *schema;
     clump_error error;
     c->left_out = (uint32_t)(left_out + 1);
+    c->array_left_out = c->array_count && chance(c, 30) ? 1 + below(c, c->array_count) : 0;
     text_append(&t, "class Newcomer { uint nothing; }\n");
     for (int k = 0; k < c->class_count; k++) write_one(c, &t, &c->classes[k]);
     if (clump_schema_parse(t.at, t.length, &allocator, &schema, &error))
@@ -91,9 +100,15 @@ static void follow_all(course *r, heap_model *h) {
                 *word = f->number + 1 == c->left_out ? 0 : follow(r, *word, f->target);
             }
         }
-        for (uint32_t i = 0; i < c->array_count; i++)
+        for (uint32_t i = 0; i < c->array_count; i++) {
+            if (i + 1 == c->array_left_out) {
+                free(o->elements[i]);
+                o->elements[i] = NULL;
+                o->lengths[i] = 0;
+            }
             for (uint32_t e = 0; is_ref_array(c, i) && o->elements[i] && e < o->lengths[i]; e++)
                 o->elements[i][e] = follow(r, o->elements[i][e], c->arrays[i].element.target);
+        }
     }
     change_outside(h, follow_one_outside, r);
     for (uint32_t n = 0; n < h->count; n++) {
@@ -119,7 +134,7 @@ static int has_growing(const client *c) {
 /* Returns 0 where the device or the pool has no room for both, or the new memory none for all
  * arrays that grow; then nothing has changed. */
 static int convert_to(client *c, heap_model *h, const clump_convert_desc *d) {
-    const int class = draw_class(c), is_whole = c->left_out == 0;
+    const int class = draw_class(c), is_whole = !c->left_out && !c->array_left_out;
     uint32_t *before = read_tags(c, h, class), *after;
     clump_convert_report report = {.size = sizeof report};
     memset(&report, 0xee, sizeof report);
@@ -179,8 +194,10 @@ void convert_and_back(client *c, heap_model *h) {
                      c->evicts ? CLUMP_ERR_UNSUPPORTED : CLUMP_ERR_USAGE);
         return;
     }
-    compare_all(c, h);    /* nothing is loose */
-    if (c->array_count) { /* draw_other() knows no arrays */
+    compare_all(c, h); /* nothing is loose */
+    /* The other schema's order of arrays may need more room when they come back. */
+    if (c->array_count > c->drawn_arrays ||
+        (has_growing(c) && h->stats.free_blocks < h->stats.blocks / 2)) {
         if (convert_to(c, h, &back)) adopt_events(c, h);
         settle(c, h);
         compare_all(c, h);
@@ -195,14 +212,15 @@ void convert_and_back(client *c, heap_model *h) {
     if (convert_to(c, h, &there)) {
         CHECK_OK(&c->on, clump_heap_check(h->heap));
         compare_values(c, h);
+        compare_arrays_by_host(c, h);
         CHECK_STATUS(&c->on, clump_heap_do_all(h->heap, c->kernels[KERNEL_checksum], NULL),
                      CLUMP_ERR_USAGE);
-        c->left_out = 0;
+        c->left_out = c->array_left_out = 0;
         CHECK_STATUS(&c->on, convert_to(c, h, &back) ? CLUMP_OK : CLUMP_ERR_DEVICE_MEMORY,
                      CLUMP_OK);
         adopt_events(c, h);
     }
-    c->left_out = 0;
+    c->left_out = c->array_left_out = 0;
     clump_schema_destroy(other);
     settle(c, h);
     compare_all(c, h);

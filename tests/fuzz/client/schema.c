@@ -117,7 +117,8 @@ static void write_class(client *c, const class_model *k) {
     for (uint32_t i = k->first_own; i < k->field_count; i++)
         write_field(c, &c->fields[k->fields[i]]);
     for (uint32_t i = 0; i < c->array_count; i++)
-        if (&c->classes[c->arrays[i].element.owner] == k) write_array(c, &c->arrays[i]);
+        if (&c->classes[c->arrays[i].element.owner] == k)
+            write_array(c, &c->schema_text, &c->arrays[i], c->arrays[i].element.packed);
     text_append(t, "}\n");
 }
 
