@@ -623,11 +623,16 @@ static void map_and_blobs(void) {
     clump_migration_report report = {.size = sizeof report};
     clump_world *world = ranks_world(
         (clump_world_desc){.size = sizeof(clump_world_desc), .periodic = {1}, .timeout_s = 60});
+    /* On GPUs metadata are larger, for more requests at a time. */
+    const uint64_t small =
+        clump_context_get_capabilities(ranks_q.context)->personality == CLUMP_PERSONALITY_GPU
+            ? 768 << 10
+            : 512 << 10;
     migration = open_other(world, text, kernels,
                            &(clump_heap_desc){.size = sizeof(clump_heap_desc),
                                               .errors_on_request = 1,
                                               .checked = &checked,
-                                              .bytes = ranks_rank == 1 ? 512 << 10 : 2 << 20},
+                                              .bytes = ranks_rank == 1 ? small : 2 << 20},
                            "Part", 1000, &heap, &program);
     cl_mem words = clump_migration_get_info(migration)->list;
     clump_kernel *list = clump_program_get_kernel(program, "list"),
