@@ -625,7 +625,7 @@ static void map_and_blobs(void) {
         (clump_world_desc){.size = sizeof(clump_world_desc), .periodic = {1}, .timeout_s = 60});
     /* On GPUs metadata are larger, for more requests at a time. */
     const uint64_t small =
-        clump_context_get_capabilities(ranks_q.context)->personality == CLUMP_PERSONALITY_GPU
+        clump_context_get_info(ranks_q.context)->capabilities->personality == CLUMP_PERSONALITY_GPU
             ? 768 << 10
             : 512 << 10;
     migration = open_other(world, text, kernels,
