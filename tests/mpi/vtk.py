@@ -94,8 +94,10 @@ with tempfile.TemporaryDirectory() as work:
         check(sample and sample == found[1, PART][step], f'step {step}: not the sample of all agents')
         check(STEPS == step or agents != found[1, 1][step + STRIDE], f'step {step} is the next one')
     check(not [name for name in os.listdir(work) if name.endswith('.part')], 'half a file')
-    # A file that cannot be written ends all ranks with its name; so does a missing one.
-    for options, words in (['vtk=1'], 'No such file or directory'), (['vtk=1', 'file='], 'vtk=N needs file=PREFIX'):
+    # A file that cannot be written ends all ranks, with its name; so does a name that cannot be in a file, or a missing one.
+    for options, words in ((['vtk=1'], 'none/agents-1-2.vtp.part: No such file or directory'),
+                           (['vtk=1', f'file={work}/a&b'], 'a&b-1-0.vtp: the path has one of'),
+                           (['vtk=1', 'file='], 'vtk=N needs file=PREFIX')):
         done = start(3, f'{work}/none/agents', *options)
         check(done.returncode and words in done.stdout, f'no error has the words {words}:\n{done.stdout}')
     print(*(len(agents) for agents in found[1, PART].values()), 'of', *(len(a) for a in found[1, 1].values()), 'agents')
