@@ -18,7 +18,8 @@
 #include "cl/core/layout.h"
 #include "sample.h"
 
-#define TALLIES ((size_t)1024)               /* as in epidemic.cl */
+#define TALLIES ((size_t)1024)               /* as in epidemic.cl, */
+#define CHANGE_PARTS ((size_t)1024)          /* and this */
 #define PIECE (UINT64_C(1) << 30)            /* agents of a do-new */
 #define FILL_BYTES (UINT64_C(256) << 20)     /* larger fills hang on NVIDIA (docs/portability.md) */
 #define CELLS_MOST (UINT32_MAX - (1u << 20)) /* as the rules say */
@@ -30,14 +31,15 @@ enum {
     CLOCK_DROP,
     SPREAD,
     AGENT_STEP,
+    AGENT_CHANGE,
     ARRIVE,
     TAKE_SAMPLE,
     TAKE_TOTALS,
     KERNEL_COUNT
 };
-static const char *const kernel_names[KERNEL_COUNT] = {"agent_init",  "agent_settle", "clock_drop",
-                                                       "spread",      "agent_step",   "arrive",
-                                                       "take_sample", "take_totals"};
+static const char *const kernel_names[KERNEL_COUNT] = {"agent_init", "agent_settle", "clock_drop",
+                                                       "spread",     "agent_step",   "agent_change",
+                                                       "arrive",     "take_sample",  "take_totals"};
 
 typedef struct clock_object {
     uint32_t step, rules;
@@ -60,7 +62,8 @@ typedef struct epidemic {
     clump_heap *heap;
     clump_program *program;
     clump_kernel *kernels[KERNEL_COUNT];
-    cl_mem counts, pressure, ghosts, table, tallies, list;
+    cl_mem counts, pressure, ghosts, table, tallies, changes, list;
+    uint32_t change_room; /* of a part of `changes` */
     clump_halo *halo;
     clump_migration *migration;
     mpi_sample *sample; /* NULL: none */
@@ -80,7 +83,6 @@ static mpi_option options[] = {
     {"birth", 256, 0, 32768, "probability of a child in a step, in 65536"},
     {"death", 256, 0, 32768, "probability of death in a step, in 65536"},
     {"room", 6, 0, 1000, "more objects than there are at the start have room, in percent"},
-    {"scatter", 1, 0, 1, "1: agents that are neighbours in memory begin in distant cells"},
     {"vtk", 0, 0, 1e9, "steps after which agents are written to file=PREFIX again; 0: never"},
     {"sample", 1000, 1, 1e9, "vtk: of so many agents one is written"},
     {NULL, 0, 0, 0, NULL}};
@@ -132,12 +134,24 @@ static uint64_t count_first(const epidemic *e) {
     return (uint64_t)e->band.cells * e->rules.density;
 }
 
+/* Rows are spread over the parts at random, and a quarter more change than is expected. If that is
+ * not enough, the run fails. */
+static uint64_t bytes_of_changes(const epidemic *e) {
+    return CHANGE_PARTS * (1 + (uint64_t)e->change_room) * sizeof(cl_uint);
+}
+static void choose_change_room(epidemic *e, uint64_t agents) {
+    const double rows = (double)agents / 64 / CHANGE_PARTS * 1.25 + 32,
+                 share = (double)(e->rules.birth + e->rules.death) / 65536;
+    e->change_room = (uint32_t)(rows * 64 * share * 1.25) + 64;
+}
+
 static int create_heap(mpi_run *run, epidemic *e) {
     static const char *const before[] = {"bench/mpi/epidemic.clh", NULL};
     const uint64_t first = count_first(e), loaded = e->part_cells * e->rules.density,
                    most = first > loaded ? first : loaded;
     e->room = most + most / 100 * mpi_u32(run, "room") + 2 * (uint64_t)e->most;
     const uint64_t objects[] = {e->room, 1 + e->part_count};
+    choose_change_room(e, e->room);
     clump_schema *schema = NULL;
     clump_error error;
     bench_heap_desc heap = {.clump = run->context, .file = "bench/mpi/epidemic.schema"};
@@ -200,14 +214,16 @@ static int create_sample(mpi_run *run, epidemic *e) {
 
 static int set_arguments(mpi_run *run, epidemic *e) {
     const uint32_t word_bits = e->rules.width_bits - 1;
-    return SET(AGENT_INIT, 3, MPI_ARG(e->rules)) ||
+    return SET(AGENT_INIT, 1, MPI_ARG(e->rules)) ||
                    SET(AGENT_SETTLE, 0, MPI_ARG(e->band), MPI_ARG(e->counts)) ||
                    SET(SPREAD, 3, MPI_ARG(word_bits), MPI_ARG(e->height), MPI_ARG(e->counts),
                        MPI_ARG(e->ghosts), MPI_ARG(e->table), MPI_ARG(e->pressure),
                        MPI_ARG(e->tallies)) ||
                    SET(AGENT_STEP, 1, MPI_ARG(e->rules), MPI_ARG(e->band), MPI_ARG(e->pressure),
-                       MPI_ARG(e->counts), MPI_ARG(e->list), MPI_ARG(e->most),
-                       MPI_ARG(e->tallies)) ||
+                       MPI_ARG(e->counts), MPI_ARG(e->list), MPI_ARG(e->most), MPI_ARG(e->changes),
+                       MPI_ARG(e->change_room), MPI_ARG(e->tallies)) ||
+                   SET(AGENT_CHANGE, 1, MPI_ARG(e->rules), MPI_ARG(e->changes),
+                       MPI_ARG(e->change_room), MPI_ARG(e->tallies)) ||
                    SET(ARRIVE, 2, MPI_ARG(e->band), MPI_ARG(e->counts))
                ? -1
                : 0;
@@ -235,6 +251,8 @@ static int create_buffers(mpi_run *run, epidemic *e) {
         mpi_buffer(run, bytes_of_cells(e), &e->pressure) ||
         mpi_buffer(run, UINT64_C(2) * e->width * sizeof(uint16_t), &e->ghosts) ||
         mpi_buffer(run, sizeof table, &e->table) || mpi_buffer(run, TALLY_BYTES, &e->tallies) ||
+        mpi_buffer(run, bytes_of_changes(e), &e->changes) ||
+        clear(run, e->changes, CHANGE_PARTS * sizeof(cl_uint)) ||
         clear(run, e->counts, bytes_of_cells(e)) || clear(run, e->tallies, TALLY_BYTES))
         return -1;
     const cl_int code =
@@ -242,28 +260,12 @@ static int create_buffers(mpi_run *run, epidemic *e) {
     return code ? mpi_fail_cl(run, "clEnqueueWriteBuffer", code) : 0;
 }
 
-/* Without a common divisor with the rows, near the golden section of them. */
-static uint32_t stride_of(uint32_t rows) {
-    for (uint32_t stride = (uint32_t)(rows * 0.618); stride > 1; stride--) {
-        uint32_t a = rows, b = stride;
-        while (b) {
-            const uint32_t rest = a % b;
-            a = b;
-            b = rest;
-        }
-        if (a == 1) return stride;
-    }
-    return 1;
-}
-
 /* A do-new has a limit. */
 static int make_agents(mpi_run *run, epidemic *e) {
     const uint64_t count = count_first(e), first = (uint64_t)e->band.first * e->rules.density;
     for (uint64_t at = 0, made = 0; at < count; at += made) {
         const uint64_t from = first + at, wanted = count - at < PIECE ? count - at : PIECE;
-        const uint32_t rows = (uint32_t)(wanted / 64),
-                       stride = mpi_u32(run, "scatter") ? stride_of(rows) : 1;
-        if (SET(AGENT_INIT, 0, MPI_ARG(from), MPI_ARG(rows), MPI_ARG(stride))) return -1;
+        if (SET(AGENT_INIT, 0, MPI_ARG(from))) return -1;
         const clump_status status =
             clump_heap_do_new(e->heap, e->kernels[AGENT_INIT], "Agent", wanted, &made, NULL);
         if (status) return mpi_fail(run, "the agents", status);
@@ -338,7 +340,7 @@ static int save(mpi_run *run, void *self) {
 
 static void destroy(void *self) {
     epidemic *e = self;
-    const cl_mem buffers[] = {e->counts, e->pressure, e->ghosts, e->table, e->tallies};
+    const cl_mem buffers[] = {e->counts, e->pressure, e->ghosts, e->table, e->tallies, e->changes};
     clump_halo_destroy(e->halo);
     clump_migration_destroy(e->migration);
     mpi_sample_destroy(e->sample);
@@ -444,8 +446,10 @@ static int migrate(mpi_run *run, epidemic *e, mpi_times *times) {
 static int step(mpi_run *run, void *self, mpi_times *times) {
     epidemic *e = self;
     if (make_pressures(run, e, times) || clear(run, e->counts, bytes_of_cells(e)) ||
-        SET(AGENT_STEP, 0, MPI_ARG(e->iteration)) ||
-        mpi_do_all(run, e->heap, e->kernels[AGENT_STEP]) || migrate(run, e, times))
+        SET(AGENT_STEP, 0, MPI_ARG(e->iteration)) || SET(AGENT_CHANGE, 0, MPI_ARG(e->iteration)) ||
+        mpi_do_all(run, e->heap, e->kernels[AGENT_STEP]) ||
+        mpi_launch(run, e->heap, e->kernels[AGENT_CHANGE], 64 * CHANGE_PARTS) ||
+        migrate(run, e, times))
         return -1;
     e->iteration++;
     if (e->sample && e->iteration % mpi_u32(run, "vtk") == 0 &&
@@ -495,7 +499,10 @@ static int take_totals(mpi_run *run, epidemic *e) {
                            .hashes = sums[3],
                            .births = births,
                            .deaths = (uint64_t)e->rules.cells * e->rules.density + births - count};
-    if (sums[6]) return bench_error_set(&run->error, "a cell has too many agents for its counter");
+    if (sums[6])
+        return bench_error_set(&run->error,
+                               "a cell has too many agents for its counter, or the "
+                               "list of births and deaths has no room");
     if (e->count_before + sums[4] - sums[5] != count)
         return bench_error_set(&run->error,
                                "of %llu agents, with %llu births and %llu deaths, %llu are left",
@@ -517,14 +524,14 @@ static int print_memory(mpi_run *run, const epidemic *e) {
     if (code) return mpi_fail_cl(run, "clEnqueueReadBuffer", code);
     if (h.magic != CLUMPI_MAGIC || !count) return 0;
     const double n = (double)count, unit = CLUMPI_UNIT / n;
-    const double own = (double)(2 * bytes_of_cells(e)) + 8.0 * e->most;
+    const double own = (double)(2 * bytes_of_cells(e) + bytes_of_changes(e)) + 8.0 * e->most;
     const double lists = (h.at_stripes - h.at_list_rows) * unit,
                  bits = (h.at_hints - h.at_bits) * unit,
                  reserved = (h.at_columns - h.at_stripes) * unit;
     printf(
         "rank 0: %llu agents, %.2f bytes of device memory for each in %.3f GB: 16 of fields, "
         "%.2f without agents, %.2f lists, %.2f bitmaps, %.2f reservations, %.2f other metadata, "
-        "%.2f cells and list of leavers\n",
+        "%.2f cells and lists of changes\n",
         (unsigned long long)count, ((double)info->bytes + own) / n,
         ((double)info->bytes + own) / 1e9, (double)(info->bytes - info->metadata_bytes) / n - 16,
         lists, bits, reserved, (double)info->metadata_bytes / n - lists - bits - reserved, own / n);

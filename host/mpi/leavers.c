@@ -206,7 +206,8 @@ clump_status clumpi_leavers_open(clump_migration *m, const char *class_name, con
     if (status) return status;
     m->words = malloc((1 + 2 * (size_t)m->most) * sizeof *m->words);
     m->leavers = malloc(m->most * sizeof *m->leavers);
-    if (!m->words || !m->leavers)
+    m->sorted = malloc(m->most * sizeof *m->sorted);
+    if (!m->words || !m->leavers || !m->sorted)
         return clumpi_world_fail(m->world, CLUMP_ERR_HOST_MEMORY, "no host memory for %u objects",
                                  m->most);
     status =
@@ -241,6 +242,7 @@ void clumpi_leavers_close(clump_migration *m) {
     free(m->movers);
     free(m->words);
     free(m->leavers);
+    free(m->sorted);
 }
 
 /* ---- Transfers ------------------------------------------------------------------------------- */
@@ -305,11 +307,31 @@ clump_status clumpi_leavers_clear(clump_migration *m) {
 
 /* ---- Who leaves ------------------------------------------------------------------------------ */
 
-static int compare_leavers(const void *a, const void *b) {
-    const clumpi_leaver *x = a, *y = b;
-    if (x->class_id != y->class_id) return x->class_id < y->class_id ? -1 : 1;
-    if (x->direction != y->direction) return x->direction < y->direction ? -1 : 1;
-    return x->ref < y->ref ? -1 : x->ref > y->ref;
+/* Digit `d` of the key by which objects are sorted: reference, direction, class; the lowest first. */
+static uint32_t digit_of(const clumpi_leaver *l, int d) {
+    return (d < 4 ? l->ref >> 8 * d : d < 5 ? l->direction : l->class_id) & 255;
+}
+
+/* A radix sort: directions and classes have 8 bits. Digits in which all are the same are left out. */
+static void sort_leavers(clump_migration *m, uint32_t n) {
+    enum { DIGITS = 6 };
+    static const clumpi_leaver none;
+    uint32_t places[DIGITS][256] = {{0}};
+    for (uint32_t i = 0; i < n; i++)
+        for (int d = 0; d < DIGITS; d++) places[d][digit_of(&m->leavers[i], d)]++;
+    for (int d = 0; d < DIGITS; d++) {
+        if (places[d][digit_of(n ? &m->leavers[0] : &none, d)] == n) continue;
+        for (uint32_t i = 0, before = 0; i < 256; i++) {
+            const uint32_t count = places[d][i];
+            places[d][i] = before;
+            before += count;
+        }
+        for (uint32_t i = 0; i < n; i++)
+            m->sorted[places[d][digit_of(&m->leavers[i], d)]++] = m->leavers[i];
+        clumpi_leaver *const swap = m->leavers;
+        m->leavers = m->sorted;
+        m->sorted = swap;
+    }
 }
 
 static clump_status check_leaver(clump_migration *m, const clumpi_leaver *l) {
@@ -353,7 +375,7 @@ static clump_status list_leavers(clump_migration *m, uint32_t *count) {
         status = check_leaver(m, &m->leavers[i]);
     }
     if (status) return status;
-    qsort(m->leavers, n, sizeof *m->leavers, compare_leavers);
+    sort_leavers(m, n);
     *count = n;
     return CLUMP_OK;
 }

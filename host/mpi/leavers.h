@@ -92,7 +92,7 @@ struct clump_migration {
     cl_mem list, arrivals;
     uint64_t arrivals_room, arrived;
     uint32_t *words; /* of the list, on the host */
-    clumpi_leaver *leavers;
+    clumpi_leaver *leavers, *sorted; /* room for all; the second while they are sorted */
     clumpi_moving *out, *in; /* by mover */
     clumpi_messages messages;
     uint64_t left_out;

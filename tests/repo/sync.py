@@ -14,8 +14,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Of these a call can have commands for the device, if it may change them.
 OBJECTS = r'(?<!const )clump_(?:heap|context|pool|program|compactor|collector|refs|extract|world|halo|migration)(?:_desc)? \*'
-# Tried by tests/mpi/mpi_world.c, with several ranks.
-RANKS = {'clump_halo_end'}
+# Tried by tests/mpi/mpi_world.c, with several ranks, and by tests/diff/save/diff_copy.c, with several contexts.
+ELSEWHERE = {'clump_halo_end', 'clump_heap_copy'}
 
 
 class Call:
@@ -41,8 +41,8 @@ def calls(texts):
 
 
 def check(headers, tested):
-    table = set(re.findall(r'\{"(clump_\w+)", \w+, (?:ENQUEUES|WAITS),', tested)) | RANKS
-    quiet = set(re.findall(r'QUIET(?:_AS)?\(\s*(clump_\w+)\(', tested)) | set(re.findall(r'quiet\(.*?"(clump_\w+)"\);', tested, re.S)) | RANKS
+    table = set(re.findall(r'\{"(clump_\w+)", \w+, (?:ENQUEUES|WAITS),', tested)) | ELSEWHERE
+    quiet = set(re.findall(r'QUIET(?:_AS)?\(\s*(clump_\w+)\(', tested)) | set(re.findall(r'quiet\(.*?"(clump_\w+)"\);', tested, re.S)) | ELSEWHERE
     wrong = []
     for call in calls(headers):
         if call.must_tell and not call.blocks:

@@ -123,7 +123,8 @@ static void test_becomes(void **state) {
     expect(KERNEL("Fish f = {x[0]}; x[0] = Fish_follow(f).id;"), NOTHING);
     expect(KERNEL("Fish_free(Fish_new());"), ASKS | CHANGES(FISH | SHARK | RAW));
     assert_int_equal(becomes, 0);
-    expect(KERNEL("Fish f = {x[0]}; Fish_become_Weed(f);"), ASKS | CHANGES(FISH | SHARK | WEED));
+    expect(KERNEL("Fish f = {x[0]}; Fish_become_Weed(f);"),
+           ASKS | CHANGES(FISH | SHARK | WEED | RAW));
     expect(KERNEL("Fish f = {x[0]}; Fish_become_other(f);"), ALL);
     assert_int_equal(becomes, 2);
     clump_schema_destroy(schema);
