@@ -207,7 +207,8 @@ static int create_sample(mpi_run *run, epidemic *e) {
     const double expected = (double)e->room / part;
     const uint64_t wanted = (uint64_t)(expected + 8 * sqrt(expected)) + 64;
     const uint32_t most = (uint32_t)(wanted < e->room ? wanted : e->room);
-    if (mpi_sample_create(run, most, e->rules.width_bits, stride, &e->sample)) return -1;
+    if (mpi_agree(run, mpi_sample_create(run, most, e->rules.width_bits, stride, &e->sample)))
+        return -1;
     cl_mem list = mpi_sample_buffer(e->sample);
     return SET(TAKE_SAMPLE, 0, MPI_ARG(part), MPI_ARG(most), MPI_ARG(list));
 }

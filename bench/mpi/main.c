@@ -301,9 +301,9 @@ static int run_app(mpi_run *run, const mpi_app *app, void **self) {
         if (clump_world_agree(run->world, CLUMP_OK))
             return mpi_fail_world(run, "start", CLUMP_ERR_RANK);
     }
-    if (app->create(run, self) || choose_steps(run) || measure(run, app, *self, &times) ||
-        print_times(run, app, &times) || check(run, app, *self, &checksum) ||
-        (mpi_u32(run, "save") && app->save(run, *self)))
+    if (app->create(run, self) || mpi_agree(run, choose_steps(run)) ||
+        measure(run, app, *self, &times) || print_times(run, app, &times) ||
+        check(run, app, *self, &checksum) || (mpi_u32(run, "save") && app->save(run, *self)))
         return -1;
     if (!mpi_u32(run, "plain")) return 0;
     app->destroy(*self); /* both might not fit the device */
