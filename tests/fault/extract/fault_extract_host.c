@@ -226,10 +226,10 @@ static clump_status make(run *r, const cl_fixture *on) {
     clump_status status = failing_context(on, &r->context, &r->error);
     if (status) return status;
     clump_heap_desc desc = {
-        .size = sizeof desc, .context = r->context, .schema = r->schema, .bytes = metadata + (872 << 10)};
+        .size = sizeof desc, .context = r->context, .schema = r->schema, .bytes = metadata + (1000 << 10)};
     status = clump_heap_create(&desc, &r->heap, NULL);
     desc.block_rows = 2;
-    if (text != arrays_text) desc.bytes -= 500 << 10;
+    if (text != arrays_text) desc.bytes -= 628 << 10;
     if (!status) status = clump_heap_create(&desc, &r->into, NULL);
     if (!status) status = clump_heap_new_structs(r->heap, &a, zeros, COUNT, as, NULL);
     if (!status) status = clump_heap_write_field(r->heap, "A", "next", 0, sizeof *as, as, COUNT);
