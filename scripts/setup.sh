@@ -38,6 +38,10 @@
 #
 # installs what clump-mpi is built with, MPICH from apt, 60 MiB. It runs in containers as root as it is; Open MPI wants to be told so.
 #
+#   setup.sh --vtk
+#
+# unpacks the readers that the test mpi_vtk opens files with, VTK for Python from PyPI, 140 MB (560 MB unpacked), into the folder CLUMP_VTK (default ~/.cache/clump/vtk).
+#
 #   setup.sh --docs
 #
 # installs what scripts/docs.sh builds the site of the documentation with, from apt, 120 MiB.
@@ -296,6 +300,27 @@ get_sycl() {
     rm -rf "$folder.part"
 }
 
+# Only its modules for files are used, which need nothing else.
+get_vtk() {
+    local folder=${CLUMP_VTK:-$HOME/.cache/clump/vtk}
+    [ ! -d "$folder/vtkmodules" ] || return 0
+    rm -rf "${folder:?}" "$folder.part"
+    get_optional pip python3-pip
+    if ! quiet timeout "${CLUMP_DOWNLOAD_SECONDS:-300}" python3 -m pip download --disable-pip-version-check --no-deps \
+        --dest "$folder.part/wheels" "vtk==9.7.2" ||
+        ! quiet python3 -m zipfile -e "$folder.part"/wheels/*.whl "$folder.part"; then
+        echo "setup: going on without VTK: pip could not get it" >&2
+        rm -rf "$folder.part"
+        return 0
+    fi
+    rm -rf "$folder.part/wheels"
+    mv "$folder.part" "$folder"
+}
+
+if [ "${1:-}" = --vtk ]; then
+    get_vtk
+    exit 0
+fi
 if [ "${1:-}" = --browser ]; then
     get_browser
     exit 0

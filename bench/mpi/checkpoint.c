@@ -1,19 +1,19 @@
 /* Checkpoints while the steps go on. Read first: checkpoint.h. */
 #include "checkpoint.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "clump/copy.h"
+#include "job.h"
 
 struct mpi_checkpoint {
     mpi_run run; /* the context, queue and world of the thread, and its error */
     clump_heap *copy;
     mpi_complete_fn complete;
     uint32_t words[MPI_CHECKPOINT_WORDS];
-    pthread_t thread;
-    int has_thread, is_running, failed;
+    mpi_job job;
+    int has_thread;
 };
 
 static int open_context(mpi_run *run, mpi_run *own) {
@@ -49,6 +49,20 @@ static int check_threads(mpi_run *run) {
                                  "that writes checkpoints needs: set writer=0");
 }
 
+static int write_file(void *of, bench_error *error) {
+    mpi_checkpoint *c = of;
+    int failed = 0;
+    clump_status status = c->complete(c->copy, c->words);
+    if (status) {
+        failed = mpi_fail(&c->run, "the copy", status);
+    } else {
+        status = clump_world_save(c->run.world, c->copy, c->run.file, NULL, NULL);
+        if (status) failed = mpi_fail_world(&c->run, "the checkpoint", status);
+    }
+    if (failed) *error = c->run.error;
+    return failed;
+}
+
 int mpi_checkpoint_create(mpi_run *run, const bench_heap_desc *desc, int has_thread,
                           mpi_complete_fn complete, mpi_checkpoint **checkpoint) {
     mpi_checkpoint *c = *checkpoint = calloc(1, sizeof *c);
@@ -56,29 +70,15 @@ int mpi_checkpoint_create(mpi_run *run, const bench_heap_desc *desc, int has_thr
     c->run.file = run->file;
     c->complete = complete;
     c->has_thread = has_thread;
+    c->job = (mpi_job){.work = write_file, .of = c};
     if ((has_thread && check_threads(run)) || open_context(run, &c->run)) return -1;
     bench_heap_desc own = *desc;
     own.clump = c->run.context;
     return bench_heap_create(&own, &c->copy, &run->error);
 }
 
-static void *write_file(void *of) {
-    mpi_checkpoint *c = of;
-    clump_status status = c->complete(c->copy, c->words);
-    if (status) {
-        c->failed = mpi_fail(&c->run, "the copy", status);
-        return NULL;
-    }
-    status = clump_world_save(c->run.world, c->copy, c->run.file, NULL, NULL);
-    c->failed = status ? mpi_fail_world(&c->run, "the checkpoint", status) : 0;
-    return NULL;
-}
-
 int mpi_checkpoint_end(mpi_run *run, mpi_checkpoint *c) {
-    if (c->is_running) pthread_join(c->thread, NULL);
-    c->is_running = 0;
-    if (c->failed) run->error = c->run.error;
-    return c->failed;
+    return mpi_job_end(run, &c->job);
 }
 
 int mpi_checkpoint_begin(mpi_run *run, mpi_checkpoint *c, clump_heap *heap,
@@ -87,17 +87,12 @@ int mpi_checkpoint_begin(mpi_run *run, mpi_checkpoint *c, clump_heap *heap,
     memcpy(c->words, words, sizeof c->words);
     const clump_status status = clump_heap_copy(heap, c->copy, NULL);
     if (status) return mpi_fail(run, "the copy", status);
-    if (!c->has_thread) {
-        write_file(c);
-        return mpi_checkpoint_end(run, c);
-    }
-    c->is_running = !pthread_create(&c->thread, NULL, write_file, c);
-    return c->is_running ? 0 : bench_error_set(&run->error, "no thread for a checkpoint");
+    return c->has_thread ? mpi_job_begin(run, &c->job) : write_file(c, &run->error);
 }
 
 void mpi_checkpoint_destroy(mpi_checkpoint *c) {
     if (!c) return;
-    if (c->is_running) pthread_join(c->thread, NULL);
+    if (c->job.is_running) pthread_join(c->job.thread, NULL);
     clump_heap_destroy(c->copy);
     clump_world_destroy(c->run.world);
     clump_context_destroy(c->run.context);

@@ -8,6 +8,7 @@
  */
 #include "epidemic.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 
 #include "bench/harness/source.h"
 #include "cl/core/layout.h"
+#include "sample.h"
 
 #define TALLIES ((size_t)1024)               /* as in epidemic.cl, */
 #define CHANGE_PARTS ((size_t)1024)          /* and this */
@@ -31,12 +33,13 @@ enum {
     AGENT_STEP,
     AGENT_CHANGE,
     ARRIVE,
+    TAKE_SAMPLE,
     TAKE_TOTALS,
     KERNEL_COUNT
 };
 static const char *const kernel_names[KERNEL_COUNT] = {"agent_init", "agent_settle", "clock_drop",
                                                        "spread",     "agent_step",   "agent_change",
-                                                       "arrive",     "take_totals"};
+                                                       "arrive",     "take_sample",  "take_totals"};
 
 typedef struct clock_object {
     uint32_t step, rules;
@@ -63,7 +66,9 @@ typedef struct epidemic {
     uint32_t change_room; /* of a part of `changes` */
     clump_halo *halo;
     clump_migration *migration;
-    double parts_s[4]; /* of migrations: reading, waits, making, freeing; from the beginning */
+    mpi_sample *sample; /* NULL: none */
+    uint64_t room;      /* agents that the heap is made for */
+    double parts_s[4];  /* of migrations: reading, waits, making, freeing; from the beginning */
 } epidemic;
 
 static mpi_option options[] = {
@@ -78,6 +83,8 @@ static mpi_option options[] = {
     {"birth", 256, 0, 32768, "probability of a child in a step, in 65536"},
     {"death", 256, 0, 32768, "probability of death in a step, in 65536"},
     {"room", 6, 0, 1000, "more objects than there are at the start have room, in percent"},
+    {"vtk", 0, 0, 1e9, "steps after which agents are written to file=PREFIX again; 0: never"},
+    {"sample", 1000, 1, 1e9, "vtk: of so many agents one is written"},
     {NULL, 0, 0, 0, NULL}};
 
 static int read_rules(mpi_run *run, epidemic_rules *rules) {
@@ -142,9 +149,9 @@ static int create_heap(mpi_run *run, epidemic *e) {
     static const char *const before[] = {"bench/mpi/epidemic.clh", NULL};
     const uint64_t first = count_first(e), loaded = e->part_cells * e->rules.density,
                    most = first > loaded ? first : loaded;
-    const uint64_t objects[] = {most + most / 100 * mpi_u32(run, "room") + 2 * (uint64_t)e->most,
-                                1 + e->part_count};
-    choose_change_room(e, objects[0]);
+    e->room = most + most / 100 * mpi_u32(run, "room") + 2 * (uint64_t)e->most;
+    const uint64_t objects[] = {e->room, 1 + e->part_count};
+    choose_change_room(e, e->room);
     clump_schema *schema = NULL;
     clump_error error;
     bench_heap_desc heap = {.clump = run->context, .file = "bench/mpi/epidemic.schema"};
@@ -191,6 +198,19 @@ static int create_exchange(mpi_run *run, epidemic *e) {
 #define SET(kernel, at, ...)                                                                       \
     mpi_set(run, e->kernels[kernel], at, (const mpi_arg[]){__VA_ARGS__},                           \
             (uint32_t)(sizeof((const mpi_arg[]){__VA_ARGS__}) / sizeof(mpi_arg)))
+
+/* Which agents are in a sample is random: of n that are expected, eight deviations more than n have
+ * room. */
+static int create_sample(mpi_run *run, epidemic *e) {
+    const uint32_t stride = mpi_u32(run, "vtk"), part = mpi_u32(run, "sample");
+    if (!stride) return 0;
+    const double expected = (double)e->room / part;
+    const uint64_t wanted = (uint64_t)(expected + 8 * sqrt(expected)) + 64;
+    const uint32_t most = (uint32_t)(wanted < e->room ? wanted : e->room);
+    if (mpi_sample_create(run, most, e->rules.width_bits, stride, &e->sample)) return -1;
+    cl_mem list = mpi_sample_buffer(e->sample);
+    return SET(TAKE_SAMPLE, 0, MPI_ARG(part), MPI_ARG(most), MPI_ARG(list));
+}
 
 static int set_arguments(mpi_run *run, epidemic *e) {
     const uint32_t word_bits = e->rules.width_bits - 1;
@@ -323,6 +343,7 @@ static void destroy(void *self) {
     const cl_mem buffers[] = {e->counts, e->pressure, e->ghosts, e->table, e->tallies, e->changes};
     clump_halo_destroy(e->halo);
     clump_migration_destroy(e->migration);
+    mpi_sample_destroy(e->sample);
     for (int i = 0; i < KERNEL_COUNT; i++) clump_kernel_destroy(e->kernels[i]);
     clump_program_destroy(e->program);
     clump_heap_destroy(e->heap);
@@ -353,7 +374,8 @@ static int fill(mpi_run *run, epidemic *e) {
     const int loads = mpi_u32(run, "load") != 0;
     if (loads && mpi_agree(run, choose_parts(run, e))) return -1;
     if (create_heap(run, e) || create_buffers(run, e) || create_exchange(run, e) ||
-        set_arguments(run, e) || (loads ? load_agents(run, e) : make_agents(run, e)) ||
+        set_arguments(run, e) || create_sample(run, e) ||
+        (loads ? load_agents(run, e) : make_agents(run, e)) ||
         mpi_do_all(run, e->heap, e->kernels[AGENT_SETTLE]) ||
         count_agents(run, e, &e->count_before))
         return -1;
@@ -430,6 +452,9 @@ static int step(mpi_run *run, void *self, mpi_times *times) {
         migrate(run, e, times))
         return -1;
     e->iteration++;
+    if (e->sample && e->iteration % mpi_u32(run, "vtk") == 0 &&
+        mpi_sample_begin(run, e->sample, e->heap, e->kernels[TAKE_SAMPLE], e->iteration))
+        return -1;
     const cl_int code = clFinish(run->queue);
     return code ? mpi_fail_cl(run, "clFinish", code) : 0;
 }
@@ -515,7 +540,7 @@ static int print_memory(mpi_run *run, const epidemic *e) {
 
 static int report(mpi_run *run, void *self) {
     epidemic *e = self;
-    if (take_totals(run, e)) return -1;
+    if (take_totals(run, e) || (e->sample && mpi_sample_end(run, e->sample))) return -1;
     if (run->rank) return 0;
     const epidemic_totals *t = &e->totals;
     const double agents = (double)(t->kinds[0] + t->kinds[1] + t->kinds[2]),

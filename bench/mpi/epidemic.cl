@@ -164,6 +164,24 @@ __kernel void arrive(CLUMP_HEAP_NO_ALLOC, __global const uint *arrivals, uint co
     }
 }
 
+/* ---- Samples of it --------------------------------------------------------------------------- */
+
+/* Agents with some identities, the same in each step and for any number of ranks: a sixteenth, say.
+ * An identity is a hash. sample.h has what is in `list`. */
+__kernel void take_sample(CLUMP_HEAP_NO_ALLOC, uint part, uint most, __global uint *list) {
+    CLUMP_FOR_EACH(Agent, self) {
+        ulong identity = Agent_identity(self);
+        if ((uint)(identity >> 32) % part == 0u) {
+            uint i = atomic_inc(list);
+            if (i < most) {
+                vstore4((uint4)(Agent_cell(self), (uint)identity, (uint)(identity >> 32),
+                                Agent_state(self) & 3u),
+                        i + 1u, list);
+            }
+        }
+    }
+}
+
 /* ---- What came of it ------------------------------------------------------------------------- */
 
 typedef struct epidemic_totals {

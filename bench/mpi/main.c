@@ -328,9 +328,10 @@ int main(int argc, char **argv) {
         fprintf(stderr, "clump-bench-mpi: %s\n", run.error.text);
         return 1;
     }
-    int level; /* of threads: bench/mpi/checkpoint.c asks MPI */
+    int level; /* of threads: bench/mpi/checkpoint.c asks MPI; those of others do not call it */
     MPI_Init_thread(&argc, &argv,
-                    mpi_u32(&run, "checkpoint") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+                    mpi_u32(&run, "checkpoint") ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED,
+                    &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &run.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &run.size);
     const int result = run_app(&run, app, &self);
