@@ -307,12 +307,13 @@ clump_status clumpi_leavers_clear(clump_migration *m) {
 
 /* ---- Who leaves ------------------------------------------------------------------------------ */
 
-/* Digit `d` of the key by which objects are sorted: reference, direction, class; the lowest first. */
+/* Digit `d` of the key by which objects are sorted: reference, then direction, then class. */
 static uint32_t digit_of(const clumpi_leaver *l, int d) {
     return (d < 4 ? l->ref >> 8 * d : d < 5 ? l->direction : l->class_id) & 255;
 }
 
-/* A radix sort: directions and classes have 8 bits. Digits in which all are the same are left out. */
+/* A radix sort. Directions and classes have 8 bits. Digits in which all are the same are left
+ * out. */
 static void sort_leavers(clump_migration *m, uint32_t n) {
     enum { DIGITS = 6 };
     static const clumpi_leaver none;

@@ -91,9 +91,9 @@ struct clump_migration {
     clump_kernel *find, *tell, *release;
     cl_mem list, arrivals;
     uint64_t arrivals_room, arrived;
-    uint32_t *words; /* of the list, on the host */
+    uint32_t *words;                 /* of the list, on the host */
     clumpi_leaver *leavers, *sorted; /* room for all; the second while they are sorted */
-    clumpi_moving *out, *in; /* by mover */
+    clumpi_moving *out, *in;         /* by mover */
     clumpi_messages messages;
     uint64_t left_out;
     clump_migration_info info;

@@ -18,7 +18,7 @@ static const char arrays_text[] =
     "class A { uint id; ref A next; float2 at[2]; } "
     "class B { ref A a; uchar flag; ref A list[*] inline 1; }";
 static const char *text;
-static uint64_t metadata; /* of a heap of 1 MiB, more on devices that run more at a time */
+static uint64_t metadata;  /* of a heap of 1 MiB, more on devices that run more at a time */
 static const char fill[] = /* a few arrays with elements in raw memory */
     "__kernel void fill(CLUMP_HEAP, CLUMP_NUMBERS) {\n"
     "    CLUMP_FOR_EACH_NUMBERED(B, b, i) {\n"
@@ -225,11 +225,13 @@ static clump_status make(run *r, const cl_fixture *on) {
     clump_ref as[COUNT];
     clump_status status = failing_context(on, &r->context, &r->error);
     if (status) return status;
-    clump_heap_desc desc = {
-        .size = sizeof desc, .context = r->context, .schema = r->schema, .bytes = metadata + (872 << 10)};
+    clump_heap_desc desc = {.size = sizeof desc,
+                            .context = r->context,
+                            .schema = r->schema,
+                            .bytes = metadata + (1000 << 10)};
     status = clump_heap_create(&desc, &r->heap, NULL);
     desc.block_rows = 2;
-    if (text != arrays_text) desc.bytes -= 500 << 10;
+    if (text != arrays_text) desc.bytes -= 628 << 10;
     if (!status) status = clump_heap_create(&desc, &r->into, NULL);
     if (!status) status = clump_heap_new_structs(r->heap, &a, zeros, COUNT, as, NULL);
     if (!status) status = clump_heap_write_field(r->heap, "A", "next", 0, sizeof *as, as, COUNT);
