@@ -284,14 +284,22 @@ static int check_plain(mpi_run *run, const mpi_app *app, uint64_t checksum) {
     return 0;
 }
 
-static int run_app(mpi_run *run, const mpi_app *app, void **self) {
-    mpi_times times = {0};
-    uint64_t checksum = 0;
+/* They are wrong on all ranks. */
+static int check_options(mpi_run *run, const mpi_app *app) {
+    run->all_failed = 1;
     if (mpi_u32(run, "plain") && (!app->plain || run->size > 1 || mpi_u32(run, "load")))
         return bench_error_set(&run->error,
                                "plain=1 is for the epidemic, one rank, without load=1");
     if (!app->save && uses_file(run))
         return bench_error_set(&run->error, "%s is neither saved nor loaded", app->name);
+    run->all_failed = 0;
+    return 0;
+}
+
+static int run_app(mpi_run *run, const mpi_app *app, void **self) {
+    mpi_times times = {0};
+    uint64_t checksum = 0;
+    if (check_options(run, app)) return -1;
     if (open_device(run) || open_world(run, app)) return -1;
     for (int i = 0; i < run->size; i++) { /* in order, as far as mpiexec keeps it */
         if (i == run->rank) {
@@ -345,8 +353,8 @@ int main(int argc, char **argv) {
     if (self) app->destroy(self);
     clump_world_destroy(run.world);
     clump_context_destroy(run.context);
-    clReleaseCommandQueue(run.queue);
-    clReleaseContext(run.cl);
+    if (run.queue) clReleaseCommandQueue(run.queue);
+    if (run.cl) clReleaseContext(run.cl);
     MPI_Finalize();
     return result ? 1 : 0;
 }

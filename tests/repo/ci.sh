@@ -117,7 +117,7 @@ echo >"$tree/host/e.h" # everything
 run 0
 all_parts="called: test  called: test --gpu-kernels called: setup --implementations intel called: test --all-devices \
 called: test --all-devices -R ^diff_(api|fill)\$"
-[[ $(said called) == "$all_parts"*"called: setup --mpi called: test --extended" ]] || fail "after a change of all: $(said called)"
+[[ $(said called) == "$all_parts"*"called: setup --mpi called: setup --vtk called: test --extended" ]] || fail "after a change of all: $(said called)"
 rm "$tree/host/e.h"
 mkdir -p "$tree/tests/mpi" "$tree/python"
 touch "$tree/tests/mpi/new" "$tree/python/new"
