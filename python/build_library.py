@@ -139,7 +139,7 @@ clump_status clump_heap_reduce(clump_heap *heap, clump_kernel *kernel, size_t by
 extern "Python" int python_write(void *pieces, const void *data, size_t bytes);
 clump_status clump_heap_dump(clump_heap *heap, int (*write)(void *user, const void *data, size_t bytes), void *user);
 
-/* compact.h, compactor.h, collect.h, collector.h, save.h */
+/* compact.h, compactor.h, collect.h, collector.h, copy.h, save.h */
 typedef enum { CLUMP_ORDER_ANY, CLUMP_ORDER_ADDRESS, CLUMP_ORDER_FIELD, CLUMP_ORDER_KEY, ... } clump_compact_order;
 typedef struct { size_t size; const char *const *classes; uint32_t class_count; int null_dangling; double slack; uint64_t max_moves; double max_us;
                  clump_compact_order order; const char *order_field; clump_kernel *key_kernel; ...; } clump_compact_desc;
@@ -160,6 +160,7 @@ typedef struct { size_t size; clump_heap *heap; const clump_collect_desc *collec
 clump_status clump_collector_create(const clump_collector_desc *desc, clump_collector **collector, clump_error *error);
 void clump_collector_destroy(clump_collector *collector);
 clump_status clump_collector_tick(clump_collector *collector, int *ran, clump_collect_report *report, const clump_sync *sync);
+clump_status clump_heap_copy(clump_heap *heap, clump_heap *copy, const clump_sync *sync);
 typedef struct { size_t size; const char *path; int zstd_level; int compact; ...; } clump_save_desc;
 typedef struct { size_t size; uint64_t objects, bytes, handles, registered, dangling; ...; } clump_save_report;
 clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc, clump_save_report *report);

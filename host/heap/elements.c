@@ -188,15 +188,28 @@ static clump_status run_some(clumpi_arrays *a, clump_kernel *k, uint32_t n) {
     return status ? status : clump_heap_launch(a->heap, k, global, local, NULL);
 }
 
+/* The call tells of the first failure. */
+static void keep_first(const clumpi_arrays *a, clump_status *first, clump_error *cause,
+                       clump_status status) {
+    if (*first) return;
+    *first = status;
+    *cause = context_of(a)->error;
+}
+
 /* The capacities of n objects become handles of raw memory, which the objects then have. */
 static clump_status make_some(clumpi_arrays *a, clump_kernel *k, uint64_t from, uint32_t n) {
     clump_status status = fetch_words(a, CLUMP_PART_CAPACITY, from, n);
     if (!status) status = clumpi_clear(context_of(a), a->made, 0, n * sizeof(clumpi_u32));
     if (status) return status;
     status = run_some(a, k, n);
-    const clump_status stored = store_handles(a, from, n, a->made);
-    if (stored) (void)store_handles(a, from, n, a->made);
-    return status ? status : stored;
+    clump_error cause = context_of(a)->error;
+    for (int turn = 0; turn < 2; turn++) {
+        const clump_status stored = store_handles(a, from, n, a->made);
+        if (!stored) break;
+        keep_first(a, &status, &cause, stored);
+    }
+    if (status) context_of(a)->error = cause;
+    return status;
 }
 
 static clump_status make_all(clumpi_arrays *a, clumpi_u32 *failed) {
@@ -260,21 +273,24 @@ static clump_status copy_words(clumpi_arrays *a, clump_array_part part, uint32_t
 static clump_status free_all(clumpi_arrays *a, const uint32_t *handles) {
     clump_context *c = context_of(a);
     clump_kernel *k;
-    clump_status first = get_kernel(a, FREE, &k), again = first ? get_kernel(a, FREE, &k) : first;
+    clump_status first = get_kernel(a, FREE, &k);
+    clump_error cause = c->error;
+    clump_status again = first ? get_kernel(a, FREE, &k) : first;
     for (uint64_t from = 0, n; from < a->objects && !again; from += n) {
         n = clumpi_arrays_next(a, from);
         for (int turn = 0; turn < 2; turn++) {
             again = handles ? clumpi_write(c, a->handles, 0, n * sizeof *handles, handles + from)
                             : fetch_words(a, CLUMP_PART_MEMORY, from, (uint32_t)n);
-            if (!first) first = again;
             if (!again) break;
+            keep_first(a, &first, &cause, again);
         }
         for (int turn = 0; turn < 2 && !again; turn++) { /* what was freed is 0 then */
             const clump_status status = run_some(a, k, (uint32_t)n);
-            if (!first) first = status;
             if (!status) break;
+            keep_first(a, &first, &cause, status);
         }
     }
+    if (first) c->error = cause;
     return first;
 }
 

@@ -526,6 +526,10 @@ __kernel void gather(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, __global {f.device_type
         """Counts one turn for evict(age=...). Blocks in which nothing was made or freed since the previous call become older by one."""
         self._context._call(lib.clump_heap_age_blocks, self._object)
 
+    def copy(self, into):
+        """The heap `into`, which was made in the same way, becomes equal on the device. Save it while kernels change this one."""
+        self._context._call(lib.clump_heap_copy, self._object, into._object, ffi.NULL)
+
     def save(self, path, compact=False, zstd_level=0):
         """Saves the heap to a file. zstd_level: 1 to 22 packs it, if the library was built with zstd. Returns the report as a dict."""
         name, report = ffi.new("char[]", c_path("path", path)), sized("clump_save_report *")

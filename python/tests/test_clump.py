@@ -1029,6 +1029,17 @@ class References(Case):
             del registered
         self.raises("CLUMP_ERR_IO", "no-such-folder", heap.save, "no-such-folder/heap")
 
+    def test_copy(self):
+        heap, copy = self.fresh(1000), self.fresh(10)
+        heap.do_all(self.kernel("chain"))
+        heap.copy(copy)
+        chains = self.chains(heap)
+        heap.write_field("Stone", "place", np.zeros((1000, 3), np.float32))
+        self.assertEqual(self.chains(copy), chains)
+        self.assertNotEqual(copy.read_field("Stone", "place").max(), 0)
+        copy.check()
+        self.raises("CLUMP_ERR_USAGE", "two heaps", heap.copy, heap)
+
     def test_extracts(self):
         heap, into = self.fresh(1000, 50), self.fresh(10)
         heap.do_all(self.kernel("chain"))
