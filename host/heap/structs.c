@@ -578,9 +578,11 @@ static clump_status write_arrays(arrays *a, const uint64_t *offsets, const uint8
     if (!status) status = copy_elements(a);
     const int is_written = !status;
     if (!status) status = copy_words(a);
+    const clump_error cause = c->error;
     if (is_written && status) (void)copy_words(a); /* elements.c: the heap may have some of them */
-    if (!is_outside) return status ? status : clumpi_finish(c);
-    const clump_status freed = clumpi_arrays_renewed(&a->outside, is_written);
+    const clump_status freed =
+        is_outside ? clumpi_arrays_renewed(&a->outside, is_written) : CLUMP_OK;
+    if (status) c->error = cause;
     if (!status) status = freed;
     return status ? status : clumpi_finish(c);
 }

@@ -149,6 +149,10 @@ NOTHING(EnqueueFillBuffer,
         (cl_command_queue a, cl_mem b, const void *c, size_t d, size_t e, size_t f, cl_uint g,
          const cl_event *h, cl_event *i),
         a, b, c, &d, &e, &f, &g, h, i)
+NOTHING(EnqueueCopyBuffer,
+        (cl_command_queue a, cl_mem b, cl_mem c, size_t d, size_t e, size_t f, cl_uint g,
+         const cl_event *h, cl_event *i),
+        a, b, c, &d, &e, &f, &g, h, i)
 
 static cl_mem CL_API_CALL CreateBuffer(cl_context context, cl_mem_flags flags, size_t bytes,
                                        void *data, cl_int *code) {
@@ -321,6 +325,7 @@ clump_status compile_device_open(const compile_target *target, compile_file *fil
         .EnqueueNDRangeKernel = EnqueueNDRangeKernel,
         .EnqueueWriteBuffer = EnqueueWriteBuffer,
         .EnqueueFillBuffer = EnqueueFillBuffer,
+        .EnqueueCopyBuffer = EnqueueCopyBuffer,
         .EnqueueMapBuffer = EnqueueMapBuffer,
         .Flush = Flush,
         .Finish = Finish,
