@@ -195,9 +195,7 @@ static int create_exchange(mpi_run *run, epidemic *e) {
     return 0;
 }
 
-#define SET(kernel, at, ...)                                                                       \
-    mpi_set(run, e->kernels[kernel], at, (const mpi_arg[]){__VA_ARGS__},                           \
-            (uint32_t)(sizeof((const mpi_arg[]){__VA_ARGS__}) / sizeof(mpi_arg)))
+#define SET(kernel, at, ...) MPI_SET(run, e->kernels[kernel], at, __VA_ARGS__)
 
 /* Which agents are in a sample is random: of n that are expected, eight deviations more than n have
  * room. */

@@ -29,9 +29,7 @@ static mpi_option options[] = {{"bodies", 2048, 1, 1 << 22, "of all ranks"},
                                {"seed", 42, 0, 4294967295.0, ""},
                                {NULL, 0, 0, 0, NULL}};
 
-#define SET(kernel, at, ...)                                                                       \
-    mpi_set(run, r->kernels[kernel], at, (const mpi_arg[]){__VA_ARGS__},                           \
-            (uint32_t)(sizeof((const mpi_arg[]){__VA_ARGS__}) / sizeof(mpi_arg)))
+#define SET(kernel, at, ...) MPI_SET(run, r->kernels[kernel], at, __VA_ARGS__)
 
 /* All bodies, the same on all ranks. */
 static collision_body *make_bodies(mpi_run *run, collision_rules *rules, uint32_t *count) {

@@ -83,6 +83,10 @@ int mpi_set(mpi_run *run, clump_kernel *kernel, uint32_t first, const mpi_arg *a
             uint32_t count);
 #define MPI_ARG(v)                                                                                 \
     { sizeof(v), &(v) }
+/* Parameters from number `first` on: MPI_ARG(v), ... */
+#define MPI_SET(run, kernel, first, ...)                                                           \
+    mpi_set(run, kernel, first, (const mpi_arg[]){__VA_ARGS__},                                    \
+            (uint32_t)(sizeof((const mpi_arg[]){__VA_ARGS__}) / sizeof(mpi_arg)))
 
 int mpi_launch(mpi_run *run, clump_heap *heap, clump_kernel *kernel, uint64_t items);
 int mpi_do_all(mpi_run *run, clump_heap *heap, clump_kernel *kernel);

@@ -161,9 +161,7 @@ static int create_exchange(mpi_run *run, band *b) {
     return 0;
 }
 
-#define SET(kernel, at, ...)                                                                       \
-    mpi_set(run, b->kernels[kernel], at, (const mpi_arg[]){__VA_ARGS__},                           \
-            (uint32_t)(sizeof((const mpi_arg[]){__VA_ARGS__}) / sizeof(mpi_arg)))
+#define SET(kernel, at, ...) MPI_SET(run, b->kernels[kernel], at, __VA_ARGS__)
 
 static int set_arguments(mpi_run *run, band *b) {
     const wa_tor_rules *r = &b->rules;

@@ -2,7 +2,7 @@
  * none out, none larger than an equal share rounded up; and for the list of objects chunks with
  * equal work. The other tests see only that all are taken.
  *
- * Read first: cl/core/scan.clh, cl/heap/chunk.clh, hosted.h.
+ * Read first: cl/core/scan.clh, cl/heap/chunk.clh, alone.h.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #define CLK_LOCAL_MEM_FENCE 0
 #define CLUMPI_ROW_PER_ITEM 1
 
-#include "tests/protocol/hosted.h"
+#include "tests/protocol/alone.h"
 
 static uint this_group, group_count;
 static inline ulong get_group_id(uint dimension) {
@@ -21,32 +21,10 @@ static inline ulong get_group_id(uint dimension) {
 static inline ulong get_num_groups(uint dimension) {
     return dimension ? 1 : group_count;
 }
-static inline ulong get_local_id(uint dimension) {
-    return (void)dimension, 0;
-}
 static inline ulong get_global_id(uint dimension) {
     return dimension ? 0 : this_group;
 }
-static inline ulong get_local_size(uint dimension) {
-    return (void)dimension, 1;
-}
-static inline uint atomic_min(uint *word, uint value) {
-    uint old = *word;
-    *word = min(old, value);
-    return old;
-}
 
-static inline uint atomic_add(uint *word, uint value) {
-    uint old = *word;
-    *word += value;
-    return old;
-}
-
-static inline uint atomic_or(uint *word, uint value) {
-    uint old = *word;
-    *word |= value;
-    return old;
-}
 static inline uint popcount(uint word) {
     return (uint)__builtin_popcount(word);
 }

@@ -2,7 +2,7 @@
  * says that there are so many, and the functions that compute with that run as C. A heap of that
  * size would need 64 GiB and a GPU.
  *
- * Read first: cl/core/reserve.clh, cl/heap/reserve.clh, cl/heap/check.cl, hosted.h.
+ * Read first: cl/core/reserve.clh, cl/heap/reserve.clh, cl/heap/check.cl, alone.h.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #define CLK_GLOBAL_MEM_FENCE 0
 #define CLUMPI_ROW_PER_ITEM 1
 
-#include "tests/protocol/hosted.h"
+#include "tests/protocol/alone.h"
 
 static inline ulong get_group_id(uint dimension) {
     return (void)dimension, 0;
@@ -22,35 +22,14 @@ static inline ulong get_group_id(uint dimension) {
 static inline ulong get_num_groups(uint dimension) {
     return (void)dimension, 1;
 }
-static inline ulong get_local_id(uint dimension) {
-    return (void)dimension, 0;
-}
 static inline ulong get_global_id(uint dimension) {
     return (void)dimension, 0;
-}
-static inline ulong get_local_size(uint dimension) {
-    return (void)dimension, 1;
 }
 static inline ulong get_global_size(uint dimension) {
     return (void)dimension, 1;
 }
-static inline uint atomic_min(uint *word, uint value) {
-    uint old = *word;
-    *word = min(old, value);
-    return old;
-}
-static inline uint atomic_add(uint *word, uint value) {
-    uint old = *word;
-    *word += value;
-    return old;
-}
 static inline uint atomic_inc(uint *word) {
     return atomic_add(word, 1);
-}
-static inline uint atomic_or(uint *word, uint value) {
-    uint old = *word;
-    *word |= value;
-    return old;
 }
 
 #include "cl/heap/reserve.clh"
