@@ -27,7 +27,7 @@ static const char fill[] = /* a few arrays with elements in raw memory */
     "        for (uint e = 0; e < 4u; e++) B_list(b, e) = CLUMP_AT(A, i % 1500u + e);\n"
     "    }\n"
     "}\n";
-enum { COUNT = 3200, OTHERS = 40 };
+enum { COUNT = 3200, OTHERS = 40, LARGE_ARRAYS = 8 };
 
 typedef struct run {
     clump_context *context;
@@ -148,9 +148,10 @@ static clump_status load(run *r) {
         &r->loaded, NULL, NULL);
 }
 
-/* Every 500th array is longer than before, `large` of them much longer, and the others are empty. */
+/* Every 500th array is longer than before, `large` of them much longer, and the others are empty.
+ * Even the large ones are small beside the heap: in which blocks objects are is chance on a GPU. */
 static clump_status write(run *r, uint32_t large) {
-    enum { MOST = 40, LARGE = 50000, LARGE_ARRAYS = 2 };
+    enum { MOST = 40, LARGE = 12500 };
     static uint64_t offsets[2 * COUNT + OTHERS + 1];
     static clump_ref elements[MOST * (2 * COUNT + OTHERS) + LARGE_ARRAYS * LARGE];
     uint64_t count = 0;
@@ -165,7 +166,7 @@ static clump_status write(run *r, uint32_t large) {
 }
 
 static clump_status write_large(run *r) {
-    return write(r, 2);
+    return write(r, LARGE_ARRAYS);
 }
 
 static clump_status write_small(run *r) {

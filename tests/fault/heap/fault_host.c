@@ -617,7 +617,9 @@ static void a_wait_list_fails(void **state) {
                                    .GetEventInfo = event_info};
     run r = {0};
     memset(&failing, 0, sizeof failing);
-    if (cl_fixture_open(&r.on, &(cl_fixture_desc){.cl = &cl})) fail();
+    const int code = cl_fixture_open(&r.on, &(cl_fixture_desc){.cl = &cl});
+    if (code == CL_FIXTURE_SKIP) skip();
+    assert_int_equal(code, 0);
     r.context = r.on.clump;
     assert_int_equal(step_schema(&r) | step_heap(&r) | step_program(&r) | step_kernel_init(&r) |
                          step_kernel_count(&r) | step_kernel_move(&r) | step_kernel_drop(&r) |
