@@ -333,7 +333,10 @@ static void added(void **state) {
     assert_true(number_of(cJSON_GetObjectItem(of_other, "args"), "bytes") == 1000);
     assert_true(number_of(of_other, "tid") > 1000000);
     assert_true(number_of(again, "tid") == number_of(of_other, "tid"));
-    assert_true(ns(end_of(of_other)) <= ns(number_of(again, "ts")));
+    if (ns(end_of(of_other)) > ns(number_of(again, "ts"))) /* seen once on NVIDIA, in 15 runs */
+        fail_msg("one fill is from %f to %f, and the next of its queue from %f to %f",
+                 number_of(of_other, "ts"), end_of(of_other), number_of(again, "ts"),
+                 end_of(again));
     const cJSON *mine = next(NULL, "X", "mine");
     assert_true(t.is_out_of_order ? !mine : number_of(mine, "tid") == 3);
     close_heap();
