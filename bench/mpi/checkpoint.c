@@ -19,6 +19,7 @@ struct mpi_checkpoint {
     mpi_job job;
     uint32_t writer, due, step; /* due: since this step, 0: none is; step of the last that began */
     uint32_t count, late, latest; /* that began; after they were due; by at most so many steps */
+    uint64_t steps;               /* a hash of those of all that began */
     double costs_s;               /* of this rank: copies and waits */
 };
 
@@ -106,6 +107,7 @@ int mpi_checkpoint_is_next(mpi_run *run, mpi_checkpoint *c, uint32_t step, int *
     c->late += late > 0;
     if (late > c->latest) c->latest = late;
     c->step = step;
+    c->steps = c->steps * 31 + step;
     c->due = 0;
     *is_next = 1;
     return 0;
@@ -129,9 +131,14 @@ int mpi_checkpoint_begin(mpi_run *run, mpi_checkpoint *c, clump_heap *heap,
 int mpi_checkpoint_end(mpi_run *run, mpi_checkpoint *c) {
     if (!c) return 0;
     double costs_s = c->costs_s;
+    uint64_t steps[2] = {c->steps, UINT64_MAX - c->steps};
     if (mpi_job_end(run, &c->job)) return -1;
-    const clump_status status = clump_world_reduce(run->world, &costs_s, 1, MPI_DOUBLE, MPI_MAX);
+    clump_status status = clump_world_reduce(run->world, &costs_s, 1, MPI_DOUBLE, MPI_MAX);
+    if (!status) status = clump_world_reduce(run->world, steps, 2, MPI_UINT64_T, MPI_MAX);
     if (status) return mpi_fail_world(run, "times", status);
+    run->all_failed = steps[0] != UINT64_MAX - steps[1];
+    if (run->all_failed)
+        return bench_error_set(&run->error, "ranks began their checkpoints at different steps");
     if (!run->rank)
         printf(
             "checkpoints: %u, the last of step %u; %u late, by up to %u steps; %.3f ms a step "
