@@ -65,7 +65,7 @@ typedef struct band {
 
 static mpi_option options[] = {
     {"width", 512, 1, 65536, "cells of a row"},
-    {"height", 512, 1, 1 << 28, "rows of cells, of all ranks"},
+    {"height", 512, 1, 1 << 30, "rows of cells, of all ranks"},
     {"seed", 42, 0, 4294967295.0, ""},
     {"fish", 300, 0, 1000, "fish at the start, per 1000 cells"},
     {"sharks", 50, 0, 1000, "sharks at the start, per 1000 cells"},
@@ -93,7 +93,7 @@ static int read_rules(mpi_run *run, wa_tor_rules *rules) {
     rules->empty_from =
         (uint32_t)((uint64_t)rules->height * mpi_u32(run, "wave") / 1000) * rules->width;
     if (!rules->empty_from) rules->empty_from = rules->width; /* a row at least */
-    const char *fault = wa_tor_rules_check(rules);
+    const char *fault = wa_tor_rules_check(rules, 1);
     if (fault) return bench_error_set(&run->error, "%s", fault);
     if (rules->height / (uint32_t)run->size < EDGE_ROWS)
         return bench_error_set(&run->error, "%u rows for %d ranks; each needs %u", rules->height,
@@ -119,8 +119,8 @@ static clump_status complete(void *of, clump_heap *copy, const uint32_t *words) 
 
 static int create_heap(mpi_run *run, band *b) {
     static const char *const before[] = {
-        "bench/apps/wa-tor/rules.clh", "bench/apps/wa-tor/agents.clh", "bench/apps/wa-tor/show.clh",
-        "bench/apps/cells.clh", NULL};
+        "bench/mpi/band.clh",         "bench/apps/wa-tor/rules.clh", "bench/apps/wa-tor/agents.clh",
+        "bench/apps/wa-tor/show.clh", "bench/apps/cells.clh",        NULL};
     const uint64_t cells = (uint64_t)b->most_rows * b->rules.width + b->part_cells;
     const bench_heap_desc heap = {.clump = run->context,
                                   .file = "bench/mpi/wa-tor.schema",
@@ -371,7 +371,7 @@ static void set_rows(band *b, uint32_t first_row, uint32_t height) {
     b->height = height;
     b->first = first_row * b->rules.width;
     b->cells = height * b->rules.width;
-    b->row_count = (b->cells + 63) / 64;
+    b->row_count = (uint32_t)(((uint64_t)b->cells + 63) / 64);
 }
 
 static int fill(mpi_run *run, band *b) {
