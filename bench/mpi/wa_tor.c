@@ -77,6 +77,8 @@ static mpi_option options[] = {
     {"balance", 0, 0, 1e9, "steps after which borders of bands move; 0: never"},
     {"agent", 20, 0, 1e6, "for that, the work of an agent, if that of a cell is 1"},
     {"stretch", 300, 100, 10000, "for that, most rows of a band, in percent of an equal share"},
+    {"delta", 0, 0, 64,
+     "of edges, elements of so many bytes are sent if they changed; 0: edges are sent whole"},
     {"idle", 0, 0, 1, "1: times in which ranks wait for others are measured, which adds waits"},
     {NULL, 0, 0, 0, NULL}};
 
@@ -152,7 +154,8 @@ static int create_exchange(mpi_run *run, band *b) {
                                   .send_at = {0, bytes},
                                   .send_bytes = {bytes, bytes},
                                   .receive_at = {0, bytes},
-                                  .receive_bytes = {bytes, bytes}};
+                                  .receive_bytes = {bytes, bytes},
+                                  .delta = mpi_u32(run, "delta")};
     const clump_migration_desc migration = {.size = sizeof migration,
                                             .heap = b->heap,
                                             .class_name = "Agent",
@@ -515,6 +518,7 @@ static int exchange_edges(mpi_run *run, band *b, unsigned select, mpi_times *tim
     cl_int code = clFinish(run->queue); /* so that the halo's time is its own */
     if (code) return mpi_fail_cl(run, "clFinish", code);
     busy_end(b);
+    const uint64_t sent = clump_halo_get_info(b->halo)->bytes_sent;
     double before = MPI_Wtime();
     clump_status status = clump_halo_begin(b->halo);
     if (status) return mpi_fail_world(run, "the halo", status);
@@ -529,7 +533,7 @@ static int exchange_edges(mpi_run *run, band *b, unsigned select, mpi_times *tim
     if (status) return mpi_fail_world(run, "the halo", status);
     times->halo += MPI_Wtime() - before;
     busy_begin(b);
-    if (run->size > 1) times->bytes += (uint64_t)2 * EDGE_ROWS * b->rules.width;
+    if (run->size > 1) times->bytes += clump_halo_get_info(b->halo)->bytes_sent - sent;
     return 0;
 }
 
@@ -668,8 +672,21 @@ static int report_idle(mpi_run *run, band *b) {
     return 0;
 }
 
+/* Of rank 0. */
+static void report_edges(const band *b) {
+    const clump_halo_info *info = clump_halo_get_info(b->halo);
+    const double ms = info->exchanges ? 1e3 / (double)info->exchanges : 0;
+    printf(
+        "edges: %.0f of %.0f bytes sent in an exchange, %llu of %llu parts as differences; %.4f ms "
+        "comparing, %.4f reading, %.4f writing, %.4f waiting\n",
+        (double)info->bytes_sent * ms / 1e3, (double)info->bytes_whole * ms / 1e3,
+        (unsigned long long)info->deltas, (unsigned long long)info->parts, info->pack_s * ms,
+        info->read_s * ms, info->write_s * ms, info->wait_s * ms);
+}
+
 static int report(mpi_run *run, void *self) {
     band *b = self;
+    if (!run->rank && (mpi_u32(run, "delta") || mpi_u32(run, "idle"))) report_edges(b);
     uint64_t counts[2] = {0, 0};
     if (mpi_checkpoint_end(run, b->checkpoint)) return -1;
     if (mpi_u32(run, "idle") && report_idle(run, b)) return -1;

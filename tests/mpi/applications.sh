@@ -45,7 +45,7 @@ same 1 3 -- wa-tor width=2 height=9 steps=30 fish=400 sharks=100
 "$mpiexec" -n 4 "$mpi" wa-tor width=70 height=50 steps=17 file="$work/world" save=1 >/dev/null </dev/null
 same 1 2 3 4 5 -- wa-tor width=70 height=50 steps=21 warmup=0 file="$work/world" load=1
 # Fish and sharks in some rows only: borders move, and the world is the same. A file has the rows of each band.
-same 1 2 3 4 -- wa-tor width=70 height=50 steps=40 warmup=0 wave=300 balance=3 idle=1
+same 1 2 3 4 -- wa-tor width=70 height=50 steps=40 warmup=0 wave=300 balance=3 idle=1 delta=1
 grep -q 'which changed [1-9]' "$work/said" || {
     cat "$work/said"
     echo "FAILED: no border moved"
