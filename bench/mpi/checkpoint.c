@@ -91,13 +91,15 @@ clump_context *mpi_checkpoint_context(const mpi_checkpoint *c) {
     return c->run.context;
 }
 
-int mpi_checkpoint_is_next(mpi_run *run, mpi_checkpoint *c, uint32_t step, int *is_next) {
+int mpi_checkpoint_is_next(mpi_run *run, mpi_checkpoint *c, uint32_t step, int is_end,
+                           int *is_next) {
     *is_next = 0;
     if (!c) return 0;
-    if (!c->due && step % mpi_u32(run, "checkpoint") == 0) c->due = step;
+    if (!c->due && !is_end && step % mpi_u32(run, "checkpoint") == 0) c->due = step;
     if (!c->due) return 0;
-    int busy = c->writer == NO_STEP_WAITS && mpi_job_is_busy(&c->job);
-    if (c->writer == NO_STEP_WAITS) {
+    int busy = 0;
+    if (c->writer == NO_STEP_WAITS && !is_end) {
+        busy = mpi_job_is_busy(&c->job);
         const clump_status status = clump_world_reduce(run->world, &busy, 1, MPI_INT, MPI_MAX);
         if (status) return mpi_fail_world(run, "a checkpoint", status);
     }

@@ -31,9 +31,11 @@ int mpi_checkpoint_create(mpi_run *run, const bench_heap_desc *desc, mpi_complet
 clump_heap *mpi_checkpoint_heap(const mpi_checkpoint *checkpoint);
 clump_context *mpi_checkpoint_context(const mpi_checkpoint *checkpoint);
 
-/* After each step, with the number of steps that were made: is a checkpoint to begin now? All ranks
- * call it together, and get the same. NULL: never. */
-int mpi_checkpoint_is_next(mpi_run *run, mpi_checkpoint *checkpoint, uint32_t step, int *is_next);
+/* After each step, with the number of steps that were made: is a checkpoint to begin now? At the
+ * end, one that is due waits for the file before. All ranks call it together, and get the same.
+ * NULL: never. */
+int mpi_checkpoint_is_next(mpi_run *run, mpi_checkpoint *checkpoint, uint32_t step, int is_end,
+                           int *is_next);
 
 /* Then: copy the heap, and begin to write run->file. */
 int mpi_checkpoint_begin(mpi_run *run, mpi_checkpoint *checkpoint, clump_heap *heap,

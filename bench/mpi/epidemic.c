@@ -479,11 +479,11 @@ static int count_births(mpi_run *run, const epidemic *e, uint64_t *births) {
     return status ? mpi_fail_world(run, "the births", status) : 0;
 }
 
-static int write_checkpoint(mpi_run *run, epidemic *e) {
+static int write_checkpoint(mpi_run *run, epidemic *e, int is_end) {
     uint32_t words[MPI_CHECKPOINT_WORDS] = {0};
     clock_object clock = {e->iteration, hash_rules(&e->rules), 0};
     int is_next;
-    if (mpi_checkpoint_is_next(run, e->checkpoint, e->iteration, &is_next)) return -1;
+    if (mpi_checkpoint_is_next(run, e->checkpoint, e->iteration, is_end, &is_next)) return -1;
     if (!is_next) return 0;
     if (count_births(run, e, &clock.births)) return -1;
     memcpy(words, &clock, sizeof clock);
@@ -503,7 +503,7 @@ static int step(mpi_run *run, void *self, mpi_times *times) {
         mpi_sample_begin(run, e->sample, e->heap, e->kernels[TAKE_SAMPLE], e->iteration))
         return -1;
     const cl_int code = clFinish(run->queue);
-    return code ? mpi_fail_cl(run, "clFinish", code) : write_checkpoint(run, e);
+    return code ? mpi_fail_cl(run, "clFinish", code) : write_checkpoint(run, e, 0);
 }
 
 /* ---- What came of it ------------------------------------------------------------------------- */
@@ -574,7 +574,7 @@ static int print_memory(mpi_run *run, const epidemic *e) {
 static int report(mpi_run *run, void *self) {
     epidemic *e = self;
     if (take_totals(run, e) || (e->sample && mpi_sample_end(run, e->sample)) ||
-        mpi_checkpoint_end(run, e->checkpoint))
+        write_checkpoint(run, e, 1) || mpi_checkpoint_end(run, e->checkpoint))
         return -1;
     if (run->rank) return 0;
     const epidemic_totals *t = &e->totals;

@@ -582,10 +582,10 @@ static int is_due(const mpi_run *run, const band *b, const char *option) {
     return every && b->iteration % every == 0;
 }
 
-static int write_checkpoint(mpi_run *run, band *b) {
+static int write_checkpoint(mpi_run *run, band *b, int is_end) {
     uint32_t words[MPI_CHECKPOINT_WORDS];
     int is_next;
-    if (mpi_checkpoint_is_next(run, b->checkpoint, b->iteration, &is_next)) return -1;
+    if (mpi_checkpoint_is_next(run, b->checkpoint, b->iteration, is_end, &is_next)) return -1;
     clock_words(b, words);
     return is_next ? mpi_checkpoint_begin(run, b->checkpoint, b->heap, words) : 0;
 }
@@ -601,7 +601,7 @@ static int step(mpi_run *run, void *self, mpi_times *times) {
     busy_end(b);
     b->iteration++;
     if (is_due(run, b, "balance") && balance(run, b, times)) return -1;
-    return write_checkpoint(run, b);
+    return write_checkpoint(run, b, 0);
 }
 
 /* ---- What came of it ------------------------------------------------------------------------- */
@@ -688,7 +688,7 @@ static int report(mpi_run *run, void *self) {
     band *b = self;
     if (!run->rank && (mpi_u32(run, "delta") || mpi_u32(run, "idle"))) report_edges(b);
     uint64_t counts[2] = {0, 0};
-    if (mpi_checkpoint_end(run, b->checkpoint)) return -1;
+    if (write_checkpoint(run, b, 1) || mpi_checkpoint_end(run, b->checkpoint)) return -1;
     if (mpi_u32(run, "idle") && report_idle(run, b)) return -1;
     clump_status status = clump_heap_take_errors(b->heap, NULL);
     if (!status) status = clump_heap_read_count(b->heap, "Fish", &counts[0]);

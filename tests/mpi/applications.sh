@@ -41,11 +41,19 @@ same 1 4 -- wa-tor width=33 height=12 steps=60 fish=500 sharks=200 shark_energy=
 same 1 2 -- wa-tor width=1 height=9 steps=30 fish=400 sharks=100
 same 1 3 -- wa-tor width=2 height=9 steps=30 fish=400 sharks=100
 
+# Edges whose differences are sent.
+same 1 3 -- wa-tor width=4096 height=12 steps=6 warmup=0 delta=1
+grep -q '^edges: .*, [1-9][0-9]* of [0-9]* parts as differences' "$work/said" || {
+    cat "$work/said"
+    echo "FAILED: no edge was sent as differences"
+    exit 1
+}
+
 # A world that 4 ranks save goes on with fewer and with more of them, from parts that end elsewhere.
 "$mpiexec" -n 4 "$mpi" wa-tor width=70 height=50 steps=17 file="$work/world" save=1 >/dev/null </dev/null
 same 1 2 3 4 5 -- wa-tor width=70 height=50 steps=21 warmup=0 file="$work/world" load=1
 # Fish and sharks in some rows only: borders move, and the world is the same. A file has the rows of each band.
-same 1 2 3 4 -- wa-tor width=70 height=50 steps=40 warmup=0 wave=300 balance=3 idle=1 delta=1
+same 1 2 3 4 -- wa-tor width=70 height=50 steps=40 warmup=0 wave=300 balance=3 idle=1
 grep -q 'which changed [1-9]' "$work/said" || {
     cat "$work/said"
     echo "FAILED: no border moved"
@@ -74,7 +82,7 @@ fi
 whole=$(sed 's/.*: //' "$work/wa-tor")
 for writer in 1 2; do
     "$mpiexec" -n 4 "$mpi" wa-tor width=70 height=50 until=39 checkpoint=1 writer=$writer file="$work/often" >"$work/said" 2>&1 </dev/null
-    late='[1-9][0-9]* late'
+    late='the last of step 39; [1-9][0-9]* late'
     [ $writer = 1 ] || late='^checkpoints: 39, the last of step 39; 0 late, by up to 0 steps'
     if ! grep -q "$late" "$work/said" || [ "$(checksum 3 wa-tor width=70 height=50 until=40 file="$work/often" load=1)" != "$whole" ]; then
         cat "$work/said"
