@@ -18,7 +18,7 @@ typedef struct saving {
     clumpi_stream stream;
     clump_saved saved; /* what the head says; the schema is the heap's */
     clumpi_dense dense;
-    int is_measured; /* nothing is gathered and written, only counted */
+    int is_measured;               /* nothing is gathered and written, only counted */
     const clump_refs **registered; /* in the order of registration */
     clumpi_staging *staging;
     struct {
@@ -175,8 +175,7 @@ static clump_status write_values(saving *s, const clumpi_saved_column *column,
 
 static clump_status write_column(saving *s, const clumpi_saved_column *column) {
     clumpi_arrays arrays;
-    if (s->is_measured)
-        return count_pieces(s, column->count, column->piece_count, column->bytes);
+    if (s->is_measured) return count_pieces(s, column->count, column->piece_count, column->bytes);
     if (column->kind != CLUMPI_KIND_ELEMENTS) return write_values(s, column, NULL);
     if (!column->count) return CLUMP_OK;
     clump_status status =

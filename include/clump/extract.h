@@ -160,8 +160,8 @@ CLUMP_API clump_status clump_heap_insert(clump_heap *heap, const clump_extract *
  * these contexts share one cl_context, and also the device or both devices are CPUs, the device of
  * `into` reads the buffer that the other one wrote. Else the objects go through host memory, also
  * between devices of two vendors: in pieces of 256 KiB to 4 MiB, four at a time, which are pinned
- * and which the context of `heap` keeps as save.h says. `into` then needs the memory of the extract,
- * too.
+ * and which the context of `heap` keeps as save.h says. The device of `into` then also
+ * needs the memory of the extract.
  *   desc     [in]             as for clump_heap_extract(). free_objects counts as 1
  *   insert   [in, optional]   as for clump_heap_insert(). ref_buffer belongs to the context of
  *                             `into`

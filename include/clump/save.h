@@ -101,8 +101,8 @@ typedef struct clump_save_report {
  * Blocks: yes.
  * Returns CLUMP_OK, or:
  *   CLUMP_ERR_USAGE        not exactly one of path, write and measure, zstd_level with measure, an
- *                          invalid piece_bytes or zstd_level, objects that are evicted, or a heap with `raw`: only the program knows
- *                          the contents of raw memory
+ *                          invalid piece_bytes or zstd_level, objects that are evicted, or a heap
+ *                          with `raw`: only the program knows the contents of raw memory
  *   CLUMP_ERR_UNSUPPORTED  zstd_level without zstd, or more than 65,536 registered buffers or
  *                          arrays that grow
  *   CLUMP_ERR_IO           a file cannot be written or replaced (the error has the file and the
