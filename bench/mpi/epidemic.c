@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "bench/harness/source.h"
+#include "checkpoint.h"
 #include "cl/core/layout.h"
 #include "sample.h"
 
@@ -67,8 +68,9 @@ typedef struct epidemic {
     clump_halo *halo;
     clump_migration *migration;
     mpi_sample *sample; /* NULL: none */
-    uint64_t room;      /* agents that the heap is made for */
-    double parts_s[4];  /* of migrations: reading, waits, making, freeing; from the beginning */
+    mpi_checkpoint *checkpoint;
+    uint64_t room;     /* agents that the heap is made for */
+    double parts_s[4]; /* of migrations: reading, waits, making, freeing; from the beginning */
 } epidemic;
 
 static mpi_option options[] = {
@@ -145,6 +147,14 @@ static void choose_change_room(epidemic *e, uint64_t agents) {
     e->change_room = (uint32_t)(rows * 64 * share * 1.25) + 64;
 }
 
+/* Of a copy of the heap. */
+static clump_status complete(void *of, clump_heap *copy, const uint32_t *words) {
+    clock_object clock;
+    (void)of;
+    memcpy(&clock, words, sizeof clock);
+    return clump_heap_new_structs(copy, &clock_desc, &clock, 1, NULL, NULL);
+}
+
 static int create_heap(mpi_run *run, epidemic *e) {
     static const char *const before[] = {"bench/mpi/epidemic.clh", NULL};
     const uint64_t first = count_first(e), loaded = e->part_cells * e->rules.density,
@@ -167,6 +177,9 @@ static int create_heap(mpi_run *run, epidemic *e) {
     free(text);
     if (status) return bench_error_set(&run->error, "the heap: %s", error.message);
     if (bench_heap_create(&heap, &e->heap, &run->error)) return -1;
+    if (mpi_u32(run, "checkpoint") &&
+        mpi_checkpoint_create(run, &heap, complete, NULL, &e->checkpoint))
+        return -1;
     const bench_program_desc program = {.clump = run->context,
                                         .heap = e->heap,
                                         .file = "bench/mpi/epidemic.cl",
@@ -343,6 +356,7 @@ static void destroy(void *self) {
     clump_halo_destroy(e->halo);
     clump_migration_destroy(e->migration);
     mpi_sample_destroy(e->sample);
+    mpi_checkpoint_destroy(e->checkpoint);
     for (int i = 0; i < KERNEL_COUNT; i++) clump_kernel_destroy(e->kernels[i]);
     clump_program_destroy(e->program);
     clump_heap_destroy(e->heap);
@@ -442,29 +456,6 @@ static int migrate(mpi_run *run, epidemic *e, mpi_times *times) {
                : 0;
 }
 
-static int step(mpi_run *run, void *self, mpi_times *times) {
-    epidemic *e = self;
-    if (make_pressures(run, e, times) || clear(run, e->counts, bytes_of_cells(e)) ||
-        SET(AGENT_STEP, 0, MPI_ARG(e->iteration)) || SET(AGENT_CHANGE, 0, MPI_ARG(e->iteration)) ||
-        mpi_do_all(run, e->heap, e->kernels[AGENT_STEP]) ||
-        mpi_launch(run, e->heap, e->kernels[AGENT_CHANGE], 64 * CHANGE_PARTS) ||
-        migrate(run, e, times))
-        return -1;
-    e->iteration++;
-    if (e->sample && e->iteration % mpi_u32(run, "vtk") == 0 &&
-        mpi_sample_begin(run, e->sample, e->heap, e->kernels[TAKE_SAMPLE], e->iteration))
-        return -1;
-    const cl_int code = clFinish(run->queue);
-    return code ? mpi_fail_cl(run, "clFinish", code) : 0;
-}
-
-/* ---- What came of it ------------------------------------------------------------------------- */
-
-/* As in epidemic.cl. */
-typedef struct device_totals {
-    uint64_t kinds[3], hashes;
-} device_totals;
-
 /* A work-group adds to one of TALLIES numbers: 32 bits are enough for 10^12 births of a rank. */
 static int read_tallies(mpi_run *run, const epidemic *e, uint64_t sums[3]) {
     cl_uint tallies[2 * TALLIES + 1];
@@ -478,6 +469,49 @@ static int read_tallies(mpi_run *run, const epidemic *e, uint64_t sums[3]) {
     sums[2] = tallies[2 * TALLIES];
     return 0;
 }
+
+/* Births of the world until now. */
+static int count_births(mpi_run *run, const epidemic *e, uint64_t *births) {
+    uint64_t sums[3] = {0, 0, 0};
+    if (read_tallies(run, e, sums)) return -1;
+    const clump_status status = clump_world_reduce(run->world, sums, 1, MPI_UINT64_T, MPI_SUM);
+    *births = e->births_before + sums[0];
+    return status ? mpi_fail_world(run, "the births", status) : 0;
+}
+
+static int write_checkpoint(mpi_run *run, epidemic *e, int is_end) {
+    uint32_t words[MPI_CHECKPOINT_WORDS] = {0};
+    clock_object clock = {e->iteration, hash_rules(&e->rules), 0};
+    int is_next;
+    if (mpi_checkpoint_is_next(run, e->checkpoint, e->iteration, is_end, &is_next)) return -1;
+    if (!is_next) return 0;
+    if (count_births(run, e, &clock.births)) return -1;
+    memcpy(words, &clock, sizeof clock);
+    return mpi_checkpoint_begin(run, e->checkpoint, e->heap, words);
+}
+
+static int step(mpi_run *run, void *self, mpi_times *times) {
+    epidemic *e = self;
+    if (make_pressures(run, e, times) || clear(run, e->counts, bytes_of_cells(e)) ||
+        SET(AGENT_STEP, 0, MPI_ARG(e->iteration)) || SET(AGENT_CHANGE, 0, MPI_ARG(e->iteration)) ||
+        mpi_do_all(run, e->heap, e->kernels[AGENT_STEP]) ||
+        mpi_launch(run, e->heap, e->kernels[AGENT_CHANGE], 64 * CHANGE_PARTS) ||
+        migrate(run, e, times))
+        return -1;
+    e->iteration++;
+    if (e->sample && e->iteration % mpi_u32(run, "vtk") == 0 &&
+        mpi_sample_begin(run, e->sample, e->heap, e->kernels[TAKE_SAMPLE], e->iteration))
+        return -1;
+    const cl_int code = clFinish(run->queue);
+    return code ? mpi_fail_cl(run, "clFinish", code) : write_checkpoint(run, e, 0);
+}
+
+/* ---- What came of it ------------------------------------------------------------------------- */
+
+/* As in epidemic.cl. */
+typedef struct device_totals {
+    uint64_t kinds[3], hashes;
+} device_totals;
 
 static int take_totals(mpi_run *run, epidemic *e) {
     device_totals here;
@@ -539,7 +573,9 @@ static int print_memory(mpi_run *run, const epidemic *e) {
 
 static int report(mpi_run *run, void *self) {
     epidemic *e = self;
-    if (take_totals(run, e) || (e->sample && mpi_sample_end(run, e->sample))) return -1;
+    if (take_totals(run, e) || (e->sample && mpi_sample_end(run, e->sample)) ||
+        write_checkpoint(run, e, 1) || mpi_checkpoint_end(run, e->checkpoint))
+        return -1;
     if (run->rank) return 0;
     const epidemic_totals *t = &e->totals;
     const double agents = (double)(t->kinds[0] + t->kinds[1] + t->kinds[2]),

@@ -9,6 +9,7 @@
 #define BENCH_MPI_JOB_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "run.h"
 
@@ -18,11 +19,15 @@ typedef struct mpi_job {
     void *of;
     pthread_t thread;
     int is_running, failed;
+    atomic_int is_busy; /* the thread is not done with it */
     bench_error error;
 } mpi_job;
 
 /* Begin job->work(job->of). The work before has ended. */
 int mpi_job_begin(mpi_run *run, mpi_job *job);
+
+/* Would mpi_job_end() wait? */
+int mpi_job_is_busy(mpi_job *job);
 
 /* Wait for it, if it was begun. Returns what it returned, also if asked again. */
 int mpi_job_end(mpi_run *run, mpi_job *job);

@@ -26,6 +26,9 @@ static mpi_option common[] = {
     {"load", 0, 0, 1, "1: it goes on from file=PATH, which any number of ranks has saved"},
     {"checkpoint", 0, 0, 1e9,
      "steps after which it is saved in file=PATH again, for load=1; 0: never"},
+    {"writer", 1, 0, 2,
+     "1: a thread writes checkpoints, and one that is due before the file is complete comes later; "
+     "2: the step waits for that file; 0: the step writes"},
     {"until", 0, 0, 1e9,
      "steps in all, with those of a loaded world, in place of steps and warmup"},
     {"timeout", 60, 0.1, 1e6, "seconds that a rank waits for another one"},
@@ -292,6 +295,8 @@ static int check_options(mpi_run *run, const mpi_app *app) {
                                "plain=1 is for the epidemic, one rank, without load=1");
     if (!app->save && uses_file(run))
         return bench_error_set(&run->error, "%s is neither saved nor loaded", app->name);
+    if (run->file && !uses_file(run) && !(mpi_real(run, "vtk") > 0))
+        return bench_error_set(&run->error, "file=%s: no option needs a file", run->file);
     run->all_failed = 0;
     return 0;
 }

@@ -15,7 +15,7 @@
  * An agent that is granted a cell of another band is listed to migrate; it arrives before the next
  * phase.
  *
- * Read first: wa-tor.schema; rules.clh, agents.clh and show.clh of bench/apps/wa-tor and
+ * Read first: wa-tor.schema; band.clh, rules.clh, agents.clh and show.clh of bench/apps/wa-tor and
  * bench/apps/cells.clh, which are compiled before this.
  */
 
@@ -26,11 +26,6 @@
     __global const uint *rows, __global const uchar *ghosts, uint width, uint height, uint first,  \
         uint cells
 #define BAND_HERE rows, ghosts, width, height, first, cells
-
-static uint in_world(uint width, uint first, uint cells, int row, uint x) {
-    uint shift = (uint)(row + 4) * width + x; /* from 4 rows above: not negative */
-    return (uint)(((ulong)first + cells + shift - 4u * (ulong)width) % cells);
-}
 
 /* ---- Making the band ------------------------------------------------------------------------- */
 
@@ -87,7 +82,7 @@ __kernel void clock_drop(CLUMP_HEAP) {
 /* Agents of other bands, who came in the same parts. */
 __kernel void stranger_drop(CLUMP_HEAP, uint width, uint height, uint first) {
     CLUMP_FOR_EACH(Agent, self) {
-        if (Agent_position(self) - first >= width * height) Agent_free(self);
+        if (!band_has(width, height, first, Agent_position(self))) Agent_free(self);
     }
 }
 
@@ -101,7 +96,7 @@ __kernel void list_strangers(CLUMP_HEAP_NO_ALLOC, __global uint *list, uint most
                              uint height, uint first) {
     CLUMP_FOR_EACH(Agent, self) {
         uint position = Agent_position(self);
-        if (position - first >= width * height) {
+        if (!band_has(width, height, first, position)) {
             uint i = atomic_inc(list);
             if (i < most) {
                 list[1u + 2u * i] = self.id;
@@ -307,7 +302,7 @@ __kernel void fish_move(CLUMP_HEAP, uint iteration, uint seed, __global uint *li
         }
         Agent born = fish_leave(clump_heap, self, from, iteration, seed, fish_spawn, 0u);
         Fish_position(self) = to;
-        if (to - first < width * height) {
+        if (band_has(width, height, first, to)) {
             cell_fill(clump_heap, cell_at(rows, to - first), Fish_as_Agent(self), FISH);
         } else {
             leave(clump_heap, Fish_as_Agent(self), list, most);
@@ -338,7 +333,7 @@ __kernel void shark_move(CLUMP_HEAP, uint iteration, uint seed, __global uint *l
         Agent born =
             shark_leave(clump_heap, self, from, iteration, seed, shark_spawn, shark_energy, 0u);
         Shark_position(self) = to;
-        if (to - first < width * height) {
+        if (band_has(width, height, first, to)) {
             shark_enter(clump_heap, self, cell_at(rows, to - first), shark_gain);
         } else {
             leave(clump_heap, Shark_as_Agent(self), list, most);

@@ -44,8 +44,7 @@ static const char *const kernel_names[KERNEL_COUNT] = {
 /* Seconds of this rank, outside of halos and migrations. */
 typedef struct busy {
     double wall, processor, from_wall, from_processor;
-    double saving; /* of all steps: copying, and waiting for the checkpoint before */
-    double moving; /* likewise: borders */
+    double moving; /* of all steps: borders */
 } busy;
 
 typedef struct band {
@@ -56,8 +55,8 @@ typedef struct band {
     busy busy;
     uint64_t borders; /* times that rows changed */
     clump_heap *heap;
-    clump_program *program;
-    clump_kernel *kernels[KERNEL_COUNT];
+    clump_program *program, *copy_program;           /* of the heap; of a checkpoint's copy */
+    clump_kernel *kernels[KERNEL_COUNT], *copy_drop; /* that of CELL_DROP, for the copy */
     cl_mem rows, edges, ghosts, codes, list, counts, strangers;
     clump_halo *halo;
     clump_migration *migration, *moving; /* of agents that move, and of those whose border does */
@@ -66,7 +65,7 @@ typedef struct band {
 
 static mpi_option options[] = {
     {"width", 512, 1, 65536, "cells of a row"},
-    {"height", 512, 1, 1 << 28, "rows of cells, of all ranks"},
+    {"height", 512, 1, 1 << 30, "rows of cells, of all ranks"},
     {"seed", 42, 0, 4294967295.0, ""},
     {"fish", 300, 0, 1000, "fish at the start, per 1000 cells"},
     {"sharks", 50, 0, 1000, "sharks at the start, per 1000 cells"},
@@ -78,8 +77,9 @@ static mpi_option options[] = {
     {"balance", 0, 0, 1e9, "steps after which borders of bands move; 0: never"},
     {"agent", 20, 0, 1e6, "for that, the work of an agent, if that of a cell is 1"},
     {"stretch", 300, 100, 10000, "for that, most rows of a band, in percent of an equal share"},
+    {"delta", 0, 0, 64,
+     "of edges, elements of so many bytes are sent if they changed; 0: edges are sent whole"},
     {"idle", 0, 0, 1, "1: times in which ranks wait for others are measured, which adds waits"},
-    {"writer", 1, 0, 1, "1: a thread writes checkpoints; 0: the next step waits for them"},
     {NULL, 0, 0, 0, NULL}};
 
 static int read_rules(mpi_run *run, wa_tor_rules *rules) {
@@ -95,7 +95,7 @@ static int read_rules(mpi_run *run, wa_tor_rules *rules) {
     rules->empty_from =
         (uint32_t)((uint64_t)rules->height * mpi_u32(run, "wave") / 1000) * rules->width;
     if (!rules->empty_from) rules->empty_from = rules->width; /* a row at least */
-    const char *fault = wa_tor_rules_check(rules);
+    const char *fault = wa_tor_rules_check(rules, 1);
     if (fault) return bench_error_set(&run->error, "%s", fault);
     if (rules->height / (uint32_t)run->size < EDGE_ROWS)
         return bench_error_set(&run->error, "%u rows for %d ranks; each needs %u", rules->height,
@@ -105,34 +105,45 @@ static int read_rules(mpi_run *run, wa_tor_rules *rules) {
 
 /* ---- Making the band ------------------------------------------------------------------------- */
 
-static clump_status make_clock(clump_heap *heap, const uint32_t *words) {
+/* What is saved: agents and a clock. Who loads them makes the cells. */
+static clump_status leave_agents(clump_heap *heap, clump_kernel *drop, const uint32_t *words) {
     static const clump_struct_field fields[] = {
-        {"step", 0}, {"first", 4}, {"rows", 8}, {"height", 12}};
-    const clump_struct_desc clock = {sizeof clock, "Clock", 16, 4, fields};
-    return clump_heap_new_structs(heap, &clock, words, 1, NULL, NULL);
+        {"step", 0}, {"first", 4}, {"rows", 8}, {"height", 12}, {"width", 16}};
+    const clump_struct_desc clock = {sizeof clock, "Clock", 20, 5, fields};
+    const clump_status status = clump_heap_do_all(heap, drop, NULL);
+    return status ? status : clump_heap_new_structs(heap, &clock, words, 1, NULL, NULL);
+}
+
+static clump_status complete(void *of, clump_heap *copy, const uint32_t *words) {
+    const band *b = of;
+    return leave_agents(copy, b->copy_drop, words);
 }
 
 static int create_heap(mpi_run *run, band *b) {
     static const char *const before[] = {
-        "bench/apps/wa-tor/rules.clh", "bench/apps/wa-tor/agents.clh", "bench/apps/wa-tor/show.clh",
-        "bench/apps/cells.clh", NULL};
+        "bench/mpi/band.clh",         "bench/apps/wa-tor/rules.clh", "bench/apps/wa-tor/agents.clh",
+        "bench/apps/wa-tor/show.clh", "bench/apps/cells.clh",        NULL};
     const uint64_t cells = (uint64_t)b->most_rows * b->rules.width + b->part_cells;
     const bench_heap_desc heap = {.clump = run->context,
                                   .file = "bench/mpi/wa-tor.schema",
                                   /* As in bench/apps/wa-tor/heap.c; objects are a little larger. */
                                   .bytes = cells * 60 + (8u << 20)};
     if (bench_heap_create(&heap, &b->heap, &run->error)) return -1;
-    if (mpi_u32(run, "checkpoint") &&
-        mpi_checkpoint_create(run, &heap, mpi_u32(run, "writer") != 0, make_clock, &b->checkpoint))
-        return -1;
-    const bench_program_desc program = {.clump = run->context,
-                                        .heap = b->heap,
-                                        .file = "bench/mpi/wa-tor.cl",
-                                        .before = before,
-                                        .uses_random123 = 1,
-                                        .names = kernel_names,
-                                        .count = KERNEL_COUNT};
-    return bench_program_create(&program, &b->program, b->kernels, &run->error);
+    bench_program_desc program = {.clump = run->context,
+                                  .heap = b->heap,
+                                  .file = "bench/mpi/wa-tor.cl",
+                                  .before = before,
+                                  .uses_random123 = 1,
+                                  .names = kernel_names,
+                                  .count = KERNEL_COUNT};
+    if (bench_program_create(&program, &b->program, b->kernels, &run->error)) return -1;
+    if (!mpi_u32(run, "checkpoint")) return 0;
+    if (mpi_checkpoint_create(run, &heap, complete, b, &b->checkpoint)) return -1;
+    program.clump = mpi_checkpoint_context(b->checkpoint);
+    program.heap = mpi_checkpoint_heap(b->checkpoint);
+    program.names = &kernel_names[CELL_DROP];
+    program.count = 1;
+    return bench_program_create(&program, &b->copy_program, &b->copy_drop, &run->error);
 }
 
 static int create_exchange(mpi_run *run, band *b) {
@@ -143,7 +154,8 @@ static int create_exchange(mpi_run *run, band *b) {
                                   .send_at = {0, bytes},
                                   .send_bytes = {bytes, bytes},
                                   .receive_at = {0, bytes},
-                                  .receive_bytes = {bytes, bytes}};
+                                  .receive_bytes = {bytes, bytes},
+                                  .delta = mpi_u32(run, "delta")};
     const clump_migration_desc migration = {.size = sizeof migration,
                                             .heap = b->heap,
                                             .class_name = "Agent",
@@ -248,17 +260,17 @@ static int fail_other_world(mpi_run *run, const band *b) {
 
 /* The clock of the part that was loaded last. All parts show the same step. */
 static int read_clock(mpi_run *run, band *b, loaded *l, uint32_t part) {
-    static const char *const fields[] = {"step", "first", "rows", "height"};
-    uint32_t shown[4] = {0};
-    uint64_t cells = 0, clocks = 0;
+    static const char *const fields[] = {"step", "first", "rows", "height", "width"};
+    uint32_t shown[5] = {0};
+    uint64_t clocks = 0;
     const int is_first = l->first_part == l->end_part;
-    clump_status status = clump_heap_read_count(b->heap, "Cell", &cells);
-    for (int i = 0; i < 4 && !status; i++)
+    clump_status status = CLUMP_OK;
+    for (int i = 0; i < 5 && !status; i++)
         status = clump_heap_read_field(b->heap, "Clock", fields[i], 0, sizeof *shown, &shown[i], 1,
                                        &clocks);
     if (status) return mpi_fail(run, "the file", status);
-    if (clocks != 1 || shown[3] != b->rules.height ||
-        cells != (uint64_t)shown[2] * b->rules.width || (!is_first && shown[0] != run->begun))
+    if (clocks != 1 || shown[3] != b->rules.height || shown[4] != b->rules.width ||
+        (!is_first && shown[0] != run->begun))
         return fail_other_world(run, b);
     b->iteration = run->begun = shown[0];
     if (is_first || part < l->first_part) {
@@ -272,7 +284,7 @@ static int read_clock(mpi_run *run, band *b, loaded *l, uint32_t part) {
     return 0;
 }
 
-/* One part more, if one is missing: agents of this band, without cells. */
+/* One part more, if one is missing: agents of this band. */
 static int load_part(mpi_run *run, band *b, loaded *l, int *is_missing) {
     uint32_t part;
     *is_missing = find_next(b, l, &part);
@@ -283,8 +295,7 @@ static int load_part(mpi_run *run, band *b, loaded *l, int *is_missing) {
     failed = status ? mpi_fail_world(run, "the file", status) : 0;
     if (!failed && *is_missing) failed = read_clock(run, b, l, part);
     if (mpi_agree(run, failed)) return -1;
-    return *is_missing && (mpi_do_all(run, b->heap, b->kernels[CELL_DROP]) ||
-                           mpi_do_all(run, b->heap, b->kernels[CLOCK_DROP]) ||
+    return *is_missing && (mpi_do_all(run, b->heap, b->kernels[CLOCK_DROP]) ||
                            mpi_do_all(run, b->heap, b->kernels[STRANGER_DROP]))
                ? -1
                : 0;
@@ -327,13 +338,15 @@ static void clock_words(const band *b, uint32_t words[MPI_CHECKPOINT_WORDS]) {
     words[1] = b->first_row;
     words[2] = b->height;
     words[3] = b->rules.height;
+    words[4] = b->rules.width;
 }
 
+/* The end of the run: the world has no cells then. */
 static int save(mpi_run *run, void *self) {
     band *b = self;
     uint32_t words[MPI_CHECKPOINT_WORDS];
     clock_words(b, words);
-    clump_status status = make_clock(b->heap, words);
+    clump_status status = leave_agents(b->heap, b->kernels[CELL_DROP], words);
     if (status) return mpi_fail(run, "the clock", status);
     status = clump_world_save(run->world, b->heap, run->file, NULL, NULL);
     return status ? mpi_fail_world(run, "saving", status) : 0;
@@ -342,6 +355,8 @@ static int save(mpi_run *run, void *self) {
 static void destroy(void *self) {
     band *b = self;
     const cl_mem buffers[] = {b->rows, b->edges, b->ghosts, b->codes, b->counts};
+    clump_kernel_destroy(b->copy_drop);
+    clump_program_destroy(b->copy_program);
     mpi_checkpoint_destroy(b->checkpoint);
     clump_halo_destroy(b->halo);
     clump_migration_destroy(b->migration);
@@ -359,7 +374,7 @@ static void set_rows(band *b, uint32_t first_row, uint32_t height) {
     b->height = height;
     b->first = first_row * b->rules.width;
     b->cells = height * b->rules.width;
-    b->row_count = (b->cells + 63) / 64;
+    b->row_count = (uint32_t)(((uint64_t)b->cells + 63) / 64);
 }
 
 static int fill(mpi_run *run, band *b) {
@@ -503,6 +518,7 @@ static int exchange_edges(mpi_run *run, band *b, unsigned select, mpi_times *tim
     cl_int code = clFinish(run->queue); /* so that the halo's time is its own */
     if (code) return mpi_fail_cl(run, "clFinish", code);
     busy_end(b);
+    const uint64_t sent = clump_halo_get_info(b->halo)->bytes_sent;
     double before = MPI_Wtime();
     clump_status status = clump_halo_begin(b->halo);
     if (status) return mpi_fail_world(run, "the halo", status);
@@ -517,7 +533,7 @@ static int exchange_edges(mpi_run *run, band *b, unsigned select, mpi_times *tim
     if (status) return mpi_fail_world(run, "the halo", status);
     times->halo += MPI_Wtime() - before;
     busy_begin(b);
-    if (run->size > 1) times->bytes += (uint64_t)2 * EDGE_ROWS * b->rules.width;
+    if (run->size > 1) times->bytes += clump_halo_get_info(b->halo)->bytes_sent - sent;
     return 0;
 }
 
@@ -566,14 +582,12 @@ static int is_due(const mpi_run *run, const band *b, const char *option) {
     return every && b->iteration % every == 0;
 }
 
-static int write_checkpoint(mpi_run *run, band *b) {
+static int write_checkpoint(mpi_run *run, band *b, int is_end) {
     uint32_t words[MPI_CHECKPOINT_WORDS];
-    const double before = MPI_Wtime();
+    int is_next;
+    if (mpi_checkpoint_is_next(run, b->checkpoint, b->iteration, is_end, &is_next)) return -1;
     clock_words(b, words);
-    if (mpi_checkpoint_begin(run, b->checkpoint, b->heap, words)) return -1;
-    const cl_int code = mpi_u32(run, "idle") ? clFinish(run->queue) : CL_SUCCESS;
-    b->busy.saving += MPI_Wtime() - before;
-    return code ? mpi_fail_cl(run, "clFinish", code) : 0;
+    return is_next ? mpi_checkpoint_begin(run, b->checkpoint, b->heap, words) : 0;
 }
 
 static int step(mpi_run *run, void *self, mpi_times *times) {
@@ -587,7 +601,7 @@ static int step(mpi_run *run, void *self, mpi_times *times) {
     busy_end(b);
     b->iteration++;
     if (is_due(run, b, "balance") && balance(run, b, times)) return -1;
-    return is_due(run, b, "checkpoint") ? write_checkpoint(run, b) : 0;
+    return write_checkpoint(run, b, 0);
 }
 
 /* ---- What came of it ------------------------------------------------------------------------- */
@@ -639,11 +653,10 @@ static int reference(mpi_run *run, uint32_t steps, uint64_t *expected) {
 /* A rank is idle while the one that has most to do is busy. */
 static int report_idle(mpi_run *run, band *b) {
     const double ms = 1e3 / mpi_real(run, "steps");
-    double most[4] = {b->busy.wall * ms, b->busy.processor * ms, b->busy.saving * ms,
-                      b->busy.moving * ms},
+    double most[3] = {b->busy.wall * ms, b->busy.processor * ms, b->busy.moving * ms},
            sums[2] = {most[0], most[1]};
     uint64_t rows[2] = {b->height, UINT64_MAX - b->height};
-    clump_status status = clump_world_reduce(run->world, most, 4, MPI_DOUBLE, MPI_MAX);
+    clump_status status = clump_world_reduce(run->world, most, 3, MPI_DOUBLE, MPI_MAX);
     if (!status) status = clump_world_reduce(run->world, sums, 2, MPI_DOUBLE, MPI_SUM);
     if (!status) status = clump_world_reduce(run->world, rows, 2, MPI_UINT64_T, MPI_MAX);
     if (!status) status = clump_world_reduce(run->world, &b->borders, 1, MPI_UINT64_T, MPI_SUM);
@@ -655,17 +668,27 @@ static int report_idle(mpi_run *run, band *b) {
             100 * (1 - sums[0] / run->size / most[0]), most[0],
             100 * (1 - sums[1] / run->size / most[1]), most[1],
             (unsigned long long)(UINT64_MAX - rows[1]), (unsigned long long)rows[0],
-            (unsigned long long)b->borders, most[3]);
-    if (!run->rank && b->checkpoint)
-        printf("checkpoints: %.3f ms a step, for copies and for waits until the file is complete\n",
-               most[2]);
+            (unsigned long long)b->borders, most[2]);
     return 0;
+}
+
+/* Of rank 0. */
+static void report_edges(const band *b) {
+    const clump_halo_info *info = clump_halo_get_info(b->halo);
+    const double ms = info->exchanges ? 1e3 / (double)info->exchanges : 0;
+    printf(
+        "edges: %.0f of %.0f bytes sent in an exchange, %llu of %llu parts as differences; %.4f ms "
+        "comparing, %.4f reading, %.4f writing, %.4f waiting\n",
+        (double)info->bytes_sent * ms / 1e3, (double)info->bytes_whole * ms / 1e3,
+        (unsigned long long)info->deltas, (unsigned long long)info->parts, info->pack_s * ms,
+        info->read_s * ms, info->write_s * ms, info->wait_s * ms);
 }
 
 static int report(mpi_run *run, void *self) {
     band *b = self;
+    if (!run->rank && (mpi_u32(run, "delta") || mpi_u32(run, "idle"))) report_edges(b);
     uint64_t counts[2] = {0, 0};
-    if (b->checkpoint && mpi_checkpoint_end(run, b->checkpoint)) return -1;
+    if (write_checkpoint(run, b, 1) || mpi_checkpoint_end(run, b->checkpoint)) return -1;
     if (mpi_u32(run, "idle") && report_idle(run, b)) return -1;
     clump_status status = clump_heap_take_errors(b->heap, NULL);
     if (!status) status = clump_heap_read_count(b->heap, "Fish", &counts[0]);

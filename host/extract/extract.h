@@ -3,7 +3,7 @@
  * launches what copies objects, arrays.c brings arrays that grow along.
  *
  * May use: core, schema, heap, of collect what follows references and frees chosen objects, and of
- * save what reads without a device.
+ * save what reads without a device, and its pinned memory (save/staging.h).
  *
  * Invariant: schema, numbers of objects and of elements tell where each column is. Between two
  * calls nothing is enqueued that uses an extract, so it needs no order of queues (core/queue.c).

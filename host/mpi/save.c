@@ -27,6 +27,16 @@ static int write_bytes(void *user, const void *data, size_t bytes) {
     return 0;
 }
 
+/* Packed pieces have to be made to find their size. */
+static clump_status measure(clumpi_world_file *file, clump_heap *heap, clump_save_desc desc) {
+    clump_save_report report = {.size = sizeof report};
+    desc.write = desc.zstd_level ? count_bytes : NULL;
+    desc.measure = !desc.zstd_level;
+    const clump_status status = clump_heap_save(heap, &desc, &report);
+    if (desc.measure) file->bytes = report.bytes;
+    return clumpi_world_file_heap_status(file, status);
+}
+
 /* Where the part begins: after those of lower ranks. */
 static clump_status place_part(clumpi_world_file *file) {
     uint64_t below = 0;
@@ -72,6 +82,7 @@ static clump_status write_part(clumpi_world_file *file, clump_heap *heap,
     const uint32_t rank = (uint32_t)file->world->place.rank;
     clumpi_world_file_entry e = {.begin = file->begin, .bytes = file->bytes};
     own.write = write_bytes;
+    own.measure = 0;
     own.progress = clumpi_world_file_progress;
     own.compact = 0; /* it was done */
     e.hash = clumpi_world_file_entry_hash(&e, rank);
@@ -114,9 +125,8 @@ clump_status clump_world_save(clump_world *world, clump_heap *heap, const char *
     if (name) snprintf(name, room, "%s.part", place.path);
     own.path = NULL;
     own.user = &file;
-    own.write = count_bytes;
     own.progress = NULL;
-    if (!status) status = clumpi_world_file_heap_status(&file, clump_heap_save(heap, &own, NULL));
+    if (!status) status = measure(&file, heap, own);
     status = clump_world_agree(world, status);
     if (!status) status = place_part(&file);
     if (!status) status = clump_world_agree(world, make_file(&file, &place));

@@ -18,6 +18,7 @@ typedef struct saving {
     clumpi_stream stream;
     clump_saved saved; /* what the head says; the schema is the heap's */
     clumpi_dense dense;
+    int is_measured;               /* nothing is gathered and written, only counted */
     const clump_refs **registered; /* in the order of registration */
     clumpi_staging *staging;
     struct {
@@ -47,7 +48,7 @@ static clump_status write_oldest(saving *s) {
 
 static clump_status write_all_on_way(saving *s) {
     clump_status status = CLUMP_OK;
-    while (s->staging->count && !status) status = write_oldest(s);
+    while (s->staging && s->staging->count && !status) status = write_oldest(s);
     return status;
 }
 
@@ -143,6 +144,12 @@ static clump_status describe(saving *s, const clump_save_desc *desc) {
     return status ? status : describe_registered(s);
 }
 
+/* Pieces of `count` elements of `bytes` each, of which a piece has `most`, are counted. */
+static clump_status count_pieces(saving *s, uint64_t count, uint32_t most, uint32_t bytes) {
+    s->stream.bytes += (count + most - 1) / most * sizeof(clumpi_piece) + count * bytes;
+    return CLUMP_OK;
+}
+
 /* arrays: NULL, or of a column of elements. */
 static clump_status write_values(saving *s, const clumpi_saved_column *column,
                                  clumpi_arrays *arrays) {
@@ -168,6 +175,7 @@ static clump_status write_values(saving *s, const clumpi_saved_column *column,
 
 static clump_status write_column(saving *s, const clumpi_saved_column *column) {
     clumpi_arrays arrays;
+    if (s->is_measured) return count_pieces(s, column->count, column->piece_count, column->bytes);
     if (column->kind != CLUMPI_KIND_ELEMENTS) return write_values(s, column, NULL);
     if (!column->count) return CLUMP_OK;
     clump_status status =
@@ -176,6 +184,11 @@ static clump_status write_column(saving *s, const clumpi_saved_column *column) {
     if (!status) status = write_values(s, column, &arrays);
     clumpi_arrays_close(&arrays);
     return status;
+}
+
+static clump_status count_words(saving *s, uint64_t count) {
+    return count_pieces(s, count, clumpi_saved_words_at_once(&s->saved, UINT64_MAX),
+                        (uint32_t)sizeof(clump_ref));
 }
 
 /* References outside, as numbers. */
@@ -189,6 +202,7 @@ static clump_status read_outside(saving *s, const clump_refs *refs, uint64_t fro
 static clump_status write_registered(saving *s, uint32_t buffer) {
     const uint64_t count = s->saved.registered_counts[buffer];
     clump_status status = CLUMP_OK;
+    if (s->is_measured) return count_words(s, count);
     for (uint64_t from = 0; from < count && !status;) {
         const uint32_t n = clumpi_saved_words_at_once(&s->saved, count - from);
         status = read_outside(s, s->registered[buffer], from, n);
@@ -203,6 +217,7 @@ static clump_status write_registered(saving *s, uint32_t buffer) {
  * its way. */
 static clump_status write_handles(saving *s) {
     const uint32_t count = s->saved.handles;
+    if (s->is_measured) return count_words(s, count);
     const clumpi_staged *place = &s->staging->places[clumpi_staging_next(s->staging)];
     clump_ref *words = (clump_ref *)(void *)place->memory;
     clump_status status = CLUMP_OK;
@@ -254,9 +269,9 @@ static clump_status save(saving *s, const clump_save_desc *desc, clump_save_repo
     if (desc->compact) status = clump_heap_compact(s->heap, NULL, NULL, NULL);
     if (!status) status = clumpi_handles_settle(s->heap);
     if (!status) status = clumpi_dense_open(s->heap, &s->dense);
-    if (!status) status = clumpi_dense_open_rows(&s->dense);
+    if (!status && !s->is_measured) status = clumpi_dense_open_rows(&s->dense);
     if (!status) status = describe(s, desc);
-    if (!status)
+    if (!status && !s->is_measured)
         status = clumpi_staging_open(clumpi_heap_context(s->heap),
                                      clumpi_saved_piece_most(&s->saved), &s->staging);
     if (!status) status = write_all(s);
@@ -278,7 +293,7 @@ clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc,
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_heap_save: piece_bytes is %u, but must be %u to %u", piece,
                            CLUMPI_PIECE_LEAST, CLUMPI_PIECE_MOST);
-    saving s = {.heap = heap};
+    saving s = {.heap = heap, .is_measured = own.measure};
     status = clumpi_heap_refuses(heap, CLUMPI_OP_SAVE, "clump_heap_save");
     if (status) return status;
     status = clumpi_stream_create(&s.stream, &own, "clump_heap_save", &c->allocator, &c->error);

@@ -78,15 +78,19 @@ static clump_status open_lanes(clumpi_staging *s, uint32_t most) {
     return status;
 }
 
-/* On the device. */
-static clump_status open_places(clumpi_staging *s) {
-    clump_status status = CLUMP_OK;
-    for (uint32_t i = 0; i < CLUMPI_PLACES && !status; i++) {
+static void open_places(clumpi_staging *s) {
+    for (uint32_t i = 0; i < CLUMPI_PLACES; i++) {
         clumpi_staged *place = &s->places[i];
         place->lane = &s->lanes[i % CLUMPI_LANES];
         place->memory = (uint8_t *)place->lane->mapped + i / CLUMPI_LANES * all_bytes(s->most);
-        status = clumpi_buffer_create(s->context, all_bytes(s->most), what, &place->values);
     }
+}
+
+/* On the device. */
+static clump_status open_values(clumpi_staging *s) {
+    clump_status status = CLUMP_OK;
+    for (uint32_t i = 0; i < CLUMPI_PLACES && !status; i++)
+        status = clumpi_buffer_create(s->context, all_bytes(s->most), what, &s->places[i].values);
     return status;
 }
 
@@ -146,9 +150,15 @@ static clump_status find_or_make(clump_context *c, uint32_t most, clumpi_staging
     return CLUMP_OK;
 }
 
+clump_status clumpi_staging_open_host(clump_context *c, uint32_t most, clumpi_staging **staging) {
+    const clump_status status = find_or_make(c, most, staging);
+    if (!status) open_places(*staging);
+    return status;
+}
+
 clump_status clumpi_staging_open(clump_context *c, uint32_t most, clumpi_staging **staging) {
-    clump_status status = find_or_make(c, most, staging);
-    if (!status) status = open_places(*staging);
+    clump_status status = clumpi_staging_open_host(c, most, staging);
+    if (!status) status = open_values(*staging);
     if (!status) return CLUMP_OK;
     clumpi_staging_close(*staging, 0);
     *staging = NULL;

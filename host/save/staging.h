@@ -63,6 +63,8 @@ typedef struct clumpi_staging {
 
 /* CONSTRUCTOR. For pieces of up to `most` bytes. *staging is NULL after a failure. */
 clump_status clumpi_staging_open(clump_context *c, uint32_t most, clumpi_staging **staging);
+/* The same without values on the device: only the host's memory. */
+clump_status clumpi_staging_open_host(clump_context *c, uint32_t most, clumpi_staging **staging);
 /* DESTRUCTOR, of NULL too. Waits for what is under way. If all went well, and it takes no more than
  * 1/256 of what the device has, the context keeps the host's memory for the next one: to pin it
  * takes NVIDIA's driver 0.4 to 0.8 ms for each MiB. */

@@ -69,14 +69,26 @@ static clump_status create_file(clumpi_stream *s) {
                 : CLUMP_OK;
 }
 
+static int discard(void *user, const void *data, size_t bytes) {
+    (void)user;
+    (void)data;
+    (void)bytes;
+    return 0;
+}
+
 clump_status clumpi_stream_create(clumpi_stream *s, const clump_save_desc *desc, const char *call,
                                   const clump_allocator *allocator, clump_error *error) {
     *s = (clumpi_stream){.allocator = allocator, .error = error, .file = -1};
-    if (!desc->path == !desc->write)
-        return clumpi_fail(error, CLUMP_ERR_USAGE, "%s: set exactly one of `path` and `write`",
+    if (!!desc->path + !!desc->write + !!desc->measure != 1)
+        return clumpi_fail(error, CLUMP_ERR_USAGE,
+                           "%s: set exactly one of `path`, `write` and `measure`", call);
+    if (desc->measure && desc->zstd_level)
+        return clumpi_fail(error, CLUMP_ERR_USAGE,
+                           "%s: `measure` does not know the sizes of packed pieces, so zstd_level "
+                           "must be 0",
                            call);
     s->path = desc->path;
-    s->write = desc->write;
+    s->write = desc->measure ? discard : desc->write;
     s->user = desc->user;
     s->progress = desc->progress;
     clump_status status = s->path ? create_file(s) : CLUMP_OK;

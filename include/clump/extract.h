@@ -157,9 +157,11 @@ CLUMP_API clump_status clump_heap_insert(clump_heap *heap, const clump_extract *
 
 /* METHOD. Extract objects from `heap`, make them in `into`, and then free them in `heap`. No object
  * is lost: objects that do not arrive stay. The heaps may have different contexts and devices. If
- * these contexts share one cl_context, the device of `into` reads the buffer that the other one
- * wrote, and OpenCL transfers it. Else the objects go through host memory, also between devices of
- * two vendors.
+ * these contexts share one cl_context, and also the device or both devices are CPUs, the device of
+ * `into` reads the buffer that the other one wrote. Else the objects go through host memory, also
+ * between devices of two vendors: in pieces of 256 KiB to 4 MiB, four at a time, which are pinned
+ * and which the context of `heap` keeps as save.h says. The device of `into` then also
+ * needs the memory of the extract.
  *   desc     [in]             as for clump_heap_extract(). free_objects counts as 1
  *   insert   [in, optional]   as for clump_heap_insert(). ref_buffer belongs to the context of
  *                             `into`

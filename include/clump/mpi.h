@@ -330,8 +330,8 @@ CLUMP_API clump_status clump_world_move_borders(clump_world *world, const clump_
 
 /* METHOD. Save the heaps of all ranks in one file, by MPI-IO. A head has the number and places of
  * the parts. The part of each rank is the output of clump_heap_save(). All ranks call this
- * together. The file gets its name when it is complete, as in save.h. Each heap is saved twice, the
- * first time to find its size. A rank has only pieces in memory.
+ * together. The file gets its name when it is complete, as in save.h. With zstd_level each heap is
+ * saved twice, the first time to find its size. A rank has only pieces in memory.
  *   path    [in]             the same file for all ranks
  *   desc    [in, optional]   only piece_bytes, zstd_level, compact and progress are used
  *   report  [out, optional]  of this rank's heap

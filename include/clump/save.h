@@ -77,6 +77,10 @@ typedef struct clump_save_desc {
                              built with it (CLUMP_ZSTD). 0: do not */
     int compact;          /* 1: compact all classes first (compact.h), which moves objects */
     clump_progress_fn progress; /* optional */
+    /* 1: write nothing, and only report the numbers of such a save, `bytes` as well. No values are
+     * read, only the lengths of arrays that grow, so `dangling` is 0. Without path, write and
+     * zstd_level */
+    int measure;
 } clump_save_desc;
 
 /* Results of a save. */
@@ -96,9 +100,9 @@ typedef struct clump_save_report {
  *   report  [out, optional]
  * Blocks: yes.
  * Returns CLUMP_OK, or:
- *   CLUMP_ERR_USAGE        both or neither of path and write, an invalid piece_bytes or zstd_level,
- *                          objects that are evicted, or a heap with `raw`: only the program knows
- *                          the contents of raw memory
+ *   CLUMP_ERR_USAGE        not exactly one of path, write and measure, zstd_level with measure, an
+ *                          invalid piece_bytes or zstd_level, objects that are evicted, or a heap
+ *                          with `raw`: only the program knows the contents of raw memory
  *   CLUMP_ERR_UNSUPPORTED  zstd_level without zstd, or more than 65,536 registered buffers or
  *                          arrays that grow
  *   CLUMP_ERR_IO           a file cannot be written or replaced (the error has the file and the

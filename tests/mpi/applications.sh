@@ -41,6 +41,14 @@ same 1 4 -- wa-tor width=33 height=12 steps=60 fish=500 sharks=200 shark_energy=
 same 1 2 -- wa-tor width=1 height=9 steps=30 fish=400 sharks=100
 same 1 3 -- wa-tor width=2 height=9 steps=30 fish=400 sharks=100
 
+# Edges whose differences are sent.
+same 1 3 -- wa-tor width=4096 height=12 steps=6 warmup=0 delta=1
+grep -q '^edges: .*, [1-9][0-9]* of [0-9]* parts as differences' "$work/said" || {
+    cat "$work/said"
+    echo "FAILED: no edge was sent as differences"
+    exit 1
+}
+
 # A world that 4 ranks save goes on with fewer and with more of them, from parts that end elsewhere.
 "$mpiexec" -n 4 "$mpi" wa-tor width=70 height=50 steps=17 file="$work/world" save=1 >/dev/null </dev/null
 same 1 2 3 4 5 -- wa-tor width=70 height=50 steps=21 warmup=0 file="$work/world" load=1
@@ -70,6 +78,26 @@ if "$mpiexec" -n 1 "$mpi" wa-tor width=70.5 >"$work/said" 2>&1 </dev/null || ! g
     echo "FAILED: a part of a cell"
     exit 1
 fi
+# No step waits for a file: with a checkpoint due in each step some are late, and the last one goes on. With writer=2 none is late.
+whole=$(sed 's/.*: //' "$work/wa-tor")
+for writer in 1 2; do
+    "$mpiexec" -n 4 "$mpi" wa-tor width=70 height=50 until=39 checkpoint=1 writer=$writer file="$work/often" >"$work/said" 2>&1 </dev/null
+    late='the last of step 39; [1-9][0-9]* late'
+    [ $writer = 1 ] || late='^checkpoints: 39, the last of step 39; 0 late, by up to 0 steps'
+    if ! grep -q "$late" "$work/said" || [ "$(checksum 3 wa-tor width=70 height=50 until=40 file="$work/often" load=1)" != "$whole" ]; then
+        cat "$work/said"
+        echo "FAILED: checkpoints in each step, writer=$writer"
+        exit 1
+    fi
+done
+for wrong in 'nbody checkpoint=2: nbody is neither saved nor loaded' 'nbody steps=1: no option needs a file'; do
+    # shellcheck disable=SC2086
+    if "$mpiexec" -n 2 "$mpi" ${wrong%%: *} file="$work/none" >"$work/said" 2>&1 </dev/null || ! grep -q "${wrong#*: }" "$work/said"; then
+        cat "$work/said"
+        echo "FAILED: $wrong"
+        exit 1
+    fi
+done
 same 1 2 3 4 -- nbody bodies=403 steps=8 warmup=0 | tee "$work/nbody"
 
 # Births, deaths and agents that cross, on bands of different heights down to one row; and a row that is one word.
@@ -79,8 +107,12 @@ same 1 3 -- epidemic width=2 height=3 density=64 steps=20 birth=3000 death=3000 
 grep -q '^equal to the program in plain OpenCL$' "$work/said"
 [ "$(grep -c "^checksum $(sed 's/.*: //' "$work/epidemic")" "$work/said")" = 2 ]
 "$mpiexec" -n 4 "$mpi" epidemic width=16 height=12 steps=7 file="$work/sick" save=1 >/dev/null </dev/null
-same 1 4 5 -- epidemic width=16 height=12 steps=13 warmup=0 file="$work/sick" load=1 | sed 's/.*: /: /' >"$work/resumed"
-if ! grep -qF "$(cat "$work/resumed")" "$work/epidemic"; then
+"$mpiexec" -n 4 "$mpi" epidemic width=16 height=12 until=15 checkpoint=10 writer=2 file="$work/sicker" >/dev/null </dev/null
+{
+    same 1 4 5 -- epidemic width=16 height=12 steps=13 warmup=0 file="$work/sick" load=1
+    same 2 4 -- epidemic width=16 height=12 until=22 file="$work/sicker" load=1
+} | sed 's/.*: //' | sort -u >"$work/resumed"
+if [ "$(cat "$work/resumed")" != "$(sed 's/.*: //' "$work/epidemic")" ]; then
     cat "$work/epidemic" "$work/resumed"
     echo "FAILED: an epidemic that goes on comes to something else"
     exit 1

@@ -35,10 +35,11 @@ killed() {
     rm -f "$work"/pid.* "$work"/world*
     "$mpiexec" -n 3 "$0" --rank "$work" "$program" "${options[@]}" checkpoint="$2" file="$work/world" >"$work/said" 2>&1 </dev/null &
     job=$!
-    for ((i = 0; i < 60000; i++)); do
-        [ ! -e "$work/world" ] || [ ! -e "$work/$3" ] || break
+    begin=$SECONDS
+    while [ ! -e "$work/world" ] || [ ! -e "$work/$3" ]; do
         kill -0 $job 2>/dev/null || fail "it ended before a rank was killed"
-        [ "$3" = world.part ] || sleep 0.01
+        [ $((SECONDS - begin)) -le 100 ] || fail "there is no $3"
+        [ -e "$work/world" ] || sleep 0.01 # a part is there for milliseconds only
     done
     [ "$3" = world.part ] || sleep "0.0$((RANDOM % 10))"
     kill -9 "$(cat "$work/pid.$rank")" || fail "rank $rank ended before it was killed"

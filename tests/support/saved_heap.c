@@ -32,12 +32,21 @@ void memory_release(memory_file *file) {
 
 memory_file saved_bytes(const cl_fixture *f, clump_heap *heap, uint32_t piece_bytes) {
     memory_file file = {0};
+    clump_save_report measured = {.size = sizeof measured}, report = {.size = sizeof report};
+    CHECK_OK(f, clump_heap_save(
+                    heap,
+                    &(clump_save_desc){
+                        .size = sizeof(clump_save_desc), .piece_bytes = piece_bytes, .measure = 1},
+                    &measured));
     CHECK_OK(f, clump_heap_save(heap,
                                 &(clump_save_desc){.size = sizeof(clump_save_desc),
                                                    .write = memory_write,
                                                    .user = &file,
                                                    .piece_bytes = piece_bytes},
-                                NULL));
+                                &report));
+    assert_int_equal(report.bytes, file.bytes);
+    report.dangling = 0; /* which is not measured */
+    assert_memory_equal(&measured, &report, sizeof report);
     return file;
 }
 

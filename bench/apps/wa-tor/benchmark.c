@@ -43,7 +43,7 @@ static int begin(void *app) {
                                 .shark_gain = bench_u32(values, "shark_gain"),
                                 .has_drawn_timers = (uint32_t)bench_is(values, "newborn", "drawn")},
                       .is_dynasoar_model = bench_is(values, "model", "dynasoar")};
-    const char *fault = wa_tor_rules_check(&run->desc.rules);
+    const char *fault = wa_tor_rules_check(&run->desc.rules, 0);
     if (fault) {
         return bench_error_set(run->app.error, "%s", fault);
     }

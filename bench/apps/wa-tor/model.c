@@ -15,10 +15,11 @@ wa_tor_rules wa_tor_rules_default(void) {
     return rules;
 }
 
-const char *wa_tor_rules_check(const wa_tor_rules *rules) {
+const char *wa_tor_rules_check(const wa_tor_rules *rules, int has_bands) {
     uint64_t cells = (uint64_t)rules->width * rules->height;
-    if (cells == 0 || cells > WA_TOR_CELLS_MAX) {
-        return "width * height must be 1 to 2^28 cells";
+    if (cells == 0 || cells > (has_bands ? UINT32_MAX : WA_TOR_CELLS_MAX)) {
+        return has_bands ? "width * height must be 1 to 2^32 - 1 cells"
+                         : "width * height must be 1 to 2^28 cells";
     }
     if ((uint64_t)rules->fish_permille + rules->shark_permille > 1000) {
         return "fish_permille and shark_permille must not exceed 1000 together";

@@ -70,8 +70,9 @@ typedef struct wa_tor_rules {
 /* The defaults: both species live on, in waves. */
 wa_tor_rules wa_tor_rules_default(void);
 
-/* NULL if the rules can be run, else a sentence that says what is wrong. */
-const char *wa_tor_rules_check(const wa_tor_rules *rules);
+/* NULL if the rules can be run, else a sentence that says what is wrong. has_bands: the world is in
+ * several heaps, and nothing has the codes of all cells. */
+const char *wa_tor_rules_check(const wa_tor_rules *rules, int has_bands);
 
 static inline uint32_t wa_tor_encode(uint32_t kind, uint32_t spawn_timer, uint32_t energy) {
     uint32_t timer =

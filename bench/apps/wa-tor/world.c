@@ -17,7 +17,7 @@ int wa_tor_world_create(const wa_tor_desc *desc, bench_world *world, bench_error
                                             [BENCH_SOA] = &wa_tor_plain_ops,
                                             [BENCH_AOS] = &wa_tor_plain_ops,
                                             [BENCH_SEQUENTIAL] = &wa_tor_sequential_ops};
-    const char *fault = wa_tor_rules_check(&desc->rules);
+    const char *fault = wa_tor_rules_check(&desc->rules, 0);
     *world = (bench_world){NULL, NULL};
     if (fault) {
         return bench_error_set(error, "%s", fault);
@@ -38,7 +38,7 @@ int wa_tor_world_save(const bench_world *world, const char *path, bench_error *e
 
 int wa_tor_world_resume(const wa_tor_desc *desc, const char *path, uint32_t steps,
                         bench_world *world, bench_error *error) {
-    const char *fault = wa_tor_rules_check(&desc->rules);
+    const char *fault = wa_tor_rules_check(&desc->rules, 0);
     *world = (bench_world){NULL, NULL};
     if (fault || desc->world.variant != BENCH_CLUMP) {
         return bench_error_set(error, "%s",

@@ -751,6 +751,100 @@ static void whole_way(void **state) {
     clump_heap_destroy(heap);
 }
 
+/* ---- Two devices of one cl_context ----------------------------------------------------------- */
+
+static uint32_t reads_without_wait;
+
+static cl_int CL_API_CALL say_no_cpu(cl_device_id device, cl_device_info what, size_t bytes,
+                                     void *value, size_t *needed) {
+    const cl_int code = clGetDeviceInfo(device, what, bytes, value, needed);
+    if (!code && what == CL_DEVICE_TYPE && value) *(cl_device_type *)value = CL_DEVICE_TYPE_GPU;
+    return code;
+}
+
+static cl_int CL_API_CALL count_reads(cl_command_queue queue, cl_mem buffer, cl_bool waits,
+                                      size_t at, size_t bytes, void *data, cl_uint count,
+                                      const cl_event *events, cl_event *event) {
+    reads_without_wait += !waits;
+    return clEnqueueReadBuffer(queue, buffer, waits, at, bytes, data, count, events, event);
+}
+
+static void open_part(cl_fixture *f, cl_context context, cl_device_id part,
+                      const clump_cl_functions *cl) {
+    cl_int code;
+    clump_error error;
+    *f = (cl_fixture){.device = part, .context = context};
+    f->queue = clCreateCommandQueue(context, part, 0, &code);
+    CHECK_CL(code);
+    const clump_context_desc desc = {.size = sizeof desc,
+                                     .context = context,
+                                     .device = part,
+                                     .queue = f->queue,
+                                     .personality = on.capabilities->personality,
+                                     .cl = cl};
+    assert_int_equal(clump_context_create(&desc, &f->clump, &error), CLUMP_OK);
+    CHECK_CL(clRetainContext(context));
+}
+
+/* All values, in more pieces than have places at a time. */
+static void migrate_many(const cl_fixture *from, const cl_fixture *to) {
+    static const char schema[] = "class Wide { uint id; uint all[15]; }";
+    static const clump_struct_field fields[] = {{"id", 0}};
+    const clump_struct_desc ids = {sizeof ids, "Wide", sizeof(uint32_t), 1, fields};
+    const char *const classes[] = {"Wide"};
+    enum { MANY = 290000 };
+    clump_heap *a = cl_fixture_heap(from, schema, 24 << 20, 0),
+               *b = cl_fixture_heap(to, schema, 24 << 20, 0);
+    uint32_t *numbers = calloc(MANY, sizeof *numbers), *found = calloc(MANY, sizeof *found);
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < MANY; i++) numbers[i] = i * 2654435761u;
+    CHECK_OK(from, clump_heap_new_structs(a, &ids, numbers, MANY, NULL, NULL));
+    CHECK_OK(from, clump_heap_write_field(a, "Wide", "all", 14, sizeof *numbers, numbers, MANY));
+    CHECK_OK(from, clump_heap_migrate(a,
+                                      &(clump_extract_desc){.size = sizeof(clump_extract_desc),
+                                                            .classes = classes,
+                                                            .class_count = 1},
+                                      b, NULL, NULL, NULL));
+    CHECK_OK(from, clump_heap_read_count(a, "Wide", &count));
+    assert_int_equal(count, 0);
+    CHECK_OK(to, clump_heap_read_field(b, "Wide", "id", 0, sizeof *found, found, MANY, &count));
+    assert_int_equal(count, MANY);
+    assert_memory_equal(found, numbers, MANY * sizeof *found);
+    CHECK_OK(to, clump_heap_read_field(b, "Wide", "all", 14, sizeof *found, found, MANY, &count));
+    assert_memory_equal(found, numbers, MANY * sizeof *found);
+    CHECK_HEAP(from, a);
+    CHECK_HEAP(to, b);
+    clump_heap_destroy(a);
+    clump_heap_destroy(b);
+    free(numbers);
+    free(found);
+}
+
+/* Of processors the buffer is shared; of others it goes through the host, in pieces that no call
+ * waits for. */
+static void two_devices(void **state) {
+    const cl_device_partition_property equally[] = {CL_DEVICE_PARTITION_EQUALLY, 1, 0};
+    cl_device_id parts[64];
+    cl_uint count = 0;
+    cl_int code;
+    if (clCreateSubDevices(on.device, equally, 64, parts, &count) || count < 2) skip();
+    cl_context context = clCreateContext(NULL, 2, parts, NULL, NULL, &code);
+    CHECK_CL(code);
+    for (int is_cpu = 0; is_cpu < 2; is_cpu++) {
+        const clump_cl_functions cl = {.size = sizeof cl,
+                                       .GetDeviceInfo = is_cpu ? NULL : say_no_cpu,
+                                       .EnqueueReadBuffer = count_reads};
+        cl_fixture f[2];
+        for (int i = 0; i < 2; i++) open_part(&f[i], context, parts[i], &cl);
+        reads_without_wait = 0;
+        migrate_many(&f[0], &f[1]);
+        assert_int_equal(reads_without_wait, is_cpu ? 0 : 5);
+        for (int i = 0; i < 2; i++) cl_fixture_close(&f[i]);
+    }
+    clReleaseContext(context);
+    for (cl_uint i = 0; i < count; i++) clReleaseDevice(parts[i]);
+}
+
 /* Numbers that no object of the extract has, or one of another class: nothing is made. */
 static void altered(void **state) {
     clump_heap *heap = filled(
@@ -1121,10 +1215,11 @@ int main(void) {
         cmocka_unit_test(by_following),   cmocka_unit_test(by_following_far),
         cmocka_unit_test(dangling),       cmocka_unit_test(migrate),
         cmocka_unit_test(checked_heaps),  cmocka_unit_test(to_the_last_slot),
-        cmocka_unit_test(other_contexts), cmocka_unit_test(altered),
-        cmocka_unit_test(whole_way),      cmocka_unit_test(other_fields),
-        cmocka_unit_test(other_kinship),  cmocka_unit_test(into_gaps),
-        cmocka_unit_test(unnamed),        cmocka_unit_test(of_saved_heaps),
+        cmocka_unit_test(other_contexts), cmocka_unit_test(two_devices),
+        cmocka_unit_test(altered),        cmocka_unit_test(whole_way),
+        cmocka_unit_test(other_fields),   cmocka_unit_test(other_kinship),
+        cmocka_unit_test(into_gaps),      cmocka_unit_test(unnamed),
+        cmocka_unit_test(of_saved_heaps),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     cl_fixture_close(&on);

@@ -370,6 +370,18 @@ static void wrong_calls(void **state) {
                                                     .piece_bytes = (64 << 20) + 1},
                                  NULL),
                  CLUMP_ERR_USAGE);
+    CHECK_STATUS(
+        &on,
+        clump_heap_save(
+            h, &(clump_save_desc){.size = sizeof(clump_save_desc), .path = "x", .measure = 1},
+            NULL),
+        CLUMP_ERR_USAGE);
+    CHECK_STATUS(
+        &on,
+        clump_heap_save(
+            h, &(clump_save_desc){.size = sizeof(clump_save_desc), .zstd_level = 1, .measure = 1},
+            NULL),
+        CLUMP_ERR_USAGE);
     CHECK_STATUS(&on, clump_heap_load(h, NULL, NULL), CLUMP_ERR_USAGE);
     CHECK_STATUS(
         &on,
