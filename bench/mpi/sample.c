@@ -17,7 +17,8 @@ struct mpi_sample {
     uint64_t most, bytes;                                        /* of this rank's files */
     double waits_s;
     cl_command_queue queue; /* of the thread */
-    cl_mem buffer;
+    cl_mem buffer, pinned;  /* as large: the driver does not stop the steps to copy into it */
+    uint32_t *rows;         /* pinned, mapped: 4 words of the number, and 4 of each object */
     cl_event made;
     mpi_job job;
 };
@@ -73,30 +74,28 @@ static int write_rows(mpi_sample *s, const uint32_t *rows, uint64_t count, void 
 }
 
 static int read_and_write(mpi_sample *s, uint64_t count, bench_error *error) {
-    uint32_t *rows = malloc(count * ROW + 1);
     void *values[ARRAYS] = {malloc(count * 3 * sizeof(float) + 1),
                             malloc(count * sizeof(uint64_t) + 1), malloc(count + 1)};
-    int failed = rows && values[PLACES] && values[IDENTITIES] && values[STATES]
+    int failed = values[PLACES] && values[IDENTITIES] && values[STATES]
                      ? 0
                      : bench_error_set(error, "host memory ran out");
     if (!failed && count) {
         const cl_int code = clEnqueueReadBuffer(s->queue, s->buffer, CL_TRUE, ROW, count * ROW,
-                                                rows, 0, NULL, NULL);
+                                                s->rows + 4, 0, NULL, NULL);
         if (code) failed = bench_error_cl(error, "clEnqueueReadBuffer", code);
     }
-    if (!failed) failed = write_rows(s, rows, count, values, error);
+    if (!failed) failed = write_rows(s, s->rows + 4, count, values, error);
     for (int i = 0; i < ARRAYS; i++) free(values[i]);
-    free(rows);
     return failed;
 }
 
 static int write_files(void *of, bench_error *error) {
     mpi_sample *s = of;
-    cl_uint count = 0;
     if (!s->rank && s->count > 1 && write_names(s, s->step - s->stride, error)) return -1;
-    const cl_int code = clEnqueueReadBuffer(s->queue, s->buffer, CL_TRUE, 0, sizeof count, &count,
-                                            1, &s->made, NULL);
+    const cl_int code = clEnqueueReadBuffer(s->queue, s->buffer, CL_TRUE, 0, sizeof(cl_uint),
+                                            s->rows, 1, &s->made, NULL);
     if (code) return bench_error_cl(error, "clEnqueueReadBuffer", code);
+    const cl_uint count = s->rows[0];
     if (count > s->most)
         return bench_error_set(error,
                                "the sample of step %u has %u agents, and its buffer has room for "
@@ -126,7 +125,13 @@ int mpi_sample_create(mpi_run *run, uint64_t most, uint32_t width_bits, uint32_t
     s->job.of = s;
     s->queue = clCreateCommandQueue(run->cl, run->device, 0, &code);
     if (code) return mpi_fail_cl(run, "clCreateCommandQueue", code);
-    return mpi_buffer(run, (most + 1) * ROW, &s->buffer);
+    s->pinned = clCreateBuffer(run->cl, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, (most + 1) * ROW,
+                               NULL, &code);
+    if (code) return mpi_fail_cl(run, "clCreateBuffer", code);
+    s->rows = clEnqueueMapBuffer(s->queue, s->pinned, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
+                                 (most + 1) * ROW, 0, NULL, NULL, &code);
+    return code ? mpi_fail_cl(run, "clEnqueueMapBuffer", code)
+                : mpi_buffer(run, (most + 1) * ROW, &s->buffer);
 }
 
 cl_mem mpi_sample_buffer(const mpi_sample *s) {
@@ -173,6 +178,11 @@ void mpi_sample_destroy(mpi_sample *s) {
     if (!s) return;
     if (s->job.is_running) pthread_join(s->job.thread, NULL);
     if (s->made) clReleaseEvent(s->made);
+    if (s->rows) {
+        clEnqueueUnmapMemObject(s->queue, s->pinned, s->rows, 0, NULL, NULL);
+        clFinish(s->queue);
+    }
+    if (s->pinned) clReleaseMemObject(s->pinned);
     if (s->buffer) clReleaseMemObject(s->buffer);
     if (s->queue) clReleaseCommandQueue(s->queue);
     free(s);
