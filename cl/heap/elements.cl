@@ -6,7 +6,7 @@
 #include "cl/core/layout.h"
 #include "cl/heap/layout.h"
 
-#define RUN_BYTES 256u /* of a work-item, for which it searches once */
+#define RUN_BYTES (CLUMPI_IS_CPU ? 4096u : 256u) /* of a work-item, which searches once for them */
 
 #define COPY(type)                                                                                 \
     for (uint i = 0; i < bytes / (uint)sizeof(type); i++)                                          \

@@ -9,10 +9,10 @@
  */
 #include "convert/convert.h"
 
-/* Bytes of elements that go over at once: a share of the new heap, and at most 4 MiB. */
+/* Bytes of elements that go over at once: a share of the new heap, and at most 16 MiB. */
 #define PIECE_SHARE 64u
 #define PIECE_LEAST (UINT32_C(1) << 12)
-#define PIECE_MOST (UINT32_C(1) << 22)
+#define PIECE_MOST (UINT32_C(1) << 24)
 
 /* An array of a class, here and there. */
 typedef struct array_walk {
