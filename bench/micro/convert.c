@@ -1,8 +1,8 @@
 /* The benchmark convert: a live heap gets another schema, and then its own again.
  *
- * Objects of 56 bytes, with four references each, and with `array` also an array that grows. In the other schema a class has some of the
- * fields apart, one field is new, and the order is another; with `to=aos` each object lies in one
- * piece. On the host's clock, from call to return:
+ * Objects of 56 bytes, with four references each, and with `array` also an array that grows. In the
+ * other schema a class has some of the fields apart, one field is new, and the order is another;
+ * with `to=aos` each object lies in one piece. On the host's clock, from call to return:
  *
  *     convert_us   clump_heap_convert() to the other schema, with the new memory of the heap
  *     back_us      the same back

@@ -1,6 +1,7 @@
 /* The benchmark extract: objects taken out of a heap and put into another of the same device.
  *
- * Objects of 56 bytes, with four references each, and with `array` also an array that grows. On the host's clock, from call to return:
+ * Objects of 56 bytes, with four references each, and with `array` also an array that grows. On the
+ * host's clock, from call to return:
  *
  *     extract_us   clump_heap_extract() of a share of them, by a field that a kernel has set
  *     insert_us    clump_heap_insert() of these into a heap without objects

@@ -1,6 +1,7 @@
 /* The benchmark save-load: a heap saved and loaded, to memory of the host or to a file.
  *
- * Objects of 56 bytes, with four references each, and with `array` also an array that grows. On the host's clock, from call to return:
+ * Objects of 56 bytes, with four references each, and with `array` also an array that grows. On the
+ * host's clock, from call to return:
  *
  *     save_us, load_us      clump_heap_save() and clump_heap_load(), a file with fsync() and
  *                           rename()
