@@ -1,8 +1,8 @@
 /* The benchmark convert: a live heap gets another schema, and then its own again.
  *
- * Objects of 56 bytes, with four references each. In the other schema a class has some of the
- * fields apart, one field is new, and the order is another; with `to=aos` each object lies in one
- * piece. On the host's clock, from call to return:
+ * Objects of 56 bytes, with four references each, and with `array` also an array that grows. In the
+ * other schema a class has some of the fields apart, one field is new, and the order is another;
+ * with `to=aos` each object lies in one piece. On the host's clock, from call to return:
  *
  *     convert_us   clump_heap_convert() to the other schema, with the new memory of the heap
  *     back_us      the same back
@@ -16,15 +16,18 @@
  * Read first: bench.h, rig.h, extract.cl.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "bench/harness/bench.h"
 #include "bench/harness/hash.clh"
 #include "bench/harness/registry.h"
 #include "clump/convert.h"
+#include "grown.clh"
 #include "rig.h"
 
 #define OBJECT_BYTES 56u
+#define TEXT_BYTES 256
 
 enum { INIT, THIN, LINK, VERIFY, KERNEL_COUNT };
 
@@ -43,6 +46,9 @@ typedef struct converter {
     bench_rig rig;
     clump_schema *own, *other;
     uint32_t objects, live, block_rows;
+    uint32_t array; /* mean length */
+    char options[32];
+    uint64_t bytes; /* of all fields and arrays */
     cl_uint seed;
     cl_mem from, to; /* as many bytes as the fields have; NULL before the first round */
 } converter;
@@ -77,7 +83,7 @@ static int verify(converter *k) {
 
 static int plain_copy(converter *k, double *us) {
     cl_command_queue queue = k->rig.env->queue;
-    const size_t bytes = (size_t)k->live * OBJECT_BYTES;
+    const size_t bytes = (size_t)k->bytes;
     if (!k->from &&
         (bench_rig_buffer(&k->rig, bytes, &k->from) || bench_rig_buffer(&k->rig, bytes, &k->to)))
         return -1;
@@ -132,6 +138,9 @@ static int make_objects(converter *k, double density) {
     for (uint32_t number = 0; number < k->objects; number++)
         k->live += bench_hash(number, k->seed) <= keep;
     if (k->live == 0) return bench_error_set(rig->error, "no object is left");
+    k->bytes = (uint64_t)k->live * (OBJECT_BYTES + (k->array ? GROWN_WORDS : 0));
+    for (uint32_t place = 0; place < k->live && k->array; place++)
+        k->bytes += grown_length(place, k->array) * sizeof(cl_uint);
     for (int i = LINK; i <= VERIFY; i++)
         if (bench_rig_arg(rig, (size_t)i, 0, sizeof k->live, &k->live) ||
             bench_rig_arg(rig, (size_t)i, 1, sizeof k->seed, &k->seed) ||
@@ -140,8 +149,16 @@ static int make_objects(converter *k, double density) {
     return bench_rig_do_all(rig, LINK, &us);
 }
 
-static int parse(converter *k, const char *text, clump_schema **schema) {
+/* The text, with the array in Body, which is the last class. */
+static void add_array(const converter *k, const char *text, char *with) {
+    snprintf(with, TEXT_BYTES, "%.*s%s }", (int)strlen(text) - 2, text,
+             k->array ? GROWN_FIELD : "");
+}
+
+static int parse(converter *k, const char *bare, clump_schema **schema) {
     clump_error error;
+    char text[TEXT_BYTES];
+    add_array(k, bare, text);
     clump_status status = clump_schema_parse(text, strlen(text), NULL, schema, &error);
     return status ? bench_error_set(k->rig.error, "%s", error.message) : 0;
 }
@@ -153,15 +170,23 @@ static int begin(void *self, bench_env *env, const bench_values *values, bench_r
     *k = (converter){.rig.error = &results->error,
                      .objects = (uint32_t)bench_int(values, "objects"),
                      .block_rows = (uint32_t)bench_int(values, "block_rows"),
+                     .array = (uint32_t)bench_int(values, "array"),
                      .seed = env->seed};
+    char text[TEXT_BYTES];
+    add_array(k, own_text, text);
+    snprintf(k->options, sizeof k->options, "-DARRAY=%u", k->array);
     uint64_t heap_bytes = (uint64_t)bench_int(values, "heap_mb") << 20;
     if (heap_bytes == 0)
         heap_bytes = (uint64_t)k->objects * (OBJECT_BYTES + 12) * 5 / 4 + (16u << 20);
+    if (k->array)
+        heap_bytes +=
+            (uint64_t)k->objects * (GROWN_WORDS + 4 + GROWN_ROOM + 5 * (uint64_t)k->array) * 5 / 4;
     bench_rig_desc desc = {
         .env = env,
         .results = results,
-        .heap = {.text = own_text, .bytes = heap_bytes, .block_rows = k->block_rows},
-        .files = {"bench/harness/hash.clh", "bench/micro/extract.cl"},
+        .options = k->options,
+        .heap = {.text = text, .bytes = heap_bytes, .block_rows = k->block_rows},
+        .files = {"bench/harness/hash.clh", "bench/micro/grown.clh", "bench/micro/extract.cl"},
         .kernels = names,
         .kernel_count = KERNEL_COUNT};
     return bench_rig_create(&k->rig, &desc) || parse(k, own_text, &k->own) ||
@@ -181,6 +206,8 @@ static void end(void *self) {
 static const bench_param params[] = {
     {"objects", BENCH_INT, "1000000", "objects made", 1, 1u << 30, NULL},
     {"density", BENCH_FLOAT, "1", "share of them that is left alive", 0, 1, NULL},
+    {"array", BENCH_INT, "0", "mean length of an array that grows; 0: there is none", 0, 4096,
+     NULL},
     {"to", BENCH_ENUM, "soa", "layout of the other schema", 0, 0, "soa|aos"},
     BENCH_RIG_HEAP_PARAMS,
     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};

@@ -120,17 +120,18 @@ static int begin(void *self, bench_env *env, const bench_values *values, bench_r
     uint64_t heap_bytes = (uint64_t)bench_int(values, "heap_mb") << 20;
     if (heap_bytes == 0)
         heap_bytes = (uint64_t)m->objects * (OBJECT_BYTES + 8) * 3 / 2 + (32u << 20);
-    bench_rig_desc desc = {.env = env,
-                           .results = results,
-                           .heap = {.clump = env->clump,
-                                    .text = "class Body { uint taken; uint place; float4 at; "
-                                            "float4 speed; ref Body next; ref Body near[3]; }",
-                                    .bytes = heap_bytes,
-                                    .evictable_bytes = heap_bytes,
-                                    .block_rows = (uint32_t)bench_int(values, "block_rows")},
-                           .files = {"bench/harness/hash.clh", "bench/micro/extract.cl"},
-                           .kernels = names,
-                           .kernel_count = KERNEL_COUNT};
+    bench_rig_desc desc = {
+        .env = env,
+        .results = results,
+        .heap = {.clump = env->clump,
+                 .text = "class Body { uint taken; uint place; float4 at; "
+                         "float4 speed; ref Body next; ref Body near[3]; }",
+                 .bytes = heap_bytes,
+                 .evictable_bytes = heap_bytes,
+                 .block_rows = (uint32_t)bench_int(values, "block_rows")},
+        .files = {"bench/harness/hash.clh", "bench/micro/grown.clh", "bench/micro/extract.cl"},
+        .kernels = names,
+        .kernel_count = KERNEL_COUNT};
     double us;
     const cl_uint all = UINT32_MAX;
     if (bench_rig_create(&m->rig, &desc) || bench_rig_do_new(&m->rig, INIT, "Body", m->objects))

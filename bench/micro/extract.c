@@ -1,6 +1,7 @@
 /* The benchmark extract: objects taken out of a heap and put into another of the same device.
  *
- * Objects of 56 bytes, with four references each. On the host's clock, from call to return:
+ * Objects of 56 bytes, with four references each, and with `array` also an array that grows. On the
+ * host's clock, from call to return:
  *
  *     extract_us   clump_heap_extract() of a share of them, by a field that a kernel has set
  *     insert_us    clump_heap_insert() of these into a heap without objects
@@ -15,15 +16,18 @@
  * Read first: bench.h, rig.h, extract.cl.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "bench/harness/bench.h"
 #include "bench/harness/hash.clh"
 #include "bench/harness/registry.h"
 #include "clump/extract.h"
+#include "grown.clh"
 #include "rig.h"
 
 #define OBJECT_BYTES 56u
+#define FIELDS "uint taken; uint place; float4 at; float4 speed; ref Body next; ref Body near[3];"
 
 enum { INIT, THIN, LINK, VERIFY, KERNEL_COUNT };
 
@@ -32,6 +36,9 @@ typedef struct mover {
     bench_heap_desc heap;
     clump_heap *other;
     uint32_t objects, live, taken;
+    uint32_t array; /* mean length */
+    char options[32];
+    uint64_t packed;     /* bytes that an extract of them needs, nearly */
     cl_uint seed, share; /* of 2^32: objects that are taken */
     uint64_t bytes;
     cl_mem room; /* for the extract; NULL: the library makes a buffer */
@@ -152,7 +159,12 @@ static int make_objects(mover *m, double density) {
     for (uint32_t number = 0; number < m->objects; number++)
         m->live += bench_hash(number, m->seed) <= keep;
     for (uint32_t place = 0; place < m->live; place++)
-        m->taken += bench_hash(place, ~m->seed) <= m->share;
+        if (bench_hash(place, ~m->seed) <= m->share) {
+            m->taken++;
+            m->packed += OBJECT_BYTES;
+            if (m->array)
+                m->packed += GROWN_WORDS + grown_length(place, m->array) * sizeof(cl_uint);
+        }
     if (m->taken == 0) return bench_error_set(rig->error, "no object is left to be taken");
     for (int k = LINK; k <= VERIFY; k++)
         if (bench_rig_arg(rig, (size_t)k, 0, sizeof m->live, &m->live) ||
@@ -168,28 +180,34 @@ static int begin(void *self, bench_env *env, const bench_values *values, bench_r
     mover *m = self;
     *m = (mover){.rig.error = &results->error,
                  .objects = (uint32_t)bench_int(values, "objects"),
+                 .array = (uint32_t)bench_int(values, "array"),
                  .seed = env->seed,
                  .share = (cl_uint)(bench_float(values, "share") * (double)UINT32_MAX)};
     uint64_t heap_bytes = (uint64_t)bench_int(values, "heap_mb") << 20;
     if (heap_bytes == 0)
         heap_bytes = (uint64_t)m->objects * (OBJECT_BYTES + 8) * 5 / 4 + (16u << 20);
-    m->heap = (bench_heap_desc){.clump = env->clump,
-                                .text =
-                                    "class Body { uint taken; uint place; float4 at; float4 "
-                                    "speed; ref Body next; ref Body near[3]; }",
-                                .bytes = heap_bytes,
-                                .block_rows = (uint32_t)bench_int(values, "block_rows")};
-    bench_rig_desc desc = {.env = env,
-                           .results = results,
-                           .heap = m->heap,
-                           .files = {"bench/harness/hash.clh", "bench/micro/extract.cl"},
-                           .kernels = names,
-                           .kernel_count = KERNEL_COUNT};
+    if (m->array)
+        heap_bytes +=
+            (uint64_t)m->objects * (GROWN_WORDS + 4 + GROWN_ROOM + 5 * (uint64_t)m->array) * 5 / 4;
+    snprintf(m->options, sizeof m->options, "-DARRAY=%u", m->array);
+    m->heap = (bench_heap_desc){
+        .clump = env->clump,
+        .text = m->array ? "class Body { " FIELDS GROWN_FIELD " }" : "class Body { " FIELDS " }",
+        .bytes = heap_bytes,
+        .block_rows = (uint32_t)bench_int(values, "block_rows")};
+    bench_rig_desc desc = {
+        .env = env,
+        .results = results,
+        .heap = m->heap,
+        .options = m->options,
+        .files = {"bench/harness/hash.clh", "bench/micro/grown.clh", "bench/micro/extract.cl"},
+        .kernels = names,
+        .kernel_count = KERNEL_COUNT};
     return bench_rig_create(&m->rig, &desc) ||
                    bench_heap_create(&m->heap, &m->other, m->rig.error) ||
                    make_objects(m, bench_float(values, "density")) ||
                    (bench_int(values, "keep") &&
-                    bench_rig_buffer(&m->rig, (size_t)m->taken * OBJECT_BYTES + 4096, &m->room))
+                    bench_rig_buffer(&m->rig, (size_t)m->packed + 4096, &m->room))
                ? -1
                : 0;
 }
@@ -203,6 +221,8 @@ static void end(void *self) {
 static const bench_param params[] = {
     {"objects", BENCH_INT, "1000000", "objects made", 1, 1u << 30, NULL},
     {"density", BENCH_FLOAT, "1", "share of them that is left alive", 0, 1, NULL},
+    {"array", BENCH_INT, "0", "mean length of an array that grows; 0: there is none", 0, 4096,
+     NULL},
     {"keep", BENCH_INT, "1", "1: one buffer for all extracts, made before", 0, 1, NULL},
     {"share", BENCH_FLOAT, "1", "share of these that is taken out", 0, 1, NULL},
     BENCH_RIG_HEAP_PARAMS,

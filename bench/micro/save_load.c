@@ -1,6 +1,7 @@
 /* The benchmark save-load: a heap saved and loaded, to memory of the host or to a file.
  *
- * Objects of 56 bytes, with four references each, and with `array` also an array that grows. On the host's clock, from call to return:
+ * Objects of 56 bytes, with four references each, and with `array` also an array that grows. On the
+ * host's clock, from call to return:
  *
  *     save_us, load_us      clump_heap_save() and clump_heap_load(), a file with fsync() and
  *                           rename()
@@ -42,6 +43,7 @@
 #include "bench/harness/registry.h"
 #include "clump/save.h"
 #include "copier.h"
+#include "grown.clh"
 #include "pipe.h"
 #include "rig.h"
 
@@ -365,7 +367,7 @@ static int make_objects(saver *s, double density) {
 
 /* In the file, with its array, and a little more. */
 static size_t object_bytes(const saver *s) {
-    return OBJECT_BYTES + 1 + (s->array ? 8 + 5 * (size_t)s->array : 0);
+    return OBJECT_BYTES + 1 + (s->array ? GROWN_WORDS + 5 * (size_t)s->array : 0);
 }
 
 static int make_memory(saver *s) {
@@ -394,20 +396,21 @@ static int begin(void *self, bench_env *env, const bench_values *values, bench_r
     uint64_t heap_bytes = (uint64_t)bench_int(values, "heap_mb") << 20;
     if (heap_bytes == 0)
         heap_bytes = (uint64_t)s->objects * (object_bytes(s) + 8) * 5 / 4 + (16u << 20);
-    if (s->array) heap_bytes += (uint64_t)s->objects * 16 * 5 / 4; /* raw memory is rounded up */
+    if (s->array) heap_bytes += (uint64_t)s->objects * GROWN_ROOM * 5 / 4;
     snprintf(s->options, sizeof s->options, "-DARRAY=%u", s->array);
     s->heap = (bench_heap_desc){
         .clump = env->clump,
-        .text = s->array ? "class Body { " FIELDS " uint array[*]; }" : "class Body { " FIELDS " }",
+        .text = s->array ? "class Body { " FIELDS GROWN_FIELD " }" : "class Body { " FIELDS " }",
         .bytes = heap_bytes,
         .block_rows = (uint32_t)bench_int(values, "block_rows")};
-    bench_rig_desc desc = {.env = env,
-                           .results = results,
-                           .heap = s->heap,
-                           .options = s->options,
-                           .files = {"bench/harness/hash.clh", "bench/micro/save_load.cl"},
-                           .kernels = names,
-                           .kernel_count = KERNEL_COUNT};
+    bench_rig_desc desc = {
+        .env = env,
+        .results = results,
+        .heap = s->heap,
+        .options = s->options,
+        .files = {"bench/harness/hash.clh", "bench/micro/grown.clh", "bench/micro/save_load.cl"},
+        .kernels = names,
+        .kernel_count = KERNEL_COUNT};
     return bench_rig_create(&s->rig, &desc) || make_objects(s, bench_float(values, "density")) ||
                    make_memory(s)
                ? -1

@@ -1,35 +1,13 @@
-/* Kernels of save-load, compiled after hash.clh. The class Body comes from save_load.c. `place` is
+/* Kernels of save-load, compiled after hash.clh and grown.clh. The class Body comes from save_load.c. `place` is
  * the object's number among those that are alive, by which its references are drawn; `number`, by
- * which its values are, that when it was made. ARRAY: mean length of its array that grows; 0: the
- * class has none.
+ * which its values are, that when it was made.
  */
-#if ARRAY
-static uint length_of(uint number) {
-    return bench_hash(number, 7u) % (2u * ARRAY + 1u);
-}
-
-static void array_init(CLUMP_HEAP, Body self, uint number) {
-    uint n = length_of(number);
-    if (Body_array_resize(self, n) != CLUMP_DONE) return;
-    for (uint i = 0u; i < n; i++) Body_array(self, i) = number + i;
-}
-
-static uint array_bad(CLUMP_HEAP_NO_ALLOC, Body self, uint number) {
-    uint n = length_of(number), bad = Body_array_length(self) != n;
-    for (uint i = 0u; i < n && !bad; i++) bad = Body_array(self, i) != number + i;
-    return bad;
-}
-#else
-#define array_init(heap, self, number)
-#define array_bad(heap, self, number) 0u
-#endif
-
 __kernel void save_init(CLUMP_HEAP) {
     CLUMP_FOR_EACH_NEW(Body, self, number) {
         Body_number(self) = number;
         Body_at(self) = (float4)((float)number);
         Body_speed(self) = (float4)((float)(number % 1000u));
-        array_init(clump_heap, self, number);
+        grown_init(clump_heap, self, number);
     }
 }
 
@@ -60,7 +38,7 @@ __kernel void save_verify(CLUMP_HEAP_NO_ALLOC, CLUMP_NUMBERS, uint count) {
         bad += Body_place(self) != place;
         bad += Body_at(self).x != (float)number || Body_at(self).w != (float)number;
         bad += Body_speed(self).y != (float)(number % 1000u);
-        bad += array_bad(clump_heap, self, number);
+        bad += grown_bad(clump_heap, self, number);
         bad += Body_place(Body_next(self)) != (place + 1u) % count;
         for (uint k = 0u; k < 3u; k++)
             bad += Body_place(Body_near(self, k)) != near_of(place, k, count);

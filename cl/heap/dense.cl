@@ -13,33 +13,34 @@
 #include "cl/core/scan.clh"
 #include "cl/heap/layout.h"
 
-/* first[granule at which a row starts]: number of the row's first object. */
-__kernel void clumpi_dense_rows(__global uchar *heap, uint header_at, __global uint *first) {
+/* first[granule at which a row of the classes up to last_class starts]: one more than the number of
+ * its first object. The others are 0. */
+__kernel void clumpi_dense_rows(__global uchar *heap, uint header_at, uint last_class,
+                                __global uint *first) {
     clumpi_view v = clumpi_view_of(heap, header_at);
-    clumpi_range list = clumpi_list_range(&v, 1u, v.header->class_count);
+    clumpi_range list = clumpi_list_range(&v, 1u, last_class);
     __global const uint *rows = clumpi_words_at(&v, v.header->at_list_rows);
     __global const uint *index = clumpi_words_at(&v, v.header->at_list_index);
     for (uint r = list.begin + (uint)get_global_id(0); r < list.end; r += (uint)get_global_size(0))
-        first[rows[r]] = index[r];
+        first[rows[r]] = index[r] + 1u;
 }
 
-/* References to objects of the classes first_class .. last_class, from words[at] on, become
- * numbers, all others null. Those to the null row are none: what a field had that was never
- * written, in a checked heap. */
-__kernel void clumpi_dense_numbers(__global uchar *heap, uint header_at, uint first_class,
-                                   uint last_class, __global const uint *first,
-                                   __global uint *words, ulong at, uint count,
-                                   __global clumpi_dense_wrong *wrong) {
+/* References to objects with the numbers from .. to-1, those of some classes, become numbers, all
+ * others null, from words[at] on. Those to the null row are none: what a field had that was never
+ * written, in a checked heap. granules: of `first`. */
+__kernel void clumpi_dense_numbers(__global uchar *heap, uint header_at, uint from, uint to,
+                                   __global const uint *first, uint granules, __global uint *words,
+                                   ulong at, uint count, __global clumpi_dense_wrong *wrong) {
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint nulled = 0;
     for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
         uint ref = words[at + i], granule = ref >> 6, number = 0;
         if (ref == 0) continue;
-        clumpi_place place = clumpi_place_of(clumpi_home_of(&v), granule);
-        if (clumpi_place_fits(place, first_class, last_class)) {
+        if (granule < granules) number = first[granule];
+        if (number) {
             ulong bits = clumpi_row_bits(&v, granule);
-            if (bits >> (ref & 63u) & 1ul)
-                number = first[granule] + clumpi_rank_in_row(bits, ref & 63u) + 1u;
+            number += clumpi_rank_in_row(bits, ref & 63u);
+            if (!(bits >> (ref & 63u) & 1ul) || number <= from || number > to) number = 0;
         }
         nulled += number == 0 && ref != CLUMPI_FRESH_REF;
         words[at + i] = number;

@@ -1,11 +1,12 @@
 /* Elements of arrays of run-time length in raw memory, one after the other: without those in the
  * objects, as saved heaps and extracts have them, or among those, as the host has them.
  *
- * Read first: cl/api/arrays.clh.
+ * Read first: cl/api/arrays.clh, cl/heap/layout.h.
  */
 #include "cl/core/layout.h"
+#include "cl/heap/layout.h"
 
-#define RUN_BYTES 256u /* of a work-item, for which it searches once */
+#define RUN_BYTES (CLUMPI_IS_CPU ? 4096u : 256u) /* of a work-item, which searches once for them */
 
 #define COPY(type)                                                                                 \
     for (uint i = 0; i < bytes / (uint)sizeof(type); i++)                                          \
@@ -27,6 +28,76 @@ static inline void copy_elements(__global uchar *to, __global const uchar *from,
     }
 }
 
+/* Of an array, elements in raw memory. */
+static inline uint outside_of(uint length, uint inside) {
+    return length > inside ? length - inside : 0u;
+}
+
+/* Two words that only such calls alter become larger by a number. Each call that makes the lower
+ * one overflow adds the carry, so they are right when all have ended. */
+static inline void add_wide(__global uint *sum, ulong number) {
+    const uint low = (uint)number, before = atomic_add(&sum[0], low),
+               high = (uint)(number >> 32) + (before + low < before ? 1u : 0u);
+    if (high) atomic_add(&sum[1], high);
+}
+
+/* Elements in raw memory of `count` arrays, the first of which is number `first`, a multiple of
+ * CLUMPI_COUNT_PART * CLUMPI_COUNT_RUN: into `counts`, which was cleared. Arrays of which a word
+ * cannot be right are found if `checks` asks for it. limit: bytes of the heap. */
+__kernel void clumpi_elements_sum(__global uchar *heap, uint header_at,
+                                  __global const uint *lengths, __global const uint *capacities,
+                                  __global const uint *handles, uint count, ulong first,
+                                  uint inside, uint each, ulong limit, uint checks,
+                                  __global ulong *counts, uint parts) {
+    __global ulong *runs = counts + CLUMPI_COUNT_PARTS + parts;
+    (void)heap, (void)header_at;
+    for (uint begin = (uint)get_global_id(0) * CLUMPI_COUNT_RUN; begin < count;
+         begin += (uint)get_global_size(0) * CLUMPI_COUNT_RUN) {
+        const uint end = min(begin + CLUMPI_COUNT_RUN, count);
+        const ulong run = (first + begin) / CLUMPI_COUNT_RUN;
+        ulong sum = 0, room = 0;
+        for (uint i = begin; i < end; i++) {
+            sum += outside_of(lengths[i], inside);
+            if (!checks) continue;
+            uint is_wrong = lengths[i] > (ulong)inside + capacities[i];
+            if (checks == CLUMPI_COUNT_CHECK_ALL)
+                is_wrong |=
+                    (ulong)handles[i] * CLUMPI_RAW_UNIT + (ulong)capacities[i] * each > limit ||
+                    (capacities[i] && !handles[i]);
+            if (is_wrong) atomic_max((__global uint *)counts, ~(uint)(first + i));
+            room += capacities[i];
+        }
+        runs[run] = sum;
+        if (sum)
+            add_wide((__global uint *)(counts + CLUMPI_COUNT_PARTS + run / CLUMPI_COUNT_PART), sum);
+        if (room) add_wide((__global uint *)(counts + CLUMPI_COUNT_ROOM), room);
+    }
+}
+
+/* Of the elements of these arrays, a launch copies those from number `from` on, up to `most`.
+ * ends[i]: how many of them there are up to and with array i. */
+__kernel void clumpi_elements_ends(__global uchar *heap, uint header_at,
+                                   __global const uint *lengths, uint count, ulong first,
+                                   uint inside, __global ulong *counts, uint parts, ulong from,
+                                   uint most, __global uint *ends) {
+    __global const ulong *sums = counts + CLUMPI_COUNT_PARTS, *runs = sums + parts;
+    (void)heap, (void)header_at;
+    for (uint begin = (uint)get_global_id(0) * CLUMPI_COUNT_RUN; begin < count;
+         begin += (uint)get_global_size(0) * CLUMPI_COUNT_RUN) {
+        const uint stop = min(begin + CLUMPI_COUNT_RUN, count);
+        const ulong run = (first + begin) / CLUMPI_COUNT_RUN, part = run / CLUMPI_COUNT_PART;
+        ulong at = 0; /* of the array's first element */
+        for (ulong k = first / CLUMPI_COUNT_RUN / CLUMPI_COUNT_PART; k < part; k++) at += sums[k];
+        for (ulong k = part * CLUMPI_COUNT_PART; k < run; k++) at += runs[k];
+        for (uint i = begin; i < stop; i++) {
+            const ulong next = at + outside_of(lengths[i], inside);
+            if (at <= from && from < next) counts[CLUMPI_COUNT_SKIP] = from - at;
+            ends[i] = next > from ? (uint)min(next - from, (ulong)most) : 0u;
+            at = next;
+        }
+    }
+}
+
 /* The first of `count` arrays, from `array` on, that ends beyond element e. There is one. */
 static inline uint array_of(__global const uint *ends, uint count, uint array, uint e) {
     if (ends[array] > e) return array;
@@ -36,11 +107,13 @@ static inline uint array_of(__global const uint *ends, uint count, uint array, u
 }
 
 /* Array i has the elements ends[i - 1] .. ends[i] - 1 of `values`, counted from element `at` of
- * `values` on. Array 0 begins with element `skip` of the array. each: bytes of an element. */
+ * `values` on. Element 0 is number counts[CLUMPI_COUNT_SKIP] of its array. each: bytes of an
+ * element. */
 __kernel void clumpi_elements_copy(__global uchar *heap, uint header_at,
                                    __global const uint *handles, __global const uint *ends,
-                                   uint count, ulong skip, __global uchar *values, ulong at,
-                                   uint each, uint is_read) {
+                                   uint count, __global const ulong *counts, __global uchar *values,
+                                   ulong at, uint each, uint is_read) {
+    const ulong skip = counts[CLUMPI_COUNT_SKIP];
     const uint all = ends[count - 1u], run = RUN_BYTES / each;
     (void)header_at;
     for (uint e = (uint)get_global_id(0) * run; e < all; e += (uint)get_global_size(0) * run) {
@@ -49,7 +122,7 @@ __kernel void clumpi_elements_copy(__global uchar *heap, uint header_at,
         for (uint from = e, next; from < to; from = next) { /* bound: run, each has an element */
             array = array_of(ends, count, array, from);
             const uint begin = array ? ends[array - 1u] : 0u;
-            const ulong first = from - begin + (array ? 0ul : skip);
+            const ulong first = from - begin + (begin ? 0ul : skip);
             next = min(ends[array], to);
             __global uchar *elements =
                 heap + (ulong)handles[array] * CLUMPI_RAW_UNIT + first * each;

@@ -45,6 +45,18 @@ typedef struct clumpi_list_chunk {
     clumpi_u32 begin, end;
 } clumpi_list_chunk;
 
+/* The elements that arrays of run-time length have in raw memory, counted (elements.cl): ulongs.
+ *
+ *   0 WRONG      its lower half: ~number of the first array with a word that cannot be right, or 0
+ *   1 ROOM       elements for which all arrays have room there
+ *   2 SKIP       of the array that has a launch's first element: elements before that one
+ *   3 PARTS ..   elements of PART runs each, then of each run of RUN arrays
+ */
+#define CLUMPI_COUNT_RUN 64u
+#define CLUMPI_COUNT_PART 64u
+enum { CLUMPI_COUNT_WRONG, CLUMPI_COUNT_ROOM, CLUMPI_COUNT_SKIP, CLUMPI_COUNT_PARTS };
+enum { CLUMPI_COUNT_CHECK_LENGTHS = 1, CLUMPI_COUNT_CHECK_ALL = 2 }; /* with room and handle */
+
 /* What a work-group of do-new finds in its blocks. */
 typedef struct clumpi_new_supply {
     clumpi_u32 free_blocks;

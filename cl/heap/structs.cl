@@ -62,6 +62,19 @@ static inline void struct_field(clumpi_struct_field f, __global uchar *row, uint
     }
 }
 
+/* The field of a whole row, if it lies there as it does in the structs, and nothing else does; 0 if
+ * not. A work-item for each slot copies no faster that way, so only CPUs ask. */
+static inline uint struct_row(clumpi_struct_field f, __global uchar *row, __global uchar *structs,
+                              ulong mask, ulong number) {
+    __global uchar *field = row + f.base, *place = structs + f.at + number * f.struct_bytes;
+    if (~mask || f.count != 1u || f.stride != f.bytes || f.struct_bytes != f.bytes) return 0u;
+    if (f.is_read)
+        struct_copy(place, field, 64u * f.bytes, f.piece);
+    else
+        struct_copy(field, place, 64u * f.bytes, f.piece);
+    return 1u;
+}
+
 /* Of the classes first .. last, or, if `first` is 0, of the objects that a do-new just made. */
 static inline clumpi_range struct_rows(const clumpi_view *v, uint first, uint last) {
     clumpi_range made = {0, v->header->new_rows};
@@ -100,6 +113,11 @@ static inline void struct_all(__global uchar *heap, uint header_at, uint first, 
     const clumpi_memory memory = clumpi_memory_of(heap, v.header);
     for (uint r = chunk.begin + me / items; r < chunk.end; r += (uint)get_local_size(0) / items) {
         __global uchar *row = clumpi_granule_at(memory, rows[r]);
+#if CLUMPI_ROW_PER_ITEM
+        if (!is_array && index[r] >= f.from && f.to - index[r] >= 64u && index[r] < f.to &&
+            struct_row(f, row, structs, masks[r], index[r] - f.from))
+            continue;
+#endif
         for (uint slot = me % items; slot < 64u; slot += items) {
             if (!(masks[r] >> slot & 1ul)) continue;
             uint number = index[r] + clumpi_rank_in_row(masks[r], slot);

@@ -9,10 +9,10 @@
  */
 #include "convert/convert.h"
 
-/* Bytes of elements that go over at once: a share of the new heap, and at most 4 MiB. */
+/* Bytes of elements that go over at once: a share of the new heap, and at most 16 MiB. */
 #define PIECE_SHARE 64u
 #define PIECE_LEAST (UINT32_C(1) << 12)
-#define PIECE_MOST (UINT32_C(1) << 22)
+#define PIECE_MOST (UINT32_C(1) << 24)
 
 /* An array of a class, here and there. */
 typedef struct array_walk {
@@ -46,11 +46,9 @@ static int next_array(clumpi_conversion *v, array_walk *w, clump_status *status)
     w->sums = (clumpi_array_sums){0};
     (void)clumpi_take_field(clump_schema_find_field(clumpi_heap_schema(v->heap), id, ours->name),
                             &theirs);
-    *status = clumpi_arrays_open(&v->dense, id, &theirs, NULL, &w->from);
+    *status = clumpi_arrays_open(&v->dense, id, &theirs, &w->from);
     if (!*status) *status = clumpi_arrays_measure(&w->from, &w->sums);
-    if (!*status)
-        *status =
-            clumpi_arrays_open(&w->dense, v->match.class_of[id], ours, w->from.outside, &w->to);
+    if (!*status) *status = clumpi_arrays_open(&w->dense, v->match.class_of[id], ours, &w->to);
     return !*status;
 }
 
@@ -71,7 +69,7 @@ static uint32_t piece_bytes(const clumpi_conversion *v) {
 
 static clump_status copy_elements(clumpi_conversion *v, array_walk *w, cl_mem piece) {
     const uint32_t most = piece_bytes(v) / w->to.array.element_bytes;
-    clump_status status = CLUMP_OK;
+    clump_status status = w->sums.elements ? clumpi_arrays_measure(&w->to, NULL) : CLUMP_OK;
     for (uint64_t at = 0, n; at < w->sums.elements && !status; at += n) {
         n = w->sums.elements - at < most ? w->sums.elements - at : most;
         status = clumpi_arrays_copy(&w->from, piece, 0, (uint32_t)n, 1);

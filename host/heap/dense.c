@@ -54,17 +54,23 @@ void clumpi_dense_close(clumpi_dense *d) {
     d->heap = NULL;
 }
 
+/* Of which any may be the begin of a row. */
+static clumpi_u32 granules_of(const clump_heap *heap) {
+    const clumpi_header *h = &heap->geometry.header;
+    return h->block_end * h->block_granules;
+}
+
 clump_status clumpi_dense_open_rows(clumpi_dense *d) {
     clump_context *c = d->heap->context;
     const clumpi_launch_sizes *sizes = &c->sizes;
-    const clumpi_header *h = &d->heap->geometry.header;
-    clump_status status =
-        clumpi_buffer_create(c, (uint64_t)h->block_end * h->block_granules * sizeof(clumpi_u32),
-                             "numbers of rows", &d->rows);
-    clumpi_arg arg = {sizeof d->rows, &d->rows};
+    const clumpi_u32 last = clumpi_object_classes(d->heap);
+    const uint64_t bytes = (uint64_t)granules_of(d->heap) * sizeof(clumpi_u32);
+    const clumpi_arg args[] = {{sizeof last, &last}, {sizeof d->rows, &d->rows}};
+    clump_status status = clumpi_buffer_create(c, bytes, "numbers of rows", &d->rows);
+    if (!status) status = clumpi_clear(c, d->rows, 0, bytes);
     return status ? status
                   : clumpi_run_on_heap(d->heap, CLUMPI_DENSE_KERNEL(dense_rows),
-                                       sizes->do_all_global, sizes->do_all_local, &arg, 1, NULL);
+                                       sizes->do_all_global, sizes->do_all_local, args, 2, NULL);
 }
 
 clump_status clumpi_dense_open_refs(clumpi_dense *d, const clumpi_dense_span *spans,
@@ -116,10 +122,12 @@ clump_status clumpi_dense_clear(clumpi_dense *d, clumpi_u32 class_id, const clum
 clump_status clumpi_dense_to_numbers(clumpi_dense *d, clumpi_u32 first, clumpi_u32 last,
                                      cl_mem words, uint64_t at, uint32_t count) {
     const clumpi_launch_sizes *sizes = &d->heap->context->sizes;
-    clumpi_arg args[] = {
-        {sizeof first, &first},      {sizeof last, &last}, {sizeof d->rows, &d->rows},
-        {sizeof words, &words},      {sizeof at, &at},     {sizeof count, &count},
-        {sizeof d->wrong, &d->wrong}};
+    const clumpi_u32 from = (clumpi_u32)d->first[first], to = (clumpi_u32)d->first[last + 1],
+                     granules = granules_of(d->heap);
+    clumpi_arg args[] = {{sizeof from, &from},       {sizeof to, &to},
+                         {sizeof d->rows, &d->rows}, {sizeof granules, &granules},
+                         {sizeof words, &words},     {sizeof at, &at},
+                         {sizeof count, &count},     {sizeof d->wrong, &d->wrong}};
     clump_status status = clumpi_checking_bare(d->heap, words, at, count);
     return status ? status
                   : clumpi_run_on_heap(d->heap, CLUMPI_DENSE_KERNEL(dense_numbers),

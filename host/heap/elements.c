@@ -1,11 +1,16 @@
 /* Arrays that grow, on their way (elements.h).
  *
- * Of up to `at_once` objects, `handles` says where their elements are, and `ends` how many elements
- * of the launch there are up to and with each object:
+ * The device counts elements: an array's length is read by kernels only. Of a batch, up to
+ * `at_once` objects, `handles` says where their elements are, and `ends` how many elements of the
+ * launch there are up to and with each object:
  *
- *   outside     3 │ 0 │ 5 │ 2        objects
- *   ends        3 │ 3 │ 7            a launch of 7 elements
- *   values      0 0 0 2 2 2 2        of which object each is; the next launch skips 4 of object 2
+ *   lengths     3 │ 0 │ 5 │ 2        of a batch, without elements in the objects: 10 in all
+ *   ends        3 │ 3 │ 7 │ 7        a launch of 7 elements, from number 0 of the batch on
+ *               0 │ 0 │ 1 │ 3        the next one, of 3: it skips 4 of object 2
+ *   values      0 0 0 2 2 2 2        of which object each is, of the first launch
+ *
+ * The host knows the elements of each batch, from clumpi_arrays_measure(), so it knows which
+ * batches a piece of elements has, and never waits for a length.
  *
  * Read first: elements.h.
  */
@@ -15,11 +20,13 @@
 
 #include "heap/program.h"
 
-static const char *const kernel_files[] = {"cl/core/layout.h", "cl/heap/elements.cl"};
+static const char *const kernel_files[] = {"cl/core/layout.h", "cl/heap/layout.h",
+                                           "cl/heap/elements.cl"};
 static const char *const kernel_names[] = {CLUMPI_ELEMENTS_KERNELS(CLUMPI_KERNEL_NAME)};
 const clumpi_library clumpi_elements_library = CLUMPI_LIBRARY(NULL, NULL);
 
-#define AT_ONCE (UINT32_C(1) << 18) /* objects: two buffers of 1 MiB */
+#define AT_ONCE (UINT32_C(1) << 18)                 /* objects: three buffers of 1 MiB */
+#define PART (CLUMPI_COUNT_RUN * CLUMPI_COUNT_PART) /* objects that have a sum on the host */
 
 static clump_context *context_of(const clumpi_arrays *a) {
     return clumpi_heap_context(a->heap);
@@ -34,25 +41,24 @@ static clump_status open_memory(clumpi_arrays *a) {
     clump_context *c = context_of(a);
     a->at_once = a->objects < AT_ONCE ? (uint32_t)a->objects : AT_ONCE;
     const uint64_t bytes = (uint64_t)a->at_once * sizeof(clumpi_u32);
-    a->host_ends = clumpi_alloc(&c->allocator, bytes);
-    clump_status status =
-        a->host_ends ? CLUMP_OK
-                     : clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for %s", what);
+    a->host_words = clumpi_alloc(&c->allocator, bytes);
+    clump_status status = a->host_words ? CLUMP_OK
+                                        : clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY,
+                                                      "no host memory for %s", what);
+    if (!status) status = clumpi_buffer_create(c, bytes, what, &a->lengths);
     if (!status) status = clumpi_buffer_create(c, bytes, what, &a->handles);
     if (!status) status = clumpi_buffer_create(c, bytes, what, &a->ends);
-    if (!status) status = clumpi_buffer_create(c, bytes, what, &a->made);
     if (status) clumpi_arrays_close(a);
     return status;
 }
 
 clump_status clumpi_arrays_open(clumpi_dense *d, uint32_t class_id, const clump_field_info *array,
-                                const uint32_t *outside, clumpi_arrays *a) {
+                                clumpi_arrays *a) {
     *a = (clumpi_arrays){.heap = d->heap,
                          .dense = d,
                          .array = *array,
                          .class_id = class_id,
-                         .objects = clumpi_dense_count(d, class_id),
-                         .outside = outside};
+                         .objects = clumpi_dense_count(d, class_id)};
     return open_memory(a);
 }
 
@@ -67,11 +73,12 @@ clump_status clumpi_arrays_open_words(clump_heap *heap, uint32_t class_id,
 void clumpi_arrays_close(clumpi_arrays *a) {
     if (!a->heap) return;
     clump_context *c = context_of(a);
+    clumpi_buffer_release(c, &a->counts);
+    clumpi_buffer_release(c, &a->lengths);
     clumpi_buffer_release(c, &a->handles);
     clumpi_buffer_release(c, &a->ends);
-    clumpi_buffer_release(c, &a->made);
-    clumpi_free(&c->allocator, a->host_ends);
-    clumpi_free(&c->allocator, a->own);
+    clumpi_free(&c->allocator, a->host_words);
+    clumpi_free(&c->allocator, a->host_sums);
     clumpi_free(&c->allocator, a->replaced);
     a->heap = NULL;
 }
@@ -82,14 +89,20 @@ uint32_t clumpi_arrays_next(const clumpi_arrays *a, uint64_t from) {
     return left < a->at_once ? (uint32_t)left : a->at_once;
 }
 
-/* Of n objects from number `from` on, into `handles`; and out of `handles` or `made`. */
+/* Of n objects from number `from` on. */
+static clump_status fetch(clumpi_arrays *a, clump_array_part part, uint64_t from, uint32_t n,
+                          cl_mem words) {
+    const uint64_t word = sizeof(clumpi_u32);
+    a->has_batch = 0;
+    return a->dense ? clumpi_dense_read(a->dense, a->class_id, part_of(a, part), from, n, words, 0)
+                    : clumpi_copy(context_of(a), a->words.buffer, a->words.at[part] + from * word,
+                                  words, 0, n * word);
+}
+
+/* The same into `handles`; and out of it, or of another buffer. */
 static clump_status fetch_words(clumpi_arrays *a, clump_array_part part, uint64_t from,
                                 uint32_t n) {
-    const uint64_t word = sizeof(clumpi_u32);
-    return a->dense
-               ? clumpi_dense_read(a->dense, a->class_id, part_of(a, part), from, n, a->handles, 0)
-               : clumpi_copy(context_of(a), a->words.buffer, a->words.at[part] + from * word,
-                             a->handles, 0, n * word);
+    return fetch(a, part, from, n, a->handles);
 }
 
 static clump_status store_handles(clumpi_arrays *a, uint64_t from, uint32_t n, cl_mem handles) {
@@ -109,54 +122,87 @@ clump_status clumpi_arrays_read_words(clumpi_arrays *a, clump_array_part part, u
                   : clumpi_read(context_of(a), a->handles, 0, (uint64_t)n * sizeof *words, words);
 }
 
-/* The words of n arrays, of which lengths[] has the lengths. */
-static clump_status check(clumpi_arrays *a, const uint32_t *lengths, const uint32_t *capacities,
-                          const uint32_t *handles, uint32_t n, uint64_t *capacity) {
-    const clump_heap_info *info = clump_heap_get_info(a->heap);
-    for (uint32_t i = 0; i < n; i++) {
-        const uint64_t room = (uint64_t)a->array.count + capacities[i],
-                       end = (uint64_t)handles[i] * CLUMPI_RAW_UNIT +
-                             (uint64_t)capacities[i] * a->array.element_bytes;
-        if (lengths[i] > room ||
-            (!a->words.are_new && (end > info->bytes || (capacities[i] && !handles[i]))))
-            return clumpi_fail(
-                &context_of(a)->error, a->words.are_new ? CLUMP_ERR_FORMAT : CLUMP_ERR_CORRUPT,
-                "an array %s of class %s was overwritten: its length is %u, with "
-                "room for %llu elements",
-                a->array.name, clump_schema_get_info(info->schema)->classes[a->class_id]->name,
-                lengths[i], (unsigned long long)room);
-        *capacity += capacities[i];
-    }
-    return CLUMP_OK;
+static uint32_t parts_of(const clumpi_arrays *a) {
+    return (uint32_t)((a->objects + PART - 1) / PART);
 }
 
-static void keep_outside(const clumpi_arrays *a, uint32_t *lengths, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++)
-        lengths[i] = lengths[i] > a->array.count ? lengths[i] - a->array.count : 0;
+/* A kernel that has a run of CLUMPI_COUNT_RUN of n objects for each work-item. */
+static clump_status run_counts(clumpi_arrays *a, clumpi_kernel_id kernel, const clumpi_arg *args,
+                               uint32_t arg_count) {
+    const clumpi_launch_sizes *sizes = &context_of(a)->sizes;
+    return clumpi_run_on_heap(a->heap, kernel, sizes->do_all_global, sizes->do_all_local, args,
+                              arg_count, NULL);
+}
+
+static clump_status count_some(clumpi_arrays *a, uint64_t from, uint32_t n, clumpi_u32 checks) {
+    const clumpi_u64 first = from, limit = clump_heap_get_info(a->heap)->bytes;
+    const clumpi_u32 inside = a->array.count, each = a->array.element_bytes, parts = parts_of(a);
+    const clumpi_arg args[] = {{sizeof a->lengths, &a->lengths},
+                               {sizeof a->ends, &a->ends},
+                               {sizeof a->handles, &a->handles},
+                               {sizeof n, &n},
+                               {sizeof first, &first},
+                               {sizeof inside, &inside},
+                               {sizeof each, &each},
+                               {sizeof limit, &limit},
+                               {sizeof checks, &checks},
+                               {sizeof a->counts, &a->counts},
+                               {sizeof parts, &parts}};
+    clump_status status = fetch(a, CLUMP_PART_LENGTH, from, n, a->lengths);
+    if (!status && checks) status = fetch(a, CLUMP_PART_CAPACITY, from, n, a->ends);
+    if (!status && checks == CLUMPI_COUNT_CHECK_ALL)
+        status = fetch(a, CLUMP_PART_MEMORY, from, n, a->handles);
+    return status ? status
+                  : run_counts(a, CLUMPI_ELEMENTS_KERNEL(elements_sum), args,
+                               sizeof args / sizeof *args);
+}
+
+static clump_status fail_wrong(clumpi_arrays *a, uint32_t object) {
+    const clump_schema *schema = clumpi_heap_schema(a->heap);
+    uint32_t length, capacity;
+    clump_status status = clumpi_arrays_read_words(a, CLUMP_PART_LENGTH, object, 1, &length);
+    if (!status) status = clumpi_arrays_read_words(a, CLUMP_PART_CAPACITY, object, 1, &capacity);
+    if (status) return status;
+    return clumpi_fail(
+        &context_of(a)->error, a->words.are_new ? CLUMP_ERR_FORMAT : CLUMP_ERR_CORRUPT,
+        "an array %s of class %s was overwritten: its length is %u, with room for %llu elements",
+        a->array.name, clump_schema_get_info(schema)->classes[a->class_id]->name, length,
+        (unsigned long long)a->array.count + capacity);
+}
+
+/* Room for what the device counts, which is 0. */
+static clump_status open_counts(clumpi_arrays *a) {
+    clump_context *c = context_of(a);
+    const uint64_t runs = (a->objects + CLUMPI_COUNT_RUN - 1) / CLUMPI_COUNT_RUN,
+                   sums = CLUMPI_COUNT_PARTS + parts_of(a), word = sizeof *a->host_sums;
+    clump_status status = CLUMP_OK;
+    if (!a->host_sums) a->host_sums = clumpi_alloc(&c->allocator, sums * word);
+    if (!a->host_sums)
+        return clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for %llu arrays",
+                           (unsigned long long)a->objects);
+    if (!a->counts)
+        status = clumpi_buffer_create(c, (sums + runs) * word, "numbers of elements", &a->counts);
+    return status ? status : clumpi_clear(c, a->counts, 0, sums * word);
 }
 
 clump_status clumpi_arrays_measure(clumpi_arrays *a, clumpi_array_sums *sums) {
-    clump_context *c = context_of(a);
-    uint32_t *handles = clumpi_alloc(&c->allocator, a->at_once * sizeof *handles);
-    clump_status status = CLUMP_OK;
-    a->outside = a->own = clumpi_alloc(&c->allocator, a->objects * sizeof *a->own);
-    if (!handles || !a->own)
-        status = clumpi_fail(&c->error, CLUMP_ERR_HOST_MEMORY, "no host memory for %llu lengths",
-                             (unsigned long long)a->objects);
-    for (uint64_t from = 0; from < a->objects && !status; from += a->at_once) {
-        const uint32_t n = clumpi_arrays_next(a, from);
-        status = clumpi_arrays_read_words(a, CLUMP_PART_LENGTH, from, n, a->own + from);
-        if (!status && sums)
-            status = clumpi_arrays_read_words(a, CLUMP_PART_CAPACITY, from, n, a->host_ends);
-        if (!status && sums && !a->words.are_new)
-            status = clumpi_arrays_read_words(a, CLUMP_PART_MEMORY, from, n, handles);
-        if (!status && sums)
-            status = check(a, a->own + from, a->host_ends, handles, n, &sums->capacity);
-        keep_outside(a, a->own + from, n);
-    }
-    for (uint64_t i = 0; i < a->objects && !status && sums; i++) sums->elements += a->own[i];
-    clumpi_free(&c->allocator, handles);
-    return status;
+    const uint32_t parts = parts_of(a), checks = !sums              ? 0
+                                                 : a->words.are_new ? CLUMPI_COUNT_CHECK_LENGTHS
+                                                                    : CLUMPI_COUNT_CHECK_ALL;
+    clump_status status = open_counts(a);
+    for (uint64_t from = 0; from < a->objects && !status; from += a->at_once)
+        status = count_some(a, from, clumpi_arrays_next(a, from), checks);
+    if (!status)
+        status = clumpi_read(context_of(a), a->counts, 0,
+                             (CLUMPI_COUNT_PARTS + parts) * sizeof *a->host_sums, a->host_sums);
+    a->batch = a->taken = 0;
+    if (status) return status;
+    if (a->host_sums[CLUMPI_COUNT_WRONG])
+        return fail_wrong(a, ~(uint32_t)a->host_sums[CLUMPI_COUNT_WRONG]);
+    if (sums) sums->capacity += a->host_sums[CLUMPI_COUNT_ROOM];
+    for (uint32_t i = 0; i < parts && sums; i++)
+        sums->elements += a->host_sums[CLUMPI_COUNT_PARTS + i];
+    return CLUMP_OK;
 }
 
 /* ---- Into the heap --------------------------------------------------------------------------- */
@@ -177,7 +223,7 @@ static clump_status get_kernel(clumpi_arrays *a, memory_way way, clump_kernel **
     if (!status) status = clump_kernel_set_arg(*k, 2, sizeof each, &each);
     if (!status) status = clump_kernel_set_arg(*k, 3, sizeof a->ends, &a->ends);
     if (!status) status = clump_kernel_set_arg(*k, 4, sizeof is, &is);
-    return status ? status : clump_kernel_set_arg(*k, 5, sizeof a->made, &a->made);
+    return status ? status : clump_kernel_set_arg(*k, 5, sizeof a->lengths, &a->lengths);
 }
 
 /* With the words of n objects in `handles`. */
@@ -196,15 +242,16 @@ static void keep_first(const clumpi_arrays *a, clump_status *first, clump_error 
     *cause = context_of(a)->error;
 }
 
-/* The capacities of n objects become handles of raw memory, which the objects then have. */
+/* The capacities of n objects become handles of raw memory, which the objects then have. They are
+ * in `lengths` in between. */
 static clump_status make_some(clumpi_arrays *a, clump_kernel *k, uint64_t from, uint32_t n) {
     clump_status status = fetch_words(a, CLUMP_PART_CAPACITY, from, n);
-    if (!status) status = clumpi_clear(context_of(a), a->made, 0, n * sizeof(clumpi_u32));
+    if (!status) status = clumpi_clear(context_of(a), a->lengths, 0, n * sizeof(clumpi_u32));
     if (status) return status;
     status = run_some(a, k, n);
     clump_error cause = context_of(a)->error;
     for (int turn = 0; turn < 2; turn++) {
-        const clump_status stored = store_handles(a, from, n, a->made);
+        const clump_status stored = store_handles(a, from, n, a->lengths);
         if (!stored) break;
         keep_first(a, &status, &cause, stored);
     }
@@ -379,53 +426,62 @@ clump_status clumpi_arrays_renewed(clumpi_arrays *a, int is_written) {
 
 /* ---- Elements -------------------------------------------------------------------------------- */
 
-/* Of `count` elements, as many as the next objects have. */
-static uint32_t end_some(clumpi_arrays *a, uint32_t count, uint32_t *objects) {
-    uint32_t end = 0, n = 0;
-    const uint32_t most = clumpi_arrays_next(a, a->object);
-    while (end < count && n < most) {
-        const uint64_t left = a->outside[a->object] - a->taken, need = count - end;
-        end += (uint32_t)(left < need ? left : need);
-        a->host_ends[n++] = end;
-        if (left > need) {
-            a->taken += need;
-            break;
-        }
-        a->object++;
-        a->taken = 0;
+/* Elements of the objects of a batch. */
+static uint64_t elements_of(const clumpi_arrays *a, uint64_t batch) {
+    const uint32_t parts = parts_of(a), each = AT_ONCE / PART;
+    uint64_t sum = 0;
+    for (uint64_t i = batch * each; i < parts && i < (batch + 1) * each; i++)
+        sum += a->host_sums[CLUMPI_COUNT_PARTS + i];
+    return sum;
+}
+
+/* n elements of the batch of objects from number `from` on. */
+static clump_status copy_some(clumpi_arrays *a, uint64_t from, cl_mem values, clumpi_u64 at,
+                              clumpi_u32 n, int is_read) {
+    const clumpi_u64 first = from, begin = a->taken;
+    const clumpi_u32 each = a->array.element_bytes, read = is_read ? 1 : 0, inside = a->array.count,
+                     objects = clumpi_arrays_next(a, from), parts = parts_of(a);
+    const clumpi_arg ends[] = {{sizeof a->lengths, &a->lengths}, {sizeof objects, &objects},
+                               {sizeof first, &first},           {sizeof inside, &inside},
+                               {sizeof a->counts, &a->counts},   {sizeof parts, &parts},
+                               {sizeof begin, &begin},           {sizeof n, &n},
+                               {sizeof a->ends, &a->ends}};
+    const clumpi_arg copy[] = {{sizeof a->handles, &a->handles},
+                               {sizeof a->ends, &a->ends},
+                               {sizeof objects, &objects},
+                               {sizeof a->counts, &a->counts},
+                               {sizeof values, &values},
+                               {sizeof at, &at},
+                               {sizeof each, &each},
+                               {sizeof read, &read}};
+    clump_status status = CLUMP_OK;
+    if (!a->has_batch) {
+        status = fetch(a, CLUMP_PART_LENGTH, from, objects, a->lengths);
+        if (!status) status = fetch(a, CLUMP_PART_MEMORY, from, objects, a->handles);
+        a->has_batch = !status;
     }
-    *objects = n;
-    return end;
+    if (!status)
+        status =
+            run_counts(a, CLUMPI_ELEMENTS_KERNEL(elements_ends), ends, sizeof ends / sizeof *ends);
+    return status ? status
+                  : run_counts(a, CLUMPI_ELEMENTS_KERNEL(elements_copy), copy,
+                               sizeof copy / sizeof *copy);
 }
 
 clump_status clumpi_arrays_copy(clumpi_arrays *a, cl_mem values, uint64_t at, uint32_t count,
                                 int is_read) {
-    const clumpi_launch_sizes *sizes = &context_of(a)->sizes;
-    const clumpi_u32 each = a->array.element_bytes, read = is_read ? 1 : 0;
+    const uint64_t end = at + count;
     clump_status status = CLUMP_OK;
-    const clumpi_u64 end = at + count;
-    while (at < end && !status) {
-        const uint64_t from = a->object;
-        const clumpi_u64 skip = a->taken;
-        clumpi_u32 objects;
-        const uint32_t n = end_some(a, (uint32_t)(end - at), &objects);
-        const clumpi_arg args[] = {{sizeof a->handles, &a->handles},
-                                   {sizeof a->ends, &a->ends},
-                                   {sizeof objects, &objects},
-                                   {sizeof skip, &skip},
-                                   {sizeof values, &values},
-                                   {sizeof at, &at},
-                                   {sizeof each, &each},
-                                   {sizeof read, &read}};
-        status = fetch_words(a, CLUMP_PART_MEMORY, from, objects);
-        if (!status)
-            status = clumpi_write(context_of(a), a->ends, 0, objects * sizeof *a->host_ends,
-                                  a->host_ends);
-        if (!status && n)
-            status = clumpi_run_on_heap(a->heap, CLUMPI_ELEMENTS_KERNEL(elements_copy),
-                                        sizes->do_all_global, sizes->do_all_local, args,
-                                        sizeof args / sizeof *args, NULL);
+    while (at < end && !status && a->batch * a->at_once < a->objects) {
+        const uint64_t left = elements_of(a, a->batch) - a->taken, need = end - at;
+        const uint32_t n = (uint32_t)(left < need ? left : need);
+        if (n) status = copy_some(a, a->batch * a->at_once, values, at, n, is_read);
         at += n;
+        a->taken += n;
+        if (n < left) continue;
+        a->batch++;
+        a->taken = 0;
+        a->has_batch = 0;
     }
     return status;
 }

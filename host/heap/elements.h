@@ -10,7 +10,8 @@
 #include "heap/dense.h"
 
 /* A program of its own: only heaps with such arrays need it. */
-#define CLUMPI_ELEMENTS_KERNELS(X) X(elements_copy) X(elements_spread)
+#define CLUMPI_ELEMENTS_KERNELS(X)                                                                 \
+    X(elements_sum) X(elements_ends) X(elements_copy) X(elements_spread)
 enum { CLUMPI_ELEMENTS_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_elements_library;
 #define CLUMPI_ELEMENTS_KERNEL(name)                                                               \
@@ -30,22 +31,23 @@ typedef struct clumpi_arrays {
     clump_field_info array;   /* of the heap's schema */
     uint32_t class_id;        /* of exactly this class */
     uint64_t objects;
-    const uint32_t *outside;    /* by object: elements in raw memory */
-    uint32_t *own;              /* the same, if they were read here; NULL: they are the caller's */
-    uint64_t object;            /* the next element is of this one, */
-    uint64_t taken;             /* which has so many elements before it */
-    cl_mem handles, ends, made; /* of some objects; see elements.c */
+    cl_mem counts;       /* cl/heap/layout.h; NULL until clumpi_arrays_measure(), as is */
+    uint64_t *host_sums; /* their begin, with the sum of each part */
+    uint64_t batch;      /* the next element is of an object of this one, of at_once objects, */
+    uint64_t taken;      /* which has so many elements before it */
+    int has_batch;       /* `lengths` and `handles` have its words */
+    cl_mem lengths, handles, ends; /* of some objects; see elements.c */
     uint32_t *replaced; /* by object: the handle of its old memory if it gets new, or 0. Then those
                          * of the new memory */
     int replaces;       /* there was an array without room */
     uint32_t at_once;   /* which are so many at most */
-    uint32_t *host_ends;
+    uint32_t *host_words; /* as many */
 } clumpi_arrays;
 
-/* CONSTRUCTORS. After a failure it is closed. outside: NULL, or stays the caller's. The words are
- * in all objects of the class, or in a buffer, for `objects` of them. */
+/* CONSTRUCTORS. After a failure it is closed. The words are in all objects of the class, or in a
+ * buffer, for `objects` of them. */
 clump_status clumpi_arrays_open(clumpi_dense *d, uint32_t class_id, const clump_field_info *array,
-                                const uint32_t *outside, clumpi_arrays *a);
+                                clumpi_arrays *a);
 clump_status clumpi_arrays_open_words(clump_heap *heap, uint32_t class_id,
                                       const clump_field_info *array, uint64_t objects,
                                       const clumpi_array_words *words, clumpi_arrays *a);
@@ -56,8 +58,8 @@ void clumpi_arrays_close(clumpi_arrays *a);
 typedef struct clumpi_array_sums {
     uint64_t elements, capacity; /* in raw memory; for which there is room there */
 } clumpi_array_sums;
-/* How many elements each object has. sums: NULL, or the words are checked, and lengths and
- * capacities added. Blocks. CLUMP_ERR_CORRUPT, of new ones CLUMP_ERR_FORMAT. */
+/* How many elements the objects have. sums: NULL, or the words are checked, and lengths and
+ * capacities added up. Blocks. CLUMP_ERR_CORRUPT, of new ones CLUMP_ERR_FORMAT. */
 clump_status clumpi_arrays_measure(clumpi_arrays *a, clumpi_array_sums *sums);
 
 /* Raw memory for as many elements as the objects' capacities say. *failed: arrays for which there
@@ -65,7 +67,7 @@ clump_status clumpi_arrays_measure(clumpi_arrays *a, clumpi_array_sums *sums);
 clump_status clumpi_arrays_make(clumpi_arrays *a, clumpi_u32 *failed);
 
 /* The next `count` elements, which are there, of `values` from its element `at` on: read from the
- * arrays, or written to them. */
+ * arrays, or written to them, after clumpi_arrays_measure(). Does not block. */
 clump_status clumpi_arrays_copy(clumpi_arrays *a, cl_mem values, uint64_t at, uint32_t count,
                                 int is_read);
 

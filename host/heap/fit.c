@@ -131,18 +131,18 @@ clump_status clumpi_fit_take(clumpi_fit *fit, clumpi_arrays *a) {
         return no_memory(c, fit->count + a->objects);
     for (uint64_t from = 0; from < a->objects && !status;) {
         const uint32_t n = clumpi_arrays_next(a, from);
-        status = clumpi_arrays_read_words(a, CLUMP_PART_CAPACITY, from, n, a->host_ends);
+        status = clumpi_arrays_read_words(a, CLUMP_PART_CAPACITY, from, n, a->host_words);
         for (uint32_t i = 0; i < n; i++)
             fit->words[fit->count + i] =
-                (clumpi_fit_words){a->host_ends[i], a->array.element_bytes};
+                (clumpi_fit_words){a->host_words[i], a->array.element_bytes};
         fit->count += n;
-        if (!status) status = clumpi_arrays_read_words(a, CLUMP_PART_MEMORY, from, n, a->host_ends);
+        if (!status) status = clumpi_arrays_read_words(a, CLUMP_PART_MEMORY, from, n, a->host_words);
         for (uint32_t i = 0; i < n; i++) {
-            fit->piece[i] = (clumpi_fit_words){a->host_ends[i], a->array.element_bytes};
-            a->host_ends[i] = 0;
+            fit->piece[i] = (clumpi_fit_words){a->host_words[i], a->array.element_bytes};
+            a->host_words[i] = 0;
         }
         /* Before it is freed: a handle would be freed twice if a call failed in between. */
-        if (!status) status = clumpi_arrays_store_handles(a, from, n, a->host_ends);
+        if (!status) status = clumpi_arrays_store_handles(a, from, n, a->host_words);
         if (!status) status = free_piece(fit, n);
         from += n;
     }
@@ -243,9 +243,9 @@ clump_status clumpi_fit_give(clumpi_fit *fit, clumpi_arrays *a) {
     clump_status status = CLUMP_OK;
     for (uint64_t from = 0; from < a->objects && !status;) {
         const uint32_t n = clumpi_arrays_next(a, from);
-        for (uint32_t i = 0; i < n; i++) a->host_ends[i] = fit->words[fit->given + i].word;
-        status = clumpi_arrays_store_handles(a, from, n, a->host_ends);
-        if (status && clumpi_arrays_store_handles(a, from, n, a->host_ends)) return status;
+        for (uint32_t i = 0; i < n; i++) a->host_words[i] = fit->words[fit->given + i].word;
+        status = clumpi_arrays_store_handles(a, from, n, a->host_words);
+        if (status && clumpi_arrays_store_handles(a, from, n, a->host_words)) return status;
         fit->given += n;
         from += n;
     }

@@ -290,16 +290,14 @@ static clump_status open_waiting(loading *l, const clumpi_saved_column *column) 
 static clump_status open_arrays(loading *l, const clumpi_saved_column *column, const coming *next) {
     clump_status status = use_all(l);
     if (!status) status = clumpi_saved_check_sums(&l->stream, &l->lengths, &l->saved, column);
-    if (!status)
-        status =
-            clumpi_arrays_open(&l->dense, next->class_id, &next->f, l->lengths.outside, &l->arrays);
+    if (!status) status = clumpi_arrays_open(&l->dense, next->class_id, &next->f, &l->arrays);
     if (!status && l->lengths.capacity && !l->is_short) {
         clumpi_u32 failed;
         status = clumpi_arrays_make(&l->arrays, &failed);
         if (!status && failed) status = begin_waiting(l);
     }
-    if (!status && l->is_short) status = open_waiting(l, column);
-    return status;
+    if (!status && l->is_short) return open_waiting(l, column);
+    return !status && column->count ? clumpi_arrays_measure(&l->arrays, NULL) : status;
 }
 
 static clump_status load_column(loading *l, const clumpi_saved_column *column) {
@@ -350,8 +348,7 @@ static clump_status each_array(loading *l, clumpi_fit *fit, array_fn fn) {
         int is_there = 0;
         if (c.kind != CLUMPI_KIND_ELEMENTS) continue;
         status = clumpi_match_field(&l->match, c.class_info.id, &c.field, &f, &is_there);
-        if (!status && is_there)
-            status = clumpi_arrays_open(&l->dense, class_id, &f, NULL, &l->arrays);
+        if (!status && is_there) status = clumpi_arrays_open(&l->dense, class_id, &f, &l->arrays);
         if (!status && is_there) status = fn(l, fit, &c);
         clumpi_arrays_close(&l->arrays);
     }

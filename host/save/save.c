@@ -99,7 +99,7 @@ static clump_status describe_array(saving *s, const clumpi_saved_column *column)
     clumpi_array_sums sums = {0};
     clumpi_arrays arrays;
     clump_status status =
-        clumpi_arrays_open(&s->dense, column->class_info.id, &column->field, NULL, &arrays);
+        clumpi_arrays_open(&s->dense, column->class_info.id, &column->field, &arrays);
     if (!status) status = clumpi_arrays_measure(&arrays, &sums);
     array->elements = sums.elements;
     array->capacity = sums.capacity;
@@ -179,7 +179,7 @@ static clump_status write_column(saving *s, const clumpi_saved_column *column) {
     if (column->kind != CLUMPI_KIND_ELEMENTS) return write_values(s, column, NULL);
     if (!column->count) return CLUMP_OK;
     clump_status status =
-        clumpi_arrays_open(&s->dense, column->class_info.id, &column->field, NULL, &arrays);
+        clumpi_arrays_open(&s->dense, column->class_info.id, &column->field, &arrays);
     if (!status) status = clumpi_arrays_measure(&arrays, NULL);
     if (!status) status = write_values(s, column, &arrays);
     clumpi_arrays_close(&arrays);

@@ -58,6 +58,105 @@ static void round_trip(const cl_fixture *f, const clump_heap_desc *desc, memory_
     clump_heap_destroy(loaded);
 }
 
+/* ---- A heap without arrays that grow pays nothing for them -------------------------------------- */
+
+/* Commands of a save. */
+enum { NAMES = 16 };
+static struct {
+    struct {
+        char name[40];
+        uint32_t launches;
+    } kernels[NAMES];
+    uint32_t names, reads, writes;
+} commands;
+
+static cl_int CL_API_CALL count_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+                                       const size_t *at, const size_t *global, const size_t *local,
+                                       cl_uint count, const cl_event *waits, cl_event *event) {
+    char name[sizeof commands.kernels->name] = "";
+    uint32_t i = 0;
+    clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name - 1, name, NULL);
+    while (i < commands.names && strcmp(commands.kernels[i].name, name) != 0) i++;
+    if (i < NAMES) {
+        memcpy(commands.kernels[i].name, name, sizeof name);
+        commands.kernels[i].launches++;
+        if (i == commands.names) commands.names++;
+    }
+    return clEnqueueNDRangeKernel(queue, kernel, dimensions, at, global, local, count, waits,
+                                  event);
+}
+
+static cl_int CL_API_CALL count_read(cl_command_queue queue, cl_mem buffer, cl_bool blocks,
+                                     size_t at, size_t bytes, void *data, cl_uint count,
+                                     const cl_event *waits, cl_event *event) {
+    commands.reads++;
+    return clEnqueueReadBuffer(queue, buffer, blocks, at, bytes, data, count, waits, event);
+}
+
+static cl_int CL_API_CALL count_write(cl_command_queue queue, cl_mem buffer, cl_bool blocks,
+                                      size_t at, size_t bytes, const void *data, cl_uint count,
+                                      const cl_event *waits, cl_event *event) {
+    commands.writes++;
+    return clEnqueueWriteBuffer(queue, buffer, blocks, at, bytes, data, count, waits, event);
+}
+
+static const clump_cl_functions counting = {.size = sizeof counting,
+                                            .EnqueueNDRangeKernel = count_launch,
+                                            .EnqueueReadBuffer = count_read,
+                                            .EnqueueWriteBuffer = count_write};
+
+static void expect_launches(const char *name, uint32_t launches) {
+    for (uint32_t i = 0; i < commands.names; i++) {
+        if (strcmp(commands.kernels[i].name, name) != 0) continue;
+        if (commands.kernels[i].launches != launches)
+            fail_msg("%s runs %u times, not %u", name, commands.kernels[i].launches, launches);
+        commands.kernels[i].launches = 0;
+        return;
+    }
+    fail_msg("%s does not run", name);
+}
+
+/* Columns of all classes that have objects, and those of references. */
+static void count_columns(uint32_t *columns, uint32_t *of_refs) {
+    const clump_schema_info *schema = clump_schema_get_info(clump_heap_get_info(heap)->schema);
+    *columns = *of_refs = 0;
+    for (uint32_t id = 1; id <= schema->class_count; id++) {
+        uint64_t objects = 0;
+        if (schema->classes[id]->is_abstract) continue;
+        CHECK_OK(&on, clump_heap_read_count(heap, schema->classes[id]->name, &objects));
+        for (uint32_t c = objects ? id : 0; c; c = schema->classes[c]->base)
+            for (uint32_t i = 0; i < schema->classes[c]->field_count; i++) {
+                ++*columns;
+                *of_refs += schema->classes[c]->fields[i]->type == CLUMP_TYPE_REF;
+            }
+    }
+}
+
+/* Its save runs two kernels for each column, one more for each of references, and each other kernel
+ * once. Its programs are without the text of arrays. */
+static void without_arrays(void **state) {
+    static const char source[] =
+        "#ifdef CLUMPI_ARRAYS_CLH\n"
+        "#error a program has the text of arrays without having any\n"
+        "#endif\n"
+        "__kernel void nothing(CLUMP_HEAP) {}\n";
+    uint32_t columns, of_refs;
+    saved_fill(&on, heap, 5, OBJECTS);
+    count_columns(&columns, &of_refs);
+    memset(&commands, 0, sizeof commands);
+    memory_file file = saved_bytes(&on, heap, 0);
+    expect_launches("clumpi_struct_all", columns);
+    expect_launches("clumpi_save_sums", columns);
+    expect_launches("clumpi_dense_numbers", of_refs);
+    for (uint32_t i = 0; i < commands.names; i++)
+        if (commands.kernels[i].launches > 1 || strstr(commands.kernels[i].name, "elements"))
+            fail_msg("%s runs %u times", commands.kernels[i].name, commands.kernels[i].launches);
+    assert_int_equal(commands.reads, columns + 3); /* pieces; two counts, and what dangles */
+    assert_int_equal(commands.writes, 0);
+    memory_release(&file);
+    cl_fixture_expect_build(&on, saved_schema, source, NULL, NULL);
+}
+
 /* ---- Objects --------------------------------------------------------------------------------- */
 
 static void geometries(void **state) {
@@ -662,7 +761,6 @@ static void packed_by_zstd(void **state) {
         assert_int_equal(file.bytes, 0);
         save.zstd_level = -1;
         CHECK_STATUS(&on, clump_heap_save(heap, &save, NULL), CLUMP_ERR_UNSUPPORTED);
-        print_message("without zstd\n");
         memory_release(&plain);
         return;
     }
@@ -837,11 +935,12 @@ static int write_file(void) {
 }
 
 int main(int count, char **words) {
-    const int code = cl_fixture_open(&on, NULL);
+    const int code = cl_fixture_open(&on, &(cl_fixture_desc){.cl = &counting});
     if (code) return code;
     if (count == 2 && strcmp(words[1], "write") == 0) return write_file();
 #define WITH_HEAP(test) cmocka_unit_test_setup_teardown(test, open_heap, close_heap)
     const struct CMUnitTest tests[] = {
+        WITH_HEAP(without_arrays),
         WITH_HEAP(geometries),
         WITH_HEAP(devices),
         WITH_HEAP(pieces),

@@ -32,7 +32,7 @@ for words in "arrays outside soa" "arrays max soa" "arrays packed soa" "arrays i
         fail "$words: $(tail -3 "$folder/out")"
 done
 # To memory, which more threads copy than there are cores.
-"$bench" run save-load --no-cache --set objects=20000 --set density=0.5 --set threads=12 --repeat 1 >"$folder/out" 2>&1 ||
+"$bench" run save-load --no-cache --set objects=20000 --set density=0.5 --set array=3 --set threads=12 --repeat 1 >"$folder/out" 2>&1 ||
     fail "save-load with threads: $(tail -3 "$folder/out")"
 # Without --no-cache programs are kept.
 XDG_CACHE_HOME=$folder/cache "$bench" run host-access --set objects=1000 --repeat 1 >"$folder/out" 2>&1 ||

@@ -20,9 +20,9 @@ small() {
         queues) echo objects=500 work=10 launches=3 ;;
         launch) echo width=16 classes=3 fields=3 ;;
         save-load) echo objects=20000 density=0.5 file="$folder/heap.clump" ;;
-        extract) echo objects=20000 density=0.5 share=0.3 ;;
+        extract) echo objects=20000 density=0.5 share=0.3 array=3 ;;
         evict) echo objects=20000 ;;
-        convert) echo objects=20000 density=0.5 to=aos ;;
+        convert) echo objects=20000 density=0.5 to=aos array=3 ;;
         map) echo keys=5000 ;;
         vector) echo elements=20000 first=64 ;;
         grid) echo bodies=3000 ;;
