@@ -682,7 +682,7 @@ static void test_live(void **state) {
     clReleaseMemObject(refs);
 }
 
-enum { FEW = 20, FEW_LINE = 128 };
+enum { FEW = 20, MANY = 60, FEW_LINE = 128 };
 
 /* How many lines of a heap differ from an image of it. */
 static uint64_t changed_lines(clump_heap *where, const unsigned char *before) {
@@ -729,7 +729,7 @@ static uint32_t expect_few(clump_heap *where, const clump_extract *extract, clum
 
 /* Launches of what makes few objects in a heap so many times as large; their references, each
  * time. */
-static void few_in(uint32_t times, uint32_t launches[2], clump_ref refs[2][FEW]) {
+static void few_in(uint32_t times, uint32_t launches[2], clump_ref refs[3][FEW]) {
     clump_ref first[FEW];
     clump_extract *extract;
     uint32_t rest = 1;
@@ -746,6 +746,17 @@ static void few_in(uint32_t times, uint32_t launches[2], clump_ref refs[2][FEW])
     launches[0] = expect_few(where, NULL, refs[0]);
     launches[1] = expect_few(where, extract, refs[1]);
     clump_extract_destroy(extract);
+    /* What is reserved is not enough for all of these. */
+    uint64_t before, now;
+    CHECK_OK(f, clump_heap_read_count(where, "Dot", &before));
+    memset(&calls, 0, sizeof calls);
+    for (uint32_t i = 0; i < MANY; i++)
+        CHECK_OK(f, clump_heap_new_structs(where, &desc, tags, FEW, refs[2], NULL));
+    if (calls.whole < 2 || calls.whole > MANY / 4)
+        fail_msg("%u launches over the whole heap in %d calls", calls.whole, MANY);
+    CHECK_OK(f, clump_heap_read_count(where, "Dot", &now));
+    assert_int_equal(now, before + MANY * FEW);
+    CHECK_HEAP(f, where);
     clump_heap_destroy(where);
 }
 
@@ -754,7 +765,7 @@ static void few_in(uint32_t times, uint32_t launches[2], clump_ref refs[2][FEW])
 static void test_few(void **state) {
     (void)state;
     uint32_t small[2], again[2], large[2];
-    static clump_ref refs[3][2][FEW];
+    static clump_ref refs[3][3][FEW];
     if (!(f->capabilities->features & CLUMP_FEATURE_INT64_ATOMICS)) skip();
     few_in(1, small, refs[0]);
     few_in(1, again, refs[1]);
