@@ -23,8 +23,11 @@ static inline uint take_share(uint at, uint room, uint count) {
     return room ? (uint)((ulong)at * count / room) : 0u;
 }
 
-/* One work-group. header.new_objects becomes `count` if they are taken, or else 0. */
-__kernel void clumpi_take_plan(__global uchar *heap, uint header_at, uint class_id, uint count) {
+/* One work-group. header.new_objects becomes `count` if they are taken, or else 0. It becomes
+ * CLUMPI_NONE if the class had no objects when the list was made: a do-new has the first ones in the
+ * order of their addresses. turn: number of the next list, modulo 2. */
+__kernel void clumpi_take_plan(__global uchar *heap, uint header_at, uint class_id, uint count,
+                               uint turn) {
     __local uint before[CLUMPI_STRIPES], sums[256];
     const clumpi_view v = clumpi_view_of(heap, header_at);
     const clumpi_home h = clumpi_home_of(&v);
@@ -36,16 +39,17 @@ __kernel void clumpi_take_plan(__global uchar *heap, uint header_at, uint class_
     }
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     const uint room = clumpi_group_scan_array(before, stripes, sums);
-    const uint is_taken = room >= count && !v.header->list_beyond;
+    const uint is_first = r->learnt[turn].objects == 0;
+    const uint is_taken = room >= count && !v.header->list_beyond && !is_first;
     for (uint s = me; s < stripes; s += items) {
         __global clumpi_stripe *stripe = clumpi_stripe_of(h, r, s);
         const clumpi_taking from = {take_share(before[s], room, count), stripe->next};
         const uint end = take_share(s + 1u < stripes ? before[s + 1u] : room, room, count);
         take_plan(&v)[s] = from;
         if (is_taken) stripe->next += end - from.first;
-        if (!is_taken && s == 0) stripe->next += count;
+        if (!is_taken && !is_first && s == 0) stripe->next += count;
     }
-    if (me == 0) v.header->new_objects = is_taken ? count : 0u;
+    if (me == 0) v.header->new_objects = is_taken ? count : is_first ? CLUMPI_NONE : 0u;
 }
 
 /* refs[at], ...: the objects, if they are taken. */

@@ -33,8 +33,9 @@ int clumpi_can_take(const clump_heap *heap, clumpi_u32 class_id, uint64_t count)
            heap->reserved && !heap->list_counted;
 }
 
+/* *made: as many, 0, or UINT32_MAX: a do-new is the only way. */
 static clump_status take(clump_heap *heap, clumpi_u32 class_id, clumpi_u32 count, cl_mem refs,
-                         uint64_t at, int *is_taken) {
+                         uint64_t at, uint64_t *made) {
     const clumpi_launch_sizes *sizes = &heap->context->sizes;
     const size_t local = sizes->do_all_local, most = sizes->do_all_global,
                  items = (count + local - 1) / local * local;
@@ -42,15 +43,13 @@ static clump_status take(clump_heap *heap, clumpi_u32 class_id, clumpi_u32 count
                                {sizeof count, &count},
                                {sizeof refs, &refs},
                                {sizeof at, &at}};
-    uint64_t made = 0;
+    const clumpi_arg plan[] = {args[0], args[1], {sizeof heap->list_turn, &heap->list_turn}};
     clump_status status = clumpi_run_on_heap(heap, CLUMPI_TAKE_KERNEL(take_plan), sizes->scan_local,
-                                             sizes->scan_local, args, 2, NULL);
+                                             sizes->scan_local, plan, 3, NULL);
     if (!status)
         status = clumpi_run_on_heap(heap, CLUMPI_TAKE_KERNEL(take_claim),
                                     items < most ? items : most, local, args, 4, NULL);
-    if (!status) status = clumpi_new_made(heap, &made);
-    *is_taken = made == count;
-    return status;
+    return status ? status : clumpi_new_made(heap, made);
 }
 
 clump_status clumpi_new_take(clump_heap *heap, clumpi_u32 class_id, uint64_t count, cl_mem refs,
@@ -62,13 +61,15 @@ clump_status clumpi_new_take(clump_heap *heap, clumpi_u32 class_id, uint64_t cou
         return CLUMP_OK;
     }
     heap->may_have_errors = 1;
-    clump_status status = take(heap, class_id, (clumpi_u32)count, refs, at, is_taken);
-    if (!status && !*is_taken) { /* the list that the next do-all needs has more */
+    uint64_t made = 0;
+    clump_status status = take(heap, class_id, (clumpi_u32)count, refs, at, &made);
+    if (!status && !made) { /* the list that the next do-all needs has more */
         heap->window.taken++;
         status = clumpi_list_renew(heap);
-        if (!status) status = take(heap, class_id, (clumpi_u32)count, refs, at, is_taken);
-        if (!*is_taken) heap->take_pause = TAKE_PAUSE;
+        if (!status) status = take(heap, class_id, (clumpi_u32)count, refs, at, &made);
+        if (!made) heap->take_pause = TAKE_PAUSE;
     }
-    if (!status && *is_taken) clumpi_list_took(heap, class_id);
+    *is_taken = !status && made == count;
+    if (*is_taken) clumpi_list_took(heap, class_id);
     return status;
 }
