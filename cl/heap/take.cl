@@ -24,8 +24,8 @@ static inline uint take_share(uint at, uint room, uint count) {
 }
 
 /* One work-group. header.new_objects becomes `count` if they are taken, or else 0. It becomes
- * CLUMPI_NONE if the class had no objects when the list was made: a do-new has the first ones in the
- * order of their addresses. turn: number of the next list, modulo 2. */
+ * CLUMPI_NONE if the class had no objects when the list was made: a do-new makes the first ones, in
+ * the order of their addresses. turn: number of the next list, modulo 2. */
 __kernel void clumpi_take_plan(__global uchar *heap, uint header_at, uint class_id, uint count,
                                uint turn) {
     __local uint before[CLUMPI_STRIPES], sums[256];
