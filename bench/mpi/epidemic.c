@@ -70,7 +70,7 @@ typedef struct epidemic {
     mpi_sample *sample; /* NULL: none */
     mpi_checkpoint *checkpoint;
     uint64_t room;     /* agents that the heap is made for */
-    double parts_s[4]; /* of migrations: reading, waits, making, freeing; from the beginning */
+    double parts_s[4]; /* of migrations in `times`: reading, waits, making, freeing */
 } epidemic;
 
 static mpi_option options[] = {
@@ -440,6 +440,7 @@ static int migrate(mpi_run *run, epidemic *e, mpi_times *times) {
     const double before = MPI_Wtime();
     const clump_status status = clump_migration_run(e->migration, &report);
     if (status) return mpi_fail_world(run, "the migration", status);
+    if (times->migration == 0) memset(e->parts_s, 0, sizeof e->parts_s);
     times->migration += MPI_Wtime() - before;
     times->objects += report.left;
     times->bytes += report.bytes;
@@ -586,7 +587,7 @@ static int report(mpi_run *run, void *self) {
            (unsigned long long)t->deaths);
     printf("%.4g agents, %.4g updates a second, %.4g of each rank\n", agents, rate,
            rate / run->size);
-    const double ms = 1e3 / (mpi_real(run, "steps") + mpi_real(run, "warmup"));
+    const double ms = 1e3 / mpi_real(run, "steps");
     printf(
         "migration of rank 0: %.3f ms to read objects, %.3f waiting, %.3f making, %.3f freeing\n",
         e->parts_s[0] * ms, e->parts_s[1] * ms, e->parts_s[2] * ms, e->parts_s[3] * ms);

@@ -6,6 +6,7 @@
  *   list of rows   a clumpi_list_tally per work-group, class id   enumerate.cl
  *                  then a clumpi_list_chunk per work-group        chunk.clh
  *   do-new         a clumpi_new_supply per work-group             new.cl
+ *   taking         a clumpi_taking per stripe of a class            take.cl
  *   ranking        a word per work-group: objects                 fields.cl
  *   reduction      a result of the user's type per work-group     device_api.clh
  *   statistics     a clumpi_stats_result                          stats.cl
@@ -62,6 +63,12 @@ typedef struct clumpi_new_supply {
     clumpi_u32 free_blocks;
     clumpi_u32 free_slots; /* in blocks of the class */
 } clumpi_new_supply;
+
+/* What a stripe gives of the objects that the host takes. */
+typedef struct clumpi_taking {
+    clumpi_u32 first; /* number of the first of them */
+    clumpi_u32 next;  /* its position */
+} clumpi_taking;
 
 /* The statistics; the entry of class 0 counts the free blocks. */
 typedef struct clumpi_class_count {

@@ -140,11 +140,12 @@ __kernel void clumpi_struct_arrays(__global uchar *heap, uint header_at, uint fi
     struct_all(heap, header_at, first, last, f, structs, 1u);
 }
 
-/* wrong[0]: how many references name no live object of the classes; wrong[1]: the first of
- * these. */
+/* Behind the references are two zeros. They become the number of those that name no live object of
+ * the classes, and the complement of the first one's number. */
 __kernel void clumpi_struct_check(__global uchar *heap, uint header_at, uint first, uint last,
-                                  __global const uint *refs, uint count, __global uint *wrong) {
+                                  __global uint *refs, uint count) {
     clumpi_view v = clumpi_view_of(heap, header_at);
+    __global uint *wrong = refs + count;
     for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
         uint granule = refs[i] >> 6;
         clumpi_place place = clumpi_place_of(clumpi_home_of(&v), granule);
@@ -152,7 +153,7 @@ __kernel void clumpi_struct_check(__global uchar *heap, uint header_at, uint fir
         if (is_live) is_live = (uint)(clumpi_row_bits(&v, granule) >> (refs[i] & 63u)) & 1u;
         if (is_live) continue;
         atomic_inc(&wrong[0]);
-        atomic_min(&wrong[1], i);
+        atomic_max(&wrong[1], ~i);
     }
 }
 

@@ -1,9 +1,12 @@
 /* The objects of an extract into a heap (extract.h).
  *
- * Invariant: schema, room and buffers are right before an object is made. Nobody sees the new
- * objects before the call ends; what fails until then frees them.
+ * Few objects are taken out of what is reserved, which looks at nothing but these. If that is not
+ * possible, do-news make them.
  *
- * Read first: extract.h, cl/heap/new.cl.
+ * Invariant: schema, buffers and, before a do-new, room are right before an object is made. Nobody
+ * sees the new objects before the call ends; what fails until then frees them.
+ *
+ * Read first: extract.h, cl/heap/new.cl, cl/heap/take.cl.
  */
 #include <string.h>
 
@@ -194,11 +197,15 @@ static clump_status choose_way(inserting *in) {
     return clumpi_chosen_create(heap, &in->chosen);
 }
 
-static clump_status open_memory(inserting *in) {
+static clump_status open_pack(inserting *in) {
     in->pack = (clumpi_pack){
         .heap = in->heap, .extract = in->extract, .class_of = in->class_of, .sure = in->sure};
+    return clumpi_unpack_open(&in->pack);
+}
+
+static clump_status open_memory(inserting *in) {
     clump_status status = choose_way(in);
-    if (!status) status = clumpi_unpack_open(&in->pack);
+    if (!status) status = open_pack(in);
     if (status || !in->extract->array_count) return status;
     return clumpi_arrays_check(&in->pack, &in->words);
 }
@@ -242,6 +249,38 @@ static clump_status free_new(inserting *in) {
     }
     return clumpi_free_refs(in->heap, in->pack.work, in->pack.counts.refs_at / sizeof(clump_ref),
                             in->made);
+}
+
+static clump_status take_class(inserting *in, uint32_t id, int *is_taken) {
+    const uint64_t at = in->pack.counts.refs_at / sizeof(clump_ref) + in->pack.made[id].loose;
+    const clump_status status = clumpi_new_take(
+        in->heap, in->class_of[id], in->extract->objects[id], in->pack.work, at, is_taken);
+    if (*is_taken) in->made += in->extract->objects[id];
+    return status;
+}
+
+static int can_take(const inserting *in) {
+    const clump_extract *e = in->extract;
+    int can = !e->array_count;
+    for (uint32_t id = 1; id <= clump_schema_get_info(e->schema)->class_count && can; id++)
+        can = !e->objects[id] || clumpi_can_take(in->heap, in->class_of[id], e->objects[id]);
+    return can;
+}
+
+/* All classes or none. *is_taken 0 without a failure: nothing was made. */
+static clump_status take_all(inserting *in, int *is_taken) {
+    const clump_extract *e = in->extract;
+    *is_taken = can_take(in);
+    if (!*is_taken) return CLUMP_OK;
+    clump_status status = open_pack(in);
+    for (uint32_t id = 1;
+         id <= clump_schema_get_info(e->schema)->class_count && !status && *is_taken; id++)
+        if (e->objects[id]) status = take_class(in, id, is_taken);
+    if (status || *is_taken) return status;
+    if (in->made) status = free_new(in);
+    if (!status) in->made = 0;
+    clumpi_pack_close(&in->pack);
+    return status;
 }
 
 /* The new objects go again: those that are known, and those of a do-new that was not finished. */
@@ -307,10 +346,12 @@ static clump_status give_refs(inserting *in) {
 static clump_status insert(inserting *in) {
     clump_status status = check(in);
     if (status || !in->extract->objects[0]) return status;
+    int is_taken = 0;
     status = clumpi_heap_enter(in->heap);
-    if (!status) status = plan_room(in);
-    if (!status) status = open_memory(in);
-    if (!status) status = make_all(in);
+    if (!status) status = take_all(in, &is_taken);
+    if (!status && !is_taken) status = plan_room(in);
+    if (!status && !is_taken) status = open_memory(in);
+    if (!status && !is_taken) status = make_all(in);
     if (!status) status = write_all(in);
     if (!status) status = give_refs(in);
     if (status && (in->made || in->pending)) undo(in);

@@ -256,6 +256,7 @@ static void place_scratch(clumpi_header *h, uint32_t reduce_groups, uint64_t *en
     const uint64_t of_calls[] = {
         h->scan_groups * (sets * sizeof(clumpi_list_tally) + sizeof(clumpi_list_chunk)),
         h->scan_groups * sizeof(clumpi_new_supply),    /* do-new; a ranking needs less */
+        CLUMPI_STRIPES * sizeof(clumpi_taking),        /* taking */
         (uint64_t)reduce_groups * CLUMPI_REDUCE_BYTES, /* reduction */
         CLUMPI_STATS_BYTES(h->class_count),
         CLUMPI_CHECK_BYTES(h->class_count),

@@ -39,9 +39,9 @@ static clump_status make_list(clump_heap *heap, int with_numbers, const clumpi_c
     const clumpi_u32 many = UINT32_C(1) << 24; /* more of either make no difference */
     clumpi_u32 how = heap->list_turn | (with_numbers ? CLUMPI_LIST_NUMBERED : 0u) |
                      (heap->list_valid ? 0u : CLUMPI_LIST_ANEW),
-               items = 0, neighbours = many,
-               window = (w->asked ? w->asked : 1) << 8 |
-                        (crowd && crowd->only_makes ? 1u << 7 : 0u) | ahead;
+               items = 0, neighbours = many, asked = w->asked + w->taken,
+               window =
+                   (asked ? asked : 1) << 8 | (crowd && crowd->only_makes ? 1u << 7 : 0u) | ahead;
     if (crowd) {
         uint64_t groups = crowd->global / crowd->local;
         if (heap->context->capabilities.personality == CLUMP_PERSONALITY_GPU)
@@ -71,7 +71,7 @@ static clump_status make_list(clump_heap *heap, int with_numbers, const clumpi_c
     }
     heap->list_numbered = !status && with_numbers;
     w->lists++;
-    w->asked = w->left = 0;
+    w->asked = w->taken = w->left = 0;
     if (heap->live_run) heap->vain_change = heap->live_change;
     heap->live_all = 0;
     return status;
@@ -98,6 +98,25 @@ static clump_status update(clump_heap *heap, int is_current, int numbered,
     if (is_current) return CLUMP_OK;
     heap->numbers_wanted = numbered;
     return make_list(heap, numbered || was_wanted, crowd, ahead, sync);
+}
+
+/* Calls of the host that take some of what is reserved. A kernel that asks has its own number. */
+#define TAKES_AHEAD 8u
+static uint32_t ahead_of_takes(const clump_heap *heap) {
+    return heap->window.taken ? TAKES_AHEAD : 1;
+}
+
+clump_status clumpi_list_renew(clump_heap *heap) {
+    return update(heap, 0, 0, NULL, ahead_of_takes(heap), NULL);
+}
+
+void clumpi_list_took(clump_heap *heap, clumpi_u32 class_id) {
+    clumpi_window *w = &heap->window;
+    heap->list_stale.bits[class_id / 32] |= UINT32_C(1) << class_id % 32;
+    if (w->taken < UINT32_C(1) << 20) w->taken++;
+    if (w->left) w->left--;
+    heap->live_run = 0;
+    heap->live_change++;
 }
 
 clump_status clumpi_list_update(clump_heap *heap, int numbered, const clump_sync *sync) {
@@ -128,7 +147,8 @@ static void heard(clump_heap *heap, uint32_t covers, uint64_t list) {
                   : w->patience < PATIENCE_MOST / 2 ? w->patience * 2
                                                     : PATIENCE_MOST;
     w->ask_at = list + w->patience;
-    if (list == w->lists) w->left = w->covers > w->asked ? w->covers - w->asked : 0;
+    const uint32_t asked = w->asked + w->taken;
+    if (list == w->lists) w->left = w->covers > asked ? w->covers - asked : 0;
 }
 
 void clumpi_window_heard(clump_heap *heap, uint32_t covers) {
@@ -233,7 +253,8 @@ clump_status clumpi_list_prepare(clump_heap *heap, clump_kernel *k, clumpi_crowd
     const int asks = !k->fixed && k->uses.asks;
     /* One that goes over what it changes needs a list each time. */
     const uint32_t ahead =
-        asks && !clumpi_classes_meet(&k->uses.loops, &k->uses.changes) ? WINDOW_MOST : 1;
+        asks ? clumpi_classes_meet(&k->uses.loops, &k->uses.changes) ? 1 : WINDOW_MOST
+             : ahead_of_takes(heap);
     int is_current = is_list_of(heap, &k->uses.loops, k->numbered);
     clumpi_window_hear(heap);
     *live = !is_current && is_live(heap, k);
@@ -247,7 +268,7 @@ clump_status clumpi_list_prepare(clump_heap *heap, clump_kernel *k, clumpi_crowd
         is_current = heap->reserved && (ahead == 1 || is_known) &&
                      (clumpi_list_is_current(heap) || (ahead > 1 && heap->window.left));
     clump_status status = update(heap, is_current, k->numbered, asks ? &crowd : NULL, ahead, sync);
-    if (!status && ahead > 1 && !is_current) status = open_window(heap, knows, sync);
+    if (!status && asks && ahead > 1 && !is_current) status = open_window(heap, knows, sync);
     if (!status && asks) note_asked(heap, k, crowd.global);
     if (k->fixed) return status;
     heap->live_run = 0;

@@ -34,6 +34,7 @@ typedef struct transfer {
     uint64_t zeros_at; /* in `structs`, after the last one */
     cl_mem structs;
     cl_mem refs; /* of chosen objects, or of new ones; NULL: there are none */
+    uint64_t structs_bytes, refs_bytes; /* that the two have */
     int is_chosen, is_read;
 } transfer;
 
@@ -88,13 +89,24 @@ static clump_status open_transfer(transfer *t, const void *structs, const char *
     return status ? status : clumpi_heap_enter_to_wait(t->heap);
 }
 
+static const char structs_key, refs_key; /* of the buffers that a heap keeps */
+
+static clump_status open_refs(transfer *t, uint64_t bytes) {
+    t->refs_bytes = bytes;
+    return clumpi_scratch_take(t->heap, &refs_key, &t->refs_bytes, "references", &t->refs);
+}
+
+static clump_status open_structs(transfer *t, uint64_t bytes, const char *what) {
+    t->structs_bytes = bytes;
+    return clumpi_scratch_take(t->heap, &structs_key, &t->structs_bytes, what, &t->structs);
+}
+
 /* The buffer, with what the host has in it, or zeros. */
 static clump_status open_buffer(transfer *t, const void *structs) {
     clump_context *c = t->heap->context;
     uint64_t bytes = t->count * t->desc.bytes;
     t->zeros_at = (bytes + CLUMPI_ZERO_BYTES - 1) / CLUMPI_ZERO_BYTES * CLUMPI_ZERO_BYTES;
-    clump_status status =
-        clumpi_buffer_create(c, t->zeros_at + CLUMPI_ZERO_BYTES, "structs", &t->structs);
+    clump_status status = open_structs(t, t->zeros_at + CLUMPI_ZERO_BYTES, "structs");
     if (!status && t->is_read) status = clumpi_clear(c, t->structs, 0, t->zeros_at);
     if (!status && !t->is_read) status = clumpi_write(c, t->structs, 0, bytes, structs);
     if (!status && !t->is_read)
@@ -103,8 +115,8 @@ static clump_status open_buffer(transfer *t, const void *structs) {
 }
 
 static void close_transfer(transfer *t) {
-    clumpi_buffer_release(t->heap->context, &t->structs);
-    clumpi_buffer_release(t->heap->context, &t->refs);
+    clumpi_scratch_give(t->heap, &structs_key, t->structs_bytes, &t->structs);
+    clumpi_scratch_give(t->heap, &refs_key, t->refs_bytes, &t->refs);
 }
 
 /* The largest power of two, up to 16, that all the bits are multiples of. */
@@ -215,31 +227,27 @@ static clump_status plain_refs(const transfer *t, const clump_ref *refs, clump_r
 static clump_status choose(transfer *t, const clump_ref *refs) {
     clump_context *c = t->heap->context;
     const clumpi_launch_sizes *sizes = &c->sizes;
-    clumpi_u32 count = (clumpi_u32)t->count, wrong[2] = {0, UINT32_MAX};
+    clumpi_u32 count = (clumpi_u32)t->count, wrong[2];
     clump_ref *plain = NULL;
     clump_status status = t->heap->checks ? plain_refs(t, refs, &plain) : CLUMP_OK;
     const uint64_t bytes = t->count * sizeof *refs;
-    cl_mem judged = NULL;
-    if (!status) status = clumpi_buffer_create(c, bytes, "references", &t->refs);
-    if (!status) status = clumpi_buffer_create(c, sizeof wrong, "the results of a check", &judged);
+    if (!status) status = open_refs(t, bytes + sizeof wrong);
     if (!status) status = clumpi_write(c, t->refs, 0, bytes, plain ? plain : refs);
-    if (!status) status = clumpi_write(c, judged, 0, sizeof wrong, wrong);
+    if (!status) status = clumpi_clear(c, t->refs, bytes, sizeof wrong);
     clumpi_arg args[] = {{sizeof t->info.id, &t->info.id},
                          {sizeof t->info.last, &t->info.last},
                          {sizeof t->refs, &t->refs},
-                         {sizeof count, &count},
-                         {sizeof judged, &judged}};
+                         {sizeof count, &count}};
     if (!status)
         status = clumpi_run_on_heap(t->heap, CLUMPI_STRUCT_KERNEL(struct_check),
-                                    sizes->do_all_global, sizes->do_all_local, args, 5, NULL);
-    if (!status) status = clumpi_read(c, judged, 0, sizeof wrong, wrong);
+                                    sizes->do_all_global, sizes->do_all_local, args, 4, NULL);
+    if (!status) status = clumpi_read(c, t->refs, bytes, sizeof wrong, wrong);
     if (!status && wrong[0])
         status = clumpi_fail(&c->error, CLUMP_ERR_REFERENCE,
                              "%u of %llu references name no live object of class %s. The first one "
                              "is number %u, 0x%08x",
-                             wrong[0], (unsigned long long)t->count, t->info.name, wrong[1],
-                             refs[wrong[1]]);
-    clumpi_buffer_release(c, &judged);
+                             wrong[0], (unsigned long long)t->count, t->info.name, ~wrong[1],
+                             refs[~wrong[1]]);
     clumpi_free(&c->allocator, plain);
     return status;
 }
@@ -458,8 +466,8 @@ static uint64_t elements_at(const arrays *a) {
 
 static clump_status open_elements(arrays *a, const uint64_t *offsets, uint64_t elements) {
     clump_context *c = a->t.heap->context;
-    clump_status status = clumpi_buffer_create(
-        c, elements_at(a) + elements * a->field.element_bytes, "elements of arrays", &a->t.structs);
+    clump_status status = open_structs(&a->t, elements_at(a) + elements * a->field.element_bytes,
+                                       "elements of arrays");
     return status ? status
                   : clumpi_write(c, a->t.structs, 0, (a->t.count + 1) * sizeof *offsets, offsets);
 }
@@ -629,7 +637,7 @@ static clump_status clear_others(transfer *t) {
 
 static clump_status read_refs(transfer *t, uint64_t objects, clump_ref *refs) {
     const clumpi_struct_field none = {.to = UINT32_MAX};
-    clump_status status = copy_field(t, 0, none, t->refs);
+    clump_status status = t->is_chosen ? CLUMP_OK : copy_field(t, 0, none, t->refs);
     if (!status) status = clumpi_checking_name(t->heap, t->refs, 0, objects);
     return status ? status
                   : clumpi_read(t->heap->context, t->refs, 0, objects * sizeof *refs, refs);
@@ -641,19 +649,22 @@ clump_status clump_heap_new_structs(clump_heap *heap, const clump_struct_desc *d
     uint64_t objects = 0;
     if (made) *made = 0;
     if (!heap) return CLUMP_ERR_USAGE;
-    clump_context *c = heap->context;
     transfer t = {.heap = heap, .given = desc, .count = count};
     clump_status status = open_transfer(&t, structs, "clump_heap_new_structs");
     if (!status) status = clumpi_new_check(heap, t.desc.class_name, count, t.call, &t.info);
     if (status || !count) return status;
     status = open_buffer(&t, structs);
-    if (!status && refs)
-        status = clumpi_buffer_create(c, count * sizeof *refs, "references", &t.refs);
-    if (!status) status = clumpi_new_claim(heap, t.info.id, count, UINT32_MAX, NULL);
-    if (!status) status = clumpi_new_begin(heap, t.info.id, NULL);
+    const int can_take = clumpi_can_take(heap, t.info.id, count);
+    if (!status && (refs || can_take)) status = open_refs(&t, count * sizeof *refs);
+    if (!status && can_take)
+        status = clumpi_new_take(heap, t.info.id, count, t.refs, 0, &t.is_chosen);
+    if (!status && !t.is_chosen)
+        status = clumpi_new_claim(heap, t.info.id, count, UINT32_MAX, NULL);
+    if (!status && !t.is_chosen) status = clumpi_new_begin(heap, t.info.id, NULL);
     if (!status) status = copy_fields(&t, 0);
     if (!status) status = clear_others(&t);
-    if (!status) status = clumpi_new_made(heap, &objects);
+    objects = count;
+    if (!status && !t.is_chosen) status = clumpi_new_made(heap, &objects);
     if (!status && refs) status = read_refs(&t, objects, refs);
     close_transfer(&t);
     if (!status && made) *made = objects;

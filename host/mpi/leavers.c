@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_READ 2048u /* objects of the list that are read with their number */
+#define FIRST_READ 2048u /* objects of the list that are read with their number, at least */
 #define LOCAL 64u
 
 /* ---- Classes --------------------------------------------------------------------------------- */
@@ -150,19 +150,19 @@ static const char others_format[] =
     "        list[2u + 2u * i] = min(list[2u + 2u * i], 255u) | is << 8;\n"
     "    }\n"
     "}\n"
-    "__kernel void migration_release(CLUMP_HEAP, __global const uint *list, uint n) {\n"
+    /* gone: directions of the list, a bit for each; 0: `list` has only references, which all go */
+    "__kernel void migration_release(CLUMP_HEAP, __global const uint *list, uint n, uint gone) {\n"
     "    uint i = (uint)get_global_id(0);\n"
-    "    if (i < n) {\n"
-    "        %s self = {list[1u + i]};\n"
+    "    if (i < n && (gone == 0u || (gone >> (list[2u + 2u * i] & 31u) & 1u))) {\n"
+    "        %s self = {list[gone == 0u ? i : 1u + 2u * i]};\n"
     "        %s_free(self);\n"
     "    }\n"
     "}\n";
 
-static clump_status make_kernel(clump_migration *m, const char *name, clump_kernel **kernel,
-                                uint32_t last) {
+static clump_status make_kernel(clump_migration *m, const char *name, clump_kernel **kernel) {
     clump_status status = clump_kernel_create(m->program, name, kernel, NULL);
     if (!status) status = clump_kernel_set_arg(*kernel, 0, sizeof m->list, &m->list);
-    if (!status) status = clump_kernel_set_arg(*kernel, 1, sizeof last, &last);
+    if (!status) status = clump_kernel_set_arg(*kernel, 1, sizeof m->most, &m->most);
     return status;
 }
 
@@ -187,9 +187,9 @@ static clump_status build(clump_migration *m, const char *mark) {
                                                    .name = "migration.cl"},
                              &m->program, NULL);
     free(source);
-    if (!status && mark) status = make_kernel(m, "migration_find", &m->find, m->most);
-    if (!status) status = make_kernel(m, "migration_tell", &m->tell, m->most);
-    if (!status) status = make_kernel(m, "migration_release", &m->release, 0);
+    if (!status && mark) status = make_kernel(m, "migration_find", &m->find);
+    if (!status) status = make_kernel(m, "migration_tell", &m->tell);
+    if (!status) status = make_kernel(m, "migration_release", &m->release);
     if (!status) status = clumpi_growing_kernels(m);
     return status ? clumpi_world_fail_context(m->world, status) : CLUMP_OK;
 }
@@ -213,7 +213,10 @@ clump_status clumpi_leavers_open(clump_migration *m, const char *class_name, con
     status =
         clumpi_migration_buffer(m->world, (1 + 2 * (uint64_t)m->most) * sizeof(uint32_t), &m->list);
     if (!status) status = build(m, field);
-    return status ? status : clumpi_leavers_clear(m);
+    m->listed = m->most; /* anything */
+    if (!status) status = clumpi_leavers_clear(m);
+    m->listed = 0;
+    return status;
 }
 
 static void close_moving(const clump_migration *m, clumpi_moving *all) {
@@ -295,67 +298,66 @@ static clump_status read_list(clump_migration *m, uint64_t from, uint64_t count)
     return clumpi_migration_read(m, m->list, from * sizeof *m->words, count * sizeof *m->words,
                                  m->words + from);
 }
-static clump_status write_list(clump_migration *m, uint64_t from, uint64_t count,
-                               const uint32_t *words) {
-    return clumpi_migration_write(m, m->list, from * sizeof *words, count * sizeof *words, words);
-}
 
 clump_status clumpi_leavers_clear(clump_migration *m) {
     static const uint32_t none = 0;
-    return write_list(m, 0, 1, &none);
+    return m->listed ? clumpi_migration_write(m, m->list, 0, sizeof none, &none) : CLUMP_OK;
 }
 
 /* ---- Who leaves ------------------------------------------------------------------------------ */
 
-/* Digit `d` of the key by which objects are sorted: reference, then direction, then class. */
-static uint32_t digit_of(const clumpi_leaver *l, int d) {
-    return (d < 4 ? l->ref >> 8 * d : d < 5 ? l->direction : l->class_id) & 255;
+enum { DIGIT_BITS = 12, DIGITS = 4, DIGIT_VALUES = 1 << DIGIT_BITS };
+
+static uint32_t digit_of(clumpi_leaver l, int d) {
+    return (uint32_t)(l >> DIGIT_BITS * d) & (DIGIT_VALUES - 1);
 }
 
-/* A radix sort. Directions and classes have 8 bits. Digits in which all are the same are left
- * out. */
+/* A radix sort. Digits in which all are the same are left out. */
 static void sort_leavers(clump_migration *m, uint32_t n) {
-    enum { DIGITS = 6 };
-    static const clumpi_leaver none;
-    uint32_t places[DIGITS][256] = {{0}};
+    uint32_t places[DIGITS][DIGIT_VALUES] = {{0}};
     for (uint32_t i = 0; i < n; i++)
-        for (int d = 0; d < DIGITS; d++) places[d][digit_of(&m->leavers[i], d)]++;
-    for (int d = 0; d < DIGITS; d++) {
-        if (places[d][digit_of(n ? &m->leavers[0] : &none, d)] == n) continue;
-        for (uint32_t i = 0, before = 0; i < 256; i++) {
+        for (int d = 0; d < DIGITS; d++) places[d][digit_of(m->leavers[i], d)]++;
+    for (int d = 0; d < DIGITS && n; d++) {
+        if (places[d][digit_of(m->leavers[0], d)] == n) continue;
+        for (uint32_t i = 0, before = 0; i < DIGIT_VALUES; i++) {
             const uint32_t count = places[d][i];
             places[d][i] = before;
             before += count;
         }
         for (uint32_t i = 0; i < n; i++)
-            m->sorted[places[d][digit_of(&m->leavers[i], d)]++] = m->leavers[i];
+            m->sorted[places[d][digit_of(m->leavers[i], d)]++] = m->leavers[i];
         clumpi_leaver *const swap = m->leavers;
         m->leavers = m->sorted;
         m->sorted = swap;
     }
 }
 
-static clump_status check_leaver(clump_migration *m, const clumpi_leaver *l) {
+static clump_status check_leaver(clump_migration *m, clumpi_leaver l) {
     const clump_world_place *p = &m->world->place;
-    if (!l->class_id)
+    const uint32_t direction = clumpi_leaver_direction(l);
+    if (!clumpi_leaver_class(l))
         return clumpi_world_fail(m->world, CLUMP_ERR_REFERENCE,
                                  "clump_migration_run: the list has reference 0x%08x, which names "
                                  "no live object of class %s",
-                                 l->ref, m->class_name);
-    if (l->direction >= p->directions || p->neighbours[l->direction] < 0)
+                                 clumpi_leaver_ref(l), m->class_name);
+    if (direction >= p->directions || p->neighbours[direction] < 0)
         return clumpi_world_fail(
             m->world, CLUMP_ERR_USAGE,
             "clump_migration_run: object 0x%08x of class %s leaves in direction %u, but rank %d "
             "has %u directions%s",
-            l->ref, m->class_name, l->direction, p->rank, p->directions,
-            l->direction < p->directions ? ", and the world ends in this direction" : "");
+            clumpi_leaver_ref(l), m->class_name, direction, p->rank, p->directions,
+            direction < p->directions ? ", and the world ends in this direction" : "");
     return CLUMP_OK;
 }
 
+/* As many as in the last run are read at once, and a quarter more. */
 static clump_status list_leavers(clump_migration *m, uint32_t *count) {
-    const uint32_t first = m->most < FIRST_READ ? m->most : FIRST_READ;
+    const uint64_t like_last = m->listed + (uint64_t)m->listed / 4,
+                   wanted = like_last > FIRST_READ ? like_last : FIRST_READ;
+    const uint32_t first = m->most < wanted ? m->most : (uint32_t)wanted;
     clump_status status = CLUMP_OK;
     *count = 0;
+    m->listed = m->most; /* until it is known */
     if (m->find) {
         status = clump_heap_do_all(m->heap, m->find, NULL);
         if (status) return clumpi_world_fail_context(m->world, status);
@@ -364,6 +366,7 @@ static clump_status list_leavers(clump_migration *m, uint32_t *count) {
     if (!status) status = read_list(m, 0, 1 + 2 * (uint64_t)first);
     if (status) return status;
     const uint32_t n = m->words[0];
+    m->listed = n < m->most ? n : m->most;
     if (n > m->most)
         return clumpi_world_fail(m->world, CLUMP_ERR_TOO_SMALL,
                                  "clump_migration_run: %u objects of class %s leave, but the list "
@@ -372,8 +375,9 @@ static clump_status list_leavers(clump_migration *m, uint32_t *count) {
     if (n > first) status = read_list(m, 1 + 2 * (uint64_t)first, 2 * (uint64_t)(n - first));
     for (uint32_t i = 0; i < n && !status; i++) {
         const uint32_t word = m->words[2 + 2 * i];
-        m->leavers[i] = (clumpi_leaver){word >> 8, word & 255, m->words[1 + 2 * i]};
-        status = check_leaver(m, &m->leavers[i]);
+        m->leavers[i] = (clumpi_leaver)word >> 8 << 40 | (clumpi_leaver)(word & 255) << 32 |
+                        m->words[1 + 2 * i];
+        status = check_leaver(m, m->leavers[i]);
     }
     if (status) return status;
     sort_leavers(m, n);
@@ -400,23 +404,23 @@ static clump_status take_class(clump_migration *m, uint32_t k, uint32_t count, u
     clumpi_moving *out = &m->out[k];
     const clumpi_mover *mover = &m->movers[k];
     const uint32_t first = *at, directions = m->world->place.directions;
-    while (*at < count && m->leavers[*at].class_id == mover->id) ++*at;
+    while (*at < count && clumpi_leaver_class(m->leavers[*at]) == mover->id) ++*at;
     out->count = *at - first;
     clump_status status = open_moving(m, out, mover->desc.bytes);
     if (status) return status;
     uint32_t i = first;
     for (uint32_t d = 0; d <= directions; d++) {
-        while (i < *at && m->leavers[i].direction < d) i++;
+        while (i < *at && clumpi_leaver_direction(m->leavers[i]) < d) i++;
         out->from[d] = i - first;
     }
     for (i = first; i < *at; i++) {
-        out->refs[i - first] = m->leavers[i].ref;
-        if (i > first && m->leavers[i].ref == m->leavers[i - 1].ref)
+        const clump_ref ref = out->refs[i - first] = clumpi_leaver_ref(m->leavers[i]);
+        if (i > first && ref == out->refs[i - first - 1])
             return clumpi_world_fail(
                 m->world, CLUMP_ERR_USAGE,
                 "clump_migration_run: object 0x%08x of class %s is in the list "
                 "twice",
-                m->leavers[i].ref, m->class_name);
+                ref, m->class_name);
     }
     if (!out->count) return CLUMP_OK;
     status = clump_heap_read_structs(m->heap, &mover->desc, out->refs, out->values.memory,
@@ -479,18 +483,21 @@ clump_status clumpi_leavers_take(clump_migration *m) {
     return status;
 }
 
-clump_status clumpi_leavers_free(clump_migration *m, const int *has_left) {
-    uint32_t n = 0;
-    for (uint32_t k = 0; k < m->mover_count; k++)
-        for (uint32_t d = 0; d < m->world->place.directions; d++)
-            for (uint64_t o = m->out[k].from[d]; has_left[d] && o < m->out[k].from[d + 1]; o++)
-                m->words[1 + n++] = m->out[k].refs[o];
-    if (!n || m->copies) return CLUMP_OK;
-    clump_status status = write_list(m, 1, n, m->words + 1);
-    if (status) return status;
-    status = clump_kernel_set_arg(m->release, 1, sizeof n, &n);
+/* n objects by a buffer with references. */
+static clump_status release(clump_migration *m, cl_mem list, uint32_t n, uint32_t gone) {
+    clump_status status = clump_kernel_set_arg(m->release, 0, sizeof list, &list);
+    if (!status) status = clump_kernel_set_arg(m->release, 1, sizeof n, &n);
+    if (!status) status = clump_kernel_set_arg(m->release, 2, sizeof gone, &gone);
     return status ? clumpi_world_fail_context(m->world, status)
                   : clumpi_migration_launch(m, m->release, n);
+}
+
+/* The list is on the device. */
+clump_status clumpi_leavers_free(clump_migration *m, const int *has_left) {
+    uint32_t gone = 0;
+    for (uint32_t d = 0; d < m->world->place.directions; d++)
+        gone |= has_left[d] ? UINT32_C(1) << d : 0;
+    return gone && !m->copies ? release(m, m->list, m->listed, gone) : CLUMP_OK;
 }
 
 /* ---- Who arrives ----------------------------------------------------------------------------- */
@@ -567,16 +574,10 @@ static void undo(clump_migration *m, uint32_t classes, uint64_t last_made) {
     clump_world *world = m->world;
     const clump_error error = world->error; /* keep the cause */
     for (uint32_t k = 0; k < classes; k++) {
-        uint64_t count = k + 1 < classes ? m->in[k].count : last_made;
-        const clump_ref *refs = m->in[k].refs;
-        while (count) {
-            uint32_t n = count < m->most ? (uint32_t)count : m->most;
-            if (write_list(m, 1, n, refs) || clump_kernel_set_arg(m->release, 1, sizeof n, &n) ||
-                clumpi_migration_launch(m, m->release, n))
-                break;
-            refs += n;
-            count -= n;
-        }
+        const uint64_t count = k + 1 < classes ? m->in[k].count : last_made;
+        if (count &&
+            !clumpi_migration_write(m, m->arrivals, 0, count * sizeof(clump_ref), m->in[k].refs))
+            (void)release(m, m->arrivals, (uint32_t)count, 0);
     }
     world->error = error;
 }

@@ -66,10 +66,18 @@ typedef struct clumpi_staging {
     uint64_t bytes;
 } clumpi_staging;
 
-typedef struct clumpi_leaver {
-    uint32_t class_id, direction;
-    clump_ref ref;
-} clumpi_leaver;
+/* An object that leaves: class << 40 | direction << 32 | reference. Class and direction have 8
+ * bits. */
+typedef uint64_t clumpi_leaver;
+static inline uint32_t clumpi_leaver_class(clumpi_leaver l) {
+    return (uint32_t)(l >> 40);
+}
+static inline uint32_t clumpi_leaver_direction(clumpi_leaver l) {
+    return (uint32_t)(l >> 32) & 255;
+}
+static inline clump_ref clumpi_leaver_ref(clumpi_leaver l) {
+    return (clump_ref)l;
+}
 
 struct clump_migration {
     clump_world *world;
@@ -92,6 +100,7 @@ struct clump_migration {
     cl_mem list, arrivals;
     uint64_t arrivals_room, arrived;
     uint32_t *words;                 /* of the list, on the host */
+    uint32_t listed;                 /* objects in it, in the last run or this one, at most */
     clumpi_leaver *leavers, *sorted; /* room for all; the second while they are sorted */
     clumpi_moving *out, *in;         /* by mover */
     clumpi_messages messages;

@@ -84,7 +84,9 @@ CLUMP_API clump_status clump_heap_write_structs(clump_heap *heap, const clump_st
                                                 uint64_t count);
 
 /* METHOD. Make `count` objects of a class that is not abstract, as clump_heap_do_new() does. If not
- * all fit, it makes objects from the first structs. Fields that are not named become 0 or null.
+ * all fit, it makes objects from the first structs. Fields that are not named become 0 or null. If
+ * the class had objects when the last list was made, few new ones are made of what is reserved, as
+ * for kernels: the cost does not depend on the heap, and their order by address is any order.
  *   refs  [out, optional]  references to the objects, in the order of the structs. Room for `count`
  *   made  [out, optional]  number of objects made. The others are reported as OUT_OF_MEMORY
  *                          (clump_heap_take_errors())

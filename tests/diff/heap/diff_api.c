@@ -177,7 +177,8 @@ static const char source[] =
 
 /* ---- A table that counts --------------------------------------------------------------------- */
 
-static struct { uint32_t kernels, transfers, waits, arguments, questions; } calls;
+/* whole: launches that look at all blocks of the heap. */
+static struct { uint32_t kernels, whole, transfers, waits, arguments, questions; } calls;
 /* The argument that is made to fail, counted from 1 since `calls` was cleared; 0: none. Then which
  * it was, and whether it was set since. */
 static struct {
@@ -188,6 +189,12 @@ static struct {
 static cl_int count_kernel(cl_command_queue q, cl_kernel k, cl_uint dim, const size_t *offset,
                            const size_t *global, const size_t *local, cl_uint n,
                            const cl_event *list, cl_event *event) {
+    static const char *const whole[] = {"clumpi_list_", "clumpi_new_",      "clumpi_stats",
+                                        "clumpi_rank_", "clumpi_unreserve", "clumpi_sweep_"};
+    char name[64] = "";
+    CHECK_CL(clGetKernelInfo(k, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL));
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        calls.whole += !strncmp(name, whole[i], strlen(whole[i]));
     calls.kernels++;
     return clEnqueueNDRangeKernel(q, k, dim, offset, global, local, n, list, event);
 }
@@ -576,6 +583,22 @@ static void change_some(uint32_t change, const char *name, uint32_t (*there)[SHA
     CHECK_OK(f, clump_heap_launch(heap, kernels[change], LIVE_ITEMS, 32, NULL));
 }
 
+/* The same by a call of the host, which takes what is reserved if there is a list. */
+static const clump_struct_field tag_field[] = {{"tag", 0}};
+static clump_struct_desc tag_desc(const char *name) {
+    return (clump_struct_desc){sizeof(clump_struct_desc), name, sizeof(uint32_t), 1, tag_field};
+}
+static void make_some(const char *name, uint32_t (*there)[SHAPES + 1], cl_mem refs) {
+    const clump_struct_desc desc = tag_desc(name);
+    uint32_t tags[LIVE_ITEMS];
+    clump_ref found[LIVE_ITEMS];
+    uint64_t made;
+    for (uint32_t i = 0; i < LIVE_ITEMS; i++) (*there)[tags[i] = i]++;
+    CHECK_OK(f, clump_heap_new_structs(heap, &desc, tags, LIVE_ITEMS, found, &made));
+    assert_int_equal(made, LIVE_ITEMS);
+    cl_fixture_write(f, refs, found, sizeof found);
+}
+
 /* A do-all over each class, and how many launches these are. */
 static uint32_t visit_classes(uint32_t (*there)[SHAPES + 1]) {
     uint32_t launches = 0;
@@ -626,6 +649,12 @@ static void test_live(void **state) {
         beyond += launches == 4 && header_word(offsetof(clumpi_header, list_beyond));
         live += launches == 4;
         change_some(FREE_OF, names[c], &there[c]);
+        if (round % 2 == 0) continue;
+        visit_classes(there);
+        make_some(names[c], &there[c], refs);
+        (void)visit_classes(there);
+        CHECK_HEAP(f, heap);
+        change_some(FREE_OF, names[c], &there[c]);
         live += visit_classes(there) == 4;
     }
     if (is_gpu ? live < 30 || !beyond || beyond == 24 : live > 0)
@@ -651,6 +680,98 @@ static void test_live(void **state) {
     assert_int_equal(last, 6);
     CHECK_HEAP(f, heap);
     clReleaseMemObject(refs);
+}
+
+enum { FEW = 20, MANY = 60, FEW_LINE = 128 };
+
+/* How many lines of a heap differ from an image of it. */
+static uint64_t changed_lines(clump_heap *where, const unsigned char *before) {
+    const uint64_t bytes = clump_heap_get_info(where)->bytes;
+    unsigned char *now = malloc(bytes);
+    uint64_t lines = 0;
+    assert_non_null(now);
+    cl_fixture_heap_read(where, now);
+    for (uint64_t at = 0; at < bytes; at += FEW_LINE)
+        lines += memcmp(before + at, now + at, FEW_LINE) != 0;
+    free(now);
+    return lines;
+}
+
+/* One call makes FEW objects of what is reserved. Returns its launches. */
+static uint32_t expect_few(clump_heap *where, const clump_extract *extract, clump_ref *refs) {
+    const clump_struct_desc desc = tag_desc("Dot");
+    uint32_t tags[FEW];
+    uint64_t made = FEW, before, now;
+    for (uint32_t i = 0; i < FEW; i++) tags[i] = i;
+    unsigned char *image = malloc(clump_heap_get_info(where)->bytes);
+    assert_non_null(image);
+    visit_in(where, 0); /* so that there is a list */
+    CHECK_OK(f, clump_heap_read_count(where, "Dot", &before));
+    cl_fixture_heap_read(where, image);
+    memset(&calls, 0, sizeof calls);
+    if (extract)
+        CHECK_OK(f, clump_heap_insert(
+                        where, extract,
+                        &(clump_insert_desc){.size = sizeof(clump_insert_desc), .refs = refs}));
+    else
+        CHECK_OK(f, clump_heap_new_structs(where, &desc, tags, FEW, refs, &made));
+    const uint32_t launches = calls.kernels, whole = calls.whole;
+    const uint64_t lines = changed_lines(where, image);
+    free(image);
+    if (made != FEW || whole || lines > 16 * FEW)
+        fail_msg("%s: %u objects made, %u launches over the whole heap, %u lines changed",
+                 extract ? "insert" : "new_structs", (uint32_t)made, whole, (uint32_t)lines);
+    CHECK_OK(f, clump_heap_read_count(where, "Dot", &now));
+    assert_int_equal(now, before + FEW);
+    CHECK_HEAP(f, where);
+    return launches;
+}
+
+/* Launches of what makes few objects in a heap so many times as large; their references, each
+ * time. */
+static void few_in(uint32_t times, uint32_t launches[2], clump_ref refs[3][FEW]) {
+    clump_ref first[FEW];
+    clump_extract *extract;
+    uint32_t rest = 1;
+    clump_heap *where = cl_fixture_heap(f, schema, (uint64_t)times * HEAP_BYTES, 3);
+    for (uint32_t i = 0; i < 10 * times; i++) make(where, "Dot", 0, DOTS);
+    SET_ARG(f, kernels[DROP], 0, rest);
+    CHECK_OK(f, clump_heap_do_all(where, kernels[DROP], NULL));
+    visit_in(where, 0);
+    const clump_struct_desc desc = tag_desc("Dot");
+    uint32_t tags[FEW] = {0};
+    CHECK_OK(f, clump_heap_new_structs(where, &desc, tags, FEW, first, NULL)); /* the demand */
+    const clump_extract_desc some = {.size = sizeof some, .refs = first, .ref_count = FEW};
+    CHECK_OK(f, clump_heap_extract(where, &some, &extract, NULL));
+    launches[0] = expect_few(where, NULL, refs[0]);
+    launches[1] = expect_few(where, extract, refs[1]);
+    clump_extract_destroy(extract);
+    /* What is reserved is not enough for all of these. */
+    uint64_t before, now;
+    CHECK_OK(f, clump_heap_read_count(where, "Dot", &before));
+    memset(&calls, 0, sizeof calls);
+    for (uint32_t i = 0; i < MANY; i++)
+        CHECK_OK(f, clump_heap_new_structs(where, &desc, tags, FEW, refs[2], NULL));
+    if (calls.whole < 2 || calls.whole > MANY / 4)
+        fail_msg("%u launches over the whole heap in %d calls", calls.whole, MANY);
+    CHECK_OK(f, clump_heap_read_count(where, "Dot", &now));
+    assert_int_equal(now, before + MANY * FEW);
+    CHECK_HEAP(f, where);
+    clump_heap_destroy(where);
+}
+
+/* Few objects that the host makes cost the same in each heap, and the same heap has them at the
+ * same places. */
+static void test_few(void **state) {
+    (void)state;
+    uint32_t small[2], again[2], large[2];
+    static clump_ref refs[3][3][FEW];
+    if (!(f->capabilities->features & CLUMP_FEATURE_INT64_ATOMICS)) skip();
+    few_in(1, small, refs[0]);
+    few_in(1, again, refs[1]);
+    few_in(8, large, refs[2]);
+    assert_memory_equal(refs[0], refs[1], sizeof refs[0]);
+    assert_memory_equal(small, large, sizeof small);
 }
 
 /* One work-item has all rows on CPUs, where loops begin several at a time; on GPUs it has none. */
@@ -1456,6 +1577,7 @@ int main(void) {
         cmocka_unit_test(test_launches),
         cmocka_unit_test(test_windows),
         cmocka_unit_test(test_live),
+        cmocka_unit_test(test_few),
         cmocka_unit_test(test_new_of),
         cmocka_unit_test(test_one_work_item),
         cmocka_unit_test(test_few_teams),

@@ -144,7 +144,9 @@ static void without_arrays(void **state) {
     saved_fill(&on, heap, 5, OBJECTS);
     count_columns(&columns, &of_refs);
     memset(&commands, 0, sizeof commands);
-    memory_file file = saved_bytes(&on, heap, 0);
+    memory_file file = {0};
+    const clump_save_desc desc = {.size = sizeof desc, .write = memory_write, .user = &file};
+    CHECK_OK(&on, clump_heap_save(heap, &desc, NULL));
     expect_launches("clumpi_struct_all", columns);
     expect_launches("clumpi_save_sums", columns);
     expect_launches("clumpi_dense_numbers", of_refs);
