@@ -136,7 +136,8 @@ clump_status clumpi_fit_take(clumpi_fit *fit, clumpi_arrays *a) {
             fit->words[fit->count + i] =
                 (clumpi_fit_words){a->host_words[i], a->array.element_bytes};
         fit->count += n;
-        if (!status) status = clumpi_arrays_read_words(a, CLUMP_PART_MEMORY, from, n, a->host_words);
+        if (!status)
+            status = clumpi_arrays_read_words(a, CLUMP_PART_MEMORY, from, n, a->host_words);
         for (uint32_t i = 0; i < n; i++) {
             fit->piece[i] = (clumpi_fit_words){a->host_words[i], a->array.element_bytes};
             a->host_words[i] = 0;

@@ -58,7 +58,7 @@ static void round_trip(const cl_fixture *f, const clump_heap_desc *desc, memory_
     clump_heap_destroy(loaded);
 }
 
-/* ---- A heap without arrays that grow pays nothing for them -------------------------------------- */
+/* ---- A heap without arrays that grow pays nothing for them ----------------------------------- */
 
 /* Commands of a save. */
 enum { NAMES = 16 };
