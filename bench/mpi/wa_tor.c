@@ -54,14 +54,15 @@ typedef struct busy {
 
 /* Borders that move. What all ranks agree about: `lost`, `cost`, `parts`. */
 typedef struct borders {
-    int is_processor; /* a step's time is the processor's, of ranks that share cores */
-    double before;    /* busy time of this rank when the step began */
-    double least;     /* of a step since the last call, seconds; 0: none */
-    double scale;     /* time of a unit of work of this rank, 1e-12 s, smoothed. 0: not known */
-    double lost;      /* time that steps have lost since the last change, seconds */
-    double cost;      /* of the last change, seconds. 0: not known */
-    uint32_t parts;   /* of ALL_PARTS that a border goes: less if borders turn back */
-    int way[2];       /* -1, 1: where the border of each side went; 0: it did not move yet */
+    int is_processor;  /* a step's time is the processor's, of ranks that share cores */
+    double before;     /* busy time of this rank when the step began */
+    double least;      /* of a step since the last call, seconds; 0: none */
+    double scale;      /* time of a unit of work of this rank, 1e-12 s, smoothed. 0: not known */
+    double lost;       /* time that steps have lost since the last change, seconds */
+    double last, cost; /* of the last change; the lesser of the last two: one of them may have
+                           compiled kernels. Seconds, 0: not known */
+    uint32_t parts;    /* of ALL_PARTS that a border goes: less if borders turn back */
+    int way[2];        /* -1, 1: where the border of each side went; 0: it did not move yet */
     uint64_t calls, changes, up, down, made; /* rows that left to each side; cells that were made */
     double counting, leaving, migrating, making; /* seconds */
 } borders;
@@ -470,6 +471,17 @@ static int count_rows(mpi_run *run, band *b, uint32_t *counts) {
     return code ? mpi_fail_cl(run, "clEnqueueReadBuffer", code) : 0;
 }
 
+/* That of all threads of this rank, for ranks that share cores. */
+static double processor_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static double clock_s(const borders *o) {
+    return o->is_processor ? processor_s() : MPI_Wtime();
+}
+
 /* Busy time of this rank until now. */
 static double busy_s(const band *b) {
     return b->borders.is_processor ? b->busy.processor : b->busy.wall;
@@ -497,25 +509,21 @@ static int weigh_rows(mpi_run *run, band *b, const uint32_t *counts, uint64_t *w
     return status ? mpi_fail_world(run, "the borders", status) : 0;
 }
 
-/* `most`: work of the rank that will have most. */
-static int choose_rows(mpi_run *run, const band *b, const uint64_t *weights, uint64_t now[2],
-                       uint64_t *most) {
+static int choose_rows(mpi_run *run, const band *b, const uint64_t *weights, uint64_t now[2]) {
     const clump_borders_desc desc = {.size = sizeof desc,
                                      .begin = b->first_row,
                                      .count = b->height,
                                      .weights = weights,
                                      .least = EDGE_ROWS,
                                      .most = b->most_rows,
-                                     .farthest = b->farthest,
-                                     .work = most};
-    clump_status status = clump_world_move_borders(run->world, &desc, &now[0], &now[1]);
-    if (!status) status = clump_world_reduce(run->world, most, 1, MPI_UINT64_T, MPI_MAX);
+                                     .farthest = b->farthest};
+    const clump_status status = clump_world_move_borders(run->world, &desc, &now[0], &now[1]);
     return status ? mpi_fail_world(run, "the borders", status) : 0;
 }
 
 /* If a border turns back, all of them go a smaller part of their way than before. The same part, so
  * that bands keep as many rows as before, or as chosen, or a number between the two. */
-static int dampen(mpi_run *run, band *b, uint64_t now[2]) {
+static int dampen(mpi_run *run, band *b, uint64_t now[2], int *moves) {
     borders *o = &b->borders;
     const int64_t old[2] = {b->first_row, (int64_t)b->first_row + b->height};
     int64_t ways[2] = {(int64_t)now[0] - old[0], (int64_t)(now[0] + now[1]) - old[1]};
@@ -525,7 +533,7 @@ static int dampen(mpi_run *run, band *b, uint64_t now[2]) {
         turned |= way && way == -o->way[side];
         if (way) o->way[side] = way;
     }
-    const clump_status status = clump_world_reduce(run->world, &turned, 1, MPI_UINT32_T, MPI_MAX);
+    clump_status status = clump_world_reduce(run->world, &turned, 1, MPI_UINT32_T, MPI_MAX);
     if (status) return mpi_fail_world(run, "the borders", status);
     if (turned && o->parts > 1)
         o->parts /= 2;
@@ -534,7 +542,9 @@ static int dampen(mpi_run *run, band *b, uint64_t now[2]) {
     for (int side = 0; side < 2; side++) ways[side] = ways[side] * o->parts / ALL_PARTS;
     now[0] = (uint64_t)(old[0] + ways[0]);
     now[1] = (uint64_t)(old[1] + ways[1]) - now[0];
-    return 0;
+    *moves = ways[0] || ways[1];
+    status = clump_world_reduce(run->world, moves, 1, MPI_INT, MPI_MAX);
+    return status ? mpi_fail_world(run, "the borders", status) : 0;
 }
 
 /* Seconds since `*from`, after what was enqueued. */
@@ -612,74 +622,79 @@ static int arrive(mpi_run *run, band *b, const clump_migration *migration,
 }
 
 /* Agents whose row is of a neighbour now go there. All ranks call this, also those whose rows stay.
- */
-static int change_rows(mpi_run *run, band *b, const uint64_t now[2], mpi_times *times) {
+ *   cost  time of this rank, without its waits for others */
+static int change_rows(mpi_run *run, band *b, const uint64_t now[2], mpi_times *times,
+                       double *cost) {
     clump_migration_report report = {.size = sizeof report};
     borders *o = &b->borders;
     const int is_same = now[0] == b->first_row && now[1] == b->height;
     pieces p = {0, 0, 0, 0};
     double from = MPI_Wtime();
+    const double begun = clock_s(o);
     if (!is_same && leave_rows(run, b, now, &p)) return -1;
     if (add_time(run, &from, &o->leaving)) return -1;
+    const double left = clock_s(o);
     const clump_status status = clump_migration_run(b->moving, &report);
     if (status) return mpi_fail_world(run, "the migration to other borders", status);
     if (add_time(run, &from, &o->migrating)) return -1;
+    const double migrated = clock_s(o);
     times->objects += report.left;
     times->bytes += report.bytes;
     if (!is_same && make_cells(run, b, p.to, p.to + (p.kept_end - p.kept))) return -1;
-    return arrive(run, b, b->moving, &report) || add_time(run, &from, &o->making) ? -1 : 0;
+    if (arrive(run, b, b->moving, &report) || add_time(run, &from, &o->making)) return -1;
+    /* A rank that waits for a message may use its processor all the time. */
+    *cost = report.take_s + report.make_s + report.free_s;
+    if (migrated - left < *cost) *cost = migrated - left;
+    *cost += left - begun + clock_s(o) - migrated;
+    return 0;
 }
 
-/* Borders move if the steps since the last change have lost more time than that change needed, or
- * lose it until the next call. The first change is tried, and compiles kernels: its cost is not
- * that of another one. */
-static int is_worth_it(const mpi_run *run, borders *o, uint64_t most, uint64_t later) {
+/* Borders move if what steps lose until the next call, or lost since the last change, is more than
+ * that change needed. What they lose is the time that the busiest rank has more than the average:
+ * where a crowd has to pass several ranks, the first change often makes no step shorter. */
+static int is_worth_it(const mpi_run *run, borders *o, uint64_t sum, uint64_t most) {
+    const double even = (double)sum / run->size;
+    if ((double)most * 100 <= even * (100 + EVEN_PERCENT)) return 0;
     if (!mpi_u32(run, "measure")) return 1;
-    if (later >= most) return 0;
-    o->lost += (double)(most - later) * 1e-12 * mpi_u32(run, "balance");
+    o->lost += ((double)most - even) * 1e-12 * mpi_u32(run, "balance");
     return o->lost > o->cost;
 }
 
 static int change_borders(mpi_run *run, band *b, uint64_t now[2], mpi_times *times) {
     borders *o = &b->borders;
-    if (mpi_u32(run, "measure") && dampen(run, b, now)) return -1;
-    double cost = -MPI_Wtime();
-    if (change_rows(run, b, now, times)) return -1;
-    cost += MPI_Wtime();
+    int moves = 1;
+    if (mpi_u32(run, "measure") && dampen(run, b, now, &moves)) return -1;
+    if (!moves) return 0;
+    double cost = 0;
+    if (change_rows(run, b, now, times, &cost)) return -1;
     const clump_status status = clump_world_reduce(run->world, &cost, 1, MPI_DOUBLE, MPI_MAX);
     if (status) return mpi_fail_world(run, "the borders", status);
     o->lost = 0;
-    o->cost = o->changes++ ? cost : 0;
+    o->cost = cost < o->last ? cost : o->last;
+    o->last = cost;
+    o->changes++;
     return 0;
 }
 
 static int balance(mpi_run *run, band *b, mpi_times *times) {
     double from = MPI_Wtime();
     uint32_t *counts = malloc(b->height * sizeof *counts);
-    uint64_t *weights = malloc(b->height * sizeof *weights), now[2], sum = 0, most = 0, later = 0;
+    uint64_t *weights = malloc(b->height * sizeof *weights), now[2], sum = 0, most = 0;
     int failed = counts && weights ? count_rows(run, b, counts)
                                    : bench_error_set(&run->error, "host memory ran out");
     b->borders.calls++;
     if (!failed) failed = add_time(run, &from, &b->borders.counting);
     if (!failed) failed = weigh_rows(run, b, counts, weights, &sum, &most);
-    const int is_even = most * (uint64_t)run->size <= sum + sum / 100 * EVEN_PERCENT;
-    if (!failed && !is_even) failed = choose_rows(run, b, weights, now, &later);
+    const int moves = !failed && is_worth_it(run, &b->borders, sum, most);
+    if (moves) failed = choose_rows(run, b, weights, now);
     free(counts);
     free(weights);
-    if (failed || is_even || !is_worth_it(run, &b->borders, most, later)) return failed;
-    return change_borders(run, b, now, times);
+    return failed || !moves ? failed : change_borders(run, b, now, times);
 }
 
 /* ---- A step ---------------------------------------------------------------------------------- */
 
-/* Time of this rank begins to count, and ends: what it waits for others is between. `processor` is
- * that of all its threads, for ranks that share cores. */
-static double processor_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
+/* Time of this rank begins to count, and ends: what it waits for others is between. */
 static void busy_begin(band *b) {
     b->busy.from_wall = MPI_Wtime();
     b->busy.from_processor = processor_s();

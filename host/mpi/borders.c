@@ -25,7 +25,6 @@ typedef struct news {
         uint64_t edge;  /* the row at the border, as it is */
         uint64_t room;  /* rows by which the domain may grow there */
         uint64_t place; /* the row at the border, as it shall be */
-        uint64_t work;  /* of the rows that leave there */
     } own[2], theirs[2];
 } news;
 
@@ -152,20 +151,13 @@ static clump_status move(course *c, uint64_t *begin, uint64_t *count) {
     choose(c, &first, &end);
     c->news->own[0].place = d->begin + first;
     c->news->own[1].place = d->begin + end;
-    for (uint64_t i = 0; i < d->count; i++)
-        if (i < first || i >= end) c->news->own[i >= end].work += d->weights[i];
-    status = tell(c, offsetof(struct side, place), 2 * sizeof(uint64_t));
+    status = tell(c, offsetof(struct side, place), sizeof(uint64_t));
     for (int side = 0; side < 2; side++) {
         /* One of the two lets go of rows, or none. */
         now[side] = c->news->own[side].place;
         if (c->is_there[side] && now[side] == old[side]) now[side] = c->news->theirs[side].place;
     }
     if (status) return status;
-    if (d->work) {
-        *d->work = c->own;
-        for (int side = 0; side < 2; side++)
-            *d->work += c->news->theirs[side].work - c->news->own[side].work;
-    }
     *begin = now[0];
     *count = now[1] - now[0];
     return CLUMP_OK;

@@ -305,8 +305,6 @@ typedef struct clump_borders_desc {
     uint64_t least;          /* rows that stay with a domain. 0: 1 */
     uint64_t most;           /* rows that a domain can have. A larger one does not grow. 0: any */
     uint64_t farthest;       /* rows by which a border moves at most. 0: as far as `least` allows */
-    uint64_t *work;          /* out: work of the rows of this domain from now on. Unchanged on
-                                failure. NULL: not wanted */
 } clump_borders_desc;
 
 /* METHOD. Choose new borders, so that all domains have about the same work. Border r, below the
