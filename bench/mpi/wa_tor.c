@@ -52,6 +52,12 @@ typedef struct busy {
     double wall, processor, from_wall, from_processor;
 } busy;
 
+/* Borders, in the measured steps. */
+typedef struct counted {
+    uint64_t calls, changes, up, down, made; /* rows that left to each side; cells that were made */
+    double counting, leaving, migrating, making; /* seconds */
+} counted;
+
 /* Borders that move. What all ranks agree about: `lost`, `cost`, `parts`. */
 typedef struct borders {
     int is_processor;  /* a step's time is the processor's, of ranks that share cores */
@@ -62,9 +68,8 @@ typedef struct borders {
     double last, cost; /* of the last change; the lesser of the last two: one of them may have
                            compiled kernels. Seconds, 0: not known */
     uint32_t parts;    /* of ALL_PARTS that a border goes: less if borders turn back */
-    int way[2];        /* -1, 1: where the border of each side went; 0: it did not move yet */
-    uint64_t calls, changes, up, down, made; /* rows that left to each side; cells that were made */
-    double counting, leaving, migrating, making; /* seconds */
+    int64_t ways[2];   /* rows that the border of each side went when it moved last */
+    counted count;
 } borders;
 
 typedef struct band {
@@ -252,14 +257,12 @@ static int make_cells(mpi_run *run, band *b, uint32_t above, uint32_t below) {
     if (made != count || misplaced)
         return bench_error_set(&run->error, "%llu of %llu cells were made, %u of them out of place",
                                (unsigned long long)made, (unsigned long long)count, misplaced);
-    b->borders.made += made;
+    b->borders.count.made += made;
     return 0;
 }
 
 static int make_all_cells(mpi_run *run, band *b) {
-    const int failed = make_cells(run, b, b->row_count, b->row_count);
-    b->borders.made = 0;
-    return failed;
+    return make_cells(run, b, b->row_count, b->row_count);
 }
 
 /* ---- Going on from a file -------------------------------------------------------------------- */
@@ -521,17 +524,17 @@ static int choose_rows(mpi_run *run, const band *b, const uint64_t *weights, uin
     return status ? mpi_fail_world(run, "the borders", status) : 0;
 }
 
-/* If a border turns back, all of them go a smaller part of their way than before. The same part, so
- * that bands keep as many rows as before, or as chosen, or a number between the two. */
+/* If a border turns back by more than half of its last way, all of them go a smaller part of their
+ * way than before. The same part, so that bands keep as many rows as before, or as chosen, or a
+ * number between the two. */
 static int dampen(mpi_run *run, band *b, uint64_t now[2], int *moves) {
     borders *o = &b->borders;
     const int64_t old[2] = {b->first_row, (int64_t)b->first_row + b->height};
     int64_t ways[2] = {(int64_t)now[0] - old[0], (int64_t)(now[0] + now[1]) - old[1]};
     uint32_t turned = 0;
     for (int side = 0; side < 2; side++) {
-        const int way = (ways[side] > 0) - (ways[side] < 0);
-        turned |= way && way == -o->way[side];
-        if (way) o->way[side] = way;
+        const int64_t last = o->ways[side];
+        turned |= last > 0 ? 2 * ways[side] < -last : last < 0 && 2 * ways[side] > -last;
     }
     clump_status status = clump_world_reduce(run->world, &turned, 1, MPI_UINT32_T, MPI_MAX);
     if (status) return mpi_fail_world(run, "the borders", status);
@@ -539,7 +542,10 @@ static int dampen(mpi_run *run, band *b, uint64_t now[2], int *moves) {
         o->parts /= 2;
     else if (!turned && o->parts < ALL_PARTS)
         o->parts *= 2;
-    for (int side = 0; side < 2; side++) ways[side] = ways[side] * o->parts / ALL_PARTS;
+    for (int side = 0; side < 2; side++) {
+        ways[side] = ways[side] * o->parts / ALL_PARTS;
+        if (ways[side]) o->ways[side] = ways[side];
+    }
     now[0] = (uint64_t)(old[0] + ways[0]);
     now[1] = (uint64_t)(old[1] + ways[1]) - now[0];
     *moves = ways[0] || ways[1];
@@ -595,8 +601,8 @@ static int leave_rows(mpi_run *run, band *b, const uint64_t now[2], pieces *kept
     const uint32_t below = end < old_end ? old_end - end : 0, width = b->rules.width;
     const uint32_t start = old.first % PIECE; /* of the band in its table */
     const uint32_t from = start + (old.height - below) * width;
-    b->borders.up += above;
-    b->borders.down += below;
+    b->borders.count.up += above;
+    b->borders.count.down += below;
     if (let_go(run, b, &p, 0, above ? start + above * width : 0, 0) ||
         let_go(run, b, &p, from, below ? old.row_count * PIECE - from : 0, 1))
         return -1;
@@ -632,16 +638,16 @@ static int change_rows(mpi_run *run, band *b, const uint64_t now[2], mpi_times *
     double from = MPI_Wtime();
     const double begun = clock_s(o);
     if (!is_same && leave_rows(run, b, now, &p)) return -1;
-    if (add_time(run, &from, &o->leaving)) return -1;
+    if (add_time(run, &from, &o->count.leaving)) return -1;
     const double left = clock_s(o);
     const clump_status status = clump_migration_run(b->moving, &report);
     if (status) return mpi_fail_world(run, "the migration to other borders", status);
-    if (add_time(run, &from, &o->migrating)) return -1;
+    if (add_time(run, &from, &o->count.migrating)) return -1;
     const double migrated = clock_s(o);
     times->objects += report.left;
     times->bytes += report.bytes;
     if (!is_same && make_cells(run, b, p.to, p.to + (p.kept_end - p.kept))) return -1;
-    if (arrive(run, b, b->moving, &report) || add_time(run, &from, &o->making)) return -1;
+    if (arrive(run, b, b->moving, &report) || add_time(run, &from, &o->count.making)) return -1;
     /* A rank that waits for a message may use its processor all the time. */
     *cost = report.take_s + report.make_s + report.free_s;
     if (migrated - left < *cost) *cost = migrated - left;
@@ -672,7 +678,7 @@ static int change_borders(mpi_run *run, band *b, uint64_t now[2], mpi_times *tim
     o->lost = 0;
     o->cost = cost < o->last ? cost : o->last;
     o->last = cost;
-    o->changes++;
+    o->count.changes++;
     return 0;
 }
 
@@ -682,8 +688,8 @@ static int balance(mpi_run *run, band *b, mpi_times *times) {
     uint64_t *weights = malloc(b->height * sizeof *weights), now[2], sum = 0, most = 0;
     int failed = counts && weights ? count_rows(run, b, counts)
                                    : bench_error_set(&run->error, "host memory ran out");
-    b->borders.calls++;
-    if (!failed) failed = add_time(run, &from, &b->borders.counting);
+    b->borders.count.calls++;
+    if (!failed) failed = add_time(run, &from, &b->borders.count.counting);
     if (!failed) failed = weigh_rows(run, b, counts, weights, &sum, &most);
     const int moves = !failed && is_worth_it(run, &b->borders, sum, most);
     if (moves) failed = choose_rows(run, b, weights, now);
@@ -783,7 +789,10 @@ static int write_checkpoint(mpi_run *run, band *b, int is_end) {
 
 static int step(mpi_run *run, void *self, mpi_times *times) {
     band *b = self;
-    if (times->step == 0) b->busy = (busy){0}; /* the first that counts */
+    if (times->step == 0) { /* the first that counts */
+        b->busy = (busy){0};
+        b->borders.count = (counted){0};
+    }
     b->borders.before = busy_s(b);
     busy_begin(b);
     if (phase(run, b, WA_TOR_KIND_FISH, times) || phase(run, b, WA_TOR_KIND_SHARK, times))
@@ -859,9 +868,8 @@ static int report_idle(mpi_run *run, band *b) {
     return 0;
 }
 
-/* Calls, changes and times are those of all steps, also of those before the measured ones. */
 static int report_borders(mpi_run *run, const band *b) {
-    const borders *o = &b->borders;
+    const counted *o = &b->borders.count;
     uint64_t rows[2] = {b->height, UINT64_MAX - b->height}, sums[] = {o->up, o->down, o->made};
     double most[] = {o->counting, o->leaving, o->migrating, o->making};
     clump_status status = clump_world_reduce(run->world, rows, 2, MPI_UINT64_T, MPI_MAX);
