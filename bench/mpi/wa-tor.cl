@@ -101,9 +101,9 @@ __kernel void count_rows(CLUMP_HEAP_NO_ALLOC, __global uint *counts, uint width,
     CLUMP_FOR_EACH(Agent, self) atomic_inc(&counts[(Agent_position(self) - first) / width]);
 }
 
-/* Cells of the table from number `from` on are of a neighbour now, at the side `direction` (upwards:
- * 0). Their agents are listed to migrate. Cells go, or are empty where others of their 64 stay: those
- * of the table's entries kept .. kept_end - 1. */
+/* Cells of the table from number `from` on are of a neighbour now, at the side `direction` (0 is
+ * upwards). Their agents are listed to migrate. Cells go, or are empty where others of their 64
+ * stay: those of the table's entries kept .. kept_end - 1. */
 __kernel void rows_leave(CLUMP_HEAP, __global uint *list, uint most, __global const uint *rows,
                          uint from, uint count, uint direction, uint kept, uint kept_end) {
     for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
@@ -128,8 +128,8 @@ __kernel void rows_leave(CLUMP_HEAP, __global uint *list, uint most, __global co
 /* All agents of a loaded world go to their cells. */
 __kernel void settle(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, uint first) {
     CLUMP_FOR_EACH(Agent, self) {
-        cell_fill(clump_heap, band_cell(rows, first, Agent_position(self) - first), begin(clump_heap, self),
-                  Agent_is_Shark(self) ? SHARK : FISH);
+        cell_fill(clump_heap, band_cell(rows, first, Agent_position(self) - first),
+                  begin(clump_heap, self), Agent_is_Shark(self) ? SHARK : FISH);
     }
 }
 
@@ -204,7 +204,8 @@ __kernel void select_edges(CLUMP_HEAP_NO_ALLOC, uint iteration, uint seed, uint 
                 uint there = side == 0u   ? (x > 0u ? x - 1u : width - 1u)
                              : side == 2u ? (x < width - 1u ? x + 1u : 0u)
                                           : x;
-                cell_request(clump_heap, band_cell(rows, first, (uint)to * width + there), (side + 2u) % 4u);
+                cell_request(clump_heap, band_cell(rows, first, (uint)to * width + there),
+                             (side + 2u) % 4u);
             }
         }
         uint beyond =
@@ -291,7 +292,8 @@ __kernel void cell_decide(CLUMP_HEAP_NO_ALLOC, uint iteration, uint seed, uint w
         if (mask == 0u) {
             continue;
         }
-        uint n = Cell_number(self) - first, draw = who == FISH ? DRAW_FISH_DECIDE : DRAW_SHARK_DECIDE;
+        uint n = Cell_number(self) - first,
+             draw = who == FISH ? DRAW_FISH_DECIDE : DRAW_SHARK_DECIDE;
         uint selected = choose(mask, first + n, iteration, draw, seed);
         if ((selected == 1u && n < width) || (selected == 3u && n >= (height - 1u) * width)) {
             continue;
