@@ -21,8 +21,8 @@
  *
  *   README.md    Rules; Objects; Step; Variants; What is checked; Parameters; Measured; Files of
  *                its own
- *   heap.cl      Making the world; The phases of a step; Showing the world (wa-tor: in show.clh,
- *                traffic: some of it in cells.clh)
+ *   heap.cl      Making the world; The phases of a step; Showing the world (wa-tor: some of it in
+ *                show.clh, traffic: in cells.clh)
  *   plain.cl     The arrays; Making the world; The phases of a step; Showing the world
  *   heap.c       Making the world; Steps and states
  *   plain.c      likewise

@@ -29,11 +29,21 @@
 
 /* ---- Making the band ------------------------------------------------------------------------- */
 
-/* Do-new over Cell. */
-__kernel void cell_init(CLUMP_HEAP, __global uint *rows, uint row_count) {
-    CLUMP_FOR_EACH_NEW(Cell, self, number) {
+/* A cell by its number in the band. Cells are made by 64 of the world, so the table (cells.clh)
+ * begins at a multiple of 64, and cells of a neighbour may be before the first and after the last
+ * cell: they are empty, and nobody asks for them. */
+static Cell band_cell(__global const uint *rows, uint first, uint number) {
+    return cell_at(rows, first % 64u + number);
+}
+
+/* Do-new over Cell: the first `above` ones begin the table, the others are its numbers from `below`
+ * on. `first` is a cell of the table's first 64. */
+__kernel void cell_init(CLUMP_HEAP, __global uint *rows, uint row_count, uint first, uint above,
+                        uint below) {
+    CLUMP_FOR_EACH_NEW(Cell, self, i) {
+        uint number = i < above ? i : below + i - above;
         cell_note(rows, row_count, self, number);
-        Cell_number(self) = number;
+        Cell_number(self) = first - first % 64u + number;
         Cell_agent(self) = Agent_null;
         Cell_requests(self) = (uchar4)(0);
         Cell_kind(self) = EMPTY;
@@ -54,21 +64,21 @@ static void cell_fill(CLUMP_HEAP_NO_ALLOC, Cell cell, Agent agent, uint kind) {
 }
 
 /* Cells from number `end` of the world on are empty. */
-__kernel void cell_populate(CLUMP_HEAP, uint first, uint end, uint seed, uint fish_permille,
-                            uint shark_permille, uint fish_spawn, uint shark_spawn,
-                            uint shark_energy) {
+__kernel void cell_populate(CLUMP_HEAP, uint width, uint height, uint first, uint end, uint seed,
+                            uint fish_permille, uint shark_permille, uint fish_spawn,
+                            uint shark_spawn, uint shark_energy) {
     CLUMP_FOR_EACH(Cell, self) {
-        if (first + Cell_number(self) < end) {
+        uint number = Cell_number(self);
+        if (band_has(width, height, first, number) && number < end) {
             uint kind;
-            Agent agent =
-                first_agent(clump_heap, first + Cell_number(self), seed, fish_permille,
-                            shark_permille, fish_spawn, shark_spawn, shark_energy, 0u, &kind);
+            Agent agent = first_agent(clump_heap, number, seed, fish_permille, shark_permille,
+                                      fish_spawn, shark_spawn, shark_energy, 0u, &kind);
             cell_fill(clump_heap, self, begin(clump_heap, agent), kind);
         }
     }
 }
 
-/* ---- Other rows: those of a saved world, and where borders moved --------------------------------- */
+/* ---- Other rows: those of a saved world, and where borders moved ---------------------------- */
 
 /* Cells belong to a band, and clocks to a file: agents get cells of their new band. */
 __kernel void cell_drop(CLUMP_HEAP) {
@@ -91,26 +101,35 @@ __kernel void count_rows(CLUMP_HEAP_NO_ALLOC, __global uint *counts, uint width,
     CLUMP_FOR_EACH(Agent, self) atomic_inc(&counts[(Agent_position(self) - first) / width]);
 }
 
-/* Agents outside the band as it is now leave: upwards is direction 0. */
-__kernel void list_strangers(CLUMP_HEAP_NO_ALLOC, __global uint *list, uint most, uint width,
-                             uint height, uint first) {
-    CLUMP_FOR_EACH(Agent, self) {
-        uint position = Agent_position(self);
-        if (!band_has(width, height, first, position)) {
-            uint i = atomic_inc(list);
-            if (i < most) {
-                list[1u + 2u * i] = self.id;
-                list[2u + 2u * i] = position < first ? 0u : 1u;
+/* Cells of the table from number `from` on are of a neighbour now, at the side `direction` (0 is
+ * upwards). Their agents are listed to migrate. Cells go, or are empty where others of their 64
+ * stay: those of the table's entries kept .. kept_end - 1. */
+__kernel void rows_leave(CLUMP_HEAP, __global uint *list, uint most, __global const uint *rows,
+                         uint from, uint count, uint direction, uint kept, uint kept_end) {
+    for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
+        uint number = from + i;
+        Cell cell = cell_at(rows, number);
+        Agent agent = Cell_agent(cell);
+        if (!Agent_is_null(agent)) {
+            uint at = atomic_inc(list);
+            if (at < most) {
+                list[1u + 2u * at] = agent.id;
+                list[2u + 2u * at] = direction;
             }
+        }
+        if (number / 64u >= kept && number / 64u < kept_end) {
+            cell_fill(clump_heap, cell, Agent_null, EMPTY);
+        } else {
+            Cell_free(cell);
         }
     }
 }
 
-/* All agents take their cells. */
+/* All agents of a loaded world go to their cells. */
 __kernel void settle(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, uint first) {
     CLUMP_FOR_EACH(Agent, self) {
-        cell_fill(clump_heap, cell_at(rows, Agent_position(self) - first), begin(clump_heap, self),
-                  Agent_is_Shark(self) ? SHARK : FISH);
+        cell_fill(clump_heap, band_cell(rows, first, Agent_position(self) - first),
+                  begin(clump_heap, self), Agent_is_Shark(self) ? SHARK : FISH);
     }
 }
 
@@ -119,11 +138,11 @@ __kernel void settle(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, uint first)
 /* The kinds of the three first and three last rows, in the order in which the neighbours have
  * them. */
 __kernel void pack_edges(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, __global uchar *edges,
-                         uint width, uint height) {
+                         uint width, uint height, uint first) {
     for (uint i = (uint)get_global_id(0); i < 6u * width; i += (uint)get_global_size(0)) {
         uint k = i / width, x = i % width;
         uint row = k < 3u ? k : height - 1u - (k - 3u);
-        Cell cell = cell_at(rows, row * width + x);
+        Cell cell = band_cell(rows, first, row * width + x);
         uint kind = Cell_kind(cell);
         if (kind == SHARK && Shark_energy(Agent_as_Shark(Cell_agent(cell))) == 1u) {
             kind = DYING;
@@ -133,7 +152,6 @@ __kernel void pack_edges(CLUMP_HEAP_NO_ALLOC, __global const uint *rows, __globa
 }
 
 static uint kind_at(CLUMP_HEAP_NO_ALLOC, BAND, int row, uint x) {
-    (void)first;
     (void)cells;
     if (row < 0) {
         return ghosts[(uint)(-1 - row) * width + x];
@@ -141,7 +159,7 @@ static uint kind_at(CLUMP_HEAP_NO_ALLOC, BAND, int row, uint x) {
     if (row >= (int)height) {
         return ghosts[(3u + (uint)row - height) * width + x];
     }
-    return Cell_kind(cell_at(rows, (uint)row * width + x));
+    return Cell_kind(band_cell(rows, first, (uint)row * width + x));
 }
 
 /* The neighbour that who is of kind `who` at this place asks for; NOBODY, also if it is of another
@@ -173,10 +191,10 @@ __kernel void select_edges(CLUMP_HEAP_NO_ALLOC, uint iteration, uint seed, uint 
         uint x = i % width, is_last = i / width;
         int row = is_last ? (int)height - 1 : 0;
         uint n = (uint)row * width + x;
-        Agent agent = Cell_agent(cell_at(rows, n));
+        Agent agent = Cell_agent(band_cell(rows, first, n));
         if (!Agent_is_null(agent)) {
             /* A shark's energy was counted down: it is dead at 0. */
-            uint is_dead = who == SHARK && Cell_kind(cell_at(rows, n)) == SHARK &&
+            uint is_dead = who == SHARK && Cell_kind(band_cell(rows, first, n)) == SHARK &&
                            Shark_energy(Agent_as_Shark(agent)) == 0u;
             uint side =
                 is_dead ? NOBODY : asks(clump_heap, BAND_HERE, row, x, who, iteration, seed);
@@ -186,13 +204,14 @@ __kernel void select_edges(CLUMP_HEAP_NO_ALLOC, uint iteration, uint seed, uint 
                 uint there = side == 0u   ? (x > 0u ? x - 1u : width - 1u)
                              : side == 2u ? (x < width - 1u ? x + 1u : 0u)
                                           : x;
-                cell_request(clump_heap, cell_at(rows, (uint)to * width + there), (side + 2u) % 4u);
+                cell_request(clump_heap, band_cell(rows, first, (uint)to * width + there),
+                             (side + 2u) % 4u);
             }
         }
         uint beyond =
             asks(clump_heap, BAND_HERE, is_last ? row + 1 : row - 1, x, who, iteration, seed);
         if (beyond == (is_last ? 1u : 3u)) {
-            cell_request(clump_heap, cell_at(rows, n), is_last ? 3u : 1u);
+            cell_request(clump_heap, band_cell(rows, first, n), is_last ? 3u : 1u);
         }
     }
 }
@@ -202,7 +221,7 @@ __kernel void decide_edges(CLUMP_HEAP_NO_ALLOC, uint iteration, uint seed, uint 
     for (uint i = (uint)get_global_id(0); i < 2u * width; i += (uint)get_global_size(0)) {
         uint x = i % width, is_last = i / width;
         int row = is_last ? (int)height - 1 : 0, beyond = is_last ? row + 1 : row - 1;
-        Cell cell = cell_at(rows, (uint)row * width + x);
+        Cell cell = band_cell(rows, first, (uint)row * width + x);
         Agent agent = Cell_agent(cell);
         if (Agent_is_null(agent) || Cell_kind(cell) != who ||
             Agent_asked(agent) != (is_last ? 3u : 1u)) {
@@ -241,7 +260,7 @@ __kernel void fish_select(CLUMP_HEAP_NO_ALLOC, uint iteration, uint seed, BAND) 
                 asks(clump_heap, BAND_HERE, (int)(n / width), n % width, FISH, iteration, seed);
             if (side != NOBODY) {
                 uint there = neighbor_of(n, n % width, width, width * height, side);
-                cell_request(clump_heap, cell_at(rows, there), (side + 2u) % 4u);
+                cell_request(clump_heap, band_cell(rows, first, there), (side + 2u) % 4u);
             }
         }
     }
@@ -259,7 +278,7 @@ __kernel void shark_select(CLUMP_HEAP_NO_ALLOC, uint iteration, uint seed, BAND)
                 asks(clump_heap, BAND_HERE, (int)(n / width), n % width, SHARK, iteration, seed);
             if (side != NOBODY) {
                 uint there = neighbor_of(n, n % width, width, width * height, side);
-                cell_request(clump_heap, cell_at(rows, there), (side + 2u) % 4u);
+                cell_request(clump_heap, band_cell(rows, first, there), (side + 2u) % 4u);
             }
         }
     }
@@ -273,13 +292,14 @@ __kernel void cell_decide(CLUMP_HEAP_NO_ALLOC, uint iteration, uint seed, uint w
         if (mask == 0u) {
             continue;
         }
-        uint n = Cell_number(self), draw = who == FISH ? DRAW_FISH_DECIDE : DRAW_SHARK_DECIDE;
+        uint n = Cell_number(self) - first,
+             draw = who == FISH ? DRAW_FISH_DECIDE : DRAW_SHARK_DECIDE;
         uint selected = choose(mask, first + n, iteration, draw, seed);
         if ((selected == 1u && n < width) || (selected == 3u && n >= (height - 1u) * width)) {
             continue;
         }
         uint from = neighbor_of(n, n % width, width, width * height, selected);
-        Agent_new_position(Cell_agent(cell_at(rows, from))) = first + n;
+        Agent_new_position(Cell_agent(band_cell(rows, first, from))) = first + n;
     }
 }
 
@@ -303,11 +323,11 @@ __kernel void fish_move(CLUMP_HEAP, uint iteration, uint seed, __global uint *li
         Agent born = fish_leave(clump_heap, self, from, iteration, seed, fish_spawn, 0u);
         Fish_position(self) = to;
         if (band_has(width, height, first, to)) {
-            cell_fill(clump_heap, cell_at(rows, to - first), Fish_as_Agent(self), FISH);
+            cell_fill(clump_heap, band_cell(rows, first, to - first), Fish_as_Agent(self), FISH);
         } else {
             leave(clump_heap, Fish_as_Agent(self), list, most);
         }
-        cell_fill(clump_heap, cell_at(rows, from - first), begin(clump_heap, born), FISH);
+        cell_fill(clump_heap, band_cell(rows, first, from - first), begin(clump_heap, born), FISH);
     }
 }
 
@@ -323,7 +343,7 @@ __kernel void shark_move(CLUMP_HEAP, uint iteration, uint seed, __global uint *l
     CLUMP_FOR_EACH(Shark, self) {
         uint from = Shark_position(self), to = Shark_new_position(self);
         if (Shark_energy(self) == 0u) {
-            cell_fill(clump_heap, cell_at(rows, from - first), Agent_null, EMPTY);
+            cell_fill(clump_heap, band_cell(rows, first, from - first), Agent_null, EMPTY);
             Shark_free(self);
             continue;
         }
@@ -334,11 +354,11 @@ __kernel void shark_move(CLUMP_HEAP, uint iteration, uint seed, __global uint *l
             shark_leave(clump_heap, self, from, iteration, seed, shark_spawn, shark_energy, 0u);
         Shark_position(self) = to;
         if (band_has(width, height, first, to)) {
-            shark_enter(clump_heap, self, cell_at(rows, to - first), shark_gain);
+            shark_enter(clump_heap, self, band_cell(rows, first, to - first), shark_gain);
         } else {
             leave(clump_heap, Shark_as_Agent(self), list, most);
         }
-        cell_fill(clump_heap, cell_at(rows, from - first), begin(clump_heap, born), SHARK);
+        cell_fill(clump_heap, band_cell(rows, first, from - first), begin(clump_heap, born), SHARK);
     }
 }
 
@@ -347,11 +367,25 @@ __kernel void arrive(CLUMP_HEAP, __global const uint *arrivals, uint count,
                      __global const uint *rows, uint first, uint shark_gain) {
     for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
         Agent self = {arrivals[i]};
-        Cell cell = cell_at(rows, Agent_position(self) - first);
+        Cell cell = band_cell(rows, first, Agent_position(self) - first);
         if (Agent_is_Shark(self)) {
             shark_enter(clump_heap, Agent_as_Shark(self), cell, shark_gain);
         } else {
             cell_fill(clump_heap, cell, self, FISH);
         }
+    }
+}
+
+/* ---- Showing the band ------------------------------------------------------------------------ */
+
+/* A cell or an agent that is elsewhere than it should be is shown as no code. */
+__kernel void write_band(CLUMP_HEAP_NO_ALLOC, __global uint *codes, __global const uint *rows,
+                         uint count, uint first) {
+    for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
+        Cell cell = band_cell(rows, first, i);
+        Agent agent = Cell_agent(cell);
+        bool is_here = Cell_number(cell) == first + i &&
+                       (Agent_is_null(agent) || Agent_position(agent) == first + i);
+        codes[i] = is_here ? code_of(clump_heap, agent) : ~0u;
     }
 }

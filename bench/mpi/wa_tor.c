@@ -1,6 +1,10 @@
 /* Wa-Tor in bands of rows: host side of wa-tor.cl. A step has for each kind of agent a halo, which
  * is under way while agents of inner rows choose, and a migration. Borders between bands move if
- * balance is set: then a band has other rows, its cells are made anew, and agents migrate.
+ * balance is set: cells of rows that leave are freed, their agents migrate, and cells of rows that
+ * come are made. The other cells stay.
+ *
+ * Invariant: cells are made and freed by 64 of the world (PIECE), so that each 64 fill a row of the
+ * heap (bench/apps/cells.clh), whatever the rows of the band.
  *
  * Read first: run.h, wa-tor.cl, bench/apps/wa-tor/world.h. Read next: checkpoint.h.
  */
@@ -14,6 +18,8 @@
 
 #define EDGE_ROWS 3u
 #define EVEN_PERCENT 5u /* borders stay while no rank has so much more work than the average */
+#define PIECE 64u       /* cells */
+#define ALL_PARTS 8u    /* of the way to where a border belongs */
 
 enum {
     CELL_INIT,
@@ -22,7 +28,7 @@ enum {
     CLOCK_DROP,
     STRANGER_DROP,
     COUNT_ROWS,
-    LIST_STRANGERS,
+    ROWS_LEAVE,
     SETTLE,
     PACK_EDGES,
     FISH_SELECT,
@@ -33,19 +39,38 @@ enum {
     FISH_MOVE,
     SHARK_MOVE,
     ARRIVE,
-    WRITE_WORLD,
+    WRITE_BAND,
     KERNEL_COUNT
 };
 static const char *const kernel_names[KERNEL_COUNT] = {
-    "cell_init",      "cell_populate", "cell_drop",  "clock_drop",  "stranger_drop", "count_rows",
-    "list_strangers", "settle",        "pack_edges", "fish_select", "shark_select",  "select_edges",
-    "cell_decide",    "decide_edges",  "fish_move",  "shark_move",  "arrive",        "write_world"};
+    "cell_init",   "cell_populate", "cell_drop",  "clock_drop",  "stranger_drop", "count_rows",
+    "rows_leave",  "settle",        "pack_edges", "fish_select", "shark_select",  "select_edges",
+    "cell_decide", "decide_edges",  "fish_move",  "shark_move",  "arrive",        "write_band"};
 
 /* Seconds of this rank, outside of halos and migrations. */
 typedef struct busy {
     double wall, processor, from_wall, from_processor;
-    double moving; /* of all steps: borders */
 } busy;
+
+/* Borders, in the measured steps. */
+typedef struct counted {
+    uint64_t calls, changes, up, down, made; /* rows that left to each side; cells that were made */
+    double counting, leaving, migrating, making; /* seconds */
+} counted;
+
+/* Borders that move. What all ranks agree about: `lost`, `cost`, `parts`. */
+typedef struct borders {
+    int is_processor;  /* a step's time is the processor's, of ranks that share cores */
+    double before;     /* busy time of this rank when the step began */
+    double least;      /* of a step since the last call, seconds; 0: none */
+    double scale;      /* time of a unit of work of this rank, 1e-12 s, smoothed. 0: not known */
+    double lost;       /* time that steps have lost since the last change, seconds */
+    double last, cost; /* of the last change; the lesser of the last two: one of them may have
+                           compiled kernels. Seconds, 0: not known */
+    uint32_t parts;    /* of ALL_PARTS that a border goes: less if borders turn back */
+    int64_t ways[2];   /* rows that the border of each side went when it moved last */
+    counted count;
+} borders;
 
 typedef struct band {
     wa_tor_rules rules;
@@ -53,11 +78,12 @@ typedef struct band {
     uint32_t most_rows, farthest; /* that it may have; by which a border moves at a time */
     uint64_t part_cells;          /* that a part of a file has at most; 0: there is no file */
     busy busy;
-    uint64_t borders; /* times that rows changed */
+    borders borders;
     clump_heap *heap;
     clump_program *program, *copy_program;           /* of the heap; of a checkpoint's copy */
     clump_kernel *kernels[KERNEL_COUNT], *copy_drop; /* that of CELL_DROP, for the copy */
-    cl_mem rows, edges, ghosts, codes, list, counts, strangers;
+    cl_mem rows, other_rows; /* the table of cells; the next one, while borders move */
+    cl_mem edges, ghosts, codes, list, counts, strangers;
     clump_halo *halo;
     clump_migration *migration, *moving; /* of agents that move, and of those whose border does */
     mpi_checkpoint *checkpoint;
@@ -76,6 +102,8 @@ static mpi_option options[] = {
     {"wave", 1000, 1, 1000, "of 1000 rows, the first ones that have fish and sharks at the start"},
     {"balance", 0, 0, 1e9, "steps after which borders of bands move; 0: never"},
     {"agent", 20, 0, 1e6, "for that, the work of an agent, if that of a cell is 1"},
+    {"measure", 1, 0, 1,
+     "for that, 1: ranks are compared by the time of their steps. 0: by cells and agents only"},
     {"stretch", 300, 100, 10000, "for that, most rows of a band, in percent of an equal share"},
     {"delta", 0, 0, 64,
      "of edges, elements of so many bytes are sent if they changed; 0: edges are sent whole"},
@@ -182,15 +210,16 @@ static int set_arguments(mpi_run *run, band *b) {
     MPI_ARG(b->rows), MPI_ARG(b->ghosts), MPI_ARG(r->width), MPI_ARG(b->height),                   \
         MPI_ARG(b->first), MPI_ARG(all)
 #define OWN MPI_ARG(b->rows), MPI_ARG(r->width), MPI_ARG(b->height), MPI_ARG(b->first)
-    return SET(CELL_INIT, 0, MPI_ARG(b->rows), MPI_ARG(b->row_count)) ||
-                   SET(CELL_POPULATE, 0, MPI_ARG(b->first), MPI_ARG(r->empty_from),
-                       MPI_ARG(r->seed), MPI_ARG(r->fish_permille), MPI_ARG(r->shark_permille),
-                       MPI_ARG(r->fish_spawn), MPI_ARG(r->shark_spawn), MPI_ARG(r->shark_energy)) ||
+    return SET(CELL_INIT, 0, MPI_ARG(b->rows), MPI_ARG(b->row_count), MPI_ARG(b->first)) ||
+                   SET(CELL_POPULATE, 0, MPI_ARG(r->width), MPI_ARG(b->height), MPI_ARG(b->first),
+                       MPI_ARG(r->empty_from), MPI_ARG(r->seed), MPI_ARG(r->fish_permille),
+                       MPI_ARG(r->shark_permille), MPI_ARG(r->fish_spawn), MPI_ARG(r->shark_spawn),
+                       MPI_ARG(r->shark_energy)) ||
                    SET(STRANGER_DROP, 0, MPI_ARG(r->width), MPI_ARG(b->height),
                        MPI_ARG(b->first)) ||
                    SET(SETTLE, 0, MPI_ARG(b->rows), MPI_ARG(b->first)) ||
                    SET(PACK_EDGES, 0, MPI_ARG(b->rows), MPI_ARG(b->edges), MPI_ARG(r->width),
-                       MPI_ARG(b->height)) ||
+                       MPI_ARG(b->height), MPI_ARG(b->first)) ||
                    SET(FISH_SELECT, 1, MPI_ARG(r->seed), BAND) ||
                    SET(SHARK_SELECT, 1, MPI_ARG(r->seed), BAND) ||
                    SET(SELECT_EDGES, 1, MPI_ARG(r->seed)) || SET(SELECT_EDGES, 3, BAND) ||
@@ -201,29 +230,39 @@ static int set_arguments(mpi_run *run, band *b) {
                    SET(SHARK_MOVE, 1, MPI_ARG(r->seed), MPI_ARG(b->list), MPI_ARG(b->most), OWN,
                        MPI_ARG(r->shark_spawn), MPI_ARG(r->shark_energy), MPI_ARG(r->shark_gain)) ||
                    SET(ARRIVE, 2, MPI_ARG(b->rows), MPI_ARG(b->first), MPI_ARG(r->shark_gain)) ||
-                   SET(WRITE_WORLD, 0, MPI_ARG(b->codes))
+                   SET(WRITE_BAND, 0, MPI_ARG(b->codes), MPI_ARG(b->rows), MPI_ARG(b->cells),
+                       MPI_ARG(b->first))
                ? -1
                : 0;
 }
 
-static int make_cells(mpi_run *run, band *b) {
-    const cl_uint none = 0;
+/* The first `above` pieces of the table, and those from `below` on. */
+static int make_cells(mpi_run *run, band *b, uint32_t above, uint32_t below) {
+    const cl_uint none = 0, from[] = {above * PIECE, below * PIECE};
+    const uint64_t count = (uint64_t)(above + b->row_count - below) * PIECE;
     cl_uint misplaced = 1;
     uint64_t made = 0;
     const size_t at = (size_t)b->row_count * sizeof(cl_uint);
+    if (!count) return 0;
+    if (SET(CELL_INIT, 3, MPI_ARG(from[0]), MPI_ARG(from[1]))) return -1;
     cl_int code =
         clEnqueueWriteBuffer(run->queue, b->rows, CL_TRUE, at, sizeof none, &none, 0, NULL, NULL);
     if (code) return mpi_fail_cl(run, "clEnqueueWriteBuffer", code);
     clump_status status =
-        clump_heap_do_new(b->heap, b->kernels[CELL_INIT], "Cell", b->cells, &made, NULL);
+        clump_heap_do_new(b->heap, b->kernels[CELL_INIT], "Cell", count, &made, NULL);
     if (status) return mpi_fail(run, "the cells", status);
     code = clEnqueueReadBuffer(run->queue, b->rows, CL_TRUE, at, sizeof misplaced, &misplaced, 0,
                                NULL, NULL);
     if (code) return mpi_fail_cl(run, "clEnqueueReadBuffer", code);
-    if (made != b->cells || misplaced)
-        return bench_error_set(&run->error, "%llu of %u cells were made, %u of them out of place",
-                               (unsigned long long)made, b->cells, misplaced);
+    if (made != count || misplaced)
+        return bench_error_set(&run->error, "%llu of %llu cells were made, %u of them out of place",
+                               (unsigned long long)made, (unsigned long long)count, misplaced);
+    b->borders.count.made += made;
     return 0;
+}
+
+static int make_all_cells(mpi_run *run, band *b) {
+    return make_cells(run, b, b->row_count, b->row_count);
 }
 
 /* ---- Going on from a file -------------------------------------------------------------------- */
@@ -327,8 +366,10 @@ static int look_into_file(mpi_run *run, band *b) {
 
 static int populate(mpi_run *run, band *b) {
     if (!mpi_u32(run, "load"))
-        return make_cells(run, b) || mpi_do_all(run, b->heap, b->kernels[CELL_POPULATE]) ? -1 : 0;
-    return load_parts(run, b) || make_cells(run, b) || mpi_do_all(run, b->heap, b->kernels[SETTLE])
+        return make_all_cells(run, b) || mpi_do_all(run, b->heap, b->kernels[CELL_POPULATE]) ? -1
+                                                                                             : 0;
+    return load_parts(run, b) || make_all_cells(run, b) ||
+                   mpi_do_all(run, b->heap, b->kernels[SETTLE])
                ? -1
                : 0;
 }
@@ -354,7 +395,7 @@ static int save(mpi_run *run, void *self) {
 
 static void destroy(void *self) {
     band *b = self;
-    const cl_mem buffers[] = {b->rows, b->edges, b->ghosts, b->codes, b->counts};
+    const cl_mem buffers[] = {b->rows, b->other_rows, b->edges, b->ghosts, b->codes, b->counts};
     clump_kernel_destroy(b->copy_drop);
     clump_program_destroy(b->copy_program);
     mpi_checkpoint_destroy(b->checkpoint);
@@ -374,7 +415,7 @@ static void set_rows(band *b, uint32_t first_row, uint32_t height) {
     b->height = height;
     b->first = first_row * b->rules.width;
     b->cells = height * b->rules.width;
-    b->row_count = (uint32_t)(((uint64_t)b->cells + 63) / 64);
+    b->row_count = (uint32_t)(((uint64_t)(b->first % PIECE) + b->cells + PIECE - 1) / PIECE);
 }
 
 static int fill(mpi_run *run, band *b) {
@@ -385,12 +426,19 @@ static int fill(mpi_run *run, band *b) {
     if (mpi_u32(run, "balance")) {
         b->most_rows = most_rows_of(run, b, size);
         b->farthest = (b->rules.height / (uint32_t)run->size + 3) / 4;
+        b->borders.parts = ALL_PARTS;
+        cl_device_type type;
+        const cl_int code = clGetDeviceInfo(run->device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
+        if (code) return mpi_fail_cl(run, "clGetDeviceInfo", code);
+        b->borders.is_processor = (type & CL_DEVICE_TYPE_CPU) != 0;
     }
     const uint64_t edge = (uint64_t)2 * EDGE_ROWS * b->rules.width,
-                   cells = (uint64_t)b->most_rows * b->rules.width;
+                   cells = (uint64_t)b->most_rows * b->rules.width,
+                   table =
+                       (cells / PIECE + 3) * sizeof(cl_uint); /* a part at each end, a counter */
     if (mpi_u32(run, "load") && mpi_agree(run, look_into_file(run, b))) return -1;
-    return create_heap(run, b) ||
-                   mpi_buffer(run, ((cells + 63) / 64 + 1) * sizeof(cl_uint), &b->rows) ||
+    return create_heap(run, b) || mpi_buffer(run, table, &b->rows) ||
+                   (b->farthest && mpi_buffer(run, table, &b->other_rows)) ||
                    mpi_buffer(run, edge, &b->edges) || mpi_buffer(run, edge, &b->ghosts) ||
                    mpi_buffer(run, cells * sizeof(cl_uint), &b->codes) ||
                    mpi_buffer(run, b->most_rows * sizeof(cl_uint), &b->counts) ||
@@ -426,19 +474,41 @@ static int count_rows(mpi_run *run, band *b, uint32_t *counts) {
     return code ? mpi_fail_cl(run, "clEnqueueReadBuffer", code) : 0;
 }
 
-/* Work of each row; and whether that of all ranks is about the same. */
-static int weigh_rows(mpi_run *run, const band *b, const uint32_t *counts, uint64_t *weights,
-                      int *is_even) {
-    const uint64_t agent = mpi_u32(run, "agent"), ranks = (uint64_t)run->size;
-    uint64_t sum = 0, most;
-    for (uint32_t i = 0; i < b->height; i++) {
-        weights[i] = b->rules.width + agent * counts[i];
-        sum += weights[i];
+/* That of all threads of this rank, for ranks that share cores. */
+static double processor_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static double clock_s(const borders *o) {
+    return o->is_processor ? processor_s() : MPI_Wtime();
+}
+
+/* Busy time of this rank until now. */
+static double busy_s(const band *b) {
+    return b->borders.is_processor ? b->busy.processor : b->busy.wall;
+}
+
+/* Work of each row, by its cells and agents; if measured, 1e-12 s of this rank's time. Of the ranks
+ * together, and of the one that has most. */
+static int weigh_rows(mpi_run *run, band *b, const uint32_t *counts, uint64_t *weights,
+                      uint64_t *sum, uint64_t *most) {
+    const uint64_t agent = mpi_u32(run, "agent");
+    borders *o = &b->borders;
+    uint64_t own = 0;
+    for (uint32_t i = 0; i < b->height; i++) own += weights[i] = b->rules.width + agent * counts[i];
+    if (mpi_u32(run, "measure")) {
+        const double now = o->least * 1e12 / (double)own;
+        o->scale = o->scale > 0 ? (o->scale + now) / 2 : now;
+        own = 0;
+        o->least = 0;
+        for (uint32_t i = 0; i < b->height; i++)
+            own += weights[i] = (uint64_t)((double)weights[i] * o->scale) + 1;
     }
-    most = sum;
-    clump_status status = clump_world_reduce(run->world, &sum, 1, MPI_UINT64_T, MPI_SUM);
-    if (!status) status = clump_world_reduce(run->world, &most, 1, MPI_UINT64_T, MPI_MAX);
-    *is_even = most * ranks <= sum + sum / 100 * EVEN_PERCENT;
+    *sum = *most = own;
+    clump_status status = clump_world_reduce(run->world, sum, 1, MPI_UINT64_T, MPI_SUM);
+    if (!status) status = clump_world_reduce(run->world, most, 1, MPI_UINT64_T, MPI_MAX);
     return status ? mpi_fail_world(run, "the borders", status) : 0;
 }
 
@@ -454,55 +524,183 @@ static int choose_rows(mpi_run *run, const band *b, const uint64_t *weights, uin
     return status ? mpi_fail_world(run, "the borders", status) : 0;
 }
 
-/* Agents whose row is of a neighbour now go there; cells are made anew. */
-static int change_rows(mpi_run *run, band *b, const uint64_t now[2], mpi_times *times) {
-    clump_migration_report report = {.size = sizeof report};
-    const int is_same = now[0] == b->first_row && now[1] == b->height;
+/* If a border turns back by more than half of its last way, all of them go a smaller part of their
+ * way than before. The same part, so that bands keep as many rows as before, or as chosen, or a
+ * number between the two. */
+static int dampen(mpi_run *run, band *b, uint64_t now[2], int *moves) {
+    borders *o = &b->borders;
+    const int64_t old[2] = {b->first_row, (int64_t)b->first_row + b->height};
+    int64_t ways[2] = {(int64_t)now[0] - old[0], (int64_t)(now[0] + now[1]) - old[1]};
+    uint32_t turned = 0;
+    for (int side = 0; side < 2; side++) {
+        const int64_t last = o->ways[side];
+        turned |= last > 0 ? 2 * ways[side] < -last : last < 0 && 2 * ways[side] > -last;
+    }
+    clump_status status = clump_world_reduce(run->world, &turned, 1, MPI_UINT32_T, MPI_MAX);
+    if (status) return mpi_fail_world(run, "the borders", status);
+    if (turned && o->parts > 1)
+        o->parts /= 2;
+    else if (!turned && o->parts < ALL_PARTS)
+        o->parts *= 2;
+    for (int side = 0; side < 2; side++) {
+        ways[side] = ways[side] * o->parts / ALL_PARTS;
+        if (ways[side]) o->ways[side] = ways[side];
+    }
+    now[0] = (uint64_t)(old[0] + ways[0]);
+    now[1] = (uint64_t)(old[1] + ways[1]) - now[0];
+    *moves = ways[0] || ways[1];
+    status = clump_world_reduce(run->world, moves, 1, MPI_INT, MPI_MAX);
+    return status ? mpi_fail_world(run, "the borders", status) : 0;
+}
+
+/* Seconds since `*from`, after what was enqueued. */
+static int add_time(mpi_run *run, double *from, double *sum) {
+    const cl_int code = clFinish(run->queue);
+    const double now = MPI_Wtime();
+    *sum += now - *from;
+    *from = now;
+    return code ? mpi_fail_cl(run, "clFinish", code) : 0;
+}
+
+/* Pieces of the table before a change, of which kept .. kept_end - 1 stay: at `to` in the next one.
+ */
+typedef struct pieces {
+    uint32_t count, kept, kept_end, to;
+} pieces;
+
+/* Pieces that have a cell of the band before and now. */
+static pieces pieces_kept(uint32_t first, uint32_t count, const band *now) {
+    const uint32_t begin = first / PIECE, now_begin = now->first / PIECE;
+    const uint32_t end = begin + count, now_end = now_begin + now->row_count;
+    const uint32_t kept = begin > now_begin ? begin : now_begin;
+    const uint32_t kept_end = end < now_end ? end : now_end;
+    return (pieces){count, kept - begin, kept_end - begin, kept - now_begin};
+}
+
+/* `count` cells of the table from number `from` on, to the neighbour of a side. */
+static int let_go(mpi_run *run, band *b, const pieces *p, uint32_t from, uint32_t count,
+                  uint32_t side) {
     const uint32_t most = b->most * b->farthest;
-    set_rows(b, (uint32_t)now[0], (uint32_t)now[1]);
-    if (!is_same && (mpi_do_all(run, b->heap, b->kernels[CELL_DROP]) ||
-                     SET(LIST_STRANGERS, 0, MPI_ARG(b->strangers), MPI_ARG(most),
-                         MPI_ARG(b->rules.width), MPI_ARG(b->height), MPI_ARG(b->first)) ||
-                     mpi_do_all(run, b->heap, b->kernels[LIST_STRANGERS])))
-        return -1;
-    const clump_status status = clump_migration_run(b->moving, &report);
-    if (status) return mpi_fail_world(run, "the migration to other borders", status);
-    times->objects += report.left;
-    times->bytes += report.bytes;
-    if (is_same) return 0;
-    b->borders++;
-    return set_arguments(run, b) || make_cells(run, b) ||
-                   mpi_do_all(run, b->heap, b->kernels[SETTLE])
+    if (!count) return 0;
+    return SET(ROWS_LEAVE, 0, MPI_ARG(b->strangers), MPI_ARG(most), MPI_ARG(b->rows), MPI_ARG(from),
+               MPI_ARG(count), MPI_ARG(side), MPI_ARG(p->kept), MPI_ARG(p->kept_end)) ||
+                   mpi_launch(run, b->heap, b->kernels[ROWS_LEAVE], count)
                ? -1
                : 0;
 }
 
+/* The band has other rows. Agents of those that leave are listed, and the table has the cells that
+ * stay. */
+static int leave_rows(mpi_run *run, band *b, const uint64_t now[2], pieces *kept) {
+    const band old = *b;
+    cl_mem rows = b->rows;
+    set_rows(b, (uint32_t)now[0], (uint32_t)now[1]);
+    const pieces p = *kept = pieces_kept(old.first, old.row_count, b);
+    const uint32_t above = b->first_row > old.first_row ? b->first_row - old.first_row : 0;
+    const uint32_t end = b->first_row + b->height, old_end = old.first_row + old.height;
+    const uint32_t below = end < old_end ? old_end - end : 0, width = b->rules.width;
+    const uint32_t start = old.first % PIECE; /* of the band in its table */
+    const uint32_t from = start + (old.height - below) * width;
+    b->borders.count.up += above;
+    b->borders.count.down += below;
+    if (let_go(run, b, &p, 0, above ? start + above * width : 0, 0) ||
+        let_go(run, b, &p, from, below ? old.row_count * PIECE - from : 0, 1))
+        return -1;
+    const cl_int code = clEnqueueCopyBuffer(run->queue, rows, b->other_rows,
+                                            p.kept * sizeof(cl_uint), p.to * sizeof(cl_uint),
+                                            (p.kept_end - p.kept) * sizeof(cl_uint), 0, NULL, NULL);
+    if (code) return mpi_fail_cl(run, "clEnqueueCopyBuffer", code);
+    b->rows = b->other_rows;
+    b->other_rows = rows;
+    return set_arguments(run, b);
+}
+
+/* Agents that came take their cells. */
+static int arrive(mpi_run *run, band *b, const clump_migration *migration,
+                  const clump_migration_report *report) {
+    cl_mem arrivals = clump_migration_get_info(migration)->arrivals;
+    const uint32_t count = (uint32_t)report->arrived;
+    if (!count) return 0;
+    return SET(ARRIVE, 0, MPI_ARG(arrivals), MPI_ARG(count)) ||
+                   mpi_launch(run, b->heap, b->kernels[ARRIVE], count)
+               ? -1
+               : 0;
+}
+
+/* Agents whose row is of a neighbour now go there. All ranks call this, also those whose rows stay.
+ *   cost  time of this rank, without its waits for others */
+static int change_rows(mpi_run *run, band *b, const uint64_t now[2], mpi_times *times,
+                       double *cost) {
+    clump_migration_report report = {.size = sizeof report};
+    borders *o = &b->borders;
+    const int is_same = now[0] == b->first_row && now[1] == b->height;
+    pieces p = {0, 0, 0, 0};
+    double from = MPI_Wtime();
+    const double begun = clock_s(o);
+    if (!is_same && leave_rows(run, b, now, &p)) return -1;
+    if (add_time(run, &from, &o->count.leaving)) return -1;
+    const double left = clock_s(o);
+    const clump_status status = clump_migration_run(b->moving, &report);
+    if (status) return mpi_fail_world(run, "the migration to other borders", status);
+    if (add_time(run, &from, &o->count.migrating)) return -1;
+    const double migrated = clock_s(o);
+    times->objects += report.left;
+    times->bytes += report.bytes;
+    if (!is_same && make_cells(run, b, p.to, p.to + (p.kept_end - p.kept))) return -1;
+    if (arrive(run, b, b->moving, &report) || add_time(run, &from, &o->count.making)) return -1;
+    /* A rank that waits for a message may use its processor all the time. */
+    *cost = report.take_s + report.make_s + report.free_s;
+    if (migrated - left < *cost) *cost = migrated - left;
+    *cost += left - begun + clock_s(o) - migrated;
+    return 0;
+}
+
+/* Borders move if what steps lose until the next call, or lost since the last change, is more than
+ * that change needed. What they lose is the time that the busiest rank has more than the average:
+ * where a crowd has to pass several ranks, the first change often makes no step shorter. */
+static int is_worth_it(const mpi_run *run, borders *o, uint64_t sum, uint64_t most) {
+    const double even = (double)sum / run->size;
+    if ((double)most * 100 <= even * (100 + EVEN_PERCENT)) return 0;
+    if (!mpi_u32(run, "measure")) return 1;
+    o->lost += ((double)most - even) * 1e-12 * mpi_u32(run, "balance");
+    return o->lost > o->cost;
+}
+
+static int change_borders(mpi_run *run, band *b, uint64_t now[2], mpi_times *times) {
+    borders *o = &b->borders;
+    int moves = 1;
+    if (mpi_u32(run, "measure") && dampen(run, b, now, &moves)) return -1;
+    if (!moves) return 0;
+    double cost = 0;
+    if (change_rows(run, b, now, times, &cost)) return -1;
+    const clump_status status = clump_world_reduce(run->world, &cost, 1, MPI_DOUBLE, MPI_MAX);
+    if (status) return mpi_fail_world(run, "the borders", status);
+    o->lost = 0;
+    o->cost = cost < o->last ? cost : o->last;
+    o->last = cost;
+    o->count.changes++;
+    return 0;
+}
+
 static int balance(mpi_run *run, band *b, mpi_times *times) {
-    const double before = MPI_Wtime();
+    double from = MPI_Wtime();
     uint32_t *counts = malloc(b->height * sizeof *counts);
-    uint64_t *weights = malloc(b->height * sizeof *weights), now[2];
-    int is_even = 0;
+    uint64_t *weights = malloc(b->height * sizeof *weights), now[2], sum = 0, most = 0;
     int failed = counts && weights ? count_rows(run, b, counts)
                                    : bench_error_set(&run->error, "host memory ran out");
-    if (!failed) failed = weigh_rows(run, b, counts, weights, &is_even);
-    if (!failed && !is_even) failed = choose_rows(run, b, weights, now);
+    b->borders.count.calls++;
+    if (!failed) failed = add_time(run, &from, &b->borders.count.counting);
+    if (!failed) failed = weigh_rows(run, b, counts, weights, &sum, &most);
+    const int moves = !failed && is_worth_it(run, &b->borders, sum, most);
+    if (moves) failed = choose_rows(run, b, weights, now);
     free(counts);
     free(weights);
-    if (!failed && !is_even) failed = change_rows(run, b, now, times);
-    b->busy.moving += MPI_Wtime() - before;
-    return failed;
+    return failed || !moves ? failed : change_borders(run, b, now, times);
 }
 
 /* ---- A step ---------------------------------------------------------------------------------- */
 
-/* Time of this rank begins to count, and ends: what it waits for others is between. `processor` is
- * that of all its threads, for ranks that share cores. */
-static double processor_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
+/* Time of this rank begins to count, and ends: what it waits for others is between. */
 static void busy_begin(band *b) {
     b->busy.from_wall = MPI_Wtime();
     b->busy.from_processor = processor_s();
@@ -511,6 +709,11 @@ static void busy_begin(band *b) {
 static void busy_end(band *b) {
     b->busy.wall += MPI_Wtime() - b->busy.from_wall;
     b->busy.processor += processor_s() - b->busy.from_processor;
+}
+
+/* Whether the time of each part is needed, which adds a wait. */
+static int is_timed(const mpi_run *run) {
+    return mpi_u32(run, "idle") || (mpi_u32(run, "balance") && mpi_u32(run, "measure"));
 }
 
 static int exchange_edges(mpi_run *run, band *b, unsigned select, mpi_times *times) {
@@ -525,7 +728,7 @@ static int exchange_edges(mpi_run *run, band *b, unsigned select, mpi_times *tim
     times->halo += MPI_Wtime() - before;
     busy_begin(b);
     if (mpi_do_all(run, b->heap, b->kernels[select])) return -1;
-    code = mpi_u32(run, "idle") ? clFinish(run->queue) : CL_SUCCESS;
+    code = is_timed(run) ? clFinish(run->queue) : CL_SUCCESS;
     if (code) return mpi_fail_cl(run, "clFinish", code);
     busy_end(b);
     before = MPI_Wtime();
@@ -549,13 +752,7 @@ static int migrate(mpi_run *run, band *b, mpi_times *times) {
     busy_begin(b);
     times->objects += report.left;
     times->bytes += report.bytes;
-    cl_mem arrivals = clump_migration_get_info(b->migration)->arrivals;
-    const uint32_t count = (uint32_t)report.arrived;
-    if (!count) return 0;
-    return SET(ARRIVE, 0, MPI_ARG(arrivals), MPI_ARG(count)) ||
-                   mpi_launch(run, b->heap, b->kernels[ARRIVE], count)
-               ? -1
-               : 0;
+    return arrive(run, b, b->migration, &report);
 }
 
 static int phase(mpi_run *run, band *b, uint32_t who, mpi_times *times) {
@@ -592,13 +789,19 @@ static int write_checkpoint(mpi_run *run, band *b, int is_end) {
 
 static int step(mpi_run *run, void *self, mpi_times *times) {
     band *b = self;
-    if (times->step == 0) b->busy = (busy){0}; /* the first that counts */
+    if (times->step == 0) { /* the first that counts */
+        b->busy = (busy){0};
+        b->borders.count = (counted){0};
+    }
+    b->borders.before = busy_s(b);
     busy_begin(b);
     if (phase(run, b, WA_TOR_KIND_FISH, times) || phase(run, b, WA_TOR_KIND_SHARK, times))
         return -1;
-    const cl_int code = mpi_u32(run, "idle") ? clFinish(run->queue) : CL_SUCCESS;
+    const cl_int code = is_timed(run) ? clFinish(run->queue) : CL_SUCCESS;
     if (code) return mpi_fail_cl(run, "clFinish", code);
     busy_end(b);
+    const double now = busy_s(b) - b->borders.before;
+    if (!(b->borders.least > 0) || now < b->borders.least) b->borders.least = now;
     b->iteration++;
     if (is_due(run, b, "balance") && balance(run, b, times)) return -1;
     return write_checkpoint(run, b, 0);
@@ -612,7 +815,7 @@ static int checksum(mpi_run *run, void *self, uint64_t *found) {
     uint32_t *codes = malloc(b->cells * sizeof *codes);
     uint64_t hash = 14695981039346656037u;
     if (!codes) return bench_error_set(&run->error, "host memory ran out");
-    int result = mpi_do_all(run, b->heap, b->kernels[WRITE_WORLD]);
+    int result = mpi_launch(run, b->heap, b->kernels[WRITE_BAND], b->cells);
     const cl_int code = result
                             ? CL_SUCCESS
                             : clEnqueueReadBuffer(run->queue, b->codes, CL_TRUE, 0,
@@ -653,22 +856,37 @@ static int reference(mpi_run *run, uint32_t steps, uint64_t *expected) {
 /* A rank is idle while the one that has most to do is busy. */
 static int report_idle(mpi_run *run, band *b) {
     const double ms = 1e3 / mpi_real(run, "steps");
-    double most[3] = {b->busy.wall * ms, b->busy.processor * ms, b->busy.moving * ms},
-           sums[2] = {most[0], most[1]};
-    uint64_t rows[2] = {b->height, UINT64_MAX - b->height};
-    clump_status status = clump_world_reduce(run->world, most, 3, MPI_DOUBLE, MPI_MAX);
+    double most[2] = {b->busy.wall * ms, b->busy.processor * ms}, sums[2] = {most[0], most[1]};
+    clump_status status = clump_world_reduce(run->world, most, 2, MPI_DOUBLE, MPI_MAX);
     if (!status) status = clump_world_reduce(run->world, sums, 2, MPI_DOUBLE, MPI_SUM);
-    if (!status) status = clump_world_reduce(run->world, rows, 2, MPI_UINT64_T, MPI_MAX);
-    if (!status) status = clump_world_reduce(run->world, &b->borders, 1, MPI_UINT64_T, MPI_SUM);
     if (status) return mpi_fail_world(run, "times", status);
     if (!run->rank)
         printf(
-            "idle: %.1f%% of the busiest rank's %.3f ms a step (processor time: %.1f%% of %.3f); "
-            "bands of %llu to %llu rows, which changed %llu times, in %.3f ms a step\n",
+            "idle: %.1f%% of the busiest rank's %.3f ms a step (processor time: %.1f%% of %.3f)\n",
             100 * (1 - sums[0] / run->size / most[0]), most[0],
-            100 * (1 - sums[1] / run->size / most[1]), most[1],
+            100 * (1 - sums[1] / run->size / most[1]), most[1]);
+    return 0;
+}
+
+static int report_borders(mpi_run *run, const band *b) {
+    const counted *o = &b->borders.count;
+    uint64_t rows[2] = {b->height, UINT64_MAX - b->height}, sums[] = {o->up, o->down, o->made};
+    double most[] = {o->counting, o->leaving, o->migrating, o->making};
+    clump_status status = clump_world_reduce(run->world, rows, 2, MPI_UINT64_T, MPI_MAX);
+    if (!status) status = clump_world_reduce(run->world, sums, 3, MPI_UINT64_T, MPI_SUM);
+    if (!status) status = clump_world_reduce(run->world, most, 4, MPI_DOUBLE, MPI_MAX);
+    if (status) return mpi_fail_world(run, "the borders", status);
+    const double ms = o->changes ? 1e3 / (double)o->changes : 0;
+    if (!run->rank)
+        printf(
+            "borders: bands of %llu to %llu rows, %llu of %llu calls moved %llu rows up and "
+            "%llu down; %llu cells made; %.3f ms a call counting; a change: %.3f ms leaving, "
+            "%.3f migrating, %.3f making\n",
             (unsigned long long)(UINT64_MAX - rows[1]), (unsigned long long)rows[0],
-            (unsigned long long)b->borders, most[2]);
+            (unsigned long long)o->changes, (unsigned long long)o->calls,
+            (unsigned long long)sums[0], (unsigned long long)sums[1], (unsigned long long)sums[2],
+            o->calls ? most[0] * 1e3 / (double)o->calls : 0, most[1] * ms, most[2] * ms,
+            most[3] * ms);
     return 0;
 }
 
@@ -690,6 +908,7 @@ static int report(mpi_run *run, void *self) {
     uint64_t counts[2] = {0, 0};
     if (write_checkpoint(run, b, 1) || mpi_checkpoint_end(run, b->checkpoint)) return -1;
     if (mpi_u32(run, "idle") && report_idle(run, b)) return -1;
+    if (mpi_u32(run, "balance") && report_borders(run, b)) return -1;
     clump_status status = clump_heap_take_errors(b->heap, NULL);
     if (!status) status = clump_heap_read_count(b->heap, "Fish", &counts[0]);
     if (!status) status = clump_heap_read_count(b->heap, "Shark", &counts[1]);

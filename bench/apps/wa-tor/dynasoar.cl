@@ -238,3 +238,9 @@ __kernel void shark_move(CLUMP_HEAP, uint iteration, uint seed, uint shark_spawn
         enter(clump_heap, Shark_as_Agent(self), width, cells);
     }
 }
+
+/* ---- Showing the world ----------------------------------------------------------------------- */
+
+__kernel void write_world(CLUMP_HEAP_NO_ALLOC, __global uint *world) {
+    CLUMP_FOR_EACH(Cell, self) world[Cell_number(self)] = code_of(clump_heap, Cell_agent(self));
+}
