@@ -45,7 +45,7 @@ static const clumpi_library checked_library = CHECKED_LIBRARY(CHECKED, &checked_
     ((clumpi_kernel_id){.library = is_checked ? &checked_library : &library,                       \
                         .index = CLUMPI_KERNEL_##name})
 
-clump_status clumpi_settle(clump_heap *heap) {
+clump_status clumpi_settle(clump_heap *heap, int *unsettled) {
     static const clump_compact_desc desc = {.size = sizeof desc};
     const clump_schema *schema = clumpi_heap_schema(heap);
     const clumpi_header *h = &clumpi_heap_geometry(heap)->header;
@@ -67,9 +67,11 @@ clump_status clumpi_settle(clump_heap *heap) {
     if (!status)
         status = clumpi_compact_run(&r, CLUMP_COMPACT_REWRITE, KERNEL(settle_mark), wide, local,
                                     mark, 1);
-    if (!status && is_checked)
+    if (!status && is_checked && *unsettled != CLUMPI_UNSETTLED_LEFT) {
         status = clumpi_compact_run(&r, CLUMP_COMPACT_REWRITE, KERNEL(settle_left), wide, local,
                                     NULL, 0);
+        if (!status) *unsettled = CLUMPI_UNSETTLED_LEFT;
+    }
     if (!status)
         status =
             clumpi_compact_run_inside(&r, CLUMP_COMPACT_REWRITE, KERNEL(settle_rewrite), inside, 1);

@@ -115,6 +115,11 @@ static const char source[] =
     "    EXPECT(Person_follow(p).id == c.id && B_is_null(B_follow(b)) && C_id(c) == 7);\n"
     "    C_id(c) = 70;\n"
     "    refs[1] = c.id;\n" END
+    "__kernel void refill(CLUMP_HEAP, __global uint *refs) {\n"
+    "    A a = {0};\n"
+    "    for (uint k = 0; k < 8192 && (a.id & SLOTS) != (refs[0] & SLOTS); k++) a = A_new();\n"
+    "    EXPECT((a.id & SLOTS) == (refs[0] & SLOTS) && a.id != refs[0]);\n"
+    "}\n"
     /* refs[0] was freed by drop. Its slot has another A, which leaves it. */
     "__kernel void earlier(CLUMP_HEAP, __global uint *refs) {\n"
     "    Person p = {refs[0]};\n"
@@ -256,6 +261,11 @@ static void changed(void **state) {
         assert_int_equal(count, 2);
         assert_string_equal(live[1].class_name, is_twice ? "C" : "B");
         if (!is_twice) expect_place(live[1].place, kernel, CHANGED);
+        run("refill");
+        run("use");
+        f = expect(CLUMP_FINDING_ACCESS, "use", "Person", t.ref,
+                   "and its slot has an object of class A now");
+        expect_place(f.by, kernel, CHANGED);
         CHECK_OK(&t.on, clump_heap_compact(t.heap, NULL, NULL, NULL));
         run("use"); /* the event is kept */
         f = expect(CLUMP_FINDING_ACCESS, "use", "Person", t.ref, "it was freed by");

@@ -525,6 +525,8 @@ void compare_findings(client *c, heap_model *h, const clump_device_report *r);
 /* What a checked heap tells on demand. */
 void look_at_checks(client *c, heap_model *h);
 void look_at_failed_load(client *c, heap_model *h, uint32_t objects);
+/* There were so many events more. */
+void take_events(client *c, heap_model *h, uint64_t least, uint64_t most);
 void adopt_events(client *c, heap_model *h); /* after a call that makes all objects anew */
 /* Destroy a heap; it tells what is left in it. */
 void end_heap(client *c, heap_model *h);
