@@ -217,14 +217,16 @@ static void change_one(const course *r, object_model *o, int class) {
 }
 
 /* What a work-item told of an object that was one of the class. */
-static void take_one(course *r, const object_model *o, uint32_t way, const uint32_t *answer) {
+static void take_one(course *r, const object_model *o, const uint32_t *entry,
+                     const uint32_t *answer) {
     client *c = r->c;
     expectation *x = &c->expect;
     struct outcome *out = &r->outcomes[o - r->h->objects];
     const int from = c->becomes[0].from, to = c->becomes[0].to;
     const int stays = is_a(c, to, from) && is_a(c, o->class, to);
-    if (stays && answer[0] != o->ref)
-        complain(c, "%08x, a K%d, was to become one and is at %08x", o->ref, to, answer[0]);
+    const uint32_t way = entry[1];
+    if (stays && answer[0] != entry[0])
+        complain(c, "%08x, a K%d, was to become one and is at %08x", entry[0], to, answer[0]);
     if (!stays) out->attempts++;
     if (!answer[0]) return;
     out->class = stays ? o->class : to;
@@ -334,7 +336,7 @@ void become_others(client *c, heap_model *h) {
         const uint32_t *answer = &c->out[3 * i];
         if (answer[2]) complain(c, "calls on %08x that became another: %02x", ref, answer[2]);
         if (names(c, h, ref, b->from))
-            take_one(&r, object_at(h, ref), c->list[2 * i + 1], answer);
+            take_one(&r, object_at(h, ref), &c->list[2 * i], answer);
         else if (answer[0])
             complain(c, "%08x, which is no K%d, became %08x", ref, b->from, answer[0]);
     }
