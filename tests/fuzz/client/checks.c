@@ -33,6 +33,10 @@ int tells_accesses(const client *c) {
     return has_check(c, CLUMP_CHECK_REFERENCES);
 }
 
+int tells_bounds(const client *c) {
+    return c->build.checked || has_check(c, CLUMP_CHECK_BOUNDS);
+}
+
 /* ---- What they find -------------------------------------------------------------------------- */
 
 void compare_findings(client *c, heap_model *h, const clump_device_report *r) {
