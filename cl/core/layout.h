@@ -330,12 +330,15 @@ typedef struct clumpi_finding {
     clumpi_u32 class_id; /* that the access expects, or that has the memory; 0: a free block */
     clumpi_u32 at; /* byte in the row: the field, what was overwritten; CLUMPI_NOWHERE: no field */
     clumpi_u32 ref, work_item;
-    clumpi_u32 detail;           /* index, class that was found, value */
-    clumpi_u32 by_site, by_item; /* who freed the object, or made it; 0: not known */
-    clumpi_u32 is_stale;         /* 1: the slot was given out again since */
+    clumpi_u32 detail; /* index, class that was found, value */
+    /* who freed the object, or made it; by_site 0: not known; by_item CLUMPI_CHANGED: the object
+     * changed its class there */
+    clumpi_u32 by_site, by_item;
+    clumpi_u32 is_stale; /* 1: the slot was given out again since */
     clumpi_u32 pad[3];
 } clumpi_finding;
 #define CLUMPI_NOWHERE 0xffffffffu
+#define CLUMPI_CHANGED 0xffffffffu /* no work-item has that number */
 
 /* An allocation or a free. */
 typedef struct clumpi_event {

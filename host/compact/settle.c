@@ -15,22 +15,41 @@
     X(settle_registered)                                                                           \
     X(settle_free)
 enum { KERNELS(CLUMPI_KERNEL_INDEX) };
-#define KERNEL(name) ((clumpi_kernel_id){.library = &library, .index = CLUMPI_KERNEL_##name})
+enum { CLUMPI_KERNEL_settle_left = CLUMPI_KERNEL_settle_free + 1 };
 
-static const char *const kernel_files[] = {
-    "cl/core/layout.h",       "cl/core/prelude.clh",  "cl/core/bitmap.clh",
-    "cl/core/segments.clh",   "cl/core/block.clh",    "cl/core/reserve.clh",
-    "cl/core/alloc.clh",      "cl/core/scan.clh",     "cl/compact/layout.h",
-    "cl/compact/plan.clh",    "cl/compact/reach.clh", "cl/compact/became.clh",
-    "cl/compact/rewrite.clh", "cl/compact/settle.cl"};
+#define BEFORE                                                                                     \
+    "cl/core/layout.h", "cl/core/prelude.clh", "cl/core/bitmap.clh", "cl/core/segments.clh",       \
+        "cl/core/block.clh", "cl/core/reserve.clh", "cl/core/alloc.clh"
+#define BEHIND                                                                                     \
+    "cl/core/scan.clh", "cl/compact/layout.h", "cl/compact/plan.clh", "cl/compact/reach.clh",      \
+        "cl/compact/became.clh", "cl/compact/rewrite.clh", "cl/compact/settle.cl"
+#define ARRAYS "-DCLUMPI_REF_ARRAYS=1"
+static const char *const kernel_files[] = {BEFORE, BEHIND};
 static const char *const kernel_names[] = {KERNELS(CLUMPI_KERNEL_NAME)};
-static const clumpi_library with_arrays = CLUMPI_LIBRARY("-DCLUMPI_REF_ARRAYS=1", NULL);
+static const clumpi_library with_arrays = CLUMPI_LIBRARY(ARRAYS, NULL);
 static const clumpi_library library = CLUMPI_LIBRARY(NULL, &with_arrays);
 
-clump_status clumpi_settle(clump_heap *heap) {
+/* Of checked heaps. */
+#define CHECKED "-DCLUMPI_CHECKED_BECOMES=1"
+static const char *const checked_files[] = {BEFORE, "cl/core/poison.clh", BEHIND};
+static const char *const checked_names[] = {KERNELS(CLUMPI_KERNEL_NAME) "clumpi_settle_left"};
+#define CHECKED_LIBRARY(options, arrays)                                                           \
+    {                                                                                              \
+        checked_files, sizeof checked_files / sizeof *checked_files, checked_names,                \
+            sizeof checked_names / sizeof *checked_names, options, arrays, NULL                    \
+    }
+static const clumpi_library checked_with_arrays = CHECKED_LIBRARY(CHECKED " " ARRAYS, NULL);
+static const clumpi_library checked_library = CHECKED_LIBRARY(CHECKED, &checked_with_arrays);
+
+#define KERNEL(name)                                                                               \
+    ((clumpi_kernel_id){.library = is_checked ? &checked_library : &library,                       \
+                        .index = CLUMPI_KERNEL_##name})
+
+clump_status clumpi_settle(clump_heap *heap, int *unsettled) {
     static const clump_compact_desc desc = {.size = sizeof desc};
     const clump_schema *schema = clumpi_heap_schema(heap);
     const clumpi_header *h = &clumpi_heap_geometry(heap)->header;
+    const int is_checked = clump_heap_get_info(heap)->checks != 0;
     clumpi_compaction r = {.heap = heap, .desc = &desc};
     const size_t wide = clumpi_compact_wide_groups(heap), local = clumpi_compact_block_local(heap);
     for (uint32_t id = 1; id <= clumpi_object_classes(heap); id++)
@@ -48,6 +67,11 @@ clump_status clumpi_settle(clump_heap *heap) {
     if (!status)
         status = clumpi_compact_run(&r, CLUMP_COMPACT_REWRITE, KERNEL(settle_mark), wide, local,
                                     mark, 1);
+    if (!status && is_checked && *unsettled != CLUMPI_UNSETTLED_LEFT) {
+        status = clumpi_compact_run(&r, CLUMP_COMPACT_REWRITE, KERNEL(settle_left), wide, local,
+                                    NULL, 0);
+        if (!status) *unsettled = CLUMPI_UNSETTLED_LEFT;
+    }
     if (!status)
         status =
             clumpi_compact_run_inside(&r, CLUMP_COMPACT_REWRITE, KERNEL(settle_rewrite), inside, 1);

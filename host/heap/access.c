@@ -132,8 +132,8 @@ clump_status clumpi_heap_enter(clump_heap *heap) {
 
 clump_status clumpi_heap_settle(clump_heap *heap) {
     if (!heap->unsettled) return CLUMP_OK;
-    clump_status status = clumpi_settle(heap);
-    heap->unsettled = status != CLUMP_OK;
+    clump_status status = clumpi_settle(heap, &heap->unsettled);
+    if (!status) heap->unsettled = 0;
     return status;
 }
 

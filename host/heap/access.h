@@ -195,8 +195,10 @@ void clumpi_list_forget(clump_heap *heap);
 /* After a kernel that changed the class of objects: all references lead to their new places, and
  * the old ones are free. Enqueues a few launches, which find out on the device whether there is
  * anything to do. It is of the part compact, which has what rewrites references: the one function
- * that heap calls in a part above it. */
-clump_status clumpi_settle(clump_heap *heap);
+ * that heap calls in a part above it. *unsettled: becomes CLUMPI_UNSETTLED_LEFT when a checked heap
+ * knows where the objects went, which a settling that fails after that does not ask again. */
+#define CLUMPI_UNSETTLED_LEFT 2
+clump_status clumpi_settle(clump_heap *heap, int *unsettled);
 /* The same, unless no such kernel was enqueued since. */
 clump_status clumpi_heap_settle(clump_heap *heap);
 

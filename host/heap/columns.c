@@ -89,14 +89,20 @@ static void append_paddings(const clump_schema *schema, const clump_class_info *
     append_padding(c, end, begin + stride, stride);
 }
 
+/* Has the class, and none of its bases, the word for what an object became? It is before the fields
+ * of the class. */
+static int begins_to_become(const clump_schema *schema, const clump_class_info *info) {
+    return clumpi_schema_can_become(schema, info->id) &&
+           !(info->base && clumpi_schema_can_become(schema, info->base));
+}
+
 /* Fields of the class and, before them, of its bases. */
 static void append_class(const clump_schema *schema, uint32_t id, wanted what, column_list *c) {
     clump_class_info info = *clump_schema_get_info(schema)->classes[id];
     if (info.base) append_class(schema, info.base, what, c);
     if (!info.base && schema->prefix && what == ALL_FIELDS)
         append(c, 0, schema->prefix, schema->prefix, 0, 0);
-    if ((what == ALL_FIELDS || what == CLEARED) && clumpi_schema_can_become(schema, id) &&
-        !(info.base && clumpi_schema_can_become(schema, info.base)))
+    if ((what == ALL_FIELDS || what == CLEARED) && begins_to_become(schema, &info))
         append(c, CLUMP_ROW_SLOTS * clumpi_schema_class(schema, id)->became_at, sizeof(clump_ref),
                sizeof(clump_ref), 0, 0);
     for (uint32_t i = 0; i < info.field_count; i++) {
@@ -187,6 +193,11 @@ static void append_gaps(const clump_schema *schema, uint32_t id, gap_list *g) {
         append_gaps(schema, info->base, g);
     else
         g->end = CLUMP_ROW_SLOTS * schema->prefix;
+    if (begins_to_become(schema, info)) {
+        const uint32_t at = CLUMP_ROW_SLOTS * clumpi_schema_class(schema, id)->became_at;
+        append_gap(g, at);
+        g->end = at + CLUMP_ROW_SLOTS * (uint32_t)sizeof(clump_ref);
+    }
     for (uint32_t i = 0; i < info->field_count; i++) {
         clump_field_info f = *clump_schema_get_info(schema)->classes[id]->fields[i];
         uint32_t elements = clumpi_elements(&f);

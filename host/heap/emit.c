@@ -404,25 +404,29 @@ static uint32_t common_class(const clump_schema *schema, uint32_t a, uint32_t b)
 }
 
 static void emit_become(clumpi_text *t, const clump_schema *schema, const clump_class_info *from,
-                        const clump_class_info *to) {
+                        const clump_class_info *to, int checked) {
+    const line_texts line = lines_of(checked);
     const uint32_t common = common_class(schema, from->id, to->id);
     clump_field_info f;
     clumpi_text_append(t,
-                       "static inline %s clumpi_become_%u_%u(CLUMP_HEAP, %s clumpi_r) {\n"
+                       "static inline %s clumpi_become_%u_%u(CLUMP_HEAP, %s clumpi_r%s) {\n"
                        "    %s clumpi_d = {0u};\n"
-                       "    uint clumpi_is = clumpi_unchanged_class(clump_heap, clumpi_r.id);\n"
+                       "    uint clumpi_is = %s(clump_heap, clumpi_r.id);\n"
                        "    if (clumpi_is - %uu > %uu) return clumpi_d;\n",
-                       to->name, from->id, to->id, from->name, to->name, from->id,
+                       to->name, from->id, to->id, from->name, line.parameter, to->name,
+                       checked ? "clumpi_checked_unchanged" : "clumpi_unchanged_class", from->id,
                        from->last - from->id);
     if (common == from->id)
         clumpi_text_append(t,
                            "    if (clumpi_is - %uu <= %uu) {\n"
                            "        clumpi_d.id = clumpi_r.id;\n        return clumpi_d;\n    }\n",
                            to->id, to->last - to->id);
+    const char *plain = checked ? "clumpi_checked_plain(clump_heap, " : "(";
     clumpi_text_append(t,
-                       "    clumpi_d = clumpi_new_%u(clump_heap);\n"
-                       "    if (clumpi_d.id == 0u) return clumpi_d;\n",
-                       to->id);
+                       "    clumpi_d = clumpi_new_%u(clump_heap%s);\n"
+                       "    if (clumpi_d.id == 0u) return clumpi_d;\n"
+                       "    const uint clumpi_from = %sclumpi_r.id), clumpi_to = %sclumpi_d.id);\n",
+                       to->id, line.handed_on, plain, plain);
     for (clumpi_field_walk w = {.schema = schema, .class_id = to->id}; clumpi_next_field(&w, &f);)
         if (clumpi_elements(&f))
             emit_carry(t,
@@ -431,33 +435,43 @@ static void emit_become(clumpi_text *t, const clump_schema *schema, const clump_
                            : "CLUMPI_ZERO",
                        &f);
     clumpi_text_append(
-        t, "    clumpi_d.id = clumpi_become(clump_heap, clumpi_r.id, %uu, clumpi_d.id, %uu);\n",
-        from->id, to->id);
+        t, "    clumpi_d.id = clumpi_%s(clump_heap, clumpi_r.id%s, %uu, clumpi_d.id, %uu%s);\n",
+        checked ? "checked_become" : "become", checked ? ", clumpi_is" : "", from->id, to->id,
+        line.handed_on);
     if (has_array_below(schema, from, 1))
         clumpi_text_append(t,
                            "    if (clumpi_d.id)\n"
-                           "        clumpi_arrays_end(clump_heap, clumpi_is, clumpi_r.id, %uu);\n",
+                           "        clumpi_arrays_end(clump_heap, clumpi_is, clumpi_from, %uu);\n",
                            common + 1);
+    if (checked)
+        clumpi_text_append(
+            t,
+            "    if (clumpi_d.id)\n"
+            "        clumpi_checked_left(clump_heap, clumpi_is, clumpi_from, clumpi_line);\n");
     clumpi_text_append(
         t,
         "    return clumpi_d;\n}\n"
-        "#define %s_become_%s(clumpi_r) clumpi_become_%u_%u(CLUMPI_CHANGING_HEAP, clumpi_r)\n",
-        from->name, to->name, from->id, to->id);
+        "#define %s_become_%s(clumpi_r) clumpi_become_%u_%u(CLUMPI_CHANGING_HEAP, clumpi_r%s)\n",
+        from->name, to->name, from->id, to->id, line.here);
 }
 
-static void emit_becomes(clumpi_text *t, const clump_schema *schema) {
+static void emit_becomes(clumpi_text *t, const clump_schema *schema, int checked) {
     for (uint32_t i = 0; i < schema->become_count; i++)
         emit_become(t, schema, clumpi_class_info(schema, schema->becomes[i].from),
-                    clumpi_class_info(schema, schema->becomes[i].to));
+                    clumpi_class_info(schema, schema->becomes[i].to), checked);
 }
 
-static void emit_follow(clumpi_text *t, const clump_class_info *c) {
+/* The functions of checked_become.clh pass on what knows the work-item. */
+#define HOME_OF(checked) ((checked) ? "clumpi_home_for(clump_heap, CLUMPI_ITEM)" : "clump_heap")
+
+static void emit_follow(clumpi_text *t, const clump_class_info *c, int checked) {
     clumpi_text_append(t,
                        "static inline %s clumpi_follow_%u(CLUMPI_HEAP_ANY, %s clumpi_r) {\n"
-                       "    %s clumpi_d = {clumpi_follow(clump_heap, clumpi_r.id, %uu, %uu)};\n"
+                       "    %s clumpi_d = {clumpi_%sfollow(%s, clumpi_r.id, %uu, %uu)};\n"
                        "    return clumpi_d;\n}\n"
                        "#define %s_follow(clumpi_r) clumpi_follow_%u(clump_heap, clumpi_r)\n",
-                       c->name, c->id, c->name, c->name, c->id, c->last, c->name, c->id);
+                       c->name, c->id, c->name, c->name, checked ? "checked_" : "",
+                       HOME_OF(checked), c->id, c->last, c->name, c->id);
 }
 
 /* What every class has: null, tests, free. */
@@ -488,11 +502,12 @@ static void emit_tests(clumpi_text *t, const clump_schema *schema, const clump_c
                        "    return %s(clump_heap, clumpi_r.id) - %uu <= %uu;\n}\n"
                        "#define %s_is_live(clumpi_r) clumpi_live_%u(clump_heap, clumpi_r)\n",
                        id, n, line.parameter, id, c->last, line.handed_on, n, id, line.here, id, n,
-                       checked      ? "clumpi_checked_is_live"
-                       : can_become ? "clumpi_unchanged_class"
-                                    : "clumpi_live_class",
+                       checked && can_become ? "clumpi_checked_unchanged"
+                       : checked             ? "clumpi_checked_is_live"
+                       : can_become          ? "clumpi_unchanged_class"
+                                             : "clumpi_live_class",
                        id, span, n, id);
-    if (can_become) emit_follow(t, c);
+    if (can_become) emit_follow(t, c, checked);
     const char *object = checked ? "clumpi_id" : "clumpi_r.id";
     char arrays[192] = "";
     if (has_array_below(schema, c, 1))
@@ -501,15 +516,16 @@ static void emit_tests(clumpi_text *t, const clump_schema *schema, const clump_c
                  "    if (clumpi_class - %uu <= %uu) clumpi_arrays_end(clump_heap, clumpi_class, "
                  "%s, 0u);\n",
                  object, id, span, object);
-    char place[96] = "";
+    char place[128] = "";
     if (can_become)
         snprintf(place, sizeof place,
-                 "    clumpi_r.id = clumpi_free_place(clump_heap, clumpi_r.id, %uu, %uu);\n", id,
-                 c->last);
+                 "    clumpi_r.id = clumpi_%sfree_place(%s, clumpi_r.id, %uu, %uu);\n",
+                 checked ? "checked_" : "", HOME_OF(checked), id, c->last);
     if (checked)
         clumpi_text_append(
             t,
             "static inline void clumpi_free_%u(CLUMP_HEAP, %s clumpi_r, uint clumpi_line) {\n"
+            "%s"
             "    uint clumpi_id = clumpi_checked_claim(clump_heap, clumpi_r.id, %uu, "
             "clumpi_line);\n"
             "    if (!clumpi_id) return;\n"
@@ -517,7 +533,7 @@ static void emit_tests(clumpi_text *t, const clump_schema *schema, const clump_c
             "    clumpi_checked_free(clump_heap, clumpi_id, %uu);\n}\n"
             "#define %s_free(clumpi_r) clumpi_free_%u(CLUMPI_CHANGING_HEAP, clumpi_r, "
             "(uint)__LINE__)\n",
-            id, n, id << 8 | c->last, arrays, id << 8 | c->last, n, id);
+            id, n, place, id << 8 | c->last, arrays, id << 8 | c->last, n, id);
     else
         clumpi_text_append(
             t,
@@ -540,8 +556,8 @@ static void emit_new(clumpi_text *t, const clump_schema *schema, const clump_cla
     if (!checked && has_array(schema, id, 0))
         snprintf(arrays, sizeof arrays, "    clumpi_arrays_begin(clump_heap, %uu, clumpi_r.id);\n",
                  id);
-    char word[128] = "";
-    if (clumpi_schema_can_become(schema, id))
+    char word[128] = ""; /* clumpi_slot_make() of a checked heap does that, too */
+    if (!checked && clumpi_schema_can_become(schema, id))
         snprintf(
             word, sizeof word,
             "    if (clumpi_r.id)\n"
@@ -572,7 +588,7 @@ static void emit_new_of(clumpi_text *t, const clump_schema *schema, const clump_
         !checked && has_array_below(schema, c, 0)
             ? "    clumpi_arrays_begin(clump_heap, clumpi_class_id, clumpi_r.id);\n"
             : "";
-    const char *word = clumpi_schema_can_become_below(schema, c)
+    const char *word = !checked && clumpi_schema_can_become_below(schema, c)
                            ? "    clumpi_unbecome(clump_heap, clumpi_class_id, clumpi_r.id);\n"
                            : "";
     clumpi_text_append(t,
@@ -639,5 +655,5 @@ void clumpi_schema_emit(clumpi_text *t, const clump_schema *schema, const clumpi
         emit_loops(t, schema, &c);
         emit_fields(t, schema, &c, checked);
     }
-    emit_becomes(t, schema);
+    emit_becomes(t, schema, checked);
 }

@@ -118,7 +118,10 @@ static void tell_state(const clump_heap *heap, const clumpi_finding *from, const
     char place[CLUMPI_PLACE_BYTES], freed[CLUMPI_PLACE_BYTES + 64] = "it was freed",
                                                                again[128] = "";
     const char *found = from->kind == CLUMPI_FINDING_FREED ? NULL : class_name(heap, from->detail);
-    if (from->by_site)
+    if (from->by_site && from->by_item == CLUMPI_CHANGED)
+        snprintf(freed, sizeof freed, "it changed its class in %s",
+                 clumpi_place_words(f->by, place));
+    else if (from->by_site)
         snprintf(freed, sizeof freed, "it was freed by %s (work-item %u)",
                  clumpi_place_words(f->by, place), f->by_work_item);
     if (from->is_stale && found)
@@ -185,10 +188,17 @@ static void tell_what(const clump_heap *heap, const clumpi_finding *from, const 
             clumpi_place_words(f->by, place));
         break;
     case CLUMP_FINDING_FREED:
-        snprintf(text, bytes,
-                 "field %s of object 0x%08x of class %s was written to (0x%08x) after the object "
-                 "was freed%s",
-                 field, f->ref, class, from->detail, state);
+        if (from->at == CLUMPI_NOWHERE)
+            snprintf(text, bytes,
+                     "a field of object 0x%08x of class %s was written to in the place that the "
+                     "object had left%s",
+                     f->ref, class, state);
+        else
+            snprintf(
+                text, bytes,
+                "field %s of object 0x%08x of class %s was written to (0x%08x) after the object "
+                "was freed%s",
+                field, f->ref, class, from->detail, state);
         break;
     default:
         if (f->class_name)
@@ -219,7 +229,7 @@ void clumpi_finding_describe(const clump_heap *heap, const clumpi_kernel_name *n
     f->ref = from->ref;
     f->work_item = from->work_item;
     f->by = clumpi_place_of_site(names, count, from->by_site);
-    f->by_work_item = from->by_item;
+    f->by_work_item = from->by_item == CLUMPI_CHANGED ? 0 : from->by_item;
     tell_what(heap, from, f, what, sizeof what);
     int at_once = f->kind != CLUMP_FINDING_FREED && f->kind != CLUMP_FINDING_GAP;
     if (at_once)

@@ -154,7 +154,8 @@ struct clump_heap {
     clumpi_u32 list_turn;    /* number of the next list, modulo 2 */
     clumpi_u32 reduced_mark; /* header.reduced_mark, */
     int reduced_known;       /* if no kernel ran since the last clump_heap_reduce() */
-    int unsettled;    /* objects may have changed their class since references were settled */
+    int unsettled;    /* objects may have changed their class since references were settled: 1, or
+                       * CLUMPI_UNSETTLED_LEFT */
     clump_refs *refs; /* registered buffers of references */
     clumpi_handles *handles;        /* NULL until the first one is made */
     uint32_t checks;                /* CLUMP_CHECK_...; 0: the heap is not checked */

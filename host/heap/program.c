@@ -52,12 +52,14 @@ static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc 
     static const char *const of_arrays[] = {"cl/api/arrays.clh", "cl/api/map.clh",
                                             "cl/api/vector.clh", "cl/api/grid.clh"};
     static const char *const of_becomes[] = {"cl/api/become.clh"};
+    static const char *const of_checked_becomes[] = {"cl/api/checked_become.clh"};
     static const char *const of_others[] = {"cl/api/malloc.h", "cl/api/malloc.clh"};
     static const char *const last[] = {"cl/api/guard.clh"};
     static const char *const of_checked[] = {"cl/core/poison.clh", "cl/api/checked.clh"};
     static const char *const of_checked_raw[] = {"cl/core/pieces.clh", "cl/api/checked_raw.clh"};
     static const char *const of_checked_arrays[] = {"cl/api/checked_arrays.clh"};
     const int has_arrays = clumpi_schema_find_array(desc->heap->schema, 0) != NULL;
+    const int has_becomes = desc->heap->schema->become_count != 0;
     const clumpi_geometry *g = &desc->heap->geometry;
     clumpi_text_append(t,
                        "#define CLUMPI_HEADER_AT %uu\n"
@@ -77,11 +79,13 @@ static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc 
     APPEND(t, files);
     if (m->has_raw) APPEND(t, of_raw);
     APPEND(t, raw);
+    if (m->checks && has_becomes) clumpi_text_append(t, "#define CLUMPI_CHECKED_BECOMES 1\n");
     if (m->checks) APPEND(t, of_checked);
     if (m->checks && m->has_raw) APPEND(t, of_checked_raw);
     if (has_arrays) APPEND(t, of_arrays);
     if (m->checks && has_arrays) APPEND(t, of_checked_arrays);
-    if (desc->heap->schema->become_count) APPEND(t, of_becomes);
+    if (has_becomes) APPEND(t, of_becomes);
+    if (m->checks && has_becomes) APPEND(t, of_checked_becomes);
     if (m->has_raw) APPEND(t, of_others);
     APPEND(t, last);
     clumpi_text_append(t, "#line 1 \"(generated from the schema)\"\n");

@@ -103,8 +103,6 @@
     X(SEVERAL, RAW, "handles of raw memory count from the begin of one buffer",                    \
       "leave out one of the two")                                                                  \
     X(SEVERAL, GROWING, "arrays that grow are in raw memory", "leave out one of the two")          \
-    X(BECOMING, CHECKED, "references would need the generation of the new place",                  \
-      "leave out one of the two")                                                                  \
     X(BECOMING, WATCHED, "two old places can lead to one slot", "leave out one of the two")        \
     X(BECOMING, EVICTABLE, "references in evicted objects cannot be rewritten",                    \
       "leave out one of the two")

@@ -31,6 +31,8 @@ typedef enum clump_check {
     /* Fields of at least 4 bytes that are read before they were written. */
     CLUMP_CHECK_READS = 4,
     /* Writes to objects and raw memory after they were freed. Found when the slot is used again.
+     * Writes to an object in the place that it left by changing its class. Found when the launch
+     * ends.
      * Writes before and behind raw memory. Found when it is freed. */
     CLUMP_CHECK_FREED = 8,
     /* After each kernel: all memory outside objects and raw memory. */
@@ -104,9 +106,10 @@ typedef struct clump_finding {
     uint32_t work_item;     /* global linear id, low 32 bits. FREED and GAP: undefined */
     /* READ: the place where the object was made. BOUNDS, GAP: unknown. GAP of raw memory: the place
      * of its allocation. GAP without a class: the place of the last free of raw memory there.
-     * Others: the place of the last free of this slot, or of raw memory there. */
+     * Others: the place of the last free of this slot, or of raw memory there, or the place where
+     * the object changed its class. */
     clump_place by;
-    uint32_t by_work_item;               /* of the free */
+    uint32_t by_work_item;               /* of the free, or 0 */
     char text[CLUMP_FINDING_TEXT_BYTES]; /* the whole finding as a text */
 } clump_finding;
 

@@ -7,7 +7,8 @@
  * in a registered buffer and in handles. All people have a log, an array that grows: it stays with
  * them. Those of S and Long have one that ends when they become another class. After each round
  * every field of every object, and each of these references, is what the model says. Between rounds
- * objects are made, freed, compacted, collected. No raw memory is left in the end.
+ * objects are made, freed, compacted, collected. No raw memory is left in the end. All of it is done
+ * in a checked heap again, which finds nothing.
  *
  *   diff_become                what CTest runs
  *   diff_become ROUNDS [SEED]  longer, and other people
@@ -19,11 +20,13 @@
 #include <string.h>
 
 #include "cl_fixture.h"
+#include "clump/checked.h"
 #include "heap/program.h"
 #include "saved_heap.h"
 
 static cl_fixture fixture, *const f = &fixture;
 static uint32_t rounds = 8, first_seed;
+static int is_checked;       /* the heaps of this world */
 static int launches;         /* kernels that were enqueued */
 static int fails_in;         /* the number of the launch from here on that fails; 0: none */
 static cl_kernel looked_for; /* whether it was enqueued: */
@@ -109,6 +112,9 @@ static const char source[] =
     "__kernel void make_holders(CLUMP_HEAP, __global uint *wrong) {\n"
     "    CLUMP_FOR_EACH_NEW(Holder, self, n) {\n"
     "        Holder_number(self) = n;\n"
+    "        Holder_p(self) = Person_null;\n"
+    "        Holder_s(self) = S_null;\n"
+    "        Holder_i(self) = I_null;\n"
     "        if (Holder_many_resize(self, n ? MANY : HUGE) != CLUMP_DONE) atomic_inc(wrong);\n"
     "    }\n"
     "}\n"
@@ -121,7 +127,8 @@ static const char source[] =
     "        Person_friend(p) = pick(table, seed + Person_id(p));\n"
     "        if (Person_is_I(p)) I_source(Person_as_I(p)) = Person_friend(p);\n"
     "        S s = Person_as_S(p);\n"
-    "        for (uint j = 0; j < S_seen_length(s); j++)\n"
+    "        uint seen = S_is_null(s) ? 0u : S_seen_length(s);\n"
+    "        for (uint j = 0; j < seen; j++)\n"
     "            S_seen(s, j) = pick(table, seed + 7u * S_id(s) + j);\n"
     "    }\n"
     "    CLUMP_FOR_EACH(Holder, h) {\n"
@@ -191,13 +198,14 @@ static const char source[] =
     "            S_seen(s, 1u) = old;\n"
     "        }\n"
     "        if (act == 1u || act == 3u || act == 4u) table[id] = 0u;\n"
-    "        Big big = S_as_Big(self);\n"
-    "        if (act == 6u && !Big_is_null(big)) {\n"
+    "        Big big = act == 6u ? S_as_Big(self) : Big_null;\n"
+    "        if (!Big_is_null(big)) {\n"
     "            S s = Big_become_S(big);\n"
     "            if (S_is_null(s)) atomic_inc(wrong + 13);\n"
+    "            uint n = S_seen_length(s);\n"
     "            __global uint *p = (__global uint *)S_seen_release(s);\n"
-    "            if ((p ? S_kept_adopt(s, p, 4u) : S_kept_resize(s, 4u)) != CLUMP_DONE) "
-    "atomic_inc(wrong);\n"
+    "            if (p && S_kept_adopt(s, p, n) != CLUMP_DONE) atomic_inc(wrong);\n"
+    "            if (S_kept_resize(s, 4u) != CLUMP_DONE) atomic_inc(wrong);\n"
     "            if (S_seen_resize(s, 5u) != CLUMP_DONE) atomic_inc(wrong);\n"
     "            S_was(s) = self.id;\n"
     "            for (uint i = 0; i < 4u; i++) S_kept(s, i) = self.id;\n"
@@ -233,9 +241,11 @@ static const char source[] =
     "    uint me = (uint)get_global_id(0), items = (uint)get_global_size(0);\n"
     "    for (uint id = 0; id < PEOPLE; id++) {\n"
     "        Person p = {table[id]};\n"
-    "        S s = Person_as_S(p);\n"
-    "        if (S_is_null(s)) continue;\n"
-    "        if (frees && me == id / 2u % items && (id & 1u) == 0u) { Person_free(p); continue; }\n"
+    "        S s = {p.id};\n"
+    "        if (frees && me == id / 2u % items && (id & 1u) == 0u) {\n"
+    "            if (!S_is_null(Person_as_S(p))) Person_free(p);\n"
+    "            continue;\n"
+    "        }\n"
     "        I n = S_become_I(s);\n"
     "        if (I_is_null(n)) continue;\n"
     "        I_weight(n) = 77u;\n"
@@ -640,9 +650,20 @@ static void check_outside(void) {
     }
 }
 
+/* A checked heap finds nothing, and no error is left. */
+static void check_findings(void) {
+    static clump_finding findings[64];
+    uint64_t count;
+    if (!is_checked) return;
+    CHECK_OK(f, clump_heap_take_findings(w.heap, findings, 64, &count, NULL));
+    if (count) fail_msg("%u findings, the first: %s", (unsigned)count, findings[0].text);
+    CHECK_OK(f, clump_heap_take_errors(w.heap, NULL));
+}
+
 static void check_all(void) {
     uint32_t wrong[FAULTS];
     CHECK_HEAP(f, w.heap);
+    check_findings();
     cl_fixture_read(f, w.wrong, wrong, sizeof wrong);
     for (uint32_t i = 0; i < FAULTS; i++)
         if (wrong[i]) fail_msg("a kernel found fault %u, %u times", i, wrong[i]);
@@ -705,9 +726,18 @@ static void make_handles(void) {
     }
 }
 
+static clump_heap *another(void) {
+    const clump_checked_desc checked = {.size = sizeof checked};
+    return cl_fixture_heap_as(f, schema_text,
+                              &(clump_heap_desc){.size = sizeof(clump_heap_desc),
+                                                 .bytes = UINT64_C(4) << 20,
+                                                 .block_rows = 2,
+                                                 .checked = is_checked ? &checked : NULL});
+}
+
 static int open_world(void **state) {
     memset(&w, 0, sizeof w);
-    w.heap = cl_fixture_heap(f, schema_text, UINT64_C(4) << 20, 2);
+    w.heap = another();
     char options[160];
     snprintf(options, sizeof options, "-DPEOPLE=%uu -DHOLDERS=%uu -DMANY=%uu -DHUGE=%uu -DLOG=%uu",
              PEOPLE, HOLDERS, MANY, HUGE, LOG);
@@ -752,6 +782,11 @@ static int open_world(void **state) {
     assert_int_equal(made, HOLDERS);
     w.raw_bytes = cl_fixture_raw_bytes(f, w.heap);
     return 0;
+}
+
+static int open_checked_world(void **state) {
+    is_checked = 1;
+    return open_world(state);
 }
 
 static int close_world(void **state) {
@@ -936,10 +971,6 @@ static void turn_all(clump_heap *heap) {
     CHECK_OK(f, clump_heap_read_count(heap, "I", &count));
     assert_int_equal(count, all_s + all_i);
     CHECK_HEAP(f, heap);
-}
-
-static clump_heap *another(void) {
-    return cl_fixture_heap(f, schema_text, UINT64_C(4) << 20, 2);
 }
 
 static void saved_and_loaded(void **state) {
@@ -1176,12 +1207,19 @@ int main(int argc, char **argv) {
         cmocka_unit_test(converted),        cmocka_unit_test(converted_with_arrays),
         cmocka_unit_test(commands_fail),    cmocka_unit_test(costs),
         cmocka_unit_test(nothing_left),     cmocka_unit_test(refused)};
+    const struct CMUnitTest checked_tests[] = {
+        cmocka_unit_test(random_rounds), cmocka_unit_test(one_wins),
+        cmocka_unit_test(no_room),       cmocka_unit_test(no_object),
+        cmocka_unit_test(by_hand),       cmocka_unit_test(saved_and_loaded),
+        cmocka_unit_test(extracted),     cmocka_unit_test(converted_with_arrays),
+        cmocka_unit_test(commands_fail), cmocka_unit_test(nothing_left)};
     const clump_cl_functions cl = {.size = sizeof cl, .EnqueueNDRangeKernel = enqueue};
     if (argc > 1) rounds = (uint32_t)strtoul(argv[1], NULL, 0);
     if (argc > 2) first_seed = (uint32_t)strtoul(argv[2], NULL, 0);
     int status = cl_fixture_open(f, &(cl_fixture_desc){.cl = &cl});
     if (status) return status;
-    status = cmocka_run_group_tests(tests, open_world, close_world);
+    status = cmocka_run_group_tests(tests, open_world, close_world) +
+             cmocka_run_group_tests(checked_tests, open_checked_world, close_world);
     cl_fixture_close(f);
     return status;
 }

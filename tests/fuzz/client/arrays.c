@@ -18,6 +18,7 @@ enum {
     APPENDED_MAX = 300,
     TOO_MANY = 0x40000000, /* elements: more than a quarter of any heap here */
     READ_BY_HOST = 4,      /* arrays of each field, when everything is compared */
+    CHECKED_BYTES = 48,    /* of raw memory in checked heaps */
     NO_ROOM = 0xffffffff   /* CLUMP_NO_ROOM */
 };
 enum { RESIZE, RESERVE, TRIM, WAYS };
@@ -342,7 +343,11 @@ static void compare_room(client *c, heap_model *h) {
             least += (uint64_t)rooms[n] * f->bytes;
             /* A conversion keeps the room, and aligns wide elements anew in a larger slot. */
             const uint64_t room = (rooms[n] + 1ull) * f->bytes;
-            most += rooms[n] ? room + (f->bytes > 16 ? room / 4 : 0) : 0;
+            /* A checked heap has a head and guards, and the room is what was requested. */
+            if (rooms[n] && c->checked.without != CLUMP_CHECK_ALL)
+                most += 2 * (room + f->bytes + CHECKED_BYTES);
+            else if (rooms[n])
+                most += room + (f->bytes > 16 ? room / 4 : 0);
         }
     }
     if (h->stats.raw_bytes + h->stats.raw_blocks * h->block_rest < least ||

@@ -3,6 +3,8 @@
  * and change them back. The model follows the rules of cl/api/become.clh, and every reference leads
  * to the new place after the launch.
  *
+ * In checked heaps nothing is found, but frees of what is no object of the class any more.
+ *
  * Read first: client.h, docs/guide/becoming.md.
  */
 #include "client.h"
@@ -142,7 +144,7 @@ typedef struct course {
     client *c;
     heap_model *h;
     int common;
-    uint32_t salt;
+    uint32_t salt, events;
     struct outcome {
         clump_ref to; /* its last place; 0: it did not change */
         int class;    /* that it has there */
@@ -215,29 +217,34 @@ static void change_one(const course *r, object_model *o, int class) {
 }
 
 /* What a work-item told of an object that was one of the class. */
-static void take_one(course *r, const object_model *o, uint32_t way, const uint32_t *answer) {
+static void take_one(course *r, const object_model *o, const uint32_t *entry,
+                     const uint32_t *answer) {
     client *c = r->c;
     expectation *x = &c->expect;
     struct outcome *out = &r->outcomes[o - r->h->objects];
     const int from = c->becomes[0].from, to = c->becomes[0].to;
     const int stays = is_a(c, to, from) && is_a(c, o->class, to);
-    if (stays && answer[0] != o->ref)
-        complain(c, "%08x, a K%d, was to become one and is at %08x", o->ref, to, answer[0]);
+    const uint32_t way = entry[1];
+    if (stays && answer[0] != entry[0])
+        complain(c, "%08x, a K%d, was to become one and is at %08x", entry[0], to, answer[0]);
     if (!stays) out->attempts++;
     if (!answer[0]) return;
     out->class = stays ? o->class : to;
     if (!stays) {
         out->wins++;
         out->to = answer[0];
+        r->events += 2; /* the new place was made, the old one was left */
     }
     if (way == AND_FREE && !is_a(c, out->class, from)) {
         x->refused++;
     } else if (way == AND_FREE || way == AND_FREE_NEW) {
         out->dies = 1;
+        r->events++;
     } else if (way == AND_BACK && c->become_count > 1) {
         x->asked[from]++;
         x->nulls[from] += answer[1] == 0;
         if (!answer[1]) return;
+        r->events += answer[1] != answer[0] ? 2 : 0;
         out->to = answer[1];
         out->class = from;
     }
@@ -329,14 +336,18 @@ void become_others(client *c, heap_model *h) {
         const uint32_t *answer = &c->out[3 * i];
         if (answer[2]) complain(c, "calls on %08x that became another: %02x", ref, answer[2]);
         if (names(c, h, ref, b->from))
-            take_one(&r, object_at(h, ref), c->list[2 * i + 1], answer);
+            take_one(&r, object_at(h, ref), &c->list[2 * i], answer);
         else if (answer[0])
             complain(c, "%08x, which is no K%d, became %08x", ref, b->from, answer[0]);
     }
+    uint32_t slower = 0;
     for (uint32_t k = 0; k < h->count; k++) {
+        slower += r.outcomes[k].attempts - r.outcomes[k].wins;
         if (r.outcomes[k].attempts) justify(&r, &r.outcomes[k]);
         c->expect.frees |= r.outcomes[k].to || r.outcomes[k].dies;
     }
+    /* One that another was faster than had made a new place, or not. */
+    take_events(c, h, r.events, r.events + 2 * slower);
     follow_all(&r);
     take_places(&r);
     free(r.outcomes);

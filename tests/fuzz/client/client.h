@@ -520,11 +520,14 @@ int block_is_free(const heap_model *h, clump_ref ref);
 void draw_checks(client *c);
 int has_check(const client *c, clump_check check); /* 1: the round's heaps have it */
 int tells_accesses(const client *c);               /* 1: those by wrong references are reported */
+int tells_bounds(const client *c);                 /* 1: those beyond the length of an array */
 /* What checks found must be what was expected, and no more. */
 void compare_findings(client *c, heap_model *h, const clump_device_report *r);
 /* What a checked heap tells on demand. */
 void look_at_checks(client *c, heap_model *h);
 void look_at_failed_load(client *c, heap_model *h, uint32_t objects);
+/* There were so many events more. */
+void take_events(client *c, heap_model *h, uint64_t least, uint64_t most);
 void adopt_events(client *c, heap_model *h); /* after a call that makes all objects anew */
 /* Destroy a heap; it tells what is left in it. */
 void end_heap(client *c, heap_model *h);

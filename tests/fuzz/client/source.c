@@ -511,7 +511,7 @@ static void write_array_functions(client *c, uint32_t i) {
         const int is_ref = f->type == CLUMP_TYPE_REF;
         text_append(t, "#define word_%s(v, tag, e) (v)%s\n#define INSIDE_%s %uu\n", f->name,
                     is_ref ? ".id" : "", f->name,
-                    c->build.checked || !is_ref ? 0 : c->arrays[i].inside);
+                    tells_bounds(c) || !is_ref ? 0 : c->arrays[i].inside);
         return;
     }
     if (f->type == CLUMP_TYPE_REF) {
@@ -520,7 +520,7 @@ static void write_array_functions(client *c, uint32_t i) {
                     "#define ELEMENT_a%u %s\n#define value_a%u(tag, e) %s_null\n"
                     "#define word_a%u(v, tag, e) (v).id\n#define GIVEN_a%u(ref, value) {ref}\n"
                     "#define NEW_a%u(place, value)\n#define INSIDE_a%u %uu\n",
-                    i, to, i, to, i, i, i, i, c->build.checked ? 0 : c->arrays[i].inside);
+                    i, to, i, to, i, i, i, i, tells_bounds(c) ? 0 : c->arrays[i].inside);
         return;
     }
     text_append(t,
