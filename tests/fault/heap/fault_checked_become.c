@@ -119,17 +119,6 @@ static const char source[] =
     "    A a = {0};\n"
     "    for (uint k = 0; k < 8192 && (a.id & SLOTS) != (refs[0] & SLOTS); k++) a = A_new();\n"
     "    EXPECT((a.id & SLOTS) == (refs[0] & SLOTS) && a.id != refs[0]);\n"
-    "}\n"
-    /* refs[0] was freed by drop. Its slot has another A, which leaves it. */
-    "__kernel void earlier(CLUMP_HEAP, __global uint *refs) {\n"
-    "    Person p = {refs[0]};\n"
-    "    for (uint k = 0; k < 8192; k++) {\n"
-    "        A a = A_new();\n"
-    "        if ((a.id & SLOTS) != (p.id & SLOTS)) continue;\n"
-    "        EXPECT(!B_is_null(A_become_B(a)));\n"
-    "        break;\n"
-    "    }\n"
-    "    refs[1] = Person_id(p);" WRONG "\n"
     "}\n";
 
 static struct {
@@ -347,22 +336,9 @@ static void reused(void **state) {
     reused_by("reuse_left", CHANGED); /* another object left the new place */
 }
 
-/* The slot of an object that was freed earlier is an old place now: the report names that free. */
-static void earlier(void **state) {
-    (void)state;
-    open_heap(0);
-    run("drop");
-    run("earlier");
-    const clump_finding f =
-        expect(CLUMP_FINDING_ACCESS, "earlier", "Person", t.ref, "it was freed by kernel drop");
-    expect_place(f.by, "drop", FREED);
-    close_heap();
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(changed), cmocka_unit_test(lost),
-                                       cmocka_unit_test(freed), cmocka_unit_test(reused),
-                                       cmocka_unit_test(earlier)};
+                                       cmocka_unit_test(freed), cmocka_unit_test(reused)};
     const struct CMUnitTest others[] = {cmocka_unit_test(lost_left_out)};
     const int code = cl_fixture_open(&t.on, NULL);
     if (code) return code;
