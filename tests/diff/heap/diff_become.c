@@ -248,7 +248,7 @@ static const char source[] =
     "        }\n"
     "        I n = S_become_I(s);\n"
     "        if (I_is_null(n)) continue;\n"
-    "        I_weight(n) = 77u;\n"
+    "        if (!frees || (id & 1u)) I_weight(n) = 77u;\n" /* others may have freed it */
     "        atomic_inc(wins + id);\n"
     "    }\n"
     "}\n"

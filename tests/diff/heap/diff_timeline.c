@@ -333,10 +333,11 @@ static void added(void **state) {
     assert_true(number_of(cJSON_GetObjectItem(of_other, "args"), "bytes") == 1000);
     assert_true(number_of(of_other, "tid") > 1000000);
     assert_true(number_of(again, "tid") == number_of(of_other, "tid"));
-    if (ns(end_of(of_other)) > ns(number_of(again, "ts"))) /* seen once on NVIDIA, in 15 runs */
-        fail_msg("one fill is from %f to %f, and the next of its queue from %f to %f",
-                 number_of(of_other, "ts"), end_of(of_other), number_of(again, "ts"),
-                 end_of(again));
+    /* One after the other, in the order of the times that the device reports: docs/portability.md
+     * has a queue in order whose second fill was first. */
+    const cJSON *const pair[] = {of_other, again};
+    const int is_later = number_of(of_other, "ts") > number_of(again, "ts");
+    assert_true(ns(end_of(pair[is_later])) <= ns(number_of(pair[!is_later], "ts")));
     const cJSON *mine = next(NULL, "X", "mine");
     assert_true(t.is_out_of_order ? !mine : number_of(mine, "tid") == 3);
     close_heap();
