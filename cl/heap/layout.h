@@ -6,7 +6,7 @@
  *   list of rows   a clumpi_list_tally per work-group, class id   enumerate.cl
  *                  then a clumpi_list_chunk per work-group        chunk.clh
  *   do-new         a clumpi_new_supply per work-group             new.cl
- *   taking         a clumpi_taking per stripe of a class            take.cl
+ *   taking         a clumpi_taking per stripe of a class            few.cl
  *   ranking        a word per work-group: objects                 fields.cl
  *   reduction      a result of the user's type per work-group     device_api.clh
  *   statistics     a clumpi_stats_result                          stats.cl

@@ -6,7 +6,7 @@
  * Invariant: schema, buffers and, before a do-new, room are right before an object is made. Nobody
  * sees the new objects before the call ends; what fails until then frees them.
  *
- * Read first: extract.h, cl/heap/new.cl, cl/heap/take.cl.
+ * Read first: extract.h, cl/heap/new.cl, cl/heap/few.cl.
  */
 #include <string.h>
 

@@ -209,7 +209,7 @@ clump_status clumpi_new_claim(clump_heap *heap, clumpi_u32 class_id, uint64_t co
                               clumpi_u32 fresh_most, const clump_sync *sync);
 /* Then, once: their arrays of run-time length become empty, and a checked heap knows them. */
 clump_status clumpi_new_begin(clump_heap *heap, clumpi_u32 class_id, const clump_sync *sync);
-/* The same for few objects, of what is reserved: take.cl, two launches, sometimes four. refs[at],
+/* The same for few objects, of what is reserved: few.cl, two launches, sometimes four. refs[at],
  * ... in a buffer get their references, the list stays, and clumpi_new_begin() is not for them: all
  * their fields are undefined. *is_taken 0: that was not possible, nothing was made. Blocks. The
  * first function says whether it may be worth a try. */

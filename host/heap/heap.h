@@ -103,7 +103,7 @@ typedef struct clumpi_eviction clumpi_eviction;
 typedef struct clumpi_window {
     uint64_t lists;  /* how many were made */
     uint32_t asked;  /* launches that asked since the last one */
-    uint32_t taken;  /* calls of the host that did (take.c) */
+    uint32_t taken;  /* calls of the host that did (few.c) */
     uint32_t left;   /* that may still go without another one */
     uint32_t covers; /* how many such a list was enough for, when that was told last */
     uint64_t opened; /* the last list that was for several */
@@ -150,7 +150,7 @@ struct clump_heap {
     uint32_t live_run, live_all;
     uint64_t live_change, vain_change;
     clumpi_window window;    /* of the last list (lists.c) */
-    uint32_t take_pause;     /* calls that do not try to take what is reserved (take.c) */
+    uint32_t take_pause;     /* calls that do not try to take what is reserved (few.c) */
     clumpi_u32 list_turn;    /* number of the next list, modulo 2 */
     clumpi_u32 reduced_mark; /* header.reduced_mark, */
     int reduced_known;       /* if no kernel ran since the last clump_heap_reduce() */
@@ -369,7 +369,7 @@ clump_status clumpi_list_prepare(clump_heap *heap, clump_kernel *k, clumpi_crowd
                                  const clump_sync *sync, int *live);
 /* Is the list that of all objects? */
 int clumpi_list_is_current(const clump_heap *heap);
-/* Make it anew for all objects, with more reserved for calls that take some (take.c); and one of
+/* Make it anew for all objects, with more reserved for calls that take some (few.c); and one of
  * these made objects of the class. */
 clump_status clumpi_list_renew(clump_heap *heap);
 void clumpi_list_took(clump_heap *heap, clumpi_u32 class_id);

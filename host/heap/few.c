@@ -4,7 +4,7 @@
  * Invariant: objects that were taken are in rows of the list or in rows that were reserved with it,
  * so do-alls without a list find them (lists.c).
  *
- * Read first: lists.c, cl/heap/take.cl.
+ * Read first: lists.c, cl/heap/few.cl.
  */
 #include <stddef.h>
 
@@ -13,7 +13,7 @@
 static const char *const kernel_files[] = {
     "cl/core/layout.h",  "cl/core/prelude.clh", "cl/core/bitmap.clh", "cl/core/segments.clh",
     "cl/core/block.clh", "cl/core/reserve.clh", "cl/core/alloc.clh",  "cl/core/scan.clh",
-    "cl/heap/layout.h",  "cl/heap/take.cl"};
+    "cl/heap/layout.h",  "cl/heap/few.cl"};
 static const char *const kernel_names[] = {CLUMPI_TAKE_KERNELS(CLUMPI_KERNEL_NAME)};
 const clumpi_library clumpi_take_library = CLUMPI_LIBRARY(NULL, NULL);
 

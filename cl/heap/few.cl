@@ -6,7 +6,7 @@
  * there is too little, or objects have slots that were not reserved for them and may be these,
  * nothing is taken. What was asked for counts as demand all the same.
  *
- * Read first: cl/core/reserve.clh, cl/heap/layout.h, host/heap/take.c.
+ * Read first: cl/core/reserve.clh, cl/heap/layout.h, host/heap/few.c.
  */
 #include "cl/core/alloc.clh"
 #include "cl/core/scan.clh"
