@@ -25,8 +25,9 @@ static const char *const kernel_files[] = {"cl/core/layout.h", "cl/heap/layout.h
 static const char *const kernel_names[] = {CLUMPI_ELEMENTS_KERNELS(CLUMPI_KERNEL_NAME)};
 const clumpi_library clumpi_elements_library = CLUMPI_LIBRARY(NULL, NULL);
 
-#define AT_ONCE (UINT32_C(1) << 18)                 /* objects: three buffers of 1 MiB */
-#define PART (CLUMPI_COUNT_RUN * CLUMPI_COUNT_PART) /* objects that have a sum on the host */
+#define AT_ONCE (UINT32_C(1) << 18) /* objects: three buffers of 1 MiB */
+#define PART                                                                                       \
+    ((uint64_t)CLUMPI_COUNT_RUN * CLUMPI_COUNT_PART) /* objects that have a sum on the host */
 
 static clump_context *context_of(const clumpi_arrays *a) {
     return clumpi_heap_context(a->heap);
