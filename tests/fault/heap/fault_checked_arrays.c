@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cl_fixture.h"
 #include "clump/checked.h"
 #include "clump/collect.h"
 #include "clump/compact.h"
+#include "findings.h"
 
 static const char growing_text[] =
     "class Node { uint id; }\n"
@@ -156,11 +156,7 @@ static uint32_t result(uint32_t at) {
 
 /* The heap is sound, and nothing is left to report. */
 static void expect_nothing(void) {
-    uint64_t count = 7;
-    CHECK_OK(&t.on, clump_heap_check_memory(t.heap, NULL));
-    CHECK_OK(&t.on, clump_heap_take_findings(t.heap, NULL, 0, &count, NULL));
-    assert_int_equal(count, 0);
-    CHECK_HEAP(&t.on, t.heap);
+    expect_no_finding(&t.on, t.heap);
 }
 
 static void expect_as_made(void) {
@@ -178,19 +174,11 @@ static void expect_place(clump_place p, const char *kernel, const char *mark) {
 /* The only finding is that of the kernel's wrong line. */
 static clump_finding expect(const char *kernel, clump_finding_kind kind, const char *class_name,
                             const char *field, clump_ref ref) {
-    clump_finding f[4];
-    uint64_t count = 0, lost = 7;
-    CHECK_OK(&t.on, clump_heap_take_findings(t.heap, f, 4, &count, &lost));
-    for (uint32_t i = 0; i < count; i++) print_message("    %s\n", f[i].text);
-    if (count != 1 || lost) fail_msg("%s: %d findings", kernel, (int)count);
-    assert_int_equal(f->kind, kind);
-    assert_int_equal(f->count, 1);
-    assert_string_equal(f->class_name, class_name);
-    assert_string_equal(f->field, field);
-    assert_int_equal(f->ref, ref);
-    expect_place(f->place, kernel, WRONG);
+    const clump_finding f = expect_one_finding(&t.on, t.heap, kernel, kind, class_name, ref);
+    assert_string_equal(f.field, field);
+    expect_place(f.place, kernel, WRONG);
     CHECK_STATUS(&t.on, clump_heap_take_errors(t.heap, NULL), CLUMP_ERR_DEVICE);
-    return f[0];
+    return f;
 }
 
 static const struct {

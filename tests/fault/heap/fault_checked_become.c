@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cl_fixture.h"
 #include "clump/checked.h"
 #include "clump/compact.h"
 #include "clump/refs.h"
+#include "findings.h"
 
 static const char schema_text[] =
     "class Holder { ref Person p; ref A a; ref Person many[*]; }\n"
@@ -172,13 +172,7 @@ static void open_heap(uint32_t without) {
 }
 
 static void expect_nothing(void) {
-    uint64_t count = 7;
-    clump_finding f[4];
-    CHECK_OK(&t.on, clump_heap_check_memory(t.heap, NULL));
-    CHECK_OK(&t.on, clump_heap_take_findings(t.heap, f, 4, &count, NULL));
-    for (uint32_t i = 0; i < count; i++) print_message("    %s\n", f[i].text);
-    assert_int_equal(count, 0);
-    CHECK_HEAP(&t.on, t.heap);
+    expect_no_finding(&t.on, t.heap);
 }
 
 static void close_heap(void) {
@@ -202,19 +196,11 @@ static void expect_place(clump_place p, const char *kernel, const char *mark) {
 /* The only finding. */
 static clump_finding expect(clump_finding_kind kind, const char *kernel, const char *class_name,
                             clump_ref ref, const char *words) {
-    clump_finding f[4];
-    uint64_t count = 0, lost = 7;
-    CHECK_OK(&t.on, clump_heap_take_findings(t.heap, f, 4, &count, &lost));
-    for (uint32_t i = 0; i < count; i++) print_message("    %s\n", f[i].text);
-    if (count != 1 || lost) fail_msg("%s: %d findings", kernel, (int)count);
-    assert_int_equal(f->kind, kind);
-    assert_int_equal(f->count, 1);
-    assert_string_equal(f->class_name, class_name);
-    assert_int_equal(f->ref, ref);
-    expect_place(f->place, kernel, kind == CLUMP_FINDING_FREED ? NULL : WRONG);
-    if (!strstr(f->text, words)) fail_msg("no \"%s\" in: %s", words, f->text);
+    const clump_finding f = expect_one_finding(&t.on, t.heap, kernel, kind, class_name, ref);
+    expect_place(f.place, kernel, kind == CLUMP_FINDING_FREED ? NULL : WRONG);
+    if (!strstr(f.text, words)) fail_msg("no \"%s\" in: %s", words, f.text);
     CHECK_STATUS(&t.on, clump_heap_take_errors(t.heap, NULL), CLUMP_ERR_DEVICE);
-    return f[0];
+    return f;
 }
 
 /* References have the generation of the new place, and that of the old one is over. */

@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cl_fixture.h"
 #include "clump/checked.h"
 #include "clump/compact.h"
+#include "findings.h"
 
 #define WRONG "/*wrong*/"
 #define HEAD(name) "__kernel void " name "(CLUMP_HEAP, __global uint *v) {\n"
@@ -104,13 +104,7 @@ static void set(int which, uint32_t value) {
 }
 
 static void expect_nothing(void) {
-    uint64_t count = 7;
-    clump_finding f[4];
-    CHECK_OK(&t.on, clump_heap_check_memory(t.heap, NULL));
-    CHECK_OK(&t.on, clump_heap_take_findings(t.heap, f, 4, &count, NULL));
-    for (uint32_t i = 0; i < count; i++) print_message("    %s\n", f[i].text);
-    assert_int_equal(count, 0);
-    CHECK_HEAP(&t.on, t.heap);
+    expect_no_finding(&t.on, t.heap);
 }
 
 /* In the kernel's wrong line; has_line 0: after the kernel. */
