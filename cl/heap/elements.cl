@@ -4,6 +4,7 @@
  * Read first: cl/api/arrays.clh, cl/heap/layout.h.
  */
 #include "cl/core/layout.h"
+#include "cl/core/prelude.clh"
 #include "cl/heap/layout.h"
 
 #define RUN_BYTES (CLUMPI_IS_CPU ? 4096u : 256u) /* of a work-item, which searches once for them */
