@@ -214,6 +214,12 @@ int cl_fixture_is_whole(void) {
     return !is_short || !*is_short;
 }
 
+uint32_t cl_fixture_each(uint32_t n) {
+    const char *is_short = getenv("CLUMP_SHORT");
+    const unsigned long times = is_short ? strtoul(is_short, NULL, 10) : 0;
+    return cl_fixture_is_whole() ? 1 : n * (times > 1 ? (uint32_t)times : 1);
+}
+
 int cl_fixture_open_other(cl_fixture *f, const cl_fixture_desc *desc) {
     if (cl_fixture_is_whole()) return cl_fixture_open(f, desc);
     memset(f, 0, sizeof *f);

@@ -94,6 +94,9 @@ void cl_fixture_expect_words(const clump_error *error, clump_status found, clump
  * device's, and schemas that differ by little, are left to NAME@whole (tests/CMakeLists.txt).
  * diff_features has words of 32 bits in each run. */
 int cl_fixture_is_whole(void);
+/* Of many cases alike, one in so many is tried: 1 in a whole run, `n` in a short one, and n times
+ * CLUMP_SHORT where that is a larger number than 1, as for kernels for GPUs on a CPU. */
+uint32_t cl_fixture_each(uint32_t n);
 /* A context with other kernels than the device's: as cl_fixture_open(), and CL_FIXTURE_SKIP in a
  * short run. */
 int cl_fixture_open_other(cl_fixture *f, const cl_fixture_desc *desc);

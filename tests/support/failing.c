@@ -339,7 +339,7 @@ const clump_allocator failing_allocator = {allocate, reallocate, release, NULL};
 
 uint64_t failing_strike_all(failing_scenario *run, const cl_fixture *on, cl_int code,
                             int persistent) {
-    const uint64_t step = cl_fixture_is_whole() ? 1 : code == CL_OUT_OF_RESOURCES ? 4 : 9;
+    const uint64_t step = cl_fixture_each(code == CL_OUT_OF_RESOURCES ? 4 : 9);
     uint64_t n = 0;
     do {
         memset(&failing, 0, sizeof failing);
@@ -354,12 +354,15 @@ uint64_t failing_strike_all(failing_scenario *run, const cl_fixture *on, cl_int 
 }
 
 uint64_t failing_refuse_all(failing_scenario *run, const cl_fixture *on) {
+    const uint64_t step = cl_fixture_each(1);
     uint64_t n = 0;
     do {
         memset(&failing, 0, sizeof failing);
-        failing.refuse_at = ++n;
+        n += step;
+        failing.refuse_at = n;
     } while (run(on));
-    print_message("%llu requests refused\n", (unsigned long long)n - 1);
+    print_message("%llu requests, each of %llu refused\n", (unsigned long long)(n - step),
+                  (unsigned long long)step);
     return n;
 }
 

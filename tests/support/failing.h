@@ -58,12 +58,12 @@ typedef int failing_scenario(const cl_fixture *on);
 
 /* Run it with the first OpenCL call made to fail, then with the second, until there is no call left
  * to fail; prints how many there were. Returns that number and 1. In a short run
- * (cl_fixture_is_whole()) each fourth call, and each ninth if the code is not CL_OUT_OF_RESOURCES:
- * these are the same calls once more. */
+ * each fourth call, and each ninth if the code is not CL_OUT_OF_RESOURCES, or less often:
+ * cl_fixture_each(). These are the same calls once more. */
 uint64_t failing_strike_all(failing_scenario *run, const cl_fixture *on, cl_int code,
                             int persistent);
 
-/* The same for requests of host memory. */
+/* The same for requests of host memory: each one, or cl_fixture_each(1). */
 uint64_t failing_refuse_all(failing_scenario *run, const cl_fixture *on);
 
 /* The device for one such test, which is skipped without what it needs; and its end. */

@@ -168,7 +168,7 @@ static void test_types(void **state) {
                  {"uint", "uint", "uint", "ulong", "must have the type of the stage"},
                  {"uint", "uint", "uint", "int", "must have the type of the stage"}};
     static const char *const options[] = {NULL, "-DCLUMPI_ROW_PER_ITEM=0"};
-    const size_t step = cl_fixture_is_whole() ? 1 : 3;
+    const size_t step = cl_fixture_each(3);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i += step) {
         char text[700];
         snprintf(

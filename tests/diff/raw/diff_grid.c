@@ -386,7 +386,7 @@ static void test_types(void **state) {
         {"float origin[3];", fields,
          "float place(CLUMP_HEAP_NO_ALLOC, Body b) { return Body_x(b); }\n", "program.cl:2"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i += cl_fixture_is_whole() ? 1 : 3) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i += cl_fixture_each(3)) {
         char schema_of[200], text[200];
         snprintf(schema_of, sizeof schema_of,
                  "class Cells { %s %s ref Body sorted[*]; } class Body { float x; }",

@@ -501,7 +501,7 @@ static void test_types(void **state) {
         {"uint", "uint", "ref E next; ulong erased;", "uint", "uint", "type_needed_for_E_erased"},
         {"uint", "uint", "ref Map next; uint erased;", "uint", "uint", "type_needed_for_E_next"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i += cl_fixture_is_whole() ? 1 : 4) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i += cl_fixture_each(4)) {
         char schema[300], text[200];
         const char *others = cases[i].others[0] ? cases[i].others : "ref E next; uint erased;";
         snprintf(schema, sizeof schema,
