@@ -21,6 +21,12 @@ static inline bench_world_desc app_fixture_world(const cl_fixture *f, uint64_t h
                               .block_rows = 1};
 }
 
+/* Variants from BENCH_CLUMP on that a test compares with the sequential one: in a short run those
+ * without the heap are left out. */
+static inline bench_variant app_fixture_last_variant(void) {
+    return cl_fixture_is_whole() ? BENCH_AOS : BENCH_CLUMP;
+}
+
 /* Run a test's group on its fixture. What main() should return. */
 #define APP_FIXTURE_RUN(name, fixture, tests)                                                      \
     app_fixture_run(name, fixture, tests, sizeof(tests) / sizeof *(tests))

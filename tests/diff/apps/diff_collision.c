@@ -38,7 +38,7 @@ static uint64_t run(const collision_desc *desc, uint32_t steps, uint32_t least) 
 }
 
 static void run_all(collision_desc desc, uint32_t steps, uint32_t least) {
-    for (bench_variant variant = BENCH_CLUMP; variant <= BENCH_AOS; variant++) {
+    for (bench_variant variant = BENCH_CLUMP; variant <= app_fixture_last_variant(); variant++) {
         desc.world.variant = variant;
         run(&desc, steps, least);
     }

@@ -34,7 +34,7 @@ static structure_counts run(const structure_desc *desc, uint32_t steps, uint32_t
 
 static structure_counts run_all(structure_desc desc, uint32_t steps, uint32_t least) {
     structure_counts left = {0, 0, 0, 0};
-    for (bench_variant variant = BENCH_CLUMP; variant <= BENCH_AOS; variant++) {
+    for (bench_variant variant = BENCH_CLUMP; variant <= app_fixture_last_variant(); variant++) {
         desc.world.variant = variant;
         left = run(&desc, steps, least);
     }

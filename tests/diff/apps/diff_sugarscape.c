@@ -31,7 +31,7 @@ static void run(sugarscape_desc desc, uint32_t steps) {
 }
 
 static void run_all(sugarscape_desc desc, uint32_t steps) {
-    for (bench_variant variant = BENCH_CLUMP; variant <= BENCH_AOS; variant++) {
+    for (bench_variant variant = BENCH_CLUMP; variant <= app_fixture_last_variant(); variant++) {
         desc.world.variant = variant;
         run(desc, steps);
     }

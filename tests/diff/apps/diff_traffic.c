@@ -71,7 +71,7 @@ static void run(const traffic_desc *desc, uint32_t steps, uint64_t *moves) {
 
 static void run_all(const traffic_network *network, uint32_t steps) {
     traffic_desc desc = describe(network);
-    for (bench_variant variant = BENCH_CLUMP; variant <= BENCH_AOS; variant++) {
+    for (bench_variant variant = BENCH_CLUMP; variant <= app_fixture_last_variant(); variant++) {
         desc.world.variant = variant;
         run(&desc, steps, NULL);
     }

@@ -34,7 +34,7 @@ static uint64_t run(const wa_tor_desc *desc, uint32_t steps) {
 }
 
 static void run_all(wa_tor_desc desc, uint32_t steps) {
-    const size_t count = cl_fixture_is_whole() ? VARIANTS : 1; /* the others do without the heap */
+    const size_t count = app_fixture_last_variant() + 1;
     for (size_t i = 0; i < count; i++) {
         desc.world.variant = (bench_variant)i;
         run(&desc, steps);

@@ -436,12 +436,13 @@ static void make_ribbon(gc_case *c, clump_ref *n, uint32_t count) {
     root(c, n[0]);
 }
 
-static void long_case(void (*make)(gc_case *, clump_ref *, uint32_t), gc_case *c) {
+/* Of one in `each` of the nodes; the others are garbage. */
+static void long_case(void (*make)(gc_case *, clump_ref *, uint32_t), uint32_t each, gc_case *c) {
     uint32_t count;
     empty_case(LONG, 0, c);
     clump_ref *n = shuffled(c, "Node", &count);
     assert_true(count >= CHAIN);
-    make(c, n, count);
+    make(c, n, count / each);
     free(n);
     case_expect(c);
 }
@@ -449,7 +450,7 @@ static void long_case(void (*make)(gc_case *, clump_ref *, uint32_t), gc_case *c
 /* The narrow way is what makes this end soon; the host is the reference. */
 static void chain(void **state) {
     gc_case c;
-    long_case(make_chain, &c);
+    long_case(make_chain, cl_fixture_each(1), &c);
     static const clump_mark_tuning staying = {.stay = 1};
     static const clump_collect_desc few[] = {
         {.size = sizeof(clump_collect_desc),
@@ -486,7 +487,7 @@ static clump_collect_report run_off_cpu(gc_case *c, const clump_collect_desc *de
 /* A long list is handed over to the host. */
 static void handed_over(void **state) {
     gc_case c;
-    long_case(make_chain, &c);
+    long_case(make_chain, 1, &c);
     for (int stay = 0; stay < 2; stay++) {
         LABEL(c.w, "chain of %u, stay %d", c.live_count, stay);
         clump_collect_report r =
@@ -622,7 +623,7 @@ static void logged(void **state) {
 /* The tree is given back by the host, which takes over what is behind it, too. */
 static void given_back(void **state) {
     gc_case c;
-    long_case(make_hourglass, &c);
+    long_case(make_hourglass, 1, &c);
     LABEL(c.w, "hourglass of %u", c.live_count);
     clump_collect_report r =
         run_off_cpu(&c, &(clump_collect_desc){.size = sizeof(clump_collect_desc)});
@@ -642,7 +643,7 @@ static void given_back(void **state) {
 /* So many lists side by side are not: a level of them takes the host longer. */
 static void wide_enough_to_stay(void **state) {
     gc_case c;
-    long_case(make_ribbon, &c);
+    long_case(make_ribbon, 1, &c);
     LABEL(c.w, "ribbon of %u", c.live_count);
     clump_collect_report r =
         run_off_cpu(&c, &(clump_collect_desc){.size = sizeof(clump_collect_desc)});

@@ -426,22 +426,22 @@ static void tell(const char *what, const clump_compact_report *r) {
 
 static void test_all(void **state) {
     (void)state;
-    for (int is_checked = 0; is_checked < 2; is_checked++)
-        for (int has_pins = 0; has_pins < 2; has_pins++) {
-            open_heap(is_checked, has_pins, is_checked == has_pins ? MANY_ROWS : FEW_ROWS);
-            clump_compact_report r = compact((clump_compact_desc){.null_dangling = has_pins});
-            tell(is_checked ? "checked" : "all", &r);
-            expect_report(&r);
-            expect_fewest();
-            assert_true(r.moves && r.raw_moves > 500 && r.moves_left == 0);
-            r = compact((clump_compact_desc){0});
-            assert_int_equal(r.raw_moves + r.moves, 0);
-            all("change", NULL);
-            r = compact((clump_compact_desc){0});
-            expect_report(&r);
-            expect_fewest();
-            close_heap();
-        }
+    for (int is_checked = 0; is_checked < 2; is_checked++) {
+        const int has_pins = !is_checked;
+        open_heap(is_checked, has_pins, is_checked ? MANY_ROWS : FEW_ROWS);
+        clump_compact_report r = compact((clump_compact_desc){.null_dangling = has_pins});
+        tell(is_checked ? "checked" : "all", &r);
+        expect_report(&r);
+        expect_fewest();
+        assert_true(r.moves && r.raw_moves > 500 && r.moves_left == 0);
+        r = compact((clump_compact_desc){0});
+        assert_int_equal(r.raw_moves + r.moves, 0);
+        all("change", NULL);
+        r = compact((clump_compact_desc){0});
+        expect_report(&r);
+        expect_fewest();
+        close_heap();
+    }
 }
 
 /* Each step makes at most so many moves. All together leave as few blocks as one run. */
