@@ -327,7 +327,8 @@ static void run_dynasoar(const traffic_desc *lean, uint32_t steps) {
     desc.is_dynasoar_model = 1;
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         desc.path = paths[i];
-        if (i == 0 || i % 4 == lean->network->rules.seed % 4) run(&desc, steps, NULL);
+        if (i == 0 || i % (4 * cl_fixture_each(1)) == lean->network->rules.seed % 4)
+            run(&desc, steps, NULL);
     }
 }
 
