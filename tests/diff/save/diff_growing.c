@@ -1342,8 +1342,9 @@ int main(void) {
     enum { CHECKED = sizeof of_checked / sizeof *of_checked, SHORT = 4 };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     is_checked = 1;
-    failed += _cmocka_run_group_tests("checked heaps", of_checked,
-                                      cl_fixture_is_whole() ? CHECKED : SHORT, NULL, NULL);
+    if (cl_fixture_each(1) == 1)
+        failed += _cmocka_run_group_tests("checked heaps", of_checked,
+                                          cl_fixture_is_whole() ? CHECKED : SHORT, NULL, NULL);
     cl_fixture_close(&on);
     return failed;
 }
