@@ -35,6 +35,8 @@ def arguments():
     p.add_argument('--kind', choices=('all', 'hand', 'random', 'endurance'), default='all')
     p.add_argument('--only', action='append', default=[], metavar='ID', help='may be repeated')
     p.add_argument('--list', action='store_true', help='print the mutants and run nothing')
+    p.add_argument('--stale', action='store_true',
+                   help='print the entries of the list that fit no more, and run nothing')
     p.add_argument('--jobs', type=int, default=1)
     p.add_argument('--time-left', type=float, metavar='SECONDS', help='begin no mutant too late')
     p.add_argument('--resume', action='store_true', help='keep the results that there are')
@@ -339,6 +341,9 @@ def main():
     draw = Draw(options)
     for words in draw.stale:
         print(f'{draw.list}: {words}', file=sys.stderr)
+    if options.stale:
+        print(f'{len(draw.hand)} entries fit')
+        return 2 if draw.stale else 0
     run = Run(options, draw)
     run.go(draw.slots())
     if options.list:

@@ -10,6 +10,7 @@ chosen=()
 for name in $names; do is_application "$name" || chosen+=("$name"); done
 # A short run: of each kind one. All of them are clump-bench-benchmarks@whole.
 if [ -n "${CLUMP_SHORT:-}" ]; then
+    for name in $names; do small "$name" >/dev/null; done
     chosen=(alloc-scalability alloc-churn enumerate start-up pool-alloc)
 fi
 run_small "${chosen[@]}"
