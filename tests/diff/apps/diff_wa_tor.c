@@ -10,7 +10,6 @@ static cl_fixture fixture;
 
 static const char *const variants[] = {
     [BENCH_CLUMP] = "clump", [BENCH_SOA] = "soa", [BENCH_AOS] = "aos"};
-#define VARIANTS (sizeof variants / sizeof *variants)
 
 /* A heap of one size: kernels are compiled for it. */
 static wa_tor_desc describe(uint32_t width, uint32_t height, uint32_t seed) {
