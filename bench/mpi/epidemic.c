@@ -377,7 +377,7 @@ static int count_agents(mpi_run *run, epidemic *e, uint64_t *count) {
 static int fill(mpi_run *run, epidemic *e) {
     const uint64_t rank = (uint64_t)run->rank, size = (uint64_t)run->size;
     const double before = MPI_Wtime();
-    if (read_rules(run, &e->rules)) return -1;
+    if (mpi_agree(run, read_rules(run, &e->rules))) return -1;
     e->width = mpi_u32(run, "width");
     e->first_row = row_of(run, rank, size);
     e->height = row_of(run, rank + 1, size) - e->first_row;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "clump/quick.h"
 #include "run.h"
@@ -351,9 +352,11 @@ int main(int argc, char **argv) {
     if (result) {
         fflush(stdout);
         fprintf(stderr, "clump-bench-mpi, rank %d: %s\n", run.rank, run.error.text);
-        /* MPI_Finalize() might wait for a rank that is gone. Launchers may lose what was printed
-         * just before MPI_Abort(). */
-        if (!run.all_failed) MPI_Abort(MPI_COMM_WORLD, 1);
+        if (!run.all_failed) { /* MPI_Finalize() might wait for a rank that is gone */
+            /* Launchers may lose what was printed just before MPI_Abort(). */
+            nanosleep(&(struct timespec){.tv_nsec = 200 * 1000 * 1000}, NULL);
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
     }
     if (self) app->destroy(self);
     clump_world_destroy(run.world);

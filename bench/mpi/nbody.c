@@ -134,6 +134,7 @@ static int create(mpi_run *run, void **self) {
     r->room = (r->bodies + (uint32_t)run->size - 1) / (uint32_t)run->size;
     if (!result && r->bodies < (uint32_t)run->size)
         result = bench_error_set(&run->error, "%u bodies for %d ranks", r->bodies, run->size);
+    result = mpi_agree(run, result);
     if (!result) {
         r->constants = collision_find_constants(&r->rules, bodies, r->bodies);
         result = create_heap(run, r) ||

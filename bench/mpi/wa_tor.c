@@ -420,7 +420,7 @@ static void set_rows(band *b, uint32_t first_row, uint32_t height) {
 
 static int fill(mpi_run *run, band *b) {
     const uint64_t rank = (uint64_t)run->rank, size = (uint64_t)run->size;
-    if (read_rules(run, &b->rules)) return -1;
+    if (mpi_agree(run, read_rules(run, &b->rules))) return -1;
     set_rows(b, row_of(b, rank, size), row_of(b, rank + 1, size) - row_of(b, rank, size));
     b->most_rows = b->height;
     if (mpi_u32(run, "balance")) {
