@@ -88,55 +88,65 @@ static void compare_live(client *c, heap_model *h) {
                     h->classes[c->classes[k].id - 1].objects);
 }
 
-/* The ring has as many events as there were, or as many as there is room for, and the last ones of
- * them. */
-static void compare_events(client *c, heap_model *h) {
+/* Events of objects, and those of arrays beside them, which are not counted here: the ring may be
+ * full of them. */
+static uint64_t read_events(client *c, heap_model *h, int *is_full) {
     clump_event events[EVENTS_MAX];
-    uint64_t count = 0, room = 1;
+    uint64_t count = 0, room = 1, raw = 0;
     while (room < c->checked.events) room *= 2;
-    if (!has_check(c, CLUMP_CHECK_HISTORY)) {
-        CHECK_STATUS(&c->on, clump_heap_read_events(h->heap, events, EVENTS_MAX, &count),
-                     CLUMP_ERR_USAGE);
-        return;
-    }
     CHECK_OK(&c->on, clump_heap_read_events(h->heap, events, EVENTS_MAX, &count));
-    same_number(c, "events", count, h->events < room ? h->events : room);
+    if (count > room) complain(c, "%u events in a ring of %u", (unsigned)count, (unsigned)room);
     for (uint32_t i = 0; i < count; i++) {
-        if (!clump_schema_find_class(c->schema, events[i].class_name))
+        const int is_raw = c->array_count && !strcmp(events[i].class_name, "(raw memory)");
+        if (!is_raw && !clump_schema_find_class(c->schema, events[i].class_name))
             complain(c, "an event of no class: %s", events[i].class_name);
         if (!events[i].place.kernel && !h->has_structs) complain(c, "an event of no kernel");
-        if ((events[i].ref & h->plain) >= h->references)
+        if (!is_raw && (events[i].ref & h->plain) >= h->references)
             complain(c, "an event has %08x, which is no reference", events[i].ref);
+        raw += is_raw;
     }
+    *is_full = count == room;
+    return count - raw;
+}
+
+/* The ring has as many events as there were; if it is full, the last ones of them. */
+static void compare_events(client *c, heap_model *h) {
+    int is_full;
+    if (!has_check(c, CLUMP_CHECK_HISTORY)) {
+        uint64_t count;
+        CHECK_STATUS(&c->on, clump_heap_read_events(h->heap, NULL, 0, &count), CLUMP_ERR_USAGE);
+        return;
+    }
+    const uint64_t count = read_events(c, h, &is_full);
+    if (count > h->events || (count < h->events && !is_full))
+        complain(c, "%u events of objects, but there were %u", (unsigned)count,
+                 (unsigned)h->events);
 }
 
 /* A load that failed may have made some of the objects, or all. */
 void look_at_failed_load(client *c, heap_model *h, uint32_t objects) {
-    uint64_t count;
+    int is_full;
     if (!has_check(c, CLUMP_CHECK_HISTORY)) return;
-    CHECK_OK(&c->on, clump_heap_read_events(h->heap, NULL, 0, &count));
-    if (count > objects)
-        complain(c, "%u events of a load that failed, of %u objects", (unsigned)count, objects);
-    h->events = (uint32_t)count;
+    h->events = read_events(c, h, &is_full);
+    if (h->events > objects)
+        complain(c, "%u events of a load that failed, of %u objects", (unsigned)h->events, objects);
 }
 
 void take_events(client *c, heap_model *h, uint64_t least, uint64_t most) {
-    uint64_t count, room = 1;
-    while (room < c->checked.events) room *= 2;
+    int is_full;
     if (!has_check(c, CLUMP_CHECK_HISTORY)) return;
-    CHECK_OK(&c->on, clump_heap_read_events(h->heap, NULL, 0, &count));
-    if (count != room && (count < h->events + least || count > h->events + most))
-        complain(c, "%u events, but there were %u and then %u to %u", (unsigned)count,
+    const uint64_t count = read_events(c, h, &is_full);
+    if (count > h->events + most || (count < h->events + least && !is_full))
+        complain(c, "%u events of objects, but there were %u and then %u to %u", (unsigned)count,
                  (unsigned)h->events, (unsigned)least, (unsigned)most);
-    if (h->events < room) h->events = count;
+    h->events = is_full ? h->events + most : count;
 }
 
 void adopt_events(client *c, heap_model *h) {
-    uint64_t count;
+    int is_full;
     h->has_structs = 1; /* objects that no kernel made */
     if (!has_check(c, CLUMP_CHECK_HISTORY)) return;
-    CHECK_OK(&c->on, clump_heap_read_events(h->heap, NULL, 0, &count));
-    h->events = count;
+    h->events = read_events(c, h, &is_full);
 }
 
 void look_at_checks(client *c, heap_model *h) {
