@@ -89,7 +89,7 @@ static void compare_live(client *c, heap_model *h) {
 }
 
 /* Events of objects, and those of arrays beside them, which are not counted here: the ring may be
- * full of them. */
+ * full of them. Some arrays the host made. */
 static uint64_t read_events(client *c, heap_model *h, int *is_full) {
     clump_event events[EVENTS_MAX];
     uint64_t count = 0, room = 1, raw = 0;
@@ -100,7 +100,8 @@ static uint64_t read_events(client *c, heap_model *h, int *is_full) {
         const int is_raw = c->array_count && !strcmp(events[i].class_name, "(raw memory)");
         if (!is_raw && !clump_schema_find_class(c->schema, events[i].class_name))
             complain(c, "an event of no class: %s", events[i].class_name);
-        if (!events[i].place.kernel && !h->has_structs) complain(c, "an event of no kernel");
+        if (!is_raw && !events[i].place.kernel && !h->has_structs)
+            complain(c, "an event of no kernel, of a %s", events[i].class_name);
         if (!is_raw && (events[i].ref & h->plain) >= h->references)
             complain(c, "an event has %08x, which is no reference", events[i].ref);
         raw += is_raw;

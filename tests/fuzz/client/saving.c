@@ -236,6 +236,7 @@ void save_and_load(client *c, heap_model *h) {
     h->count = old.count;
     h->room = old.room;
     register_again(c, h);
+    h->has_structs = 1; /* no kernel makes what is loaded */
     if (chance(c, 40)) load_damaged(c, h, &k);
     clump_load_report report = {.size = sizeof report};
     const clump_load_desc from = source_of(&k);
@@ -247,7 +248,6 @@ void save_and_load(client *c, heap_model *h) {
     find_again(c, h, to);
     follow_all(&(course){c, &old, to, k.is_compacted}, h);
     h->events += h->count;
-    h->has_structs = 1;
     free(to);
     free(old.number_at);
     free(old.blocks_known);
