@@ -174,6 +174,8 @@ clump_status clump_heap_set_kernel(clump_heap *heap, cl_kernel kernel) {
     clump_context *c = heap->context;
     if (!kernel)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_heap_set_kernel: the kernel is NULL");
+    clump_status status = clumpi_heap_enter(heap); /* the kernel may follow references */
+    if (status) return status;
     cl_int code = c->cl.SetKernelArg(kernel, 0, sizeof heap->info.buffer, &heap->info.buffer);
     if (code) return clumpi_fail_cl(&c->error, "clSetKernelArg", code, "the heap parameter");
     return clumpi_point(c, kernel, &heap->pointed);

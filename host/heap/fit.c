@@ -190,23 +190,46 @@ static clump_status make_all(clumpi_fit *fit, const request *r, uint64_t count) 
     return status;
 }
 
+/* The class whose slots a request gets that is not larger than the largest of them. */
+static uint32_t slots_for(const clumpi_geometry *g, uint64_t bytes) {
+    uint32_t id = g->header.first_raw;
+    while (g->classes[id].slot_bytes < bytes) id++;
+    return id;
+}
+
+/* Bytes that the requests without memory need: whole blocks, since each size of slots has its own,
+ * and half as much again for neighbouring blocks. `r` is sorted. */
+static uint64_t bytes_missing(const clumpi_fit *fit, const request *r, uint64_t count,
+                              uint64_t *failed) {
+    const clumpi_geometry *g = clumpi_heap_geometry(fit->heap);
+    const uint64_t block = clumpi_block_bytes(fit->heap);
+    uint64_t large = 0, blocks = 4, slots = 0;
+    uint32_t of = g->header.first_raw;
+    for (uint64_t i = 0; i < count; i++) {
+        if (fit->words[r[i].number].word) continue;
+        ++*failed;
+        if (r[i].bytes > (uint64_t)g->header.raw_units * CLUMPI_RAW_UNIT) {
+            large += r[i].bytes + (r[i].bytes > block ? block : 0);
+            continue;
+        }
+        const uint32_t id = slots_for(g, r[i].bytes);
+        if (id != of) slots = 0;
+        of = id;
+        if (slots++ % g->classes[id].capacity == 0) blocks++;
+    }
+    return large + large / 2 + blocks * block;
+}
+
 /* What is missing, in words. */
 static clump_status judge(const clumpi_fit *fit, const request *r, uint64_t count,
                           const char *where) {
     const clump_heap_info *info = clump_heap_get_info(fit->heap);
-    const uint64_t block = clumpi_block_bytes(fit->heap);
-    uint64_t failed = 0, missing = 0, all = 0;
-    for (uint64_t i = 0; i < count; i++) {
-        all += r[i].bytes;
-        if (fit->words[r[i].number].word) continue;
-        failed++;
-        missing += r[i].bytes + (r[i].bytes > block ? block : 0);
-    }
+    uint64_t failed = 0, all = 0;
+    const uint64_t more = bytes_missing(fit, r, count, &failed);
+    for (uint64_t i = 0; i < count; i++) all += r[i].bytes;
     if (!failed) return CLUMP_OK;
-    /* An array is a quarter of the heap at most. Slots are larger than what they have, and metadata
-     * grows with the heap. */
+    /* An array is a quarter of the heap at most, and metadata grows with the heap. */
     const double share = (double)(info->bytes - info->metadata_bytes) / (double)info->bytes;
-    const uint64_t more = missing + missing / 2 + 4 * block;
     uint64_t enough = info->bytes + (uint64_t)((double)more / share);
     if (enough < 5 * r[0].bytes) enough = 5 * r[0].bytes;
     return clumpi_fail(

@@ -409,8 +409,9 @@ static clump_status too_small(const clump_schema *schema, const clumpi_geometry 
                        "(for 64 %s%s, %llu bytes) need %llu bytes",
                        (unsigned long long)g->bytes,
                        (unsigned long long)g->header.granule_bytes * g->header.block_granules,
-                       is_raw ? "requests for raw memory" : "objects of class ", largest.name,
-                       (unsigned long long)row * 64, (unsigned long long)needed);
+                       is_raw ? "requests for raw memory" : "objects of class ",
+                       is_raw ? "" : largest.name, (unsigned long long)row * 64,
+                       (unsigned long long)needed);
 }
 
 clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,

@@ -137,10 +137,14 @@ static void let_go(clump_refs *refs) {
 
 void clump_refs_destroy(clump_refs *refs) {
     if (!refs) return;
-    if (refs->heap)
+    if (refs->heap) {
+        /* Objects may have changed their class since the last call, and the buffer is not reached
+         * later. */
+        if (refs->heap->unsettled) (void)clumpi_heap_enter(refs->heap);
         let_go(refs);
-    else
+    } else {
         take_out(&left_of(refs->context)->first, refs);
+    }
     clumpi_free(&refs->context->allocator, refs);
 }
 

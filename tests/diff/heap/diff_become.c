@@ -1113,28 +1113,53 @@ static void events(void **state) {
     CHECK_CL(clReleaseEvent(done));
 }
 
-/* A kernel that the program launches: the next call on the heap settles. */
+/* A kernel that the program launches: the next call on the heap settles, also one that prepares
+ * another such kernel, or that ends the registration of a buffer. */
 static void by_hand(void **state) {
     static uint32_t ids[PEOPLE];
+    static clump_ref before[PEOPLE], after[PEOPLE];
     const size_t global = 64;
-    uint32_t count = 0;
-    make(S, 300);
-    for (uint32_t id = 0; id < PEOPLE; id++)
-        if (is_in(S, w.people[id].is) && id % 3) ids[count++] = id;
-    cl_fixture_write(f, w.ids, ids, sizeof ids);
-    SET_ARG(f, w.by_reference, 2, count);
-    CHECK_OK(f, clump_heap_set_kernel(w.heap, w.by_reference->kernel));
-    CHECK_CL(clFinish(f->queue)); /* it may be out of order */
-    CHECK_CL(clEnqueueNDRangeKernel(f->queue, w.by_reference->kernel, 1, NULL, &global, &global, 0,
-                                    NULL, NULL));
-    CHECK_CL(clFinish(f->queue));
-    clump_heap_touch(w.heap);
-    for (uint32_t i = 0; i < count; i++) {
-        change(ids[i], I);
-        w.people[ids[i]].weight = 79;
+    for (int ends = 0; ends < 2; ends++) {
+        uint32_t count = 0;
+        make(S, 300);
+        for (uint32_t id = 0; id < PEOPLE; id++)
+            if (is_in(S, w.people[id].is) && id % 3) ids[count++] = id;
+        cl_fixture_write(f, w.ids, ids, sizeof ids);
+        cl_fixture_read(f, w.table, before, sizeof before);
+        cl_mem copy = cl_fixture_buffer(f, before, sizeof before);
+        clump_refs *refs;
+        CHECK_OK(f, clump_refs_create(
+                        w.heap,
+                        &(clump_refs_desc){
+                            .size = sizeof(clump_refs_desc), .buffer = copy, .count = PEOPLE},
+                        &refs, NULL));
+        SET_ARG(f, w.by_reference, 2, count);
+        CHECK_OK(f, clump_heap_set_kernel(w.heap, w.by_reference->kernel));
+        CHECK_CL(clFinish(f->queue)); /* it may be out of order */
+        CHECK_CL(clEnqueueNDRangeKernel(f->queue, w.by_reference->kernel, 1, NULL, &global, &global,
+                                        0, NULL, NULL));
+        CHECK_CL(clFinish(f->queue));
+        clump_heap_touch(w.heap);
+        if (ends)
+            clump_refs_destroy(refs);
+        else
+            CHECK_OK(f, clump_heap_set_kernel(w.heap, w.by_reference->kernel));
+        CHECK_CL(clFinish(f->queue));
+        cl_fixture_read(f, copy, after, sizeof after);
+        if (!ends) clump_refs_destroy(refs);
+        clReleaseMemObject(copy);
+        for (uint32_t id = 0, i = 0; id < PEOPLE; id++) {
+            const int changes = i < count && ids[i] == id;
+            assert_int_equal(after[id] != before[id], changes);
+            i += (uint32_t)changes;
+        }
+        for (uint32_t i = 0; i < count; i++) {
+            change(ids[i], I);
+            w.people[ids[i]].weight = 79;
+        }
+        settle();
+        check_all();
     }
-    settle();
-    check_all();
 }
 
 static cl_int CL_API_CALL enqueue(cl_command_queue q, cl_kernel kernel, cl_uint n, const size_t *o,

@@ -675,6 +675,40 @@ static void full_into_less(void **state) {
     clump_heap_destroy(heap);
 }
 
+/* Few bytes are missing, but each size of slots needs a block, and blocks are large. */
+static void few_of_each_size(void **state) {
+    (void)state;
+    enum { BINS = 24, ROWS = 14, LEAST = 300000, STEP = 60000, STEPS = 10 };
+    static const clump_struct_field field = {"id", 0};
+    const clump_struct_desc desc = {sizeof desc, "Bin", sizeof(uint32_t), 1, &field};
+    static const uint32_t values[1024];
+    uint32_t ids[BINS], refused = 0;
+    clump_ref refs[BINS];
+    uint64_t offsets[BINS + 1] = {0}, made;
+    for (uint32_t i = 0; i < BINS; i++) {
+        ids[i] = i;
+        /* 16, 32 .. 128 bytes, then four sizes up to each power of two */
+        offsets[i + 1] = offsets[i] + (i < 8 ? 4 * (i + 1) : (40 + 8 * (i % 4)) << (i - 8) / 4);
+    }
+    clump_heap *heap = open_full(8 << 20, ROWS);
+    CHECK_OK(&on, clump_heap_new_structs(heap, &desc, ids, BINS, refs, &made));
+    CHECK_OK(&on, clump_heap_write_arrays(heap, "Bin", "small", refs, BINS, offsets, 4, values,
+                                          offsets[BINS]));
+    memory_file file = saved_bytes(&on, heap, 0);
+    clump_heap_destroy(heap);
+    for (uint64_t n = 0; n < STEPS; n++) {
+        heap = open_full((is_checked ? 4 : 1) * (LEAST + n * STEP), ROWS);
+        if (load_bytes(heap, &file, NULL)) {
+            load_into_more(&file, ROWS);
+            is_empty(heap);
+            refused++;
+        }
+        clump_heap_destroy(heap);
+    }
+    assert_in_range(refused, 1, STEPS - 1);
+    memory_release(&file);
+}
+
 /* Bags and sacks by number. */
 static uint32_t id_of(uint64_t number) {
     return (uint32_t)(number / 2 * 3 + number % 2 * 2);
@@ -1318,6 +1352,7 @@ int main(void) {
         cmocka_unit_test(many),
         cmocka_unit_test(full),
         cmocka_unit_test(full_into_less),
+        cmocka_unit_test(few_of_each_size),
         cmocka_unit_test(extracted),
         cmocka_unit_test(migrated),
         cmocka_unit_test(no_room_for_extract),
