@@ -92,6 +92,11 @@ static void print_pointers(const clump_capabilities *c) {
     printf("\n");
 }
 
+/* The one that a context chooses, as clump-compile spells it. */
+static const char *personality_of(const clump_capabilities *c) {
+    return c->is_cpu ? "cpu" : "gpu";
+}
+
 static void print_text(const entry *e) {
     const clump_capabilities *c = &e->capabilities;
     printf("%s / %s\n", e->platform, e->device);
@@ -109,6 +114,8 @@ static void print_text(const entry *e) {
     printf("  %-20s %u bytes\n", "base alignment", c->base_align_bytes);
     printf("  %-20s %u\n", "largest work-group", c->work_group_max);
     print_features(c);
+    printf("  %-20s %s\n", "language", c->language);
+    printf("  %-20s %s\n", "personality", personality_of(c));
     print_pointers(c);
     printf("  code paths\n");
     printf("    %-18s %u bits\n", "bitmap words", c->word_bits);
@@ -196,6 +203,8 @@ static void print_json(const entry *e) {
     printf(",\n    \"is_cpu\": %s", c->is_cpu ? "true" : "false");
     json_features("features", c->features);
     json_features("features_found", c->features_found);
+    json_text("language", c->language);
+    json_text("personality", personality_of(c));
     json_number("compute_units", c->compute_units);
     json_number("memory_bytes", c->memory_bytes);
     json_number("allocation_bytes", c->allocation_bytes);

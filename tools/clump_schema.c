@@ -4,10 +4,9 @@
  *   clump-schema --emit-c [--prefix PREFIX] FILE
  *   clump-schema --help
  *
- * The first says what each class takes. The second writes a struct for each class, and what
- * clump/structs.h needs to know of it, to standard output. Exit status 0; 1 if the schema is not
- * valid or cannot be read, with words that begin with
- * FILE:LINE:COLUMN; 2 for arguments that are none.
+ * The first prints the bytes of each class and field. The second writes a struct for each class, and
+ * its description for clump/structs.h, to standard output. Exit status 0; 1 if the schema is not
+ * valid or cannot be read, with words that begin with FILE:LINE:COLUMN; 2 for wrong arguments.
  */
 #include <stdio.h>
 #include <string.h>
@@ -39,9 +38,14 @@ static void describe(const clump_schema *schema) {
                c.field_count ? "" : ", no fields of its own");
         for (uint32_t i = 0; i < c.field_count; i++) {
             const clump_field_info *f = clump_schema_get_info(schema)->classes[id]->fields[i];
+            const int is_one = !f->count && f->array == CLUMP_ARRAY_FIXED;
             printf("    %s %s", f->type_name, f->name);
-            if (f->count) printf("[%u]%s", f->count, f->packed ? " packed" : "");
-            printf(": %u bytes\n", f->element_bytes * (f->count ? f->count : 1));
+            if (f->array == CLUMP_ARRAY_GROWING) printf("[*]");
+            if (f->array == CLUMP_ARRAY_GROWING && f->count) printf(" inline %u", f->count);
+            if (f->array == CLUMP_ARRAY_BOUNDED) printf("[*] max %u", f->count);
+            if (f->array == CLUMP_ARRAY_FIXED && f->count) printf("[%u]", f->count);
+            printf("%s: %u bytes\n", f->packed ? " packed" : "",
+                   f->element_bytes * (is_one ? 1 : f->count));
         }
     }
 }

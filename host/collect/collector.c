@@ -1,4 +1,4 @@
-/* Triggers of collection: counting safepoints, blocks in use, allocations that failed.
+/* Triggers of collection: counting ticks, blocks in use, allocations that failed.
  *
  * Invariant: a collector that does not run clump_heap_collect() leaves the heap as it is; one that
  * does returns what that returned. A collection that was wanted stays wanted until the dead are
@@ -17,11 +17,11 @@ struct clump_collector {
     clump_collector_desc desc; /* its `collect` is the next, and `compact` of that the one after */
     clump_collect_desc collect;
     clump_compact_desc compact;
-    uint32_t safepoints; /* since the last run */
-    uint32_t failed;     /* allocations that the heap had counted when last looked at */
-    uint32_t used;       /* blocks in use at the first safepoint after the last run */
-    int is_fresh;        /* that safepoint is still to come */
-    int is_due;          /* what the last run did not come to */
+    uint32_t ticks;  /* since the last run */
+    uint32_t failed; /* allocations that the heap had counted when last looked at */
+    uint32_t used;   /* blocks in use at the first tick after the last run */
+    int is_fresh;    /* that tick is still to come */
+    int is_due;      /* what the last run did not come to */
 };
 
 static clump_status check_desc(const clump_collector_desc *d) {
@@ -112,7 +112,7 @@ static clump_status count_used(clump_collector *k, uint32_t *used) {
 static clump_status look(clump_collector *k, int *wanted) {
     const clump_collector_desc *d = &k->desc;
     clump_status status = CLUMP_OK;
-    *wanted = k->is_due || (d->every && ++k->safepoints >= d->every);
+    *wanted = k->is_due || (d->every && ++k->ticks >= d->every);
     if (d->out_of_memory) { /* always, so that what is old is not taken for new */
         int failed;
         status = look_for_failures(k, &failed);
@@ -146,9 +146,9 @@ clump_status clump_collector_tick(clump_collector *collector, int *ran,
     status = clumpi_collect(k->desc.heap, &k->collect, report ? &own : NULL, sync, &is_swept);
     CLUMPI_GIVE(report, own);
     if (ran) *ran = is_swept;
-    k->is_due = !is_swept; /* what is still to be done is wanted at the next safepoint */
+    k->is_due = !is_swept; /* what is still to be done is wanted at the next tick */
     if (!is_swept) return status;
-    k->safepoints = 0;
+    k->ticks = 0;
     k->is_fresh = 1;
     return status;
 }

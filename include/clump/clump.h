@@ -19,7 +19,7 @@
  * A struct that begins with `size` can grow in later versions. The program sets this member to
  * sizeof of the struct, also if a call fills the struct:
  * `clump_heap_stats stats = {.size = sizeof stats};`. A call that gets an impossible size, such as
- * 0, fails with CLUMP_ERR_USAGE and does nothing else (docs/design.md#names).
+ * 0, fails with CLUMP_ERR_USAGE and does nothing else (docs/design.md#structs-that-can-grow).
  *
  * Reading order: status.h, context.h, schema.h, heap.h, program.h, run.h. Then as needed:
  *   data                    structs.h, refs.h, interop.h, schema_c.h

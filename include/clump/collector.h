@@ -25,16 +25,16 @@ typedef struct clump_collector_desc {
      * names in that struct must live as long as well. */
     const clump_collect_desc *collect;
 
-    uint32_t every; /* n: collect at every n-th safepoint */
+    uint32_t every; /* n: collect at every n-th clump_collector_tick() */
 
     /* Collect if this share of the heap's blocks is in use, 0 < fill <= 1, and if this number has
-     * grown by the share `growth` of the heap's blocks since the first safepoint after the last
+     * grown by the share `growth` of the heap's blocks since the first tick after the last
      * collection. A heap full of live objects is therefore not collected in vain again and again.
-     * The device reads 4 bytes for each block at each safepoint. */
+     * The device reads 4 bytes for each block at each tick. */
     double fill;
     double growth; /* 0: 0.05 */
 
-    /* 1: collect if an allocation has returned null since the last safepoint. The collector reads
+    /* 1: collect if an allocation has returned null since the last tick. The collector reads
      * the counters of clump_heap_take_errors() and does not clear them. A program that calls that
      * function in between must look at its report and collect itself. */
     int out_of_memory;
@@ -57,7 +57,7 @@ CLUMP_API void clump_collector_destroy(clump_collector *collector);
  *   sync    [in, optional]   of that run. The event completes also if it does not collect
  * Blocks: yes. If only `every` is set, only when it collects.
  * Returns the statuses of clump_heap_collect(). If a collection fails before objects are freed, the
- * next safepoint tries it again. If only its compaction failed, the collection is complete: `ran`
+ * next tick tries it again. If only its compaction failed, the collection is complete: `ran`
  * is 1, and the next collection waits for a trigger. */
 CLUMP_API clump_status clump_collector_tick(clump_collector *collector, int *ran,
                                             clump_collect_report *report, const clump_sync *sync);

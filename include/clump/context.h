@@ -1,9 +1,9 @@
 /* A context: the user's OpenCL context, device and queue, and the facts probed about the device.
  *
  * The library creates no cl_context. It retains the context and the queue that it gets and releases
- * them with the context. It creates queues for one purpose: transfers of saved heaps use two
- * (save.h). An out-of-order queue is used as if it were in order: each command waits for the
- * previous one.
+ * them with the context. It creates queues only for transfers: saved heaps (save.h) and migrations
+ * between devices (extract.h) use two, a halo (mpi.h) one. An out-of-order queue is used as if it
+ * were in order: each command waits for the previous one.
  *
  * Queues. The library enqueues all work on the queue that the context was created with, until
  * clump_context_set_queue() names another queue for the calls after it. Calls on one queue run in

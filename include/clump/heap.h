@@ -7,11 +7,12 @@
  * heap, look into it, and copy field values between host and device.
  *
  * A heap of several buffers works as any other, except that it cannot be converted (convert.h),
- * cannot have raw memory or arrays that grow, and cannot be in a pool. Its other buffers are shared
- * virtual memory (OpenCL 2.0, coarse-grained buffers), since such buffers may refer to each other.
- * Each access to an object finds the buffer of the object first. docs/measurements/buffers.md has
- * the cost. Heaps in one buffer do not have this cost. docs/guide/limits.md lists the calls that
- * each kind of heap refuses ("Which heaps refuse what").
+ * cannot have raw memory, arrays that grow or `evictable_bytes`, and cannot be in a pool. Its other
+ * buffers are shared virtual memory (OpenCL 2.0, coarse-grained buffers) or buffers of
+ * cl_ext_buffer_device_address, since a kernel can follow pointers to these. Each access to an
+ * object finds the buffer of the object first. docs/measurements/buffers.md has the cost. Heaps in
+ * one buffer do not have this cost. docs/guide/limits.md lists the calls that each kind of heap
+ * refuses ("Which heaps refuse what").
  *
  * A reference (clump_ref) has 32 bits: granule index << 6 | slot. 0 is null. A reference stays
  * valid until its object is freed, the heap is compacted (compact.h), or the heap gets another

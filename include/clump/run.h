@@ -54,7 +54,7 @@ CLUMP_API clump_status clump_heap_launch(clump_heap *heap, clump_kernel *kernel,
  * Returns CLUMP_OK, or:
  *   CLUMP_ERR_NOT_FOUND  no class has that name
  *   CLUMP_ERR_USAGE      the class is abstract, `count` is above 2^31, the kernel has
- *                        CLUMP_NUMBERS, or the program has another layout
+ *                        CLUMP_NUMBERS, or as for clump_heap_do_all()
  *   CLUMP_ERR_CL */
 CLUMP_API clump_status clump_heap_do_new(clump_heap *heap, clump_kernel *kernel,
                                          const char *class_name, uint64_t count, uint64_t *made,

@@ -12,8 +12,8 @@
 extern "C" {
 #endif
 
-/* Write the C declarations of a schema without arrays that grow. For each class CLASS they have a
- * struct CLASS with all its fields, inherited ones first, and `CLASS_struct`, its clump_struct_desc
+/* Write the C declarations of a schema. For each class CLASS they have a struct CLASS with all its
+ * fields but arrays that grow, inherited ones first, and `CLASS_struct`, its clump_struct_desc
  * (structs.h). Types are the types of stdint.h, cl_float3 and so on for vectors, uint8_t for bool,
  * clump_ref for references. An array `a` with `max` is an array, followed by a_length. The same
  * schema always produces the same text.

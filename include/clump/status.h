@@ -2,9 +2,10 @@
  *
  * A call of the library that can fail returns a clump_status: 0 is success, failures are negative.
  * The exceptions are clump_program_get_kernel() and clump_kernel_with(), which return NULL
- * (program.h). A call that fails changes nothing, unless its comment says otherwise. A clump_error
- * explains the failure: the cause, the place, and the correct value. See clump_context_get_error()
- * and the `error` parameter of the constructors. The library never prints anything.
+ * (program.h), and clump_write_to_path(), which returns an errno (write.h). A call that fails
+ * changes nothing, unless its comment says otherwise. A clump_error explains the failure: the
+ * cause, the place, and the correct value. See clump_context_get_error() and the `error` parameter
+ * of the constructors. The library never prints anything.
  *
  * The comment of a call lists the statuses that it can return. These statuses are possible for all
  * calls, listed or not:

@@ -85,9 +85,11 @@ CLUMP_API clump_status clump_heap_write_structs(clump_heap *heap, const clump_st
 
 /* METHOD. Make `count` objects of a class that is not abstract, as clump_heap_do_new() does. If not
  * all fit, it makes objects from the first structs. Fields that are not named become 0 or null. If
- * the class had objects when the last list was made, few new ones are made of what is reserved, as
- * for kernels: the cost does not depend on the heap, and their order by address is any order.
- *   refs  [out, optional]  references to the objects, in the order of the structs. Room for `count`
+ * the class had objects when the last list was made, a small number of new ones uses reserved
+ * slots, as in kernels. The cost then does not depend on the size of the heap, and the new objects
+ * have no defined order by address.
+ *   refs  [out, optional]  references to the objects, in the order of the structs. Room for
+ *                          `count`. Those from `made` on are not written
  *   made  [out, optional]  number of objects made. The others are reported as OUT_OF_MEMORY
  *                          (clump_heap_take_errors())
  * Blocks: yes.

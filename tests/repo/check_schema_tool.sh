@@ -21,11 +21,14 @@ expect() {
     fi
 }
 
-printf 'class Body { float x; ref Body next; uint w[3]; float n[*] max 2; }\nabstract class Nothing { }\n' >"$work/good"
+printf 'class Body { float x; ref Body next; uint w[3]; float n[*] max 2; }\nclass Bag { uint t[*]; ushort k[*] inline 3; }\nabstract class Nothing { }\n' >"$work/good"
 printf 'class Body {\n  flat x;\n}\n' >"$work/bad"
 printf 'class A { uint x; }\nclass A_struct { uint x; }\n' >"$work/twins"
 expect 0 "Body: 32 bytes an object, layout soa" "$work/good"
 expect 0 "    uint w[3]: 12 bytes" "$work/good"
+expect 0 "    float n[*] max 2: 8 bytes" "$work/good"
+expect 0 "    uint t[*]: 0 bytes" "$work/good"
+expect 0 "    ushort k[*] inline 3: 6 bytes" "$work/good"
 expect 0 "static const clump_struct_desc Body_struct = " --emit-c "$work/good"
 # The example of the text format in the header.
 sed -n '/text format, by example/,/schema = { class }/p' "$root/include/clump/schema.h" | grep '^ [*]     ' |

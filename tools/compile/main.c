@@ -42,7 +42,8 @@ static int usage(FILE *out) {
             "  --raw               the heap has raw memory\n"
             "  --compact           also compiles the library's kernels of compaction\n"
             "  --language NAME     CL1.2, CL2.0 or CL3.0 (default), as clump-info shows it\n"
-            "  --features LIST     int64, fp64, subgroups or none (default int64,fp64)\n"
+            "  --features LIST     int64_atomics, fp64, subgroups or none\n"
+            "                      (default int64_atomics,fp64)\n"
             "  --personality NAME  cpu (default) or gpu\n"
             "  --options TEXT      build options, as in clump_program_desc\n"
             "  --name NAME         the name of the kernels in messages (default KERNELS)\n"
@@ -84,7 +85,7 @@ static int take_features(const char *list, uint32_t *features) {
     static const struct {
         const char *name;
         uint32_t bit;
-    } known[] = {{"int64", CLUMP_FEATURE_INT64_ATOMICS},
+    } known[] = {{"int64_atomics", CLUMP_FEATURE_INT64_ATOMICS},
                  {"fp64", CLUMP_FEATURE_FP64},
                  {"subgroups", CLUMP_FEATURE_SUBGROUPS},
                  {"none", 0}};

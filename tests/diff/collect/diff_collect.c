@@ -813,7 +813,7 @@ static void one_weak_field(void **state) {
 
 /* ---- When ------------------------------------------------------------------------------------ */
 
-static int safepoint(clump_collector *collector) {
+static int tick(clump_collector *collector) {
     int ran;
     CHECK_OK(f, clump_collector_tick(collector, &ran, NULL, NULL));
     return ran;
@@ -834,19 +834,19 @@ static void triggers(void **state) {
     clump_collector *collector;
     clump_collector_desc every = {.size = sizeof every, .heap = k.heap, .every = 3};
     CHECK_OK(f, clump_collector_create(&every, &collector, NULL));
-    for (int i = 1; i <= 9; i++) assert_int_equal(safepoint(collector), i % 3 == 0);
+    for (int i = 1; i <= 9; i++) assert_int_equal(tick(collector), i % 3 == 0);
     clump_collector_destroy(collector);
 
     clump_collector_desc failed = {.size = sizeof failed, .heap = k.heap, .out_of_memory = 1};
     CHECK_OK(f, clump_collector_create(&failed, &collector, NULL));
-    assert_int_equal(safepoint(collector), 0);
+    assert_int_equal(tick(collector), 0);
     make_items(&k, 41 * capacity);
-    assert_int_equal(safepoint(collector), 1);
-    assert_int_equal(safepoint(collector), 0); /* still counted, but known */
+    assert_int_equal(tick(collector), 1);
+    assert_int_equal(tick(collector), 0); /* still counted, but known */
     CHECK_STATUS(f, clump_heap_take_errors(k.heap, NULL), CLUMP_ERR_DEVICE);
-    assert_int_equal(safepoint(collector), 0);
+    assert_int_equal(tick(collector), 0);
     make_items(&k, 41 * capacity);
-    assert_int_equal(safepoint(collector), 1);
+    assert_int_equal(tick(collector), 1);
     CHECK_STATUS(f, clump_heap_take_errors(k.heap, NULL), CLUMP_ERR_DEVICE);
     clump_collector_destroy(collector);
 
@@ -855,27 +855,27 @@ static void triggers(void **state) {
     clump_collector_desc full = {.size = sizeof full, .heap = k.heap, .fill = 0.5, .growth = 0.2};
     CHECK_OK(f, clump_collector_create(&full, &collector, NULL));
     make_items(&k, 10 * capacity);
-    assert_int_equal(safepoint(collector), 0);
+    assert_int_equal(tick(collector), 0);
     make_items(&k, 12 * capacity);
-    assert_int_equal(safepoint(collector), 1); /* all 22 die */
+    assert_int_equal(tick(collector), 1); /* all 22 die */
     clump_collector_destroy(collector);
     full.collect = &(clump_collect_desc){
         .size = sizeof(clump_collect_desc), .root_classes = all, .root_class_count = 1};
     CHECK_OK(f, clump_collector_create(&full, &collector, NULL));
     make_items(&k, 22 * capacity);
-    assert_int_equal(safepoint(collector), 1);
-    assert_int_equal(safepoint(collector), 0);
+    assert_int_equal(tick(collector), 1);
+    assert_int_equal(tick(collector), 0);
     make_items(&k, 6 * capacity);
-    assert_int_equal(safepoint(collector), 0);
+    assert_int_equal(tick(collector), 0);
     make_items(&k, 4 * capacity);
-    assert_int_equal(safepoint(collector), 1);
+    assert_int_equal(tick(collector), 1);
     clump_collector_destroy(collector);
     CHECK_HEAP(f, k.heap);
     cl_fixture_kit_close(&k);
 }
 
 /* A compaction that fails after the dead are gone, and a collection that fails before. */
-static void failed_safepoints(void **state) {
+static void failed_ticks(void **state) {
     static const char *names[] = {"Item"};
     cl_fixture_kit k = kit_open(40);
     const uint32_t capacity = cl_fixture_capacity(k.heap, "Item");
@@ -896,14 +896,14 @@ static void failed_safepoints(void **state) {
     clump_collect_report report = {.size = sizeof report};
     int ran = 0;
     CHECK_OK(f, clump_collector_create(&desc, &collector, NULL));
-    assert_int_equal(safepoint(collector), 0);
+    assert_int_equal(tick(collector), 0);
     CHECK_STATUS(f, clump_collector_tick(collector, &ran, &report, NULL), CLUMP_ERR_DEVICE_MEMORY);
     assert_int_equal(ran, 1);
     assert_int_equal(report.live, 25 * capacity);
     assert_int_equal(report.dead, 5 * capacity);
     CHECK_OK(f, clump_heap_read_count(k.heap, "Item", &count));
     assert_int_equal(count, 25 * capacity);
-    assert_int_equal(safepoint(collector), 0);
+    assert_int_equal(tick(collector), 0);
     clump_collector_destroy(collector);
 
     desc = (clump_collector_desc){
@@ -921,8 +921,8 @@ static void failed_safepoints(void **state) {
         assert_int_equal(ran, 0);
     }
     names[0] = "Item";
-    assert_int_equal(safepoint(collector), 1);
-    assert_int_equal(safepoint(collector), 0);
+    assert_int_equal(tick(collector), 1);
+    assert_int_equal(tick(collector), 0);
     clump_collector_destroy(collector);
     CHECK_STATUS(f, clump_heap_take_errors(k.heap, NULL), CLUMP_ERR_DEVICE);
     CHECK_HEAP(f, k.heap);
@@ -990,7 +990,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(finalisers),
         cmocka_unit_test(room_again),
         cmocka_unit_test(triggers),
-        cmocka_unit_test(failed_safepoints),
+        cmocka_unit_test(failed_ticks),
         cmocka_unit_test(handed_over),
         cmocka_unit_test(given_back),
         cmocka_unit_test(wide_enough_to_stay),

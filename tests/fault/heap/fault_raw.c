@@ -488,7 +488,9 @@ static void heaps(void **state) {
     clump_heap *heap;
     REFUSED(make_heap(8 << 20, 0, NULL, &heap), CLUMP_ERR_USAGE, "or `raw`");
     REFUSED(make_heap(1000, 1, NULL, &heap), CLUMP_ERR_DEVICE_MEMORY,
-            "(for 64 requests for raw memory");
+            "(for 64 requests for raw memory, ");
+    REFUSED(make_heap(1000, 1, schema_text, &heap), CLUMP_ERR_DEVICE_MEMORY,
+            "(for 64 requests for raw memory, ");
     clump_heap *without;
     CHECK_OK(&t.on, make_heap(8 << 20, 0, schema_text, &without));
     clump_program *p = NULL;
