@@ -354,7 +354,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "clump-bench-mpi, rank %d: %s\n", run.rank, run.error.text);
         if (!run.all_failed) { /* MPI_Finalize() might wait for a rank that is gone */
             /* Launchers may lose what was printed just before MPI_Abort(). */
-            nanosleep(&(struct timespec){.tv_nsec = 200 * 1000 * 1000}, NULL);
+            nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
             MPI_Abort(MPI_COMM_WORLD, 1);
         }
     }

@@ -17,10 +17,10 @@ extern "C" {
  * OpenCL directly, and pass the heap's other buffers to OpenCL if it has several. Build the kernel
  * from clump_program_get_info()->source and clump_program_get_info()->options. It must not have
  * loops over objects nor CLUMP_NUMBERS, since the calls of run.h make the list of objects. After
- * the kernel allocated or freed objects, call clump_heap_touch(). If such a kernel changed the class
- * of objects, this call settles references. A kernel keeps the buffers until the next call of this
- * function for it. After the heap is converted or destroyed, do not launch the kernel before such a
- * call.
+ * the kernel allocated or freed objects, call clump_heap_touch(). If such a kernel changed the
+ * class of objects, this call settles references. A kernel keeps the buffers until the next call of
+ * this function for it. After the heap is converted or destroyed, do not launch the kernel before
+ * such a call.
  * Blocks: no.
  * Returns CLUMP_OK. Fails with CLUMP_ERR_USAGE if `kernel` is NULL, or CLUMP_ERR_CL.
  * Threads: as for the heap. The kernel is changed. */
