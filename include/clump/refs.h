@@ -48,7 +48,8 @@ CLUMP_API clump_status clump_refs_create(clump_heap *heap, const clump_refs_desc
                                          clump_refs **refs, clump_error *error);
 
 /* DESTRUCTOR. NULL is allowed. When a heap is destroyed, it unregisters and releases its buffers.
- * Afterwards this call does nothing, and is allowed until the context ends. */
+ * Afterwards this call does nothing, and is allowed until the context ends. If a kernel of the
+ * program changed the class of objects before (clump_heap_touch()), the call settles references. */
 CLUMP_API void clump_refs_destroy(clump_refs *refs);
 
 /* A handle: a number of the host that stays the same when its object moves. 0 means no object. */

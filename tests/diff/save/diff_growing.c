@@ -697,7 +697,7 @@ static void few_of_each_size(void **state) {
     memory_file file = saved_bytes(&on, heap, 0);
     clump_heap_destroy(heap);
     for (uint64_t n = 0; n < STEPS; n++) {
-        heap = open_full((is_checked ? 4 : 1) * (LEAST + n * STEP), ROWS);
+        heap = open_full(LEAST + n * STEP, ROWS);
         if (load_bytes(heap, &file, NULL)) {
             load_into_more(&file, ROWS);
             is_empty(heap);
